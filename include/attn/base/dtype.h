@@ -1,0 +1,33 @@
+// Element types, spelled as Keras spells them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace attn {
+
+enum class DType : std::uint8_t {
+  float64, float32, float16, bfloat16, int64, int32, int16, int8, uint64, uint32, uint16, uint8, boolean
+};
+
+/// Keras's name: "float32", "bfloat16", "bool", …
+[[nodiscard]] std::string_view name_of(DType dtype) noexcept;
+/// The dtype of a Keras name, or nothing.
+[[nodiscard]] std::optional<DType> dtype_of(std::string_view name) noexcept;
+/// Bytes of one element.
+[[nodiscard]] std::int64_t bytes_of(DType dtype) noexcept;
+[[nodiscard]] bool is_floating(DType dtype) noexcept;
+[[nodiscard]] bool is_integer(DType dtype) noexcept;  ///< without bool
+
+/// Conversions between a 16-bit pattern and a number, rounding to nearest even; NaN stays NaN.
+[[nodiscard]] float bfloat16_to_float(std::uint16_t bits) noexcept;
+[[nodiscard]] std::uint16_t float_to_bfloat16(float value) noexcept;
+[[nodiscard]] float float16_to_float(std::uint16_t bits) noexcept;
+[[nodiscard]] std::uint16_t float_to_float16(float value) noexcept;
+/// From double in one rounding, where going through float would round twice.
+[[nodiscard]] std::uint16_t double_to_bfloat16(double value) noexcept;
+[[nodiscard]] std::uint16_t double_to_float16(double value) noexcept;
+
+}  // namespace attn
