@@ -84,7 +84,7 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
 std::span<const LayerRow> layer_rows() {
   static const std::vector<LayerRow> rows =
       joined(kModels, core_rows(), attention_rows(), normalization_rows(), merge_rows(), reshape_rows(), pooling_rows(),
-             convolution_rows(), rnn_rows());
+             convolution_rows(), rnn_rows(), keras_hub_rows());
   return rows;
 }
 

@@ -15,5 +15,6 @@ namespace attn::keras {
 [[nodiscard]] std::span<const LayerRow> pooling_rows();
 [[nodiscard]] std::span<const LayerRow> convolution_rows();
 [[nodiscard]] std::span<const LayerRow> rnn_rows();
+[[nodiscard]] std::span<const LayerRow> keras_hub_rows();
 
 }  // namespace attn::keras
