@@ -14,7 +14,8 @@
 
 namespace attn::io {
 
-static_assert(std::endian::native == std::endian::little, "the formats here are little-endian, and so must the host be");
+static_assert(std::endian::native == std::endian::little,
+              "the formats here are little-endian, and so must the host be");
 
 /// Reads little-endian numbers one after another and throws Error (bad_input), naming the place and the byte, where the
 /// bytes run out.

@@ -21,17 +21,17 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::int64_t kMaxHeader = 10'000;  // NumPy's own limit
 
 constexpr std::array<std::pair<std::string_view, DType>, 12> kTypes = {{{"f8", DType::float64},
-                                                                         {"f4", DType::float32},
-                                                                         {"f2", DType::float16},
-                                                                         {"i8", DType::int64},
-                                                                         {"i4", DType::int32},
-                                                                         {"i2", DType::int16},
-                                                                         {"i1", DType::int8},
-                                                                         {"u8", DType::uint64},
-                                                                         {"u4", DType::uint32},
-                                                                         {"u2", DType::uint16},
-                                                                         {"u1", DType::uint8},
-                                                                         {"b1", DType::boolean}}};
+                                                                        {"f4", DType::float32},
+                                                                        {"f2", DType::float16},
+                                                                        {"i8", DType::int64},
+                                                                        {"i4", DType::int32},
+                                                                        {"i2", DType::int16},
+                                                                        {"i1", DType::int8},
+                                                                        {"u8", DType::uint64},
+                                                                        {"u4", DType::uint32},
+                                                                        {"u2", DType::uint16},
+                                                                        {"u1", DType::uint8},
+                                                                        {"b1", DType::boolean}}};
 
 struct Header {
   DType dtype = DType::float32;
@@ -234,8 +234,8 @@ std::string npy_header(DType dtype, const Shape& shape) {
   const auto type = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& row) { return row.second == dtype; });
   if (type == kTypes.end()) throw internal_error("no .npy dtype for {}", name_of(dtype));
   const char order = bytes_of(dtype) == 1 ? '|' : '<';
-  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}", order, type->first,
-                                 shape.str());
+  std::string text =
+      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}", order, type->first, shape.str());
   const std::size_t before = kMagic.size() + 4;  // and the version and the header's size, two bytes each
   while ((before + text.size() + 1) % kAlignment != 0) text += ' ';
   text += '\n';
@@ -244,9 +244,7 @@ std::string npy_header(DType dtype, const Shape& shape) {
   return header + text;
 }
 
-Tensor as_npy(const Tensor& tensor) {
-  return tensor.dtype() == DType::bfloat16 ? tensor.cast(DType::float32) : tensor;
-}
+Tensor as_npy(const Tensor& tensor) { return tensor.dtype() == DType::bfloat16 ? tensor.cast(DType::float32) : tensor; }
 
 void write_npy(AtomicFile& file, const Tensor& tensor) {
   const Tensor array = as_npy(tensor);
