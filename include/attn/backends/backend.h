@@ -1,0 +1,62 @@
+// The one seam between a plan and what runs it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "attn/plan/plan.h"
+
+namespace attn::backends {
+
+/// Which kernel runs a step, and why others would not: for --verbose.
+struct KernelChoice {
+  graph::NodeId node = graph::kNone;
+  std::string kernel;  ///< "onednn matmul", "simple", "reference"
+  std::string why;     ///< the reason of each kernel that declined, or ""
+};
+
+struct CompileOptions {
+  int threads = 0;  ///< 0: as many as the machine gives
+};
+
+/// Called after each step of a profiled run with the node and its seconds.
+using StepTimer = std::function<void(graph::NodeId, double)>;
+
+/// A plan with its weights bound, ready to run many times. Not for two threads at once.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  /// One pass. `inputs` are in the order of graph.inputs, with exactly their shapes and dtypes. Afterwards `output(i)`
+  /// holds the results until the next run. Throws Error where the numbers themselves are wrong input (an index out of
+  /// range).
+  virtual void run(std::span<const Tensor> inputs) = 0;
+  /// A run that reports each step's time.
+  virtual void run_profiled(std::span<const Tensor> inputs, const StepTimer& timer) = 0;
+  /// The value as of the last run: outputs and scores of the graph (others may have been overwritten). A view.
+  [[nodiscard]] virtual Tensor value(graph::ValueId id) const = 0;
+  [[nodiscard]] virtual std::vector<KernelChoice> choices() const = 0;
+  /// Bytes held for weights as packed, prepared values, arena and scratch.
+  [[nodiscard]] virtual std::int64_t memory_bytes() const = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;    ///< "reference", "onednn"
+  [[nodiscard]] virtual std::string_view device() const = 0;  ///< "cpu"
+  /// Rewrites a graph with the fusions this backend can run (graph → graph).
+  [[nodiscard]] virtual graph::Graph optimize(graph::Graph graph) const = 0;
+  /// `weights` are in the order of graph.weights. They are read, and packed where that pays; the executable keeps alive
+  /// what it still reads.
+  [[nodiscard]] virtual std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,
+                                                            const CompileOptions& options) const = 0;
+};
+
+}  // namespace attn::backends

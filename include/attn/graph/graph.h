@@ -1,0 +1,138 @@
+// The intermediate representation: values (tensor slots) and nodes (operations on them), in an order that runs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attn/base/dtype.h"
+#include "attn/base/shape.h"
+#include "attn/base/tensor.h"
+#include "attn/graph/op.h"
+#include "attn/graph/weight.h"
+
+namespace attn::graph {
+
+/// Indices into Graph::values, nodes and layers.
+using ValueId = std::int32_t;
+using NodeId = std::int32_t;
+using LayerId = std::int32_t;
+inline constexpr std::int32_t kNone = -1;
+
+enum class ValueKind : std::uint8_t {
+  input,     ///< given by the caller of a run
+  weight,    ///< Graph::weights[weight], given once
+  constant,  ///< `constant` holds it
+  computed   ///< output of a node
+};
+
+struct Value {
+  ValueKind kind = ValueKind::computed;
+  DType dtype = DType::float32;
+  Shape shape;
+  std::string name;             ///< of inputs and weights; may be empty otherwise
+  std::int32_t weight = kNone;  ///< index into Graph::weights
+  Tensor constant;
+};
+
+struct Node {
+  Op op;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  LayerId layer = kNone;  ///< the Keras layer it came from
+};
+
+/// A Keras layer (or operation) application that nodes point back to, for messages, profiles and dumps.
+struct Layer {
+  std::string name;        ///< "block/dense_1" inside the nested model "block"
+  std::string class_name;  ///< "Dense"
+  std::vector<ValueId> outputs;
+};
+
+struct Output {
+  std::string name;  ///< the key where the model's outputs are a dict, else "output_0", …
+  ValueId value = kNone;
+};
+
+/// What the attention layer `name` attended to: probabilities (B,N,T,S), or Keras's shape for several axes.
+struct Scores {
+  std::string name;
+  ValueId value = kNone;
+};
+
+/// Nodes stand in an order in which every input is ready. A graph lowered from a model with unknown dimensions (kUnknown)
+/// can be inspected; to run it, all shapes must be known.
+struct Graph {
+  std::string name;
+  std::vector<Value> values;
+  std::vector<Node> nodes;
+  std::vector<WeightSpec> weights;
+  std::vector<Layer> layers;
+  std::vector<ValueId> inputs;
+  std::vector<Output> outputs;
+  std::vector<Scores> scores;
+
+  [[nodiscard]] const Value& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] Value& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }
+};
+
+/// The shape and dtype of each output.
+struct TensorType {
+  DType dtype = DType::float32;
+  Shape shape;
+  friend bool operator==(const TensorType&, const TensorType&) = default;
+};
+
+/// Output types of an operation. Unknown dimensions give unknown dimensions. Throws Error (bad_input) with a sentence
+/// about the shapes or dtypes that do not fit, without a place: the caller knows the layer.
+[[nodiscard]] std::vector<TensorType> infer(const Op& op, std::span<const TensorType> inputs);
+
+/// Floating-point operations of one node of known shapes (a multiply-add is 2, exp or tanh or division 1; moving data 0).
+[[nodiscard]] std::int64_t flops(const Graph& graph, const Node& node);
+
+/// Appends to a graph, with shapes inferred at once.
+class Builder {
+ public:
+  explicit Builder(Graph& graph) : graph_(graph) {}
+
+  ValueId input(std::string name, DType dtype, Shape shape);
+  ValueId constant(Tensor tensor);
+  /// The value of the declared weight, made at its first use.
+  ValueId weight(const WeightSpec& spec);
+  /// Applies `op`; nodes made from here on belong to `layer()`.
+  std::vector<ValueId> apply_all(Op op, std::vector<ValueId> inputs);
+  /// The first (often only) output of `op`.
+  ValueId apply(Op op, std::vector<ValueId> inputs) { return apply_all(std::move(op), std::move(inputs)).front(); }
+
+  [[nodiscard]] const Shape& shape(ValueId id) const { return graph_.value(id).shape; }
+  [[nodiscard]] DType dtype(ValueId id) const { return graph_.value(id).dtype; }
+  [[nodiscard]] Graph& graph() noexcept { return graph_; }
+  void set_layer(LayerId layer) noexcept { layer_ = layer; }
+  [[nodiscard]] LayerId layer() const noexcept { return layer_; }
+
+  // The small operations that lowerings use all the time; each adds nothing where it would change nothing.
+  ValueId cast(ValueId x, DType dtype);
+  ValueId reshape(ValueId x, Shape shape);
+  ValueId transpose(ValueId x, std::vector<int> permutation);
+  /// x with a new axis of size 1 at `axis` (counted in the result; may be negative).
+  ValueId expand_dims(ValueId x, int axis);
+  ValueId unary(UnaryFn fn, ValueId x, double a = 0.0, double b = 0.0, double c = 0.0);
+  ValueId binary(BinaryFn fn, ValueId x, ValueId y);
+  /// A rank-0 constant of x's dtype.
+  ValueId scalar_like(ValueId x, double value);
+
+ private:
+  Graph& graph_;
+  LayerId layer_ = kNone;
+};
+
+/// Checks every invariant above (ids in range, order, types as inferred). For tests and after passes; throws Error
+/// (internal).
+void verify(const Graph& graph);
+
+/// One line per node, for people: `%7 = linear(%3, dense/kernel, dense/bias) float32 (1, 50, 512)  # dense`.
+[[nodiscard]] std::string print(const Graph& graph);
+
+}  // namespace attn::graph

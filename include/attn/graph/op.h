@@ -1,0 +1,281 @@
+// The closed set of operations. A backend, a shape rule, a FLOP count and a printer each cover all of them, and the
+// compiler names what is missing.
+//
+// Letters: B batch, T query length, S key/value length, N query heads, K key/value heads, H head size, D width.
+// Inputs and outputs are listed as [in, …] → [out, …]; `in?` is present where the field named beside it says so.
+// Every input of one operation has one dtype unless it is said otherwise; mixed dtypes meet through Cast.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "attn/base/dtype.h"
+#include "attn/base/shape.h"
+
+namespace attn::graph {
+
+/// Functions of one number. Formulas are Keras's (keras.activations, keras.ops); a, b, c are the fields of Unary.
+enum class UnaryFn : std::uint8_t {
+  // activations
+  linear, relu,      // relu: x > b ? min(x, c) : a·(x − b)   a negative_slope, b threshold, c max_value (inf: none)
+  elu,               // x > 0 ? x : a·(eˣ − 1)
+  celu,              // max(0, x) + min(0, a·(e^(x/a) − 1))
+  selu, gelu,        // gelu: x·Φ(x) by erf
+  gelu_tanh,         // the tanh approximation
+  silu, sigmoid, tanh, softplus, softsign, exponential, hard_sigmoid, hard_silu, hard_tanh, log_sigmoid, mish,
+  hard_shrink,       // |x| > a ? x : 0
+  soft_shrink,       // sign(x)·max(|x| − a, 0)
+  tanh_shrink,       // x − tanh(x)
+  threshold,         // x > a ? x : b
+  squareplus,        // (x + √(x² + a)) / 2
+  sparse_plus,       // 0 for x ≤ −1, x for x ≥ 1, else (x + 1)²/4
+  sparse_sigmoid,    // 0 for x ≤ −1, 1 for x ≥ 1, else (x + 1)/2
+  // arithmetic
+  absolute, negative, expm1, log, log1p, log2, log10, sqrt, rsqrt, square, reciprocal, sin, cos, tan, asin, acos, atan,
+  sinh, cosh, asinh, acosh, atanh, erf, floor, ceil, round, trunc, sign,
+  clip,              // min(max(x, a), b)
+  // to bool
+  logical_not, isnan, isinf, isfinite
+};
+
+/// [x] → [f(x)]; bool for the last group (logical_not takes bool).
+struct Unary {
+  UnaryFn fn = UnaryFn::linear;
+  double a = 0.0, b = 0.0, c = 0.0;
+};
+
+enum class BinaryFn : std::uint8_t {
+  add, subtract, multiply, divide,
+  floor_divide, mod,  // Python's: the remainder has the divisor's sign
+  power, maximum, minimum, atan2,
+  equal, not_equal, less, less_equal, greater, greater_equal,  // → bool
+  logical_and, logical_or, logical_xor                          // bool → bool
+};
+
+/// [x, y] → [x ∘ y] with NumPy broadcasting.
+struct Binary {
+  BinaryFn fn = BinaryFn::add;
+};
+
+/// [condition (bool), x, y] → [condition ? x : y] with NumPy broadcasting.
+struct Select {};
+
+/// [x] → [x in another dtype]; to an integer it truncates, to bool it is x != 0.
+struct Cast {
+  DType dtype = DType::float32;
+};
+
+/// [x (…, k₁…kₙ), kernel (k₁…kₙ, m…), bias? (m…), residual? (…, m…)] → [activation(x·kernel + bias) + residual (…, m…)].
+/// A dense map that contracts the last `contracted` axes of x with the first of kernel; Dense has 1 and kernel
+/// (D, units), attention's projections (D, N, H), its output projection 2 and (N, H, D).
+struct Linear {
+  int contracted = 1;
+  bool bias = false;
+  Unary activation;
+  bool residual = false;
+};
+
+/// [x (…, m, k), y (…, k, n)] → [(…, m, n)], batch axes broadcast; a rank-1 side acts as NumPy's matmul.
+struct MatMul {
+  bool transpose_x = false;  ///< x is (…, k, m)
+  bool transpose_y = false;  ///< y is (…, n, k)
+};
+
+/// [x₁, …] → [y] by NumPy's explicit einsum equation, "abc,cde->abde". One or more inputs, no ellipsis.
+struct Einsum {
+  std::string equation;
+};
+
+enum class SoftmaxKind : std::uint8_t { softmax, log_softmax, sparsemax };
+
+/// [x] → [softmax over `axes` jointly]; axes are non-negative.
+struct Softmax {
+  SoftmaxKind kind = SoftmaxKind::softmax;
+  std::vector<int> axes;
+};
+
+/// Which of Keras's two attention computations (they differ in masked rows and in half precision).
+enum class AttentionPath : std::uint8_t {
+  fused,    ///< ops.dot_product_attention: scores·scale and softmax in float32; a masked score becomes
+            ///< −0.7·max(float32), so a fully masked row averages the values uniformly
+  explicit_ ///< scale on the query, all in the compute dtype; a masked score becomes −1e9 (−3e4 in float16) and its
+            ///< probability 0 after the softmax, so a fully masked row gives zeros
+};
+
+/// [query (B,T,N,H), key (B,S,K,H), value (B,S,K,Hv), mask…] → [context (B,T,N,Hv), scores? (B,N,T,S)].
+/// context = softmax(scale·QKᵀ, masked)·V per head; query head n reads key/value head n / (N/K). Each of the `masks`
+/// inputs is bool and broadcasts to (B,N,T,S); a position is seen where all of them, and causal and window, allow it.
+/// `scores` are the probabilities, as Keras calls them.
+struct Attention {
+  double scale = 1.0;
+  AttentionPath path = AttentionPath::fused;
+  int masks = 0;
+  bool causal = false;                 ///< position t sees s ≤ t (aligned at the top left, also for T ≠ S)
+  std::optional<std::int64_t> window;  ///< position t sees |t − s| < window
+  bool scores = false;                 ///< also give the probabilities
+};
+
+enum class NormKind : std::uint8_t {
+  layer,     ///< (x − mean)/√(var + ε)
+  rms,       ///< x/√(mean(x²) + ε)
+  rms_layer  ///< Keras's deprecated rms_scaling: x/√(var + ε), the mean not subtracted
+};
+
+/// [x, gamma?, beta?] → [normalized·gamma + beta] with statistics over `axes` jointly, in float32 for half inputs.
+/// gamma and beta have the sizes of the axes, in order; axes are non-negative and ascending.
+struct LayerNorm {
+  NormKind kind = NormKind::layer;
+  std::vector<int> axes;
+  double epsilon = 1e-3;
+  bool scale = true;   ///< gamma is given
+  bool center = true;  ///< beta is given
+};
+
+/// [x, mean (C), variance (C), gamma? (C), beta? (C)] → [(x − mean)·gamma/√(variance + ε) + beta], C = size of `axis`.
+struct BatchNorm {
+  int axis = -1;
+  double epsilon = 1e-3;
+  bool scale = true;
+  bool center = true;
+};
+
+enum class ReduceFn : std::uint8_t { sum, mean, max, min, prod, any, all, argmax, argmin, logsumexp };
+
+/// [x] → [x reduced over `axes`]; argmax and argmin take one axis and give int32. Axes are non-negative and ascending;
+/// none at all leaves x as it is.
+struct Reduce {
+  ReduceFn fn = ReduceFn::sum;
+  std::vector<int> axes;
+  bool keepdims = false;
+};
+
+/// [x] → [running sum or product along `axis`].
+struct Cumulate {
+  bool product = false;
+  int axis = 0;
+};
+
+/// [x] → [the same elements under `shape`]; −1 stands for what the element count gives.
+struct Reshape {
+  Shape shape;
+};
+
+/// [x] → [out with out.shape[i] = x.shape[permutation[i]]].
+struct Transpose {
+  std::vector<int> permutation;
+};
+
+/// [x] → [x broadcast to `shape`] (NumPy).
+struct Broadcast {
+  Shape shape;
+};
+
+/// [x₁, …] → [joined along `axis`] (non-negative).
+struct Concat {
+  int axis = 0;
+};
+
+/// One axis of a Slice, with Python's meaning of start:stop:step.
+struct Range {
+  std::optional<std::int64_t> start, stop;
+  std::int64_t step = 1;
+};
+
+/// [x] → [x[ranges]]; as many ranges as x has axes.
+struct Slice {
+  std::vector<Range> ranges;
+};
+
+enum class PadMode : std::uint8_t { constant, reflect, symmetric, edge };
+
+/// [x] → [x with before[i] and after[i] elements added to axis i].
+struct Pad {
+  PadMode mode = PadMode::constant;
+  std::vector<std::int64_t> before, after;
+  double value = 0.0;
+};
+
+/// [table, indices (integer)] → [table taken along `axis`]: shape table[:axis] + indices + table[axis+1:]. Negative
+/// indices count from the back; one that is out of range is an error that names it.
+struct Gather {
+  int axis = 0;
+};
+
+/// [] → [index along `axis`, times step, plus start, broadcast over shape].
+struct Iota {
+  Shape shape;
+  DType dtype = DType::int32;
+  int axis = 0;
+  double start = 0.0, step = 1.0;
+};
+
+/// [] → [value everywhere].
+struct Fill {
+  Shape shape;
+  DType dtype = DType::float32;
+  double value = 0.0;
+};
+
+enum class Padding : std::uint8_t { valid, same, causal };
+
+/// [x (B, spatial…, C), kernel (window…, C/groups, F), bias? (F)] → [activation(conv) (B, spatial…, F)], 1 to 3 spatial
+/// axes. `same` pads as TensorFlow does (the odd cell at the end), `causal` only before.
+struct Conv {
+  std::vector<std::int64_t> strides, dilation;
+  Padding padding = Padding::valid;
+  std::int64_t groups = 1;
+  bool bias = false;
+  Unary activation;
+};
+
+/// [x (B, spatial…, C)] → [pooled (B, spatial…, C)]; an average counts only cells inside x.
+struct Pool {
+  bool average = false;  ///< else maximum
+  std::vector<std::int64_t> window, strides;
+  Padding padding = Padding::valid;
+};
+
+enum class RnnCell : std::uint8_t { simple, lstm, gru };
+
+/// [x (B,T,D), kernel (D,g·U), recurrent kernel (U,g·U), bias?, mask? (B,T) bool, initial state? (B,U) one per state]
+/// → [outputs (B,T,U), or the last one (B,U), then the states (B,U) where `return_state`].
+/// g: lstm 4 (i,f,c,o), gru 3 (z,r,h), simple 1. States: lstm h and c, else h. bias is (g·U), for gru with reset_after
+/// (2, 3·U): input and recurrent. A masked step repeats the previous output (or gives 0: zero_output_for_mask) and
+/// state; the output before the first step is 0. go_backwards walks T from the end and gives outputs in that order.
+struct Rnn {
+  RnnCell cell = RnnCell::lstm;
+  Unary activation{UnaryFn::tanh};
+  Unary recurrent_activation{UnaryFn::sigmoid};
+  bool bias = true;
+  bool mask = false;
+  bool initial_state = false;
+  bool reset_after = true;  ///< gru: multiply by r after the recurrent product
+  bool go_backwards = false;
+  bool return_sequences = false;
+  bool return_state = false;
+  bool zero_output_for_mask = false;
+};
+
+using Op = std::variant<Unary, Binary, Select, Cast, Linear, MatMul, Einsum, Softmax, Attention, LayerNorm, BatchNorm,
+                        Reduce, Cumulate, Reshape, Transpose, Broadcast, Concat, Slice, Pad, Gather, Iota, Fill, Conv,
+                        Pool, Rnn>;
+
+/// The operation's name in messages and profiles: "linear", "layer_norm", "add", "gelu", …
+[[nodiscard]] std::string_view name_of(const Op& op) noexcept;
+[[nodiscard]] std::string_view name_of(UnaryFn fn) noexcept;
+[[nodiscard]] std::string_view name_of(BinaryFn fn) noexcept;
+[[nodiscard]] std::string_view name_of(ReduceFn fn) noexcept;
+
+/// For std::visit with one lambda per operation.
+template <typename... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <typename... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
+}  // namespace attn::graph

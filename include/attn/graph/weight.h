@@ -1,0 +1,41 @@
+// What a model says about one of its weights, before any number exists.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/base/dtype.h"
+#include "attn/base/shape.h"
+
+namespace attn::graph {
+
+/// An initializer by its Keras class name and arguments; how it draws is the business of the weights room.
+struct Initializer {
+  std::string class_name = "Zeros";  ///< "GlorotUniform", "RandomNormal", "Constant", …
+  double scale = 1.0;                ///< VarianceScaling
+  std::string mode = "fan_in";       ///< VarianceScaling: fan_in, fan_out, fan_avg
+  std::string distribution = "truncated_normal";  ///< VarianceScaling
+  double mean = 0.0, stddev = 0.05;               ///< normals
+  double minval = -0.05, maxval = 0.05;           ///< RandomUniform
+  double gain = 1.0;                              ///< Orthogonal, Identity
+  double value = 0.0;                             ///< Constant
+  std::vector<double> values;                     ///< Constant of an array: all elements, or empty
+  std::optional<std::int64_t> seed;
+  /// Axes of the weight that count as inputs and outputs for its fans; empty: Keras's rule by rank. (EinsumDense since
+  /// Keras 3.15.)
+  std::vector<int> input_axes, output_axes;
+};
+
+/// One variable of a model, in the order in which Keras creates them.
+struct WeightSpec {
+  std::string path;        ///< Keras's path, "multi_head_attention/query/kernel": what decides its random numbers
+  std::string store_path;  ///< where .weights.h5 keeps it: "layers/multi_head_attention/query_dense/vars/0"
+  Shape shape;
+  DType dtype = DType::float32;
+  bool trainable = true;
+  Initializer initializer;
+};
+
+}  // namespace attn::graph
