@@ -80,15 +80,14 @@ std::string layer_cell(const SummaryRow& row) {
 
 /// "layer[0][0]" as Keras marks it up: the indices are coloured, the name is not escaped.
 std::string connection_markup(const std::string& connection) {
-  std::string markup = connection;
-  for (int i = 0; i < 2; ++i) {
-    const std::size_t open = connection.find_last_of('[', i == 0 ? std::string::npos : connection.find_last_of('[') - 1);
-    if (open == std::string::npos) return markup;
-    const std::size_t shut = connection.find(']', open);
-    if (shut == std::string::npos) return markup;
-    markup.replace(open, shut - open + 1, "[[color(34)]" + connection.substr(open + 1, shut - open - 1) + "[/]]");
-  }
-  return markup;
+  const std::size_t second = connection.rfind('[');
+  if (second == std::string::npos || second == 0) return connection;
+  const std::size_t first = connection.rfind('[', second - 1);
+  if (first == std::string::npos) return connection;
+  const auto coloured = [&](std::size_t open, std::size_t end) {
+    return "[[color(34)]" + connection.substr(open + 1, end - open - 2) + "[/]]";
+  };
+  return connection.substr(0, first) + coloured(first, second) + coloured(second, connection.size());
 }
 
 std::string connected_cell(const SummaryRow& row) {
@@ -107,16 +106,16 @@ std::string trainable_cell(const SummaryRow& row) {
   return *row.trainable ? "Y" : "N";
 }
 
-Table table_of(const Summary& summary, const SummaryOptions& options) {
-  Table table{columns_of(summary, options), {}};
+std::vector<std::vector<std::u32string>> rows_of(const Summary& summary, const SummaryOptions& options) {
+  std::vector<std::vector<std::u32string>> rows;
   for (const SummaryRow* row : shown_rows(summary, options)) {
     std::vector<std::u32string> cells{code_points(layer_cell(*row)), code_points(printable(row->output_shape_text)),
                                       code_points(row->built ? with_commas(row->params) : "0 (unbuilt)")};
     if (!summary.sequential_like) cells.push_back(code_points(connected_cell(*row)));
     if (options.show_trainable) cells.push_back(code_points(trainable_cell(*row)));
-    table.rows.push_back(std::move(cells));
+    rows.push_back(std::move(cells));
   }
-  return table;
+  return rows;
 }
 
 /// Keras asks rich for columns whose texts alone fill the line; rich then takes the padding and the rules off again,
@@ -221,20 +220,20 @@ int default_line_length(const Summary& summary, const SummaryOptions& options) {
 }  // namespace
 
 std::string summary_table(const Summary& summary, const SummaryOptions& options) {
-  Table table = table_of(summary, options);
-  std::optional<int> console_columns;  // nothing: no end
   if (options.line_length.value_or(0) > kLongestLine) {
     throw bad_usage("the line length {} is beyond {}", *options.line_length, kLongestLine);
   }
+  Table table{columns_of(summary, options), {}};
+  std::optional<int> console_columns;  // nothing: no end
   if (options.line_length) {
     fit_columns(table.columns, *options.line_length);
     console_columns = std::max(options.terminal_columns.value_or(kPipeColumns), *options.line_length);
   } else if (options.terminal_columns) {
     fit_columns(table.columns, default_line_length(summary, options));
     console_columns = options.terminal_columns;
-  } else {
-    widen_columns(table);
   }
+  table.rows = rows_of(summary, options);
+  if (!console_columns) widen_columns(table);
   const Overflow overflow = console_columns ? Overflow::ellipsis : Overflow::fold;
 
   std::string out;
