@@ -165,8 +165,8 @@ void append_rule(std::string& out, const Table& table, const std::array<std::str
 
 enum class Vertical { top, bottom };
 
-void append_row(std::string& out, const Table& table, const std::vector<std::u32string>& cells, std::string_view divider,
-                Vertical vertical, Overflow overflow) {
+void append_row(std::string& out, const Table& table, const std::vector<std::u32string>& cells,
+                std::string_view divider, Vertical vertical, Overflow overflow) {
   std::vector<std::vector<std::u32string>> wrapped;
   std::size_t height = 1;
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -212,8 +212,8 @@ void append_text(std::string& out, const std::string& text, std::optional<int> c
 }
 
 int default_line_length(const Summary& summary, const SummaryOptions& options) {
-  const int own = (summary.sequential_like ? kLineLength : kLineLengthConnected) +
-                  (options.show_trainable ? kTrainableExtra : 0);
+  const int own =
+      (summary.sequential_like ? kLineLength : kLineLengthConnected) + (options.show_trainable ? kTrainableExtra : 0);
   return std::min(own, *options.terminal_columns - kTerminalMargin);
 }
 

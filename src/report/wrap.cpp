@@ -10,8 +10,8 @@ namespace {
 
 /// Python's str.isspace, less the controls, which never get here.
 bool is_space(char32_t point) {
-  return point == U' ' || point == 0xa0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200a) ||
-         point == 0x2028 || point == 0x2029 || point == 0x202f || point == 0x205f || point == 0x3000;
+  return point == U' ' || point == 0xa0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200a) || point == 0x2028 ||
+         point == 0x2029 || point == 0x202f || point == 0x205f || point == 0x3000;
 }
 
 std::u32string_view without_trailing_space(std::u32string_view text) {
