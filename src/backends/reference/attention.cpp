@@ -54,13 +54,14 @@ void compute(const graph::Attention& op, Tensors in, Tensors out) {
     if (op.window && std::abs(t - s) >= *op.window) return false;
     for (std::size_t m = 0; m < masks.size(); ++m) {
       const Offsets& step = mask_strides[m];
-      if (masks[m][static_cast<std::size_t>(b * step[0] + n * step[1] + t * step[2] + s * step[3])] == 0.0) return false;
+      if (masks[m][static_cast<std::size_t>(b * step[0] + n * step[1] + t * step[2] + s * step[3])] == 0.0)
+        return false;
     }
     return true;
   };
 
   const double hidden = masked_score(op.path, in[0].dtype());
-  std::vector<double> context(static_cast<std::size_t>(out[0].size()), 0.0);                          // (B,T,N,V)
+  std::vector<double> context(static_cast<std::size_t>(out[0].size()), 0.0);                  // (B,T,N,V)
   std::vector<double> scores(op.scores ? static_cast<std::size_t>(scores_shape.size()) : 0);  // (B,N,T,S)
   std::vector<double> row(static_cast<std::size_t>(S));
   for (Dim b = 0; b < B; ++b) {

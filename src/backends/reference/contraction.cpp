@@ -1,10 +1,10 @@
 // Sums of products: y[…] = Σ x[…]·w[…].
 #include <algorithm>
-#include <array>
-#include <optional>
+#include <map>
 
 #include "attn/backends/reference.h"
 #include "attn/base/error.h"
+#include "attn/graph/einsum.h"
 #include "kernels.h"
 #include "numbers.h"
 #include "offsets.h"
@@ -17,14 +17,14 @@ std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 template <typename Number>
 void compute_linear(const graph::Linear& op, Tensors in, const Tensor& out) {
   const Shape& kernel_shape = in[1].shape();
-  const std::int64_t depth = kernel_shape.slice(0, op.contracted).size();                      // K
-  const std::int64_t width = kernel_shape.slice(op.contracted, kernel_shape.rank()).size();    // M
+  const std::int64_t depth = kernel_shape.slice(0, op.contracted).size();                    // K
+  const std::int64_t width = kernel_shape.slice(op.contracted, kernel_shape.rank()).size();  // M
   const std::int64_t rows = in[0].shape().slice(0, in[0].shape().rank() - op.contracted).size();
 
-  const auto x = read<Number>(in[0]);                                             // (rows, K)
-  const auto kernel = read<Number>(in[1]);                                        // (K, M)
+  const auto x = read<Number>(in[0]);                                                   // (rows, K)
+  const auto kernel = read<Number>(in[1]);                                              // (K, M)
   const auto bias = op.bias ? read<Number>(in[2]) : std::vector<Number>(index(width));  // (M)
-  std::vector<Number> y;                                                          // (rows, M)
+  std::vector<Number> y;                                                                // (rows, M)
   y.reserve(index(rows * width));
   for (std::int64_t row = 0; row < rows; ++row) y.insert(y.end(), bias.begin(), bias.end());
 
@@ -100,64 +100,42 @@ void compute_matmul(const graph::MatMul& op, Tensors in, const Tensor& out) {
   write(out, z);
 }
 
-/// "ab,bc->ac": a label per axis of each operand and of the result.
-struct Equation {
-  std::vector<std::string> operands;
-  std::string result;
-};
-
-Equation parse(const std::string& text) {
-  const auto arrow = text.find("->");
-  if (arrow == std::string::npos) throw internal_error("einsum: the equation '{}' has no arrow", text);
-  Equation equation{{""}, text.substr(arrow + 2)};
-  for (const char c : text.substr(0, arrow)) {
-    if (c == ',') {
-      equation.operands.emplace_back();
-    } else {
-      equation.operands.back() += c;
-    }
-  }
-  return equation;
-}
-
-/// How far each label of `labels` steps in an operand: the sum over the axes it names there (a diagonal has two).
-Offsets label_strides(const std::string& labels, const std::string& axes, const Shape& shape) {
+/// How far each of `letters` steps in an operand: the sum over the axes it names there (a diagonal has two).
+Offsets letter_strides(const std::string& letters, const std::string& axes, const Shape& shape) {
   const Offsets strides = strides_of(shape);
-  Offsets result(labels.size(), 0);
+  Offsets result(letters.size(), 0);
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
-    const auto label = labels.find(axes[axis]);
-    if (label != std::string::npos && shape[static_cast<int>(axis)] != 1) result[label] += strides[axis];
+    const auto letter = letters.find(axes[axis]);
+    if (letter != std::string::npos) result[letter] += strides[axis];
   }
   return result;
 }
 
 template <typename Number>
 void compute_einsum(const graph::Einsum& op, Tensors in, const Tensor& out) {
-  const Equation equation = parse(op.equation);
-  std::array<Dim, 256> sizes;  // by label; an axis of size 1 meets any size
-  sizes.fill(1);
-  std::string summed;  // labels that the result does not have
+  const graph::EinsumEquation equation = graph::parse_einsum(op.equation);
+  std::map<char, Dim> sizes;
+  std::string summed;  // letters that the output does not have
   for (std::size_t n = 0; n < in.size(); ++n) {
-    for (std::size_t axis = 0; axis < equation.operands[n].size(); ++axis) {
-      const char label = equation.operands[n][axis];
-      Dim& size = sizes[static_cast<unsigned char>(label)];
-      if (size == 1) size = in[n].shape()[static_cast<int>(axis)];
-      if (equation.result.find(label) == std::string::npos && summed.find(label) == std::string::npos) summed += label;
+    for (std::size_t axis = 0; axis < equation.inputs[n].size(); ++axis) {
+      const char letter = equation.inputs[n][axis];
+      const bool is_new = sizes.emplace(letter, in[n].shape()[static_cast<int>(axis)]).second;
+      if (is_new && equation.output.find(letter) == std::string::npos) summed += letter;
     }
   }
-  const auto dims_of = [&](const std::string& labels) {
+  const auto dims_of = [&](const std::string& letters) {
     std::vector<Dim> dims;
-    for (const char label : labels) dims.push_back(sizes[static_cast<unsigned char>(label)]);
+    for (const char letter : letters) dims.push_back(sizes.at(letter));
     return dims;
   };
 
   std::vector<std::vector<Number>> operands;
   std::vector<Offsets> starts, terms;  // operand n of sum i, term j lies at starts[n][i] + terms[n][j]
   for (std::size_t n = 0; n < in.size(); ++n) {
-    const std::string& axes = equation.operands[n];
+    const std::string& axes = equation.inputs[n];
     operands.push_back(read<Number>(in[n]));
-    starts.push_back(offsets(dims_of(equation.result), label_strides(equation.result, axes, in[n].shape())));
-    terms.push_back(offsets(dims_of(summed), label_strides(summed, axes, in[n].shape())));
+    starts.push_back(offsets(dims_of(equation.output), letter_strides(equation.output, axes, in[n].shape())));
+    terms.push_back(offsets(dims_of(summed), letter_strides(summed, axes, in[n].shape())));
   }
 
   std::vector<Number> y(index(out.size()));
@@ -176,7 +154,8 @@ void compute_einsum(const graph::Einsum& op, Tensors in, const Tensor& out) {
 void compute(const graph::Linear& op, Tensors in, Tensors out) {
   // A float activation of integers is taken in double; without one, integers stay exact.
   const bool exact = op.activation.fn == graph::UnaryFn::linear;
-  with_ring_of(exact ? in[0].dtype() : DType::float64, [&](auto zero) { compute_linear<decltype(zero)>(op, in, out[0]); });
+  with_ring_of(exact ? in[0].dtype() : DType::float64,
+               [&](auto zero) { compute_linear<decltype(zero)>(op, in, out[0]); });
 }
 
 void compute(const graph::MatMul& op, Tensors in, Tensors out) {

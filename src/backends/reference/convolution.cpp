@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "attn/backends/reference.h"
+#include "attn/graph/window.h"
 #include "kernels.h"
 #include "numbers.h"
 
@@ -21,7 +22,7 @@ Triple triple(std::span<const std::int64_t> sizes) {
 }
 
 /// Where windows lie: window position i, cell j reads input cell i·stride + j·dilation − before.
-struct Windows {
+struct Grid {
   Triple input, output, window, stride, dilation, before;
 
   [[nodiscard]] std::int64_t cell(int axis, std::int64_t i, std::int64_t j) const {
@@ -40,25 +41,18 @@ struct Windows {
   }
 };
 
-/// TensorFlow's paddings: `same` splits what is missing, the odd cell at the end; `causal` puts all of it before.
-Windows windows_of(const Shape& x, const Shape& y, std::span<const std::int64_t> window,
-                   std::span<const std::int64_t> strides, std::span<const std::int64_t> dilation,
-                   graph::Padding padding) {
-  Windows w{triple(x.slice(1, x.rank() - 1).dims()),
+Grid grid_of(const Shape& x, const Shape& y, std::span<const std::int64_t> window,
+             std::span<const std::int64_t> strides, std::span<const std::int64_t> dilation, graph::Padding padding) {
+  Grid grid{triple(x.slice(1, x.rank() - 1).dims()),
             triple(y.slice(1, y.rank() - 1).dims()),
             triple(window),
             triple(strides),
             triple(dilation),
             {0, 0, 0}};
-  for (std::size_t a = 0; a < 3; ++a) {
-    const std::int64_t reach = (w.window[a] - 1) * w.dilation[a] + 1;
-    if (padding == graph::Padding::same) {
-      w.before[a] = std::max<std::int64_t>(0, (w.output[a] - 1) * w.stride[a] + reach - w.input[a]) / 2;
-    } else if (padding == graph::Padding::causal) {
-      w.before[a] = reach - 1;
-    }
+  for (std::size_t a = 3 - window.size(); a < 3; ++a) {
+    grid.before[a] = graph::windows_of(grid.input[a], grid.window[a], grid.stride[a], grid.dilation[a], padding).before;
   }
-  return w;
+  return grid;
 }
 
 /// f(index) for every index of three axes.
@@ -73,10 +67,11 @@ void for_each(const Triple& sizes, Function f) {
 
 /// f(cell of the window, index of the input cell) for the cells of one window that lie inside the input.
 template <typename Function>
-void for_each_cell(const Windows& w, const Triple& position, Function f) {
-  for_each(w.window, [&](const Triple& j) {
-    const Triple cell{w.cell(0, position[0], j[0]), w.cell(1, position[1], j[1]), w.cell(2, position[2], j[2])};
-    if (w.inside(cell)) f((j[0] * w.window[1] + j[1]) * w.window[2] + j[2], w.index(cell));
+void for_each_cell(const Grid& grid, const Triple& position, Function f) {
+  for_each(grid.window, [&](const Triple& j) {
+    const Triple cell{grid.cell(0, position[0], j[0]), grid.cell(1, position[1], j[1]),
+                      grid.cell(2, position[2], j[2])};
+    if (grid.inside(cell)) f((j[0] * grid.window[1] + j[1]) * grid.window[2] + j[2], grid.index(cell));
   });
 }
 
@@ -87,21 +82,21 @@ std::int64_t product(const Triple& sizes) { return sizes[0] * sizes[1] * sizes[2
 void compute(const graph::Conv& op, Tensors in, Tensors out) {
   const Shape& kernel_shape = in[1].shape();
   const Shape window = kernel_shape.slice(0, kernel_shape.rank() - 2);
-  const Windows w = windows_of(in[0].shape(), out[0].shape(), window.dims(), op.strides, op.dilation, op.padding);
+  const Grid grid = grid_of(in[0].shape(), out[0].shape(), window.dims(), op.strides, op.dilation, op.padding);
   const Dim batch = in[0].shape()[0], channels = in[0].shape().back(), filters = kernel_shape.back();
-  const Dim depth = kernel_shape[-2];                // input channels that one filter reads: C/groups
-  const Dim group_filters = filters / op.groups;     // filters that read the same channels
+  const Dim depth = kernel_shape[-2];             // input channels that one filter reads: C/groups
+  const Dim group_filters = filters / op.groups;  // filters that read the same channels
 
-  const auto x = read<double>(in[0]);                                                            // (B, cells, C)
-  const auto kernel = read<double>(in[1]);                                                       // (window, depth, F)
+  const auto x = read<double>(in[0]);       // (B, cells, C)
+  const auto kernel = read<double>(in[1]);  // (window, depth, F)
   const auto bias = op.bias ? read<double>(in[2]) : std::vector<double>(static_cast<std::size_t>(filters));  // (F)
-  std::vector<double> y(static_cast<std::size_t>(out[0].size()));                                // (B, positions, F)
+  std::vector<double> y(static_cast<std::size_t>(out[0].size()));  // (B, positions, F)
   double* sums = y.data();
   for (Dim b = 0; b < batch; ++b) {
-    const double* const sample = x.data() + b * product(w.input) * channels;
-    for_each(w.output, [&](const Triple& position) {
+    const double* const sample = x.data() + b * product(grid.input) * channels;
+    for_each(grid.output, [&](const Triple& position) {
       std::ranges::copy(bias, sums);
-      for_each_cell(w, position, [&](std::int64_t tap, std::int64_t cell) {
+      for_each_cell(grid, position, [&](std::int64_t tap, std::int64_t cell) {
         for (Dim f = 0; f < filters; ++f) {
           const double* const source = sample + cell * channels + f / group_filters * depth;
           for (Dim d = 0; d < depth; ++d) {
@@ -118,18 +113,18 @@ void compute(const graph::Conv& op, Tensors in, Tensors out) {
 
 void compute(const graph::Pool& op, Tensors in, Tensors out) {
   const std::vector<std::int64_t> dense(op.window.size(), 1);
-  const Windows w = windows_of(in[0].shape(), out[0].shape(), op.window, op.strides, dense, op.padding);
+  const Grid grid = grid_of(in[0].shape(), out[0].shape(), op.window, op.strides, dense, op.padding);
   const Dim batch = in[0].shape()[0], channels = in[0].shape().back();
 
   const auto x = read<double>(in[0]);                              // (B, cells, C)
   std::vector<double> y(static_cast<std::size_t>(out[0].size()));  // (B, positions, C)
   double* result = y.data();
   for (Dim b = 0; b < batch; ++b) {
-    const double* const sample = x.data() + b * product(w.input) * channels;
-    for_each(w.output, [&](const Triple& position) {
+    const double* const sample = x.data() + b * product(grid.input) * channels;
+    for_each(grid.output, [&](const Triple& position) {
       for (Dim c = 0; c < channels; ++c) {
         double sum = 0.0, count = 0.0, maximum = -std::numeric_limits<double>::infinity();
-        for_each_cell(w, position, [&](std::int64_t, std::int64_t cell) {
+        for_each_cell(grid, position, [&](std::int64_t, std::int64_t cell) {
           const double number = sample[cell * channels + c];
           sum += number;
           count += 1.0;

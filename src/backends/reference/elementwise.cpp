@@ -1,6 +1,5 @@
 // y[i] = f(x[i], …), inputs broadcast to the output's shape.
 #include <cmath>
-#include <cstring>
 #include <type_traits>
 
 #include "attn/backends/reference.h"
@@ -24,12 +23,18 @@ Integer apply_to_integer(const graph::Unary& op, Integer x) {
     case UnaryFn::floor:
     case UnaryFn::ceil:
     case UnaryFn::round:
-    case UnaryFn::trunc: return x;
-    case UnaryFn::absolute: return x < 0 ? static_cast<Integer>(-bits) : x;
-    case UnaryFn::negative: return static_cast<Integer>(-bits);
-    case UnaryFn::square: return static_cast<Integer>(bits * bits);
-    case UnaryFn::sign: return static_cast<Integer>(x > 0) - static_cast<Integer>(x < 0);
-    default: return static_cast<Integer>(apply(op, static_cast<double>(x)));
+    case UnaryFn::trunc:
+      return x;
+    case UnaryFn::absolute:
+      return x < 0 ? static_cast<Integer>(-bits) : x;
+    case UnaryFn::negative:
+      return static_cast<Integer>(-bits);
+    case UnaryFn::square:
+      return static_cast<Integer>(bits * bits);
+    case UnaryFn::sign:
+      return static_cast<Integer>(x > 0) - static_cast<Integer>(x < 0);
+    default:
+      return static_cast<Integer>(apply(op, static_cast<double>(x)));
   }
 }
 
@@ -72,17 +77,28 @@ double floor_mod(double x, double y) {
 /// The arithmetic of two numbers, NaN where either is NaN also for maximum and minimum.
 double arithmetic(BinaryFn fn, double x, double y) {
   switch (fn) {
-    case BinaryFn::add: return x + y;
-    case BinaryFn::subtract: return x - y;
-    case BinaryFn::multiply: return x * y;
-    case BinaryFn::divide: return x / y;
-    case BinaryFn::floor_divide: return std::floor(x / y);
-    case BinaryFn::mod: return floor_mod(x, y);
-    case BinaryFn::power: return std::pow(x, y);
-    case BinaryFn::maximum: return std::isnan(x) || x > y ? x : y;
-    case BinaryFn::minimum: return std::isnan(x) || x < y ? x : y;
-    case BinaryFn::atan2: return std::atan2(x, y);
-    default: throw internal_error("{} is no arithmetic", graph::name_of(fn));
+    case BinaryFn::add:
+      return x + y;
+    case BinaryFn::subtract:
+      return x - y;
+    case BinaryFn::multiply:
+      return x * y;
+    case BinaryFn::divide:
+      return x / y;
+    case BinaryFn::floor_divide:
+      return std::floor(x / y);
+    case BinaryFn::mod:
+      return floor_mod(x, y);
+    case BinaryFn::power:
+      return std::pow(x, y);
+    case BinaryFn::maximum:
+      return std::isnan(x) || x > y ? x : y;
+    case BinaryFn::minimum:
+      return std::isnan(x) || x < y ? x : y;
+    case BinaryFn::atan2:
+      return std::atan2(x, y);
+    default:
+      throw internal_error("{} is no arithmetic", graph::name_of(fn));
   }
 }
 
@@ -91,31 +107,50 @@ Integer arithmetic(BinaryFn fn, Integer x, Integer y) {
   const auto u = static_cast<std::uint64_t>(x);
   const auto v = static_cast<std::uint64_t>(y);
   switch (fn) {
-    case BinaryFn::add: return static_cast<Integer>(u + v);
-    case BinaryFn::subtract: return static_cast<Integer>(u - v);
-    case BinaryFn::multiply: return static_cast<Integer>(u * v);
-    case BinaryFn::floor_divide: return floor_division(x, y).quotient;
-    case BinaryFn::mod: return floor_division(x, y).remainder;
-    case BinaryFn::power: return integer_power(x, y);
-    case BinaryFn::maximum: return x > y ? x : y;
-    case BinaryFn::minimum: return x < y ? x : y;
-    default: throw internal_error("{} of integers is no integer", graph::name_of(fn));
+    case BinaryFn::add:
+      return static_cast<Integer>(u + v);
+    case BinaryFn::subtract:
+      return static_cast<Integer>(u - v);
+    case BinaryFn::multiply:
+      return static_cast<Integer>(u * v);
+    case BinaryFn::floor_divide:
+      return floor_division(x, y).quotient;
+    case BinaryFn::mod:
+      return floor_division(x, y).remainder;
+    case BinaryFn::power:
+      return integer_power(x, y);
+    case BinaryFn::maximum:
+      return x > y ? x : y;
+    case BinaryFn::minimum:
+      return x < y ? x : y;
+    default:
+      throw internal_error("{} of integers is no integer", graph::name_of(fn));
   }
 }
 
 template <typename Number>
 bool compares(BinaryFn fn, Number x, Number y) {
   switch (fn) {
-    case BinaryFn::equal: return x == y;
-    case BinaryFn::not_equal: return x != y;
-    case BinaryFn::less: return x < y;
-    case BinaryFn::less_equal: return x <= y;
-    case BinaryFn::greater: return x > y;
-    case BinaryFn::greater_equal: return x >= y;
-    case BinaryFn::logical_and: return x != 0 && y != 0;
-    case BinaryFn::logical_or: return x != 0 || y != 0;
-    case BinaryFn::logical_xor: return (x != 0) != (y != 0);
-    default: throw internal_error("{} is no comparison", graph::name_of(fn));
+    case BinaryFn::equal:
+      return x == y;
+    case BinaryFn::not_equal:
+      return x != y;
+    case BinaryFn::less:
+      return x < y;
+    case BinaryFn::less_equal:
+      return x <= y;
+    case BinaryFn::greater:
+      return x > y;
+    case BinaryFn::greater_equal:
+      return x >= y;
+    case BinaryFn::logical_and:
+      return x != 0 && y != 0;
+    case BinaryFn::logical_or:
+      return x != 0 || y != 0;
+    case BinaryFn::logical_xor:
+      return (x != 0) != (y != 0);
+    default:
+      throw internal_error("{} is no comparison", graph::name_of(fn));
   }
 }
 
@@ -139,27 +174,22 @@ void compute_binary(BinaryFn fn, Tensors in, const Tensor& out) {
 }  // namespace
 
 void compute(const graph::Unary& op, Tensors in, Tensors out) {
-  if (is_integer(in[0].dtype()) && is_integer(out[0].dtype())) {
-    with_number_of(in[0].dtype(), [&](auto zero) {
-      using Number = decltype(zero);
+  with_number_of(in[0].dtype(), [&](auto zero) {
+    using Number = decltype(zero);
+    auto numbers = read<Number>(in[0]);
+    for (Number& x : numbers) {
       if constexpr (std::is_integral_v<Number>) {
-        auto numbers = read<Number>(in[0]);
-        for (Number& x : numbers) x = apply_to_integer(op, x);
-        write(out[0], numbers);
+        x = apply_to_integer(op, x);
+      } else {
+        x = apply(op, x);
       }
-    });
-    return;
-  }
-  auto numbers = read<double>(in[0]);
-  for (double& x : numbers) x = apply(op, x);
-  write(out[0], numbers);
+    }
+    write(out[0], numbers);
+  });
 }
 
 void compute(const graph::Binary& op, Tensors in, Tensors out) {
-  // Integers divide to floats; everything else of integers stays with integers.
-  const bool exact = is_integer(out[0].dtype()) || gives_bool(op.fn);
-  with_number_of(exact ? in[0].dtype() : DType::float64,
-                 [&](auto zero) { compute_binary<decltype(zero)>(op.fn, in, out[0]); });
+  with_number_of(in[0].dtype(), [&](auto zero) { compute_binary<decltype(zero)>(op.fn, in, out[0]); });
 }
 
 void compute(const graph::Select&, Tensors in, Tensors out) {
@@ -190,8 +220,8 @@ void compute(const graph::Fill& op, Tensors, Tensors out) {
 }
 
 void compute(const graph::Iota& op, Tensors, Tensors out) {
-  std::vector<Dim> steps(static_cast<std::size_t>(op.shape.rank()), 0);
-  if (!steps.empty()) steps[static_cast<std::size_t>(op.axis)] = 1;
+  Offsets steps(static_cast<std::size_t>(op.shape.rank()), 0);
+  steps[static_cast<std::size_t>(op.axis)] = 1;
   std::vector<double> result;
   result.reserve(static_cast<std::size_t>(out[0].size()));
   for (const std::int64_t index : offsets(out[0].shape().dims(), steps)) {

@@ -16,7 +16,10 @@ using graph::ValueId;
 class ReferenceExecutable final : public Executable {
  public:
   ReferenceExecutable(plan::Plan plan, std::vector<Tensor> weights, const ReferenceOptions& options)
-      : plan_(std::move(plan)), weights_(std::move(weights)), options_(options), arena_(allocate_bytes(plan_.arena_bytes)) {
+      : plan_(std::move(plan)),
+        weights_(std::move(weights)),
+        options_(options),
+        arena_(allocate_bytes(plan_.arena_bytes)) {
     tensors_.resize(plan_.graph.values.size());
     for (ValueId id = 0; id < static_cast<ValueId>(tensors_.size()); ++id) tensors_[at(id)] = place(id);
     for (const NodeId node : plan_.prepare) step(node);
@@ -27,7 +30,8 @@ class ReferenceExecutable final : public Executable {
   void run_profiled(std::span<const Tensor> inputs, const StepTimer& timer) override {
     bind(inputs);
     if (options_.poison_arena && plan_.arena_bytes > 0) {
-      std::memset(arena_.get(), 0xFF, static_cast<std::size_t>(plan_.arena_bytes));  // all ones is NaN in every float type
+      std::memset(arena_.get(), 0xFF,
+                  static_cast<std::size_t>(plan_.arena_bytes));  // all ones is NaN in every float type
     }
     for (const NodeId node : plan_.steps) {
       const auto start = std::chrono::steady_clock::now();
@@ -59,10 +63,14 @@ class ReferenceExecutable final : public Executable {
     if (slot.alias_of != graph::kNone) return {};
     switch (slot.place) {
       case plan::Place::nowhere:
-      case plan::Place::input: return {};
-      case plan::Place::weight: return weights_[at(value.weight)];
-      case plan::Place::constant: return value.constant;
-      case plan::Place::prepared: return Tensor(value.dtype, value.shape);
+      case plan::Place::input:
+        return {};
+      case plan::Place::weight:
+        return weights_[at(value.weight)];
+      case plan::Place::constant:
+        return value.constant;
+      case plan::Place::prepared:
+        return Tensor(value.dtype, value.shape);
       case plan::Place::arena:
         return Tensor(value.dtype, value.shape, std::shared_ptr<std::byte>(arena_, arena_.get() + slot.offset));
     }

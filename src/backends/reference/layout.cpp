@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "attn/base/error.h"
+#include "attn/graph/range.h"
 #include "kernels.h"
 #include "numbers.h"
 #include "offsets.h"
@@ -16,58 +17,36 @@ template <std::size_t kBytes>
 void copy_elements(const std::byte* from, const Offsets& at_from, std::byte* to, const Offsets& at_to) {
   using Element = std::array<std::byte, kBytes>;
   for (std::size_t i = 0; i < at_from.size(); ++i) {
-    std::memcpy(to + at_to[i] * static_cast<std::int64_t>(kBytes), from + at_from[i] * static_cast<std::int64_t>(kBytes),
-                sizeof(Element));
+    std::memcpy(to + at_to[i] * static_cast<std::int64_t>(kBytes),
+                from + at_from[i] * static_cast<std::int64_t>(kBytes), sizeof(Element));
   }
 }
 
 /// to[at_to[i]] = from[at_from[i]], of one dtype.
 void copy(const Tensor& from, const Offsets& at_from, const Tensor& to, const Offsets& at_to) {
   switch (bytes_of(to.dtype())) {
-    case 1: return copy_elements<1>(from.data(), at_from, to.data(), at_to);
-    case 2: return copy_elements<2>(from.data(), at_from, to.data(), at_to);
-    case 4: return copy_elements<4>(from.data(), at_from, to.data(), at_to);
-    default: return copy_elements<8>(from.data(), at_from, to.data(), at_to);
+    case 1:
+      return copy_elements<1>(from.data(), at_from, to.data(), at_to);
+    case 2:
+      return copy_elements<2>(from.data(), at_from, to.data(), at_to);
+    case 4:
+      return copy_elements<4>(from.data(), at_from, to.data(), at_to);
+    default:
+      return copy_elements<8>(from.data(), at_from, to.data(), at_to);
   }
 }
 
 /// 0, 1, 2, … for every element of a tensor.
 Offsets all_of(const Tensor& x) { return offsets(x.shape().dims(), strides_of(x.shape())); }
 
-/// The elements of one axis that a slice takes, by Python's rules for start:stop:step.
-std::vector<Dim> taken(const graph::Range& range, Dim size) {
-  if (range.step == 0) throw bad_input("slice: the step is 0");
-  const bool forward = range.step > 0;
-  const Dim lowest = forward ? 0 : -1;
-  const Dim highest = forward ? size : size - 1;
-  const auto resolve = [&](const std::optional<std::int64_t>& bound, Dim otherwise) {
-    if (!bound) return otherwise;
-    return std::clamp(*bound < 0 ? *bound + size : *bound, lowest, highest);
-  };
-  const Dim start = resolve(range.start, forward ? 0 : size - 1);
-  const Dim stop = resolve(range.stop, forward ? size : -1);
-  std::vector<Dim> result;
-  const Dim distance = forward ? stop - start : start - stop;
-  for (Dim i = 0; i < distance;) {
-    result.push_back(forward ? start + i : start - i);
-    const std::uint64_t step = forward ? static_cast<std::uint64_t>(range.step) : -static_cast<std::uint64_t>(range.step);
-    if (step >= static_cast<std::uint64_t>(distance - i)) break;
-    i += static_cast<Dim>(step);
-  }
-  return result;
-}
-
 /// The element of an axis of `size` that position i (maybe outside) of a padded axis shows; nothing: the pad value.
 std::optional<Dim> padded_source(graph::PadMode mode, Dim i, Dim size) {
   if (i >= 0 && i < size) return i;
   if (mode == graph::PadMode::constant) return std::nullopt;
-  if (size == 0) throw bad_input("pad: an axis of size 0 has no element to repeat");
   if (mode == graph::PadMode::edge) return std::clamp<Dim>(i, 0, size - 1);
-  // Walking past an end turns around: reflect shows the last element once, symmetric twice.
-  const Dim repeat = mode == graph::PadMode::symmetric ? 1 : 0;
-  const Dim period = std::max<Dim>(1, 2 * (size - 1 + repeat));
-  const Dim phase = ((i % period) + period) % period;
-  return phase < size ? phase : period - phase - repeat;
+  // A mirror stands at each end: reflect shows the last element once, symmetric twice.
+  const Dim twice = mode == graph::PadMode::symmetric ? 1 : 0;
+  return i < 0 ? -i - twice : 2 * (size - 1) - i + twice;
 }
 
 /// For each axis a list of source indices; the offsets of their product in row-major order.
@@ -125,7 +104,9 @@ void compute(const graph::Concat& op, Tensors in, Tensors out) {
 void compute(const graph::Slice& op, Tensors in, Tensors out) {
   std::vector<std::vector<Dim>> indices;
   for (std::size_t axis = 0; axis < op.ranges.size(); ++axis) {
-    indices.push_back(taken(op.ranges[axis], in[0].shape()[static_cast<int>(axis)]));
+    const graph::Picked picked = graph::pick(op.ranges[axis], in[0].shape()[static_cast<int>(axis)]);
+    indices.emplace_back();
+    for (Dim i = 0; i < picked.count; ++i) indices.back().push_back(picked.start + i * picked.step);
   }
   copy(in[0], product_offsets(indices, strides_of(in[0].shape())), out[0], all_of(out[0]));
 }

@@ -1,4 +1,5 @@
-// Where the elements of a tensor lie: an index per axis becomes one offset, and loops over axes become lists of offsets.
+// Where the elements of a tensor lie: an index per axis becomes one offset, and loops over axes become lists of
+// offsets.
 #pragma once
 
 #include <cstdint>

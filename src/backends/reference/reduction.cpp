@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "attn/base/error.h"
 #include "kernels.h"
@@ -84,39 +85,40 @@ Number reduce(ReduceFn fn, const Row<Number>& row) {
   };
   const auto is_true = [](Number x) { return x != 0; };
   switch (fn) {
-    case ReduceFn::sum: return sum();
-    case ReduceFn::mean: return sum() / static_cast<Number>(row.size());
-    case ReduceFn::max: return extreme(row, false);
-    case ReduceFn::min: return extreme(row, true);
+    case ReduceFn::sum:
+      return sum();
+    case ReduceFn::max:
+      return extreme(row, false);
+    case ReduceFn::min:
+      return extreme(row, true);
     case ReduceFn::prod: {
       Number product = 1;
       for (const Number x : row) product = multiply(product, x);
       return product;
     }
-    case ReduceFn::any: return static_cast<Number>(std::ranges::any_of(row, is_true));
-    case ReduceFn::all: return static_cast<Number>(std::ranges::all_of(row, is_true));
-    case ReduceFn::argmax: return static_cast<Number>(argmax(row, false));
-    case ReduceFn::argmin: return static_cast<Number>(argmax(row, true));
+    case ReduceFn::any:
+      return static_cast<Number>(std::ranges::any_of(row, is_true));
+    case ReduceFn::all:
+      return static_cast<Number>(std::ranges::all_of(row, is_true));
+    case ReduceFn::argmax:
+      return static_cast<Number>(argmax(row, false));
+    case ReduceFn::argmin:
+      return static_cast<Number>(argmax(row, true));
+    case ReduceFn::mean:
+      if constexpr (std::is_floating_point_v<Number>) return sum() / static_cast<Number>(row.size());
+      break;
     case ReduceFn::logsumexp:
       if constexpr (std::is_floating_point_v<Number>) return logsumexp(row);
+      break;
   }
   throw internal_error("{} of integers is no integer", graph::name_of(fn));
-}
-
-bool needs_an_element(ReduceFn fn) {
-  return fn == ReduceFn::max || fn == ReduceFn::min || fn == ReduceFn::argmax || fn == ReduceFn::argmin;
 }
 
 }  // namespace
 
 void compute(const graph::Reduce& op, Tensors in, Tensors out) {
   const Slices rows = slices(in[0].shape(), op.axes);
-  if (rows.along.empty() && !rows.starts.empty() && needs_an_element(op.fn)) {
-    throw bad_input("{} over an axis of size 0 of {} has no value", graph::name_of(op.fn), in[0].shape().str());
-  }
-  // Means and logarithms of integers are floats.
-  const bool exact = !is_floating(out[0].dtype());
-  with_number_of(exact ? in[0].dtype() : DType::float64, [&](auto zero) {
+  with_number_of(in[0].dtype(), [&](auto zero) {
     using Number = decltype(zero);
     const auto x = read<Number>(in[0]);
     std::vector<Number> y;

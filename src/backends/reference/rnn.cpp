@@ -15,9 +15,12 @@ using Vector = std::vector<double>;
 
 int gates_of(RnnCell cell) {
   switch (cell) {
-    case RnnCell::lstm: return 4;
-    case RnnCell::gru: return 3;
-    case RnnCell::simple: break;
+    case RnnCell::lstm:
+      return 4;
+    case RnnCell::gru:
+      return 3;
+    case RnnCell::simple:
+      break;
   }
   return 1;
 }
@@ -67,7 +70,8 @@ struct Cell {
   void gru(std::span<const double> x, Vector& h) const {
     const Vector z = input_part(x);  // z, r, h
     Vector recurrent(width());
-    if (op.bias && op.reset_after) std::copy_n(bias.begin() + static_cast<std::ptrdiff_t>(width()), width(), recurrent.begin());
+    if (op.bias && op.reset_after)
+      std::copy_n(bias.begin() + static_cast<std::ptrdiff_t>(width()), width(), recurrent.begin());
     const std::size_t gates_only = 2 * units;
     add_product(std::span(recurrent).first(op.reset_after ? width() : gates_only), h, recurrent_kernel, width(), 0);
     Vector update(units), candidate(units), reset_h(units);
@@ -83,9 +87,12 @@ struct Cell {
 
   void step(std::span<const double> x, std::vector<Vector>& states) const {
     switch (op.cell) {
-      case RnnCell::simple: return simple(x, states[0]);
-      case RnnCell::lstm: return lstm(x, states[0], states[1]);
-      case RnnCell::gru: return gru(x, states[0]);
+      case RnnCell::simple:
+        return simple(x, states[0]);
+      case RnnCell::lstm:
+        return lstm(x, states[0], states[1]);
+      case RnnCell::gru:
+        return gru(x, states[0]);
     }
   }
 };
@@ -101,8 +108,9 @@ void compute(const graph::Rnn& op, Tensors in, Tensors out) {
   const Vector x = read<double>(in[0]);  // (B,T,D)
   std::size_t next = 3;
   const Cell cell{op, units, read<double>(in[1]), read<double>(in[2]), op.bias ? read<double>(in[next++]) : Vector{}};
-  const Vector mask = op.mask ? read<double>(in[next++]) : Vector(static_cast<std::size_t>(batch * steps), 1.0);  // (B,T)
-  std::vector<Vector> initial;  // per state (B,U)
+  const Vector mask =
+      op.mask ? read<double>(in[next++]) : Vector(static_cast<std::size_t>(batch * steps), 1.0);  // (B,T)
+  std::vector<Vector> initial;                                                                    // per state (B,U)
   for (std::size_t s = 0; s < states_count; ++s) {
     initial.push_back(op.initial_state ? read<double>(in[next++])
                                        : Vector(static_cast<std::size_t>(batch) * units, 0.0));
@@ -120,8 +128,9 @@ void compute(const graph::Rnn& op, Tensors in, Tensors out) {
     for (Dim i = 0; i < steps; ++i) {
       const Dim t = op.go_backwards ? steps - 1 - i : i;
       if (mask[static_cast<std::size_t>(b * steps + t)] != 0.0) {
-        cell.step(std::span(x).subspan(static_cast<std::size_t>((b * steps + t) * depth), static_cast<std::size_t>(depth)),
-                  states);
+        cell.step(
+            std::span(x).subspan(static_cast<std::size_t>((b * steps + t) * depth), static_cast<std::size_t>(depth)),
+            states);
         output = states[0];
       } else if (op.zero_output_for_mask) {
         output.assign(units, 0.0);
@@ -129,7 +138,8 @@ void compute(const graph::Rnn& op, Tensors in, Tensors out) {
       if (op.return_sequences) outputs.insert(outputs.end(), output.begin(), output.end());
     }
     if (!op.return_sequences) outputs.insert(outputs.end(), output.begin(), output.end());
-    for (std::size_t s = 0; s < states_count; ++s) finals[s].insert(finals[s].end(), states[s].begin(), states[s].end());
+    for (std::size_t s = 0; s < states_count; ++s)
+      finals[s].insert(finals[s].end(), states[s].begin(), states[s].end());
   }
   write(out[0], outputs);
   if (op.return_state) {

@@ -13,7 +13,8 @@ namespace {
 
 using Row = std::vector<double>;
 
-/// eˣ / Σ eˣ, shifted by the maximum so that it does not overflow. NaN anywhere, or nothing but −∞, gives NaN everywhere.
+/// eˣ / Σ eˣ, shifted by the maximum so that it does not overflow. NaN anywhere, or nothing but −∞, gives NaN
+/// everywhere.
 void softmax(Row& row) {
   const double maximum = *std::ranges::max_element(row);
   double sum = 0.0;
@@ -59,9 +60,15 @@ void compute(const graph::Softmax& op, Tensors in, Tensors out) {
       std::ranges::fill(row, std::numeric_limits<double>::quiet_NaN());
     } else {
       switch (op.kind) {
-        case graph::SoftmaxKind::softmax: softmax(row); break;
-        case graph::SoftmaxKind::log_softmax: log_softmax(row); break;
-        case graph::SoftmaxKind::sparsemax: sparsemax(row); break;
+        case graph::SoftmaxKind::softmax:
+          softmax(row);
+          break;
+        case graph::SoftmaxKind::log_softmax:
+          log_softmax(row);
+          break;
+        case graph::SoftmaxKind::sparsemax:
+          sparsemax(row);
+          break;
       }
     }
     for (std::size_t j = 0; j < row.size(); ++j) numbers[static_cast<std::size_t>(start + rows.along[j])] = row[j];
