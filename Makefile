@@ -2,11 +2,13 @@
 BUILD ?= build
 ATTN := $(BUILD)/attn
 
+MAKEFLAGS += --no-print-directory
+
 .PHONY: build setup run test lint format bench clean distclean help
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/CMakeCache.txt ## compile the program to build/attn
-	@cmake --build $(BUILD)
+	@cmake --build $(BUILD) --parallel $$(nproc)
 
 setup: ## look for compilers and libraries, install what is missing
 	@.ci/setup
