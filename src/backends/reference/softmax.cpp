@@ -29,17 +29,17 @@ void log_softmax(Row& row) {
   for (double& x : row) x = x - maximum - std::log(sum);
 }
 
-/// Martins & Astudillo 2016: the projection onto the simplex, max(x − τ, 0) with τ such that the result sums to 1.
+/// max(x − τ, 0) with Keras's τ = (Σ c_j − 1)/k over the k largest elements that are in the support, where c_j is the
+/// sum of the j largest. (Martins & Astudillo 2016 have c_k in place of the sum; Keras 3's backends all add them up.)
 void sparsemax(Row& row) {
   Row sorted = row;
   std::ranges::sort(sorted, std::greater{});
   double sum = 0.0, support_sum = 0.0, support = 0.0;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     sum += sorted[i];
-    const auto rank = static_cast<double>(i + 1);
-    if (sorted[i] - (sum - 1.0) / rank > 0.0) {
-      support_sum = sum;
-      support = rank;
+    if (sorted[i] - (sum - 1.0) / static_cast<double>(i + 1) > 0.0) {
+      support_sum += sum;
+      support += 1.0;
     }
   }
   const double tau = (support_sum - 1.0) / support;
