@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "attn/base/shape.h"
+#include "attn/run/bench.h"
+#include "attn/run/compare.h"
 
 namespace attn::report {
 
@@ -39,24 +41,11 @@ struct OutputReport {
   std::vector<double> first_values;  ///< in memory order
 };
 
-/// One output against what was expected of it.
-struct OutputComparison {
-  std::string name;
-  bool pass = false;
-  /// Why the numbers could not be compared ("expected shape (1, 5), got (1, 6)"); empty where they were.
-  std::string problem;
-  std::int64_t elements = 0;
-  std::int64_t mismatches = 0;
-  double max_abs_error = 0;  ///< NaN where a NaN met a number
-  std::vector<std::int64_t> worst_index;
-  double expected = 0, got = 0;  ///< at the worst index
-};
-
 struct CompareReport {
   std::string file;
   double rtol = 0, atol = 0;
   bool pass = false;
-  std::vector<OutputComparison> outputs;
+  std::vector<run::OutputComparison> outputs;
 };
 
 struct RunReport {
@@ -68,11 +57,6 @@ struct RunReport {
   double prepare_seconds = 0;  ///< planning and compiling
   double run_seconds = 0;      ///< the forward pass
   std::optional<CompareReport> compare;
-};
-
-/// Latencies of the timed iterations, in milliseconds.
-struct Latency {
-  double min = 0, p10 = 0, median = 0, mean = 0, p90 = 0, p99 = 0, max = 0;
 };
 
 /// One layer's share of an iteration.
@@ -93,7 +77,7 @@ struct Baseline {
 struct BenchRow {
   Setting setting;
   std::int64_t iterations = 0;
-  Latency ms;
+  run::Latency ms;
   std::optional<double> tokens_per_second;  ///< nothing where the model has no sequence
   double gflop = 0;                         ///< of one iteration
   double gflops_per_second = 0;
