@@ -278,6 +278,13 @@ std::vector<std::string> Model::layer_names() const {
   return names;
 }
 
+std::vector<std::string> Model::input_names() const {
+  std::vector<std::string> names;
+  if (const Functional* model = parts_->model())
+    for (const Layer* layer : model->input_layers()) names.push_back(layer->name);
+  return names;
+}
+
 std::optional<std::string> Model::first_attention() const {
   Functional* model = parts_->model();
   if (model == nullptr) return std::nullopt;

@@ -38,7 +38,7 @@ Table outputs_table(const RunReport& report) {
   return table;
 }
 
-std::string comparison_text(const OutputComparison& output) {
+std::string comparison_text(const run::OutputComparison& output) {
   const std::string name = printable(output.name);
   if (!output.problem.empty()) return fmt::format("  {}: {}\n", name, printable(output.problem));
   if (output.pass) return fmt::format("  {}: equal, max abs error {}\n", name, number(output.max_abs_error));
@@ -61,7 +61,7 @@ Json output_json(const OutputReport& output) {
   return json;
 }
 
-Json comparison_json(const OutputComparison& output) {
+Json comparison_json(const run::OutputComparison& output) {
   Json json;
   json["name"] = json_text(output.name);
   json["pass"] = output.pass;
@@ -82,7 +82,7 @@ Json compare_json(const CompareReport& compare) {
   json["atol"] = compare.atol;
   json["pass"] = compare.pass;
   json["outputs"] = Json::array();
-  for (const OutputComparison& output : compare.outputs) json["outputs"].push_back(comparison_json(output));
+  for (const run::OutputComparison& output : compare.outputs) json["outputs"].push_back(comparison_json(output));
   return json;
 }
 
@@ -91,7 +91,7 @@ Json compare_json(const CompareReport& compare) {
 std::string compare_text(const CompareReport& compare) {
   std::string out = fmt::format("{} {} (rtol {}, atol {})\n", compare.pass ? "Agrees with" : "Differs from",
                                 printable(compare.file), number(compare.rtol), number(compare.atol));
-  for (const OutputComparison& output : compare.outputs) out += comparison_text(output);
+  for (const run::OutputComparison& output : compare.outputs) out += comparison_text(output);
   return out;
 }
 

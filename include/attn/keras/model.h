@@ -58,6 +58,8 @@ class Model {
   [[nodiscard]] const std::vector<std::string>& warnings() const;
   /// The names of all layers and operations, in order; those of nested models after them as "block/dense".
   [[nodiscard]] std::vector<std::string> layer_names() const;
+  /// The names of the input layers, in order.
+  [[nodiscard]] std::vector<std::string> input_names() const;
   /// The name of the first attention layer, or nothing.
   [[nodiscard]] std::optional<std::string> first_attention() const;
 
