@@ -15,6 +15,7 @@ constexpr double kMilliseconds = 1000;
 
 std::string values_text(const std::vector<double>& values) {
   std::vector<std::string> texts;
+  texts.reserve(values.size());
   for (const double value : values) texts.push_back(number(value));
   return join(texts, " ");
 }
