@@ -1,5 +1,7 @@
 #include "cases.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 
@@ -18,7 +20,9 @@ Operand in(Shape shape, Numbers numbers = Numbers::normal, DType dtype = DType::
 Operand weight(Shape shape, Numbers numbers = Numbers::normal, DType dtype = DType::float32) {
   return {std::move(shape), numbers, dtype, true};
 }
-Operand mask(Shape shape, Numbers numbers = Numbers::mask) { return {std::move(shape), numbers, DType::boolean, false}; }
+Operand mask(Shape shape, Numbers numbers = Numbers::mask) {
+  return {std::move(shape), numbers, DType::boolean, false};
+}
 
 Unary relu() { return {UnaryFn::relu, 0.0, 0.0, kInf}; }
 
@@ -83,7 +87,8 @@ void add_elementwise(std::vector<Case>& cases) {
     cases.push_back({name + " infinities", op, {in({33}, Numbers::infinities)}});
     cases.push_back({name + " empty", op, {in({0, 4})}});
   }
-  for (const UnaryFn fn : {UnaryFn::log, UnaryFn::log1p, UnaryFn::log2, UnaryFn::log10, UnaryFn::sqrt, UnaryFn::rsqrt}) {
+  for (const UnaryFn fn :
+       {UnaryFn::log, UnaryFn::log1p, UnaryFn::log2, UnaryFn::log10, UnaryFn::sqrt, UnaryFn::rsqrt}) {
     cases.push_back({fmt::format("{} (2, 17)", graph::name_of(fn)), Unary{fn}, {in({2, 17}, Numbers::positive)}});
     cases.push_back({fmt::format("{} of negatives", graph::name_of(fn)), Unary{fn}, {in({17})}});
   }
@@ -113,12 +118,14 @@ void add_elementwise(std::vector<Case>& cases) {
     cases.push_back({name + " NaN", Binary{fn}, {in({17}, Numbers::one_nan), in({17}, base)}});
     cases.push_back({name + " NaN second", Binary{fn}, {in({17}, base), in({17}, Numbers::one_nan)}});
     if (fn != BinaryFn::divide && fn != BinaryFn::atan2 && fn != BinaryFn::power) {
-      cases.push_back({name + " int64", Binary{fn}, {in({33}, Numbers::integers, DType::int64),
-                                                     in({33}, Numbers::integers, DType::int64)}});
+      cases.push_back({name + " int64",
+                       Binary{fn},
+                       {in({33}, Numbers::integers, DType::int64), in({33}, Numbers::integers, DType::int64)}});
     }
   }
-  cases.push_back({"add bfloat16", Binary{BinaryFn::add}, {in({33}, Numbers::normal, DType::bfloat16),
-                                                           in({33}, Numbers::normal, DType::bfloat16)}});
+  cases.push_back({"add bfloat16",
+                   Binary{BinaryFn::add},
+                   {in({33}, Numbers::normal, DType::bfloat16), in({33}, Numbers::normal, DType::bfloat16)}});
   for (const BinaryFn fn : {BinaryFn::logical_and, BinaryFn::logical_or, BinaryFn::logical_xor}) {
     cases.push_back({fmt::format("{} broadcast", graph::name_of(fn)), Binary{fn}, {mask({3, 17}), mask({17})}});
   }
@@ -129,8 +136,8 @@ void add_elementwise(std::vector<Case>& cases) {
     cases.push_back({fmt::format("cast float32 to {}", name_of(to)), Cast{to}, {in({3, 17})}});
   }
   for (const DType from : {DType::float64, DType::float16, DType::bfloat16}) {
-    cases.push_back({fmt::format("cast {} to float32", name_of(from)), Cast{DType::float32},
-                     {in({3, 17}, Numbers::normal, from)}});
+    cases.push_back(
+        {fmt::format("cast {} to float32", name_of(from)), Cast{DType::float32}, {in({3, 17}, Numbers::normal, from)}});
   }
   cases.push_back({"cast int32 to float32", Cast{DType::float32}, {in({17}, Numbers::integers, DType::int32)}});
   cases.push_back({"cast bool to float32", Cast{DType::float32}, {mask({17})}});
@@ -146,9 +153,9 @@ void add_contractions(std::vector<Case>& cases) {
     Dim depth, width;
   };
   // 0 and 1 anywhere, one under and over the tiles of 16 and 64, and the shapes of the built-in encoder at batch 1.
-  for (const Size& s : {Size{{1}, 1, 1}, Size{{0}, 4, 3}, Size{{3}, 0, 4}, Size{{3}, 4, 0}, Size{{2, 5}, 7, 3},
-                        Size{{17}, 16, 65}, Size{{16}, 64, 16}, Size{{2, 0}, 3, 3}, Size{{65}, 17, 1},
-                        Size{{}, 33, 17}, Size{{1, 50}, 512, 64}}) {
+  for (const Size& s :
+       {Size{{1}, 1, 1}, Size{{0}, 4, 3}, Size{{3}, 0, 4}, Size{{3}, 4, 0}, Size{{2, 5}, 7, 3}, Size{{17}, 16, 65},
+        Size{{16}, 64, 16}, Size{{2, 0}, 3, 3}, Size{{65}, 17, 1}, Size{{}, 33, 17}, Size{{1, 50}, 512, 64}}) {
     Shape x = s.rows;
     x.push_back(s.depth);
     Shape y = s.rows;
@@ -157,33 +164,49 @@ void add_contractions(std::vector<Case>& cases) {
     const std::string name = fmt::format("linear {} x {}", x.str(), kernel.str());
     cases.push_back({name, Linear{1}, {in(x), weight(kernel)}});
     cases.push_back({name + " bias", Linear{1, true}, {in(x), weight(kernel), weight({s.width})}});
-    cases.push_back({name + " bias relu residual", Linear{1, true, relu(), true},
+    cases.push_back({name + " bias relu residual",
+                     Linear{1, true, relu(), true},
                      {in(x), weight(kernel), weight({s.width}), in(y)}});
     cases.push_back({name + " residual", Linear{1, false, {}, true}, {in(x), weight(kernel), in(y)}});
   }
-  for (const Unary& activation : std::vector<Unary>{{UnaryFn::gelu}, {UnaryFn::gelu_tanh}, {UnaryFn::tanh},
-                                                    {UnaryFn::sigmoid}, {UnaryFn::silu}, {UnaryFn::elu, 1.0},
-                                                    {UnaryFn::relu, 0.3, 0.0, kInf}, {UnaryFn::relu, 0.0, 0.0, 6.0},
-                                                    {UnaryFn::relu, 0.1, 0.5, 2.0}, {UnaryFn::mish}, {UnaryFn::selu},
-                                                    {UnaryFn::softplus}, {UnaryFn::exponential}, {UnaryFn::square},
-                                                    {UnaryFn::hard_sigmoid}, {UnaryFn::hard_silu}}) {
-    cases.push_back({fmt::format("linear (5, 33) {} {}", graph::name_of(activation.fn), activation.b),
-                     Linear{1, true, activation}, {in({5, 33}), weight({33, 17}), weight({17})}});
+  for (const Unary& activation : std::vector<Unary>{{UnaryFn::gelu},
+                                                    {UnaryFn::gelu_tanh},
+                                                    {UnaryFn::tanh},
+                                                    {UnaryFn::sigmoid},
+                                                    {UnaryFn::silu},
+                                                    {UnaryFn::elu, 1.0},
+                                                    {UnaryFn::relu, 0.3, 0.0, kInf},
+                                                    {UnaryFn::relu, 0.0, 0.0, 6.0},
+                                                    {UnaryFn::relu, 0.1, 0.5, 2.0},
+                                                    {UnaryFn::mish},
+                                                    {UnaryFn::selu},
+                                                    {UnaryFn::softplus},
+                                                    {UnaryFn::exponential},
+                                                    {UnaryFn::square},
+                                                    {UnaryFn::hard_sigmoid},
+                                                    {UnaryFn::hard_silu}}) {
+    cases.push_back({fmt::format("linear (5, 33) {} {} {} {}", graph::name_of(activation.fn), activation.a,
+                                 activation.b, activation.c),
+                     Linear{1, true, activation},
+                     {in({5, 33}), weight({33, 17}), weight({17})}});
   }
-  cases.push_back({"linear relu of NaN", Linear{1, true, relu()},
-                   {in({3, 17}, Numbers::one_nan), weight({17, 5}), weight({5})}});
+  cases.push_back(
+      {"linear relu of NaN", Linear{1, true, relu()}, {in({3, 17}, Numbers::one_nan), weight({17, 5}), weight({5})}});
   cases.push_back({"linear with an infinity", Linear{1}, {in({3, 17}, Numbers::infinities), weight({17, 5})}});
   cases.push_back({"linear large", Linear{1, true}, {in({17, 65}, Numbers::large), weight({65, 17}), weight({17})}});
-  cases.push_back({"linear heads (2, 5, 16) x (16, 3, 7)", Linear{1, true},
-                   {in({2, 5, 16}), weight({16, 3, 7}), weight({3, 7})}});
-  cases.push_back({"linear from heads (2, 5, 3, 7) x (3, 7, 16)", Linear{2, true},
+  cases.push_back(
+      {"linear heads (2, 5, 16) x (16, 3, 7)", Linear{1, true}, {in({2, 5, 16}), weight({16, 3, 7}), weight({3, 7})}});
+  cases.push_back({"linear from heads (2, 5, 3, 7) x (3, 7, 16)",
+                   Linear{2, true},
                    {in({2, 5, 3, 7}), weight({3, 7, 16}), weight({16})}});
   cases.push_back({"linear by an input", Linear{1}, {in({5, 17}), in({17, 9})}});
-  cases.push_back({"linear float64", Linear{1, true},
+  cases.push_back({"linear float64",
+                   Linear{1, true},
                    {in({3, 17}, Numbers::normal, DType::float64), weight({17, 5}, Numbers::normal, DType::float64),
                     weight({5}, Numbers::normal, DType::float64)}});
   for (const DType half : {DType::bfloat16, DType::float16}) {
-    cases.push_back({fmt::format("linear {}", name_of(half)), Linear{1, true, relu()},
+    cases.push_back({fmt::format("linear {}", name_of(half)),
+                     Linear{1, true, relu()},
                      {in({17, 33}, Numbers::normal, half), weight({33, 16}, Numbers::normal, half),
                       weight({16}, Numbers::normal, half)}});
   }
@@ -207,7 +230,8 @@ void add_contractions(std::vector<Case>& cases) {
   matmul("no batch", {0, 3, 4}, {0, 4, 5});
   cases.push_back({"matmul by a weight", MatMul{}, {in({2, 5, 17}), weight({17, 9})}});
   cases.push_back({"matmul by a weight transposed", MatMul{false, true}, {in({2, 5, 17}), weight({9, 17})}});
-  cases.push_back({"matmul int32", MatMul{},
+  cases.push_back({"matmul int32",
+                   MatMul{},
                    {in({3, 4}, Numbers::integers, DType::int32), in({4, 5}, Numbers::integers, DType::int32)}});
 
   cases.push_back({"einsum scores", Einsum{"aecd,abcd->acbe"}, {in({2, 5, 3, 7}), in({2, 4, 3, 7})}});
@@ -234,8 +258,10 @@ void add_softmax(std::vector<Case>& cases) {
     cases.push_back({name + " NaN", Softmax{kind, {1}}, {in({5, 17}, Numbers::one_nan)}});
     cases.push_back({name + " infinities", Softmax{kind, {1}}, {in({5, 17}, Numbers::infinities)}});
   }
-  cases.push_back({"softmax bfloat16", Softmax{SoftmaxKind::softmax, {1}}, {in({5, 17}, Numbers::normal, DType::bfloat16)}});
-  cases.push_back({"softmax float64", Softmax{SoftmaxKind::softmax, {1}}, {in({5, 17}, Numbers::normal, DType::float64)}});
+  cases.push_back(
+      {"softmax bfloat16", Softmax{SoftmaxKind::softmax, {1}}, {in({5, 17}, Numbers::normal, DType::bfloat16)}});
+  cases.push_back(
+      {"softmax float64", Softmax{SoftmaxKind::softmax, {1}}, {in({5, 17}, Numbers::normal, DType::float64)}});
 }
 
 void add_attention(std::vector<Case>& cases) {
@@ -299,8 +325,10 @@ void add_normalization(std::vector<Case>& cases) {
       for (const int axis : axes) sizes.push_back(x[axis]);
       cases.push_back({name + " " + what, LayerNorm{kind, axes, 1e-3}, {in(x, numbers), weight(sizes), weight(sizes)}});
       cases.push_back({name + " plain " + what, LayerNorm{kind, axes, 1e-6, false, false}, {in(x, numbers)}});
-      cases.push_back({name + " no beta " + what, LayerNorm{kind, axes, 1e-3, true, false}, {in(x, numbers), weight(sizes)}});
-      cases.push_back({name + " no gamma " + what, LayerNorm{kind, axes, 1e-3, false, true}, {in(x, numbers), weight(sizes)}});
+      cases.push_back(
+          {name + " no beta " + what, LayerNorm{kind, axes, 1e-3, true, false}, {in(x, numbers), weight(sizes)}});
+      cases.push_back(
+          {name + " no gamma " + what, LayerNorm{kind, axes, 1e-3, false, true}, {in(x, numbers), weight(sizes)}});
     };
     add("(2, 17, 65)", {2, 17, 65}, {2});
     add("(3, 512)", {3, 512}, {1});
@@ -315,14 +343,17 @@ void add_normalization(std::vector<Case>& cases) {
     add("tiny", {3, 65}, {1}, Numbers::tiny);
     add("NaN", {3, 17}, {1}, Numbers::one_nan);
   }
-  cases.push_back({"layer_norm bfloat16", LayerNorm{NormKind::layer, {1}, 1e-3},
+  cases.push_back({"layer_norm bfloat16",
+                   LayerNorm{NormKind::layer, {1}, 1e-3},
                    {in({3, 65}, Numbers::normal, DType::bfloat16), weight({65}, Numbers::normal, DType::bfloat16),
                     weight({65}, Numbers::normal, DType::bfloat16)}});
   for (const int axis : {-1, 1, 0}) {
     const Shape c{Shape{2, 17, 5}[axis]};
-    cases.push_back({fmt::format("batch_norm axis {}", axis), BatchNorm{axis, 1e-3},
+    cases.push_back({fmt::format("batch_norm axis {}", axis),
+                     BatchNorm{axis, 1e-3},
                      {in({2, 17, 5}), weight(c), weight(c, Numbers::positive), weight(c), weight(c)}});
-    cases.push_back({fmt::format("batch_norm plain axis {}", axis), BatchNorm{axis, 1e-3, false, false},
+    cases.push_back({fmt::format("batch_norm plain axis {}", axis),
+                     BatchNorm{axis, 1e-3, false, false},
                      {in({2, 17, 5}), weight(c), weight(c, Numbers::positive)}});
   }
 }
@@ -351,9 +382,10 @@ void add_reductions(std::vector<Case>& cases) {
   cases.push_back({"sum long", Reduce{ReduceFn::sum, {1}}, {in({2, 4099})}});
   for (const bool product : {false, true}) {
     cases.push_back({product ? "cumprod" : "cumsum", Cumulate{product, 1}, {in({3, 17}, Numbers::unit)}});
-    cases.push_back({product ? "cumprod first axis" : "cumsum first axis", Cumulate{product, 0}, {in({17, 3}, Numbers::unit)}});
-    cases.push_back({product ? "cumprod int32" : "cumsum int32", Cumulate{product, 0},
-                     {in({5}, Numbers::integers, DType::int32)}});
+    cases.push_back(
+        {product ? "cumprod first axis" : "cumsum first axis", Cumulate{product, 0}, {in({17, 3}, Numbers::unit)}});
+    cases.push_back(
+        {product ? "cumprod int32" : "cumsum int32", Cumulate{product, 0}, {in({5}, Numbers::integers, DType::int32)}});
   }
 }
 
@@ -393,7 +425,8 @@ void add_layout(std::vector<Case>& cases) {
     cases.push_back({"gather columns by " + name, Gather{1}, {in({3, 7}), places}});
     cases.push_back({"gather nothing by " + name, Gather{0}, {weight({7, 17}), in({0}, Numbers::indices, indices)}});
   }
-  cases.push_back({"gather bfloat16", Gather{0},
+  cases.push_back({"gather bfloat16",
+                   Gather{0},
                    {weight({7, 17}, Numbers::normal, DType::bfloat16), in({3}, Numbers::indices, DType::int32)}});
 }
 
@@ -434,7 +467,8 @@ void add_rnn(std::vector<Case>& cases) {
       const auto add = [&](const std::string& what, Dim B, Dim T, Dim D, Dim U, Rnn op) {
         op.cell = cell;
         op.reset_after = reset_after;
-        Case row{fmt::format("rnn {}{} {}", static_cast<int>(cell), reset_after ? "" : " reset before", what), op,
+        Case row{fmt::format("rnn {}{} {}", static_cast<int>(cell), reset_after ? "" : " reset before", what),
+                 op,
                  {in({B, T, D}), weight({D, gates * U}), weight({U, gates * U})}};
         const bool two_biases = cell == RnnCell::gru && reset_after;
         if (op.bias) row.inputs.push_back(weight(two_biases ? Shape{2, gates * U} : Shape{gates * U}));
@@ -466,18 +500,30 @@ void add_rnn(std::vector<Case>& cases) {
 double draw_number(RandomStream& stream, const Operand& operand, std::int64_t i, std::int64_t size) {
   const auto whole = [&](int count) { return std::floor(stream.uniform() * count); };
   switch (operand.numbers) {
-    case Numbers::normal: return stream.normal();
-    case Numbers::positive: return std::abs(stream.normal()) + 0.1;
-    case Numbers::unit: return 2.0 * stream.uniform() - 1.0;
-    case Numbers::large: return 1e4 * stream.normal();
-    case Numbers::tiny: return 1e-40 * stream.normal();
-    case Numbers::one_nan: return i == size / 2 ? std::numeric_limits<double>::quiet_NaN() : stream.normal();
-    case Numbers::infinities: return i == 0 ? kInf : i == size - 1 ? -kInf : stream.normal();
-    case Numbers::integers: return (whole(9) + 1.0) * (stream.uniform() < 0.5 ? -1.0 : 1.0);
-    case Numbers::indices: return whole(10) - 5.0;
-    case Numbers::mask: return stream.uniform() < 2.0 / 3.0 ? 1.0 : 0.0;
-    case Numbers::rows_off: return i / operand.shape.back() % 3 == 1 || stream.uniform() > 2.0 / 3.0 ? 0.0 : 1.0;
-    case Numbers::all_false: return 0.0;
+    case Numbers::normal:
+      return stream.normal();
+    case Numbers::positive:
+      return std::abs(stream.normal()) + 0.1;
+    case Numbers::unit:
+      return 2.0 * stream.uniform() - 1.0;
+    case Numbers::large:
+      return 1e4 * stream.normal();
+    case Numbers::tiny:
+      return 1e-40 * stream.normal();
+    case Numbers::one_nan:
+      return i == size / 2 ? std::numeric_limits<double>::quiet_NaN() : stream.normal();
+    case Numbers::infinities:
+      return i == 0 ? kInf : i == size - 1 ? -kInf : stream.normal();
+    case Numbers::integers:
+      return (whole(9) + 1.0) * (stream.uniform() < 0.5 ? -1.0 : 1.0);
+    case Numbers::indices:
+      return whole(10) - 5.0;
+    case Numbers::mask:
+      return stream.uniform() < 2.0 / 3.0 ? 1.0 : 0.0;
+    case Numbers::rows_off:
+      return i / operand.shape.back() % 3 == 1 || stream.uniform() > 2.0 / 3.0 ? 0.0 : 1.0;
+    case Numbers::all_false:
+      return 0.0;
   }
   return 0.0;
 }

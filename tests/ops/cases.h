@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/base/dtype.h"
 #include "attn/base/tensor.h"
 #include "attn/graph/op.h"
 
