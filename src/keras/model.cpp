@@ -77,15 +77,6 @@ Totals totals_of(Layer& layer) {
   return totals;
 }
 
-bool all_built(Layer& layer) {
-  bool built = true;
-  std::set<const Layer*> seen;
-  walk(layer, "", "", true, seen, [&](Layer& each, const auto&, const auto&, bool) {
-    if (!each.is_operation() && !each.built) built = false;
-  });
-  return built;
-}
-
 SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   SummaryRow row;
   row.name = layer.name;
