@@ -333,11 +333,8 @@ Shape concrete_shape(const InputLayer& input, const LowerOptions& options) {
     }
     if (axis == 0) {
       shape[axis] = options.batch.value_or(1);
-    } else if (options.sequence_length) {
-      shape[axis] = *options.sequence_length;
     } else {
-      throw bad_usage("the input '{}' has the shape {}: give --seq-len for its unknown length", printable(input.name),
-                      input.batch_shape.str());
+      shape[axis] = options.sequence_length.value_or(kDefaultSequenceLength);
     }
   }
   return shape;
