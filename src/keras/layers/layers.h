@@ -21,9 +21,7 @@ namespace attn::keras {
 [[nodiscard]] std::span<const LayerRow> convolution_rows();
 [[nodiscard]] std::span<const LayerRow> conv_transpose_rows();
 [[nodiscard]] std::span<const LayerRow> rnn_rows();
-<<<<<<< HEAD
 [[nodiscard]] std::span<const LayerRow> keras_hub_rows();
-=======
 [[nodiscard]] std::span<const LayerRow> rnn_cell_rows();
 [[nodiscard]] std::span<const LayerRow> wrapper_rows();
 
@@ -36,6 +34,5 @@ std::unique_ptr<Layer> make_with() {
 /// keras.ops.normalize of order 2: x·min(1/√Σx², 1/ε) over `axes`.
 [[nodiscard]] graph::ValueId l2_normalize(graph::Builder& b, graph::ValueId x, const std::vector<int>& axes,
                                           double epsilon);
->>>>>>> layers
 
 }  // namespace attn::keras
