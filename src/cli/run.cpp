@@ -184,7 +184,7 @@ Run add_run(CLI::App& app) {
   app.add_option("--device", command->execution.device, "cpu, cuda, cuda:N or auto")->type_name("DEVICE");
   app.add_option("--dtype", command->execution.dtype, "compute in float32, bfloat16 or float16 instead of the model's own policy")->type_name("DTYPE");
   app.add_option("--batch", command->execution.batch, "for an unknown batch (1)")->check(CLI::PositiveNumber)->type_name("N");
-  app.add_option("--seq-len", command->execution.sequence_length, "for other unknown lengths")->check(CLI::PositiveNumber)->type_name("N");
+  app.add_option("--seq-len", command->execution.sequence_length, "for other unknown lengths (128)")->check(CLI::PositiveNumber)->type_name("N");
   app.add_option("--threads", command->execution.threads, "0: all cores")->check(CLI::NonNegativeNumber)->type_name("N");
   app.add_option("--input", command->inputs, "arrays by input name (.npy, .npz, .safetensors); NAME=FILE for one")->type_name("FILE");
   app.add_option("-o,--output", command->arrays, "write the outputs to .npz, .npy or .safetensors")->type_name("FILE");

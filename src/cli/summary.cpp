@@ -8,6 +8,8 @@
 namespace attn::cli {
 namespace {
 
+constexpr int kPipeColumns = 80;
+
 struct SummaryCommand {
   Common common;
   std::optional<std::string> model, input_shape;
@@ -19,11 +21,16 @@ struct SummaryCommand {
     const LoadedModel loaded = load_model(model, input_shape, common.console);
     const keras::Summary summary = loaded.model.summary();
     report::SummaryOptions options;
-    options.line_length = line_length;
+    // 80 means what Keras prints into a pipe, whose 80 columns it takes for a terminal's.
+    if (line_length == kPipeColumns) {
+      options.terminal_columns = kPipeColumns;
+    } else {
+      options.line_length = line_length;
+    }
     options.expand_nested = expand_nested;
     options.show_trainable = show_trainable;
     if (!layer_range.empty()) options.layer_range = report::LayerRange{layer_range[0], layer_range[1]};
-    if (!common.output) options.terminal_columns = terminal_columns();
+    if (!common.output && !line_length) options.terminal_columns = terminal_columns();
     write_result(text(summary, options), common.output);
     return 0;
   }
@@ -43,7 +50,7 @@ Run add_summary(CLI::App& app) {
   add_common(app, command->common, {"table", "json", "markdown", "csv"});
   app.add_option("model", command->model, "Keras JSON, .keras, or short encoder config; - is stdin")->type_name("MODEL");
   app.add_option("--input-shape", command->input_shape, "shape without the batch, for a single layer: 50,512")->type_name("DIMS");
-  app.add_option("--line-length", command->line_length, "exactly Keras's table at this width")->type_name("N");
+  app.add_option("--line-length", command->line_length, "Keras's table of this line_length, byte for byte; 80: as it prints into a pipe")->type_name("N");
   app.add_flag("--expand-nested", command->expand_nested, "show the layers of nested models");
   app.add_flag("--show-trainable", command->show_trainable, "add the column Trainable");
   app.add_option("--layer-range", command->layer_range, "from the first to the last layer of these names")

@@ -19,6 +19,9 @@ struct ReadOptions {
   std::optional<Shape> input_shape;
 };
 
+/// Stands for unknown lengths that nothing else tells.
+inline constexpr std::int64_t kDefaultSequenceLength = 128;
+
 struct LowerOptions {
   std::optional<std::int64_t> batch;            ///< for an unknown first dimension; 1 where not given
   std::optional<std::int64_t> sequence_length;  ///< for the other unknown dimensions

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "attn/report/values.h"
 
@@ -19,5 +21,9 @@ namespace attn::report {
 
 /// "attn.bench/1".
 [[nodiscard]] std::string bench_json(const BenchReport& report);
+
+/// The settings and latencies of an earlier bench_json; nothing else of it is read. `name` is the file's, for messages.
+/// Throws Error (bad_input).
+[[nodiscard]] std::vector<BenchRow> parse_bench_json(const std::string& name, std::string_view text);
 
 }  // namespace attn::report
