@@ -1,7 +1,6 @@
 // Element types, spelled as Keras spells them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -9,7 +8,19 @@
 namespace attn {
 
 enum class DType : std::uint8_t {
-  float64, float32, float16, bfloat16, int64, int32, int16, int8, uint64, uint32, uint16, uint8, boolean
+  float64,
+  float32,
+  float16,
+  bfloat16,
+  int64,
+  int32,
+  int16,
+  int8,
+  uint64,
+  uint32,
+  uint16,
+  uint8,
+  boolean
 };
 
 /// Keras's name: "float32", "bfloat16", "bool", …

@@ -12,13 +12,13 @@ namespace attn {
 /// The process exit codes that scripts may rely on.
 enum class ExitCode : int {
   done = 0,
-  differs = 1,      ///< it ran and a check failed, or the numbers differ
-  usage = 2,        ///< the command line is wrong
-  bad_input = 3,    ///< a file or config is wrong
-  no_memory = 4,    ///< it does not fit in memory
-  no_device = 5,    ///< the device is absent or failed
-  internal = 70,    ///< our own bug
-  interrupted = 130 ///< SIGINT (SIGTERM is 143)
+  differs = 1,       ///< it ran and a check failed, or the numbers differ
+  usage = 2,         ///< the command line is wrong
+  bad_input = 3,     ///< a file or config is wrong
+  no_memory = 4,     ///< it does not fit in memory
+  no_device = 5,     ///< the device is absent or failed
+  internal = 70,     ///< our own bug
+  interrupted = 130  ///< SIGINT (SIGTERM is 143)
 };
 
 /// Thrown for what ends a command. The message is one line that names the place, the thing and the way out; it is

@@ -1,10 +1,12 @@
 // Shapes, in which a dimension may be unknown (Keras's None).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace attn {
@@ -44,9 +46,7 @@ class Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 
  private:
-  [[nodiscard]] std::size_t index(int axis) const {
-    return static_cast<std::size_t>(axis < 0 ? axis + rank() : axis);
-  }
+  [[nodiscard]] std::size_t index(int axis) const { return static_cast<std::size_t>(axis < 0 ? axis + rank() : axis); }
   std::vector<Dim> dims_;
 };
 

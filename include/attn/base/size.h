@@ -8,6 +8,9 @@
 
 namespace attn {
 
+/// For counts that pass 64 bits, such as the parameters of a config that nobody can build.
+__extension__ using UInt128 = unsigned __int128;
+
 /// The largest element or byte count that is ever believed; one more doubling still fits a signed 64-bit number.
 inline constexpr std::int64_t kMaxSize = std::int64_t{1} << 62;
 

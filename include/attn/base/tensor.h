@@ -42,7 +42,8 @@ class Tensor {
 
   /// Element i as a number, whatever the dtype (64-bit integers beyond 2^53 are rounded).
   [[nodiscard]] double at(std::int64_t i) const { return load(dtype_, data(), i); }
-  /// Stores a number, rounded to the dtype (to nearest even; integers truncate; bool is `value != 0`).
+  /// Stores a number, rounded to the dtype (to nearest even; integers truncate and saturate, NaN
+  /// becomes 0; bool is `value != 0`).
   void set(std::int64_t i, double value) const { store(dtype_, data(), i, value); }
 
   [[nodiscard]] static double load(DType dtype, const std::byte* data, std::int64_t i) noexcept;

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "attn/base/size.h"
+
 namespace attn {
 
 /// `text` fit to print: control characters (C0, DEL, C1), bidirectional and zero-width controls and invalid UTF-8
@@ -34,10 +36,10 @@ namespace attn {
 
 /// 1234567 as "1,234,567".
 [[nodiscard]] std::string with_commas(std::int64_t value);
-[[nodiscard]] std::string with_commas(unsigned __int128 value);
+[[nodiscard]] std::string with_commas(UInt128 value);
 
 /// Bytes as Keras's summary prints them: steps of 1024, two decimals, "0.00 B" to PB.
-[[nodiscard]] std::string memory_size(unsigned __int128 bytes);
+[[nodiscard]] std::string memory_size(UInt128 bytes);
 
 /// Keras's snake case of a class name, for automatic layer names: "MultiHeadAttention" → "multi_head_attention".
 [[nodiscard]] std::string snake_case(std::string_view class_name);

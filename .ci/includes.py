@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Holds every #include under src/ and include/ against the table of rooms in CMakeLists.txt."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# The headers that a third-party target brings, by how their #include begins.
+THIRD_PARTY = {"nlohmann_json": "nlohmann/", "CLI11": "CLI/", "spdlog": "spdlog/", "DNNL": ("oneapi/", "dnnl"), "ZLIB": "zlib.h"}
+
+uses, targets = {}, {}
+for call in re.findall(r"^attn_room\((.*?)\)", (ROOT / "CMakeLists.txt").read_text(), re.M | re.S):
+    room, *words = call.split()
+    uses[room], targets[room] = {room}, set()
+    into = None
+    for word in words:
+        if word in ("USES", "THIRD_PARTY"):
+            into = uses[room] if word == "USES" else targets[room]
+        else:
+            into.add(word.split("::")[0])
+
+
+def room_of(path):
+    """The innermost room whose folder holds the path (relative to src/ or include/attn/), or None."""
+    parents = [str(parent) for parent in pathlib.PurePosixPath(path).parents]
+    return next((parent for parent in parents if parent in uses), None)
+
+
+wrong = 0
+for top in (ROOT / "src", ROOT / "include/attn"):
+    for file in sorted(top.rglob("*")):
+        if file.suffix not in (".h", ".cpp", ".cu"):
+            continue
+        where = file.relative_to(ROOT)
+        room = room_of(file.relative_to(top))
+        if room is None:
+            print(f"{where}: in no room of CMakeLists.txt")
+            wrong += 1
+            continue
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            match = re.match(r'\s*#\s*include\s*["<]([^">]+)[">]', line)
+            if not match:
+                continue
+            header = match[1]
+            problem = None
+            if header.startswith("attn/"):
+                other = room_of(header.removeprefix("attn/"))
+                # A nested room may include its parent's headers: the seam that it stands behind.
+                if other not in uses[room] and not (other and room.startswith(other + "/")):
+                    problem = f"{room} may not use {other}"
+                elif not (ROOT / "include" / header).is_file():
+                    problem = f"there is no include/{header}"
+            elif '"' in line and not any((base / header).is_file() for base in (file.parent, ROOT / "src" / room)):
+                problem = f"{header} is no header of {room}"
+            for target, begins in THIRD_PARTY.items():
+                if header.startswith(begins) and target not in targets[room]:
+                    problem = f"{target} is not among the libraries of {room}"
+            if problem:
+                print(f"{where}:{number}: {problem}")
+                wrong += 1
+sys.exit(1 if wrong else 0)

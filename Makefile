@@ -1,0 +1,44 @@
+# A page of doors; CMake does the work.
+BUILD ?= build
+ATTN := $(BUILD)/attn
+
+MAKEFLAGS += --no-print-directory
+
+.PHONY: build setup run test lint format bench clean distclean help
+.DEFAULT_GOAL := build
+
+build: $(BUILD)/CMakeCache.txt ## compile the program to build/attn
+	@cmake --build $(BUILD) --parallel $$(nproc)
+
+setup: ## look for compilers and libraries, install what is missing
+	@.ci/setup
+
+run: setup build ## summarise and run the built-in encoder
+	$(ATTN) summary
+	$(ATTN) run
+
+test: setup build ## compile and run all tests
+	@ctest --test-dir $(BUILD) --output-on-failure
+
+lint: ## check includes, format and common mistakes (LINT_ALL=1: in every file)
+	@.ci/setup lint
+	@.ci/lint
+
+format: ## format the sources in place
+	@.ci/setup lint
+	@.ci/lint format
+
+bench: setup build ## measure the built-in encoder
+	$(ATTN) bench
+
+clean: ## remove what was built, keep what was fetched
+	@if [ -d $(BUILD) ]; then find $(BUILD) -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} +; fi
+
+distclean: ## remove the build folder whole
+	@rm -rf $(BUILD)
+
+help: ## show this page
+	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+
+$(BUILD)/CMakeCache.txt: | $(if $(wildcard $(BUILD)/CMakeCache.txt),,setup)
+	@cmake -S . -B $(BUILD) $(if $(shell command -v ninja),-G Ninja) --log-level=WARNING || { rm -f $@; exit 1; }

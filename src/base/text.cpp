@@ -1,0 +1,258 @@
+#include "attn/base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "unicode.h"
+
+namespace attn {
+namespace {
+
+constexpr char32_t kZeroWidthJoiner = 0x200d;
+
+bool is_upper(char c) noexcept { return c >= 'A' && c <= 'Z'; }
+bool is_lower(char c) noexcept { return c >= 'a' && c <= 'z'; }
+char to_lower(char c) noexcept { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(), to_lower);
+  return result;
+}
+
+/// What Python's `\w` keeps; the bytes of a code point beyond ASCII count as word characters.
+bool is_word(char c) noexcept {
+  return is_upper(c) || is_lower(c) || (c >= '0' && c <= '9') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
+}
+
+/// Insertions, deletions, substitutions and swaps of neighbours that lead from a to b (optimal string alignment).
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1);
+  std::vector<std::size_t> last(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before.swap(last);
+    last.swap(row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, substituted});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row[b.size()];
+}
+
+std::string decimal_digits(UInt128 value) {
+  std::string digits;
+  do {
+    digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(value % 10)));
+    value /= 10;
+  } while (value != 0);
+  return digits;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const auto [point, length] = decode(text);
+    if (!point) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
+    } else if (is_hidden(*point)) {
+      result += fmt::format("\\u{{{:x}}}", static_cast<std::uint32_t>(*point));
+    } else {
+      result += text.substr(0, length);
+    }
+    text.remove_prefix(length);
+  }
+  return result;
+}
+
+bool is_utf8(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const auto [point, length] = decode(text);
+    if (!point) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+int display_width(std::string_view text) noexcept {
+  int width = 0;
+  bool joined = false;
+  while (!text.empty()) {
+    const auto [point, length] = decode(text);
+    // What follows a joiner melts into the character before it, as rich counts.
+    if (!joined) width += point ? cells(*point) : 1;
+    joined = !joined && point == kZeroWidthJoiner;
+    text.remove_prefix(length);
+  }
+  return width;
+}
+
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  constexpr std::size_t kLongest = 64;  // no name that a person types is longer, and the work grows with the square
+  if (word.empty() || word.size() > kLongest) return std::nullopt;
+  const std::string wanted = lower(word);
+  std::optional<std::string> best;
+  std::size_t best_distance = 0;
+  for (const std::string_view candidate : candidates) {
+    const std::size_t longer = std::max(word.size(), candidate.size());
+    if (longer > kLongest) continue;
+    const std::size_t found = distance(wanted, lower(candidate));
+    const std::size_t allowed = std::max<std::size_t>(1, longer / 3);
+    if (found > allowed || found >= longer || (best && found >= best_distance)) continue;
+    best = std::string(candidate);
+    best_distance = found;
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates) {
+  const auto best = nearest(word, candidates);
+  return best ? fmt::format(" (did you mean '{}'?)", printable(*best)) : "";
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
+  return did_you_mean(word, std::vector<std::string_view>(candidates.begin(), candidates.end()));
+}
+
+std::string python_repr(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  std::array<char, 32> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific);
+  const std::string_view shortest(buffer.data(), static_cast<std::size_t>(end.ptr - buffer.data()));
+
+  // "-d.ddde±xx" → sign, digits, exponent of the first digit.
+  const std::size_t e = shortest.find('e');
+  const bool negative = shortest.front() == '-';
+  std::string digits;
+  for (const char c : shortest.substr(0, e)) {
+    if (c >= '0' && c <= '9') digits += c;
+  }
+  int exponent = 0;
+  const char* exponent_text = shortest.data() + e + (shortest[e + 1] == '+' ? 2 : 1);
+  std::from_chars(exponent_text, end.ptr, exponent);
+
+  std::string text = negative ? "-" : "";
+  if (exponent < -4 || exponent >= 16) {  // where Python's repr turns to exponents
+    text += digits.substr(0, 1);
+    if (digits.size() > 1) text += "." + digits.substr(1);
+    return text + fmt::format("e{}{:02}", exponent < 0 ? '-' : '+', std::abs(exponent));
+  }
+  if (exponent < 0) return text + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
+  const auto whole = static_cast<std::size_t>(exponent) + 1;
+  if (digits.size() <= whole) return text + digits + std::string(whole - digits.size(), '0') + ".0";
+  return text + digits.substr(0, whole) + "." + digits.substr(whole);
+}
+
+std::string python_repr(std::string_view text) {
+  const bool has_single = text.find('\'') != std::string_view::npos;
+  const bool has_double = text.find('"') != std::string_view::npos;
+  const char quote = has_single && !has_double ? '"' : '\'';
+  std::string result(1, quote);
+  while (!text.empty()) {
+    const auto [point, length] = decode(text);
+    const char c = text.front();
+    if (!point) {
+      result += fmt::format("\\udc{:02x}", static_cast<unsigned char>(c));  // as surrogateescape reads such a byte
+    } else if (c == quote || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (c == '\n') {
+      result += "\\n";
+    } else if (c == '\r') {
+      result += "\\r";
+    } else if (c == '\t') {
+      result += "\\t";
+    } else if (is_python_printable(*point)) {
+      result += text.substr(0, length);
+    } else if (*point < 0x100) {
+      result += fmt::format("\\x{:02x}", static_cast<std::uint32_t>(*point));
+    } else if (*point < 0x10000) {
+      result += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(*point));
+    } else {
+      result += fmt::format("\\U{:08x}", static_cast<std::uint32_t>(*point));
+    }
+    text.remove_prefix(length);
+  }
+  return result + quote;
+}
+
+std::string with_commas(std::int64_t value) {
+  // Unsigned, because the lowest number has no positive twin.
+  const auto bits = static_cast<std::uint64_t>(value);
+  const UInt128 magnitude = value < 0 ? std::uint64_t{0} - bits : bits;
+  return (value < 0 ? "-" : "") + with_commas(magnitude);
+}
+
+std::string with_commas(UInt128 value) {
+  std::string digits = decimal_digits(value);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
+  return digits;
+}
+
+std::string memory_size(UInt128 bytes) {
+  constexpr std::array<std::string_view, 6> kUnits{"B", "KB", "MB", "GB", "TB", "PB"};
+  // Past the last unit Keras divides once more and keeps the name; so do we, its table being the contract.
+  auto amount = static_cast<double>(bytes);
+  std::string_view unit = kUnits.back();
+  for (const std::string_view candidate : kUnits) {
+    if (amount < 1024.0) {
+      unit = candidate;
+      break;
+    }
+    amount /= 1024.0;
+  }
+  std::array<char, 64> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), amount, std::chars_format::fixed, 2);
+  return fmt::format("{} {}", std::string_view(buffer.data(), static_cast<std::size_t>(end.ptr - buffer.data())), unit);
+}
+
+std::string snake_case(std::string_view class_name) {
+  // The three substitutions of Keras's to_snake_case: drop \W, "(.)([A-Z][a-z]+)", "([a-z])([A-Z])".
+  std::string name;
+  std::copy_if(class_name.begin(), class_name.end(), std::back_inserter(name), is_word);
+
+  std::string parted;
+  for (std::size_t i = 0; i < name.size();) {
+    parted += name[i++];
+    if (i + 1 >= name.size() || !is_upper(name[i]) || !is_lower(name[i + 1])) continue;
+    parted += '_';
+    parted += name[i++];
+    while (i < name.size() && is_lower(name[i])) parted += name[i++];
+  }
+
+  std::string result;
+  for (std::size_t i = 0; i < parted.size(); ++i) {
+    if (i > 0 && is_lower(parted[i - 1]) && is_upper(parted[i])) result += '_';
+    result += to_lower(parted[i]);
+  }
+  return result;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (true) {
+    const std::size_t at = text.find(separator);
+    parts.emplace_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::string join(std::span<const std::string> parts, std::string_view separator) {
+  return fmt::format("{}", fmt::join(parts, separator));
+}
+
+}  // namespace attn
