@@ -1,0 +1,71 @@
+"""Writes what the tests of the weights room compare with, by real Keras. Needs keras 3.15, tensorflow and h5py.
+
+usage: generate.py   (writes beside itself)
+  initializers.npz    what the initializers of initializers.json draw with TensorFlow; bfloat16 is stored as float32
+"""
+import json
+import os
+import pathlib
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import keras
+import numpy as np
+
+HERE = pathlib.Path(__file__).parent
+
+
+def initializers():
+    arrays, index = {}, []
+
+    def case(name, config, shape, dtype="float32"):
+        initializer = keras.initializers.get({"class_name": name, "config": config})
+        values = keras.ops.convert_to_numpy(initializer(shape, dtype=dtype))
+        key = f"{len(index)}"
+        arrays[key] = values.astype("float32") if dtype == "bfloat16" else values
+        index.append({"key": key, "class_name": type(initializer).__name__, "config": {**config, **initializer.get_config()},
+                      "shape": shape, "dtype": dtype})
+
+    for shape in (8, 6), (16, 4, 8), (4, 8, 16), (7,), (3, 3, 4, 8):
+        case("zeros", {}, shape)
+        case("ones", {}, shape)
+        case("constant", {"value": 0.25}, shape)
+        case("random_normal", {"seed": 3}, shape)
+        case("random_uniform", {"seed": 4}, shape)
+        case("truncated_normal", {"seed": 5}, shape)
+        case("glorot_uniform", {"seed": 1}, shape)
+        case("glorot_normal", {"seed": 2}, shape)
+        case("he_normal", {"seed": 6}, shape)
+        case("he_uniform", {"seed": 7}, shape)
+        case("lecun_normal", {"seed": 8}, shape)
+        case("lecun_uniform", {"seed": 9}, shape)
+        case("variance_scaling", {"scale": 2.0, "mode": "fan_avg", "distribution": "uniform", "seed": 10}, shape)
+        if len(shape) >= 2:
+            case("orthogonal", {"seed": 12, "gain": 1.5}, shape)
+        if len(shape) == 2:
+            case("identity", {"gain": 2.0}, shape)
+
+    for dtype in "float64", "float16", "bfloat16":
+        case("random_uniform", {"minval": -0.3, "maxval": 0.7, "seed": 21}, (5, 3), dtype)
+        case("random_normal", {"mean": 0.1, "stddev": 2.0, "seed": 22}, (5, 3), dtype)
+        case("truncated_normal", {"mean": 0.1, "stddev": 2.0, "seed": 23}, (5, 3), dtype)
+        case("glorot_uniform", {"seed": 24}, (5, 3), dtype)
+    case("orthogonal", {"seed": 25}, (3, 5), "float64")
+    case("identity", {"gain": 3.0}, (2, 4), "float16")
+
+    for seed in 0, -1, 2**31 - 3, 2**31 - 2, 2**31 - 1, 2**32, 2**53 + 1, -(2**53) - 1:
+        case("random_uniform", {"seed": seed}, (3,))
+    case("variance_scaling", {"scale": 0.5, "mode": "fan_out", "distribution": "untruncated_normal", "seed": 30}, (4, 3))
+    case("variance_scaling", {"scale": 0.5, "seed": 31, "input_axes": [0], "output_axes": [-1, 1]}, (4, 2, 3))
+    case("glorot_uniform", {"seed": 32, "input_axes": [0, 1], "output_axes": [2]}, (4, 2, 3))
+    case("he_normal", {"seed": 33}, ())
+    case("orthogonal", {"seed": 34}, (40, 40))
+    case("random_uniform", {"seed": 35, "minval": 0.25, "maxval": 0.25}, (0, 3))
+    case("truncated_normal", {"seed": 36}, (1500,))
+
+    np.savez_compressed(HERE / "initializers.npz", **arrays)
+    lines = ",\n ".join(json.dumps(entry) for entry in index)
+    (HERE / "initializers.json").write_text(f"[{lines}]\n")
+
+
+if __name__ == "__main__":
+    initializers()
