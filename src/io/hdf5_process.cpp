@@ -121,7 +121,8 @@ void Hdf5Process::fail(const ChannelBroken& broken) {
   }
   const int status = reap();
   if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGXCPU)) {
-    throw bad_input("{}: not a readable HDF5 file (it takes more time or memory than a file of its size should)", place_);
+    throw bad_input("{}: not a readable HDF5 file (it takes more time or memory than a file of its size should)",
+                    place_);
   }
   if (WIFSIGNALED(status)) {
     throw bad_input("{}: not a readable HDF5 file (the HDF5 library was stopped by signal {})", place_,
