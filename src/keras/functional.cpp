@@ -43,6 +43,11 @@ Arg resolved(const Arg& arg, Resolve&& resolve) {
   return arg;
 }
 
+/// A functional model that is no Sequential: Keras counts its calls from 1 in places, and builds it on its own.
+bool is_functional(const Layer* layer) {
+  return dynamic_cast<const Functional*>(layer) != nullptr && dynamic_cast<const Sequential*>(layer) == nullptr;
+}
+
 std::vector<int> index_pair(const Ref& node, const Ref& tensor) {
   const auto checked = [](const Ref& ref) {
     const std::int64_t value = ref.integer_from(0);
@@ -221,8 +226,8 @@ void Functional::add(const Ref& ref, std::vector<std::string>& warnings) {
   LayerPtr layer = read_layer(ref, warnings);
   if (const auto given = ref.find("name")) layer->name = given->text();
   if (layer->name.empty()) ref.fail("a layer of a model needs a name");
-  if (const auto nodes = ref.find("inbound_nodes")) {
-    for (const Ref& node : nodes->elements()) {
+  if (const auto calls = ref.find("inbound_nodes")) {
+    for (const Ref& node : calls->elements()) {
       NodeSpec spec;
       spec.pointer = node.pointer();
       node.expect_object();
@@ -265,10 +270,7 @@ NodeKey Functional::producer(const TensorRef& ref, const std::string& at) const 
 void Functional::connect() {
   // Functional members count their calls from 1 in input_layers and output_layers (and only there).
   const auto shifted = [&](TensorRef ref) {
-    const Layer* layer = find(ref.layer);
-    if (layer != nullptr && dynamic_cast<const Functional*>(layer) != nullptr &&
-        dynamic_cast<const Sequential*>(layer) == nullptr)
-      --ref.node;
+    if (is_functional(find(ref.layer))) --ref.node;
     return ref;
   };
   inputs_.clear();
@@ -337,7 +339,7 @@ std::vector<Layer*> Functional::input_layers() const {
 namespace {
 /// Keys of a container in .weights.h5: the class in snake case, counted per class in the order of layers
 /// (keras/src/saving/saving_lib.py, _save_container_state).
-std::vector<Layer::Sublayer> container_sublayers(const std::vector<Layer*>& layers, const std::string& path) {
+std::vector<Layer::Sublayer> container_sublayers(const std::vector<Layer*>& layers) {
   std::vector<Layer::Sublayer> out;
   std::map<std::string, int> used;
   for (Layer* layer : layers) {
@@ -345,21 +347,20 @@ std::vector<Layer::Sublayer> container_sublayers(const std::vector<Layer*>& laye
     const int count = used[key]++;
     if (count > 0) key += "_" + std::to_string(count);
     // A functional model is made of layers that were built before it: their paths do not name it.
-    const bool transparent =
-        dynamic_cast<Functional*>(layer) != nullptr && dynamic_cast<Sequential*>(layer) == nullptr;
-    out.push_back({layer, transparent ? "" : path + layer->name + "/", "layers/" + key + "/"});
+    const bool detached = is_functional(layer);
+    out.push_back({layer, detached ? "" : layer->name + "/", "layers/" + key + "/", detached});
   }
   return out;
 }
 }  // namespace
 
-std::vector<Layer::Sublayer> Functional::sublayers() { return container_sublayers(layers(), ""); }
+std::vector<Layer::Sublayer> Functional::sublayers() { return container_sublayers(layers()); }
 
 bool Functional::sequential_like() const {
   std::set<int> called;
-  for (const auto& nodes : topology_.by_depth) {
-    if (nodes.size() > 1) return false;
-    const NodeKey node = nodes.front();
+  for (const auto& level : topology_.by_depth) {
+    if (level.size() > 1) return false;
+    const NodeKey node = level.front();
     if (reads_[static_cast<std::size_t>(node.operation)][static_cast<std::size_t>(node.index)].size() > 1) return false;
     if (!called.insert(node.operation).second) return false;
   }
@@ -372,8 +373,8 @@ std::vector<std::string> Functional::connections(const Layer& layer) const {
   if (it == index_.end() || member(it->second) != &layer) return out;
   const auto& calls = reads_[static_cast<std::size_t>(it->second)];
   std::set<int> relevant;
-  for (const auto& nodes : topology_.by_depth)
-    for (const NodeKey& node : nodes)
+  for (const auto& level : topology_.by_depth)
+    for (const NodeKey& node : level)
       if (node.operation == it->second) relevant.insert(node.index);
   for (std::size_t n = 0; n < calls.size(); ++n) {
     if (!relevant.contains(static_cast<int>(n))) continue;
@@ -399,8 +400,8 @@ std::vector<TensorPtr> Functional::run(Lowering& lowering, const std::vector<Ten
     results[static_cast<std::size_t>(member_index)][0] = {inputs[i]};
     if (record) member(member_index)->node_shapes = {{lowering.builder().shape(inputs[i]->id)}};
   }
-  for (const auto& nodes : topology_.by_depth) {
-    for (const NodeKey& node : nodes) {
+  for (const auto& level : topology_.by_depth) {
+    for (const NodeKey& node : level) {
       Layer& layer = *member(node.operation);
       if (dynamic_cast<InputLayer*>(&layer) != nullptr) continue;
       const NodeSpec& spec = layer.nodes[static_cast<std::size_t>(node.index)];
@@ -560,8 +561,7 @@ void Sequential::build_chain(const Shape& input_shape) {
   input_struct = as_output(members_.front()->name, 0);
   const Layer& last = *members_.back();
   // connect() counts the calls of functional members from 1 here, as configs do.
-  const bool functional = dynamic_cast<const Functional*>(&last) != nullptr && dynamic_cast<const Sequential*>(&last) == nullptr;
-  output_struct = as_output(last.name, functional ? 1 : 0);
+  output_struct = as_output(last.name, is_functional(&last) ? 1 : 0);
   connect();
 }
 
@@ -581,6 +581,6 @@ std::vector<Layer*> Sequential::layers() const {
   return out;
 }
 
-std::vector<Layer::Sublayer> Sequential::sublayers() { return container_sublayers(layers(), name + "/"); }
+std::vector<Layer::Sublayer> Sequential::sublayers() { return container_sublayers(layers()); }
 
 }  // namespace attn::keras

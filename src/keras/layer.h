@@ -140,6 +140,8 @@ class Layer {
   // ---- calls
   /// Names of call()'s arguments, in order. Only these may be given; "mask" and "x_mask" are filled from tensors.
   [[nodiscard]] virtual std::span<const std::string_view> arguments() const;
+  /// Is the first argument a list of tensors (merge layers, Attention)?
+  [[nodiscard]] virtual bool takes_list() const { return false; }
   /// Declares the variables; runs once, before the first call. Shapes come from the call.
   virtual void build(Weights&, Call&) {}
   /// Adds operations for one call and gives its results: a TensorPtr, an ArgList or an ArgDict.
@@ -158,15 +160,14 @@ class Layer {
   [[nodiscard]] virtual bool is_operation() const { return false; }
   /// The layers that `model.layers` lists, for models; else empty.
   [[nodiscard]] virtual std::vector<Layer*> layers() const { return {}; }
-  /// The layers whose variables follow this layer's own, with their key in .weights.h5 ("layers/dense", "forward_layer").
+  /// The layers whose variables follow this layer's own.
   struct Sublayer {
     Layer* layer = nullptr;
-    std::string path;   ///< prefix of their variable paths, with its "/"
-    std::string store;  ///< prefix of their keys, with its "/"
+    std::string path;       ///< what their variable paths add to this layer's, with its "/"
+    std::string store;      ///< what their keys in .weights.h5 add to this layer's: "layers/dense/", "forward_layer/"
+    bool detached = false;  ///< its paths do not continue this layer's: it was built before
   };
   [[nodiscard]] virtual std::vector<Sublayer> sublayers() { return {}; }
-  /// How many automatic names its hidden parts use up, by class: MultiHeadAttention makes a Softmax and a Dropout.
-  [[nodiscard]] virtual std::vector<std::string_view> hidden_names() const { return {}; }
 
   // ---- what lowering found out
   bool built = false;

@@ -161,7 +161,12 @@ Arg Lowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
 
 graph::ValueId Lowering::weight(const Layer& layer, int index) {
   const auto [it, added] = weights_.try_emplace({&layer, index}, graph::kNone);
-  if (added) it->second = builder_.weight(layer.weights.at(static_cast<std::size_t>(index)));
+  if (added) {
+    // Not declared: full names are known only once the whole model is built. Any name of its own will do.
+    graph::WeightSpec spec = layer.weights.at(static_cast<std::size_t>(index));
+    spec.store_path = std::to_string(weights_.size());
+    it->second = builder_.weight(spec);
+  }
   return it->second;
 }
 

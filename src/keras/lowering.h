@@ -31,6 +31,10 @@ class Lowering {
   /// One call. `args` is an ArgList and `kwargs` an ArgDict of resolved values. Throws Error (bad_input) with the layer's
   /// place.
   Arg apply(Layer& layer, const Arg& args, const Arg& kwargs);
+  /// Declares a layer's variable under its full name, before anything uses it.
+  void declare(const Layer& layer, int index, const graph::WeightSpec& spec) {
+    weights_[{&layer, index}] = builder_.weight(spec);
+  }
   /// The value of a layer's variable.
   graph::ValueId weight(const Layer& layer, int index);
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "attn/base/dtype.h"
@@ -95,11 +96,12 @@ struct TensorType {
 /// Appends to a graph, with shapes inferred at once.
 class Builder {
  public:
-  explicit Builder(Graph& graph) : graph_(graph) {}
+  explicit Builder(Graph& graph);
 
   ValueId input(std::string name, DType dtype, Shape shape);
   ValueId constant(Tensor tensor);
-  /// The value of the declared weight, made at its first use.
+  /// The value of the declared weight, made at its first use. A weight that the graph does not declare yet (by path and
+  /// store_path) is appended to its weights. Throws Error (bad_input) where the same name stands for another shape.
   ValueId weight(const WeightSpec& spec);
   /// Applies `op`; nodes made from here on belong to `layer()`.
   std::vector<ValueId> apply_all(Op op, std::vector<ValueId> inputs);
@@ -124,7 +126,15 @@ class Builder {
   ValueId scalar_like(ValueId x, double value);
 
  private:
+  struct Declared {
+    std::int32_t weight = kNone;  // index into Graph::weights
+    ValueId value = kNone;
+  };
+
+  ValueId add(Value value);
+
   Graph& graph_;
+  std::unordered_map<std::string, Declared> weights_;
   LayerId layer_ = kNone;
 };
 

@@ -75,7 +75,7 @@ struct Cast {
 struct Linear {
   int contracted = 1;
   bool bias = false;
-  Unary activation;
+  Unary activation{};
   bool residual = false;
 };
 
@@ -229,7 +229,7 @@ struct Conv {
   Padding padding = Padding::valid;
   std::int64_t groups = 1;
   bool bias = false;
-  Unary activation;
+  Unary activation{};
 };
 
 /// [x (B, spatial…, C)] → [pooled (B, spatial…, C)]; an average counts only cells inside x.

@@ -1,0 +1,35 @@
+// Rewrites of a graph that keep what it computes: graph in, graph out.
+//
+// All of them keep the ids of values, the graph's inputs and weights, and the type of every output. A value that a pass
+// makes needless stays in Graph::values without a node; it is dropped from Layer::outputs. A node that takes over the
+// work of another keeps its own layer.
+#pragma once
+
+#include <functional>
+
+#include "attn/graph/graph.h"
+
+namespace attn::plan {
+
+/// Without the nodes that no output and no scores need, and without attention probabilities that nothing reads.
+[[nodiscard]] graph::Graph remove_dead(graph::Graph graph);
+
+/// Without what changes nothing: a Cast to the dtype at hand or there and back through a wider one, a Reshape or
+/// Transpose to the shape or order at hand; Reshapes and Transposes in a row become one.
+[[nodiscard]] graph::Graph fold_identities(graph::Graph graph);
+
+/// Linear, or Conv, then Unary becomes Linear.activation, or Conv.activation, where nothing else reads what lies
+/// between and `can_fuse` (what the backend's kernels take) agrees.
+[[nodiscard]] graph::Graph fuse_activation(graph::Graph graph,
+                                           const std::function<bool(const graph::Unary&)>& can_fuse);
+
+/// Linear then add becomes Linear.residual, where nothing else reads what lies between, the Linear has no activation,
+/// and the other summand is of the same shape and ready before the Linear.
+[[nodiscard]] graph::Graph fuse_residual(graph::Graph graph);
+
+/// An Einsum of two inputs that is a matrix product, perhaps over batches, becomes Linear (where one of them depends on
+/// weights alone) or MatMul, between the Transposes and Reshapes that this takes. Others stay, as do those of unknown
+/// shapes.
+[[nodiscard]] graph::Graph simplify_einsum(graph::Graph graph);
+
+}  // namespace attn::plan

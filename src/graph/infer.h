@@ -1,0 +1,74 @@
+// One shape rule per operation, and the checks they share. Private to the room.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "attn/base/dtype.h"
+#include "attn/base/shape.h"
+#include "attn/graph/graph.h"
+#include "attn/graph/op.h"
+
+namespace attn::graph {
+
+using Types = std::vector<TensorType>;
+using Inputs = std::span<const TensorType>;
+
+Types infer_types(const Unary& op, Inputs in);
+Types infer_types(const Binary& op, Inputs in);
+Types infer_types(const Select& op, Inputs in);
+Types infer_types(const Cast& op, Inputs in);
+Types infer_types(const Linear& op, Inputs in);
+Types infer_types(const MatMul& op, Inputs in);
+Types infer_types(const Einsum& op, Inputs in);
+Types infer_types(const Softmax& op, Inputs in);
+Types infer_types(const Attention& op, Inputs in);
+Types infer_types(const LayerNorm& op, Inputs in);
+Types infer_types(const BatchNorm& op, Inputs in);
+Types infer_types(const Reduce& op, Inputs in);
+Types infer_types(const Cumulate& op, Inputs in);
+Types infer_types(const Reshape& op, Inputs in);
+Types infer_types(const Transpose& op, Inputs in);
+Types infer_types(const Broadcast& op, Inputs in);
+Types infer_types(const Concat& op, Inputs in);
+Types infer_types(const Slice& op, Inputs in);
+Types infer_types(const Pad& op, Inputs in);
+Types infer_types(const Gather& op, Inputs in);
+Types infer_types(const Iota& op, Inputs in);
+Types infer_types(const Fill& op, Inputs in);
+Types infer_types(const Conv& op, Inputs in);
+Types infer_types(const Pool& op, Inputs in);
+Types infer_types(const Rnn& op, Inputs in);
+
+/// How many inputs an operation has is decided by our own lowering: another number is our bug.
+void expect_inputs(Inputs in, std::size_t count);
+/// All inputs have the dtype of the first.
+void expect_one_dtype(Inputs in);
+/// `dtype` is a floating-point one; `what` is the subject of the sentence ("softmax").
+void expect_floating(DType dtype, std::string_view what);
+/// `dtype` is not bool.
+void expect_number(DType dtype, std::string_view what);
+/// `dtype` is bool.
+void expect_bool(DType dtype, std::string_view what);
+void expect_rank(const Shape& shape, int rank, std::string_view what);
+/// `shape` fits `expected` axis by axis.
+void expect_shape(const Shape& shape, const Shape& expected, std::string_view what);
+/// `axis` lies in [0, rank).
+void expect_axis(int axis, int rank);
+/// Axes are ascending without repetition and lie in [0, rank).
+void expect_axes(std::span<const int> axes, int rank);
+/// No dimension of a shape that an operation names is below kUnknown.
+void expect_dims(const Shape& shape);
+
+/// Can the two be the same dimension once unknown ones are known?
+[[nodiscard]] inline bool agree(Dim a, Dim b) noexcept { return a == kUnknown || b == kUnknown || a == b; }
+/// The dtype that a fused activation gives for `dtype`: the same. Throws Error (bad_input) where it cannot take it.
+[[nodiscard]] DType result_of_activation(const Unary& activation, DType dtype);
+/// What two dimensions that agree are.
+[[nodiscard]] inline Dim merge(Dim a, Dim b) noexcept { return a == kUnknown ? b : a; }
+/// a + b for dimensions, unknown where one is. Throws Error (no_memory) where the sum passes kMaxSize.
+[[nodiscard]] Dim add_dims(Dim a, Dim b);
+
+}  // namespace attn::graph

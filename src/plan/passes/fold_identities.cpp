@@ -1,0 +1,106 @@
+#include <numeric>
+
+#include "attn/plan/passes.h"
+#include "passes/uses.h"
+
+namespace attn::plan {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+// Does every number of dtype `from` pass through `to` and back unchanged?
+bool widens(DType from, DType to) {
+  const bool half = from == DType::float16 || from == DType::bfloat16;
+  if (half) return to == DType::float32 || to == DType::float64;
+  return from == DType::float32 && to == DType::float64;
+}
+
+class Folder {
+ public:
+  explicit Folder(Graph& graph) : graph_(graph), producer_(graph.values.size(), graph::kNone) {
+    replacement_.resize(graph.values.size());
+    std::iota(replacement_.begin(), replacement_.end(), 0);
+  }
+
+  void run() {
+    std::vector<bool> removed(graph_.nodes.size(), false);
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      Node& node = graph_.nodes[i];
+      for (ValueId& id : node.inputs) id = now(id);
+      skip_middle(node);
+      if (changes_nothing(node)) {
+        replacement_[static_cast<std::size_t>(node.outputs[0])] = node.inputs[0];
+        removed[i] = true;
+      } else {
+        for (const ValueId id : node.outputs) producer_[static_cast<std::size_t>(id)] = static_cast<NodeId>(i);
+      }
+    }
+    for (graph::Output& output : graph_.outputs) output.value = now(output.value);
+    for (graph::Scores& scores : graph_.scores) scores.value = now(scores.value);
+    for (graph::Layer& layer : graph_.layers) {
+      for (ValueId& id : layer.outputs) id = now(id);
+    }
+    drop_nodes(graph_, removed);
+  }
+
+ private:
+  ValueId now(ValueId id) const { return replacement_[static_cast<std::size_t>(id)]; }
+
+  template <typename T>
+  const Node* made_by(ValueId id) const {
+    const NodeId producer = producer_[static_cast<std::size_t>(id)];
+    if (producer == graph::kNone) return nullptr;
+    const Node& node = graph_.nodes[static_cast<std::size_t>(producer)];
+    return std::holds_alternative<T>(node.op) ? &node : nullptr;
+  }
+
+  // Reads x instead of f(x) where the operation can do the work of both.
+  void skip_middle(Node& node) {
+    if (auto* cast = std::get_if<graph::Cast>(&node.op)) {
+      const Node* first = made_by<graph::Cast>(node.inputs[0]);
+      if (first == nullptr) return;
+      const DType origin = graph_.value(first->inputs[0]).dtype;
+      if (cast->dtype == origin && widens(origin, graph_.value(first->outputs[0]).dtype)) node.inputs = first->inputs;
+    } else if (std::holds_alternative<graph::Reshape>(node.op)) {
+      if (const Node* first = made_by<graph::Reshape>(node.inputs[0])) {
+        node.inputs = first->inputs;
+        node.op = graph::Reshape{graph_.value(node.outputs[0]).shape};
+      }
+    } else if (auto* transpose = std::get_if<graph::Transpose>(&node.op)) {
+      if (const Node* first = made_by<graph::Transpose>(node.inputs[0])) {
+        const auto& earlier = std::get<graph::Transpose>(first->op).permutation;
+        for (int& axis : transpose->permutation) axis = earlier[static_cast<std::size_t>(axis)];
+        node.inputs = first->inputs;
+      }
+    }
+  }
+
+  bool changes_nothing(const Node& node) const {
+    if (const auto* transpose = std::get_if<graph::Transpose>(&node.op)) {
+      std::vector<int> identity(transpose->permutation.size());
+      std::iota(identity.begin(), identity.end(), 0);
+      return transpose->permutation == identity;
+    }
+    if (!std::holds_alternative<graph::Cast>(node.op) && !std::holds_alternative<graph::Reshape>(node.op)) return false;
+    const graph::Value& before = graph_.value(node.inputs[0]);
+    const graph::Value& after = graph_.value(node.outputs[0]);
+    return before.dtype == after.dtype && before.shape == after.shape;
+  }
+
+  Graph& graph_;
+  std::vector<NodeId> producer_;      // by value, among the nodes that stay
+  std::vector<ValueId> replacement_;  // by value
+};
+
+}  // namespace
+
+Graph fold_identities(Graph graph) {
+  Folder(graph).run();
+  return remove_dead(std::move(graph));
+}
+
+}  // namespace attn::plan

@@ -1,0 +1,50 @@
+#include "attn/plan/passes.h"
+#include "passes/uses.h"
+
+namespace attn::plan {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+// The node that makes `value`, where it is a Linear that can take `other` as its residual; else kNone.
+NodeId linear_for(const Graph& graph, const Uses& uses, ValueId value, ValueId other) {
+  const auto index = static_cast<std::size_t>(value);
+  const NodeId producer = uses.producer[index];
+  if (producer == graph::kNone || uses.count[index] != 1) return graph::kNone;
+  const auto* linear = std::get_if<graph::Linear>(&graph.nodes[static_cast<std::size_t>(producer)].op);
+  if (linear == nullptr || linear->residual || linear->activation.fn != graph::UnaryFn::linear) return graph::kNone;
+  if (graph.value(other).shape != graph.value(value).shape) return graph::kNone;
+  const bool ready = uses.producer[static_cast<std::size_t>(other)] < producer;  // what no node makes is always ready
+  return ready ? producer : graph::kNone;
+}
+
+}  // namespace
+
+Graph fuse_residual(Graph graph) {
+  std::vector<bool> removed(graph.nodes.size(), false);
+  Uses uses(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& sum = graph.nodes[i];
+    const auto* binary = std::get_if<graph::Binary>(&sum.op);
+    if (binary == nullptr || binary->fn != graph::BinaryFn::add) continue;
+    for (const auto& [value, other] : {std::pair(sum.inputs[0], sum.inputs[1]), {sum.inputs[1], sum.inputs[0]}}) {
+      const NodeId id = linear_for(graph, uses, value, other);
+      if (id == graph::kNone) continue;
+      Node& node = graph.nodes[static_cast<std::size_t>(id)];
+      std::get<graph::Linear>(node.op).residual = true;
+      node.inputs.push_back(other);
+      node.outputs = sum.outputs;
+      uses.producer[static_cast<std::size_t>(sum.outputs[0])] = id;  // it is ready earlier now
+      removed[i] = true;
+      break;
+    }
+  }
+  drop_nodes(graph, removed);
+  return graph;
+}
+
+}  // namespace attn::plan

@@ -1,0 +1,24 @@
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "attn/graph/op.h"
+
+using namespace attn::graph;
+
+TEST_CASE("names: every function of one number has a name of its own") {
+  std::set<std::string_view> names;
+  const int count = static_cast<int>(UnaryFn::isfinite) + 1;
+  for (int i = 0; i < count; ++i) names.insert(name_of(static_cast<UnaryFn>(i)));
+  CHECK(static_cast<int>(names.size()) == count);
+  CHECK(names.count("") == 0);
+}
+
+TEST_CASE("names: an operation is called by what it computes") {
+  CHECK(name_of(Op{Unary{UnaryFn::gelu}}) == "gelu");
+  CHECK(name_of(Op{Binary{BinaryFn::floor_divide}}) == "floor_divide");
+  CHECK(name_of(Op{LayerNorm{NormKind::rms, {1}}}) == "rms_norm");
+  CHECK(name_of(Op{Pool{true, {2}, {2}}}) == "average_pool");
+  CHECK(name_of(Op{Cumulate{true}}) == "cumprod");
+  CHECK(name_of(Op{Rnn{RnnCell::gru}}) == "gru");
+}

@@ -1,0 +1,78 @@
+#include "arena.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "attn/base/error.h"
+#include "attn/base/rng.h"
+#include "attn/base/size.h"
+#include "attn/base/tensor.h"
+
+using namespace attn;
+using namespace attn::plan;
+
+namespace {
+
+void check_apart(const std::vector<Lifetime>& lifetimes, const Placement& placement) {
+  for (std::size_t i = 0; i < lifetimes.size(); ++i) {
+    REQUIRE(placement.offsets[i] % static_cast<std::int64_t>(kAlignment) == 0);
+    REQUIRE(placement.offsets[i] >= 0);
+    REQUIRE(placement.offsets[i] + lifetimes[i].bytes <= placement.bytes);
+    for (std::size_t j = 0; j < i; ++j) {
+      const bool same_time = lifetimes[i].first <= lifetimes[j].last && lifetimes[j].first <= lifetimes[i].last;
+      const bool same_place = placement.offsets[i] < placement.offsets[j] + lifetimes[j].bytes &&
+                              placement.offsets[j] < placement.offsets[i] + lifetimes[i].bytes;
+      REQUIRE_FALSE((same_time && same_place && lifetimes[i].bytes > 0 && lifetimes[j].bytes > 0));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("arena: TFLite Micro's example gets TFLite Micro's offsets") {
+  // TestGreedyMedium of tensorflow/lite/micro/memory_planner/greedy_memory_planner_test.cc, in units of the alignment.
+  const std::int64_t unit = kAlignment;
+  const std::vector<Lifetime> lifetimes{
+      {10 * unit, 0, 1}, {20 * unit, 1, 2}, {30 * unit, 2, 3}, {40 * unit, 3, 4}, {50 * unit, 0, 1}};
+  const Placement placement = place(lifetimes);
+  CHECK(placement.offsets == std::vector<std::int64_t>{50 * unit, 70 * unit, 40 * unit, 0, 0});
+  CHECK(placement.bytes == 90 * unit);
+}
+
+TEST_CASE("arena: buffers that never meet share their place") {
+  const Placement placement = place(std::vector<Lifetime>{{10, 0, 1}, {10, 2, 3}});
+  CHECK(placement.offsets == std::vector<std::int64_t>{0, 0});
+  CHECK(placement.bytes == 64);
+}
+
+TEST_CASE("arena: empty buffers take no room") {
+  CHECK(place({}).bytes == 0);
+  CHECK(place(std::vector<Lifetime>{{0, 0, 9}, {0, 0, 9}}).bytes == 0);
+}
+
+TEST_CASE("arena: random buffers that live at the same time lie apart") {
+  RandomStream random(1, "arena");
+  const auto below = [&](std::int64_t limit) {
+    return static_cast<std::int64_t>(random.bits() % static_cast<std::uint64_t>(limit));
+  };
+  for (int round = 0; round < 100; ++round) {
+    std::vector<Lifetime> lifetimes;
+    std::int64_t total = 0;
+    const std::int64_t count = 1 + below(60);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t first = below(40);
+      lifetimes.push_back({below(5) == 0 ? 0 : below(5000), first, first + below(10)});
+      total += (lifetimes.back().bytes + 63) / 64 * 64;
+    }
+    const Placement placement = place(lifetimes);
+    check_apart(lifetimes, placement);
+    CHECK(placement.bytes <= total);
+  }
+}
+
+TEST_CASE("arena: sizes that pass the largest are refused") {
+  CHECK_THROWS_AS(static_cast<void>(place(std::vector<Lifetime>{{kMaxSize, 0, 1}})), Error);
+  CHECK_THROWS_AS(static_cast<void>(place(std::vector<Lifetime>{{kMaxSize / 2 + 1, 0, 1}, {kMaxSize / 2 + 1, 0, 1}})),
+                  Error);
+}

@@ -1,0 +1,242 @@
+#include "attn/plan/passes.h"
+
+#include <doctest/doctest.h>
+
+#include "graphs.h"
+
+using namespace attn;
+using namespace attn::graph;
+using namespace attn::plan;
+
+namespace {
+
+// What a pass makes of a graph: it must hold, and give the same types under the same names.
+Graph checked(const Graph& before, Graph after) {
+  verify(before);
+  verify(after);
+  REQUIRE(before.inputs == after.inputs);
+  REQUIRE(before.outputs.size() == after.outputs.size());
+  for (std::size_t i = 0; i < before.outputs.size(); ++i) {
+    const Value& was = before.value(before.outputs[i].value);
+    const Value& is = after.value(after.outputs[i].value);
+    CHECK(before.outputs[i].name == after.outputs[i].name);
+    CHECK(was.dtype == is.dtype);
+    CHECK(was.shape == is.shape);
+  }
+  return after;
+}
+
+bool any_function(const Unary&) { return true; }
+
+}  // namespace
+
+TEST_CASE("remove_dead: what no output needs goes, and its layer's outputs with it") {
+  Graph graph;
+  Builder build(graph);
+  const ValueId x = build.input("x", DType::float32, {2, 3});
+  begin_layer(build, "used");
+  const ValueId y = build.unary(UnaryFn::relu, x);
+  end_layer(build, y);
+  begin_layer(build, "unused");
+  end_layer(build, build.unary(UnaryFn::tanh, build.unary(UnaryFn::exponential, x)));
+  output(build, y);
+  const Graph after = checked(graph, remove_dead(graph));
+  CHECK(print(after) == "%0 = input x float32 (2, 3)\n%1 = relu(%0) float32 (2, 3)  # used\noutput_0 = %1\n");
+  CHECK(after.layers[0].outputs == std::vector<ValueId>{y});
+  CHECK(after.layers[1].outputs.empty());
+}
+
+TEST_CASE("remove_dead: attention probabilities are made only for who reads them") {
+  Graph graph;
+  Builder build(graph);
+  const ValueId x = build.input("x", DType::float32, {1, 5, 2, 4});
+  Attention attention;
+  attention.scores = true;
+  const auto attended = build.apply_all(attention, {x, x, x});
+  output(build, attended[0]);
+  CHECK_FALSE(std::get<Attention>(checked(graph, remove_dead(graph)).nodes[0].op).scores);
+  graph.scores.push_back({"attention", attended[1]});
+  CHECK(std::get<Attention>(checked(graph, remove_dead(graph)).nodes[0].op).scores);
+}
+
+TEST_CASE("fold_identities: casts, reshapes and transposes that lead back vanish") {
+  Graph graph;
+  Builder build(graph);
+  const ValueId x = build.input("x", DType::float16, {2, 3, 4});
+  const ValueId wide = build.cast(x, DType::float32);
+  const ValueId back = build.cast(wide, DType::float16);
+  const ValueId turned = build.transpose(build.transpose(back, {1, 2, 0}), {2, 0, 1});
+  const ValueId flat = build.reshape(build.reshape(turned, {6, 4}), {2, 3, 4});
+  output(build, build.unary(UnaryFn::relu, flat));
+  output(build, flat);
+  const Graph after = checked(graph, fold_identities(graph));
+  CHECK(print(after) ==
+        "%0 = input x float16 (2, 3, 4)\n%7 = relu(%0) float16 (2, 3, 4)\noutput_0 = %7\noutput_1 = %0\n");
+}
+
+TEST_CASE("fold_identities: a cast through a narrower dtype stays, as it rounds") {
+  Graph graph;
+  Builder build(graph);
+  const ValueId x = build.input("x", DType::float32, {2});
+  output(build, build.cast(build.cast(x, DType::bfloat16), DType::float32));
+  CHECK(checked(graph, fold_identities(graph)).nodes.size() == 2);
+}
+
+TEST_CASE("fold_identities: transposes and reshapes in a row become one") {
+  Graph graph;
+  Builder build(graph);
+  const ValueId x = build.input("x", DType::float32, {2, 3, 4});
+  output(build, build.transpose(build.transpose(x, {1, 2, 0}), {1, 2, 0}));
+  output(build, build.reshape(build.reshape(x, {6, 4}), {kUnknown, 2}));
+  const Graph after = checked(graph, fold_identities(graph));
+  CHECK(print(after) ==
+        "%0 = input x float32 (2, 3, 4)\n"
+        "%2 = transpose(%0, permutation=(2, 0, 1)) float32 (4, 2, 3)\n"
+        "%4 = reshape(%0) float32 (12, 2)\n"
+        "output_0 = %2\n"
+        "output_1 = %4\n");
+}
+
+TEST_CASE("fuse_activation: a dense layer takes the function that alone reads it") {
+  Graph graph;
+  Builder build(graph);
+  const ValueId x = build.input("x", DType::float32, {2, 8});
+  begin_layer(build, "dense");
+  const ValueId dense = build.apply(Linear{}, {x, weight(build, "kernel", {8, 4})});
+  end_layer(build, dense);
+  begin_layer(build, "gelu");
+  const ValueId y = build.unary(UnaryFn::gelu, dense);
+  end_layer(build, y);
+  output(build, y);
+
+  const Graph after = checked(graph, fuse_activation(graph, any_function));
+  REQUIRE(after.nodes.size() == 1);
+  CHECK(std::get<Linear>(after.nodes[0].op).activation.fn == UnaryFn::gelu);
+  CHECK(after.nodes[0].layer == 0);
+  CHECK(after.layers[0].outputs.empty());
+  CHECK(after.layers[1].outputs == std::vector<ValueId>{y});
+
+  const auto nothing = [](const Unary&) { return false; };
+  CHECK(checked(graph, fuse_activation(graph, nothing)).nodes.size() == 2);
+  output(build, dense);
+  CHECK(checked(graph, fuse_activation(graph, any_function)).nodes.size() == 2);
+}
+
+TEST_CASE("fuse_activation: a convolution takes one, a function to bool is none") {
+  Graph graph;
+  Builder build(graph);
+  const ValueId x = build.input("x", DType::float32, {2, 10, 3});
+  const ValueId kernel = weight(build, "kernel", {3, 3, 4});
+  const Conv conv{{1}, {1}, Padding::same};
+  output(build, build.unary(UnaryFn::relu, build.apply(conv, {x, kernel})));
+  output(build, build.unary(UnaryFn::isnan, build.apply(conv, {x, kernel})));
+  const Graph after = checked(graph, fuse_activation(graph, any_function));
+  REQUIRE(after.nodes.size() == 3);
+  CHECK(std::get<Conv>(after.nodes[0].op).activation.fn == UnaryFn::relu);
+  CHECK(std::get<Conv>(after.nodes[1].op).activation.fn == UnaryFn::linear);
+}
+
+TEST_CASE("fuse_residual: a dense layer takes what is added to it, on either side") {
+  for (const bool left : {true, false}) {
+    Graph graph;
+    Builder build(graph);
+    const ValueId x = build.input("x", DType::float32, {2, 8});
+    const ValueId dense =
+        build.apply(Linear{1, true}, {x, weight(build, "kernel", {8, 8}), weight(build, "bias", {8})});
+    const ValueId sum = left ? build.binary(BinaryFn::add, dense, x) : build.binary(BinaryFn::add, x, dense);
+    output(build, sum);
+    const Graph after = checked(graph, fuse_residual(graph));
+    REQUIRE(after.nodes.size() == 1);
+    CHECK(std::get<Linear>(after.nodes[0].op).residual);
+    CHECK(after.nodes[0].inputs.back() == x);
+    CHECK(after.outputs[0].value == sum);
+  }
+}
+
+TEST_CASE("fuse_residual: of two dense layers the later one takes the other") {
+  Graph graph;
+  Builder build(graph);
+  const ValueId x = build.input("x", DType::float32, {2, 8});
+  const ValueId first = build.apply(Linear{}, {x, weight(build, "a", {8, 8})});
+  const ValueId second = build.apply(Linear{}, {x, weight(build, "b", {8, 8})});
+  const ValueId third = build.apply(Linear{}, {x, weight(build, "c", {8, 8})});
+  output(build, build.binary(BinaryFn::add, build.binary(BinaryFn::add, first, second), third));
+  const Graph after = checked(graph, fuse_residual(graph));
+  REQUIRE(after.nodes.size() == 3);
+  CHECK(after.nodes[1].inputs.back() == first);
+  CHECK(after.nodes[2].inputs.back() == after.nodes[1].outputs[0]);
+}
+
+TEST_CASE("fuse_residual: a summand that is broadcast, comes later, or a result that others read keeps its addition") {
+  const auto left_alone = [](const auto& add_to) {
+    Graph graph;
+    Builder build(graph);
+    const ValueId x = build.input("x", DType::float32, {2, 8});
+    const ValueId dense = build.apply(Linear{}, {x, weight(build, "kernel", {8, 8})});
+    output(build, add_to(build, x, dense));
+    const Graph after = checked(graph, fuse_residual(graph));
+    return after.nodes.size() == graph.nodes.size();
+  };
+  CHECK(left_alone([](Builder& build, ValueId, ValueId dense) {
+    return build.binary(BinaryFn::add, dense, weight(build, "row", {8}));
+  }));
+  CHECK(left_alone([](Builder& build, ValueId x, ValueId dense) {
+    return build.binary(BinaryFn::add, dense, build.unary(UnaryFn::relu, x));
+  }));
+  CHECK(left_alone([](Builder& build, ValueId, ValueId dense) { return build.binary(BinaryFn::add, dense, dense); }));
+  CHECK(left_alone([](Builder& build, ValueId x, ValueId dense) {
+    output(build, dense);
+    return build.binary(BinaryFn::add, dense, x);
+  }));
+}
+
+namespace {
+
+std::string simplified(const std::string& equation, const Shape& x, const Shape& y, bool y_is_weight) {
+  Graph graph;
+  Builder build(graph);
+  const ValueId left = build.input("x", DType::float32, x);
+  const ValueId right = y_is_weight ? weight(build, "w", y) : build.input("y", DType::float32, y);
+  output(build, build.apply(Einsum{equation}, {left, right}));
+  const Graph after = checked(graph, simplify_einsum(graph));
+  std::string names;
+  for (const Node& node : after.nodes) {
+    if (!names.empty()) names += ' ';
+    names += graph::name_of(node.op);
+    if (const auto* matmul = std::get_if<MatMul>(&node.op)) {
+      if (matmul->transpose_x) names += "_x";
+      if (matmul->transpose_y) names += "_y";
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("simplify_einsum: a product with a weight is a dense map") {
+  CHECK(simplified("abc,cde->abde", {2, 5, 16}, {16, 4, 8}, true) == "linear");    // MultiHeadAttention's query
+  CHECK(simplified("abcd,cde->abe", {2, 5, 4, 8}, {4, 8, 16}, true) == "linear");  // and its output
+  CHECK(simplified("abc,dc->abd", {2, 5, 16}, {7, 16}, true) ==
+        "transpose linear");  // a kernel that stands the other way
+  CHECK(simplified("abc,cd->adb", {2, 5, 16}, {16, 7}, true) == "linear transpose");
+  CHECK(simplified("abc,c->ab", {2, 5, 16}, {16}, true) == "linear");
+}
+
+TEST_CASE("simplify_einsum: a product of activations is a matmul over its batches") {
+  CHECK(simplified("abc,acd->abd", {2, 5, 16}, {2, 16, 7}, false) == "matmul");
+  CHECK(simplified("abc,adc->abd", {2, 5, 16}, {2, 7, 16}, false) == "matmul_y");
+  CHECK(simplified("acb,acd->abd", {2, 16, 5}, {2, 16, 7}, false) == "matmul_x");
+  CHECK(simplified("abc,adc->adb", {2, 5, 16}, {2, 7, 16}, false) == "matmul_y");  // the operands change sides
+  // MultiHeadAttention's scores of key and query, and its context.
+  CHECK(simplified("aecd,abcd->acbe", {2, 7, 4, 8}, {2, 5, 4, 8}, false) == "transpose transpose matmul");
+  CHECK(simplified("acbe,aecd->abcd", {2, 4, 5, 7}, {2, 7, 4, 8}, false) == "transpose matmul transpose");
+  CHECK(simplified("abc,cde->abde", {2, 5, 16}, {16, 4, 8}, false) == "reshape reshape matmul reshape");
+}
+
+TEST_CASE("simplify_einsum: what is no matrix product stays") {
+  CHECK(simplified("ab,b->ab", {2, 3}, {3}, true) == "einsum");
+  CHECK(simplified("ab,ab->a", {2, 3}, {2, 3}, false) == "einsum");
+  CHECK(simplified("abc,cd->ad", {2, 5, 3}, {3, 4}, true) == "einsum");
+  CHECK(simplified("aab,bc->ac", {2, 2, 3}, {3, 4}, true) == "einsum");
+  CHECK(simplified("abc,cd->abd", {kUnknown, 5, 3}, {3, 4}, true) == "einsum");
+}
