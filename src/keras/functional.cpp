@@ -226,8 +226,8 @@ void Functional::add(const Ref& ref, std::vector<std::string>& warnings) {
   LayerPtr layer = read_layer(ref, warnings);
   if (const auto given = ref.find("name")) layer->name = given->text();
   if (layer->name.empty()) ref.fail("a layer of a model needs a name");
-  if (const auto nodes = ref.find("inbound_nodes")) {
-    for (const Ref& node : nodes->elements()) {
+  if (const auto calls = ref.find("inbound_nodes")) {
+    for (const Ref& node : calls->elements()) {
       NodeSpec spec;
       spec.pointer = node.pointer();
       node.expect_object();
@@ -358,9 +358,9 @@ std::vector<Layer::Sublayer> Functional::sublayers() { return container_sublayer
 
 bool Functional::sequential_like() const {
   std::set<int> called;
-  for (const auto& nodes : topology_.by_depth) {
-    if (nodes.size() > 1) return false;
-    const NodeKey node = nodes.front();
+  for (const auto& level : topology_.by_depth) {
+    if (level.size() > 1) return false;
+    const NodeKey node = level.front();
     if (reads_[static_cast<std::size_t>(node.operation)][static_cast<std::size_t>(node.index)].size() > 1) return false;
     if (!called.insert(node.operation).second) return false;
   }
@@ -373,8 +373,8 @@ std::vector<std::string> Functional::connections(const Layer& layer) const {
   if (it == index_.end() || member(it->second) != &layer) return out;
   const auto& calls = reads_[static_cast<std::size_t>(it->second)];
   std::set<int> relevant;
-  for (const auto& nodes : topology_.by_depth)
-    for (const NodeKey& node : nodes)
+  for (const auto& level : topology_.by_depth)
+    for (const NodeKey& node : level)
       if (node.operation == it->second) relevant.insert(node.index);
   for (std::size_t n = 0; n < calls.size(); ++n) {
     if (!relevant.contains(static_cast<int>(n))) continue;
@@ -400,8 +400,8 @@ std::vector<TensorPtr> Functional::run(Lowering& lowering, const std::vector<Ten
     results[static_cast<std::size_t>(member_index)][0] = {inputs[i]};
     if (record) member(member_index)->node_shapes = {{lowering.builder().shape(inputs[i]->id)}};
   }
-  for (const auto& nodes : topology_.by_depth) {
-    for (const NodeKey& node : nodes) {
+  for (const auto& level : topology_.by_depth) {
+    for (const NodeKey& node : level) {
       Layer& layer = *member(node.operation);
       if (dynamic_cast<InputLayer*>(&layer) != nullptr) continue;
       const NodeSpec& spec = layer.nodes[static_cast<std::size_t>(node.index)];

@@ -77,15 +77,6 @@ Totals totals_of(Layer& layer) {
   return totals;
 }
 
-bool all_built(Layer& layer) {
-  bool built = true;
-  std::set<const Layer*> seen;
-  walk(layer, "", "", true, seen, [&](Layer& each, const auto&, const auto&, bool) {
-    if (!each.is_operation() && !each.built) built = false;
-  });
-  return built;
-}
-
 SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   SummaryRow row;
   row.name = layer.name;
@@ -278,6 +269,13 @@ std::vector<std::string> Model::layer_names() const {
   return names;
 }
 
+std::vector<std::string> Model::input_names() const {
+  std::vector<std::string> names;
+  if (const Functional* model = parts_->model())
+    for (const Layer* layer : model->input_layers()) names.push_back(layer->name);
+  return names;
+}
+
 std::optional<std::string> Model::first_attention() const {
   Functional* model = parts_->model();
   if (model == nullptr) return std::nullopt;
@@ -335,11 +333,8 @@ Shape concrete_shape(const InputLayer& input, const LowerOptions& options) {
     }
     if (axis == 0) {
       shape[axis] = options.batch.value_or(1);
-    } else if (options.sequence_length) {
-      shape[axis] = *options.sequence_length;
     } else {
-      throw bad_usage("the input '{}' has the shape {}: give --seq-len for its unknown length", printable(input.name),
-                      input.batch_shape.str());
+      shape[axis] = options.sequence_length.value_or(kDefaultSequenceLength);
     }
   }
   return shape;

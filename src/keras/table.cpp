@@ -83,14 +83,17 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
 
 std::span<const LayerRow> layer_rows() {
   static const std::vector<LayerRow> rows =
-      joined(kModels, core_rows(), attention_rows(), normalization_rows(), merge_rows(), reshape_rows(), pooling_rows(),
-             convolution_rows(), rnn_rows(), keras_hub_rows());
+      joined(kModels, core_rows(), einsum_dense_rows(), attention_rows(), normalization_rows(), activation_rows(),
+             regularization_rows(), preprocessing_rows(), merge_rows(), reshape_rows(), pooling_rows(),
+             convolution_rows(), conv_transpose_rows(), rnn_rows(), rnn_cell_rows(), wrapper_rows(), keras_hub_rows());
   return rows;
 }
 
 std::span<const LayerRow> operation_rows() {
-  static const std::vector<LayerRow> rows = joined(elementwise_operations(), reduction_operations(), layout_operations(),
-                                                   product_operations());
+  static const std::vector<LayerRow> rows =
+      joined(elementwise_operations(), activation_operations(), reduction_operations(), layout_operations(),
+             indexing_operations(), joining_operations(), creation_operations(), product_operations(),
+             normalization_operations(), attention_operations(), window_operations());
   return rows;
 }
 

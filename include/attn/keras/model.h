@@ -19,6 +19,9 @@ struct ReadOptions {
   std::optional<Shape> input_shape;
 };
 
+/// Stands for unknown lengths that nothing else tells.
+inline constexpr std::int64_t kDefaultSequenceLength = 128;
+
 struct LowerOptions {
   std::optional<std::int64_t> batch;            ///< for an unknown first dimension; 1 where not given
   std::optional<std::int64_t> sequence_length;  ///< for the other unknown dimensions
@@ -58,6 +61,8 @@ class Model {
   [[nodiscard]] const std::vector<std::string>& warnings() const;
   /// The names of all layers and operations, in order; those of nested models after them as "block/dense".
   [[nodiscard]] std::vector<std::string> layer_names() const;
+  /// The names of the input layers, in order.
+  [[nodiscard]] std::vector<std::string> input_names() const;
   /// The name of the first attention layer, or nothing.
   [[nodiscard]] std::optional<std::string> first_attention() const;
 

@@ -50,14 +50,14 @@ class HeadAttention : public Layer {
     if (sliding_window && *sliding_window < 1) config["sliding_window"].fail("expected an integer > 0 or null");
   }
 
-  /// kernel (in…, out…) and bias (out…) of an EinsumDense called `name`.
-  Projection declare(Weights& w, std::string_view name, std::string_view attribute, const Shape& in, const Shape& out) const {
+  /// kernel (in…, out…) and bias (out…) of an EinsumDense called `sublayer`.
+  Projection declare(Weights& w, std::string_view sublayer, std::string_view attribute, const Shape& in, const Shape& out) const {
     Projection projection;
     Shape kernel = in;
     kernel.append(out);
     std::vector<int> in_axes, out_axes;
     for (int axis = 0; axis < kernel.rank(); ++axis) (axis < in.rank() ? in_axes : out_axes).push_back(axis);
-    w.scope(name, attribute, [&] {
+    w.scope(sublayer, attribute, [&] {
       projection.kernel = w.add("kernel", kernel, kernel_initializer.with_axes(in_axes, out_axes));
       if (use_bias) projection.bias = w.add("bias", out, bias_initializer);
     });
@@ -87,8 +87,8 @@ class HeadAttention : public Layer {
     graph::Builder& b = call.builder();
     std::vector<ValueId> out;
     if (query_mask) out.push_back(expanded(b, b.expand_dims(b.cast(*query_mask, DType::boolean), -1), -3, 4));  // (B,1,T,1)
-    for (const char* name : {"value_mask", "key_mask"})
-      if (const TensorPtr mask = call.optional_tensor(name))
+    for (const char* argument : {"value_mask", "key_mask"})
+      if (const TensorPtr mask = call.optional_tensor(argument))
         out.push_back(expanded(b, b.expand_dims(b.cast(mask->id, DType::boolean), -2), -3, 4));  // (B,1,1,S)
     if (const TensorPtr mask = call.optional_tensor("attention_mask")) {
       if (call.shape(mask).rank() < 2 || call.shape(mask).rank() > 4)
@@ -265,8 +265,8 @@ class MultiHeadAttention : public HeadAttention {
       flat_masks.push_back(b.reshape(mask, {product(batch), wide[batch_axes], product(lengths), product(sources)}));
     };
     if (query_mask) add_mask(b.expand_dims(b.cast(*query_mask, DType::boolean), -1));
-    for (const char* name : {"value_mask", "key_mask"})
-      if (const TensorPtr mask = call.optional_tensor(name)) add_mask(b.expand_dims(b.cast(mask->id, DType::boolean), -2));
+    for (const char* argument : {"value_mask", "key_mask"})
+      if (const TensorPtr mask = call.optional_tensor(argument)) add_mask(b.expand_dims(b.cast(mask->id, DType::boolean), -2));
     if (const TensorPtr mask = call.optional_tensor("attention_mask")) add_mask(mask->id);
 
     auto [context, scores] = attend(call, flat(q), flat(k), flat(v), flat_masks, key_dim, path(call, rank));

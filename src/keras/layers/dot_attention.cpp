@@ -61,11 +61,11 @@ class Attention : public Layer {
       const ValueId lowered = b.binary(BinaryFn::subtract, scores, b.scalar_like(scores, large));
       scores = b.apply(graph::Select{}, {*mask, scores, lowered});
     }
-    const ValueId weights = b.apply(graph::Softmax{graph::SoftmaxKind::softmax, {b.shape(scores).rank() - 1}}, {scores});
-    ValueId out = b.apply(graph::MatMul{}, {weights, value});
+    const ValueId probabilities = b.apply(graph::Softmax{graph::SoftmaxKind::softmax, {b.shape(scores).rank() - 1}}, {scores});
+    ValueId out = b.apply(graph::MatMul{}, {probabilities, value});
     if (query_mask) out = b.apply(graph::Select{}, {b.expand_dims(*query_mask, -1), out, b.scalar_like(out, 0.0)});
-    if (call.lowering().want_scores) call.lowering().add_scores(b.expand_dims(weights, -3));
-    if (call.flag("return_attention_scores")) return ArgList{Call::result(out), Call::result(weights)};
+    if (call.lowering().want_scores) call.lowering().add_scores(b.expand_dims(probabilities, -3));
+    if (call.flag("return_attention_scores")) return ArgList{Call::result(out), Call::result(probabilities)};
     return Call::result(out);
   }
 

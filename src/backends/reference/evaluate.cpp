@@ -1,0 +1,21 @@
+#include <variant>
+
+#include "attn/backends/reference.h"
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "kernels.h"
+
+namespace attn::backends {
+
+void evaluate(const graph::Node& node, const graph::Graph& graph, std::span<const Tensor> inputs,
+              std::span<const Tensor> outputs) {
+  try {
+    std::visit([&](const auto& op) { reference::compute(op, inputs, outputs); }, node.op);
+  } catch (const Error& error) {
+    if (node.layer == graph::kNone) throw;
+    const std::string& layer = graph.layers[static_cast<std::size_t>(node.layer)].name;
+    throw Error(error.code(), fmt::format("layer '{}': {}", printable(layer), error.what()));
+  }
+}
+
+}  // namespace attn::backends

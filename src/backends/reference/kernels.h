@@ -1,0 +1,51 @@
+// One function per operation: inputs and outputs as graph/op.h lists them. The outputs have the types that graph::infer
+// gives for the inputs.
+#pragma once
+
+#include <span>
+
+#include "attn/base/tensor.h"
+#include "attn/graph/op.h"
+
+namespace attn::backends::reference {
+
+using Tensors = std::span<const Tensor>;
+
+// elementwise.cpp
+void compute(const graph::Unary& op, Tensors in, Tensors out);
+void compute(const graph::Binary& op, Tensors in, Tensors out);
+void compute(const graph::Select& op, Tensors in, Tensors out);
+void compute(const graph::Cast& op, Tensors in, Tensors out);
+void compute(const graph::Fill& op, Tensors in, Tensors out);
+void compute(const graph::Iota& op, Tensors in, Tensors out);
+
+// contraction.cpp
+void compute(const graph::Linear& op, Tensors in, Tensors out);
+void compute(const graph::MatMul& op, Tensors in, Tensors out);
+void compute(const graph::Einsum& op, Tensors in, Tensors out);
+
+// softmax.cpp, attention.cpp, normalization.cpp
+void compute(const graph::Softmax& op, Tensors in, Tensors out);
+void compute(const graph::Attention& op, Tensors in, Tensors out);
+void compute(const graph::LayerNorm& op, Tensors in, Tensors out);
+void compute(const graph::BatchNorm& op, Tensors in, Tensors out);
+
+// reduction.cpp
+void compute(const graph::Reduce& op, Tensors in, Tensors out);
+void compute(const graph::Cumulate& op, Tensors in, Tensors out);
+
+// layout.cpp
+void compute(const graph::Reshape& op, Tensors in, Tensors out);
+void compute(const graph::Transpose& op, Tensors in, Tensors out);
+void compute(const graph::Broadcast& op, Tensors in, Tensors out);
+void compute(const graph::Concat& op, Tensors in, Tensors out);
+void compute(const graph::Slice& op, Tensors in, Tensors out);
+void compute(const graph::Pad& op, Tensors in, Tensors out);
+void compute(const graph::Gather& op, Tensors in, Tensors out);
+
+// convolution.cpp, rnn.cpp
+void compute(const graph::Conv& op, Tensors in, Tensors out);
+void compute(const graph::Pool& op, Tensors in, Tensors out);
+void compute(const graph::Rnn& op, Tensors in, Tensors out);
+
+}  // namespace attn::backends::reference

@@ -1,0 +1,43 @@
+// Tensors as plain vectors of numbers: read once at the start of an operation, rounded once at its end.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "attn/base/tensor.h"
+
+namespace attn::backends::reference {
+
+/// The elements of x, row-major. Number is double, or a 64-bit integer for an integer or bool tensor.
+template <typename Number>
+[[nodiscard]] std::vector<Number> read(const Tensor& x);
+
+/// Stores the numbers in y's dtype: floats to nearest even, integers modulo their width.
+template <typename Number>
+void write(const Tensor& y, const std::vector<Number>& numbers);
+
+/// Calls f with a zero of the type in which arithmetic on `dtype` is done: 64-bit integers for integers, so that they
+/// stay exact, else double.
+template <typename Function>
+void with_number_of(DType dtype, Function f) {
+  if (dtype == DType::uint64) {
+    f(std::uint64_t{});
+  } else if (is_integer(dtype)) {
+    f(std::int64_t{});
+  } else {
+    f(double{});
+  }
+}
+
+/// The same, for sums and products alone: integers modulo 2^64 need no sign, and unsigned ones may wrap.
+template <typename Function>
+void with_ring_of(DType dtype, Function f) {
+  if (is_integer(dtype)) {
+    f(std::uint64_t{});
+  } else {
+    f(double{});
+  }
+}
+
+}  // namespace attn::backends::reference

@@ -1,0 +1,48 @@
+// The table of operation cases: what every backend is held to. A row is an operation with the shapes, dtypes and kinds
+// of numbers of its inputs; the numbers follow from the row's name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attn/base/dtype.h"
+#include "attn/base/tensor.h"
+#include "attn/graph/op.h"
+
+namespace attn::test {
+
+/// What the elements of an operand are drawn from.
+enum class Numbers : std::uint8_t {
+  normal,      ///< standard normal
+  positive,    ///< |normal| + 0.1
+  unit,        ///< uniform in (-1, 1)
+  large,       ///< normal · 1e4
+  tiny,        ///< normal · 1e-40: denormal in float32
+  one_nan,     ///< normal, with NaN in the middle
+  infinities,  ///< normal, with +inf at the first and -inf at the last element
+  integers,    ///< -9 … 9, without 0
+  indices,     ///< 0 … 4 and their negatives -5 … -1
+  mask,        ///< true for two of three
+  rows_off,    ///< mask, with every third row of the last axis all false
+  all_false
+};
+
+struct Operand {
+  Shape shape;
+  Numbers numbers = Numbers::normal;
+  DType dtype = DType::float32;
+  bool weight = false;  ///< given once, at compilation
+};
+
+struct Case {
+  std::string name;
+  graph::Op op;
+  std::vector<Operand> inputs;
+};
+
+[[nodiscard]] std::vector<Case> all_cases();
+
+/// The inputs of a case, drawn from RandomStream(0, name).
+[[nodiscard]] std::vector<Tensor> draw(const Case& row);
+
+}  // namespace attn::test

@@ -1,0 +1,124 @@
+#include "models.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "attn/backends/reference.h"
+#include "attn/plan/passes.h"
+#include "attn/plan/plan.h"
+#include "compare.h"
+
+namespace attn::test {
+namespace {
+
+using graph::Graph;
+
+/// The outputs of a graph, each node on tensors of its own: no plan and no shared memory.
+std::vector<Tensor> run_without_plan(const Graph& graph, const std::vector<Tensor>& inputs,
+                                     const std::vector<Tensor>& weights) {
+  std::vector<Tensor> values(graph.values.size());
+  const auto at = [&](graph::ValueId id) -> Tensor& { return values[static_cast<std::size_t>(id)]; };
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const graph::Value& value = graph.values[i];
+    if (value.kind == graph::ValueKind::weight) values[i] = weights[static_cast<std::size_t>(value.weight)];
+    if (value.kind == graph::ValueKind::constant) values[i] = value.constant;
+    if (value.kind == graph::ValueKind::computed) values[i] = Tensor(value.dtype, value.shape);
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) at(graph.inputs[i]) = inputs[i];
+  for (const graph::Node& node : graph.nodes) {
+    std::vector<Tensor> in, out;
+    for (const graph::ValueId id : node.inputs) in.push_back(at(id));
+    for (const graph::ValueId id : node.outputs) out.push_back(at(id));
+    backends::evaluate(node, graph, in, out);
+  }
+  std::vector<Tensor> outputs;
+  for (const graph::Output& output : graph.outputs) outputs.push_back(at(output.value));
+  return outputs;
+}
+
+std::vector<Tensor> run_planned(const backends::Backend& backend, const Graph& graph, const std::vector<Tensor>& inputs,
+                                const std::vector<Tensor>& weights) {
+  const auto executable = backend.compile(plan::make_plan(graph), weights, {});
+  executable->run(inputs);
+  std::vector<Tensor> outputs;
+  for (const graph::Output& output : graph.outputs) outputs.push_back(executable->value(output.value));
+  return outputs;
+}
+
+void check_same(const std::vector<Tensor>& expected, const std::vector<Tensor>& got, double tolerance,
+                const std::string& what) {
+  REQUIRE(expected.size() == got.size());
+  for (std::size_t o = 0; o < got.size(); ++o) {
+    const std::vector<double> allowed(static_cast<std::size_t>(expected[o].size()), tolerance);
+    const auto problem = difference(expected[o], got[o], allowed);
+    CHECK_MESSAGE(!problem, fmt::format("{}, output {}: {}", what, o, problem.value_or("")));
+  }
+}
+
+const EncoderSize kSmall{.B = 2, .T = 5, .D = 12, .N = 3, .H = 4, .F = 17, .L = 2};
+
+TEST_CASE("models: a plan's memory gives what separate tensors give, bit for bit") {
+  const Graph graph = encoder(kSmall);
+  const auto inputs = draw_inputs(graph);
+  const auto weights = draw_weights(graph);
+  const auto backend = backends::make_reference_backend({.poison_arena = true});
+  check_same(run_without_plan(graph, inputs, weights), run_planned(*backend, graph, inputs, weights), 0.0, "planned");
+}
+
+TEST_CASE("models: every pass keeps what the graph computes") {
+  using Pass = std::function<Graph(Graph)>;
+  const Pass fuse_activation = [](Graph g) {
+    return plan::fuse_activation(std::move(g), [](const graph::Unary&) { return true; });
+  };
+  const std::vector<std::pair<std::string, Pass>> passes{
+      {"remove_dead", plan::remove_dead},         {"fold_identities", plan::fold_identities},
+      {"simplify_einsum", plan::simplify_einsum}, {"fuse_activation", fuse_activation},
+      {"fuse_residual", plan::fuse_residual},
+  };
+  for (const bool einsum : {false, true}) {
+    EncoderSize size = kSmall;
+    size.einsum = einsum;
+    const Graph graph = encoder(size);
+    const auto inputs = draw_inputs(graph);
+    const auto weights = draw_weights(graph);
+    const auto expected = run_without_plan(graph, inputs, weights);
+    const auto backend = backends::make_reference_backend({.poison_arena = true});
+    Graph all = graph;
+    for (const auto& [name, pass] : passes) {
+      // A fused sum is rounded to float32 once instead of twice; the softmax's outputs are below 1.
+      constexpr double kTolerance = 1e-6;
+      const Graph one = pass(graph);
+      graph::verify(one);
+      check_same(expected, run_planned(*backend, one, inputs, weights), kTolerance, name);
+      all = pass(std::move(all));
+      graph::verify(all);
+      check_same(expected, run_planned(*backend, all, inputs, weights), kTolerance, "passes up to " + name);
+    }
+    const auto has_einsum = [](const graph::Node& node) { return std::holds_alternative<graph::Einsum>(node.op); };
+    CHECK(std::none_of(all.nodes.begin(), all.nodes.end(), has_einsum));
+    if (!einsum) CHECK(all.nodes.size() < graph.nodes.size());
+  }
+}
+
+TEST_CASE("models: a profiled run times every step and gives the same bits") {
+  const Graph graph = encoder(kSmall);
+  const auto inputs = draw_inputs(graph);
+  const auto weights = draw_weights(graph);
+  const auto backend = backends::make_reference_backend();
+  const plan::Plan plan = plan::make_plan(graph);
+  const auto executable = backend->compile(plan, weights, {});
+  std::vector<graph::NodeId> steps;
+  executable->run_profiled(inputs, [&](graph::NodeId id, double seconds) {
+    steps.push_back(id);
+    CHECK(seconds >= 0.0);
+  });
+  CHECK(steps == plan.steps);
+  CHECK(executable->choices().size() == steps.size());
+  check_same(run_without_plan(graph, inputs, weights), {executable->value(graph.outputs[0].value)}, 0.0, "profiled");
+}
+
+}  // namespace
+}  // namespace attn::test

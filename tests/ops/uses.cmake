@@ -1,0 +1,1 @@
+set(uses backends/reference plan graph base)
