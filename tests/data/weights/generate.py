@@ -1,6 +1,8 @@
 """Writes what the tests of the weights room compare with, by real Keras. Needs keras 3.15, tensorflow and h5py.
 
 usage: generate.py   (writes beside itself)
+  model.*             one small model in every form in which Keras saves weights; element i of weight w is 1000 w + i
+  model.json          its weights in order: path, store_path, shape, dtype, trainable
   initializers.npz    what the initializers of initializers.json draw with TensorFlow; bfloat16 is stored as float32
 """
 import json
@@ -8,6 +10,7 @@ import os
 import pathlib
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import h5py
 import keras
 import numpy as np
 
@@ -67,5 +70,41 @@ def initializers():
     (HERE / "initializers.json").write_text(f"[{lines}]\n")
 
 
+def model():
+    layers = keras.layers
+    x = keras.Input((4, 6), name="x")
+    h = layers.MultiHeadAttention(2, 3, dropout=0.1, name="attend")(x, x)
+    h = layers.BatchNormalization(name="norm")(h)
+    h = keras.Sequential([keras.Input((4, 6)), layers.Dense(5, name="inner"), layers.Dropout(0.1)], name="block")(h)
+    h = layers.Bidirectional(layers.LSTM(2, return_sequences=True), name="both")(h)
+    model = keras.Model(x, layers.Dense(1, name="out")(h), name="small")
+    model.compile("adam", "mse", metrics=["mae"])
+    model.fit(np.zeros((1, 4, 6)), np.zeros((1, 4, 1)), verbose=0)
+    for number, weight in enumerate(model.weights):
+        weight.assign(1000.0 * number + np.arange(np.prod(weight.shape)).reshape(weight.shape))
+
+    model.save(HERE / "model.keras")
+    model.save(HERE / "model.h5")
+    model.save_weights(HERE / "model.weights.h5")
+    untrained = keras.models.clone_model(model)  # has no optimizer, whose state is larger than the weights
+    untrained.set_weights(model.get_weights())
+    untrained.save_weights(HERE / "split.weights.json", max_shard_size=6e-7)
+    np.savez(HERE / "model.npz", **{weight.path: weight.numpy() for weight in model.weights})
+
+    places = {}
+
+    def note(name, item):
+        if isinstance(item, h5py.Dataset) and name.startswith("layers/"):
+            places[int(item[:].flat[0]) // 1000] = name
+
+    with h5py.File(HERE / "model.weights.h5") as file:
+        file.visititems(note)
+    lines = ",\n ".join(json.dumps({"path": weight.path, "store_path": places[number], "shape": tuple(weight.shape),
+                                    "dtype": weight.dtype, "trainable": weight.trainable})
+                        for number, weight in enumerate(model.weights))
+    (HERE / "model.json").write_text(f"[{lines}]\n")
+
+
 if __name__ == "__main__":
+    model()
     initializers()
