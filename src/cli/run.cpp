@@ -142,7 +142,7 @@ struct RunCommand {
   }
 
   static report::OutputReport describe(const NamedTensor& output) {
-    const weights::TensorStats stats = weights::tensor_stats(output.tensor);
+    const weights::TensorStats stats = weights::stats_of(output.tensor);
     report::OutputReport out;
     out.name = output.name;
     out.dtype = name_of(output.tensor.dtype());
