@@ -70,9 +70,7 @@ std::vector<ValueId> Builder::apply_all(Op op, std::vector<ValueId> inputs) {
   return outputs;
 }
 
-ValueId Builder::cast(ValueId x, DType dtype) {
-  return this->dtype(x) == dtype ? x : apply(Cast{dtype}, {x});
-}
+ValueId Builder::cast(ValueId x, DType dtype) { return this->dtype(x) == dtype ? x : apply(Cast{dtype}, {x}); }
 
 ValueId Builder::reshape(ValueId x, Shape shape) {
   const Reshape op{std::move(shape)};

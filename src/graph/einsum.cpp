@@ -22,8 +22,7 @@ EinsumEquation parse_einsum(std::string_view equation) {
   const auto check_letters = [&](const std::string& term) {
     for (const char c : term) {
       if ((c < 'a' || c > 'z') && (c < 'A' || c > 'Z')) {
-        throw bad_input("the equation '{}' has '{}' where a letter belongs", printable(equation),
-                        printable({&c, 1}));
+        throw bad_input("the equation '{}' has '{}' where a letter belongs", printable(equation), printable({&c, 1}));
       }
     }
   };

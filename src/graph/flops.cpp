@@ -19,7 +19,8 @@ std::int64_t cost_of(UnaryFn fn) {
     case UnaryFn::logical_not:
     case UnaryFn::isnan:
     case UnaryFn::isinf:
-    case UnaryFn::isfinite: return 0;
+    case UnaryFn::isfinite:
+      return 0;
     case UnaryFn::relu:
     case UnaryFn::tanh:
     case UnaryFn::exponential:
@@ -52,27 +53,33 @@ std::int64_t cost_of(UnaryFn fn) {
     case UnaryFn::ceil:
     case UnaryFn::round:
     case UnaryFn::trunc:
-    case UnaryFn::sign: return 1;
+    case UnaryFn::sign:
+      return 1;
     case UnaryFn::clip:
     case UnaryFn::hard_tanh:
-    case UnaryFn::softplus:     // log1p(eˣ)
+    case UnaryFn::softplus:  // log1p(eˣ)
     case UnaryFn::tanh_shrink:
-    case UnaryFn::soft_shrink: return 2;
+    case UnaryFn::soft_shrink:
+      return 2;
     case UnaryFn::elu:          // x > 0, eˣ − 1, ·a
     case UnaryFn::sigmoid:      // 1/(1 + e⁻ˣ)
     case UnaryFn::log_sigmoid:  // −log(1 + e⁻ˣ)
-    case UnaryFn::softsign: return 3;  // x/(1 + |x|)
+    case UnaryFn::softsign:
+      return 3;  // x/(1 + |x|)
     case UnaryFn::selu:
     case UnaryFn::silu:
-    case UnaryFn::mish:         // x·tanh(softplus(x))
+    case UnaryFn::mish:  // x·tanh(softplus(x))
     case UnaryFn::hard_sigmoid:
-    case UnaryFn::sparse_sigmoid: return 4;
+    case UnaryFn::sparse_sigmoid:
+      return 4;
     case UnaryFn::celu:
-    case UnaryFn::gelu:         // x·(1 + erf(x·c))·½
+    case UnaryFn::gelu:  // x·(1 + erf(x·c))·½
     case UnaryFn::squareplus:
     case UnaryFn::hard_silu:
-    case UnaryFn::sparse_plus: return 5;
-    case UnaryFn::gelu_tanh: return 8;  // ½·x·(1 + tanh(c·(x + d·x³)))
+    case UnaryFn::sparse_plus:
+      return 5;
+    case UnaryFn::gelu_tanh:
+      return 8;  // ½·x·(1 + tanh(c·(x + d·x³)))
   }
   return 1;
 }
@@ -83,7 +90,7 @@ bool is_logic(BinaryFn fn) {
 
 // Σ over t in [0, length) of t + first, held within [0, limit].
 std::int64_t ramp(std::int64_t length, std::int64_t first, std::int64_t limit) {
-  const std::int64_t begin = std::clamp<std::int64_t>(-first, 0, length);         // the first t above 0
+  const std::int64_t begin = std::clamp<std::int64_t>(-first, 0, length);           // the first t above 0
   const std::int64_t end = std::clamp<std::int64_t>(limit - first, begin, length);  // the first t at the limit
   const std::int64_t n = end - begin;
   const std::int64_t rising = n * (begin + first) + n * (n - 1) / 2;
@@ -163,9 +170,7 @@ class Counter {
     const std::int64_t depth = elements(kernel.slice(0, kernel.rank() - 1));
     return times(out(), plus(times(2, depth), cost_of(op.activation.fn) + (op.bias ? 1 : 0)));
   }
-  std::int64_t operator()(const Pool& op) const {
-    return times(out(), checked_product(op.window).value_or(kMaxSize));
-  }
+  std::int64_t operator()(const Pool& op) const { return times(out(), checked_product(op.window).value_or(kMaxSize)); }
   std::int64_t operator()(const Rnn& op) const {
     const Shape& x = in(0);          // (B, T, D)
     const Shape& recurrent = in(2);  // (U, g·U)
@@ -196,9 +201,12 @@ class Counter {
     const std::int64_t gate = cost_of(op.recurrent_activation.fn);
     const std::int64_t bias = op.bias ? 1 : 0;
     switch (op.cell) {
-      case RnnCell::simple: return 1 + bias + activation;
-      case RnnCell::lstm: return 4 * (1 + bias) + 3 * gate + 2 * activation + 4;  // c = f·c + i·c̃, h = o·tanh(c)
-      case RnnCell::gru: return 3 * (1 + bias) + 2 * gate + activation + 5;       // r·h, z·h + (1 − z)·h̃
+      case RnnCell::simple:
+        return 1 + bias + activation;
+      case RnnCell::lstm:
+        return 4 * (1 + bias) + 3 * gate + 2 * activation + 4;  // c = f·c + i·c̃, h = o·tanh(c)
+      case RnnCell::gru:
+        return 3 * (1 + bias) + 2 * gate + activation + 5;  // r·h, z·h + (1 − z)·h̃
     }
     return 0;
   }

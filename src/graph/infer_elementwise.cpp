@@ -17,7 +17,8 @@ constexpr Rule kNumber{Domain::number, false};
 
 Rule rule_of(UnaryFn fn) {
   switch (fn) {
-    case UnaryFn::linear: return {Domain::any, false};
+    case UnaryFn::linear:
+      return {Domain::any, false};
     case UnaryFn::relu:
     case UnaryFn::absolute:
     case UnaryFn::negative:
@@ -27,46 +28,62 @@ Rule rule_of(UnaryFn fn) {
     case UnaryFn::round:
     case UnaryFn::trunc:
     case UnaryFn::sign:
-    case UnaryFn::clip: return kNumber;
-    case UnaryFn::logical_not: return {Domain::boolean, true};
+    case UnaryFn::clip:
+      return kNumber;
+    case UnaryFn::logical_not:
+      return {Domain::boolean, true};
     case UnaryFn::isnan:
     case UnaryFn::isinf:
-    case UnaryFn::isfinite: return {Domain::any, true};
-    default: return kFloating;
+    case UnaryFn::isfinite:
+      return {Domain::any, true};
+    default:
+      return kFloating;
   }
 }
 
 Rule rule_of(BinaryFn fn) {
   switch (fn) {
     case BinaryFn::divide:
-    case BinaryFn::atan2: return kFloating;
+    case BinaryFn::atan2:
+      return kFloating;
     case BinaryFn::subtract:
     case BinaryFn::floor_divide:
     case BinaryFn::mod:
-    case BinaryFn::power: return kNumber;
+    case BinaryFn::power:
+      return kNumber;
     case BinaryFn::add:  // NumPy adds two bool as "or" and multiplies them as "and"
     case BinaryFn::multiply:
     case BinaryFn::maximum:
-    case BinaryFn::minimum: return {Domain::any, false};
+    case BinaryFn::minimum:
+      return {Domain::any, false};
     case BinaryFn::equal:
     case BinaryFn::not_equal:
     case BinaryFn::less:
     case BinaryFn::less_equal:
     case BinaryFn::greater:
-    case BinaryFn::greater_equal: return {Domain::any, true};
+    case BinaryFn::greater_equal:
+      return {Domain::any, true};
     case BinaryFn::logical_and:
     case BinaryFn::logical_or:
-    case BinaryFn::logical_xor: return {Domain::boolean, true};
+    case BinaryFn::logical_xor:
+      return {Domain::boolean, true};
   }
   return kNumber;
 }
 
 DType result_of(Rule rule, DType dtype, std::string_view name) {
   switch (rule.domain) {
-    case Domain::any: break;
-    case Domain::number: expect_number(dtype, name); break;
-    case Domain::floating: expect_floating(dtype, name); break;
-    case Domain::boolean: expect_bool(dtype, fmt::format("the input of {}", name)); break;
+    case Domain::any:
+      break;
+    case Domain::number:
+      expect_number(dtype, name);
+      break;
+    case Domain::floating:
+      expect_floating(dtype, name);
+      break;
+    case Domain::boolean:
+      expect_bool(dtype, fmt::format("the input of {}", name));
+      break;
   }
   return rule.to_bool ? DType::boolean : dtype;
 }

@@ -9,15 +9,23 @@ namespace {
 DType result_of(ReduceFn fn, DType dtype) {
   switch (fn) {
     case ReduceFn::sum:
-    case ReduceFn::prod: expect_number(dtype, name_of(fn)); return dtype;
+    case ReduceFn::prod:
+      expect_number(dtype, name_of(fn));
+      return dtype;
     case ReduceFn::mean:
-    case ReduceFn::logsumexp: expect_floating(dtype, name_of(fn)); return dtype;
+    case ReduceFn::logsumexp:
+      expect_floating(dtype, name_of(fn));
+      return dtype;
     case ReduceFn::max:
-    case ReduceFn::min: return dtype;
+    case ReduceFn::min:
+      return dtype;
     case ReduceFn::any:
-    case ReduceFn::all: expect_bool(dtype, fmt::format("the input of {}", name_of(fn))); return dtype;
+    case ReduceFn::all:
+      expect_bool(dtype, fmt::format("the input of {}", name_of(fn)));
+      return dtype;
     case ReduceFn::argmax:
-    case ReduceFn::argmin: return DType::int32;
+    case ReduceFn::argmin:
+      return DType::int32;
   }
   return dtype;
 }

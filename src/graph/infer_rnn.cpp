@@ -7,9 +7,12 @@ namespace {
 
 std::int64_t gates_of(RnnCell cell) {
   switch (cell) {
-    case RnnCell::simple: return 1;
-    case RnnCell::lstm: return 4;
-    case RnnCell::gru: return 3;
+    case RnnCell::simple:
+      return 1;
+    case RnnCell::lstm:
+      return 4;
+    case RnnCell::gru:
+      return 3;
   }
   return 1;
 }

@@ -22,19 +22,26 @@ std::string range_text(const Range& range) {
 
 std::string_view name_of_padding(Padding padding) {
   switch (padding) {
-    case Padding::valid: return "valid";
-    case Padding::same: return "same";
-    case Padding::causal: return "causal";
+    case Padding::valid:
+      return "valid";
+    case Padding::same:
+      return "same";
+    case Padding::causal:
+      return "causal";
   }
   return "";
 }
 
 std::string_view name_of_mode(PadMode mode) {
   switch (mode) {
-    case PadMode::constant: return "constant";
-    case PadMode::reflect: return "reflect";
-    case PadMode::symmetric: return "symmetric";
-    case PadMode::edge: return "edge";
+    case PadMode::constant:
+      return "constant";
+    case PadMode::reflect:
+      return "reflect";
+    case PadMode::symmetric:
+      return "symmetric";
+    case PadMode::edge:
+      return "edge";
   }
   return "";
 }
@@ -165,8 +172,8 @@ std::string print(const Graph& graph) {
     Fields fields;
     std::visit(fields, node.op);
     for (std::string& field : std::move(fields).texts()) arguments.push_back(std::move(field));
-    text += fmt::format("{} = {}({}) {}", join(outputs, ", "), name_of(node.op), join(arguments, ", "),
-                        join(types, ", "));
+    text +=
+        fmt::format("{} = {}({}) {}", join(outputs, ", "), name_of(node.op), join(arguments, ", "), join(types, ", "));
     if (node.layer != kNone) {
       text += fmt::format("  # {}", printable(graph.layers[static_cast<std::size_t>(node.layer)].name));
     }

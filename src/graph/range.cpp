@@ -15,9 +15,7 @@ Picked pick(const Range& range, Dim dim) {
   const std::int64_t step = std::max(range.step, -std::numeric_limits<std::int64_t>::max());
   const Dim lowest = forward ? 0 : -1;
   const Dim highest = forward ? dim : dim - 1;
-  const auto clamp = [&](std::int64_t bound) {
-    return std::clamp(bound < 0 ? bound + dim : bound, lowest, highest);
-  };
+  const auto clamp = [&](std::int64_t bound) { return std::clamp(bound < 0 ? bound + dim : bound, lowest, highest); };
   const std::int64_t start = range.start ? clamp(*range.start) : (forward ? lowest : highest);
   const std::int64_t stop = range.stop ? clamp(*range.stop) : (forward ? highest : lowest);
   const std::int64_t distance = forward ? stop - start : start - stop;

@@ -19,10 +19,10 @@ struct Placement {
   std::int64_t bytes = 0;             ///< the end of the last buffer, rounded up to kAlignment
 };
 
-/// Places each buffer where no other lies at the same time. Greedy by size: the largest first, each at the lowest gap that
-/// holds it, which comes within a few percent of the best on real networks (Pisarchyk & Lee, "Efficient Memory Management
-/// for Deep Neural Net Inference", 2020). Takes time quadratic in the number of buffers. Throws Error (no_memory) where a
-/// size passes kMaxSize.
+/// Places each buffer where no other lies at the same time. Greedy by size: the largest first, each at the lowest gap
+/// that holds it, which comes within a few percent of the best on real networks (Pisarchyk & Lee, "Efficient Memory
+/// Management for Deep Neural Net Inference", 2020). Takes time quadratic in the number of buffers. Throws Error
+/// (no_memory) where a size passes kMaxSize.
 [[nodiscard]] Placement place(std::span<const Lifetime> lifetimes);
 
 }  // namespace attn::plan

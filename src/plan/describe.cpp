@@ -50,7 +50,8 @@ std::string line_of(const Plan& plan, std::size_t number, NodeId id, ValueId out
   const std::string type = fmt::format("{} {}", name_of(value.dtype), value.shape.str());
   const std::string layer =
       node.layer == graph::kNone ? "" : "  # " + printable(plan.graph.layers[at(node.layer)].name);
-  return fmt::format("{:>5}  %{:<5} {:<14} {:<28} {}{}\n", number, output, graph::name_of(node.op), type, memory, layer);
+  return fmt::format("{:>5}  %{:<5} {:<14} {:<28} {}{}\n", number, output, graph::name_of(node.op), type, memory,
+                     layer);
 }
 
 std::string table_of(const Plan& plan, std::string_view title, const std::vector<NodeId>& nodes) {

@@ -97,10 +97,14 @@ class Planner {
 
   [[nodiscard]] Place place_of(ValueId id) const {
     switch (graph().value(id).kind) {
-      case ValueKind::input: return Place::input;
-      case ValueKind::weight: return Place::weight;
-      case ValueKind::constant: return Place::constant;
-      case ValueKind::computed: break;
+      case ValueKind::input:
+        return Place::input;
+      case ValueKind::weight:
+        return Place::weight;
+      case ValueKind::constant:
+        return Place::constant;
+      case ValueKind::computed:
+        break;
     }
     return fixed_[at(id)] ? Place::prepared : Place::arena;
   }

@@ -35,23 +35,23 @@ bool is_view(const Graph& graph, const Node& node) {
   const graph::Value& x = graph.value(node.inputs[0]);
   const graph::Value& out = graph.value(node.outputs[0]);
   if (x.dtype != out.dtype || x.shape.size() != out.shape.size()) return false;
-  return std::visit(
-      graph::Overloaded{
-          [](const graph::Unary& op) { return op.fn == graph::UnaryFn::linear; },
-          [](const graph::Cast&) { return true; },
-          [&](const graph::Reduce& op) { return is_of_single_numbers(op, x.shape); },
-          [](const graph::Reshape&) { return true; },
-          [&](const graph::Transpose& op) { return keeps_order(op, x.shape); },
-          [](const graph::Broadcast&) { return true; },
-          [&](const graph::Concat&) { return node.inputs.size() == 1; },
-          [&](const graph::Slice& op) {
-            // A slice of as many elements takes all of them; a step back would turn their order.
-            return std::all_of(op.ranges.begin(), op.ranges.end(), [](const graph::Range& r) { return r.step > 0; });
-          },
-          [](const graph::Pad&) { return true; },
-          [](const auto&) { return false; },
-      },
-      node.op);
+  return std::visit(graph::Overloaded{
+                        [](const graph::Unary& op) { return op.fn == graph::UnaryFn::linear; },
+                        [](const graph::Cast&) { return true; },
+                        [&](const graph::Reduce& op) { return is_of_single_numbers(op, x.shape); },
+                        [](const graph::Reshape&) { return true; },
+                        [&](const graph::Transpose& op) { return keeps_order(op, x.shape); },
+                        [](const graph::Broadcast&) { return true; },
+                        [&](const graph::Concat&) { return node.inputs.size() == 1; },
+                        [&](const graph::Slice& op) {
+                          // A slice of as many elements takes all of them; a step back would turn their order.
+                          return std::all_of(op.ranges.begin(), op.ranges.end(),
+                                             [](const graph::Range& r) { return r.step > 0; });
+                        },
+                        [](const graph::Pad&) { return true; },
+                        [](const auto&) { return false; },
+                    },
+                    node.op);
 }
 
 bool can_overwrite(const Graph& graph, const Node& node, std::size_t i) {
@@ -62,8 +62,8 @@ bool can_overwrite(const Graph& graph, const Node& node, std::size_t i) {
   if (std::holds_alternative<graph::Select>(node.op)) return i > 0;
   if (const auto* binary = std::get_if<graph::Binary>(&node.op)) {
     const BinaryFn fn = binary->fn;
-    const bool swaps = fn == BinaryFn::add || fn == BinaryFn::multiply || fn == BinaryFn::maximum ||
-                       fn == BinaryFn::minimum;
+    const bool swaps =
+        fn == BinaryFn::add || fn == BinaryFn::multiply || fn == BinaryFn::maximum || fn == BinaryFn::minimum;
     return i == 0 || swaps;
   }
   return false;

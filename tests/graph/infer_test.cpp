@@ -103,7 +103,9 @@ TEST_CASE("infer: matmul follows NumPy, vectors included") {
       {MatMul{}, {f32({3}), f32({3})}, "float32 ()"},
       {MatMul{}, {f32({kU, kU, 3}), f32({7, 3, kU})}, "float32 (7, None, None)"},
       {MatMul{}, {f32({2, 3}), f32({4, 3})}, "matmul of (2, 3) and (4, 3): the inner axes are 3 and 4"},
-      {MatMul{}, {f32({2, 2, 3}), f32({3, 3, 4})}, "matmul of (2, 2, 3) and (3, 3, 4): the batch axes do not broadcast"},
+      {MatMul{},
+       {f32({2, 2, 3}), f32({3, 3, 4})},
+       "matmul of (2, 2, 3) and (3, 3, 4): the batch axes do not broadcast"},
       {MatMul{}, {f32({}), f32({3})}, "matmul of () and (3,): both sides need axes"},
   });
 }
@@ -144,9 +146,7 @@ TEST_CASE("infer: attention gives one context per query head, and the probabilit
       {masked, {query, key, value, f32({5, 7})}, "an attention mask must be bool, it is float32"},
       {plain, {query, f32({kU, 7, 2, 32}), value}, "a head of the query has 64 numbers and one of the key 32"},
       {plain, {query, key, f32({kU, 6, 2, 32})}, "the key has 7 positions and the value 6"},
-      {plain,
-       {query, f32({kU, 7, 3, 64}), f32({kU, 7, 3, 64})},
-       "8 query heads cannot share 3 key heads evenly"},
+      {plain, {query, f32({kU, 7, 3, 64}), f32({kU, 7, 3, 64})}, "8 query heads cannot share 3 key heads evenly"},
       {plain, {f32({2, 5, 8}), key, value}, "the query must have 4 axes, its shape is (2, 5, 8)"},
   });
 }
@@ -264,7 +264,9 @@ TEST_CASE("infer: windows give Keras's output sizes") {
       {conv(Padding::causal, 1, 4), {f32({2, 10, 4}), kernel}, "float32 (2, 10, 8)"},
       {conv(Padding::same, 1, 1), {f32({2, kU, 4}), kernel}, "float32 (2, None, 8)"},
       {conv(Padding::valid, 1, 1), {f32({2, 2, 4}), kernel}, "a window over 3 cells does not fit into 2"},
-      {conv(Padding::valid, 1, 1), {f32({2, 5, 6}), kernel}, "x has 6 channels in each of 1 groups, the kernel expects 4"},
+      {conv(Padding::valid, 1, 1),
+       {f32({2, 5, 6}), kernel},
+       "x has 6 channels in each of 1 groups, the kernel expects 4"},
       {conv(Padding::valid, 1, 1, 2), {f32({2, 5, 8}), kernel}, "float32 (2, 3, 8)"},
       {conv(Padding::valid, 1, 1, 3), {f32({2, 5, 8}), kernel}, "8 channels cannot be split into 3 groups"},
       {conv(Padding::valid, 0, 1), {f32({2, 5, 4}), kernel}, "strides must be at least 1, one is 0"},
@@ -285,16 +287,14 @@ TEST_CASE("infer: a recurrent layer gives its outputs, then its states") {
   gru.mask = gru.initial_state = true;
   const TensorType x = f32({kU, 5, 3});
   check_all({
-      {lstm,
-       {x, f32({3, 16}), f32({4, 16}), f32({16})},
-       "float32 (None, 5, 4); float32 (None, 4); float32 (None, 4)"},
-      {gru,
-       {x, f32({3, 12}), f32({4, 12}), f32({2, 12}), boolean({kU, 5}), f32({kU, 4})},
-       "float32 (None, 4)"},
+      {lstm, {x, f32({3, 16}), f32({4, 16}), f32({16})}, "float32 (None, 5, 4); float32 (None, 4); float32 (None, 4)"},
+      {gru, {x, f32({3, 12}), f32({4, 12}), f32({2, 12}), boolean({kU, 5}), f32({kU, 4})}, "float32 (None, 4)"},
       {lstm,
        {x, f32({3, 16}), f32({4, 12}), f32({16})},
        "the shape of the recurrent kernel is (4, 12), where (4, 16) is expected"},
-      {lstm, {x, f32({2, 16}), f32({4, 16}), f32({16})}, "the shape of the kernel is (2, 16), where (3, 16) is expected"},
+      {lstm,
+       {x, f32({2, 16}), f32({4, 16}), f32({16})},
+       "the shape of the kernel is (2, 16), where (3, 16) is expected"},
   });
 }
 

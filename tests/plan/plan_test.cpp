@@ -144,12 +144,12 @@ TEST_CASE("plan: functions of single numbers write over an input that dies with 
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {2, 3});
-  const ValueId a = build.unary(UnaryFn::relu, x);                // not over the caller's input
-  const ValueId b = build.unary(UnaryFn::tanh, a);                // over a
-  const ValueId c = build.binary(BinaryFn::subtract, x, b);       // a kernel may only overwrite its first input
-  const ValueId d = build.binary(BinaryFn::add, x, c);            // an addition may be swapped
-  const ValueId e = build.binary(BinaryFn::less, d, x);           // another dtype
-  const ValueId f = build.apply(Select{}, {e, x, d});             // over d
+  const ValueId a = build.unary(UnaryFn::relu, x);           // not over the caller's input
+  const ValueId b = build.unary(UnaryFn::tanh, a);           // over a
+  const ValueId c = build.binary(BinaryFn::subtract, x, b);  // a kernel may only overwrite its first input
+  const ValueId d = build.binary(BinaryFn::add, x, c);       // an addition may be swapped
+  const ValueId e = build.binary(BinaryFn::less, d, x);      // another dtype
+  const ValueId f = build.apply(Select{}, {e, x, d});        // over d
   output(build, f);
   const Plan plan = checked_plan(graph);
   CHECK(slot(plan, a).alias_of == kNone);
@@ -199,13 +199,25 @@ TEST_CASE("plan: random graphs run without one value overwriting another") {
     for (int i = 0; i < 30; ++i) {
       const ValueId a = ids[below(ids.size())], b = ids[below(ids.size())];
       switch (below(6)) {
-        case 0: ids.push_back(build.unary(UnaryFn::tanh, a)); break;
-        case 1: ids.push_back(build.binary(BinaryFn::subtract, a, b)); break;
-        case 2: ids.push_back(build.binary(BinaryFn::add, a, b)); break;
-        case 3: ids.push_back(build.reshape(build.transpose(build.reshape(a, {64, 1}), {1, 0}), {4, 16})); break;
-        case 4: ids.push_back(build.apply(Concat{0}, {a, b})); ids.back() = build.apply(
-            Slice{{{std::nullopt, 4}, {}}}, {ids.back()}); break;
-        default: ids.push_back(build.apply(Softmax{SoftmaxKind::softmax, {1}}, {a})); break;
+        case 0:
+          ids.push_back(build.unary(UnaryFn::tanh, a));
+          break;
+        case 1:
+          ids.push_back(build.binary(BinaryFn::subtract, a, b));
+          break;
+        case 2:
+          ids.push_back(build.binary(BinaryFn::add, a, b));
+          break;
+        case 3:
+          ids.push_back(build.reshape(build.transpose(build.reshape(a, {64, 1}), {1, 0}), {4, 16}));
+          break;
+        case 4:
+          ids.push_back(build.apply(Concat{0}, {a, b}));
+          ids.back() = build.apply(Slice{{{std::nullopt, 4}, {}}}, {ids.back()});
+          break;
+        default:
+          ids.push_back(build.apply(Softmax{SoftmaxKind::softmax, {1}}, {a}));
+          break;
       }
       if (below(8) == 0) output(build, ids.back());
     }

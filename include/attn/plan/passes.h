@@ -18,13 +18,13 @@ namespace attn::plan {
 /// Transpose to the shape or order at hand; Reshapes and Transposes in a row become one.
 [[nodiscard]] graph::Graph fold_identities(graph::Graph graph);
 
-/// Linear, or Conv, then Unary becomes Linear.activation, or Conv.activation, where nothing else reads what lies between
-/// and `can_fuse` (what the backend's kernels take) agrees.
+/// Linear, or Conv, then Unary becomes Linear.activation, or Conv.activation, where nothing else reads what lies
+/// between and `can_fuse` (what the backend's kernels take) agrees.
 [[nodiscard]] graph::Graph fuse_activation(graph::Graph graph,
                                            const std::function<bool(const graph::Unary&)>& can_fuse);
 
-/// Linear then add becomes Linear.residual, where nothing else reads what lies between, the Linear has no activation, and
-/// the other summand is of the same shape and ready before the Linear.
+/// Linear then add becomes Linear.residual, where nothing else reads what lies between, the Linear has no activation,
+/// and the other summand is of the same shape and ready before the Linear.
 [[nodiscard]] graph::Graph fuse_residual(graph::Graph graph);
 
 /// An Einsum of two inputs that is a matrix product, perhaps over batches, becomes Linear (where one of them depends on

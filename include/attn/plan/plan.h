@@ -28,29 +28,30 @@ struct Slot {
   graph::ValueId alias_of = graph::kNone;
 };
 
-/// A graph with all shapes known, in the order it runs, with a place for every value. `prepare` are nodes that depend on
-/// weights and constants alone and run once; `steps` run every time. Nodes that only view the bytes of their input are in
-/// neither. Values whose lifetimes overlap never overlap in the arena; outputs and scores stay until the end of a run.
+/// A graph with all shapes known, in the order it runs, with a place for every value. `prepare` are nodes that depend
+/// on weights and constants alone and run once; `steps` run every time. Nodes that only view the bytes of their input
+/// are in neither. Values whose lifetimes overlap never overlap in the arena; outputs and scores stay until the end of
+/// a run.
 ///
 /// An output can be, or be a view of, an input, weight or constant, or be prepared: the place of its slot says so and
-/// alias_of names the value. Then no step writes it. Whoever runs the plan reads it from there; for an input that means to
-/// keep the caller's array until the next run.
+/// alias_of names the value. Then no step writes it. Whoever runs the plan reads it from there; for an input that means
+/// to keep the caller's array until the next run.
 ///
-/// A step writes over an input only where its operation is Unary, Binary or Select and the two have one shape and dtype: a
-/// loop over the elements is right as it is.
+/// A step writes over an input only where its operation is Unary, Binary or Select and the two have one shape and
+/// dtype: a loop over the elements is right as it is.
 struct Plan {
   graph::Graph graph;
   std::vector<graph::NodeId> prepare;
   std::vector<graph::NodeId> steps;
-  std::vector<Slot> slots;          ///< one per value
+  std::vector<Slot> slots;  ///< one per value
   std::int64_t arena_bytes = 0;
   std::int64_t prepared_bytes = 0;  ///< memory for the prepared values
   std::int64_t weight_bytes = 0;    ///< of the weights that are read
   std::int64_t input_bytes = 0;     ///< of all inputs
 };
 
-/// Plans `graph`: removes dead nodes, separates what can be prepared, finds lifetimes and places. The graph's shapes must
-/// be known. Throws Error (no_memory) where a size passes kMaxSize.
+/// Plans `graph`: removes dead nodes, separates what can be prepared, finds lifetimes and places. The graph's shapes
+/// must be known. Throws Error (no_memory) where a size passes kMaxSize.
 [[nodiscard]] Plan make_plan(graph::Graph graph);
 
 /// The plan for people: what is prepared, each step with its lifetime in the arena, and the totals.

@@ -25,8 +25,8 @@ bool repeats(const std::string& letters) {
 
 // The letters of a matrix product x (batch, rows, depth) · y (batch, depth, columns).
 struct Product {
-  std::string x, y, output;                  // as they stand in the equation
-  std::string batch, rows, columns, depth;   // batch in the order of the output, rows and depth in that of x
+  std::string x, y, output;                 // as they stand in the equation
+  std::string batch, rows, columns, depth;  // batch in the order of the output, rows and depth in that of x
 };
 
 // The roles of the letters, or nothing where the equation is no matrix product.

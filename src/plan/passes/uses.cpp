@@ -53,8 +53,7 @@ std::vector<bool> fixed_values(const Graph& graph) {
     fixed.push_back(value.kind == ValueKind::weight || value.kind == ValueKind::constant);
   }
   for (const Node& node : graph.nodes) {
-    const bool all =
-        std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return fixed[at(id)]; });
+    const bool all = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return fixed[at(id)]; });
     for (const ValueId id : node.outputs) fixed[at(id)] = all;
   }
   return fixed;
