@@ -123,7 +123,8 @@ Tensor constant(const WeightSpec& spec) {
                   fmt::format("its constant has {} elements, but the shape is {}", values.size(), spec.shape.str()));
   }
   Tensor out(spec.dtype, spec.shape);
-  for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, values[static_cast<std::size_t>(i)]);
+  const std::int64_t each = spec.shape.size() / parts;
+  for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, values[static_cast<std::size_t>(i / each)]);
   return out;
 }
 
