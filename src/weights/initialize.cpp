@@ -117,12 +117,14 @@ Tensor constant(const WeightSpec& spec) {
   const std::vector<double>& values = spec.initializer.values;
   if (values.empty()) return filled(spec, spec.initializer.value);
   if (values.size() == 1) return filled(spec, values.front());
-  if (static_cast<std::int64_t>(values.size()) != spec.shape.size()) {
+  const auto parts = static_cast<std::int64_t>(values.size());
+  if (spec.shape.size() % parts != 0) {
     throw failure(spec,
                   fmt::format("its constant has {} elements, but the shape is {}", values.size(), spec.shape.str()));
   }
   Tensor out(spec.dtype, spec.shape);
-  for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, values[static_cast<std::size_t>(i)]);
+  const std::int64_t each = spec.shape.size() / parts;
+  for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, values[static_cast<std::size_t>(i / each)]);
   return out;
 }
 

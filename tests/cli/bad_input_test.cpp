@@ -5,7 +5,7 @@
 
 #include "program.h"
 
-using attn::test::attn;
+using attn::test::run_attn;
 using attn::test::fixture;
 using attn::test::read_text;
 using attn::test::Result;
@@ -45,7 +45,7 @@ TEST_CASE("a config that is wrong is refused with file, line, column, JSON point
       {"invalid UTF-8", "{\"name\": \"\xff\"}", "not valid JSON"},
       {"unknown class", sequential("Dens", "{\"name\": \"d\", \"units\": 2}"), "the layer 'Dens' is not known (did you mean 'Dense'?)"},
       {"unknown key", sequential("Dense", "{\"name\": \"d\", \"unit\": 2, \"units\": 2}"),
-       "stdin:3:55: /config/layers/1/config/unit: unknown key (did you mean 'units'?)"},
+       "stdin:3:51: /config/layers/1/config/unit: unknown key (did you mean 'units'?)"},
       {"wrong type", sequential("Dense", "{\"name\": \"d\", \"units\": \"2\"}"), "/config/layers/1/config/units: expected an integer > 0, got \"2\""},
       {"a float for an integer", sequential("Dense", "{\"name\": \"d\", \"units\": 2.5}"), "expected an integer > 0, got 2.5"},
       {"a bool for an integer", sequential("Dense", "{\"name\": \"d\", \"units\": true}"), "expected an integer > 0, got true"},
@@ -66,7 +66,7 @@ TEST_CASE("a config that is wrong is refused with file, line, column, JSON point
   };
   for (const Case& item : cases) {
     CAPTURE(item.name);
-    const Result result = attn({"summary", "-"}, item.text);
+    const Result result = run_attn({"summary", "-"}, item.text);
     CAPTURE(result.err);
     CHECK(result.code == 3);
     CHECK(result.out.empty());
@@ -86,7 +86,7 @@ TEST_CASE("a model's graph that is wrong is refused with its place") {
     return R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 4], "dtype": "float32", "keras_history": )" + history + "}}";
   };
   const std::string good = tensor(R"(["i", 0, 0])"), out = R"(["d", 0, 0])";
-  CHECK(attn({"summary", "-"}, model(good, out)).code == 0);
+  CHECK(run_attn({"summary", "-"}, model(good, out)).code == 0);
   const std::vector<Case> cases = {
       {"a name that is not there", model(tensor(R"(["j", 0, 0])"), out), "no layer is called 'j'"},
       {"a call that is not there", model(tensor(R"(["i", 3, 0])"), out), "call 3 is asked for"},
@@ -97,7 +97,7 @@ TEST_CASE("a model's graph that is wrong is refused with its place") {
   };
   for (const Case& item : cases) {
     CAPTURE(item.name);
-    const Result result = attn({"summary", "-"}, item.text);
+    const Result result = run_attn({"summary", "-"}, item.text);
     CAPTURE(result.err);
     CHECK(result.code == 3);
     CHECK(contains(result.err, item.message));
@@ -105,49 +105,49 @@ TEST_CASE("a model's graph that is wrong is refused with its place") {
 }
 
 TEST_CASE("files that are not there, or no models, are refused by name") {
-  CHECK(contains(attn({"summary", "nowhere.json"}).err, "nowhere.json"));
-  CHECK(attn({"summary", "nowhere.json"}).code == 3);
-  CHECK(attn({"summary", "configs"}).code == 3);
-  CHECK(attn({"summary", fixture("model/encoder/inputs.npz")}).code == 3);
-  CHECK(attn({"summary", fixture("model/encoder/model.weights.h5")}).code == 3);
+  CHECK(contains(run_attn({"summary", "nowhere.json"}).err, "nowhere.json"));
+  CHECK(run_attn({"summary", "nowhere.json"}).code == 3);
+  CHECK(run_attn({"summary", "configs"}).code == 3);
+  CHECK(run_attn({"summary", fixture("model/encoder/inputs.npz")}).code == 3);
+  CHECK(run_attn({"summary", fixture("model/encoder/model.weights.h5")}).code == 3);
 }
 
 TEST_CASE("weights that do not fit are refused: missing, extra, of the wrong shape") {
   const std::string encoder = fixture("model/encoder/model.json"), other = fixture("model/frozen/model.weights.h5");
-  const Result result = attn({"run", encoder, "--weights", other});
+  const Result result = run_attn({"run", encoder, "--weights", other});
   CHECK(result.code == 3);
   CHECK(contains(result.err, "model.weights.h5"));
-  CHECK(attn({"run", encoder, "--weights", fixture("model/encoder/model.weights.h5")}).code == 0);
-  CHECK(attn({"run", encoder, "--weights", "configs/encoder.json"}).code == 3);
+  CHECK(run_attn({"run", encoder, "--weights", fixture("model/encoder/model.weights.h5")}).code == 0);
+  CHECK(run_attn({"run", encoder, "--weights", "configs/encoder.json"}).code == 3);
 }
 
 TEST_CASE("inputs that do not fit are refused: name, shape, dtype") {
-  const Result name = attn({"run", fixture("model/encoder/model.keras"), "--input", fixture("model/shared_layers/inputs.npz")});
+  const Result name = run_attn({"run", fixture("model/encoder/model.keras"), "--input", fixture("model/shared_layers/inputs.npz")});
   CHECK(name.code == 3);
   CHECK(contains(name.err, "the model has no input 'a'"));
-  const Result shape = attn({"run", "--input", "input_layer=" + fixture("model/encoder/inputs.npz")});
+  const Result shape = run_attn({"run", "--input", "input_layer=" + fixture("model/encoder/inputs.npz")});
   CHECK(shape.code == 3);
   CHECK(contains(shape.err, "(None, 50, 512)"));
-  const Result dtype = attn({"run", "configs/bert_base.json", "--input", "input_layer=" + fixture("dense/rank2/inputs.npz")});
+  const Result dtype = run_attn({"run", "configs/bert_base.json", "--input", "input_layer=" + fixture("dense/rank2/inputs.npz")});
   CHECK(dtype.code == 3);
 }
 
 TEST_CASE("an output that cannot be written is an error and leaves nothing behind") {
   const TemporaryFolder folder;
-  CHECK(attn({"run", "-o", folder / "no/such/out.npz"}).code == 3);
-  CHECK(attn({"run", "-o", folder / "out.txt"}).code == 2);
-  CHECK(attn({"run", "configs/lstm_attention.json", "-o", folder / "two.npy"}).code == 2);
-  CHECK(attn({"summary", "-o", folder / "no/such/summary.txt"}).code == 3);
-  CHECK(attn({"summary", "-o", "/dev/full"}).code != 0);
+  CHECK(run_attn({"run", "-o", folder / "no/such/out.npz"}).code == 3);
+  CHECK(run_attn({"run", "-o", folder / "out.txt"}).code == 2);
+  CHECK(run_attn({"run", "configs/lstm_attention.json", "-o", folder / "two.npy"}).code == 2);
+  CHECK(run_attn({"summary", "-o", folder / "no/such/summary.txt"}).code == 3);
+  CHECK(run_attn({"summary", "-o", "/dev/full"}).code != 0);
   CHECK(folder.names().empty());
 }
 
 TEST_CASE("a file that is overwritten is the old or the new one, never a part") {
   const TemporaryFolder folder;
   const std::string out = folder.file("out.npz", "old");
-  CHECK(attn({"run", "--weights", "nowhere.h5", "-o", out}).code == 3);
+  CHECK(run_attn({"run", "--weights", "nowhere.h5", "-o", out}).code == 3);
   CHECK(read_text(out) == "old");
-  CHECK(attn({"run", "-o", out}).code == 0);
+  CHECK(run_attn({"run", "-o", out}).code == 0);
   CHECK(read_text(out).rfind("PK", 0) == 0);
   CHECK(folder.names() == std::vector<std::string>{"out.npz"});
 }
@@ -156,7 +156,7 @@ TEST_CASE("names from a file cannot reach the terminal as control sequences") {
   const std::string text = sequential("Dense", R"({"name": "d\u001b]0;x\u0007\u009b31m", "units": 2})");
   for (const std::string format : {"table", "json", "markdown", "csv"}) {
     CAPTURE(format);
-    const Result result = attn({"summary", "--format", format, "-"}, text);
+    const Result result = run_attn({"summary", "--format", format, "-"}, text);
     CHECK(result.code == 0);
     CHECK(std::none_of(result.out.begin(), result.out.end(), [](char c) { return c == '\x1b' || c == '\a'; }));
     CHECK_FALSE(contains(result.out, "\xc2\x9b"));

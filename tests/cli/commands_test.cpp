@@ -5,7 +5,7 @@
 
 #include "program.h"
 
-using attn::test::attn;
+using attn::test::run_attn;
 using attn::test::fixture;
 using attn::test::read_text;
 using attn::test::Result;
@@ -22,60 +22,60 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 }  // namespace
 
 TEST_CASE("attn: --version and --help answer on stdout") {
-  const Result version = attn({"--version"});
+  const Result version = run_attn({"--version"});
   CHECK(version.code == 0);
   CHECK(version.out.rfind("attn ", 0) == 0);
   CHECK(version.err.empty());
-  const Result help = attn({"--help"});
+  const Result help = run_attn({"--help"});
   CHECK(help.code == 0);
   for (const char* command : {"summary", "run", "bench", "get-config"}) CHECK(contains(help.out, command));
-  CHECK(attn({"summary", "--help"}).code == 0);
+  CHECK(run_attn({"summary", "--help"}).code == 0);
 }
 
 TEST_CASE("attn: a misspelt command is named, with the one that was meant, and exit code 2") {
-  const Result result = attn({"sumary"});
+  const Result result = run_attn({"sumary"});
   CHECK(result.code == 2);
   CHECK(result.out.empty());
   CHECK(contains(result.err, "unknown command 'sumary' (did you mean 'summary'?)"));
 }
 
 TEST_CASE("attn: an unknown option is a usage error") {
-  CHECK(attn({"summary", "--depht", "2"}).code == 2);
-  CHECK(attn({"run", "--batch", "0"}).code == 2);
-  CHECK(attn({"run", "--device", "tpu"}).code == 2);
-  CHECK(attn({"run", "--backend", "onedn"}).code == 2);
+  CHECK(run_attn({"summary", "--depht", "2"}).code == 2);
+  CHECK(run_attn({"run", "--batch", "0"}).code == 2);
+  CHECK(run_attn({"run", "--device", "tpu"}).code == 2);
+  CHECK(run_attn({"run", "--backend", "onedn"}).code == 2);
 }
 
 TEST_CASE("attn: all commands work without arguments and leave stderr empty") {
   for (const char* command : {"summary", "run", "get-config"}) {
     CAPTURE(command);
-    const Result result = attn({command});
+    const Result result = run_attn({command});
     CHECK(result.code == 0);
     CHECK_FALSE(result.out.empty());
     CHECK(result.err.empty());
   }
-  CHECK(attn({"bench", "--min-time", "0", "--iterations", "1", "--warmup", "0"}).code == 0);
+  CHECK(run_attn({"bench", "--min-time", "0", "--iterations", "1", "--warmup", "0"}).code == 0);
 }
 
 TEST_CASE("attn: every file of configs/ is summarised, run and written as a config") {
   for (const std::string& name : kConfigs) {
     CAPTURE(name);
     const std::string path = "configs/" + name + ".json";
-    CHECK(attn({"summary", path}).code == 0);
-    const Result run = attn({"run", path, "--json"});
+    CHECK(run_attn({"summary", path}).code == 0);
+    const Result run = run_attn({"run", path, "--json"});
     CHECK(run.code == 0);
     CHECK(json::parse(run.out)["schema"] == "attn.run/1");
-    const Result config = attn({"get-config", path});
+    const Result config = run_attn({"get-config", path});
     CHECK(config.code == 0);
     CHECK(json::parse(config.out)["class_name"] == "Functional");
   }
 }
 
 TEST_CASE("summary: the built-in encoder has 3,415,040 parameters, its attention 1,050,624") {
-  const Result text = attn({"summary"});
+  const Result text = run_attn({"summary"});
   CHECK(contains(text.out, "Total params: 3,415,040 (13.03 MB)"));
   CHECK(contains(text.out, "1,050,624"));
-  const json summary = json::parse(attn({"summary", "--json"}).out);
+  const json summary = json::parse(run_attn({"summary", "--json"}).out);
   CHECK(summary["schema"] == "attn.summary/1");
   CHECK(summary["name"] == "encoder");
   CHECK(summary["class_name"] == "Functional");
@@ -92,24 +92,24 @@ TEST_CASE("summary: the built-in encoder has 3,415,040 parameters, its attention
 }
 
 TEST_CASE("summary: the short config and the same Keras code give the same model") {
-  const Result by_hand = attn({"summary", "configs/encoder.json"});
-  CHECK(by_hand.out == attn({"summary", "configs/encoder_keras.json"}).out);
-  CHECK(json::parse(attn({"get-config", "configs/encoder.json"}).out) ==
+  const Result by_hand = run_attn({"summary", "configs/encoder.json"});
+  CHECK(by_hand.out == run_attn({"summary", "configs/encoder_keras.json"}).out);
+  CHECK(json::parse(run_attn({"get-config", "configs/encoder.json"}).out) ==
         json::parse(read_text(std::string(ATTN_SOURCE_DIR) + "/configs/encoder_keras.json")));
 }
 
 TEST_CASE("summary: --line-length prints Keras's own table") {
   const std::string model = fixture("model/encoder/model.json");
-  const Result narrow = attn({"summary", "--line-length", "80", model});
+  const Result narrow = run_attn({"summary", "--line-length", "80", model});
   CHECK(narrow.out + "\n" == read_text(fixture("model/encoder/summary.txt")));
-  const Result wide = attn({"summary", "--line-length", "120", "--expand-nested", "--show-trainable", model});
+  const Result wide = run_attn({"summary", "--line-length", "120", "--expand-nested", "--show-trainable", model});
   CHECK(wide.out + "\n" == read_text(fixture("model/encoder/summary_120.txt")));
 }
 
-TEST_CASE("summary: where stdout is no terminal no name is cut") { CHECK_FALSE(contains(attn({"summary"}).out, "…")); }
+TEST_CASE("summary: where stdout is no terminal no name is cut") { CHECK_FALSE(contains(run_attn({"summary"}).out, "…")); }
 
 TEST_CASE("summary: a Dense of 10^12 units is summarised, as its weights are never made") {
-  const Result result = attn({"summary", "-"}, R"({"input_shape": [4, 1000], "num_heads": 1, "intermediate_dim": 10,
+  const Result result = run_attn({"summary", "-"}, R"({"input_shape": [4, 1000], "num_heads": 1, "intermediate_dim": 10,
                                                   "units": 1000000000000})");
   CHECK(result.code == 0);
   CHECK(contains(result.out, "1,001,000,000,000,000"));
@@ -117,16 +117,16 @@ TEST_CASE("summary: a Dense of 10^12 units is summarised, as its weights are nev
 
 TEST_CASE("summary: reads .keras archives, and models from stdin") {
   const std::string keras = fixture("model/encoder/model.keras"), model = fixture("model/encoder/model.json");
-  CHECK(attn({"summary", keras}).out == attn({"summary", model}).out);
-  CHECK(attn({"summary", "-"}, read_text(model)).out == attn({"summary", model}).out);
+  CHECK(run_attn({"summary", keras}).out == run_attn({"summary", model}).out);
+  CHECK(run_attn({"summary", "-"}, read_text(model)).out == run_attn({"summary", model}).out);
 }
 
 TEST_CASE("summary: one layer needs an input shape, from its build_config or from --input-shape") {
   const std::string layer = fixture("layers/multi_head_attention.json");
-  const Result refused = attn({"summary", layer});
+  const Result refused = run_attn({"summary", layer});
   CHECK(refused.code == 3);
   CHECK(contains(refused.err, "--input-shape"));
-  const Result shown = attn({"summary", layer, "--input-shape", "50,512"});
+  const Result shown = run_attn({"summary", layer, "--input-shape", "50,512"});
   CHECK(shown.code == 0);
   CHECK(contains(shown.out, "1,050,624"));
 }
@@ -134,17 +134,17 @@ TEST_CASE("summary: one layer needs an input shape, from its build_config or fro
 TEST_CASE("run: outputs are written under their names and meet --expect") {
   const TemporaryFolder folder;
   const std::string out = folder / "out.npz", model = fixture("model/encoder_decoder/model.keras");
-  const Result result = attn({"run", model, "--input", fixture("model/encoder_decoder/inputs.npz"), "-o", out, "--expect",
+  const Result result = run_attn({"run", model, "--input", fixture("model/encoder_decoder/inputs.npz"), "-o", out, "--expect",
                               fixture("model/encoder_decoder/outputs.npz")});
   CAPTURE(result.out);
   CHECK(result.code == 0);
   CHECK(contains(result.out, "probabilities"));
   CHECK(contains(result.out, "cross_scores"));
-  CHECK(attn({"run", model, "--input", fixture("model/encoder_decoder/inputs.npz"), "--expect", out, "--rtol", "0", "--atol", "0"}).code == 0);
+  CHECK(run_attn({"run", model, "--input", fixture("model/encoder_decoder/inputs.npz"), "--expect", out, "--rtol", "0", "--atol", "0"}).code == 0);
 }
 
 TEST_CASE("run: numbers that differ exit 1 and say where and by how much") {
-  const Result result = attn({"run", fixture("model/encoder/model.keras"), "--seed", "1", "--batch", "2", "--expect",
+  const Result result = run_attn({"run", fixture("model/encoder/model.keras"), "--seed", "1", "--batch", "2", "--expect",
                               fixture("model/encoder/outputs.npz"), "--json"});
   CHECK(result.code == 1);
   const json report = json::parse(result.out);
@@ -157,9 +157,9 @@ TEST_CASE("run: numbers that differ exit 1 and say where and by how much") {
 TEST_CASE("run: --scores writes the attention weights of every attention layer") {
   const TemporaryFolder folder;
   const std::string scores = folder / "scores.npz";
-  CHECK(attn({"run", "configs/transformer_base.json", "--seq-len", "7", "--scores", scores}).code == 0);
+  CHECK(run_attn({"run", "configs/transformer_base.json", "--seq-len", "7", "--scores", scores}).code == 0);
   CHECK(contains(read_text(scores), "multi_head_attention_5"));
-  CHECK(attn({"run", "-", "--scores", scores}, R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
+  CHECK(run_attn({"run", "-", "--scores", scores}, R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
       {"class_name": "InputLayer", "config": {"batch_shape": [null, 4], "name": "i"}},
       {"class_name": "Dense", "config": {"name": "d", "units": 2}}]}})").code == 3);
 }
@@ -167,9 +167,9 @@ TEST_CASE("run: --scores writes the attention weights of every attention layer")
 TEST_CASE("run: the same seed gives the same outputs on every run, another seed others") {
   const TemporaryFolder folder;
   const std::string a = folder / "a.npz", b = folder / "b.npz", c = folder / "c.npz";
-  CHECK(attn({"run", "--seed", "7", "-o", a}).code == 0);
-  CHECK(attn({"run", "--seed", "7", "-o", b}).code == 0);
-  CHECK(attn({"run", "--seed", "8", "-o", c}).code == 0);
+  CHECK(run_attn({"run", "--seed", "7", "-o", a}).code == 0);
+  CHECK(run_attn({"run", "--seed", "7", "-o", b}).code == 0);
+  CHECK(run_attn({"run", "--seed", "8", "-o", c}).code == 0);
   CHECK(read_text(a) == read_text(b));
   CHECK(read_text(a) != read_text(c));
 }
@@ -177,18 +177,18 @@ TEST_CASE("run: the same seed gives the same outputs on every run, another seed 
 TEST_CASE("run: both backends agree on the built-in encoder") {
   const TemporaryFolder folder;
   const std::string out = folder / "out.npz";
-  CHECK(attn({"run", "--backend", "reference", "-o", out}).code == 0);
-  CHECK(attn({"run", "--backend", "onednn", "--expect", out}).code == 0);
+  CHECK(run_attn({"run", "--backend", "reference", "-o", out}).code == 0);
+  CHECK(run_attn({"run", "--backend", "onednn", "--expect", out}).code == 0);
 }
 
 TEST_CASE("run: a CUDA device answers exit 5 and says that no CUDA backend is built") {
-  const Result result = attn({"run", "--device", "cuda"});
+  const Result result = run_attn({"run", "--device", "cuda"});
   CHECK(result.code == 5);
   CHECK(contains(result.err, "CUDA"));
 }
 
 TEST_CASE("bench: JSON rows carry the promised keys, one row per combination") {
-  const Result result = attn({"bench", "--batch", "1,2", "--iterations", "2", "--warmup", "0", "--json"});
+  const Result result = run_attn({"bench", "--batch", "1,2", "--iterations", "2", "--warmup", "0", "--json"});
   CHECK(result.code == 0);
   const json report = json::parse(result.out);
   CHECK(report["schema"] == "attn.bench/1");
@@ -203,38 +203,38 @@ TEST_CASE("bench: JSON rows carry the promised keys, one row per combination") {
 }
 
 TEST_CASE("bench: runs at least ten times without being told how often") {
-  const json report = json::parse(attn({"bench", "--min-time", "0", "--json"}).out);
+  const json report = json::parse(run_attn({"bench", "--min-time", "0", "--json"}).out);
   CHECK(report["rows"][0]["iterations"] >= 10);
 }
 
 TEST_CASE("bench: --baseline compares with an earlier result") {
   const TemporaryFolder folder;
   const std::string earlier = folder / "earlier.json";
-  CHECK(attn({"bench", "--iterations", "2", "--json", "-o", earlier}).code == 0);
-  const Result result = attn({"bench", "--iterations", "2", "--json", "--baseline", earlier});
+  CHECK(run_attn({"bench", "--iterations", "2", "--json", "-o", earlier}).code == 0);
+  const Result result = run_attn({"bench", "--iterations", "2", "--json", "--baseline", earlier});
   CHECK(result.code == 0);
   CHECK(json::parse(result.out)["rows"][0].contains("baseline"));
-  CHECK(attn({"bench", "--iterations", "1", "--baseline", "configs/encoder.json"}).code == 3);
+  CHECK(run_attn({"bench", "--iterations", "1", "--baseline", "configs/encoder.json"}).code == 3);
 }
 
 TEST_CASE("get-config: without arguments it prints the encoder's attention layer as Python does") {
-  const Result result = attn({"get-config"});
+  const Result result = run_attn({"get-config"});
   CHECK(result.out.rfind("{'name': 'multi_head_attention', 'trainable': True, 'dtype': {'module': 'keras'", 0) == 0);
   CHECK(contains(result.out, "'num_heads': 8, 'key_dim': 64, 'value_dim': 64, 'dropout': 0.0, 'use_bias': True"));
 }
 
 TEST_CASE("get-config: a class with key=value makes a layer on the spot") {
-  const Result result = attn({"get-config", "MultiHeadAttention", "num_heads=8", "key_dim=64", "--format", "python"});
+  const Result result = run_attn({"get-config", "MultiHeadAttention", "num_heads=8", "key_dim=64", "--format", "python"});
   CHECK(result.out == read_text(fixture("layers/multi_head_attention.txt")));
-  const Result misspelt = attn({"get-config", "MultiHeadAttention", "num_head=8", "key_dim=64"});
+  const Result misspelt = run_attn({"get-config", "MultiHeadAttention", "num_head=8", "key_dim=64"});
   CHECK(misspelt.code == 3);
   CHECK(contains(misspelt.err, "unknown key (did you mean 'num_heads'?)"));
-  CHECK(attn({"get-config", "MultiHeadAttentoin", "num_heads=8"}).code == 3);
+  CHECK(run_attn({"get-config", "MultiHeadAttentoin", "num_heads=8"}).code == 3);
 }
 
 TEST_CASE("get-config: --keras-version leaves out keys that came later") {
-  const json now = json::parse(attn({"get-config", "MultiHeadAttention", "num_heads=2", "key_dim=4"}).out)["config"];
-  const json then = json::parse(attn({"get-config", "MultiHeadAttention", "num_heads=2", "key_dim=4", "--keras-version", "3.6"}).out)["config"];
+  const json now = json::parse(run_attn({"get-config", "MultiHeadAttention", "num_heads=2", "key_dim=4"}).out)["config"];
+  const json then = json::parse(run_attn({"get-config", "MultiHeadAttention", "num_heads=2", "key_dim=4", "--keras-version", "3.6"}).out)["config"];
   CHECK(now.contains("sliding_window"));
   CHECK_FALSE(then.contains("sliding_window"));
   CHECK_FALSE(then.contains("use_gate"));
@@ -244,10 +244,10 @@ TEST_CASE("get-config: --keras-version leaves out keys that came later") {
 
 TEST_CASE("get-config: --layer picks one layer, also inside a nested model") {
   const std::string nested = fixture("model/nested/model.json");
-  const json layer = json::parse(attn({"get-config", nested, "--layer", "block/dense"}).out);
+  const json layer = json::parse(run_attn({"get-config", nested, "--layer", "block/dense"}).out);
   CHECK(layer["class_name"] == "Dense");
   CHECK(layer["config"]["units"] == 64);
-  const Result missing = attn({"get-config", nested, "--layer", "blok"});
+  const Result missing = run_attn({"get-config", nested, "--layer", "blok"});
   CHECK(missing.code == 2);
   CHECK(contains(missing.err, "did you mean 'block'?"));
 }

@@ -22,7 +22,7 @@ std::string read_text(const std::string& path) {
 
 std::string fixture(const std::string& name) { return std::string(ATTN_SOURCE_DIR) + "/tests/data/keras/" + name; }
 
-Result attn(const std::vector<std::string>& arguments, const std::string& input) {
+Result run_attn(const std::vector<std::string>& arguments, const std::string& input) {
   const TemporaryFolder folder;
   const std::string in = folder.file("in", input), out = folder / "out", err = folder / "err";
   const pid_t child = fork();

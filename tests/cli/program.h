@@ -12,7 +12,7 @@ struct Result {
 };
 
 /// Runs the program with `arguments`, `input` on stdin, in the repository's root.
-[[nodiscard]] Result attn(const std::vector<std::string>& arguments, const std::string& input = "");
+[[nodiscard]] Result run_attn(const std::vector<std::string>& arguments, const std::string& input = "");
 
 /// A folder that is removed with everything in it.
 class TemporaryFolder {
