@@ -112,23 +112,15 @@ struct RunCommand {
     std::map<std::string, Tensor> out;
     const std::vector<std::string> names = loaded.input_names();
     for (const std::string& word : inputs) {
-      // A path may hold "=": only what stands before the first one, and is an input's name, is a name.
+      // A path may hold "=": what is there as a file is one.
       const auto equals = word.find('=');
       const bool named = equals != std::string::npos && !std::filesystem::exists(word);
       const std::string path = named ? word.substr(equals + 1) : word;
       std::vector<NamedTensor> arrays_read = io::read_tensors(path);
-      if (named || (arrays_read.size() == 1 && names.size() == 1 &&
-                    std::find(names.begin(), names.end(), arrays_read.front().name) == names.end())) {
-        const std::string name = named ? word.substr(0, equals) : names.front();
-        arrays_read = {pick(arrays_read, name, path)};
-      }
-      for (NamedTensor& array : arrays_read) {
-        if (std::find(names.begin(), names.end(), array.name) == names.end())
-          throw bad_input("{}: the model has no input '{}'{}; its inputs are {}", printable(path), printable(array.name),
-                          did_you_mean(array.name, std::span<const std::string>(names)), printable(join(names, ", ")));
-        sources[array.name] = path;
-        if (!out.emplace(array.name, std::move(array.tensor)).second)
-          throw bad_usage("the input '{}' is given twice", printable(array.name));
+      if (named) arrays_read = {pick(arrays_read, word.substr(0, equals), path)};
+      for (auto& [name, tensor] : run::name_inputs(names, arrays_read, path)) {
+        sources[name] = path;
+        if (!out.emplace(name, tensor).second) throw bad_usage("the input '{}' is given twice", printable(name));
       }
     }
     return out;
@@ -142,7 +134,7 @@ struct RunCommand {
   }
 
   static report::OutputReport describe(const NamedTensor& output) {
-    const weights::TensorStats stats = weights::tensor_stats(output.tensor);
+    const weights::TensorStats stats = weights::stats_of(output.tensor);
     report::OutputReport out;
     out.name = output.name;
     out.dtype = name_of(output.tensor.dtype());

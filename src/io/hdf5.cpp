@@ -139,6 +139,14 @@ class Answer {
   std::int64_t strings_ = 0;
 };
 
+void put_attribute(Channel& channel, const std::string& name, const Hdf5Text& text) {
+  channel.put_u8(static_cast<std::uint8_t>(Hdf5Tag::attribute));
+  channel.put_text(name);
+  channel.put_u8(text.is_list ? 1 : 0);
+  channel.put_u32(static_cast<std::uint32_t>(text.values.size()));
+  for (const std::string& value : text.values) channel.put_text(value);
+}
+
 void put_object(Channel& channel, const std::string& path, const Hdf5Object& object) {
   if (object.tensor) {
     const Tensor& tensor = *object.tensor;
@@ -149,17 +157,15 @@ void put_object(Channel& channel, const std::string& path, const Hdf5Object& obj
     for (const Dim dim : tensor.shape()) channel.put_u64(static_cast<std::uint64_t>(dim));
     channel.put_u8(static_cast<std::uint8_t>(Hdf5Storage::here));
     channel.put_bytes({tensor.data(), static_cast<std::size_t>(tensor.bytes())});
+    // Keras knows its two opaque bytes by this.
+    if (tensor.dtype() == DType::bfloat16 && !object.attributes.contains("dtype")) {
+      put_attribute(channel, "dtype", {{"bfloat16"}, false});
+    }
   } else {
     channel.put_u8(static_cast<std::uint8_t>(Hdf5Tag::group));
     channel.put_text(path);
   }
-  for (const auto& [name, text] : object.attributes) {
-    channel.put_u8(static_cast<std::uint8_t>(Hdf5Tag::attribute));
-    channel.put_text(name);
-    channel.put_u8(text.is_list ? 1 : 0);
-    channel.put_u32(static_cast<std::uint32_t>(text.values.size()));
-    for (const std::string& value : text.values) channel.put_text(value);
-  }
+  for (const auto& [name, text] : object.attributes) put_attribute(channel, name, text);
 }
 
 /// The whole of an open file.

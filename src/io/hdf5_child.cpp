@@ -39,21 +39,26 @@ void limit(__rlimit_resource resource, std::int64_t most) {
   ::setrlimit(resource, &now);
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;  // sanitizers reserve terabytes, and probe memory with pipes
+#else
+constexpr bool kSanitized = false;
+#endif
+
 /// Takes away what reading or writing these bytes does not need. After this no file can be opened any more.
 void confine(std::int64_t size, bool writes) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_NOFILE, kDescriptors);
   if (!writes) limit(RLIMIT_FSIZE, 0);
-  constexpr std::int64_t kSlowest = std::int64_t{20} << 20;  // bytes a second
-  limit(RLIMIT_CPU, 10 + size / kSlowest);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  // The program and the library, and what may be unpacked at most (bomb.h), once packed and once unpacked.
+  limit(RLIMIT_CPU, kHdf5Seconds + size / kHdf5Slowest);
+  if (kSanitized) return;
+  limit(RLIMIT_NOFILE, kDescriptors);
+  // The program and the library, and what may be unpacked at most (bomb.h) with what it takes on the way.
   constexpr std::int64_t kProgram = std::int64_t{512} << 20;
+  constexpr std::int64_t kMostGrowth = 110;
   const std::int64_t installed = ::sysconf(_SC_PHYS_PAGES) * ::sysconf(_SC_PAGESIZE);
-  limit(RLIMIT_AS, std::min(installed, kProgram + std::min(size, kMaxSize / 256) * 110));
-#endif
+  limit(RLIMIT_AS, std::min(installed, kProgram + std::min(size, kMaxSize / (2 * kMostGrowth)) * kMostGrowth));
 }
 
 void read(const DriverRange& range, Channel& channel) {

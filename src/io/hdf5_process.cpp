@@ -23,10 +23,8 @@ namespace {
 
 constexpr const char* kName = "attn-hdf5";
 
-std::int64_t seconds_for(std::int64_t size) {
-  constexpr std::int64_t kSlowest = std::int64_t{20} << 20;  // bytes a second, for a packed file on a slow disk
-  return 10 + size / kSlowest;
-}
+/// On the wall's clock: on a busy machine the processor time takes longer.
+std::int64_t seconds_for(std::int64_t size) { return 5 * (kHdf5Seconds + size / kHdf5Slowest); }
 
 /// The program: where ATTN_HDF5 says, in this program's folder, where the tests' folder lies in it, or installed.
 std::string find_program() {
@@ -36,7 +34,7 @@ std::string find_program() {
   const std::string path = length > 0 ? std::string(self.data(), static_cast<std::size_t>(length)) : std::string();
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   for (const char* beside : {"", "../", "../libexec/attn/"}) {
-    const std::string program = folder + beside + kName;
+    std::string program = folder + beside + kName;
     if (::access(program.c_str(), X_OK) == 0) return program;
   }
   throw bad_input("HDF5 files need the program {}, which is not in {}; set ATTN_HDF5 to where it is", kName,
@@ -122,6 +120,10 @@ void Hdf5Process::fail(const ChannelBroken& broken) {
     throw bad_input("{}: not a readable HDF5 file (the answer about it makes no sense)", place_);
   }
   const int status = reap();
+  if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGXCPU)) {
+    throw bad_input("{}: not a readable HDF5 file (it takes more time or memory than a file of its size should)",
+                    place_);
+  }
   if (WIFSIGNALED(status)) {
     throw bad_input("{}: not a readable HDF5 file (the HDF5 library was stopped by signal {})", place_,
                     WTERMSIG(status));

@@ -75,7 +75,7 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
   if (config.find("activity_regularizer") && !layer.is_operation()) fields.ignored({"activity_regularizer"});
   // What any layer may carry over from other versions of Keras.
   fields.ignored({"batch_input_shape", "build_config", "registered_name"});
-  fields.refuse_unknown();
+  fields.check_keys();
   layer.check(config);
 }
 
@@ -84,8 +84,8 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
 std::span<const LayerRow> layer_rows() {
   static const std::vector<LayerRow> rows =
       joined(kModels, core_rows(), einsum_dense_rows(), attention_rows(), normalization_rows(), activation_rows(),
-             regularization_rows(), preprocessing_rows(), merge_rows(), reshape_rows(), pooling_rows(), convolution_rows(),
-             conv_transpose_rows(), rnn_rows(), keras_hub_rows());
+             regularization_rows(), preprocessing_rows(), merge_rows(), reshape_rows(), pooling_rows(),
+             convolution_rows(), conv_transpose_rows(), rnn_rows(), rnn_cell_rows(), wrapper_rows(), keras_hub_rows());
   return rows;
 }
 

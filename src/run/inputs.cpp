@@ -65,6 +65,28 @@ Tensor fitted(const graph::Value& value, const Tensor& given) {
 
 }  // namespace
 
+std::map<std::string, Tensor> name_inputs(const std::vector<std::string>& inputs, const std::vector<NamedTensor>& arrays,
+                                          const std::string& file) {
+  const auto is_input = [&](const NamedTensor& array) {
+    return std::find(inputs.begin(), inputs.end(), array.name) != inputs.end();
+  };
+  const bool npy = file.size() >= 4 && file.compare(file.size() - 4, 4, ".npy") == 0;
+  const auto is_no_name = [&](const NamedTensor& array) { return npy || array.name.rfind("keras_tensor", 0) == 0; };
+  std::map<std::string, Tensor> out;
+  if (arrays.size() == inputs.size() && std::none_of(arrays.begin(), arrays.end(), is_input) &&
+      std::all_of(arrays.begin(), arrays.end(), is_no_name)) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) out.emplace(inputs[i], arrays[i].tensor);
+    return out;
+  }
+  for (const NamedTensor& array : arrays) {
+    if (!is_input(array))
+      throw bad_input("{}: the model has no input '{}'{}; its inputs are {}", printable(file), printable(array.name),
+                      did_you_mean(array.name, std::span<const std::string>(inputs)), printable(join(inputs, ", ")));
+    out.emplace(array.name, array.tensor);
+  }
+  return out;
+}
+
 std::vector<Tensor> make_inputs(const graph::Graph& graph, const std::map<std::string, Tensor>& given, std::uint64_t seed) {
   std::vector<Tensor> inputs;
   for (const ValueId id : graph.inputs) {

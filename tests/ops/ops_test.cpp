@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "attn/backends/onednn.h"
 #include "attn/backends/reference.h"
 #include "attn/plan/plan.h"
 #include "cases.h"
@@ -19,6 +20,7 @@ using graph::ValueId;
 std::vector<std::unique_ptr<backends::Backend>> all_backends() {
   std::vector<std::unique_ptr<backends::Backend>> result;
   result.push_back(backends::make_reference_backend({.poison_arena = true}));
+  result.push_back(backends::make_onednn_backend());
   return result;
 }
 

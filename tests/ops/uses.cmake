@@ -1,1 +1,1 @@
-set(uses backends/reference plan graph base)
+set(uses backends/onednn backends/reference plan graph base)

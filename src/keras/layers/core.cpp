@@ -40,6 +40,13 @@ class Dense : public Layer {
     return Call::result(activation.apply(call.builder(), call.builder().apply(graph::Linear{1, use_bias, {}, false}, inputs)));
   }
 
+  std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    // compute_output_shape knows nothing of an activation that halves the axis (glu).
+    Shape shape = call.shape("inputs");
+    shape[-1] = units;
+    return std::vector<Shape>{shape};
+  }
+
  private:
   Positive units;
   Activation activation;

@@ -21,9 +21,9 @@ namespace attn::keras {
 [[nodiscard]] std::span<const LayerRow> convolution_rows();
 [[nodiscard]] std::span<const LayerRow> conv_transpose_rows();
 [[nodiscard]] std::span<const LayerRow> rnn_rows();
-[[nodiscard]] std::span<const LayerRow> keras_hub_rows();
 [[nodiscard]] std::span<const LayerRow> rnn_cell_rows();
 [[nodiscard]] std::span<const LayerRow> wrapper_rows();
+[[nodiscard]] std::span<const LayerRow> keras_hub_rows();
 
 /// A row's `make` for a class that is told at construction which member of its family it is.
 template <typename T, auto... kArguments>

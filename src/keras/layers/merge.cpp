@@ -28,6 +28,7 @@ std::optional<ValueId> full_mask(graph::Builder& b, const TensorPtr& x) {
 /// Elementwise merging with broadcasting; tensors of lower rank get axes of 1 behind the batch.
 class Merge : public Layer {
  public:
+  [[nodiscard]] bool takes_list() const override { return true; }
   [[nodiscard]] bool supports_masking() const override { return true; }
 
   Arg call(Call& call) override {
@@ -167,6 +168,7 @@ class Extremum : public Merge {
 
 class Concatenate : public Layer {
  public:
+  [[nodiscard]] bool takes_list() const override { return true; }
   void fields(Fields& f) override { f("axis", axis); }
   [[nodiscard]] bool supports_masking() const override { return true; }
 
@@ -223,6 +225,7 @@ class Concatenate : public Layer {
 /// Σ over one axis of each of two tensors, sample by sample.
 class Dot : public Layer {
  public:
+  [[nodiscard]] bool takes_list() const override { return true; }
   void fields(Fields& f) override {
     f.required("axes", axes);
     f("normalize", normalize);

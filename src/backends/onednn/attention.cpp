@@ -1,0 +1,217 @@
+// Attention: for a block of query rows of one head, all scores into scratch, a softmax of each row, then the context.
+// No (B,N,T,S) array is made unless the scores are asked for.
+//
+// B batch, T queries, S keys, N query heads, K key/value heads, H head size, V value head size.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "kernel.h"
+#include "parallel.h"
+#include "small_matmul.h"
+#include "vector.h"
+
+namespace attn::backends::onednn {
+namespace {
+
+/// x = scale·x, with `hidden` where `seen` is 0.
+ATTN_VECTORIZED void mask_row(float* x, const std::uint8_t* seen, float scale, float hidden, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? scale * x[i] : hidden;
+}
+
+ATTN_VECTORIZED void scale_row(float* x, float scale, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) x[i] *= scale;
+}
+
+/// x = exp(x − max x); gives Σ x. All NaN where one x is NaN, +∞, or all are −∞.
+ATTN_VECTORIZED float exponentiate_row(float* x, std::int64_t size) {
+  const float maximum = max_of(x, size);
+  for (std::int64_t i = 0; i < size; ++i) x[i] = exp_below_0(x[i] - maximum);
+  return sum_of(x, size);
+}
+
+ATTN_VECTORIZED void clear_hidden(float* x, const std::uint8_t* seen, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? x[i] : 0.0F;
+}
+
+ATTN_VECTORIZED void and_row(std::uint8_t* seen, const std::uint8_t* mask, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) seen[i] = seen[i] != 0 && mask[i] != 0 ? 1 : 0;
+}
+
+class AttentionKernel final : public Kernel {
+ public:
+  AttentionKernel(const graph::Attention& op, const Step& step)
+      : op_(op),
+        query_(step.inputs[0]),
+        key_(step.inputs[1]),
+        value_(step.inputs[2]),
+        context_(step.outputs[0]),
+        scores_(step.outputs.back()) {
+    B_ = query_.shape[0];
+    T_ = query_.shape[1];
+    N_ = query_.shape[2];
+    H_ = query_.shape[3];
+    S_ = key_.shape[1];
+    K_ = key_.shape[2];
+    V_ = value_.shape[3];
+    const Shape all{B_, N_, T_, S_};
+    for (int m = 0; m < op.masks; ++m) masks_.emplace_back(step.inputs[static_cast<std::size_t>(3 + m)], all);
+    // Keras's constants: ops.dot_product_attention, layers.Softmax. The model's dtype decides, not the one in which we
+    // work.
+    const bool is_float16 = step.graph.value(step.node.inputs[0]).dtype == DType::float16;
+    hidden_ = op.path == graph::AttentionPath::fused ? -0.7F * std::numeric_limits<float>::max()
+              : is_float16                           ? -3e4F
+                                                     : -1e9F;
+
+    padded_ = (S_ + kPanel - 1) / kPanel * kPanel;
+    padded_v_ = (V_ + kPanel - 1) / kPanel * kPanel;
+    rows_ = std::clamp<std::int64_t>(kScores / padded_, kLeastRows, kMostRows);
+    const double work =
+        2.0 * static_cast<double>(B_ * N_ * T_) * static_cast<double>(S_) * static_cast<double>(H_ + V_);
+    threads_ = threads_for(work, step.engine.threads);
+    // A head is one piece of work, unless there are too few heads for the threads: each piece packs for itself.
+    constexpr std::int64_t kPiecesPerThread = 4;
+    const std::int64_t wanted = threads_ == 1 ? 1 : (kPiecesPerThread * threads_ + B_ * N_ - 1) / (B_ * N_);
+    pieces_ = std::clamp<std::int64_t>(wanted, 1, (T_ + rows_ - 1) / rows_);
+    scratch_.resize(static_cast<std::size_t>(threads_));
+    for (Scratch& scratch : scratch_) {
+      scratch.scores.resize(static_cast<std::size_t>(rows_ * padded_));
+      scratch.keys.resize(static_cast<std::size_t>(H_ * padded_));
+      scratch.values.resize(static_cast<std::size_t>(S_ * padded_v_));
+      scratch.seen.resize(static_cast<std::size_t>(S_));
+      scratch.inverses.resize(static_cast<std::size_t>(rows_));
+    }
+  }
+
+  void run() override {
+    parallel_for(B_ * N_ * pieces_, threads_, [&](std::int64_t item, int thread) {
+      Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
+      const std::int64_t head = item / pieces_, piece = item % pieces_;
+      const std::int64_t b = head / N_, n = head % N_;
+      pack(b, n / (N_ / K_), scratch);
+      const std::int64_t end = T_ * (piece + 1) / pieces_;
+      for (std::int64_t t = T_ * piece / pieces_; t < end; t += rows_)
+        attend(b, n, t, std::min(rows_, end - t), scratch);
+    });
+  }
+
+  [[nodiscard]] std::string_view name() const override { return "simple"; }
+  [[nodiscard]] std::int64_t bytes() const override {
+    const Scratch& one = scratch_.front();
+    const std::size_t floats = one.scores.size() + one.keys.size() + one.values.size() + one.inverses.size();
+    return static_cast<std::int64_t>(scratch_.size() * (floats * sizeof(float) + one.seen.size()));
+  }
+
+ private:
+  // A block's scores should stay in the second-level cache, and a block should be long enough to pay for packing keys
+  // and values.
+  static constexpr std::int64_t kScores = 128 * 1024, kLeastRows = 6, kMostRows = 96;
+
+  struct Scratch {
+    std::vector<float> scores;       // (rows, padded S)
+    std::vector<float> keys;         // padded S / kPanel panels (H, kPanel)
+    std::vector<float> values;       // padded V / kPanel panels (S, kPanel)
+    std::vector<std::uint8_t> seen;  // (S)
+    std::vector<float> inverses;     // 1/Σ per row
+  };
+
+  /// A bool array that broadcasts to (B,N,T,S).
+  struct Mask {
+    Mask(const Operand& mask, const Shape& all) : operand(mask) {
+      std::int64_t stride = 1;
+      for (int axis = mask.shape.rank() - 1; axis >= 0; --axis) {
+        if (mask.shape[axis] != 1) strides[axis + all.rank() - mask.shape.rank()] = stride;
+        stride *= mask.shape[axis];
+      }
+    }
+    Operand operand;
+    std::int64_t strides[4] = {0, 0, 0, 0};
+  };
+
+  [[nodiscard]] bool is_masked() const { return op_.causal || op_.window || !masks_.empty(); }
+
+  void pack(std::int64_t b, std::int64_t k, Scratch& scratch) const {
+    const float* const key = key_.data<float>() + (b * S_ * K_ + k) * H_;
+    const float* const value = value_.data<float>() + (b * S_ * K_ + k) * V_;
+    for (std::int64_t s = 0; s < S_; s += kPanel) {
+      pack_panel(key + s * K_ * H_, 1, K_ * H_, H_, std::min(kPanel, S_ - s), scratch.keys.data() + s * H_);
+    }
+    for (std::int64_t v = 0; v < V_; v += kPanel) {
+      pack_panel(value + v, K_ * V_, 1, S_, std::min(kPanel, V_ - v), scratch.values.data() + v * S_);
+    }
+  }
+
+  /// The context of queries [first, first + rows) of head n.
+  void attend(std::int64_t b, std::int64_t n, std::int64_t first, std::int64_t rows, Scratch& scratch) const {
+    const float* const query = query_.data<float>() + ((b * T_ + first) * N_ + n) * H_;
+    for (std::int64_t s = 0; s < S_; s += kPanel) {
+      multiply_panel(query, N_ * H_, 1, scratch.keys.data() + s * H_, rows, H_, scratch.scores.data() + s, padded_);
+    }
+
+    for (std::int64_t r = 0; r < rows; ++r) {
+      float* const row = scratch.scores.data() + r * padded_;
+      const bool masked = is_masked();
+      if (masked) {
+        find_seen(b, n, first + r, scratch.seen.data());
+        mask_row(row, scratch.seen.data(), static_cast<float>(op_.scale), hidden_, S_);
+      } else {
+        scale_row(row, static_cast<float>(op_.scale), S_);
+      }
+      // The sum divides the context, which is shorter than a row, except where the probabilities themselves are asked
+      // for.
+      float inverse = 1.0F / exponentiate_row(row, S_);
+      if (op_.scores) scale_row(row, std::exchange(inverse, 1.0F), S_);
+      if (masked && op_.path == graph::AttentionPath::explicit_) clear_hidden(row, scratch.seen.data(), S_);
+      if (op_.scores) std::copy_n(row, S_, scores_.data<float>() + ((b * N_ + n) * T_ + first + r) * S_);
+      scratch.inverses[static_cast<std::size_t>(r)] = inverse;
+    }
+
+    for (std::int64_t v = 0; v < V_; v += kPanel) {
+      const std::int64_t width = std::min(kPanel, V_ - v);
+      float* const context = context_.data<float>() + ((b * T_ + first) * N_ + n) * V_ + v;
+      multiply_part(scratch.scores.data(), padded_, 1, scratch.values.data() + v * S_, rows, S_, width, context,
+                    N_ * V_);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        scale_row(context + r * N_ * V_, scratch.inverses[static_cast<std::size_t>(r)], width);
+      }
+    }
+  }
+
+  /// seen[s]: may query t of head n attend to key s?
+  void find_seen(std::int64_t b, std::int64_t n, std::int64_t t, std::uint8_t* seen) const {
+    std::int64_t begin = 0, end = S_;
+    if (op_.causal) end = std::min(end, t + 1);
+    if (op_.window) {
+      begin = std::max(begin, std::min(S_, t - std::min(*op_.window, t + 1) + 1));
+      end = *op_.window > S_ ? end : std::min(end, t + *op_.window);
+    }
+    std::fill_n(seen, S_, std::uint8_t{0});
+    if (begin < end) std::fill(seen + begin, seen + end, std::uint8_t{1});
+    for (const Mask& mask : masks_) {
+      const auto* const row =
+          mask.operand.data<std::uint8_t>() + b * mask.strides[0] + n * mask.strides[1] + t * mask.strides[2];
+      if (mask.strides[3] == 1) {
+        and_row(seen, row, S_);
+      } else if (*row == 0) {
+        std::fill_n(seen, S_, std::uint8_t{0});
+      }
+    }
+  }
+
+  graph::Attention op_;
+  Operand query_, key_, value_, context_, scores_;
+  std::vector<Mask> masks_;
+  std::int64_t B_, T_, N_, H_, S_, K_, V_;
+  std::int64_t padded_ = 0, padded_v_ = 0, rows_ = 0, pieces_ = 0;
+  float hidden_;
+  int threads_ = 1;
+  mutable std::vector<Scratch> scratch_;
+};
+
+}  // namespace
+
+Choice make(const graph::Attention& op, const Step& step) { return std::make_unique<AttentionKernel>(op, step); }
+
+}  // namespace attn::backends::onednn

@@ -1,0 +1,32 @@
+#include "attn/backends/onednn.h"
+#include "attn/plan/passes.h"
+#include "executable.h"
+
+namespace attn::backends {
+namespace {
+
+class OnednnBackend final : public Backend {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "onednn"; }
+  [[nodiscard]] std::string_view device() const override { return "cpu"; }
+
+  [[nodiscard]] graph::Graph optimize(graph::Graph graph) const override {
+    graph = plan::simplify_einsum(std::move(graph));
+    graph = plan::fold_identities(std::move(graph));
+    // Every activation runs with its product: inside of oneDNN's, or in a loop over what it just wrote.
+    graph = plan::fuse_activation(std::move(graph), [](const graph::Unary&) { return true; });
+    graph = plan::fuse_residual(std::move(graph));
+    return plan::remove_dead(std::move(graph));
+  }
+
+  [[nodiscard]] std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,
+                                                    const CompileOptions& options) const override {
+    return std::make_unique<onednn::OnednnExecutable>(std::move(plan), std::move(weights), options);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_onednn_backend() { return std::make_unique<OnednnBackend>(); }
+
+}  // namespace attn::backends

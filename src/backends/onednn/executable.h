@@ -1,0 +1,35 @@
+// A plan whose steps are kernels.
+#pragma once
+
+#include "attn/backends/backend.h"
+#include "attn/backends/storage.h"
+#include "kernel.h"
+
+namespace attn::backends::onednn {
+
+class OnednnExecutable final : public Executable {
+ public:
+  OnednnExecutable(plan::Plan plan, std::vector<Tensor> weights, const CompileOptions& options);
+
+  void run(std::span<const Tensor> inputs) override;
+  void run_profiled(std::span<const Tensor> inputs, const StepTimer& timer) override;
+  [[nodiscard]] Tensor value(graph::ValueId id) const override { return storage_.tensor(id); }
+  [[nodiscard]] std::vector<KernelChoice> choices() const override { return choices_; }
+  [[nodiscard]] std::int64_t memory_bytes() const override;
+
+ private:
+  [[nodiscard]] Step step_of(graph::NodeId id);
+  void find_places();
+  void bind(std::span<const Tensor> inputs);
+  void drop_packed(const std::vector<std::pair<graph::NodeId, std::vector<bool>>>& packed);
+
+  plan::Plan plan_;
+  Storage storage_;
+  Engine engine_;
+  std::vector<std::byte*> places_;                // by ValueId: what operands point to
+  std::vector<graph::ValueId> moving_;            // inputs and views of them
+  std::vector<std::unique_ptr<Kernel>> kernels_;  // by step
+  std::vector<KernelChoice> choices_;
+};
+
+}  // namespace attn::backends::onednn

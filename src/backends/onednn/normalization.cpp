@@ -1,0 +1,150 @@
+// Layer normalization over the last axes, batch normalization over any.
+#include <algorithm>
+#include <cmath>
+
+#include "kernel.h"
+#include "parallel.h"
+#include "vector.h"
+
+namespace attn::backends::onednn {
+namespace {
+
+using graph::NormKind;
+
+/// Σ (x − shift)²
+[[gnu::always_inline]] inline float sum_of_squares(const float* x, float shift, std::int64_t size) {
+  Lanes sums{};
+  std::int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    Lanes part;
+    load(x + i, part);
+    part -= shift;
+    sums += part * part;
+  }
+  float sum = 0.0F;
+  for (; i < size; ++i) sum += (x[i] - shift) * (x[i] - shift);
+  for (int lane = 0; lane < kLanes; ++lane) sum += sums[lane];
+  return sum;
+}
+
+/// y = (x − shift)/√(spread + ε)·gamma + beta, where gamma and beta may be null.
+ATTN_VECTORIZED void normalize_row(NormKind kind, float epsilon, const float* x, const float* gamma, const float* beta,
+                                   float* y, std::int64_t size) {
+  const auto count = static_cast<float>(size);
+  const float mean = kind == NormKind::rms ? 0.0F : sum_of(x, size) / count;
+  const float spread = sum_of_squares(x, mean, size) / count;
+  const float inverse = 1.0F / std::sqrt(spread + epsilon);
+  const float shift = kind == NormKind::layer ? mean : 0.0F;
+  if (gamma != nullptr && beta != nullptr) {
+    for (std::int64_t i = 0; i < size; ++i) y[i] = (x[i] - shift) * inverse * gamma[i] + beta[i];
+  } else if (gamma != nullptr) {
+    for (std::int64_t i = 0; i < size; ++i) y[i] = (x[i] - shift) * inverse * gamma[i];
+  } else if (beta != nullptr) {
+    for (std::int64_t i = 0; i < size; ++i) y[i] = (x[i] - shift) * inverse + beta[i];
+  } else {
+    for (std::int64_t i = 0; i < size; ++i) y[i] = (x[i] - shift) * inverse;
+  }
+}
+
+class LayerNormKernel final : public Kernel {
+ public:
+  LayerNormKernel(const graph::LayerNorm& op, const Step& step) : op_(op), x_(step.inputs[0]), y_(step.outputs[0]) {
+    if (op.scale) gamma_ = step.inputs[1];
+    if (op.center) beta_ = step.inputs.back();
+    length_ = 1;
+    for (const int axis : op.axes) length_ *= x_.shape[axis];
+    constexpr double kWork = 8.0;  // operations for a number
+    threads_ = threads_for(kWork * static_cast<double>(x_.size()), step.engine.threads);
+  }
+
+  void run() override {
+    const float* const x = x_.data<float>();
+    const float* const gamma = op_.scale ? gamma_.data<float>() : nullptr;
+    const float* const beta = op_.center ? beta_.data<float>() : nullptr;
+    float* const y = y_.data<float>();
+    const auto epsilon = static_cast<float>(op_.epsilon);
+    parallel_ranges(x_.size() / length_, threads_, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        normalize_row(op_.kind, epsilon, x + row * length_, gamma, beta, y + row * length_, length_);
+      }
+    });
+  }
+  [[nodiscard]] std::string_view name() const override { return "simple"; }
+
+ private:
+  graph::LayerNorm op_;
+  Operand x_, gamma_, beta_, y_;
+  std::int64_t length_;
+  int threads_;
+};
+
+/// y = (x − mean)·factor + beta over the last axis; or over `inner` numbers of one channel.
+ATTN_VECTORIZED void shift_and_scale(const float* x, const float* mean, const float* factor, const float* beta,
+                                     float* y, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) y[i] = (x[i] - mean[i]) * factor[i] + beta[i];
+}
+ATTN_VECTORIZED void shift_and_scale(const float* x, float mean, float factor, float beta, float* y,
+                                     std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) y[i] = (x[i] - mean) * factor + beta;
+}
+
+class BatchNormKernel final : public Kernel {
+ public:
+  BatchNormKernel(const graph::BatchNorm& op, const Step& step) : x_(step.inputs[0]), y_(step.outputs[0]) {
+    const int axis = op.axis < 0 ? op.axis + x_.shape.rank() : op.axis;
+    channels_ = x_.shape[axis];
+    inner_ = x_.shape.slice(axis + 1, x_.shape.rank()).size();
+    for (Dim c = 0; c < channels_; ++c) {
+      const double gamma = op.scale ? step.fixed[3].at(c) : 1.0;
+      mean_.push_back(static_cast<float>(step.fixed[1].at(c)));
+      factor_.push_back(static_cast<float>(gamma / std::sqrt(step.fixed[2].at(c) + op.epsilon)));
+      beta_.push_back(op.center ? static_cast<float>(step.fixed.back().at(c)) : 0.0F);
+    }
+    threads_ = threads_for(4.0 * static_cast<double>(x_.size()), step.engine.threads);
+  }
+
+  void run() override {
+    const float* const x = x_.data<float>();
+    float* const y = y_.data<float>();
+    if (inner_ == 1) {
+      parallel_ranges(x_.size() / channels_, threads_, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t row = begin; row < end; ++row) {
+          shift_and_scale(x + row * channels_, mean_.data(), factor_.data(), beta_.data(), y + row * channels_,
+                          channels_);
+        }
+      });
+      return;
+    }
+    parallel_ranges(x_.size() / inner_, threads_, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const auto c = static_cast<std::size_t>(row % channels_);
+        shift_and_scale(x + row * inner_, mean_[c], factor_[c], beta_[c], y + row * inner_, inner_);
+      }
+    });
+  }
+  [[nodiscard]] std::string_view name() const override { return "simple"; }
+
+ private:
+  Operand x_, y_;
+  std::int64_t channels_, inner_;
+  std::vector<float> mean_, factor_, beta_;
+  int threads_;
+};
+
+}  // namespace
+
+Choice make(const graph::LayerNorm& op, const Step& step) {
+  if (op.axes.front() != step.inputs[0].shape.rank() - static_cast<int>(op.axes.size())) {
+    return "the axes are not the last ones";
+  }
+  return std::make_unique<LayerNormKernel>(op, step);
+}
+
+Choice make(const graph::BatchNorm& op, const Step& step) {
+  for (std::size_t i = 1; i < step.inputs.size(); ++i) {
+    if (!step.is_fixed(i)) return "the statistics are no weights";
+  }
+  return std::make_unique<BatchNormKernel>(op, step);
+}
+
+}  // namespace attn::backends::onednn

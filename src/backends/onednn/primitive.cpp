@@ -1,0 +1,76 @@
+#include "primitive.h"
+
+#include "attn/base/error.h"
+#include "parallel.h"
+
+namespace attn::backends::onednn {
+
+dnnl::memory::data_type data_type_of(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return dnnl::memory::data_type::f32;
+    case DType::bfloat16:
+      return dnnl::memory::data_type::bf16;
+    default:
+      throw internal_error("oneDNN is not used for {}", name_of(dtype));
+  }
+}
+
+dnnl::memory::desc plain(const dnnl::memory::dims& dims, DType dtype) {
+  dnnl::memory::dims strides(dims.size());
+  dnnl::memory::dim stride = 1;
+  for (std::size_t axis = dims.size(); axis-- > 0;) {
+    strides[axis] = stride;
+    stride *= dims[axis];
+  }
+  return {dims, data_type_of(dtype), strides};
+}
+
+dnnl::primitive_attr user_scratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+void Primitive::set(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad) {
+  primitive_ = std::move(primitive);
+  if (scratchpad.get_size() == 0) return;
+  scratchpad_ = dnnl::memory(scratchpad, engine_->engine);
+  bind(DNNL_ARG_SCRATCHPAD, scratchpad_);
+}
+
+void Primitive::bind(int argument, const dnnl::memory::desc& description, const Operand& operand) {
+  moving_.push_back({bind(argument, description), operand});
+}
+
+void Primitive::bind(int argument, const dnnl::memory& memory) {
+  memories_.push_back(memory);
+  arguments_.push_back({argument, memory.get()});
+}
+
+std::size_t Primitive::bind(int argument, const dnnl::memory::desc& description) {
+  bind(argument, dnnl::memory(description, engine_->engine, nullptr));
+  return memories_.size() - 1;
+}
+
+void Primitive::run() {
+  for (const Moving& moving : moving_) memories_[moving.memory].set_data_handle(moving.operand.data<void>());
+  const ThreadScope scope(threads_);
+  const dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), engine_->stream.get(),
+                                                      static_cast<int>(arguments_.size()), arguments_.data());
+  if (status != dnnl_success) throw internal_error("oneDNN failed with status {}", static_cast<int>(status));
+}
+
+std::int64_t Primitive::bytes() const {
+  return scratchpad_ ? static_cast<std::int64_t>(scratchpad_.get_desc().get_size()) : 0;
+}
+
+dnnl::memory packed(Engine& engine, const dnnl::memory::desc& from, const void* numbers, const dnnl::memory::desc& to) {
+  dnnl::memory source(from, engine.engine, const_cast<void*>(numbers));
+  dnnl::memory result(to, engine.engine);
+  dnnl::reorder(source, result).execute(engine.stream, source, result);
+  engine.stream.wait();
+  return result;
+}
+
+}  // namespace attn::backends::onednn

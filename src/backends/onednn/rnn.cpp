@@ -1,0 +1,228 @@
+// Recurrent layers: the products with the input for all steps at once, then a product with the state for each step.
+//
+// B batch, T steps, D input width, U units, g gates side by side in every kernel: (D, g·U), (U, g·U).
+#include <algorithm>
+#include <vector>
+
+#include "kernel.h"
+#include "packed_matmul.h"
+#include "unary.h"
+#include "vector.h"
+
+namespace attn::backends::onednn {
+namespace {
+
+using graph::RnnCell;
+
+ATTN_VECTORIZED void add(const float* x, const float* y, float* z, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) z[i] = x[i] + y[i];
+}
+ATTN_VECTORIZED void multiply(const float* x, const float* y, float* z, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) z[i] = x[i] * y[i];
+}
+/// x = a·x + b·y
+ATTN_VECTORIZED void mix(const float* a, float* x, const float* b, const float* y, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) x[i] = a[i] * x[i] + b[i] * y[i];
+}
+/// x = a·x + (1 − a)·y
+ATTN_VECTORIZED void blend(const float* a, float* x, const float* y, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) x[i] = a[i] * x[i] + (1.0F - a[i]) * y[i];
+}
+
+std::int64_t gates_of(RnnCell cell) {
+  switch (cell) {
+    case RnnCell::lstm:
+      return 4;
+    case RnnCell::gru:
+      return 3;
+    case RnnCell::simple:
+      break;
+  }
+  return 1;
+}
+
+/// Columns [first, first + width) of a matrix.
+Tensor columns(const Tensor& matrix, Dim first, Dim width) {
+  const Dim rows = matrix.shape()[0], all = matrix.shape()[1];
+  Tensor result(DType::float32, {rows, width});
+  for (Dim i = 0; i < rows; ++i) {
+    std::copy_n(matrix.as<float>().data() + i * all + first, width, result.as<float>().data() + i * width);
+  }
+  return result;
+}
+
+class RnnKernel final : public Kernel {
+ public:
+  RnnKernel(const graph::Rnn& op, const Step& step)
+      : op_(op),
+        x_(step.inputs[0]),
+        outputs_(step.outputs),
+        activation_(op.activation),
+        gate_(op.recurrent_activation) {
+    B_ = x_.shape[0];
+    T_ = x_.shape[1];
+    U_ = step.inputs[2].shape[0];
+    width_ = gates_of(op.cell) * U_;
+    std::size_t next = 3;
+    const float* bias = nullptr;            // (g·U) with the input
+    const float* recurrent_bias = nullptr;  // (g·U) with the state
+    if (op.bias) {
+      bias = step.fixed[next++].as<float>().data();
+      if (op.cell == RnnCell::gru && op.reset_after) recurrent_bias = bias + width_;
+    }
+    if (op.mask) mask_ = step.inputs[next++];
+    for (; next < step.inputs.size(); ++next) initial_.push_back(step.inputs[next]);
+
+    input_product_.emplace(step.engine, PackedMatmul::Size{B_ * T_, x_.shape[2], width_}, DType::float32,
+                           step.fixed[1].data(), PackedMatmul::Fusion{bias, {}, false});
+    // A gru that resets before its product takes that part of the kernel by itself.
+    const bool split = op.cell == RnnCell::gru && !op.reset_after;
+    recurrent_width_ = split ? 2 * U_ : width_;
+    const Tensor recurrent = columns(step.fixed[2], 0, recurrent_width_);
+    state_product_.emplace(step.engine, PackedMatmul::Size{B_, U_, recurrent_width_}, DType::float32, recurrent.data(),
+                           PackedMatmul::Fusion{recurrent_bias, {}, false});
+    if (split) {
+      const Tensor candidate = columns(step.fixed[2], 2 * U_, U_);
+      candidate_product_.emplace(step.engine, PackedMatmul::Size{B_, U_, U_}, DType::float32, candidate.data(),
+                                 PackedMatmul::Fusion{});
+    }
+    for (std::size_t i = 1; i < (op.bias ? 4U : 3U); ++i) step.packed[i] = true;
+
+    const auto floats = [](std::int64_t count) { return std::vector<float>(static_cast<std::size_t>(count)); };
+    projected_ = floats(B_ * T_ * width_);
+    recurrent_ = floats(B_ * recurrent_width_);
+    gates_ = floats(B_ * width_);
+    reset_ = floats(B_ * U_);
+    candidate_ = floats(B_ * U_);
+    states_.assign(op.cell == RnnCell::lstm ? 2 : 1, floats(B_ * U_));
+    stepped_ = states_;
+    output_ = floats(B_ * U_);
+  }
+
+  void run() override {
+    for (std::size_t s = 0; s < states_.size(); ++s) {
+      if (op_.initial_state) {
+        std::copy_n(initial_[s].data<float>(), states_[s].size(), states_[s].begin());
+      } else {
+        std::ranges::fill(states_[s], 0.0F);
+      }
+    }
+    std::ranges::fill(output_, 0.0F);
+    input_product_->run(x_.data<void>(), nullptr, projected_.data());
+    for (std::int64_t i = 0; i < T_; ++i) {
+      const std::int64_t t = op_.go_backwards ? T_ - 1 - i : i;
+      step(t);
+      keep(t, i);
+    }
+    if (!op_.return_sequences) std::ranges::copy(output_, outputs_[0].data<float>());
+    for (std::size_t s = 0; op_.return_state && s < states_.size(); ++s) {
+      std::ranges::copy(states_[s], outputs_[1 + s].data<float>());
+    }
+  }
+
+  [[nodiscard]] std::string_view name() const override { return "onednn matmul for each step"; }
+  [[nodiscard]] std::int64_t bytes() const override {
+    const std::size_t floats = projected_.size() + recurrent_.size() + gates_.size() + reset_.size() +
+                               candidate_.size() + output_.size() + 2 * states_.size() * output_.size();
+    std::int64_t sum =
+        input_product_->bytes() + state_product_->bytes() + static_cast<std::int64_t>(floats * sizeof(float));
+    if (candidate_product_) sum += candidate_product_->bytes();
+    return sum;
+  }
+
+ private:
+  /// The states after time t, of every sample, into stepped_.
+  void step(std::int64_t t) {
+    stepped_ = states_;
+    state_product_->run(states_[0].data(), nullptr, recurrent_.data());
+    for (std::int64_t b = 0; b < B_; ++b) {
+      const float* const x = projected_.data() + (b * T_ + t) * width_;
+      const float* const h = recurrent_.data() + b * recurrent_width_;
+      float* const z = gates_.data() + b * width_;
+      switch (op_.cell) {
+        case RnnCell::simple:
+          simple(x, h, state(0, b));
+          break;
+        case RnnCell::lstm:
+          lstm(x, h, z, state(0, b), state(1, b));
+          break;
+        case RnnCell::gru:
+          gru_gates(x, h, z, b);
+          break;
+      }
+    }
+    if (op_.cell != RnnCell::gru) return;
+    if (candidate_product_) candidate_product_->run(reset_.data(), nullptr, candidate_.data());
+    for (std::int64_t b = 0; b < B_; ++b) {
+      float* const candidate = candidate_.data() + b * U_;
+      add(candidate, projected_.data() + (b * T_ + t) * width_ + 2 * U_, candidate, U_);
+      activation_(candidate, candidate, U_);
+      blend(gates_.data() + b * width_, state(0, b), candidate, U_);
+    }
+  }
+
+  float* state(std::size_t s, std::int64_t b) { return stepped_[s].data() + b * U_; }
+
+  void simple(const float* x, const float* recurrent, float* h) const {
+    add(x, recurrent, h, U_);
+    activation_(h, h, U_);
+  }
+
+  void lstm(const float* x, const float* recurrent, float* z, float* h, float* c) const {
+    add(x, recurrent, z, width_);  // i, f, c, o
+    gate_(z, z, 2 * U_);
+    activation_(z + 2 * U_, z + 2 * U_, U_);
+    gate_(z + 3 * U_, z + 3 * U_, U_);
+    mix(z + U_, c, z, z + 2 * U_, U_);
+    activation_(c, h, U_);
+    multiply(h, z + 3 * U_, h, U_);
+  }
+
+  /// The gates z and r; then, by where the reset goes, r·h for the next product, or r times this one.
+  void gru_gates(const float* x, const float* recurrent, float* z, std::int64_t b) {
+    add(x, recurrent, z, 2 * U_);
+    gate_(z, z, 2 * U_);
+    const float* const reset = z + U_;
+    if (op_.reset_after) {
+      multiply(reset, recurrent + 2 * U_, candidate_.data() + b * U_, U_);
+    } else {
+      multiply(reset, states_[0].data() + b * U_, reset_.data() + b * U_, U_);
+    }
+  }
+
+  /// Takes over the step for the samples that the mask lets through, and writes the i-th output.
+  void keep(std::int64_t t, std::int64_t i) {
+    for (std::int64_t b = 0; b < B_; ++b) {
+      float* const output = output_.data() + b * U_;
+      if (!op_.mask || mask_.data<std::uint8_t>()[b * T_ + t] != 0) {
+        for (std::size_t s = 0; s < states_.size(); ++s) std::copy_n(state(s, b), U_, states_[s].data() + b * U_);
+        std::copy_n(state(0, b), U_, output);
+      } else if (op_.zero_output_for_mask) {
+        std::fill_n(output, U_, 0.0F);
+      }
+      if (op_.return_sequences) std::copy_n(output, U_, outputs_[0].data<float>() + (b * T_ + i) * U_);
+    }
+  }
+
+  graph::Rnn op_;
+  Operand x_, mask_;
+  std::vector<Operand> initial_, outputs_;
+  UnaryLoop activation_, gate_;
+  std::int64_t B_, T_, U_, width_, recurrent_width_;
+  std::optional<PackedMatmul> input_product_, state_product_, candidate_product_;
+  std::vector<float> projected_;                      // (B,T,g·U)
+  std::vector<float> recurrent_, gates_;              // (B,g·U)
+  std::vector<float> reset_, candidate_, output_;     // (B,U)
+  std::vector<std::vector<float>> states_, stepped_;  // per state (B,U)
+};
+
+}  // namespace
+
+Choice make(const graph::Rnn& op, const Step& step) {
+  for (std::size_t i = 1; i < (op.bias ? 4U : 3U); ++i) {
+    if (!step.is_fixed(i)) return "a kernel or the bias is no weight";
+  }
+  return std::make_unique<RnnKernel>(op, step);
+}
+
+}  // namespace attn::backends::onednn
