@@ -208,7 +208,7 @@ class Expansion {
     std::string encoding;
     if (kind == "sine") {
       encoding = add("keras_hub.layers", "SinePositionEncoding", "sine_position_encoding", {{"max_wavelength", 10000}},
-                     Json::array({tensor(x)}), Json::object(), Json{{"input_shape", shape_}}, shape_);
+                     Json::array({tensor(x)}), Json::object(), std::nullopt, shape_);
     } else {
       if (shape_[1].is_null()) source["position_encoding"].fail("learned positions need a known sequence length");
       encoding = add("keras_hub.layers", "PositionEmbedding", "position_embedding",

@@ -23,8 +23,7 @@ std::string sequential(const std::string& class_name, const std::string& config)
 }
 
 struct Case {
-  const char* name;
-  std::string text;
+  std::string name, text;
   const char* message;
 };
 

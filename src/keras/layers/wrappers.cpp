@@ -43,6 +43,7 @@ class Bidirectional : public Layer {
       return;
     }
     f.required("layer", forward_);
+    if (!forward_) return;
     const std::string given = forward_->name;
     forward_->name = "forward_" + without_prefix(given, "forward_");
     if (const auto ref = f.take("backward_layer"); ref && !ref->is_null()) {
