@@ -106,7 +106,7 @@ Tensor filled(const WeightSpec& spec, double value) {
   Tensor out(spec.dtype, spec.shape);
   if (value == 0.0) return out;
   if (spec.dtype == DType::float32) {
-    std::ranges::fill(out.as<float>(), static_cast<float>(value));
+    for (float& element : out.as<float>()) element = static_cast<float>(value);
   } else {
     for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, value);
   }

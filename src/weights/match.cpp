@@ -54,7 +54,7 @@ void match_names(std::span<const WeightSpec> specs, const Store& store, KeyOf&& 
 std::vector<std::string> ends_of(const std::string& path) {
   constexpr std::ptrdiff_t kMaxParts = 64;
   std::vector<std::string> out = {path};
-  if (std::ranges::count(path, '/') >= kMaxParts) return out;
+  if (std::count(path.begin(), path.end(), '/') >= kMaxParts) return out;
   for (std::size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1))
     out.push_back(path.substr(slash + 1));
   return out;
@@ -110,7 +110,7 @@ Match by_name(std::span<const WeightSpec> specs, const Store& store) {
 }
 
 bool is_whole(const Match& match) {
-  return std::ranges::all_of(match, [](const auto& index) { return index.has_value(); });
+  return std::all_of(match.begin(), match.end(), [](const auto& index) { return index.has_value(); });
 }
 
 /// The specs whose path begins with the layer's name.
@@ -141,7 +141,7 @@ Match by_order(std::span<const WeightSpec> specs, const Store& store) {
   Match out(specs.size());
   std::size_t weight = 0;
   for (std::vector<std::size_t>& group : groups) {
-    std::ranges::stable_partition(group, [&](std::size_t spec) { return specs[spec].trainable; });
+    std::stable_partition(group.begin(), group.end(), [&](std::size_t spec) { return specs[spec].trainable; });
     for (const std::size_t spec : group) out[spec] = weight++;
   }
   return out;
@@ -151,7 +151,7 @@ Match by_order(std::span<const WeightSpec> specs, const Store& store) {
 
 std::string plain_name(std::string_view name) {
   std::string text(name.substr(0, name.ends_with(":0") ? name.size() - 2 : name.size()));
-  std::ranges::replace(text, '\\', '/');
+  std::replace(text.begin(), text.end(), '\\', '/');
   std::vector<std::string> parts;
   for (std::string& part : split(text, '/')) {
     part.erase(0, std::min(part.find_first_not_of('_'), part.size()));
