@@ -10,7 +10,7 @@
 namespace attn::io {
 namespace {
 
-constexpr std::size_t kBuffer = 64 * 1024;
+constexpr std::size_t kBuffer = std::size_t{64} << 10;
 
 }  // namespace
 

@@ -34,7 +34,7 @@ std::string find_program() {
   const std::string path = length > 0 ? std::string(self.data(), static_cast<std::size_t>(length)) : std::string();
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   for (const char* beside : {"", "../", "../libexec/attn/"}) {
-    const std::string program = folder + beside + kName;
+    std::string program = folder + beside + kName;
     if (::access(program.c_str(), X_OK) == 0) return program;
   }
   throw bad_input("HDF5 files need the program {}, which is not in {}; set ATTN_HDF5 to where it is", kName,

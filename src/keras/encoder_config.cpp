@@ -63,14 +63,14 @@ EncoderConfig read(const Ref& config, std::vector<std::string>& warnings) {
   f("units", out.units);
   f("output_activation", out.output_activation);
   const auto layers = f.take("layers");
-  f.refuse_unknown();
+  f.check_keys();
   if (layers) {
     for (const Ref& ref : layers->elements()) {
       Block block = out.block;
       ref.expect_object();
       Fields overrides(ref, warnings);
       block.fields(overrides);
-      overrides.refuse_unknown();
+      overrides.check_keys();
       out.layers.push_back(std::move(block));
     }
     if (config.find("num_layers") && static_cast<std::size_t>(out.num_layers.value) != out.layers.size())
@@ -297,6 +297,7 @@ class Expansion {
   }
 
   std::string encoder_block(std::string x, const Block& block, const Ref& source, std::int64_t width) {
+    number_of(source, "num_heads", block.num_heads);
     const std::int64_t inner = number_of(source, "intermediate_dim", block.intermediate_dim);
     const Activation linear = *Activation::named("linear");
     if (block.normalize_first) {

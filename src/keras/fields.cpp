@@ -8,12 +8,13 @@
 
 namespace attn::keras {
 
-void Fields::refuse_unknown() const {
+void Fields::check_keys() const {
   for (const auto& [key, member] : config_->members()) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
     if (std::find(ignored_.begin(), ignored_.end(), key) != ignored_.end()) continue;
     member.fail_key("unknown key" + did_you_mean(key, std::span<const std::string>(known_)));
   }
+  if (!missing_.empty()) config_->fail("the key '" + missing_.front() + "' is missing");
 }
 
 void Fields::read(const Ref& ref, Number& value) {

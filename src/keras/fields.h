@@ -88,7 +88,7 @@ class Fields {
   /// A key that must be given.
   template <typename T>
   void required(std::string_view key, T& value) {
-    if (reading() && !config_->find(key)) config_->fail(std::string("the key '") + std::string(key) + "' is missing");
+    if (reading() && !config_->find(key)) missing_.emplace_back(key);
     (*this)(key, value);
   }
   /// For what is no plain field: when reading, the member `key` (nothing where it is missing); when writing, `json` under it.
@@ -101,8 +101,8 @@ class Fields {
   void ignored(std::initializer_list<std::string_view> keys) {
     for (const auto key : keys) ignored_.emplace_back(key);
   }
-  /// After reading: an Error for the first unknown key, with the nearest known one.
-  void refuse_unknown() const;
+  /// After reading: an Error for the first unknown key, with the nearest known one, else for the first that is missing.
+  void check_keys() const;
 
  private:
   void read(const Ref& ref, bool& value) { value = ref.boolean(); }
@@ -155,7 +155,7 @@ class Fields {
   std::vector<std::string>* warnings_ = nullptr;
   Json* out_ = nullptr;
   Version version_ = kNewest;
-  std::vector<std::string> known_, ignored_;
+  std::vector<std::string> known_, ignored_, missing_;
 };
 
 }  // namespace attn::keras

@@ -96,7 +96,7 @@ bool Call::flag(std::string_view name, bool missing) const {
   throw bad_input("the argument '{}' must be true or false", name);
 }
 
-const Shape& Call::shape(const TensorPtr& tensor) { return builder().shape(tensor->id); }
+Shape Call::shape(const TensorPtr& tensor) { return builder().shape(tensor->id); }
 
 DType Call::compute_dtype() const { return layer_.policy.compute; }
 

@@ -198,8 +198,8 @@ class Call {
   /// A list of tensors (merge layers).
   [[nodiscard]] std::vector<TensorPtr> tensors(std::string_view name) const;
   [[nodiscard]] bool flag(std::string_view name, bool missing = false) const;
-  [[nodiscard]] const Shape& shape(const TensorPtr& tensor);
-  [[nodiscard]] const Shape& shape(std::string_view name) { return shape(tensor(name)); }
+  [[nodiscard]] Shape shape(const TensorPtr& tensor);
+  [[nodiscard]] Shape shape(std::string_view name) { return shape(tensor(name)); }
 
   /// The layer's variable, cast to the compute dtype (Keras's autocast scope) or as it is stored.
   graph::ValueId weight(int index);

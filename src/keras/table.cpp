@@ -75,7 +75,7 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
   if (config.find("activity_regularizer") && !layer.is_operation()) fields.ignored({"activity_regularizer"});
   // What any layer may carry over from other versions of Keras.
   fields.ignored({"batch_input_shape", "build_config", "registered_name"});
-  fields.refuse_unknown();
+  fields.check_keys();
   layer.check(config);
 }
 

@@ -45,7 +45,7 @@ TEST_CASE("a config that is wrong is refused with file, line, column, JSON point
       {"invalid UTF-8", "{\"name\": \"\xff\"}", "not valid JSON"},
       {"unknown class", sequential("Dens", "{\"name\": \"d\", \"units\": 2}"), "the layer 'Dens' is not known (did you mean 'Dense'?)"},
       {"unknown key", sequential("Dense", "{\"name\": \"d\", \"unit\": 2, \"units\": 2}"),
-       "stdin:3:55: /config/layers/1/config/unit: unknown key (did you mean 'units'?)"},
+       "stdin:3:51: /config/layers/1/config/unit: unknown key (did you mean 'units'?)"},
       {"wrong type", sequential("Dense", "{\"name\": \"d\", \"units\": \"2\"}"), "/config/layers/1/config/units: expected an integer > 0, got \"2\""},
       {"a float for an integer", sequential("Dense", "{\"name\": \"d\", \"units\": 2.5}"), "expected an integer > 0, got 2.5"},
       {"a bool for an integer", sequential("Dense", "{\"name\": \"d\", \"units\": true}"), "expected an integer > 0, got true"},

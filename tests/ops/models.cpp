@@ -32,7 +32,7 @@ class Blocks {
  private:
   ValueId weight(const std::string& name, Shape shape) {
     const std::string path = name_ + "/" + name;
-    return builder_.weight({path, path, std::move(shape), DType::float32, true, {}});
+    return builder_.weight({path, path, std::move(shape), size_.dtype, true, {}});
   }
 
   /// x·kernel + bias over the last `contracted` axes of x.
@@ -87,7 +87,7 @@ Graph encoder(const EncoderSize& size) {
   graph.name = "encoder";
   Builder builder(graph);
   Blocks blocks(builder, size);
-  ValueId x = builder.input("x", DType::float32, {size.B, size.T, size.D});
+  ValueId x = builder.input("x", size.dtype, {size.B, size.T, size.D});
   for (int i = 0; i < size.L; ++i) x = blocks.block(i, x);
   graph.outputs.push_back({"output_0", blocks.head(x)});
   return graph;

@@ -12,6 +12,7 @@ namespace attn::test {
 struct EncoderSize {
   Dim B = 1, T = 50, D = 512, N = 8, H = 64, F = 2048;
   int L = 1;
+  DType dtype = DType::float32;
   bool einsum = false;  ///< project by Einsum and add instead of Linear
 };
 

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "attn/backends/onednn.h"
 #include "attn/backends/reference.h"
+#include "attn/base/error.h"
 #include "attn/plan/passes.h"
 #include "attn/plan/plan.h"
 #include "compare.h"
@@ -40,8 +42,8 @@ std::vector<Tensor> run_without_plan(const Graph& graph, const std::vector<Tenso
 }
 
 std::vector<Tensor> run_planned(const backends::Backend& backend, const Graph& graph, const std::vector<Tensor>& inputs,
-                                const std::vector<Tensor>& weights) {
-  const auto executable = backend.compile(plan::make_plan(graph), weights, {});
+                                const std::vector<Tensor>& weights, int threads = 0) {
+  const auto executable = backend.compile(plan::make_plan(graph), weights, {threads});
   executable->run(inputs);
   std::vector<Tensor> outputs;
   for (const graph::Output& output : graph.outputs) outputs.push_back(executable->value(output.value));
@@ -101,6 +103,59 @@ TEST_CASE("models: every pass keeps what the graph computes") {
     CHECK(std::none_of(all.nodes.begin(), all.nodes.end(), has_einsum));
     if (!einsum) CHECK(all.nodes.size() < graph.nodes.size());
   }
+}
+
+TEST_CASE("models: the encoder on onednn agrees with the reference on any number of threads, each time the same bits") {
+  EncoderSize size{.B = 3, .T = 33, .D = 96, .N = 4, .H = 24, .F = 130, .L = 2};
+  for (const DType dtype : {DType::float32, DType::bfloat16}) {
+    size.dtype = dtype;
+    const Graph graph = encoder(size);
+    const auto inputs = draw_inputs(graph);
+    const auto weights = draw_weights(graph);
+    const auto expected = run_without_plan(graph, inputs, weights);
+    const auto backend = backends::make_onednn_backend();
+    const Graph optimized = backend->optimize(graph);
+    // Probabilities below 1 after 13 products of normalised rows: some 30 roundings deep.
+    const double tolerance = dtype == DType::float32 ? 30 * 6e-8 : 30 * 2e-3;
+    for (const int threads : {1, 2, 5}) {
+      const auto first = run_planned(*backend, optimized, inputs, weights, threads);
+      check_same(expected, first, tolerance, fmt::format("{} on {} threads", name_of(dtype), threads));
+      check_same(first, run_planned(*backend, optimized, inputs, weights, threads), 0.0, "the second time");
+    }
+  }
+}
+
+TEST_CASE("models: onednn runs the float32 encoder without the reference's kernels and drops the weights it packed") {
+  const Graph graph = encoder({});
+  const auto backend = backends::make_onednn_backend();
+  const plan::Plan plan = plan::make_plan(backend->optimize(graph));
+  const auto executable = backend->compile(plan, draw_weights(graph), {});
+  for (const backends::KernelChoice& choice : executable->choices()) {
+    CAPTURE(graph::name_of(plan.graph.nodes[static_cast<std::size_t>(choice.node)].op));
+    CHECK(choice.kernel.find("reference") == std::string::npos);
+    CHECK(choice.why.empty());
+  }
+  const std::int64_t others = executable->memory_bytes() - plan.weight_bytes - plan.arena_bytes - plan.prepared_bytes;
+  CHECK(others < plan.weight_bytes / 10);
+}
+
+TEST_CASE("models: onednn names the layer of an index that is out of range") {
+  Graph graph;
+  graph.layers.push_back({"tokens", "Embedding", {}});
+  graph::Builder builder(graph);
+  builder.set_layer(0);
+  const auto table = builder.weight({"table", "table", {4, 3}, DType::float32, true, {}});
+  const auto y = builder.apply(graph::Gather{0}, {table, builder.input("tokens", DType::int32, {2})});
+  graph.outputs.push_back({"output_0", y});
+  const auto backend = backends::make_onednn_backend();
+  const auto executable = backend->compile(plan::make_plan(graph), draw_weights(graph), {});
+  Tensor indices(DType::int32, {2});
+  indices.as<std::int32_t>()[1] = 4;
+  CHECK_THROWS_WITH_AS(executable->run(std::vector{indices}),
+                       "layer 'tokens': index 4 at (1,) is outside the table of 4 entries", Error);
+  indices.as<std::int32_t>()[1] = -1;
+  executable->run(std::vector{indices});
+  CHECK(executable->value(y).at(3) == draw_weights(graph)[0].at(9));
 }
 
 TEST_CASE("models: a profiled run times every step and gives the same bits") {

@@ -23,6 +23,7 @@ class Storage {
 
   /// The bytes of a value, under its shape and dtype. Inputs must be bound.
   [[nodiscard]] Tensor tensor(graph::ValueId id) const;
+  [[nodiscard]] std::byte* data(graph::ValueId id) const;
   [[nodiscard]] std::vector<Tensor> tensors(std::span<const graph::ValueId> ids) const;
 
   /// Lets go of a weight that nothing reads any more because it was packed.

@@ -108,7 +108,8 @@ class Builder {
   /// The first (often only) output of `op`.
   ValueId apply(Op op, std::vector<ValueId> inputs) { return apply_all(std::move(op), std::move(inputs)).front(); }
 
-  [[nodiscard]] const Shape& shape(ValueId id) const { return graph_.value(id).shape; }
+  /// A copy: the next operation may move the values.
+  [[nodiscard]] Shape shape(ValueId id) const { return graph_.value(id).shape; }
   [[nodiscard]] DType dtype(ValueId id) const { return graph_.value(id).dtype; }
   [[nodiscard]] Graph& graph() noexcept { return graph_; }
   void set_layer(LayerId layer) noexcept { layer_ = layer; }

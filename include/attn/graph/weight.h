@@ -21,7 +21,7 @@ struct Initializer {
   double minval = -0.05, maxval = 0.05;           ///< RandomUniform
   double gain = 1.0;                              ///< Orthogonal, Identity
   double value = 0.0;                             ///< Constant
-  std::vector<double> values;                     ///< Constant of an array: all elements, or empty
+  std::vector<double> values;                     ///< Constant of an array: all elements, or one per equal part (gates)
   std::optional<std::int64_t> seed;
   /// Axes of the weight that count as inputs and outputs for its fans; empty: Keras's rule by rank. (EinsumDense since
   /// Keras 3.15.)

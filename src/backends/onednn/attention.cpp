@@ -28,7 +28,7 @@ ATTN_VECTORIZED void scale_row(float* x, float scale, std::int64_t size) {
 /// x = exp(x − max x); gives Σ x. All NaN where one x is NaN, +∞, or all are −∞.
 ATTN_VECTORIZED float exponentiate_row(float* x, std::int64_t size) {
   const float maximum = max_of(x, size);
-  for (std::int64_t i = 0; i < size; ++i) x[i] = exp_of(x[i] - maximum);
+  for (std::int64_t i = 0; i < size; ++i) x[i] = exp_below_0(x[i] - maximum);
   return sum_of(x, size);
 }
 
@@ -66,31 +66,41 @@ class AttentionKernel final : public Kernel {
                                                      : -1e9F;
 
     padded_ = (S_ + kPanel - 1) / kPanel * kPanel;
+    padded_v_ = (V_ + kPanel - 1) / kPanel * kPanel;
     rows_ = std::clamp<std::int64_t>(kScores / padded_, kLeastRows, kMostRows);
-    blocks_ = (T_ + rows_ - 1) / rows_;
     const double work =
         2.0 * static_cast<double>(B_ * N_ * T_) * static_cast<double>(S_) * static_cast<double>(H_ + V_);
     threads_ = threads_for(work, step.engine.threads);
+    // A head is one piece of work, unless there are too few heads for the threads: each piece packs for itself.
+    constexpr std::int64_t kPiecesPerThread = 4;
+    const std::int64_t wanted = threads_ == 1 ? 1 : (kPiecesPerThread * threads_ + B_ * N_ - 1) / (B_ * N_);
+    pieces_ = std::clamp<std::int64_t>(wanted, 1, (T_ + rows_ - 1) / rows_);
     scratch_.resize(static_cast<std::size_t>(threads_));
     for (Scratch& scratch : scratch_) {
       scratch.scores.resize(static_cast<std::size_t>(rows_ * padded_));
-      scratch.panel.resize(static_cast<std::size_t>(std::max(H_, S_) * kPanel));
+      scratch.keys.resize(static_cast<std::size_t>(H_ * padded_));
+      scratch.values.resize(static_cast<std::size_t>(S_ * padded_v_));
       scratch.seen.resize(static_cast<std::size_t>(S_));
       scratch.inverses.resize(static_cast<std::size_t>(rows_));
     }
   }
 
   void run() override {
-    parallel_for(B_ * N_ * blocks_, threads_, [&](std::int64_t item, int thread) {
-      const std::int64_t head = item / blocks_;
-      attend(head / N_, head % N_, item % blocks_ * rows_, scratch_[static_cast<std::size_t>(thread)]);
+    parallel_for(B_ * N_ * pieces_, threads_, [&](std::int64_t item, int thread) {
+      Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
+      const std::int64_t head = item / pieces_, piece = item % pieces_;
+      const std::int64_t b = head / N_, n = head % N_;
+      pack(b, n / (N_ / K_), scratch);
+      const std::int64_t end = T_ * (piece + 1) / pieces_;
+      for (std::int64_t t = T_ * piece / pieces_; t < end; t += rows_)
+        attend(b, n, t, std::min(rows_, end - t), scratch);
     });
   }
 
   [[nodiscard]] std::string_view name() const override { return "simple"; }
   [[nodiscard]] std::int64_t bytes() const override {
     const Scratch& one = scratch_.front();
-    const std::size_t floats = one.scores.size() + one.panel.size() + one.inverses.size();
+    const std::size_t floats = one.scores.size() + one.keys.size() + one.values.size() + one.inverses.size();
     return static_cast<std::int64_t>(scratch_.size() * (floats * sizeof(float) + one.seen.size()));
   }
 
@@ -101,7 +111,8 @@ class AttentionKernel final : public Kernel {
 
   struct Scratch {
     std::vector<float> scores;       // (rows, padded S)
-    std::vector<float> panel;        // (H or S, kPanel)
+    std::vector<float> keys;         // padded S / kPanel panels (H, kPanel)
+    std::vector<float> values;       // padded V / kPanel panels (S, kPanel)
     std::vector<std::uint8_t> seen;  // (S)
     std::vector<float> inverses;     // 1/Σ per row
   };
@@ -121,16 +132,22 @@ class AttentionKernel final : public Kernel {
 
   [[nodiscard]] bool is_masked() const { return op_.causal || op_.window || !masks_.empty(); }
 
-  void attend(std::int64_t b, std::int64_t n, std::int64_t first, Scratch& scratch) const {
-    const std::int64_t rows = std::min(rows_, T_ - first);
-    const std::int64_t k = n / (N_ / K_);
-    const float* const query = query_.data<float>() + ((b * T_ + first) * N_ + n) * H_;
+  void pack(std::int64_t b, std::int64_t k, Scratch& scratch) const {
     const float* const key = key_.data<float>() + (b * S_ * K_ + k) * H_;
     const float* const value = value_.data<float>() + (b * S_ * K_ + k) * V_;
-
     for (std::int64_t s = 0; s < S_; s += kPanel) {
-      pack_panel(key + s * K_ * H_, 1, K_ * H_, H_, std::min(kPanel, S_ - s), scratch.panel.data());
-      multiply_panel(query, N_ * H_, 1, scratch.panel.data(), rows, H_, scratch.scores.data() + s, padded_);
+      pack_panel(key + s * K_ * H_, 1, K_ * H_, H_, std::min(kPanel, S_ - s), scratch.keys.data() + s * H_);
+    }
+    for (std::int64_t v = 0; v < V_; v += kPanel) {
+      pack_panel(value + v, K_ * V_, 1, S_, std::min(kPanel, V_ - v), scratch.values.data() + v * S_);
+    }
+  }
+
+  /// The context of queries [first, first + rows) of head n.
+  void attend(std::int64_t b, std::int64_t n, std::int64_t first, std::int64_t rows, Scratch& scratch) const {
+    const float* const query = query_.data<float>() + ((b * T_ + first) * N_ + n) * H_;
+    for (std::int64_t s = 0; s < S_; s += kPanel) {
+      multiply_panel(query, N_ * H_, 1, scratch.keys.data() + s * H_, rows, H_, scratch.scores.data() + s, padded_);
     }
 
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -153,9 +170,9 @@ class AttentionKernel final : public Kernel {
 
     for (std::int64_t v = 0; v < V_; v += kPanel) {
       const std::int64_t width = std::min(kPanel, V_ - v);
-      pack_panel(value + v, K_ * V_, 1, S_, width, scratch.panel.data());
       float* const context = context_.data<float>() + ((b * T_ + first) * N_ + n) * V_ + v;
-      multiply_part(scratch.scores.data(), padded_, 1, scratch.panel.data(), rows, S_, width, context, N_ * V_);
+      multiply_part(scratch.scores.data(), padded_, 1, scratch.values.data() + v * S_, rows, S_, width, context,
+                    N_ * V_);
       for (std::int64_t r = 0; r < rows; ++r) {
         scale_row(context + r * N_ * V_, scratch.inverses[static_cast<std::size_t>(r)], width);
       }
@@ -187,7 +204,7 @@ class AttentionKernel final : public Kernel {
   Operand query_, key_, value_, context_, scores_;
   std::vector<Mask> masks_;
   std::int64_t B_, T_, N_, H_, S_, K_, V_;
-  std::int64_t padded_ = 0, rows_ = 0, blocks_ = 0;
+  std::int64_t padded_ = 0, padded_v_ = 0, rows_ = 0, pieces_ = 0;
   float hidden_;
   int threads_ = 1;
   mutable std::vector<Scratch> scratch_;

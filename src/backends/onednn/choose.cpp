@@ -5,6 +5,7 @@
 #include "attn/backends/reference.h"
 #include "convert.h"
 #include "kernel.h"
+#include "parallel.h"
 
 namespace attn::backends::onednn {
 namespace {
@@ -51,85 +52,122 @@ concept Movement =
     std::same_as<Op, graph::Reshape> || std::same_as<Op, graph::Broadcast> || std::same_as<Op, graph::Concat> ||
     std::same_as<Op, graph::Slice> || std::same_as<Op, graph::Pad> || std::same_as<Op, graph::Gather>;
 
-/// A step on float32 copies of its half-precision operands: widened before, rounded once after.
+/// A step on float32 copies of its half-precision operands: widened before, rounded once after. The copies are in the
+/// memory that kernels share, but for those of weights.
 class Widened final : public Kernel {
  public:
-  explicit Widened(const Step& step) {
+  explicit Widened(const Step& step) : engine_(step.engine) {
     Step wide{step.node, step.graph, {}, {}, step.fixed, step.engine, std::vector<bool>(step.inputs.size(), false)};
-    copies_.reserve(step.inputs.size() + step.outputs.size());  // so that places of copies stay
+    copies_.reserve(step.inputs.size() + step.outputs.size());  // their places must stay
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
       const Operand& input = step.inputs[i];
       if (!is_half(input.dtype)) {
         wide.inputs.push_back(input);
-        continue;
-      }
-      Copy& copy = add(input);
-      wide.inputs.push_back(copy.wide);
-      if (step.is_fixed(i)) {
-        widen(input.dtype, reinterpret_cast<const std::uint16_t*>(step.fixed[i].data()), copy.wide.data<float>(),
-              input.size());
-        wide.fixed[i] = copy.numbers;
-        fixed_.push_back(i);
+      } else if (step.is_fixed(i)) {
+        wide.fixed[i] = step.fixed[i].cast(DType::float32);
+        wide.inputs.push_back(add_weight(input, wide.fixed[i]));
+        step.packed[i] = true;
       } else {
-        widened_.push_back(copies_.size() - 1);
+        wide.inputs.push_back(add(input, Role::input));
       }
     }
     for (const Operand& output : step.outputs) {
-      if (!is_half(output.dtype)) {
-        wide.outputs.push_back(output);
-        continue;
-      }
-      wide.outputs.push_back(add(output).wide);
-      narrowed_.push_back(copies_.size() - 1);
+      wide.outputs.push_back(is_half(output.dtype) ? add(output, Role::output) : output);
     }
+    engine_.reserve(shared_bytes_);
+
     Chosen chosen = choose(wide);
     kernel_ = std::move(chosen.kernel);
     why_ = std::move(chosen.why);
-    for (const std::size_t i : fixed_) step.packed[i] = true;
     name_ = std::string(kernel_->name()) + ", widened to float32";
+    for (std::size_t i = 0; i < wide.inputs.size(); ++i) {
+      if (wide.packed[i]) release(wide.inputs[i]);
+    }
   }
 
   void run() override {
-    for (const std::size_t i : widened_) {
-      const Copy& copy = copies_[i];
-      widen(copy.half.dtype, copy.half.data<std::uint16_t>(), copy.wide.data<float>(), copy.half.size());
+    for (Copy& copy : copies_) {
+      if (copy.role != Role::weight) copy.place = engine_.shared.get() + copy.offset;
+      if (copy.role != Role::input) continue;
+      parallel_ranges(copy.half.size(), copy.threads, [&](std::int64_t begin, std::int64_t end) {
+        widen(copy.half.dtype, copy.half.data<std::uint16_t>() + begin, copy.wide().data<float>() + begin, end - begin);
+      });
     }
     kernel_->run();
-    for (const std::size_t i : narrowed_) {
-      const Copy& copy = copies_[i];
-      narrow(copy.half.dtype, copy.wide.data<float>(), copy.half.data<std::uint16_t>(), copy.half.size());
+    for (const Copy& copy : copies_) {
+      if (copy.role != Role::output) continue;
+      parallel_ranges(copy.half.size(), copy.threads, [&](std::int64_t begin, std::int64_t end) {
+        narrow(copy.half.dtype, copy.wide().data<float>() + begin, copy.half.data<std::uint16_t>() + begin,
+               end - begin);
+      });
     }
   }
 
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::int64_t bytes() const override {
     std::int64_t sum = kernel_->bytes();
-    for (const Copy& copy : copies_) sum += copy.numbers.bytes();
+    for (const Copy& copy : copies_) sum += copy.weight.bytes();
     return sum;
   }
   [[nodiscard]] const std::string& why() const { return why_; }
 
  private:
+  enum class Role : std::uint8_t { input, output, weight };
+
   struct Copy {
     Operand half;
-    Tensor numbers;
+    Role role;
+    std::int64_t offset;  // into the shared memory
+    Tensor weight;
     std::byte* place;
-    Operand wide;
+    int threads;
+
+    [[nodiscard]] Operand wide() const { return {&place, DType::float32, half.shape}; }
   };
 
-  Copy& add(const Operand& half) {
-    copies_.push_back({half, Tensor(DType::float32, half.shape), nullptr, {}});
-    Copy& copy = copies_.back();
-    copy.place = copy.numbers.data();
-    copy.wide = {&copy.place, DType::float32, half.shape};
-    return copy;
+  Operand add(const Operand& half, Role role) {
+    const int threads = threads_for(6.0 * static_cast<double>(half.size()), engine_.threads);
+    copies_.push_back({half, role, shared_bytes_, {}, nullptr, threads});
+    constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
+    shared_bytes_ += (half.size() * bytes_of(DType::float32) + kLine - 1) / kLine * kLine;
+    return copies_.back().wide();
   }
 
+  Operand add_weight(const Operand& half, const Tensor& numbers) {
+    copies_.push_back({half, Role::weight, 0, numbers, numbers.data(), 1});
+    return copies_.back().wide();
+  }
+
+  /// Lets go of a weight that the kernel has packed.
+  void release(const Operand& wide) {
+    for (Copy& copy : copies_) {
+      if (&copy.place == wide.place) copy.weight = Tensor();
+    }
+  }
+
+  Engine& engine_;
   std::vector<Copy> copies_;
-  std::vector<std::size_t> fixed_, widened_, narrowed_;
+  std::int64_t shared_bytes_ = 0;
   std::unique_ptr<Kernel> kernel_;
   std::string why_, name_;
 };
+
+/// Does the CPU multiply bfloat16 in tiles (AMX)? Without, its bfloat16 instructions are slower than float32.
+bool has_fast_bfloat16() {
+  const auto has = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const auto needed = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_amx);
+  return (has & needed) == needed;
+}
+
+template <typename Op>
+Choice try_make(const Op& op, const Step& step) {
+  try {
+    return make(op, step);
+  } catch (const dnnl::error& error) {
+    step.packed.assign(step.packed.size(), false);
+    return fmt::format("oneDNN: {}", error.what());
+  }
+}
 
 bool is_empty(const Operand& operand) { return operand.size() == 0; }
 
@@ -142,21 +180,22 @@ Tensor view_of(const Operand& operand) {
 Chosen choose(const Step& step) {
   if (std::ranges::all_of(step.outputs, is_empty)) return {std::make_unique<Nothing>(), ""};
   const auto reference = [&](std::string why) { return Chosen{std::make_unique<Reference>(step), std::move(why)}; };
-  const auto made = [&](Choice choice) {
+  const auto made = [&](const auto& op) {
+    Choice choice = try_make(op, step);
     if (choice.kernel) return Chosen{std::move(choice.kernel), ""};
     return reference(std::move(choice.why_not));
   };
   return std::visit(
       [&]<typename Op>(const Op& op) -> Chosen {
         if constexpr (Movement<Op>) {
-          return made(make(op, step));
+          return made(op);
         } else if constexpr (Arithmetic<Op>) {
           if (std::ranges::any_of(step.inputs, is_empty)) return reference("an input has no elements");
           const DType dtype = step.inputs[0].dtype;
-          if (dtype == DType::float32) return made(make(op, step));
+          if (dtype == DType::float32) return made(op);
           if constexpr (std::same_as<Op, graph::Linear>) {
-            if (dtype == DType::bfloat16) {
-              Choice native = make(op, step);
+            if (dtype == DType::bfloat16 && has_fast_bfloat16()) {
+              Choice native = try_make(op, step);
               if (native.kernel) return {std::move(native.kernel), ""};
             }
           }

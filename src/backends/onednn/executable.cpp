@@ -43,7 +43,7 @@ void OnednnExecutable::find_places() {
         moving_.push_back(id);
         break;
       default:
-        places_[i] = storage_.tensor(id).data();
+        places_[i] = storage_.data(id);
     }
   }
 }
@@ -89,7 +89,7 @@ void OnednnExecutable::drop_packed(const std::vector<std::pair<NodeId, std::vect
 
 void OnednnExecutable::bind(std::span<const Tensor> inputs) {
   storage_.bind(inputs);
-  for (const ValueId id : moving_) places_[at(id)] = storage_.tensor(id).data();
+  for (const ValueId id : moving_) places_[at(id)] = storage_.data(id);
 }
 
 void OnednnExecutable::run(std::span<const Tensor> inputs) {
@@ -109,7 +109,7 @@ void OnednnExecutable::run_profiled(std::span<const Tensor> inputs, const StepTi
 }
 
 std::int64_t OnednnExecutable::memory_bytes() const {
-  std::int64_t sum = storage_.bytes();
+  std::int64_t sum = storage_.bytes() + engine_.shared_bytes;
   for (const auto& kernel : kernels_) sum += kernel->bytes();
   return sum;
 }

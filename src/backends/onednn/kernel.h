@@ -14,11 +14,20 @@
 
 namespace attn::backends::onednn {
 
-/// The CPU as oneDNN sees it, and how many threads may be used.
+/// The CPU as oneDNN sees it, how many threads may be used, and memory that kernels share, as one runs at a time.
 struct Engine {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   int threads = 1;
+  std::shared_ptr<std::byte> shared;
+  std::int64_t shared_bytes = 0;
+
+  /// Makes the shared memory at least as large. It may move, until all kernels are made.
+  void reserve(std::int64_t bytes) {
+    if (bytes <= shared_bytes) return;
+    shared = allocate_bytes(bytes);
+    shared_bytes = bytes;
+  }
 };
 
 /// The numbers of a value. Type and shape are known when a kernel is made; where the bytes are is asked at each run, as

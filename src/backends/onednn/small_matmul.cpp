@@ -166,8 +166,8 @@ void pack_panel(const float* from, std::int64_t row, std::int64_t column, std::i
   if (column == 1) {
     for (std::int64_t k = 0; k < depth; ++k) std::copy_n(from + k * row, width, panel + k * kPanel);
   } else {
-    for (std::int64_t j = 0; j < width; ++j) {
-      for (std::int64_t k = 0; k < depth; ++k) panel[k * kPanel + j] = from[k * row + j * column];
+    for (std::int64_t k = 0; k < depth; ++k) {
+      for (std::int64_t j = 0; j < width; ++j) panel[k * kPanel + j] = from[k * row + j * column];
     }
   }
 }

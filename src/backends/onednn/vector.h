@@ -56,22 +56,27 @@ using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
   return result;
 }
 
-/// eˣ to about 1 ulp: 2ᵏ·eʳ with |r| ≤ ln 2 / 2, ln 2 in two parts, and the polynomial of Cephes' expf.
-[[gnu::always_inline]] inline float exp_of(float x) {
-  constexpr float kOverflow = 88.7228394F, kUnderflow = -87.3365479F;
-  const float k = std::nearbyint(x * 1.44269504F);
-  float r = x - k * 0.693359375F;
-  r = r + k * 2.12194440e-4F;
+/// eʳ − 1 for |r| ≤ ln 2 / 2, by the polynomial of Cephes' expf.
+[[gnu::always_inline]] inline float expm1_near_0(float r) {
   float p = 1.9875691500e-4F;
   p = p * r + 1.3981999507e-3F;
   p = p * r + 8.3334519073e-3F;
   p = p * r + 4.1665795894e-2F;
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
-  p = p * r * r + r + 1.0F;
+  return p * r * r + r;
+}
+
+/// eˣ to about 1 ulp: 2ᵏ·eʳ with |r| ≤ ln 2 / 2, and ln 2 in two parts so that r is exact.
+[[gnu::always_inline]] inline float exp_of(float x) {
+  constexpr float kOverflow = 88.7228394F, kUnderflow = -87.3365479F;
+  const float k = std::nearbyint(x * 1.44269504F);
+  float r = x - k * 0.693359375F;
+  r = r + k * 2.12194440e-4F;
+  const float p = expm1_near_0(r) + 1.0F;
   // 2ᵏ from its bits, in two halves because k may be 128 where the result is still finite.
   const float clamped = k < -126.0F ? -126.0F : k > 128.0F ? 128.0F : k;
-  const int exponent = static_cast<int>(clamped);
+  const int exponent = clamped == clamped ? static_cast<int>(clamped) : 0;
   const int half = exponent / 2;
   float y = p * std::bit_cast<float>((half + 127) << 23) * std::bit_cast<float>((exponent - half + 127) << 23);
   y = x < kUnderflow ? 0.0F : y;
@@ -79,15 +84,22 @@ using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
   return x != x ? x : y;
 }
 
+/// eˣ for x ≤ 0, as a softmax needs it; NaN stays.
+[[gnu::always_inline]] inline float exp_below_0(float x) {
+  constexpr float kUnderflow = -87.3365479F;
+  const float k = std::nearbyint(x * 1.44269504F);
+  float r = x - k * 0.693359375F;
+  r = r + k * 2.12194440e-4F;
+  const float p = expm1_near_0(r) + 1.0F;
+  const float clamped = k < -126.0F ? -126.0F : k;
+  const int exponent = clamped == clamped ? static_cast<int>(clamped) : 0;
+  const float y = p * std::bit_cast<float>((exponent + 127) << 23);
+  return x < kUnderflow ? 0.0F : y;
+}
+
 /// eˣ − 1, exact near 0.
 [[gnu::always_inline]] inline float expm1_of(float x) {
-  float p = 1.9875691500e-4F;
-  p = p * x + 1.3981999507e-3F;
-  p = p * x + 8.3334519073e-3F;
-  p = p * x + 4.1665795894e-2F;
-  p = p * x + 1.6666665459e-1F;
-  p = p * x + 5.0000001201e-1F;
-  return std::abs(x) < 0.3465736F ? p * x * x + x : exp_of(x) - 1.0F;
+  return std::abs(x) < 0.3465736F ? expm1_near_0(x) : exp_of(x) - 1.0F;
 }
 
 /// x·Φ(x) with the erf of Abramowitz & Stegun 7.1.26, whose error of 1.5e-7 is multiplied by x/2.

@@ -76,6 +76,11 @@ Tensor Storage::tensor(ValueId id) const {
   return {value.dtype, value.shape, tensors_[at(root)].owner()};
 }
 
+std::byte* Storage::data(ValueId id) const {
+  const ValueId root = plan_.slots[at(id)].alias_of;
+  return tensors_[at(root == graph::kNone ? id : root)].data();
+}
+
 std::vector<Tensor> Storage::tensors(std::span<const ValueId> ids) const {
   std::vector<Tensor> result;
   result.reserve(ids.size());

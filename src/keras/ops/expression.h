@@ -13,7 +13,7 @@ struct Expression {
   Expression(graph::Builder& b, graph::ValueId value) : builder(&b), id(value) {}
   operator graph::ValueId() const { return id; }  // NOLINT: stands for its value
   [[nodiscard]] DType dtype() const { return builder->dtype(id); }
-  [[nodiscard]] const Shape& shape() const { return builder->shape(id); }
+  [[nodiscard]] Shape shape() const { return builder->shape(id); }
   [[nodiscard]] Expression number(double value) const { return {*builder, builder->scalar_like(id, value)}; }
   [[nodiscard]] Expression unary(graph::UnaryFn fn) const { return {*builder, builder->unary(fn, id)}; }
   [[nodiscard]] Expression binary(graph::BinaryFn fn, const Expression& y) const {
