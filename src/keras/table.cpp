@@ -177,8 +177,8 @@ Json layer_config(Layer& layer, Version version) {
 Json layer_json(Layer& layer, Version version) {
   const Json& read = layer.envelope;
   Json out = Json::object();
-  const auto keep = [&](const char* key, Json missing) {
-    out[key] = read.contains(key) && !read[key].is_null() ? read[key] : std::move(missing);
+  const auto keep = [&](const char* key, const Json& missing) {
+    out[key] = read.contains(key) && !read[key].is_null() ? read[key] : missing;
   };
   keep("module", std::string(layer.row->module));
   out["class_name"] = std::string(layer.row->class_name);
