@@ -15,9 +15,11 @@ std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 }  // namespace
 
 OnednnExecutable::OnednnExecutable(plan::Plan plan, std::vector<Tensor> weights, const CompileOptions& options)
-    : plan_(std::move(plan)), storage_(plan_, std::move(weights)), places_(plan_.graph.values.size(), nullptr) {
-  engine_.threads = options.threads > 0 ? options.threads : default_threads();
-  const ThreadScope scope(engine_.threads);
+    : plan_(std::move(plan)),
+      storage_(plan_, std::move(weights)),
+      engine_(options.threads > 0 ? options.threads : default_threads()),
+      places_(plan_.graph.values.size(), nullptr) {
+  const OneThread scope;
   find_places();
   for (const NodeId id : plan_.prepare) choose(step_of(id)).kernel->run();
 
@@ -94,13 +96,13 @@ void OnednnExecutable::bind(std::span<const Tensor> inputs) {
 
 void OnednnExecutable::run(std::span<const Tensor> inputs) {
   bind(inputs);
-  const ThreadScope scope(engine_.threads);
+  const OneThread scope;
   for (const auto& kernel : kernels_) kernel->run();
 }
 
 void OnednnExecutable::run_profiled(std::span<const Tensor> inputs, const StepTimer& timer) {
   bind(inputs);
-  const ThreadScope scope(engine_.threads);
+  const OneThread scope;
   for (std::size_t i = 0; i < kernels_.size(); ++i) {
     const auto start = std::chrono::steady_clock::now();
     kernels_[i]->run();

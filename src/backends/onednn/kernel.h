@@ -11,16 +11,27 @@
 
 #include "attn/base/tensor.h"
 #include "attn/graph/graph.h"
+#include "parallel.h"
 
 namespace attn::backends::onednn {
 
-/// The CPU as oneDNN sees it, how many threads may be used, and memory that kernels share, as one runs at a time.
+/// The CPU as oneDNN sees it, the threads that may be used, and memory that kernels share, as one runs at a time.
 struct Engine {
+  explicit Engine(int thread_count) : threads(thread_count), pool(thread_count) {}
+
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
-  int threads = 1;
+  int threads;
+  Pool pool;
   std::shared_ptr<std::byte> shared;
   std::int64_t shared_bytes = 0;
+
+  /// As many threads as are worth waking for `work` (floating-point operations, or bytes to move): waking one takes a
+  /// few microseconds, in which a core does about this much.
+  [[nodiscard]] Team team_for(double work) {
+    constexpr double kWorkPerThread = 5e5;
+    return {&pool, std::clamp(static_cast<int>(work / kWorkPerThread), 1, threads)};
+  }
 
   /// Makes the shared memory at least as large. It may move, until all kernels are made.
   void reserve(std::int64_t bytes) {
