@@ -14,10 +14,12 @@ std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 }  // namespace
 
-OnednnExecutable::OnednnExecutable(plan::Plan plan, std::vector<Tensor> weights, const CompileOptions& options)
-    : plan_(std::move(plan)),
+OnednnExecutable::OnednnExecutable(plan::Plan plan, std::vector<Tensor> weights, const CompileOptions& compile_options,
+                                   const OnednnOptions& options)
+    : options_(options),
+      plan_(std::move(plan)),
       storage_(plan_, std::move(weights)),
-      engine_(options.threads > 0 ? options.threads : default_threads()),
+      engine_(compile_options.threads > 0 ? compile_options.threads : default_threads(), options.work_per_thread),
       places_(plan_.graph.values.size(), nullptr) {
   const OneThread scope;
   find_places();
@@ -92,6 +94,7 @@ void OnednnExecutable::drop_packed(const std::vector<std::pair<NodeId, std::vect
 void OnednnExecutable::bind(std::span<const Tensor> inputs) {
   storage_.bind(inputs);
   for (const ValueId id : moving_) places_[at(id)] = storage_.data(id);
+  if (options_.poison_arena) storage_.poison_arena();
 }
 
 void OnednnExecutable::run(std::span<const Tensor> inputs) {

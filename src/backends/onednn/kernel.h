@@ -17,20 +17,19 @@ namespace attn::backends::onednn {
 
 /// The CPU as oneDNN sees it, the threads that may be used, and memory that kernels share, as one runs at a time.
 struct Engine {
-  explicit Engine(int thread_count) : threads(thread_count), pool(thread_count) {}
+  Engine(int thread_count, double work) : threads(thread_count), work_per_thread(work), pool(thread_count) {}
 
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   int threads;
+  double work_per_thread;
   Pool pool;
   std::shared_ptr<std::byte> shared;
   std::int64_t shared_bytes = 0;
 
-  /// As many threads as are worth waking for `work` (floating-point operations, or bytes to move): waking one takes a
-  /// few microseconds, in which a core does about this much.
+  /// As many threads as are worth waking for `work`, in floating-point operations or bytes to move.
   [[nodiscard]] Team team_for(double work) {
-    constexpr double kWorkPerThread = 5e5;
-    return {&pool, std::clamp(static_cast<int>(work / kWorkPerThread), 1, threads)};
+    return {&pool, static_cast<int>(std::clamp(work / work_per_thread, 1.0, static_cast<double>(threads)))};
   }
 
   /// Makes the shared memory at least as large. It may move, until all kernels are made.
