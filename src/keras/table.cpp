@@ -92,8 +92,8 @@ std::span<const LayerRow> layer_rows() {
 std::span<const LayerRow> operation_rows() {
   static const std::vector<LayerRow> rows =
       joined(elementwise_operations(), activation_operations(), reduction_operations(), layout_operations(),
-             indexing_operations(), joining_operations(), creation_operations(), product_operations(),
-             normalization_operations(), attention_operations(), window_operations());
+             rearrange_operations(), indexing_operations(), joining_operations(), creation_operations(),
+             product_operations(), normalization_operations(), attention_operations(), window_operations());
   return rows;
 }
 
@@ -126,13 +126,15 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   if (const auto registered = ref.find("registered_name"); registered && registered->is_string()) {
     const auto [owner, name] = package_and_class(registered->text());
     if (!owner.empty() && owner != "keras_hub" && owner != "keras_nlp" && owner != "keras")
-      registered->fail(fmt::format("the class '{}' is registered by code that is not here; only built-in classes are known",
-                                   printable(registered->text())));
+      registered->fail(
+          fmt::format("the class '{}' is registered by code that is not here; only built-in classes are known",
+                      printable(registered->text())));
   }
 
   const bool operation = starts_with(module, "keras.src.ops") || starts_with(module, "keras.ops");
   const auto rows = operation ? operation_rows() : layer_rows();
-  const LayerRow* row = find_in(rows, class_name == "Model" && !operation ? std::string_view("Functional") : class_name);
+  const LayerRow* row =
+      find_in(rows, class_name == "Model" && !operation ? std::string_view("Functional") : class_name);
   if (row == nullptr)
     class_ref.fail(fmt::format("the {} '{}' is not known{}", operation ? "operation" : "layer", printable(class_name),
                                did_you_mean(class_name, names_of(rows))));
@@ -151,8 +153,8 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
     if (sequential->has_input() && sequential->layers().empty()) {
       // An input alone: Keras leaves it unbuilt.
     } else if (sequential->has_input()) {
-      sequential->build_chain(static_cast<InputLayer*>(sequential->find(ref["config"]["layers"][0]["config"]["name"].text()))
-                                  ->batch_shape);
+      sequential->build_chain(
+          static_cast<InputLayer*>(sequential->find(ref["config"]["layers"][0]["config"]["name"].text()))->batch_shape);
       sequential->build_symbolic();
     } else if (sequential->build_input_shape) {
       sequential->build_chain(*sequential->build_input_shape);
