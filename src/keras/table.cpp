@@ -183,6 +183,7 @@ Json layer_json(Layer& layer, Version version) {
   out["config"] = layer_config(layer, version);
   const bool model = dynamic_cast<Functional*>(&layer) != nullptr;
   keep("registered_name", layer.is_operation() || model ? Json(std::string(layer.row->class_name)) : Json());
+  if (read.contains("registered_name")) out["registered_name"] = read["registered_name"];  // null is kept: Sequential
   for (const char* key : {"build_config", "compile_config", "name", "inbound_nodes"})
     if (read.contains(key)) out[key] = read[key];
   return out;
