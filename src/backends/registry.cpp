@@ -44,7 +44,8 @@ std::unique_ptr<Backend> make_backend(std::string_view device, std::string_view 
     return row.make();
   }
   static constexpr std::array<std::string_view, 3> kNames = {"onednn", "reference", "cuda"};
-  if (!named) throw bad_usage("--backend {}: expected onednn, reference or cuda{}", printable(name), did_you_mean(name, kNames));
+  if (!named)
+    throw bad_usage("--backend {}: expected onednn, reference or cuda{}", printable(name), did_you_mean(name, kNames));
   throw internal_error("no backend for the device {}", device);
 }
 

@@ -126,13 +126,15 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   if (const auto registered = ref.find("registered_name"); registered && registered->is_string()) {
     const auto [owner, name] = package_and_class(registered->text());
     if (!owner.empty() && owner != "keras_hub" && owner != "keras_nlp" && owner != "keras")
-      registered->fail(fmt::format("the class '{}' is registered by code that is not here; only built-in classes are known",
-                                   printable(registered->text())));
+      registered->fail(
+          fmt::format("the class '{}' is registered by code that is not here; only built-in classes are known",
+                      printable(registered->text())));
   }
 
   const bool operation = starts_with(module, "keras.src.ops") || starts_with(module, "keras.ops");
   const auto rows = operation ? operation_rows() : layer_rows();
-  const LayerRow* row = find_in(rows, class_name == "Model" && !operation ? std::string_view("Functional") : class_name);
+  const LayerRow* row =
+      find_in(rows, class_name == "Model" && !operation ? std::string_view("Functional") : class_name);
   if (row == nullptr)
     class_ref.fail(fmt::format("the {} '{}' is not known{}", operation ? "operation" : "layer", printable(class_name),
                                did_you_mean(class_name, names_of(rows))));
@@ -151,8 +153,8 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
     if (sequential->has_input() && sequential->layers().empty()) {
       // An input alone: Keras leaves it unbuilt.
     } else if (sequential->has_input()) {
-      sequential->build_chain(static_cast<InputLayer*>(sequential->find(ref["config"]["layers"][0]["config"]["name"].text()))
-                                  ->batch_shape);
+      sequential->build_chain(
+          static_cast<InputLayer*>(sequential->find(ref["config"]["layers"][0]["config"]["name"].text()))->batch_shape);
       sequential->build_symbolic();
     } else if (sequential->build_input_shape) {
       sequential->build_chain(*sequential->build_input_shape);
@@ -181,9 +183,9 @@ Json layer_json(Layer& layer, Version version) {
   keep("module", std::string(layer.row->module));
   out["class_name"] = std::string(layer.row->class_name);
   out["config"] = layer_config(layer, version);
-  const bool model = dynamic_cast<Functional*>(&layer) != nullptr;
-  keep("registered_name", layer.is_operation() || model ? Json(std::string(layer.row->class_name)) : Json());
-  if (read.contains("registered_name")) out["registered_name"] = read["registered_name"];  // null is kept: Sequential
+  // What keras.src exports under no public name is registered under its class.
+  const bool registered = layer.is_operation() || layer.row->class_name == "Functional";
+  keep("registered_name", registered ? Json(std::string(layer.row->class_name)) : Json());
   for (const char* key : {"build_config", "compile_config", "name", "inbound_nodes"})
     if (read.contains(key)) out[key] = read[key];
   return out;

@@ -19,7 +19,7 @@ class StridedCopy {
     std::int64_t from, to;  ///< strides, in elements
   };
 
-  StridedCopy(std::int64_t width, std::vector<Axis> axes, std::int64_t from_start, std::int64_t to_start)
+  StridedCopy(std::int64_t width, const std::vector<Axis>& axes, std::int64_t from_start, std::int64_t to_start)
       : width_(width), from_start_(from_start * width), to_start_(to_start * width) {
     for (const Axis& axis : axes) {
       if (axis.size == 1) continue;

@@ -134,8 +134,9 @@ DType common(const Operand& x, const Operand& y) { return result_type({x.type(),
 DType common_number(const Operand& x, const Operand& y) { return as_number(common(x, y)); }
 DType common_floating(const Operand& x, const Operand& y) { return as_floating(common(x, y)); }
 DType common_wide_floating(const Operand& x, const Operand& y) { return as_wide_floating(common(x, y)); }
-/// Comparisons make a tensor of a Python number first: 0.1 is a float32 next to a float16.
+/// Comparisons and arctan2 make a tensor of a Python number first: 0.1 is a float32 next to a float16.
 DType compared(const Operand& x, const Operand& y) { return result_type({x.own_dtype(), y.own_dtype()}); }
+DType compared_floating(const Operand& x, const Operand& y) { return as_floating(compared(x, y)); }
 DType both_boolean(const Operand&, const Operand&) { return DType::boolean; }
 
 using PairFormula = Expression (*)(const Expression&, const Expression&);
@@ -309,7 +310,7 @@ constexpr std::array kRows = {
     LayerRow{"Minimum", kNumpyOps, make_layer<OfTwo<BinaryFn::minimum>>},
     LayerRow{"Fmax", kNumpyOps, make_layer<OfTwo<fmax>>},
     LayerRow{"Fmin", kNumpyOps, make_layer<OfTwo<fmin>>},
-    LayerRow{"Arctan2", kNumpyOps, make_layer<OfTwo<BinaryFn::atan2, common_floating>>},
+    LayerRow{"Arctan2", kNumpyOps, make_layer<OfTwo<BinaryFn::atan2, compared_floating>>},
     LayerRow{"Hypot", kNumpyOps, make_layer<OfTwo<hypot, common_wide_floating>>},
     LayerRow{"Heaviside", kNumpyOps, make_layer<OfTwo<heaviside, common_wide_floating>>},
     LayerRow{"Logaddexp", kNumpyOps, make_layer<OfTwo<logaddexp, common_floating>>},

@@ -15,17 +15,21 @@ using graph::ValueId;
 /// `channels_first` turned to (B, spatial…, C) and back; nothing for `channels_last`, which None stands for.
 class DataFormat {
  public:
-  void fields(Fields& f) { f("data_format", format_); }
+  void fields(Fields& f) {
+    f("data_format", format_);
+    if (f.reading() && format_ && *format_ != "channels_last" && *format_ != "channels_first")
+      f.config()["data_format"].fail("expected channels_last or channels_first");
+  }
   [[nodiscard]] ValueId to_last(Builder& b, ValueId x) const { return turned(b, x, 1, -1); }
   [[nodiscard]] ValueId from_last(Builder& b, ValueId x) const { return turned(b, x, -1, 1); }
 
  private:
   [[nodiscard]] ValueId turned(Builder& b, ValueId x, int from, int to) const {
-    if (!format_ || format_->value != "channels_first") return x;
+    if (format_ != "channels_first") return x;
     return moved(b, x, std::array{axis_in(from, b.shape(x))}, std::array{axis_in(to, b.shape(x))});
   }
 
-  std::optional<Choice> format_ = Choice{"channels_last", {"channels_last", "channels_first"}};
+  std::optional<std::string> format_ = "channels_last";
 };
 
 /// One number for each spatial axis, or a list of them.
