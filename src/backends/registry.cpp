@@ -10,10 +10,11 @@
 namespace attn::backends {
 namespace {
 
+std::unique_ptr<Backend> make_onednn() { return make_onednn_backend(); }
 std::unique_ptr<Backend> make_reference() { return make_reference_backend(); }
 
 constexpr std::array kRows = {
-    BackendRow{"onednn", "cpu", make_onednn_backend, ""},
+    BackendRow{"onednn", "cpu", make_onednn, ""},
     BackendRow{"reference", "cpu", make_reference, ""},
     BackendRow{"cuda", "cuda", nullptr, "no CUDA backend is built into this program; use --device cpu"},
 };
