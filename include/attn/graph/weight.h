@@ -13,15 +13,15 @@ namespace attn::graph {
 
 /// An initializer by its Keras class name and arguments; how it draws is the business of the weights room.
 struct Initializer {
-  std::string class_name = "Zeros";  ///< "GlorotUniform", "RandomNormal", "Constant", …
-  double scale = 1.0;                ///< VarianceScaling
-  std::string mode = "fan_in";       ///< VarianceScaling: fan_in, fan_out, fan_avg
+  std::string class_name = "Zeros";               ///< "GlorotUniform", "RandomNormal", "Constant", …
+  double scale = 1.0;                             ///< VarianceScaling
+  std::string mode = "fan_in";                    ///< VarianceScaling: fan_in, fan_out, fan_avg
   std::string distribution = "truncated_normal";  ///< VarianceScaling
   double mean = 0.0, stddev = 0.05;               ///< normals
   double minval = -0.05, maxval = 0.05;           ///< RandomUniform
   double gain = 1.0;                              ///< Orthogonal, Identity
   double value = 0.0;                             ///< Constant
-  std::vector<double> values;                     ///< Constant of an array: all elements, or empty
+  std::vector<double> values;                     ///< Constant of an array: all elements, or one per equal part (gates)
   std::optional<std::int64_t> seed;
   /// Axes of the weight that count as inputs and outputs for its fans; empty: Keras's rule by rank. (EinsumDense since
   /// Keras 3.15.)

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "attn/base/shape.h"
+#include "attn/base/size.h"
 
 namespace attn::keras {
 
 /// Counts may pass 2^63 in configs that nobody could run; they are still shown.
-using Count = unsigned __int128;
+using Count = UInt128;
 
 struct SummaryRow {
   std::string name;        ///< as in the config; may hold anything

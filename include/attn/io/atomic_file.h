@@ -1,0 +1,44 @@
+// Writing a file so that it is there whole or not at all.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "attn/io/descriptor.h"
+
+namespace attn::io {
+
+/// Collects what is written in a hidden file beside the target, and puts it in the target's place on commit. Without
+/// a commit the target stays as it was. Targets that cannot be replaced ("-" and /dev/stdout, pipes, devices) are
+/// written directly. Every failure throws Error (bad_input) that names the path and the system's reason.
+class AtomicFile {
+ public:
+  /// Fails at once where the target is a directory or cannot be written.
+  explicit AtomicFile(std::string path);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  /// Waits until the bytes are on the disk, then renames. Nothing may be written afterwards.
+  void commit();
+
+  /// As it was given.
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  void open_direct(int fd);
+  void open_temporary();
+  void remove_stale() const;
+  [[noreturn]] void fail(std::string_view what, int error) const;
+
+  std::string path_;
+  std::string target_;     // path_ with symbolic links resolved
+  std::string temporary_;  // empty when writing directly, and after commit
+  Descriptor file_;
+};
+
+}  // namespace attn::io

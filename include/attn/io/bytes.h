@@ -1,0 +1,53 @@
+// Bytes that keep their owner alive.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "attn/io/descriptor.h"
+
+namespace attn::io {
+
+/// A run of bytes together with what keeps them alive: a mapped file, a buffer, or a part of either. Copies share the
+/// bytes. They are aligned to kAlignment at the start of a file or buffer, and not at all in a slice.
+class Bytes {
+ public:
+  /// Where the same bytes lie in an open file. The descriptor lives as long as the Bytes do.
+  struct Backing {
+    int fd;
+    std::int64_t offset;
+  };
+
+  Bytes() = default;
+  Bytes(std::shared_ptr<std::byte> data, std::int64_t size) : data_(std::move(data)), size_(size) {}
+  Bytes(std::shared_ptr<std::byte> data, std::int64_t size, std::shared_ptr<const Descriptor> file)
+      : data_(std::move(data)), size_(size), file_(std::move(file)) {}
+  [[nodiscard]] static Bytes copy_of(std::span<const std::byte> bytes);
+
+  [[nodiscard]] std::int64_t size() const noexcept { return size_; }
+  [[nodiscard]] std::span<const std::byte> span() const noexcept {
+    return {data_.get(), static_cast<std::size_t>(size_)};
+  }
+  [[nodiscard]] std::string_view text() const noexcept {
+    return {reinterpret_cast<const char*>(data_.get()), static_cast<std::size_t>(size_)};
+  }
+  /// The first byte, keeping all of them alive. Writes through it never reach a file.
+  [[nodiscard]] const std::shared_ptr<std::byte>& data() const noexcept { return data_; }
+  /// Nothing for bytes that exist in memory only.
+  [[nodiscard]] std::optional<Backing> backing() const noexcept;
+
+  /// Bytes [offset, offset + size), which must lie inside, sharing the owner. Throws Error (internal) otherwise.
+  [[nodiscard]] Bytes slice(std::int64_t offset, std::int64_t size) const;
+
+ private:
+  std::shared_ptr<std::byte> data_;
+  std::int64_t size_ = 0;
+  std::shared_ptr<const Descriptor> file_;
+  std::int64_t file_offset_ = 0;
+};
+
+}  // namespace attn::io

@@ -1,0 +1,19 @@
+// Telling files apart by what they begin with.
+#pragma once
+
+#include "attn/io/bytes.h"
+
+namespace attn::io {
+
+enum class FileKind {
+  npy,
+  zip,  ///< .npz or .keras
+  hdf5,
+  safetensors,
+  other  ///< JSON text, or anything else
+};
+
+/// By the first bytes alone: the rest may still be damaged.
+[[nodiscard]] FileKind kind_of(const Bytes& file) noexcept;
+
+}  // namespace attn::io

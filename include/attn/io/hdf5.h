@@ -1,0 +1,45 @@
+// HDF5: what Keras keeps weights in (.weights.h5, .h5, and inside .keras).
+//
+// The HDF5 library runs in a process of its own, attn-hdf5, which opens no other file and has limits on memory and
+// time: a hostile file ends that process and becomes an Error here. Arrays that lie in one piece, as Keras writes them,
+// are never copied: the process tells where they are.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "attn/io/atomic_file.h"
+#include "attn/io/bytes.h"
+
+namespace attn::io {
+
+/// A string attribute. Attributes of numbers are not read, except that an empty array is an empty list.
+struct Hdf5Text {
+  std::vector<std::string> values;
+  bool is_list = false;  ///< otherwise there is one value
+};
+
+struct Hdf5Object {
+  std::optional<Tensor> tensor;  ///< of a dataset; a group has none
+  std::map<std::string, Hdf5Text> attributes;
+};
+
+struct Hdf5File {
+  /// By path without a leading slash ("layers/dense/vars/0"); the root group is "".
+  std::map<std::string, Hdf5Object> objects;
+};
+
+/// All groups, datasets and string attributes. bfloat16 is what Keras stores as two opaque bytes. Throws Error
+/// (bad_input) for damage, links, data outside the file, types that are no numbers, filters other than deflate, shuffle
+/// and fletcher32, and arrays that declare far more than is stored. `name` is the file's name for messages.
+[[nodiscard]] Hdf5File read_hdf5(const Bytes& file, std::string_view name);
+
+/// Writes what Keras and h5py read: groups that are missing on the way to an object are added, and so is the attribute
+/// by which Keras knows bfloat16. The file is made in memory first.
+void write_hdf5(AtomicFile& file, const Hdf5File& contents);
+
+}  // namespace attn::io

@@ -1,0 +1,22 @@
+// Keras's .keras: a zip archive of a config and weights.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "attn/io/bytes.h"
+
+namespace attn::io {
+
+struct KerasArchive {
+  std::string config;            ///< config.json
+  std::string metadata;          ///< metadata.json
+  std::optional<Bytes> weights;  ///< model.weights.h5, for read_hdf5; absent where the model was saved without
+};
+
+/// Throws Error (bad_input) for an archive that ZipReader refuses, one without a config, and one whose
+/// weights are in another form than one HDF5 file. `name` is the file's name for messages.
+[[nodiscard]] KerasArchive parse_keras_archive(const Bytes& file, std::string_view name);
+
+}  // namespace attn::io

@@ -1,0 +1,26 @@
+// NumPy's .npy: one array.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "attn/base/tensor.h"
+#include "attn/io/atomic_file.h"
+#include "attn/io/bytes.h"
+
+namespace attn::io {
+
+/// The array in a .npy file of version 1 to 3, over the same bytes where their order allows. `name` is the file's name
+/// for messages. Throws Error (bad_input) for anything but one plain array of numbers or bools that fills the file.
+[[nodiscard]] Tensor parse_npy(const Bytes& file, std::string_view name);
+
+/// What a .npy file has before the elements; a multiple of 64 bytes. NumPy has no bfloat16: it must not be one.
+[[nodiscard]] std::string npy_header(DType dtype, const Shape& shape);
+
+/// The tensor as .npy can hold it: bfloat16 becomes float32, which is exact; everything else is left as it is.
+[[nodiscard]] Tensor as_npy(const Tensor& tensor);
+
+/// Writes a version 1 file, with bfloat16 as float32.
+void write_npy(AtomicFile& file, const Tensor& tensor);
+
+}  // namespace attn::io

@@ -1,0 +1,22 @@
+// NumPy's .npz: named arrays in a zip archive.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "attn/io/atomic_file.h"
+#include "attn/io/bytes.h"
+
+namespace attn::io {
+
+/// The arrays in the archive's order, named without their ".npy". Throws Error (bad_input) for an archive or array that
+/// ZipReader or parse_npy refuses, and for members that are no arrays. `name` is the file's name for messages.
+[[nodiscard]] std::vector<NamedTensor> parse_npz(const Bytes& file, std::string_view name);
+
+/// Writes uncompressed arrays, with bfloat16 as float32. Throws Error (bad_input) where two names are the same or a
+/// name cannot be a member's.
+void write_npz(AtomicFile& file, std::span<const NamedTensor> tensors);
+
+}  // namespace attn::io

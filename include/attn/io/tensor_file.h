@@ -1,0 +1,26 @@
+// Files of named arrays, whatever their format.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "attn/io/bytes.h"
+
+namespace attn::io {
+
+/// The arrays of a .npy, .npz or .safetensors file ("-" is stdin); its first bytes tell which it is. A .npy file's one
+/// array is named as the file without its folder and extension. Throws Error (bad_input) for any other file.
+[[nodiscard]] std::vector<NamedTensor> read_tensors(const std::string& path);
+/// The same for bytes in memory.
+[[nodiscard]] std::vector<NamedTensor> parse_tensors(const Bytes& file, const std::string& path);
+
+/// Throws Error (usage) where the extension is none that write_tensors knows, so that a command can say so at once.
+void check_tensor_path(const std::string& path);
+
+/// Writes .npy, .npz or .safetensors by the path's extension, whole or not at all. A .npy file takes exactly one
+/// array. Throws Error (usage) for another extension or count, and (bad_input) where the file cannot be written.
+void write_tensors(const std::string& path, std::span<const NamedTensor> tensors);
+
+}  // namespace attn::io

@@ -1,0 +1,81 @@
+// Zip archives: what .keras and .npz are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/io/atomic_file.h"
+#include "attn/io/bytes.h"
+
+namespace attn::io {
+
+struct ZipMember {
+  std::string name;
+  std::int64_t size = 0;    ///< bytes once unpacked
+  std::int64_t stored = 0;  ///< bytes in the archive
+  std::int64_t offset = 0;  ///< of the stored bytes in the archive
+  std::uint32_t crc = 0;
+  bool deflated = false;
+};
+
+/// An archive in memory. Opening checks everything but the members' contents and throws Error (bad_input) for an
+/// archive that two programs could read in two ways, or that grows out of proportion: names that repeat, leave the
+/// folder or are not UTF-8, encryption, links, methods other than stored and deflated, members that overlap or leave
+/// gaps, a local header unlike the directory's, data before or after.
+class ZipReader {
+ public:
+  static constexpr std::size_t kMaxMembers = 10'000;
+
+  /// `name` is the file's name for messages.
+  ZipReader(Bytes file, std::string_view name);
+
+  /// In the directory's order. Folders end in '/'.
+  [[nodiscard]] const std::vector<ZipMember>& members() const noexcept { return members_; }
+  /// The member of exactly this name, or null.
+  [[nodiscard]] const ZipMember* find(std::string_view name) const noexcept;
+  /// The contents, checked against their CRC: a view of the archive where they are stored, else unpacked. `member` is
+  /// one of members(). Throws Error (bad_input) where they are damaged or larger than `limit`.
+  [[nodiscard]] Bytes read(const ZipMember& member, std::int64_t limit) const;
+
+ private:
+  struct Directory {
+    std::int64_t offset = 0;
+    std::int64_t size = 0;
+    std::uint64_t count = 0;
+  };
+  [[nodiscard]] Directory find_directory() const;
+  void read_directory(const Directory& directory);
+  void check_local_headers(std::int64_t end);
+
+  Bytes file_;
+  std::string place_;
+  std::vector<ZipMember> members_;
+  std::vector<std::uint64_t> header_offsets_;  // of the local headers
+  std::vector<std::uint16_t> flags_;
+};
+
+/// Writes an archive of stored members. The same contents give the same bytes: every date is 1980-01-01.
+class ZipWriter {
+ public:
+  explicit ZipWriter(AtomicFile& file) : file_(file) {}
+
+  /// Adds a member made of parts one after another. Throws Error (bad_input) for a name that ZipReader would refuse.
+  void add(const std::string& name, std::initializer_list<std::span<const std::byte>> parts);
+  /// Writes the directory. Nothing may be added afterwards.
+  void finish();
+
+ private:
+  void write(std::string_view text);
+
+  AtomicFile& file_;
+  std::vector<ZipMember> members_;
+  std::vector<std::int64_t> header_offsets_;
+  std::int64_t written_ = 0;
+};
+
+}  // namespace attn::io

@@ -1,0 +1,84 @@
+// A Keras model as its config tells it: read, inspect, lower, write.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/base/shape.h"
+#include "attn/graph/graph.h"
+#include "attn/keras/summary.h"
+
+namespace attn::keras {
+
+struct ReadOptions {
+  /// Without the batch: builds a single layer, or a Sequential that knows no input.
+  std::optional<Shape> input_shape;
+};
+
+/// Stands for unknown lengths that nothing else tells.
+inline constexpr std::int64_t kDefaultSequenceLength = 128;
+
+struct LowerOptions {
+  std::optional<std::int64_t> batch;            ///< for an unknown first dimension; 1 where not given
+  std::optional<std::int64_t> sequence_length;  ///< for the other unknown dimensions
+  std::map<std::string, Shape> input_shapes;    ///< whole shapes of inputs that are there, by name; they win
+  std::optional<std::string> dtype;             ///< compute in this dtype instead of the layers' own policies
+  bool scores = false;                          ///< attention layers give their probabilities too
+};
+
+enum class ConfigFormat : std::uint8_t { json, python };
+
+struct ConfigOptions {
+  ConfigFormat format = ConfigFormat::json;
+  std::optional<std::string> layer;  ///< the layer of this name (also "block/dense" inside a nested model)
+  int version = 315;                 ///< the keys of Keras major.minor, as 100·major + minor
+  int indent = 0;                    ///< of JSON; 0: one line
+};
+
+/// Holds a model or a single layer. Movable; not for two threads at once.
+class Model {
+ public:
+  /// Reads `text`: Keras JSON of a model or a layer, a bare config, or the short encoder config. `source` names it in
+  /// messages. Throws Error (bad_input).
+  [[nodiscard]] static Model read(const std::string& source, std::string text, const ReadOptions& options = {});
+  /// A layer of class `class_name` from key=value pairs; values are JSON, or plain words.
+  [[nodiscard]] static Model make_layer(const std::string& class_name,
+                                        const std::vector<std::pair<std::string, std::string>>& arguments);
+  /// The text of configs/encoder.json, which is compiled in.
+  [[nodiscard]] static const std::string& builtin_encoder();
+
+  Model(Model&&) noexcept;
+  Model& operator=(Model&&) noexcept;
+  ~Model();
+
+  [[nodiscard]] const std::string& name() const;
+  /// Is it one layer, not a model? Then it can be shown (`config`), and once it is built also summarised and run.
+  [[nodiscard]] bool is_single_layer() const;
+  [[nodiscard]] const std::vector<std::string>& warnings() const;
+  /// The names of all layers and operations, in order; those of nested models after them as "block/dense".
+  [[nodiscard]] std::vector<std::string> layer_names() const;
+  /// The names of the input layers, in order.
+  [[nodiscard]] std::vector<std::string> input_names() const;
+  /// The name of the first attention layer, or nothing.
+  [[nodiscard]] std::optional<std::string> first_attention() const;
+
+  /// What model.summary() shows. Throws Error (bad_input) for a layer that was never built.
+  [[nodiscard]] Summary summary() const;
+  /// All variables in the order of model.weights.
+  [[nodiscard]] std::vector<graph::WeightSpec> weights() const;
+  /// The model as a graph of known shapes. Its weights are those of weights(), in that order. Throws Error (bad_input).
+  [[nodiscard]] graph::Graph lower(const LowerOptions& options) const;
+  /// The config as Keras writes or prints it.
+  [[nodiscard]] std::string config(const ConfigOptions& options) const;
+
+ private:
+  struct Parts;
+  explicit Model(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace attn::keras

@@ -1,0 +1,97 @@
+// What a run and a benchmark have to tell, as plain values. The rooms that know fill them; this room writes them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/base/shape.h"
+#include "attn/run/bench.h"
+#include "attn/run/compare.h"
+
+namespace attn::report {
+
+/// What the numbers of a run or a measurement were made with.
+struct Setting {
+  std::string model;
+  std::string device;            ///< "cpu", "cuda:0"
+  std::string backend;           ///< "reference", "onednn", "cuda"
+  std::string dtype;             ///< "float32", a policy such as "mixed_bfloat16"
+  std::string matmul_precision;  ///< "highest", "high", "medium"
+  std::int64_t batch = 1;
+  std::optional<std::int64_t> seq_len;  ///< nothing where the model has no such dimension
+  int threads = 1;
+
+  friend bool operator==(const Setting&, const Setting&) = default;
+};
+
+struct InputReport {
+  std::string name;
+  std::string dtype;
+  Shape shape;
+  std::string source;  ///< "random", or the file it came from
+};
+
+/// Statistics over the finite elements; NaN where there is none.
+struct OutputReport {
+  std::string name;
+  std::string dtype;
+  Shape shape;
+  double mean = 0, std = 0, min = 0, max = 0;
+  std::int64_t non_finite = 0;       ///< NaN and infinite elements
+  std::vector<double> first_values;  ///< in memory order
+};
+
+struct CompareReport {
+  std::string file;
+  double rtol = 0, atol = 0;
+  bool pass = false;
+  std::vector<run::OutputComparison> outputs;
+};
+
+struct RunReport {
+  Setting setting;
+  std::uint64_t seed = 0;
+  std::vector<InputReport> inputs;
+  std::vector<OutputReport> outputs;
+  double load_seconds = 0;     ///< reading and binding the model and its weights
+  double prepare_seconds = 0;  ///< planning and compiling
+  double run_seconds = 0;      ///< the forward pass
+  std::optional<CompareReport> compare;
+};
+
+/// One layer's share of an iteration.
+struct ProfileRow {
+  std::string layer;
+  std::string operation;
+  std::string implementation;  ///< which kernel ran
+  double ms = 0;
+  double gflop = 0;
+};
+
+/// The same row of an earlier benchmark.
+struct Baseline {
+  double median_ms = 0;
+  bool slower = false;  ///< beyond what the spread of both explains
+};
+
+struct BenchRow {
+  Setting setting;
+  std::int64_t iterations = 0;
+  run::Latency ms;
+  std::optional<double> tokens_per_second;  ///< nothing where the model has no sequence
+  double gflop = 0;                         ///< of one iteration
+  double gflops_per_second = 0;
+  std::int64_t peak_bytes = 0;
+  std::optional<double> peak_share;  ///< of the machine's own arithmetic peak, 0 to 1
+  std::optional<Baseline> baseline;
+  std::vector<ProfileRow> profile;  ///< empty unless asked for
+};
+
+struct BenchReport {
+  std::string machine;  ///< "AMD EPYC 9R14, 2 threads"
+  std::vector<BenchRow> rows;
+};
+
+}  // namespace attn::report

@@ -1,0 +1,39 @@
+// Measuring: warm up, repeat, and say how the times spread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace attn::run {
+
+struct BenchOptions {
+  double warmup_seconds = 0.3;  ///< at least this long, and at least `warmup_runs`
+  std::int64_t warmup_runs = 3;
+  double min_seconds = 1.0;  ///< timed for at least this long, and at least `min_runs`
+  std::int64_t min_runs = 10;
+  std::int64_t max_runs = 1'000'000;
+};
+
+/// Seconds since some beginning; a parameter, so that tests can stand in for it.
+using Clock = std::function<double()>;
+[[nodiscard]] Clock steady_clock();
+
+/// The seconds of each timed run of `body`.
+[[nodiscard]] std::vector<double> measure(const std::function<void()>& body, const BenchOptions& options,
+                                          const Clock& clock = steady_clock());
+
+/// Latencies of the timed runs, in milliseconds.
+struct Latency {
+  double min = 0, p10 = 0, median = 0, mean = 0, p90 = 0, p99 = 0, max = 0;
+};
+
+/// Percentiles interpolate between the nearest samples, as numpy.percentile. There must be a sample.
+[[nodiscard]] Latency latency_of(std::vector<double> seconds);
+
+/// Starts the measurement of this process's peak resident memory anew, where the system can (Linux).
+void reset_peak_memory();
+/// Peak resident bytes since then, else since the start.
+[[nodiscard]] std::int64_t peak_memory();
+
+}  // namespace attn::run

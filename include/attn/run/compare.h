@@ -1,0 +1,39 @@
+// Numbers against the numbers that were expected.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "attn/base/tensor.h"
+
+namespace attn::run {
+
+struct Tolerance {
+  double rtol = 1e-4;
+  double atol = 1e-5;
+};
+
+/// One output against what was expected of it.
+struct OutputComparison {
+  std::string name;
+  bool pass = false;
+  /// Why the numbers could not be compared ("expected shape (1, 5), got (1, 6)"); empty where they were.
+  std::string problem;
+  std::int64_t elements = 0;
+  std::int64_t mismatches = 0;
+  double max_abs_error = 0;  ///< NaN where a NaN met a number
+  std::vector<std::int64_t> worst_index;
+  double expected = 0, got = 0;  ///< at the worst index
+};
+
+/// Elements agree where |got − expected| ≤ atol + rtol·|expected| (numpy.allclose), where both are NaN, or where both
+/// are the same infinity. The worst element is a NaN that met a number, else the one furthest beyond its tolerance.
+[[nodiscard]] OutputComparison compare(const std::string& name, const Tensor& expected, const Tensor& got,
+                                       const Tolerance& tolerance);
+
+/// Pairs by name; an array that only one side has is a comparison that fails with a problem.
+[[nodiscard]] std::vector<OutputComparison> compare(const std::vector<NamedTensor>& expected,
+                                                    const std::vector<NamedTensor>& got, const Tolerance& tolerance);
+
+}  // namespace attn::run

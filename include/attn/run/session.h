@@ -1,0 +1,52 @@
+// A model made ready on a backend, and its runs.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attn/backends/backend.h"
+#include "attn/base/tensor.h"
+#include "attn/graph/graph.h"
+
+namespace attn::run {
+
+/// One step's share of a pass.
+struct StepTime {
+  std::string layer;      ///< the Keras layer's name, "" for none
+  std::string operation;  ///< "linear"
+  std::string kernel;     ///< which implementation ran
+  double seconds = 0;
+  std::int64_t flops = 0;
+};
+
+/// Owns the executable. Not for two threads at once.
+class Session {
+ public:
+  /// Optimises the graph for the backend, plans it, and compiles it with the weights (in the order of graph.weights).
+  Session(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
+          const backends::CompileOptions& options);
+
+  /// One pass; `inputs` as make_inputs gives them.
+  void run(std::span<const Tensor> inputs) { executable_->run(inputs); }
+  /// One pass, with each step's time.
+  [[nodiscard]] std::vector<StepTime> profile(std::span<const Tensor> inputs);
+  /// The results of the last pass, as views that the next pass overwrites.
+  [[nodiscard]] std::vector<NamedTensor> outputs() const;
+  /// The attention probabilities of the last pass, by layer, of a graph that was lowered with scores.
+  [[nodiscard]] std::vector<NamedTensor> scores() const;
+
+  [[nodiscard]] const backends::Executable& executable() const { return *executable_; }
+  /// The graph that runs.
+  [[nodiscard]] const graph::Graph& graph() const { return graph_; }
+
+ private:
+  graph::Graph graph_;
+  std::unique_ptr<backends::Executable> executable_;
+};
+
+/// FLOPs of one pass.
+[[nodiscard]] std::int64_t total_flops(const graph::Graph& graph);
+
+}  // namespace attn::run

@@ -1,0 +1,27 @@
+// What the numbers of a tensor look like at a glance.
+#pragma once
+
+#include <cstdint>
+
+#include "attn/base/tensor.h"
+
+namespace attn::weights {
+
+/// NaN and infinite elements are counted and otherwise left out: min to stddev are over the finite elements, and 0
+/// where there are none. stddev is that of the population (divided by the count). Bools count as 0 and 1.
+struct TensorStats {
+  std::int64_t count = 0;  ///< of all elements
+  double min = 0.0;
+  double max = 0.0;
+  double mean = 0.0;
+  double stddev = 0.0;
+  std::int64_t nan_count = 0;
+  std::int64_t inf_count = 0;
+  std::int64_t zeros = 0;
+
+  friend bool operator==(const TensorStats&, const TensorStats&) = default;
+};
+
+[[nodiscard]] TensorStats stats_of(const Tensor& tensor);
+
+}  // namespace attn::weights

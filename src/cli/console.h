@@ -1,0 +1,35 @@
+// The one place that talks: results to stdout or a file, everything else to stderr.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace attn::cli {
+
+enum class Color : std::uint8_t { automatic, always, never };
+
+/// What the options that every command takes have set.
+struct Console {
+  bool quiet = false;
+  bool verbose = false;
+  Color color = Color::automatic;
+
+  /// A line on stderr that --quiet leaves out: "attn: warning: …".
+  void warn(std::string_view message) const;
+  /// A line on stderr that only --verbose shows.
+  void note(std::string_view message) const;
+  /// The sentence that ends a command. Never left out.
+  void error(std::string_view message) const;
+
+ private:
+  void line(std::string_view label, std::string_view style, std::string_view message) const;
+};
+
+/// Writes a result to stdout, or whole to `path` where it is given. Throws Error where it cannot be written.
+void write_result(const std::string& text, const std::optional<std::string>& path);
+
+/// Columns of the terminal that stdout is; nothing where it is none.
+[[nodiscard]] std::optional<int> terminal_columns();
+
+}  // namespace attn::cli

@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <memory>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "command.h"
+#include "model_source.h"
+
+namespace attn::cli {
+namespace {
+
+constexpr int kIndent = 2;
+
+/// "3.15" as 315. Throws Error (usage) for what is no version of Keras 3.
+int parse_version(const std::string& text) {
+  const auto dot = text.find('.');
+  const std::string minor = dot == std::string::npos ? "" : text.substr(dot + 1, text.find('.', dot + 1) - dot - 1);
+  if (text.substr(0, dot) != "3" || minor.empty() || minor.size() > 2 ||
+      minor.find_first_not_of("0123456789") != std::string::npos)
+    throw bad_usage("--keras-version {}: expected a version of Keras 3, as in 3.6 or 3.15", printable(text));
+  return 300 + std::stoi(minor);
+}
+
+struct GetConfigCommand {
+  Common common;
+  std::vector<std::string> words;  // MODEL, or CLASS key=value…
+  std::optional<std::string> layer, input_shape;
+  std::string version = "3.15";
+
+  [[nodiscard]] int run() const {
+    keras::ConfigOptions options;
+    options.version = parse_version(version);
+    options.layer = layer;
+    options.format = common.format == "python" ? keras::ConfigFormat::python : keras::ConfigFormat::json;
+    options.indent = kIndent;
+    if (words.empty() && !layer) {
+      // As the notebook does: print(layer.get_config()) of the encoder's attention layer.
+      const LoadedModel loaded = load_model(std::nullopt, input_shape, common.console);
+      options.layer = loaded.model.first_attention();
+      if (common.format == "table") options.format = keras::ConfigFormat::python;
+      return write(loaded.model, options);
+    }
+    if (is_class()) return write(made_layer(), options);
+    const std::optional<std::string> path = words.empty() ? std::nullopt : std::optional(words.front());
+    if (words.size() > 1)
+      throw bad_usage("key=value arguments follow the name of a class, not the file {}", printable(words.front()));
+    return write(load_model(path, input_shape, common.console).model, options);
+  }
+
+  int write(const keras::Model& model, const keras::ConfigOptions& options) const {
+    write_result(model.config(options) + "\n", common.output);
+    return 0;
+  }
+
+  /// A class is a word that begins with a capital and names no file form, or that key=value words follow.
+  [[nodiscard]] bool is_class() const {
+    if (words.empty()) return false;
+    if (words.size() > 1) return true;
+    const std::string& word = words.front();
+    return word.front() >= 'A' && word.front() <= 'Z' && word.find_first_of("./\\") == std::string::npos;
+  }
+
+  [[nodiscard]] keras::Model made_layer() const {
+    std::vector<std::pair<std::string, std::string>> arguments;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      const auto equals = words[i].find('=');
+      if (equals == std::string::npos || equals == 0)
+        throw bad_usage("'{}': expected key=value, as in num_heads=8", printable(words[i]));
+      arguments.emplace_back(words[i].substr(0, equals), words[i].substr(equals + 1));
+    }
+    return keras::Model::make_layer(words.front(), arguments);
+  }
+};
+
+}  // namespace
+
+Run add_get_config(CLI::App& app) {
+  auto command = std::make_shared<GetConfigCommand>();
+  add_common(app, command->common, {"table", "json", "python"});
+  app.add_option("model", command->words, "a model file, or a layer class with key=value arguments")
+      ->type_name("MODEL | CLASS key=value");
+  app.add_option("--layer", command->layer, "the layer of this name (block/dense inside a nested model)")
+      ->type_name("NAME");
+  app.add_option("--input-shape", command->input_shape, "shape without the batch, for a single layer: 50,512")
+      ->type_name("DIMS");
+  app.add_option("--keras-version", command->version, "write the keys of this Keras: 3.6, 3.14, 3.15")
+      ->type_name("3.N");
+  return [command] { return command->run(); };
+}
+
+}  // namespace attn::cli

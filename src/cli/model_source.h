@@ -1,0 +1,28 @@
+// The MODEL argument: where a model and its weights come from.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/base/shape.h"
+#include "attn/keras/model.h"
+#include "console.h"
+
+namespace attn::cli {
+
+struct LoadedModel {
+  keras::Model model;
+  std::string name;                    ///< for reports: the model's own name, made printable
+  std::optional<std::string> weights;  ///< the file that also holds weights (.keras)
+};
+
+/// The model at `path`: Keras JSON, the short encoder config or a .keras archive, told apart by content; "-" is stdin,
+/// nothing the built-in encoder. Warnings go to the console.
+[[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path,
+                                     const std::optional<std::string>& input_shape, const Console& console);
+
+/// "50,512" or "None,512" as a shape. Throws Error (usage).
+[[nodiscard]] Shape parse_shape(const std::string& text);
+
+}  // namespace attn::cli

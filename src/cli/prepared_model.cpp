@@ -1,0 +1,68 @@
+#include "prepared_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "attn/base/text.h"
+#include "attn/weights/bind.h"
+#include "attn/weights/initialize.h"
+
+namespace attn::cli {
+
+void add_execution(CLI::App& app, Execution& execution) {
+  app.add_option("--input-shape", execution.input_shape, "shape without the batch, for a single layer: 50,512")
+      ->type_name("DIMS");
+  app.add_option("--backend", execution.backend, "reference, onednn or cuda; by default the device's best")
+      ->type_name("NAME");
+  app.add_option("--weights", execution.weights, ".weights.h5, .keras, .safetensors or .npz")->type_name("FILE");
+  app.add_option("--seed", execution.seed, "of random weights and inputs")->type_name("N");
+}
+
+std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution) {
+  const std::vector<graph::WeightSpec> specs = loaded.model.weights();
+  const std::optional<std::string> file = execution.weights ? execution.weights : loaded.weights;
+  if (file) return weights::bind(specs, *file);
+  std::vector<Tensor> tensors;
+  tensors.reserve(specs.size());
+  for (const graph::WeightSpec& spec : specs) tensors.push_back(weights::initialize(spec, execution.seed));
+  return tensors;
+}
+
+std::string dtype_name(const graph::Graph& graph, const std::optional<std::string>& asked) {
+  if (asked) return *asked;
+  for (const graph::Node& node : graph.nodes) {
+    const DType dtype = graph.value(node.outputs.front()).dtype;
+    const bool computes =
+        !std::holds_alternative<graph::Cast>(node.op) && !std::holds_alternative<graph::Gather>(node.op);
+    if (computes && is_floating(dtype)) return std::string(name_of(dtype));
+  }
+  return "float32";
+}
+
+std::optional<std::int64_t> sequence_length_of(const graph::Graph& graph) {
+  for (const graph::ValueId id : graph.inputs) {
+    const graph::Value& value = graph.value(id);
+    const bool tokens = !is_floating(value.dtype) && value.shape.rank() == 2;
+    if (tokens || value.shape.rank() == 3) return value.shape[1];
+  }
+  return std::nullopt;
+}
+
+int thread_count(int asked) {
+  return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+void note_choices(const run::Session& session, const Console& console) {
+  if (!console.verbose) return;
+  for (const backends::KernelChoice& choice : session.executable().choices()) {
+    const graph::Node& node = session.graph().nodes[static_cast<std::size_t>(choice.node)];
+    const std::string layer =
+        node.layer == graph::kNone ? "" : session.graph().layers[static_cast<std::size_t>(node.layer)].name;
+    console.note(fmt::format("{} {}: {}{}", printable(layer), graph::name_of(node.op), choice.kernel,
+                             choice.why.empty() ? "" : " (" + choice.why + ")"));
+  }
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,210 @@
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include "attn/backends/registry.h"
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/tensor_file.h"
+#include "attn/report/run_view.h"
+#include "attn/run/compare.h"
+#include "attn/run/inputs.h"
+#include "attn/weights/stats.h"
+#include "command.h"
+#include "prepared_model.h"
+
+namespace attn::cli {
+namespace {
+
+constexpr std::size_t kFirstValues = 5;
+
+class Stopwatch {
+ public:
+  /// Seconds since the last call, or since the start.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - from_).count();
+    from_ = now;
+    return seconds;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point from_ = std::chrono::steady_clock::now();
+};
+
+struct RunCommand {
+  Common common;
+  Execution execution;
+  std::optional<std::string> model, scores, expect;
+  std::vector<std::string> inputs;
+  std::optional<std::string> arrays;  // -o
+  run::Tolerance tolerance;
+
+  [[nodiscard]] int run() const {
+    if (arrays) io::check_tensor_path(*arrays);
+    if (scores) io::check_tensor_path(*scores);
+    const auto backend = backends::make_backend(execution.device, execution.backend);
+
+    Stopwatch watch;
+    report::RunReport report;
+    const LoadedModel loaded = load_model(model, execution.input_shape, common.console);
+    std::map<std::string, std::string> sources;
+    const std::map<std::string, Tensor> given = read_inputs(loaded.model, sources);
+    graph::Graph graph = loaded.model.lower(lower_options(given));
+    const std::vector<Tensor> tensors = run::make_inputs(graph, given, execution.seed);
+    std::vector<Tensor> weights = load_weights(loaded, execution);
+    report.load_seconds = watch.lap();
+
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const graph::Value& value = graph.value(graph.inputs[i]);
+      report.inputs.push_back({value.name, std::string(name_of(value.dtype)), value.shape,
+                               sources.contains(value.name) ? sources.at(value.name) : "random"});
+    }
+    report.setting = setting(loaded, graph, *backend);
+    report.seed = execution.seed;
+
+    run::Session session(*backend, std::move(graph), std::move(weights), {.threads = execution.threads});
+    report.prepare_seconds = watch.lap();
+    note_choices(session, common.console);
+    watch.lap();
+    session.run(tensors);
+    report.run_seconds = watch.lap();
+
+    const std::vector<NamedTensor> outputs = session.outputs();
+    for (const NamedTensor& output : outputs) report.outputs.push_back(describe(output));
+    if (arrays) io::write_tensors(*arrays, outputs);
+    if (scores) write_scores(session);
+    if (expect) report.compare = compared(outputs);
+
+    write_result(common.format == "json" ? report::run_json(report) : report::run_text(report), std::nullopt);
+    const bool differs = report.compare && !report.compare->pass;
+    return static_cast<int>(differs ? ExitCode::differs : ExitCode::done);
+  }
+
+  [[nodiscard]] keras::LowerOptions lower_options(const std::map<std::string, Tensor>& given) const {
+    keras::LowerOptions options;
+    options.batch = execution.batch;
+    options.sequence_length = execution.sequence_length;
+    options.dtype = execution.dtype;
+    options.scores = scores.has_value();
+    for (const auto& [name, tensor] : given) options.input_shapes.emplace(name, tensor.shape());
+    return options;
+  }
+
+  [[nodiscard]] report::Setting setting(const LoadedModel& loaded, const graph::Graph& graph,
+                                        const backends::Backend& backend) const {
+    report::Setting out;
+    out.model = loaded.name;
+    out.device = backend.device();
+    out.backend = backend.name();
+    out.dtype = dtype_name(graph, execution.dtype);
+    out.matmul_precision = "highest";
+    out.batch = graph.inputs.empty() || graph.value(graph.inputs.front()).shape.rank() == 0
+                    ? 1
+                    : graph.value(graph.inputs.front()).shape[0];
+    out.seq_len = sequence_length_of(graph);
+    out.threads = thread_count(execution.threads);
+    return out;
+  }
+
+  /// --input FILE and --input NAME=FILE as arrays by input name.
+  [[nodiscard]] std::map<std::string, Tensor> read_inputs(const keras::Model& loaded,
+                                                          std::map<std::string, std::string>& sources) const {
+    std::map<std::string, Tensor> out;
+    const std::vector<std::string> names = loaded.input_names();
+    for (const std::string& word : inputs) {
+      // A path may hold "=": what is there as a file is one.
+      const auto equals = word.find('=');
+      const bool named = equals != std::string::npos && !std::filesystem::exists(word);
+      const std::string path = named ? word.substr(equals + 1) : word;
+      std::vector<NamedTensor> arrays_read = io::read_tensors(path);
+      if (named) arrays_read = {pick(arrays_read, word.substr(0, equals), path)};
+      for (auto& [name, tensor] : run::name_inputs(names, arrays_read, path)) {
+        sources[name] = path;
+        if (!out.emplace(name, tensor).second) throw bad_usage("the input '{}' is given twice", printable(name));
+      }
+    }
+    return out;
+  }
+
+  static NamedTensor pick(const std::vector<NamedTensor>& arrays_read, const std::string& name,
+                          const std::string& path) {
+    if (arrays_read.size() == 1) return {name, arrays_read.front().tensor};
+    for (const NamedTensor& array : arrays_read)
+      if (array.name == name) return array;
+    throw bad_input("{}: holds {} arrays, none of them called '{}'", printable(path), arrays_read.size(),
+                    printable(name));
+  }
+
+  static report::OutputReport describe(const NamedTensor& output) {
+    const weights::TensorStats stats = weights::stats_of(output.tensor);
+    report::OutputReport out;
+    out.name = output.name;
+    out.dtype = name_of(output.tensor.dtype());
+    out.shape = output.tensor.shape();
+    out.mean = stats.mean;
+    out.std = stats.stddev;
+    out.min = stats.min;
+    out.max = stats.max;
+    out.non_finite = stats.nan_count + stats.inf_count;
+    for (std::int64_t i = 0; i < output.tensor.size() && out.first_values.size() < kFirstValues; ++i)
+      out.first_values.push_back(output.tensor.at(i));
+    return out;
+  }
+
+  void write_scores(const run::Session& session) const {
+    const std::vector<NamedTensor> probabilities = session.scores();
+    if (probabilities.empty()) throw bad_input("--scores: the model has no attention layer");
+    io::write_tensors(*scores, probabilities);
+  }
+
+  [[nodiscard]] report::CompareReport compared(const std::vector<NamedTensor>& outputs) const {
+    report::CompareReport out;
+    out.file = *expect;
+    out.rtol = tolerance.rtol;
+    out.atol = tolerance.atol;
+    out.outputs = run::compare(io::read_tensors(*expect), outputs, tolerance);
+    out.pass = std::all_of(out.outputs.begin(), out.outputs.end(), [](const auto& output) { return output.pass; });
+    return out;
+  }
+};
+
+}  // namespace
+
+Run add_run(CLI::App& app) {
+  auto command = std::make_shared<RunCommand>();
+  add_common(app, command->common, {"table", "json"}, false);
+  app.add_option("model", command->model, "Keras JSON, .keras, or short encoder config; - is stdin")
+      ->type_name("MODEL");
+  add_execution(app, command->execution);
+  app.add_option("--device", command->execution.device, "cpu, cuda, cuda:N or auto")->type_name("DEVICE");
+  app.add_option("--dtype", command->execution.dtype,
+                 "compute in float32, bfloat16 or float16 instead of the model's own policy")
+      ->type_name("DTYPE");
+  app.add_option("--batch", command->execution.batch, "for an unknown batch (1)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app.add_option("--seq-len", command->execution.sequence_length, "for other unknown lengths (128)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app.add_option("--threads", command->execution.threads, "0: all cores")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  app.add_option("--input", command->inputs, "arrays by input name (.npy, .npz, .safetensors); NAME=FILE for one")
+      ->type_name("FILE");
+  app.add_option("-o,--output", command->arrays, "write the outputs to .npz, .npy or .safetensors")->type_name("FILE");
+  app.add_option("--scores", command->scores, "write the attention weights of every attention layer")
+      ->type_name("FILE");
+  app.add_option("--expect", command->expect, "compare the outputs with these arrays; exit 1 where they differ")
+      ->type_name("FILE");
+  app.add_option("--rtol", command->tolerance.rtol, "relative tolerance of --expect")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("R");
+  app.add_option("--atol", command->tolerance.atol, "absolute tolerance of --expect")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("A");
+  return [command] { return command->run(); };
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,67 @@
+#include "attn/report/summary.h"
+
+#include <memory>
+
+#include "attn/base/error.h"
+#include "command.h"
+#include "model_source.h"
+
+namespace attn::cli {
+namespace {
+
+constexpr int kPipeColumns = 80;
+
+struct SummaryCommand {
+  Common common;
+  std::optional<std::string> model, input_shape;
+  std::optional<int> line_length;
+  bool expand_nested = false, show_trainable = false;
+  std::vector<std::string> layer_range;
+
+  int run() const {
+    const LoadedModel loaded = load_model(model, input_shape, common.console);
+    const keras::Summary summary = loaded.model.summary();
+    report::SummaryOptions options;
+    // 80 means what Keras prints into a pipe, whose 80 columns it takes for a terminal's.
+    if (line_length == kPipeColumns) {
+      options.terminal_columns = kPipeColumns;
+    } else {
+      options.line_length = line_length;
+    }
+    options.expand_nested = expand_nested;
+    options.show_trainable = show_trainable;
+    if (!layer_range.empty()) options.layer_range = report::LayerRange{layer_range[0], layer_range[1]};
+    if (!common.output && !line_length) options.terminal_columns = terminal_columns();
+    write_result(text(summary, options), common.output);
+    return 0;
+  }
+
+  [[nodiscard]] std::string text(const keras::Summary& summary, const report::SummaryOptions& options) const {
+    if (common.format == "json") return report::summary_json(summary, options);
+    if (common.format == "markdown") return report::summary_markdown(summary, options);
+    if (common.format == "csv") return report::summary_csv(summary, options);
+    return report::summary_table(summary, options);
+  }
+};
+
+}  // namespace
+
+Run add_summary(CLI::App& app) {
+  auto command = std::make_shared<SummaryCommand>();
+  add_common(app, command->common, {"table", "json", "markdown", "csv"});
+  app.add_option("model", command->model, "Keras JSON, .keras, or short encoder config; - is stdin")
+      ->type_name("MODEL");
+  app.add_option("--input-shape", command->input_shape, "shape without the batch, for a single layer: 50,512")
+      ->type_name("DIMS");
+  app.add_option("--line-length", command->line_length,
+                 "Keras's table of this line_length, byte for byte; 80: as it prints into a pipe")
+      ->type_name("N");
+  app.add_flag("--expand-nested", command->expand_nested, "show the layers of nested models");
+  app.add_flag("--show-trainable", command->show_trainable, "add the column Trainable");
+  app.add_option("--layer-range", command->layer_range, "from the first to the last layer of these names")
+      ->expected(2)
+      ->type_name("FIRST LAST");
+  return [command] { return command->run(); };
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,172 @@
+#include "attn/io/atomic_file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+
+namespace attn::io {
+namespace {
+
+constexpr std::string_view kSuffix = ".tmp";
+
+/// The descriptor that a path of the /dev/stdout kind stands for. Opening such a path anew would start over at the
+/// file's beginning, and replacing it would leave the shell's redirection behind.
+std::optional<int> descriptor_of(std::string_view path) {
+  if (path == "-" || path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    const std::string_view digits = path.substr(folder.size());
+    int fd = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), fd);
+    if (error == std::errc() && end == digits.data() + digits.size()) return fd;
+  }
+  return std::nullopt;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// What the hidden files of one target begin with. The target's name is cut so that the whole stays a legal name.
+std::string prefix_of(const std::string& path) {
+  constexpr std::size_t kMostOfName = 200;  // NAME_MAX is 255
+  const std::size_t slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  return "." + name.substr(0, kMostOfName) + ".";
+}
+
+std::string random_letters() {
+  static constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz234567";  // 32 of them: no bias
+  std::uint8_t random[12] = {};
+  if (::getrandom(random, sizeof random, 0) != sizeof random) throw internal_error("no random numbers");
+  std::string letters;
+  for (const std::uint8_t byte : random) letters += kLetters[byte % kLetters.size()];
+  return letters;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_) {
+  if (path_.empty()) throw bad_input("an output file without a name");
+  if (const auto fd = descriptor_of(path_)) {
+    open_direct(::fcntl(*fd, F_DUPFD_CLOEXEC, 0));
+    return;
+  }
+  struct stat status {};
+  if (::stat(path_.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) throw bad_input("{}: a directory, not a file", printable(path_));
+    if (!S_ISREG(status.st_mode)) {
+      open_direct(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+      return;
+    }
+    // Renaming would replace a file that its owner has made read-only.
+    if (::access(path_.c_str(), W_OK) != 0) fail("cannot be written", errno);
+    const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path_.c_str(), nullptr), &std::free);
+    if (!resolved) fail("cannot be written", errno);
+    target_ = resolved.get();
+  } else if (errno != ENOENT) {
+    fail("cannot be written", errno);
+  }
+  remove_stale();
+  open_temporary();
+  if (status.st_mode != 0) ::fchmod(file_.get(), status.st_mode & 0777);
+}
+
+AtomicFile::~AtomicFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::open_direct(int fd) {
+  if (fd < 0) fail("cannot be written", errno);
+  file_ = Descriptor(fd);
+}
+
+/// The open hidden file holds a lock for as long as its writer lives, which is how another writer knows it is in use.
+void AtomicFile::open_temporary() {
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::string name = folder_of(target_) + "/" + prefix_of(target_) + random_letters() + std::string(kSuffix);
+    Descriptor file(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+    if (!file) {
+      if (errno == EEXIST || errno == EINTR) continue;
+      fail("cannot be written", errno);
+    }
+    ::flock(file.get(), LOCK_EX);
+    struct stat status {};
+    // Another writer may have taken it for a stale one in the moment before the lock.
+    if (::fstat(file.get(), &status) != 0 || status.st_nlink == 0) continue;
+    temporary_ = name;
+    file_ = std::move(file);
+    return;
+  }
+  fail("cannot be written", EEXIST);
+}
+
+/// Removes what killed writers of the same target have left.
+void AtomicFile::remove_stale() const {
+  const std::string folder = folder_of(target_);
+  const std::string prefix = prefix_of(target_);
+  const std::size_t length = prefix.size() + random_letters().size() + kSuffix.size();
+  const auto close = [](DIR* open) { ::closedir(open); };
+  const std::unique_ptr<DIR, decltype(close)> directory(::opendir(folder.c_str()), close);
+  if (!directory) return;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    const std::string_view name = entry->d_name;
+    if (name.size() != length || !name.starts_with(prefix) || !name.ends_with(kSuffix)) continue;
+    const std::string path = folder + "/" + entry->d_name;
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+  }
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  constexpr std::size_t kMost = std::size_t{1} << 30;  // Linux writes less than 2 GiB at once
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file_.get(), bytes.data(), std::min(bytes.size(), kMost));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      fail("cannot be written", errno);
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void AtomicFile::commit() {
+  if (temporary_.empty()) {
+    if (!file_.close()) fail("cannot be written", errno);
+    return;
+  }
+  if (::fsync(file_.get()) != 0) fail("cannot be written", errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot be replaced", errno);
+  temporary_.clear();
+  if (!file_.close()) fail("cannot be written", errno);
+  // The new name itself must survive a power cut too. Some file systems cannot sync a folder: nothing to do about it.
+  const Descriptor folder(::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder && ::fsync(folder.get()) != 0 && errno == EIO) fail("cannot be written", errno);
+}
+
+void AtomicFile::fail(std::string_view what, int error) const {
+  if (path_ == "-") throw bad_input("stdout: {}: {}", what, std::strerror(error));
+  throw bad_input("{}: {}: {}", printable(path_), what, std::strerror(error));
+}
+
+}  // namespace attn::io

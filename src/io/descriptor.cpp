@@ -1,0 +1,13 @@
+#include "attn/io/descriptor.h"
+
+#include <unistd.h>
+
+namespace attn::io {
+
+bool Descriptor::close() noexcept {
+  const int fd = std::exchange(fd_, -1);
+  // On Linux the descriptor is gone even where close is interrupted.
+  return fd < 0 || ::close(fd) == 0;
+}
+
+}  // namespace attn::io

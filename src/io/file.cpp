@@ -1,0 +1,123 @@
+#include "attn/io/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "attn/base/error.h"
+#include "attn/base/tensor.h"
+#include "attn/base/text.h"
+
+namespace attn::io {
+namespace {
+
+/// read(2) that is not disturbed by signals: the bytes read, 0 at the end.
+std::int64_t read_some(int fd, std::byte* to, std::int64_t size, const std::string& place) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;  // Linux reads less than 2 GiB at once
+  while (true) {
+    const ssize_t got = ::read(fd, to, static_cast<std::size_t>(std::min(size, kMost)));
+    if (got >= 0) return got;
+    if (errno != EINTR) throw bad_input("{}: cannot be read: {}", place, std::strerror(errno));
+  }
+}
+
+Error too_large(const std::string& place, std::int64_t limit) {
+  return bad_input("{}: larger than the {} bytes that are accepted here", place, limit);
+}
+
+Bytes read_stream(int fd, const std::string& place, std::int64_t limit) {
+  limit = std::min(limit, kMaxStream);
+  std::int64_t capacity = 1 << 16;
+  std::int64_t size = 0;
+  std::shared_ptr<std::byte> data = allocate_bytes(capacity);
+  while (const std::int64_t got = read_some(fd, data.get() + size, capacity - size, place)) {
+    size += got;
+    if (size > limit) throw too_large(place, limit);
+    if (size == capacity) {
+      std::shared_ptr<std::byte> larger = allocate_bytes(2 * capacity);
+      std::memcpy(larger.get(), data.get(), static_cast<std::size_t>(size));
+      data = std::move(larger);
+      capacity *= 2;
+    }
+  }
+  return {std::move(data), size};
+}
+
+std::shared_ptr<std::byte> map(int fd, std::int64_t size, const std::string& place) {
+  // Private and writable: whoever writes to a tensor over the mapping gets a copy of that page, and the file stays.
+  const auto length = static_cast<std::size_t>(size);
+  void* base = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+  if (base == MAP_FAILED) throw bad_input("{}: cannot be mapped: {}", place, std::strerror(errno));
+  return {static_cast<std::byte*>(base), [length](std::byte* data) { ::munmap(data, length); }};
+}
+
+struct stat status_of(int fd, const std::string& place) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) throw bad_input("{}: cannot be read: {}", place, std::strerror(errno));
+  return status;
+}
+
+Bytes read_regular(const std::shared_ptr<const Descriptor>& file, const struct stat& before, const std::string& place) {
+  const int fd = file->get();
+  const std::int64_t size = before.st_size;
+  std::shared_ptr<std::byte> data;
+  std::int64_t got = size;
+  if (size < kMapFrom) {
+    data = allocate_bytes(size);
+    got = 0;
+    while (got < size) {
+      const std::int64_t more = read_some(fd, data.get() + got, size - got, place);
+      if (more == 0) break;
+      got += more;
+    }
+  } else {
+    data = map(fd, size, place);
+  }
+  const struct stat after = status_of(fd, place);
+  const bool same = got == size && after.st_size == size && after.st_mtim.tv_sec == before.st_mtim.tv_sec &&
+                    after.st_mtim.tv_nsec == before.st_mtim.tv_nsec;
+  if (!same) throw bad_input("{}: changed while it was read", place);
+  return {std::move(data), size, file};
+}
+
+extern "C" void on_bus_error(int) {
+  static constexpr char kMessage[] = "attn: error: a file was cut short while it was in use\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  ::_exit(static_cast<int>(ExitCode::bad_input));
+}
+
+}  // namespace
+
+Bytes read_file(const std::string& path, std::int64_t limit) {
+  if (path == "-") return read_stream(STDIN_FILENO, "stdin", limit);
+  const std::string place = printable(path);
+  auto file = std::make_shared<const Descriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!*file) {
+    if (errno == ENOENT) throw bad_input("{}: no such file", place);
+    throw bad_input("{}: cannot be opened: {}", place, std::strerror(errno));
+  }
+  const struct stat status = status_of(file->get(), place);
+  if (S_ISDIR(status.st_mode)) throw bad_input("{}: a directory, not a file", place);
+  if (S_ISREG(status.st_mode)) {
+    if (status.st_size > limit) throw too_large(place, limit);
+    return read_regular(file, status, place);
+  }
+  if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || ::isatty(file->get()) == 1) {
+    return read_stream(file->get(), place, limit);
+  }
+  throw bad_input("{}: a device, not a file", place);
+}
+
+void exit_where_a_mapped_file_shrinks() noexcept {
+  struct sigaction action {};
+  action.sa_handler = on_bus_error;
+  ::sigaction(SIGBUS, &action, nullptr);
+}
+
+}  // namespace attn::io

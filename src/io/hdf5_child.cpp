@@ -1,0 +1,147 @@
+// attn-hdf5: the only program here that the HDF5 library is linked to. attn starts it with a socket as descriptor 0 and
+// the file as descriptor 3; hdf5_channel.h says what they tell each other.
+#define H5_USE_110_API
+
+#include <hdf5.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "attn/base/error.h"
+#include "attn/base/size.h"
+#include "hdf5_channel.h"
+#include "hdf5_driver.h"
+#include "hdf5_handle.h"
+#include "hdf5_reader.h"
+#include "hdf5_writer.h"
+
+namespace attn::io {
+namespace {
+
+constexpr int kSocket = 0;
+constexpr int kFile = 3;
+constexpr int kDescriptors = 4;
+
+void limit(__rlimit_resource resource, std::int64_t most) {
+  rlimit now{};
+  if (::getrlimit(resource, &now) != 0) return;
+  now.rlim_cur = now.rlim_max = std::min(now.rlim_max, static_cast<rlim_t>(most));
+  ::setrlimit(resource, &now);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;  // sanitizers reserve terabytes, and probe memory with pipes
+#else
+constexpr bool kSanitized = false;
+#endif
+
+/// Takes away what reading or writing these bytes does not need. After this no file can be opened any more.
+void confine(std::int64_t size, bool writes) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  limit(RLIMIT_CORE, 0);
+  if (!writes) limit(RLIMIT_FSIZE, 0);
+  limit(RLIMIT_CPU, kHdf5Seconds + size / kHdf5Slowest);
+  if (kSanitized) return;
+  limit(RLIMIT_NOFILE, kDescriptors);
+  // The program and the library, and what may be unpacked at most (bomb.h) with what it takes on the way.
+  constexpr std::int64_t kProgram = std::int64_t{512} << 20;
+  constexpr std::int64_t kMostGrowth = 110;
+  const std::int64_t installed = ::sysconf(_SC_PHYS_PAGES) * ::sysconf(_SC_PAGESIZE);
+  limit(RLIMIT_AS, std::min(installed, kProgram + std::min(size, kMaxSize / (2 * kMostGrowth)) * kMostGrowth));
+}
+
+void read(const DriverRange& range, Channel& channel) {
+  const Handle access = access_to(range);
+  const hid_t opened = H5Fopen("attn", H5F_ACC_RDONLY, access.get());
+  if (opened < 0) throw Hdf5Refused("not an HDF5 file, or damaged");
+  const Handle file(opened, H5Fclose, "the file");
+  Hdf5Reader(file.get(), range.size, channel).send();
+}
+
+void write(const DriverRange& range, Channel& channel) {
+  const Handle access = access_to(range);
+  Handle file(H5Fcreate("attn", H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose, "the file");
+  Hdf5Writer(file.get(), channel).receive();
+  check(H5Fflush(file.get(), H5F_SCOPE_GLOBAL), "the file");
+  file = Handle();
+}
+
+/// Does the work and returns the message for the user, or nothing.
+std::string work(std::string_view mode, const DriverRange& range, Channel& channel) {
+  try {
+    if (H5open() < 0 || H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) < 0 || H5PLset_loading_state(0) < 0) {
+      return "the HDF5 library cannot be used";
+    }
+    confine(range.size, mode == "write");
+    if (mode == "write") {
+      write({range.fd, range.offset, 0}, channel);
+    } else {
+      read(range, channel);
+    }
+    return {};
+  } catch (const Hdf5Refused& refused) {
+    return refused.what();
+  } catch (const Error& error) {
+    return error.what();
+  } catch (const std::bad_alloc&) {
+    return "needs more memory than a file of this size should";
+  }
+}
+
+bool number(std::string_view text, std::int64_t& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= 0;
+}
+
+int run(int count, char** words) {
+  DriverRange range{kFile, 0, 0};
+  const bool understood = count == 4 &&
+                          (std::string_view(words[1]) == "read" || std::string_view(words[1]) == "write") &&
+                          number(words[2], range.offset) && number(words[3], range.size);
+  if (!understood) {
+    std::fputs("attn-hdf5 reads and writes HDF5 files for attn, which starts it.\n", stderr);
+    return static_cast<int>(ExitCode::usage);
+  }
+  // attn watches the clock, and RLIMIT_CPU does.
+  Channel channel{Descriptor(kSocket), Channel::Clock::time_point::max()};
+  const std::string mode = words[1];
+  const std::string refusal = work(mode, range, channel);
+  try {
+    if (refusal.empty()) {
+      channel.put_u8(static_cast<std::uint8_t>(Hdf5Tag::end));
+    } else {
+      constexpr std::size_t kMostOfMessage = 4096;
+      channel.put_u8(static_cast<std::uint8_t>(Hdf5Tag::error));
+      channel.put_text(std::string_view(refusal).substr(0, kMostOfMessage));
+    }
+    channel.flush();
+  } catch (const ChannelBroken&) {
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace attn::io
+
+int main(int count, char** words) {
+  int status = 1;
+  try {
+    status = attn::io::run(count, words);
+  } catch (const attn::io::ChannelBroken&) {
+    // attn has gone, or its patience has.
+  }
+  // Not by exit: the library has been seen to crash while it cleans up after a damaged file.
+  ::_exit(status);
+}

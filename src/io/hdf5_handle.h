@@ -1,0 +1,48 @@
+// HDF5 identifiers with one owner. Only attn-hdf5 includes this.
+#pragma once
+
+#include <hdf5.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace attn::io {
+
+/// What the library refuses, or what attn-hdf5 refuses on its own account: the message for the user.
+struct Hdf5Refused : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Closes its identifier when it dies.
+class Handle {
+ public:
+  using Close = herr_t (*)(hid_t);
+
+  Handle() = default;
+  /// Throws Hdf5Refused where the library gave no identifier; `what` says what it should have been.
+  Handle(hid_t id, Close close, const std::string& what) : id_(id), close_(close) {
+    if (id < 0) throw Hdf5Refused(what + " cannot be read or made");
+  }
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, H5I_INVALID_HID)), close_(other.close_) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(id_, other.id_);
+    std::swap(close_, other.close_);
+    return *this;
+  }
+  ~Handle() {
+    if (id_ >= 0) close_(id_);
+  }
+  [[nodiscard]] hid_t get() const noexcept { return id_; }
+
+ private:
+  hid_t id_ = H5I_INVALID_HID;
+  Close close_ = nullptr;
+};
+
+/// Throws Hdf5Refused for the library's negative answers.
+inline void check(herr_t result, const std::string& what) {
+  if (result < 0) throw Hdf5Refused(what + " cannot be read or made");
+}
+
+}  // namespace attn::io

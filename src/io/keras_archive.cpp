@@ -1,0 +1,40 @@
+#include "attn/io/keras_archive.h"
+
+#include "attn/base/error.h"
+#include "attn/base/size.h"
+#include "attn/base/text.h"
+#include "attn/io/zip.h"
+
+namespace attn::io {
+namespace {
+
+constexpr std::int64_t kMaxText = std::int64_t{64} << 20;
+constexpr const char* kWeights = "model.weights.h5";
+
+std::string text_of(const ZipReader& archive, const char* member, const std::string& place) {
+  const ZipMember* found = archive.find(member);
+  if (found == nullptr) throw bad_input("{}: not a .keras archive: it has no {}", place, member);
+  return std::string(archive.read(*found, kMaxText).text());
+}
+
+}  // namespace
+
+KerasArchive parse_keras_archive(const Bytes& file, std::string_view name) {
+  const ZipReader archive(file, name);
+  const std::string place = printable(name);
+  KerasArchive result;
+  result.config = text_of(archive, "config.json", place);
+  result.metadata = text_of(archive, "metadata.json", place);
+  if (const ZipMember* weights = archive.find(kWeights)) {
+    result.weights = archive.read(*weights, kMaxSize);
+    return result;
+  }
+  for (const char* other : {"model.weights.npz", "model.weights.json"}) {
+    if (archive.find(other) != nullptr) {
+      throw bad_input("{}: its weights are in {}; save the model so that they are in {}", place, other, kWeights);
+    }
+  }
+  return result;
+}
+
+}  // namespace attn::io

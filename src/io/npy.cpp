@@ -1,0 +1,255 @@
+#include "attn/io/npy.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "byte_reader.h"
+#include "raw_tensor.h"
+
+// The format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+namespace attn::io {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::int64_t kMaxHeader = 10'000;  // NumPy's own limit
+
+constexpr std::array<std::pair<std::string_view, DType>, 12> kTypes = {{{"f8", DType::float64},
+                                                                        {"f4", DType::float32},
+                                                                        {"f2", DType::float16},
+                                                                        {"i8", DType::int64},
+                                                                        {"i4", DType::int32},
+                                                                        {"i2", DType::int16},
+                                                                        {"i1", DType::int8},
+                                                                        {"u8", DType::uint64},
+                                                                        {"u4", DType::uint32},
+                                                                        {"u2", DType::uint16},
+                                                                        {"u1", DType::uint8},
+                                                                        {"b1", DType::boolean}}};
+
+struct Header {
+  DType dtype = DType::float32;
+  bool big_endian = false;
+  bool fortran_order = false;
+  std::vector<Dim> dims;
+};
+
+/// Reads the header's Python dict, of which NumPy writes one form: keys in any order, each exactly once.
+class HeaderParser {
+ public:
+  HeaderParser(std::string_view text, std::string place) : text_(text), place_(std::move(place)) {}
+
+  Header parse() {
+    Header header;
+    std::vector<std::string> keys;
+    expect('{');
+    while (!accept('}')) {
+      if (!keys.empty()) {
+        expect(',');
+        if (accept('}')) break;
+      }
+      const std::string key = string();
+      if (std::find(keys.begin(), keys.end(), key) != keys.end()) fail("the key '{}' twice", printable(key));
+      keys.push_back(key);
+      expect(':');
+      if (key == "descr") {
+        parse_descr(header);
+      } else if (key == "fortran_order") {
+        header.fortran_order = boolean();
+      } else if (key == "shape") {
+        header.dims = tuple();
+      } else {
+        fail("the unknown key '{}'", printable(key));
+      }
+    }
+    if (keys.size() != 3) fail("not all of the keys 'descr', 'fortran_order' and 'shape'");
+    skip_space();
+    if (position_ != text_.size()) fail("text after the closing brace");
+    return header;
+  }
+
+ private:
+  template <typename... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
+    throw bad_input("{}: the .npy header has {} (at its character {})", place_,
+                    fmt::format(format, std::forward<Args>(args)...), position_);
+  }
+
+  void skip_space() {
+    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n')) ++position_;
+  }
+  bool accept(char wanted) {
+    skip_space();
+    if (position_ == text_.size() || text_[position_] != wanted) return false;
+    ++position_;
+    return true;
+  }
+  void expect(char wanted) {
+    if (!accept(wanted)) fail("no '{}' where one belongs", wanted);
+  }
+
+  std::string string() {
+    skip_space();
+    const char quote = position_ < text_.size() ? text_[position_] : '\0';
+    if (quote != '\'' && quote != '"') fail("no string where one belongs");
+    const std::size_t end = text_.find(quote, position_ + 1);
+    if (end == std::string_view::npos) fail("a string without an end");
+    std::string value(text_.substr(position_ + 1, end - position_ - 1));
+    if (value.find_first_of("\\\n") != std::string::npos) fail("an escape in a string");
+    position_ = end + 1;
+    return value;
+  }
+
+  bool boolean() {
+    skip_space();
+    for (const auto& [word, value] : {std::pair{std::string_view("True"), true}, {std::string_view("False"), false}}) {
+      if (text_.substr(position_).starts_with(word)) {
+        position_ += word.size();
+        return value;
+      }
+    }
+    fail("neither True nor False where one belongs");
+  }
+
+  std::vector<Dim> tuple() {
+    std::vector<Dim> dims;
+    expect('(');
+    while (!accept(')')) {
+      if (!dims.empty()) {
+        expect(',');
+        if (accept(')')) return dims;
+      }
+      dims.push_back(integer());
+      if (dims.size() > kMaxRank) fail("more than {} dimensions", kMaxRank);
+      // Python reads (3) as a number: one dimension is written (3,).
+      skip_space();
+      if (dims.size() == 1 && position_ < text_.size() && text_[position_] == ')') fail("a number for its shape");
+    }
+    return dims;
+  }
+
+  Dim integer() {
+    skip_space();
+    const std::size_t end = std::min(text_.find_first_not_of("0123456789", position_), text_.size());
+    if (end == position_) fail("no dimension of 0 or more where one belongs");
+    if (text_[position_] == '0' && end > position_ + 1) fail("a dimension with a leading zero");
+    Dim value = 0;
+    const auto [rest, error] = std::from_chars(text_.data() + position_, text_.data() + end, value);
+    if (error != std::errc()) fail("a dimension beyond 64 bits");
+    position_ = end;
+    return value;
+  }
+
+  void parse_descr(Header& header) {
+    skip_space();
+    if (position_ < text_.size() && text_[position_] == '[') fail("a structured dtype; only plain arrays can be read");
+    const std::string descr = string();
+    const auto fail_descr = [&] {
+      fail("the dtype '{}'; accepted are f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 after '<', '>' or, for one byte, '|'",
+           printable(descr));
+    };
+    if (descr.empty()) fail_descr();
+    const auto type = std::find_if(kTypes.begin(), kTypes.end(),
+                                   [&](const auto& row) { return row.first == std::string_view(descr).substr(1); });
+    if (type == kTypes.end()) fail_descr();
+    const char order = descr.front();
+    const bool one_byte = bytes_of(type->second) == 1;
+    if (order != '<' && order != '>' && !(order == '|' && one_byte)) fail_descr();
+    header.dtype = type->second;
+    header.big_endian = order == '>' && !one_byte;
+  }
+
+  std::string_view text_;
+  std::string place_;
+  std::size_t position_ = 0;
+};
+
+/// Reverses the bytes of each element.
+void swap_bytes(const Tensor& tensor) {
+  const std::int64_t width = bytes_of(tensor.dtype());
+  for (std::byte* at = tensor.data(); at != tensor.data() + tensor.bytes(); at += width) std::reverse(at, at + width);
+}
+
+/// The row-major form of column-major elements.
+Tensor from_fortran_order(const Tensor& columns) {
+  Tensor rows(columns.dtype(), columns.shape());
+  const std::int64_t width = bytes_of(rows.dtype());
+  const int rank = rows.shape().rank();
+  std::vector<Dim> stride(static_cast<std::size_t>(rank), 1);  // of `columns`, in elements
+  for (std::size_t axis = 1; axis < stride.size(); ++axis) {
+    stride[axis] = stride[axis - 1] * rows.shape()[static_cast<int>(axis) - 1];
+  }
+  std::vector<Dim> index(static_cast<std::size_t>(rank), 0);
+  std::int64_t from = 0;
+  for (std::int64_t to = 0; to < rows.size(); ++to) {
+    std::memcpy(rows.data() + to * width, columns.data() + from * width, static_cast<std::size_t>(width));
+    for (int axis = rank - 1; axis >= 0; --axis) {
+      const auto a = static_cast<std::size_t>(axis);
+      from += stride[a];
+      if (++index[a] < rows.shape()[axis]) break;
+      from -= stride[a] * rows.shape()[axis];
+      index[a] = 0;
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+Tensor parse_npy(const Bytes& file, std::string_view name) {
+  ByteReader reader(file.span(), printable(name));
+  const std::string& place = reader.place();
+  if (reader.text(static_cast<std::int64_t>(kMagic.size())) != kMagic) throw bad_input("{}: not a .npy file", place);
+  const int major = std::to_integer<int>(reader.take(1).front());
+  const int minor = std::to_integer<int>(reader.take(1).front());
+  if (major < 1 || major > 3 || minor != 0) {
+    throw bad_input("{}: .npy version {}.{}; versions 1.0 to 3.0 can be read", place, major, minor);
+  }
+  const std::int64_t header_size = major == 1 ? reader.u16() : reader.u32();
+  if (header_size > kMaxHeader) {
+    throw bad_input("{}: a .npy header of {} bytes; at most {} are accepted", place, header_size, kMaxHeader);
+  }
+  Header header = HeaderParser(reader.text(header_size), place).parse();
+  const auto wanted = byte_count(header.dtype, header.dims);
+  if (wanted != reader.remaining()) {
+    throw bad_input("{}: {} bytes of elements follow the header, where {} of shape {} takes {}", place,
+                    reader.remaining(), name_of(header.dtype), Shape(header.dims).str(),
+                    wanted ? fmt::format("{}", *wanted) : "more than any file holds");
+  }
+  const Bytes elements = file.slice(reader.offset(), reader.remaining());
+  const bool rearranged = header.big_endian || (header.fortran_order && header.dims.size() > 1);
+  Tensor tensor =
+      tensor_over(header.dtype, std::move(header.dims), rearranged ? Bytes::copy_of(elements.span()) : elements, place);
+  if (header.big_endian) swap_bytes(tensor);
+  return header.fortran_order && tensor.shape().rank() > 1 ? from_fortran_order(tensor) : tensor;
+}
+
+std::string npy_header(DType dtype, const Shape& shape) {
+  const auto type = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& row) { return row.second == dtype; });
+  if (type == kTypes.end()) throw internal_error("no .npy dtype for {}", name_of(dtype));
+  const char order = bytes_of(dtype) == 1 ? '|' : '<';
+  std::string text =
+      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}", order, type->first, shape.str());
+  const std::size_t before = kMagic.size() + 4;  // and the version and the header's size, two bytes each
+  while ((before + text.size() + 1) % kAlignment != 0) text += ' ';
+  text += '\n';
+  std::string header(kMagic);
+  header += {'\1', '\0', static_cast<char>(text.size() & 0xFF), static_cast<char>(text.size() >> 8)};
+  return header + text;
+}
+
+Tensor as_npy(const Tensor& tensor) { return tensor.dtype() == DType::bfloat16 ? tensor.cast(DType::float32) : tensor; }
+
+void write_npy(AtomicFile& file, const Tensor& tensor) {
+  const Tensor array = as_npy(tensor);
+  file.write(npy_header(array.dtype(), array.shape()));
+  file.write({array.data(), static_cast<std::size_t>(array.bytes())});
+}
+
+}  // namespace attn::io

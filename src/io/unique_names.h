@@ -1,0 +1,14 @@
+// What every container of named tensors asks of the names.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "attn/base/tensor.h"
+
+namespace attn::io {
+
+/// Throws Error (bad_input) where two tensors have the same name; `path` names the file to be written.
+void check_unique_names(std::span<const NamedTensor> tensors, const std::string& path);
+
+}  // namespace attn::io

@@ -1,0 +1,590 @@
+#include "functional.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "attn/base/text.h"
+#include "lowering.h"
+#include "table.h"
+
+namespace attn::keras {
+namespace {
+
+/// The tensors of an argument in the order of keras.tree.flatten, which sorts the keys of a dict.
+template <typename Leaf, typename Visit>
+void visit_leaves(const Arg& arg, Visit&& visit) {
+  if (const auto* leaf = arg.as<Leaf>()) {
+    visit(*leaf);
+  } else if (const auto* list = arg.as<ArgList>()) {
+    for (const Arg& item : *list) visit_leaves<Leaf>(item, visit);
+  } else if (const auto* dict = arg.as<ArgDict>()) {
+    std::vector<const std::pair<std::string, Arg>*> sorted;
+    for (const auto& item : *dict) sorted.push_back(&item);
+    std::stable_sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
+    for (const auto* item : sorted) visit_leaves<Leaf>(item->second, visit);
+  }
+}
+
+/// `arg` with every TensorRef replaced.
+template <typename Resolve>
+Arg resolved(const Arg& arg, Resolve&& resolve) {
+  if (const auto* ref = arg.as<TensorRef>()) return resolve(*ref);
+  if (const auto* list = arg.as<ArgList>()) {
+    ArgList out;
+    for (const Arg& item : *list) out.push_back(resolved(item, resolve));
+    return out;
+  }
+  if (const auto* dict = arg.as<ArgDict>()) {
+    ArgDict out;
+    for (const auto& [key, item] : *dict) out.emplace_back(key, resolved(item, resolve));
+    return out;
+  }
+  return arg;
+}
+
+/// A functional model that is no Sequential: Keras counts its calls from 1 in places, and builds it on its own.
+bool is_functional(const Layer* layer) {
+  return dynamic_cast<const Functional*>(layer) != nullptr && dynamic_cast<const Sequential*>(layer) == nullptr;
+}
+
+std::vector<int> index_pair(const Ref& node, const Ref& tensor) {
+  const auto checked = [](const Ref& ref) {
+    const std::int64_t value = ref.integer_from(0);
+    if (value > 1'000'000) ref.fail("an index of over 1,000,000 is not accepted");
+    return static_cast<int>(value);
+  };
+  return {checked(node), checked(tensor)};
+}
+
+DType tensor_dtype(const Ref& ref) {
+  const auto dtype = dtype_of(ref.text());
+  if (!dtype) ref.fail("unknown dtype " + ref.kind());
+  return *dtype;
+}
+
+/// A nested list of numbers with its shape.
+Tensor read_constant(const Ref& value, DType dtype) {
+  Shape shape;
+  for (Ref level = value; level.is_array(); level = level[0]) {
+    shape.push_back(static_cast<Dim>(level.size()));
+    if (level.size() == 0) break;
+  }
+  Tensor tensor(dtype, shape);
+  std::int64_t next = 0;
+  const auto fill = [&](auto& self, const Ref& ref, int axis) -> void {
+    if (axis == shape.rank()) {
+      if (ref.is_bool()) {
+        tensor.set(next++, ref.boolean() ? 1.0 : 0.0);
+      } else {
+        tensor.set(next++, ref.number());
+      }
+      return;
+    }
+    if (!ref.is_array() || static_cast<Dim>(ref.size()) != shape[axis])
+      ref.fail(fmt::format("a constant must be rectangular: expected {} elements here", shape[axis]));
+    for (const Ref& item : ref.elements()) self(self, item, axis + 1);
+  };
+  fill(fill, value, 0);
+  return tensor;
+}
+
+}  // namespace
+
+void collect_refs(const Arg& arg, std::vector<TensorRef>& out) {
+  visit_leaves<TensorRef>(arg, [&](const TensorRef& ref) { out.push_back(ref); });
+}
+
+Arg read_arg(const Ref& ref) {
+  if (ref.is_null()) return {};
+  if (ref.is_bool()) return ref.boolean();
+  if (ref.is_integer()) return ref.integer();
+  if (ref.is_number()) return ref.number();
+  if (ref.is_string()) return ref.text();
+  if (ref.is_array()) {
+    ArgList list;
+    for (const Ref& item : ref.elements()) list.push_back(read_arg(item));
+    return list;
+  }
+  const auto class_name = ref.find("class_name");
+  if (!class_name || !ref.find("config")) {
+    ArgDict dict;
+    for (const auto& [key, item] : ref.members()) dict.emplace_back(key, read_arg(item));
+    return dict;
+  }
+  const std::string& kind = class_name->text();
+  const Ref config = ref["config"];
+  if (kind == "__keras_tensor__") {
+    const Ref history = config["keras_history"];
+    const auto at = index_pair(history[1], history[2]);
+    return TensorRef{history[0].text(), at[0], at[1]};
+  }
+  if (kind == "__tensor__" || kind == "__numpy__")
+    return ConstantArg{read_constant(config["value"], tensor_dtype(config["dtype"]))};
+  if (kind == "__slice__") {
+    SliceArg slice;
+    const auto part = [&](const char* key) -> std::optional<std::int64_t> {
+      const auto value = config.find(key);
+      if (!value || value->is_null()) return std::nullopt;
+      return value->integer();
+    };
+    slice.range.start = part("start");
+    slice.range.stop = part("stop");
+    slice.range.step = part("step").value_or(1);
+    if (slice.range.step == 0) config["step"].fail("a slice step must not be 0");
+    return slice;
+  }
+  if (kind == "__ellipsis__") return EllipsisArg{};
+  if (kind == "DTypePolicy") return DTypePolicy::read(ref).compute;
+  class_name->fail(fmt::format("an argument of the kind '{}' is not accepted", printable(kind)));
+}
+
+Arg read_tensor_struct(const Ref& ref) {
+  if (ref.is_array()) {
+    if (ref.size() == 3 && ref[0].is_string()) {
+      const auto at = index_pair(ref[1], ref[2]);
+      return TensorRef{ref[0].text(), at[0], at[1]};
+    }
+    ArgList list;
+    for (const Ref& item : ref.elements()) list.push_back(read_tensor_struct(item));
+    return list;
+  }
+  if (!ref.is_object()) ref.fail("expected [\"layer\", 0, 0], or a list or an object of them, got " + ref.kind());
+  ArgDict dict;
+  for (const auto& [key, item] : ref.members()) dict.emplace_back(key, read_tensor_struct(item));
+  return dict;
+}
+
+// ---------------------------------------------------------------------------------------------------- InputLayer
+
+DType InputLayer::element_type() const { return *dtype_of(dtype); }
+
+void InputLayer::config(Fields& f) {
+  if (f.reading()) {
+    f.ignored({"batch_input_shape", "shape", "trainable"});
+    for (const char* key : {"batch_shape", "batch_input_shape"})
+      if (const auto ref = f.take(key); ref && !ref->is_null()) batch_shape = ref->shape();
+    if (const auto ref = f.take("shape"); ref && !ref->is_null()) {
+      batch_shape = Shape{kUnknown};
+      batch_shape.append(ref->shape());
+    }
+    if (const auto ref = f.take("dtype"); ref && !ref->is_null()) {
+      const Ref text = ref->is_object() ? (*ref)["config"]["name"] : *ref;
+      tensor_dtype(text);
+      dtype = text.text();
+    }
+  } else {
+    f("batch_shape", batch_shape);
+    f("dtype", dtype);
+  }
+  f("sparse", sparse);
+  f("ragged", ragged);
+  f("name", name);
+  f("optional", optional, 305);
+  if (f.reading()) {
+    if (sparse) f.config()["sparse"].fail("sparse inputs are not supported");
+    if (ragged) f.config()["ragged"].fail("ragged inputs are not supported");
+  }
+}
+
+Arg InputLayer::call(Call&) { throw internal_error("an InputLayer is not called"); }
+
+// ---------------------------------------------------------------------------------------------------- Functional
+
+void Functional::config(Fields& f) {
+  f("name", name);
+  f("trainable", trainable);
+  if (!f.reading()) {
+    Json layers = Json::array();
+    for (const int operation : topology_.operations) {
+      Layer& layer = *member(operation);
+      layers.push_back(layer_json(layer, f.version()));
+    }
+    f.put("layers", std::move(layers));
+    f.put("input_layers", envelope["input_layers"]);
+    f.put("output_layers", envelope["output_layers"]);
+    return;
+  }
+  const auto list = f.take("layers");
+  if (!list) f.config().fail("the key 'layers' is missing");
+  for (const Ref& ref : list->elements()) add(ref, f.warnings());
+  const auto in = f.take("input_layers"), out = f.take("output_layers");
+  if (!in || !out) f.config().fail("the keys 'input_layers' and 'output_layers' are both needed");
+  input_struct = read_tensor_struct(*in);
+  output_struct = read_tensor_struct(*out);
+  envelope["input_layers"] = in->json();
+  envelope["output_layers"] = out->json();
+}
+
+void Functional::add(LayerPtr layer) {
+  if (!index_.emplace(layer->name, static_cast<int>(members_.size())).second)
+    layer->fail(fmt::format("two layers of this model have the name '{}'", printable(layer->name)));
+  members_.push_back(std::move(layer));
+}
+
+void Functional::add(const Ref& ref, std::vector<std::string>& warnings) {
+  LayerPtr layer = read_layer(ref, warnings);
+  if (const auto given = ref.find("name")) layer->name = given->text();
+  if (layer->name.empty()) ref.fail("a layer of a model needs a name");
+  if (const auto calls = ref.find("inbound_nodes")) {
+    for (const Ref& node : calls->elements()) {
+      NodeSpec spec;
+      spec.pointer = node.pointer();
+      node.expect_object();
+      spec.args = read_arg(node["args"]);
+      spec.kwargs = read_arg(node["kwargs"]);
+      if (!spec.args.as<ArgList>()) node["args"].fail("expected a list");
+      if (!spec.kwargs.as<ArgDict>()) node["kwargs"].fail("expected an object");
+      layer->nodes.push_back(std::move(spec));
+    }
+  }
+  add(std::move(layer));
+}
+
+Layer* Functional::find(std::string_view wanted) const {
+  const auto it = index_.find(wanted);
+  return it == index_.end() ? nullptr : member(it->second);
+}
+
+NodeKey Functional::producer(const TensorRef& ref, const std::string& at) const {
+  const auto it = index_.find(ref.layer);
+  if (it == index_.end()) {
+    std::vector<std::string> names;
+    for (const auto& [key, index] : index_) names.push_back(key);
+    const std::string message = fmt::format("no layer is called '{}'{}", printable(ref.layer),
+                                            did_you_mean(ref.layer, std::span<const std::string>(names)));
+    if (document != nullptr) throw document->error(at, false, message);
+    throw bad_input("{}", message);
+  }
+  const Layer& layer = *member(it->second);
+  const std::size_t calls =
+      std::max<std::size_t>(layer.nodes.size(), dynamic_cast<const InputLayer*>(&layer) != nullptr ? 1 : 0);
+  if (ref.node < 0 || static_cast<std::size_t>(ref.node) >= calls) {
+    const std::string message =
+        fmt::format("'{}' is called {} times, but call {} is asked for", printable(ref.layer), calls, ref.node);
+    if (document != nullptr) throw document->error(at, false, message);
+    throw bad_input("{}", message);
+  }
+  return {it->second, ref.node};
+}
+
+void Functional::connect() {
+  // Functional members count their calls from 1 in input_layers and output_layers (and only there).
+  const auto shifted = [&](TensorRef ref) {
+    if (is_functional(find(ref.layer))) --ref.node;
+    return ref;
+  };
+  inputs_.clear();
+  outputs_.clear();
+  collect_refs(input_struct, inputs_);
+  collect_refs(output_struct, outputs_);
+  for (auto* refs : {&inputs_, &outputs_})
+    for (TensorRef& ref : *refs) ref = shifted(ref);
+  if (inputs_.empty()) fail("a model needs an input");
+  if (outputs_.empty()) fail("a model needs an output");
+
+  std::vector<int> input_members;
+  for (const TensorRef& ref : inputs_) {
+    const NodeKey key = producer(ref, pointer);
+    if (dynamic_cast<InputLayer*>(member(key.operation)) == nullptr)
+      fail(fmt::format("the input '{}' is no InputLayer", printable(ref.layer)));
+    input_members.push_back(key.operation);
+  }
+  std::vector<std::vector<std::vector<NodeKey>>> parents(members_.size());
+  reads_.assign(members_.size(), {});
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const Layer& layer = *members_[i];
+    const bool input = dynamic_cast<const InputLayer*>(&layer) != nullptr;
+    parents[i].resize(std::max<std::size_t>(layer.nodes.size(), input ? 1 : 0));
+    reads_[i].resize(parents[i].size());
+    for (std::size_t n = 0; n < layer.nodes.size(); ++n) {
+      collect_refs(layer.nodes[n].args, reads_[i][n]);
+      collect_refs(layer.nodes[n].kwargs, reads_[i][n]);
+      for (const TensorRef& ref : reads_[i][n]) parents[i][n].push_back(producer(ref, layer.nodes[n].pointer));
+    }
+  }
+  std::vector<NodeKey> outputs;
+  for (const TensorRef& ref : outputs_) outputs.push_back(producer(ref, pointer));
+  try {
+    topology_ = map_graph(parents, input_members, outputs);
+  } catch (const CycleAt& cycle) {
+    fail(fmt::format("the calls run in a circle at '{}'", printable(member(cycle.node.operation)->name)));
+  }
+  connected = true;
+}
+
+std::span<const std::string_view> Functional::arguments() const {
+  static constexpr std::array<std::string_view, 2> kNames = {"inputs", "mask"};
+  return kNames;
+}
+
+std::vector<Layer*> Functional::operations() const {
+  std::vector<Layer*> out;
+  for (const int operation : topology_.operations) out.push_back(member(operation));
+  return out;
+}
+
+std::vector<Layer*> Functional::layers() const {
+  std::vector<Layer*> out;
+  for (Layer* layer : operations())
+    if (!layer->is_operation()) out.push_back(layer);
+  return out;
+}
+
+std::vector<Layer*> Functional::input_layers() const {
+  std::vector<Layer*> out;
+  for (const TensorRef& ref : inputs_) out.push_back(find(ref.layer));
+  return out;
+}
+
+namespace {
+/// Keys of a container in .weights.h5: the class in snake case, counted per class in the order of layers
+/// (keras/src/saving/saving_lib.py, _save_container_state).
+std::vector<Layer::Sublayer> container_sublayers(const std::vector<Layer*>& layers) {
+  std::vector<Layer::Sublayer> out;
+  std::map<std::string, int> used;
+  for (Layer* layer : layers) {
+    std::string key = snake_case(layer->class_name());
+    const int count = used[key]++;
+    if (count > 0) key += "_" + std::to_string(count);
+    // A functional model is made of layers that were built before it: their paths do not name it.
+    const bool detached = is_functional(layer);
+    out.push_back({layer, detached ? "" : layer->name + "/", "layers/" + key + "/", detached});
+  }
+  return out;
+}
+}  // namespace
+
+std::vector<Layer::Sublayer> Functional::sublayers() { return container_sublayers(layers()); }
+
+bool Functional::sequential_like() const {
+  std::set<int> called;
+  for (const auto& level : topology_.by_depth) {
+    if (level.size() > 1) return false;
+    const NodeKey node = level.front();
+    if (reads_[static_cast<std::size_t>(node.operation)][static_cast<std::size_t>(node.index)].size() > 1) return false;
+    if (!called.insert(node.operation).second) return false;
+  }
+  return true;
+}
+
+std::vector<std::string> Functional::connections(const Layer& layer) const {
+  std::vector<std::string> out;
+  const auto it = index_.find(layer.name);
+  if (it == index_.end() || member(it->second) != &layer) return out;
+  const auto& calls = reads_[static_cast<std::size_t>(it->second)];
+  std::set<int> relevant;
+  for (const auto& level : topology_.by_depth)
+    for (const NodeKey& node : level)
+      if (node.operation == it->second) relevant.insert(node.index);
+  for (std::size_t n = 0; n < calls.size(); ++n) {
+    if (!relevant.contains(static_cast<int>(n))) continue;
+    for (const TensorRef& ref : calls[n]) out.push_back(fmt::format("{}[{}][{}]", ref.layer, ref.node, ref.tensor));
+  }
+  return out;
+}
+
+std::vector<TensorPtr> Functional::run(Lowering& lowering, const std::vector<TensorPtr>& inputs, bool record) {
+  // Results of each member's calls.
+  std::vector<std::vector<std::vector<TensorPtr>>> results(members_.size());
+  for (std::size_t i = 0; i < members_.size(); ++i) results[i].resize(reads_[i].size());
+  const auto result_of = [&](const TensorRef& ref) -> Arg {
+    const NodeKey key = producer(ref, pointer);
+    const auto& outputs = results[static_cast<std::size_t>(key.operation)][static_cast<std::size_t>(key.index)];
+    if (static_cast<std::size_t>(ref.tensor) >= outputs.size())
+      fail(fmt::format("'{}' gives {} results in call {}, but result {} is asked for", printable(ref.layer),
+                       outputs.size(), ref.node, ref.tensor));
+    return outputs[static_cast<std::size_t>(ref.tensor)];
+  };
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const int member_index = index_.find(inputs_[i].layer)->second;
+    results[static_cast<std::size_t>(member_index)][0] = {inputs[i]};
+    if (record) member(member_index)->node_shapes = {{lowering.builder().shape(inputs[i]->id)}};
+  }
+  for (const auto& level : topology_.by_depth) {
+    for (const NodeKey& node : level) {
+      Layer& layer = *member(node.operation);
+      if (dynamic_cast<InputLayer*>(&layer) != nullptr) continue;
+      const NodeSpec& spec = layer.nodes[static_cast<std::size_t>(node.index)];
+      const Arg args = resolved(spec.args, result_of), kwargs = resolved(spec.kwargs, result_of);
+      const std::vector<TensorPtr> outputs = tensors_of(lowering.apply(layer, args, kwargs));
+      if (record) {
+        layer.node_shapes.resize(layer.nodes.size());
+        auto& shapes = layer.node_shapes[static_cast<std::size_t>(node.index)];
+        shapes.clear();
+        for (const TensorPtr& out : outputs) shapes.push_back(lowering.builder().shape(out->id));
+      }
+      results[static_cast<std::size_t>(node.operation)][static_cast<std::size_t>(node.index)] = outputs;
+    }
+  }
+  std::vector<TensorPtr> out;
+  for (const TensorRef& ref : outputs_) out.push_back(*result_of(ref).as<TensorPtr>());
+  return out;
+}
+
+void Functional::build_symbolic() {
+  graph::Graph scratch;
+  Lowering lowering(scratch, true);
+  std::vector<TensorPtr> inputs;
+  for (Layer* layer : input_layers()) {
+    const auto& input = static_cast<const InputLayer&>(*layer);
+    inputs.push_back(Call::result(lowering.builder().input(input.name, input.element_type(), input.batch_shape)));
+    layer->built = true;
+  }
+  run(lowering, inputs, true);
+  built = true;
+}
+
+namespace {
+/// The results in the structure of the model's outputs; a list of one is unpacked (unpack_singleton).
+Arg packed(const Arg& structure, const std::vector<TensorPtr>& tensors) {
+  std::size_t next = 0;
+  // Dicts are flattened by sorted key, so walk them the same way.
+  const auto pack = [&](auto& self, const Arg& arg) -> Arg {
+    if (arg.as<TensorRef>()) return tensors[next++];
+    if (const auto* list = arg.as<ArgList>()) {
+      ArgList out;
+      for (const Arg& item : *list) out.push_back(self(self, item));
+      return out;
+    }
+    ArgDict dict = *arg.as<ArgDict>();
+    std::vector<std::size_t> sorted(dict.size());
+    for (std::size_t i = 0; i < sorted.size(); ++i) sorted[i] = i;
+    std::stable_sort(sorted.begin(), sorted.end(), [&](auto a, auto b) { return dict[a].first < dict[b].first; });
+    for (const std::size_t i : sorted) dict[i].second = self(self, Arg(dict[i].second));
+    return dict;
+  };
+  Arg out = pack(pack, structure);
+  if (const auto* list = out.as<ArgList>(); list != nullptr && list->size() == 1) return Arg(list->front());
+  return out;
+}
+
+/// The values of a call in the order of the model's inputs: by name where a dict meets names, else in order.
+std::vector<TensorPtr> ordered_inputs(const Arg& given, const std::vector<Layer*>& layers) {
+  if (const auto* dict = given.as<ArgDict>()) {
+    std::vector<TensorPtr> out;
+    for (const Layer* layer : layers) {
+      const auto it =
+          std::find_if(dict->begin(), dict->end(), [&](const auto& item) { return item.first == layer->name; });
+      if (it == dict->end()) throw bad_input("the input '{}' is missing", printable(layer->name));
+      out.push_back(*it->second.template as<TensorPtr>());
+    }
+    return out;
+  }
+  return tensors_of(given);
+}
+}  // namespace
+
+Arg Functional::call(Call& call) {
+  Lowering& lowering = call.lowering();
+  std::vector<TensorPtr> given = ordered_inputs(call.arg("inputs"), input_layers());
+  if (given.size() != inputs_.size())
+    throw bad_input("the model takes {} inputs, the call gives {}", inputs_.size(), given.size());
+  const std::vector<TensorPtr> masks = call.has("mask") ? tensors_of(call.arg("mask")) : std::vector<TensorPtr>();
+  std::vector<TensorPtr> inputs;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const auto& layer = static_cast<const InputLayer&>(*input_layers()[i]);
+    const Shape& shape = call.shape(given[i]);
+    const Shape& wanted = layer.batch_shape;
+    bool fits = shape.rank() == wanted.rank();
+    for (int axis = 0; fits && axis < shape.rank(); ++axis)
+      fits = shape[axis] == kUnknown || wanted[axis] == kUnknown || shape[axis] == wanted[axis];
+    if (!fits)
+      throw bad_input("the input '{}' has the shape {}, got {}", printable(layer.name), wanted.str(), shape.str());
+    const DType dtype = layer.element_type();
+    inputs.push_back(
+        lowering.builder().dtype(given[i]->id) == dtype
+            ? given[i]
+            : std::make_shared<KerasTensor>(KerasTensor{lowering.builder().cast(given[i]->id, dtype), given[i]->mask}));
+    if (i < masks.size()) inputs.back()->mask = masks[i]->id;
+  }
+  const std::string outer = lowering.scope();
+  lowering.set_scope(outer + name + "/");
+  const std::vector<TensorPtr> outputs = run(lowering, inputs, false);
+  lowering.set_scope(outer);
+  return packed(output_struct, outputs);
+}
+
+// ---------------------------------------------------------------------------------------------------- Sequential
+
+void Sequential::config(Fields& f) {
+  f("name", name);
+  f("trainable", trainable);
+  f("dtype", policy);
+  if (!f.reading()) {
+    Json layers = Json::array();
+    for (const LayerPtr& layer : members_) layers.push_back(layer_json(*layer, f.version()));
+    f.put("layers", std::move(layers));
+    if (build_input_shape) f("build_input_shape", *build_input_shape);
+    return;
+  }
+  const auto list = f.take("layers");
+  if (!list) f.config().fail("the key 'layers' is missing");
+  for (const Ref& ref : list->elements()) {
+    LayerPtr layer = read_layer(ref, f.warnings());
+    if (layer->name.empty()) ref.fail("a layer of a model needs a name");
+    if (layer->is_operation()) ref.fail("a Sequential holds layers only");
+    if (dynamic_cast<InputLayer*>(layer.get()) != nullptr && !members_.empty())
+      ref.fail("only the first layer of a Sequential can be an InputLayer");
+    add(std::move(layer));
+  }
+  if (const auto shape = f.take("build_input_shape"); shape && !shape->is_null()) {
+    // Several inputs, or an input that is no plain tensor, are no chain that Keras would build.
+    if (shape->is_array() &&
+        std::none_of(shape->json().begin(), shape->json().end(), [](const Json& d) { return d.is_structured(); }))
+      build_input_shape = shape->shape();
+  }
+}
+
+std::optional<DType> Sequential::input_dtype() const {
+  if (has_input()) return static_cast<const InputLayer&>(*members_.front()).element_type();
+  return policy.compute;
+}
+
+bool Sequential::has_input() const {
+  return !members_.empty() && dynamic_cast<const InputLayer*>(members_.front().get()) != nullptr;
+}
+
+void Sequential::build_chain(const Shape& input_shape) {
+  if (!has_input()) {
+    if (members_.empty()) fail("a Sequential without layers cannot be built");
+    auto input = std::make_unique<InputLayer>();
+    const auto* first = dynamic_cast<const InputLayer*>(members_.front().get());
+    input->row = find_row("InputLayer");
+    input->name = "input_layer";
+    while (index_.contains(input->name)) input->name += "_";
+    input->batch_shape = input_shape;
+    input->dtype = std::string(name_of(first == nullptr ? members_.front()->policy.compute : DType::float32));
+    members_.insert(members_.begin(), std::move(input));
+    index_.clear();
+    for (std::size_t i = 0; i < members_.size(); ++i) index_.emplace(members_[i]->name, static_cast<int>(i));
+  }
+  for (std::size_t i = 1; i < members_.size(); ++i)
+    members_[i]->nodes = {NodeSpec{ArgList{TensorRef{members_[i - 1]->name, 0, 0}}, ArgDict{}, members_[i]->pointer}};
+  const auto as_output = [](const std::string& layer, int node) { return TensorRef{layer, node, 0}; };
+  input_struct = as_output(members_.front()->name, 0);
+  const Layer& last = *members_.back();
+  // connect() counts the calls of functional members from 1 here, as configs do.
+  output_struct = as_output(last.name, is_functional(&last) ? 1 : 0);
+  connect();
+}
+
+Arg Sequential::call(Call& call) {
+  if (!connected) {
+    Shape shape = call.shape(call.tensor("inputs"));
+    shape[0] = kUnknown;
+    build_chain(shape);
+    build_symbolic();
+  }
+  return Functional::call(call);
+}
+
+std::vector<Layer*> Sequential::layers() const {
+  std::vector<Layer*> out;
+  for (std::size_t i = has_input() ? 1 : 0; i < members_.size(); ++i) out.push_back(members_[i].get());
+  return out;
+}
+
+std::vector<Layer::Sublayer> Sequential::sublayers() { return container_sublayers(layers()); }
+
+}  // namespace attn::keras

@@ -1,0 +1,97 @@
+// Models: layers and the graph of their calls. A model is a layer itself, so models nest.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "layer.h"
+#include "topology.h"
+
+namespace attn::keras {
+
+/// keras.Functional: layers and operations with the calls that connect them.
+class Functional : public Layer {
+ public:
+  void config(Fields& f) override;
+  [[nodiscard]] std::span<const std::string_view> arguments() const override;
+  Arg call(Call& call) override;
+  [[nodiscard]] std::optional<DType> input_dtype() const override { return std::nullopt; }
+  [[nodiscard]] std::vector<Layer*> layers() const override;
+  [[nodiscard]] std::vector<Sublayer> sublayers() override;
+
+  /// Reads one member: a layer object with name and inbound_nodes.
+  void add(const Ref& ref, std::vector<std::string>& warnings);
+  void add(LayerPtr layer);
+  /// Connects the calls; every name and index is checked. Throws Error (bad_input).
+  void connect();
+  /// Lowers the model once on its own input layers, with unknown dimensions, so that every layer is built and knows the
+  /// shapes of its calls.
+  void build_symbolic();
+  /// Lowers all calls. `inputs` stand for the input layers, in order.
+  std::vector<TensorPtr> run(Lowering& lowering, const std::vector<TensorPtr>& inputs, bool record);
+
+  /// Rows of a summary: all operations, by decreasing depth.
+  [[nodiscard]] std::vector<Layer*> operations() const;
+  [[nodiscard]] const Topology& topology() const noexcept { return topology_; }
+  [[nodiscard]] Layer* member(int index) const { return members_[static_cast<std::size_t>(index)].get(); }
+  /// The layer called `name`, or null.
+  [[nodiscard]] Layer* find(std::string_view name) const;
+  /// Keras prints no "Connected to" for a chain.
+  [[nodiscard]] virtual bool sequential_like() const;
+  /// "layer[0][0]" for every tensor that the calls of `layer` read.
+  [[nodiscard]] std::vector<std::string> connections(const Layer& layer) const;
+  [[nodiscard]] std::vector<Layer*> input_layers() const;
+
+  Arg input_struct, output_struct;  ///< TensorRefs, in lists or dicts
+  bool connected = false;
+
+ protected:
+  struct Member;
+  [[nodiscard]] NodeKey producer(const TensorRef& ref, const std::string& pointer) const;
+
+  std::vector<LayerPtr> members_;
+  std::map<std::string, int, std::less<>> index_;
+  Topology topology_;
+  std::vector<std::vector<std::vector<TensorRef>>> reads_;  ///< per member and call, in order of arguments
+  std::vector<TensorRef> inputs_, outputs_;
+};
+
+/// keras.Sequential: a chain. Without an input shape it stays unbuilt until it is called.
+class Sequential : public Functional {
+ public:
+  void config(Fields& f) override;
+  [[nodiscard]] std::optional<DType> input_dtype() const override;
+  Arg call(Call& call) override;
+  [[nodiscard]] std::vector<Layer*> layers() const override;
+  [[nodiscard]] std::vector<Sublayer> sublayers() override;
+  [[nodiscard]] bool sequential_like() const override { return true; }
+  /// Puts an input layer in front where none is, and connects the chain.
+  void build_chain(const Shape& input_shape);
+  [[nodiscard]] bool has_input() const;
+
+  std::optional<Shape> build_input_shape;
+};
+
+/// keras.Input's layer.
+class InputLayer : public Layer {
+ public:
+  void config(Fields& f) override;
+  Arg call(Call& call) override;
+  [[nodiscard]] std::optional<DType> input_dtype() const override { return std::nullopt; }
+
+  Shape batch_shape;
+  std::string dtype = "float32";
+  bool sparse = false, ragged = false, optional = false;
+  [[nodiscard]] DType element_type() const;
+};
+
+/// An argument tree of a config: tensors by history, constants, slices, lists and dicts.
+[[nodiscard]] Arg read_arg(const Ref& ref);
+/// ["layer", 0, 0], or lists or dicts of them (input_layers, output_layers).
+[[nodiscard]] Arg read_tensor_struct(const Ref& ref);
+/// Keys of dicts in the order in which keras.tree flattens them.
+void collect_refs(const Arg& arg, std::vector<TensorRef>& out);
+
+}  // namespace attn::keras

@@ -1,0 +1,488 @@
+#include "json.h"
+
+#include <unordered_set>
+
+#include "attn/base/size.h"
+#include "attn/base/text.h"
+
+namespace attn::keras {
+namespace {
+
+constexpr const char* kTupleKey = "\x01tuple";  // no key of a file can hold it: a guard refuses control characters
+
+struct Position {
+  std::size_t line = 1, column = 1;
+};
+
+Position position_of(std::string_view text, std::size_t offset) {
+  Position position;
+  for (std::size_t i = 0; i < offset && i < text.size(); ++i) {
+    if (text[i] == '\n') {
+      ++position.line;
+      position.column = 1;
+    } else {
+      ++position.column;
+    }
+  }
+  return position;
+}
+
+/// Finds where a JSON pointer stands in a text that is known to parse.
+class Locator {
+ public:
+  explicit Locator(std::string_view text) : text_(text) {}
+
+  std::size_t find(const std::string& pointer, bool at_key) {
+    std::size_t key_at = 0;
+    skip_blanks();
+    std::size_t begin = 1;
+    while (begin <= pointer.size() && !pointer.empty()) {
+      const std::size_t end = std::min(pointer.find('/', begin), pointer.size());
+      if (!enter(unescaped(pointer.substr(begin, end - begin)), key_at)) break;
+      begin = end + 1;
+    }
+    return at_key && !pointer.empty() ? key_at : at_;
+  }
+
+ private:
+  static std::string unescaped(std::string token) {
+    std::string out;
+    for (std::size_t i = 0; i < token.size(); ++i) {
+      if (token[i] == '~' && i + 1 < token.size()) {
+        out += token[++i] == '1' ? '/' : '~';
+      } else {
+        out += token[i];
+      }
+    }
+    return out;
+  }
+
+  void skip_blanks() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t'))
+      ++at_;
+  }
+
+  /// Moves past the string at `at_` and gives its decoded value.
+  std::string string() {
+    const std::size_t begin = at_++;
+    while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
+    ++at_;
+    const Json value = Json::parse(text_.substr(begin, at_ - begin), nullptr, false);
+    return value.is_string() ? value.get<std::string>() : std::string();
+  }
+
+  /// Moves past the value at `at_`.
+  void skip_value() {
+    int depth = 0;
+    do {
+      skip_blanks();
+      if (at_ >= text_.size()) return;
+      const char c = text_[at_];
+      if (c == '"') {
+        string();
+      } else if (c == '{' || c == '[') {
+        ++depth;
+        ++at_;
+      } else if (c == '}' || c == ']') {
+        --depth;
+        ++at_;
+      } else if (c == ',' || c == ':') {
+        ++at_;
+      } else {
+        while (at_ < text_.size() && std::string_view(",:]} \n\r\t").find(text_[at_]) == std::string_view::npos) ++at_;
+      }
+    } while (depth > 0);
+  }
+
+  /// From the value at `at_` into its member or element `token`; false where it has none.
+  bool enter(const std::string& token, std::size_t& key_at) {
+    const std::size_t start = at_;
+    const bool object = at_ < text_.size() && text_[at_] == '{';
+    const bool array = at_ < text_.size() && text_[at_] == '[';
+    if (!object && !array) return false;
+    ++at_;
+    for (std::size_t index = 0; at_ < text_.size(); ++index) {
+      skip_blanks();
+      if (text_[at_] == '}' || text_[at_] == ']') break;
+      const std::size_t item = at_;
+      bool found = array && token == std::to_string(index);
+      if (object) {
+        found = string() == token;
+        skip_blanks();
+        ++at_;  // ':'
+        skip_blanks();
+      }
+      if (found) {
+        key_at = item;
+        return true;
+      }
+      skip_value();
+      skip_blanks();
+      if (text_[at_] == ',') ++at_;
+    }
+    at_ = start;
+    return false;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+/// Builds the tree and refuses what a config must not hold. Positions are those of the reading iterator.
+class GuardedBuilder : public nlohmann::json_sax<Json> {
+ public:
+  GuardedBuilder(const std::string& source, std::string_view text, Json& root, const std::size_t& read)
+      : source_(source), text_(text), root_(root), read_(read) {}
+
+  bool null() override { return add(Json(nullptr)); }
+  bool boolean(bool value) override { return add(Json(value)); }
+  bool number_integer(number_integer_t value) override { return add(Json(value)); }
+  bool number_unsigned(number_unsigned_t value) override {
+    if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max()))
+      refuse("an integer of 2^63 or more");
+    return add(Json(static_cast<std::int64_t>(value)));
+  }
+  bool number_float(number_float_t value, const string_t& literal) override {
+    if (literal.find_first_of(".eE") == string_t::npos) refuse("an integer that 64 bits do not hold");
+    return add(Json(value));
+  }
+  bool string(string_t& value) override {
+    if (value.size() > kMaxJsonString) refuse("a string of over 1 MiB");
+    return add(Json(std::move(value)));
+  }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_array() override { return close(); }
+  bool key(string_t& value) override {
+    if (value.size() > kMaxJsonKey) refuse("a key of over 1 KiB");
+    if (!keys_.back().insert(value).second)
+      refuse(fmt::format("the key '{}' stands twice in one object", printable(value)));
+    key_ = std::move(value);
+    return true;
+  }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
+    std::string what = error.what();
+    if (const auto at = what.rfind("; "); at != std::string::npos && what.find("last read", at) == std::string::npos)
+      what = what.substr(at + 2);
+    if (const auto colon = what.find(": "); what.rfind("[json", 0) == 0 && colon != std::string::npos) {
+      const auto second = what.find(": ", colon + 2);
+      what = what.substr(second == std::string::npos ? colon + 2 : second + 2);
+    }
+    fail(position == 0 ? 0 : position - 1, "not valid JSON: " + printable(what));
+  }
+
+ private:
+  [[noreturn]] void fail(std::size_t offset, const std::string& message) const {
+    const Position at = position_of(text_, offset);
+    throw bad_input("{}:{}:{}: {}", source_, at.line, at.column, message);
+  }
+  [[noreturn]] void refuse(const std::string& what) const {
+    fail(read_ == 0 ? 0 : read_ - 1, what + " is not accepted");
+  }
+
+  Json* place(Json value) {
+    if (++tokens_ > kMaxJsonTokens) refuse("a file of over 2,000,000 values");
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return &root_;
+    }
+    Json& parent = *open_.back();
+    if (parent.is_array()) {
+      parent.push_back(std::move(value));
+      return &parent.back();
+    }
+    // Keys are known to be unique, so the linear search of ordered_json's operator[] is not wanted.
+    auto& object = parent.get_ref<Json::object_t&>();
+    object.Json::object_t::Container::emplace_back(std::move(key_), std::move(value));
+    return &object.back().second;
+  }
+  bool add(Json value) {
+    place(std::move(value));
+    return true;
+  }
+  bool open(Json empty) {
+    if (open_.size() >= static_cast<std::size_t>(kMaxJsonDepth)) refuse("nesting deeper than 64");
+    open_.push_back(place(std::move(empty)));
+    keys_.emplace_back();
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    keys_.pop_back();
+    return true;
+  }
+
+  const std::string& source_;
+  std::string_view text_;
+  Json& root_;
+  const std::size_t& read_;
+  std::vector<Json*> open_;  // stays valid: only the innermost container grows
+  std::vector<std::unordered_set<std::string>> keys_;
+  std::string key_;
+  std::size_t tokens_ = 0;
+};
+
+/// An input iterator over bytes that counts how far it was read.
+class CountingIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  CountingIterator(const char* at, std::size_t* count) : at_(at), count_(count) {}
+  reference operator*() const { return *at_; }
+  CountingIterator& operator++() {
+    ++at_;
+    ++*count_;
+    return *this;
+  }
+  CountingIterator operator++(int) {
+    CountingIterator before = *this;
+    ++*this;
+    return before;
+  }
+  friend bool operator==(const CountingIterator& a, const CountingIterator& b) { return a.at_ == b.at_; }
+  friend bool operator!=(const CountingIterator& a, const CountingIterator& b) { return a.at_ != b.at_; }
+
+ private:
+  const char* at_;
+  std::size_t* count_;
+};
+
+std::string escaped(std::string_view token) {
+  std::string out;
+  for (const char c : token) {
+    if (c == '~') {
+      out += "~0";
+    } else if (c == '/') {
+      out += "~1";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Document::Document(const std::string& source, std::string text) : source_(printable(source)), text_(std::move(text)) {
+  if (text_.size() > kMaxJsonBytes) throw bad_input("{}: a config of over 64 MiB is not accepted", source_);
+  std::size_t read = 0;
+  GuardedBuilder builder(source_, text_, root_, read);
+  Json::sax_parse(CountingIterator(text_.data(), &read), CountingIterator(text_.data() + text_.size(), &read),
+                  &builder);
+}
+
+std::string Document::place(const std::string& pointer, bool at_key) const {
+  const Position at = position_of(text_, Locator(text_).find(pointer, at_key));
+  return fmt::format("{}:{}:{}: {}", source_, at.line, at.column, pointer.empty() ? "" : printable(pointer) + ": ");
+}
+
+Error Document::error(const std::string& pointer, bool at_key, const std::string& message) const {
+  return bad_input("{}{}", place(pointer, at_key), message);
+}
+
+Ref Ref::operator[](std::string_view key) const {
+  if (auto member = find(key)) return *member;
+  fail(fmt::format("the key '{}' is missing", key));
+}
+
+std::optional<Ref> Ref::find(std::string_view key) const {
+  expect_object();
+  const auto it = json_->find(key);
+  if (it == json_->end()) return std::nullopt;
+  return Ref(document_, &*it, pointer_ + "/" + escaped(key));
+}
+
+Ref Ref::operator[](std::size_t index) const {
+  expect_array();
+  if (index >= json_->size()) fail(fmt::format("expected at least {} elements, got {}", index + 1, json_->size()));
+  return {document_, &(*json_)[index], pointer_ + "/" + std::to_string(index)};
+}
+
+std::vector<Ref> Ref::elements() const {
+  expect_array();
+  std::vector<Ref> out;
+  out.reserve(json_->size());
+  for (std::size_t i = 0; i < json_->size(); ++i) out.push_back((*this)[i]);
+  return out;
+}
+
+std::vector<std::pair<std::string, Ref>> Ref::members() const {
+  expect_object();
+  std::vector<std::pair<std::string, Ref>> out;
+  out.reserve(json_->size());
+  for (auto it = json_->begin(); it != json_->end(); ++it)
+    out.emplace_back(it.key(), Ref(document_, &*it, pointer_ + "/" + escaped(it.key())));
+  return out;
+}
+
+std::string Ref::kind() const {
+  switch (json_->type()) {
+    case Json::value_t::null:
+      return "null";
+    case Json::value_t::boolean:
+      return json_->get<bool>() ? "true" : "false";
+    case Json::value_t::string: {
+      std::string text = printable(json_->get_ref<const std::string&>());
+      if (text.size() > 40) text = text.substr(0, 40) + "…";
+      return "\"" + text + "\"";
+    }
+    case Json::value_t::array:
+      return "a list";
+    case Json::value_t::object:
+      return "an object";
+    default:
+      return json_->dump();
+  }
+}
+
+bool Ref::boolean() const {
+  if (!json_->is_boolean()) fail("expected true or false, got " + kind());
+  return json_->get<bool>();
+}
+
+std::int64_t Ref::integer() const {
+  if (!json_->is_number_integer()) fail("expected an integer, got " + kind());
+  return json_->get<std::int64_t>();
+}
+
+std::int64_t Ref::integer_from(std::int64_t lowest) const {
+  if (!json_->is_number_integer() || integer() < lowest || integer() > kMaxSize)
+    fail(fmt::format("expected an integer {} {}, got {}", lowest == 1 ? ">" : "≥", lowest == 1 ? 0 : lowest, kind()));
+  return integer();
+}
+
+double Ref::number() const {
+  if (!json_->is_number()) fail("expected a number, got " + kind());
+  return json_->get<double>();
+}
+
+const std::string& Ref::text() const {
+  if (!json_->is_string()) fail("expected a string, got " + kind());
+  return json_->get_ref<const std::string&>();
+}
+
+Shape Ref::shape() const {
+  if (!json_->is_array()) fail("expected a list of dimensions, got " + kind());
+  Shape shape;
+  for (const Ref& dim : elements()) shape.push_back(dim.is_null() ? kUnknown : dim.integer_from(0));
+  return shape;
+}
+
+void Ref::expect_object() const {
+  if (!json_->is_object()) fail("expected an object, got " + kind());
+}
+
+void Ref::expect_array() const {
+  if (!json_->is_array()) fail("expected a list, got " + kind());
+}
+
+Json python_tuple(Json list) { return Json::object({{kTupleKey, std::move(list)}}); }
+
+namespace {
+bool is_tuple(const Json& json) { return json.is_object() && json.size() == 1 && json.begin().key() == kTupleKey; }
+
+std::string ascii_string(const std::string& text) {
+  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+void write_json(const Json& json, int indent, int level, std::string& out) {
+  const auto line = [&](int depth) {
+    if (indent > 0) out += "\n" + std::string(static_cast<std::size_t>(indent) * static_cast<std::size_t>(depth), ' ');
+  };
+  const char* separator = indent > 0 ? "," : ", ";
+  if (is_tuple(json)) return write_json(json.front(), indent, level, out);
+  if (json.is_object() || json.is_array()) {
+    out += json.is_object() ? '{' : '[';
+    bool first = true;
+    for (auto it = json.begin(); it != json.end(); ++it) {
+      if (!first) out += separator;
+      first = false;
+      line(level + 1);
+      if (json.is_object()) out += ascii_string(it.key()) + ": ";
+      write_json(*it, indent, level + 1, out);
+    }
+    if (!first) line(level);
+    out += json.is_object() ? '}' : ']';
+  } else if (json.is_string()) {
+    out += ascii_string(json.get_ref<const std::string&>());
+  } else if (json.is_number_float()) {
+    out += python_repr(json.get<double>());
+  } else {
+    out += json.dump();
+  }
+}
+
+void write_python(const Json& json, std::string& out) {
+  const auto items = [&](const Json& list) {
+    bool first = true;
+    for (const Json& item : list) {
+      if (!first) out += ", ";
+      first = false;
+      write_python(item, out);
+    }
+  };
+  if (is_tuple(json)) {
+    out += '(';
+    items(json.front());
+    out += json.front().size() == 1 ? ",)" : ")";
+  } else if (json.is_object()) {
+    out += '{';
+    bool first = true;
+    for (auto it = json.begin(); it != json.end(); ++it) {
+      if (!first) out += ", ";
+      first = false;
+      out += python_repr(std::string_view(it.key())) + ": ";
+      write_python(*it, out);
+    }
+    out += '}';
+  } else if (json.is_array()) {
+    out += '[';
+    items(json);
+    out += ']';
+  } else if (json.is_string()) {
+    out += python_repr(std::string_view(json.get_ref<const std::string&>()));
+  } else if (json.is_null()) {
+    out += "None";
+  } else if (json.is_boolean()) {
+    out += json.get<bool>() ? "True" : "False";
+  } else if (json.is_number_float()) {
+    out += python_repr(json.get<double>());
+  } else {
+    out += json.dump();
+  }
+}
+}  // namespace
+
+std::string to_json_text(const Json& json, int indent) {
+  std::string out;
+  write_json(json, indent, 0, out);
+  return out;
+}
+
+std::string to_python_text(const Json& json) {
+  std::string out;
+  write_python(json, out);
+  return out;
+}
+
+Json without_tuples(const Json& json) {
+  if (is_tuple(json)) return without_tuples(json.front());
+  if (!json.is_structured()) return json;
+  Json out = json.is_object() ? Json::object() : Json::array();
+  for (auto it = json.begin(); it != json.end(); ++it) {
+    if (json.is_object()) {
+      out[it.key()] = without_tuples(*it);
+    } else {
+      out.push_back(without_tuples(*it));
+    }
+  }
+  return out;
+}
+
+}  // namespace attn::keras

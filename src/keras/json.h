@@ -1,0 +1,111 @@
+// JSON behind a guard: what a config file may hold, and a reference into it that can say where it stands.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attn/base/error.h"
+#include "attn/base/shape.h"
+
+namespace attn::keras {
+
+/// Keeps the order of keys, which Python prints.
+using Json = nlohmann::ordered_json;
+
+inline constexpr std::size_t kMaxJsonBytes = std::size_t{64} << 20;
+inline constexpr int kMaxJsonDepth = 64;
+inline constexpr std::size_t kMaxJsonTokens = 2'000'000;
+inline constexpr std::size_t kMaxJsonKey = std::size_t{1} << 10;
+inline constexpr std::size_t kMaxJsonString = std::size_t{1} << 20;
+
+/// A parsed config with the text it came from.
+class Document {
+ public:
+  /// Parses `text` and refuses, as Error (bad_input) with `source:line:column`, what JSON or a config does not allow:
+  /// duplicate keys, depth over 64, integers that no 64-bit number holds, invalid UTF-8, NaN, trailing text, and more
+  /// than the limits above.
+  Document(const std::string& source, std::string text);
+
+  [[nodiscard]] const Json& root() const noexcept { return root_; }
+  [[nodiscard]] const std::string& source() const noexcept { return source_; }
+  /// "source:line:column: pointer: message"; the position is that of the value, or of its key where `at_key`.
+  [[nodiscard]] Error error(const std::string& pointer, bool at_key, const std::string& message) const;
+  /// The same text without an exception, for warnings.
+  [[nodiscard]] std::string place(const std::string& pointer, bool at_key) const;
+
+ private:
+  std::string source_;
+  std::string text_;
+  Json root_;
+};
+
+/// A value inside a Document: typed getters that refuse the wrong type with the place. Valid while the document lives.
+class Ref {
+ public:
+  explicit Ref(const Document& document) : document_(&document), json_(&document.root()) {}
+
+  [[nodiscard]] const Json& json() const noexcept { return *json_; }
+  [[nodiscard]] const std::string& pointer() const noexcept { return pointer_; }
+
+  [[nodiscard]] bool is_null() const { return json_->is_null(); }
+  [[nodiscard]] bool is_object() const { return json_->is_object(); }
+  [[nodiscard]] bool is_array() const { return json_->is_array(); }
+  [[nodiscard]] bool is_string() const { return json_->is_string(); }
+  [[nodiscard]] bool is_bool() const { return json_->is_boolean(); }
+  [[nodiscard]] bool is_integer() const { return json_->is_number_integer(); }
+  [[nodiscard]] bool is_number() const { return json_->is_number(); }
+  [[nodiscard]] std::size_t size() const { return json_->size(); }
+
+  /// The member, which must be there; this must be an object.
+  [[nodiscard]] Ref operator[](std::string_view key) const;
+  /// The member, or nothing where it is missing.
+  [[nodiscard]] std::optional<Ref> find(std::string_view key) const;
+  /// The element of an array.
+  [[nodiscard]] Ref operator[](std::size_t index) const;
+  [[nodiscard]] std::vector<Ref> elements() const;
+  [[nodiscard]] std::vector<std::pair<std::string, Ref>> members() const;
+
+  [[nodiscard]] bool boolean() const;
+  [[nodiscard]] std::int64_t integer() const;
+  /// An integer from `lowest` up to kMaxSize.
+  [[nodiscard]] std::int64_t integer_from(std::int64_t lowest) const;
+  [[nodiscard]] double number() const;
+  [[nodiscard]] const std::string& text() const;
+  /// A list of dimensions, null for an unknown one.
+  [[nodiscard]] Shape shape() const;
+  /// Checks the type, else refuses.
+  void expect_object() const;
+  void expect_array() const;
+
+  /// Throws Error (bad_input) about this value, or about its key.
+  [[noreturn]] void fail(const std::string& message) const { throw document_->error(pointer_, false, message); }
+  [[noreturn]] void fail_key(const std::string& message) const { throw document_->error(pointer_, true, message); }
+  /// "an integer", "the string \"8\"", …: what stands here, for messages.
+  [[nodiscard]] std::string kind() const;
+  [[nodiscard]] const Document& document() const noexcept { return *document_; }
+
+ private:
+  Ref(const Document* document, const Json* json, std::string pointer)
+      : document_(document), json_(json), pointer_(std::move(pointer)) {}
+
+  const Document* document_;
+  const Json* json_;
+  std::string pointer_;  // RFC 6901
+};
+
+/// As Python's json.dumps writes it (", " and ": ", \uXXXX for non-ASCII); `indent` > 0 puts it on lines.
+[[nodiscard]] std::string to_json_text(const Json& json, int indent = 0);
+/// As Python prints the object: None, True, 'text', (1, 2) for what `python_tuple` made.
+[[nodiscard]] std::string to_python_text(const Json& json);
+/// A list that Python holds as a tuple; to_json_text writes it as a list.
+[[nodiscard]] Json python_tuple(Json list);
+/// The same value with every python_tuple as a plain list.
+[[nodiscard]] Json without_tuples(const Json& json);
+
+}  // namespace attn::keras

@@ -1,0 +1,367 @@
+// MultiHeadAttention and GroupedQueryAttention.
+//
+// Letters: B batch, T query length, S key/value length, N query heads, K key/value heads, H head size, D width.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "layers.h"
+#include "layers/dot_attention.h"
+#include "lowering.h"
+
+namespace attn::keras {
+namespace {
+
+using graph::BinaryFn;
+using graph::ValueId;
+
+constexpr std::array<std::string_view, 10> kArguments = {"query",
+                                                         "value",
+                                                         "key",
+                                                         "query_mask",
+                                                         "value_mask",
+                                                         "key_mask",
+                                                         "attention_mask",
+                                                         "return_attention_scores",
+                                                         "training",
+                                                         "use_causal_mask"};
+
+/// What both layers share: projections with their variables, the masks, and the choice of Keras's two computations.
+class HeadAttention : public Layer {
+ public:
+  [[nodiscard]] std::span<const std::string_view> arguments() const override { return kArguments; }
+  [[nodiscard]] bool supports_masking() const override { return true; }
+
+ protected:
+  struct Projection {
+    int kernel = 0, bias = 0;
+  };
+
+  void common_fields(Fields& f) {
+    f("kernel_initializer", kernel_initializer);
+    f("bias_initializer", bias_initializer);
+    f("kernel_regularizer", kernel_regularizer);
+    f("bias_regularizer", bias_regularizer);
+    f("activity_regularizer", activity);
+    f("kernel_constraint", kernel_constraint);
+    f("bias_constraint", bias_constraint);
+    f("seed", seed, 306);
+    f.ignored({"query_shape", "key_shape", "value_shape", "softmax_robust_masking", "flash_attention"});
+  }
+
+  void check(const Ref& config) override {
+    if (dropout < 0.0 || dropout > 1.0)
+      config["dropout"].fail("expected a number from 0 to 1, got " + config["dropout"].kind());
+    if (sliding_window && *sliding_window < 1) config["sliding_window"].fail("expected an integer > 0 or null");
+  }
+
+  /// kernel (in…, out…) and bias (out…) of an EinsumDense called `sublayer`.
+  Projection declare(Weights& w, std::string_view sublayer, std::string_view attribute, const Shape& in,
+                     const Shape& out) const {
+    Projection projection;
+    Shape kernel = in;
+    kernel.append(out);
+    std::vector<int> in_axes, out_axes;
+    for (int axis = 0; axis < kernel.rank(); ++axis) (axis < in.rank() ? in_axes : out_axes).push_back(axis);
+    w.scope(sublayer, attribute, [&] {
+      projection.kernel = w.add("kernel", kernel, kernel_initializer.with_axes(in_axes, out_axes));
+      if (use_bias) projection.bias = w.add("bias", out, bias_initializer);
+    });
+    return projection;
+  }
+
+  ValueId project(Call& call, ValueId x, const Projection& projection, int contracted = 1) const {
+    std::vector<ValueId> inputs = {x, call.weight(projection.kernel)};
+    if (use_bias) inputs.push_back(call.weight(projection.bias));
+    return call.builder().apply(graph::Linear{contracted, use_bias, {}, false}, inputs);
+  }
+
+  [[nodiscard]] graph::AttentionPath path(Call& call, int projected_rank) const {
+    const bool fused = dropout == 0.0 && !call.flag("return_attention_scores") && projected_rank == 4;
+    return fused ? graph::AttentionPath::fused : graph::AttentionPath::explicit_;
+  }
+
+  /// `mask` as bool, with axes of size 1 put in at `position` (from the back) until its rank is `rank`.
+  static ValueId expanded(graph::Builder& b, ValueId mask, int position, int rank) {
+    mask = b.cast(mask, DType::boolean);
+    while (b.shape(mask).rank() < rank) mask = b.expand_dims(mask, position);
+    return mask;
+  }
+
+  /// The masks of a rank-3 call, each (B,N,T,S) or broadcasting to it: the operation combines them.
+  static std::vector<ValueId> masks(Call& call, const std::optional<ValueId>& query_mask) {
+    graph::Builder& b = call.builder();
+    std::vector<ValueId> out;
+    if (query_mask)
+      out.push_back(expanded(b, b.expand_dims(b.cast(*query_mask, DType::boolean), -1), -3, 4));  // (B,1,T,1)
+    for (const char* argument : {"value_mask", "key_mask"})
+      if (const TensorPtr mask = call.optional_tensor(argument))
+        out.push_back(expanded(b, b.expand_dims(b.cast(mask->id, DType::boolean), -2), -3, 4));  // (B,1,1,S)
+    if (const TensorPtr mask = call.optional_tensor("attention_mask")) {
+      if (call.shape(mask).rank() < 2 || call.shape(mask).rank() > 4)
+        throw bad_input("attention_mask must have rank 2, 3 or 4, got {}", call.shape(mask).str());
+      out.push_back(expanded(b, mask->id, -3, 4));
+    }
+    return out;
+  }
+
+  /// The attention operation on (B,T,N,H) projections; gives context and probabilities (kNone unless asked for).
+  std::pair<ValueId, ValueId> attend(Call& call, ValueId q, ValueId k, ValueId v, const std::vector<ValueId>& masks,
+                                     std::int64_t head_size, graph::AttentionPath path) const {
+    graph::Attention op;
+    op.scale = 1.0 / std::sqrt(static_cast<double>(head_size));
+    op.path = path;
+    op.masks = static_cast<int>(masks.size());
+    op.causal = call.flag("use_causal_mask");
+    op.window = sliding_window;
+    op.scores = call.flag("return_attention_scores") || call.lowering().want_scores;
+    std::vector<ValueId> inputs = {q, k, v};
+    inputs.insert(inputs.end(), masks.begin(), masks.end());
+    const auto out = call.builder().apply_all(op, inputs);
+    return {out[0], op.scores ? out[1] : graph::kNone};
+  }
+
+  /// The results of call(), with the query's mask on the first.
+  static Arg results(Call& call, ValueId output, ValueId scores, const std::optional<ValueId>& query_mask) {
+    const TensorPtr out = Call::result(output);
+    out->mask = query_mask;
+    if (call.lowering().want_scores) call.lowering().add_scores(scores);
+    if (!call.flag("return_attention_scores")) return out;
+    return ArgList{out, Call::result(scores)};
+  }
+
+  Number dropout;
+  bool use_bias = true, use_gate = false;
+  std::optional<std::int64_t> sliding_window;
+  Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};
+  Opaque kernel_regularizer, bias_regularizer, activity, kernel_constraint, bias_constraint, seed;
+  Projection query_, key_, gate_, value_, output_;
+};
+
+class MultiHeadAttention : public HeadAttention {
+ public:
+  void fields(Fields& f) override {
+    f.required("num_heads", num_heads);
+    f.required("key_dim", key_dim);
+    f("value_dim", value_dim);
+    if (f.reading() && !value_dim) value_dim = key_dim;
+    f("dropout", dropout);
+    f("use_bias", use_bias);
+    f("use_gate", use_gate, 314);
+    f("output_shape", output_shape);
+    if (built && !attention_axes_.empty()) attention_axes = Tuple{{attention_axes_.begin(), attention_axes_.end()}};
+    f("attention_axes", attention_axes);
+    f("sliding_window", sliding_window, 315);
+    common_fields(f);
+  }
+
+  void check(const Ref& config) override {
+    HeadAttention::check(config);
+    if (output_shape)
+      for (const std::int64_t dim : output_shape->items)
+        if (dim < 1) config["output_shape"].fail("expected integers > 0");
+  }
+
+  void build(Weights& w, Call& call) override {
+    const Shape query = call.shape("query"), value = call.shape("value");
+    const Shape key = call.has("key") ? call.shape("key") : value;
+    if (query.rank() < 3) throw bad_input("expected a query of rank 3 or more, got {}", query.str());
+    if (value.rank() != query.rank() || key.rank() != query.rank())
+      throw bad_input("query, value and key must have one rank, got {}, {} and {}", query.str(), value.str(),
+                      key.str());
+    for (int axis = 1; axis + 1 < value.rank(); ++axis)
+      if (value[axis] != kUnknown && key[axis] != kUnknown && value[axis] != key[axis])
+        throw bad_input("all dimensions of value and key except the last must be equal, got {} and {}", value.str(),
+                        key.str());
+    const int rank = query.rank();
+    attention_axes_.clear();
+    if (attention_axes) {
+      for (const std::int64_t axis : attention_axes->items) {
+        // Counted in the projected tensor, whose heads axis replaces the features (since Keras 3.12).
+        const std::int64_t at = axis < 0 ? rank + axis : axis;
+        if (at < 1 || at > rank - 2) throw bad_input("attention axis {} is outside of {}", axis, query.str());
+        attention_axes_.push_back(static_cast<int>(at));
+      }
+    } else {
+      for (int axis = 1; axis < rank - 1; ++axis) attention_axes_.push_back(axis);
+    }
+    const Shape heads{num_heads, key_dim}, value_heads{num_heads, *value_dim};
+    query_ = declare(w, "query", "query_dense", {query.back()}, heads);
+    key_ = declare(w, "key", "key_dense", {key.back()}, heads);
+    if (use_gate) gate_ = declare(w, "gate", "_gate_dense", {query.back()}, value_heads);
+    value_ = declare(w, "value", "value_dense", {value.back()}, value_heads);
+    output_ = declare(w, "attention_output", "output_dense", value_heads, output_dims(query));
+  }
+
+  Arg call(Call& call) override {
+    graph::Builder& b = call.builder();
+    const TensorPtr query = call.tensor("query"), value = call.tensor("value");
+    const TensorPtr key = call.has("key") ? call.tensor("key") : value;
+    // Keras takes the query's own mask, whatever query_mask was given, and takes the masks off its inputs.
+    const std::optional<ValueId> query_mask = query->mask;
+    query->mask.reset();
+    value->mask.reset();
+    key->mask.reset();
+
+    const ValueId q = project(call, query->id, query_);  // (B,T…,N,H)
+    const ValueId k = project(call, key->id, key_);
+    const ValueId gate = use_gate ? b.unary(graph::UnaryFn::sigmoid, project(call, query->id, gate_)) : graph::kNone;
+    const ValueId v = project(call, value->id, value_);
+    const int rank = b.shape(q).rank();
+    auto [context, scores] = rank == 4 ? attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank))
+                                       : attend_axes(call, q, k, v, query_mask);
+    if (use_gate) context = b.binary(BinaryFn::multiply, context, gate);
+    return results(call, project(call, context, output_, 2), scores, query_mask);
+  }
+
+  std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    const Shape query = call.shape("query");
+    Shape out = query.slice(0, query.rank() - 1);
+    out.append(output_dims(query));
+    if (!call.flag("return_attention_scores")) return std::vector<Shape>{out};
+    // compute_output_spec takes the query's length for both sides, also in cross attention.
+    return std::vector<Shape>{out, {query[0], num_heads, query[1], query[1]}};
+  }
+
+ private:
+  [[nodiscard]] Shape output_dims(const Shape& query) const {
+    return output_shape && !output_shape->items.empty() ? Shape(output_shape->items) : Shape{query.back()};
+  }
+
+  /// Attention over several axes, or not over all: the other axes join the batch, the attended ones become one length.
+  /// Layouts are those of _build_attention_equation: context as the query, scores (batch…, N, T…, S…).
+  std::pair<ValueId, ValueId> attend_axes(Call& call, ValueId q, ValueId k, ValueId v,
+                                          const std::optional<ValueId>& query_mask) {
+    graph::Builder& b = call.builder();
+    const int rank = b.shape(q).rank();
+    std::vector<int> order;  // batch axes, attended axes, heads, head size
+    for (int axis = 0; axis < rank - 2; ++axis)
+      if (std::find(attention_axes_.begin(), attention_axes_.end(), axis) == attention_axes_.end())
+        order.push_back(axis);
+    const auto batch_axes = static_cast<int>(order.size());
+    order.insert(order.end(), attention_axes_.begin(), attention_axes_.end());
+    order.push_back(rank - 2);
+    order.push_back(rank - 1);
+
+    const auto flat = [&](ValueId x) {  // (batch, length, N, H)
+      x = b.transpose(x, order);
+      const Shape& s = b.shape(x);
+      return b.reshape(
+          x, {product(s.slice(0, batch_axes)), product(s.slice(batch_axes, rank - 2)), s[rank - 2], s[rank - 1]});
+    };
+    const auto ordered_shape = [&](ValueId x) {
+      Shape s;
+      for (const int axis : order) s.push_back(b.shape(x)[axis]);
+      return s;
+    };
+    const Shape qs = ordered_shape(q), ks = ordered_shape(k), vs = ordered_shape(v);
+    const Shape batch = qs.slice(0, batch_axes), lengths = qs.slice(batch_axes, rank - 2),
+                sources = ks.slice(batch_axes, rank - 2);
+    if (call.flag("use_causal_mask") && attention_axes_.size() > 1)
+      throw bad_input("a causal mask over several attention axes has no meaning in Keras");
+    if (sliding_window && attention_axes_.size() > 1)
+      throw bad_input("a sliding window over several attention axes has no meaning in Keras");
+
+    Shape full = batch;  // of the scores
+    full.push_back(num_heads);
+    full.append(lengths);
+    full.append(sources);
+    std::vector<ValueId> flat_masks;
+    const auto add_mask = [&](ValueId mask) {
+      if (call.lowering().symbolic()) return;  // nothing that a summary shows depends on it
+      mask = expanded(b, mask, -2 * static_cast<int>(attention_axes_.size()) - 1, full.rank());
+      Shape wide = full;
+      wide[batch_axes] = b.shape(mask)[batch_axes];
+      mask = b.apply(graph::Broadcast{wide}, {mask});
+      flat_masks.push_back(b.reshape(mask, {product(batch), wide[batch_axes], product(lengths), product(sources)}));
+    };
+    if (query_mask) add_mask(b.expand_dims(b.cast(*query_mask, DType::boolean), -1));
+    for (const char* argument : {"value_mask", "key_mask"})
+      if (const TensorPtr mask = call.optional_tensor(argument))
+        add_mask(b.expand_dims(b.cast(mask->id, DType::boolean), -2));
+    if (const TensorPtr mask = call.optional_tensor("attention_mask")) add_mask(mask->id);
+
+    auto [context, scores] = attend(call, flat(q), flat(k), flat(v), flat_masks, key_dim, path(call, rank));
+    Shape out = batch;
+    out.append(lengths);
+    out.push_back(num_heads);
+    out.push_back(vs.back());
+    std::vector<int> back(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+    context = b.transpose(b.reshape(context, out), back);
+    if (scores != graph::kNone) scores = b.reshape(scores, full);
+    return {context, scores};
+  }
+
+  static Dim product(const Shape& shape) { return shape.elements().value_or(kUnknown); }
+
+  Positive num_heads, key_dim;
+  std::optional<Positive> value_dim;
+  std::optional<Tuple> output_shape, attention_axes;
+  std::vector<int> attention_axes_;  // counted from the front
+};
+
+class GroupedQueryAttention : public HeadAttention {
+ public:
+  void fields(Fields& f) override {
+    f.required("head_dim", head_dim);
+    f.required("num_query_heads", num_query_heads);
+    f.required("num_key_value_heads", num_key_value_heads);
+    f("use_bias", use_bias);
+    f("use_gate", use_gate, 314);
+    f("sliding_window", sliding_window, 315);
+    f("dropout", dropout);
+    common_fields(f);
+  }
+
+  void check(const Ref& config) override {
+    HeadAttention::check(config);
+    if (num_query_heads % num_key_value_heads != 0)
+      config["num_query_heads"].fail("expected a multiple of num_key_value_heads, got " +
+                                     config["num_query_heads"].kind());
+  }
+
+  void build(Weights& w, Call& call) override {
+    const Shape query = call.shape("query"), value = call.shape("value");
+    const Shape key = call.has("key") ? call.shape("key") : value;
+    if (query.rank() != 3 || value.rank() != 3 || key.rank() != 3)
+      throw bad_input("expected a query, value and key of rank 3, got {}, {} and {}", query.str(), value.str(),
+                      key.str());
+    const Shape heads{num_query_heads, head_dim}, shared{num_key_value_heads, head_dim};
+    query_ = declare(w, "query", "_query_dense", {query.back()}, heads);
+    key_ = declare(w, "key", "_key_dense", {key.back()}, shared);
+    if (use_gate) gate_ = declare(w, "gate", "_gate_dense", {query.back()}, heads);
+    value_ = declare(w, "value", "_value_dense", {value.back()}, shared);
+    output_ = declare(w, "attention_output", "_output_dense", heads, {query.back()});
+  }
+
+  Arg call(Call& call) override {
+    graph::Builder& b = call.builder();
+    const TensorPtr query = call.tensor("query"), value = call.tensor("value");
+    const TensorPtr key = call.has("key") ? call.tensor("key") : value;
+    std::optional<ValueId> query_mask;
+    if (const TensorPtr mask = call.optional_tensor("query_mask")) query_mask = mask->id;
+    const ValueId q = project(call, query->id, query_), k = project(call, key->id, key_);
+    const ValueId gate = use_gate ? b.unary(graph::UnaryFn::sigmoid, project(call, query->id, gate_)) : graph::kNone;
+    const ValueId v = project(call, value->id, value_);
+    auto [context, scores] = attend(call, q, k, v, masks(call, query_mask), head_dim, path(call, 4));
+    if (use_gate) context = b.binary(BinaryFn::multiply, context, gate);
+    return results(call, project(call, context, output_, 2), scores, std::nullopt);
+  }
+
+ private:
+  Positive head_dim, num_query_heads, num_key_value_heads;
+};
+
+const std::array kRows = {
+    LayerRow{"MultiHeadAttention", "keras.layers", make_layer<MultiHeadAttention>},
+    LayerRow{"GroupQueryAttention", "keras.layers", make_layer<GroupedQueryAttention>, "GroupedQueryAttention"},
+    LayerRow{"Attention", "keras.layers", make_dot_attention},
+    LayerRow{"AdditiveAttention", "keras.layers", make_additive_attention},
+};
+
+}  // namespace
+
+std::span<const LayerRow> attention_rows() { return kRows; }
+
+}  // namespace attn::keras

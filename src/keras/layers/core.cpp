@@ -1,0 +1,171 @@
+// Dense, Embedding, and layers that pass their input on.
+#include <array>
+
+#include "layers.h"
+#include "lowering.h"
+
+namespace attn::keras {
+namespace {
+
+using graph::BinaryFn;
+
+/// output = activation(inputs · kernel + bias) over the last axis.
+class Dense : public Layer {
+ public:
+  void fields(Fields& f) override {
+    f.required("units", units);
+    f("activation", activation);
+    f("use_bias", use_bias);
+    f("kernel_initializer", kernel_initializer);
+    f("bias_initializer", bias_initializer);
+    f("kernel_regularizer", kernel_regularizer);
+    f("bias_regularizer", bias_regularizer);
+    f("kernel_constraint", kernel_constraint);
+    f("bias_constraint", bias_constraint);
+    f("quantization_config", quantization_config, 315);
+  }
+  [[nodiscard]] bool supports_masking() const override { return true; }
+
+  void build(Weights& w, Call& call) override {
+    const Shape& in = call.shape("inputs");
+    if (in.rank() < 2) throw bad_input("expected an input of rank 2 or more, got {}", in.str());
+    if (in.back() == kUnknown) throw bad_input("the last dimension of the input must be known, got {}", in.str());
+    w.add("kernel", {in.back(), units}, kernel_initializer);
+    if (use_bias) w.add("bias", {units}, bias_initializer);
+  }
+
+  Arg call(Call& call) override {
+    std::vector<graph::ValueId> inputs = {call.tensor("inputs")->id, call.weight(0)};
+    if (use_bias) inputs.push_back(call.weight(1));
+    return Call::result(
+        activation.apply(call.builder(), call.builder().apply(graph::Linear{1, use_bias, {}, false}, inputs)));
+  }
+
+  std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    // compute_output_shape knows nothing of an activation that halves the axis (glu).
+    Shape shape = call.shape("inputs");
+    shape[-1] = units;
+    return std::vector<Shape>{shape};
+  }
+
+ private:
+  Positive units;
+  Activation activation;
+  bool use_bias = true;
+  Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};
+  Opaque kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint, quantization_config;
+};
+
+/// Rows of a table by index; with `mask_zero`, index 0 is padding.
+class Embedding : public Layer {
+ public:
+  void fields(Fields& f) override {
+    f.required("input_dim", input_dim);
+    f.required("output_dim", output_dim);
+    f("embeddings_initializer", embeddings_initializer);
+    f("embeddings_regularizer", embeddings_regularizer);
+    f("activity_regularizer", activity);
+    f("embeddings_constraint", embeddings_constraint);
+    f("mask_zero", mask_zero);
+    f("quantization_config", quantization_config, 315);
+    f.ignored({"input_length", "sparse"});
+  }
+  [[nodiscard]] bool supports_masking() const override { return mask_zero; }
+  [[nodiscard]] std::optional<DType> input_dtype() const override { return std::nullopt; }
+
+  void build(Weights& w, Call&) override { w.add("embeddings", {input_dim, output_dim}, embeddings_initializer); }
+
+  Arg call(Call& call) override {
+    graph::Builder& b = call.builder();
+    graph::ValueId indices = call.tensor("inputs")->id;
+    if (!is_integer(b.dtype(indices))) indices = b.cast(indices, DType::int32);
+    return Call::result(b.cast(b.apply(graph::Gather{0}, {call.weight(0), indices}), call.compute_dtype()));
+  }
+
+  Masks compute_mask(Call& call, const Masks&) override {
+    const graph::ValueId indices = call.tensor("inputs")->id;
+    graph::Builder& b = call.builder();
+    return {b.binary(BinaryFn::not_equal, indices, b.scalar_like(indices, 0.0))};
+  }
+
+ private:
+  Positive input_dim, output_dim;
+  Initializer embeddings_initializer{"uniform"};
+  Opaque embeddings_regularizer, activity, embeddings_constraint, quantization_config;
+  bool mask_zero = false;
+};
+
+class ActivationLayer : public Layer {
+ public:
+  void fields(Fields& f) override { f.required("activation", activation); }
+  [[nodiscard]] bool supports_masking() const override { return true; }
+  Arg call(Call& call) override {
+    const TensorPtr input = call.tensor("inputs");
+    const graph::ValueId out = activation.apply(call.builder(), input->id);
+    return out == input->id ? input : Call::result(out);
+  }
+
+ private:
+  Activation activation;
+};
+
+/// Layers that act in training only return their input: the same object, mask and all.
+class PassThrough : public Layer {
+ public:
+  [[nodiscard]] bool supports_masking() const override { return true; }
+  Arg call(Call& call) override { return call.arg("inputs"); }
+};
+
+class Identity : public PassThrough {};
+
+class Dropout : public PassThrough {
+ public:
+  void fields(Fields& f) override {
+    f.required("rate", rate);
+    f("seed", seed);
+    f("noise_shape", noise_shape);
+  }
+  void check(const Ref& config) override {
+    if (rate < 0.0 || rate > 1.0) config["rate"].fail("expected a number from 0 to 1, got " + config["rate"].kind());
+  }
+
+ private:
+  Number rate;
+  Opaque seed, noise_shape;
+};
+
+/// x, with the steps masked whose features are all `mask_value`; their features become 0.
+class Masking : public Layer {
+ public:
+  void fields(Fields& f) override { f("mask_value", mask_value); }
+  [[nodiscard]] bool supports_masking() const override { return true; }
+
+  Arg call(Call& call) override {
+    graph::Builder& b = call.builder();
+    const graph::ValueId x = call.tensor("inputs")->id;
+    const int last = b.shape(x).rank() - 1;
+    const auto differs = b.binary(BinaryFn::not_equal, x, b.scalar_like(x, mask_value));
+    const auto kept = b.apply(graph::Reduce{graph::ReduceFn::any, {last}, true}, {differs});
+    const TensorPtr out = Call::result(b.binary(BinaryFn::multiply, x, b.cast(kept, b.dtype(x))));
+    out->mask = b.apply(graph::Reduce{graph::ReduceFn::any, {last}, false}, {differs});
+    return out;
+  }
+
+ private:
+  Number mask_value;
+};
+
+constexpr std::array kRows = {
+    LayerRow{"Dense", "keras.layers", make_layer<Dense>},
+    LayerRow{"Embedding", "keras.layers", make_layer<Embedding>},
+    LayerRow{"Activation", "keras.layers", make_layer<ActivationLayer>},
+    LayerRow{"Identity", "keras.layers", make_layer<Identity>},
+    LayerRow{"Dropout", "keras.layers", make_layer<Dropout>},
+    LayerRow{"Masking", "keras.layers", make_layer<Masking>},
+};
+
+}  // namespace
+
+std::span<const LayerRow> core_rows() { return kRows; }
+
+}  // namespace attn::keras

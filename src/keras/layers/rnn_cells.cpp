@@ -1,0 +1,261 @@
+#include "rnn_cells.h"
+
+#include <array>
+#include <map>
+
+#include "attn/base/size.h"
+#include "attn/base/text.h"
+#include "layers.h"
+
+namespace attn::keras {
+
+using graph::ValueId;
+
+std::span<const std::string_view> Cell::arguments() const {
+  static constexpr std::array<std::string_view, 3> kNames = {"inputs", "states", "training"};
+  return kNames;
+}
+
+void Cell::build(Weights& w, Call& call) {
+  const Shape in = call.shape("inputs");
+  if (in.rank() != 2 || in.back() == kUnknown) throw bad_input("expected an input (batch, width), got {}", in.str());
+  declare(w, in.back());
+}
+
+Arg Cell::call(Call& call) {
+  Steps steps;
+  steps.x = call.builder().expand_dims(call.tensor("inputs")->id, 1);
+  std::vector<ValueId> initial;
+  for (const TensorPtr& state : tensors_of(call.arg("states"))) initial.push_back(state->id);
+  if (initial.size() != state_count()) throw bad_input("expected {} states, got {}", state_count(), initial.size());
+  steps.initial = &initial;
+  steps.return_state = true;
+  CellResults results = run(call.lowering(), steps);
+  return ArgList{Call::result(results.output), std::move(results.states)};
+}
+
+void GatedCell::initializer_fields(Fields& f) {
+  f("kernel_initializer", kernel_initializer);
+  f("recurrent_initializer", recurrent_initializer);
+  f("bias_initializer", bias_initializer);
+}
+
+void GatedCell::penalty_fields(Fields& f, Order order) {
+  f("kernel_regularizer", kernel_regularizer);
+  f("recurrent_regularizer", recurrent_regularizer);
+  f("bias_regularizer", bias_regularizer);
+  if (order == Order::layer) f("activity_regularizer", activity);
+  f("kernel_constraint", kernel_constraint);
+  f("recurrent_constraint", recurrent_constraint);
+  f("bias_constraint", bias_constraint);
+  f("dropout", dropout);
+  f("recurrent_dropout", recurrent_dropout);
+  f.ignored({"implementation"});
+}
+
+void GatedCell::check(const Ref& config) {
+  for (const char* key : {"activation", "recurrent_activation"})
+    if ((key[0] == 'a' ? activation : recurrent_activation).whole != WholeActivation::none)
+      config[key].fail("a recurrent layer needs a function of one number, got " + config[key].kind());
+}
+
+Shape GatedCell::bias_shape() const {
+  const auto wide = checked_mul(units, gates_);
+  if (!wide) throw bad_input("{} units are too many", units.value);
+  return {*wide};
+}
+
+void GatedCell::declare(Weights& w, Dim width) {
+  const auto wide = checked_mul(units, gates_);
+  if (!wide) throw bad_input("{} units are too many", units.value);
+  w.add("kernel", {width, *wide}, kernel_initializer);
+  w.add("recurrent_kernel", {units, *wide}, recurrent_initializer);
+  if (use_bias) w.add("bias", bias_shape(), bias_values());
+}
+
+CellResults GatedCell::run(Lowering& lowering, const Steps& steps) {
+  graph::Builder& b = lowering.builder();
+  const DType dtype = policy.compute;
+  const auto variable = [&](int index) { return b.cast(lowering.weight(*this, index), dtype); };
+  std::vector<ValueId> inputs = {b.cast(steps.x, dtype), variable(0), variable(1)};
+  if (use_bias) inputs.push_back(variable(2));
+  if (steps.mask) inputs.push_back(*steps.mask);
+  if (steps.initial != nullptr)
+    for (std::size_t i = 0; i < state_count(); ++i) inputs.push_back(b.cast((*steps.initial)[i], dtype));
+
+  graph::Rnn op;
+  op.cell = kind_;
+  op.activation = activation.unary;
+  op.recurrent_activation = recurrent_activation.unary;
+  op.bias = use_bias;
+  op.mask = steps.mask.has_value();
+  op.initial_state = steps.initial != nullptr;
+  op.reset_after = reset_after_product();
+  op.go_backwards = steps.go_backwards;
+  op.return_sequences = steps.return_sequences;
+  op.return_state = steps.return_state;
+  op.zero_output_for_mask = steps.zero_output_for_mask;
+  const auto out = b.apply_all(op, inputs);
+  CellResults results{out.front(), {}};
+  for (std::size_t i = 1; i < out.size(); ++i) results.states.emplace_back(Call::result(out[i]));
+  return results;
+}
+
+// LSTM
+
+void LSTMCell::fields(Fields& f, Order order) {
+  f.required("units", units);
+  f("activation", activation);
+  f("recurrent_activation", recurrent_activation);
+  f("use_bias", use_bias);
+  if (order == Order::cell) f("unit_forget_bias", unit_forget_bias);
+  initializer_fields(f);
+  if (order == Order::layer) f("unit_forget_bias", unit_forget_bias);
+  penalty_fields(f, order);
+  f("seed", seed);
+}
+
+/// The forget gate's quarter starts at 1.
+graph::Initializer LSTMCell::bias_values() const {
+  graph::Initializer out = bias_initializer.value;
+  if (!unit_forget_bias) return out;
+  const double rest = out.class_name == "Zeros" ? 0.0 : out.class_name == "Ones" ? 1.0 : out.value;
+  if (out.class_name != "Zeros" && out.class_name != "Ones" && (out.class_name != "Constant" || !out.values.empty()))
+    return out;
+  out.class_name = "Constant";
+  out.values = {rest, 1.0, rest, rest};
+  return out;
+}
+
+// GRU
+
+void GRUCell::fields(Fields& f, Order order) {
+  f.required("units", units);
+  f("activation", activation);
+  f("recurrent_activation", recurrent_activation);
+  f("use_bias", use_bias);
+  initializer_fields(f);
+  penalty_fields(f, order);
+  f("reset_after", reset_after);
+  f("seed", seed);
+}
+
+Shape GRUCell::bias_shape() const {
+  const Shape one = GatedCell::bias_shape();
+  return reset_after ? Shape{2, one[0]} : one;
+}
+
+// SimpleRNN
+
+void SimpleRNNCell::fields(Fields& f, Order order) {
+  f.required("units", units);
+  f("activation", activation);
+  f("use_bias", use_bias);
+  initializer_fields(f);
+  penalty_fields(f, order);
+  if (order == Order::cell) {
+    f("seed", seed);
+  } else {
+    f.ignored({"seed"});  // SimpleRNN takes it and does not write it
+  }
+}
+
+namespace {
+
+/// Cells one after the other: a step runs all of them, which is the same as running each over all steps.
+class StackedRNNCells : public Cell {
+ public:
+  void fields(Fields& f) override {
+    if (!f.reading()) {
+      Json list = Json::array();
+      for (const auto& cell : cells_) list.push_back(layer_json(*cell, f.version()));
+      f.put("cells", std::move(list));
+      return;
+    }
+    const auto list = f.take("cells");
+    if (!list || !list->is_array() || list->size() == 0) f.config().fail("the key 'cells' must hold a list of cells");
+    for (const Ref& ref : list->elements()) {
+      LayerPtr layer = read_layer(ref, f.warnings());
+      if (dynamic_cast<Cell*>(layer.get()) == nullptr)
+        ref.fail(fmt::format("expected a recurrent cell, got a {}", layer->class_name()));
+      cells_.emplace_back(static_cast<Cell*>(layer.release()));
+    }
+  }
+  void declare(Weights&, Dim width) override {
+    for (const auto& cell : cells_) {
+      Weights own(cell->weights, cell->policy.variable, cell->trainable);
+      if (!cell->built) cell->declare(own, width);
+      cell->built = true;
+      width = cell->output_size();
+    }
+  }
+  [[nodiscard]] Dim output_size() const override { return cells_.back()->output_size(); }
+  [[nodiscard]] std::size_t state_count() const override {
+    std::size_t count = 0;
+    for (const auto& cell : cells_) count += cell->state_count();
+    return count;
+  }
+  [[nodiscard]] std::vector<Sublayer> sublayers() override {
+    std::vector<Sublayer> out;
+    std::map<std::string, int> used;  // keys in .weights.h5 count per class
+    for (const auto& cell : cells_) {
+      std::string key = snake_case(cell->class_name());
+      const int count = used[key]++;
+      if (count > 0) key += "_" + std::to_string(count);
+      out.push_back({cell.get(), cell->name + "/", "cells/" + key + "/"});
+    }
+    return out;
+  }
+
+  [[nodiscard]] CellResults run(Lowering& lowering, const Steps& steps) override {
+    graph::Builder& b = lowering.builder();
+    Steps next = steps;
+    if (steps.go_backwards) {
+      // The second cell sees the first one's outputs in the order in which they came.
+      next.go_backwards = false;
+      next.x = reversed(b, steps.x);
+      if (steps.mask) next.mask = reversed(b, *steps.mask);
+    }
+    CellResults out;
+    std::size_t used = 0;
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      const bool last = i + 1 == cells_.size();
+      next.return_sequences = last ? steps.return_sequences : true;
+      next.zero_output_for_mask = last && steps.zero_output_for_mask;
+      std::vector<ValueId> initial;
+      if (steps.initial != nullptr) {
+        const auto first = steps.initial->begin() + static_cast<std::ptrdiff_t>(used);
+        initial.assign(first, first + static_cast<std::ptrdiff_t>(cells_[i]->state_count()));
+        next.initial = &initial;
+      }
+      used += cells_[i]->state_count();
+      CellResults results = cells_[i]->run(lowering, next);
+      out.output = next.x = results.output;
+      out.states.emplace_back(std::move(results.states));
+    }
+    return out;
+  }
+
+ private:
+  static ValueId reversed(graph::Builder& b, ValueId x) {
+    graph::Slice slice;
+    slice.ranges.resize(static_cast<std::size_t>(b.shape(x).rank()));
+    slice.ranges[1].step = -1;
+    return b.apply(slice, {x});
+  }
+
+  std::vector<std::unique_ptr<Cell>> cells_;
+};
+
+constexpr std::array kRows = {
+    LayerRow{"LSTMCell", "keras.layers", make_layer<LSTMCell>},
+    LayerRow{"GRUCell", "keras.layers", make_layer<GRUCell>},
+    LayerRow{"SimpleRNNCell", "keras.layers", make_layer<SimpleRNNCell>},
+    LayerRow{"StackedRNNCells", "keras.layers", make_layer<StackedRNNCells>},
+};
+
+}  // namespace
+
+std::span<const LayerRow> rnn_cell_rows() { return kRows; }
+
+}  // namespace attn::keras

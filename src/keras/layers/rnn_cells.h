@@ -1,0 +1,74 @@
+// LSTMCell, GRUCell and SimpleRNNCell.
+#pragma once
+
+#include "rnn.h"
+
+namespace attn::keras {
+
+/// A cell that is one operation of the graph.
+class GatedCell : public Cell {
+ public:
+  void declare(Weights& w, Dim width) override;
+  [[nodiscard]] Dim output_size() const override { return units; }
+  [[nodiscard]] CellResults run(Lowering& lowering, const Steps& steps) override;
+  void check(const Ref& config) override;
+
+  /// The cell's fields, in the order of the cell or in that of the layer made of it (LSTM).
+  enum class Order : std::uint8_t { cell, layer };
+  virtual void fields(Fields& f, Order order) = 0;
+  void fields(Fields& f) override { fields(f, Order::cell); }
+
+ protected:
+  GatedCell(graph::RnnCell kind, std::int64_t gates) : kind_(kind), gates_(gates) {}
+  [[nodiscard]] virtual Shape bias_shape() const;
+  [[nodiscard]] virtual graph::Initializer bias_values() const { return bias_initializer.value; }
+  [[nodiscard]] virtual bool reset_after_product() const { return false; }
+  void initializer_fields(Fields& f);
+  void penalty_fields(Fields& f, Order order);
+
+  graph::RnnCell kind_;
+  std::int64_t gates_;
+  Positive units;
+  Activation activation = *Activation::named("tanh"), recurrent_activation = *Activation::named("sigmoid");
+  bool use_bias = true;
+  Initializer kernel_initializer{"glorot_uniform"}, recurrent_initializer{"orthogonal"}, bias_initializer{"zeros"};
+  Opaque kernel_regularizer, recurrent_regularizer, bias_regularizer, activity;
+  Opaque kernel_constraint, recurrent_constraint, bias_constraint, seed;
+  Number dropout, recurrent_dropout;
+};
+
+class LSTMCell : public GatedCell {
+ public:
+  LSTMCell() : GatedCell(graph::RnnCell::lstm, 4) {}
+  void fields(Fields& f, Order order) override;
+  [[nodiscard]] std::size_t state_count() const override { return 2; }
+
+ protected:
+  [[nodiscard]] graph::Initializer bias_values() const override;
+
+ private:
+  bool unit_forget_bias = true;
+};
+
+class GRUCell : public GatedCell {
+ public:
+  GRUCell() : GatedCell(graph::RnnCell::gru, 3) {}
+  void fields(Fields& f, Order order) override;
+  [[nodiscard]] std::size_t state_count() const override { return 1; }
+
+ protected:
+  [[nodiscard]] Shape bias_shape() const override;
+  [[nodiscard]] bool reset_after_product() const override { return reset_after; }
+
+ private:
+  bool reset_after = true;
+};
+
+class SimpleRNNCell : public GatedCell {
+ public:
+  SimpleRNNCell() : GatedCell(graph::RnnCell::simple, 1) {}
+  void fields(Fields& f, Order order) override;
+  [[nodiscard]] std::size_t state_count() const override { return 1; }
+};
+
+}  // namespace attn::keras

@@ -1,0 +1,57 @@
+// Applies layers as keras.Layer.__call__ does: casts, binds arguments, builds, calls, and hangs masks on the results.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/graph/graph.h"
+#include "layer.h"
+
+namespace attn::keras {
+
+/// An Error that already names the layer it happened in, so that the models around it leave it alone.
+class PlacedError : public Error {
+ public:
+  explicit PlacedError(const Error& error) : Error(error.code(), error.what()) {}
+};
+
+class Lowering {
+ public:
+  /// `symbolic`: shapes may be unknown and Keras's symbolic shapes are shown (for summaries); else for a run.
+  Lowering(graph::Graph& graph, bool symbolic) : builder_(graph), symbolic_(symbolic) {}
+
+  [[nodiscard]] graph::Builder& builder() noexcept { return builder_; }
+  [[nodiscard]] bool symbolic() const noexcept { return symbolic_; }
+  /// Should attention layers give their probabilities too?
+  bool want_scores = false;
+  void add_scores(graph::ValueId scores) { builder_.graph().scores.push_back({scope_ + current_->name, scores}); }
+
+  /// One call. `args` is an ArgList and `kwargs` an ArgDict of resolved values. Throws Error (bad_input) with the
+  /// layer's place.
+  Arg apply(Layer& layer, const Arg& args, const Arg& kwargs);
+  /// Declares a layer's variable under its full name, before anything uses it.
+  void declare(const Layer& layer, int index, const graph::WeightSpec& spec) {
+    weights_[{&layer, index}] = builder_.weight(spec);
+  }
+  /// The value of a layer's variable.
+  graph::ValueId weight(const Layer& layer, int index);
+
+  /// "block/": the nested models that are open, for the names of layers in the graph.
+  [[nodiscard]] const std::string& scope() const noexcept { return scope_; }
+  void set_scope(std::string scope) { scope_ = std::move(scope); }
+
+ private:
+  std::map<std::string, Arg, std::less<>> bind(Layer& layer, const Arg& args, const Arg& kwargs);
+  Arg cast_inputs(const Arg& arg, DType dtype);
+  void fill_masks(Layer& layer, std::map<std::string, Arg, std::less<>>& bound);
+
+  graph::Builder builder_;
+  bool symbolic_;
+  std::string scope_;
+  Layer* current_ = nullptr;
+  std::map<std::pair<const Layer*, int>, graph::ValueId> weights_;
+};
+
+}  // namespace attn::keras

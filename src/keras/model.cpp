@@ -1,0 +1,449 @@
+#include "attn/keras/model.h"
+
+#include <algorithm>
+#include <set>
+
+#include "attn/base/text.h"
+#include "builtin_encoder.h"
+#include "encoder_config.h"
+#include "functional.h"
+#include "lowering.h"
+#include "table.h"
+
+namespace attn::keras {
+
+struct Model::Parts {
+  std::unique_ptr<Document> document;
+  std::unique_ptr<Document> expanded;  // what a short config became
+  LayerPtr root;
+  bool single_layer = false;  // root is a layer, or a model made around `layer` to show it
+  Layer* layer = nullptr;     // the single layer
+  std::vector<std::string> warnings;
+
+  [[nodiscard]] Functional* model() const { return dynamic_cast<Functional*>(root.get()); }
+};
+
+namespace {
+
+/// Visits a layer and all below it, each once, with the prefixes of its variables and whether all above are trainable.
+template <typename Visit>
+void walk(Layer& layer, const std::string& path, const std::string& store, bool trainable, std::set<const Layer*>& seen,
+          Visit&& visit) {
+  if (!seen.insert(&layer).second) return;
+  trainable = trainable && layer.trainable;
+  visit(layer, path, store, trainable);
+  for (const Layer::Sublayer& sub : layer.sublayers())
+    walk(*sub.layer, sub.detached ? sub.path : path + sub.path, store + sub.store, trainable, seen, visit);
+}
+
+/// All variables below a layer, in Keras's order.
+std::vector<graph::WeightSpec> collect_weights(Layer& root, bool with_root_path) {
+  std::vector<graph::WeightSpec> out;
+  std::set<const Layer*> seen;
+  walk(root, with_root_path ? root.name + "/" : "", "", true, seen,
+       [&](Layer& layer, const std::string& path, const std::string& store, bool trainable) {
+         for (graph::WeightSpec spec : layer.weights) {
+           spec.path = path + spec.path;
+           spec.store_path = store + spec.store_path;
+           spec.trainable = spec.trainable && trainable;
+           out.push_back(std::move(spec));
+         }
+       });
+  return out;
+}
+
+/// Variables of a Sequential carry its name, those of a functional model do not.
+bool names_its_weights(const Layer& root) {
+  return dynamic_cast<const Functional*>(&root) == nullptr || dynamic_cast<const Sequential*>(&root) != nullptr;
+}
+
+struct Totals {
+  Count params = 0, trainable = 0, bytes = 0, trainable_bytes = 0;
+};
+
+Totals totals_of(Layer& layer) {
+  Totals totals;
+  for (const graph::WeightSpec& spec : collect_weights(layer, false)) {
+    Count elements = 1;
+    for (const Dim dim : spec.shape) elements *= static_cast<Count>(dim);
+    const Count bytes = elements * static_cast<Count>(bytes_of(spec.dtype));
+    totals.params += elements;
+    totals.bytes += bytes;
+    if (spec.trainable) {
+      totals.trainable += elements;
+      totals.trainable_bytes += bytes;
+    }
+  }
+  return totals;
+}
+
+SummaryRow row_of(Layer& layer, int level, const Functional* around) {
+  SummaryRow row;
+  row.name = layer.name;
+  row.class_name = layer.class_name();
+  row.level = level;
+  row.built = layer.is_operation() || layer.built;
+  const Totals totals = totals_of(layer);
+  row.params = totals.params;
+  row.trainable_params = totals.trainable;
+  if (totals.params > 0 || !collect_weights(layer, false).empty()) row.trainable = layer.trainable;
+  row.output_shape_text = "?";
+  if (!layer.node_shapes.empty()) {
+    row.output_shapes = layer.node_shapes.back();
+    std::vector<std::string> shapes;
+    for (const Shape& shape : row.output_shapes) shapes.push_back(shape.str());
+    row.output_shape_text = shapes.size() == 1 ? shapes.front() : "[" + join(shapes, ", ") + "]";
+  }
+  if (around != nullptr) row.connected_to = around->connections(layer);
+  return row;
+}
+
+void add_nested_rows(const Layer& model, int level, std::vector<SummaryRow>& rows) {
+  for (Layer* layer : model.layers()) {
+    rows.push_back(row_of(*layer, level, nullptr));
+    add_nested_rows(*layer, level + 1, rows);
+  }
+}
+
+void add_names(const Functional& model, const std::string& prefix, std::vector<std::string>& out) {
+  const bool sequential = dynamic_cast<const Sequential*>(&model) != nullptr;
+  const auto members = sequential ? model.layers() : model.operations();
+  for (const Layer* layer : members) out.push_back(prefix + layer->name);
+  for (const Layer* layer : members)
+    if (const auto* nested = dynamic_cast<const Functional*>(layer))
+      add_names(*nested, prefix + layer->name + "/", out);
+}
+
+/// The layer called "dense" or "block/dense".
+Layer* find_layer(Functional& model, std::string_view name) {
+  if (Layer* found = model.find(name)) return found;
+  for (auto slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/', slash + 1)) {
+    auto* nested = dynamic_cast<Functional*>(model.find(name.substr(0, slash)));
+    if (nested != nullptr)
+      if (Layer* found = find_layer(*nested, name.substr(slash + 1))) return found;
+  }
+  return nullptr;
+}
+
+/// A functional model `Input → layer` that builds a single layer and shows it.
+std::unique_ptr<Functional> model_around(LayerPtr layer, const Shape& input_shape) {
+  auto model = std::make_unique<Functional>();
+  model->row = find_row("Functional");
+  model->name = "functional";
+  auto input = std::make_unique<InputLayer>();
+  input->row = find_row("InputLayer");
+  input->name = layer->name == "input_layer" ? "input" : "input_layer";
+  input->batch_shape = Shape{kUnknown};
+  input->batch_shape.append(input_shape);
+  if (layer->class_name() == "Embedding") input->dtype = "int32";
+
+  // What stands for the argument of each kind of call: x, (x, x), or [x, x].
+  const TensorRef x{input->name, 0, 0};
+  const std::string_view first = layer->arguments().front();
+  Arg args = ArgList{Arg(x)};
+  if (first == "query") args = ArgList{Arg(x), Arg(x)};
+  if (layer->takes_list()) args = ArgList{Arg(ArgList{Arg(x), Arg(x)})};
+  layer->nodes = {NodeSpec{std::move(args), ArgDict{}, layer->pointer}};
+
+  const auto as_json = [](const TensorRef& ref) { return Json::array({ref.layer, ref.node, ref.tensor}); };
+  const TensorRef out{layer->name, 0, 0};
+  model->input_struct = x;
+  model->output_struct = out;
+  model->envelope["input_layers"] = as_json(x);
+  model->envelope["output_layers"] = as_json(out);
+  model->add(std::move(input));
+  model->add(std::move(layer));
+  model->connect();
+  model->build_symbolic();
+  return model;
+}
+
+/// The input shape of a layer from its build_config, without the batch.
+std::optional<Shape> built_shape(const Ref& ref) {
+  const auto build = ref.find("build_config");
+  if (!build || !build->is_object()) return std::nullopt;
+  std::optional<Ref> shape = build->find("input_shape");
+  if (const auto shapes = build->find("shapes_dict"); shapes && shapes->is_object())
+    shape = shapes->find("query_shape");
+  if (!shape || !shape->is_array() || shape->size() == 0 || shape->json().front().is_structured()) return std::nullopt;
+  const Shape whole = shape->shape();
+  return whole.slice(1, whole.rank());
+}
+
+/// The class whose bare config this is: the one whose name its "name" starts with, else the only one that takes its
+/// keys.
+std::string class_of_bare_config(const Ref& config) {
+  if (config.find("layers")) return config.find("input_layers") ? "Functional" : "Sequential";
+  std::vector<std::string> fitting;
+  for (const LayerRow& row : layer_rows()) {
+    std::vector<std::string> ignored;
+    try {
+      const LayerPtr layer = read_layer_config(row.class_name, config, ignored);
+      const std::string stem = snake_case(layer->class_name());
+      const auto name = config.find("name");
+      if (name && name->is_string() && (name->text() == stem || name->text().rfind(stem + "_", 0) == 0))
+        return std::string(row.class_name);
+      fitting.emplace_back(row.class_name);
+    } catch (const Error&) {  // not this one
+    }
+  }
+  if (fitting.size() == 1) return fitting.front();
+  if (fitting.empty())
+    config.fail(
+        "neither a Keras model nor a layer: expected an object with 'class_name' and 'config', the config of a layer, "
+        "or the short encoder config with 'input_shape'");
+  if (fitting.size() > 6) fitting.resize(6);
+  config.fail("the config of a layer, but of which? Give {\"class_name\": …, \"config\": …}; it could be " +
+              join(fitting, ", "));
+}
+
+bool is_model(const Layer& layer) { return dynamic_cast<const Functional*>(&layer) != nullptr; }
+
+}  // namespace
+
+Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+const std::string& Model::builtin_encoder() {
+  static const std::string text = kBuiltinEncoder;
+  return text;
+}
+
+Model Model::read(const std::string& source, std::string text, const ReadOptions& options) {
+  auto parts = std::make_unique<Parts>();
+  parts->document = std::make_unique<Document>(source, std::move(text));
+  const Ref root(*parts->document);
+  root.expect_object();
+  std::optional<Shape> shape = options.input_shape;
+  if (is_encoder_config(root)) {
+    const Json expanded = expand_encoder_config(root, parts->warnings);
+    parts->expanded = std::make_unique<Document>(source, to_json_text(expanded));
+    parts->root = read_layer(Ref(*parts->expanded), parts->warnings);
+    // The text is ours: places in it would mislead.
+    return Model(std::move(parts));
+  }
+  if (root.find("class_name") && root.find("config")) {
+    parts->root = read_layer(root, parts->warnings);
+    if (!shape) shape = built_shape(root);
+  } else {
+    parts->root = read_layer_config(class_of_bare_config(root), root, parts->warnings);
+    if (auto* functional = dynamic_cast<Functional*>(parts->root.get());
+        functional != nullptr && dynamic_cast<Sequential*>(functional) == nullptr) {
+      functional->connect();
+      functional->build_symbolic();
+    }
+  }
+  if (parts->root->is_operation()) root.fail("one operation is no model");
+  if (auto* sequential = dynamic_cast<Sequential*>(parts->root.get());
+      sequential != nullptr && !sequential->connected && shape) {
+    Shape whole{kUnknown};
+    whole.append(*shape);
+    sequential->build_chain(whole);
+    sequential->build_symbolic();
+  }
+  if (!is_model(*parts->root)) {
+    parts->single_layer = true;
+    parts->layer = parts->root.get();
+    if (shape) parts->root = model_around(std::move(parts->root), *shape);
+  }
+  return Model(std::move(parts));
+}
+
+Model Model::make_layer(const std::string& class_name,
+                        const std::vector<std::pair<std::string, std::string>>& arguments) {
+  Json config = Json::object();
+  for (const auto& [key, value] : arguments) {
+    const Json parsed = Json::parse(value, nullptr, false);
+    config[key] = parsed.is_discarded() ? Json(value) : parsed;
+  }
+  auto parts = std::make_unique<Parts>();
+  parts->document = std::make_unique<Document>(class_name, to_json_text(config));
+  parts->root = read_layer_config(class_name, Ref(*parts->document), parts->warnings);
+  parts->single_layer = true;
+  parts->layer = parts->root.get();
+  return Model(std::move(parts));
+}
+
+const std::string& Model::name() const { return parts_->root->name; }
+bool Model::is_single_layer() const { return parts_->single_layer; }
+const std::vector<std::string>& Model::warnings() const { return parts_->warnings; }
+
+std::vector<std::string> Model::layer_names() const {
+  std::vector<std::string> names;
+  if (const Functional* model = parts_->model()) add_names(*model, "", names);
+  return names;
+}
+
+std::vector<std::string> Model::input_names() const {
+  std::vector<std::string> names;
+  if (const Functional* model = parts_->model())
+    for (const Layer* layer : model->input_layers()) names.push_back(layer->name);
+  return names;
+}
+
+std::optional<std::string> Model::first_attention() const {
+  Functional* model = parts_->model();
+  if (model == nullptr) return std::nullopt;
+  for (const std::string& name : layer_names())
+    if (find_layer(*model, name)->class_name().find("Attention") != std::string_view::npos) return name;
+  return std::nullopt;
+}
+
+Summary Model::summary() const {
+  Functional* model = parts_->model();
+  if (model == nullptr)
+    parts_->root->fail("one layer without an input shape: give --input-shape, as in --input-shape 50,512");
+  Summary out;
+  out.name = model->name;
+  out.class_name = model->class_name();
+  const bool sequential = dynamic_cast<Sequential*>(model) != nullptr;
+  out.sequential_like = model->sequential_like();
+  for (Layer* layer : sequential ? model->layers() : model->operations()) {
+    out.rows.push_back(row_of(*layer, 0, sequential ? nullptr : model));
+    add_nested_rows(*layer, 1, out.rows);
+  }
+  const Totals totals = totals_of(*model);
+  out.total_params = totals.params;
+  out.trainable_params = totals.trainable;
+  out.non_trainable_params = totals.params - totals.trainable;
+  out.total_bytes = totals.bytes;
+  out.trainable_bytes = totals.trainable_bytes;
+  out.non_trainable_bytes = totals.bytes - totals.trainable_bytes;
+  return out;
+}
+
+std::vector<graph::WeightSpec> Model::weights() const {
+  return collect_weights(*parts_->root, names_its_weights(*parts_->root));
+}
+
+namespace {
+
+Shape concrete_shape(const InputLayer& input, const LowerOptions& options) {
+  Shape shape = input.batch_shape;
+  if (const auto given = options.input_shapes.find(input.name); given != options.input_shapes.end()) {
+    bool fits = given->second.rank() == shape.rank();
+    for (int axis = 0; fits && axis < shape.rank(); ++axis)
+      fits = shape[axis] == kUnknown || shape[axis] == given->second[axis];
+    if (!fits)
+      throw bad_input("the input '{}' has the shape {}, the array given for it has {}", printable(input.name),
+                      shape.str(), given->second.str());
+    return given->second;
+  }
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] != kUnknown) {
+      if (axis == 0 && options.batch && *options.batch != shape[0])
+        throw bad_usage("the model fixes the batch of '{}' to {}; --batch {} does not fit", printable(input.name),
+                        shape[0], *options.batch);
+      continue;
+    }
+    if (axis == 0) {
+      shape[axis] = options.batch.value_or(1);
+    } else {
+      shape[axis] = options.sequence_length.value_or(kDefaultSequenceLength);
+    }
+  }
+  return shape;
+}
+
+/// Puts another compute dtype on all layers for the time of a lowering.
+class PolicyOverride {
+ public:
+  PolicyOverride(Layer& root, const std::optional<std::string>& dtype) {
+    if (!dtype) return;
+    const auto compute = dtype_of(*dtype);
+    if (!compute || !is_floating(*compute))
+      throw bad_usage("--dtype {}: expected float32, bfloat16, float16 or float64", *dtype);
+    std::set<const Layer*> seen;
+    walk(root, "", "", true, seen, [&](Layer& layer, const auto&, const auto&, bool) {
+      saved_.emplace_back(&layer, layer.policy);
+      if (is_floating(layer.policy.compute)) layer.policy.compute = *compute;
+    });
+  }
+  ~PolicyOverride() {
+    for (auto& [layer, policy] : saved_) layer->policy = policy;
+  }
+  PolicyOverride(const PolicyOverride&) = delete;
+  PolicyOverride& operator=(const PolicyOverride&) = delete;
+
+ private:
+  std::vector<std::pair<Layer*, DTypePolicy>> saved_;
+};
+
+/// Outputs by name: the keys of a dict, else output_0, … in order.
+void name_outputs(const Arg& structure, const std::vector<TensorPtr>& tensors, graph::Graph& graph) {
+  if (const auto* dict = structure.as<ArgDict>()) {
+    // The tensors come in the order of sorted keys.
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : *dict) keys.push_back(key);
+    std::sort(keys.begin(), keys.end());
+    if (keys.size() == tensors.size()) {
+      for (std::size_t i = 0; i < keys.size(); ++i) graph.outputs.push_back({keys[i], tensors[i]->id});
+      return;
+    }
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    graph.outputs.push_back({"output_" + std::to_string(i), tensors[i]->id});
+}
+
+}  // namespace
+
+graph::Graph Model::lower(const LowerOptions& options) const {
+  Functional* model = parts_->model();
+  if (model == nullptr) parts_->root->fail("one layer without an input shape cannot run: give --input-shape");
+  if (!model->connected) model->fail("the model knows no input shape: give --input-shape");
+  const std::vector<std::string> names = input_names();
+  for (const auto& [name, shape] : options.input_shapes)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw bad_input("the model has no input '{}'; its inputs are {}", printable(name), join(names, ", "));
+  const PolicyOverride policy(*model, options.dtype);
+
+  graph::Graph graph;
+  graph.name = model->name;
+  Lowering lowering(graph, false);
+  lowering.want_scores = options.scores;
+  // All variables first, in Keras's order, under their full names.
+  std::set<const Layer*> seen;
+  walk(*model, names_its_weights(*model) ? model->name + "/" : "", "", true, seen,
+       [&](Layer& layer, const std::string& path, const std::string& store, bool trainable) {
+         for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+           graph::WeightSpec spec = layer.weights[i];
+           spec.path = path + spec.path;
+           spec.store_path = store + spec.store_path;
+           spec.trainable = spec.trainable && trainable;
+           lowering.declare(layer, static_cast<int>(i), spec);
+         }
+       });
+  std::vector<TensorPtr> inputs;
+  for (const Layer* layer : model->input_layers()) {
+    const auto& input = static_cast<const InputLayer&>(*layer);
+    inputs.push_back(
+        Call::result(lowering.builder().input(input.name, input.element_type(), concrete_shape(input, options))));
+  }
+  name_outputs(model->output_struct, model->run(lowering, inputs, false), graph);
+  return graph;
+}
+
+std::string Model::config(const ConfigOptions& options) const {
+  Layer* layer = parts_->single_layer ? parts_->layer : parts_->root.get();
+  if (options.layer) {
+    Functional* model = parts_->model();
+    Layer* found = model == nullptr ? nullptr : find_layer(*model, *options.layer);
+    if (found == nullptr && layer->name == *options.layer) found = layer;
+    if (found == nullptr)
+      throw bad_usage("no layer is called '{}'{}", printable(*options.layer),
+                      did_you_mean(*options.layer, std::span<const std::string>(layer_names())));
+    layer = found;
+  }
+  if (options.format == ConfigFormat::python) return to_python_text(layer_config(*layer, options.version));
+  Json json = layer_json(*layer, options.version);
+  if (options.layer || parts_->single_layer) {
+    // One layer on its own has no calls.
+    json.erase("name");
+    json.erase("inbound_nodes");
+  }
+  return to_json_text(without_tuples(json), options.indent);
+}
+
+}  // namespace attn::keras

@@ -1,0 +1,217 @@
+// Convolution and pooling of keras.ops.nn, and patches of images.
+#include <algorithm>
+#include <numeric>
+
+#include "layout.h"
+#include "operand.h"
+#include "ops.h"
+
+namespace attn::keras {
+namespace {
+
+using graph::Builder;
+using graph::ValueId;
+
+/// `channels_first` turned to (B, spatial…, C) and back; nothing for `channels_last`, which None stands for.
+class DataFormat {
+ public:
+  void fields(Fields& f) {
+    f("data_format", format_);
+    if (f.reading() && format_ && *format_ != "channels_last" && *format_ != "channels_first")
+      f.config()["data_format"].fail("expected channels_last or channels_first");
+  }
+  [[nodiscard]] ValueId to_last(Builder& b, ValueId x) const { return turned(b, x, 1, -1); }
+  [[nodiscard]] ValueId from_last(Builder& b, ValueId x) const { return turned(b, x, -1, 1); }
+
+ private:
+  [[nodiscard]] ValueId turned(Builder& b, ValueId x, int from, int to) const {
+    if (format_ != "channels_first") return x;
+    return moved(b, x, std::array{axis_in(from, b.shape(x))}, std::array{axis_in(to, b.shape(x))});
+  }
+
+  std::optional<std::string> format_ = "channels_last";
+};
+
+/// One number for each spatial axis, or a list of them.
+std::vector<std::int64_t> per_axis(const Axes& given, int spatial) {
+  std::vector<std::int64_t> out = as_list(given);
+  if (std::holds_alternative<std::int64_t>(given))
+    out.resize(static_cast<std::size_t>(std::max(spatial, 1)), out.front());
+  return out;
+}
+
+graph::Padding padding_of(const Choice& choice) {
+  return choice.value == "same" ? graph::Padding::same : graph::Padding::valid;
+}
+
+inline constexpr std::array<std::string_view, 1> kInputs = {"inputs"};
+
+template <bool kAverage>
+class PoolBy : public Taking<kInputs> {
+ public:
+  void fields(Fields& f) override {
+    f.required("pool_size", pool_size);
+    f("strides", strides);
+    f("padding", padding);
+    data_format.fields(f);
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = data_format.to_last(b, call.tensor("inputs")->id);
+    const int spatial = b.shape(x).rank() - 2;
+    const graph::Pool pool{kAverage, per_axis(pool_size, spatial), per_axis(strides.value_or(pool_size), spatial),
+                           padding_of(padding)};
+    return Call::result(data_format.from_last(b, b.apply(pool, {x})));
+  }
+
+ private:
+  Axes pool_size = std::int64_t{1};
+  std::optional<Axes> strides;
+  Choice padding{"valid", {"valid", "same"}};
+  DataFormat data_format;
+};
+
+inline constexpr std::array<std::string_view, 2> kConvArguments = {"inputs", "kernel"};
+
+class Conv : public Taking<kConvArguments> {
+ public:
+  void fields(Fields& f) override {
+    f("strides", strides);
+    f("padding", padding);
+    data_format.fields(f);
+    f("dilation_rate", dilation_rate);
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = data_format.to_last(b, call.tensor("inputs")->id);
+    return Call::result(data_format.from_last(b, convolved(b, x, Operand(call, "kernel").as(b.dtype(x)))));
+  }
+
+ protected:
+  /// `kernel` is (window…, C/groups, F): fewer input channels than x has stand for groups.
+  ValueId convolved(Builder& b, ValueId x, ValueId kernel) const {
+    const Shape in = b.shape(x), window = b.shape(kernel);
+    if (in.rank() < 3 || window.rank() != in.rank())
+      throw bad_input("the kernel {} does not fit the input {}", window.str(), in.str());
+    const Dim channels = in[-1], per_group = window[-2];
+    if (channels == kUnknown || per_group < 1 || channels % per_group != 0)
+      throw bad_input("a kernel for {} channels does not fit {}", per_group, in.str());
+    const int spatial = in.rank() - 2;
+    return b.apply(graph::Conv{per_axis(strides, spatial),
+                               per_axis(dilation_rate, spatial),
+                               padding_of(padding),
+                               channels / per_group,
+                               false,
+                               {}},
+                   {x, kernel});
+  }
+  /// (window…, C, M) convolves each channel alone, into M: a kernel (window…, 1, C·M) of C groups.
+  ValueId depthwise(Builder& b, ValueId x, ValueId kernel) const {
+    const Shape window = b.shape(kernel);
+    if (window.rank() < 3 || !window.known() || b.shape(x).back() != window[-2])
+      throw bad_input("the depthwise kernel {} does not fit the input {}", window.str(), b.shape(x).str());
+    Shape grouped = window.slice(0, window.rank() - 2);
+    grouped.push_back(1);
+    grouped.push_back(times(window[-2], window[-1]));
+    return convolved(b, x, b.reshape(kernel, grouped));
+  }
+
+  DataFormat data_format;
+
+ private:
+  Axes strides = std::int64_t{1}, dilation_rate = std::int64_t{1};
+  Choice padding{"valid", {"valid", "same"}};
+};
+
+class DepthwiseConv : public Conv {
+ public:
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = data_format.to_last(b, call.tensor("inputs")->id);
+    return Call::result(data_format.from_last(b, depthwise(b, x, Operand(call, "kernel").as(b.dtype(x)))));
+  }
+};
+
+inline constexpr std::array<std::string_view, 3> kSeparableArguments = {"inputs", "depthwise_kernel",
+                                                                        "pointwise_kernel"};
+
+class SeparableConv : public Conv {
+ public:
+  [[nodiscard]] std::span<const std::string_view> arguments() const override { return kSeparableArguments; }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = data_format.to_last(b, call.tensor("inputs")->id);
+    const ValueId apart = depthwise(b, x, Operand(call, "depthwise_kernel").as(b.dtype(x)));
+    const auto spatial = static_cast<std::size_t>(b.shape(x).rank() - 2);
+    const std::vector<std::int64_t> ones(spatial, 1);
+    const graph::Conv mix{ones, ones, graph::Padding::valid, 1, false, {}};
+    return Call::result(
+        data_format.from_last(b, b.apply(mix, {apart, Operand(call, "pointwise_kernel").as(b.dtype(x))})));
+  }
+};
+
+inline constexpr std::array<std::string_view, 1> kImages = {"images"};
+
+/// Images cut into patches: (B, rows, columns, height·width·C). Patches that lie side by side, as vision transformers
+/// take them.
+class ExtractPatches : public Taking<kImages> {
+ public:
+  /// Its config is the only one without a name.
+  void config(Fields& f) override {
+    if (f.reading()) f.ignored({"name"});
+    fields(f);
+  }
+  void fields(Fields& f) override {
+    f.required("size", size);
+    f("strides", strides);
+    f("dilation_rate", dilation_rate);
+    f("padding", padding);
+    data_format.fields(f);
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    ValueId x = data_format.to_last(b, call.tensor("images")->id);
+    const bool one_image = b.shape(x).rank() == 3;
+    if (one_image) x = b.expand_dims(x, 0);
+    const Shape image = b.shape(x);
+    const auto window = per_axis(size, 2);
+    if (image.rank() != 4 || window.size() != 2 || window[0] < 1 || window[1] < 1)
+      throw bad_input("patches of {} axes do not fit images {}", window.size(), image.str());
+    if (per_axis(strides.value_or(size), 2) != window ||
+        per_axis(dilation_rate, 2) != std::vector<std::int64_t>{1, 1} || padding.value != "valid")
+      throw bad_input("patches that overlap, leave gaps or pass the border are not supported");
+    const Dim height = window[0], width = window[1], channels = image[3];
+    const auto count = [](Dim dim, Dim part) { return dim == kUnknown ? kUnknown : dim / part; };
+    const Dim rows = count(image[1], height), columns = count(image[2], width);
+    if (rows != kUnknown) x = sliced(b, x, 1, {0, rows * height, 1});
+    if (columns != kUnknown) x = sliced(b, x, 2, {0, columns * width, 1});
+    x = b.apply(graph::Reshape{{image[0], rows, height, columns, width, channels}}, {x});
+    x = b.transpose(x, {0, 1, 3, 2, 4, 5});
+    const Dim length = channels == kUnknown ? kUnknown : times(channels, times(height, width));
+    Shape out{image[0], rows, columns, length};
+    x = data_format.from_last(b, b.apply(graph::Reshape{out}, {x}));
+    return Call::result(one_image ? b.apply(graph::Reshape{b.shape(x).slice(1, 4)}, {x}) : x);
+  }
+
+ private:
+  Axes size = std::int64_t{1};
+  std::optional<Axes> strides;
+  Axes dilation_rate = std::int64_t{1};
+  Choice padding{"valid", {"valid", "same"}};
+  DataFormat data_format;
+};
+
+constexpr std::array kRows = {
+    LayerRow{"MaxPool", kNnOps, make_layer<PoolBy<false>>},
+    LayerRow{"AveragePool", kNnOps, make_layer<PoolBy<true>>},
+    LayerRow{"Conv", kNnOps, make_layer<Conv>},
+    LayerRow{"DepthwiseConv", kNnOps, make_layer<DepthwiseConv>},
+    LayerRow{"SeparableConv", kNnOps, make_layer<SeparableConv>},
+    LayerRow{"ExtractPatches", kImageOps, make_layer<ExtractPatches>},
+};
+
+}  // namespace
+
+std::span<const LayerRow> window_operations() { return kRows; }
+
+}  // namespace attn::keras

@@ -1,0 +1,194 @@
+#include "table.h"
+
+#include <algorithm>
+#include <array>
+
+#include "attn/base/text.h"
+#include "functional.h"
+#include "layers/layers.h"
+#include "ops/ops.h"
+
+namespace attn::keras {
+namespace {
+
+constexpr std::array kModels = {
+    LayerRow{"InputLayer", "keras.layers", make_layer<InputLayer>},
+    LayerRow{"Functional", "keras.src.models.functional", make_layer<Functional>},
+    LayerRow{"Sequential", "keras", make_layer<Sequential>},
+};
+
+template <typename... Spans>
+std::vector<LayerRow> joined(const Spans&... spans) {
+  std::vector<LayerRow> rows;
+  (rows.insert(rows.end(), spans.begin(), spans.end()), ...);
+  return rows;
+}
+
+// Classes that Keras would run code or open files for.
+struct Refused {
+  std::string_view class_name, why;
+};
+constexpr std::array kRefused = {
+    Refused{"Lambda", "it carries Python code, which is never run; replace it by layers or keras.ops"},
+    Refused{"TFSMLayer", "it loads a SavedModel from a path, which is never opened"},
+    Refused{"TorchModuleWrapper", "it carries a PyTorch module"},
+    Refused{"JaxLayer", "it carries Python code, which is never run"},
+    Refused{"FlaxLayer", "it carries Python code, which is never run"},
+    Refused{"StringLookup", "its vocabulary may be a path or URL, which is never opened"},
+    Refused{"IntegerLookup", "its vocabulary may be a path or URL, which is never opened"},
+    Refused{"TextVectorization", "its vocabulary may be a path or URL, which is never opened"},
+};
+
+bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+
+bool is_keras_module(std::string_view module) {
+  return module == "keras" || starts_with(module, "keras.") || starts_with(module, "tf_keras") ||
+         starts_with(module, "tensorflow.python.keras") || starts_with(module, "tensorflow.keras") ||
+         module == "keras_hub" || starts_with(module, "keras_hub.") || starts_with(module, "keras_nlp");
+}
+
+const LayerRow* find_in(std::span<const LayerRow> rows, std::string_view class_name) {
+  for (const LayerRow& row : rows)
+    if (row.class_name == class_name || (!row.shown.empty() && row.shown == class_name)) return &row;
+  return nullptr;
+}
+
+std::vector<std::string_view> names_of(std::span<const LayerRow> rows) {
+  std::vector<std::string_view> out;
+  for (const LayerRow& row : rows) out.push_back(row.class_name);
+  return out;
+}
+
+/// "Dense" of "Dense", "keras_hub>TransformerEncoder" and "Custom>Dense" alike, with its package.
+std::pair<std::string_view, std::string_view> package_and_class(std::string_view name) {
+  const auto at = name.find('>');
+  return at == std::string_view::npos ? std::pair{std::string_view(), name}
+                                      : std::pair{name.substr(0, at), name.substr(at + 1)};
+}
+
+void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warnings) {
+  config.expect_object();
+  layer.pointer = config.pointer();
+  layer.document = &config.document();
+  Fields fields(config, warnings);
+  layer.config(fields);
+  if (config.find("activity_regularizer") && !layer.is_operation()) fields.ignored({"activity_regularizer"});
+  // What any layer may carry over from other versions of Keras.
+  fields.ignored({"batch_input_shape", "build_config", "registered_name"});
+  fields.check_keys();
+  layer.check(config);
+}
+
+}  // namespace
+
+std::span<const LayerRow> layer_rows() {
+  static const std::vector<LayerRow> rows =
+      joined(kModels, core_rows(), einsum_dense_rows(), attention_rows(), normalization_rows(), activation_rows(),
+             regularization_rows(), preprocessing_rows(), merge_rows(), reshape_rows(), pooling_rows(),
+             convolution_rows(), conv_transpose_rows(), rnn_rows(), rnn_cell_rows(), wrapper_rows(), keras_hub_rows());
+  return rows;
+}
+
+std::span<const LayerRow> operation_rows() {
+  static const std::vector<LayerRow> rows =
+      joined(elementwise_operations(), activation_operations(), reduction_operations(), layout_operations(),
+             rearrange_operations(), indexing_operations(), joining_operations(), creation_operations(),
+             product_operations(), normalization_operations(), attention_operations(), window_operations());
+  return rows;
+}
+
+const LayerRow* find_row(std::string_view class_name) { return find_in(layer_rows(), class_name); }
+
+LayerPtr read_layer_config(std::string_view class_name, const Ref& config, std::vector<std::string>& warnings) {
+  const LayerRow* row = find_row(class_name);
+  if (row == nullptr)
+    throw bad_input("unknown layer '{}'{}", printable(class_name), did_you_mean(class_name, names_of(layer_rows())));
+  LayerPtr layer = row->make();
+  layer->row = row;
+  read_config(*layer, config, warnings);
+  if (layer->name.empty()) layer->name = snake_case(layer->class_name());
+  return layer;
+}
+
+LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
+  ref.expect_object();
+  const Ref class_ref = ref["class_name"];
+  const auto [package, class_name] = package_and_class(class_ref.text());
+  for (const Refused& refused : kRefused)
+    if (refused.class_name == class_name)
+      class_ref.fail(fmt::format("the layer '{}' is refused: {}", class_name, refused.why));
+
+  const auto module_ref = ref.find("module");
+  const std::string module = module_ref && module_ref->is_string() ? module_ref->text() : std::string();
+  if (module_ref && !module.empty() && !is_keras_module(module))
+    module_ref->fail(fmt::format("the class '{}' of the module '{}' is not Keras's; only built-in classes are known",
+                                 printable(class_ref.text()), printable(module)));
+  if (const auto registered = ref.find("registered_name"); registered && registered->is_string()) {
+    const auto [owner, name] = package_and_class(registered->text());
+    if (!owner.empty() && owner != "keras_hub" && owner != "keras_nlp" && owner != "keras")
+      registered->fail(
+          fmt::format("the class '{}' is registered by code that is not here; only built-in classes are known",
+                      printable(registered->text())));
+  }
+
+  const bool operation = starts_with(module, "keras.src.ops") || starts_with(module, "keras.ops");
+  const auto rows = operation ? operation_rows() : layer_rows();
+  const LayerRow* row =
+      find_in(rows, class_name == "Model" && !operation ? std::string_view("Functional") : class_name);
+  if (row == nullptr)
+    class_ref.fail(fmt::format("the {} '{}' is not known{}", operation ? "operation" : "layer", printable(class_name),
+                               did_you_mean(class_name, names_of(rows))));
+  LayerPtr layer = row->make();
+  layer->row = row;
+  const Ref config = ref["config"];
+  read_config(*layer, config, warnings);
+  if (layer->name.empty() && ref.find("name") && ref["name"].is_string()) layer->name = ref["name"].text();
+  if (layer->name.empty()) layer->name = snake_case(layer->class_name());
+  if (const auto regularizer = config.find("activity_regularizer")) layer->activity_regularizer = regularizer->json();
+  for (const char* key : {"module", "registered_name", "build_config", "compile_config", "name", "inbound_nodes"})
+    if (const auto member = ref.find(key)) layer->envelope[key] = member->json();
+
+  // Models are connected once their members are read.
+  if (auto* sequential = dynamic_cast<Sequential*>(layer.get())) {
+    if (sequential->has_input() && sequential->layers().empty()) {
+      // An input alone: Keras leaves it unbuilt.
+    } else if (sequential->has_input()) {
+      sequential->build_chain(
+          static_cast<InputLayer*>(sequential->find(ref["config"]["layers"][0]["config"]["name"].text()))->batch_shape);
+      sequential->build_symbolic();
+    } else if (sequential->build_input_shape) {
+      sequential->build_chain(*sequential->build_input_shape);
+      sequential->build_symbolic();
+    }
+  } else if (auto* functional = dynamic_cast<Functional*>(layer.get())) {
+    functional->connect();
+    functional->build_symbolic();
+  }
+  return layer;
+}
+
+Json layer_config(Layer& layer, Version version) {
+  Json out = Json::object();
+  Fields fields(out, version);
+  layer.config(fields);
+  return out;
+}
+
+Json layer_json(Layer& layer, Version version) {
+  const Json& read = layer.envelope;
+  Json out = Json::object();
+  const auto keep = [&](const char* key, const Json& missing) {
+    out[key] = read.contains(key) && !read[key].is_null() ? read[key] : missing;
+  };
+  keep("module", std::string(layer.row->module));
+  out["class_name"] = std::string(layer.row->class_name);
+  out["config"] = layer_config(layer, version);
+  // What keras.src exports under no public name is registered under its class.
+  const bool registered = layer.is_operation() || layer.row->class_name == "Functional";
+  keep("registered_name", registered ? Json(std::string(layer.row->class_name)) : Json());
+  for (const char* key : {"build_config", "compile_config", "name", "inbound_nodes"})
+    if (read.contains(key)) out[key] = read[key];
+  return out;
+}
+
+}  // namespace attn::keras

@@ -1,0 +1,61 @@
+// Reads an earlier benchmark back.
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/report/bench_view.h"
+#include "attn/report/json.h"
+
+namespace attn::report {
+namespace {
+
+// A benchmark nests no deeper than row, latencies, number; the library copies and frees by recursion.
+constexpr int kMaxDepth = 16;
+
+bool too_deep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaxDepth) return true;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<BenchRow> parse_bench_json(const std::string& name, std::string_view text) {
+  const std::string file = printable(name);
+  if (too_deep(text)) throw bad_input("{}: not written by attn bench --json: it nests too deep", file);
+  try {
+    const Json json = Json::parse(text);
+    if (json.at("schema") != "attn.bench/1") throw bad_input("{}: not of the schema attn.bench/1", file);
+    std::vector<BenchRow> rows;
+    for (const Json& item : json.at("rows")) {
+      BenchRow row;
+      item.at("model").get_to(row.setting.model);
+      item.at("device").get_to(row.setting.device);
+      item.at("backend").get_to(row.setting.backend);
+      item.at("dtype").get_to(row.setting.dtype);
+      item.at("matmul_precision").get_to(row.setting.matmul_precision);
+      item.at("batch").get_to(row.setting.batch);
+      if (!item.at("seq_len").is_null()) row.setting.seq_len = item.at("seq_len").get<std::int64_t>();
+      item.at("threads").get_to(row.setting.threads);
+      item.at("ms").at("median").get_to(row.ms.median);
+      item.at("ms").at("p90").get_to(row.ms.p90);
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  } catch (const Json::exception& error) {
+    throw bad_input("{}: not written by attn bench --json: {}", file, printable(error.what()));
+  }
+}
+
+}  // namespace attn::report

@@ -1,0 +1,139 @@
+#include "attn/report/run_view.h"
+
+#include <fmt/format.h>
+
+#include "attn/base/text.h"
+#include "attn/report/json.h"
+#include "attn/report/number.h"
+#include "attn/report/table.h"
+#include "setting.h"
+
+namespace attn::report {
+namespace {
+
+constexpr double kMilliseconds = 1000;
+
+std::string values_text(const std::vector<double>& values) {
+  std::vector<std::string> texts;
+  texts.reserve(values.size());
+  for (const double value : values) texts.push_back(number(value));
+  return join(texts, " ");
+}
+
+std::string index_text(const std::vector<std::int64_t>& index) { return fmt::format("[{}]", fmt::join(index, ", ")); }
+
+Table outputs_table(const RunReport& report) {
+  Table table{{{"Output"},
+               {"Shape"},
+               {"Dtype"},
+               {"Mean", Align::right},
+               {"Std", Align::right},
+               {"Min", Align::right},
+               {"Max", Align::right},
+               {"First values"}},
+              {}};
+  for (const OutputReport& output : report.outputs) {
+    table.rows.push_back({output.name, output.shape.str(), output.dtype, number(output.mean), number(output.std),
+                          number(output.min), number(output.max), values_text(output.first_values)});
+  }
+  return table;
+}
+
+std::string comparison_text(const run::OutputComparison& output) {
+  const std::string name = printable(output.name);
+  if (!output.problem.empty()) return fmt::format("  {}: {}\n", name, printable(output.problem));
+  if (output.pass) return fmt::format("  {}: equal, max abs error {}\n", name, number(output.max_abs_error));
+  return fmt::format("  {}: {} of {} values differ, max abs error {}; worst at {}: expected {}, got {}\n", name,
+                     with_commas(output.mismatches), with_commas(output.elements), number(output.max_abs_error),
+                     index_text(output.worst_index), number(output.expected), number(output.got));
+}
+
+Json output_json(const OutputReport& output) {
+  Json json;
+  json["name"] = json_text(output.name);
+  json["shape"] = json_shape(output.shape);
+  json["dtype"] = json_text(output.dtype);
+  json["mean"] = output.mean;
+  json["std"] = output.std;
+  json["min"] = output.min;
+  json["max"] = output.max;
+  json["non_finite"] = output.non_finite;
+  json["first_values"] = output.first_values;
+  return json;
+}
+
+Json comparison_json(const run::OutputComparison& output) {
+  Json json;
+  json["name"] = json_text(output.name);
+  json["pass"] = output.pass;
+  json["problem"] = output.problem.empty() ? Json(nullptr) : json_text(output.problem);
+  json["elements"] = output.elements;
+  json["mismatches"] = output.mismatches;
+  json["max_abs_error"] = output.max_abs_error;
+  json["worst_index"] = output.worst_index;
+  json["expected"] = output.expected;
+  json["got"] = output.got;
+  return json;
+}
+
+Json compare_json(const CompareReport& compare) {
+  Json json;
+  json["file"] = json_text(compare.file);
+  json["rtol"] = compare.rtol;
+  json["atol"] = compare.atol;
+  json["pass"] = compare.pass;
+  json["outputs"] = Json::array();
+  for (const run::OutputComparison& output : compare.outputs) json["outputs"].push_back(comparison_json(output));
+  return json;
+}
+
+}  // namespace
+
+std::string compare_text(const CompareReport& compare) {
+  std::string out = fmt::format("{} {} (rtol {}, atol {})\n", compare.pass ? "Agrees with" : "Differs from",
+                                printable(compare.file), number(compare.rtol), number(compare.atol));
+  for (const run::OutputComparison& output : compare.outputs) out += comparison_text(output);
+  return out;
+}
+
+std::string run_text(const RunReport& report) {
+  std::string out =
+      fmt::format("{}: {}, seed {}\n", printable(report.setting.model), setting_text(report.setting), report.seed);
+  for (const InputReport& input : report.inputs) {
+    out += fmt::format("  input {} {} {}: {}\n", printable(input.name), input.shape.str(), printable(input.dtype),
+                       printable(input.source));
+  }
+  out += '\n' + plain_table(outputs_table(report)) + '\n';
+  for (const OutputReport& output : report.outputs) {
+    if (output.non_finite == 0) continue;
+    out += fmt::format("{}: {} of its values are NaN or infinite\n", printable(output.name),
+                       with_commas(output.non_finite));
+  }
+  if (report.compare) out += compare_text(*report.compare);
+  out += fmt::format("load {}, prepare {}, run {}\n", duration(report.load_seconds), duration(report.prepare_seconds),
+                     duration(report.run_seconds));
+  return out;
+}
+
+std::string run_json(const RunReport& report) {
+  Json json;
+  json["schema"] = "attn.run/1";
+  json.update(setting_json(report.setting));
+  json["seed"] = report.seed;
+  json["inputs"] = Json::array();
+  for (const InputReport& input : report.inputs) {
+    json["inputs"].push_back({{"name", json_text(input.name)},
+                              {"shape", json_shape(input.shape)},
+                              {"dtype", json_text(input.dtype)},
+                              {"source", json_text(input.source)}});
+  }
+  json["outputs"] = Json::array();
+  for (const OutputReport& output : report.outputs) json["outputs"].push_back(output_json(output));
+  json["ms"] = {{"load", report.load_seconds * kMilliseconds},
+                {"prepare", report.prepare_seconds * kMilliseconds},
+                {"run", report.run_seconds * kMilliseconds}};
+  if (report.compare) json["compare"] = compare_json(*report.compare);
+  return json_document(json);
+}
+
+}  // namespace attn::report

@@ -1,0 +1,33 @@
+#include "setting.h"
+
+#include <fmt/format.h>
+
+#include "attn/base/text.h"
+
+namespace attn::report {
+
+std::string setting_text(const Setting& setting) {
+  std::string text =
+      fmt::format("{} ({}), {}", printable(setting.device), printable(setting.backend), printable(setting.dtype));
+  if (setting.matmul_precision != "highest") {
+    text += fmt::format(" with products of {} precision", printable(setting.matmul_precision));
+  }
+  text += fmt::format(", batch {}", setting.batch);
+  if (setting.seq_len) text += fmt::format(", length {}", *setting.seq_len);
+  return text + fmt::format(", {} {}", setting.threads, setting.threads == 1 ? "thread" : "threads");
+}
+
+Json setting_json(const Setting& setting) {
+  Json json;
+  json["model"] = json_text(setting.model);
+  json["device"] = json_text(setting.device);
+  json["backend"] = json_text(setting.backend);
+  json["dtype"] = json_text(setting.dtype);
+  json["matmul_precision"] = json_text(setting.matmul_precision);
+  json["batch"] = setting.batch;
+  json["seq_len"] = setting.seq_len ? Json(*setting.seq_len) : Json(nullptr);
+  json["threads"] = setting.threads;
+  return json;
+}
+
+}  // namespace attn::report

@@ -1,0 +1,17 @@
+// The setting of a run or a measurement, as text and as JSON members.
+#pragma once
+
+#include <string>
+
+#include "attn/report/json.h"
+#include "attn/report/values.h"
+
+namespace attn::report {
+
+/// "cpu (onednn), float32, batch 1, length 50, 2 threads"; the precision of products where it is not the highest.
+[[nodiscard]] std::string setting_text(const Setting& setting);
+
+/// model, device, backend, dtype, matmul_precision, batch, seq_len, threads.
+[[nodiscard]] Json setting_json(const Setting& setting);
+
+}  // namespace attn::report

@@ -1,0 +1,17 @@
+// Which rows of a summary are shown.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attn/keras/summary.h"
+#include "attn/report/summary.h"
+
+namespace attn::report {
+
+/// The rows inside the layer range, nested ones only where they are asked for. The pointers live as long as `summary`.
+/// Throws Error (usage) where the range matches no layer, or is no regular expression.
+[[nodiscard]] std::vector<const keras::SummaryRow*> shown_rows(const keras::Summary& summary,
+                                                               const SummaryOptions& options);
+
+}  // namespace attn::report

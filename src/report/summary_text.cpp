@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "attn/base/text.h"
+#include "attn/report/json.h"
+#include "attn/report/summary.h"
+#include "attn/report/table.h"
+#include "summary_rows.h"
+
+// The forms of a summary that are not Keras's.
+
+namespace attn::report {
+namespace {
+
+using keras::Summary;
+using keras::SummaryRow;
+using Rows = std::vector<const SummaryRow*>;
+
+Json shapes_json(const SummaryRow& row) {
+  if (row.output_shapes.empty()) return nullptr;
+  if (row.output_shapes.size() == 1) return json_shape(row.output_shapes.front());
+  Json list = Json::array();
+  for (const Shape& shape : row.output_shapes) list.push_back(json_shape(shape));
+  return list;
+}
+
+Json row_json(const SummaryRow& row) {
+  Json json;
+  json["name"] = json_text(row.name);
+  json["class_name"] = json_text(row.class_name);
+  json["output_shape"] = shapes_json(row);
+  json["params"] = json_integer(row.params);
+  json["trainable_params"] = json_integer(row.trainable_params);
+  json["connected_to"] = Json::array();
+  for (const std::string& connection : row.connected_to) json["connected_to"].push_back(json_text(connection));
+  return json;
+}
+
+/// The rows from `next` on that lie at `level`, each with the deeper ones behind it as its layers.
+Json layers_json(const Rows& rows, std::size_t& next, int level) {
+  Json list = Json::array();
+  while (next < rows.size() && rows[next]->level >= level) {
+    Json layer = row_json(*rows[next]);
+    ++next;
+    if (next < rows.size() && rows[next]->level > level) layer["layers"] = layers_json(rows, next, level + 1);
+    list.push_back(std::move(layer));
+  }
+  return list;
+}
+
+std::string nested_name(const SummaryRow& row) {
+  if (row.level == 0) return row.name;
+  std::string name;
+  for (int i = 1; i < row.level; ++i) name += "· ";
+  return name + "└ " + row.name;
+}
+
+}  // namespace
+
+std::string summary_json(const Summary& summary, const SummaryOptions& options) {
+  const Rows rows = shown_rows(summary, options);
+  std::size_t next = 0;
+  Json json;
+  json["schema"] = "attn.summary/1";
+  json["name"] = json_text(summary.name);
+  json["class_name"] = json_text(summary.class_name);
+  json["layers"] = layers_json(rows, next, 0);
+  json["total_params"] = json_integer(summary.total_params);
+  json["trainable_params"] = json_integer(summary.trainable_params);
+  json["non_trainable_params"] = json_integer(summary.non_trainable_params);
+  json["total_bytes"] = json_integer(summary.total_bytes);
+  return json_document(json);
+}
+
+std::string summary_markdown(const Summary& summary, const SummaryOptions& options) {
+  Table table{{{"Layer"}, {"Type"}, {"Output shape"}, {"Params", Align::right}}, {}};
+  if (!summary.sequential_like) table.columns.push_back({"Connected to"});
+  if (options.show_trainable) table.columns.push_back({"Trainable"});
+  for (const SummaryRow* row : shown_rows(summary, options)) {
+    table.rows.push_back({nested_name(*row), row->class_name, row->output_shape_text,
+                          row->built ? with_commas(row->params) : "unbuilt"});
+    if (!summary.sequential_like) table.rows.back().push_back(join(row->connected_to, ", "));
+    if (options.show_trainable) table.rows.back().push_back(!row->trainable ? "" : *row->trainable ? "yes" : "no");
+  }
+  std::string out = fmt::format("## {} ({})\n\n", markdown_text(summary.name), markdown_text(summary.class_name));
+  out += markdown_table(table) + '\n';
+  const auto append_total = [&](std::string_view what, keras::Count count, keras::Count bytes) {
+    out += fmt::format("- {}: {} ({})\n", what, with_commas(count), memory_size(bytes));
+  };
+  append_total("Total params", summary.total_params, summary.total_bytes);
+  append_total("Trainable params", summary.trainable_params, summary.trainable_bytes);
+  append_total("Non-trainable params", summary.non_trainable_params, summary.non_trainable_bytes);
+  return out;
+}
+
+std::string summary_csv(const Summary& summary, const SummaryOptions& options) {
+  Table table{
+      {{"name"}, {"class_name"}, {"level"}, {"output_shape"}, {"params"}, {"trainable_params"}, {"connected_to"}}, {}};
+  for (const SummaryRow* row : shown_rows(summary, options)) {
+    table.rows.push_back({row->name, row->class_name, fmt::format("{}", row->level), row->output_shape_text,
+                          fmt::format("{}", row->params), fmt::format("{}", row->trainable_params),
+                          join(row->connected_to, " ")});
+  }
+  return csv_table(table);
+}
+
+}  // namespace attn::report

@@ -1,0 +1,67 @@
+#include "attn/run/bench.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+#include <string>
+
+namespace attn::run {
+
+Clock steady_clock() {
+  return [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
+}
+
+std::vector<double> measure(const std::function<void()>& body, const BenchOptions& options, const Clock& clock) {
+  const double warm_from = clock();
+  for (std::int64_t i = 0; i < options.warmup_runs || clock() - warm_from < options.warmup_seconds; ++i) {
+    if (i >= options.max_runs) break;
+    body();
+  }
+  std::vector<double> samples;
+  const double from = clock();
+  double now = from;
+  while (static_cast<std::int64_t>(samples.size()) < options.max_runs &&
+         (static_cast<std::int64_t>(samples.size()) < options.min_runs || now - from < options.min_seconds)) {
+    const double start = clock();
+    body();
+    now = clock();
+    samples.push_back(now - start);
+  }
+  return samples;
+}
+
+Latency latency_of(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  const auto percentile = [&](double share) {
+    const double at = share * static_cast<double>(seconds.size() - 1);
+    const auto below = static_cast<std::size_t>(at);
+    const std::size_t above = std::min(below + 1, seconds.size() - 1);
+    return 1e3 * (seconds[below] + (at - static_cast<double>(below)) * (seconds[above] - seconds[below]));
+  };
+  const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  return {percentile(0.0), percentile(0.1),  percentile(0.5), 1e3 * sum / static_cast<double>(seconds.size()),
+          percentile(0.9), percentile(0.99), percentile(1.0)};
+}
+
+void reset_peak_memory() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
+std::int64_t peak_memory() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmHWM:", 0) != 0) continue;
+    std::istringstream fields(line.substr(6));
+    std::int64_t kilobytes = 0;
+    fields >> kilobytes;
+    return kilobytes * 1024;
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{1024} * usage.ru_maxrss;
+}
+
+}  // namespace attn::run

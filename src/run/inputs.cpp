@@ -1,0 +1,103 @@
+#include "attn/run/inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "attn/base/error.h"
+#include "attn/base/rng.h"
+#include "attn/base/text.h"
+
+namespace attn::run {
+namespace {
+
+using graph::ValueId;
+
+/// The size of the smallest table that the values of `input` index, directly or through Casts and Reshapes.
+std::optional<std::int64_t> indexed_rows(const graph::Graph& graph, ValueId input) {
+  std::vector<bool> derived(graph.values.size(), false);
+  derived[static_cast<std::size_t>(input)] = true;
+  std::optional<std::int64_t> rows;
+  for (const graph::Node& node : graph.nodes) {
+    const auto is_derived = [&](ValueId id) { return derived[static_cast<std::size_t>(id)]; };
+    if (const auto* gather = std::get_if<graph::Gather>(&node.op)) {
+      if (!is_derived(node.inputs[1])) continue;
+      const Dim size = graph.value(node.inputs[0]).shape[gather->axis];
+      rows = rows ? std::min(*rows, size) : size;
+    } else if ((std::holds_alternative<graph::Cast>(node.op) || std::holds_alternative<graph::Reshape>(node.op)) &&
+               is_derived(node.inputs[0])) {
+      derived[static_cast<std::size_t>(node.outputs[0])] = true;
+    }
+  }
+  return rows;
+}
+
+Tensor random_input(const graph::Graph& graph, ValueId id, std::uint64_t seed) {
+  const graph::Value& value = graph.value(id);
+  Tensor tensor(value.dtype, value.shape);
+  RandomStream random(seed, value.name);
+  if (is_floating(value.dtype)) {
+    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, random.normal());
+    return tensor;
+  }
+  const bool mask = value.dtype == DType::boolean || value.name.find("mask") != std::string::npos;
+  const double rows = static_cast<double>(indexed_rows(graph, id).value_or(10));
+  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, mask ? 1.0 : std::floor(random.uniform() * rows));
+  return tensor;
+}
+
+Tensor fitted(const graph::Value& value, const Tensor& given) {
+  const std::string name = printable(value.name);
+  if (given.shape() != value.shape)
+    throw bad_input("the input '{}' has the shape {}, the array given for it has {}", name, value.shape.str(),
+                    given.shape().str());
+  if (given.dtype() == value.dtype) return given;
+  const bool to_float = is_floating(value.dtype), from_float = is_floating(given.dtype());
+  if (from_float && !to_float)
+    throw bad_input("the input '{}' is {}, the array given for it is {}", name, name_of(value.dtype),
+                    name_of(given.dtype()));
+  Tensor out = given.cast(value.dtype);
+  if (!to_float)
+    for (std::int64_t i = 0; i < out.size(); ++i)
+      if (out.at(i) != given.at(i))
+        throw bad_input("the input '{}' is {}, which does not hold {} of the array given for it", name,
+                        name_of(value.dtype), given.at(i));
+  return out;
+}
+
+}  // namespace
+
+std::map<std::string, Tensor> name_inputs(const std::vector<std::string>& inputs,
+                                          const std::vector<NamedTensor>& arrays, const std::string& file) {
+  const auto is_input = [&](const NamedTensor& array) {
+    return std::find(inputs.begin(), inputs.end(), array.name) != inputs.end();
+  };
+  const bool npy = file.size() >= 4 && file.compare(file.size() - 4, 4, ".npy") == 0;
+  const auto is_no_name = [&](const NamedTensor& array) { return npy || array.name.rfind("keras_tensor", 0) == 0; };
+  std::map<std::string, Tensor> out;
+  if (arrays.size() == inputs.size() && std::none_of(arrays.begin(), arrays.end(), is_input) &&
+      std::all_of(arrays.begin(), arrays.end(), is_no_name)) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) out.emplace(inputs[i], arrays[i].tensor);
+    return out;
+  }
+  for (const NamedTensor& array : arrays) {
+    if (!is_input(array))
+      throw bad_input("{}: the model has no input '{}'{}; its inputs are {}", printable(file), printable(array.name),
+                      did_you_mean(array.name, std::span<const std::string>(inputs)), printable(join(inputs, ", ")));
+    out.emplace(array.name, array.tensor);
+  }
+  return out;
+}
+
+std::vector<Tensor> make_inputs(const graph::Graph& graph, const std::map<std::string, Tensor>& given,
+                                std::uint64_t seed) {
+  std::vector<Tensor> inputs;
+  for (const ValueId id : graph.inputs) {
+    const graph::Value& value = graph.value(id);
+    const auto array = given.find(value.name);
+    inputs.push_back(array == given.end() ? random_input(graph, id, seed) : fitted(value, array->second));
+  }
+  return inputs;
+}
+
+}  // namespace attn::run

@@ -1,0 +1,51 @@
+#include "attn/run/session.h"
+
+#include <map>
+
+#include "attn/plan/plan.h"
+
+namespace attn::run {
+
+Session::Session(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
+                 const backends::CompileOptions& options) {
+  plan::Plan plan = plan::make_plan(backend.optimize(std::move(graph)));
+  graph_ = plan.graph;
+  executable_ = backend.compile(std::move(plan), std::move(weights), options);
+}
+
+std::vector<StepTime> Session::profile(std::span<const Tensor> inputs) {
+  std::map<graph::NodeId, std::string> kernels;
+  for (const backends::KernelChoice& choice : executable_->choices()) kernels[choice.node] = choice.kernel;
+  std::vector<StepTime> out;
+  executable_->run_profiled(inputs, [&](graph::NodeId id, double seconds) {
+    const graph::Node& node = graph_.nodes[static_cast<std::size_t>(id)];
+    StepTime step;
+    if (node.layer != graph::kNone) step.layer = graph_.layers[static_cast<std::size_t>(node.layer)].name;
+    step.operation = graph::name_of(node.op);
+    step.kernel = kernels[id];
+    step.seconds = seconds;
+    step.flops = graph::flops(graph_, node);
+    out.push_back(std::move(step));
+  });
+  return out;
+}
+
+std::vector<NamedTensor> Session::outputs() const {
+  std::vector<NamedTensor> out;
+  for (const graph::Output& output : graph_.outputs) out.push_back({output.name, executable_->value(output.value)});
+  return out;
+}
+
+std::vector<NamedTensor> Session::scores() const {
+  std::vector<NamedTensor> out;
+  for (const graph::Scores& scores : graph_.scores) out.push_back({scores.name, executable_->value(scores.value)});
+  return out;
+}
+
+std::int64_t total_flops(const graph::Graph& graph) {
+  std::int64_t total = 0;
+  for (const graph::Node& node : graph.nodes) total += graph::flops(graph, node);
+  return total;
+}
+
+}  // namespace attn::run

@@ -1,0 +1,32 @@
+// Filling a tensor with random numbers of one distribution.
+#pragma once
+
+#include <cstdint>
+
+#include "attn/base/rng.h"
+#include "attn/base/tensor.h"
+
+namespace attn::weights {
+
+enum class Distribution : std::uint8_t {
+  uniform,           ///< in [first, second)
+  normal,            ///< of mean `first` and standard deviation `second`
+  truncated_normal,  ///< the same, drawn again beyond two standard deviations
+};
+
+struct Draw {
+  Distribution distribution = Distribution::uniform;
+  double first = 0.0;
+  double second = 1.0;
+};
+
+/// Where truncated normals are cut, in standard deviations.
+inline constexpr double kTruncateAt = 2.0;
+
+/// Both fill a floating tensor in the order of its elements, rounded to its dtype.
+void draw_from_stream(RandomStream stream, const Draw& draw, const Tensor& out);
+/// As keras.random on TensorFlow draws for an integer seed. The uniform distribution agrees bit for bit; the normals do
+/// where the C library's logf and sincosf are those that TensorFlow calls, and to the last bit or two elsewhere.
+void draw_as_tensorflow(std::int64_t seed, const Draw& draw, const Tensor& out);
+
+}  // namespace attn::weights

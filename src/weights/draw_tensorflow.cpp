@@ -1,0 +1,176 @@
+// What TensorFlow's stateless random operations draw on a CPU. The facts are from tensorflow/core: the seed's scramble
+// from kernels/stateless_random_ops.cc, the groups from kernels/random_op_cpu.h, the numbers from
+// lib/random/random_distributions.h. Keras gives the operations the seed (seed mod 2^31 - 2, 0).
+#include <Random123/philox.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <limits>
+#include <numbers>
+
+#include "attn/base/error.h"
+#include "draw.h"
+
+namespace attn::weights {
+namespace {
+
+using Block = r123::Philox4x32::ctr_type;  // four random 32-bit words
+
+/// The numbered blocks of a seed.
+class Blocks {
+ public:
+  explicit Blocks(std::int64_t seed) {
+    constexpr std::int64_t kModulus = std::numeric_limits<std::int32_t>::max() - 1;
+    const std::int64_t rest = (seed % kModulus + kModulus) % kModulus;
+    const Block mix = r123::Philox4x32()({{static_cast<std::uint32_t>(rest), 0, 0, 0}}, {{0x3ec8f720, 0x02461e29}});
+    key_ = {{mix[0], mix[1]}};
+    high_ = {mix[2], mix[3]};
+  }
+
+  [[nodiscard]] Block operator[](std::uint64_t number) const {
+    return r123::Philox4x32()(
+        {{static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32), high_[0], high_[1]}}, key_);
+  }
+
+ private:
+  r123::Philox4x32::key_type key_{};
+  std::array<std::uint32_t, 2> high_{};
+};
+
+/// How many numbers a block gives: four of up to 32 bits, two of 64.
+template <std::floating_point Number>
+constexpr int kGroup = sizeof(Number) == 8 ? 2 : 4;
+
+template <std::floating_point Number>
+using Group = std::array<Number, kGroup<Number>>;
+
+/// In [0, 1): the lowest bits of a word, as many as the dtype's mantissa has.
+Group<float> uniform_group(const Block& block, int mantissa_bits, float /*tag*/) {
+  const std::uint32_t mask = (std::uint32_t{1} << mantissa_bits) - 1;
+  const float step = 1.0F / static_cast<float>(mask + 1);
+  Group<float> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(block[i] & mask) * step;
+  return out;
+}
+
+double uniform_double(std::uint32_t high, std::uint32_t low) {
+  return static_cast<double>(std::uint64_t{high & 0xfffff} << 32 | low) * 0x1p-52;
+}
+
+Group<double> uniform_group(const Block& block, int /*mantissa_bits*/, double /*tag*/) {
+  return {uniform_double(block[0], block[1]), uniform_double(block[2], block[3])};
+}
+
+/// Box and Muller's pair from two uniforms; TensorFlow keeps the first away from log(0).
+template <std::floating_point Number>
+void normal_pair(Number u, Number v, Number* out) {
+  constexpr auto kSmallest = static_cast<Number>(1e-7);
+  const Number radius = std::sqrt(Number{-2} * std::log(std::max(u, kSmallest)));
+  const auto angle = static_cast<Number>(2.0 * std::numbers::pi * static_cast<double>(v));
+  out[0] = std::sin(angle) * radius;
+  out[1] = std::cos(angle) * radius;
+}
+
+Group<float> normal_group(const Block& block, float /*tag*/) {
+  const Group<float> uniform = uniform_group(block, std::numeric_limits<float>::digits - 1, float{});
+  Group<float> out{};
+  normal_pair(uniform[0], uniform[1], out.data());
+  normal_pair(uniform[2], uniform[3], &out[2]);
+  return out;
+}
+
+Group<double> normal_group(const Block& block, double /*tag*/) {
+  Group<double> out{};
+  normal_pair(uniform_double(block[0], block[1]), uniform_double(block[2], block[3]), out.data());
+  return out;
+}
+
+/// Normals within kTruncateAt. So that groups do not depend on each other, each has blocks of its own to draw from.
+template <std::floating_point Number>
+Group<Number> truncated_group(const Blocks& blocks, std::uint64_t group) {
+  constexpr std::uint64_t kBlocksPerGroup = 64 * kGroup<Number>;
+  Group<Number> out{};
+  std::size_t filled = 0;
+  for (std::uint64_t block = group * kBlocksPerGroup;; ++block) {
+    for (const Number value : normal_group(blocks[block], Number{})) {
+      if (!(std::fabs(value) < static_cast<Number>(kTruncateAt))) continue;
+      out[filled++] = value;
+      if (filled == out.size()) return out;
+    }
+  }
+}
+
+float product(float a, float b) { return static_cast<float>(static_cast<double>(a) * static_cast<double>(b)); }
+double product(double a, double b) { return a * b; }
+
+/// unit * scale + shift as three operations of TensorFlow: each result is rounded to the dtype, and `product` keeps the
+/// compiler from fusing them.
+template <std::floating_point Number, typename Round>
+struct Scale {
+  Number factor, shift;
+  Round round;
+  Number operator()(Number unit) const { return round(round(product(round(unit), factor)) + shift); }
+};
+
+template <std::floating_point Number, typename Round, typename Store>
+void draw_numbers(std::int64_t seed, const Draw& draw, std::int64_t size, int mantissa_bits, Round round, Store store) {
+  const Blocks blocks(seed);
+  const auto fill = [&](const Scale<Number, Round>& scale, auto&& group_at) {
+    for (std::int64_t first = 0, group = 0; first < size; first += kGroup<Number>, ++group) {
+      const Group<Number> values = group_at(static_cast<std::uint64_t>(group));
+      const std::int64_t count = std::min<std::int64_t>(kGroup<Number>, size - first);
+      for (std::int64_t i = 0; i < count; ++i) store(first + i, scale(values[static_cast<std::size_t>(i)]));
+    }
+  };
+  const auto argument = [&](double value) {
+    // Keras's tf.cast makes the bounds of a uniform distribution float32 before anything else.
+    const bool is_bound = draw.distribution == Distribution::uniform;
+    return round(is_bound ? static_cast<Number>(static_cast<float>(value)) : static_cast<Number>(value));
+  };
+  const Number first = argument(draw.first);
+  const Number second = argument(draw.second);
+  switch (draw.distribution) {
+    case Distribution::uniform:
+      return fill({round(second - first), first, round},
+                  [&](std::uint64_t group) { return uniform_group(blocks[group], mantissa_bits, Number{}); });
+    case Distribution::normal:
+      return fill({second, first, round}, [&](std::uint64_t group) { return normal_group(blocks[group], Number{}); });
+    case Distribution::truncated_normal:
+      return fill({second, first, round}, [&](std::uint64_t group) { return truncated_group<Number>(blocks, group); });
+  }
+}
+
+}  // namespace
+
+void draw_as_tensorflow(std::int64_t seed, const Draw& draw, const Tensor& out) {
+  const auto exact = [](auto value) { return value; };
+  const std::int64_t size = out.size();
+  switch (out.dtype()) {
+    case DType::float64: {
+      double* data = out.as<double>().data();
+      return draw_numbers<double>(seed, draw, size, 52, exact, [=](std::int64_t i, double value) { data[i] = value; });
+    }
+    case DType::float32: {
+      float* data = out.as<float>().data();
+      return draw_numbers<float>(seed, draw, size, 23, exact, [=](std::int64_t i, float value) { data[i] = value; });
+    }
+    case DType::float16: {
+      std::uint16_t* data = out.as<std::uint16_t>().data();
+      return draw_numbers<float>(
+          seed, draw, size, 10, [](float value) { return float16_to_float(float_to_float16(value)); },
+          [=](std::int64_t i, float value) { data[i] = float_to_float16(value); });
+    }
+    case DType::bfloat16: {
+      std::uint16_t* data = out.as<std::uint16_t>().data();
+      return draw_numbers<float>(
+          seed, draw, size, 7, [](float value) { return bfloat16_to_float(float_to_bfloat16(value)); },
+          [=](std::int64_t i, float value) { data[i] = float_to_bfloat16(value); });
+    }
+    default:
+      throw internal_error("random numbers are not drawn as {}", name_of(out.dtype()));
+  }
+}
+
+}  // namespace attn::weights

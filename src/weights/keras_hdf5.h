@@ -1,0 +1,15 @@
+// How Keras lays weights out in HDF5.
+#pragma once
+
+#include <string>
+
+#include "attn/io/hdf5.h"
+#include "attn/weights/store.h"
+
+namespace attn::weights {
+
+/// `file` is the file's name, fit to print. Throws Error (bad_input) where a list of names is missing or names what is
+/// not there.
+[[nodiscard]] Store keras_store(const io::Hdf5File& contents, const std::string& file);
+
+}  // namespace attn::weights

@@ -1,0 +1,176 @@
+// Everything that is wrong gets one line with file and place, the right exit code, and leaves no partial file.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "program.h"
+
+using attn::test::fixture;
+using attn::test::read_text;
+using attn::test::Result;
+using attn::test::run_attn;
+using attn::test::TemporaryFolder;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// A model of one layer in JSON; `layer` goes into its config.
+std::string sequential(const std::string& class_name, const std::string& config) {
+  return R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
+  {"class_name": "InputLayer", "config": {"batch_shape": [null, 4, 8], "name": "i"}},
+  {"class_name": ")" +
+         class_name + R"(", "config": )" + config + "}]}}";
+}
+
+struct Case {
+  std::string name, text;
+  const char* message;
+};
+
+}  // namespace
+
+TEST_CASE("a config that is wrong is refused with file, line, column, JSON pointer and exit code 3") {
+  const std::vector<Case> cases = {
+      {"broken JSON", "{\"input_shape\": [50, 512", "stdin:1:"},
+      {"trailing text", "{} {}", "not valid JSON"},
+      {"empty", "", "not valid JSON"},
+      {"not an object", "[1, 2]", "expected an object, got a list"},
+      {"no model", "{\"a\": 1}", "neither a Keras model nor a layer"},
+      {"duplicate key", "{\"name\": \"a\",\n \"name\": \"b\"}", "stdin:2:7: the key 'name' stands twice in one object"},
+      {"too deep", std::string(100, '[') + std::string(100, ']'), "nesting deeper than 64"},
+      {"truncated number", "{\"input_shape\": [50, 99999999999999999999]}", "an integer that 64 bits do not hold"},
+      {"2^63", "{\"input_shape\": [50, 9223372036854775808]}", "2^63"},
+      {"NaN", "{\"input_shape\": [50, NaN]}", "not valid JSON"},
+      {"invalid UTF-8", "{\"name\": \"\xff\"}", "not valid JSON"},
+      {"unknown class", sequential("Dens", "{\"name\": \"d\", \"units\": 2}"),
+       "the layer 'Dens' is not known (did you mean 'Dense'?)"},
+      {"unknown key", sequential("Dense", "{\"name\": \"d\", \"unit\": 2, \"units\": 2}"),
+       "stdin:3:51: /config/layers/1/config/unit: unknown key (did you mean 'units'?)"},
+      {"wrong type", sequential("Dense", "{\"name\": \"d\", \"units\": \"2\"}"),
+       "/config/layers/1/config/units: expected an integer > 0, got \"2\""},
+      {"a float for an integer", sequential("Dense", "{\"name\": \"d\", \"units\": 2.5}"),
+       "expected an integer > 0, got 2.5"},
+      {"a bool for an integer", sequential("Dense", "{\"name\": \"d\", \"units\": true}"),
+       "expected an integer > 0, got true"},
+      {"zero", sequential("Dense", "{\"name\": \"d\", \"units\": 0}"), "expected an integer > 0, got 0"},
+      {"missing key", sequential("Dense", "{\"name\": \"d\"}"), "the key 'units' is missing"},
+      {"unknown activation", sequential("Dense", "{\"name\": \"d\", \"units\": 2, \"activation\": \"rleu\"}"),
+       "unknown activation 'rleu' (did you mean 'relu'?)"},
+      {"unknown initializer",
+       sequential("Dense", "{\"name\": \"d\", \"units\": 2, \"kernel_initializer\": \"glorot_unifrom\"}"),
+       "did you mean 'glorot_uniform'?"},
+      {"unknown dtype", sequential("Dense", "{\"name\": \"d\", \"units\": 2, \"dtype\": \"float31\"}"),
+       "unknown dtype 'float31'"},
+      {"code", sequential("Lambda", "{\"name\": \"l\"}"), "the layer 'Lambda' is refused: it carries Python code"},
+      {"somebody's class", R"({"module": "my.code", "class_name": "Dense", "config": {"name": "d", "units": 2}})",
+       "is not Keras's"},
+      {"a registered class",
+       R"({"class_name": "Dense", "registered_name": "Mine>Dense", "config": {"name": "d", "units": 2}})",
+       "registered by code that is not here"},
+      {"shapes that do not fit", sequential("Reshape", "{\"name\": \"r\", \"target_shape\": [5, 7]}"), "Reshape 'r':"},
+      {"short config, unknown key", "{\"input_shape\": [50, 512],\n  \"num_head\": 8}",
+       "stdin:2:3: /num_head: unknown key (did you mean 'num_heads'?)"},
+      {"short config, no heads", "{\"input_shape\": [50, 512]}", "'num_heads' is missing"},
+  };
+  for (const Case& item : cases) {
+    CAPTURE(item.name);
+    const Result result = run_attn({"summary", "-"}, item.text);
+    CAPTURE(result.err);
+    CHECK(result.code == 3);
+    CHECK(result.out.empty());
+    CHECK(contains(result.err, item.message));
+    CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("a model's graph that is wrong is refused with its place") {
+  const auto model = [](const std::string& args, const std::string& outputs) {
+    return R"({"class_name": "Functional", "config": {"name": "m", "trainable": true, "layers": [
+    {"class_name": "InputLayer", "config": {"batch_shape": [null, 4], "name": "i"}, "name": "i", "inbound_nodes": []},
+    {"class_name": "Dense", "config": {"name": "d", "units": 2}, "name": "d", "inbound_nodes": [{"args": [)" +
+           args + R"(], "kwargs": {}}]}], "input_layers": ["i", 0, 0], "output_layers": )" + outputs + "}}";
+  };
+  const auto tensor = [](const std::string& history) {
+    return R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 4], "dtype": "float32", "keras_history": )" +
+           history + "}}";
+  };
+  const std::string good = tensor(R"(["i", 0, 0])"), out = R"(["d", 0, 0])";
+  CHECK(run_attn({"summary", "-"}, model(good, out)).code == 0);
+  const std::vector<Case> cases = {
+      {"a name that is not there", model(tensor(R"(["j", 0, 0])"), out), "no layer is called 'j'"},
+      {"a call that is not there", model(tensor(R"(["i", 3, 0])"), out), "call 3 is asked for"},
+      {"a negative call", model(tensor(R"(["i", -1, 0])"), out), "expected an integer"},
+      {"a result that is not there", model(tensor(R"(["i", 0, 1])"), out), "result 1 is asked for"},
+      {"a circle", model(tensor(R"(["d", 0, 0])"), out), "circle"},
+      {"no output", model(good, "[]"), "a model needs an output"},
+  };
+  for (const Case& item : cases) {
+    CAPTURE(item.name);
+    const Result result = run_attn({"summary", "-"}, item.text);
+    CAPTURE(result.err);
+    CHECK(result.code == 3);
+    CHECK(contains(result.err, item.message));
+  }
+}
+
+TEST_CASE("files that are not there, or no models, are refused by name") {
+  CHECK(contains(run_attn({"summary", "nowhere.json"}).err, "nowhere.json"));
+  CHECK(run_attn({"summary", "nowhere.json"}).code == 3);
+  CHECK(run_attn({"summary", "configs"}).code == 3);
+  CHECK(run_attn({"summary", fixture("model/encoder/inputs.npz")}).code == 3);
+  CHECK(run_attn({"summary", fixture("model/encoder/model.weights.h5")}).code == 3);
+}
+
+TEST_CASE("weights that do not fit are refused: missing, extra, of the wrong shape") {
+  const std::string encoder = fixture("model/encoder/model.json"), other = fixture("model/frozen/model.weights.h5");
+  const Result result = run_attn({"run", encoder, "--weights", other});
+  CHECK(result.code == 3);
+  CHECK(contains(result.err, "model.weights.h5"));
+  CHECK(run_attn({"run", encoder, "--weights", fixture("model/encoder/model.weights.h5")}).code == 0);
+  CHECK(run_attn({"run", encoder, "--weights", "configs/encoder.json"}).code == 3);
+}
+
+TEST_CASE("inputs that do not fit are refused: name, shape, dtype") {
+  const Result name =
+      run_attn({"run", fixture("model/encoder/model.keras"), "--input", fixture("model/shared_layers/inputs.npz")});
+  CHECK(name.code == 3);
+  CHECK(contains(name.err, "the model has no input 'a'"));
+  const Result shape = run_attn({"run", "--input", "input_layer=" + fixture("model/encoder/inputs.npz")});
+  CHECK(shape.code == 3);
+  CHECK(contains(shape.err, "(None, 50, 512)"));
+  const Result dtype =
+      run_attn({"run", "configs/bert_base.json", "--input", "input_layer=" + fixture("dense/rank2/inputs.npz")});
+  CHECK(dtype.code == 3);
+}
+
+TEST_CASE("an output that cannot be written is an error and leaves nothing behind") {
+  const TemporaryFolder folder;
+  CHECK(run_attn({"run", "-o", folder / "no/such/out.npz"}).code == 3);
+  CHECK(run_attn({"run", "-o", folder / "out.txt"}).code == 2);
+  CHECK(run_attn({"run", "configs/lstm_attention.json", "-o", folder / "two.npy"}).code == 2);
+  CHECK(run_attn({"summary", "-o", folder / "no/such/summary.txt"}).code == 3);
+  CHECK(run_attn({"summary", "-o", "/dev/full"}).code != 0);
+  CHECK(folder.names().empty());
+}
+
+TEST_CASE("a file that is overwritten is the old or the new one, never a part") {
+  const TemporaryFolder folder;
+  const std::string out = folder.file("out.npz", "old");
+  CHECK(run_attn({"run", "--weights", "nowhere.h5", "-o", out}).code == 3);
+  CHECK(read_text(out) == "old");
+  CHECK(run_attn({"run", "-o", out}).code == 0);
+  CHECK(read_text(out).rfind("PK", 0) == 0);
+  CHECK(folder.names() == std::vector<std::string>{"out.npz"});
+}
+
+TEST_CASE("names from a file cannot reach the terminal as control sequences") {
+  const std::string text = sequential("Dense", R"({"name": "d\u001b]0;x\u0007\u009b31m", "units": 2})");
+  for (const std::string format : {"table", "json", "markdown", "csv"}) {
+    CAPTURE(format);
+    const Result result = run_attn({"summary", "--format", format, "-"}, text);
+    CHECK(result.code == 0);
+    CHECK(std::none_of(result.out.begin(), result.out.end(), [](char c) { return c == '\x1b' || c == '\a'; }));
+    CHECK_FALSE(contains(result.out, "\xc2\x9b"));
+  }
+}

@@ -1,0 +1,262 @@
+// The four commands as scripts see them: stdout, stderr, exit codes, files.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+
+using attn::test::fixture;
+using attn::test::read_text;
+using attn::test::Result;
+using attn::test::run_attn;
+using attn::test::TemporaryFolder;
+using nlohmann::json;
+
+namespace {
+
+const std::vector<std::string> kConfigs = {"encoder",   "encoder_keras",   "transformer_base", "bert_base",
+                                           "gpt_small", "encoder_decoder", "lstm_attention",   "vit_tiny"};
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("attn: --version and --help answer on stdout") {
+  const Result version = run_attn({"--version"});
+  CHECK(version.code == 0);
+  CHECK(version.out.rfind("attn ", 0) == 0);
+  CHECK(version.err.empty());
+  const Result help = run_attn({"--help"});
+  CHECK(help.code == 0);
+  for (const char* command : {"summary", "run", "bench", "get-config"}) CHECK(contains(help.out, command));
+  CHECK(run_attn({"summary", "--help"}).code == 0);
+}
+
+TEST_CASE("attn: a misspelt command is named, with the one that was meant, and exit code 2") {
+  const Result result = run_attn({"sumary"});
+  CHECK(result.code == 2);
+  CHECK(result.out.empty());
+  CHECK(contains(result.err, "unknown command 'sumary' (did you mean 'summary'?)"));
+}
+
+TEST_CASE("attn: an unknown option is a usage error") {
+  CHECK(run_attn({"summary", "--depht", "2"}).code == 2);
+  CHECK(run_attn({"run", "--batch", "0"}).code == 2);
+  CHECK(run_attn({"run", "--device", "tpu"}).code == 2);
+  CHECK(run_attn({"run", "--backend", "onedn"}).code == 2);
+}
+
+TEST_CASE("attn: all commands work without arguments and leave stderr empty") {
+  for (const char* command : {"summary", "run", "get-config"}) {
+    CAPTURE(command);
+    const Result result = run_attn({command});
+    CHECK(result.code == 0);
+    CHECK_FALSE(result.out.empty());
+    CHECK(result.err.empty());
+  }
+  CHECK(run_attn({"bench", "--min-time", "0", "--iterations", "1", "--warmup", "0"}).code == 0);
+}
+
+TEST_CASE("attn: every file of configs/ is summarised, run and written as a config") {
+  for (const std::string& name : kConfigs) {
+    CAPTURE(name);
+    const std::string path = "configs/" + name + ".json";
+    CHECK(run_attn({"summary", path}).code == 0);
+    const Result run = run_attn({"run", path, "--json"});
+    CHECK(run.code == 0);
+    CHECK(json::parse(run.out)["schema"] == "attn.run/1");
+    const Result config = run_attn({"get-config", path});
+    CHECK(config.code == 0);
+    CHECK(json::parse(config.out)["class_name"] == "Functional");
+  }
+}
+
+TEST_CASE("summary: the built-in encoder has 3,415,040 parameters, its attention 1,050,624") {
+  const Result text = run_attn({"summary"});
+  CHECK(contains(text.out, "Total params: 3,415,040 (13.03 MB)"));
+  CHECK(contains(text.out, "1,050,624"));
+  const json summary = json::parse(run_attn({"summary", "--json"}).out);
+  CHECK(summary["schema"] == "attn.summary/1");
+  CHECK(summary["name"] == "encoder");
+  CHECK(summary["class_name"] == "Functional");
+  CHECK(summary["total_params"] == 3415040);
+  CHECK(summary["trainable_params"] == 3415040);
+  CHECK(summary["non_trainable_params"] == 0);
+  CHECK(summary["total_bytes"] == 13660160);
+  const json& attention = summary["layers"][1];
+  CHECK(attention["class_name"] == "MultiHeadAttention");
+  CHECK(attention["params"] == 1050624);
+  CHECK(attention["trainable_params"] == 1050624);
+  CHECK(attention["output_shape"] == json::parse("[null, 50, 512]"));
+  CHECK(attention["connected_to"] == json::parse(R"(["input_layer[0][0]", "input_layer[0][0]"])"));
+}
+
+TEST_CASE("summary: the short config and the same Keras code give the same model") {
+  const Result by_hand = run_attn({"summary", "configs/encoder.json"});
+  CHECK(by_hand.out == run_attn({"summary", "configs/encoder_keras.json"}).out);
+  CHECK(json::parse(run_attn({"get-config", "configs/encoder.json"}).out) ==
+        json::parse(read_text(std::string(ATTN_SOURCE_DIR) + "/configs/encoder_keras.json")));
+}
+
+TEST_CASE("summary: --line-length prints Keras's own table") {
+  const std::string model = fixture("model/encoder/model.json");
+  const Result narrow = run_attn({"summary", "--line-length", "80", model});
+  CHECK(narrow.out + "\n" == read_text(fixture("model/encoder/summary.txt")));
+  const Result wide = run_attn({"summary", "--line-length", "120", "--expand-nested", "--show-trainable", model});
+  CHECK(wide.out + "\n" == read_text(fixture("model/encoder/summary_120.txt")));
+}
+
+TEST_CASE("summary: where stdout is no terminal no name is cut") {
+  CHECK_FALSE(contains(run_attn({"summary"}).out, "…"));
+}
+
+TEST_CASE("summary: a Dense of 10^12 units is summarised, as its weights are never made") {
+  const Result result = run_attn({"summary", "-"}, R"({"input_shape": [4, 1000], "num_heads": 1, "intermediate_dim": 10,
+                                                  "units": 1000000000000})");
+  CHECK(result.code == 0);
+  CHECK(contains(result.out, "1,001,000,000,000,000"));
+}
+
+TEST_CASE("summary: reads .keras archives, and models from stdin") {
+  const std::string keras = fixture("model/encoder/model.keras"), model = fixture("model/encoder/model.json");
+  CHECK(run_attn({"summary", keras}).out == run_attn({"summary", model}).out);
+  CHECK(run_attn({"summary", "-"}, read_text(model)).out == run_attn({"summary", model}).out);
+}
+
+TEST_CASE("summary: one layer needs an input shape, from its build_config or from --input-shape") {
+  const std::string layer = fixture("layers/multi_head_attention.json");
+  const Result refused = run_attn({"summary", layer});
+  CHECK(refused.code == 3);
+  CHECK(contains(refused.err, "--input-shape"));
+  const Result shown = run_attn({"summary", layer, "--input-shape", "50,512"});
+  CHECK(shown.code == 0);
+  CHECK(contains(shown.out, "1,050,624"));
+}
+
+TEST_CASE("run: outputs are written under their names and meet --expect") {
+  const TemporaryFolder folder;
+  const std::string out = folder / "out.npz", model = fixture("model/encoder_decoder/model.keras");
+  const Result result = run_attn({"run", model, "--input", fixture("model/encoder_decoder/inputs.npz"), "-o", out,
+                                  "--expect", fixture("model/encoder_decoder/outputs.npz")});
+  CAPTURE(result.out);
+  CHECK(result.code == 0);
+  CHECK(contains(result.out, "probabilities"));
+  CHECK(contains(result.out, "cross_scores"));
+  CHECK(run_attn({"run", model, "--input", fixture("model/encoder_decoder/inputs.npz"), "--expect", out, "--rtol", "0",
+                  "--atol", "0"})
+            .code == 0);
+}
+
+TEST_CASE("run: numbers that differ exit 1 and say where and by how much") {
+  const Result result = run_attn({"run", fixture("model/encoder/model.keras"), "--seed", "1", "--batch", "2",
+                                  "--expect", fixture("model/encoder/outputs.npz"), "--json"});
+  CHECK(result.code == 1);
+  const json report = json::parse(result.out);
+  const json& compare = report["compare"]["outputs"][0];
+  CHECK(compare["pass"] == false);
+  CHECK(compare["mismatches"] > 0);
+  CHECK(compare["worst_index"].size() == 3);
+}
+
+TEST_CASE("run: --scores writes the attention weights of every attention layer") {
+  const TemporaryFolder folder;
+  const std::string scores = folder / "scores.npz";
+  CHECK(run_attn({"run", "configs/transformer_base.json", "--seq-len", "7", "--scores", scores}).code == 0);
+  CHECK(contains(read_text(scores), "multi_head_attention_5"));
+  CHECK(run_attn({"run", "-", "--scores", scores}, R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
+      {"class_name": "InputLayer", "config": {"batch_shape": [null, 4], "name": "i"}},
+      {"class_name": "Dense", "config": {"name": "d", "units": 2}}]}})")
+            .code == 3);
+}
+
+TEST_CASE("run: the same seed gives the same outputs on every run, another seed others") {
+  const TemporaryFolder folder;
+  const std::string a = folder / "a.npz", b = folder / "b.npz", c = folder / "c.npz";
+  CHECK(run_attn({"run", "--seed", "7", "-o", a}).code == 0);
+  CHECK(run_attn({"run", "--seed", "7", "-o", b}).code == 0);
+  CHECK(run_attn({"run", "--seed", "8", "-o", c}).code == 0);
+  CHECK(read_text(a) == read_text(b));
+  CHECK(read_text(a) != read_text(c));
+}
+
+TEST_CASE("run: both backends agree on the built-in encoder") {
+  const TemporaryFolder folder;
+  const std::string out = folder / "out.npz";
+  CHECK(run_attn({"run", "--backend", "reference", "-o", out}).code == 0);
+  CHECK(run_attn({"run", "--backend", "onednn", "--expect", out}).code == 0);
+}
+
+TEST_CASE("run: a CUDA device answers exit 5 and says that no CUDA backend is built") {
+  const Result result = run_attn({"run", "--device", "cuda"});
+  CHECK(result.code == 5);
+  CHECK(contains(result.err, "CUDA"));
+}
+
+TEST_CASE("bench: JSON rows carry the promised keys, one row per combination") {
+  const Result result = run_attn({"bench", "--batch", "1,2", "--iterations", "2", "--warmup", "0", "--json"});
+  CHECK(result.code == 0);
+  const json report = json::parse(result.out);
+  CHECK(report["schema"] == "attn.bench/1");
+  REQUIRE(report["rows"].size() == 2);
+  for (const char* key : {"model", "device", "backend", "dtype", "matmul_precision", "batch", "seq_len", "threads",
+                          "iterations", "ms", "tokens_per_second", "gflop", "gflops_per_second", "peak_bytes"})
+    CHECK_MESSAGE(report["rows"][0].contains(key), key);
+  for (const char* key : {"min", "p10", "median", "mean", "p90", "p99", "max"})
+    CHECK_MESSAGE(report["rows"][0]["ms"].contains(key), key);
+  CHECK(report["rows"][0]["iterations"] == 2);
+  CHECK(report["rows"][1]["batch"] == 2);
+}
+
+TEST_CASE("bench: runs at least ten times without being told how often") {
+  const json report = json::parse(run_attn({"bench", "--min-time", "0", "--json"}).out);
+  CHECK(report["rows"][0]["iterations"] >= 10);
+}
+
+TEST_CASE("bench: --baseline compares with an earlier result") {
+  const TemporaryFolder folder;
+  const std::string earlier = folder / "earlier.json";
+  CHECK(run_attn({"bench", "--iterations", "2", "--json", "-o", earlier}).code == 0);
+  const Result result = run_attn({"bench", "--iterations", "2", "--json", "--baseline", earlier});
+  CHECK(result.code == 0);
+  CHECK(json::parse(result.out)["rows"][0].contains("baseline"));
+  CHECK(run_attn({"bench", "--iterations", "1", "--baseline", "configs/encoder.json"}).code == 3);
+}
+
+TEST_CASE("get-config: without arguments it prints the encoder's attention layer as Python does") {
+  const Result result = run_attn({"get-config"});
+  CHECK(result.out.rfind("{'name': 'multi_head_attention', 'trainable': True, 'dtype': {'module': 'keras'", 0) == 0);
+  CHECK(contains(result.out, "'num_heads': 8, 'key_dim': 64, 'value_dim': 64, 'dropout': 0.0, 'use_bias': True"));
+}
+
+TEST_CASE("get-config: a class with key=value makes a layer on the spot") {
+  const Result result =
+      run_attn({"get-config", "MultiHeadAttention", "num_heads=8", "key_dim=64", "--format", "python"});
+  CHECK(result.out == read_text(fixture("layers/multi_head_attention.txt")));
+  const Result misspelt = run_attn({"get-config", "MultiHeadAttention", "num_head=8", "key_dim=64"});
+  CHECK(misspelt.code == 3);
+  CHECK(contains(misspelt.err, "unknown key (did you mean 'num_heads'?)"));
+  CHECK(run_attn({"get-config", "MultiHeadAttentoin", "num_heads=8"}).code == 3);
+}
+
+TEST_CASE("get-config: --keras-version leaves out keys that came later") {
+  const json now =
+      json::parse(run_attn({"get-config", "MultiHeadAttention", "num_heads=2", "key_dim=4"}).out)["config"];
+  const json then =
+      json::parse(run_attn({"get-config", "MultiHeadAttention", "num_heads=2", "key_dim=4", "--keras-version", "3.6"})
+                      .out)["config"];
+  CHECK(now.contains("sliding_window"));
+  CHECK_FALSE(then.contains("sliding_window"));
+  CHECK_FALSE(then.contains("use_gate"));
+  CHECK_FALSE(then["kernel_initializer"]["config"].contains("input_axes"));
+  CHECK(then.contains("seed"));
+}
+
+TEST_CASE("get-config: --layer picks one layer, also inside a nested model") {
+  const std::string nested = fixture("model/nested/model.json");
+  const json layer = json::parse(run_attn({"get-config", nested, "--layer", "block/dense"}).out);
+  CHECK(layer["class_name"] == "Dense");
+  CHECK(layer["config"]["units"] == 64);
+  const Result missing = run_attn({"get-config", nested, "--layer", "blok"});
+  CHECK(missing.code == 2);
+  CHECK(contains(missing.err, "did you mean 'block'?"));
+}

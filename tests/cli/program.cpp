@@ -1,0 +1,72 @@
+#include "program.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace attn::test {
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string fixture(const std::string& name) { return std::string(ATTN_SOURCE_DIR) + "/tests/data/keras/" + name; }
+
+Result run_attn(const std::vector<std::string>& arguments, const std::string& input) {
+  const TemporaryFolder folder;
+  const std::string in = folder.file("in", input), out = folder / "out", err = folder / "err";
+  const pid_t child = fork();
+  if (child == 0) {
+    const int write_flags = O_WRONLY | O_CREAT | O_TRUNC;
+    dup2(open(in.c_str(), O_RDONLY), STDIN_FILENO);
+    dup2(open(out.c_str(), write_flags, 0600), STDOUT_FILENO);
+    dup2(open(err.c_str(), write_flags, 0600), STDERR_FILENO);
+    if (chdir(ATTN_SOURCE_DIR) != 0) _exit(126);
+    std::vector<char*> words = {const_cast<char*>(ATTN_BINARY)};
+    for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    execv(ATTN_BINARY, words.data());
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  Result result;
+  result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.out = read_text(out);
+  result.err = read_text(err);
+  return result;
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "attn-test-XXXXXX").string();
+  path_ = mkdtemp(pattern.data());
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string TemporaryFolder::file(const std::string& name, const std::string& text) const {
+  std::ofstream(*this / name, std::ios::binary) << text;
+  return *this / name;
+}
+
+std::vector<std::string> TemporaryFolder::names() const {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator(path_)) out.push_back(entry.path().filename().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace attn::test

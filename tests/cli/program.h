@@ -1,0 +1,39 @@
+// Runs build/attn as a user would.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace attn::test {
+
+struct Result {
+  int code = 0;  ///< exit code; 128 + n where signal n ended it
+  std::string out, err;
+};
+
+/// Runs the program with `arguments`, `input` on stdin, in the repository's root.
+[[nodiscard]] Result run_attn(const std::vector<std::string>& arguments, const std::string& input = "");
+
+/// A folder that is removed with everything in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  /// A path inside it.
+  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  /// Writes a file inside it and gives its path.
+  [[nodiscard]] std::string file(const std::string& name, const std::string& text) const;
+  /// The names of the files in it, hidden ones too, sorted.
+  [[nodiscard]] std::vector<std::string> names() const;
+
+ private:
+  std::string path_;
+};
+
+[[nodiscard]] std::string read_text(const std::string& path);
+/// A path inside tests/data/keras.
+[[nodiscard]] std::string fixture(const std::string& name);
+
+}  // namespace attn::test

@@ -1,0 +1,113 @@
+#include "attn/weights/store.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "attn/io/hdf5.h"
+#include "attn/io/tensor_file.h"
+#include "keras_hdf5.h"
+#include "shards.h"
+#include "support.h"
+
+namespace attn::weights {
+namespace {
+
+std::string shards_refusal(const std::string& index) {
+  return refusal([&] { static_cast<void>(shard_paths(index, "d/x.weights.json")); });
+}
+
+void write_text(const std::string& path, std::string_view text) { std::ofstream(path) << text; }
+
+io::Hdf5Object list(const std::string& attribute, std::vector<std::string> names) {
+  return {{}, {{attribute, {std::move(names), true}}}};
+}
+
+io::Hdf5Object dataset() { return {Tensor(DType::float32, {1}), {}}; }
+
+TEST_CASE("store: what was saved beside the weights is left out") {
+  const Store store = read_store(data_path("model.weights.h5"));
+  CHECK(store.naming == Naming::store_path);
+  CHECK(store.weights.size() == 22);
+  for (const NamedTensor& weight : store.weights) CHECK(weight.name.starts_with("layers/"));
+
+  io::Hdf5File contents;
+  contents.objects["layers/dropout/seed_generator/vars/0"] = dataset();
+  contents.objects["metrics/mean/vars/0"] = dataset();
+  contents.objects["layers/metrics/vars/0"] = dataset();
+  const Store kept = keras_store(contents, "f");
+  REQUIRE(kept.weights.size() == 1);
+  CHECK(kept.weights[0].name == "layers/metrics/vars/0");
+}
+
+TEST_CASE("store: the older .h5 keeps the order of its layers") {
+  const Store store = read_store(data_path("model.h5"));
+  CHECK(store.naming == Naming::layered);
+  REQUIRE(store.layers.size() == 5);
+  CHECK(store.layers[0].name == "attend");
+  CHECK(store.layers[0].count == 8);
+  CHECK(store.layers[2].name == "block");
+  CHECK(store.weights.size() == 22);
+  CHECK(store.weights[8].name == "norm/gamma");
+}
+
+TEST_CASE("store: lists of names may come in pieces, and at the root") {
+  io::Hdf5File contents;
+  contents.objects[""] = list("layer_names0", {"b"});
+  contents.objects[""].attributes["layer_names1"] = {{"a"}, true};
+  contents.objects["a"] = list("weight_names", {"a/w:0"});
+  contents.objects["b"] = list("weight_names", {"b/w:0"});
+  contents.objects["a/a/w:0"] = contents.objects["b/b/w:0"] = dataset();
+  const Store store = keras_store(contents, "f");
+  REQUIRE(store.weights.size() == 2);
+  CHECK(store.weights[0].name == "b/w:0");
+
+  contents.objects.erase("a/a/w:0");
+  CHECK(refusal([&] { static_cast<void>(keras_store(contents, "f")); }) ==
+        "f: layer 'a' lists the weight 'a/w:0', which is not there");
+  contents.objects.erase("a");
+  CHECK(refusal([&] { static_cast<void>(keras_store(contents, "f")); }) ==
+        "f: layer 'a' has no list of its weights (weight_names)");
+}
+
+TEST_CASE("store: an index of split weights names files in its own folder, each read once") {
+  CHECK(shard_paths(R"({"weight_map": {"/a": "x.h5", "/b": ["x.h5", "y.h5"], "/c": []}})", "d/x.weights.json") ==
+        std::vector<std::string>{"d/x.h5", "d/y.h5"});
+  CHECK(shard_paths(R"({"weight_map": {"/a": "x.h5"}})", "x.weights.json") == std::vector<std::string>{"x.h5"});
+  for (const char* name : {"../x.h5", "/etc/passwd", "a/b.h5", "..", ".", "", "a\\\\b", "a\\u0000b"}) {
+    CAPTURE(name);
+    CHECK(shards_refusal(R"({"weight_map": {"/a": ")" + std::string(name) + "\"}}")
+              .find("is not the name of a file in the same folder") != std::string::npos);
+  }
+  CHECK(shards_refusal(R"({"weight_map": {"/a": 1}})") ==
+        "d/x.weights.json: weight_map: a file's name must be a string");
+  for (const char* index : {"", "{", "[]", "{}", R"({"weight_map": []})", "\x89PNG"})
+    CHECK(shards_refusal(index).starts_with("d/x.weights.json: holds no weights"));
+}
+
+TEST_CASE("store: a missing piece of split weights is an error that names it") {
+  const TemporaryFolder folder;
+  write_text(folder / "x.weights.json", R"({"weight_map": {"/a": "gone.h5"}})");
+  CHECK(refusal([&] { static_cast<void>(read_store(folder / "x.weights.json")); }).find("gone.h5") !=
+        std::string::npos);
+}
+
+TEST_CASE("store: a weight that two pieces have is refused") {
+  const TemporaryFolder folder;
+  std::filesystem::copy_file(data_path("model.weights.h5"), folder / "a.h5");
+  std::filesystem::copy_file(data_path("model.weights.h5"), folder / "b.h5");
+  write_text(folder / "x.weights.json", R"({"weight_map": {"/a": ["a.h5", "b.h5"]}})");
+  CHECK(refusal([&] {
+          static_cast<void>(read_store(folder / "x.weights.json"));
+        }).ends_with("is in more than one of its files"));
+}
+
+TEST_CASE("store: a single array has no name to go by") {
+  const TemporaryFolder folder;
+  io::write_tensors(folder / "w.npy", std::vector<NamedTensor>{{"w", Tensor(DType::float32, {1})}});
+  CHECK(refusal([&] {
+          static_cast<void>(read_store(folder / "w.npy"));
+        }).ends_with("a .npy file holds one array without a name; use .npz for weights"));
+}
+
+}  // namespace
+}  // namespace attn::weights
