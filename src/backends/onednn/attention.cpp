@@ -57,7 +57,7 @@ class AttentionKernel final : public Kernel {
     K_ = key_.shape[2];
     V_ = value_.shape[3];
     const Shape all{B_, N_, T_, S_};
-    for (int m = 0; m < op.masks; ++m) masks_.emplace_back(step.inputs[static_cast<std::size_t>(3 + m)], all);
+    for (std::size_t i = 3; i < step.inputs.size(); ++i) masks_.emplace_back(step.inputs[i], all);
     // Keras's constants: ops.dot_product_attention, layers.Softmax. The model's dtype decides, not the one in which we
     // work.
     const bool is_float16 = step.graph.value(step.node.inputs[0]).dtype == DType::float16;
@@ -105,9 +105,8 @@ class AttentionKernel final : public Kernel {
   }
 
  private:
-  // A block's scores should stay in the second-level cache, and a block should be long enough to pay for packing keys
-  // and values.
-  static constexpr std::int64_t kScores = 128 * 1024, kLeastRows = 6, kMostRows = 96;
+  // A block's scores should stay in the second-level cache.
+  static constexpr std::int64_t kScores = 131'072, kLeastRows = 6, kMostRows = 96;
 
   struct Scratch {
     std::vector<float> scores;       // (rows, padded S)

@@ -6,6 +6,9 @@
 namespace attn::backends::onednn {
 namespace {
 
+/// So many that a thread which is put aside leaves little to wait for.
+constexpr std::int64_t kPiecesPerThread = 4;
+
 class PanelProduct final : public Product {
  public:
   PanelProduct(Engine& engine, const Size& size, const float* weights, const Fusion& fusion)
@@ -22,7 +25,7 @@ class PanelProduct final : public Product {
     // Few rows wait for the weights' bytes more than for the multipliers.
     const auto rows = static_cast<double>(std::max<std::int64_t>(size.rows, 8));
     team_ = engine.team_for(2.0 * rows * static_cast<double>(size.depth) * static_cast<double>(size.width));
-    pieces_ = team_.threads == 1 ? 1 : std::min<std::int64_t>(panels_, 4 * team_.threads);
+    pieces_ = team_.threads == 1 ? 1 : std::min(panels_, kPiecesPerThread * team_.threads);
   }
 
   void run(const void* x, const void* residual, void* y) override {

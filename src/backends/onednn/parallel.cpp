@@ -57,8 +57,8 @@ void Pool::serve(int thread) {
   while (true) {
     for (int spins = 0; spins < kSpins && epoch_ == seen; ++spins) pause();
     epoch_.wait(seen);
+    seen = epoch_;  // before stop_, which is set first: who reads the last epoch here must not wait for another
     if (stop_) return;
-    seen = epoch_;
     if (seen % 2 == 0) continue;
     ++inside_;
     if (epoch_ == seen && thread < threads_) take_pieces(thread);

@@ -34,6 +34,15 @@ TEST_CASE("parallel: what the pieces wrote is there when the call returns, thous
   }
 }
 
+TEST_CASE("parallel: a pool ends whenever it is told to, also right after a call or unused") {
+  for (int round = 0; round < 2000; ++round) {
+    Pool pool(3);
+    std::atomic<int> done = 0;
+    for (int call = 0; call < round % 4; ++call) parallel_for(5, Team{&pool, 3}, [&](std::int64_t, int) { ++done; });
+    REQUIRE(done == 5 * (round % 4));
+  }
+}
+
 TEST_CASE("parallel: threads that have gone to sleep come back for the next call") {
   Pool pool(2);
   for (int round = 0; round < 3; ++round) {
