@@ -143,7 +143,7 @@ class Expansion {
   /// Adds a layer or operation and gives its name.
   std::string add(const char* module, const char* class_name, const std::string& stem, Json config, Json args,
                   Json kwargs, std::optional<Json> build_config, Json shape) {
-    const std::string name = config.contains("name") ? config["name"].get<std::string>() : automatic(stem);
+    std::string name = config.contains("name") ? config["name"].get<std::string>() : automatic(stem);
     const bool operation = std::string_view(module).find(".ops.") != std::string_view::npos;
     Json full = {{"name", name}};
     if (!operation) {
@@ -171,7 +171,7 @@ class Expansion {
   }
 
   std::string input(bool tokens) {
-    const std::string name = automatic("input_layer");
+    std::string name = automatic("input_layer");
     Json shape = tokens ? Json::array({nullptr, shape_[1]}) : shape_;
     const char* dtype = tokens ? "int32" : "float32";
     layers_.push_back({{"module", "keras.layers"},
@@ -247,7 +247,7 @@ class Expansion {
                    {"kernel_constraint", nullptr},
                    {"bias_constraint", nullptr},
                    {"seed", nullptr}};
-    const std::string name =
+    std::string name =
         add("keras.layers", "MultiHeadAttention", "multi_head_attention", std::move(config),
             Json::array({tensor(x), tensor(x)}), block.causal ? Json{{"use_causal_mask", true}} : Json::object(),
             Json{{"shapes_dict", {{"query_shape", shape_}, {"value_shape", shape_}}}}, shape_);

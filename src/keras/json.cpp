@@ -269,7 +269,7 @@ std::string escaped(std::string_view token) {
 
 }  // namespace
 
-Document::Document(std::string source, std::string text) : source_(printable(source)), text_(std::move(text)) {
+Document::Document(const std::string& source, std::string text) : source_(printable(source)), text_(std::move(text)) {
   if (text_.size() > kMaxJsonBytes) throw bad_input("{}: a config of over 64 MiB is not accepted", source_);
   std::size_t read = 0;
   GuardedBuilder builder(source_, text_, root_, read);

@@ -393,13 +393,10 @@ graph::Graph Model::lower(const LowerOptions& options) const {
   Functional* model = parts_->model();
   if (model == nullptr) parts_->root->fail("one layer without an input shape cannot run: give --input-shape");
   if (!model->connected) model->fail("the model knows no input shape: give --input-shape");
-  for (const auto& [name, shape] : options.input_shapes) {
-    const auto inputs = model->input_layers();
-    if (std::any_of(inputs.begin(), inputs.end(), [&](const Layer* layer) { return layer->name == name; })) continue;
-    std::vector<std::string> names;
-    for (const Layer* layer : inputs) names.push_back(layer->name);
-    throw bad_input("the model has no input '{}'; its inputs are {}", printable(name), join(names, ", "));
-  }
+  const std::vector<std::string> names = input_names();
+  for (const auto& [name, shape] : options.input_shapes)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw bad_input("the model has no input '{}'; its inputs are {}", printable(name), join(names, ", "));
   const PolicyOverride policy(*model, options.dtype);
 
   graph::Graph graph;

@@ -92,8 +92,8 @@ std::span<const LayerRow> layer_rows() {
 std::span<const LayerRow> operation_rows() {
   static const std::vector<LayerRow> rows =
       joined(elementwise_operations(), activation_operations(), reduction_operations(), layout_operations(),
-             indexing_operations(), joining_operations(), creation_operations(), product_operations(),
-             normalization_operations(), attention_operations(), window_operations());
+             rearrange_operations(), indexing_operations(), joining_operations(), creation_operations(),
+             product_operations(), normalization_operations(), attention_operations(), window_operations());
   return rows;
 }
 
@@ -177,8 +177,8 @@ Json layer_config(Layer& layer, Version version) {
 Json layer_json(Layer& layer, Version version) {
   const Json& read = layer.envelope;
   Json out = Json::object();
-  const auto keep = [&](const char* key, Json missing) {
-    out[key] = read.contains(key) && !read[key].is_null() ? read[key] : std::move(missing);
+  const auto keep = [&](const char* key, const Json& missing) {
+    out[key] = read.contains(key) && !read[key].is_null() ? read[key] : missing;
   };
   keep("module", std::string(layer.row->module));
   out["class_name"] = std::string(layer.row->class_name);

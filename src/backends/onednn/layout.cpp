@@ -46,8 +46,8 @@ class StridedCopy {
 
   [[nodiscard]] double bytes() const { return static_cast<double>(copies_ * block_); }
 
-  void run(const std::byte* from, std::byte* to, int threads) const {
-    parallel_ranges(outer_, threads, [&](std::int64_t begin, std::int64_t end) {
+  void run(const std::byte* from, std::byte* to, const Team& team) const {
+    parallel_ranges(outer_, team, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) copy_row(i, from + from_start_, to + to_start_);
     });
   }
@@ -97,10 +97,10 @@ std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
 /// One copy for each input into the one output.
 class CopyKernel final : public Kernel {
  public:
-  explicit CopyKernel(const Step& step) : from_(step.inputs), to_(step.outputs[0]), limit_(step.engine.threads) {}
+  explicit CopyKernel(const Step& step) : from_(step.inputs), to_(step.outputs[0]), engine_(step.engine) {}
 
   void add(StridedCopy copy) {
-    threads_.push_back(threads_for(copy.bytes(), limit_));
+    teams_.push_back(engine_.team_for(copy.bytes()));
     copies_.push_back(std::move(copy));
   }
   /// Fills the output with this element first.
@@ -114,7 +114,7 @@ class CopyKernel final : public Kernel {
       }
     }
     for (std::size_t n = 0; n < copies_.size(); ++n) {
-      if (from_[n].size() > 0) copies_[n].run(from_[n].data<std::byte>(), to_.data<std::byte>(), threads_[n]);
+      if (from_[n].size() > 0) copies_[n].run(from_[n].data<std::byte>(), to_.data<std::byte>(), teams_[n]);
     }
   }
   [[nodiscard]] std::string_view name() const override { return "simple"; }
@@ -122,9 +122,9 @@ class CopyKernel final : public Kernel {
  private:
   std::vector<Operand> from_;
   Operand to_;
-  int limit_;
+  Engine& engine_;
   std::vector<StridedCopy> copies_;  // by input
-  std::vector<int> threads_;
+  std::vector<Team> teams_;
   std::vector<std::byte> background_;
 };
 

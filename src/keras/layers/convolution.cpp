@@ -64,7 +64,7 @@ std::int64_t product(std::int64_t a, std::int64_t b) {
 class Conv : public ConvolutionLayer {
  public:
   explicit Conv(int rank) : ConvolutionLayer(rank) {
-    if (rank == 1) padding.allowed.push_back("causal");
+    if (rank == 1) padding.allowed.emplace_back("causal");
   }
   void fields(Fields& f) override {
     f.required("filters", filters);

@@ -1,0 +1,1 @@
+set(uses plan backends/reference graph base)
