@@ -61,8 +61,9 @@ class StridedCopy {
       from += index * axes_[a].from * width_;
       to += index * axes_[a].to * width_;
     }
-    if (block_ == 4) return copy_elements<4>(from, to);
-    if (block_ == 2) return copy_elements<2>(from, to);
+    // Strides count elements: these loops are for blocks of one.
+    if (block_ == 4 && width_ == 4) return copy_elements<4>(from, to);
+    if (block_ == 2 && width_ == 2) return copy_elements<2>(from, to);
     for (Dim j = 0; j < inner_.size; ++j) {
       std::memcpy(to + j * inner_.to * width_, from + j * inner_.from * width_, static_cast<std::size_t>(block_));
     }
