@@ -88,6 +88,7 @@ Json Fields::write(const Initializer& value) const {
     json["config"].erase("input_axes");
     json["config"].erase("output_axes");
   }
+  if (version_ < 314 && json.is_object() && json["class_name"] == "Orthogonal") json["class_name"] = "OrthogonalInitializer";
   return json;
 }
 
@@ -96,7 +97,7 @@ Json Fields::write(const LayerPtr& value) const { return value ? layer_json(*val
 Json Fields::write(const Shape& value) const {
   Json out = Json::array();
   for (const Dim dim : value) out.push_back(dim == kUnknown ? Json() : Json(dim));
-  return out;
+  return python_tuple(std::move(out));
 }
 
 }  // namespace attn::keras

@@ -100,6 +100,8 @@ class Weights {
   }
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }
   void set_dtype(DType dtype) noexcept { dtype_ = dtype; }
+  /// Variables of sublayers that the layer makes when it is built do not take over its `trainable`.
+  void set_trainable(bool trainable) noexcept { trainable_ = trainable; }
 
  private:
   std::vector<graph::WeightSpec>& out_;

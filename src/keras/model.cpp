@@ -25,27 +25,25 @@ struct Model::Parts {
 
 namespace {
 
-/// Visits a layer and all below it, each once, with the prefixes of its variables and whether all above are trainable.
+/// Visits a layer and all below it, each once, with the prefixes of its variables.
 template <typename Visit>
-void walk(Layer& layer, const std::string& path, const std::string& store, bool trainable, std::set<const Layer*>& seen,
+void walk(Layer& layer, const std::string& path, const std::string& store, std::set<const Layer*>& seen,
           Visit&& visit) {
   if (!seen.insert(&layer).second) return;
-  trainable = trainable && layer.trainable;
-  visit(layer, path, store, trainable);
+  visit(layer, path, store);
   for (const Layer::Sublayer& sub : layer.sublayers())
-    walk(*sub.layer, sub.detached ? sub.path : path + sub.path, store + sub.store, trainable, seen, visit);
+    walk(*sub.layer, sub.detached ? sub.path : path + sub.path, store + sub.store, seen, visit);
 }
 
 /// All variables below a layer, in Keras's order.
 std::vector<graph::WeightSpec> collect_weights(Layer& root, bool with_root_path) {
   std::vector<graph::WeightSpec> out;
   std::set<const Layer*> seen;
-  walk(root, with_root_path ? root.name + "/" : "", "", true, seen,
-       [&](Layer& layer, const std::string& path, const std::string& store, bool trainable) {
+  walk(root, with_root_path ? root.name + "/" : "", "", seen,
+       [&](Layer& layer, const std::string& path, const std::string& store) {
          for (graph::WeightSpec spec : layer.weights) {
            spec.path = path + spec.path;
            spec.store_path = store + spec.store_path;
-           spec.trainable = spec.trainable && trainable;
            out.push_back(std::move(spec));
          }
        });
@@ -69,7 +67,9 @@ Totals totals_of(Layer& layer) {
     const Count bytes = elements * static_cast<Count>(bytes_of(spec.dtype));
     totals.params += elements;
     totals.bytes += bytes;
-    if (spec.trainable) {
+    // A frozen layer freezes its own variables only; what is inside it keeps its own flag. Asked for its trainable
+    // variables, it answers that it has none (keras/src/layers/layer.py, trainable_variables).
+    if (spec.trainable && layer.trainable) {
       totals.trainable += elements;
       totals.trainable_bytes += bytes;
     }
@@ -356,7 +356,7 @@ class PolicyOverride {
     if (!compute || !is_floating(*compute))
       throw bad_usage("--dtype {}: expected float32, bfloat16, float16 or float64", *dtype);
     std::set<const Layer*> seen;
-    walk(root, "", "", true, seen, [&](Layer& layer, const auto&, const auto&, bool) {
+    walk(root, "", "", seen, [&](Layer& layer, const auto&, const auto&) {
       saved_.emplace_back(&layer, layer.policy);
       if (is_floating(layer.policy.compute)) layer.policy.compute = *compute;
     });
@@ -405,13 +405,12 @@ graph::Graph Model::lower(const LowerOptions& options) const {
   lowering.want_scores = options.scores;
   // All variables first, in Keras's order, under their full names.
   std::set<const Layer*> seen;
-  walk(*model, names_its_weights(*model) ? model->name + "/" : "", "", true, seen,
-       [&](Layer& layer, const std::string& path, const std::string& store, bool trainable) {
+  walk(*model, names_its_weights(*model) ? model->name + "/" : "", "", seen,
+       [&](Layer& layer, const std::string& path, const std::string& store) {
          for (std::size_t i = 0; i < layer.weights.size(); ++i) {
            graph::WeightSpec spec = layer.weights[i];
            spec.path = path + spec.path;
            spec.store_path = store + spec.store_path;
-           spec.trainable = spec.trainable && trainable;
            lowering.declare(layer, static_cast<int>(i), spec);
          }
        });

@@ -58,6 +58,7 @@ class HeadAttention : public Layer {
   /// kernel (in…, out…) and bias (out…) of an EinsumDense called `sublayer`.
   Projection declare(Weights& w, std::string_view sublayer, std::string_view attribute, const Shape& in,
                      const Shape& out) const {
+    w.set_trainable(true);
     Projection projection;
     Shape kernel = in;
     kernel.append(out);
