@@ -10,10 +10,11 @@
 namespace attn::backends {
 namespace {
 
+std::unique_ptr<Backend> make_onednn() { return make_onednn_backend(); }
 std::unique_ptr<Backend> make_reference() { return make_reference_backend(); }
 
 constexpr std::array kRows = {
-    BackendRow{"onednn", "cpu", make_onednn_backend, ""},
+    BackendRow{"onednn", "cpu", make_onednn, ""},
     BackendRow{"reference", "cpu", make_reference, ""},
     BackendRow{"cuda", "cuda", nullptr, "no CUDA backend is built into this program; use --device cpu"},
 };
@@ -44,7 +45,8 @@ std::unique_ptr<Backend> make_backend(std::string_view device, std::string_view 
     return row.make();
   }
   static constexpr std::array<std::string_view, 3> kNames = {"onednn", "reference", "cuda"};
-  if (!named) throw bad_usage("--backend {}: expected onednn, reference or cuda{}", printable(name), did_you_mean(name, kNames));
+  if (!named)
+    throw bad_usage("--backend {}: expected onednn, reference or cuda{}", printable(name), did_you_mean(name, kNames));
   throw internal_error("no backend for the device {}", device);
 }
 

@@ -1,3 +1,5 @@
+#include "attn/run/bench.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include "attn/base/text.h"
 #include "attn/io/file.h"
 #include "attn/report/bench_view.h"
-#include "attn/run/bench.h"
 #include "attn/run/inputs.h"
 #include "command.h"
 #include "machine.h"
@@ -65,7 +66,8 @@ struct BenchCommand {
     return report::bench_text(report);
   }
 
-  [[nodiscard]] report::BenchRow measured(const LoadedModel& loaded, const Execution& one, const backends::Backend& backend) const {
+  [[nodiscard]] report::BenchRow measured(const LoadedModel& loaded, const Execution& one,
+                                          const backends::Backend& backend) const {
     keras::LowerOptions lower;
     lower.batch = one.batch;
     lower.sequence_length = one.sequence_length;
@@ -79,7 +81,8 @@ struct BenchCommand {
     row.setting.backend = backend.name();
     row.setting.dtype = dtype_name(graph, one.dtype);
     row.setting.matmul_precision = "highest";
-    row.setting.batch = graph.value(graph.inputs.front()).shape.rank() == 0 ? 1 : graph.value(graph.inputs.front()).shape[0];
+    row.setting.batch =
+        graph.value(graph.inputs.front()).shape.rank() == 0 ? 1 : graph.value(graph.inputs.front()).shape[0];
     row.setting.seq_len = sequence_length_of(graph);
     row.setting.threads = thread_count(one.threads);
     const double flops = static_cast<double>(run::total_flops(graph));
@@ -119,7 +122,8 @@ struct BenchCommand {
     for (const NamedTensor& output : session.outputs())
       for (std::int64_t i = 0; i < output.tensor.size(); ++i)
         if (!std::isfinite(output.tensor.at(i))) {
-          common.console.warn(fmt::format("the output '{}' holds NaN or infinity; its speed may mean nothing", printable(output.name)));
+          common.console.warn(
+              fmt::format("the output '{}' holds NaN or infinity; its speed may mean nothing", printable(output.name)));
           break;
         }
   }
@@ -133,7 +137,8 @@ struct BenchCommand {
       for (const auto& pass : passes) seconds.push_back(pass[step].seconds);
       std::nth_element(seconds.begin(), seconds.begin() + 2, seconds.end());
       const run::StepTime& time = passes.front()[step];
-      row.profile.push_back({time.layer, time.operation, time.kernel, seconds[2] * 1e3, static_cast<double>(time.flops) * 1e-9});
+      row.profile.push_back(
+          {time.layer, time.operation, time.kernel, seconds[2] * 1e3, static_cast<double>(time.flops) * 1e-9});
     }
   }
 
@@ -142,9 +147,8 @@ struct BenchCommand {
     const io::Bytes file = io::read_file(*baseline);
     const std::vector<report::BenchRow> earlier = report::parse_bench_json(*baseline, file.text());
     for (report::BenchRow& row : report.rows) {
-      const auto match = std::find_if(earlier.begin(), earlier.end(), [&](const report::BenchRow& old) {
-        return old.setting == row.setting;
-      });
+      const auto match = std::find_if(earlier.begin(), earlier.end(),
+                                      [&](const report::BenchRow& old) { return old.setting == row.setting; });
       if (match == earlier.end()) continue;
       // Slower beyond the spread: the fast tenth of now is slower than the slow tenth of then.
       row.baseline = report::Baseline{match->ms.median, row.ms.p10 > match->ms.p90};
@@ -157,16 +161,31 @@ struct BenchCommand {
 Run add_bench(CLI::App& app) {
   auto command = std::make_shared<BenchCommand>();
   add_common(app, command->common, {"table", "json", "markdown", "csv"});
-  app.add_option("model", command->model, "Keras JSON, .keras, or short encoder config; - is stdin")->type_name("MODEL");
+  app.add_option("model", command->model, "Keras JSON, .keras, or short encoder config; - is stdin")
+      ->type_name("MODEL");
   add_execution(app, command->execution);
   app.add_option("--device", command->devices, "cpu, cuda; several: cpu,cuda")->delimiter(',')->type_name("DEVICE,…");
-  app.add_option("--dtype", command->dtypes, "float32, bfloat16, float16; several: float32,bfloat16")->delimiter(',')->type_name("DTYPE,…");
-  app.add_option("--batch", command->batches, "batch sizes: 1,8")->delimiter(',')->check(CLI::PositiveNumber)->type_name("N,…");
-  app.add_option("--seq-len", command->lengths, "sequence lengths: 50,512")->delimiter(',')->check(CLI::PositiveNumber)->type_name("N,…");
-  app.add_option("--threads", command->execution.threads, "0: all cores")->check(CLI::NonNegativeNumber)->type_name("N");
+  app.add_option("--dtype", command->dtypes, "float32, bfloat16, float16; several: float32,bfloat16")
+      ->delimiter(',')
+      ->type_name("DTYPE,…");
+  app.add_option("--batch", command->batches, "batch sizes: 1,8")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber)
+      ->type_name("N,…");
+  app.add_option("--seq-len", command->lengths, "sequence lengths: 50,512")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber)
+      ->type_name("N,…");
+  app.add_option("--threads", command->execution.threads, "0: all cores")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
   app.add_option("--warmup", command->warmup, "passes before timing")->check(CLI::NonNegativeNumber)->type_name("N");
-  app.add_option("--min-time", command->min_time, "time for at least this many seconds (1)")->check(CLI::NonNegativeNumber)->type_name("S");
-  app.add_option("--iterations", command->iterations, "time exactly this many passes")->check(CLI::PositiveNumber)->type_name("N");
+  app.add_option("--min-time", command->min_time, "time for at least this many seconds (1)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("S");
+  app.add_option("--iterations", command->iterations, "time exactly this many passes")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   app.add_flag("--profile", command->profile, "show the time of each layer");
   app.add_option("--baseline", command->baseline, "compare with an earlier attn bench --json")->type_name("FILE");
   return [command] { return command->run(); };

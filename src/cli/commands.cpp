@@ -6,9 +6,12 @@
 namespace attn::cli {
 
 void add_common(CLI::App& app, Common& common, const std::vector<std::string>& formats, bool with_output) {
-  app.add_option("--format", common.format, "how the result is written")->check(CLI::IsMember(formats))->type_name("FORMAT");
+  app.add_option("--format", common.format, "how the result is written")
+      ->check(CLI::IsMember(formats))
+      ->type_name("FORMAT");
   if (std::find(formats.begin(), formats.end(), "json") != formats.end())
-    app.add_flag_callback("--json", [&common] { common.format = "json"; }, "short for --format json");
+    app.add_flag_callback(
+        "--json", [&common] { common.format = "json"; }, "short for --format json");
   if (with_output) app.add_option("-o,--output", common.output, "write the result to this file")->type_name("FILE");
   app.add_flag("-q,--quiet", common.console.quiet, "no warnings");
   app.add_flag("-v,--verbose", common.console.verbose, "say what is done");

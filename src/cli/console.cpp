@@ -65,7 +65,8 @@ void write_result(const std::string& text, const std::optional<std::string>& pat
 
 std::optional<int> terminal_columns() {
   if (isatty(STDOUT_FILENO) != 1) return std::nullopt;
-  if (const char* columns = std::getenv("COLUMNS"); columns != nullptr && std::atoi(columns) > 0) return std::atoi(columns);
+  if (const char* columns = std::getenv("COLUMNS"); columns != nullptr && std::atoi(columns) > 0)
+    return std::atoi(columns);
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   return 80;

@@ -42,7 +42,8 @@ struct GetConfigCommand {
     }
     if (is_class()) return write(made_layer(), options);
     const std::optional<std::string> path = words.empty() ? std::nullopt : std::optional(words.front());
-    if (words.size() > 1) throw bad_usage("key=value arguments follow the name of a class, not the file {}", printable(words.front()));
+    if (words.size() > 1)
+      throw bad_usage("key=value arguments follow the name of a class, not the file {}", printable(words.front()));
     return write(load_model(path, input_shape, common.console).model, options);
   }
 
@@ -76,10 +77,14 @@ struct GetConfigCommand {
 Run add_get_config(CLI::App& app) {
   auto command = std::make_shared<GetConfigCommand>();
   add_common(app, command->common, {"table", "json", "python"});
-  app.add_option("model", command->words, "a model file, or a layer class with key=value arguments")->type_name("MODEL | CLASS key=value");
-  app.add_option("--layer", command->layer, "the layer of this name (block/dense inside a nested model)")->type_name("NAME");
-  app.add_option("--input-shape", command->input_shape, "shape without the batch, for a single layer: 50,512")->type_name("DIMS");
-  app.add_option("--keras-version", command->version, "write the keys of this Keras: 3.6, 3.14, 3.15")->type_name("3.N");
+  app.add_option("model", command->words, "a model file, or a layer class with key=value arguments")
+      ->type_name("MODEL | CLASS key=value");
+  app.add_option("--layer", command->layer, "the layer of this name (block/dense inside a nested model)")
+      ->type_name("NAME");
+  app.add_option("--input-shape", command->input_shape, "shape without the batch, for a single layer: 50,512")
+      ->type_name("DIMS");
+  app.add_option("--keras-version", command->version, "write the keys of this Keras: 3.6, 3.14, 3.15")
+      ->type_name("3.N");
   return [command] { return command->run(); };
 }
 

@@ -21,8 +21,9 @@ keras::Model read_model(const std::string& path, const io::Bytes& file, const ke
     case io::FileKind::hdf5:
     case io::FileKind::npy:
     case io::FileKind::safetensors:
-      throw bad_input("{}: this file holds arrays, not a model; give the model's JSON or .keras file, and this one with --weights",
-                      printable(path));
+      throw bad_input(
+          "{}: this file holds arrays, not a model; give the model's JSON or .keras file, and this one with --weights",
+          printable(path));
     case io::FileKind::other:
       break;
   }

@@ -19,8 +19,8 @@ struct LoadedModel {
 
 /// The model at `path`: Keras JSON, the short encoder config or a .keras archive, told apart by content; "-" is stdin,
 /// nothing the built-in encoder. Warnings go to the console.
-[[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path, const std::optional<std::string>& input_shape,
-                                     const Console& console);
+[[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path,
+                                     const std::optional<std::string>& input_shape, const Console& console);
 
 /// "50,512" or "None,512" as a shape. Throws Error (usage).
 [[nodiscard]] Shape parse_shape(const std::string& text);

@@ -12,8 +12,10 @@
 namespace attn::cli {
 
 void add_execution(CLI::App& app, Execution& execution) {
-  app.add_option("--input-shape", execution.input_shape, "shape without the batch, for a single layer: 50,512")->type_name("DIMS");
-  app.add_option("--backend", execution.backend, "reference, onednn or cuda; by default the device's best")->type_name("NAME");
+  app.add_option("--input-shape", execution.input_shape, "shape without the batch, for a single layer: 50,512")
+      ->type_name("DIMS");
+  app.add_option("--backend", execution.backend, "reference, onednn or cuda; by default the device's best")
+      ->type_name("NAME");
   app.add_option("--weights", execution.weights, ".weights.h5, .keras, .safetensors or .npz")->type_name("FILE");
   app.add_option("--seed", execution.seed, "of random weights and inputs")->type_name("N");
 }
@@ -32,7 +34,8 @@ std::string dtype_name(const graph::Graph& graph, const std::optional<std::strin
   if (asked) return *asked;
   for (const graph::Node& node : graph.nodes) {
     const DType dtype = graph.value(node.outputs.front()).dtype;
-    const bool computes = !std::holds_alternative<graph::Cast>(node.op) && !std::holds_alternative<graph::Gather>(node.op);
+    const bool computes =
+        !std::holds_alternative<graph::Cast>(node.op) && !std::holds_alternative<graph::Gather>(node.op);
     if (computes && is_floating(dtype)) return std::string(name_of(dtype));
   }
   return "float32";
@@ -55,7 +58,8 @@ void note_choices(const run::Session& session, const Console& console) {
   if (!console.verbose) return;
   for (const backends::KernelChoice& choice : session.executable().choices()) {
     const graph::Node& node = session.graph().nodes[static_cast<std::size_t>(choice.node)];
-    const std::string layer = node.layer == graph::kNone ? "" : session.graph().layers[static_cast<std::size_t>(node.layer)].name;
+    const std::string layer =
+        node.layer == graph::kNone ? "" : session.graph().layers[static_cast<std::size_t>(node.layer)].name;
     console.note(fmt::format("{} {}: {}{}", printable(layer), graph::name_of(node.op), choice.kernel,
                              choice.why.empty() ? "" : " (" + choice.why + ")"));
   }

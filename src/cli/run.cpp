@@ -92,7 +92,8 @@ struct RunCommand {
     return options;
   }
 
-  [[nodiscard]] report::Setting setting(const LoadedModel& loaded, const graph::Graph& graph, const backends::Backend& backend) const {
+  [[nodiscard]] report::Setting setting(const LoadedModel& loaded, const graph::Graph& graph,
+                                        const backends::Backend& backend) const {
     report::Setting out;
     out.model = loaded.name;
     out.device = backend.device();
@@ -108,7 +109,8 @@ struct RunCommand {
   }
 
   /// --input FILE and --input NAME=FILE as arrays by input name.
-  [[nodiscard]] std::map<std::string, Tensor> read_inputs(const keras::Model& loaded, std::map<std::string, std::string>& sources) const {
+  [[nodiscard]] std::map<std::string, Tensor> read_inputs(const keras::Model& loaded,
+                                                          std::map<std::string, std::string>& sources) const {
     std::map<std::string, Tensor> out;
     const std::vector<std::string> names = loaded.input_names();
     for (const std::string& word : inputs) {
@@ -126,11 +128,13 @@ struct RunCommand {
     return out;
   }
 
-  static NamedTensor pick(const std::vector<NamedTensor>& arrays_read, const std::string& name, const std::string& path) {
+  static NamedTensor pick(const std::vector<NamedTensor>& arrays_read, const std::string& name,
+                          const std::string& path) {
     if (arrays_read.size() == 1) return {name, arrays_read.front().tensor};
     for (const NamedTensor& array : arrays_read)
       if (array.name == name) return array;
-    throw bad_input("{}: holds {} arrays, none of them called '{}'", printable(path), arrays_read.size(), printable(name));
+    throw bad_input("{}: holds {} arrays, none of them called '{}'", printable(path), arrays_read.size(),
+                    printable(name));
   }
 
   static report::OutputReport describe(const NamedTensor& output) {
@@ -171,19 +175,35 @@ struct RunCommand {
 Run add_run(CLI::App& app) {
   auto command = std::make_shared<RunCommand>();
   add_common(app, command->common, {"table", "json"}, false);
-  app.add_option("model", command->model, "Keras JSON, .keras, or short encoder config; - is stdin")->type_name("MODEL");
+  app.add_option("model", command->model, "Keras JSON, .keras, or short encoder config; - is stdin")
+      ->type_name("MODEL");
   add_execution(app, command->execution);
   app.add_option("--device", command->execution.device, "cpu, cuda, cuda:N or auto")->type_name("DEVICE");
-  app.add_option("--dtype", command->execution.dtype, "compute in float32, bfloat16 or float16 instead of the model's own policy")->type_name("DTYPE");
-  app.add_option("--batch", command->execution.batch, "for an unknown batch (1)")->check(CLI::PositiveNumber)->type_name("N");
-  app.add_option("--seq-len", command->execution.sequence_length, "for other unknown lengths (128)")->check(CLI::PositiveNumber)->type_name("N");
-  app.add_option("--threads", command->execution.threads, "0: all cores")->check(CLI::NonNegativeNumber)->type_name("N");
-  app.add_option("--input", command->inputs, "arrays by input name (.npy, .npz, .safetensors); NAME=FILE for one")->type_name("FILE");
+  app.add_option("--dtype", command->execution.dtype,
+                 "compute in float32, bfloat16 or float16 instead of the model's own policy")
+      ->type_name("DTYPE");
+  app.add_option("--batch", command->execution.batch, "for an unknown batch (1)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app.add_option("--seq-len", command->execution.sequence_length, "for other unknown lengths (128)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app.add_option("--threads", command->execution.threads, "0: all cores")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  app.add_option("--input", command->inputs, "arrays by input name (.npy, .npz, .safetensors); NAME=FILE for one")
+      ->type_name("FILE");
   app.add_option("-o,--output", command->arrays, "write the outputs to .npz, .npy or .safetensors")->type_name("FILE");
-  app.add_option("--scores", command->scores, "write the attention weights of every attention layer")->type_name("FILE");
-  app.add_option("--expect", command->expect, "compare the outputs with these arrays; exit 1 where they differ")->type_name("FILE");
-  app.add_option("--rtol", command->tolerance.rtol, "relative tolerance of --expect")->check(CLI::NonNegativeNumber)->type_name("R");
-  app.add_option("--atol", command->tolerance.atol, "absolute tolerance of --expect")->check(CLI::NonNegativeNumber)->type_name("A");
+  app.add_option("--scores", command->scores, "write the attention weights of every attention layer")
+      ->type_name("FILE");
+  app.add_option("--expect", command->expect, "compare the outputs with these arrays; exit 1 where they differ")
+      ->type_name("FILE");
+  app.add_option("--rtol", command->tolerance.rtol, "relative tolerance of --expect")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("R");
+  app.add_option("--atol", command->tolerance.atol, "absolute tolerance of --expect")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("A");
   return [command] { return command->run(); };
 }
 

@@ -1,7 +1,8 @@
+#include "attn/report/summary.h"
+
 #include <memory>
 
 #include "attn/base/error.h"
-#include "attn/report/summary.h"
 #include "command.h"
 #include "model_source.h"
 
@@ -48,9 +49,13 @@ struct SummaryCommand {
 Run add_summary(CLI::App& app) {
   auto command = std::make_shared<SummaryCommand>();
   add_common(app, command->common, {"table", "json", "markdown", "csv"});
-  app.add_option("model", command->model, "Keras JSON, .keras, or short encoder config; - is stdin")->type_name("MODEL");
-  app.add_option("--input-shape", command->input_shape, "shape without the batch, for a single layer: 50,512")->type_name("DIMS");
-  app.add_option("--line-length", command->line_length, "Keras's table of this line_length, byte for byte; 80: as it prints into a pipe")->type_name("N");
+  app.add_option("model", command->model, "Keras JSON, .keras, or short encoder config; - is stdin")
+      ->type_name("MODEL");
+  app.add_option("--input-shape", command->input_shape, "shape without the batch, for a single layer: 50,512")
+      ->type_name("DIMS");
+  app.add_option("--line-length", command->line_length,
+                 "Keras's table of this line_length, byte for byte; 80: as it prints into a pipe")
+      ->type_name("N");
   app.add_flag("--expand-nested", command->expand_nested, "show the layers of nested models");
   app.add_flag("--show-trainable", command->show_trainable, "add the column Trainable");
   app.add_option("--layer-range", command->layer_range, "from the first to the last layer of these names")

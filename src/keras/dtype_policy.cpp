@@ -25,7 +25,7 @@ DTypePolicy DTypePolicy::read(const Ref& ref) {
     return read(ref["config"]["name"]);
   }
   if (auto policy = named(ref.text())) return *policy;
-  static constexpr std::array<std::string_view, 6> kNames = {"float32", "float64",       "float16",
+  static constexpr std::array<std::string_view, 6> kNames = {"float32",  "float64",       "float16",
                                                              "bfloat16", "mixed_float16", "mixed_bfloat16"};
   ref.fail(fmt::format("unknown dtype '{}'{}", printable(ref.text()), did_you_mean(ref.text(), kNames)));
 }

@@ -81,10 +81,12 @@ EncoderConfig read(const Ref& config, std::vector<std::string>& warnings) {
   }
   if (out.input_shape && out.vocabulary_size)
     config["vocabulary_size"].fail("give either input_shape (features) or vocabulary_size (tokens), not both");
-  if (!out.input_shape && !out.vocabulary_size) config.fail("the key 'input_shape' is missing (or vocabulary_size for tokens)");
+  if (!out.input_shape && !out.vocabulary_size)
+    config.fail("the key 'input_shape' is missing (or vocabulary_size for tokens)");
   if (out.input_shape && out.input_shape->rank() != 2)
     config["input_shape"].fail("expected [sequence length, features], got " + config["input_shape"].json().dump());
-  if (out.input_shape && out.input_shape->back() == kUnknown) config["input_shape"].fail("the number of features must be known");
+  if (out.input_shape && out.input_shape->back() == kUnknown)
+    config["input_shape"].fail("the number of features must be known");
   if (out.input_shape && out.hidden_dim && *out.hidden_dim != out.input_shape->back())
     config["hidden_dim"].fail("it differs from the last dimension of input_shape");
   if (out.vocabulary_size && !out.sequence_length) config.fail("the key 'sequence_length' is missing (tokens need it)");
@@ -98,7 +100,8 @@ class Expansion {
 
   Json run(const Ref& source) {
     const bool tokens = config_.vocabulary_size.has_value();
-    const std::int64_t width = tokens ? number_of(source, "hidden_dim", config_.hidden_dim) : config_.input_shape->back();
+    const std::int64_t width =
+        tokens ? number_of(source, "hidden_dim", config_.hidden_dim) : config_.input_shape->back();
     shape_ = Json::array({nullptr, nullptr, width});
     if (tokens) {
       shape_[1] = config_.sequence_length->value;
@@ -119,12 +122,9 @@ class Expansion {
                          {"layers", std::move(layers_)},
                          {"input_layers", Json::array({"input_layer", 0, 0})},
                          {"output_layers", Json::array({x, 0, 0})}};
-    return {{"module", "keras.src.models.functional"},
-            {"class_name", "Functional"},
-            {"config", std::move(model_config)},
-            {"registered_name", "Functional"},
-            {"build_config", {{"input_shape", nullptr}}},
-            {"compile_config", Json::object()}};
+    return {{"module", "keras.src.models.functional"},    {"class_name", "Functional"},
+            {"config", std::move(model_config)},          {"registered_name", "Functional"},
+            {"build_config", {{"input_shape", nullptr}}}, {"compile_config", Json::object()}};
   }
 
  private:
@@ -134,14 +134,16 @@ class Expansion {
   }
 
   [[nodiscard]] Json tensor(const std::string& layer) const {
-    return {{"class_name", "__keras_tensor__"},
-            {"config", {{"shape", shapes_.at(layer)}, {"dtype", dtypes_.at(layer)}, {"keras_history", Json::array({layer, 0, 0})}}}};
+    return {
+        {"class_name", "__keras_tensor__"},
+        {"config",
+         {{"shape", shapes_.at(layer)}, {"dtype", dtypes_.at(layer)}, {"keras_history", Json::array({layer, 0, 0})}}}};
   }
 
   /// Adds a layer or operation and gives its name.
-  std::string add(const char* module, const char* class_name, const std::string& stem, Json config, Json args, Json kwargs,
-                  std::optional<Json> build_config, Json shape) {
-    const std::string name = config.contains("name") ? config["name"].get<std::string>() : automatic(stem);
+  std::string add(const char* module, const char* class_name, const std::string& stem, Json config, Json args,
+                  Json kwargs, std::optional<Json> build_config, Json shape) {
+    std::string name = config.contains("name") ? config["name"].get<std::string>() : automatic(stem);
     const bool operation = std::string_view(module).find(".ops.") != std::string_view::npos;
     Json full = {{"name", name}};
     if (!operation) {
@@ -169,7 +171,7 @@ class Expansion {
   }
 
   std::string input(bool tokens) {
-    const std::string name = automatic("input_layer");
+    std::string name = automatic("input_layer");
     Json shape = tokens ? Json::array({nullptr, shape_[1]}) : shape_;
     const char* dtype = tokens ? "int32" : "float32";
     layers_.push_back({{"module", "keras.layers"},
@@ -208,7 +210,7 @@ class Expansion {
     std::string encoding;
     if (kind == "sine") {
       encoding = add("keras_hub.layers", "SinePositionEncoding", "sine_position_encoding", {{"max_wavelength", 10000}},
-                     Json::array({tensor(x)}), Json::object(), Json{{"input_shape", shape_}}, shape_);
+                     Json::array({tensor(x)}), Json::object(), std::nullopt, shape_);
     } else {
       if (shape_[1].is_null()) source["position_encoding"].fail("learned positions need a known sequence length");
       encoding = add("keras_hub.layers", "PositionEmbedding", "position_embedding",
@@ -245,10 +247,10 @@ class Expansion {
                    {"kernel_constraint", nullptr},
                    {"bias_constraint", nullptr},
                    {"seed", nullptr}};
-    const std::string name = add("keras.layers", "MultiHeadAttention", "multi_head_attention", std::move(config),
-                                 Json::array({tensor(x), tensor(x)}),
-                                 block.causal ? Json{{"use_causal_mask", true}} : Json::object(),
-                                 Json{{"shapes_dict", {{"query_shape", shape_}, {"value_shape", shape_}}}}, shape_);
+    std::string name =
+        add("keras.layers", "MultiHeadAttention", "multi_head_attention", std::move(config),
+            Json::array({tensor(x), tensor(x)}), block.causal ? Json{{"use_causal_mask", true}} : Json::object(),
+            Json{{"shapes_dict", {{"query_shape", shape_}, {"value_shape", shape_}}}}, shape_);
     // Its hidden Softmax and Dropout use up automatic names.
     automatic("softmax");
     automatic("dropout");
@@ -292,8 +294,8 @@ class Expansion {
     Json shape = shapes_[x];
     Json build = {{"input_shape", shape}};
     shape[2] = units;
-    return add("keras.layers", "Dense", "dense", std::move(config), Json::array({tensor(x)}), Json::object(), std::move(build),
-               std::move(shape));
+    return add("keras.layers", "Dense", "dense", std::move(config), Json::array({tensor(x)}), Json::object(),
+               std::move(build), std::move(shape));
   }
 
   std::string encoder_block(std::string x, const Block& block, const Ref& source, std::int64_t width) {

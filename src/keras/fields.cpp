@@ -65,8 +65,8 @@ void Fields::read(const Ref& ref, Choice& value) {
 
 void Fields::read(const Ref& ref, Opaque& value) {
   if (ref.is_object()) {
-    if (const auto class_name = ref.find("class_name"); class_name && class_name->is_string() &&
-                                                        (class_name->text() == "function" || class_name->text() == "Lambda"))
+    if (const auto class_name = ref.find("class_name");
+        class_name && class_name->is_string() && (class_name->text() == "function" || class_name->text() == "Lambda"))
       class_name->fail("functions in a config are never run");
   }
   value.json = ref.json();

@@ -25,14 +25,14 @@ inline constexpr Version kNewest = 315;
 struct Number {
   double value = 0.0;
   bool integral = false;
-  Number(double v = 0.0) : value(v) {}  // NOLINT: stands for a double
+  Number(double v = 0.0) : value(v) {}       // NOLINT: stands for a double
   operator double() const { return value; }  // NOLINT
 };
 
 /// An integer > 0.
 struct Positive {
   std::int64_t value = 1;
-  Positive(std::int64_t v = 1) : value(v) {}  // NOLINT: stands for an integer
+  Positive(std::int64_t v = 1) : value(v) {}       // NOLINT: stands for an integer
   operator std::int64_t() const { return value; }  // NOLINT
 };
 
@@ -91,7 +91,8 @@ class Fields {
     if (reading() && !config_->find(key)) missing_.emplace_back(key);
     (*this)(key, value);
   }
-  /// For what is no plain field: when reading, the member `key` (nothing where it is missing); when writing, `json` under it.
+  /// For what is no plain field: when reading, the member `key` (nothing where it is missing); when writing, `json`
+  /// under it.
   std::optional<Ref> take(std::string_view key) {
     known_.emplace_back(key);
     return config_->find(key);

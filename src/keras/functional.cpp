@@ -251,13 +251,14 @@ NodeKey Functional::producer(const TensorRef& ref, const std::string& at) const 
   if (it == index_.end()) {
     std::vector<std::string> names;
     for (const auto& [key, index] : index_) names.push_back(key);
-    const std::string message =
-        fmt::format("no layer is called '{}'{}", printable(ref.layer), did_you_mean(ref.layer, std::span<const std::string>(names)));
+    const std::string message = fmt::format("no layer is called '{}'{}", printable(ref.layer),
+                                            did_you_mean(ref.layer, std::span<const std::string>(names)));
     if (document != nullptr) throw document->error(at, false, message);
     throw bad_input("{}", message);
   }
   const Layer& layer = *member(it->second);
-  const std::size_t calls = std::max<std::size_t>(layer.nodes.size(), dynamic_cast<const InputLayer*>(&layer) != nullptr ? 1 : 0);
+  const std::size_t calls =
+      std::max<std::size_t>(layer.nodes.size(), dynamic_cast<const InputLayer*>(&layer) != nullptr ? 1 : 0);
   if (ref.node < 0 || static_cast<std::size_t>(ref.node) >= calls) {
     const std::string message =
         fmt::format("'{}' is called {} times, but call {} is asked for", printable(ref.layer), calls, ref.node);
@@ -391,8 +392,8 @@ std::vector<TensorPtr> Functional::run(Lowering& lowering, const std::vector<Ten
     const NodeKey key = producer(ref, pointer);
     const auto& outputs = results[static_cast<std::size_t>(key.operation)][static_cast<std::size_t>(key.index)];
     if (static_cast<std::size_t>(ref.tensor) >= outputs.size())
-      fail(fmt::format("'{}' gives {} results in call {}, but result {} is asked for", printable(ref.layer), outputs.size(),
-                       ref.node, ref.tensor));
+      fail(fmt::format("'{}' gives {} results in call {}, but result {} is asked for", printable(ref.layer),
+                       outputs.size(), ref.node, ref.tensor));
     return outputs[static_cast<std::size_t>(ref.tensor)];
   };
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -463,7 +464,8 @@ std::vector<TensorPtr> ordered_inputs(const Arg& given, const std::vector<Layer*
   if (const auto* dict = given.as<ArgDict>()) {
     std::vector<TensorPtr> out;
     for (const Layer* layer : layers) {
-      const auto it = std::find_if(dict->begin(), dict->end(), [&](const auto& item) { return item.first == layer->name; });
+      const auto it =
+          std::find_if(dict->begin(), dict->end(), [&](const auto& item) { return item.first == layer->name; });
       if (it == dict->end()) throw bad_input("the input '{}' is missing", printable(layer->name));
       out.push_back(*it->second.template as<TensorPtr>());
     }
@@ -487,12 +489,13 @@ Arg Functional::call(Call& call) {
     bool fits = shape.rank() == wanted.rank();
     for (int axis = 0; fits && axis < shape.rank(); ++axis)
       fits = shape[axis] == kUnknown || wanted[axis] == kUnknown || shape[axis] == wanted[axis];
-    if (!fits) throw bad_input("the input '{}' has the shape {}, got {}", printable(layer.name), wanted.str(), shape.str());
+    if (!fits)
+      throw bad_input("the input '{}' has the shape {}, got {}", printable(layer.name), wanted.str(), shape.str());
     const DType dtype = layer.element_type();
-    inputs.push_back(lowering.builder().dtype(given[i]->id) == dtype
-                         ? given[i]
-                         : std::make_shared<KerasTensor>(
-                               KerasTensor{lowering.builder().cast(given[i]->id, dtype), given[i]->mask}));
+    inputs.push_back(
+        lowering.builder().dtype(given[i]->id) == dtype
+            ? given[i]
+            : std::make_shared<KerasTensor>(KerasTensor{lowering.builder().cast(given[i]->id, dtype), given[i]->mask}));
     if (i < masks.size()) inputs.back()->mask = masks[i]->id;
   }
   const std::string outer = lowering.scope();
@@ -527,7 +530,8 @@ void Sequential::config(Fields& f) {
   }
   if (const auto shape = f.take("build_input_shape"); shape && !shape->is_null()) {
     // Several inputs, or an input that is no plain tensor, are no chain that Keras would build.
-    if (shape->is_array() && std::none_of(shape->json().begin(), shape->json().end(), [](const Json& d) { return d.is_structured(); }))
+    if (shape->is_array() &&
+        std::none_of(shape->json().begin(), shape->json().end(), [](const Json& d) { return d.is_structured(); }))
       build_input_shape = shape->shape();
   }
 }

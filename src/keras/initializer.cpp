@@ -141,7 +141,8 @@ struct Reader {
     known.emplace_back(key);
     const auto ref = config.find(key);
     if (!ref) return;
-    if (!ref->is_null() && !ref->is_integer() && !ref->is_object()) ref->fail("expected an integer or null, got " + ref->kind());
+    if (!ref->is_null() && !ref->is_integer() && !ref->is_object())
+      ref->fail("expected an integer or null, got " + ref->kind());
     seed = ref->json();
   }
 };

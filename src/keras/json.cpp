@@ -157,7 +157,8 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
   bool end_array() override { return close(); }
   bool key(string_t& value) override {
     if (value.size() > kMaxJsonKey) refuse("a key of over 1 KiB");
-    if (!keys_.back().insert(value).second) refuse(fmt::format("the key '{}' stands twice in one object", printable(value)));
+    if (!keys_.back().insert(value).second)
+      refuse(fmt::format("the key '{}' stands twice in one object", printable(value)));
     key_ = std::move(value);
     return true;
   }
@@ -177,7 +178,9 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
     const Position at = position_of(text_, offset);
     throw bad_input("{}:{}:{}: {}", source_, at.line, at.column, message);
   }
-  [[noreturn]] void refuse(const std::string& what) const { fail(read_ == 0 ? 0 : read_ - 1, what + " is not accepted"); }
+  [[noreturn]] void refuse(const std::string& what) const {
+    fail(read_ == 0 ? 0 : read_ - 1, what + " is not accepted");
+  }
 
   Json* place(Json value) {
     if (++tokens_ > kMaxJsonTokens) refuse("a file of over 2,000,000 values");
@@ -266,11 +269,12 @@ std::string escaped(std::string_view token) {
 
 }  // namespace
 
-Document::Document(std::string source, std::string text) : source_(printable(source)), text_(std::move(text)) {
+Document::Document(const std::string& source, std::string text) : source_(printable(source)), text_(std::move(text)) {
   if (text_.size() > kMaxJsonBytes) throw bad_input("{}: a config of over 64 MiB is not accepted", source_);
   std::size_t read = 0;
   GuardedBuilder builder(source_, text_, root_, read);
-  Json::sax_parse(CountingIterator(text_.data(), &read), CountingIterator(text_.data() + text_.size(), &read), &builder);
+  Json::sax_parse(CountingIterator(text_.data(), &read), CountingIterator(text_.data() + text_.size(), &read),
+                  &builder);
 }
 
 std::string Document::place(const std::string& pointer, bool at_key) const {
@@ -383,7 +387,9 @@ Json python_tuple(Json list) { return Json::object({{kTupleKey, std::move(list)}
 namespace {
 bool is_tuple(const Json& json) { return json.is_object() && json.size() == 1 && json.begin().key() == kTupleKey; }
 
-std::string ascii_string(const std::string& text) { return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace); }
+std::string ascii_string(const std::string& text) {
+  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
 
 void write_json(const Json& json, int indent, int level, std::string& out) {
   const auto line = [&](int depth) {

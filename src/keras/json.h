@@ -30,7 +30,7 @@ class Document {
   /// Parses `text` and refuses, as Error (bad_input) with `source:line:column`, what JSON or a config does not allow:
   /// duplicate keys, depth over 64, integers that no 64-bit number holds, invalid UTF-8, NaN, trailing text, and more
   /// than the limits above.
-  Document(std::string source, std::string text);
+  Document(const std::string& source, std::string text);
 
   [[nodiscard]] const Json& root() const noexcept { return root_; }
   [[nodiscard]] const std::string& source() const noexcept { return source_; }

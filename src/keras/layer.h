@@ -76,7 +76,8 @@ void collect_tensors(const Arg& arg, std::vector<TensorPtr>& out);
 /// Declares the variables of a layer in the order in which Keras creates them.
 class Weights {
  public:
-  Weights(std::vector<graph::WeightSpec>& out, DType dtype, bool trainable) : out_(out), dtype_(dtype), trainable_(trainable) {}
+  Weights(std::vector<graph::WeightSpec>& out, DType dtype, bool trainable)
+      : out_(out), dtype_(dtype), trainable_(trainable) {}
 
   /// A variable of the current scope; returns its index in the layer.
   int add(std::string_view name, Shape shape, const graph::Initializer& initializer, bool trainable = true);
@@ -110,8 +111,8 @@ class Weights {
 
 /// One call of a layer in a config.
 struct NodeSpec {
-  Arg args;    // ArgList
-  Arg kwargs;  // ArgDict
+  Arg args;             // ArgList
+  Arg kwargs;           // ArgDict
   std::string pointer;  // where it stands in the file, for messages
 };
 
@@ -124,11 +125,11 @@ class Layer {
   bool trainable = true;
   DTypePolicy policy;
   std::optional<Json> activity_regularizer;
-  const LayerRow* row = nullptr;      ///< class name and module
-  std::vector<NodeSpec> nodes;        ///< its calls in the model around it
-  Json envelope = Json::object();     ///< module, registered_name, build_config, inbound_nodes as read
-  std::string pointer;                ///< where its config stands, for messages
-  const Document* document = nullptr; ///< null for what no file holds
+  const LayerRow* row = nullptr;       ///< class name and module
+  std::vector<NodeSpec> nodes;         ///< its calls in the model around it
+  Json envelope = Json::object();      ///< module, registered_name, build_config, inbound_nodes as read
+  std::string pointer;                 ///< where its config stands, for messages
+  const Document* document = nullptr;  ///< null for what no file holds
 
   /// Everything get_config() holds, in Keras's order: name, trainable, dtype, then the class's own fields.
   virtual void config(Fields& f);
@@ -171,7 +172,7 @@ class Layer {
 
   // ---- what lowering found out
   bool built = false;
-  std::vector<graph::WeightSpec> weights;  ///< with full paths once the model is built
+  std::vector<graph::WeightSpec> weights;       ///< with full paths once the model is built
   std::vector<std::vector<Shape>> node_shapes;  ///< output shapes of each symbolic call, flat
 
   [[nodiscard]] std::string_view class_name() const;
@@ -205,7 +206,9 @@ class Call {
   graph::ValueId weight(int index);
   graph::ValueId raw_weight(int index);
   /// A result without a mask.
-  [[nodiscard]] static TensorPtr result(graph::ValueId id) { return std::make_shared<KerasTensor>(KerasTensor{id, {}}); }
+  [[nodiscard]] static TensorPtr result(graph::ValueId id) {
+    return std::make_shared<KerasTensor>(KerasTensor{id, {}});
+  }
   [[nodiscard]] DType compute_dtype() const;
 
  private:

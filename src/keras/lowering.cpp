@@ -17,8 +17,7 @@ bool holds_tensors(const Arg& arg) {
 
 /// The mask of a tensor as an argument; a list of masks for a list.
 Arg mask_of(const Arg& arg) {
-  if (const auto* tensor = arg.as<TensorPtr>())
-    return (*tensor)->mask ? Arg(Call::result(*(*tensor)->mask)) : Arg();
+  if (const auto* tensor = arg.as<TensorPtr>()) return (*tensor)->mask ? Arg(Call::result(*(*tensor)->mask)) : Arg();
   ArgList masks;
   for (const Arg& item : *arg.as<ArgList>()) masks.push_back(mask_of(item));
   return masks;
@@ -68,8 +67,7 @@ std::map<std::string, Arg, std::less<>> Lowering::bind(Layer& layer, const Arg& 
   const auto names = layer.arguments();
   std::map<std::string, Arg, std::less<>> bound;
   const ArgList& list = *args.as<ArgList>();
-  if (list.size() > names.size())
-    throw bad_input("called with {} arguments, it takes {}", list.size(), names.size());
+  if (list.size() > names.size()) throw bad_input("called with {} arguments, it takes {}", list.size(), names.size());
   for (std::size_t i = 0; i < list.size(); ++i) bound.emplace(std::string(names[i]), list[i]);
   for (const auto& [key, value] : *kwargs.as<ArgDict>()) {
     if (key == "training") continue;  // a run is never training
@@ -113,14 +111,15 @@ Arg Lowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
 
   try {
     const auto dtype = layer.is_operation() ? std::nullopt : layer.input_dtype();
-    auto bound = dtype ? bind(layer, cast_inputs(args, *dtype), cast_inputs(kwargs, *dtype)) : bind(layer, args, kwargs);
+    auto bound =
+        dtype ? bind(layer, cast_inputs(args, *dtype), cast_inputs(kwargs, *dtype)) : bind(layer, args, kwargs);
     if (!layer.is_operation()) fill_masks(layer, bound);
 
     const std::string first(layer.arguments().front());
     const Arg first_arg = bound.contains(first) ? bound[first] : Arg();
     const auto mask_arg = bound.find("mask");
-    const Masks previous =
-        mask_arg != bound.end() && !mask_arg->second.is_none() ? explicit_masks(mask_arg->second) : flat_masks(first_arg);
+    const Masks previous = mask_arg != bound.end() && !mask_arg->second.is_none() ? explicit_masks(mask_arg->second)
+                                                                                  : flat_masks(first_arg);
 
     Call call(*this, layer, std::move(bound));
     if (!layer.built) {
@@ -133,10 +132,12 @@ Arg Lowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
 
     if (symbolic_) {
       if (const auto shapes = layer.symbolic_shapes(call))
-        for (std::size_t i = 0; i < outputs.size() && i < shapes->size(); ++i) graph.value(outputs[i]->id).shape = (*shapes)[i];
+        for (std::size_t i = 0; i < outputs.size() && i < shapes->size(); ++i)
+          graph.value(outputs[i]->id).shape = (*shapes)[i];
     }
     if (!layer.is_operation() && layer.supports_masking()) {
-      const bool all = std::all_of(outputs.begin(), outputs.end(), [](const auto& out) { return out->mask.has_value(); });
+      const bool all =
+          std::all_of(outputs.begin(), outputs.end(), [](const auto& out) { return out->mask.has_value(); });
       if (!all) {
         const Masks masks = layer.compute_mask(call, previous);
         for (std::size_t i = 0; i < outputs.size() && i < masks.size(); ++i)

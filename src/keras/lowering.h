@@ -28,8 +28,8 @@ class Lowering {
   bool want_scores = false;
   void add_scores(graph::ValueId scores) { builder_.graph().scores.push_back({scope_ + current_->name, scores}); }
 
-  /// One call. `args` is an ArgList and `kwargs` an ArgDict of resolved values. Throws Error (bad_input) with the layer's
-  /// place.
+  /// One call. `args` is an ArgList and `kwargs` an ArgDict of resolved values. Throws Error (bad_input) with the
+  /// layer's place.
   Arg apply(Layer& layer, const Arg& args, const Arg& kwargs);
   /// Declares a layer's variable under its full name, before anything uses it.
   void declare(const Layer& layer, int index, const graph::WeightSpec& spec) {

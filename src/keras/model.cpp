@@ -110,7 +110,8 @@ void add_names(const Functional& model, const std::string& prefix, std::vector<s
   const auto members = sequential ? model.layers() : model.operations();
   for (const Layer* layer : members) out.push_back(prefix + layer->name);
   for (const Layer* layer : members)
-    if (const auto* nested = dynamic_cast<const Functional*>(layer)) add_names(*nested, prefix + layer->name + "/", out);
+    if (const auto* nested = dynamic_cast<const Functional*>(layer))
+      add_names(*nested, prefix + layer->name + "/", out);
 }
 
 /// The layer called "dense" or "block/dense".
@@ -162,13 +163,15 @@ std::optional<Shape> built_shape(const Ref& ref) {
   const auto build = ref.find("build_config");
   if (!build || !build->is_object()) return std::nullopt;
   std::optional<Ref> shape = build->find("input_shape");
-  if (const auto shapes = build->find("shapes_dict"); shapes && shapes->is_object()) shape = shapes->find("query_shape");
+  if (const auto shapes = build->find("shapes_dict"); shapes && shapes->is_object())
+    shape = shapes->find("query_shape");
   if (!shape || !shape->is_array() || shape->size() == 0 || shape->json().front().is_structured()) return std::nullopt;
   const Shape whole = shape->shape();
   return whole.slice(1, whole.rank());
 }
 
-/// The class whose bare config this is: the one whose name its "name" starts with, else the only one that takes its keys.
+/// The class whose bare config this is: the one whose name its "name" starts with, else the only one that takes its
+/// keys.
 std::string class_of_bare_config(const Ref& config) {
   if (config.find("layers")) return config.find("input_layers") ? "Functional" : "Sequential";
   std::vector<std::string> fitting;
@@ -178,18 +181,20 @@ std::string class_of_bare_config(const Ref& config) {
       const LayerPtr layer = read_layer_config(row.class_name, config, ignored);
       const std::string stem = snake_case(layer->class_name());
       const auto name = config.find("name");
-      if (name && name->is_string() &&
-          (name->text() == stem || name->text().rfind(stem + "_", 0) == 0)) return std::string(row.class_name);
+      if (name && name->is_string() && (name->text() == stem || name->text().rfind(stem + "_", 0) == 0))
+        return std::string(row.class_name);
       fitting.emplace_back(row.class_name);
     } catch (const Error&) {  // not this one
     }
   }
   if (fitting.size() == 1) return fitting.front();
   if (fitting.empty())
-    config.fail("neither a Keras model nor a layer: expected an object with 'class_name' and 'config', the config of a layer, "
-                "or the short encoder config with 'input_shape'");
+    config.fail(
+        "neither a Keras model nor a layer: expected an object with 'class_name' and 'config', the config of a layer, "
+        "or the short encoder config with 'input_shape'");
   if (fitting.size() > 6) fitting.resize(6);
-  config.fail("the config of a layer, but of which? Give {\"class_name\": …, \"config\": …}; it could be " + join(fitting, ", "));
+  config.fail("the config of a layer, but of which? Give {\"class_name\": …, \"config\": …}; it could be " +
+              join(fitting, ", "));
 }
 
 bool is_model(const Layer& layer) { return dynamic_cast<const Functional*>(&layer) != nullptr; }
@@ -231,7 +236,8 @@ Model Model::read(const std::string& source, std::string text, const ReadOptions
     }
   }
   if (parts->root->is_operation()) root.fail("one operation is no model");
-  if (auto* sequential = dynamic_cast<Sequential*>(parts->root.get()); sequential != nullptr && !sequential->connected && shape) {
+  if (auto* sequential = dynamic_cast<Sequential*>(parts->root.get());
+      sequential != nullptr && !sequential->connected && shape) {
     Shape whole{kUnknown};
     whole.append(*shape);
     sequential->build_chain(whole);
@@ -245,7 +251,8 @@ Model Model::read(const std::string& source, std::string text, const ReadOptions
   return Model(std::move(parts));
 }
 
-Model Model::make_layer(const std::string& class_name, const std::vector<std::pair<std::string, std::string>>& arguments) {
+Model Model::make_layer(const std::string& class_name,
+                        const std::vector<std::pair<std::string, std::string>>& arguments) {
   Json config = Json::object();
   for (const auto& [key, value] : arguments) {
     const Json parsed = Json::parse(value, nullptr, false);
@@ -320,15 +327,15 @@ Shape concrete_shape(const InputLayer& input, const LowerOptions& options) {
     for (int axis = 0; fits && axis < shape.rank(); ++axis)
       fits = shape[axis] == kUnknown || shape[axis] == given->second[axis];
     if (!fits)
-      throw bad_input("the input '{}' has the shape {}, the array given for it has {}", printable(input.name), shape.str(),
-                      given->second.str());
+      throw bad_input("the input '{}' has the shape {}, the array given for it has {}", printable(input.name),
+                      shape.str(), given->second.str());
     return given->second;
   }
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] != kUnknown) {
       if (axis == 0 && options.batch && *options.batch != shape[0])
-        throw bad_usage("the model fixes the batch of '{}' to {}; --batch {} does not fit", printable(input.name), shape[0],
-                        *options.batch);
+        throw bad_usage("the model fixes the batch of '{}' to {}; --batch {} does not fit", printable(input.name),
+                        shape[0], *options.batch);
       continue;
     }
     if (axis == 0) {
@@ -346,7 +353,8 @@ class PolicyOverride {
   PolicyOverride(Layer& root, const std::optional<std::string>& dtype) {
     if (!dtype) return;
     const auto compute = dtype_of(*dtype);
-    if (!compute || !is_floating(*compute)) throw bad_usage("--dtype {}: expected float32, bfloat16, float16 or float64", *dtype);
+    if (!compute || !is_floating(*compute))
+      throw bad_usage("--dtype {}: expected float32, bfloat16, float16 or float64", *dtype);
     std::set<const Layer*> seen;
     walk(root, "", "", true, seen, [&](Layer& layer, const auto&, const auto&, bool) {
       saved_.emplace_back(&layer, layer.policy);
@@ -375,7 +383,8 @@ void name_outputs(const Arg& structure, const std::vector<TensorPtr>& tensors, g
       return;
     }
   }
-  for (std::size_t i = 0; i < tensors.size(); ++i) graph.outputs.push_back({"output_" + std::to_string(i), tensors[i]->id});
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    graph.outputs.push_back({"output_" + std::to_string(i), tensors[i]->id});
 }
 
 }  // namespace
@@ -384,13 +393,10 @@ graph::Graph Model::lower(const LowerOptions& options) const {
   Functional* model = parts_->model();
   if (model == nullptr) parts_->root->fail("one layer without an input shape cannot run: give --input-shape");
   if (!model->connected) model->fail("the model knows no input shape: give --input-shape");
-  for (const auto& [name, shape] : options.input_shapes) {
-    const auto inputs = model->input_layers();
-    if (std::any_of(inputs.begin(), inputs.end(), [&](const Layer* layer) { return layer->name == name; })) continue;
-    std::vector<std::string> names;
-    for (const Layer* layer : inputs) names.push_back(layer->name);
-    throw bad_input("the model has no input '{}'; its inputs are {}", printable(name), join(names, ", "));
-  }
+  const std::vector<std::string> names = input_names();
+  for (const auto& [name, shape] : options.input_shapes)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw bad_input("the model has no input '{}'; its inputs are {}", printable(name), join(names, ", "));
   const PolicyOverride policy(*model, options.dtype);
 
   graph::Graph graph;
@@ -412,7 +418,8 @@ graph::Graph Model::lower(const LowerOptions& options) const {
   std::vector<TensorPtr> inputs;
   for (const Layer* layer : model->input_layers()) {
     const auto& input = static_cast<const InputLayer&>(*layer);
-    inputs.push_back(Call::result(lowering.builder().input(input.name, input.element_type(), concrete_shape(input, options))));
+    inputs.push_back(
+        Call::result(lowering.builder().input(input.name, input.element_type(), concrete_shape(input, options))));
   }
   name_outputs(model->output_struct, model->run(lowering, inputs, false), graph);
   return graph;

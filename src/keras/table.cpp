@@ -178,14 +178,15 @@ Json layer_config(Layer& layer, Version version) {
 Json layer_json(Layer& layer, Version version) {
   const Json& read = layer.envelope;
   Json out = Json::object();
-  const auto keep = [&](const char* key, Json missing) {
-    out[key] = read.contains(key) && !read[key].is_null() ? read[key] : std::move(missing);
+  const auto keep = [&](const char* key, const Json& missing) {
+    out[key] = read.contains(key) && !read[key].is_null() ? read[key] : missing;
   };
   keep("module", std::string(layer.row->module));
   out["class_name"] = std::string(layer.row->class_name);
   out["config"] = layer_config(layer, version);
-  const bool model = dynamic_cast<Functional*>(&layer) != nullptr;
-  keep("registered_name", layer.is_operation() || model ? Json(std::string(layer.row->class_name)) : Json());
+  // What keras.src exports under no public name is registered under its class.
+  const bool registered = layer.is_operation() || layer.row->class_name == "Functional";
+  keep("registered_name", registered ? Json(std::string(layer.row->class_name)) : Json());
   for (const char* key : {"build_config", "compile_config", "name", "inbound_nodes"})
     if (read.contains(key)) out[key] = read[key];
   return out;

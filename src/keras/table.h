@@ -30,11 +30,12 @@ std::unique_ptr<Layer> make_layer() {
   return std::make_unique<T>();
 }
 
-/// A layer or operation from its serialized object {module, class_name, config, …}. Unknown classes, and those that could
-/// run code or open files, are refused by name.
+/// A layer or operation from its serialized object {module, class_name, config, …}. Unknown classes, and those that
+/// could run code or open files, are refused by name.
 [[nodiscard]] LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings);
 /// A layer of class `class_name` from its bare config.
-[[nodiscard]] LayerPtr read_layer_config(std::string_view class_name, const Ref& config, std::vector<std::string>& warnings);
+[[nodiscard]] LayerPtr read_layer_config(std::string_view class_name, const Ref& config,
+                                         std::vector<std::string>& warnings);
 
 /// get_config() of a layer.
 [[nodiscard]] Json layer_config(Layer& layer, Version version);

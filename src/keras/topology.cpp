@@ -29,8 +29,8 @@ Topology map_graph(const std::vector<std::vector<std::vector<NodeKey>>>& parents
   };
 
   // Depth first from each output, with a stack of our own: a model may be deeper than the machine's.
-  std::vector<NodeKey> sorted;                       // from inputs to outputs
-  std::vector<int> traversal(parents.size(), -1);    // when an operation was first met
+  std::vector<NodeKey> sorted;                     // from inputs to outputs
+  std::vector<int> traversal(parents.size(), -1);  // when an operation was first met
   int met = 0;
   for (const NodeKey& output : outputs) {
     if (state_of(output) == State::done) continue;

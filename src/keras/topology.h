@@ -14,8 +14,8 @@ struct NodeKey {
 };
 
 struct Topology {
-  std::vector<int> operations;                    ///< by decreasing depth, ties by traversal order: the rows of a summary
-  std::vector<std::vector<NodeKey>> by_depth;     ///< deepest first: the order of execution
+  std::vector<int> operations;                 ///< by decreasing depth, ties by traversal order: the rows of a summary
+  std::vector<std::vector<NodeKey>> by_depth;  ///< deepest first: the order of execution
 };
 
 /// A cycle was found at this node.
@@ -23,9 +23,9 @@ struct CycleAt {
   NodeKey node;
 };
 
-/// `parents[op][index]` are the calls whose results a call reads, in order of its arguments; `outputs` the calls that give
-/// the model's outputs; `inputs` the operations of its input layers. Calls that no output needs are left out. Throws
-/// CycleAt.
+/// `parents[op][index]` are the calls whose results a call reads, in order of its arguments; `outputs` the calls that
+/// give the model's outputs; `inputs` the operations of its input layers. Calls that no output needs are left out.
+/// Throws CycleAt.
 [[nodiscard]] Topology map_graph(const std::vector<std::vector<std::vector<NodeKey>>>& parents,
                                  const std::vector<int>& inputs, const std::vector<NodeKey>& outputs);
 

@@ -112,13 +112,14 @@ Table profile_table(const BenchRow& row) {
   return table;
 }
 
-constexpr std::array<std::pair<std::string_view, double run::Latency::*>, 7> kLatencies{{{"min", &run::Latency::min},
-                                                                                    {"p10", &run::Latency::p10},
-                                                                                    {"median", &run::Latency::median},
-                                                                                    {"mean", &run::Latency::mean},
-                                                                                    {"p90", &run::Latency::p90},
-                                                                                    {"p99", &run::Latency::p99},
-                                                                                    {"max", &run::Latency::max}}};
+constexpr std::array<std::pair<std::string_view, double run::Latency::*>, 7> kLatencies{
+    {{"min", &run::Latency::min},
+     {"p10", &run::Latency::p10},
+     {"median", &run::Latency::median},
+     {"mean", &run::Latency::mean},
+     {"p90", &run::Latency::p90},
+     {"p99", &run::Latency::p99},
+     {"max", &run::Latency::max}}};
 
 Json row_json(const BenchRow& row) {
   Json json = setting_json(row.setting);

@@ -44,7 +44,7 @@ Latency latency_of(std::vector<double> seconds) {
     return 1e3 * (seconds[below] + (at - static_cast<double>(below)) * (seconds[above] - seconds[below]));
   };
   const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  return {percentile(0.0), percentile(0.1), percentile(0.5), 1e3 * sum / static_cast<double>(seconds.size()),
+  return {percentile(0.0), percentile(0.1),  percentile(0.5), 1e3 * sum / static_cast<double>(seconds.size()),
           percentile(0.9), percentile(0.99), percentile(1.0)};
 }
 

@@ -20,7 +20,8 @@ std::vector<std::int64_t> coordinates(std::int64_t flat, const Shape& shape) {
 
 }  // namespace
 
-OutputComparison compare(const std::string& name, const Tensor& expected, const Tensor& got, const Tolerance& tolerance) {
+OutputComparison compare(const std::string& name, const Tensor& expected, const Tensor& got,
+                         const Tolerance& tolerance) {
   OutputComparison out;
   out.name = name;
   if (expected.shape() != got.shape()) {
@@ -35,7 +36,8 @@ OutputComparison compare(const std::string& name, const Tensor& expected, const 
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     const double error = std::abs(b - a);
     const bool unordered = std::isnan(error);
-    const double beyond = unordered ? std::numeric_limits<double>::infinity() : error - (tolerance.atol + tolerance.rtol * std::abs(a));
+    const double beyond =
+        unordered ? std::numeric_limits<double>::infinity() : error - (tolerance.atol + tolerance.rtol * std::abs(a));
     if (unordered || beyond > 0.0 || std::isinf(error)) ++out.mismatches;
     if (unordered) {
       out.max_abs_error = std::numeric_limits<double>::quiet_NaN();
@@ -63,7 +65,8 @@ std::vector<OutputComparison> compare(const std::vector<NamedTensor>& expected, 
   };
   std::vector<OutputComparison> out;
   // A single array on both sides is compared whatever a .npy file is called.
-  if (expected.size() == 1 && got.size() == 1) return {compare(got[0].name, expected[0].tensor, got[0].tensor, tolerance)};
+  if (expected.size() == 1 && got.size() == 1)
+    return {compare(got[0].name, expected[0].tensor, got[0].tensor, tolerance)};
   for (const NamedTensor& item : got) {
     if (const auto match = find(expected, item.name); match != expected.end()) {
       out.push_back(compare(item.name, match->tensor, item.tensor, tolerance));

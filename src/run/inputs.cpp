@@ -49,24 +49,26 @@ Tensor random_input(const graph::Graph& graph, ValueId id, std::uint64_t seed) {
 Tensor fitted(const graph::Value& value, const Tensor& given) {
   const std::string name = printable(value.name);
   if (given.shape() != value.shape)
-    throw bad_input("the input '{}' has the shape {}, the array given for it has {}", name, value.shape.str(), given.shape().str());
+    throw bad_input("the input '{}' has the shape {}, the array given for it has {}", name, value.shape.str(),
+                    given.shape().str());
   if (given.dtype() == value.dtype) return given;
   const bool to_float = is_floating(value.dtype), from_float = is_floating(given.dtype());
   if (from_float && !to_float)
-    throw bad_input("the input '{}' is {}, the array given for it is {}", name, name_of(value.dtype), name_of(given.dtype()));
+    throw bad_input("the input '{}' is {}, the array given for it is {}", name, name_of(value.dtype),
+                    name_of(given.dtype()));
   Tensor out = given.cast(value.dtype);
   if (!to_float)
     for (std::int64_t i = 0; i < out.size(); ++i)
       if (out.at(i) != given.at(i))
-        throw bad_input("the input '{}' is {}, which does not hold {} of the array given for it", name, name_of(value.dtype),
-                        given.at(i));
+        throw bad_input("the input '{}' is {}, which does not hold {} of the array given for it", name,
+                        name_of(value.dtype), given.at(i));
   return out;
 }
 
 }  // namespace
 
-std::map<std::string, Tensor> name_inputs(const std::vector<std::string>& inputs, const std::vector<NamedTensor>& arrays,
-                                          const std::string& file) {
+std::map<std::string, Tensor> name_inputs(const std::vector<std::string>& inputs,
+                                          const std::vector<NamedTensor>& arrays, const std::string& file) {
   const auto is_input = [&](const NamedTensor& array) {
     return std::find(inputs.begin(), inputs.end(), array.name) != inputs.end();
   };
@@ -87,7 +89,8 @@ std::map<std::string, Tensor> name_inputs(const std::vector<std::string>& inputs
   return out;
 }
 
-std::vector<Tensor> make_inputs(const graph::Graph& graph, const std::map<std::string, Tensor>& given, std::uint64_t seed) {
+std::vector<Tensor> make_inputs(const graph::Graph& graph, const std::map<std::string, Tensor>& given,
+                                std::uint64_t seed) {
   std::vector<Tensor> inputs;
   for (const ValueId id : graph.inputs) {
     const graph::Value& value = graph.value(id);

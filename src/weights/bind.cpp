@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
-#include <ranges>
 #include <string_view>
 
 #include "attn/base/error.h"
@@ -56,7 +56,7 @@ void check_none_missing(std::span<const WeightSpec> specs, const Store& store,
     if (!matches[i]) missing.push_back(&specs[i]);
   if (missing.empty()) return;
   std::vector<std::string_view> candidates;
-  for (const NamedTensor* weight : rest | std::views::take(kCandidates)) candidates.emplace_back(weight->name);
+  for (std::size_t i = 0; i < std::min(rest.size(), kCandidates); ++i) candidates.emplace_back(rest[i]->name);
   const std::string names = list_of(missing, [&](const WeightSpec* spec) {
     const std::string& name = name_in(store, *spec);
     return fmt::format("'{}' {}{}", printable(name), spec->shape.str(), did_you_mean(name, candidates));

@@ -106,25 +106,27 @@ Tensor filled(const WeightSpec& spec, double value) {
   Tensor out(spec.dtype, spec.shape);
   if (value == 0.0) return out;
   if (spec.dtype == DType::float32) {
-    std::ranges::fill(out.as<float>(), static_cast<float>(value));
+    for (float& element : out.as<float>()) element = static_cast<float>(value);
   } else {
     for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, value);
   }
   return out;
 }
 
+/// Of an array: element by element, or, for a vector, each value for an equal run of it, as the gates of an LSTM's
+/// bias.
 Tensor constant(const WeightSpec& spec) {
   const std::vector<double>& values = spec.initializer.values;
   if (values.empty()) return filled(spec, spec.initializer.value);
   if (values.size() == 1) return filled(spec, values.front());
-  const auto parts = static_cast<std::int64_t>(values.size());
-  if (spec.shape.size() % parts != 0) {
-    throw failure(spec,
-                  fmt::format("its constant has {} elements, but the shape is {}", values.size(), spec.shape.str()));
+  const auto count = static_cast<std::int64_t>(values.size());
+  const std::int64_t size = spec.shape.size();
+  if (size != count && (spec.shape.rank() != 1 || size % count != 0)) {
+    throw failure(spec, fmt::format("its constant has {} elements, but the shape is {}", count, spec.shape.str()));
   }
   Tensor out(spec.dtype, spec.shape);
-  const std::int64_t each = spec.shape.size() / parts;
-  for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, values[static_cast<std::size_t>(i / each)]);
+  const std::int64_t run = size / count;
+  for (std::int64_t i = 0; i < size; ++i) out.set(i, values[static_cast<std::size_t>(i / run)]);
   return out;
 }
 

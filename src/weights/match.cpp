@@ -49,6 +49,50 @@ void match_names(std::span<const WeightSpec> specs, const Store& store, KeyOf&& 
   }
 }
 
+/// All ends of a path that begin with a whole part, the path itself first. A path of more parts than any model's, which
+/// would have too many ends, has itself alone.
+std::vector<std::string> ends_of(const std::string& path) {
+  constexpr std::ptrdiff_t kMaxParts = 64;
+  std::vector<std::string> out = {path};
+  if (std::count(path.begin(), path.end(), '/') >= kMaxParts) return out;
+  for (std::size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1))
+    out.push_back(path.substr(slash + 1));
+  return out;
+}
+
+/// Pairs an unmatched spec with the one unmatched weight whose name is an end of its path and of no other's, or that
+/// has its path for such an end: a layer inside another has the other's name in its path when Keras builds both at
+/// once, and not when it builds them from a file.
+void match_ends(std::span<const WeightSpec> specs, const Store& store, Match& out) {
+  std::vector<std::size_t> free_specs;
+  std::vector<std::size_t> free_weights;
+  std::vector<bool> used(store.weights.size());
+  for (const auto& index : out)
+    if (index) used[*index] = true;
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    if (!out[i]) free_specs.push_back(i);
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (!used[i]) free_weights.push_back(i);
+
+  NameIndex spec_ends;
+  NameIndex weight_ends;
+  for (const std::size_t i : free_specs)
+    for (const std::string& end : ends_of(plain_name(specs[i].path))) spec_ends.add(end, i);
+  for (const std::size_t i : free_weights)
+    for (const std::string& end : ends_of(plain_name(store.weights[i].name))) weight_ends.add(end, i);
+  // The shorter of the two must be an end of no other name on either side; then no weight can be given twice.
+  for (const std::size_t weight : free_weights) {
+    const std::string name = plain_name(store.weights[weight].name);
+    const auto spec = spec_ends.find(name);
+    if (spec && weight_ends.find(name) == weight) out[*spec] = weight;
+  }
+  for (const std::size_t spec : free_specs) {
+    const std::string path = plain_name(specs[spec].path);
+    const auto weight = weight_ends.find(path);
+    if (weight && spec_ends.find(path) == spec) out[spec] = *weight;
+  }
+}
+
 Match by_name(std::span<const WeightSpec> specs, const Store& store) {
   const auto path = [](const WeightSpec& spec) { return spec.path; };
   const auto store_path = [](const WeightSpec& spec) { return spec.store_path; };
@@ -61,11 +105,12 @@ Match by_name(std::span<const WeightSpec> specs, const Store& store) {
   match_names(specs, store, store_path, as_is, out);
   match_names(specs, store, plain_path, plain_name, out);
   match_names(specs, store, plain_store_path, plain_name, out);
+  if (store.naming == Naming::path) match_ends(specs, store, out);
   return out;
 }
 
 bool is_whole(const Match& match) {
-  return std::ranges::all_of(match, [](const auto& index) { return index.has_value(); });
+  return std::all_of(match.begin(), match.end(), [](const auto& index) { return index.has_value(); });
 }
 
 /// The specs whose path begins with the layer's name.
@@ -96,7 +141,7 @@ Match by_order(std::span<const WeightSpec> specs, const Store& store) {
   Match out(specs.size());
   std::size_t weight = 0;
   for (std::vector<std::size_t>& group : groups) {
-    std::ranges::stable_partition(group, [&](std::size_t spec) { return specs[spec].trainable; });
+    std::stable_partition(group.begin(), group.end(), [&](std::size_t spec) { return specs[spec].trainable; });
     for (const std::size_t spec : group) out[spec] = weight++;
   }
   return out;
@@ -106,7 +151,7 @@ Match by_order(std::span<const WeightSpec> specs, const Store& store) {
 
 std::string plain_name(std::string_view name) {
   std::string text(name.substr(0, name.ends_with(":0") ? name.size() - 2 : name.size()));
-  std::ranges::replace(text, '\\', '/');
+  std::replace(text.begin(), text.end(), '\\', '/');
   std::vector<std::string> parts;
   for (std::string& part : split(text, '/')) {
     part.erase(0, std::min(part.find_first_not_of('_'), part.size()));

@@ -5,10 +5,10 @@
 
 #include "program.h"
 
-using attn::test::run_attn;
 using attn::test::fixture;
 using attn::test::read_text;
 using attn::test::Result;
+using attn::test::run_attn;
 using attn::test::TemporaryFolder;
 
 namespace {
@@ -19,12 +19,12 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 std::string sequential(const std::string& class_name, const std::string& config) {
   return R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
   {"class_name": "InputLayer", "config": {"batch_shape": [null, 4, 8], "name": "i"}},
-  {"class_name": ")" + class_name + R"(", "config": )" + config + "}]}}";
+  {"class_name": ")" +
+         class_name + R"(", "config": )" + config + "}]}}";
 }
 
 struct Case {
-  const char* name;
-  std::string text;
+  std::string name, text;
   const char* message;
 };
 
@@ -43,25 +43,34 @@ TEST_CASE("a config that is wrong is refused with file, line, column, JSON point
       {"2^63", "{\"input_shape\": [50, 9223372036854775808]}", "2^63"},
       {"NaN", "{\"input_shape\": [50, NaN]}", "not valid JSON"},
       {"invalid UTF-8", "{\"name\": \"\xff\"}", "not valid JSON"},
-      {"unknown class", sequential("Dens", "{\"name\": \"d\", \"units\": 2}"), "the layer 'Dens' is not known (did you mean 'Dense'?)"},
+      {"unknown class", sequential("Dens", "{\"name\": \"d\", \"units\": 2}"),
+       "the layer 'Dens' is not known (did you mean 'Dense'?)"},
       {"unknown key", sequential("Dense", "{\"name\": \"d\", \"unit\": 2, \"units\": 2}"),
        "stdin:3:51: /config/layers/1/config/unit: unknown key (did you mean 'units'?)"},
-      {"wrong type", sequential("Dense", "{\"name\": \"d\", \"units\": \"2\"}"), "/config/layers/1/config/units: expected an integer > 0, got \"2\""},
-      {"a float for an integer", sequential("Dense", "{\"name\": \"d\", \"units\": 2.5}"), "expected an integer > 0, got 2.5"},
-      {"a bool for an integer", sequential("Dense", "{\"name\": \"d\", \"units\": true}"), "expected an integer > 0, got true"},
+      {"wrong type", sequential("Dense", "{\"name\": \"d\", \"units\": \"2\"}"),
+       "/config/layers/1/config/units: expected an integer > 0, got \"2\""},
+      {"a float for an integer", sequential("Dense", "{\"name\": \"d\", \"units\": 2.5}"),
+       "expected an integer > 0, got 2.5"},
+      {"a bool for an integer", sequential("Dense", "{\"name\": \"d\", \"units\": true}"),
+       "expected an integer > 0, got true"},
       {"zero", sequential("Dense", "{\"name\": \"d\", \"units\": 0}"), "expected an integer > 0, got 0"},
       {"missing key", sequential("Dense", "{\"name\": \"d\"}"), "the key 'units' is missing"},
       {"unknown activation", sequential("Dense", "{\"name\": \"d\", \"units\": 2, \"activation\": \"rleu\"}"),
        "unknown activation 'rleu' (did you mean 'relu'?)"},
-      {"unknown initializer", sequential("Dense", "{\"name\": \"d\", \"units\": 2, \"kernel_initializer\": \"glorot_unifrom\"}"),
+      {"unknown initializer",
+       sequential("Dense", "{\"name\": \"d\", \"units\": 2, \"kernel_initializer\": \"glorot_unifrom\"}"),
        "did you mean 'glorot_uniform'?"},
-      {"unknown dtype", sequential("Dense", "{\"name\": \"d\", \"units\": 2, \"dtype\": \"float31\"}"), "unknown dtype 'float31'"},
+      {"unknown dtype", sequential("Dense", "{\"name\": \"d\", \"units\": 2, \"dtype\": \"float31\"}"),
+       "unknown dtype 'float31'"},
       {"code", sequential("Lambda", "{\"name\": \"l\"}"), "the layer 'Lambda' is refused: it carries Python code"},
-      {"somebody's class", R"({"module": "my.code", "class_name": "Dense", "config": {"name": "d", "units": 2}})", "is not Keras's"},
-      {"a registered class", R"({"class_name": "Dense", "registered_name": "Mine>Dense", "config": {"name": "d", "units": 2}})",
+      {"somebody's class", R"({"module": "my.code", "class_name": "Dense", "config": {"name": "d", "units": 2}})",
+       "is not Keras's"},
+      {"a registered class",
+       R"({"class_name": "Dense", "registered_name": "Mine>Dense", "config": {"name": "d", "units": 2}})",
        "registered by code that is not here"},
       {"shapes that do not fit", sequential("Reshape", "{\"name\": \"r\", \"target_shape\": [5, 7]}"), "Reshape 'r':"},
-      {"short config, unknown key", "{\"input_shape\": [50, 512],\n  \"num_head\": 8}", "stdin:2:3: /num_head: unknown key (did you mean 'num_heads'?)"},
+      {"short config, unknown key", "{\"input_shape\": [50, 512],\n  \"num_head\": 8}",
+       "stdin:2:3: /num_head: unknown key (did you mean 'num_heads'?)"},
       {"short config, no heads", "{\"input_shape\": [50, 512]}", "'num_heads' is missing"},
   };
   for (const Case& item : cases) {
@@ -79,11 +88,12 @@ TEST_CASE("a model's graph that is wrong is refused with its place") {
   const auto model = [](const std::string& args, const std::string& outputs) {
     return R"({"class_name": "Functional", "config": {"name": "m", "trainable": true, "layers": [
     {"class_name": "InputLayer", "config": {"batch_shape": [null, 4], "name": "i"}, "name": "i", "inbound_nodes": []},
-    {"class_name": "Dense", "config": {"name": "d", "units": 2}, "name": "d", "inbound_nodes": [{"args": [)" + args +
-           R"(], "kwargs": {}}]}], "input_layers": ["i", 0, 0], "output_layers": )" + outputs + "}}";
+    {"class_name": "Dense", "config": {"name": "d", "units": 2}, "name": "d", "inbound_nodes": [{"args": [)" +
+           args + R"(], "kwargs": {}}]}], "input_layers": ["i", 0, 0], "output_layers": )" + outputs + "}}";
   };
   const auto tensor = [](const std::string& history) {
-    return R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 4], "dtype": "float32", "keras_history": )" + history + "}}";
+    return R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 4], "dtype": "float32", "keras_history": )" +
+           history + "}}";
   };
   const std::string good = tensor(R"(["i", 0, 0])"), out = R"(["d", 0, 0])";
   CHECK(run_attn({"summary", "-"}, model(good, out)).code == 0);
@@ -122,13 +132,15 @@ TEST_CASE("weights that do not fit are refused: missing, extra, of the wrong sha
 }
 
 TEST_CASE("inputs that do not fit are refused: name, shape, dtype") {
-  const Result name = run_attn({"run", fixture("model/encoder/model.keras"), "--input", fixture("model/shared_layers/inputs.npz")});
+  const Result name =
+      run_attn({"run", fixture("model/encoder/model.keras"), "--input", fixture("model/shared_layers/inputs.npz")});
   CHECK(name.code == 3);
   CHECK(contains(name.err, "the model has no input 'a'"));
   const Result shape = run_attn({"run", "--input", "input_layer=" + fixture("model/encoder/inputs.npz")});
   CHECK(shape.code == 3);
   CHECK(contains(shape.err, "(None, 50, 512)"));
-  const Result dtype = run_attn({"run", "configs/bert_base.json", "--input", "input_layer=" + fixture("dense/rank2/inputs.npz")});
+  const Result dtype =
+      run_attn({"run", "configs/bert_base.json", "--input", "input_layer=" + fixture("dense/rank2/inputs.npz")});
   CHECK(dtype.code == 3);
 }
 

@@ -5,17 +5,17 @@
 
 #include "program.h"
 
-using attn::test::run_attn;
 using attn::test::fixture;
 using attn::test::read_text;
 using attn::test::Result;
+using attn::test::run_attn;
 using attn::test::TemporaryFolder;
 using nlohmann::json;
 
 namespace {
 
-const std::vector<std::string> kConfigs = {"encoder",    "encoder_keras", "transformer_base", "bert_base",
-                                           "gpt_small",  "encoder_decoder", "lstm_attention", "vit_tiny"};
+const std::vector<std::string> kConfigs = {"encoder",   "encoder_keras",   "transformer_base", "bert_base",
+                                           "gpt_small", "encoder_decoder", "lstm_attention",   "vit_tiny"};
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -106,7 +106,9 @@ TEST_CASE("summary: --line-length prints Keras's own table") {
   CHECK(wide.out + "\n" == read_text(fixture("model/encoder/summary_120.txt")));
 }
 
-TEST_CASE("summary: where stdout is no terminal no name is cut") { CHECK_FALSE(contains(run_attn({"summary"}).out, "…")); }
+TEST_CASE("summary: where stdout is no terminal no name is cut") {
+  CHECK_FALSE(contains(run_attn({"summary"}).out, "…"));
+}
 
 TEST_CASE("summary: a Dense of 10^12 units is summarised, as its weights are never made") {
   const Result result = run_attn({"summary", "-"}, R"({"input_shape": [4, 1000], "num_heads": 1, "intermediate_dim": 10,
@@ -134,18 +136,20 @@ TEST_CASE("summary: one layer needs an input shape, from its build_config or fro
 TEST_CASE("run: outputs are written under their names and meet --expect") {
   const TemporaryFolder folder;
   const std::string out = folder / "out.npz", model = fixture("model/encoder_decoder/model.keras");
-  const Result result = run_attn({"run", model, "--input", fixture("model/encoder_decoder/inputs.npz"), "-o", out, "--expect",
-                              fixture("model/encoder_decoder/outputs.npz")});
+  const Result result = run_attn({"run", model, "--input", fixture("model/encoder_decoder/inputs.npz"), "-o", out,
+                                  "--expect", fixture("model/encoder_decoder/outputs.npz")});
   CAPTURE(result.out);
   CHECK(result.code == 0);
   CHECK(contains(result.out, "probabilities"));
   CHECK(contains(result.out, "cross_scores"));
-  CHECK(run_attn({"run", model, "--input", fixture("model/encoder_decoder/inputs.npz"), "--expect", out, "--rtol", "0", "--atol", "0"}).code == 0);
+  CHECK(run_attn({"run", model, "--input", fixture("model/encoder_decoder/inputs.npz"), "--expect", out, "--rtol", "0",
+                  "--atol", "0"})
+            .code == 0);
 }
 
 TEST_CASE("run: numbers that differ exit 1 and say where and by how much") {
-  const Result result = run_attn({"run", fixture("model/encoder/model.keras"), "--seed", "1", "--batch", "2", "--expect",
-                              fixture("model/encoder/outputs.npz"), "--json"});
+  const Result result = run_attn({"run", fixture("model/encoder/model.keras"), "--seed", "1", "--batch", "2",
+                                  "--expect", fixture("model/encoder/outputs.npz"), "--json"});
   CHECK(result.code == 1);
   const json report = json::parse(result.out);
   const json& compare = report["compare"]["outputs"][0];
@@ -161,7 +165,8 @@ TEST_CASE("run: --scores writes the attention weights of every attention layer")
   CHECK(contains(read_text(scores), "multi_head_attention_5"));
   CHECK(run_attn({"run", "-", "--scores", scores}, R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
       {"class_name": "InputLayer", "config": {"batch_shape": [null, 4], "name": "i"}},
-      {"class_name": "Dense", "config": {"name": "d", "units": 2}}]}})").code == 3);
+      {"class_name": "Dense", "config": {"name": "d", "units": 2}}]}})")
+            .code == 3);
 }
 
 TEST_CASE("run: the same seed gives the same outputs on every run, another seed others") {
@@ -193,8 +198,8 @@ TEST_CASE("bench: JSON rows carry the promised keys, one row per combination") {
   const json report = json::parse(result.out);
   CHECK(report["schema"] == "attn.bench/1");
   REQUIRE(report["rows"].size() == 2);
-  for (const char* key : {"model", "device", "backend", "dtype", "matmul_precision", "batch", "seq_len", "threads", "iterations",
-                          "ms", "tokens_per_second", "gflop", "gflops_per_second", "peak_bytes"})
+  for (const char* key : {"model", "device", "backend", "dtype", "matmul_precision", "batch", "seq_len", "threads",
+                          "iterations", "ms", "tokens_per_second", "gflop", "gflops_per_second", "peak_bytes"})
     CHECK_MESSAGE(report["rows"][0].contains(key), key);
   for (const char* key : {"min", "p10", "median", "mean", "p90", "p99", "max"})
     CHECK_MESSAGE(report["rows"][0]["ms"].contains(key), key);
@@ -224,7 +229,8 @@ TEST_CASE("get-config: without arguments it prints the encoder's attention layer
 }
 
 TEST_CASE("get-config: a class with key=value makes a layer on the spot") {
-  const Result result = run_attn({"get-config", "MultiHeadAttention", "num_heads=8", "key_dim=64", "--format", "python"});
+  const Result result =
+      run_attn({"get-config", "MultiHeadAttention", "num_heads=8", "key_dim=64", "--format", "python"});
   CHECK(result.out == read_text(fixture("layers/multi_head_attention.txt")));
   const Result misspelt = run_attn({"get-config", "MultiHeadAttention", "num_head=8", "key_dim=64"});
   CHECK(misspelt.code == 3);
@@ -233,8 +239,11 @@ TEST_CASE("get-config: a class with key=value makes a layer on the spot") {
 }
 
 TEST_CASE("get-config: --keras-version leaves out keys that came later") {
-  const json now = json::parse(run_attn({"get-config", "MultiHeadAttention", "num_heads=2", "key_dim=4"}).out)["config"];
-  const json then = json::parse(run_attn({"get-config", "MultiHeadAttention", "num_heads=2", "key_dim=4", "--keras-version", "3.6"}).out)["config"];
+  const json now =
+      json::parse(run_attn({"get-config", "MultiHeadAttention", "num_heads=2", "key_dim=4"}).out)["config"];
+  const json then =
+      json::parse(run_attn({"get-config", "MultiHeadAttention", "num_heads=2", "key_dim=4", "--keras-version", "3.6"})
+                      .out)["config"];
   CHECK(now.contains("sliding_window"));
   CHECK_FALSE(then.contains("sliding_window"));
   CHECK_FALSE(then.contains("use_gate"));

@@ -17,10 +17,18 @@ namespace {
 
 using graph::ValueId;
 
-std::vector<std::unique_ptr<backends::Backend>> all_backends() {
-  std::vector<std::unique_ptr<backends::Backend>> result;
-  result.push_back(backends::make_reference_backend({.poison_arena = true}));
-  result.push_back(backends::make_onednn_backend());
+struct Runner {
+  std::string name;
+  std::unique_ptr<backends::Backend> backend;
+  int threads;
+};
+
+std::vector<Runner> all_runners() {
+  std::vector<Runner> result;
+  result.push_back({"reference", backends::make_reference_backend({.poison_arena = true}), 0});
+  result.push_back({"onednn", backends::make_onednn_backend({.poison_arena = true}), 0});
+  const backends::OnednnOptions everywhere{.work_per_thread = 1.0, .poison_arena = true};
+  result.push_back({"onednn on 3 threads", backends::make_onednn_backend(everywhere), 3});
   return result;
 }
 
@@ -41,11 +49,11 @@ graph::Graph graph_of(const Case& row) {
 }
 
 /// The outputs of a case as a backend gives them, of a second run over an arena that the first has used.
-std::vector<Tensor> run_on(const backends::Backend& backend, const Case& row, const std::vector<Tensor>& operands) {
+std::vector<Tensor> run_on(const Runner& runner, const Case& row, const std::vector<Tensor>& operands) {
   std::vector<Tensor> inputs, weights;
   for (std::size_t i = 0; i < operands.size(); ++i) (row.inputs[i].weight ? weights : inputs).push_back(operands[i]);
-  const graph::Graph graph = backend.optimize(graph_of(row));
-  const auto executable = backend.compile(plan::make_plan(graph), weights, {});
+  const graph::Graph graph = runner.backend->optimize(graph_of(row));
+  const auto executable = runner.backend->compile(plan::make_plan(graph), weights, {runner.threads});
   executable->run(inputs);
   executable->run(inputs);
   std::vector<Tensor> outputs;
@@ -54,18 +62,17 @@ std::vector<Tensor> run_on(const backends::Backend& backend, const Case& row, co
 }
 
 TEST_CASE("ops: every case agrees with the reference on every backend") {
-  const auto backends = all_backends();
+  const auto runners = all_runners();
   for (const Case& row : all_cases()) {
     const std::vector<Tensor> operands = draw(row);
     const std::vector<Tensor> expected = reference(row.op, operands);
     const auto allowed = tolerances(row, operands, expected);
-    for (const auto& backend : backends) {
-      const std::vector<Tensor> got = run_on(*backend, row, operands);
+    for (const Runner& runner : runners) {
+      const std::vector<Tensor> got = run_on(runner, row, operands);
       REQUIRE(got.size() == expected.size());
       for (std::size_t o = 0; o < got.size(); ++o) {
         const auto problem = difference(expected[o], got[o], allowed[o]);
-        CHECK_MESSAGE(!problem,
-                      fmt::format("{} on {}, output {}: {}", row.name, backend->name(), o, problem.value_or("")));
+        CHECK_MESSAGE(!problem, fmt::format("{} on {}, output {}: {}", row.name, runner.name, o, problem.value_or("")));
       }
     }
   }

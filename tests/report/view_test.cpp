@@ -16,7 +16,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Setting setting() { return {"encoder", "cpu", "onednn", "float32", "highest", 1, 50, 2}; }
 
-RunReport run() {
+RunReport run_report() {
   RunReport report;
   report.setting = setting();
   report.seed = 3;
@@ -54,7 +54,7 @@ BenchRow bench_row(std::int64_t batch, double median) {
 }  // namespace
 
 TEST_CASE("run: the text names the setting, each output and the times") {
-  CHECK(run_text(run()) ==
+  CHECK(run_text(run_report()) ==
         "encoder: cpu (onednn), float32, batch 1, length 50, 2 threads, seed 3\n"
         "  input x (1, 50, 512) float32: random\n"
         "\n"
@@ -74,7 +74,7 @@ TEST_CASE("run: a difference is a sentence with the worst index and both values"
 }
 
 TEST_CASE("run: JSON has numbers as numbers, and counts what is not finite") {
-  RunReport report = run();
+  RunReport report = run_report();
   report.outputs[0].mean = kNaN;
   report.outputs[0].non_finite = 4;
   report.compare = difference();

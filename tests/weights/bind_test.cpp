@@ -130,6 +130,27 @@ TEST_CASE("bind: paths that two weights share are told apart by their places") {
       std::string::npos);
 }
 
+TEST_CASE("bind: arrays named by the paths of a model that Keras loaded, which lack the layers around") {
+  const std::vector<WeightSpec> specs = {weight("dense/kernel", {1}), weight("both/forward/cell/kernel", {1}),
+                                         weight("both/backward/cell/kernel", {1}), weight("inner/bias", {1})};
+  CHECK(firsts(weights::bind(specs, store_of(Naming::path, {{"backward/cell/kernel", {1}},
+                                                            {"forward/cell/kernel", {1}},
+                                                            {"model/inner/bias", {1}},
+                                                            {"dense/kernel", {1}}}))) ==
+        std::vector<double>{3, 1, 0, 2});
+  CHECK(bind_refusal({specs[1], specs[2]}, store_of(Naming::path, {{"cell/kernel", {1}}}))
+            .starts_with("f: 2 of the model's 2 weights are not in it"));
+  CHECK(bind_refusal({specs[1]}, store_of(Naming::path, {{"cell/kernel", {1}}, {"x/forward/cell/kernel", {1}}}))
+            .starts_with("f: 1 of the model's 1 weights is not in it"));
+}
+
+TEST_CASE("bind: a name of a million parts is a name that no weight has") {
+  std::string name;
+  for (int i = 0; i < 1'000'000; ++i) name += "a/";
+  CHECK(bind_refusal({weight("a", {1})}, store_of(Naming::path, {{name, {1}}}))
+            .starts_with("f: 1 of the model's 1 weights"));
+}
+
 TEST_CASE("bind: Keras 2's .h5 goes by the order in its layers where names differ") {
   std::vector<WeightSpec> specs = {weight("lstm/lstm_cell/kernel", {1}), weight("lstm/lstm_cell/bias", {1}),
                                    weight("norm/moving_mean", {1}), weight("norm/gamma", {1})};

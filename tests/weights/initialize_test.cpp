@@ -179,8 +179,19 @@ TEST_CASE("initialize: a constant may be a number or an array of the weight's si
   CHECK(initialize(weight("w", {2}, constant, DType::bfloat16), 0).at(1) == 2.5);
   constant.values = {1.0, 2.0};
   CHECK(initialize(weight("w", {2}, constant, DType::int32), 0).at(1) == 2.0);
-  CHECK(refusal([&] { static_cast<void>(initialize(weight("w", {3}, constant), 0)); }) ==
-        "weight 'w': its constant has 2 elements, but the shape is (3,)");
+  for (const Shape& shape : {Shape{3}, Shape{2, 2}}) {
+    CHECK(refusal([&] { static_cast<void>(initialize(weight("w", shape, constant), 0)); }) ==
+          "weight 'w': its constant has 2 elements, but the shape is " + shape.str());
+  }
+}
+
+TEST_CASE(
+    "initialize: a vector takes equal runs of a shorter constant, as an LSTM's bias with its forget gate at one") {
+  Initializer constant = initializer("Constant");
+  constant.values = {0.0, 1.0, 0.0, 0.0};
+  const Tensor bias = initialize(weight("lstm/bias", {12}, constant), 0);
+  for (std::int64_t i = 0; i < 12; ++i) CHECK(bias.at(i) == (i / 3 == 1 ? 1.0 : 0.0));
+  CHECK(initialize(weight("lstm/bias", {0}, constant), 0).size() == 0);
 }
 
 TEST_CASE("initialize: what does not suit the weight is refused in one sentence") {

@@ -63,8 +63,8 @@ struct Scores {
   ValueId value = kNone;
 };
 
-/// Nodes stand in an order in which every input is ready. A graph lowered from a model with unknown dimensions (kUnknown)
-/// can be inspected; to run it, all shapes must be known.
+/// Nodes stand in an order in which every input is ready. A graph lowered from a model with unknown dimensions
+/// (kUnknown) can be inspected; to run it, all shapes must be known.
 struct Graph {
   std::string name;
   std::vector<Value> values;
@@ -90,7 +90,8 @@ struct TensorType {
 /// about the shapes or dtypes that do not fit, without a place: the caller knows the layer.
 [[nodiscard]] std::vector<TensorType> infer(const Op& op, std::span<const TensorType> inputs);
 
-/// Floating-point operations of one node of known shapes (a multiply-add is 2, exp or tanh or division 1; moving data 0).
+/// Floating-point operations of one node of known shapes (a multiply-add is 2, exp or tanh or division 1; moving data
+/// 0).
 [[nodiscard]] std::int64_t flops(const Graph& graph, const Node& node);
 
 /// Appends to a graph, with shapes inferred at once.

@@ -18,29 +18,73 @@
 
 namespace attn::graph {
 
+// clang-format off: the groups of these lists are lines
 /// Functions of one number. Formulas are Keras's (keras.activations, keras.ops); a, b, c are the fields of Unary.
 enum class UnaryFn : std::uint8_t {
   // activations
-  linear, relu,      // relu: x > b ? min(x, c) : a·(x − b)   a negative_slope, b threshold, c max_value (inf: none)
-  elu,               // x > 0 ? x : a·(eˣ − 1)
-  celu,              // max(0, x) + min(0, a·(e^(x/a) − 1))
-  selu, gelu,        // gelu: x·Φ(x) by erf
-  gelu_tanh,         // the tanh approximation
-  silu, sigmoid, tanh, softplus, softsign, exponential, hard_sigmoid, hard_silu, hard_tanh, log_sigmoid, mish,
-  hard_shrink,       // |x| > a ? x : 0
-  soft_shrink,       // sign(x)·max(|x| − a, 0)
-  tanh_shrink,       // x − tanh(x)
-  threshold,         // x > a ? x : b
-  squareplus,        // (x + √(x² + a)) / 2
-  sparse_plus,       // 0 for x ≤ −1, x for x ≥ 1, else (x + 1)²/4
-  sparse_sigmoid,    // 0 for x ≤ −1, 1 for x ≥ 1, else (x + 1)/2
+  linear,
+  relu,  // relu: x > b ? min(x, c) : a·(x − b)   a negative_slope, b threshold, c max_value (inf: none)
+  elu,   // x > 0 ? x : a·(eˣ − 1)
+  celu,  // max(0, x) + min(0, a·(e^(x/a) − 1))
+  selu,
+  gelu,       // gelu: x·Φ(x) by erf
+  gelu_tanh,  // the tanh approximation
+  silu,
+  sigmoid,
+  tanh,
+  softplus,
+  softsign,
+  exponential,
+  hard_sigmoid,
+  hard_silu,
+  hard_tanh,
+  log_sigmoid,
+  mish,
+  hard_shrink,     // |x| > a ? x : 0
+  soft_shrink,     // sign(x)·max(|x| − a, 0)
+  tanh_shrink,     // x − tanh(x)
+  threshold,       // x > a ? x : b
+  squareplus,      // (x + √(x² + a)) / 2
+  sparse_plus,     // 0 for x ≤ −1, x for x ≥ 1, else (x + 1)²/4
+  sparse_sigmoid,  // 0 for x ≤ −1, 1 for x ≥ 1, else (x + 1)/2
   // arithmetic
-  absolute, negative, expm1, log, log1p, log2, log10, sqrt, rsqrt, square, reciprocal, sin, cos, tan, asin, acos, atan,
-  sinh, cosh, asinh, acosh, atanh, erf, floor, ceil, round, trunc, sign,
-  clip,              // min(max(x, a), b)
+  absolute,
+  negative,
+  expm1,
+  log,
+  log1p,
+  log2,
+  log10,
+  sqrt,
+  rsqrt,
+  square,
+  reciprocal,
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  sinh,
+  cosh,
+  asinh,
+  acosh,
+  atanh,
+  erf,
+  floor,
+  ceil,
+  round,
+  trunc,
+  sign,
+  clip,  // min(max(x, a), b)
   // to bool
-  logical_not, isnan, isinf, isfinite
+  logical_not,
+  isnan,
+  isinf,
+  isfinite
 };
+
+// clang-format on
 
 /// [x] → [f(x)]; bool for the last group (logical_not takes bool).
 struct Unary {
@@ -48,6 +92,7 @@ struct Unary {
   double a = 0.0, b = 0.0, c = 0.0;
 };
 
+// clang-format off
 enum class BinaryFn : std::uint8_t {
   add, subtract, multiply, divide,
   floor_divide, mod,  // Python's: the remainder has the divisor's sign
@@ -55,6 +100,8 @@ enum class BinaryFn : std::uint8_t {
   equal, not_equal, less, less_equal, greater, greater_equal,  // → bool
   logical_and, logical_or, logical_xor                          // bool → bool
 };
+
+// clang-format on
 
 /// [x, y] → [x ∘ y] with NumPy broadcasting.
 struct Binary {
@@ -69,8 +116,8 @@ struct Cast {
   DType dtype = DType::float32;
 };
 
-/// [x (…, k₁…kₙ), kernel (k₁…kₙ, m…), bias? (m…), residual? (…, m…)] → [activation(x·kernel + bias) + residual (…, m…)].
-/// A dense map that contracts the last `contracted` axes of x with the first of kernel; Dense has 1 and kernel
+/// [x (…, k₁…kₙ), kernel (k₁…kₙ, m…), bias? (m…), residual? (…, m…)] → [activation(x·kernel + bias) + residual (…,
+/// m…)]. A dense map that contracts the last `contracted` axes of x with the first of kernel; Dense has 1 and kernel
 /// (D, units), attention's projections (D, N, H), its output projection 2 and (N, H, D).
 struct Linear {
   int contracted = 1;
@@ -100,10 +147,10 @@ struct Softmax {
 
 /// Which of Keras's two attention computations (they differ in masked rows and in half precision).
 enum class AttentionPath : std::uint8_t {
-  fused,    ///< ops.dot_product_attention: scores·scale and softmax in float32; a masked score becomes
-            ///< −0.7·max(float32), so a fully masked row averages the values uniformly
-  explicit_ ///< scale on the query, all in the compute dtype; a masked score becomes −1e9 (−3e4 in float16) and its
-            ///< probability 0 after the softmax, so a fully masked row gives zeros
+  fused,     ///< ops.dot_product_attention: scores·scale and softmax in float32; a masked score becomes
+             ///< −0.7·max(float32), so a fully masked row averages the values uniformly
+  explicit_  ///< scale on the query, all in the compute dtype; a masked score becomes −1e9 (−3e4 in float16) and its
+             ///< probability 0 after the softmax, so a fully masked row gives zeros
 };
 
 /// [query (B,T,N,H), key (B,S,K,H), value (B,S,K,Hv), mask…] → [context (B,T,N,Hv), scores? (B,N,T,S)].
@@ -260,9 +307,9 @@ struct Rnn {
   bool zero_output_for_mask = false;
 };
 
-using Op = std::variant<Unary, Binary, Select, Cast, Linear, MatMul, Einsum, Softmax, Attention, LayerNorm, BatchNorm,
-                        Reduce, Cumulate, Reshape, Transpose, Broadcast, Concat, Slice, Pad, Gather, Iota, Fill, Conv,
-                        Pool, Rnn>;
+using Op =
+    std::variant<Unary, Binary, Select, Cast, Linear, MatMul, Einsum, Softmax, Attention, LayerNorm, BatchNorm, Reduce,
+                 Cumulate, Reshape, Transpose, Broadcast, Concat, Slice, Pad, Gather, Iota, Fill, Conv, Pool, Rnn>;
 
 /// The operation's name in messages and profiles: "linear", "layer_norm", "add", "gelu", …
 [[nodiscard]] std::string_view name_of(const Op& op) noexcept;

@@ -13,9 +13,9 @@ namespace attn::graph {
 
 /// An initializer by its Keras class name and arguments; how it draws is the business of the weights room.
 struct Initializer {
-  std::string class_name = "Zeros";  ///< "GlorotUniform", "RandomNormal", "Constant", …
-  double scale = 1.0;                ///< VarianceScaling
-  std::string mode = "fan_in";       ///< VarianceScaling: fan_in, fan_out, fan_avg
+  std::string class_name = "Zeros";               ///< "GlorotUniform", "RandomNormal", "Constant", …
+  double scale = 1.0;                             ///< VarianceScaling
+  std::string mode = "fan_in";                    ///< VarianceScaling: fan_in, fan_out, fan_avg
   std::string distribution = "truncated_normal";  ///< VarianceScaling
   double mean = 0.0, stddev = 0.05;               ///< normals
   double minval = -0.05, maxval = 0.05;           ///< RandomUniform

@@ -8,9 +8,9 @@
 namespace attn::run {
 
 struct BenchOptions {
-  double warmup_seconds = 0.3;       ///< at least this long, and at least `warmup_runs`
+  double warmup_seconds = 0.3;  ///< at least this long, and at least `warmup_runs`
   std::int64_t warmup_runs = 3;
-  double min_seconds = 1.0;          ///< timed for at least this long, and at least `min_runs`
+  double min_seconds = 1.0;  ///< timed for at least this long, and at least `min_runs`
   std::int64_t min_runs = 10;
   std::int64_t max_runs = 1'000'000;
 };

@@ -27,8 +27,8 @@ struct OutputComparison {
   double expected = 0, got = 0;  ///< at the worst index
 };
 
-/// Elements agree where |got − expected| ≤ atol + rtol·|expected| (numpy.allclose), where both are NaN, or where both are
-/// the same infinity. The worst element is a NaN that met a number, else the one furthest beyond its tolerance.
+/// Elements agree where |got − expected| ≤ atol + rtol·|expected| (numpy.allclose), where both are NaN, or where both
+/// are the same infinity. The worst element is a NaN that met a number, else the one furthest beyond its tolerance.
 [[nodiscard]] OutputComparison compare(const std::string& name, const Tensor& expected, const Tensor& got,
                                        const Tolerance& tolerance);
 

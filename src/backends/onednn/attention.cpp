@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kernel.h"
+#include "panels.h"
 #include "parallel.h"
-#include "small_matmul.h"
 #include "vector.h"
 
 namespace attn::backends::onednn {
@@ -57,7 +57,7 @@ class AttentionKernel final : public Kernel {
     K_ = key_.shape[2];
     V_ = value_.shape[3];
     const Shape all{B_, N_, T_, S_};
-    for (int m = 0; m < op.masks; ++m) masks_.emplace_back(step.inputs[static_cast<std::size_t>(3 + m)], all);
+    for (std::size_t i = 3; i < step.inputs.size(); ++i) masks_.emplace_back(step.inputs[i], all);
     // Keras's constants: ops.dot_product_attention, layers.Softmax. The model's dtype decides, not the one in which we
     // work.
     const bool is_float16 = step.graph.value(step.node.inputs[0]).dtype == DType::float16;
@@ -70,12 +70,12 @@ class AttentionKernel final : public Kernel {
     rows_ = std::clamp<std::int64_t>(kScores / padded_, kLeastRows, kMostRows);
     const double work =
         2.0 * static_cast<double>(B_ * N_ * T_) * static_cast<double>(S_) * static_cast<double>(H_ + V_);
-    threads_ = threads_for(work, step.engine.threads);
+    team_ = step.engine.team_for(work);
     // A head is one piece of work, unless there are too few heads for the threads: each piece packs for itself.
     constexpr std::int64_t kPiecesPerThread = 4;
-    const std::int64_t wanted = threads_ == 1 ? 1 : (kPiecesPerThread * threads_ + B_ * N_ - 1) / (B_ * N_);
+    const std::int64_t wanted = team_.threads == 1 ? 1 : (kPiecesPerThread * team_.threads + B_ * N_ - 1) / (B_ * N_);
     pieces_ = std::clamp<std::int64_t>(wanted, 1, (T_ + rows_ - 1) / rows_);
-    scratch_.resize(static_cast<std::size_t>(threads_));
+    scratch_.resize(static_cast<std::size_t>(team_.threads));
     for (Scratch& scratch : scratch_) {
       scratch.scores.resize(static_cast<std::size_t>(rows_ * padded_));
       scratch.keys.resize(static_cast<std::size_t>(H_ * padded_));
@@ -86,7 +86,7 @@ class AttentionKernel final : public Kernel {
   }
 
   void run() override {
-    parallel_for(B_ * N_ * pieces_, threads_, [&](std::int64_t item, int thread) {
+    parallel_for(B_ * N_ * pieces_, team_, [&](std::int64_t item, int thread) {
       Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
       const std::int64_t head = item / pieces_, piece = item % pieces_;
       const std::int64_t b = head / N_, n = head % N_;
@@ -105,9 +105,8 @@ class AttentionKernel final : public Kernel {
   }
 
  private:
-  // A block's scores should stay in the second-level cache, and a block should be long enough to pay for packing keys
-  // and values.
-  static constexpr std::int64_t kScores = 128 * 1024, kLeastRows = 6, kMostRows = 96;
+  // A block's scores should stay in the second-level cache.
+  static constexpr std::int64_t kScores = 131'072, kLeastRows = 6, kMostRows = 96;
 
   struct Scratch {
     std::vector<float> scores;       // (rows, padded S)
@@ -136,10 +135,10 @@ class AttentionKernel final : public Kernel {
     const float* const key = key_.data<float>() + (b * S_ * K_ + k) * H_;
     const float* const value = value_.data<float>() + (b * S_ * K_ + k) * V_;
     for (std::int64_t s = 0; s < S_; s += kPanel) {
-      pack_panel(key + s * K_ * H_, 1, K_ * H_, H_, std::min(kPanel, S_ - s), scratch.keys.data() + s * H_);
+      pack_panel({key + s * K_ * H_, 1, K_ * H_}, H_, std::min(kPanel, S_ - s), scratch.keys.data() + s * H_);
     }
     for (std::int64_t v = 0; v < V_; v += kPanel) {
-      pack_panel(value + v, K_ * V_, 1, S_, std::min(kPanel, V_ - v), scratch.values.data() + v * S_);
+      pack_panel({value + v, K_ * V_, 1}, S_, std::min(kPanel, V_ - v), scratch.values.data() + v * S_);
     }
   }
 
@@ -147,7 +146,8 @@ class AttentionKernel final : public Kernel {
   void attend(std::int64_t b, std::int64_t n, std::int64_t first, std::int64_t rows, Scratch& scratch) const {
     const float* const query = query_.data<float>() + ((b * T_ + first) * N_ + n) * H_;
     for (std::int64_t s = 0; s < S_; s += kPanel) {
-      multiply_panel(query, N_ * H_, 1, scratch.keys.data() + s * H_, rows, H_, scratch.scores.data() + s, padded_);
+      multiply_panel({query, N_ * H_, 1}, scratch.keys.data() + s * H_, nullptr, nullptr, rows, H_,
+                     scratch.scores.data() + s, padded_);
     }
 
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -171,8 +171,8 @@ class AttentionKernel final : public Kernel {
     for (std::int64_t v = 0; v < V_; v += kPanel) {
       const std::int64_t width = std::min(kPanel, V_ - v);
       float* const context = context_.data<float>() + ((b * T_ + first) * N_ + n) * V_ + v;
-      multiply_part(scratch.scores.data(), padded_, 1, scratch.values.data() + v * S_, rows, S_, width, context,
-                    N_ * V_);
+      multiply_part({scratch.scores.data(), padded_, 1}, scratch.values.data() + v * S_, nullptr, rows, S_, width,
+                    context, N_ * V_);
       for (std::int64_t r = 0; r < rows; ++r) {
         scale_row(context + r * N_ * V_, scratch.inverses[static_cast<std::size_t>(r)], width);
       }
@@ -206,7 +206,7 @@ class AttentionKernel final : public Kernel {
   std::int64_t B_, T_, N_, H_, S_, K_, V_;
   std::int64_t padded_ = 0, padded_v_ = 0, rows_ = 0, pieces_ = 0;
   float hidden_;
-  int threads_ = 1;
+  Team team_;
   mutable std::vector<Scratch> scratch_;
 };
 

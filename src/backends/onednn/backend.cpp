@@ -7,6 +7,8 @@ namespace {
 
 class OnednnBackend final : public Backend {
  public:
+  explicit OnednnBackend(const OnednnOptions& options) : options_(options) {}
+
   [[nodiscard]] std::string_view name() const override { return "onednn"; }
   [[nodiscard]] std::string_view device() const override { return "cpu"; }
 
@@ -20,13 +22,18 @@ class OnednnBackend final : public Backend {
   }
 
   [[nodiscard]] std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,
-                                                    const CompileOptions& options) const override {
-    return std::make_unique<onednn::OnednnExecutable>(std::move(plan), std::move(weights), options);
+                                                    const CompileOptions& compile_options) const override {
+    return std::make_unique<onednn::OnednnExecutable>(std::move(plan), std::move(weights), compile_options, options_);
   }
+
+ private:
+  OnednnOptions options_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_onednn_backend() { return std::make_unique<OnednnBackend>(); }
+std::unique_ptr<Backend> make_onednn_backend(const OnednnOptions& options) {
+  return std::make_unique<OnednnBackend>(options);
+}
 
 }  // namespace attn::backends

@@ -89,14 +89,14 @@ class Widened final : public Kernel {
     for (Copy& copy : copies_) {
       if (copy.role != Role::weight) copy.place = engine_.shared.get() + copy.offset;
       if (copy.role != Role::input) continue;
-      parallel_ranges(copy.half.size(), copy.threads, [&](std::int64_t begin, std::int64_t end) {
+      parallel_ranges(copy.half.size(), copy.team, [&](std::int64_t begin, std::int64_t end) {
         widen(copy.half.dtype, copy.half.data<std::uint16_t>() + begin, copy.wide().data<float>() + begin, end - begin);
       });
     }
     kernel_->run();
     for (const Copy& copy : copies_) {
       if (copy.role != Role::output) continue;
-      parallel_ranges(copy.half.size(), copy.threads, [&](std::int64_t begin, std::int64_t end) {
+      parallel_ranges(copy.half.size(), copy.team, [&](std::int64_t begin, std::int64_t end) {
         narrow(copy.half.dtype, copy.wide().data<float>() + begin, copy.half.data<std::uint16_t>() + begin,
                end - begin);
       });
@@ -120,21 +120,21 @@ class Widened final : public Kernel {
     std::int64_t offset;  // into the shared memory
     Tensor weight;
     std::byte* place;
-    int threads;
+    Team team;
 
     [[nodiscard]] Operand wide() const { return {&place, DType::float32, half.shape}; }
   };
 
   Operand add(const Operand& half, Role role) {
-    const int threads = threads_for(6.0 * static_cast<double>(half.size()), engine_.threads);
-    copies_.push_back({half, role, shared_bytes_, {}, nullptr, threads});
+    const Team team = engine_.team_for(6.0 * static_cast<double>(half.size()));
+    copies_.push_back({half, role, shared_bytes_, {}, nullptr, team});
     constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
     shared_bytes_ += (half.size() * bytes_of(DType::float32) + kLine - 1) / kLine * kLine;
     return copies_.back().wide();
   }
 
   Operand add_weight(const Operand& half, const Tensor& numbers) {
-    copies_.push_back({half, Role::weight, 0, numbers, numbers.data(), 1});
+    copies_.push_back({half, Role::weight, 0, numbers, numbers.data(), {}});
     return copies_.back().wide();
   }
 

@@ -92,7 +92,7 @@ class BinaryKernel final : public Kernel {
         y_(step.inputs[1]),
         z_(step.outputs[0]),
         walk_(walk<2>({&x_.shape, &y_.shape}, z_.shape)),
-        threads_(threads_for(4.0 * static_cast<double>(z_.size()), step.engine.threads)) {}
+        team_(step.engine.team_for(4.0 * static_cast<double>(z_.size()))) {}
 
   void run() override {
     const std::int64_t width = bytes_of(z_.dtype);
@@ -104,10 +104,10 @@ class BinaryKernel final : public Kernel {
            end - begin);
     };
     if (walk_.row_starts.size() == 1) {
-      parallel_ranges(walk_.length, threads_, [&](std::int64_t begin, std::int64_t end) { one(0, begin, end); });
+      parallel_ranges(walk_.length, team_, [&](std::int64_t begin, std::int64_t end) { one(0, begin, end); });
       return;
     }
-    parallel_ranges(static_cast<std::int64_t>(walk_.row_starts.size()), threads_,
+    parallel_ranges(static_cast<std::int64_t>(walk_.row_starts.size()), team_,
                     [&](std::int64_t begin, std::int64_t end) {
                       for (std::int64_t row = begin; row < end; ++row)
                         one(static_cast<std::size_t>(row), 0, walk_.length);
@@ -119,7 +119,7 @@ class BinaryKernel final : public Kernel {
   Row row_;
   Operand x_, y_, z_;
   Walk<2> walk_;
-  int threads_;
+  Team team_;
 };
 
 class SelectKernel final : public Kernel {
@@ -130,12 +130,12 @@ class SelectKernel final : public Kernel {
         y_(step.inputs[2]),
         z_(step.outputs[0]),
         walk_(walk<3>({&condition_.shape, &x_.shape, &y_.shape}, z_.shape)),
-        threads_(threads_for(4.0 * static_cast<double>(z_.size()), step.engine.threads)) {}
+        team_(step.engine.team_for(4.0 * static_cast<double>(z_.size()))) {}
 
   void run() override {
     const std::int64_t c_step = walk_.steps[0] ? 1 : 0, x_step = walk_.steps[1] ? 1 : 0,
                        y_step = walk_.steps[2] ? 1 : 0;
-    parallel_ranges(static_cast<std::int64_t>(walk_.row_starts.size()), threads_,
+    parallel_ranges(static_cast<std::int64_t>(walk_.row_starts.size()), team_,
                     [&](std::int64_t begin, std::int64_t end) {
                       for (std::int64_t row = begin; row < end; ++row) {
                         const auto& [c, x, y] = walk_.row_starts[static_cast<std::size_t>(row)];
@@ -154,19 +154,17 @@ class SelectKernel final : public Kernel {
  private:
   Operand condition_, x_, y_, z_;
   Walk<3> walk_;
-  int threads_;
+  Team team_;
 };
 
 /// Between float32 and half precision.
 class CastKernel final : public Kernel {
  public:
   explicit CastKernel(const Step& step)
-      : x_(step.inputs[0]),
-        y_(step.outputs[0]),
-        threads_(threads_for(4.0 * static_cast<double>(x_.size()), step.engine.threads)) {}
+      : x_(step.inputs[0]), y_(step.outputs[0]), team_(step.engine.team_for(4.0 * static_cast<double>(x_.size()))) {}
 
   void run() override {
-    parallel_ranges(x_.size(), threads_, [&](std::int64_t begin, std::int64_t end) {
+    parallel_ranges(x_.size(), team_, [&](std::int64_t begin, std::int64_t end) {
       if (y_.dtype == DType::float32) {
         widen(x_.dtype, x_.data<std::uint16_t>() + begin, y_.data<float>() + begin, end - begin);
       } else {
@@ -178,7 +176,7 @@ class CastKernel final : public Kernel {
 
  private:
   Operand x_, y_;
-  int threads_;
+  Team team_;
 };
 
 bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }

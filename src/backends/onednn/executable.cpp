@@ -14,10 +14,14 @@ std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 }  // namespace
 
-OnednnExecutable::OnednnExecutable(plan::Plan plan, std::vector<Tensor> weights, const CompileOptions& options)
-    : plan_(std::move(plan)), storage_(plan_, std::move(weights)), places_(plan_.graph.values.size(), nullptr) {
-  engine_.threads = options.threads > 0 ? options.threads : default_threads();
-  const ThreadScope scope(engine_.threads);
+OnednnExecutable::OnednnExecutable(plan::Plan plan, std::vector<Tensor> weights, const CompileOptions& compile_options,
+                                   const OnednnOptions& options)
+    : options_(options),
+      plan_(std::move(plan)),
+      storage_(plan_, std::move(weights)),
+      engine_(compile_options.threads > 0 ? compile_options.threads : default_threads(), options.work_per_thread),
+      places_(plan_.graph.values.size(), nullptr) {
+  const OneThread scope;
   find_places();
   for (const NodeId id : plan_.prepare) choose(step_of(id)).kernel->run();
 
@@ -90,17 +94,18 @@ void OnednnExecutable::drop_packed(const std::vector<std::pair<NodeId, std::vect
 void OnednnExecutable::bind(std::span<const Tensor> inputs) {
   storage_.bind(inputs);
   for (const ValueId id : moving_) places_[at(id)] = storage_.data(id);
+  if (options_.poison_arena) storage_.poison_arena();
 }
 
 void OnednnExecutable::run(std::span<const Tensor> inputs) {
   bind(inputs);
-  const ThreadScope scope(engine_.threads);
+  const OneThread scope;
   for (const auto& kernel : kernels_) kernel->run();
 }
 
 void OnednnExecutable::run_profiled(std::span<const Tensor> inputs, const StepTimer& timer) {
   bind(inputs);
-  const ThreadScope scope(engine_.threads);
+  const OneThread scope;
   for (std::size_t i = 0; i < kernels_.size(); ++i) {
     const auto start = std::chrono::steady_clock::now();
     kernels_[i]->run();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "attn/backends/backend.h"
+#include "attn/backends/onednn.h"
 #include "attn/backends/storage.h"
 #include "kernel.h"
 
@@ -9,7 +10,8 @@ namespace attn::backends::onednn {
 
 class OnednnExecutable final : public Executable {
  public:
-  OnednnExecutable(plan::Plan plan, std::vector<Tensor> weights, const CompileOptions& options);
+  OnednnExecutable(plan::Plan plan, std::vector<Tensor> weights, const CompileOptions& compile_options,
+                   const OnednnOptions& options);
 
   void run(std::span<const Tensor> inputs) override;
   void run_profiled(std::span<const Tensor> inputs, const StepTimer& timer) override;
@@ -23,6 +25,7 @@ class OnednnExecutable final : public Executable {
   void bind(std::span<const Tensor> inputs);
   void drop_packed(const std::vector<std::pair<graph::NodeId, std::vector<bool>>>& packed);
 
+  OnednnOptions options_;
   plan::Plan plan_;
   Storage storage_;
   Engine engine_;

@@ -11,16 +11,26 @@
 
 #include "attn/base/tensor.h"
 #include "attn/graph/graph.h"
+#include "parallel.h"
 
 namespace attn::backends::onednn {
 
-/// The CPU as oneDNN sees it, how many threads may be used, and memory that kernels share, as one runs at a time.
+/// The CPU as oneDNN sees it, the threads that may be used, and memory that kernels share, as one runs at a time.
 struct Engine {
+  Engine(int thread_count, double work) : threads(thread_count), work_per_thread(work), pool(thread_count) {}
+
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
-  int threads = 1;
+  int threads;
+  double work_per_thread;
+  Pool pool;
   std::shared_ptr<std::byte> shared;
   std::int64_t shared_bytes = 0;
+
+  /// As many threads as are worth waking for `work`, in floating-point operations or bytes to move.
+  [[nodiscard]] Team team_for(double work) {
+    return {&pool, static_cast<int>(std::clamp(work / work_per_thread, 1.0, static_cast<double>(threads)))};
+  }
 
   /// Makes the shared memory at least as large. It may move, until all kernels are made.
   void reserve(std::int64_t bytes) {

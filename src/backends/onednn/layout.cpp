@@ -19,7 +19,7 @@ class StridedCopy {
     std::int64_t from, to;  ///< strides, in elements
   };
 
-  StridedCopy(std::int64_t width, std::vector<Axis> axes, std::int64_t from_start, std::int64_t to_start)
+  StridedCopy(std::int64_t width, const std::vector<Axis>& axes, std::int64_t from_start, std::int64_t to_start)
       : width_(width), from_start_(from_start * width), to_start_(to_start * width) {
     for (const Axis& axis : axes) {
       if (axis.size == 1) continue;
@@ -46,8 +46,8 @@ class StridedCopy {
 
   [[nodiscard]] double bytes() const { return static_cast<double>(copies_ * block_); }
 
-  void run(const std::byte* from, std::byte* to, int threads) const {
-    parallel_ranges(outer_, threads, [&](std::int64_t begin, std::int64_t end) {
+  void run(const std::byte* from, std::byte* to, const Team& team) const {
+    parallel_ranges(outer_, team, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) copy_row(i, from + from_start_, to + to_start_);
     });
   }
@@ -61,8 +61,9 @@ class StridedCopy {
       from += index * axes_[a].from * width_;
       to += index * axes_[a].to * width_;
     }
-    if (block_ == 4) return copy_elements<4>(from, to);
-    if (block_ == 2) return copy_elements<2>(from, to);
+    // Strides count elements: these loops are for blocks of one.
+    if (block_ == 4 && width_ == 4) return copy_elements<4>(from, to);
+    if (block_ == 2 && width_ == 2) return copy_elements<2>(from, to);
     for (Dim j = 0; j < inner_.size; ++j) {
       std::memcpy(to + j * inner_.to * width_, from + j * inner_.from * width_, static_cast<std::size_t>(block_));
     }
@@ -97,10 +98,10 @@ std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
 /// One copy for each input into the one output.
 class CopyKernel final : public Kernel {
  public:
-  explicit CopyKernel(const Step& step) : from_(step.inputs), to_(step.outputs[0]), limit_(step.engine.threads) {}
+  explicit CopyKernel(const Step& step) : from_(step.inputs), to_(step.outputs[0]), engine_(step.engine) {}
 
   void add(StridedCopy copy) {
-    threads_.push_back(threads_for(copy.bytes(), limit_));
+    teams_.push_back(engine_.team_for(copy.bytes()));
     copies_.push_back(std::move(copy));
   }
   /// Fills the output with this element first.
@@ -114,7 +115,7 @@ class CopyKernel final : public Kernel {
       }
     }
     for (std::size_t n = 0; n < copies_.size(); ++n) {
-      if (from_[n].size() > 0) copies_[n].run(from_[n].data<std::byte>(), to_.data<std::byte>(), threads_[n]);
+      if (from_[n].size() > 0) copies_[n].run(from_[n].data<std::byte>(), to_.data<std::byte>(), teams_[n]);
     }
   }
   [[nodiscard]] std::string_view name() const override { return "simple"; }
@@ -122,9 +123,9 @@ class CopyKernel final : public Kernel {
  private:
   std::vector<Operand> from_;
   Operand to_;
-  int limit_;
+  Engine& engine_;
   std::vector<StridedCopy> copies_;  // by input
-  std::vector<int> threads_;
+  std::vector<Team> teams_;
   std::vector<std::byte> background_;
 };
 

@@ -1,27 +1,26 @@
 // Dense maps and matrix products by a weight.
 #include "kernel.h"
-#include "packed_matmul.h"
-#include "small_matmul.h"
+#include "matmul.h"
+#include "product.h"
 
 namespace attn::backends::onednn {
 namespace {
 
 class LinearKernel final : public Kernel {
  public:
-  LinearKernel(const Step& step, const PackedMatmul::Size& size, const void* weights,
-               const PackedMatmul::Fusion& fusion)
+  LinearKernel(const Step& step, const Product::Size& size, const void* weights, const Product::Fusion& fusion)
       : x_(step.inputs[0]),
         residual_(step.inputs.back()),
         y_(step.outputs[0]),
-        product_(step.engine, size, x_.dtype, weights, fusion) {}
+        product_(make_product(step.engine, size, x_.dtype, weights, fusion)) {}
 
-  void run() override { product_.run(x_.data<void>(), residual_.data<void>(), y_.data<void>()); }
-  [[nodiscard]] std::string_view name() const override { return "onednn matmul"; }
-  [[nodiscard]] std::int64_t bytes() const override { return product_.bytes(); }
+  void run() override { product_->run(x_.data<void>(), residual_.data<void>(), y_.data<void>()); }
+  [[nodiscard]] std::string_view name() const override { return product_->name(); }
+  [[nodiscard]] std::int64_t bytes() const override { return product_->bytes(); }
 
  private:
   Operand x_, residual_, y_;
-  PackedMatmul product_;
+  std::unique_ptr<Product> product_;
 };
 
 /// (rows, columns) → (columns, rows)
@@ -41,23 +40,23 @@ Choice make(const graph::Linear& op, const Step& step) {
   if (op.bias && !step.is_fixed(2)) return "the bias is no weight";
   const Shape& x = step.inputs[0].shape;
   const Shape& kernel = step.inputs[1].shape;
-  const PackedMatmul::Size size{x.slice(0, x.rank() - op.contracted).size(), kernel.slice(0, op.contracted).size(),
-                                kernel.slice(op.contracted, kernel.rank()).size()};
+  const Product::Size size{x.slice(0, x.rank() - op.contracted).size(), kernel.slice(0, op.contracted).size(),
+                           kernel.slice(op.contracted, kernel.rank()).size()};
   step.packed[1] = true;
   if (op.bias) step.packed[2] = true;
   return std::make_unique<LinearKernel>(
       step, size, step.fixed[1].data(),
-      PackedMatmul::Fusion{op.bias ? step.fixed[2].data() : nullptr, op.activation, op.residual});
+      Product::Fusion{op.bias ? step.fixed[2].data() : nullptr, op.activation, op.residual});
 }
 
 Choice make(const graph::MatMul& op, const Step& step) {
   const Shape& x = step.inputs[0].shape;
   const Shape& y = step.inputs[1].shape;
-  if (!step.is_fixed(1) || y.rank() != 2 || x.rank() < 2 || op.transpose_x) return make_small_matmul(op, step);
+  if (!step.is_fixed(1) || y.rank() != 2 || x.rank() < 2 || op.transpose_x) return make_matmul(op, step);
   const Tensor weights = op.transpose_y ? transposed(step.fixed[1]) : step.fixed[1];
-  const PackedMatmul::Size size{x.slice(0, x.rank() - 1).size(), weights.shape()[0], weights.shape()[1]};
+  const Product::Size size{x.slice(0, x.rank() - 1).size(), weights.shape()[0], weights.shape()[1]};
   step.packed[1] = true;
-  return std::make_unique<LinearKernel>(step, size, weights.data(), PackedMatmul::Fusion{});
+  return std::make_unique<LinearKernel>(step, size, weights.data(), Product::Fusion{});
 }
 
 }  // namespace attn::backends::onednn

@@ -54,7 +54,7 @@ class LayerNormKernel final : public Kernel {
     length_ = 1;
     for (const int axis : op.axes) length_ *= x_.shape[axis];
     constexpr double kWork = 8.0;  // operations for a number
-    threads_ = threads_for(kWork * static_cast<double>(x_.size()), step.engine.threads);
+    team_ = step.engine.team_for(kWork * static_cast<double>(x_.size()));
   }
 
   void run() override {
@@ -63,7 +63,7 @@ class LayerNormKernel final : public Kernel {
     const float* const beta = op_.center ? beta_.data<float>() : nullptr;
     float* const y = y_.data<float>();
     const auto epsilon = static_cast<float>(op_.epsilon);
-    parallel_ranges(x_.size() / length_, threads_, [&](std::int64_t begin, std::int64_t end) {
+    parallel_ranges(x_.size() / length_, team_, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         normalize_row(op_.kind, epsilon, x + row * length_, gamma, beta, y + row * length_, length_);
       }
@@ -75,7 +75,7 @@ class LayerNormKernel final : public Kernel {
   graph::LayerNorm op_;
   Operand x_, gamma_, beta_, y_;
   std::int64_t length_;
-  int threads_;
+  Team team_;
 };
 
 /// y = (x − mean)·factor + beta over the last axis; or over `inner` numbers of one channel.
@@ -100,14 +100,14 @@ class BatchNormKernel final : public Kernel {
       factor_.push_back(static_cast<float>(gamma / std::sqrt(step.fixed[2].at(c) + op.epsilon)));
       beta_.push_back(op.center ? static_cast<float>(step.fixed.back().at(c)) : 0.0F);
     }
-    threads_ = threads_for(4.0 * static_cast<double>(x_.size()), step.engine.threads);
+    team_ = step.engine.team_for(4.0 * static_cast<double>(x_.size()));
   }
 
   void run() override {
     const float* const x = x_.data<float>();
     float* const y = y_.data<float>();
     if (inner_ == 1) {
-      parallel_ranges(x_.size() / channels_, threads_, [&](std::int64_t begin, std::int64_t end) {
+      parallel_ranges(x_.size() / channels_, team_, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t row = begin; row < end; ++row) {
           shift_and_scale(x + row * channels_, mean_.data(), factor_.data(), beta_.data(), y + row * channels_,
                           channels_);
@@ -115,7 +115,7 @@ class BatchNormKernel final : public Kernel {
       });
       return;
     }
-    parallel_ranges(x_.size() / inner_, threads_, [&](std::int64_t begin, std::int64_t end) {
+    parallel_ranges(x_.size() / inner_, team_, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         const auto c = static_cast<std::size_t>(row % channels_);
         shift_and_scale(x + row * inner_, mean_[c], factor_[c], beta_[c], y + row * inner_, inner_);
@@ -128,7 +128,7 @@ class BatchNormKernel final : public Kernel {
   Operand x_, y_;
   std::int64_t channels_, inner_;
   std::vector<float> mean_, factor_, beta_;
-  int threads_;
+  Team team_;
 };
 
 }  // namespace

@@ -3,19 +3,71 @@
 #include <omp.h>
 
 namespace attn::backends::onednn {
+namespace {
 
-int default_threads() { return omp_get_num_procs(); }
+/// About 10 to 20 microseconds of waiting awake: longer than the gaps between the kernels of a run.
+constexpr int kSpins = 300;
 
-ThreadScope::ThreadScope(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
-ThreadScope::~ThreadScope() { omp_set_num_threads(before_); }
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
 
-void run_parallel(std::int64_t count, int threads, void (*body)(void*, std::int64_t, int), void* context) {
-  if (threads == 1 || count <= 1) {
-    for (std::int64_t i = 0; i < count; ++i) body(context, i, 0);
-    return;
+}  // namespace
+
+int default_threads() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+OneThread::OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+OneThread::~OneThread() { omp_set_num_threads(before_); }
+
+Pool::Pool(int threads) {
+  for (int thread = 1; thread < threads; ++thread) workers_.emplace_back([this, thread] { serve(thread); });
+}
+
+Pool::~Pool() {
+  stop_ = true;
+  epoch_ += 2;
+  epoch_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void Pool::run(std::int64_t count, int threads, Body body, void* context) {
+  count_ = count;
+  threads_ = threads;
+  body_ = body;
+  context_ = context;
+  next_ = 0;
+  ++epoch_;
+  epoch_.notify_all();
+  take_pieces(0);
+  ++epoch_;
+  for (int spins = 0; inside_ != 0; ++spins) {
+    if (spins < kSpins) {
+      pause();
+    } else {
+      std::this_thread::yield();
+    }
   }
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-  for (std::int64_t i = 0; i < count; ++i) body(context, i, omp_get_thread_num());
+}
+
+void Pool::serve(int thread) {
+  const OneThread scope;
+  std::uint32_t seen = 0;
+  while (true) {
+    for (int spins = 0; spins < kSpins && epoch_ == seen; ++spins) pause();
+    epoch_.wait(seen);
+    seen = epoch_;  // before stop_, which is set first: who reads the last epoch here must not wait for another
+    if (stop_) return;
+    if (seen % 2 == 0) continue;
+    ++inside_;
+    if (epoch_ == seen && thread < threads_) take_pieces(thread);
+    --inside_;
+  }
+}
+
+void Pool::take_pieces(int thread) {
+  for (std::int64_t i = next_++; i < count_; i = next_++) body_(context_, i, thread);
 }
 
 }  // namespace attn::backends::onednn

@@ -1,54 +1,87 @@
-// Threads. oneDNN brings libgomp, so our loops use the same threads through OpenMP: two pools would fight for the
-// cores.
+// Threads of our own. oneDNN's libgomp waits at barriers for every thread, and one that the system has put aside for
+// other work costs milliseconds; here work is taken piece by piece and the caller works too. oneDNN is called by each
+// thread for its piece and uses no threads itself.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <thread>
+#include <type_traits>
+#include <vector>
 
 namespace attn::backends::onednn {
+
+/// Threads that wait for work: for some microseconds awake, then asleep.
+class Pool {
+ public:
+  /// `threads` with the caller's, at least 1.
+  explicit Pool(int threads);
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  using Body = void (*)(void* context, std::int64_t i, int thread);
+  /// body(context, i, thread) for every i < count, in no order, on up to `threads` threads. One caller at a time; body
+  /// must not throw or call this.
+  void run(std::int64_t count, int threads, Body body, void* context);
+
+ private:
+  void serve(int thread);
+  void take_pieces(int thread);
+
+  // Odd while a job is open. A worker that is `inside_` and then still finds the epoch that woke it may read the job.
+  std::atomic<std::uint32_t> epoch_ = 0;
+  std::atomic<int> inside_ = 0;
+  std::atomic<std::int64_t> next_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::int64_t count_ = 0;
+  int threads_ = 1;
+  Body body_ = nullptr;
+  void* context_ = nullptr;
+  std::vector<std::thread> workers_;
+};
+
+/// How many threads of a pool a kernel uses.
+struct Team {
+  Pool* pool = nullptr;
+  int threads = 1;
+};
 
 /// The threads that a machine gives by default.
 [[nodiscard]] int default_threads();
 
-/// How many of `threads` are worth waking for `work` (floating-point operations or bytes): waking one costs some
-/// microseconds, in which a core does about this much.
-[[nodiscard]] inline int threads_for(double work, int threads) {
-  constexpr double kWorkPerThread = 1e6;
-  return std::clamp(static_cast<int>(work / kWorkPerThread), 1, threads);
-}
-
-/// Sets how many threads oneDNN uses while it lives, in this thread.
-class ThreadScope {
+/// Keeps oneDNN in this thread to one thread while it lives.
+class OneThread {
  public:
-  explicit ThreadScope(int threads);
-  ~ThreadScope();
-  ThreadScope(const ThreadScope&) = delete;
-  ThreadScope& operator=(const ThreadScope&) = delete;
+  OneThread();
+  ~OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
 
  private:
   int before_;
 };
 
-/// body(context, i, thread) for every i < count, i in no order. `thread` < threads tells scratch apart.
-void run_parallel(std::int64_t count, int threads, void (*body)(void*, std::int64_t, int), void* context);
-
-/// f(i, thread) for every i < count on up to `threads` threads. f must not throw.
+/// f(i, thread) for every i < count. `thread` < team.threads tells scratch apart. f must not throw.
 template <typename Function>
-void parallel_for(std::int64_t count, int threads, Function&& f) {
-  run_parallel(
-      count, threads,
-      [](void* context, std::int64_t i, int thread) {
-        (*static_cast<std::remove_reference_t<Function>*>(context))(i, thread);
-      },
-      &f);
+void parallel_for(std::int64_t count, const Team& team, Function&& f) {
+  if (team.threads == 1 || count <= 1) {
+    for (std::int64_t i = 0; i < count; ++i) f(i, 0);
+    return;
+  }
+  const auto body = [](void* context, std::int64_t i, int thread) {
+    (*static_cast<std::remove_reference_t<Function>*>(context))(i, thread);
+  };
+  team.pool->run(count, team.threads, body, &f);
 }
 
-/// f(begin, end) for consecutive parts of [0, size), a part per thread or so.
+/// f(begin, end) for consecutive parts of [0, size), a few for each thread.
 template <typename Function>
-void parallel_ranges(std::int64_t size, int threads, Function&& f) {
+void parallel_ranges(std::int64_t size, const Team& team, Function&& f) {
   const std::int64_t parts =
-      std::clamp<std::int64_t>(threads == 1 ? 1 : 4 * threads, 1, std::max<std::int64_t>(size, 1));
-  parallel_for(parts, threads, [&](std::int64_t i, int) {
+      std::clamp<std::int64_t>(team.threads == 1 ? 1 : 4 * team.threads, 1, std::max<std::int64_t>(size, 1));
+  parallel_for(parts, team, [&](std::int64_t i, int) {
     const std::int64_t begin = size * i / parts, end = size * (i + 1) / parts;
     if (begin < end) f(begin, end);
   });

@@ -1,4 +1,4 @@
-// A oneDNN primitive with its arguments, made once and run without allocating.
+// oneDNN's primitives, called by several threads at once without allocating.
 #pragma once
 
 #include <dnnl.hpp>
@@ -9,49 +9,39 @@
 
 namespace attn::backends::onednn {
 
+[[nodiscard]] dnnl::memory::data_type data_type_of(DType dtype);
+
 /// A dense row-major description.
 [[nodiscard]] dnnl::memory::desc plain(const dnnl::memory::dims& dims, DType dtype = DType::float32);
-
-[[nodiscard]] dnnl::memory::data_type data_type_of(DType dtype);
 
 /// Attributes that leave scratch memory to us.
 [[nodiscard]] dnnl::primitive_attr user_scratchpad();
 
-class Primitive {
- public:
-  /// Runs with `threads` threads; the primitive must be made under a ThreadScope of as many.
-  Primitive(Engine& engine, int threads) : engine_(&engine), threads_(threads) {}
+/// `numbers`, described by `from`, in the layout `to` that a primitive wants of its weights.
+[[nodiscard]] dnnl::memory packed(Engine& engine, const dnnl::memory::desc& from, const void* numbers,
+                                  const dnnl::memory::desc& to);
 
-  void set(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad);
-  /// The argument is where the operand's numbers are at each run.
-  void bind(int argument, const dnnl::memory::desc& description, const Operand& operand);
-  /// The argument is the same memory at each run.
+/// A primitive with the memory objects and scratch of one thread.
+class Call {
+ public:
+  Call(Engine& engine, dnnl::primitive primitive, const dnnl::memory::desc& scratchpad);
+
+  /// The argument is the same memory each time.
   void bind(int argument, const dnnl::memory& memory);
-  /// The argument is at an address that set_address gives before each run.
+  /// The argument is where set_address says; gives its index.
   std::size_t bind(int argument, const dnnl::memory::desc& description);
-  void set_address(std::size_t index, void* address) { memories_[index].set_data_handle(address); }
+  void set_address(std::size_t index, const void* address);
 
   void run();
-
-  [[nodiscard]] int threads() const { return threads_; }
-  [[nodiscard]] std::int64_t bytes() const;
+  [[nodiscard]] std::int64_t bytes() const;  ///< of scratch
 
  private:
-  struct Moving {
-    std::size_t memory;
-    Operand operand;
-  };
-  Engine* engine_;
-  int threads_;
+  dnnl::engine engine_;
+  dnnl::stream stream_;
   dnnl::primitive primitive_;
   dnnl::memory scratchpad_;
   std::vector<dnnl::memory> memories_;
-  std::vector<Moving> moving_;
   std::vector<dnnl_exec_arg_t> arguments_;
 };
-
-/// `numbers`, plain, in the layout that a primitive wants of its weights.
-[[nodiscard]] dnnl::memory packed(Engine& engine, const dnnl::memory::desc& from, const void* numbers,
-                                  const dnnl::memory::desc& to);
 
 }  // namespace attn::backends::onednn

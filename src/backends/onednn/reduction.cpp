@@ -35,11 +35,11 @@ class ReduceKernel final : public Kernel {
     outer_ = x_.shape.slice(0, first).size();
     length_ = x_.shape.slice(first, last).size();
     inner_ = x_.shape.slice(last, x_.shape.rank()).size();
-    threads_ = threads_for(2.0 * static_cast<double>(x_.size()), step.engine.threads);
+    team_ = step.engine.team_for(2.0 * static_cast<double>(x_.size()));
   }
 
   void run() override {
-    parallel_ranges(outer_, threads_, [&](std::int64_t begin, std::int64_t end) {
+    parallel_ranges(outer_, team_, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         reduce(x_.data<float>() + i * length_ * inner_, y_.data<float>() + i * inner_);
       }
@@ -63,7 +63,7 @@ class ReduceKernel final : public Kernel {
   ReduceFn fn_;
   Operand x_, y_;
   std::int64_t outer_, length_, inner_;
-  int threads_;
+  Team team_;
 };
 
 }  // namespace

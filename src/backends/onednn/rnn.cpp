@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernel.h"
-#include "packed_matmul.h"
+#include "product.h"
 #include "unary.h"
 #include "vector.h"
 
@@ -73,18 +73,17 @@ class RnnKernel final : public Kernel {
     if (op.mask) mask_ = step.inputs[next++];
     for (; next < step.inputs.size(); ++next) initial_.push_back(step.inputs[next]);
 
-    input_product_.emplace(step.engine, PackedMatmul::Size{B_ * T_, x_.shape[2], width_}, DType::float32,
-                           step.fixed[1].data(), PackedMatmul::Fusion{bias, {}, false});
+    input_product_ = make_product(step.engine, {B_ * T_, x_.shape[2], width_}, DType::float32, step.fixed[1].data(),
+                                  Product::Fusion{bias, {}, false});
     // A gru that resets before its product takes that part of the kernel by itself.
     const bool split = op.cell == RnnCell::gru && !op.reset_after;
     recurrent_width_ = split ? 2 * U_ : width_;
     const Tensor recurrent = columns(step.fixed[2], 0, recurrent_width_);
-    state_product_.emplace(step.engine, PackedMatmul::Size{B_, U_, recurrent_width_}, DType::float32, recurrent.data(),
-                           PackedMatmul::Fusion{recurrent_bias, {}, false});
+    state_product_ = make_product(step.engine, {B_, U_, recurrent_width_}, DType::float32, recurrent.data(),
+                                  Product::Fusion{recurrent_bias, {}, false});
     if (split) {
       const Tensor candidate = columns(step.fixed[2], 2 * U_, U_);
-      candidate_product_.emplace(step.engine, PackedMatmul::Size{B_, U_, U_}, DType::float32, candidate.data(),
-                                 PackedMatmul::Fusion{});
+      candidate_product_ = make_product(step.engine, {B_, U_, U_}, DType::float32, candidate.data(), Product::Fusion{});
     }
     for (std::size_t i = 1; i < (op.bias ? 4U : 3U); ++i) step.packed[i] = true;
 
@@ -120,7 +119,7 @@ class RnnKernel final : public Kernel {
     }
   }
 
-  [[nodiscard]] std::string_view name() const override { return "onednn matmul for each step"; }
+  [[nodiscard]] std::string_view name() const override { return "simple, a product for each step"; }
   [[nodiscard]] std::int64_t bytes() const override {
     const std::size_t floats = projected_.size() + recurrent_.size() + gates_.size() + reset_.size() +
                                candidate_.size() + output_.size() + 2 * states_.size() * output_.size();
@@ -209,7 +208,7 @@ class RnnKernel final : public Kernel {
   std::vector<Operand> initial_, outputs_;
   UnaryLoop activation_, gate_;
   std::int64_t B_, T_, U_, width_, recurrent_width_;
-  std::optional<PackedMatmul> input_product_, state_product_, candidate_product_;
+  std::unique_ptr<Product> input_product_, state_product_, candidate_product_;
   std::vector<float> projected_;                      // (B,T,g·U)
   std::vector<float> recurrent_, gates_;              // (B,g·U)
   std::vector<float> reset_, candidate_, output_;     // (B,U)

@@ -32,13 +32,13 @@ class SoftmaxKernel final : public Kernel {
     length_ = 1;
     for (const int axis : op.axes) length_ *= x_.shape[axis];
     constexpr double kWork = 20.0;  // operations for a number, roughly
-    threads_ = threads_for(kWork * static_cast<double>(x_.size()), step.engine.threads);
+    team_ = step.engine.team_for(kWork * static_cast<double>(x_.size()));
   }
 
   void run() override {
     const float* const x = x_.data<float>();
     float* const y = y_.data<float>();
-    parallel_ranges(x_.size() / length_, threads_, [&](std::int64_t begin, std::int64_t end) {
+    parallel_ranges(x_.size() / length_, team_, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) row_(x + row * length_, y + row * length_, length_);
     });
   }
@@ -48,7 +48,7 @@ class SoftmaxKernel final : public Kernel {
   Operand x_, y_;
   void (*row_)(const float*, float*, std::int64_t);
   std::int64_t length_;
-  int threads_;
+  Team team_;
 };
 
 }  // namespace

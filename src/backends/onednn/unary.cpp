@@ -3,7 +3,6 @@
 #include "attn/backends/reference.h"
 #include "kernel.h"
 #include "parallel.h"
-#include "primitive.h"
 #include "vector.h"
 
 namespace attn::backends::onednn {
@@ -64,6 +63,18 @@ ATTN_VECTORIZED void selu(const Unary&, const float* x, float* y, std::int64_t s
   }
 }
 
+ATTN_VECTORIZED void leaky_relu(const Unary& function, const float* x, float* y, std::int64_t size) {
+  const auto slope = static_cast<float>(function.a);
+  for (std::int64_t i = 0; i < size; ++i) y[i] = x[i] > 0.0F ? x[i] : slope * x[i];
+}
+
+ATTN_VECTORIZED void gelu_tanh(const Unary&, const float* x, float* y, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) {
+    const float inner = 0.797884561F * (x[i] + 0.044715F * x[i] * x[i] * x[i]);
+    y[i] = 0.5F * x[i] * (1.0F + tanh_of(inner));
+  }
+}
+
 ATTN_VECTORIZED void exponential(const Unary&, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = exp_of(x[i]);
 }
@@ -95,44 +106,21 @@ ATTN_VECTORIZED void reciprocal(const Unary&, const float* x, float* y, std::int
   for (std::int64_t i = 0; i < size; ++i) y[i] = 1.0F / x[i];
 }
 
-/// A standalone activation by oneDNN.
-class EltwiseKernel final : public Kernel {
- public:
-  EltwiseKernel(const Step& step, const Eltwise& eltwise)
-      : x_(step.inputs[0]),
-        y_(step.outputs[0]),
-        primitive_(step.engine, threads_for(kWork * static_cast<double>(x_.size()), step.engine.threads)) {
-    const dnnl::memory::desc flat = plain({x_.size()});
-    const ThreadScope scope(primitive_.threads());
-    const dnnl::eltwise_forward::primitive_desc description(step.engine.engine, dnnl::prop_kind::forward_inference,
-                                                            eltwise.algorithm, flat, flat, eltwise.alpha, eltwise.beta,
-                                                            user_scratchpad());
-    primitive_.set(dnnl::eltwise_forward(description), description.scratchpad_desc());
-    primitive_.bind(DNNL_ARG_SRC, flat, x_);
-    primitive_.bind(DNNL_ARG_DST, flat, y_);
-  }
-
-  void run() override { primitive_.run(); }
-  [[nodiscard]] std::string_view name() const override { return "onednn eltwise"; }
-
- private:
-  static constexpr double kWork = 20.0;  // operations for a number, roughly
-  Operand x_, y_;
-  Primitive primitive_;
-};
+bool is_leaky_relu(const Unary& f) { return f.b == 0.0 && f.c == std::numeric_limits<double>::infinity(); }
+bool is_plain_relu(const Unary& f) { return f.a == 0.0 && is_leaky_relu(f); }
 
 class LoopKernel final : public Kernel {
  public:
   LoopKernel(const graph::Unary& function, const Step& step)
       : loop_(function), x_(step.inputs[0]), y_(step.outputs[0]) {
     const double work = loop_.is_vectorized() ? 4.0 : 100.0;
-    threads_ = threads_for(work * static_cast<double>(x_.size()), step.engine.threads);
+    team_ = step.engine.team_for(work * static_cast<double>(x_.size()));
   }
 
   void run() override {
     const auto* x = x_.data<float>();
     auto* y = y_.data<float>();
-    parallel_ranges(x_.size(), threads_,
+    parallel_ranges(x_.size(), team_,
                     [&](std::int64_t begin, std::int64_t end) { loop_(x + begin, y + begin, end - begin); });
   }
   [[nodiscard]] std::string_view name() const override {
@@ -142,14 +130,10 @@ class LoopKernel final : public Kernel {
  private:
   UnaryLoop loop_;
   Operand x_, y_;
-  int threads_;
+  Team team_;
 };
 
 }  // namespace
-
-bool is_plain_relu(const Unary& f) {
-  return f.fn == UnaryFn::relu && f.a == 0.0 && f.b == 0.0 && f.c == std::numeric_limits<double>::infinity();
-}
 
 UnaryLoop::UnaryLoop(const Unary& function) : function_(function) {
   switch (function.fn) {
@@ -164,6 +148,10 @@ UnaryLoop::UnaryLoop(const Unary& function) : function_(function) {
       if (function.a == 0.0 && function.b == 0.0 && function.c > 0.0) {
         function_ = {UnaryFn::clip, 0.0, function.c};
         loop_ = clip;
+        return;
+      }
+      if (is_leaky_relu(function)) {
+        loop_ = leaky_relu;
         return;
       }
       break;
@@ -188,6 +176,9 @@ UnaryLoop::UnaryLoop(const Unary& function) : function_(function) {
       return;
     case UnaryFn::gelu:
       loop_ = gelu;
+      return;
+    case UnaryFn::gelu_tanh:
+      loop_ = gelu_tanh;
       return;
     case UnaryFn::elu:
       loop_ = elu;
@@ -228,7 +219,7 @@ std::optional<Eltwise> eltwise_of(const Unary& f) {
   switch (f.fn) {
     case UnaryFn::relu:
       // With a slope oneDNN compares and NaN stays; without one it takes a maximum and NaN goes.
-      if (f.a == 0.0 || f.b != 0.0 || f.c != std::numeric_limits<double>::infinity()) return std::nullopt;
+      if (f.a == 0.0 || !is_leaky_relu(f)) return std::nullopt;
       return Eltwise{algorithm::eltwise_relu, static_cast<float>(f.a)};
     case UnaryFn::gelu:
       return Eltwise{algorithm::eltwise_gelu_erf};
@@ -251,10 +242,6 @@ std::optional<Eltwise> eltwise_of(const Unary& f) {
 
 Choice make(const Unary& op, const Step& step) {
   if (step.outputs[0].dtype != DType::float32) return "no kernel here that gives bool";
-  const UnaryLoop loop(op);
-  if (!loop.is_vectorized()) {
-    if (const auto eltwise = eltwise_of(op)) return std::make_unique<EltwiseKernel>(step, *eltwise);
-  }
   return std::make_unique<LoopKernel>(op, step);
 }
 

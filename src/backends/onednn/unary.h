@@ -35,7 +35,4 @@ struct Eltwise {
 /// is near 0.
 [[nodiscard]] std::optional<Eltwise> eltwise_of(const graph::Unary& function);
 
-/// Is it max(x, 0)?
-[[nodiscard]] bool is_plain_relu(const graph::Unary& function);
-
 }  // namespace attn::backends::onednn

@@ -44,8 +44,7 @@ void compute(const graph::Attention& op, Tensors in, Tensors out) {
   const auto value = read<double>(in[2]);  // (B,S,K,V)
   std::vector<std::vector<double>> masks;  // each broadcasts to (B,N,T,S)
   std::vector<Offsets> mask_strides;
-  for (int m = 0; m < op.masks; ++m) {
-    const Tensor& mask = in[static_cast<std::size_t>(3 + m)];
+  for (const Tensor& mask : in.subspan(3)) {
     masks.push_back(read<double>(mask));
     mask_strides.push_back(broadcast_strides(mask.shape(), scores_shape));
   }

@@ -17,9 +17,9 @@ Offsets strides_of(const Shape& shape) {
 Offsets broadcast_strides(const Shape& shape, const Shape& broadcast) {
   const Offsets own = strides_of(shape);
   Offsets strides(static_cast<std::size_t>(broadcast.rank()), 0);
-  const int added = broadcast.rank() - shape.rank();
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] != 1) strides[static_cast<std::size_t>(added + axis)] = own[static_cast<std::size_t>(axis)];
+  const std::size_t added = strides.size() - own.size();
+  for (std::size_t axis = 0; axis < own.size(); ++axis) {
+    if (shape[static_cast<int>(axis)] != 1) strides[added + axis] = own[axis];
   }
   return strides;
 }

@@ -56,8 +56,7 @@ class LeakyReLU : public Layer {
   [[nodiscard]] bool supports_masking() const override { return true; }
 
   Arg call(Call& call) override {
-    return Call::result(
-        call.builder().unary(UnaryFn::relu, call.tensor("inputs")->id, negative_slope, 0.0, kInfinity));
+    return Call::result(call.builder().unary(UnaryFn::relu, call.tensor("inputs")->id, negative_slope, 0.0, kInfinity));
   }
 
  private:
@@ -140,7 +139,8 @@ class Softmax : public Layer {
     if (const TensorPtr mask = call.optional_tensor("mask")) {
       const Shape shape = b.shape(mask->id);
       const auto fits = broadcast(shape, in);
-      if (shape.rank() > in.rank() || !fits) throw bad_input("a mask {} does not fit the input {}", shape.str(), in.str());
+      if (shape.rank() > in.rank() || !fits)
+        throw bad_input("a mask {} does not fit the input {}", shape.str(), in.str());
       kept = mask->id;
       if (b.dtype(*kept) != DType::boolean) kept = b.binary(BinaryFn::greater, *kept, b.scalar_like(*kept, 0.5));
       const double excluded = b.dtype(x) == DType::float16 ? -3e4 : -1e9;
@@ -156,8 +156,10 @@ class Softmax : public Layer {
 };
 
 constexpr std::array kRows = {
-    LayerRow{"ReLU", "keras.layers", make_layer<ReLU>},       LayerRow{"LeakyReLU", "keras.layers", make_layer<LeakyReLU>},
-    LayerRow{"PReLU", "keras.layers", make_layer<PReLU>},     LayerRow{"ELU", "keras.layers", make_layer<ELU>},
+    LayerRow{"ReLU", "keras.layers", make_layer<ReLU>},
+    LayerRow{"LeakyReLU", "keras.layers", make_layer<LeakyReLU>},
+    LayerRow{"PReLU", "keras.layers", make_layer<PReLU>},
+    LayerRow{"ELU", "keras.layers", make_layer<ELU>},
     LayerRow{"Softmax", "keras.layers", make_layer<Softmax>},
 };
 

@@ -15,11 +15,16 @@ namespace {
 using graph::BinaryFn;
 using graph::ValueId;
 
-constexpr std::array<std::string_view, 10> kArguments = {"query",      "value",
-                                                         "key",        "query_mask",
-                                                         "value_mask", "key_mask",
-                                                         "attention_mask", "return_attention_scores",
-                                                         "training",   "use_causal_mask"};
+constexpr std::array<std::string_view, 10> kArguments = {"query",
+                                                         "value",
+                                                         "key",
+                                                         "query_mask",
+                                                         "value_mask",
+                                                         "key_mask",
+                                                         "attention_mask",
+                                                         "return_attention_scores",
+                                                         "training",
+                                                         "use_causal_mask"};
 
 /// What both layers share: projections with their variables, the masks, and the choice of Keras's two computations.
 class HeadAttention : public Layer {
@@ -51,7 +56,8 @@ class HeadAttention : public Layer {
   }
 
   /// kernel (in…, out…) and bias (out…) of an EinsumDense called `sublayer`.
-  Projection declare(Weights& w, std::string_view sublayer, std::string_view attribute, const Shape& in, const Shape& out) const {
+  Projection declare(Weights& w, std::string_view sublayer, std::string_view attribute, const Shape& in,
+                     const Shape& out) const {
     Projection projection;
     Shape kernel = in;
     kernel.append(out);
@@ -86,7 +92,8 @@ class HeadAttention : public Layer {
   static std::vector<ValueId> masks(Call& call, const std::optional<ValueId>& query_mask) {
     graph::Builder& b = call.builder();
     std::vector<ValueId> out;
-    if (query_mask) out.push_back(expanded(b, b.expand_dims(b.cast(*query_mask, DType::boolean), -1), -3, 4));  // (B,1,T,1)
+    if (query_mask)
+      out.push_back(expanded(b, b.expand_dims(b.cast(*query_mask, DType::boolean), -1), -3, 4));  // (B,1,T,1)
     for (const char* argument : {"value_mask", "key_mask"})
       if (const TensorPtr mask = call.optional_tensor(argument))
         out.push_back(expanded(b, b.expand_dims(b.cast(mask->id, DType::boolean), -2), -3, 4));  // (B,1,1,S)
@@ -160,10 +167,12 @@ class MultiHeadAttention : public HeadAttention {
     const Shape key = call.has("key") ? call.shape("key") : value;
     if (query.rank() < 3) throw bad_input("expected a query of rank 3 or more, got {}", query.str());
     if (value.rank() != query.rank() || key.rank() != query.rank())
-      throw bad_input("query, value and key must have one rank, got {}, {} and {}", query.str(), value.str(), key.str());
+      throw bad_input("query, value and key must have one rank, got {}, {} and {}", query.str(), value.str(),
+                      key.str());
     for (int axis = 1; axis + 1 < value.rank(); ++axis)
       if (value[axis] != kUnknown && key[axis] != kUnknown && value[axis] != key[axis])
-        throw bad_input("all dimensions of value and key except the last must be equal, got {} and {}", value.str(), key.str());
+        throw bad_input("all dimensions of value and key except the last must be equal, got {} and {}", value.str(),
+                        key.str());
     const int rank = query.rank();
     attention_axes_.clear();
     if (attention_axes) {
@@ -199,9 +208,8 @@ class MultiHeadAttention : public HeadAttention {
     const ValueId gate = use_gate ? b.unary(graph::UnaryFn::sigmoid, project(call, query->id, gate_)) : graph::kNone;
     const ValueId v = project(call, value->id, value_);
     const int rank = b.shape(q).rank();
-    auto [context, scores] =
-        rank == 4 ? attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank))
-                  : attend_axes(call, q, k, v, query_mask);
+    auto [context, scores] = rank == 4 ? attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank))
+                                       : attend_axes(call, q, k, v, query_mask);
     if (use_gate) context = b.binary(BinaryFn::multiply, context, gate);
     return results(call, project(call, context, output_, 2), scores, query_mask);
   }
@@ -228,7 +236,8 @@ class MultiHeadAttention : public HeadAttention {
     const int rank = b.shape(q).rank();
     std::vector<int> order;  // batch axes, attended axes, heads, head size
     for (int axis = 0; axis < rank - 2; ++axis)
-      if (std::find(attention_axes_.begin(), attention_axes_.end(), axis) == attention_axes_.end()) order.push_back(axis);
+      if (std::find(attention_axes_.begin(), attention_axes_.end(), axis) == attention_axes_.end())
+        order.push_back(axis);
     const auto batch_axes = static_cast<int>(order.size());
     order.insert(order.end(), attention_axes_.begin(), attention_axes_.end());
     order.push_back(rank - 2);
@@ -237,7 +246,8 @@ class MultiHeadAttention : public HeadAttention {
     const auto flat = [&](ValueId x) {  // (batch, length, N, H)
       x = b.transpose(x, order);
       const Shape& s = b.shape(x);
-      return b.reshape(x, {product(s.slice(0, batch_axes)), product(s.slice(batch_axes, rank - 2)), s[rank - 2], s[rank - 1]});
+      return b.reshape(
+          x, {product(s.slice(0, batch_axes)), product(s.slice(batch_axes, rank - 2)), s[rank - 2], s[rank - 1]});
     };
     const auto ordered_shape = [&](ValueId x) {
       Shape s;
@@ -245,7 +255,8 @@ class MultiHeadAttention : public HeadAttention {
       return s;
     };
     const Shape qs = ordered_shape(q), ks = ordered_shape(k), vs = ordered_shape(v);
-    const Shape batch = qs.slice(0, batch_axes), lengths = qs.slice(batch_axes, rank - 2), sources = ks.slice(batch_axes, rank - 2);
+    const Shape batch = qs.slice(0, batch_axes), lengths = qs.slice(batch_axes, rank - 2),
+                sources = ks.slice(batch_axes, rank - 2);
     if (call.flag("use_causal_mask") && attention_axes_.size() > 1)
       throw bad_input("a causal mask over several attention axes has no meaning in Keras");
     if (sliding_window && attention_axes_.size() > 1)
@@ -266,7 +277,8 @@ class MultiHeadAttention : public HeadAttention {
     };
     if (query_mask) add_mask(b.expand_dims(b.cast(*query_mask, DType::boolean), -1));
     for (const char* argument : {"value_mask", "key_mask"})
-      if (const TensorPtr mask = call.optional_tensor(argument)) add_mask(b.expand_dims(b.cast(mask->id, DType::boolean), -2));
+      if (const TensorPtr mask = call.optional_tensor(argument))
+        add_mask(b.expand_dims(b.cast(mask->id, DType::boolean), -2));
     if (const TensorPtr mask = call.optional_tensor("attention_mask")) add_mask(mask->id);
 
     auto [context, scores] = attend(call, flat(q), flat(k), flat(v), flat_masks, key_dim, path(call, rank));
@@ -305,14 +317,16 @@ class GroupedQueryAttention : public HeadAttention {
   void check(const Ref& config) override {
     HeadAttention::check(config);
     if (num_query_heads % num_key_value_heads != 0)
-      config["num_query_heads"].fail("expected a multiple of num_key_value_heads, got " + config["num_query_heads"].kind());
+      config["num_query_heads"].fail("expected a multiple of num_key_value_heads, got " +
+                                     config["num_query_heads"].kind());
   }
 
   void build(Weights& w, Call& call) override {
     const Shape query = call.shape("query"), value = call.shape("value");
     const Shape key = call.has("key") ? call.shape("key") : value;
     if (query.rank() != 3 || value.rank() != 3 || key.rank() != 3)
-      throw bad_input("expected a query, value and key of rank 3, got {}, {} and {}", query.str(), value.str(), key.str());
+      throw bad_input("expected a query, value and key of rank 3, got {}, {} and {}", query.str(), value.str(),
+                      key.str());
     const Shape heads{num_query_heads, head_dim}, shared{num_key_value_heads, head_dim};
     query_ = declare(w, "query", "_query_dense", {query.back()}, heads);
     key_ = declare(w, "key", "_key_dense", {key.back()}, shared);

@@ -89,7 +89,8 @@ class ConvTranspose : public ConvolutionLayer {
     }
   }
 
-  /// Spatial axis i of x with stride − 1 zeros after each cell, and zeros before and after for the window to slide over.
+  /// Spatial axis i of x with stride − 1 zeros after each cell, and zeros before and after for the window to slide
+  /// over.
   [[nodiscard]] ValueId spread(graph::Builder& b, ValueId x, int i) const {
     const auto at = static_cast<std::size_t>(i);
     const int axis = i + 1;

@@ -64,7 +64,7 @@ std::int64_t product(std::int64_t a, std::int64_t b) {
 class Conv : public ConvolutionLayer {
  public:
   explicit Conv(int rank) : ConvolutionLayer(rank) {
-    if (rank == 1) padding.allowed.push_back("causal");
+    if (rank == 1) padding.allowed.emplace_back("causal");
   }
   void fields(Fields& f) override {
     f.required("filters", filters);
@@ -141,7 +141,8 @@ class DepthwiseConv : public ConvolutionLayer {
   Arg call(Call& call) override { return finish(call, depthwise(call, bias(1))); }
 
  protected:
-  /// The products of each channel alone: a convolution of as many groups as channels. Output c·M + m is kernel (…, c, m).
+  /// The products of each channel alone: a convolution of as many groups as channels. Output c·M + m is kernel (…, c,
+  /// m).
   [[nodiscard]] ValueId depthwise(Call& call, std::optional<int> bias_index) const {
     graph::Builder& b = call.builder();
     const ValueId x = format.channels_last(b, call.tensor("inputs")->id);

@@ -37,7 +37,8 @@ class Dense : public Layer {
   Arg call(Call& call) override {
     std::vector<graph::ValueId> inputs = {call.tensor("inputs")->id, call.weight(0)};
     if (use_bias) inputs.push_back(call.weight(1));
-    return Call::result(activation.apply(call.builder(), call.builder().apply(graph::Linear{1, use_bias, {}, false}, inputs)));
+    return Call::result(
+        activation.apply(call.builder(), call.builder().apply(graph::Linear{1, use_bias, {}, false}, inputs)));
   }
 
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {

@@ -45,7 +45,8 @@ class Attention : public Layer {
     std::optional<ValueId> query_mask, value_mask;
     if (call.has("mask")) {
       const auto* list = call.arg("mask").as<ArgList>();
-      if (list == nullptr || list->size() < 2) throw bad_input("the argument 'mask' must be a list of [query_mask, value_mask]");
+      if (list == nullptr || list->size() < 2)
+        throw bad_input("the argument 'mask' must be a list of [query_mask, value_mask]");
       const auto at = [&](std::size_t i) -> std::optional<ValueId> {
         const auto* tensor = (*list)[i].as<TensorPtr>();
         return tensor ? std::optional(b.cast((*tensor)->id, DType::boolean)) : std::nullopt;
@@ -61,7 +62,8 @@ class Attention : public Layer {
       const ValueId lowered = b.binary(BinaryFn::subtract, scores, b.scalar_like(scores, large));
       scores = b.apply(graph::Select{}, {*mask, scores, lowered});
     }
-    const ValueId probabilities = b.apply(graph::Softmax{graph::SoftmaxKind::softmax, {b.shape(scores).rank() - 1}}, {scores});
+    const ValueId probabilities =
+        b.apply(graph::Softmax{graph::SoftmaxKind::softmax, {b.shape(scores).rank() - 1}}, {scores});
     ValueId out = b.apply(graph::MatMul{}, {probabilities, value});
     if (query_mask) out = b.apply(graph::Select{}, {b.expand_dims(*query_mask, -1), out, b.scalar_like(out, 0.0)});
     if (call.lowering().want_scores) call.lowering().add_scores(b.expand_dims(probabilities, -3));
@@ -105,7 +107,8 @@ class Attention : public Layer {
     const Shape& shape = b.shape(scores);
     const int rank = shape.rank();
     const Shape square{shape[rank - 2], shape[rank - 1]};
-    const ValueId row = b.apply(graph::Iota{square, DType::int32, 0}, {}), column = b.apply(graph::Iota{square, DType::int32, 1}, {});
+    const ValueId row = b.apply(graph::Iota{square, DType::int32, 0}, {}),
+                  column = b.apply(graph::Iota{square, DType::int32, 1}, {});
     ValueId causal = b.expand_dims(b.binary(BinaryFn::greater_equal, row, column), 0);
     return value_mask ? b.binary(BinaryFn::logical_and, *value_mask, causal) : causal;
   }
@@ -122,7 +125,8 @@ class AdditiveAttention : public Attention {
     f.ignored({"score_mode"});
   }
   void build(Weights& w, Call& call) override {
-    if (use_scale) scale_ = w.add("scale", {call.shape(call.tensors("inputs").front()).back()}, Initializer("glorot_uniform"));
+    if (use_scale)
+      scale_ = w.add("scale", {call.shape(call.tensors("inputs").front()).back()}, Initializer("glorot_uniform"));
   }
 
  protected:

@@ -54,7 +54,8 @@ class SinePositionEncoding : public Layer {
     for (Dim t = 0; t < length; ++t) {
       position.set(0, static_cast<double>(t));
       for (Dim i = 0; i < width; ++i) {
-        const double exponent = -2.0 * static_cast<double>(i / 2) / static_cast<double>(width);
+        const Dim pair = i / 2;
+        const double exponent = -2.0 * static_cast<double>(pair) / static_cast<double>(width);
         const double angle = position.at(0) * std::pow(max_wavelength.value, exponent);
         table.set(t * width + i, i % 2 == 0 ? std::sin(angle) : std::cos(angle));
       }

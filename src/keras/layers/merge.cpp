@@ -125,7 +125,8 @@ class Multiply : public Merge {
  protected:
   Arg merge(Call& call, const Tensors& inputs) override {
     graph::Builder& b = call.builder();
-    const bool all_masked = std::all_of(inputs.begin(), inputs.end(), [](const auto& x) { return x->mask.has_value(); });
+    const bool all_masked =
+        std::all_of(inputs.begin(), inputs.end(), [](const auto& x) { return x->mask.has_value(); });
     std::optional<ValueId> out, kept;
     for (const TensorPtr& input : inputs) {
       ValueId x = input->id;

@@ -102,12 +102,17 @@ class RMSNormalization : public Layer {
     graph::Builder& b = call.builder();
     const ValueId x = call.tensor("x")->id;
     const DType given = b.dtype(x), computed = at_least_float32(given);
-    const auto axes = axes_of(axis, b.shape(x).rank());
+    const int rank = b.shape(x).rank();
+    const auto axes = axes_of(axis, rank);
     Shape sizes;
     for (const int at : axes) sizes.push_back(b.shape(x)[at]);
-    const ValueId scale = b.reshape(b.cast(call.weight(0), computed), sizes);
-    const ValueId out =
-        b.apply(graph::LayerNorm{graph::NormKind::rms, axes, epsilon, true, false}, {b.cast(x, computed), scale});
+    const ValueId scale = b.cast(call.weight(0), computed);
+    // Keras multiplies by the scale as NumPy broadcasts it, so over other axes than the last it is no gamma.
+    const bool gamma = axes.front() == rank - static_cast<int>(axes.size()) && b.shape(scale) == sizes;
+    std::vector<ValueId> inputs = {b.cast(x, computed)};
+    if (gamma) inputs.push_back(scale);
+    ValueId out = b.apply(graph::LayerNorm{graph::NormKind::rms, axes, epsilon, gamma, false}, inputs);
+    if (!gamma) out = b.binary(BinaryFn::multiply, out, scale);
     return Call::result(b.cast(out, given));
   }
 

@@ -69,8 +69,8 @@ class Rescaling : public Layer {
   Arg call(Call& call) override {
     graph::Builder& b = call.builder();
     const DType dtype = call.compute_dtype();
-    const ValueId scaled = b.binary(BinaryFn::multiply, b.cast(call.tensor("inputs")->id, dtype),
-                                    scale.constant(b, dtype, scale.shape));
+    const ValueId scaled =
+        b.binary(BinaryFn::multiply, b.cast(call.tensor("inputs")->id, dtype), scale.constant(b, dtype, scale.shape));
     return Call::result(b.binary(BinaryFn::add, scaled, offset.constant(b, dtype, offset.shape)));
   }
 
@@ -138,7 +138,9 @@ class Normalization : public Layer {
  private:
   static constexpr double kEpsilon = 1e-7;  // keras.backend.epsilon()
 
-  [[nodiscard]] std::vector<int> kept_axes(int rank) const { return axis.empty() ? std::vector<int>() : axes_of(axis, rank); }
+  [[nodiscard]] std::vector<int> kept_axes(int rank) const {
+    return axis.empty() ? std::vector<int>() : axes_of(axis, rank);
+  }
 
   /// The given numbers, else the variable, with axes of 1 where the input is not kept apart.
   [[nodiscard]] ValueId statistic(Call& call, const std::optional<Numbers>& given, int index, const Shape& in) const {
@@ -148,7 +150,8 @@ class Normalization : public Layer {
       for (const int at : kept) shape[at] = in[at];
       return call.builder().reshape(call.weight(index), shape);
     }
-    for (int i = 1; i <= given->shape.rank(); ++i) shape[kept[kept.size() - static_cast<std::size_t>(i)]] = given->shape[-i];
+    for (int i = 1; i <= given->shape.rank(); ++i)
+      shape[kept[kept.size() - static_cast<std::size_t>(i)]] = given->shape[-i];
     return given->constant(call.builder(), call.compute_dtype(), shape);
   }
 

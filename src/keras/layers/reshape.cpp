@@ -156,7 +156,7 @@ class ZeroPadding : public Layer {
     pad.before.assign(static_cast<std::size_t>(rank_) + 2, 0);
     pad.after = pad.before;
     for (int i = 0; i < rank_; ++i) {
-      const auto axis = static_cast<std::size_t>(format.first_spatial_axis() + i);
+      const auto axis = static_cast<std::size_t>(format.first_spatial_axis()) + static_cast<std::size_t>(i);
       std::tie(pad.before[axis], pad.after[axis]) = padding.sides[static_cast<std::size_t>(i)];
     }
     return Call::result(call.builder().apply(pad, {x}));

@@ -83,7 +83,7 @@ class RNN : public Recurrent {
   void fields(Fields& f) override {
     sequence_fields(f);
     f.required("cell", cell_);
-    if (f.reading() && dynamic_cast<Cell*>(cell_.get()) == nullptr)
+    if (f.reading() && cell_ && dynamic_cast<Cell*>(cell_.get()) == nullptr)
       f.config()["cell"].fail(fmt::format("expected a recurrent cell, got a {}", cell_->class_name()));
   }
   [[nodiscard]] Cell& cell() override { return static_cast<Cell&>(*cell_); }

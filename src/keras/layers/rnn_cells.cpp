@@ -27,8 +27,7 @@ Arg Cell::call(Call& call) {
   steps.x = call.builder().expand_dims(call.tensor("inputs")->id, 1);
   std::vector<ValueId> initial;
   for (const TensorPtr& state : tensors_of(call.arg("states"))) initial.push_back(state->id);
-  if (initial.size() != state_count())
-    throw bad_input("expected {} states, got {}", state_count(), initial.size());
+  if (initial.size() != state_count()) throw bad_input("expected {} states, got {}", state_count(), initial.size());
   steps.initial = &initial;
   steps.return_state = true;
   CellResults results = run(call.lowering(), steps);

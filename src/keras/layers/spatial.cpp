@@ -39,8 +39,7 @@ void Margins::field(Fields& f, std::string_view key) {
   if (!ref) return;
   const auto pair_of = [](const Ref& side) -> Side {
     if (side.is_integer()) return {side.integer_from(0), side.integer_from(0)};
-    if (!side.is_array() || side.size() != 2)
-      side.fail("expected an integer >= 0 or a list of 2, got " + side.kind());
+    if (!side.is_array() || side.size() != 2) side.fail("expected an integer >= 0 or a list of 2, got " + side.kind());
     return {side[0].integer_from(0), side[1].integer_from(0)};
   };
   if (rank == 1 || ref->is_integer()) {

@@ -43,6 +43,7 @@ class Bidirectional : public Layer {
       return;
     }
     f.required("layer", forward_);
+    if (!forward_) return;
     const std::string given = forward_->name;
     forward_->name = "forward_" + without_prefix(given, "forward_");
     if (const auto ref = f.take("backward_layer"); ref && !ref->is_null()) {
@@ -64,8 +65,8 @@ class Bidirectional : public Layer {
       first.fail(fmt::format("Bidirectional wraps recurrent layers, got {} and {}", forward_->class_name(),
                              backward_->class_name()));
     if (forward().go_backwards == backward().go_backwards) first.fail("one of the two layers must go backwards");
-    if (forward().return_sequences != backward().return_sequences || forward().return_state != backward().return_state ||
-        forward().stateful != backward().stateful)
+    if (forward().return_sequences != backward().return_sequences ||
+        forward().return_state != backward().return_state || forward().stateful != backward().stateful)
       first.fail("both layers must have the same return_sequences, return_state and stateful");
     // Steps that one direction masks must not repeat into the other's.
     for (Recurrent* layer : {&forward(), &backward()}) layer->zero_output_for_mask = layer->return_sequences;

@@ -25,8 +25,8 @@ def initializers():
         values = keras.ops.convert_to_numpy(initializer(shape, dtype=dtype))
         key = f"{len(index)}"
         arrays[key] = values.astype("float32") if dtype == "bfloat16" else values
-        index.append({"key": key, "class_name": type(initializer).__name__, "config": {**config, **initializer.get_config()},
-                      "shape": shape, "dtype": dtype})
+        index.append({"key": key, "class_name": type(initializer).__name__, "shape": shape, "dtype": dtype,
+                      "config": {**config, **initializer.get_config()}})
 
     for shape in (8, 6), (16, 4, 8), (4, 8, 16), (7,), (3, 3, 4, 8):
         case("zeros", {}, shape)
@@ -57,7 +57,8 @@ def initializers():
 
     for seed in 0, -1, 2**31 - 3, 2**31 - 2, 2**31 - 1, 2**32, 2**53 + 1, -(2**53) - 1:
         case("random_uniform", {"seed": seed}, (3,))
-    case("variance_scaling", {"scale": 0.5, "mode": "fan_out", "distribution": "untruncated_normal", "seed": 30}, (4, 3))
+    untruncated = {"mode": "fan_out", "distribution": "untruncated_normal"}
+    case("variance_scaling", {"scale": 0.5, "seed": 30, **untruncated}, (4, 3))
     case("variance_scaling", {"scale": 0.5, "seed": 31, "input_axes": [0], "output_axes": [-1, 1]}, (4, 2, 3))
     case("glorot_uniform", {"seed": 32, "input_axes": [0, 1], "output_axes": [2]}, (4, 2, 3))
     case("he_normal", {"seed": 33}, ())

@@ -1,0 +1,61 @@
+// y = activation(x·w + bias) + residual with w packed once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "kernel.h"
+#include "unary.h"
+
+namespace attn::backends::onednn {
+
+class Product {
+ public:
+  /// x (rows, depth) · w (depth, width), all at least 1.
+  struct Size {
+    std::int64_t rows, depth, width;
+  };
+  struct Fusion {
+    const void* bias = nullptr;  ///< (width), or null
+    graph::Unary activation;
+    bool residual = false;
+  };
+
+  virtual ~Product() = default;
+  /// `residual` (rows, width) is read where it was announced; y is neither of the others.
+  virtual void run(const void* x, const void* residual, void* y) = 0;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual std::int64_t bytes() const = 0;  ///< packed weights and scratch
+};
+
+/// Packs `weights` (depth, width) and the bias, float32 or bfloat16, which x, y and the residual then are too.
+[[nodiscard]] std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size, DType dtype,
+                                                    const void* weights, const Product::Fusion& fusion);
+
+/// By oneDNN, a block of rows at a time.
+[[nodiscard]] std::unique_ptr<Product> make_onednn_product(Engine& engine, const Product::Size& size, DType dtype,
+                                                           const void* weights, const Product::Fusion& fusion);
+
+/// Of float32 with few rows: panels of 32 columns of w, each read once for all rows while the next one is fetched.
+[[nodiscard]] std::unique_ptr<Product> make_panel_product(Engine& engine, const Product::Size& size,
+                                                          const float* weights, const Product::Fusion& fusion);
+
+/// What follows a product and is not part of it: the activation, then the residual, over numbers just written.
+class Finish {
+ public:
+  Finish(const graph::Unary& activation, bool residual, DType dtype);
+  [[nodiscard]] bool is_needed() const { return activation_ || residual_; }
+  /// y = activation(y) + residual, `count` numbers.
+  void run(const void* residual, void* y, std::int64_t count) const;
+
+ private:
+  void run_on_floats(const float* residual, float* y, std::int64_t count) const;
+
+  std::optional<UnaryLoop> activation_;
+  bool residual_;
+  DType dtype_;
+};
+
+}  // namespace attn::backends::onednn

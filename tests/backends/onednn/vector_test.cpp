@@ -1,0 +1,86 @@
+#include "vector.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+
+namespace attn::backends::onednn {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+/// The largest |f(x) − exact(x)| / scale(x) over a fine grid, in units of float32's roundoff.
+double worst(float from, float to, const std::function<float(float)>& f, const std::function<double(double)>& exact,
+             const std::function<double(double)>& scale) {
+  constexpr int kSteps = 200'000;
+  double result = 0.0;
+  for (int i = 0; i <= kSteps; ++i) {
+    const float x = from + (to - from) * static_cast<float>(i) / kSteps;
+    const double error = std::abs(static_cast<double>(f(x)) - exact(x)) / scale(x);
+    result = std::max(result, error / std::ldexp(1.0, -24));
+  }
+  return result;
+}
+
+TEST_CASE("vector: exp is right to 2 units in the last place over its whole range") {
+  const auto exact = [](double x) { return std::exp(x); };
+  CHECK(worst(-87.0F, 88.7F, exp_of, exact, exact) < 4.0);
+  CHECK(worst(-87.0F, 0.0F, exp_below_0, exact, exact) < 4.0);
+}
+
+TEST_CASE("vector: exp at its ends, at infinities and at NaN") {
+  CHECK(exp_of(89.0F) == kInf);
+  CHECK(exp_of(kInf) == kInf);
+  CHECK(exp_of(-104.0F) == 0.0F);
+  CHECK(exp_of(-kInf) == 0.0F);
+  CHECK(exp_of(0.0F) == 1.0F);
+  CHECK(std::isnan(exp_of(NAN)));
+  CHECK(exp_below_0(-kInf) == 0.0F);
+  CHECK(exp_below_0(0.0F) == 1.0F);
+  CHECK(std::isnan(exp_below_0(NAN)));
+}
+
+TEST_CASE("vector: tanh and expm1 keep their relative precision near 0") {
+  const auto tangent = [](double x) { return std::tanh(x); };
+  const auto size = [](double x) { return std::max(std::abs(std::tanh(x)), 1e-30); };
+  CHECK(worst(-10.0F, 10.0F, tanh_of, tangent, size) < 6.0);
+  CHECK(worst(-1e-3F, 1e-3F, tanh_of, tangent, size) < 4.0);
+  CHECK(tanh_of(100.0F) == 1.0F);
+  CHECK(tanh_of(-kInf) == -1.0F);
+  CHECK(std::isnan(tanh_of(NAN)));
+  const auto minus_one = [](double x) { return std::expm1(x); };
+  const auto minus_one_size = [](double x) { return std::max(std::abs(std::expm1(x)), 1e-30); };
+  CHECK(worst(-1e-3F, 1e-3F, expm1_of, minus_one, minus_one_size) < 4.0);
+  CHECK(worst(-10.0F, 1.0F, expm1_of, minus_one, [](double) { return 1.0; }) < 8.0);
+}
+
+TEST_CASE("vector: gelu and sigmoid") {
+  const auto gelu = [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); };
+  // An erf that is off by 1.5e-7 is 2.5 units, times x/2.
+  CHECK(worst(-8.0F, 8.0F, gelu_of, gelu, [](double x) { return std::max(1.0, std::abs(x)); }) < 4.0);
+  CHECK(gelu_of(kInf) == kInf);
+  CHECK(std::isnan(gelu_of(NAN)));
+  CHECK(worst(
+            -30.0F, 30.0F, sigmoid_of, [](double x) { return 1.0 / (1.0 + std::exp(-x)); },
+            [](double) { return 1.0; }) < 4.0);
+  CHECK(sigmoid_of(-kInf) == 0.0F);
+  CHECK(sigmoid_of(kInf) == 1.0F);
+}
+
+TEST_CASE("vector: sums and maxima take tails, and a maximum passes over NaN") {
+  std::vector<float> x(37);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) - 20.0F;
+  for (std::int64_t size : {0, 1, 15, 16, 17, 33, 37}) {
+    float sum = 0.0F;
+    for (std::int64_t i = 0; i < size; ++i) sum += x[static_cast<std::size_t>(i)];
+    CHECK(sum_of(x.data(), size) == sum);
+    CHECK(max_of(x.data(), size) == (size == 0 ? -kInf : x[static_cast<std::size_t>(size - 1)]));
+  }
+  x[3] = NAN;
+  CHECK(max_of(x.data(), 37) == 16.0F);
+  CHECK(std::isnan(sum_of(x.data(), 37)));
+}
+
+}  // namespace
+}  // namespace attn::backends::onednn

@@ -1,0 +1,303 @@
+"""Writes tests/data/keras/families (models that hold a family of layers each) and the single layers in
+tests/data/keras/layers, with real Keras.
+
+usage: make_layer_cases.py DATA_DIR [NAME…]      (DATA_DIR is tests/data/keras; needs: pip install keras tensorflow-cpu)
+
+The same seed writes the same values. tests/data/README.md says what the files are.
+"""
+import json
+import os
+import pathlib
+import sys
+import zlib
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import layers as L
+
+BATCH, STEPS, WIDTH, VOCABULARY = 3, 6, 4, 9
+CASES = {}
+
+
+def case(build):
+    CASES[build.__name__] = build
+    return build
+
+
+def tokens(name="ids"):
+    return keras.Input((STEPS,), dtype="int32", name=name)
+
+
+def embedded(ids, mask_zero=True):
+    return L.Embedding(VOCABULARY, WIDTH, mask_zero=mask_zero)(ids)
+
+
+@case
+def normalization():
+    x = keras.Input((STEPS, WIDTH), name="x")
+    image = keras.Input((WIDTH, 2, 3), name="image")
+    return keras.Model([x, image], [
+        L.LayerNormalization(axis=[2, 1], rms_scaling=True)(x), L.LayerNormalization(axis=[-2, -1], center=False)(x),
+        L.RMSNormalization(axis=[1, 2], epsilon=1e-3)(x), L.BatchNormalization(axis=1, scale=False)(x),
+        L.BatchNormalization(renorm=True, center=False)(x), L.GroupNormalization(groups=-1)(x),
+        L.GroupNormalization(groups=2, axis=1)(image), L.GroupNormalization(groups=1, axis=-2, scale=False)(image),
+        L.UnitNormalization(axis=[1, 2])(x)])
+
+
+@case
+def merge():
+    x, y, z = (keras.Input(s, name=n) for n, s in (("x", (None, WIDTH)), ("y", (5, 1)), ("z", (WIDTH,))))
+    p, q = keras.Input((2, 5, 3), name="p"), keras.Input((3, 4, 6), name="q")
+    return keras.Model([x, y, z, p, q], [
+        L.Add()([x, y]), L.Average()([x, z]), L.Maximum()([x, y, z]), L.Multiply()([x]), L.Concatenate(axis=1)([x, x]),
+        L.Concatenate()([x, y]), L.Dot(axes=1, normalize=True)([z, z]), L.Dot(axes=[3, 1])([p, q]),
+        L.Dot(axes=[1, 2])([z, x]), L.Dot(axes=[2, 1])([x, z])])
+
+
+@case
+def merge_masked():
+    """Both sides masked, then one side only; what became of the mask shows in the mean that it masks."""
+    a, b = tokens("a"), tokens("b")
+    x, y, plain = embedded(a), embedded(b), embedded(b, mask_zero=False)
+    outputs = []
+    for layer, other in [(L.Add, y), (L.Multiply, y), (L.Multiply, plain), (L.Maximum, y), (L.Minimum, plain), (L.Concatenate, y),
+                         (lambda: L.Concatenate(axis=1), plain)]:
+        merged = layer()([x, other])
+        outputs += [merged, L.GlobalAveragePooling1D()(merged)]
+    return keras.Model([a, b], outputs)
+
+
+@case
+def reshape():
+    x, image = keras.Input((None, 6), name="x"), keras.Input((6, 7, 3), name="image")
+    volume = keras.Input((2, 5, 4, 6), name="volume")
+    return keras.Model([x, image, volume], [
+        L.Reshape((3, -1, 2))(x), L.Flatten()(x), L.Flatten(data_format="channels_first")(image), L.Permute((3, 1, 2))(image),
+        L.ZeroPadding1D((2, 1))(x), L.ZeroPadding2D(((1, 2), (0, 3)), data_format="channels_first")(image),
+        L.ZeroPadding3D(1)(volume), L.Cropping1D((1, 0))(x), L.Cropping2D(((1, 2), (0, 3)))(image),
+        L.Cropping3D(((1, 0), (0, 2), (1, 1)), data_format="channels_first")(volume), L.UpSampling1D(3)(x),
+        L.UpSampling2D((2, 3), data_format="channels_first")(image), L.UpSampling3D((1, 2, 2))(volume)])
+
+
+@case
+def pooling():
+    x, image, volume = (keras.Input(s, name=n) for n, s in (("x", (None, 4)), ("image", (3, 7, 6)), ("volume", (5, 6, 4, 2))))
+    ids = tokens()
+    first = dict(data_format="channels_first")
+    return keras.Model([x, image, volume, ids], [
+        L.MaxPooling1D(2, padding="same")(x), L.AveragePooling1D(3, strides=2, padding="same")(x),
+        L.MaxPooling2D((2, 3), strides=(1, 2), **first)(image), L.AveragePooling2D(2, padding="same", **first)(image),
+        L.MaxPooling3D(2)(volume), L.AveragePooling3D((1, 2, 3), padding="same")(volume),
+        L.GlobalMaxPooling2D(keepdims=True, **first)(image), L.GlobalAveragePooling3D()(volume),
+        L.GlobalAveragePooling1D(keepdims=True, **first)(x), L.GlobalAveragePooling1D(keepdims=True)(embedded(ids))])
+
+
+@case
+def convolution():
+    x, image, volume = (keras.Input(s, name=n) for n, s in (("x", (None, 4)), ("image", (3, 7, 8)), ("volume", (5, 6, 4, 2))))
+    first = dict(data_format="channels_first")
+    return keras.Model([x, image, volume], [
+        L.Conv1D(6, 3, padding="causal", groups=2, use_bias=False)(x), L.Conv1D(6, 2, strides=2, padding="same")(x),
+        L.Conv2D(5, (3, 2), dilation_rate=(1, 2), padding="same", activation="softmax", **first)(image),
+        L.Conv3D(3, (2, 3, 1), strides=(1, 2, 1))(volume), L.DepthwiseConv1D(3, depth_multiplier=2, dilation_rate=2)(x),
+        L.DepthwiseConv2D(3, strides=2, dilation_rate=2, padding="same", **first)(image),
+        L.SeparableConv1D(5, 2, padding="same", activation="relu")(x),
+        L.SeparableConv2D(5, 3, depth_multiplier=2, use_bias=False, **first)(image)])
+
+
+@case
+def convolution_transposed():
+    x, image, volume = (keras.Input(s, name=n) for n, s in (("x", (None, 4)), ("image", (3, 5, 4)), ("volume", (3, 2, 4, 2))))
+    return keras.Model([x, image, volume], [
+        L.Conv1DTranspose(3, 4, strides=3, padding="same", activation="relu")(x), L.Conv1DTranspose(3, 2, strides=3)(x),
+        L.Conv1DTranspose(3, 3, dilation_rate=2, use_bias=False)(x),
+        L.Conv2DTranspose(2, (3, 4), strides=(2, 3), padding="same", output_padding=(1, 2), data_format="channels_first")(image),
+        L.Conv3DTranspose(2, (2, 1, 3), strides=(2, 1, 2), padding="valid")(volume)])
+
+
+@case
+def einsum_dense():
+    x, y, z = (keras.Input(s, name=n) for n, s in (("x", (5, WIDTH)), ("y", (3, 5, WIDTH)), ("z", (None, WIDTH))))
+    return keras.Model([x, y, z], [
+        L.EinsumDense("...x,xy->...y", 7, bias_axes="y", activation="gelu")(y),
+        L.EinsumDense("...x,xyz->...yz", (2, 3), bias_axes="z")(z), L.EinsumDense("abc,dc->abd", (5, 3), bias_axes="bd")(x),
+        L.EinsumDense("abc,bd->adc", (7, None), bias_axes="d")(x), L.EinsumDense("ab...,bc->ac...", 7, bias_axes="c")(y),
+        L.EinsumDense("abc,bcd->abd", (5, 6))(x)])
+
+
+@case
+def activations():
+    x, kept, ints = keras.Input((5, WIDTH), name="x"), keras.Input((5, WIDTH), dtype="bool", name="kept"), tokens()
+    return keras.Model([x, kept, ints], [
+        L.ReLU()(x), L.ReLU(6)(x), L.PReLU("random_normal")(x), L.PReLU("random_normal", shared_axes=2)(x), L.ELU(0.5)(x),
+        L.Softmax(axis=[1, 2])(x), L.Softmax(axis=1)(x, mask=kept), L.Rescaling([1.0, 2.0, 3.0, 4.0], 0.5)(x), L.Rescaling(2)(ints),
+        L.Normalization(axis=1)(x), L.Normalization(axis=None)(x), L.Normalization(mean=[1.0, 2, 3, 4], variance=[1.0, 2, 3, 4], invert=True)(x),
+        L.SpatialDropout1D(0.5)(L.GaussianDropout(0.1)(L.AlphaDropout(0.1)(L.ActivityRegularization(0.1)(x))))])
+
+
+@case
+def recurrent():
+    x, h, c = keras.Input((None, WIDTH), name="x"), keras.Input((3,), name="h"), keras.Input((3,), name="c")
+    return keras.Model([x, h, c], [
+        *L.LSTM(3, return_state=True, return_sequences=True)(x, initial_state=[h, c]),
+        *L.GRU(3, return_state=True, go_backwards=True, return_sequences=True)(x, initial_state=h),
+        L.SimpleRNN(3, activation="relu", use_bias=False, go_backwards=True)(x),
+        L.GRU(3, reset_after=False, recurrent_activation="hard_sigmoid", use_bias=False)(x),
+        *L.Bidirectional(L.LSTM(3, return_state=True), merge_mode=None)(x, initial_state=[h, c, c, h])])
+
+
+@case
+def recurrent_masked():
+    ids = tokens()
+    x = embedded(ids)
+    sequences = L.LSTM(3, return_sequences=True)(x)
+    return keras.Model(ids, [
+        sequences, L.GlobalAveragePooling1D()(sequences), L.LSTM(3, return_sequences=True, zero_output_for_mask=True)(x),
+        *L.GRU(3, go_backwards=True, return_state=True)(x), L.SimpleRNN(3, return_sequences=True, go_backwards=True)(x),
+        L.Bidirectional(L.GRU(3, return_sequences=True), merge_mode="mul")(x),
+        L.Bidirectional(L.SimpleRNN(3), merge_mode="ave")(x),
+        *L.Bidirectional(L.LSTM(3, return_sequences=True, return_state=True), merge_mode="sum")(x)])
+
+
+@case
+def recurrent_cells():
+    x, ids = keras.Input((5, WIDTH), name="x"), tokens()
+    stack = lambda: [L.LSTMCell(3), L.GRUCell(2, reset_after=False), L.LSTMCell(5)]
+    outputs, *states = L.RNN(stack(), return_state=True, return_sequences=True, go_backwards=True)(x)
+    return keras.Model([x, ids], [
+        outputs, *keras.tree.flatten(states), L.RNN(L.SimpleRNNCell(3))(x),
+        L.RNN(stack(), return_sequences=True, go_backwards=True)(embedded(ids)),
+        L.Bidirectional(L.RNN(stack(), return_sequences=True))(x),
+        L.Bidirectional(L.LSTM(3), backward_layer=L.GRU(3, go_backwards=True))(x)])
+
+
+@case
+def time_distributed():
+    x, ids = keras.Input((None, 5, WIDTH), name="x"), tokens()
+    y = L.TimeDistributed(L.Dense(3))(embedded(ids))
+    return keras.Model([x, ids], [
+        L.TimeDistributed(L.LSTM(3, return_sequences=True))(x), L.TimeDistributed(L.Conv1D(3, 2, activation="relu"))(x),
+        L.TimeDistributed(L.Flatten())(x), L.TimeDistributed(keras.Sequential([L.Dense(3), L.Dense(2)]))(x),
+        L.TimeDistributed(L.TimeDistributed(L.Dense(2)))(x), L.TimeDistributed(L.Bidirectional(L.GRU(2)))(x),
+        L.GlobalAveragePooling1D()(y)])
+
+
+LAYERS = {
+    "rms_normalization": lambda: L.RMSNormalization(), "batch_normalization": lambda: L.BatchNormalization(momentum=0.9),
+    "group_normalization": lambda: L.GroupNormalization(4), "unit_normalization": lambda: L.UnitNormalization(axis=[1, 2]),
+    "concatenate": lambda: L.Concatenate(1), "dot": lambda: L.Dot(1, normalize=True), "reshape": lambda: L.Reshape((2, -1)),
+    "permute": lambda: L.Permute((2, 1)), "flatten": lambda: L.Flatten(), "repeat_vector": lambda: L.RepeatVector(3),
+    "zero_padding1d": lambda: L.ZeroPadding1D(2), "zero_padding2d": lambda: L.ZeroPadding2D(((1, 2), (0, 3))),
+    "cropping1d": lambda: L.Cropping1D(), "cropping3d": lambda: L.Cropping3D(2), "up_sampling1d": lambda: L.UpSampling1D(),
+    "up_sampling2d": lambda: L.UpSampling2D(3), "max_pooling2d": lambda: L.MaxPooling2D(),
+    "average_pooling1d": lambda: L.AveragePooling1D(3, strides=1),
+    "global_average_pooling1d": lambda: L.GlobalAveragePooling1D(keepdims=True), "conv1d": lambda: L.Conv1D(8, 3, padding="causal"),
+    "conv2d": lambda: L.Conv2D(8, (3, 2), strides=2, data_format="channels_first"),
+    "depthwise_conv2d": lambda: L.DepthwiseConv2D(3), "separable_conv1d": lambda: L.SeparableConv1D(8, 3),
+    "conv2d_transpose": lambda: L.Conv2DTranspose(8, 3, strides=2, output_padding=1),
+    "einsum_dense": lambda: L.EinsumDense("abc,cde->abde", (None, 2, 3), bias_axes="de"), "simple_rnn": lambda: L.SimpleRNN(8),
+    "gru": lambda: L.GRU(8, go_backwards=True), "bidirectional": lambda: L.Bidirectional(L.LSTM(8, return_sequences=True), "sum"),
+    "rnn": lambda: L.RNN([L.LSTMCell(8), L.GRUCell(4), L.SimpleRNNCell(2)], return_state=True),
+    "time_distributed": lambda: L.TimeDistributed(L.Dense(8)), "re_lu": lambda: L.ReLU(6), "leaky_re_lu": lambda: L.LeakyReLU(0.2),
+    "p_re_lu": lambda: L.PReLU(shared_axes=[1]), "elu": lambda: L.ELU(0.5), "softmax": lambda: L.Softmax([1, 2]),
+    "rescaling": lambda: L.Rescaling(0.5, offset=[1.0, 2.0]), "normalization": lambda: L.Normalization(mean=0.5, variance=2.0, axis=None),
+    "spatial_dropout2d": lambda: L.SpatialDropout2D(0.2, seed=1), "gaussian_noise": lambda: L.GaussianNoise(0.1),
+    "gaussian_dropout": lambda: L.GaussianDropout(0.1), "alpha_dropout": lambda: L.AlphaDropout(0.1, noise_shape=[1, 4]),
+    "activity_regularization": lambda: L.ActivityRegularization(l2=0.1),
+}
+
+
+def inputs_of(model, rng):
+    out = {}
+    for x in model.inputs:
+        shape = [BATCH] + [5 if n is None else n for n in x.shape[1:]]
+        if x.dtype == "bool":
+            out[x.name] = rng.random(shape) < 0.6
+        elif "int" in x.dtype:
+            # Some padding in the middle and at the end, but no sample of padding alone: its mean is 0/0.
+            out[x.name] = rng.integers(0, VOCABULARY, shape).astype(x.dtype)
+            out[x.name][:, 0] = 1
+            out[x.name][0, -2:] = 0
+        else:
+            out[x.name] = rng.standard_normal(shape).astype("float32")
+    return out
+
+
+def run(model, inputs):
+    values = inputs if len(inputs) > 1 else next(iter(inputs.values()))
+    return [keras.ops.convert_to_numpy(y) for y in keras.tree.flatten(model(values, training=False))]
+
+
+def in_float64(model):
+    text = model.to_json().replace('"float32"', '"float64"')
+    keras.config.set_dtype_policy("float64")
+    try:
+        out = keras.models.model_from_json(text)
+    finally:
+        keras.config.set_dtype_policy("float32")
+    out.set_weights(model.get_weights())
+    for layer in out.layers:
+        if isinstance(layer, L.Normalization):
+            layer.finalize_state()
+    return out
+
+
+def describe(layer):
+    shape = keras.tree.map_structure(lambda t: list(t.shape), layer.output)
+    weights = [[w.path, list(w.shape), str(w.dtype), bool(w.trainable)] for w in layer.weights]
+    return {"name": layer.name, "class": type(layer).__name__, "output_shape": shape, "params": layer.count_params(),
+            "weights": weights, "config": keras.saving.serialize_keras_object(layer)}
+
+
+def write_case(name, folder):
+    keras.backend.clear_session()
+    seed = zlib.crc32(name.encode())
+    rng = np.random.default_rng(seed)
+    model = CASES[name]()
+    # Away from 0 and 1, so that a weight that is left out shows.
+    for weight in model.weights:
+        if "float" in weight.dtype:
+            value = 0.5 * rng.standard_normal(weight.shape)
+            weight.assign(np.abs(value) + 0.1 if "variance" in weight.path else value)
+    for layer in model.layers:
+        if isinstance(layer, L.Normalization):
+            layer.finalize_state()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "model.json").write_text(model.to_json())
+    model.save(folder / "model.keras")
+    for file, options in (("summary.txt", {}), ("summary_120.txt", dict(line_length=120, expand_nested=True, show_trainable=True))):
+        lines = []
+        os.environ["COLUMNS"] = str(options.get("line_length", 80))
+        model.summary(print_fn=lambda line, line_break=True: lines.append(line), **options)
+        (folder / file).write_text("\n".join(lines) + "\n")
+    inputs = inputs_of(model, rng)
+    single = run(model, inputs)
+    try:
+        double = run(in_float64(model), {k: v.astype("float64") if v.dtype == np.float32 else v for k, v in inputs.items()})
+        error = max(float(np.max(np.abs(a - b))) for a, b in zip(single, double))
+    except tf.errors.OpError:  # some of TensorFlow's CPU kernels are float32 only
+        double, error = single, None
+    np.savez(folder / "inputs.npz", **inputs)
+    np.savez(folder / "outputs.npz", **{f"output_{i}": y.astype("float32") for i, y in enumerate(double)})
+    (folder / "layers.json").write_text(json.dumps([describe(layer) for layer in model.layers]))
+    (folder / "meta.json").write_text(json.dumps({"keras": keras.__version__, "seed": seed, "float32_error": error,
+                                                  "params": model.count_params()}, indent=1))
+    print(f"{name:28} {error}")
+
+
+if __name__ == "__main__":
+    data, names = pathlib.Path(sys.argv[1]), sys.argv[2:]
+    for name in names or CASES:
+        if name in CASES:
+            write_case(name, data / "families" / name)
+    for name in names or LAYERS:
+        if name in LAYERS:
+            keras.backend.clear_session()
+            layer = LAYERS[name]()
+            (data / "layers" / f"{name}.json").write_text(json.dumps(keras.saving.serialize_keras_object(layer)))
+            (data / "layers" / f"{name}.txt").write_text(f"{layer.get_config()}\n")
