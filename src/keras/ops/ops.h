@@ -53,6 +53,8 @@ void dtype_field(Fields& f, std::optional<DType>& dtype);
 [[nodiscard]] std::span<const LayerRow> activation_operations();
 [[nodiscard]] std::span<const LayerRow> reduction_operations();
 [[nodiscard]] std::span<const LayerRow> layout_operations();
+[[nodiscard]] std::span<const LayerRow> arrangement_operations();
+[[nodiscard]] std::span<const LayerRow> diagonal_operations();
 [[nodiscard]] std::span<const LayerRow> rearrange_operations();
 [[nodiscard]] std::span<const LayerRow> indexing_operations();
 [[nodiscard]] std::span<const LayerRow> joining_operations();

@@ -1,0 +1,95 @@
+// Triangles and diagonals of the planes of a tensor.
+#include <algorithm>
+#include <array>
+
+#include "attn/base/size.h"
+#include "expression.h"
+#include "layout.h"
+#include "ops.h"
+#include "promotion.h"
+
+namespace attn::keras {
+namespace {
+
+using graph::Builder;
+using graph::ValueId;
+
+/// Where column − row ≤ k (or ≥ k for the upper triangle) x stays; elsewhere it becomes 0.
+template <bool kUpper>
+class Triangle : public Taking<kX> {
+ public:
+  void fields(Fields& f) override { f("k", k); }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const Expression x{b, call.tensor("x")->id};
+    const int rank = x.shape().rank();
+    if (rank < 2) throw bad_input("a triangle needs 2 axes, x is {}", x.shape().str());
+    const Dim rows = x.shape()[-2], columns = x.shape()[-1];
+    const Expression down{b, b.apply(graph::Iota{{rows, 1}, DType::int64, 0, static_cast<double>(k), 1.0}, {})};
+    const Expression right{b, b.apply(graph::Iota{{1, columns}, DType::int64, 1, 0.0, 1.0}, {})};
+    return Call::result(where(kUpper ? down <= right : right <= down, x, x.number(0.0)));
+  }
+
+ private:
+  std::int64_t k = 0;
+};
+
+/// The diagonal of the plane of two axes, as the last axis.
+class Diagonal : public Taking<kX> {
+ public:
+  void fields(Fields& f) override {
+    f("offset", offset);
+    f("axis1", axis1);
+    f("axis2", axis2);
+  }
+  Arg call(Call& call) override { return Call::result(diagonal(call)); }
+
+ protected:
+  ValueId diagonal(Call& call) {
+    Builder& b = call.builder();
+    ValueId x = call.tensor("x")->id;
+    const Shape shape = b.shape(x);
+    const int rank = shape.rank(), first = axis_in(axis1, shape), second = axis_in(axis2, shape);
+    if (first == second) throw bad_input("the two axes of a diagonal differ, both are {}", first);
+    x = moved(b, x, std::array{first, second}, std::array{rank - 2, rank - 1});
+    const Dim rows = b.shape(x)[-2], columns = b.shape(x)[-1];
+    Shape flat = b.shape(x).slice(0, rank - 2);
+    const bool known = rows != kUnknown && columns != kUnknown;
+    flat.push_back(known ? times(rows, columns) : kUnknown);
+    x = b.apply(graph::Reshape{flat}, {x});
+    if (!known) return x;
+    const Dim down = std::min(-std::clamp<Dim>(offset, -kMaxSize, 0), rows);
+    const Dim right = std::min(std::max<Dim>(offset, 0), columns);
+    const Dim length = std::min(rows - down, columns - right);
+    // Element i of it stands at (down + i, right + i) of the plane.
+    const Dim start = times(down, columns) + right;
+    const Dim stop = length == 0 ? start : start + times(length - 1, columns + 1) + 1;
+    return sliced(b, x, rank - 2, {start, stop, columns + 1});
+  }
+
+ private:
+  std::int64_t offset = 0, axis1 = 0, axis2 = 1;
+};
+
+class Trace : public Diagonal {
+ public:
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = diagonal(call);
+    const graph::Reduce sum{graph::ReduceFn::sum, {b.shape(x).rank() - 1}, false};
+    return Call::result(b.apply(sum, {b.cast(x, as_accumulator(b.dtype(x)))}));
+  }
+};
+
+constexpr std::array kRows = {
+    LayerRow{"Tril", kNumpyOps, make_layer<Triangle<false>>},
+    LayerRow{"Triu", kNumpyOps, make_layer<Triangle<true>>},
+    LayerRow{"Diagonal", kNumpyOps, make_layer<Diagonal>},
+    LayerRow{"Trace", kNumpyOps, make_layer<Trace>},
+};
+
+}  // namespace
+
+std::span<const LayerRow> diagonal_operations() { return kRows; }
+
+}  // namespace attn::keras
