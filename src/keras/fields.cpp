@@ -88,7 +88,8 @@ Json Fields::write(const Initializer& value) const {
     json["config"].erase("input_axes");
     json["config"].erase("output_axes");
   }
-  if (version_ < 314 && json.is_object() && json["class_name"] == "Orthogonal") json["class_name"] = "OrthogonalInitializer";
+  if (version_ < 314 && json.is_object() && json["class_name"] == "Orthogonal")
+    json["class_name"] = "OrthogonalInitializer";
   return json;
 }
 
