@@ -15,7 +15,7 @@ void add_common(CLI::App& app, Common& common, const std::vector<std::string>& f
   if (with_output) app.add_option("-o,--output", common.output, "write the result to this file")->type_name("FILE");
   app.add_flag("-q,--quiet", common.console.quiet, "no warnings");
   app.add_flag("-v,--verbose", common.console.verbose, "say what is done");
-  app.add_option("--color", common.console.color, "colour in messages: auto, always, never")
+  app.add_option("--color", Console::color, "colour in messages: auto, always, never")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, Color>{{"auto", Color::automatic}, {"always", Color::always}, {"never", Color::never}}))
       ->type_name("WHEN");

@@ -13,7 +13,8 @@ enum class Color : std::uint8_t { automatic, always, never };
 struct Console {
   bool quiet = false;
   bool verbose = false;
-  Color color = Color::automatic;
+  /// One for the program: the sentence that ends it is coloured alike.
+  inline static Color color = Color::automatic;
 
   /// A line on stderr that --quiet leaves out: "attn: warning: …".
   void warn(std::string_view message) const;

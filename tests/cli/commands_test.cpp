@@ -46,6 +46,11 @@ TEST_CASE("attn: an unknown option is a usage error") {
   CHECK(run_attn({"run", "--backend", "onedn"}).code == 2);
 }
 
+TEST_CASE("attn: --color always colours the label of a message, and nothing does by default in a file") {
+  CHECK(contains(run_attn({"summary", "nowhere.json", "--color", "always"}).err, "\x1b["));
+  CHECK_FALSE(contains(run_attn({"summary", "nowhere.json"}).err, "\x1b["));
+}
+
 TEST_CASE("attn: all commands work without arguments and leave stderr empty") {
   for (const char* command : {"summary", "run", "get-config"}) {
     CAPTURE(command);
