@@ -410,6 +410,11 @@ void add_layout(std::vector<Case>& cases) {
     add("broadcast scalar", Broadcast{{17}}, {{}});
     add("concat last", Concat{1}, {{3, 5}, {3, 1}, {3, 0}});
     add("concat first", Concat{0}, {{3, 5}, {17, 5}});
+    // runs of 1, 2, 4 and 8 elements: a kernel that takes the bytes of a run for an element goes wrong here
+    for (const Dim run : {1, 2, 4, 8}) {
+      add(fmt::format("concat runs of {}", run), Concat{1}, {{5, run}, {5, run}, {5, 3}});
+      add(fmt::format("transpose runs of {}", run), Transpose{{1, 0, 2}}, {{3, 5, run}});
+    }
     add("slice", Slice{{{1, 3, 1}, {{}, {}, 2}}}, {{4, 17}});
     add("slice backwards", Slice{{{{}, {}, -1}, {-2, 0, -3}}}, {{4, 17}});
     add("slice to nothing", Slice{{{3, 1, 1}, {}}}, {{4, 17}});

@@ -32,6 +32,8 @@ class OnednnBackend final : public Backend {
 
 }  // namespace
 
+std::unique_ptr<Backend> make_onednn_backend() { return make_onednn_backend({}); }
+
 std::unique_ptr<Backend> make_onednn_backend(const OnednnOptions& options) {
   return std::make_unique<OnednnBackend>(options);
 }

@@ -61,20 +61,24 @@ class StridedCopy {
       from += index * axes_[a].from * width_;
       to += index * axes_[a].to * width_;
     }
-    // Strides count elements: these loops are for blocks of one.
-    if (block_ == 4 && width_ == 4) return copy_elements<4>(from, to);
-    if (block_ == 2 && width_ == 2) return copy_elements<2>(from, to);
+    const std::int64_t from_step = inner_.from * width_, to_step = inner_.to * width_;
+    switch (block_) {
+      case 2:
+        return copy_blocks<2>(from, from_step, to, to_step);
+      case 4:
+        return copy_blocks<4>(from, from_step, to, to_step);
+      default:
+        break;
+    }
     for (Dim j = 0; j < inner_.size; ++j) {
-      std::memcpy(to + j * inner_.to * width_, from + j * inner_.from * width_, static_cast<std::size_t>(block_));
+      std::memcpy(to + j * to_step, from + j * from_step, static_cast<std::size_t>(block_));
     }
   }
 
+  /// Blocks of a size that the compiler knows, which makes each copy one instruction.
   template <std::size_t kBytes>
-  void copy_elements(const std::byte* from, std::byte* to) const {
-    for (Dim j = 0; j < inner_.size; ++j) {
-      std::memcpy(to + j * inner_.to * static_cast<Dim>(kBytes), from + j * inner_.from * static_cast<Dim>(kBytes),
-                  kBytes);
-    }
+  void copy_blocks(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step) const {
+    for (Dim j = 0; j < inner_.size; ++j) std::memcpy(to + j * to_step, from + j * from_step, kBytes);
   }
 
   std::int64_t width_, from_start_, to_start_, block_;

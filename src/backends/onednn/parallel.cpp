@@ -2,6 +2,10 @@
 
 #include <omp.h>
 
+#include <system_error>
+
+#include "attn/base/error.h"
+
 namespace attn::backends::onednn {
 namespace {
 
@@ -22,10 +26,19 @@ OneThread::OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1)
 OneThread::~OneThread() { omp_set_num_threads(before_); }
 
 Pool::Pool(int threads) {
-  for (int thread = 1; thread < threads; ++thread) workers_.emplace_back([this, thread] { serve(thread); });
+  try {
+    for (int thread = 1; thread < threads; ++thread) workers_.emplace_back([this, thread] { serve(thread); });
+  } catch (const std::system_error&) {
+    const std::size_t started = workers_.size() + 1;
+    end();
+    throw Error(ExitCode::no_memory,
+                fmt::format("{} threads cannot be started, only {}; ask for fewer", threads, started));
+  }
 }
 
-Pool::~Pool() {
+Pool::~Pool() { end(); }
+
+void Pool::end() {
   stop_ = true;
   epoch_ += 2;
   epoch_.notify_all();

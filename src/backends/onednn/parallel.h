@@ -15,7 +15,7 @@ namespace attn::backends::onednn {
 /// Threads that wait for work: for some microseconds awake, then asleep.
 class Pool {
  public:
-  /// `threads` with the caller's, at least 1.
+  /// `threads` with the caller's, at least 1. Throws Error (no_memory) where the system does not give as many.
   explicit Pool(int threads);
   ~Pool();
   Pool(const Pool&) = delete;
@@ -28,6 +28,7 @@ class Pool {
 
  private:
   void serve(int thread);
+  void end();
   void take_pieces(int thread);
 
   // Odd while a job is open. A worker that is `inside_` and then still finds the epoch that woke it may read the job.

@@ -1,5 +1,7 @@
 #include "primitive.h"
 
+#include <exception>
+
 #include "attn/base/error.h"
 
 namespace attn::backends::onednn {
