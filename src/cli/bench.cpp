@@ -76,15 +76,7 @@ struct BenchCommand {
     const std::vector<Tensor> inputs = run::make_inputs(graph, {}, one.seed);
 
     report::BenchRow row;
-    row.setting.model = loaded.name;
-    row.setting.device = backend.device();
-    row.setting.backend = backend.name();
-    row.setting.dtype = dtype_name(graph, one.dtype);
-    row.setting.matmul_precision = "highest";
-    row.setting.batch =
-        graph.value(graph.inputs.front()).shape.rank() == 0 ? 1 : graph.value(graph.inputs.front()).shape[0];
-    row.setting.seq_len = sequence_length_of(graph);
-    row.setting.threads = thread_count(one.threads);
+    row.setting = setting_of(loaded, graph, backend, one);
     const double flops = static_cast<double>(run::total_flops(graph));
 
     run::reset_peak_memory();

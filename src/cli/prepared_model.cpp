@@ -10,6 +10,36 @@
 #include "attn/weights/initialize.h"
 
 namespace attn::cli {
+namespace {
+
+/// The dtype that was asked for, else that of the model's layers.
+std::string dtype_name(const graph::Graph& graph, const std::optional<std::string>& asked) {
+  if (asked) return *asked;
+  for (const graph::Node& node : graph.nodes) {
+    const DType dtype = graph.value(node.outputs.front()).dtype;
+    const bool computes =
+        !std::holds_alternative<graph::Cast>(node.op) && !std::holds_alternative<graph::Gather>(node.op);
+    if (computes && is_floating(dtype)) return std::string(name_of(dtype));
+  }
+  return "float32";
+}
+
+/// The length of the first sequence axis among the inputs; nothing where there is none.
+std::optional<std::int64_t> sequence_length_of(const graph::Graph& graph) {
+  for (const graph::ValueId id : graph.inputs) {
+    const graph::Value& value = graph.value(id);
+    const bool tokens = !is_floating(value.dtype) && value.shape.rank() == 2;
+    if (tokens || value.shape.rank() == 3) return value.shape[1];
+  }
+  return std::nullopt;
+}
+
+/// As many threads as will run.
+int thread_count(int asked) {
+  return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+}  // namespace
 
 void add_execution(CLI::App& app, Execution& execution) {
   app.add_option("--input-shape", execution.input_shape, "shape without the batch, for a single layer: 50,512")
@@ -30,28 +60,19 @@ std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& exe
   return tensors;
 }
 
-std::string dtype_name(const graph::Graph& graph, const std::optional<std::string>& asked) {
-  if (asked) return *asked;
-  for (const graph::Node& node : graph.nodes) {
-    const DType dtype = graph.value(node.outputs.front()).dtype;
-    const bool computes =
-        !std::holds_alternative<graph::Cast>(node.op) && !std::holds_alternative<graph::Gather>(node.op);
-    if (computes && is_floating(dtype)) return std::string(name_of(dtype));
-  }
-  return "float32";
-}
-
-std::optional<std::int64_t> sequence_length_of(const graph::Graph& graph) {
-  for (const graph::ValueId id : graph.inputs) {
-    const graph::Value& value = graph.value(id);
-    const bool tokens = !is_floating(value.dtype) && value.shape.rank() == 2;
-    if (tokens || value.shape.rank() == 3) return value.shape[1];
-  }
-  return std::nullopt;
-}
-
-int thread_count(int asked) {
-  return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+report::Setting setting_of(const LoadedModel& loaded, const graph::Graph& graph, const backends::Backend& backend,
+                           const Execution& execution) {
+  report::Setting out;
+  out.model = loaded.name;
+  out.device = backend.device();
+  out.backend = backend.name();
+  out.dtype = dtype_name(graph, execution.dtype);
+  out.matmul_precision = "highest";
+  const Shape first = graph.inputs.empty() ? Shape{} : graph.value(graph.inputs.front()).shape;
+  out.batch = first.rank() == 0 ? 1 : first[0];
+  out.seq_len = sequence_length_of(graph);
+  out.threads = thread_count(execution.threads);
+  return out;
 }
 
 void note_choices(const run::Session& session, const Console& console) {

@@ -9,6 +9,7 @@
 
 #include "attn/backends/backend.h"
 #include "attn/keras/model.h"
+#include "attn/report/values.h"
 #include "attn/run/session.h"
 #include "command.h"
 #include "model_source.h"
@@ -32,14 +33,9 @@ void add_execution(CLI::App& app, Execution& execution);
 /// model.weights(). Throws Error.
 [[nodiscard]] std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution);
 
-/// The dtype that a report names: the one that was asked for, else that of the model's layers.
-[[nodiscard]] std::string dtype_name(const graph::Graph& graph, const std::optional<std::string>& asked);
-
-/// The length of the first sequence axis among the inputs; nothing where there is none.
-[[nodiscard]] std::optional<std::int64_t> sequence_length_of(const graph::Graph& graph);
-
-/// As many threads as will run.
-[[nodiscard]] int thread_count(int asked);
+/// What a report says the numbers of this graph were made with.
+[[nodiscard]] report::Setting setting_of(const LoadedModel& loaded, const graph::Graph& graph,
+                                         const backends::Backend& backend, const Execution& execution);
 
 /// Says with --verbose which kernel runs each step, and why others do not.
 void note_choices(const run::Session& session, const Console& console);

@@ -61,7 +61,7 @@ struct RunCommand {
       report.inputs.push_back({value.name, std::string(name_of(value.dtype)), value.shape,
                                sources.contains(value.name) ? sources.at(value.name) : "random"});
     }
-    report.setting = setting(loaded, graph, *backend);
+    report.setting = setting_of(loaded, graph, *backend, execution);
     report.seed = execution.seed;
 
     run::Session session(*backend, std::move(graph), std::move(weights), {.threads = execution.threads});
@@ -90,22 +90,6 @@ struct RunCommand {
     options.scores = scores.has_value();
     for (const auto& [name, tensor] : given) options.input_shapes.emplace(name, tensor.shape());
     return options;
-  }
-
-  [[nodiscard]] report::Setting setting(const LoadedModel& loaded, const graph::Graph& graph,
-                                        const backends::Backend& backend) const {
-    report::Setting out;
-    out.model = loaded.name;
-    out.device = backend.device();
-    out.backend = backend.name();
-    out.dtype = dtype_name(graph, execution.dtype);
-    out.matmul_precision = "highest";
-    out.batch = graph.inputs.empty() || graph.value(graph.inputs.front()).shape.rank() == 0
-                    ? 1
-                    : graph.value(graph.inputs.front()).shape[0];
-    out.seq_len = sequence_length_of(graph);
-    out.threads = thread_count(execution.threads);
-    return out;
   }
 
   /// --input FILE and --input NAME=FILE as arrays by input name.

@@ -43,11 +43,6 @@ Arg resolved(const Arg& arg, Resolve&& resolve) {
   return arg;
 }
 
-/// A functional model that is no Sequential: Keras counts its calls from 1 in places, and builds it on its own.
-bool is_functional(const Layer* layer) {
-  return dynamic_cast<const Functional*>(layer) != nullptr && dynamic_cast<const Sequential*>(layer) == nullptr;
-}
-
 std::vector<int> index_pair(const Ref& node, const Ref& tensor) {
   const auto checked = [](const Ref& ref) {
     const std::int64_t value = ref.integer_from(0);
@@ -90,6 +85,10 @@ Tensor read_constant(const Ref& value, DType dtype) {
 }
 
 }  // namespace
+
+bool is_functional(const Layer* layer) {
+  return dynamic_cast<const Functional*>(layer) != nullptr && dynamic_cast<const Sequential*>(layer) == nullptr;
+}
 
 void collect_refs(const Arg& arg, std::vector<TensorRef>& out) {
   visit_leaves<TensorRef>(arg, [&](const TensorRef& ref) { out.push_back(ref); });

@@ -48,7 +48,6 @@ class Functional : public Layer {
   bool connected = false;
 
  protected:
-  struct Member;
   [[nodiscard]] NodeKey producer(const TensorRef& ref, const std::string& pointer) const;
 
   std::vector<LayerPtr> members_;
@@ -73,6 +72,10 @@ class Sequential : public Functional {
 
   std::optional<Shape> build_input_shape;
 };
+
+/// Is it a functional model, and no Sequential? Keras counts the calls of one from 1 in places, and builds it before
+/// the model around it, so that its variables do not carry its name.
+[[nodiscard]] bool is_functional(const Layer* layer);
 
 /// keras.Input's layer.
 class InputLayer : public Layer {

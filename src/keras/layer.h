@@ -174,7 +174,7 @@ class Layer {
 
   // ---- what lowering found out
   bool built = false;
-  std::vector<graph::WeightSpec> weights;       ///< with full paths once the model is built
+  std::vector<graph::WeightSpec> weights;       ///< names relative to the layer
   std::vector<std::vector<Shape>> node_shapes;  ///< output shapes of each symbolic call, flat
 
   [[nodiscard]] std::string_view class_name() const;

@@ -35,24 +35,25 @@ void walk(Layer& layer, const std::string& path, const std::string& store, std::
     walk(*sub.layer, sub.detached ? sub.path : path + sub.path, store + sub.store, seen, visit);
 }
 
-/// All variables below a layer, in Keras's order.
-std::vector<graph::WeightSpec> collect_weights(Layer& root, bool with_root_path) {
-  std::vector<graph::WeightSpec> out;
+/// Visits all variables below a layer in Keras's order: their layer, their index in it, and the spec with full names.
+template <typename Visit>
+void visit_weights(Layer& root, Visit&& visit) {
   std::set<const Layer*> seen;
-  walk(root, with_root_path ? root.name + "/" : "", "", seen,
+  walk(root, is_functional(&root) ? "" : root.name + "/", "", seen,
        [&](Layer& layer, const std::string& path, const std::string& store) {
-         for (graph::WeightSpec spec : layer.weights) {
+         for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+           graph::WeightSpec spec = layer.weights[i];
            spec.path = path + spec.path;
            spec.store_path = store + spec.store_path;
-           out.push_back(std::move(spec));
+           visit(layer, static_cast<int>(i), std::move(spec));
          }
        });
-  return out;
 }
 
-/// Variables of a Sequential carry its name, those of a functional model do not.
-bool names_its_weights(const Layer& root) {
-  return dynamic_cast<const Functional*>(&root) == nullptr || dynamic_cast<const Sequential*>(&root) != nullptr;
+std::vector<graph::WeightSpec> collect_weights(Layer& root) {
+  std::vector<graph::WeightSpec> out;
+  visit_weights(root, [&](const Layer&, int, graph::WeightSpec spec) { out.push_back(std::move(spec)); });
+  return out;
 }
 
 struct Totals {
@@ -61,7 +62,7 @@ struct Totals {
 
 Totals totals_of(Layer& layer) {
   Totals totals;
-  for (const graph::WeightSpec& spec : collect_weights(layer, false)) {
+  for (const graph::WeightSpec& spec : collect_weights(layer)) {
     Count elements = 1;
     for (const Dim dim : spec.shape) elements *= static_cast<Count>(dim);
     const Count bytes = elements * static_cast<Count>(bytes_of(spec.dtype));
@@ -86,7 +87,7 @@ SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   const Totals totals = totals_of(layer);
   row.params = totals.params;
   row.trainable_params = totals.trainable;
-  if (totals.params > 0 || !collect_weights(layer, false).empty()) row.trainable = layer.trainable;
+  if (totals.params > 0 || !collect_weights(layer).empty()) row.trainable = layer.trainable;
   row.output_shape_text = "?";
   if (!layer.node_shapes.empty()) {
     row.output_shapes = layer.node_shapes.back();
@@ -229,10 +230,9 @@ Model Model::read(const std::string& source, std::string text, const ReadOptions
     if (!shape) shape = built_shape(root);
   } else {
     parts->root = read_layer_config(class_of_bare_config(root), root, parts->warnings);
-    if (auto* functional = dynamic_cast<Functional*>(parts->root.get());
-        functional != nullptr && dynamic_cast<Sequential*>(functional) == nullptr) {
-      functional->connect();
-      functional->build_symbolic();
+    if (is_functional(parts->root.get())) {
+      parts->model()->connect();
+      parts->model()->build_symbolic();
     }
   }
   if (parts->root->is_operation()) root.fail("one operation is no model");
@@ -314,9 +314,7 @@ Summary Model::summary() const {
   return out;
 }
 
-std::vector<graph::WeightSpec> Model::weights() const {
-  return collect_weights(*parts_->root, names_its_weights(*parts_->root));
-}
+std::vector<graph::WeightSpec> Model::weights() const { return collect_weights(*parts_->root); }
 
 namespace {
 
@@ -404,16 +402,9 @@ graph::Graph Model::lower(const LowerOptions& options) const {
   Lowering lowering(graph, false);
   lowering.want_scores = options.scores;
   // All variables first, in Keras's order, under their full names.
-  std::set<const Layer*> seen;
-  walk(*model, names_its_weights(*model) ? model->name + "/" : "", "", seen,
-       [&](Layer& layer, const std::string& path, const std::string& store) {
-         for (std::size_t i = 0; i < layer.weights.size(); ++i) {
-           graph::WeightSpec spec = layer.weights[i];
-           spec.path = path + spec.path;
-           spec.store_path = store + spec.store_path;
-           lowering.declare(layer, static_cast<int>(i), spec);
-         }
-       });
+  visit_weights(*model, [&](const Layer& layer, int index, const graph::WeightSpec& spec) {
+    lowering.declare(layer, index, spec);
+  });
   std::vector<TensorPtr> inputs;
   for (const Layer* layer : model->input_layers()) {
     const auto& input = static_cast<const InputLayer&>(*layer);

@@ -146,8 +146,7 @@ class TimeDistributed : public Layer {
   }
   [[nodiscard]] std::vector<Sublayer> sublayers() override {
     // A functional model was built before it was wrapped: its paths do not name the wrapper.
-    const bool detached = dynamic_cast<const Functional*>(layer_.get()) != nullptr &&
-                          dynamic_cast<const Sequential*>(layer_.get()) == nullptr;
+    const bool detached = is_functional(layer_.get());
     return {{layer_.get(), detached ? "" : layer_->name + "/", "layer/", detached}};
   }
 
