@@ -497,11 +497,8 @@ Arg Functional::call(Call& call) {
             : std::make_shared<KerasTensor>(KerasTensor{lowering.builder().cast(given[i]->id, dtype), given[i]->mask}));
     if (i < masks.size()) inputs.back()->mask = masks[i]->id;
   }
-  const std::string outer = lowering.scope();
-  lowering.set_scope(outer + name + "/");
-  const std::vector<TensorPtr> outputs = run(lowering, inputs, false);
-  lowering.set_scope(outer);
-  return packed(output_struct, outputs);
+  const LayerScope scope(lowering, name);
+  return packed(output_struct, run(lowering, inputs, false));
 }
 
 // ---------------------------------------------------------------------------------------------------- Sequential
