@@ -6,10 +6,10 @@
 
 namespace attn::keras {
 
-LayerPtr make_sublayer(const Layer& maker, std::string_view class_name, std::string_view name, const Json& arguments) {
-  Json config = {{"name", std::string(name)}, {"dtype", maker.policy.json()}};
-  config.update(arguments);
-  const Document document(std::string(class_name), to_json_text(without_tuples(config)));
+LayerPtr make_sublayer(const Layer& maker, std::string_view class_name, std::string_view name, Json arguments) {
+  arguments["name"] = std::string(name);
+  arguments["dtype"] = maker.policy.name;
+  const Document document(std::string(class_name), std::move(arguments));
   std::vector<std::string> warnings;  // of what no user wrote
   LayerPtr layer = read_layer_config(class_name, Ref(document), warnings);
   layer->document = maker.document;
@@ -24,8 +24,8 @@ std::vector<Layer::Sublayer> Composite::sublayers() {
 }
 
 Layer& Composite::make(std::string_view class_name, std::string_view called, std::string_view attribute,
-                       const Json& arguments) {
-  parts_.push_back({make_sublayer(*this, class_name, called, arguments), std::string(attribute)});
+                       Json arguments) {
+  parts_.push_back({make_sublayer(*this, class_name, called, std::move(arguments)), std::string(attribute)});
   return *parts_.back().layer;
 }
 

@@ -16,7 +16,7 @@ inline constexpr std::int64_t kMaxBlocks = 10'000;
 /// The layer that `maker` makes of a class from the arguments of its constructor, with the dtype policy of `maker`.
 /// What fails in it is told at the place of `maker`.
 [[nodiscard]] LayerPtr make_sublayer(const Layer& maker, std::string_view class_name, std::string_view name,
-                                     const Json& arguments);
+                                     Json arguments);
 
 /// A layer that is made of layers when it is built. Their calls go through Lowering::apply, so that masks and dtypes
 /// behave as in Keras.
@@ -27,7 +27,7 @@ class Composite : public Layer {
  protected:
   /// Makes a sublayer, in the order in which Keras sets the attributes; `attribute` is its key in .weights.h5.
   Layer& make(std::string_view class_name, std::string_view called, std::string_view attribute,
-              const Json& arguments = Json::object());
+              Json arguments = Json::object());
   /// One call of a sublayer with one result.
   static TensorPtr apply(Call& call, Layer& sublayer, ArgList args, ArgDict kwargs = {});
   /// x + y by operator: no layer, so the result has no mask.

@@ -309,6 +309,12 @@ void Functional::connect() {
   } catch (const CycleAt& cycle) {
     fail(fmt::format("the calls run in a circle at '{}'", printable(member(cycle.node.operation)->name)));
   }
+  std::map<std::int64_t, Layer*> shared;
+  for (const LayerPtr& layer : members_)
+    if (const auto id = layer->envelope.find("shared_object_id");
+        id != layer->envelope.end() && id->is_number_integer())
+      shared.emplace(id->get<std::int64_t>(), layer.get());
+  for (const LayerPtr& layer : members_) layer->share(shared);
   connected = true;
 }
 

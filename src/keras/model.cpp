@@ -78,6 +78,12 @@ Totals totals_of(Layer& layer) {
   return totals;
 }
 
+/// Keras's summary joins the sizes itself, so that one size has no comma behind it.
+std::string shape_text(const Shape& shape) {
+  const std::string text = shape.str();
+  return shape.rank() == 1 ? text.substr(0, text.size() - 2) + ")" : text;
+}
+
 SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   SummaryRow row;
   row.name = layer.name;
@@ -92,7 +98,7 @@ SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   if (!layer.node_shapes.empty()) {
     row.output_shapes = layer.node_shapes.back();
     std::vector<std::string> shapes;
-    for (const Shape& shape : row.output_shapes) shapes.push_back(shape.str());
+    for (const Shape& shape : row.output_shapes) shapes.push_back(shape_text(shape));
     row.output_shape_text = shapes.size() == 1 ? shapes.front() : "[" + join(shapes, ", ") + "]";
   }
   if (around != nullptr) row.connected_to = around->connections(layer);

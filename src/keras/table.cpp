@@ -103,10 +103,10 @@ std::span<const LayerRow> operation_rows() {
 
 const LayerRow* find_row(std::string_view class_name) { return find_in(layer_rows(), class_name); }
 
-LayerPtr make_operation(std::string_view class_name, const Json& parameters) {
+LayerPtr make_operation(std::string_view class_name, Json parameters) {
   const LayerRow* row = find_in(operation_rows(), class_name);
   if (row == nullptr) throw internal_error("no operation '{}'", class_name);
-  const Document document(std::string(class_name), to_json_text(parameters));
+  const Document document(std::string(class_name), std::move(parameters));
   std::vector<std::string> warnings;
   LayerPtr operation = row->make();
   operation->row = row;
@@ -162,7 +162,8 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   if (layer->name.empty() && ref.find("name") && ref["name"].is_string()) layer->name = ref["name"].text();
   if (layer->name.empty()) layer->name = snake_case(layer->class_name());
   if (const auto regularizer = config.find("activity_regularizer")) layer->activity_regularizer = regularizer->json();
-  for (const char* key : {"module", "registered_name", "build_config", "compile_config", "name", "inbound_nodes"})
+  for (const char* key :
+       {"module", "registered_name", "build_config", "compile_config", "name", "inbound_nodes", "shared_object_id"})
     if (const auto member = ref.find(key)) layer->envelope[key] = member->json();
 
   // Models are connected once their members are read.

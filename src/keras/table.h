@@ -33,7 +33,7 @@ constexpr LayerRow keras_hub_row(std::string_view class_name, std::string_view m
 /// The row of a layer class, or null.
 [[nodiscard]] const LayerRow* find_row(std::string_view class_name);
 /// An operation of keras.ops that no config names, from its parameters.
-[[nodiscard]] LayerPtr make_operation(std::string_view class_name, const Json& parameters);
+[[nodiscard]] LayerPtr make_operation(std::string_view class_name, Json parameters);
 
 template <typename T>
 std::unique_ptr<Layer> make_layer() {

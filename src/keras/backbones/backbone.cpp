@@ -42,8 +42,8 @@ TensorRef Backbone::input(std::string_view called, const Shape& shape, DType dty
   return {std::string(called), 0, 0};
 }
 
-Layer& Backbone::layer(std::string_view class_name, std::string_view called, const Json& arguments) {
-  LayerPtr made = make_sublayer(*this, class_name, called, arguments);
+Layer& Backbone::layer(std::string_view class_name, std::string_view called, Json arguments) {
+  LayerPtr made = make_sublayer(*this, class_name, called, std::move(arguments));
   Layer& out = *made;
   add(std::move(made));
   return out;
@@ -54,9 +54,9 @@ TensorRef Backbone::call(Layer& layer, ArgList args, ArgDict kwargs) {
   return {layer.name, static_cast<int>(layer.nodes.size()) - 1, 0};
 }
 
-TensorRef Backbone::call(std::string_view class_name, std::string_view called, const Json& arguments, ArgList args,
+TensorRef Backbone::call(std::string_view class_name, std::string_view called, Json arguments, ArgList args,
                          ArgDict kwargs) {
-  return call(layer(class_name, called, arguments), std::move(args), std::move(kwargs));
+  return call(layer(class_name, called, std::move(arguments)), std::move(args), std::move(kwargs));
 }
 
 TensorRef Backbone::first_token(const TensorRef& x) {

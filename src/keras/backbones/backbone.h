@@ -28,12 +28,11 @@ class Backbone : public Functional {
   /// An input layer.
   TensorRef input(std::string_view name, const Shape& shape, DType dtype);
   /// A member that is not called yet, with this model's dtype policy.
-  Layer& layer(std::string_view class_name, std::string_view name, const Json& arguments);
+  Layer& layer(std::string_view class_name, std::string_view name, Json arguments);
   /// One more call of a member, and its result.
   static TensorRef call(Layer& layer, ArgList args, ArgDict kwargs = {});
   /// A member that is called once.
-  TensorRef call(std::string_view class_name, std::string_view name, const Json& arguments, ArgList args,
-                 ArgDict kwargs = {});
+  TensorRef call(std::string_view class_name, std::string_view name, Json arguments, ArgList args, ArgDict kwargs = {});
   /// x[:, 0, :]
   TensorRef first_token(const TensorRef& x);
 

@@ -68,6 +68,7 @@ class MaskedLMHead : public Composite {
       f("token_embedding", token_embedding);
     } else if (const auto ref = f.take("token_embedding"); ref && !ref->is_null()) {
       token_embedding = read_layer(*ref, f.warnings());
+      embedding_ = token_embedding.get();
     }
     f("intermediate_activation", intermediate_activation);
     f("activation", activation);
@@ -97,10 +98,17 @@ class MaskedLMHead : public Composite {
   }
   [[nodiscard]] std::vector<Sublayer> sublayers() override {
     std::vector<Sublayer> out = Composite::sublayers();
-    if (token_embedding)
-      // It was built before it came here: its paths do not name this layer.
-      out.insert(out.begin(), {token_embedding.get(), token_embedding->name + "/", "token_embedding/", true});
+    // It was built before it came here: its paths do not name this layer.
+    if (embedding_ != nullptr) out.insert(out.begin(), {embedding_, embedding_->name + "/", "token_embedding/", true});
     return out;
+  }
+  void share(const std::map<std::int64_t, Layer*>& members) override {
+    if (!token_embedding) return;
+    const Json& read = token_embedding->envelope;
+    if (const auto id = read.find("shared_object_id"); id != read.end() && id->is_number_integer())
+      if (const auto member = members.find(id->get<std::int64_t>());
+          member != members.end() && member->second->row == token_embedding->row)
+        embedding_ = member->second;
   }
 
   void build(Weights& w, Call& call) override {
@@ -133,7 +141,7 @@ class MaskedLMHead : public Composite {
     };
     ValueId logits;
     if (token_embedding) {
-      logits = apply(call, *token_embedding, {x}, {{"reverse", true}})->id;
+      logits = apply(call, *embedding_, {x}, {{"reverse", true}})->id;
     } else {
       const auto [y, kernel] = together(x->id, 0);
       logits = b.apply(graph::MatMul{}, {y, kernel});
@@ -144,7 +152,8 @@ class MaskedLMHead : public Composite {
 
  private:
   std::optional<Positive> vocabulary_size;
-  LayerPtr token_embedding;
+  LayerPtr token_embedding;     // as the config has it
+  Layer* embedding_ = nullptr;  // itself, or the member of the model that it stands for
   Activation intermediate_activation = *Activation::named("relu"), activation;
   Number layer_norm_epsilon = 1e-5;
   Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};
