@@ -11,7 +11,12 @@ LayerPtr make_sublayer(const Layer& maker, std::string_view class_name, std::str
   arguments["dtype"] = maker.policy.name;
   const Document document(std::string(class_name), std::move(arguments));
   std::vector<std::string> warnings;  // of what no user wrote
-  LayerPtr layer = read_layer_config(class_name, Ref(document), warnings);
+  LayerPtr layer;
+  try {
+    layer = read_layer_config(class_name, Ref(document), warnings);
+  } catch (const Error& error) {
+    maker.fail(error.what());
+  }
   layer->document = maker.document;
   layer->pointer = maker.pointer;
   return layer;

@@ -142,7 +142,8 @@ std::unique_ptr<Functional> model_around(LayerPtr layer, const Shape& input_shap
   input->name = layer->name == "input_layer" ? "input" : "input_layer";
   input->batch_shape = Shape{kUnknown};
   input->batch_shape.append(input_shape);
-  if (layer->class_name() == "Embedding") input->dtype = "int32";
+  for (const char* tokens : {"Embedding", "ReversibleEmbedding", "TokenAndPositionEmbedding"})
+    if (layer->class_name() == tokens) input->dtype = "int32";
 
   // What stands for the argument of each kind of call: x, (x, x), or [x, x].
   const TensorRef x{input->name, 0, 0};

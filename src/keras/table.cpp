@@ -206,8 +206,11 @@ Json registered_name(const Layer& layer) {
 Json layer_json(Layer& layer, Version version) {
   const Json& read = layer.envelope;
   Json out = Json::object();
+  // KerasNLP is the old name of KerasHub, which writes its own.
+  const bool old_name = read.contains("module") && read["module"].is_string() &&
+                        starts_with(read["module"].get_ref<const std::string&>(), "keras_nlp");
   const auto keep = [&](const char* key, const Json& missing) {
-    out[key] = read.contains(key) && !read[key].is_null() ? read[key] : missing;
+    out[key] = read.contains(key) && !read[key].is_null() && !old_name ? read[key] : missing;
   };
   keep("module", std::string(layer.row->module));
   out["class_name"] = std::string(layer.row->class_name);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "attn/base/text.h"
 #include "composite.h"
 
 namespace attn::keras {
@@ -15,6 +16,7 @@ void Backbone::config(Fields& f) {
 
 void Backbone::check(const Ref& config) {
   check_fields(config);
+  if (name.empty()) name = snake_case(class_name());
   assemble();
   envelope["build_config"] = {{"input_shape", nullptr}};
   envelope["compile_config"] = Json::object();

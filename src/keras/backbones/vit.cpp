@@ -29,10 +29,8 @@ class ViTBackbone : public Backbone {
 
  protected:
   void check_fields(const Ref& config) override {
-    const int height = format.first_spatial_axis() - 1;
-    for (int i = 0; i < 2; ++i) {
-      const std::int64_t size = image_shape.items[static_cast<std::size_t>(height + i)];
-      const std::int64_t patch = patch_size.items[static_cast<std::size_t>(i)];
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::int64_t size = image_shape.items[height_axis() + i], patch = patch_size.items[i];
       if (size % patch != 0)
         config["patch_size"].fail(fmt::format("the image's {} {} cannot be divided into patches of {}",
                                               i == 0 ? "height" : "width", size, patch));
@@ -47,7 +45,7 @@ class ViTBackbone : public Backbone {
 
   void assemble() override {
     const std::vector<std::int64_t>& image = image_shape.items;
-    const auto height = static_cast<std::size_t>(format.first_spatial_axis() - 1);
+    const std::size_t height = height_axis();
     const TensorRef images = input("images", {kUnknown, image[0], image[1], image[2]}, DType::float32);
     const TensorRef patches = call("ViTPatchingAndEmbedding", "vit_patching_and_embedding",
                                    {{"image_size", {image[height], image[height + 1]}},
@@ -73,6 +71,9 @@ class ViTBackbone : public Backbone {
   }
 
  private:
+  /// In image_shape, which has no batch.
+  [[nodiscard]] std::size_t height_axis() const { return format.channels_first() ? 1 : 0; }
+
   Window image_shape{{1, 1, 1}}, patch_size{{1, 1}};
   Positive num_layers, num_heads, hidden_dim, mlp_dim;
   Number dropout_rate = 0.0, attention_dropout = 0.0, layer_norm_epsilon = 1e-6;
