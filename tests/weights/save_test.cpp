@@ -59,13 +59,13 @@ TEST_CASE("save: .weights.h5 says each layer's name, as Keras does") {
 
 TEST_CASE("save: another ending is refused before anything is written") {
   const TemporaryFolder folder;
-  for (const char* name : {"w.h5", "w.npy", "w"}) {
+  for (const char* name : {"w.hdf5", "w.npy", "w"}) {
     try {
       save(folder / name, {}, {});
       FAIL("it was written");
     } catch (const Error& error) {
       CHECK(error.code() == ExitCode::usage);
-      CHECK(std::string(error.what()).ends_with("the file's name must end in .weights.h5, .safetensors or .npz"));
+      CHECK(std::string(error.what()).ends_with("the file's name must end in .weights.h5, .keras, .h5, .safetensors or .npz"));
     }
     CHECK_FALSE(std::filesystem::exists(folder / name));
   }
