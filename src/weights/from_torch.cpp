@@ -58,6 +58,14 @@ void check_one_stack(const std::vector<TorchModule>& modules, const std::string&
   }
 }
 
+constexpr std::size_t kListed = 1000;  // names in a message
+
+std::string listed(std::vector<std::string> names) {
+  const std::size_t rest = names.size() > kListed ? names.size() - kListed : 0;
+  names.resize(names.size() - rest);
+  return join(names, ", ") + (rest > 0 ? fmt::format(" and {} more", rest) : "");
+}
+
 std::string quoted(const std::string& name) { return "'" + printable(name) + "'"; }
 
 /// Takes the arrays to their weights, and notes what has no counterpart and what does not fit.
@@ -93,14 +101,13 @@ class Transfer {
     std::vector<std::string> sides;
     if (!unmatched_.empty()) {
       sides.push_back(fmt::format("{} of the file's {} arrays ({})", unmatched_.size(), state_dict_.weights.size(),
-                                  join(unmatched_, ", ")));
+                                  listed(unmatched_)));
     }
     if (!missing.empty()) {
-      sides.push_back(
-          fmt::format("{} of the model's {} weights ({})", missing.size(), specs_.size(), join(missing, ", ")));
+      sides.push_back(fmt::format("{} of the model's {} weights ({})", missing.size(), specs_.size(), listed(missing)));
     }
     if (!sides.empty()) throw bad_input("{}: no counterpart for {}", state_dict_.file, join(sides, " and "));
-    if (!misfits_.empty()) throw bad_input("{}: does not fit: {}", state_dict_.file, join(misfits_, ", "));
+    if (!misfits_.empty()) throw bad_input("{}: does not fit: {}", state_dict_.file, listed(misfits_));
     return std::move(sources_);
   }
 

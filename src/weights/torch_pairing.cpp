@@ -143,6 +143,7 @@ class Pairing {
   void pair_rest(Kind kind) {
     Indices modules = free_modules(kind, [](const auto& m) { return m.place == Place::other; });
     const Indices layers = free_layers(kind);
+    if (modules.size() > layers.size()) return;  // some will have none, whatever is done
     std::set<std::string> patterns;
     for (const std::size_t module : modules) patterns.insert(without_numbers(torch_[module].name));
     if (patterns.size() == 1 && modules.size() == layers.size()) {
