@@ -38,13 +38,14 @@ Table differing(const DiffReport& report) {
     if (pair.equal) continue;
     std::vector<std::string> row = {pair.name, shape_text(pair), dtype_text(pair)};
     if (pair.values) {
-      row.insert(row.end(),
-                 {with_commas(pair.values->mismatches), number(pair.values->max_abs_error), number(pair.relative),
-                  number(pair.cosine), fmt::format("[{}]", fmt::join(pair.values->worst_index, ", ")),
-                  number(pair.values->expected), number(pair.values->got)});
-    } else {
-      row.resize(table.columns.size(), "-");
+      row.insert(row.end(), {with_commas(pair.values->mismatches), number(pair.values->max_abs_error),
+                             number(pair.relative), number(pair.cosine)});
     }
+    if (pair.values && pair.values->mismatches > 0) {
+      row.insert(row.end(), {fmt::format("[{}]", fmt::join(pair.values->worst_index, ", ")),
+                             number(pair.values->expected), number(pair.values->got)});
+    }
+    row.resize(table.columns.size(), "-");
     table.rows.push_back(std::move(row));
   }
   return table;
