@@ -14,7 +14,8 @@ Store state_dict(const std::vector<std::pair<std::string, Shape>>& arrays, DType
   store.file = "f";
   for (const auto& [name, shape] : arrays) {
     const Tensor tensor(dtype, shape);
-    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, static_cast<double>(100 * static_cast<std::int64_t>(store.weights.size()) + i));
+    for (std::int64_t i = 0; i < tensor.size(); ++i)
+      tensor.set(i, static_cast<double>(100 * static_cast<std::int64_t>(store.weights.size()) + i));
     store.weights.push_back({name, tensor});
   }
   return store;
@@ -207,7 +208,8 @@ TEST_CASE("torch: BERT onto KerasHub's backbone, with and without the prefix and
                            "encoder.layer.0.attention.output.dense.weight"));
       CHECK(has(found, "transformer_layer_0/self_attention_layer_norm/gamma < " + prefix +
                            "encoder.layer.0.attention.output." + gamma));
-      CHECK(has(found, "transformer_layer_1/feedforward_layer_norm/gamma < " + prefix + "encoder.layer.1.output." + gamma));
+      CHECK(has(found,
+                "transformer_layer_1/feedforward_layer_norm/gamma < " + prefix + "encoder.layer.1.output." + gamma));
       CHECK(has(found, "transformer_layer_1/feedforward_output_dense/kernel < " + prefix +
                            "encoder.layer.1.output.dense.weight"));
       CHECK(has(found, "pooled_dense/kernel < " + prefix + "pooler.dense.weight"));
@@ -263,11 +265,11 @@ TEST_CASE("torch: modules that are numbered alike go by their numbers, others al
   std::vector<WeightSpec> specs;
   add_dense(specs, "dense", 4, 4);
   add_dense(specs, "dense_1", 4, 4);
-  CHECK(has(origins(specs, state_dict({{"mlp.10.weight", {4, 4}},
-                                       {"mlp.10.bias", {4}},
-                                       {"mlp.2.weight", {4, 4}},
-                                       {"mlp.2.bias", {4}}})),
-            "dense/kernel < mlp.2.weight"));
+  CHECK(has(
+      origins(
+          specs,
+          state_dict({{"mlp.10.weight", {4, 4}}, {"mlp.10.bias", {4}}, {"mlp.2.weight", {4, 4}}, {"mlp.2.bias", {4}}})),
+      "dense/kernel < mlp.2.weight"));
   CHECK(torch_refusal(specs, state_dict({{"a.weight", {4, 4}}, {"a.bias", {4}}, {"b.weight", {4, 4}}, {"b.bias", {4}}}))
             .find("'a.weight', 'b.bias'") != std::string::npos);
 }

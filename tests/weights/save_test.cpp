@@ -138,7 +138,8 @@ TEST_CASE("save: another ending is refused before anything is written") {
       FAIL("it was written");
     } catch (const Error& error) {
       CHECK(error.code() == ExitCode::usage);
-      CHECK(std::string(error.what()).ends_with("the file's name must end in .weights.h5, .keras, .h5, .safetensors or .npz"));
+      CHECK(std::string(error.what())
+                .ends_with("the file's name must end in .weights.h5, .keras, .h5, .safetensors or .npz"));
     }
     CHECK_FALSE(std::filesystem::exists(folder / name));
   }
