@@ -10,7 +10,7 @@ using nlohmann::json;
 
 namespace {
 
-WeightsReport report() {
+WeightsReport two_arrays() {
   WeightsReport out;
   out.file = "w.npz";
   out.arrays = {{"dense/kernel", {2, 3}, DType::float32, 6, 24, -1, 2, 0.5, 1.25, 0, 0, 1},
@@ -55,7 +55,7 @@ DiffReport difference() {
 }  // namespace
 
 TEST_CASE("weights: the table, the totals, and what the check found") {
-  WeightsReport weights = report();
+  WeightsReport weights = two_arrays();
   weights.check = failing_check();
   CHECK(weights_text(weights) ==
         "Array         Shape   Dtype     Bytes  Min  Max  Mean   Std  NaN  Inf\n"
@@ -74,7 +74,7 @@ TEST_CASE("weights: the table, the totals, and what the check found") {
 }
 
 TEST_CASE("weights: JSON carries numbers as numbers, and the lists of the check") {
-  WeightsReport weights = report();
+  WeightsReport weights = two_arrays();
   weights.check = failing_check();
   const json parsed = json::parse(weights_json(weights));
   CHECK(parsed["schema"] == "attn.weights/1");
@@ -86,8 +86,8 @@ TEST_CASE("weights: JSON carries numbers as numbers, and the lists of the check"
 }
 
 TEST_CASE("weights: a page has the totals as a list under its table") {
-  CHECK(weights_markdown(report()).ends_with(
-      "|\n\n- 2 arrays, 9 elements, 30.00 B\n- NaN or infinite values in 1 array\n"));
+  CHECK(weights_markdown(two_arrays())
+            .ends_with("|\n\n- 2 arrays, 9 elements, 30.00 B\n- NaN or infinite values in 1 array\n"));
 }
 
 TEST_CASE("weights: a difference shows what differs alone") {
