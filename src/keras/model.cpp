@@ -78,6 +78,13 @@ Totals totals_of(Layer& layer) {
   return totals;
 }
 
+/// As summary_utils.format_layer_shape: one dimension has no comma, unlike Python's tuple.
+std::string shape_text(const Shape& shape) {
+  std::vector<std::string> dims;
+  for (const Dim dim : shape) dims.push_back(dim == kUnknown ? "None" : std::to_string(dim));
+  return "(" + join(dims, ", ") + ")";
+}
+
 SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   SummaryRow row;
   row.name = layer.name;
@@ -92,7 +99,7 @@ SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   if (!layer.node_shapes.empty()) {
     row.output_shapes = layer.node_shapes.back();
     std::vector<std::string> shapes;
-    for (const Shape& shape : row.output_shapes) shapes.push_back(shape.str());
+    for (const Shape& shape : row.output_shapes) shapes.push_back(shape_text(shape));
     row.output_shape_text = shapes.size() == 1 ? shapes.front() : "[" + join(shapes, ", ") + "]";
   }
   if (around != nullptr) row.connected_to = around->connections(layer);

@@ -72,7 +72,10 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
   layer.document = &config.document();
   Fields fields(config, warnings);
   layer.config(fields);
-  if (config.find("activity_regularizer") && !layer.is_operation()) fields.ignored({"activity_regularizer"});
+  if (const auto regularizer = config.find("activity_regularizer"); regularizer && !layer.is_operation()) {
+    fields.ignored({"activity_regularizer"});
+    layer.activity_regularizer = regularizer->json();
+  }
   // What any layer may carry over from other versions of Keras.
   fields.ignored({"batch_input_shape", "build_config", "registered_name"});
   fields.check_keys();
@@ -145,7 +148,6 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   read_config(*layer, config, warnings);
   if (layer->name.empty() && ref.find("name") && ref["name"].is_string()) layer->name = ref["name"].text();
   if (layer->name.empty()) layer->name = snake_case(layer->class_name());
-  if (const auto regularizer = config.find("activity_regularizer")) layer->activity_regularizer = regularizer->json();
   for (const char* key : {"module", "registered_name", "build_config", "compile_config", "name", "inbound_nodes"})
     if (const auto member = ref.find(key)) layer->envelope[key] = member->json();
 

@@ -190,10 +190,11 @@ class StackedRNNCells : public Cell {
     }
   }
   [[nodiscard]] Dim output_size() const override { return cells_.back()->output_size(); }
-  [[nodiscard]] std::size_t state_count() const override {
-    std::size_t count = 0;
-    for (const auto& cell : cells_) count += cell->state_count();
-    return count;
+  [[nodiscard]] std::vector<Dim> state_sizes() const override {
+    std::vector<Dim> sizes;
+    for (const auto& cell : cells_)
+      for (const Dim size : cell->state_sizes()) sizes.push_back(size);
+    return sizes;
   }
   [[nodiscard]] std::vector<Sublayer> sublayers() override {
     std::vector<Sublayer> out;

@@ -41,7 +41,7 @@ class LSTMCell : public GatedCell {
  public:
   LSTMCell() : GatedCell(graph::RnnCell::lstm, 4) {}
   void fields(Fields& f, Order order) override;
-  [[nodiscard]] std::size_t state_count() const override { return 2; }
+  [[nodiscard]] std::vector<Dim> state_sizes() const override { return {units, units}; }
 
  protected:
   [[nodiscard]] graph::Initializer bias_values() const override;
@@ -54,7 +54,7 @@ class GRUCell : public GatedCell {
  public:
   GRUCell() : GatedCell(graph::RnnCell::gru, 3) {}
   void fields(Fields& f, Order order) override;
-  [[nodiscard]] std::size_t state_count() const override { return 1; }
+  [[nodiscard]] std::vector<Dim> state_sizes() const override { return {units}; }
 
  protected:
   [[nodiscard]] Shape bias_shape() const override;
@@ -68,7 +68,7 @@ class SimpleRNNCell : public GatedCell {
  public:
   SimpleRNNCell() : GatedCell(graph::RnnCell::simple, 1) {}
   void fields(Fields& f, Order order) override;
-  [[nodiscard]] std::size_t state_count() const override { return 1; }
+  [[nodiscard]] std::vector<Dim> state_sizes() const override { return {units}; }
 };
 
 }  // namespace attn::keras

@@ -121,6 +121,20 @@ class Bidirectional : public Layer {
     return out.size() == 1 ? Arg(out.front()) : Arg(out);
   }
 
+  /// As Bidirectional.compute_output_shape, which asks the forward layer only.
+  std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    const Shape in = call.shape("sequences");
+    Shape out = {in[0]};
+    if (forward().return_sequences) out.push_back(in[1]);
+    out.push_back(forward().cell().output_size());
+    if (merge_mode == "concat") out[-1] *= 2;
+    std::vector<Shape> shapes(merge_mode ? 1 : 2, out);
+    if (forward().return_state)
+      for (int direction = 0; direction < 2; ++direction)
+        for (const Dim units : forward().cell().state_sizes()) shapes.push_back({in[0], units});
+    return shapes;
+  }
+
   Masks compute_mask(Call&, const Masks& previous) override {
     if (!forward().return_sequences || previous.empty()) return {};
     const Masks one = {previous.front()};
