@@ -96,7 +96,7 @@ std::span<const LayerRow> operation_rows() {
   static const std::vector<LayerRow> rows =
       joined(elementwise_operations(), activation_operations(), reduction_operations(), layout_operations(),
              arrangement_operations(), diagonal_operations(), rearrange_operations(), indexing_operations(),
-             joining_operations(), creation_operations(), product_operations(), normalization_operations(),
+             joining_operations(), sorting_operations(), creation_operations(), product_operations(), normalization_operations(),
              attention_operations(), window_operations());
   return rows;
 }

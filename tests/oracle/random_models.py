@@ -48,6 +48,29 @@ def broadcasting_add(x1, x2):
 
 tensorflow_numpy.add = broadcasting_add
 
+# Its kernels for channels_first take float32 alone.
+import inspect
+
+import keras.src.backend.tensorflow.nn as tensorflow_nn
+
+
+def channels_last_only(function):
+    signature = inspect.signature(function)
+
+    def call(*args, **kwargs):
+        bound = signature.bind(*args, **kwargs)
+        x = bound.arguments["inputs"]
+        if bound.arguments.get("data_format") != "channels_first" or keras.backend.standardize_dtype(x.dtype) != "float64":
+            return function(*args, **kwargs)
+        bound.arguments.update(inputs=keras.ops.moveaxis(x, 1, -1), data_format="channels_last")
+        return keras.ops.moveaxis(function(*bound.args, **bound.kwargs), -1, 1)
+
+    return call
+
+
+for name in ("conv", "depthwise_conv", "separable_conv", "conv_transpose", "max_pool", "average_pool"):
+    setattr(tensorflow_nn, name, channels_last_only(getattr(tensorflow_nn, name)))
+
 from drawing import Draw, FAMILIES, Unfit
 from drawing import attention, core, models, normalization, operations, recurrent, shapes, spatial  # noqa: F401
 
@@ -197,6 +220,8 @@ class Outputs:
 
     def __init__(self, model, draw, values, text, half, rng):
         self.single = run(model, values)
+        if any(y.size == 0 for _, y in self.single):
+            raise ValueError("an output is empty")
         self.double = None
         self.half = half
         self.rng = rng
@@ -207,7 +232,7 @@ class Outputs:
             self.wide = in_float64(model, text)
             self.double = [y for _, y in run(self.wide, values)]
         except Exception as error:
-            self.why = f"{type(error).__name__}: {str(error)[:200]}"
+            self.why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         finally:
             keras.config.set_floatx("float32")
             keras.config.set_dtype_policy("float32")

@@ -23,8 +23,12 @@ class GatedCell : public Cell {
   [[nodiscard]] virtual Shape bias_shape() const;
   [[nodiscard]] virtual graph::Initializer bias_values() const { return bias_initializer.value; }
   [[nodiscard]] virtual bool reset_after_product() const { return false; }
+  /// Step by step, for an activation that looks at all units of a step (softmax).
+  [[nodiscard]] CellResults run_unrolled(Lowering& lowering, const Steps& steps);
   void initializer_fields(Fields& f);
   void penalty_fields(Fields& f, Order order);
+
+  static constexpr Dim kMaxUnrolled = 4096;
 
   graph::RnnCell kind_;
   std::int64_t gates_;

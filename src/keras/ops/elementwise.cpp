@@ -52,6 +52,15 @@ Expression erfc(const Expression& x) { return 1.0 - x.unary(UnaryFn::erf); }
 Expression isneginf(const Expression& x) { return is_floating(x.dtype()) ? x == -kInfinity : x < x; }
 Expression isposinf(const Expression& x) { return is_floating(x.dtype()) ? x == kInfinity : x < x; }
 
+Expression signbit(const Expression& x) {
+  // −0.0 has a sign too: its reciprocal shows it.
+  const Expression negative = x < 0.0;
+  return is_floating(x.dtype()) ? negative | ((x == 0.0) & (x.unary(UnaryFn::reciprocal) < 0.0)) : negative;
+}
+Expression angle(const Expression& x) { return x.number(0.0).binary(BinaryFn::atan2, x); }
+Expression imaginary(const Expression& x) { return where(x == x, x.number(0.0), x.number(0.0)); }
+Expression is_real(const Expression& x) { return (x == x) | isnan(x); }
+
 Expression sinc(const Expression& x) {
   const Expression angle = x * std::numbers::pi;
   return where(x == 0.0, x.number(1.0), angle.unary(UnaryFn::sin) / angle);
@@ -242,6 +251,10 @@ class Select : public Taking<kSelectArguments> {
       out = b.apply(graph::Select{}, {conditions[i].as(DType::boolean), choices[i].as(dtype), out});
     return Call::result(out);
   }
+  /// Keras says the first choice's shape, whatever it broadcasts to.
+  [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    return {{operands(call, "choicelist").front().shape()}};
+  }
 };
 
 constexpr std::array kRows = {
@@ -289,6 +302,10 @@ constexpr std::array kRows = {
     LayerRow{"Conjugate", kNumpyOps, make_layer<OfOne<unchanged>>},
     LayerRow{"Conj", kNumpyOps, make_layer<OfOne<unchanged>>},
     LayerRow{"Real", kNumpyOps, make_layer<OfOne<unchanged>>},
+    LayerRow{"Angle", kNumpyOps, make_layer<OfOne<angle, as_floating>>},
+    LayerRow{"Imag", kNumpyOps, make_layer<OfOne<imaginary>>},
+    LayerRow{"Isreal", kNumpyOps, make_layer<OfOne<is_real>>},
+    LayerRow{"Signbit", kNumpyOps, make_layer<OfOne<signbit>>},
     LayerRow{"LogicalNot", kNumpyOps, make_layer<OfOne<UnaryFn::logical_not, as_boolean>>},
     LayerRow{"Isnan", kNumpyOps, make_layer<OfOne<UnaryFn::isnan>>},
     LayerRow{"Isinf", kNumpyOps, make_layer<OfOne<UnaryFn::isinf>>},

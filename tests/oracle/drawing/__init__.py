@@ -246,7 +246,7 @@ class Draw:
 
 def draw_step(draw, only=None):
     """One random step; draws again where it does not fit."""
-    names = [only] if only else list(FAMILIES)
+    names = [only] if only else [*FAMILIES, "ops", "ops", "attention"]
     for _ in range(30):
         steps = FAMILIES[draw.one(names)]
         weights = np.array([weight for _, weight in steps])

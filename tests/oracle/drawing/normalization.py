@@ -55,12 +55,8 @@ def unit_normalization(d):
 
 @family("normalization")
 def spectral_normalization(d):
-    kind = d.one(["dense", "conv", "embedding"])
     kwargs = d.options(power_iterations=[2, 3])
-    if kind == "dense":
+    if d.chance(0.5):
         d.apply(L.SpectralNormalization(L.Dense(d.size(1, 5), **d.options(use_bias=[False], activation=d.activation)), **kwargs), d.pick(rank=(2, 3)))
-    elif kind == "conv":
-        d.apply(L.SpectralNormalization(L.Conv1D(d.size(1, 4), 1), **kwargs), d.pick(rank=3))
     else:
-        ids, bound = d.tokens()
-        d.apply(L.SpectralNormalization(L.Embedding(bound, d.size(2, 5)), **kwargs), ids)
+        d.apply(L.SpectralNormalization(L.Conv1D(d.size(1, 4), 1), **kwargs), d.pick(rank=3))

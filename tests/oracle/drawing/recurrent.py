@@ -74,7 +74,7 @@ def bidirectional(d):
     same = d.options(return_sequences=[True, False], return_state=[True, False])
     kind, layer = recurrent_layer(d, go_backwards=False, **{"return_sequences": False, **same})
     kwargs = {**d.options(merge_mode=["concat", "sum", "ave", "mul", None]), **d.common()}
-    if d.chance(0.3):
+    if d.chance(0.3) and not same.get("return_state"):
         kwargs["backward_layer"] = recurrent_layer(d, go_backwards=True, **{"return_sequences": False, **same})[1]
     call = {}
     if d.chance(0.15) and "backward_layer" not in kwargs and x.shape[0] is None:
