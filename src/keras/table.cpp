@@ -87,7 +87,7 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
 std::span<const LayerRow> layer_rows() {
   static const std::vector<LayerRow> rows =
       joined(kModels, core_rows(), einsum_dense_rows(), attention_rows(), normalization_rows(), activation_rows(),
-             regularization_rows(), preprocessing_rows(), merge_rows(), reshape_rows(), pooling_rows(),
+             regularization_rows(), preprocessing_rows(), image_rows(), merge_rows(), reshape_rows(), pooling_rows(),
              convolution_rows(), conv_transpose_rows(), rnn_rows(), rnn_cell_rows(), wrapper_rows(), keras_hub_rows());
   return rows;
 }

@@ -215,6 +215,26 @@ class Isclose : public Taking<kIscloseArguments> {
   bool equal_nan = false;
 };
 
+/// Is x1 among the elements of x2?
+class IsIn : public Taking<kX1X2> {
+ public:
+  void fields(Fields& f) override {
+    f("assume_unique", assume_unique);
+    f("invert", invert);
+  }
+  Arg call(Call& call) override {
+    const Operand x1(call, "x1"), x2(call, "x2");
+    const DType dtype = result_type({x1.type(), x2.type()});
+    Builder& b = call.builder();
+    const Expression x{b, b.expand_dims(x1.as(dtype), -1)}, any{b, b.reshape(x2.as(dtype), {kUnknown})};
+    const Expression found = (x == any).reduced({graph::ReduceFn::any, {x.shape().rank() - 1}, false});
+    return Call::result(invert ? found.unary(UnaryFn::logical_not) : found);
+  }
+
+ private:
+  bool assume_unique = false, invert = false;
+};
+
 // ---- choices
 
 inline constexpr std::array<std::string_view, 3> kWhereArguments = {"condition", "x1", "x2"};
@@ -342,6 +362,7 @@ constexpr std::array kRows = {
     LayerRow{"LogicalOr", kNumpyOps, make_layer<OfTwo<BinaryFn::logical_or, both_boolean>>},
     LayerRow{"LogicalXor", kNumpyOps, make_layer<OfTwo<BinaryFn::logical_xor, both_boolean>>},
     LayerRow{"Isclose", kNumpyOps, make_layer<Isclose>},
+    LayerRow{"IsIn", kNumpyOps, make_layer<IsIn>},
     // choices
     LayerRow{"Where", kNumpyOps, make_layer<Where>},
     LayerRow{"Select", kNumpyOps, make_layer<Select>},

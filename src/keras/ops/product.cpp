@@ -140,6 +140,16 @@ class Kron : public Taking<kX1X2> {
                                       b.apply(graph::Reshape{blocks}, {x2.as(dtype)}));
     return Call::result(b.apply(graph::Reshape{out}, {products}));
   }
+  /// Keras pairs the axes from the front, and leaves out those without a partner.
+  [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    const Operand x1(call, "x1"), x2(call, "x2");
+    Shape out;
+    for (int axis = 0; axis < std::min(x1.rank(), x2.rank()); ++axis) {
+      const Dim outer = x1.shape()[axis], inner = x2.shape()[axis];
+      out.push_back(outer == kUnknown || inner == kUnknown ? kUnknown : times(outer, inner));
+    }
+    return {{out}};
+  }
 };
 
 /// `axes` is how many axes meet (the last of x1, the first of x2), or a list of axes for each.

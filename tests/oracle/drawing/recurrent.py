@@ -101,14 +101,3 @@ def time_distributed(d):
     if rank == 3:
         inner += [lambda: keras.Sequential([L.Dense(3), L.Dense(2)]), lambda: L.RepeatVector(2)]
     d.apply(L.TimeDistributed(d.one(inner)(), **d.common(policy=0.02)), x)
-
-
-@family("recurrent", 0.7)
-def conv_lstm(d):
-    rank = d.one([1, 2, 3])
-    shape = [d.size(2, 4) for _ in range(rank)]
-    x = d.input((d.size(1, 3), *shape, d.size(1, 3)))
-    make = {1: L.ConvLSTM1D, 2: L.ConvLSTM2D, 3: L.ConvLSTM3D}[rank]
-    kwargs = d.options(padding=["same"], use_bias=[False], return_sequences=[True], go_backwards=[True], return_state=[True], strides=[1, 2],
-                       activation=["relu"], recurrent_activation=["hard_sigmoid"])
-    d.apply(make(d.size(1, 3), d.size(1, 2), **kwargs), x)

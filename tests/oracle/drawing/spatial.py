@@ -100,15 +100,6 @@ def global_pooling(d):
     d.apply(make(**kwargs, **d.common()), x)
 
 
-@family("spatial", 0.7)
-def adaptive_pooling(d):
-    rank = d.one([1, 2, 3])
-    x, channels, kwargs = image(d, rank)
-    make = d.one({1: [L.AdaptiveMaxPooling1D, L.AdaptiveAveragePooling1D], 2: [L.AdaptiveMaxPooling2D, L.AdaptiveAveragePooling2D],
-                  3: [L.AdaptiveMaxPooling3D, L.AdaptiveAveragePooling3D]}[rank])
-    d.apply(make(per_axis(d, rank, (1, 2, 3)), **kwargs), x)
-
-
 def margins(d, rank):
     pair = lambda: (d.integer(0, 2), d.integer(0, 2))
     if rank == 1:
@@ -151,19 +142,9 @@ def up_sampling(d):
 def image_preprocessing(d):
     x = d.pick(rank=4, where=lambda x: None not in x.shape[1:] and x.shape[-1] in (1, 3), fresh=0.4,
                make=lambda: d.input((d.size(2, 6), d.size(2, 6), d.one([1, 3]))))
-    make = d.one([lambda: L.Resizing(d.size(1, 6), d.size(1, 6), **d.options(interpolation=["bilinear", "nearest"], crop_to_aspect_ratio=[True])),
-                  lambda: L.CenterCrop(d.integer(1, x.shape[1]), d.integer(1, x.shape[2])), lambda: L.RandomFlip("horizontal"),
-                  lambda: L.RandomRotation(0.1), lambda: L.RandomZoom(0.1), lambda: L.RandomTranslation(0.1, 0.2), lambda: L.RandomContrast(0.2),
-                  lambda: L.RandomBrightness(0.2), lambda: L.RandomCrop(d.integer(1, x.shape[1]), d.integer(1, x.shape[2]))])
+    make = d.one([lambda: L.Resizing(d.size(1, 6), d.size(1, 6), **d.options(interpolation=["bilinear", "nearest", "bicubic", "lanczos5"])),
+                  lambda: L.CenterCrop(d.integer(1, x.shape[1]), d.integer(1, x.shape[2])),
+                  lambda: d.one([L.RandomFlip("horizontal"), L.RandomRotation(0.1), L.RandomZoom(0.1), L.RandomTranslation(0.1, 0.2), L.RandomContrast(0.2),
+                                 L.RandomBrightness(0.2), L.RandomHue(0.1), L.RandomErasing(), L.RandomGrayscale(), L.RandomShear(0.1, 0.1), L.RandAugment(),
+                                 L.AugMix(), L.MixUp(), L.RandomColorJitter()])])
     d.apply(make(), x)
-
-
-@family("spatial", 0.5)
-def category_encoding(d):
-    ids, bound = d.tokens()
-    kind = d.one(["one_hot", "multi_hot", "count", "discretization"])
-    if kind == "discretization":
-        x = d.pick(rank=2)
-        d.apply(L.Discretization(bin_boundaries=[-1.0, 0.0, 0.5], output_mode=d.one(["int", "one_hot", "multi_hot", "count"])), x)
-        return
-    d.apply(L.CategoryEncoding(bound, output_mode=kind), ids)
