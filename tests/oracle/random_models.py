@@ -152,10 +152,16 @@ def run(model, values):
 FLOATS = ("float16", "bfloat16", "float32", "mixed_float16", "mixed_bfloat16")
 
 
+def fresh(text):
+    """The model of a config as a session of its own would name its parts."""
+    keras.utils.clear_session(free_memory=False)
+    return keras.models.model_from_json(text)
+
+
 def in_float64(model, text):
     for name in FLOATS:
         text = text.replace(f'"{name}"', '"float64"')
-    out = keras.models.model_from_json(text)
+    out = fresh(text)
     out.set_weights([w.astype("float64") if "float" in str(w.dtype) or w.dtype.kind == "V" else w for w in
                      [np.array(keras.ops.convert_to_numpy(keras.ops.cast(v, "float64") if "float" in str(v.dtype) else v)) for v in model.weights]])
     for layer in out._flatten_layers():
@@ -354,7 +360,7 @@ def check(program, seed, index, options, folder, pool):
         raise Unfit(f"{type(error).__name__}: {str(error)[:150]}") from error
 
     try:
-        loaded = keras.models.model_from_json(text)
+        loaded = fresh(text)
     except Exception:  # Keras cannot read some of what it writes
         loaded = model
     problems = []

@@ -73,7 +73,8 @@ class HeadAttention : public Layer {
   }
 
   ValueId project(Call& call, ValueId x, const Projection& projection, int contracted = 1) const {
-    std::vector<ValueId> inputs = {x, call.weight(projection.kernel)};
+    // Integers come as they are.
+    std::vector<ValueId> inputs = {call.builder().cast(x, call.compute_dtype()), call.weight(projection.kernel)};
     if (use_bias) inputs.push_back(call.weight(projection.bias));
     return call.builder().apply(graph::Linear{contracted, use_bias, {}, false}, inputs);
   }
@@ -374,6 +375,12 @@ class GroupedQueryAttention : public HeadAttention {
     auto [context, scores] = attend(call, q, k, v, masks(call, query_mask), head_dim, path(call, 4), sight(call));
     if (use_gate) context = b.binary(BinaryFn::multiply, context, gate);
     return results(call, project(call, context, output_, 2), scores, std::nullopt);
+  }
+
+  /// The batch is the query's.
+  std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    const Shape query = call.shape("query"), key = call.shape(call.has("key") ? "key" : "value");
+    return {{query, {query[0], num_query_heads, query[1], key[1]}}};
   }
 
  private:

@@ -189,7 +189,9 @@ class Quantile : public Median {
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override { return kXQ; }
   Arg call(Call& call) override {
-    return Call::result(between(call, number_argument(call, "q", 0.5) / kWhole, method.value));
+    // Keras's Quantile holds a method, and computes the linear one.
+    return Call::result(
+        between(call, number_argument(call, "q", 0.5) / kWhole, kWhole == 1 ? "linear" : method.value));
   }
 
  private:

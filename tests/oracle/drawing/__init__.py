@@ -28,6 +28,7 @@ class Draw:
         self.parent = parent
         self.pool = []    # tensors, oldest first
         self.used = set()  # ids of the tensors that some step has read
+        self.sealed = set()  # ids of those whose symbolic shape or dtype is not what Keras computes: no step may read them
         self.inputs = []
         self.bounds = {}  # id of an integer tensor → how many values it has
         self.batch = parent.batch if parent else self.integer(1, 3)
@@ -112,6 +113,8 @@ class Draw:
         ranks = None if rank is None else (rank,) if isinstance(rank, int) else tuple(rank)
 
         def fits(x):
+            if id(x) in self.sealed:
+                return False
             if ranks and len(x.shape) not in ranks:
                 return False
             if dtype == "float" and "float" not in x.dtype or dtype == "int" and "int" not in x.dtype:
@@ -141,7 +144,7 @@ class Draw:
 
     def like(self, x, fresh=0.5):
         """A tensor of the same shape as x: another one of the pool, x itself, or a new input."""
-        same = [y for y in self.pool if tuple(y.shape) == tuple(x.shape) and y.dtype == x.dtype]
+        same = [y for y in self.pool if id(y) not in self.sealed and tuple(y.shape) == tuple(x.shape) and y.dtype == x.dtype]
         if same and not self.chance(fresh):
             y = self.one(same)
         elif len(x.shape) > 1 and x.shape[0] is None:
@@ -167,6 +170,9 @@ class Draw:
             if keras.backend.is_keras_tensor(x) and len(x.shape) <= 7:
                 self.pool.append(x)
         return results[0] if results else None
+
+    def seal(self, *results):
+        self.sealed.update(id(x) for x in keras.tree.flatten(results))
 
     def width(self, x):
         if x.shape[-1] is None:

@@ -15,7 +15,9 @@ def dense(d):
         kwargs["activation"], units = "glu", 2 * d.size(1, 4)
     if d.chance(0.05):
         kwargs["activity_regularizer"] = d.regularizer()
-    d.apply(L.Dense(units, **kwargs), x)
+    y = d.apply(L.Dense(units, **kwargs), x)
+    if kwargs.get("activation") == "glu":
+        d.sealed.update(id(z) for z in d.pool[-2:])  # its width is half of what Keras says
 
 
 @family("core", 2)

@@ -181,7 +181,7 @@ def of_an_axis(d):
                  lambda: K.norm(wide, axis=axis, ord=d.one([None, 1, 2, 3, 0]), **d.options(keepdims=[True, False])) if axis is not None else K.norm(wide),
                  lambda: K.diff(x, axis=-1 if axis is None else axis), lambda: K.sort(x, axis=-1 if axis is None else axis),
                  lambda: K.argsort(x, axis=-1 if axis is None else axis), lambda: K.top_k(x, d.integer(1, x.shape[-1] or 1)),
-                 lambda: K.quantile(wide, d.number(0, 1), axis=axis, **d.options(method=["linear", "lower", "higher", "midpoint"], keepdims=[True])),
+                 lambda: d.one([K.quantile, lambda x, q, **kw: K.percentile(x, 100 * q, **kw)])(wide, d.number(0, 1), axis=axis, **d.options(method=["linear", "lower", "higher", "midpoint"], keepdims=[True])),
                  lambda: K.median(x, axis=axis), lambda: K.sort(x, axis=None), lambda: K.diff(x, n=2)])())
 
 
@@ -227,7 +227,7 @@ def layout(d):
         reshaped, reshaped, lambda: K.ravel(x), lambda: K.expand_dims(x, d.one([d.integer(-rank - 1, rank), (1, -1)])), broadcast_to,
         lambda: K.squeeze(K.expand_dims(x, 1), **d.options(axis=[1])), lambda: K.transpose(x, **({"axes": [0, *d.some(range(1, rank), rank - 1)]} if d.chance(0.8) else {})),
         lambda: K.swapaxes(x, inner, d.axis(rank, 1)), lambda: K.moveaxis(x, inner, d.axis(rank, 1)), lambda: K.moveaxis(x, [1, -1], [-1, 1]),
-        lambda: K.flip(x, axis=d.one([inner, (1,), None])), lambda: K.flipud(x), lambda: K.fliplr(x), lambda: K.rot90(x, k=d.integer(-1, 3), axes=(rank - 2, rank - 1)),
+        lambda: K.flip(x, axis=d.one([inner, (1,), None])), lambda: K.flipud(x), lambda: K.fliplr(x), lambda: K.rot90(x, k=d.integer(0, 1), axes=(rank - 2, rank - 1)),
         lambda: K.roll(x, d.integer(-3, 3), axis=inner), lambda: K.roll(x, (1, 2), axis=(0, 1)), lambda: K.roll(x, 2),
         lambda: K.repeat(x, d.integer(1, 3), axis=inner), lambda: K.repeat(x, 2),
         lambda: K.repeat(x, [d.integer(0, 3) for _ in range(x.shape[inner])], axis=inner) if x.shape[inner] else K.repeat(x, 2, axis=0),
@@ -359,7 +359,7 @@ def product(d):
         return K.einsum(equation, *tensors)
     d.add(d.one([matmul, matmul, einsum, einsum, lambda: K.dot(x, matrix(width, 2)), lambda: K.tensordot(x, matrix(width, 3), axes=1),
                  lambda: K.tensordot(x, matrix(2, width), axes=[[-1], [1]]), lambda: K.inner(x, matrix(3, width)), lambda: K.outer(x, matrix(3)), lambda: K.vdot(x, d.like(x)),
-                 lambda: K.kron(x, matrix(2, 2)), lambda: K.kron(d.like(x), x)])())
+                 lambda: K.kron(x, d.rng.normal(size=[2] * rank).astype("float32"))])())
 
 
 @family("ops")
@@ -389,7 +389,7 @@ def fused_attention(d):
 
 @family("ops", 0.7)
 def windows(d):
-    x = d.pick(rank=(3, 4), where=lambda x: x.shape[-1] is not None)
+    x = d.pick(rank=(3, 4), where=known)
     rank, channels = len(x.shape), x.shape[-1]
     spatial = rank - 2
     kernel = lambda *last: d.rng.normal(size=([d.integer(1, 2) for _ in range(spatial)] + list(last))).astype("float32")

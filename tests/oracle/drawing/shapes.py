@@ -62,6 +62,8 @@ def elementwise(d):
     count = 2 if make is L.Subtract else d.one([2, 2, 2, 3])
     tensors = [x] + [partner(d, x, count == 2) for _ in range(count - 1)]
     d.apply(make(**d.common()), d.some(tensors, count))
+    if "int" in x.dtype:
+        d.sealed.update(id(y) for y in d.pool[-2:])  # integers stay integers, Keras says floats
 
 
 @family("merging", 2)

@@ -24,6 +24,13 @@ def image(d, rank, least=1):
     return x, channels(x), ({"data_format": "channels_first"} if first else d.options(data_format=["channels_last"]))
 
 
+def known_window(x, kwargs):
+    """Where a length is unknown, a window might not fit into it."""
+    if None in x.shape[1:]:
+        kwargs["padding"] = "same"
+    return kwargs
+
+
 def per_axis(d, rank, values):
     return d.one([d.one(values), tuple(d.one(values) for _ in range(rank))])
 
@@ -46,7 +53,7 @@ def convolution(d):
     kwargs.update(d.options(padding=["same", "valid"] + (["causal"] if rank == 1 and kwargs.get("data_format") != "channels_first" else []),
                             use_bias=[True, False], activation=d.activation))
     make = {1: L.Conv1D, 2: L.Conv2D, 3: L.Conv3D}[rank]
-    d.apply(make(groups * d.size(1, 3), per_axis(d, rank, SIZES), groups=groups, **kwargs, **d.variables("kernel", "bias"), **d.common()), x)
+    d.apply(make(groups * d.size(1, 3), per_axis(d, rank, SIZES), groups=groups, **known_window(x, kwargs), **d.variables("kernel", "bias"), **d.common()), x)
 
 
 @family("spatial")
@@ -56,7 +63,7 @@ def depthwise(d):
     kwargs.update(strides_or_dilation(d, 1, both=False))
     kwargs.update(d.options(padding=["same", "valid"], use_bias=[True, False], activation=d.activation, depth_multiplier=[1, 2]))
     make = {1: L.DepthwiseConv1D, 2: L.DepthwiseConv2D}[rank]
-    d.apply(make(per_axis(d, rank, SIZES), **kwargs, **d.variables("depthwise", "bias"), **d.common()), x)
+    d.apply(make(per_axis(d, rank, SIZES), **known_window(x, kwargs), **d.variables("depthwise", "bias"), **d.common()), x)
 
 
 @family("spatial")
@@ -66,7 +73,7 @@ def separable(d):
     kwargs.update(strides_or_dilation(d, 1))
     kwargs.update(d.options(padding=["same", "valid"], use_bias=[True, False], activation=d.activation, depth_multiplier=[1, 2]))
     make = {1: L.SeparableConv1D, 2: L.SeparableConv2D}[rank]
-    d.apply(make(d.size(1, 4), per_axis(d, rank, SIZES), **kwargs, **d.variables("depthwise", "pointwise", "bias"), **d.common()), x)
+    d.apply(make(d.size(1, 4), per_axis(d, rank, SIZES), **known_window(x, kwargs), **d.variables("depthwise", "pointwise", "bias"), **d.common()), x)
 
 
 @family("spatial")
@@ -78,7 +85,7 @@ def transposed(d):
     if "strides" in kwargs and d.chance(0.3):
         kwargs["output_padding"] = d.integer(0, 2)
     make = {1: L.Conv1DTranspose, 2: L.Conv2DTranspose, 3: L.Conv3DTranspose}[rank]
-    d.apply(make(d.size(1, 3), per_axis(d, rank, SIZES), **kwargs, **d.variables("kernel", "bias"), **d.common()), x)
+    d.apply(make(d.size(1, 3), per_axis(d, rank, SIZES), **known_window(x, kwargs), **d.variables("kernel", "bias"), **d.common()), x)
 
 
 @family("spatial", 1.5)
@@ -87,7 +94,7 @@ def pooling(d):
     x, channels, kwargs = image(d, rank)
     kwargs.update(d.options(strides=lambda: per_axis(d, rank, (1, 2, 3)), padding=["same", "valid"]))
     make = d.one({1: [L.MaxPooling1D, L.AveragePooling1D], 2: [L.MaxPooling2D, L.AveragePooling2D], 3: [L.MaxPooling3D, L.AveragePooling3D]}[rank])
-    d.apply(make(per_axis(d, rank, (1, 2, 3)), **kwargs, **d.common()), x)
+    d.apply(make(per_axis(d, rank, (1, 2, 3)), **known_window(x, kwargs), **d.common()), x)
 
 
 @family("spatial", 1.5)
