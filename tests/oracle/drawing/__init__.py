@@ -171,6 +171,9 @@ class Draw:
                 self.pool.append(x)
         return results[0] if results else None
 
+    def is_input(self, x):
+        return any(x is y for y in self.inputs)
+
     def seal(self, *results):
         self.sealed.update(id(x) for x in keras.tree.flatten(results))
 

@@ -9,10 +9,10 @@ def bool_like(d, dtypes=("bool", "bool", "bool", "int32", "float32")):
     return d.one(dtypes)
 
 
-def attention_mask(d, query, value, heads):
+def attention_mask(d, query, value, heads, plain):
     """A mask of rank 2, 3 or 4 that broadcasts to the scores."""
     t, s = query.shape[1], value.shape[1]
-    rank = d.one([2, 3, 3, 4])
+    rank = d.one([2, 3, 3] if plain else [2, 3, 3, 4])
     dtype = bool_like(d)
     if rank == 2:
         if t is None or s is None:
@@ -64,11 +64,15 @@ def head_call(d, query, value, key, heads, gqa=False):
         kwargs["use_causal_mask"] = True
     if d.chance(0.25):
         kwargs["return_attention_scores"] = True
+    for name, x in (("query_mask", query), ("value_mask", value), ("key_mask", key)):
+        # Where a length is unknown, it is that of an input.
+        if d.chance(0.08) and x is not None and query.shape[0] is None and (x.shape[1] is not None or d.is_input(x)):
+            kwargs[name] = d.input((x.shape[1],), "bool")
     if d.chance(0.3):
-        kwargs["attention_mask"] = attention_mask(d, query, value, heads)
-    for name, length in (("query_mask", query.shape[1]), ("value_mask", value.shape[1]), ("key_mask", value.shape[1])):
-        if d.chance(0.08) and query.shape[0] is None and (name != "key_mask" or key is not None):
-            kwargs[name] = d.input((length,), "bool")
+        # Keras lines a mask of the steps (B, 1, S) up with the heads of a mask (B, N, T, S).
+        steps = any(name.endswith("_mask") for name in kwargs if name != "use_causal_mask")
+        steps = steps or any(getattr(x, "_keras_mask", None) is not None for x in (query, value, key))
+        kwargs["attention_mask"] = attention_mask(d, query, value, 1 if steps else heads, steps)
     if d.chance(0.1):
         kwargs["training"] = False
     return kwargs
