@@ -464,9 +464,10 @@ Arg packed(const Arg& structure, const std::vector<TensorPtr>& tensors) {
   return out;
 }
 
-/// The values of a call in the order of the model's inputs: by name where a dict meets names, else in order.
-std::vector<TensorPtr> ordered_inputs(const Arg& given, const std::vector<Layer*>& layers) {
-  if (const auto* dict = given.as<ArgDict>()) {
+/// The values of a call in the order of the model's inputs: by name where a dict meets a list of inputs, else as
+/// keras.tree flattens them.
+std::vector<TensorPtr> ordered_inputs(const Arg& given, const Arg& structure, const std::vector<Layer*>& layers) {
+  if (const auto* dict = given.as<ArgDict>(); dict != nullptr && structure.as<ArgDict>() == nullptr) {
     std::vector<TensorPtr> out;
     for (const Layer* layer : layers) {
       const auto it =
@@ -476,16 +477,37 @@ std::vector<TensorPtr> ordered_inputs(const Arg& given, const std::vector<Layer*
     }
     return out;
   }
-  return tensors_of(given);
+  std::vector<TensorPtr> out;
+  visit_leaves<TensorPtr>(given, [&](const TensorPtr& tensor) { out.push_back(tensor); });
+  return out;
+}
+
+/// The masks of the inputs, which a call may give in the structure of the inputs, None among them.
+std::vector<TensorPtr> ordered_masks(const Arg& given) {
+  std::vector<TensorPtr> out;
+  if (const auto* tensor = given.as<TensorPtr>()) {
+    out.push_back(*tensor);
+  } else if (given.is_none()) {
+    out.push_back(nullptr);
+  } else if (const auto* list = given.as<ArgList>()) {
+    for (const Arg& item : *list)
+      for (TensorPtr& mask : ordered_masks(item)) out.push_back(std::move(mask));
+  } else if (const auto* dict = given.as<ArgDict>()) {
+    std::map<std::string, const Arg*> sorted;
+    for (const auto& [key, item] : *dict) sorted.emplace(key, &item);
+    for (const auto& [key, item] : sorted)
+      for (TensorPtr& mask : ordered_masks(*item)) out.push_back(std::move(mask));
+  }
+  return out;
 }
 }  // namespace
 
 Arg Functional::call(Call& call) {
   Lowering& lowering = call.lowering();
-  std::vector<TensorPtr> given = ordered_inputs(call.arg("inputs"), input_layers());
+  std::vector<TensorPtr> given = ordered_inputs(call.arg("inputs"), input_struct, input_layers());
   if (given.size() != inputs_.size())
     throw bad_input("the model takes {} inputs, the call gives {}", inputs_.size(), given.size());
-  const std::vector<TensorPtr> masks = call.has("mask") ? tensors_of(call.arg("mask")) : std::vector<TensorPtr>();
+  const std::vector<TensorPtr> masks = call.has("mask") ? ordered_masks(call.arg("mask")) : std::vector<TensorPtr>();
   std::vector<TensorPtr> inputs;
   for (std::size_t i = 0; i < given.size(); ++i) {
     const auto& layer = static_cast<const InputLayer&>(*input_layers()[i]);
@@ -501,7 +523,7 @@ Arg Functional::call(Call& call) {
         lowering.builder().dtype(given[i]->id) == dtype
             ? given[i]
             : std::make_shared<KerasTensor>(KerasTensor{lowering.builder().cast(given[i]->id, dtype), given[i]->mask}));
-    if (i < masks.size()) inputs.back()->mask = masks[i]->id;
+    if (i < masks.size() && masks[i] != nullptr) inputs.back()->mask = masks[i]->id;
   }
   const LayerScope scope(lowering, name);
   return packed(output_struct, run(lowering, inputs, false));

@@ -47,6 +47,7 @@ void Layer::config(Fields& f) {
   if (!is_operation()) {
     f("trainable", trainable);
     f("dtype", policy);
+    if (!f.reading() && !activity_regularizer.is_null()) f.put("activity_regularizer", activity_regularizer);
   }
   fields(f);
 }

@@ -126,7 +126,7 @@ class Layer {
   std::string name;
   bool trainable = true;
   DTypePolicy policy;
-  std::optional<Json> activity_regularizer;
+  Json activity_regularizer;           ///< null: none
   const LayerRow* row = nullptr;       ///< class name and module
   std::vector<NodeSpec> nodes;         ///< its calls in the model around it
   Json envelope = Json::object();      ///< module, registered_name, build_config, inbound_nodes as read

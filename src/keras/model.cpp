@@ -56,6 +56,9 @@ std::vector<graph::WeightSpec> collect_weights(Layer& root) {
   return out;
 }
 
+/// Sequential.from_config leaves the flag of a frozen Sequential behind; its layers keep theirs.
+bool is_trainable(const Layer& layer) { return layer.trainable || dynamic_cast<const Sequential*>(&layer) != nullptr; }
+
 struct Totals {
   Count params = 0, trainable = 0, bytes = 0, trainable_bytes = 0;
 };
@@ -70,7 +73,7 @@ Totals totals_of(Layer& layer) {
     totals.bytes += bytes;
     // A frozen layer freezes its own variables only; what is inside it keeps its own flag. Asked for its trainable
     // variables, it answers that it has none (keras/src/layers/layer.py, trainable_variables).
-    if (spec.trainable && layer.trainable) {
+    if (spec.trainable && is_trainable(layer)) {
       totals.trainable += elements;
       totals.trainable_bytes += bytes;
     }
@@ -78,10 +81,11 @@ Totals totals_of(Layer& layer) {
   return totals;
 }
 
-/// Keras's summary joins the sizes itself, so that one size has no comma behind it.
+/// As summary_utils.format_layer_shape: one dimension has no comma, unlike Python's tuple.
 std::string shape_text(const Shape& shape) {
-  const std::string text = shape.str();
-  return shape.rank() == 1 ? text.substr(0, text.size() - 2) + ")" : text;
+  std::vector<std::string> dims;
+  for (const Dim dim : shape) dims.push_back(dim == kUnknown ? "None" : std::to_string(dim));
+  return "(" + join(dims, ", ") + ")";
 }
 
 SummaryRow row_of(Layer& layer, int level, const Functional* around) {
@@ -93,7 +97,7 @@ SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   const Totals totals = totals_of(layer);
   row.params = totals.params;
   row.trainable_params = totals.trainable;
-  if (totals.params > 0 || !collect_weights(layer).empty()) row.trainable = layer.trainable;
+  if (totals.params > 0 || !collect_weights(layer).empty()) row.trainable = is_trainable(layer);
   row.output_shape_text = "?";
   if (!layer.node_shapes.empty()) {
     row.output_shapes = layer.node_shapes.back();

@@ -73,7 +73,10 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
   layer.document = &config.document();
   Fields fields(config, warnings);
   layer.config(fields);
-  if (config.find("activity_regularizer") && !layer.is_operation()) fields.ignored({"activity_regularizer"});
+  if (const auto regularizer = config.find("activity_regularizer"); regularizer && !layer.is_operation()) {
+    fields.ignored({"activity_regularizer"});
+    layer.activity_regularizer = regularizer->json();
+  }
   // What any layer may carry over from other versions of Keras.
   fields.ignored({"batch_input_shape", "build_config", "registered_name"});
   fields.check_keys();
@@ -85,7 +88,7 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
 std::span<const LayerRow> layer_rows() {
   static const std::vector<LayerRow> rows =
       joined(kModels, core_rows(), einsum_dense_rows(), attention_rows(), normalization_rows(), activation_rows(),
-             regularization_rows(), preprocessing_rows(), merge_rows(), reshape_rows(), pooling_rows(),
+             regularization_rows(), preprocessing_rows(), image_rows(), merge_rows(), reshape_rows(), pooling_rows(),
              convolution_rows(), conv_transpose_rows(), rnn_rows(), rnn_cell_rows(), wrapper_rows(),
              keras_hub_position_rows(), keras_hub_token_rows(), keras_hub_transformer_rows(), keras_hub_vit_rows(),
              text_backbone_rows(), vision_backbone_rows());
@@ -96,8 +99,8 @@ std::span<const LayerRow> operation_rows() {
   static const std::vector<LayerRow> rows =
       joined(elementwise_operations(), activation_operations(), reduction_operations(), layout_operations(),
              arrangement_operations(), diagonal_operations(), rearrange_operations(), indexing_operations(),
-             joining_operations(), creation_operations(), product_operations(), normalization_operations(),
-             attention_operations(), window_operations());
+             joining_operations(), sorting_operations(), creation_operations(), product_operations(),
+             normalization_operations(), attention_operations(), window_operations());
   return rows;
 }
 
@@ -161,7 +164,6 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   read_config(*layer, config, warnings);
   if (layer->name.empty() && ref.find("name") && ref["name"].is_string()) layer->name = ref["name"].text();
   if (layer->name.empty()) layer->name = snake_case(layer->class_name());
-  if (const auto regularizer = config.find("activity_regularizer")) layer->activity_regularizer = regularizer->json();
   for (const char* key :
        {"module", "registered_name", "build_config", "compile_config", "name", "inbound_nodes", "shared_object_id"})
     if (const auto member = ref.find(key)) layer->envelope[key] = member->json();

@@ -38,10 +38,21 @@ TEST_CASE("trainable: a frozen wrapper does not freeze the layer in it, as in Ke
 }
 
 TEST_CASE("trainable: a frozen model has no trainable parameters") {
+  const Summary frozen = Model::read("test", R"({"class_name": "Functional", "config": {"name": "m", "trainable": false,
+      "layers": [{"class_name": "InputLayer", "name": "i", "config": {"batch_shape": [null, 8], "name": "i"},
+                  "inbound_nodes": []},
+                 {"class_name": "Dense", "name": "d", "config": {"name": "d", "units": 3}, "inbound_nodes": [{"args": [
+                    {"class_name": "__keras_tensor__", "config": {"keras_history": ["i", 0, 0]}}], "kwargs": {}}]}],
+      "input_layers": [["i", 0, 0]], "output_layers": [["d", 0, 0]]}})")
+                             .summary();
+  CHECK(frozen.trainable_params == 0U);
+  CHECK(frozen.non_trainable_params == 27U);
+}
+
+TEST_CASE("trainable: a Sequential leaves its own flag behind when it is read, as in Keras") {
   const Summary frozen = Model::read("test", R"({"class_name": "Sequential", "config": {"name": "s", "trainable": false,
       "layers": [{"class_name": "InputLayer", "config": {"batch_shape": [null, 8], "name": "i"}},
                  {"class_name": "Dense", "config": {"name": "d", "units": 3}}]}})")
                              .summary();
-  CHECK(frozen.trainable_params == 0U);
-  CHECK(frozen.non_trainable_params == 27U);
+  CHECK(frozen.trainable_params == 27U);
 }

@@ -8,6 +8,7 @@
 #include "layers.h"
 #include "layers/dot_attention.h"
 #include "lowering.h"
+#include "ops/expression.h"
 
 namespace attn::keras {
 namespace {
@@ -72,7 +73,8 @@ class HeadAttention : public Layer {
   }
 
   ValueId project(Call& call, ValueId x, const Projection& projection, int contracted = 1) const {
-    std::vector<ValueId> inputs = {x, call.weight(projection.kernel)};
+    // Integers come as they are.
+    std::vector<ValueId> inputs = {call.builder().cast(x, call.compute_dtype()), call.weight(projection.kernel)};
     if (use_bias) inputs.push_back(call.weight(projection.bias));
     return call.builder().apply(graph::Linear{contracted, use_bias, {}, false}, inputs);
   }
@@ -106,15 +108,24 @@ class HeadAttention : public Layer {
     return out;
   }
 
+  /// Who sees whom along the only attended axis, the first after the batch.
+  struct Sight {
+    bool causal = false;
+    std::optional<std::int64_t> window;
+  };
+  [[nodiscard]] Sight sight(Call& call) const {
+    return {call.flag("use_causal_mask"), plain_ ? std::nullopt : sliding_window};
+  }
+
   /// The attention operation on (B,T,N,H) projections; gives context and probabilities (kNone unless asked for).
   std::pair<ValueId, ValueId> attend(Call& call, ValueId q, ValueId k, ValueId v, const std::vector<ValueId>& masks,
-                                     std::int64_t head_size, graph::AttentionPath path) const {
+                                     std::int64_t head_size, graph::AttentionPath path, const Sight& sight) const {
     graph::Attention op;
     op.scale = 1.0 / std::sqrt(static_cast<double>(head_size));
     op.path = path;
     op.masks = static_cast<int>(masks.size());
-    op.causal = call.flag("use_causal_mask");
-    if (!plain_) op.window = sliding_window;
+    op.causal = sight.causal;
+    op.window = sight.window;
     op.scores = call.flag("return_attention_scores") || call.lowering().want_scores;
     std::vector<ValueId> inputs = {q, k, v};
     inputs.insert(inputs.end(), masks.begin(), masks.end());
@@ -225,8 +236,9 @@ class MultiHeadAttention : public HeadAttention {
     const ValueId gate = gated ? b.unary(graph::UnaryFn::sigmoid, project(call, query->id, gate_)) : graph::kNone;
     const ValueId v = project(call, value->id, value_);
     const int rank = b.shape(q).rank();
-    auto [context, scores] = rank == 4 ? attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank))
-                                       : attend_axes(call, q, k, v, query_mask);
+    auto [context, scores] =
+        rank == 4 ? attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank), sight(call))
+                  : attend_axes(call, q, k, v, query_mask);
     if (gated) context = b.binary(BinaryFn::multiply, context, gate);
     return results(call, project(call, context, output_, 2), scores, query_mask);
   }
@@ -289,7 +301,17 @@ class MultiHeadAttention : public HeadAttention {
         add_mask(b.expand_dims(b.cast(mask->id, DType::boolean), -2));
     if (const TensorPtr mask = call.optional_tensor("attention_mask")) add_mask(mask->id);
 
-    auto [context, scores] = attend(call, flat(q), flat(k), flat(v), flat_masks, key_dim, path(call, rank));
+    // Keras counts the positions of these two along the first axis, whichever is attended; there they broadcast.
+    Sight seen = sight(call);
+    if (attention_axes_.front() != 1) {
+      const Shape square{1, b.shape(q)[1], b.shape(k)[1]};
+      const Expression target{b, b.apply(graph::Iota{square, DType::int64, 1}, {})};
+      const Expression source{b, b.apply(graph::Iota{square, DType::int64, 2}, {})};
+      if (seen.causal) add_mask(source <= target);
+      if (seen.window) add_mask(abs(target - source) < static_cast<double>(*seen.window));
+      seen = {};
+    }
+    auto [context, scores] = attend(call, flat(q), flat(k), flat(v), flat_masks, key_dim, path(call, rank), seen);
     Shape out = batch;
     out.append(lengths);
     out.push_back(num_heads);
@@ -368,12 +390,25 @@ class GroupedQueryAttention : public HeadAttention {
     const TensorPtr key = call.has("key") ? call.tensor("key") : value;
     std::optional<ValueId> query_mask;
     if (const TensorPtr mask = call.optional_tensor("query_mask")) query_mask = mask->id;
+    if (const TensorPtr mask = call.optional_tensor("attention_mask")) {
+      // Alone it goes to the explicit softmax as it is, which keeps what is over 0.5; else all that is not 0 is kept.
+      const bool alone = !query_mask && !call.has("value_mask") && !call.has("key_mask") &&
+                         !call.flag("use_causal_mask") && !sliding_window;
+      if (alone && path(call, 4) == graph::AttentionPath::explicit_ && b.dtype(mask->id) != DType::boolean)
+        call.set("attention_mask", Call::result(b.binary(BinaryFn::greater, mask->id, b.scalar_like(mask->id, 0.5))));
+    }
     const ValueId q = project(call, query->id, query_), k = project(call, key->id, key_);
     const ValueId gate = use_gate ? b.unary(graph::UnaryFn::sigmoid, project(call, query->id, gate_)) : graph::kNone;
     const ValueId v = project(call, value->id, value_);
-    auto [context, scores] = attend(call, q, k, v, masks(call, query_mask), head_dim, path(call, 4));
+    auto [context, scores] = attend(call, q, k, v, masks(call, query_mask), head_dim, path(call, 4), sight(call));
     if (use_gate) context = b.binary(BinaryFn::multiply, context, gate);
     return results(call, project(call, context, output_, 2), scores, std::nullopt);
+  }
+
+  /// The batch is the query's.
+  std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    const Shape query = call.shape("query"), key = call.shape(call.has("key") ? "key" : "value");
+    return {{query, {query[0], num_query_heads, query[1], key[1]}}};
   }
 
  private:

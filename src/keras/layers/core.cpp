@@ -36,7 +36,9 @@ class Dense : public Layer {
   }
 
   Arg call(Call& call) override {
-    std::vector<graph::ValueId> inputs = {call.tensor("inputs")->id, call.weight(0)};
+    // Integers come as they are.
+    const graph::ValueId x = call.builder().cast(call.tensor("inputs")->id, call.compute_dtype());
+    std::vector<graph::ValueId> inputs = {x, call.weight(0)};
     if (use_bias) inputs.push_back(call.weight(1));
     return Call::result(
         activation.apply(call.builder(), call.builder().apply(graph::Linear{1, use_bias, {}, false}, inputs)));

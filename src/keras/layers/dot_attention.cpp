@@ -71,6 +71,16 @@ class Attention : public Layer {
     return Call::result(out);
   }
 
+  /// As compute_output_spec: the batch axes are the query's.
+  std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    const std::vector<TensorPtr> inputs = call.tensors("inputs");
+    const Shape query = call.shape(inputs[0]);
+    Shape out = query.slice(0, query.rank() - 1), scores = out;
+    out.push_back(call.shape(inputs[1]).back());
+    scores.push_back(call.shape(inputs.back())[-2]);
+    return {{out, scores}};
+  }
+
  protected:
   virtual ValueId scores(Call& call, ValueId query, ValueId key) {
     graph::Builder& b = call.builder();

@@ -96,7 +96,7 @@ class EinsumDense : public Layer {
 
   Arg call(Call& call) override {
     graph::Builder& b = call.builder();
-    const ValueId x = call.tensor("inputs")->id;
+    const ValueId x = b.cast(call.tensor("inputs")->id, call.compute_dtype());  // integers come as they are
     const Analysis found = analyze(b.shape(x));
     const std::string elided = elided_letters(found.elided);
     const bool left = equation.elided == Elided::left;

@@ -15,6 +15,7 @@ namespace attn::keras {
 [[nodiscard]] std::span<const LayerRow> activation_rows();
 [[nodiscard]] std::span<const LayerRow> regularization_rows();
 [[nodiscard]] std::span<const LayerRow> preprocessing_rows();
+[[nodiscard]] std::span<const LayerRow> image_rows();
 [[nodiscard]] std::span<const LayerRow> merge_rows();
 [[nodiscard]] std::span<const LayerRow> reshape_rows();
 [[nodiscard]] std::span<const LayerRow> pooling_rows();

@@ -5,6 +5,7 @@
 #include "axes.h"
 #include "layers.h"
 #include "lowering.h"
+#include "ops/promotion.h"
 
 namespace attn::keras {
 namespace {
@@ -249,6 +250,9 @@ class Dot : public Layer {
     const auto given = listed(axes);
     const int x_axis = axis_of(given.front(), x_shape.rank()), y_axis = axis_of(given.back(), y_shape.rank());
     if (x_axis == 0 || y_axis == 0) throw bad_input("Dot cannot contract the batch axis");
+    const DType dtype = result_type({b.dtype(x), b.dtype(y)});
+    x = b.cast(x, dtype);
+    y = b.cast(y, dtype);
     if (normalize) {
       x = l2_normalize(b, x, {x_axis}, kEpsilon);
       y = l2_normalize(b, y, {y_axis}, kEpsilon);
@@ -270,6 +274,21 @@ class Dot : public Layer {
     letters(y_shape.rank(), y_axis, y_letters);
     const ValueId product = b.apply(graph::Einsum{x_letters + "," + y_letters + "->" + out}, {x, y});
     return Call::result(out == "a" ? b.expand_dims(product, -1) : product);
+  }
+
+  /// As Dot.compute_output_shape: the batch is the first input's.
+  std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    const Tensors inputs = call.tensors("inputs");
+    const auto given = listed(axes);
+    Shape out;
+    for (const bool second : {false, true}) {
+      const Shape shape = call.shape(inputs[second ? 1 : 0]);
+      const int contracted = axis_of(second ? given.back() : given.front(), shape.rank());
+      for (int at = second ? 1 : 0; at < shape.rank(); ++at)
+        if (at != contracted) out.push_back(shape[at]);
+    }
+    if (out.rank() == 1) out.push_back(1);
+    return {{out}};
   }
 
  private:

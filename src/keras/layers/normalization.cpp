@@ -116,6 +116,9 @@ class RMSNormalization : public Layer {
     return Call::result(b.cast(out, given));
   }
 
+  /// Keras believes that the shape stays, also where the scale broadcasts it.
+  std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override { return {{call.shape("x")}}; }
+
  private:
   Axes axis = std::int64_t{-1};
   Number epsilon = 1e-6;

@@ -5,6 +5,7 @@
 #include "attn/base/size.h"
 #include "layers.h"
 #include "lowering.h"
+#include "resampling.h"
 #include "spatial.h"
 
 namespace attn::keras {
@@ -221,16 +222,13 @@ class UpSampling : public Layer {
     graph::Builder& b = call.builder();
     ValueId x = call.tensor("inputs")->id;
     expect_rank(b.shape(x), rank_ + 2);
+    if (interpolation.value != "nearest") return Call::result(interpolated(b, x));
     for (int i = 0; i < rank_; ++i) {
       // (…, T, …) → (…, T, 1, …) → (…, T, n, …) → (…, T·n, …)
       const int axis = format.first_spatial_axis() + i;
       const std::int64_t times = size.items[static_cast<std::size_t>(i)];
       Shape out = b.shape(x);
-      if (out[axis] != kUnknown) {
-        const auto enlarged = checked_mul(out[axis], times);
-        if (!enlarged) throw bad_input("an axis of {} cannot be enlarged {} times", out[axis], times);
-        out[axis] = *enlarged;
-      }
+      out[axis] = enlarged(out[axis], times);
       x = b.expand_dims(x, axis + 1);
       Shape repeated = b.shape(x);
       repeated[axis + 1] = times;
@@ -240,10 +238,25 @@ class UpSampling : public Layer {
   }
 
  private:
+  static Dim enlarged(Dim dim, std::int64_t times) {
+    if (dim == kUnknown) return kUnknown;
+    const auto out = checked_mul(dim, times);
+    if (!out) throw bad_input("an axis of {} cannot be enlarged {} times", dim, times);
+    return *out;
+  }
+  [[nodiscard]] ValueId interpolated(graph::Builder& b, ValueId x) const {
+    for (int i = 0; i < rank_; ++i) {
+      const int axis = format.first_spatial_axis() + i;
+      const Dim cells = enlarged(b.shape(x)[axis], size.items[static_cast<std::size_t>(i)]);
+      x = resized(b, x, axis, cells, interpolation.value);
+    }
+    return x;
+  }
+
   int rank_;
   Window size;
   DataFormat format;
-  Choice interpolation{"nearest", {"nearest"}};
+  Choice interpolation{"nearest", {kInterpolations.begin(), kInterpolations.end()}};
 };
 
 constexpr std::array kRows = {

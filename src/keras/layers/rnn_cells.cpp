@@ -6,6 +6,8 @@
 #include "attn/base/size.h"
 #include "attn/base/text.h"
 #include "layers.h"
+#include "ops/expression.h"
+#include "ops/layout.h"
 
 namespace attn::keras {
 
@@ -55,8 +57,8 @@ void GatedCell::penalty_fields(Fields& f, Order order) {
 
 void GatedCell::check(const Ref& config) {
   for (const char* key : {"activation", "recurrent_activation"})
-    if ((key[0] == 'a' ? activation : recurrent_activation).whole != WholeActivation::none)
-      config[key].fail("a recurrent layer needs a function of one number, got " + config[key].kind());
+    if ((key[0] == 'a' ? activation : recurrent_activation).whole == WholeActivation::glu)
+      config[key].fail("a recurrent layer needs an activation that keeps the shape, got " + config[key].kind());
 }
 
 Shape GatedCell::bias_shape() const {
@@ -75,6 +77,9 @@ void GatedCell::declare(Weights& w, Dim width) {
 
 CellResults GatedCell::run(Lowering& lowering, const Steps& steps) {
   graph::Builder& b = lowering.builder();
+  const bool elementwise =
+      activation.whole == WholeActivation::none && recurrent_activation.whole == WholeActivation::none;
+  if (!elementwise && !lowering.symbolic()) return run_unrolled(lowering, steps);
   const DType dtype = policy.compute;
   const auto variable = [&](int index) { return b.cast(lowering.weight(*this, index), dtype); };
   std::vector<ValueId> inputs = {b.cast(steps.x, dtype), variable(0), variable(1)};
@@ -98,6 +103,80 @@ CellResults GatedCell::run(Lowering& lowering, const Steps& steps) {
   const auto out = b.apply_all(op, inputs);
   CellResults results{out.front(), {}};
   for (std::size_t i = 1; i < out.size(); ++i) results.states.emplace_back(Call::result(out[i]));
+  return results;
+}
+
+CellResults GatedCell::run_unrolled(Lowering& lowering, const Steps& steps) {
+  graph::Builder& b = lowering.builder();
+  const DType dtype = policy.compute;
+  const auto variable = [&](int index) { return Expression{b, b.cast(lowering.weight(*this, index), dtype)}; };
+  const auto product = [&](ValueId x, ValueId kernel) {
+    return Expression{b, b.apply(graph::Linear{1, false, {}, false}, {x, kernel})};
+  };
+  const Expression recurrent = variable(1);
+  const Shape in = b.shape(steps.x);  // (B,T,D)
+  const Dim batch = in[0], length = in[1];
+  if (length > kMaxUnrolled)
+    throw bad_input("{} steps are too many for an activation over all units of a step; {} are the most", length,
+                    kMaxUnrolled);
+
+  Expression projected = product(b.cast(steps.x, dtype), variable(0));  // (B,T,g·U)
+  std::optional<Expression> recurrent_bias;
+  if (use_bias) {
+    const Expression bias = variable(2);
+    if (bias.shape().rank() == 2) {  // one for the input, one for the state
+      projected = projected + Expression{b, sliced(b, bias, 0, {0, 1, 1})};
+      recurrent_bias = Expression{b, sliced(b, bias, 0, {1, 2, 1})};
+    } else {
+      projected = projected + bias;
+    }
+  }
+  const auto gate = [&](const Expression& x, int index) {
+    return Expression{b, sliced(b, x, x.shape().rank() - 1, {index * units, (index + 1) * units, 1})};
+  };
+  const auto act = [&](const Activation& function, const Expression& x) {
+    return Expression{b, function.apply(b, x)};
+  };
+
+  const Expression zeros{b, b.apply(graph::Fill{{batch, units}, dtype, 0.0}, {})};
+  std::vector<Expression> states(state_count(), zeros);
+  if (steps.initial != nullptr)
+    for (std::size_t i = 0; i < states.size(); ++i) states[i] = Expression{b, b.cast((*steps.initial)[i], dtype)};
+  Expression output = zeros;
+  std::vector<ValueId> outputs;
+  for (Dim step = 0; step < length; ++step) {
+    const Dim at = steps.go_backwards ? length - 1 - step : step;
+    const Expression x{b, b.reshape(sliced(b, projected, 1, {at, at + 1, 1}), {batch, units * gates_})};
+    const Expression& h = states[0];
+    std::vector<Expression> next;
+    if (kind_ == graph::RnnCell::simple) {
+      next = {act(activation, x + product(h, recurrent))};
+    } else if (kind_ == graph::RnnCell::lstm) {
+      const Expression z = x + product(h, recurrent);
+      const Expression c = act(recurrent_activation, gate(z, 1)) * states[1] +
+                           act(recurrent_activation, gate(z, 0)) * act(activation, gate(z, 2));
+      next = {act(recurrent_activation, gate(z, 3)) * act(activation, c), c};
+    } else {
+      Expression inner = product(h, recurrent);
+      if (recurrent_bias) inner = inner + *recurrent_bias;
+      const Expression z = act(recurrent_activation, gate(x, 0) + gate(inner, 0));
+      const Expression r = act(recurrent_activation, gate(x, 1) + gate(inner, 1));
+      const Expression seen = reset_after_product() ? r * gate(inner, 2) : product(r * h, gate(recurrent, 2));
+      next = {z * h + (1.0 - z) * act(activation, gate(x, 2) + seen)};
+    }
+    if (steps.mask) {
+      const Expression kept{b, sliced(b, *steps.mask, 1, {at, at + 1, 1})};  // (B,1)
+      output = where(kept, next[0], steps.zero_output_for_mask ? zeros : output);
+      for (std::size_t i = 0; i < states.size(); ++i) next[i] = where(kept, next[i], states[i]);
+    } else {
+      output = next[0];
+    }
+    states = next;
+    if (steps.return_sequences) outputs.push_back(b.expand_dims(output, 1));
+  }
+  CellResults results{steps.return_sequences ? b.apply(graph::Concat{1}, outputs) : output.id, {}};
+  if (steps.return_state)
+    for (const Expression& state : states) results.states.emplace_back(Call::result(state));
   return results;
 }
 
@@ -190,10 +269,11 @@ class StackedRNNCells : public Cell {
     }
   }
   [[nodiscard]] Dim output_size() const override { return cells_.back()->output_size(); }
-  [[nodiscard]] std::size_t state_count() const override {
-    std::size_t count = 0;
-    for (const auto& cell : cells_) count += cell->state_count();
-    return count;
+  [[nodiscard]] std::vector<Dim> state_sizes() const override {
+    std::vector<Dim> sizes;
+    for (const auto& cell : cells_)
+      for (const Dim size : cell->state_sizes()) sizes.push_back(size);
+    return sizes;
   }
   [[nodiscard]] std::vector<Sublayer> sublayers() override {
     std::vector<Sublayer> out;

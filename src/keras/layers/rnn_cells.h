@@ -23,8 +23,12 @@ class GatedCell : public Cell {
   [[nodiscard]] virtual Shape bias_shape() const;
   [[nodiscard]] virtual graph::Initializer bias_values() const { return bias_initializer.value; }
   [[nodiscard]] virtual bool reset_after_product() const { return false; }
+  /// Step by step, for an activation that looks at all units of a step (softmax).
+  [[nodiscard]] CellResults run_unrolled(Lowering& lowering, const Steps& steps);
   void initializer_fields(Fields& f);
   void penalty_fields(Fields& f, Order order);
+
+  static constexpr Dim kMaxUnrolled = 4096;
 
   graph::RnnCell kind_;
   std::int64_t gates_;
@@ -41,7 +45,7 @@ class LSTMCell : public GatedCell {
  public:
   LSTMCell() : GatedCell(graph::RnnCell::lstm, 4) {}
   void fields(Fields& f, Order order) override;
-  [[nodiscard]] std::size_t state_count() const override { return 2; }
+  [[nodiscard]] std::vector<Dim> state_sizes() const override { return {units, units}; }
 
  protected:
   [[nodiscard]] graph::Initializer bias_values() const override;
@@ -54,7 +58,7 @@ class GRUCell : public GatedCell {
  public:
   GRUCell() : GatedCell(graph::RnnCell::gru, 3) {}
   void fields(Fields& f, Order order) override;
-  [[nodiscard]] std::size_t state_count() const override { return 1; }
+  [[nodiscard]] std::vector<Dim> state_sizes() const override { return {units}; }
 
  protected:
   [[nodiscard]] Shape bias_shape() const override;
@@ -68,7 +72,7 @@ class SimpleRNNCell : public GatedCell {
  public:
   SimpleRNNCell() : GatedCell(graph::RnnCell::simple, 1) {}
   void fields(Fields& f, Order order) override;
-  [[nodiscard]] std::size_t state_count() const override { return 1; }
+  [[nodiscard]] std::vector<Dim> state_sizes() const override { return {units}; }
 };
 
 }  // namespace attn::keras

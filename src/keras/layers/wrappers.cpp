@@ -106,6 +106,20 @@ class Bidirectional : public Layer {
     return out.size() == 1 ? Arg(out.front()) : Arg(out);
   }
 
+  /// As Bidirectional.compute_output_shape, which asks the forward layer only.
+  std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    const Shape in = call.shape("sequences");
+    Shape out = {in[0]};
+    if (forward().return_sequences) out.push_back(in[1]);
+    out.push_back(forward().cell().output_size());
+    if (merge_mode == "concat") out[-1] *= 2;
+    std::vector<Shape> shapes(merge_mode ? 1 : 2, out);
+    if (forward().return_state)
+      for (int direction = 0; direction < 2; ++direction)
+        for (const Dim units : forward().cell().state_sizes()) shapes.push_back({in[0], units});
+    return shapes;
+  }
+
   Masks compute_mask(Call&, const Masks& previous) override {
     if (!forward().return_sequences || previous.empty()) return {};
     const Masks one = {previous.front()};
@@ -177,9 +191,52 @@ class TimeDistributed : public Layer {
   LayerPtr layer_;
 };
 
+/// A layer whose kernel training divides by its largest singular value; a run takes the kernel as it is.
+class SpectralNormalization : public Layer {
+ public:
+  void fields(Fields& f) override {
+    f.required("layer", layer_);
+    f("power_iterations", power_iterations);
+  }
+  [[nodiscard]] std::vector<Sublayer> sublayers() override {
+    return {{layer_.get(), layer_->name + "/", "layer/"}};
+  }
+
+  void build(Weights& w, Call& call) override {
+    if (!layer_->built) {
+      Weights own(layer_->weights, layer_->policy.variable, layer_->trainable);
+      Call inner(call.lowering(), *layer_, {{std::string(layer_->arguments().front()), call.arg("inputs")}});
+      layer_->build(own, inner);
+      layer_->built = true;
+    }
+    for (const graph::WeightSpec& spec : layer_->weights) {
+      if (spec.path != "kernel" && spec.path != "embeddings") continue;
+      Initializer initializer("truncated_normal");
+      initializer.value.stddev = 0.02;
+      w.set_dtype(spec.dtype);
+      w.add("vector_u", {1, spec.shape.back()}, initializer, false);
+      return;
+    }
+    throw bad_input("the layer {} has neither a kernel nor embeddings to normalize", layer_->class_name());
+  }
+
+  Arg call(Call& call) override {
+    const Scope scope(call.lowering(), name);
+    const TensorPtr input = call.tensor("inputs");
+    const auto results = tensors_of(call.lowering().apply(*layer_, ArgList{input}, ArgDict{}));
+    if (results.size() != 1) throw bad_input("SpectralNormalization needs a layer with one result");
+    return Call::result(call.builder().cast(results.front()->id, call.builder().dtype(input->id)));
+  }
+
+ private:
+  LayerPtr layer_;
+  Positive power_iterations = 1;
+};
+
 constexpr std::array kRows = {
     LayerRow{"Bidirectional", "keras.layers", make_layer<Bidirectional>},
     LayerRow{"TimeDistributed", "keras.layers", make_layer<TimeDistributed>},
+    LayerRow{"SpectralNormalization", "keras.layers", make_layer<SpectralNormalization>},
 };
 
 }  // namespace

@@ -185,6 +185,31 @@ class Tile : public Taking<kX> {
   Axes repeats = std::int64_t{1};
 };
 
+inline constexpr std::array<std::string_view, 1> kA = {"a"};
+
+/// Differences of neighbours, n times over.
+class Diff : public Taking<kA> {
+ public:
+  void fields(Fields& f) override {
+    f("n", n);
+    f("axis", axis);
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    ValueId x = call.tensor("a")->id;
+    if (n < 0 || n > kMostDifferences) throw bad_input("differences can be taken 0 to {} times", kMostDifferences);
+    const int at = axis_in(axis, b.shape(x));
+    const auto fn = b.dtype(x) == DType::boolean ? graph::BinaryFn::not_equal : graph::BinaryFn::subtract;
+    for (std::int64_t i = 0; i < n; ++i)
+      x = b.binary(fn, sliced(b, x, at, {1, {}, 1}), sliced(b, x, at, {{}, -1, 1}));
+    return Call::result(x);
+  }
+
+ private:
+  static constexpr std::int64_t kMostDifferences = 64;
+  std::int64_t n = 1, axis = -1;
+};
+
 inline constexpr std::array<std::string_view, 2> kPadArguments = {"x", "constant_values"};
 
 class Pad : public Taking<kPadArguments> {
@@ -235,6 +260,7 @@ constexpr std::array kRows = {
     LayerRow{"Fliplr", kNumpyOps, make_layer<FlipAxis<1>>}, LayerRow{"Rot90", kNumpyOps, make_layer<Rot90>},
     LayerRow{"Roll", kNumpyOps, make_layer<Roll>},          LayerRow{"Repeat", kNumpyOps, make_layer<Repeat>},
     LayerRow{"Tile", kNumpyOps, make_layer<Tile>},          LayerRow{"Pad", kNumpyOps, make_layer<Pad>},
+    LayerRow{"Diff", kNumpyOps, make_layer<Diff>},
 };
 
 }  // namespace

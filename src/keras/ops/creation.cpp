@@ -1,4 +1,6 @@
 // Casts, and tensors that take only their shape from another.
+#include <cmath>
+
 #include "expression.h"
 #include "operand.h"
 #include "ops.h"
@@ -19,6 +21,62 @@ class Cast : public Taking<kX> {
 
  private:
   std::optional<DType> dtype;
+};
+
+/// The least and the greatest number of a dtype, as doubles that it holds.
+std::pair<double, double> range_of(DType dtype) {
+  switch (dtype) {
+    case DType::uint8:
+      return {0.0, 255.0};
+    case DType::int8:
+      return {-128.0, 127.0};
+    case DType::uint16:
+      return {0.0, 65535.0};
+    case DType::int16:
+      return {-32768.0, 32767.0};
+    case DType::uint32:
+      return {0.0, 4294967295.0};
+    case DType::int32:
+      return {-2147483648.0, 2147483647.0};
+    case DType::float16:
+      return {-65504.0, 65504.0};
+    case DType::bfloat16:
+      return {-std::ldexp(255.0, 120), std::ldexp(255.0, 120)};
+    default:
+      throw bad_input("saturate_cast to {} is not supported", name_of(dtype));
+  }
+}
+
+/// A cast of what is first brought into the range of the dtype.
+class SaturateCast : public Taking<kX> {
+ public:
+  void fields(Fields& f) override {
+    dtype_field(f, dtype);
+    if (f.reading() && !dtype) f.config().fail("the key 'dtype' is missing");
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = call.tensor("x")->id;
+    if (b.dtype(x) == *dtype || b.dtype(x) == DType::boolean) return Call::result(b.cast(x, *dtype));
+    const auto [least, greatest] = range_of(*dtype);
+    // In float64, in which all of these numbers and every x but the longest integers are exact.
+    const ValueId bounded = b.unary(graph::UnaryFn::clip, b.cast(x, DType::float64), least, greatest);
+    return Call::result(b.cast(bounded, *dtype));
+  }
+
+ private:
+  std::optional<DType> dtype;
+};
+
+/// How many elements or axes a tensor has.
+template <bool kElements>
+class Extent : public Taking<kX> {
+ public:
+  Arg call(Call& call) override {
+    const Shape& shape = call.shape("x");
+    const Dim count = kElements ? shape.elements().value_or(0) : shape.rank();
+    return Call::result(call.builder().apply(graph::Fill{{}, DType::int32, static_cast<double>(count)}, {}));
+  }
 };
 
 /// array(x, dtype) and convert_to_tensor(x, dtype): x itself, or a cast.
@@ -144,6 +202,9 @@ class MultiHot : public OneHot {
 
 constexpr std::array kRows = {
     LayerRow{"Cast", kCoreOps, make_layer<Cast>},
+    LayerRow{"SaturateCast", kCoreOps, make_layer<SaturateCast>},
+    LayerRow{"Size", kNumpyOps, make_layer<Extent<true>>},
+    LayerRow{"Ndim", kNumpyOps, make_layer<Extent<false>>},
     LayerRow{"ConvertToTensor", kCoreOps, make_layer<ConvertToTensor>},
     LayerRow{"Array", kNumpyOps, make_layer<Array>},
     LayerRow{"ZerosLike", kNumpyOps, make_layer<Like<0>>},

@@ -52,6 +52,15 @@ Expression erfc(const Expression& x) { return 1.0 - x.unary(UnaryFn::erf); }
 Expression isneginf(const Expression& x) { return is_floating(x.dtype()) ? x == -kInfinity : x < x; }
 Expression isposinf(const Expression& x) { return is_floating(x.dtype()) ? x == kInfinity : x < x; }
 
+Expression signbit(const Expression& x) {
+  // −0.0 has a sign too: its reciprocal shows it.
+  const Expression negative = x < 0.0;
+  return is_floating(x.dtype()) ? negative | ((x == 0.0) & (x.unary(UnaryFn::reciprocal) < 0.0)) : negative;
+}
+Expression angle(const Expression& x) { return x.number(0.0).binary(BinaryFn::atan2, x); }
+Expression imaginary(const Expression& x) { return where(x == x, x.number(0.0), x.number(0.0)); }
+Expression is_real(const Expression& x) { return (x == x) | isnan(x); }
+
 Expression sinc(const Expression& x) {
   const Expression angle = x * std::numbers::pi;
   return where(x == 0.0, x.number(1.0), angle.unary(UnaryFn::sin) / angle);
@@ -206,6 +215,26 @@ class Isclose : public Taking<kIscloseArguments> {
   bool equal_nan = false;
 };
 
+/// Is x1 among the elements of x2?
+class IsIn : public Taking<kX1X2> {
+ public:
+  void fields(Fields& f) override {
+    f("assume_unique", assume_unique);
+    f("invert", invert);
+  }
+  Arg call(Call& call) override {
+    const Operand x1(call, "x1"), x2(call, "x2");
+    const DType dtype = result_type({x1.type(), x2.type()});
+    Builder& b = call.builder();
+    const Expression x{b, b.expand_dims(x1.as(dtype), -1)}, any{b, b.reshape(x2.as(dtype), {kUnknown})};
+    const Expression found = (x == any).reduced({graph::ReduceFn::any, {x.shape().rank() - 1}, false});
+    return Call::result(invert ? found.unary(UnaryFn::logical_not) : found);
+  }
+
+ private:
+  bool assume_unique = false, invert = false;
+};
+
 // ---- choices
 
 inline constexpr std::array<std::string_view, 3> kWhereArguments = {"condition", "x1", "x2"};
@@ -241,6 +270,10 @@ class Select : public Taking<kSelectArguments> {
     for (std::size_t i = choices.size(); i-- > 0;)
       out = b.apply(graph::Select{}, {conditions[i].as(DType::boolean), choices[i].as(dtype), out});
     return Call::result(out);
+  }
+  /// Keras says the first choice's shape, whatever it broadcasts to.
+  [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    return {{operands(call, "choicelist").front().shape()}};
   }
 };
 
@@ -289,6 +322,10 @@ constexpr std::array kRows = {
     LayerRow{"Conjugate", kNumpyOps, make_layer<OfOne<unchanged>>},
     LayerRow{"Conj", kNumpyOps, make_layer<OfOne<unchanged>>},
     LayerRow{"Real", kNumpyOps, make_layer<OfOne<unchanged>>},
+    LayerRow{"Angle", kNumpyOps, make_layer<OfOne<angle, as_floating>>},
+    LayerRow{"Imag", kNumpyOps, make_layer<OfOne<imaginary>>},
+    LayerRow{"Isreal", kNumpyOps, make_layer<OfOne<is_real>>},
+    LayerRow{"Signbit", kNumpyOps, make_layer<OfOne<signbit>>},
     LayerRow{"LogicalNot", kNumpyOps, make_layer<OfOne<UnaryFn::logical_not, as_boolean>>},
     LayerRow{"Isnan", kNumpyOps, make_layer<OfOne<UnaryFn::isnan>>},
     LayerRow{"Isinf", kNumpyOps, make_layer<OfOne<UnaryFn::isinf>>},
@@ -325,6 +362,7 @@ constexpr std::array kRows = {
     LayerRow{"LogicalOr", kNumpyOps, make_layer<OfTwo<BinaryFn::logical_or, both_boolean>>},
     LayerRow{"LogicalXor", kNumpyOps, make_layer<OfTwo<BinaryFn::logical_xor, both_boolean>>},
     LayerRow{"Isclose", kNumpyOps, make_layer<Isclose>},
+    LayerRow{"IsIn", kNumpyOps, make_layer<IsIn>},
     // choices
     LayerRow{"Where", kNumpyOps, make_layer<Where>},
     LayerRow{"Select", kNumpyOps, make_layer<Select>},

@@ -4,6 +4,7 @@
 #include "attn/base/size.h"
 #include "expression.h"
 #include "layout.h"
+#include "lowering.h"
 #include "operand.h"
 #include "ops.h"
 
@@ -76,6 +77,24 @@ class GetItem : public Taking<kXKey> {
 
 inline constexpr std::array<std::string_view, 2> kSliceArguments = {"inputs", "start_indices"};
 
+/// The starts of a window, which are numbers: one that moves is not supported.
+std::vector<std::int64_t> starts_of(Call& call) {
+  const Arg& arg = call.arg("start_indices");
+  std::vector<std::int64_t> starts;
+  if (const auto* list = arg.as<ArgList>()) {
+    for (const Arg& item : *list) {
+      if (!item.as<std::int64_t>()) throw bad_input("start_indices must be integers, not tensors");
+      starts.push_back(*item.as<std::int64_t>());
+    }
+  } else if (const auto* constant = arg.as<ConstantArg>()) {
+    for (std::int64_t i = 0; i < constant->tensor.size(); ++i)
+      starts.push_back(static_cast<std::int64_t>(constant->tensor.at(i)));
+  } else {
+    throw bad_input("start_indices must be a list of integers: a window that moves is not supported");
+  }
+  return starts;
+}
+
 /// A window of a given shape from given starts; −1 takes all that is left.
 class Slice : public Taking<kSliceArguments> {
  public:
@@ -114,23 +133,6 @@ class Slice : public Taking<kSliceArguments> {
   }
 
  private:
-  static std::vector<std::int64_t> starts_of(Call& call) {
-    const Arg& arg = call.arg("start_indices");
-    std::vector<std::int64_t> starts;
-    if (const auto* list = arg.as<ArgList>()) {
-      for (const Arg& item : *list) {
-        if (!item.as<std::int64_t>()) throw bad_input("start_indices must be integers, not tensors");
-        starts.push_back(*item.as<std::int64_t>());
-      }
-    } else if (const auto* constant = arg.as<ConstantArg>()) {
-      for (std::int64_t i = 0; i < constant->tensor.size(); ++i)
-        starts.push_back(static_cast<std::int64_t>(constant->tensor.at(i)));
-    } else {
-      throw bad_input("start_indices must be a list of integers: a window that moves is not supported");
-    }
-    return starts;
-  }
-
   Tuple shape;
 };
 
@@ -157,53 +159,47 @@ class Take : public Taking<kTakeArguments> {
   std::optional<std::int64_t> axis;
 };
 
-/// For every element of `indices`, the element of x with that index along an axis and the same place in the others.
 class TakeAlongAxis : public Taking<kTakeArguments> {
  public:
   void fields(Fields& f) override { f("axis", axis); }
   Arg call(Call& call) override {
     Builder& b = call.builder();
     ValueId x = Operand(call, "x").value();
-    const Operand given(call, "indices");
     if (!axis) x = b.reshape(x, {kUnknown});
     const int at = axis ? axis_in(*axis, b.shape(x)) : 0;
-    const Shape shape = b.shape(x), chosen = given.shape();
-    if (chosen.rank() != shape.rank())
-      throw bad_input("the indices {} must have as many axes as x {}", chosen.str(), shape.str());
-    Shape around = shape;
-    around[at] = 1;
-    Shape others = chosen;
-    others[at] = 1;
-    auto out = broadcast(around, others);
-    if (!out) throw bad_input("the indices {} do not fit x {}", chosen.str(), shape.str());
-    Shape full = *out;
-    full[at] = shape[at];
-    (*out)[at] = chosen[at];
-    x = b.apply(graph::Broadcast{full}, {x});
-    Expression index{b, b.apply(graph::Broadcast{*out}, {given.as(DType::int64)})};
-
-    // The place of each element in x laid flat. Sizes are known in every graph that runs; where they are not, the
-    // strides do not matter.
-    const auto known = [](Dim dim) { return std::max<Dim>(dim, 1); };
-    const auto size = static_cast<double>(known(shape[at]));
-    const Expression counted = where(index < 0.0, index + size, index);
-    const Expression inside = (counted < size) & (index.number(-1.0) < counted);
-    std::int64_t stride = 1;
-    std::optional<Expression> place;
-    for (int i = full.rank() - 1; i >= 0; --i) {
-      const Expression along =
-          i == at ? counted * static_cast<double>(stride)
-                  : Expression{b, b.apply(graph::Iota{*out, DType::int64, i, 0.0, static_cast<double>(stride)}, {})};
-      place = place ? *place + along : along;
-      stride = times(known(full[i]), stride);
-    }
-    // An index that is out of range must stay so, instead of naming a neighbour.
-    const Expression flat_index = where(inside, *place, index.number(static_cast<double>(stride)));
-    return Call::result(b.apply(graph::Gather{0}, {b.reshape(x, {kUnknown}), flat_index}));
+    return Call::result(taken_along(b, x, Operand(call, "indices").as(DType::int64), at));
   }
 
  private:
   std::optional<std::int64_t> axis;
+};
+
+inline constexpr std::array<std::string_view, 3> kUpdateArguments = {"inputs", "start_indices", "updates"};
+
+/// x with a window of it, from given starts on, replaced.
+class SliceUpdate : public Taking<kUpdateArguments> {
+ public:
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = call.tensor("inputs")->id, updates = Operand(call, "updates").as(b.dtype(x));
+    const Shape full = b.shape(x), window = b.shape(updates);
+    const std::vector<std::int64_t> starts = starts_of(call);
+    if (window.rank() != full.rank() || starts.size() != static_cast<std::size_t>(full.rank()))
+      throw bad_input("{} starts and a window {} do not fit {}", starts.size(), window.str(), full.str());
+    graph::Pad around;
+    for (int axis = 0; axis < full.rank(); ++axis) {
+      const std::int64_t start = starts[static_cast<std::size_t>(axis)];
+      const bool known = full[axis] != kUnknown && window[axis] != kUnknown;
+      if (start < 0 || start > kMaxSize || (known && start > full[axis] - window[axis]))
+        throw bad_input("{} elements from {} on are not in axis {} of {}", window[axis], start, axis, full.str());
+      around.before.push_back(start);
+      around.after.push_back(known ? full[axis] - window[axis] - start : 0);
+    }
+    // Where the window is known as a shape only, so is the result.
+    if (call.lowering().symbolic()) return Call::result(b.apply(graph::Fill{full, b.dtype(x), 0.0}, {}));
+    const ValueId inside = b.apply(around, {b.apply(graph::Fill{window, DType::boolean, 1.0}, {})});
+    return Call::result(b.apply(graph::Select{}, {inside, b.apply(around, {updates}), x}));
+  }
 };
 
 constexpr std::array kRows = {
@@ -211,9 +207,46 @@ constexpr std::array kRows = {
     LayerRow{"Slice", kCoreOps, make_layer<Slice>},
     LayerRow{"Take", kNumpyOps, make_layer<Take>},
     LayerRow{"TakeAlongAxis", kNumpyOps, make_layer<TakeAlongAxis>},
+    LayerRow{"SliceUpdate", kCoreOps, make_layer<SliceUpdate>},
 };
 
 }  // namespace
+
+ValueId taken_along(Builder& b, ValueId x, ValueId indices, int axis) {
+  const Shape shape = b.shape(x), chosen = b.shape(indices);
+  if (chosen.rank() != shape.rank())
+    throw bad_input("the indices {} must have as many axes as x {}", chosen.str(), shape.str());
+  Shape around = shape;
+  around[axis] = 1;
+  Shape others = chosen;
+  others[axis] = 1;
+  auto out = broadcast(around, others);
+  if (!out) throw bad_input("the indices {} do not fit x {}", chosen.str(), shape.str());
+  Shape full = *out;
+  full[axis] = shape[axis];
+  (*out)[axis] = chosen[axis];
+  x = b.apply(graph::Broadcast{full}, {x});
+  const Expression index{b, b.apply(graph::Broadcast{*out}, {indices})};
+
+  // The place of each element in x laid flat. Sizes are known in every graph that runs; where they are not, the
+  // strides do not matter.
+  const auto known = [](Dim dim) { return std::max<Dim>(dim, 1); };
+  const auto size = static_cast<double>(known(shape[axis]));
+  const Expression counted = where(index < 0.0, index + size, index);
+  const Expression inside = (counted < size) & (index.number(-1.0) < counted);
+  std::int64_t stride = 1;
+  std::optional<Expression> place;
+  for (int i = full.rank() - 1; i >= 0; --i) {
+    const Expression along =
+        i == axis ? counted * static_cast<double>(stride)
+                  : Expression{b, b.apply(graph::Iota{*out, DType::int64, i, 0.0, static_cast<double>(stride)}, {})};
+    place = place ? *place + along : along;
+    stride = times(known(full[i]), stride);
+  }
+  // An index that is out of range must stay so, instead of naming a neighbour.
+  const Expression flat_index = where(inside, *place, index.number(static_cast<double>(stride)));
+  return b.apply(graph::Gather{0}, {b.reshape(x, {kUnknown}), flat_index});
+}
 
 std::span<const LayerRow> indexing_operations() { return kRows; }
 

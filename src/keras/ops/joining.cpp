@@ -27,12 +27,35 @@ ValueId concatenated(Builder& b, const std::vector<ValueId>& parts, std::int64_t
   return b.apply(graph::Concat{axis_in(axis, b.shape(parts.front()))}, parts);
 }
 
-class Concatenate : public Taking<kXs> {
+/// Tensors joined along an axis they have. For Keras the result has the first one's shape but for that axis.
+class Joined : public Taking<kXs> {
+ public:
+  Arg call(Call& call) override {
+    const std::vector<ValueId> parts = promoted(call, "xs");
+    return Call::result(concatenated(call.builder(), parts, along(call.builder().shape(parts.front()))));
+  }
+  [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    const std::vector<Operand> parts = operands(call, "xs");
+    Shape out = parts.front().shape();
+    const int at = axis_in(along(out), out);
+    out[at] = 0;
+    for (const Operand& part : parts) {
+      const Dim next = part.shape()[at];
+      out[at] = out[at] == kUnknown || next == kUnknown ? kUnknown : out[at] + next;
+    }
+    return {{out}};
+  }
+
+ protected:
+  [[nodiscard]] virtual std::int64_t along(const Shape& shape) const = 0;
+};
+
+class Concatenate : public Joined {
  public:
   void fields(Fields& f) override { f("axis", axis); }
-  Arg call(Call& call) override { return Call::result(concatenated(call.builder(), promoted(call, "xs"), axis)); }
 
  private:
+  [[nodiscard]] std::int64_t along(const Shape&) const override { return axis; }
   std::int64_t axis = 0;
 };
 
@@ -47,23 +70,27 @@ class Stack : public Taking<kX> {
     for (ValueId& part : parts) part = b.expand_dims(part, *at);
     return Call::result(concatenated(b, parts, *at));
   }
+  /// As for Joined, the first one's shape.
+  [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    const std::vector<Operand> parts = operands(call, "x");
+    const Shape first = parts.front().shape();
+    const int at = normalize_axis(axis, first.rank() + 1).value_or(0);
+    Shape out = first.slice(0, at);
+    out.push_back(static_cast<Dim>(parts.size()));
+    out.append(first.slice(at, first.rank()));
+    return {{out}};
+  }
 
  private:
   std::int64_t axis = 0;
 };
 
-class Hstack : public Taking<kXs> {
- public:
-  Arg call(Call& call) override {
-    const std::vector<ValueId> parts = promoted(call, "xs");
-    const bool flat = call.builder().shape(parts.front()).rank() == 1;
-    return Call::result(concatenated(call.builder(), parts, flat ? 0 : 1));
-  }
+class Hstack : public Joined {
+  [[nodiscard]] std::int64_t along(const Shape& shape) const override { return shape.rank() == 1 ? 0 : 1; }
 };
 
-class Vstack : public Taking<kXs> {
- public:
-  Arg call(Call& call) override { return Call::result(concatenated(call.builder(), promoted(call, "xs"), 0)); }
+class Vstack : public Joined {
+  [[nodiscard]] std::int64_t along(const Shape&) const override { return 0; }
 };
 
 /// Along the third axis; (n) stands for (1, n, 1) and (n, m) for (n, m, 1).
@@ -95,6 +122,36 @@ class Append : public Taking<kX1X2> {
 
  private:
   std::optional<std::int64_t> axis;
+};
+
+inline constexpr std::array<std::string_view, 8> kGridArguments = {"x 0", "x 1", "x 2", "x 3",
+                                                                   "x 4", "x 5", "x 6", "x 7"};
+
+/// Every tensor laid flat along an axis of its own and broadcast over the axes of the others.
+class Meshgrid : public Taking<kGridArguments> {
+ public:
+  void fields(Fields& f) override { f("indexing", indexing); }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    std::vector<ValueId> flat;
+    for (const std::string_view argument : kGridArguments)
+      if (call.has(argument)) flat.push_back(b.reshape(Operand(call, argument).value(), {kUnknown}));
+    if (flat.empty()) throw bad_input("meshgrid needs a tensor");
+    const bool swapped = indexing.value == "xy" && flat.size() > 1;
+    const auto place = [&](std::size_t i) { return swapped && i < 2 ? 1 - i : i; };
+    Shape full(std::vector<Dim>(flat.size(), 1));
+    for (std::size_t i = 0; i < flat.size(); ++i) full[static_cast<int>(place(i))] = b.shape(flat[i])[0];
+    ArgList out;
+    for (std::size_t i = 0; i < flat.size(); ++i) {
+      Shape along(std::vector<Dim>(flat.size(), 1));
+      along[static_cast<int>(place(i))] = b.shape(flat[i])[0];
+      out.emplace_back(Call::result(b.apply(graph::Broadcast{full}, {b.apply(graph::Reshape{along}, {flat[i]})})));
+    }
+    return out;
+  }
+
+ private:
+  Choice indexing{"xy", {"xy", "ij"}};
 };
 
 // ---- into several
@@ -242,6 +299,7 @@ constexpr std::array kRows = {
     LayerRow{"Vstack", kNumpyOps, make_layer<Vstack>},
     LayerRow{"Dstack", kNumpyOps, make_layer<Dstack>},
     LayerRow{"Append", kNumpyOps, make_layer<Append>},
+    LayerRow{"Meshgrid", kNumpyOps, make_layer<Meshgrid>},
     LayerRow{"Split", kNumpyOps, make_layer<Split>},
     LayerRow{"Hsplit", kNumpyOps, make_layer<SplitAxis<1>>},
     LayerRow{"Vsplit", kNumpyOps, make_layer<SplitAxis<0>>},

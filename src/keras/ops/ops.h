@@ -58,6 +58,7 @@ void dtype_field(Fields& f, std::optional<DType>& dtype);
 [[nodiscard]] std::span<const LayerRow> rearrange_operations();
 [[nodiscard]] std::span<const LayerRow> indexing_operations();
 [[nodiscard]] std::span<const LayerRow> joining_operations();
+[[nodiscard]] std::span<const LayerRow> sorting_operations();
 [[nodiscard]] std::span<const LayerRow> creation_operations();
 [[nodiscard]] std::span<const LayerRow> product_operations();
 [[nodiscard]] std::span<const LayerRow> normalization_operations();

@@ -5,6 +5,7 @@
 
 #include "attn/base/text.h"
 #include "expression.h"
+#include "layout.h"
 #include "operand.h"
 #include "ops.h"
 
@@ -112,6 +113,42 @@ class Outer : public Taking<kX1X2> {
     Builder& b = call.builder();
     return Call::result(b.binary(graph::BinaryFn::multiply, b.reshape(x1.as(dtype), {kUnknown, 1}),
                                  b.reshape(x2.as(dtype), {1, kUnknown})));
+  }
+};
+
+/// Every element of x1 times x2, as blocks.
+class Kron : public Taking<kX1X2> {
+ public:
+  Arg call(Call& call) override {
+    const Operand x1(call, "x1"), x2(call, "x2");
+    const DType dtype = result_type({x1.type(), x2.type()});
+    Builder& b = call.builder();
+    const int rank = std::max(x1.rank(), x2.rank());
+    const auto full = [&](const Operand& operand) {
+      Shape shape(std::vector<Dim>(static_cast<std::size_t>(rank - operand.rank()), 1));
+      shape.append(operand.shape());
+      return shape;
+    };
+    const Shape outer = full(x1), inner = full(x2);
+    Shape spread, blocks, out;
+    for (int axis = 0; axis < rank; ++axis) {
+      spread.append({outer[axis], 1});
+      blocks.append({1, inner[axis]});
+      out.push_back(outer[axis] == kUnknown || inner[axis] == kUnknown ? kUnknown : times(outer[axis], inner[axis]));
+    }
+    const ValueId products = b.binary(graph::BinaryFn::multiply, b.apply(graph::Reshape{spread}, {x1.as(dtype)}),
+                                      b.apply(graph::Reshape{blocks}, {x2.as(dtype)}));
+    return Call::result(b.apply(graph::Reshape{out}, {products}));
+  }
+  /// Keras pairs the axes from the front, and leaves out those without a partner.
+  [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    const Operand x1(call, "x1"), x2(call, "x2");
+    Shape out;
+    for (int axis = 0; axis < std::min(x1.rank(), x2.rank()); ++axis) {
+      const Dim outer = x1.shape()[axis], inner = x2.shape()[axis];
+      out.push_back(outer == kUnknown || inner == kUnknown ? kUnknown : times(outer, inner));
+    }
+    return {{out}};
   }
 };
 
@@ -275,7 +312,7 @@ constexpr std::array kRows = {
     LayerRow{"Matmul", kNumpyOps, make_layer<Matmul>},        LayerRow{"Dot", kNumpyOps, make_layer<Product<dot>>},
     LayerRow{"Inner", kNumpyOps, make_layer<Product<inner>>}, LayerRow{"Vdot", kNumpyOps, make_layer<Product<vdot>>},
     LayerRow{"Outer", kNumpyOps, make_layer<Outer>},          LayerRow{"Tensordot", kNumpyOps, make_layer<Tensordot>},
-    LayerRow{"Einsum", kNumpyOps, make_layer<Einsum>},
+    LayerRow{"Einsum", kNumpyOps, make_layer<Einsum>},        LayerRow{"Kron", kNumpyOps, make_layer<Kron>},
 };
 
 }  // namespace

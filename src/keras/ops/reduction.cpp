@@ -1,4 +1,7 @@
 // Sums, means and the like over axes, and running sums.
+#include <cmath>
+#include <limits>
+
 #include "expression.h"
 #include "operand.h"
 #include "ops.h"
@@ -46,6 +49,24 @@ Expression numbers_mean(const Expression& x, const Over& over) {
   const Expression counted = isnan(x).unary(UnaryFn::logical_not).cast(x.dtype());
   return numbers_sum(x, over) / sum(counted, over);
 }
+
+/// The greatest or least of the numbers; NaN where there is none.
+template <ReduceFn kFn>
+Expression numbers_extremum(const Expression& x, const Over& over) {
+  if (!is_floating(x.dtype())) return x.reduced(over.by(kFn));
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Expression extremum = number_or(x, kFn == ReduceFn::max ? -kInfinity : kInfinity).reduced(over.by(kFn));
+  return where(isnan(x).reduced(over.by(ReduceFn::all)), x.number(std::nan("")), extremum);
+}
+Expression numbers_product(const Expression& x, const Over& over) {
+  return (is_floating(x.dtype()) ? number_or(x, 1.0) : x).reduced(over.by(ReduceFn::prod));
+}
+Expression numbers_variance(const Expression& x, const Over& over) {
+  const Expression counted = isnan(x).unary(UnaryFn::logical_not);
+  const Expression centered = where(counted, x - numbers_mean(x, over.kept()), x.number(0.0));
+  return sum(square(centered), over) / sum(counted.cast(x.dtype()), over);
+}
+Expression numbers_deviation(const Expression& x, const Over& over) { return sqrt(numbers_variance(x, over)); }
 
 /// A reduction over axes, in the dtype that `kRule` gives.
 template <auto kFunction, DTypeRule kRule = same>
@@ -235,6 +256,11 @@ constexpr std::array kRows = {
     LayerRow{"All", kNumpyOps, make_layer<Reduction<ReduceFn::all, as_boolean>>},
     LayerRow{"Nansum", kNumpyOps, make_layer<Reduction<numbers_sum, as_accumulator>>},
     LayerRow{"Nanmean", kNumpyOps, make_layer<Reduction<numbers_mean, as_floating>>},
+    LayerRow{"Nanmax", kNumpyOps, make_layer<Reduction<numbers_extremum<ReduceFn::max>>>},
+    LayerRow{"Nanmin", kNumpyOps, make_layer<Reduction<numbers_extremum<ReduceFn::min>>>},
+    LayerRow{"Nanprod", kNumpyOps, make_layer<Reduction<numbers_product, as_accumulator>>},
+    LayerRow{"Nanvar", kNumpyOps, make_layer<Reduction<numbers_variance, as_floating>>},
+    LayerRow{"Nanstd", kNumpyOps, make_layer<Reduction<numbers_deviation, as_floating>>},
     LayerRow{"Logsumexp", kMathOps, make_layer<Reduction<ReduceFn::logsumexp>>},
     LayerRow{"CountNonzero", kNumpyOps, make_layer<CountNonzero>},
     LayerRow{"Argmax", kNumpyOps, make_layer<IndexOf<ReduceFn::argmax>>},

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "layers/resampling.h"
 #include "layout.h"
 #include "operand.h"
 #include "ops.h"
@@ -152,8 +153,7 @@ class SeparableConv : public Conv {
 
 inline constexpr std::array<std::string_view, 1> kImages = {"images"};
 
-/// Images cut into patches: (B, rows, columns, height·width·C). Patches that lie side by side, as vision transformers
-/// take them.
+/// Images cut into patches: (B, rows, columns, height·width·C).
 class ExtractPatches : public Taking<kImages> {
  public:
   /// Its config is the only one without a name.
@@ -174,12 +174,21 @@ class ExtractPatches : public Taking<kImages> {
     const bool one_image = b.shape(x).rank() == 3;
     if (one_image) x = b.expand_dims(x, 0);
     const Shape image = b.shape(x);
-    const auto window = per_axis(size, 2);
-    if (image.rank() != 4 || window.size() != 2 || window[0] < 1 || window[1] < 1)
+    const auto window = per_axis(size, 2), steps = per_axis(strides.value_or(size), 2);
+    const auto dilation = per_axis(dilation_rate, 2);
+    if (image.rank() != 4 || window.size() != 2 || steps.size() != 2 || dilation.size() != 2 || window[0] < 1 ||
+        window[1] < 1)
       throw bad_input("patches of {} axes do not fit images {}", window.size(), image.str());
-    if (per_axis(strides.value_or(size), 2) != window ||
-        per_axis(dilation_rate, 2) != std::vector<std::int64_t>{1, 1} || padding.value != "valid")
-      throw bad_input("patches that overlap, leave gaps or pass the border are not supported");
+    const bool side_by_side =
+        steps == window && dilation == std::vector<std::int64_t>{1, 1} && padding.value == "valid";
+    x = data_format.from_last(b, side_by_side ? cut(b, x, window) : looked_up(b, x, window, steps, dilation));
+    return Call::result(one_image ? b.apply(graph::Reshape{b.shape(x).slice(1, 4)}, {x}) : x);
+  }
+
+ private:
+  /// Patches that lie side by side are a reshape.
+  static ValueId cut(Builder& b, ValueId x, const std::vector<std::int64_t>& window) {
+    const Shape image = b.shape(x);
     const Dim height = window[0], width = window[1], channels = image[3];
     const auto count = [](Dim dim, Dim part) { return dim == kUnknown ? kUnknown : dim / part; };
     const Dim rows = count(image[1], height), columns = count(image[2], width);
@@ -188,12 +197,23 @@ class ExtractPatches : public Taking<kImages> {
     x = b.apply(graph::Reshape{{image[0], rows, height, columns, width, channels}}, {x});
     x = b.transpose(x, {0, 1, 3, 2, 4, 5});
     const Dim length = channels == kUnknown ? kUnknown : times(channels, times(height, width));
-    Shape out{image[0], rows, columns, length};
-    x = data_format.from_last(b, b.apply(graph::Reshape{out}, {x}));
-    return Call::result(one_image ? b.apply(graph::Reshape{b.shape(x).slice(1, 4)}, {x}) : x);
+    return b.apply(graph::Reshape{{image[0], rows, columns, length}}, {x});
+  }
+  /// Others are a convolution with a kernel that picks one cell for each of its outputs.
+  [[nodiscard]] ValueId looked_up(Builder& b, ValueId x, const std::vector<std::int64_t>& window,
+                                  const std::vector<std::int64_t>& steps,
+                                  const std::vector<std::int64_t>& dilation) const {
+    const Dim channels = b.shape(x)[3];
+    if (channels == kUnknown) throw bad_input("the channels of images must be known, got {}", b.shape(x).str());
+    const Dim length = times(channels, times(window[0], window[1]));
+    if (length > kMostPicked) throw bad_input("patches of {} cells that overlap are too large", length);
+    Tensor kernel(b.dtype(x), {window[0], window[1], channels, length});
+    for (Dim i = 0; i < length; ++i) kernel.set(i * length + i, 1.0);
+    return b.apply(graph::Conv{steps, dilation, padding_of(padding), 1, false, {}},
+                   {x, b.constant(std::move(kernel))});
   }
 
- private:
+  static constexpr Dim kMostPicked = 4096;
   Axes size = std::int64_t{1};
   std::optional<Axes> strides;
   Axes dilation_rate = std::int64_t{1};
@@ -201,7 +221,85 @@ class ExtractPatches : public Taking<kImages> {
   DataFormat data_format;
 };
 
+/// Blocks of cells into channels, or channels into blocks of cells.
+template <bool kToDepth>
+class BlockDepth : public Taking<kX> {
+ public:
+  void fields(Fields& f) override {
+    f.required("block_size", block_size);
+    data_format.fields(f);
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = data_format.to_last(b, call.tensor("x")->id);
+    const Shape in = b.shape(x);
+    if (in.rank() != 4 || in[3] == kUnknown) throw bad_input("blocks of cells do not fit {}", in.str());
+    const Dim block = block_size, area = times(block, block);
+    const auto part = [](Dim dim, Dim size) {
+      if (dim != kUnknown && dim % size != 0) throw bad_input("{} cannot be divided by {}", dim, size);
+      return dim == kUnknown ? kUnknown : dim / size;
+    };
+    Shape apart, out;
+    if (kToDepth) {
+      const Dim rows = part(in[1], block), columns = part(in[2], block);
+      apart = {in[0], rows, block, columns, block, in[3]};
+      out = {in[0], rows, columns, times(in[3], area)};
+    } else {
+      const Dim depth = part(in[3], area);
+      apart = {in[0], in[1], in[2], block, block, depth};
+      out = {in[0], times(in[1], block), times(in[2], block), depth};
+    }
+    const ValueId turned = b.transpose(b.apply(graph::Reshape{apart}, {x}), {0, 1, 3, 2, 4, 5});
+    return Call::result(data_format.from_last(b, b.apply(graph::Reshape{out}, {turned})));
+  }
+
+ private:
+  Positive block_size;
+  DataFormat data_format;
+};
+
+/// Images at another size.
+class Resize : public Taking<kImages> {
+ public:
+  void fields(Fields& f) override {
+    f.required("size", size);
+    f("interpolation", interpolation);
+    f("antialias", antialias);
+    f("crop_to_aspect_ratio", crop);
+    f("pad_to_aspect_ratio", pad);
+    f("fill_mode", fill_mode);
+    f("fill_value", fill_value);
+    data_format.fields(f);
+    if (!f.reading()) return;
+    for (const char* key : {"antialias", "crop_to_aspect_ratio", "pad_to_aspect_ratio"})
+      if (const auto ref = f.config().find(key); ref && ref->is_bool() && ref->boolean())
+        ref->fail("only a plain resize is supported");
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    ValueId x = data_format.to_last(b, call.tensor("images")->id);
+    const int rank = b.shape(x).rank();
+    if (rank < 3 || rank > 4 || size.items.size() != 2)
+      throw bad_input("a size of {} axes does not fit images {}", size.items.size(), b.shape(x).str());
+    if (!is_floating(b.dtype(x))) throw bad_input("images of integers are not resized; cast them to float first");
+    for (int i = 0; i < 2; ++i)
+      x = resized(b, x, rank - 3 + i, size.items[static_cast<std::size_t>(i)], interpolation.value);
+    return Call::result(data_format.from_last(b, x));
+  }
+
+ private:
+  Tuple size;
+  Choice interpolation{"bilinear", {kInterpolations.begin(), kInterpolations.end()}};
+  bool antialias = false, crop = false, pad = false;
+  std::string fill_mode = "constant";
+  Number fill_value = 0.0;
+  DataFormat data_format;
+};
+
 constexpr std::array kRows = {
+    LayerRow{"DepthToSpace", kNnOps, make_layer<BlockDepth<false>>},
+    LayerRow{"SpaceToDepth", kNnOps, make_layer<BlockDepth<true>>},
+    LayerRow{"Resize", kImageOps, make_layer<Resize>},
     LayerRow{"MaxPool", kNnOps, make_layer<PoolBy<false>>},
     LayerRow{"AveragePool", kNnOps, make_layer<PoolBy<true>>},
     LayerRow{"Conv", kNnOps, make_layer<Conv>},
