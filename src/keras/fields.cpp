@@ -93,6 +93,13 @@ Json Fields::write(const Initializer& value) const {
   return json;
 }
 
+Json Fields::write(const Activation& value) const {
+  if (value.json == kKeras2HardSigmoid)
+    throw bad_input("'{}': Keras 3 has no activation like Keras 2's hard_sigmoid, max(0, min(1, x/5 + 1/2))",
+                    printable((*out_)["name"].get<std::string>()));
+  return value.json;
+}
+
 Json Fields::write(const LayerPtr& value) const { return value ? layer_json(*value, version_) : Json(); }
 
 Json Fields::write(const Shape& value) const {

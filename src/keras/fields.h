@@ -143,7 +143,7 @@ class Fields {
   Json write(const Choice& value) const { return value.value; }
   Json write(const Opaque& value) const { return value.json; }
   Json write(const Initializer& value) const;
-  Json write(const Activation& value) const { return value.json; }
+  Json write(const Activation& value) const;
   Json write(const DTypePolicy& value) const { return value.json(); }
   Json write(const LayerPtr& value) const;
   Json write(const Shape& value) const;

@@ -277,7 +277,15 @@ Document::Document(const std::string& source, std::string text) : source_(printa
                   &builder);
 }
 
-std::string Document::place(const std::string& pointer, bool at_key) const {
+std::string Document::place(const std::string& translated, bool at_key) const {
+  std::string pointer = translated;
+  for (std::size_t end = translated.size();; end = translated.rfind('/', end - 1)) {
+    if (const auto origin = origins_.find(translated.substr(0, end)); origin != origins_.end()) {
+      pointer = origin->second + translated.substr(end);
+      break;
+    }
+    if (end == 0 || end == std::string::npos) break;
+  }
   const Position at = position_of(text_, Locator(text_).find(pointer, at_key));
   return fmt::format("{}:{}:{}: {}", source_, at.line, at.column, pointer.empty() ? "" : printable(pointer) + ": ");
 }

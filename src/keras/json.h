@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -24,6 +25,9 @@ inline constexpr std::size_t kMaxJsonTokens = 2'000'000;
 inline constexpr std::size_t kMaxJsonKey = std::size_t{1} << 10;
 inline constexpr std::size_t kMaxJsonString = std::size_t{1} << 20;
 
+/// JSON pointers of a config that was translated, and where that stood in the file: prefixes, the longest wins.
+using Origins = std::map<std::string, std::string>;
+
 /// A parsed config with the text it came from.
 class Document {
  public:
@@ -31,9 +35,18 @@ class Document {
   /// duplicate keys, depth over 64, integers that no 64-bit number holds, invalid UTF-8, NaN, trailing text, and more
   /// than the limits above.
   Document(const std::string& source, std::string text);
+  /// What a config of Keras 2 became: messages still tell places in the original.
+  Document(const Document& original, Json translated, Origins origins)
+      : source_(original.source_),
+        text_(original.text_),
+        root_(std::move(translated)),
+        origins_(std::move(origins)),
+        keras2_(true) {}
 
   [[nodiscard]] const Json& root() const noexcept { return root_; }
   [[nodiscard]] const std::string& source() const noexcept { return source_; }
+  /// Did Keras 2 write it, so that masks go by its rules?
+  [[nodiscard]] bool is_keras2() const noexcept { return keras2_; }
   /// "source:line:column: pointer: message"; the position is that of the value, or of its key where `at_key`.
   [[nodiscard]] Error error(const std::string& pointer, bool at_key, const std::string& message) const;
   /// The same text without an exception, for warnings.
@@ -43,6 +56,8 @@ class Document {
   std::string source_;
   std::string text_;
   Json root_;
+  Origins origins_;
+  bool keras2_ = false;
 };
 
 /// A value inside a Document: typed getters that refuse the wrong type with the place. Valid while the document lives.

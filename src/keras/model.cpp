@@ -7,6 +7,8 @@
 #include "builtin_encoder.h"
 #include "encoder_config.h"
 #include "functional.h"
+#include "keras2/histories.h"
+#include "keras2/translate.h"
 #include "lowering.h"
 #include "table.h"
 
@@ -14,7 +16,7 @@ namespace attn::keras {
 
 struct Model::Parts {
   std::unique_ptr<Document> document;
-  std::unique_ptr<Document> expanded;  // what a short config became
+  std::unique_ptr<Document> expanded;  // what a short config or one of Keras 2 became
   LayerPtr root;
   bool single_layer = false;  // root is a layer, or a model made around `layer` to show it
   Layer* layer = nullptr;     // the single layer
@@ -78,6 +80,13 @@ Totals totals_of(Layer& layer) {
   return totals;
 }
 
+/// "(None, 5)" as Keras's summary prints it: "(None)" has no comma behind it, unlike Python's.
+std::string shown(const Shape& shape) {
+  std::vector<std::string> dims;
+  for (const Dim dim : shape) dims.push_back(dim == kUnknown ? "None" : std::to_string(dim));
+  return "(" + join(dims, ", ") + ")";
+}
+
 SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   SummaryRow row;
   row.name = layer.name;
@@ -92,7 +101,7 @@ SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   if (!layer.node_shapes.empty()) {
     row.output_shapes = layer.node_shapes.back();
     std::vector<std::string> shapes;
-    for (const Shape& shape : row.output_shapes) shapes.push_back(shape.str());
+    for (const Shape& shape : row.output_shapes) shapes.push_back(shown(shape));
     row.output_shape_text = shapes.size() == 1 ? shapes.front() : "[" + join(shapes, ", ") + "]";
   }
   if (around != nullptr) row.connected_to = around->connections(layer);
@@ -215,8 +224,12 @@ const std::string& Model::builtin_encoder() {
 Model Model::read(const std::string& source, std::string text, const ReadOptions& options) {
   auto parts = std::make_unique<Parts>();
   parts->document = std::make_unique<Document>(source, std::move(text));
-  const Ref root(*parts->document);
-  root.expect_object();
+  if (const Ref read(*parts->document); is_keras2(read, options.keras_version)) {
+    Translation translation = translate_keras2(read);
+    parts->expanded =
+        std::make_unique<Document>(*parts->document, std::move(translation.root), std::move(translation.origins));
+  }
+  const Ref root(parts->expanded ? *parts->expanded : *parts->document);
   std::optional<Shape> shape = options.input_shape;
   if (is_encoder_config(root)) {
     const Json expanded = expand_encoder_config(root, parts->warnings);
@@ -236,6 +249,7 @@ Model Model::read(const std::string& source, std::string text, const ReadOptions
     }
   }
   if (parts->root->is_operation()) root.fail("one operation is no model");
+  if (parts->expanded && parts->model() != nullptr) complete_histories(*parts->model());
   if (auto* sequential = dynamic_cast<Sequential*>(parts->root.get());
       sequential != nullptr && !sequential->connected && shape) {
     Shape whole{kUnknown};

@@ -17,6 +17,8 @@ namespace attn::keras {
 struct ReadOptions {
   /// Without the batch: builds a single layer, or a Sequential that knows no input.
   std::optional<Shape> input_shape;
+  /// The version of Keras that the file says it was written by ("3.12.0", "2.15.0"), where it stands beside the config.
+  std::optional<std::string> keras_version;
 };
 
 /// Stands for unknown lengths that nothing else tells.

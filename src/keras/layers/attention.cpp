@@ -78,6 +78,8 @@ class HeadAttention : public Layer {
   }
 
   [[nodiscard]] graph::AttentionPath path(Call& call, int projected_rank) const {
+    // Keras 2 knows one computation; its rows without an unmasked score average the values as the fused one's do.
+    if (follows_keras2()) return graph::AttentionPath::fused;
     const bool fused = dropout == 0.0 && !call.flag("return_attention_scores") && projected_rank == 4;
     return fused ? graph::AttentionPath::fused : graph::AttentionPath::explicit_;
   }
@@ -198,11 +200,13 @@ class MultiHeadAttention : public HeadAttention {
     graph::Builder& b = call.builder();
     const TensorPtr query = call.tensor("query"), value = call.tensor("value");
     const TensorPtr key = call.has("key") ? call.tensor("key") : value;
-    // Keras takes the query's own mask, whatever query_mask was given, and takes the masks off its inputs.
+    // Keras takes the query's own mask, whatever query_mask was given, and since Keras 3 the masks off its inputs.
     const std::optional<ValueId> query_mask = query->mask;
-    query->mask.reset();
-    value->mask.reset();
-    key->mask.reset();
+    if (!follows_keras2()) {
+      query->mask.reset();
+      value->mask.reset();
+      key->mask.reset();
+    }
 
     const ValueId q = project(call, query->id, query_);  // (B,T…,N,H)
     const ValueId k = project(call, key->id, key_);

@@ -116,7 +116,13 @@ class PassThrough : public Layer {
   Arg call(Call& call) override { return call.arg("inputs"); }
 };
 
-class Identity : public PassThrough {};
+class Identity : public PassThrough {
+ public:
+  [[nodiscard]] bool supports_masking() const override { return !follows_keras2(); }
+  Arg call(Call& call) override {
+    return follows_keras2() ? Arg(Call::result(call.tensor("inputs")->id)) : PassThrough::call(call);
+  }
+};
 
 class Dropout : public PassThrough {
  public:
