@@ -14,16 +14,16 @@ namespace attn::cli {
 namespace {
 
 /// What metadata.json says of the Keras that wrote the archive; nothing where it says nothing.
-std::optional<std::string> version_in(const std::string& metadata) {
+std::optional<keras::Version> version_in(const std::string& metadata) {
   const auto json = nlohmann::json::parse(metadata, nullptr, false);
   if (!json.is_object() || !json.contains("keras_version") || !json["keras_version"].is_string()) return std::nullopt;
-  return json["keras_version"].get<std::string>();
+  return keras::version_of(json["keras_version"].get<std::string>());
 }
 
 /// The config in a .keras archive.
 keras::Model read_archive(const std::string& path, const io::Bytes& file, keras::ReadOptions options) {
   const io::KerasArchive archive = io::parse_keras_archive(file, path);
-  options.keras_version = version_in(archive.metadata);
+  if (!options.keras_version) options.keras_version = version_in(archive.metadata);
   return keras::Model::read(path + ":config.json", archive.config, options);
 }
 
@@ -43,7 +43,8 @@ keras::Model read_hdf5_model(const std::string& path, const io::Bytes& file, ker
         "{}: this file holds weights without a model; give the model's JSON or .keras file, and this one with "
         "--weights",
         printable(path));
-  options.keras_version = text("keras_version");
+  if (const auto version = text("keras_version"); version && !options.keras_version)
+    options.keras_version = keras::version_of(*version);
   return keras::Model::read(path + ":model_config", *config, options);
 }
 
@@ -56,6 +57,8 @@ void refuse_folder(const std::string& path) {
         "{}: a TensorFlow SavedModel, which holds graphs of TensorFlow and is not read; load it in Python "
         "(tf_keras.models.load_model) and save it as .keras or .h5",
         printable(path));
+  if (std::filesystem::exists(path + "/config.json", error))
+    throw bad_input("{0}: a folder; give {0}/config.json, and {0}/model.weights.h5 with --weights", printable(path));
   throw bad_input("{}: a folder; expected a model file (Keras JSON, .keras or .h5)", printable(path));
 }
 
@@ -83,6 +86,11 @@ keras::Model read_model(const std::string& path, const keras::ReadOptions& optio
 
 }  // namespace
 
+keras::Version parse_version(const std::string& text) {
+  if (const auto version = keras::version_of(text)) return *version;
+  throw bad_usage("--keras-version {}: expected a version, as in 3.15", printable(text));
+}
+
 Shape parse_shape(const std::string& text) {
   Shape shape;
   for (const std::string& part : split(text, ',')) {
@@ -98,8 +106,9 @@ Shape parse_shape(const std::string& text) {
 }
 
 LoadedModel load_model(const std::optional<std::string>& path, const std::optional<std::string>& input_shape,
-                       const Console& console) {
+                       const Console& console, std::optional<keras::Version> keras_version) {
   keras::ReadOptions options;
+  options.keras_version = keras_version;
   if (input_shape) options.input_shape = parse_shape(*input_shape);
   std::optional<std::string> weights;
   keras::Model model = path ? read_model(*path, options, weights)

@@ -290,6 +290,19 @@ std::string Document::place(const std::string& translated, bool at_key) const {
   return fmt::format("{}:{}:{}: {}", source_, at.line, at.column, pointer.empty() ? "" : printable(pointer) + ": ");
 }
 
+std::string Document::foreign_keys() const {
+  constexpr std::size_t kListed = 5;
+  if (foreign_keys_.empty()) return "";
+  std::vector<std::string> keys;
+  for (const std::string& pointer : foreign_keys_) {
+    if (keys.size() == kListed) break;
+    keys.push_back(printable(pointer));
+  }
+  const std::size_t rest = foreign_keys_.size() - keys.size();
+  return fmt::format("{}: keys of other versions of Keras are read over: {}{}", source_, join(keys, ", "),
+                     rest > 0 ? fmt::format(" and {} more", rest) : "");
+}
+
 Error Document::error(const std::string& pointer, bool at_key, const std::string& message) const {
   return bad_input("{}{}", place(pointer, at_key), message);
 }

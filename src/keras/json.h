@@ -41,12 +41,23 @@ class Document {
         text_(original.text_),
         root_(std::move(translated)),
         origins_(std::move(origins)),
-        keras2_(true) {}
+        keras2_(true),
+        keras_version_(original.keras_version_) {}
 
   [[nodiscard]] const Json& root() const noexcept { return root_; }
   [[nodiscard]] const std::string& source() const noexcept { return source_; }
   /// Did Keras 2 write it, so that masks go by its rules?
   [[nodiscard]] bool is_keras2() const noexcept { return keras2_; }
+  /// The Keras that wrote it, as 100·major + minor; 0: nobody says.
+  [[nodiscard]] int keras_version() const noexcept { return keras_version_; }
+  void set_keras_version(int version) noexcept { keras_version_ = version; }
+
+  /// Keys that were read over because they are other versions' of Keras. Reading notes them; there is one document and
+  /// one reader.
+  void note_foreign_key(const std::string& pointer) const { foreign_keys_.push_back(pointer); }
+  void forget_foreign_keys() const { foreign_keys_.clear(); }
+  /// One sentence that names them and where they stand, or "".
+  [[nodiscard]] std::string foreign_keys() const;
   /// "source:line:column: pointer: message"; the position is that of the value, or of its key where `at_key`.
   [[nodiscard]] Error error(const std::string& pointer, bool at_key, const std::string& message) const;
   /// The same text without an exception, for warnings.
@@ -58,6 +69,8 @@ class Document {
   Json root_;
   Origins origins_;
   bool keras2_ = false;
+  int keras_version_ = 0;
+  mutable std::vector<std::string> foreign_keys_;  // pointers
 };
 
 /// A value inside a Document: typed getters that refuse the wrong type with the place. Valid while the document lives.

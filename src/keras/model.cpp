@@ -21,6 +21,8 @@ struct Model::Parts {
   bool single_layer = false;  // root is a layer, or a model made around `layer` to show it
   Layer* layer = nullptr;     // the single layer
   std::vector<std::string> warnings;
+  /// Kernels of einsum layers were drawn by the rule of any kernel.
+  bool older_fans = false;
 
   [[nodiscard]] Functional* model() const { return dynamic_cast<Functional*>(root.get()); }
 };
@@ -191,11 +193,13 @@ std::string class_of_bare_config(const Ref& config) {
       const LayerPtr layer = read_layer_config(row.class_name, config, ignored);
       const std::string stem = snake_case(layer->class_name());
       const auto name = config.find("name");
+      config.document().forget_foreign_keys();
       if (name && name->is_string() && (name->text() == stem || name->text().rfind(stem + "_", 0) == 0))
         return std::string(row.class_name);
       fitting.emplace_back(row.class_name);
     } catch (const Error&) {  // not this one
     }
+    config.document().forget_foreign_keys();
   }
   if (fitting.size() == 1) return fitting.front();
   if (fitting.empty())
@@ -224,7 +228,9 @@ const std::string& Model::builtin_encoder() {
 Model Model::read(const std::string& source, std::string text, const ReadOptions& options) {
   auto parts = std::make_unique<Parts>();
   parts->document = std::make_unique<Document>(source, std::move(text));
-  if (const Ref read(*parts->document); is_keras2(read, options.keras_version)) {
+  parts->document->set_keras_version(options.keras_version.value_or(0));
+  parts->older_fans = options.keras_version && *options.keras_version < kEinsumFans;
+  if (const Ref read(*parts->document); !is_encoder_config(read) && is_keras2(read, options.keras_version)) {
     Translation translation = translate_keras2(read);
     parts->expanded =
         std::make_unique<Document>(*parts->document, std::move(translation.root), std::move(translation.origins));
@@ -249,6 +255,8 @@ Model Model::read(const std::string& source, std::string text, const ReadOptions
     }
   }
   if (parts->root->is_operation()) root.fail("one operation is no model");
+  parts->older_fans = parts->older_fans || root.document().is_keras2();
+  if (const std::string foreign = root.document().foreign_keys(); !foreign.empty()) parts->warnings.push_back(foreign);
   if (parts->expanded && parts->model() != nullptr) complete_histories(*parts->model());
   if (auto* sequential = dynamic_cast<Sequential*>(parts->root.get());
       sequential != nullptr && !sequential->connected && shape) {
@@ -328,7 +336,15 @@ Summary Model::summary() const {
   return out;
 }
 
-std::vector<graph::WeightSpec> Model::weights() const { return collect_weights(*parts_->root); }
+std::vector<graph::WeightSpec> Model::weights() const {
+  std::vector<graph::WeightSpec> specs = collect_weights(*parts_->root);
+  if (!parts_->older_fans) return specs;
+  for (graph::WeightSpec& spec : specs) {
+    spec.initializer.input_axes.clear();
+    spec.initializer.output_axes.clear();
+  }
+  return specs;
+}
 
 namespace {
 

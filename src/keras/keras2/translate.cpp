@@ -335,11 +335,11 @@ bool looks_like_keras2(const Ref& ref) {
 
 }  // namespace
 
-bool is_keras2(const Ref& root, const std::optional<std::string>& version) {
+bool is_keras2(const Ref& root, std::optional<Version> version) {
   root.expect_object();
-  const auto old = [](const std::string& text) { return text.starts_with("2.") || text.starts_with("1."); };
-  if (version) return old(*version);
-  if (const auto stated = root.find("keras_version"); stated && stated->is_string()) return old(stated->text());
+  if (const auto stated = root.find("keras_version"); !version && stated && stated->is_string())
+    version = version_of(stated->text());
+  if (version) return *version < kOldest;
   if (const auto layers = root.find("layers"); layers && layers->is_array() && !root.find("class_name")) {
     const std::vector<Ref> list = layers->elements();
     return std::any_of(list.begin(), list.end(), looks_like_keras2);

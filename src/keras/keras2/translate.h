@@ -6,15 +6,15 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
+#include "attn/keras/version.h"
 #include "json.h"
 
 namespace attn::keras {
 
-/// Did Keras 2 write this config? `version` is what the file says beside it ("2.15.0"), or nothing: then the config's
-/// own "keras_version" tells, and else its shape.
-[[nodiscard]] bool is_keras2(const Ref& root, const std::optional<std::string>& version);
+/// Did Keras 2 write this config? `version` is what the file says beside it, or nothing: then the config's own
+/// "keras_version" tells, and else its form.
+[[nodiscard]] bool is_keras2(const Ref& root, std::optional<Version> version);
 
 /// A config in Keras 3's form, and where its parts stand in the file where that is another place.
 struct Translation {

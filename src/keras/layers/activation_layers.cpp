@@ -107,7 +107,7 @@ class ELU : public Layer {
   /// Keras writes `alpha` from the arguments of the constructor, in front of the layer's own keys.
   void config(Fields& f) override {
     f("name", name);
-    f("alpha", alpha, 314);
+    f("alpha", alpha, alpha == 1.0 ? 312 : kOldest);  // taken before, and then not written
     f("trainable", trainable);
     f("dtype", policy);
   }

@@ -37,7 +37,8 @@ class HeadAttention : public Layer {
     int kernel = 0, bias = 0;
   };
 
-  void common_fields(Fields& f) {
+  /// `seed_since`: the Keras that began to write the seed.
+  void common_fields(Fields& f, Version seed_since) {
     f("kernel_initializer", kernel_initializer);
     f("bias_initializer", bias_initializer);
     f("kernel_regularizer", kernel_regularizer);
@@ -45,8 +46,9 @@ class HeadAttention : public Layer {
     f("activity_regularizer", activity);
     f("kernel_constraint", kernel_constraint);
     f("bias_constraint", bias_constraint);
-    f("seed", seed, 306);
-    f.ignored({"query_shape", "key_shape", "value_shape", "softmax_robust_masking", "flash_attention"});
+    f("seed", seed, seed_since);
+    f.ignored({"flash_attention"});
+    f.foreign({"query_shape", "key_shape", "value_shape", "softmax_robust_masking"});
   }
 
   void check(const Ref& config) override {
@@ -155,7 +157,7 @@ class MultiHeadAttention : public HeadAttention {
     if (built && !attention_axes_.empty()) attention_axes = Tuple{{attention_axes_.begin(), attention_axes_.end()}};
     f("attention_axes", attention_axes);
     f("sliding_window", sliding_window, 315);
-    common_fields(f);
+    common_fields(f, 304);
   }
 
   void check(const Ref& config) override {
@@ -316,7 +318,7 @@ class GroupedQueryAttention : public HeadAttention {
     f("use_gate", use_gate, 314);
     f("sliding_window", sliding_window, 315);
     f("dropout", dropout);
-    common_fields(f);
+    common_fields(f, 307);
   }
 
   void check(const Ref& config) override {

@@ -22,7 +22,7 @@ class Dense : public Layer {
     f("bias_regularizer", bias_regularizer);
     f("kernel_constraint", kernel_constraint);
     f("bias_constraint", bias_constraint);
-    f("quantization_config", quantization_config, 314);
+    f("quantization_config", quantization_config, 313);
   }
   [[nodiscard]] bool supports_masking() const override { return true; }
 
@@ -67,8 +67,9 @@ class Embedding : public Layer {
     f("activity_regularizer", activity);
     f("embeddings_constraint", embeddings_constraint);
     f("mask_zero", mask_zero);
-    f("quantization_config", quantization_config, 314);
-    f.ignored({"input_length", "sparse"});
+    f("quantization_config", quantization_config, 313);
+    f.ignored({"sparse"});
+    f.foreign({"input_length"});
   }
   [[nodiscard]] bool supports_masking() const override { return mask_zero; }
   [[nodiscard]] std::optional<DType> input_dtype() const override { return std::nullopt; }
