@@ -32,7 +32,7 @@ struct BenchCommand {
   bool profile = false;
 
   [[nodiscard]] int run() const {
-    const LoadedModel loaded = load_model(model, execution.input_shape, common.console);
+    const LoadedModel loaded = load_model(model, execution, common.console);
     report::BenchReport report;
     report.machine = machine_name();
     // What is not given is one measurement with the model's own value.

@@ -11,14 +11,13 @@ namespace {
 
 constexpr int kIndent = 2;
 
-/// "3.15" as 315. Throws Error (usage) for what is no version of Keras 3.
-int parse_version(const std::string& text) {
-  const auto dot = text.find('.');
-  const std::string minor = dot == std::string::npos ? "" : text.substr(dot + 1, text.find('.', dot + 1) - dot - 1);
-  if (text.substr(0, dot) != "3" || minor.empty() || minor.size() > 2 ||
-      minor.find_first_not_of("0123456789") != std::string::npos)
-    throw bad_usage("--keras-version {}: expected a version of Keras 3, as in 3.6 or 3.15", printable(text));
-  return 300 + std::stoi(minor);
+/// A version whose keys are known. Throws Error (usage).
+keras::Version written_version(const std::string& text) {
+  const keras::Version version = parse_version(text);
+  if (version < keras::kOldest || version > keras::kNewest)
+    throw bad_usage("--keras-version {}: the keys of Keras {} to {} are known", printable(text),
+                    keras::version_text(keras::kOldest), keras::version_text(keras::kNewest));
+  return version;
 }
 
 struct GetConfigCommand {
@@ -29,7 +28,7 @@ struct GetConfigCommand {
 
   [[nodiscard]] int run() const {
     keras::ConfigOptions options;
-    options.version = parse_version(version);
+    options.version = written_version(version);
     options.layer = layer;
     options.format = common.format == "python" ? keras::ConfigFormat::python : keras::ConfigFormat::json;
     options.indent = kIndent;
@@ -83,8 +82,7 @@ Run add_get_config(CLI::App& app) {
       ->type_name("NAME");
   app.add_option("--input-shape", command->input_shape, "shape without the batch, for a single layer: 50,512")
       ->type_name("DIMS");
-  app.add_option("--keras-version", command->version, "write the keys of this Keras: 3.6, 3.14, 3.15")
-      ->type_name("3.N");
+  app.add_option("--keras-version", command->version, "write what this Keras reads: 3.0 to 3.15")->type_name("3.N");
   return [command] { return command->run(); };
 }
 

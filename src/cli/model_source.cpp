@@ -1,24 +1,78 @@
 #include "model_source.h"
 
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
 #include "attn/io/file_kind.h"
+#include "attn/io/hdf5.h"
 #include "attn/io/keras_archive.h"
 
 namespace attn::cli {
 namespace {
 
-// Keras archives hold weights; a config beside them never passes the JSON guard's 64 MiB.
-keras::Model read_model(const std::string& path, const io::Bytes& file, const keras::ReadOptions& options,
+/// What metadata.json says of the Keras that wrote the archive; nothing where it says nothing.
+std::optional<keras::Version> version_in(const std::string& metadata) {
+  const auto json = nlohmann::json::parse(metadata, nullptr, false);
+  if (!json.is_object() || !json.contains("keras_version") || !json["keras_version"].is_string()) return std::nullopt;
+  return keras::version_of(json["keras_version"].get<std::string>());
+}
+
+/// The config in a .keras archive.
+keras::Model read_archive(const std::string& path, const io::Bytes& file, keras::ReadOptions options) {
+  const io::KerasArchive archive = io::parse_keras_archive(file, path);
+  if (!options.keras_version) options.keras_version = version_in(archive.metadata);
+  return keras::Model::read(path + ":config.json", archive.config, options);
+}
+
+/// The config that Keras 2, and Keras 3 when asked for .h5, put into the attributes of the file.
+keras::Model read_hdf5_model(const std::string& path, const io::Bytes& file, keras::ReadOptions options) {
+  const io::Hdf5File contents = io::read_hdf5(file, path);
+  const auto root = contents.objects.find("");
+  const auto text = [&](const char* name) -> std::optional<std::string> {
+    if (root == contents.objects.end()) return std::nullopt;
+    const auto found = root->second.attributes.find(name);
+    if (found == root->second.attributes.end() || found->second.values.size() != 1) return std::nullopt;
+    return found->second.values.front();
+  };
+  const auto config = text("model_config");
+  if (!config)
+    throw bad_input(
+        "{}: this file holds weights without a model; give the model's JSON or .keras file, and this one with "
+        "--weights",
+        printable(path));
+  if (const auto version = text("keras_version"); version && !options.keras_version)
+    options.keras_version = keras::version_of(*version);
+  return keras::Model::read(path + ":model_config", *config, options);
+}
+
+/// A folder that TensorFlow wrote is no file of Keras 3.
+void refuse_folder(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return;
+  if (std::filesystem::exists(path + "/saved_model.pb", error))
+    throw bad_input(
+        "{}: a TensorFlow SavedModel, which holds graphs of TensorFlow and is not read; load it in Python "
+        "(tf_keras.models.load_model) and save it as .keras or .h5",
+        printable(path));
+  if (std::filesystem::exists(path + "/config.json", error))
+    throw bad_input("{0}: a folder; give {0}/config.json, and {0}/model.weights.h5 with --weights", printable(path));
+  throw bad_input("{}: a folder; expected a model file (Keras JSON, .keras or .h5)", printable(path));
+}
+
+keras::Model read_model(const std::string& path, const keras::ReadOptions& options,
                         std::optional<std::string>& weights) {
+  refuse_folder(path);
+  const io::Bytes file = io::read_file(path);
   switch (io::kind_of(file)) {
-    case io::FileKind::zip: {
+    case io::FileKind::zip:
       weights = path;
-      const io::KerasArchive archive = io::parse_keras_archive(file, path);
-      return keras::Model::read(path + ":config.json", archive.config, options);
-    }
+      return read_archive(path, file, options);
     case io::FileKind::hdf5:
+      weights = path;
+      return read_hdf5_model(path, file, options);
     case io::FileKind::npy:
     case io::FileKind::safetensors:
       throw bad_input(
@@ -31,6 +85,11 @@ keras::Model read_model(const std::string& path, const io::Bytes& file, const ke
 }
 
 }  // namespace
+
+keras::Version parse_version(const std::string& text) {
+  if (const auto version = keras::version_of(text)) return *version;
+  throw bad_usage("--keras-version {}: expected a version, as in 3.15", printable(text));
+}
 
 Shape parse_shape(const std::string& text) {
   Shape shape;
@@ -47,11 +106,12 @@ Shape parse_shape(const std::string& text) {
 }
 
 LoadedModel load_model(const std::optional<std::string>& path, const std::optional<std::string>& input_shape,
-                       const Console& console) {
+                       const Console& console, std::optional<keras::Version> keras_version) {
   keras::ReadOptions options;
+  options.keras_version = keras_version;
   if (input_shape) options.input_shape = parse_shape(*input_shape);
   std::optional<std::string> weights;
-  keras::Model model = path ? read_model(*path, io::read_file(*path), options, weights)
+  keras::Model model = path ? read_model(*path, options, weights)
                             : keras::Model::read("built-in encoder", keras::Model::builtin_encoder(), options);
   for (const std::string& warning : model.warnings()) console.warn(warning);
   std::string name = printable(model.name());

@@ -14,13 +14,18 @@ namespace attn::cli {
 struct LoadedModel {
   keras::Model model;
   std::string name;                    ///< for reports: the model's own name, made printable
-  std::optional<std::string> weights;  ///< the file that also holds weights (.keras)
+  std::optional<std::string> weights;  ///< the file that also holds weights (.keras, .h5)
 };
 
-/// The model at `path`: Keras JSON, the short encoder config or a .keras archive, told apart by content; "-" is stdin,
-/// nothing the built-in encoder. Warnings go to the console.
+/// The model at `path`: Keras JSON, the short encoder config, a .keras archive or a whole-model .h5, told apart by
+/// content; "-" is stdin, nothing the built-in encoder. `keras_version` stands for what the file says of the Keras that
+/// wrote it. Warnings go to the console.
 [[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path,
-                                     const std::optional<std::string>& input_shape, const Console& console);
+                                     const std::optional<std::string>& input_shape, const Console& console,
+                                     std::optional<keras::Version> keras_version = {});
+
+/// "3.12" as a version of Keras. Throws Error (usage).
+[[nodiscard]] keras::Version parse_version(const std::string& text);
 
 /// "50,512" or "None,512" as a shape. Throws Error (usage).
 [[nodiscard]] Shape parse_shape(const std::string& text);

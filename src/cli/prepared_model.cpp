@@ -48,6 +48,15 @@ void add_execution(CLI::App& app, Execution& execution) {
       ->type_name("NAME");
   app.add_option("--weights", execution.weights, ".weights.h5, .keras, .safetensors or .npz")->type_name("FILE");
   app.add_option("--seed", execution.seed, "of random weights and inputs")->type_name("N");
+  app.add_option("--keras-version", execution.keras_version,
+                 "the Keras that wrote the model, where the file does not say: how it draws weights")
+      ->type_name("N.N");
+}
+
+LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution, const Console& console) {
+  std::optional<keras::Version> version;
+  if (execution.keras_version) version = parse_version(*execution.keras_version);
+  return load_model(path, execution.input_shape, console, version);
 }
 
 std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution) {

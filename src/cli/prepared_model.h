@@ -19,6 +19,7 @@ namespace attn::cli {
 /// The options that say how a model runs.
 struct Execution {
   std::optional<std::string> input_shape;
+  std::optional<std::string> keras_version;  ///< of the model
   std::string device = "cpu", backend;
   std::optional<std::string> dtype, weights;
   std::optional<std::int64_t> batch, sequence_length;
@@ -28,6 +29,10 @@ struct Execution {
 
 /// --device, --backend, --weights, --seed and the like, for one value each.
 void add_execution(CLI::App& app, Execution& execution);
+
+/// The model at `path`, as the options say that it is to be read.
+[[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution,
+                                     const Console& console);
 
 /// Weights from --weights, else from the model's own file, else from its initializers and the seed; in the order of
 /// model.weights(). Throws Error.

@@ -48,7 +48,7 @@ struct RunCommand {
 
     Stopwatch watch;
     report::RunReport report;
-    const LoadedModel loaded = load_model(model, execution.input_shape, common.console);
+    const LoadedModel loaded = load_model(model, execution, common.console);
     std::map<std::string, std::string> sources;
     const std::map<std::string, Tensor> given = read_inputs(loaded.model, sources);
     graph::Graph graph = loaded.model.lower(lower_options(given));

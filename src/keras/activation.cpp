@@ -100,6 +100,8 @@ std::optional<Activation> Activation::named(std::string_view name) {
 
 Activation Activation::read(const Ref& ref) {
   if (ref.is_null()) return *named("linear");
+  if (ref.is_string() && ref.text() == kKeras2HardSigmoid && ref.document().is_keras2())
+    return {WholeActivation::none, {UnaryFn::hard_sigmoid, 2.5}, std::string(kKeras2HardSigmoid)};
   if (ref.is_string()) {
     if (auto found = named(ref.text())) return *found;
     ref.fail(fmt::format("unknown activation '{}'{}", printable(ref.text()), did_you_mean(ref.text(), names())));

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "attn/graph/graph.h"
 #include "json.h"
@@ -11,6 +12,9 @@ namespace attn::keras {
 
 /// The functions of keras.activations that are no function of one number.
 enum class WholeActivation : std::uint8_t { none, softmax, log_softmax, sparsemax, glu };
+
+/// Keras 2's hard_sigmoid, max(0, min(1, x/5 + 1/2)), for which Keras 3 has no name.
+inline constexpr std::string_view kKeras2HardSigmoid = "hard_sigmoid of Keras 2";
 
 /// An activation of a layer. `json` is how Keras serializes it: a name, or an object that is kept as it was read.
 struct Activation {

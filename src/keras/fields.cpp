@@ -8,11 +8,34 @@
 
 namespace attn::keras {
 
+namespace {
+
+/// Does a value say that nothing was asked for? A number may be a choice, whatever it is.
+bool is_empty(const Json& json) {
+  return json.is_null() || json == false || json == "" || (json.is_structured() && json.empty());
+}
+
+}  // namespace
+
 void Fields::check_keys() const {
+  const auto in = [](const std::vector<std::string>& keys, const std::string& key) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  };
+  const Document& document = config_->document();
+  const bool newer = document.keras_version() > kNewest;
   for (const auto& [key, member] : config_->members()) {
-    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
-    if (std::find(ignored_.begin(), ignored_.end(), key) != ignored_.end()) continue;
-    member.fail_key("unknown key" + did_you_mean(key, std::span<const std::string>(known_)));
+    if (in(known_, key) || in(ignored_, key)) continue;
+    if (in(foreign_, key) || (newer && is_empty(member.json()))) {
+      document.note_foreign_key(member.pointer());
+    } else if (newer) {
+      member.fail_key(fmt::format(
+          "a key that is not known here, in a file of Keras {}; attn knows Keras up to {}, and the key may change what "
+          "is computed. Where it does not, take it out{}",
+          version_text(document.keras_version()), version_text(kNewest),
+          did_you_mean(key, std::span<const std::string>(known_))));
+    } else {
+      member.fail_key("unknown key" + did_you_mean(key, std::span<const std::string>(known_)));
+    }
   }
   if (!missing_.empty()) config_->fail("the key '" + missing_.front() + "' is missing");
 }
@@ -84,13 +107,40 @@ Json Fields::write(const Axes& value) const {
 
 Json Fields::write(const Initializer& value) const {
   Json json = value.json;
-  if (version_ < 315 && json.is_object() && json.contains("config")) {
-    json["config"].erase("input_axes");
-    json["config"].erase("output_axes");
+  if (!json.is_object() || !json.contains("config") || !json["config"].is_object()) return json;
+  Json& config = json["config"];
+  if (version_ < kEinsumFans) {
+    for (const char* axes : {"input_axes", "output_axes"})
+      if (config.contains(axes) && !config[axes].is_null())
+        throw bad_input("'{}': an initializer's {} are in Keras since {}, so they cannot be written for {}",
+                        printable((*out_)["name"].get<std::string>()), axes, version_text(kEinsumFans),
+                        version_text(version_));
+    config.erase("input_axes");
+    config.erase("output_axes");
   }
-  if (version_ < 314 && json.is_object() && json["class_name"] == "Orthogonal")
-    json["class_name"] = "OrthogonalInitializer";
+  if (version_ < 307 && (json["class_name"] == "Orthogonal" || json["class_name"] == "Identity"))
+    json["class_name"] = json["class_name"].get<std::string>() + "Initializer";
+  if (version_ < 306 && config.contains("seed")) {  // the seed stood last
+    const Json seed = config["seed"];
+    config.erase("seed");
+    config["seed"] = seed;
+  }
   return json;
+}
+
+Json Fields::write(const DTypePolicy& value) const { return version_ < 304 ? Json(value.name) : value.json(); }
+
+Json Fields::write(const Activation& value) const {
+  if (value.json == kKeras2HardSigmoid)
+    throw bad_input("'{}': Keras 3 has no activation like Keras 2's hard_sigmoid, max(0, min(1, x/5 + 1/2))",
+                    printable((*out_)["name"].get<std::string>()));
+  if (value.json.is_string()) {
+    const auto& name = value.json.get_ref<const std::string&>();
+    if (const Version since = activation_since(name); version_ < since)
+      throw bad_input("'{}': the activation '{}' is in Keras since {}, so it cannot be written for {}",
+                      printable((*out_)["name"].get<std::string>()), name, version_text(since), version_text(version_));
+  }
+  return value.json;
 }
 
 Json Fields::write(const LayerPtr& value) const { return value ? layer_json(*value, version_) : Json(); }

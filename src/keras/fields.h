@@ -12,14 +12,11 @@
 #include "dtype_policy.h"
 #include "initializer.h"
 #include "json.h"
+#include "versions.h"
 
 namespace attn::keras {
 
 class Layer;
-
-/// A Keras version as 100·major + minor. Keys know since when they are written.
-using Version = int;
-inline constexpr Version kNewest = 315;
 
 /// A number that keeps whether it was written as an integer (Keras prints 0 and 0.0 as they were given).
 struct Number {
@@ -84,6 +81,8 @@ class Fields {
       if (const auto ref = config_->find(key)) read(*ref, value);
     } else if (version_ >= since) {
       (*out_)[std::string(key)] = write(value);
+    } else {
+      left_out_.push_back({std::string(key), since, write(value)});
     }
   }
   /// A key that must be given.
@@ -99,12 +98,25 @@ class Fields {
     return config_->find(key);
   }
   void put(std::string_view key, Json json) { (*out_)[std::string(key)] = std::move(json); }
-  /// Keys that other versions of Keras write, which change nothing here: read over, never written.
+  /// Keys that Keras takes and does not write, which change nothing here: read over.
   void ignored(std::initializer_list<std::string_view> keys) {
     for (const auto key : keys) ignored_.emplace_back(key);
   }
+  /// Keys of other versions of Keras, which change nothing here: read over, and the document's reader is told.
+  void foreign(std::initializer_list<std::string_view> keys) {
+    for (const auto key : keys) foreign_.emplace_back(key);
+  }
   /// After reading: an Error for the first unknown key, with the nearest known one, else for the first that is missing.
+  /// In a file of a newer Keras than kNewest a key without a value (null, false, empty) is read over.
   void check_keys() const;
+
+  /// A key that the version does not have, and what would be under it.
+  struct LeftOut {
+    std::string key;
+    Version since;
+    Json value;
+  };
+  [[nodiscard]] const std::vector<LeftOut>& left_out() const noexcept { return left_out_; }
 
  private:
   void read(const Ref& ref, bool& value) { value = ref.boolean(); }
@@ -144,8 +156,8 @@ class Fields {
   Json write(const Choice& value) const { return value.value; }
   Json write(const Opaque& value) const { return value.json; }
   Json write(const Initializer& value) const;
-  Json write(const Activation& value) const { return value.json; }
-  Json write(const DTypePolicy& value) const { return value.json(); }
+  Json write(const Activation& value) const;
+  Json write(const DTypePolicy& value) const;
   Json write(const LayerPtr& value) const;
   Json write(const Shape& value) const;
   template <typename T>
@@ -157,7 +169,8 @@ class Fields {
   std::vector<std::string>* warnings_ = nullptr;
   Json* out_ = nullptr;
   Version version_ = kNewest;
-  std::vector<std::string> known_, ignored_, missing_;
+  std::vector<std::string> known_, ignored_, foreign_, missing_;
+  std::vector<LeftOut> left_out_;
 };
 
 }  // namespace attn::keras

@@ -160,7 +160,8 @@ DType InputLayer::element_type() const { return *dtype_of(dtype); }
 
 void InputLayer::config(Fields& f) {
   if (f.reading()) {
-    f.ignored({"batch_input_shape", "shape", "trainable"});
+    f.ignored({"shape"});
+    f.foreign({"trainable"});
     for (const char* key : {"batch_shape", "batch_input_shape"})
       if (const auto ref = f.take(key); ref && !ref->is_null()) batch_shape = ref->shape();
     if (const auto ref = f.take("shape"); ref && !ref->is_null()) {
@@ -177,9 +178,9 @@ void InputLayer::config(Fields& f) {
     f("dtype", dtype);
   }
   f("sparse", sparse);
-  f("ragged", ragged);
+  f("ragged", ragged, 309);
   f("name", name);
-  f("optional", optional, 305);
+  f("optional", optional, 313);
   if (f.reading()) {
     if (sparse) f.config()["sparse"].fail("sparse inputs are not supported");
     if (ragged) f.config()["ragged"].fail("ragged inputs are not supported");
@@ -200,8 +201,12 @@ void Functional::config(Fields& f) {
       layers.push_back(layer_json(layer, f.version()));
     }
     f.put("layers", std::move(layers));
-    f.put("input_layers", envelope["input_layers"]);
-    f.put("output_layers", envelope["output_layers"]);
+    for (const char* key : {"input_layers", "output_layers"}) {
+      const Json& ends = envelope[key];
+      // A tensor alone was a list of one before 3.11.
+      const bool alone = ends.is_array() && !ends.empty() && ends.front().is_string();
+      f.put(key, alone && f.version() < 311 ? Json::array({ends}) : ends);
+    }
     return;
   }
   const auto list = f.take("layers");

@@ -152,6 +152,7 @@ Json envelope(const Row& row, const graph::Initializer& value, const Json& seed)
   auto copy = value;
   auto seed_copy = seed;
   visit_arguments(row, copy, seed_copy, Writer{config});
+  if (row.arguments == Arguments::gain && value.gain == 1.0) config.erase("gain");  // Keras never writes it
   return {{"module", "keras.initializers"},
           {"class_name", std::string(row.class_name)},
           {"config", std::move(config)},

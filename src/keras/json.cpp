@@ -277,10 +277,31 @@ Document::Document(const std::string& source, std::string text) : source_(printa
                   &builder);
 }
 
-std::string Document::place(const std::string& pointer, bool at_key) const {
-  if (text_.empty()) return fmt::format("{}: {}", source_, pointer.empty() ? "" : printable(pointer) + ": ");
+std::string Document::place(const std::string& translated, bool at_key) const {
+  if (text_.empty()) return fmt::format("{}: {}", source_, translated.empty() ? "" : printable(translated) + ": ");
+  std::string pointer = translated;
+  for (std::size_t end = translated.size();; end = translated.rfind('/', end - 1)) {
+    if (const auto origin = origins_.find(translated.substr(0, end)); origin != origins_.end()) {
+      pointer = origin->second + translated.substr(end);
+      break;
+    }
+    if (end == 0 || end == std::string::npos) break;
+  }
   const Position at = position_of(text_, Locator(text_).find(pointer, at_key));
   return fmt::format("{}:{}:{}: {}", source_, at.line, at.column, pointer.empty() ? "" : printable(pointer) + ": ");
+}
+
+std::string Document::foreign_keys() const {
+  constexpr std::size_t kListed = 5;
+  if (foreign_keys_.empty()) return "";
+  std::vector<std::string> keys;
+  for (const std::string& pointer : foreign_keys_) {
+    if (keys.size() == kListed) break;
+    keys.push_back(printable(pointer));
+  }
+  const std::size_t rest = foreign_keys_.size() - keys.size();
+  return fmt::format("{}: keys of other versions of Keras are read over: {}{}", source_, join(keys, ", "),
+                     rest > 0 ? fmt::format(" and {} more", rest) : "");
 }
 
 Error Document::error(const std::string& pointer, bool at_key, const std::string& message) const {

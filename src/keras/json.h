@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -24,6 +25,9 @@ inline constexpr std::size_t kMaxJsonTokens = 2'000'000;
 inline constexpr std::size_t kMaxJsonKey = std::size_t{1} << 10;
 inline constexpr std::size_t kMaxJsonString = std::size_t{1} << 20;
 
+/// JSON pointers of a config that was translated, and where that stood in the file: prefixes, the longest wins.
+using Origins = std::map<std::string, std::string>;
+
 /// A parsed config with the text it came from.
 class Document {
  public:
@@ -33,9 +37,29 @@ class Document {
   Document(const std::string& source, std::string text);
   /// Of what no file holds: the configs of layers that layers make.
   Document(std::string source, Json root) : source_(std::move(source)), root_(std::move(root)) {}
+  /// What a config of Keras 2 became: messages still tell places in the original.
+  Document(const Document& original, Json translated, Origins origins)
+      : source_(original.source_),
+        text_(original.text_),
+        root_(std::move(translated)),
+        origins_(std::move(origins)),
+        keras2_(true),
+        keras_version_(original.keras_version_) {}
 
   [[nodiscard]] const Json& root() const noexcept { return root_; }
   [[nodiscard]] const std::string& source() const noexcept { return source_; }
+  /// Did Keras 2 write it, so that masks go by its rules?
+  [[nodiscard]] bool is_keras2() const noexcept { return keras2_; }
+  /// The Keras that wrote it, as 100·major + minor; 0: nobody says.
+  [[nodiscard]] int keras_version() const noexcept { return keras_version_; }
+  void set_keras_version(int version) noexcept { keras_version_ = version; }
+
+  /// Keys that were read over because they are other versions' of Keras. Reading notes them; there is one document and
+  /// one reader.
+  void note_foreign_key(const std::string& pointer) const { foreign_keys_.push_back(pointer); }
+  void forget_foreign_keys() const { foreign_keys_.clear(); }
+  /// One sentence that names them and where they stand, or "".
+  [[nodiscard]] std::string foreign_keys() const;
   /// "source:line:column: pointer: message"; the position is that of the value, or of its key where `at_key`.
   [[nodiscard]] Error error(const std::string& pointer, bool at_key, const std::string& message) const;
   /// The same text without an exception, for warnings.
@@ -45,6 +69,10 @@ class Document {
   std::string source_;
   std::string text_;  // empty where no file was read
   Json root_;
+  Origins origins_;
+  bool keras2_ = false;
+  int keras_version_ = 0;
+  mutable std::vector<std::string> foreign_keys_;  // pointers
 };
 
 /// A value inside a Document: typed getters that refuse the wrong type with the place. Valid while the document lives.

@@ -182,6 +182,8 @@ class Layer {
   std::vector<std::vector<Shape>> node_shapes;  ///< output shapes of each symbolic call, flat
 
   [[nodiscard]] std::string_view class_name() const;
+  /// Does it come from a Keras 2 model, whose rules for masks are its own?
+  [[nodiscard]] bool follows_keras2() const { return document != nullptr && document->is_keras2(); }
   /// Throws Error (bad_input) with this layer's place.
   [[noreturn]] void fail(const std::string& message) const;
 };

@@ -87,6 +87,12 @@ void Lowering::fill_masks(Layer& layer, std::map<std::string, Arg, std::less<>>&
     const auto it = bound.find(name);
     return it == bound.end() || it->second.is_none();
   };
+  if (layer.follows_keras2() && takes("mask")) {
+    // Keras 2 looks at the first argument alone.
+    const auto first = bound.find(names.front());
+    if (missing("mask") && first != bound.end() && holds_tensors(first->second)) bound["mask"] = mask_of(first->second);
+    return;
+  }
   std::vector<std::string> with_tensors;
   for (const auto& [name, value] : bound)
     if (holds_tensors(value)) with_tensors.push_back(name);

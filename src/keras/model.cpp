@@ -7,6 +7,8 @@
 #include "builtin_encoder.h"
 #include "encoder_config.h"
 #include "functional.h"
+#include "keras2/histories.h"
+#include "keras2/translate.h"
 #include "lowering.h"
 #include "table.h"
 
@@ -14,11 +16,13 @@ namespace attn::keras {
 
 struct Model::Parts {
   std::unique_ptr<Document> document;
-  std::unique_ptr<Document> expanded;  // what a short config became
+  std::unique_ptr<Document> expanded;  // what a short config or one of Keras 2 became
   LayerPtr root;
   bool single_layer = false;  // root is a layer, or a model made around `layer` to show it
   Layer* layer = nullptr;     // the single layer
   std::vector<std::string> warnings;
+  /// Kernels of einsum layers were drawn by the rule of any kernel.
+  bool older_fans = false;
 
   [[nodiscard]] Functional* model() const { return dynamic_cast<Functional*>(root.get()); }
 };
@@ -193,11 +197,13 @@ std::string class_of_bare_config(const Ref& config) {
       const LayerPtr layer = read_layer_config(row.class_name, config, ignored);
       const std::string stem = snake_case(layer->class_name());
       const auto name = config.find("name");
+      config.document().forget_foreign_keys();
       if (name && name->is_string() && (name->text() == stem || name->text().rfind(stem + "_", 0) == 0))
         return std::string(row.class_name);
       fitting.emplace_back(row.class_name);
     } catch (const Error&) {  // not this one
     }
+    config.document().forget_foreign_keys();
   }
   if (fitting.size() == 1) return fitting.front();
   if (fitting.empty())
@@ -226,8 +232,14 @@ const std::string& Model::builtin_encoder() {
 Model Model::read(const std::string& source, std::string text, const ReadOptions& options) {
   auto parts = std::make_unique<Parts>();
   parts->document = std::make_unique<Document>(source, std::move(text));
-  const Ref root(*parts->document);
-  root.expect_object();
+  parts->document->set_keras_version(options.keras_version.value_or(0));
+  parts->older_fans = options.keras_version && *options.keras_version < kEinsumFans;
+  if (const Ref read(*parts->document); !is_encoder_config(read) && is_keras2(read, options.keras_version)) {
+    Translation translation = translate_keras2(read);
+    parts->expanded =
+        std::make_unique<Document>(*parts->document, std::move(translation.root), std::move(translation.origins));
+  }
+  const Ref root(parts->expanded ? *parts->expanded : *parts->document);
   std::optional<Shape> shape = options.input_shape;
   if (is_encoder_config(root)) {
     const Json expanded = expand_encoder_config(root, parts->warnings);
@@ -247,6 +259,9 @@ Model Model::read(const std::string& source, std::string text, const ReadOptions
     }
   }
   if (parts->root->is_operation()) root.fail("one operation is no model");
+  parts->older_fans = parts->older_fans || root.document().is_keras2();
+  if (const std::string foreign = root.document().foreign_keys(); !foreign.empty()) parts->warnings.push_back(foreign);
+  if (parts->expanded && parts->model() != nullptr) complete_histories(*parts->model());
   if (auto* sequential = dynamic_cast<Sequential*>(parts->root.get());
       sequential != nullptr && !sequential->connected && shape) {
     Shape whole{kUnknown};
@@ -325,7 +340,15 @@ Summary Model::summary() const {
   return out;
 }
 
-std::vector<graph::WeightSpec> Model::weights() const { return collect_weights(*parts_->root); }
+std::vector<graph::WeightSpec> Model::weights() const {
+  std::vector<graph::WeightSpec> specs = collect_weights(*parts_->root);
+  if (!parts_->older_fans) return specs;
+  for (graph::WeightSpec& spec : specs) {
+    spec.initializer.input_axes.clear();
+    spec.initializer.output_axes.clear();
+  }
+  return specs;
+}
 
 namespace {
 

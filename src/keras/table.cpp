@@ -67,6 +67,21 @@ std::pair<std::string_view, std::string_view> package_and_class(std::string_view
                                       : std::pair{name.substr(0, at), name.substr(at + 1)};
 }
 
+/// Keras 3 writes no modules into .h5, where an operation is told from the layer of its name by what it lacks and by
+/// how it is called: Add(x, y), where the layer takes a list.
+bool is_unnamed_operation(const Ref& ref, std::string_view class_name) {
+  const auto config = ref.find("config");
+  const auto nodes = ref.find("inbound_nodes");
+  if (ref.find("module") || !config || !config->is_object() || config->find("trainable") || config->find("dtype"))
+    return false;
+  if (find_in(operation_rows(), class_name) == nullptr || !nodes || !nodes->is_array() || nodes->size() == 0)
+    return false;
+  if (find_in(layer_rows(), class_name) == nullptr) return true;
+  const Ref node = (*nodes)[0];
+  if (!node.is_object() || !node.find("args") || !node["args"].is_array() || node["args"].size() == 0) return false;
+  return !node["args"][0].is_array();
+}
+
 void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warnings) {
   config.expect_object();
   layer.pointer = config.pointer();
@@ -78,7 +93,7 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
     layer.activity_regularizer = regularizer->json();
   }
   // What any layer may carry over from other versions of Keras.
-  fields.ignored({"batch_input_shape", "build_config", "registered_name"});
+  fields.foreign({"batch_input_shape", "build_config", "registered_name"});
   fields.check_keys();
   layer.check(config);
 }
@@ -151,7 +166,8 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
                       printable(registered->text())));
   }
 
-  const bool operation = starts_with(module, "keras.src.ops") || starts_with(module, "keras.ops");
+  const bool operation =
+      starts_with(module, "keras.src.ops") || starts_with(module, "keras.ops") || is_unnamed_operation(ref, class_name);
   const auto rows = operation ? operation_rows() : layer_rows();
   const LayerRow* row =
       find_in(rows, class_name == "Model" && !operation ? std::string_view("Functional") : class_name);
@@ -187,10 +203,38 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   return layer;
 }
 
+namespace {
+
+/// What a version lacks may be left out only where it says what that version does anyhow.
+void check_left_out(const Layer& layer, const std::vector<Fields::LeftOut>& keys, Version version) {
+  Json defaults = Json::object();
+  for (const Fields::LeftOut& key : keys) {
+    if (key.value.is_null() || key.value == false || key.key == "seed") continue;
+    if (defaults.empty()) {
+      const LayerPtr fresh = layer.row->make();
+      fresh->row = layer.row;
+      Fields fields(defaults, kNewest);
+      fresh->config(fields);
+    }
+    if (defaults.contains(key.key) && defaults[key.key] == key.value) continue;
+    throw bad_input("{} '{}': its {} of {} is in Keras since {}, so it cannot be written for {}", layer.class_name(),
+                    printable(layer.name), key.key, printable(to_python_text(key.value)), version_text(key.since),
+                    version_text(version));
+  }
+}
+
+}  // namespace
+
 Json layer_config(Layer& layer, Version version) {
+  if (const Version since = class_since(layer.row->class_name, layer.is_operation()); version < since)
+    throw bad_input("'{}': {} is in Keras since {}, so it cannot be written for {}", printable(layer.name),
+                    layer.class_name(), version_text(since), version_text(version));
   Json out = Json::object();
   Fields fields(out, version);
   layer.config(fields);
+  check_left_out(layer, fields.left_out(), version);
+  // Before 3.11 operations with arguments of their own took no name there.
+  if (layer.is_operation() && version < 311 && out.size() > 1) out.erase("name");
   return out;
 }
 
@@ -219,7 +263,7 @@ Json layer_json(Layer& layer, Version version) {
   out["config"] = layer_config(layer, version);
   keep("registered_name", registered_name(layer));
   for (const char* key : {"build_config", "compile_config", "name", "inbound_nodes"})
-    if (read.contains(key)) out[key] = read[key];
+    if (read.contains(key) && (version >= 310 || key != std::string_view("compile_config"))) out[key] = read[key];
   return out;
 }
 

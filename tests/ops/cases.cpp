@@ -43,6 +43,7 @@ void add_elementwise(std::vector<Case>& cases) {
       {UnaryFn::softsign},
       {UnaryFn::exponential},
       {UnaryFn::hard_sigmoid},
+      {UnaryFn::hard_sigmoid, 2.5},
       {UnaryFn::hard_silu},
       {UnaryFn::hard_tanh},
       {UnaryFn::log_sigmoid},

@@ -35,7 +35,7 @@ enum class UnaryFn : std::uint8_t {
   softplus,
   softsign,
   exponential,
-  hard_sigmoid,
+  hard_sigmoid,  // min(max(x + a, 0), 2a)/2a; a is 3 where it is 0 (Keras 3), 2.5 in Keras 2
   hard_silu,
   hard_tanh,
   log_sigmoid,

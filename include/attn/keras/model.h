@@ -11,12 +11,15 @@
 #include "attn/base/shape.h"
 #include "attn/graph/graph.h"
 #include "attn/keras/summary.h"
+#include "attn/keras/version.h"
 
 namespace attn::keras {
 
 struct ReadOptions {
   /// Without the batch: builds a single layer, or a Sequential that knows no input.
   std::optional<Shape> input_shape;
+  /// The Keras that wrote the config, where its file says so beside it.
+  std::optional<Version> keras_version;
 };
 
 /// Stands for unknown lengths that nothing else tells.
@@ -35,7 +38,7 @@ enum class ConfigFormat : std::uint8_t { json, python };
 struct ConfigOptions {
   ConfigFormat format = ConfigFormat::json;
   std::optional<std::string> layer;  ///< the layer of this name (also "block/dense" inside a nested model)
-  int version = 315;                 ///< the keys of Keras major.minor, as 100·major + minor
+  Version version = kNewest;         ///< the keys of that Keras
   int indent = 0;                    ///< of JSON; 0: one line
 };
 

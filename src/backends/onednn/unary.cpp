@@ -79,10 +79,11 @@ ATTN_VECTORIZED void exponential(const Unary&, const float* x, float* y, std::in
   for (std::int64_t i = 0; i < size; ++i) y[i] = exp_of(x[i]);
 }
 
-ATTN_VECTORIZED void hard_sigmoid(const Unary&, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED void hard_sigmoid(const Unary& function, const float* x, float* y, std::int64_t size) {
+  const float reach = function.a == 0.0 ? 3.0F : static_cast<float>(function.a), whole = 2.0F * reach;
   for (std::int64_t i = 0; i < size; ++i) {
-    const float raised = x[i] < -3.0F ? 0.0F : x[i] + 3.0F;
-    y[i] = (raised > 6.0F ? 6.0F : raised) / 6.0F;
+    const float raised = x[i] < -reach ? 0.0F : x[i] + reach;
+    y[i] = (raised > whole ? whole : raised) / whole;
   }
 }
 

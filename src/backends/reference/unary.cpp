@@ -18,7 +18,8 @@ double clip(double x, double low, double high) { return std::isnan(x) ? x : std:
 
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
-double hard_sigmoid(double x) { return clip(x + 3.0, 0.0, 6.0) / 6.0; }
+constexpr double kHardSigmoidReach = 3.0;  // where it becomes 1
+double hard_sigmoid(double x, double reach) { return clip(x + reach, 0.0, 2.0 * reach) / (2.0 * reach); }
 
 double relu(double x, double slope, double threshold, double max_value) {
   if (x > threshold) return std::min(x, max_value);
@@ -85,9 +86,9 @@ double apply(const graph::Unary& function, double x) {
     case UnaryFn::exponential:
       return std::exp(x);
     case UnaryFn::hard_sigmoid:
-      return hard_sigmoid(x);
+      return hard_sigmoid(x, function.a == 0.0 ? kHardSigmoidReach : function.a);
     case UnaryFn::hard_silu:
-      return x * hard_sigmoid(x);
+      return x * hard_sigmoid(x, kHardSigmoidReach);
     case UnaryFn::hard_tanh:
       return clip(x, -1.0, 1.0);
     case UnaryFn::log_sigmoid:

@@ -107,7 +107,7 @@ class ELU : public Layer {
   /// Keras writes `alpha` from the arguments of the constructor, in front of the layer's own keys.
   void config(Fields& f) override {
     f("name", name);
-    f("alpha", alpha, 314);
+    f("alpha", alpha, alpha == 1.0 ? 312 : kOldest);  // taken before, and then not written
     f("trainable", trainable);
     f("dtype", policy);
   }
@@ -121,7 +121,8 @@ class ELU : public Layer {
   Number alpha = 1.0;
 };
 
-/// Softmax over `axis`; what the mask leaves out counts as −1e9 (−3e4 in float16) and gives 0.
+/// Softmax over `axis`; what the mask leaves out counts as −1e9 (−3e4 in float16) and gives 0 (in Keras 2 what the
+/// softmax then gives).
 class Softmax : public Layer {
  public:
   void fields(Fields& f) override { f("axis", axis); }
@@ -147,7 +148,7 @@ class Softmax : public Layer {
       x = b.apply(graph::Select{}, {*kept, x, b.scalar_like(x, excluded)});
     }
     ValueId y = b.apply(graph::Softmax{graph::SoftmaxKind::softmax, axes_of(axis, in.rank())}, {x});
-    if (kept) y = b.apply(graph::Select{}, {*kept, y, b.scalar_like(y, 0.0)});
+    if (kept && !follows_keras2()) y = b.apply(graph::Select{}, {*kept, y, b.scalar_like(y, 0.0)});
     return Call::result(y);
   }
 

@@ -38,7 +38,8 @@ class HeadAttention : public Layer {
     int kernel = 0, bias = 0;
   };
 
-  void common_fields(Fields& f) {
+  /// `seed_since`: the Keras that began to write the seed.
+  void common_fields(Fields& f, Version seed_since) {
     f("kernel_initializer", kernel_initializer);
     f("bias_initializer", bias_initializer);
     f("kernel_regularizer", kernel_regularizer);
@@ -46,8 +47,9 @@ class HeadAttention : public Layer {
     f("activity_regularizer", activity);
     f("kernel_constraint", kernel_constraint);
     f("bias_constraint", bias_constraint);
-    f("seed", seed, 306);
-    f.ignored({"query_shape", "key_shape", "value_shape", "softmax_robust_masking", "flash_attention"});
+    f("seed", seed, seed_since);
+    f.ignored({"flash_attention"});
+    f.foreign({"query_shape", "key_shape", "value_shape", "softmax_robust_masking"});
   }
 
   void check(const Ref& config) override {
@@ -80,6 +82,8 @@ class HeadAttention : public Layer {
   }
 
   [[nodiscard]] graph::AttentionPath path(Call& call, int projected_rank) const {
+    // Keras 2 knows one computation; its rows without an unmasked score average the values as the fused one's do.
+    if (follows_keras2()) return graph::AttentionPath::fused;
     const bool fused = dropout == 0.0 && !call.flag("return_attention_scores") && projected_rank == 4;
     return fused ? graph::AttentionPath::fused : graph::AttentionPath::explicit_;
   }
@@ -165,7 +169,7 @@ class MultiHeadAttention : public HeadAttention {
     if (built && !attention_axes_.empty()) attention_axes = Tuple{{attention_axes_.begin(), attention_axes_.end()}};
     f("attention_axes", attention_axes);
     f("sliding_window", sliding_window, 315);
-    common_fields(f);
+    common_fields(f, 304);
   }
 
   void check(const Ref& config) override {
@@ -209,11 +213,13 @@ class MultiHeadAttention : public HeadAttention {
   Arg call(Call& call) override {
     const TensorPtr query = call.tensor("query"), value = call.tensor("value");
     const TensorPtr key = call.has("key") ? call.tensor("key") : value;
-    // Keras takes the query's own mask, whatever query_mask was given, and takes the masks off its inputs.
+    // Keras takes the query's own mask, whatever query_mask was given, and since Keras 3 the masks off its inputs.
     const std::optional<ValueId> query_mask = query->mask;
-    query->mask.reset();
-    value->mask.reset();
-    key->mask.reset();
+    if (!follows_keras2()) {
+      query->mask.reset();
+      value->mask.reset();
+      key->mask.reset();
+    }
     return attend_to(call, query, value, key, query_mask);
   }
 
@@ -360,7 +366,7 @@ class GroupedQueryAttention : public HeadAttention {
     f("use_gate", use_gate, 314);
     f("sliding_window", sliding_window, 315);
     f("dropout", dropout);
-    common_fields(f);
+    common_fields(f, 307);
   }
 
   void check(const Ref& config) override {

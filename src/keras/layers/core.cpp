@@ -23,7 +23,7 @@ class Dense : public Layer {
     f("bias_regularizer", bias_regularizer);
     f("kernel_constraint", kernel_constraint);
     f("bias_constraint", bias_constraint);
-    f("quantization_config", quantization_config, 314);
+    f("quantization_config", quantization_config, 313);
   }
   [[nodiscard]] bool supports_masking() const override { return true; }
 
@@ -70,8 +70,9 @@ class Embedding : public Layer {
     f("activity_regularizer", activity);
     f("embeddings_constraint", embeddings_constraint);
     f("mask_zero", mask_zero);
-    f("quantization_config", quantization_config, 314);
-    f.ignored({"input_length", "sparse"});
+    f("quantization_config", quantization_config, 313);
+    f.ignored({"sparse"});
+    f.foreign({"input_length"});
   }
   [[nodiscard]] bool supports_masking() const override { return mask_zero; }
   [[nodiscard]] std::optional<DType> input_dtype() const override { return std::nullopt; }
@@ -173,7 +174,13 @@ class PassThrough : public Layer {
   Arg call(Call& call) override { return call.arg("inputs"); }
 };
 
-class Identity : public PassThrough {};
+class Identity : public PassThrough {
+ public:
+  [[nodiscard]] bool supports_masking() const override { return !follows_keras2(); }
+  Arg call(Call& call) override {
+    return follows_keras2() ? Arg(Call::result(call.tensor("inputs")->id)) : PassThrough::call(call);
+  }
+};
 
 class Dropout : public PassThrough {
  public:

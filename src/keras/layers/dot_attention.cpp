@@ -17,7 +17,7 @@ class Attention : public Layer {
     f("use_scale", use_scale);
     f("score_mode", score_mode);
     f("dropout", dropout);
-    f("seed", seed, 306);
+    f("seed", seed, 315);
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
     static constexpr std::array<std::string_view, 5> kNames = {"inputs", "mask", "training", "return_attention_scores",
@@ -131,7 +131,7 @@ class AdditiveAttention : public Attention {
   void fields(Fields& f) override {
     f("use_scale", use_scale);
     f("dropout", dropout);
-    f("seed", seed, 306);
+    f("seed", seed, 315);
     f.ignored({"score_mode"});
   }
   void build(Weights& w, Call& call) override {

@@ -73,7 +73,7 @@ class EinsumDense : public Layer {
     f("activity_regularizer", activity);
     f("kernel_constraint", kernel_constraint);
     f("bias_constraint", bias_constraint);
-    f("quantization_config", quantization_config, 314);
+    f("quantization_config", quantization_config, 313);
   }
   void check(const Ref& config) override {
     const auto parsed = parse(equation_text);

@@ -20,9 +20,10 @@ ValueId any_of_last(graph::Builder& b, ValueId mask) {
   return b.apply(graph::Reduce{ReduceFn::any, {b.shape(mask).rank() - 1}, false}, {mask});
 }
 
-/// The mask of x (…) as (…, 1) broadcast to x, or nothing.
-std::optional<ValueId> full_mask(graph::Builder& b, const TensorPtr& x) {
-  if (!x->mask) return std::nullopt;
+/// The mask of x (…) as (…, 1) broadcast to x, or nothing. Keras 2 does not look at masks when it merges.
+std::optional<ValueId> full_mask(Call& call, const TensorPtr& x) {
+  if (!x->mask || call.layer().follows_keras2()) return std::nullopt;
+  graph::Builder& b = call.builder();
   return b.apply(graph::Broadcast{b.shape(x->id)}, {b.expand_dims(*x->mask, -1)});
 }
 
@@ -76,13 +77,14 @@ class Merge : public Layer {
     return {{with_batch}};
   }
 
-  /// A step is kept where any input keeps it, if all have masks.
+  /// A step is kept where any input keeps it, if all have masks; in Keras 2 where all keep it that have one.
   Masks compute_mask(Call& call, const Masks& previous) override {
-    if (previous.empty()) return {};
+    const bool all = follows_keras2();
     std::optional<ValueId> out;
     for (const auto& mask : previous) {
+      if (!mask && all) continue;
       if (!mask) return {};
-      out = out ? call.builder().binary(BinaryFn::logical_or, *out, *mask) : *mask;
+      out = out ? call.builder().binary(all ? BinaryFn::logical_and : BinaryFn::logical_or, *out, *mask) : *mask;
     }
     return {out};
   }
@@ -131,7 +133,7 @@ class Multiply : public Merge {
     std::optional<ValueId> out, kept;
     for (const TensorPtr& input : inputs) {
       ValueId x = input->id;
-      if (const auto mask = full_mask(b, input)) {
+      if (const auto mask = full_mask(call, input)) {
         x = b.apply(graph::Select{}, {*mask, x, b.scalar_like(x, 1.0)});
         if (all_masked) kept = kept ? b.binary(BinaryFn::logical_or, *kept, *mask) : *mask;
       }
@@ -152,10 +154,10 @@ class Extremum : public Merge {
     graph::Builder& b = call.builder();
     if (inputs.size() == 1) return inputs.front();
     ValueId out = inputs.front()->id;
-    std::optional<ValueId> kept = full_mask(b, inputs.front());
+    std::optional<ValueId> kept = full_mask(call, inputs.front());
     for (std::size_t i = 1; i < inputs.size(); ++i) {
       ValueId x = inputs[i]->id;
-      const auto mask = full_mask(b, inputs[i]);
+      const auto mask = full_mask(call, inputs[i]);
       if (mask) x = b.apply(graph::Select{}, {*mask, x, out});
       if (kept) out = b.apply(graph::Select{}, {*kept, out, x});
       kept = mask && kept ? std::optional(b.binary(BinaryFn::logical_or, *kept, *mask)) : std::nullopt;
@@ -212,7 +214,9 @@ class Concatenate : public Layer {
         masks.push_back(*previous[i]);
       }
     }
-    return {any_of_last(b, join(call, masks))};
+    const ValueId joined = join(call, masks);
+    if (!follows_keras2()) return {any_of_last(b, joined)};
+    return {b.apply(graph::Reduce{ReduceFn::all, {b.shape(joined).rank() - 1}, false}, {joined})};
   }
 
  private:

@@ -26,7 +26,7 @@ class LayerNormalization : public Layer {
     f("epsilon", epsilon);
     f("center", center);
     f("scale", scale);
-    f("rms_scaling", rms_scaling);
+    f("rms_scaling", rms_scaling, 304);
     f("beta_initializer", beta_initializer);
     f("gamma_initializer", gamma_initializer);
     f("beta_regularizer", beta_regularizer);
@@ -145,7 +145,7 @@ class BatchNormalization : public Layer {
     f("renorm", renorm, 314);
     f("renorm_clipping", renorm_clipping, 314);
     f("renorm_momentum", renorm_momentum, 314);
-    f.ignored({"fused", "virtual_batch_size", "adjustment"});
+    f.foreign({"fused", "virtual_batch_size", "adjustment"});
   }
   [[nodiscard]] bool supports_masking() const override { return true; }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {

@@ -64,7 +64,7 @@ class Rescaling : public Layer {
       offset = {0.0, {}, {0.0}};
     }
   }
-  [[nodiscard]] bool supports_masking() const override { return true; }
+  [[nodiscard]] bool supports_masking() const override { return !follows_keras2(); }
 
   Arg call(Call& call) override {
     graph::Builder& b = call.builder();
@@ -109,7 +109,7 @@ class Normalization : public Layer {
     if (mean && mean->shape.rank() > static_cast<int>(axis.size()))
       config["mean"].fail(fmt::format("expected a list of rank {} or less, for as many axes", axis.size()));
   }
-  [[nodiscard]] bool supports_masking() const override { return true; }
+  [[nodiscard]] bool supports_masking() const override { return !follows_keras2(); }
 
   void build(Weights& w, Call& call) override {
     const Shape in = call.shape("inputs");

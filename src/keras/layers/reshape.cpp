@@ -147,7 +147,7 @@ class ZeroPadding : public Layer {
   explicit ZeroPadding(int rank) : rank_(rank), padding(rank, 1) {}
   void fields(Fields& f) override {
     padding.field(f, "padding");
-    format.field(f);
+    format.field(f, rank_ == 1 ? 305 : kOldest);
   }
 
   Arg call(Call& call) override {

@@ -24,12 +24,11 @@ void Recurrent::sequence_fields(Fields& f) {
   f("stateful", stateful);
   f("unroll", unroll);
   f("zero_output_for_mask", zero_output_for_mask);
-  f.ignored({"implementation", "use_cudnn"});
-  if (f.reading()) {
-    bool time_major = false;
-    f("time_major", time_major);  // Keras 2's
-    if (time_major) f.config()["time_major"].fail("inputs with time in front are not supported");
-  }
+  f.ignored({"use_cudnn"});
+  f.foreign({"implementation", "time_major"});
+  if (f.reading())
+    if (const auto time_major = f.config().find("time_major"); time_major && time_major->boolean())
+      time_major->fail("inputs with time in front are not supported");
 }
 
 void Recurrent::build(Weights&, Call& call) {

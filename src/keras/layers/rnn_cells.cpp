@@ -52,7 +52,7 @@ void GatedCell::penalty_fields(Fields& f, Order order) {
   f("bias_constraint", bias_constraint);
   f("dropout", dropout);
   f("recurrent_dropout", recurrent_dropout);
-  f.ignored({"implementation"});
+  f.foreign({"implementation"});
 }
 
 void GatedCell::check(const Ref& config) {

@@ -4,11 +4,11 @@
 
 namespace attn::keras {
 
-void DataFormat::field(Fields& f) {
+void DataFormat::field(Fields& f, Version since) {
   if (f.reading()) {
     if (const auto ref = f.take("data_format"); ref && ref->is_null()) return;
   }
-  f("data_format", choice_);
+  f("data_format", choice_, since);
 }
 
 graph::ValueId DataFormat::channels_last(graph::Builder& b, graph::ValueId x) const {

@@ -12,7 +12,7 @@ namespace attn::keras {
 /// The field `data_format`: (B, spatial…, C) or (B, C, spatial…). null stands for channels_last.
 class DataFormat {
  public:
-  void field(Fields& f);
+  void field(Fields& f, Version since = kOldest);
   [[nodiscard]] bool channels_first() const { return choice_.value == "channels_first"; }
   [[nodiscard]] int channel_axis(int rank) const { return channels_first() ? 1 : rank - 1; }
   [[nodiscard]] int first_spatial_axis() const { return channels_first() ? 2 : 1; }

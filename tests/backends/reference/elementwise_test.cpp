@@ -45,6 +45,7 @@ const std::vector<Row> kRows{
      {kNan, kInf, 0, .693147, .974077, 1.701413, 2.57889, .474077, .201413, 7.000911, .313262}},
     {"softsign", {UnaryFn::softsign}, {kNan, kNan, kNan, 0, .333333, .6, .714286, -.333333, -.6, .875, -.5}},
     {"hard_sigmoid", {UnaryFn::hard_sigmoid}, {kNan, 1, 0, .5, .583333, .75, .916667, .416667, .25, 1, .333333}},
+    {"hard_sigmoid of Keras 2", {UnaryFn::hard_sigmoid, 2.5}, {kNan, 1, 0, .5, .6, .8, 1, .4, .2, 1, .3}},
     {"hard_silu", {UnaryFn::hard_silu}, {kNan, kInf, kNan, 0, .291667, 1.125, 2.291667, -.208333, -.375, 7, -.333333}},
     {"hard_tanh", {UnaryFn::hard_tanh}, {kNan, 1, -1, 0, .5, 1, 1, -.5, -1, 1, -1}},
     {"log_sigmoid",

@@ -1,0 +1,20 @@
+// Versions of Keras, as files and options name them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace attn::keras {
+
+/// 100·major + minor: 3.6 is 306.
+using Version = int;
+/// The versions of Keras 3 whose configs can be written.
+inline constexpr Version kOldest = 300, kNewest = 315;
+
+/// "3.15.1" as 315; nothing for what is no version.
+[[nodiscard]] std::optional<Version> version_of(std::string_view text);
+/// 315 as "3.15".
+[[nodiscard]] std::string version_text(Version version);
+
+}  // namespace attn::keras

@@ -1,0 +1,96 @@
+#include "support.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sstream>
+
+#include "attn/backends/registry.h"
+#include "attn/io/tensor_file.h"
+#include "attn/run/inputs.h"
+#include "attn/run/session.h"
+#include "attn/weights/bind.h"
+
+namespace attn::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The largest difference; infinite where the shapes differ or a NaN stands on one side only.
+double largest_error(const Tensor& expected, const Tensor& got) {
+  double out = expected.shape() == got.shape() ? 0.0 : std::numeric_limits<double>::infinity();
+  for (std::int64_t i = 0; std::isfinite(out) && i < got.size(); ++i) {
+    const double a = expected.at(i), b = got.at(i);
+    if (std::isnan(a) && std::isnan(b)) continue;
+    const double error = std::abs(a - b);
+    out = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(out, error);
+  }
+  return out;
+}
+
+double largest(const Tensor& tensor) {
+  double out = 0.0;
+  for (std::int64_t i = 0; i < tensor.size(); ++i) out = std::max(out, std::abs(tensor.at(i)));
+  return out;
+}
+
+}  // namespace
+
+std::vector<fs::path> cases(const std::string& group) {
+  std::vector<fs::path> out;
+  for (const auto& entry : fs::directory_iterator(fs::path(ATTN_SOURCE_DIR) / "tests/data" / group))
+    if (entry.is_directory()) out.push_back(entry.path());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path);
+  REQUIRE_MESSAGE(file.good(), path.string());
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+cli::LoadedModel load(const fs::path& path) {
+  cli::Console quiet;
+  quiet.quiet = true;
+  return cli::load_model(path.string(), std::nullopt, quiet);
+}
+
+void check_outputs(const fs::path& file, const std::string& backend_name, double relative, const std::string& weights) {
+  CAPTURE(file.string());
+  CAPTURE(backend_name);
+  const fs::path folder = file.parent_path();
+  const cli::LoadedModel loaded = load(file);
+  const auto given =
+      run::name_inputs(loaded.model.input_names(), io::read_tensors((folder / "inputs.npz").string()), "inputs.npz");
+  keras::LowerOptions options;
+  for (const auto& [name, tensor] : given) options.input_shapes.emplace(name, tensor.shape());
+  graph::Graph graph = loaded.model.lower(options);
+  graph::verify(graph);
+  const std::vector<Tensor> inputs = run::make_inputs(graph, given, 0);
+  REQUIRE((loaded.weights || !weights.empty()));
+  std::vector<Tensor> bound = weights::bind(loaded.model.weights(), weights.empty() ? *loaded.weights : weights);
+  const auto backend = backends::make_backend("cpu", backend_name);
+  run::Session session(*backend, std::move(graph), std::move(bound), {.threads = 2});
+  session.run(inputs);
+
+  std::map<std::string, Tensor> expected;
+  for (const NamedTensor& output : io::read_tensors((folder / "outputs.npz").string()))
+    expected.emplace(output.name, output.tensor);
+  const std::vector<NamedTensor> outputs = session.outputs();
+  CHECK(outputs.size() == expected.size());
+  for (const NamedTensor& output : outputs) {
+    CAPTURE(output.name);
+    REQUIRE(expected.contains(output.name));
+    const Tensor& wanted = expected.at(output.name);
+    CHECK(largest_error(wanted, output.tensor) <= relative * std::max(1.0, largest(wanted)));
+  }
+}
+
+}  // namespace attn::test

@@ -1,0 +1,95 @@
+// Keys of other versions of Keras, read and written.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "attn/base/error.h"
+#include "attn/keras/model.h"
+
+namespace {
+
+using namespace attn;
+
+std::string layer_json(const std::string& class_name, const std::string& config) {
+  return R"({"module": "keras.layers", "class_name": ")" + class_name + R"(", "config": {"name": "it", )" + config +
+         R"(}, "registered_name": null})";
+}
+
+std::string refusal(const std::string& text, std::optional<keras::Version> version = {}) {
+  try {
+    keras::ReadOptions options;
+    options.keras_version = version;
+    static_cast<void>(keras::Model::read("it.json", text, options));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string written(const std::string& text, keras::Version version) {
+  keras::ConfigOptions options;
+  options.version = version;
+  options.format = keras::ConfigFormat::python;
+  try {
+    return keras::Model::read("it.json", text).config(options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("versions: keys of other versions are read over with one warning that names them and their places") {
+  const auto model = keras::Model::read(
+      "it.json", layer_json("LSTM", R"("units": 3, "implementation": 2, "time_major": false, "seed": null)"));
+  REQUIRE(model.warnings().size() == 1);
+  CHECK(model.warnings().front() ==
+        "it.json: keys of other versions of Keras are read over: /config/implementation, /config/time_major");
+  CHECK(keras::Model::read("it.json", R"({"name": "lstm", "units": 3, "implementation": 2})").warnings().size() == 1);
+  CHECK(keras::Model::read("it.json", R"({"name": "lstm", "units": 3})").warnings().empty());
+}
+
+TEST_CASE("versions: an unknown key is an error, in a newer file only where it has a value") {
+  const std::string misspelt = layer_json("Dense", R"("units": 3, "use_bia": true)");
+  CHECK(has(refusal(misspelt), "/config/use_bia: unknown key (did you mean 'use_bias'?)"));
+  CHECK(has(refusal(misspelt, 315), "unknown key"));
+  CHECK(has(refusal(misspelt, 317),
+            "a key that is not known here, in a file of Keras 3.17; attn knows Keras up to 3.15"));
+  for (const char* value : {"null", "false", "[]", "{}", "\"\""}) {
+    CAPTURE(value);
+    const std::string text = layer_json("Dense", R"("units": 3, "warp": )" + std::string(value));
+    CHECK(has(refusal(text, 315), "unknown key"));
+    keras::ReadOptions options;
+    options.keras_version = 317;
+    CHECK(keras::Model::read("it.json", text, options).warnings().size() == 1);
+  }
+  CHECK(has(refusal(layer_json("Dense", R"("units": 3, "warp": 0)"), 400), "a key that is not known here"));
+}
+
+TEST_CASE("versions: what a version lacks is left out where that changes nothing, and else refused") {
+  const std::string heads = R"("num_heads": 2, "key_dim": 4)";
+  const std::string plain = written(layer_json("MultiHeadAttention", heads), 303);
+  for (const char* key : {"'use_gate'", "'sliding_window'", "'input_axes'", "'bias_constraint': None, 'seed'"})
+    CHECK_FALSE(has(plain, key));
+  CHECK(has(plain, "'dtype': 'float32'"));
+  CHECK(has(written(layer_json("MultiHeadAttention", heads), 304), "'dtype': {'module': 'keras'"));
+  CHECK(written(layer_json("MultiHeadAttention", heads + R"(, "use_gate": true)"), 313) ==
+        "MultiHeadAttention 'it': its use_gate of True is in Keras since 3.14, so it cannot be written for 3.13");
+  CHECK(has(written(layer_json("MultiHeadAttention", heads + R"(, "sliding_window": 4)"), 314), "since 3.15"));
+  CHECK(has(written(layer_json("RMSNormalization", R"("axis": -1)"), 308), "RMSNormalization is in Keras since 3.9"));
+  CHECK(has(written(layer_json("Dense", R"("units": 2, "activation": "glu")"), 306), "'glu' is in Keras since 3.7"));
+  const std::string orthogonal = layer_json("Dense", R"("units": 2, "kernel_initializer": "orthogonal")");
+  CHECK(has(written(orthogonal, 305), "'OrthogonalInitializer', 'config': {'gain': 1.0, 'seed': None}"));
+  CHECK(has(written(orthogonal, 306), "'OrthogonalInitializer', 'config': {'seed': None, 'gain': 1.0}"));
+  CHECK(has(written(orthogonal, 307), "'Orthogonal', 'config'"));
+}
+
+TEST_CASE("versions: version numbers are read from what Keras calls itself") {
+  CHECK(keras::version_of("3.15.1") == 315);
+  CHECK(keras::version_of("2.4.0-tf") == 204);
+  CHECK(keras::version_of("3.0.0.dev2023") == 300);
+  for (const char* text : {"", "3", "3.", ".5", "3.x", "three", "3.15x", "-3.1", "3.100"})
+    CHECK_FALSE(keras::version_of(text));
+}
