@@ -154,6 +154,8 @@ T atomicCAS(T* address, std::type_identity_t<T> compare, std::type_identity_t<T>
   if (old == compare) *address = value;
   return old;
 }
+inline double __dmul_rn(double x, double y) { return x * y; }
+inline double __dadd_rn(double x, double y) { return x + y; }
 inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
