@@ -6,7 +6,6 @@
 #include <cmath>
 #include <memory>
 
-#include "attn/backends/registry.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
@@ -43,7 +42,7 @@ struct BenchCommand {
       return out;
     };
     for (const std::string& device : devices) {
-      const auto backend = backends::make_backend(device, execution.backend);
+      const auto backend = open_backend(device, execution.backend, common.console);
       for (const auto& dtype : each(dtypes))
         for (const auto& batch : each(batches))
           for (const auto& length : each(lengths)) {
@@ -80,7 +79,9 @@ struct BenchCommand {
     const double flops = static_cast<double>(run::total_flops(graph));
 
     run::reset_peak_memory();
-    run::Session session(backend, std::move(graph), load_weights(loaded, one), {.threads = one.threads});
+    backends::CompileOptions compile = one.compile_options();
+    compile.tune = true;
+    run::Session session(backend, std::move(graph), load_weights(loaded, one), compile);
     note_choices(session, common.console);
     const std::vector<double> seconds = run::measure([&] { session.run(inputs); }, bench_options());
     check_outputs(session);

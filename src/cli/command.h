@@ -30,6 +30,7 @@ Run add_summary(CLI::App& app);
 Run add_run(CLI::App& app);
 Run add_bench(CLI::App& app);
 Run add_get_config(CLI::App& app);
+Run add_devices(CLI::App& app);
 
 struct Command {
   const char* name;
