@@ -3,9 +3,11 @@
 #include <setjmp.h>
 #include <ucontext.h>
 
-#include <map>
+#include <deque>
+#include <exception>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "runtime.h"
@@ -14,7 +16,7 @@ namespace attn::simt {
 namespace {
 
 constexpr std::size_t kStackBytes = 128 * 1024;
-constexpr int kNamedBarriers = 16, kWarps = 32, kWarpgroups = 8;
+constexpr int kNamedBarriers = 16, kWarps = 32;
 constexpr std::size_t kMaxSharedBytes = 227 * 1024;  // sm_90
 
 /// A thread of the block. It runs until it waits for a word that still has the value it saw.
@@ -39,8 +41,12 @@ struct Block {
   std::vector<std::unique_ptr<Fiber>> fibers;
   Fiber* current = nullptr;
   int threads = 0, live = 0;
-  std::map<int, Barrier> barriers;
-  std::vector<std::vector<const std::byte*>> brought;  // by meeting place
+  std::array<Barrier, kNamedBarriers + kWarps> barriers;  // the named ones, then one for each warp
+  std::array<std::array<void*, 32>, kWarps> brought;
+  bool any_so_far = false, any = false;       // of those that have come to the block's barrier, and had when it opened
+  std::deque<std::function<void()>> pending;  // in the background
+  std::uint64_t number = 0;
+  std::exception_ptr failure;
   std::vector<std::byte> shared;
   std::byte* shared_start = nullptr;
   std::uint64_t changes = 0;  // so that a wait for ever is told from one for others
@@ -55,10 +61,20 @@ void leave() {
 }
 
 void complete(Barrier& barrier) {
+  if (&barrier == &block.barriers[0]) block.any = std::exchange(block.any_so_far, false);
   barrier.arrived = 0;
   ++barrier.phase;
   ++block.changes;
 }
+
+Barrier& barrier_of(int id) {
+  if (id < 0 || id >= kNamedBarriers) throw std::runtime_error("there is no such named barrier");
+  return block.barriers[static_cast<std::size_t>(id)];
+}
+
+// The thread's warp, and the barrier at which it meets.
+std::size_t warp() { return static_cast<std::size_t>(self().linear / 32); }
+Barrier& warp_barrier() { return block.barriers[kNamedBarriers + warp()]; }
 
 // A thread that has ended no longer counts at the barrier of the whole block.
 void end_thread() {
@@ -69,8 +85,13 @@ void end_thread() {
   if (all.arrived > 0 && all.arrived >= block.live) complete(all);
 }
 
+// An exception cannot leave the fiber it was thrown in.
 void start() {
-  (*block.kernel)();
+  try {
+    (*block.kernel)();
+  } catch (...) {
+    block.failure = std::current_exception();
+  }
   end_thread();
   siglongjmp(block.back, 1);
 }
@@ -88,16 +109,27 @@ void resume(Fiber& fiber) {
   setcontext(&fiber.context);
 }
 
-/// The barrier of the warp or warpgroup that the running thread is in.
-int place_of(int size) { return kNamedBarriers + (size == 32 ? 0 : kWarps) + self().linear / size; }
-
 bool can_go_on(const Fiber& fiber) { return fiber.word == nullptr || *fiber.word != fiber.value; }
+
+void do_one_in_background(bool newest) {
+  const std::function<void()> work = std::move(newest ? block.pending.back() : block.pending.front());
+  if (newest) {
+    block.pending.pop_back();
+  } else {
+    block.pending.pop_front();
+  }
+  work();
+  ++block.changes;
+}
 
 void run_block(const Shape& shape, uint3 index) {
   const int threads = static_cast<int>(shape.block.x * shape.block.y * shape.block.z);
   block.threads = block.live = threads;
-  block.barriers.clear();
-  block.brought.assign(kWarps + kWarpgroups, {});
+  block.barriers = {};
+  block.any_so_far = false;
+  block.pending.clear();
+  block.failure = nullptr;
+  ++block.number;
   while (block.fibers.size() < static_cast<std::size_t>(threads)) {
     block.fibers.push_back(std::make_unique<Fiber>());
     block.fibers.back()->stack = std::make_unique<std::byte[]>(kStackBytes);
@@ -113,7 +145,7 @@ void run_block(const Shape& shape, uint3 index) {
     fiber.word = nullptr;
   }
   // Every other block runs its threads from the back, so that an order that hardware does not promise shows.
-  const bool backwards = index.x % 2 == 1;
+  const bool backwards = block.number % 2 == 1;
   while (block.live > 0) {
     const std::uint64_t before = block.changes;
     bool ran = false;
@@ -122,12 +154,14 @@ void run_block(const Shape& shape, uint3 index) {
       if (fiber.done || !can_go_on(fiber)) continue;
       fiber.word = nullptr;
       resume(fiber);
+      if (block.failure) std::rethrow_exception(block.failure);
       ran = true;
     }
-    if (!ran || (before == block.changes && block.live > 0)) {
-      throw std::runtime_error("the threads of a block wait for each other for ever");
-    }
+    if (ran && (before != block.changes || block.live == 0)) continue;
+    if (block.pending.empty()) throw std::runtime_error("the threads of a block wait for each other for ever");
+    do_one_in_background(backwards);
   }
+  if (!block.pending.empty()) throw std::runtime_error("a block ended before its copies did");
 }
 
 }  // namespace
@@ -148,27 +182,47 @@ void wait_while(const std::uint64_t& word, std::uint64_t value) {
 void progress() { ++block.changes; }
 
 void arrive(int id, int count) {
-  Barrier& barrier = block.barriers[id];
+  Barrier& barrier = barrier_of(id);
   ++block.changes;
   if (++barrier.arrived >= (count < 0 ? block.live : count)) complete(barrier);
 }
 
 void meet(int id, int count) {
-  Barrier& barrier = block.barriers[id];
+  Barrier& barrier = barrier_of(id);
   const std::uint64_t phase = barrier.phase;
   arrive(id, count);
   wait_while(barrier.phase, phase);
 }
 
-std::span<const std::byte* const> exchange(int size, const void* mine) {
-  auto& brought = block.brought[static_cast<std::size_t>(place_of(size) - kNamedBarriers)];
-  brought.resize(static_cast<std::size_t>(size), nullptr);
-  brought[static_cast<std::size_t>(self().linear % size)] = static_cast<const std::byte*>(mine);
-  part(size);
-  return brought;
+int any_of_block(int predicate) {
+  block.any_so_far |= predicate != 0;
+  meet(0, -1);
+  return block.any;
 }
 
-void part(int size) { meet(place_of(size), size); }
+std::span<void* const> gather_warp(void* mine) {
+  Barrier& barrier = warp_barrier();
+  auto& brought = block.brought[warp()];
+  brought[static_cast<std::size_t>(self().linear % 32)] = mine;
+  ++block.changes;
+  if (++barrier.arrived == 32) return brought;
+  wait_while(barrier.phase, std::uint64_t{barrier.phase});
+  return {};
+}
+
+void part_warp() { complete(warp_barrier()); }
+
+void in_background(std::function<void()> work) {
+  if (is_eager()) {
+    work();
+    ++block.changes;
+  } else {
+    block.pending.push_back(std::move(work));
+  }
+}
+
+bool is_eager() { return block.number / 2 % 2 == 1; }
+std::uint64_t block_number() { return block.number; }
 
 void run(const Shape& shape, const std::function<void()>& kernel) {
   block.kernel = &kernel;

@@ -41,6 +41,8 @@ struct Thread {
 void meet(int id, int count);
 /// Counts at a barrier without waiting.
 void arrive(int id, int count);
+/// The barrier of the whole block, which tells each thread whether any has come with a nonzero number.
+[[nodiscard]] int any_of_block(int predicate);
 /// Lets the others go on; called in loops that wait for memory to change.
 void yield();
 /// Waits, without spinning, until a word of memory is no longer `value`.
@@ -48,21 +50,43 @@ void wait_while(const std::uint64_t& word, std::uint64_t value);
 /// Says that memory others may wait for has changed.
 void progress();
 
-/// Gives every thread of a warp (`size` 32) or warpgroup (128) what each has brought, in their order. What is brought
-/// must live, and what is given is read, until part(size).
-[[nodiscard]] std::span<const std::byte* const> exchange(int size, const void* mine);
-void part(int size);
+/// Waits until the whole warp has come. The last to come gets what each has brought, in their order, and the others wait
+/// until it calls part_warp(); they get nothing.
+[[nodiscard]] std::span<void* const> gather_warp(void* mine);
+void part_warp();
+
+/// A meeting of a warp at which the last to come works for all, on what each has brought.
+template <typename Brought, typename Work>
+void together(Brought& mine, Work work) {
+  const std::span<void* const> all = gather_warp(&mine);
+  if (all.empty()) return;
+  std::array<Brought*, 32> brought{};
+  for (std::size_t lane = 0; lane < 32; ++lane) brought[lane] = static_cast<Brought*>(all[lane]);
+  work(brought);
+  part_warp();
+}
 
 /// What lane `lane` of this warp brought to the same call.
 template <typename T>
 T from_lane(const T& mine, int lane) {
-  const T copy = mine;
-  const auto all = exchange(32, &copy);
-  T theirs;
-  std::memcpy(&theirs, all[static_cast<std::size_t>(lane & 31)], sizeof(T));
-  part(32);
-  return theirs;
+  struct Brought {
+    T value;
+    int lane;
+    T result;
+  } brought{mine, lane & 31, mine};
+  together(brought, [](std::array<Brought*, 32>& all) {
+    for (Brought* one : all) one->result = all[static_cast<std::size_t>(one->lane)]->value;
+  });
+  return brought.result;
 }
+
+/// Work that hardware does in the background: now, or when no thread can go on without it. Which of the two, and in what
+/// order, differs between blocks and between launches, as does the order in which threads run.
+void in_background(std::function<void()> work);
+/// Whether this block is one whose background work is done at once.
+[[nodiscard]] bool is_eager();
+/// The number of the block that runs, or has run last, over all launches.
+[[nodiscard]] std::uint64_t block_number();
 
 }  // namespace attn::simt
 
@@ -72,7 +96,12 @@ T from_lane(const T& mine, int lane) {
 #define gridDim (::attn::simt::self().grid_dim)
 
 inline void __syncthreads() { attn::simt::meet(0, -1); }
-inline void __syncwarp(unsigned = ~0U) { attn::simt::part(32); }
+inline void __syncwarp(unsigned = ~0U) {
+  int nothing = 0;
+  attn::simt::together(nothing, [](auto&) {});
+}
+/// Whether any thread of the block has come with a nonzero number.
+inline int __syncthreads_or(int predicate) { return attn::simt::any_of_block(predicate); }
 inline void __threadfence() {}
 
 template <typename T>
@@ -89,16 +118,16 @@ T __shfl_down_sync(unsigned, T value, int delta) {
   return attn::simt::from_lane(value, lane + delta > 31 ? lane : lane + delta);
 }
 inline unsigned __ballot_sync(unsigned, int predicate) {
-  unsigned result = 0;
-  const int mine = predicate != 0;
-  const auto all = attn::simt::exchange(32, &mine);
-  for (unsigned lane = 0; lane < 32; ++lane) {
-    int theirs = 0;
-    std::memcpy(&theirs, all[lane], sizeof(theirs));
-    result |= static_cast<unsigned>(theirs) << lane;
-  }
-  attn::simt::part(32);
-  return result;
+  struct Brought {
+    bool predicate;
+    unsigned result;
+  } brought{predicate != 0, 0};
+  attn::simt::together(brought, [](std::array<Brought*, 32>& all) {
+    unsigned result = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) result |= static_cast<unsigned>(all[lane]->predicate) << lane;
+    for (Brought* one : all) one->result = result;
+  });
+  return brought.result;
 }
 inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
 inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) == ~0U; }
@@ -125,6 +154,8 @@ T atomicCAS(T* address, std::type_identity_t<T> compare, std::type_identity_t<T>
   if (old == compare) *address = value;
   return old;
 }
+inline double __dmul_rn(double x, double y) { return x * y; }
+inline double __dadd_rn(double x, double y) { return x + y; }
 inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
