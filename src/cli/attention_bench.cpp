@@ -69,6 +69,7 @@ std::vector<report::BenchRow> attention_rows(const AttentionSweep& sweep, const 
           run::Session session = session_of(graph, execution, backend);
           note_choices(session, console);
           time_session(session, inputs, run::attention_flops(size), options, console, row);
+          row.error = run::attention_error(size, inputs, session.outputs().front().tensor);
           if (peak > 0) row.peak_share = row.gflops_per_second * 1e9 / peak;
           rows.push_back(std::move(row));
         }

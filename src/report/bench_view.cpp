@@ -56,6 +56,7 @@ std::vector<View> views() {
             [](const BenchRow& row) { return row.tokens_per_second ? measured(*row.tokens_per_second) : "-"; }),
       value("GFLOP/s", [](const BenchRow& row) { return measured(row.gflops_per_second); }),
       value("of peak", [](const BenchRow& row) { return row.peak_share ? percent(*row.peak_share) : "-"; }),
+      value("error", [](const BenchRow& row) { return row.error ? fmt::format("{:.1e}", *row.error) : "-"; }),
       value("memory", [](const BenchRow& row) { return byte_size(row.peak_bytes); }),
       value("MHz",
             [](const BenchRow& row) {
@@ -137,6 +138,7 @@ Json row_json(const BenchRow& row) {
   json["gflops_per_second"] = row.gflops_per_second;
   json["peak_bytes"] = row.peak_bytes;
   if (row.peak_share) json["peak_share"] = *row.peak_share;
+  if (row.error) json["relative_error"] = *row.error;
   if (row.gpu) {
     json["gpu"] = {{"cold_ms", row.gpu->cold_ms}, {"end_to_end_ms", row.gpu->end_to_end_ms}};
     json["gpu"]["clock_mhz"] = row.gpu->clock_mhz > 0 ? Json(row.gpu->clock_mhz) : Json(nullptr);
