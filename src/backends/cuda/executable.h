@@ -47,6 +47,7 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
   void place(const std::vector<Tensor>& weights);
   [[nodiscard]] Operand operand(graph::ValueId id) const;
   [[nodiscard]] Step step_of(graph::NodeId id);
+  [[nodiscard]] int readers(graph::NodeId id) const;
   [[nodiscard]] graph::ValueId root(graph::ValueId id) const;
   void upload(std::span<const Tensor> inputs);
   void download();
