@@ -90,7 +90,9 @@ void in_background(std::function<void()> work);
 
 }  // namespace attn::simt
 
+#ifndef __launch_bounds__
 #define __launch_bounds__(...)
+#endif
 #define threadIdx (::attn::simt::self().index)
 #define blockIdx (::attn::simt::self().block)
 #define blockDim (::attn::simt::self().block_dim)

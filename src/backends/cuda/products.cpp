@@ -1,4 +1,6 @@
 // Linear and MatMul as products of cuBLASLt, with what it can fuse fused.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 

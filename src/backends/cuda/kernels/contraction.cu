@@ -35,8 +35,9 @@ template <typename Number>
 __global__ void product_kernel(Product p, Function<std::conditional_t<std::is_integral_v<Number>, double, Number>> f) {
   const std::int64_t i = thread_index();
   if (i >= p.batch.count * p.rows * p.columns) return;
-  const std::int64_t column = i % p.columns, row = i / p.columns % p.rows;
-  const auto start = p.batch.at(i / p.columns / p.rows);
+  const auto [rows, column] = divide(i, p.columns);
+  const auto [batch, row] = divide(rows, p.rows);
+  const auto start = p.batch.at(batch);
   const std::int64_t x = start.of[0] + row * p.x.kept, y = start.of[1] + column * p.y.kept;
   Number sum = p.bias.data != nullptr ? load<Number>(p.bias, column) : Number{};
   for (std::int64_t k = 0; k < p.depth; ++k) {

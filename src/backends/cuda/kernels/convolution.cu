@@ -11,6 +11,7 @@
 #include "number.h"
 #include "plain.h"
 #include "threads.h"
+#include "walk.h"
 
 namespace attn::cuda {
 namespace {
@@ -38,8 +39,9 @@ struct Grid {
   __device__ void for_each_cell(std::int64_t position, Function f) const {
     std::int64_t first[3] = {};
     for (int axis = 2; axis >= 0; --axis) {
-      first[axis] = position % output.of[axis] * stride.of[axis] - before[axis];
-      position /= output.of[axis];
+      const Divided split = divide(position, output.of[axis]);
+      first[axis] = split.remainder * stride.of[axis] - before[axis];
+      position = split.quotient;
     }
     for (std::int64_t i = 0; i < window.of[0]; ++i) {
       const std::int64_t x = first[0] + i * dilation.of[0];
@@ -83,13 +85,14 @@ template <typename Number>
 __global__ void conv_kernel(Convolution c, Function<Number> f) {
   const std::int64_t i = thread_index();
   if (i >= c.count) return;
-  const std::int64_t filter = i % c.filters, place = i / c.filters, positions = c.grid.output.product();
-  const std::int64_t sample = place / positions * c.grid.input.product() * c.channels;
-  const std::int64_t group = sample + filter / c.group_filters * c.depth;
+  const Divided split = divide(i, c.filters), sample = divide(split.quotient, c.grid.output.product());
+  const std::int64_t filter = split.remainder;
+  const std::int64_t group = divide(filter, c.group_filters).quotient;
+  const std::int64_t first = sample.quotient * c.grid.input.product() * c.channels + group * c.depth;
   Number sum = c.bias.data != nullptr ? load<Number>(c.bias, filter) : Number{};
-  c.grid.for_each_cell(place % positions, [&](std::int64_t tap, std::int64_t cell) {
+  c.grid.for_each_cell(sample.remainder, [&](std::int64_t tap, std::int64_t cell) {
     for (std::int64_t d = 0; d < c.depth; ++d) {
-      sum += load<Number>(c.x, group + cell * c.channels + d) *
+      sum += load<Number>(c.x, first + cell * c.channels + d) *
              load<Number>(c.kernel, (tap * c.depth + d) * c.filters + filter);
     }
   });
@@ -100,11 +103,11 @@ template <typename Number>
 __global__ void pool_kernel(bool average, Grid grid, Array x, Array y, std::int64_t count, std::int64_t channels) {
   const std::int64_t i = thread_index();
   if (i >= count) return;
-  const std::int64_t channel = i % channels, place = i / channels, positions = grid.output.product();
-  const std::int64_t sample = place / positions * grid.input.product() * channels + channel;
+  const Divided split = divide(i, channels), sample = divide(split.quotient, grid.output.product());
+  const std::int64_t first = sample.quotient * grid.input.product() * channels + split.remainder;
   Number sum{}, cells{}, maximum = -std::numeric_limits<Number>::infinity();
-  grid.for_each_cell(place % positions, [&](std::int64_t, std::int64_t cell) {
-    const Number number = load<Number>(x, sample + cell * channels);
+  grid.for_each_cell(sample.remainder, [&](std::int64_t, std::int64_t cell) {
+    const Number number = load<Number>(x, first + cell * channels);
     sum += number;
     cells += Number(1);
     if (maximum == maximum && !(number <= maximum)) maximum = number;

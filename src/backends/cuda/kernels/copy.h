@@ -1,4 +1,4 @@
-// Copies of elements between places that a walk gives.
+// Copies of elements, in units as wide as their places allow.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "attn/graph/op.h"
+#include "fault.h"
+#include "number.h"
 #include "walk.h"
 
 namespace attn::cuda {
@@ -19,6 +22,26 @@ struct Copy {
   bool overlap = false;  ///< may start before the kernel ahead has ended
 };
 void launch_copy(const Copy& copy, cudaStream_t stream);
+
+/// Where a slice begins in its input, and how far a step along each of its axes goes there, in elements.
+struct PickedSteps {
+  Steps steps;
+  std::int64_t start = 0;
+};
+[[nodiscard]] PickedSteps picked_steps(const graph::Slice& op, const Shape& shape);
+
+/// from (outer, size, inner), indices (taken) → to (outer, taken, inner), inner in units.
+struct GatherPlan {
+  const std::byte* from = nullptr;
+  std::byte* to = nullptr;
+  Array indices;
+  std::int64_t outer = 1, size = 1, taken = 1, inner = 1;
+  int unit = 1;  ///< bytes
+  bool overlap = false;
+  Reporter report;
+};
+[[nodiscard]] GatherPlan gather_plan(const graph::Gather& op, const Step& step, int unit);
+void launch_gather(const GatherPlan& plan, cudaStream_t stream);
 
 /// The largest unit, of at most 16 bytes, that divides all of what it is given: lengths of runs, addresses.
 class Unit {

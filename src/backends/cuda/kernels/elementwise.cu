@@ -223,7 +223,7 @@ __global__ void iota_kernel(Array y, std::int64_t count, std::int64_t inner, std
                             double step) {
   const std::int64_t i = thread_index();
   if (i >= count) return;
-  const auto index = static_cast<double>(i / inner % size);
+  const auto index = static_cast<double>(divide(divide(i, inner).quotient, size).remainder);
   store(y, i, __dadd_rn(start, __dmul_rn(step, index)));  // rounded twice, as on the CPU
 }
 

@@ -62,34 +62,27 @@ __global__ void pad_kernel(Padding pad, Array x, Array y, Element value) {
   std::int64_t rest = i, offset = 0;
   bool inside = true;
   for (int axis = pad.rank - 1; axis >= 0; --axis) {
-    const std::int64_t position = rest % pad.y_sizes[axis] - pad.before[axis];
-    rest /= pad.y_sizes[axis];
-    const std::int64_t source = padded_source(pad.mode, position, pad.x_sizes[axis]);
+    const Divided split = divide(rest, pad.y_sizes[axis]);
+    rest = split.quotient;
+    const std::int64_t source = padded_source(pad.mode, split.remainder - pad.before[axis], pad.x_sizes[axis]);
     inside = inside && source >= 0;
     offset += source * pad.x_steps[axis];
   }
   element<Element>(y, i) = inside ? element<Element>(x, offset) : value;
 }
 
-/// x (outer, size, inner), indices (taken) → y (outer, taken, inner)
-struct Taken {
-  Array x, indices, y;
-  std::int64_t outer = 1, size = 1, taken = 1, inner = 1;
-};
-
-template <typename Element>
-__global__ void gather_kernel(Taken t, Reporter report) {
+template <typename Word>
+__global__ void gather_kernel(GatherPlan plan) {
+  wait_for_previous_kernel();
   const std::int64_t i = thread_index();
-  if (i >= t.outer * t.taken * t.inner) return;
-  const std::int64_t place = i / t.inner;
-  const auto index = load<std::int64_t>(t.indices, place % t.taken);
-  const std::int64_t row = index < 0 ? index + t.size : index;
-  if (row < 0 || row >= t.size) {
-    report(Fault::index_out_of_range, index, t.size);
-    element<Element>(t.y, i) = Element{};
-    return;
-  }
-  element<Element>(t.y, i) = element<Element>(t.x, (place / t.taken * t.size + row) * t.inner + i % t.inner);
+  if (i >= plan.outer * plan.taken * plan.inner) return;
+  const Divided place = divide(i, plan.inner), index_place = divide(place.quotient, plan.taken);
+  const auto index = load<std::int64_t>(plan.indices, index_place.remainder);
+  const std::int64_t row = index < 0 ? index + plan.size : index;
+  const bool inside = row >= 0 && row < plan.size;
+  if (!inside) plan.report(Fault::index_out_of_range, index, plan.size);
+  const std::int64_t from = (index_place.quotient * plan.size + row) * plan.inner + place.remainder;
+  reinterpret_cast<Word*>(plan.to)[i] = inside ? reinterpret_cast<const Word*>(plan.from)[from] : Word{};
 }
 
 }  // namespace
@@ -142,16 +135,19 @@ Choice make_plain(const graph::Concat& op, const Step& step) {
           }};
 }
 
-Choice make_plain(const graph::Slice& op, const Step& step) {
-  const Shape& shape = step.inputs[0].shape;
-  Steps steps = steps_of(shape);
-  std::int64_t start = 0;
+PickedSteps picked_steps(const graph::Slice& op, const Shape& shape) {
+  PickedSteps result{steps_of(shape)};
   for (std::size_t axis = 0; axis < op.ranges.size(); ++axis) {
     const graph::Picked picked = graph::pick(op.ranges[axis], shape[static_cast<int>(axis)]);
-    start += picked.start * steps[axis];
-    if (picked.count > 1) steps[axis] *= picked.step;
+    result.start += picked.start * result.steps[axis];
+    result.steps[axis] *= picked.count > 1 ? picked.step : 0;
   }
-  return make_copy(step.inputs[0], step.outputs[0], std::move(steps), start);
+  return result;
+}
+
+Choice make_plain(const graph::Slice& op, const Step& step) {
+  PickedSteps picked = picked_steps(op, step.inputs[0].shape);
+  return make_copy(step.inputs[0], step.outputs[0], std::move(picked.steps), picked.start);
 }
 
 Choice make_plain(const graph::Pad& op, const Step& step) {
@@ -186,20 +182,30 @@ Choice make_plain(const graph::Pad& op, const Step& step) {
           }};
 }
 
-Choice make_plain(const graph::Gather& op, const Step& step) {
+GatherPlan gather_plan(const graph::Gather& op, const Step& step, int unit) {
   const Shape& table = step.inputs[0].shape;
-  Taken taken{array_of(step.inputs[0]), array_of(step.inputs[1]), array_of(step.outputs[0])};
-  taken.outer = table.slice(0, op.axis).size();
-  taken.size = table[op.axis];
-  taken.taken = step.inputs[1].size();
-  taken.inner = table.slice(op.axis + 1, table.rank()).size();
-  return {"plain", [taken, report = reporter_of(step)](cudaStream_t stream) {
-            with_bytes_of(taken.y.dtype, [&](auto zero) {
-              check(launch(gather_kernel<decltype(zero)>, thread_each(taken.outer * taken.taken * taken.inner), stream,
-                           taken, report),
-                    "gather");
-            });
-          }};
+  GatherPlan plan;
+  plan.from = step.inputs[0].data;
+  plan.to = step.outputs[0].data;
+  plan.indices = array_of(step.inputs[1]);
+  plan.outer = table.slice(0, op.axis).size();
+  plan.size = table[op.axis];
+  plan.taken = step.inputs[1].size();
+  plan.inner = table.slice(op.axis + 1, table.rank()).size() * bytes_of(step.inputs[0].dtype) / unit;
+  plan.unit = unit;
+  plan.report = reporter_of(step);
+  return plan;
+}
+
+void launch_gather(const GatherPlan& plan, cudaStream_t stream) {
+  LaunchShape shape = thread_each(plan.outer * plan.taken * plan.inner);
+  shape.overlap = plan.overlap;
+  with_unit(plan.unit, [&](auto zero) { check(launch(gather_kernel<decltype(zero)>, shape, stream, plan), "gather"); });
+}
+
+Choice make_plain(const graph::Gather& op, const Step& step) {
+  const auto bytes = static_cast<int>(bytes_of(step.inputs[0].dtype));
+  return {"plain", [plan = gather_plan(op, step, bytes)](cudaStream_t stream) { launch_gather(plan, stream); }};
 }
 
 }  // namespace attn::cuda

@@ -54,7 +54,7 @@ template <typename Number>
 __global__ void batch_norm_kernel(BatchNormOperands in, Number epsilon) {
   const std::int64_t i = thread_index();
   if (i >= in.count) return;
-  const std::int64_t channel = i / in.inner % in.channels;
+  const std::int64_t channel = divide(divide(i, in.inner).quotient, in.channels).remainder;
   Number number = load<Number>(in.x, i) - load<Number>(in.mean, channel);
   if (in.gamma.data != nullptr) number *= load<Number>(in.gamma, channel);
   number /= std::sqrt(load<Number>(in.variance, channel) + epsilon);

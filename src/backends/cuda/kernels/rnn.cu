@@ -8,6 +8,7 @@
 #include "number.h"
 #include "plain.h"
 #include "threads.h"
+#include "walk.h"
 
 namespace attn::cuda {
 namespace {
@@ -60,7 +61,7 @@ template <typename Number>
 __global__ void input_part_kernel(Recurrence r, Work<Number> work) {
   const std::int64_t i = thread_index();
   if (i >= r.samples * r.steps * r.width) return;
-  const std::int64_t column = i % r.width, row = i / r.width;
+  const auto [row, column] = divide(i, r.width);
   Number sum = r.bias.data != nullptr ? load<Number>(r.bias, column) : Number{};
   for (std::int64_t k = 0; k < r.depth; ++k) {
     sum += load<Number>(r.x, row * r.depth + k) * load<Number>(r.kernel, k * r.width + column);

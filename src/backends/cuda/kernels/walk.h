@@ -15,6 +15,20 @@ namespace attn::cuda {
 /// The most axes that a kernel walks, after those have been merged that all operands step through as one.
 inline constexpr int kMaxAxes = 16;
 
+/// i / size and i % size for numbers that are not negative. A division of 32 bits takes a fraction of one of 64.
+struct Divided {
+  std::int64_t quotient = 0, remainder = 0;
+};
+[[nodiscard]] __host__ __device__ __forceinline__ Divided divide(std::int64_t i, std::int64_t size) {
+  if ((i | size) <= std::int64_t{UINT32_MAX}) {
+    const auto small = static_cast<std::uint32_t>(i), divisor = static_cast<std::uint32_t>(size);
+    const std::uint32_t quotient = small / divisor;
+    return {static_cast<std::int64_t>(quotient), static_cast<std::int64_t>(small - quotient * divisor)};
+  }
+  const std::int64_t quotient = i / size;
+  return {quotient, i - quotient * size};
+}
+
 template <int kOperands>
 struct Offsets {
   std::int64_t of[kOperands];
@@ -30,24 +44,12 @@ struct Walk {
 
   /// The offsets of element i, 0 ≤ i < count.
   [[nodiscard]] __host__ __device__ __forceinline__ Offsets<kOperands> at(std::int64_t i) const {
-    // A division of 32 bits takes a fraction of the time of one of 64.
-    if (count <= std::int64_t{UINT32_MAX}) return split(static_cast<std::uint32_t>(i));
-    return split(static_cast<std::uint64_t>(i));
-  }
-
- private:
-  template <typename Unsigned>
-  [[nodiscard]] __host__ __device__ __forceinline__ Offsets<kOperands> split(Unsigned rest) const {
     Offsets<kOperands> result{};
     for (int axis = rank - 1; axis >= 0; --axis) {
-      auto index = static_cast<std::int64_t>(rest);
-      if (axis > 0) {
-        const auto size = static_cast<Unsigned>(sizes[axis]);
-        const Unsigned quotient = rest / size;
-        index = static_cast<std::int64_t>(rest - quotient * size);
-        rest = quotient;
-      }
-      for (int o = 0; o < kOperands; ++o) result.of[o] += index * strides[o][axis];
+      Divided split{0, i};
+      if (axis > 0) split = divide(i, sizes[axis]);
+      i = split.quotient;
+      for (int o = 0; o < kOperands; ++o) result.of[o] += split.remainder * strides[o][axis];
     }
     return result;
   }
