@@ -163,7 +163,7 @@ void CudaExecutable::place(const std::vector<Tensor>& weights) {
   prepared_ = allocate_device(plan_.prepared_bytes);
   arena_ = allocate_device(plan_.arena_bytes);
   fault_bytes_ = allocate_device(sizeof(Fault));
-  staging_ = allocate_pinned(staging_pieces.total());
+  staging_ = allocate_pinned(staging_pieces.total());  // shared with the tensors that are given out
   bytes_ = weight_pieces.total() + constant_pieces.total() + input_pieces.total() + plan_.prepared_bytes +
            plan_.arena_bytes;
   fault_on_host_ = reinterpret_cast<Fault*>(staging_.get() + fault_offset);
@@ -324,7 +324,7 @@ Tensor CudaExecutable::value(ValueId id) const {
   const graph::Value& value = plan_.graph.value(id);
   std::byte* const data = staged_[at(root(id))];
   if (data == nullptr) throw internal_error("value {} is not brought back from the GPU", id);
-  return {value.dtype, value.shape, std::shared_ptr<std::byte>(std::shared_ptr<void>(), data)};
+  return {value.dtype, value.shape, std::shared_ptr<std::byte>(staging_, data)};
 }
 
 }  // namespace attn::cuda

@@ -65,7 +65,7 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
   std::vector<backends::KernelChoice> choices_;
   GraphExec pass_;
   // On the host: what goes up and what comes down, by value where it does.
-  PinnedBytes staging_;
+  std::shared_ptr<std::byte> staging_;
   std::vector<std::byte*> staged_;
   std::vector<graph::ValueId> results_;
   Fault* fault_on_host_ = nullptr;
