@@ -67,6 +67,7 @@ Gpus find_gpus() {
   auto* const name = symbol<Result(char*, int, int)>(driver, "cuDeviceGetName");
   auto* const attribute = symbol<Result(int*, int, int)>(driver, "cuDeviceGetAttribute");
   auto* const memory = symbol<Result(std::size_t*, int)>(driver, "cuDeviceTotalMem_v2");
+  auto* const bus_id = symbol<Result(char*, int, int)>(driver, "cuDeviceGetPCIBusId");  // not needed
   if (!init || !version || !count || !device || !name || !attribute || !memory) {
     found.why_none = "libcuda.so.1 is no NVIDIA driver that attn knows: it lacks functions of CUDA 4";
     return found;
@@ -89,10 +90,33 @@ Gpus find_gpus() {
         memory(&bytes, handle) != 0) {
       continue;
     }
-    found.gpus.push_back({i, printable(text.data()), major * 10 + minor, static_cast<std::int64_t>(bytes)});
+    std::array<char, 64> bus{};
+    if (bus_id != nullptr && bus_id(bus.data(), static_cast<int>(bus.size()) - 1, handle) != 0) bus.fill('\0');
+    found.gpus.push_back(
+        {i, printable(text.data()), major * 10 + minor, static_cast<std::int64_t>(bytes), bus.data()});
   }
   if (found.gpus.empty()) found.why_none = "the NVIDIA driver does not tell what its GPUs are";
   return found;
+}
+
+GpuState gpu_state(int index) {
+  GpuState state;
+  const Gpus found = find_gpus();
+  if (index < 0 || index >= static_cast<int>(found.gpus.size())) return state;
+  void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return state;
+  // Numbers of its ABI (nvml.h): 0 is success, clock type 1 the processors'.
+  auto* const init = symbol<Result()>(library, "nvmlInit_v2");
+  auto* const handle_of = symbol<Result(const char*, void**)>(library, "nvmlDeviceGetHandleByPciBusId_v2");
+  auto* const clock = symbol<Result(void*, int, unsigned*)>(library, "nvmlDeviceGetClockInfo");
+  auto* const power = symbol<Result(void*, unsigned*)>(library, "nvmlDeviceGetPowerUsage");
+  void* handle = nullptr;
+  const char* bus = found.gpus[static_cast<std::size_t>(index)].pci_bus_id.c_str();
+  if (!init || !handle_of || !clock || !power || init() != 0 || handle_of(bus, &handle) != 0) return state;
+  unsigned megahertz = 0, milliwatts = 0;
+  if (clock(handle, 1, &megahertz) == 0) state.clock_mhz = static_cast<int>(megahertz);
+  if (power(handle, &milliwatts) == 0) state.watts = 1e-3 * milliwatts;
+  return state;
 }
 
 std::string cuda_plugin_path() {

@@ -81,10 +81,10 @@ std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& exe
   return tensors;
 }
 
-report::Setting setting_of(const LoadedModel& loaded, const graph::Graph& graph, const backends::Backend& backend,
+report::Setting setting_of(const std::string& model, const graph::Graph& graph, const backends::Backend& backend,
                            const Execution& execution) {
   report::Setting out;
-  out.model = loaded.name;
+  out.model = model;
   out.device = backend.device();
   out.backend = backend.name();
   out.dtype = dtype_name(graph, execution.dtype);

@@ -41,7 +41,7 @@ void add_execution(CLI::App& app, Execution& execution);
 [[nodiscard]] std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution);
 
 /// What a report says the numbers of this graph were made with.
-[[nodiscard]] report::Setting setting_of(const LoadedModel& loaded, const graph::Graph& graph,
+[[nodiscard]] report::Setting setting_of(const std::string& model, const graph::Graph& graph,
                                          const backends::Backend& backend, const Execution& execution);
 
 /// Says with --verbose which kernel runs each step, and why others do not.

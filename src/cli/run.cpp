@@ -60,7 +60,7 @@ struct RunCommand {
       report.inputs.push_back({value.name, std::string(name_of(value.dtype)), value.shape,
                                sources.contains(value.name) ? sources.at(value.name) : "random"});
     }
-    report.setting = setting_of(loaded, graph, *backend, execution);
+    report.setting = setting_of(loaded.name, graph, *backend, execution);
     report.seed = execution.seed;
 
     run::Session session(*backend, std::move(graph), std::move(weights), execution.compile_options());

@@ -16,6 +16,8 @@ namespace attn::simt {
 namespace {
 
 constexpr std::size_t kStackBytes = 128 * 1024;
+// Stacks begin at different places in a page, so that the threads' frames do not push each other out of the cache.
+constexpr std::size_t kStackStep = 832, kStackSpread = 32 * 1024;
 constexpr int kNamedBarriers = 16, kWarps = 32;
 constexpr std::size_t kMaxSharedBytes = 227 * 1024;  // sm_90
 
@@ -85,15 +87,18 @@ void end_thread() {
   if (all.arrived > 0 && all.arrived >= block.live) complete(all);
 }
 
-// An exception cannot leave the fiber it was thrown in.
+// What a fiber does: it runs its thread of one block after the other. An exception cannot leave the fiber that it was
+// thrown in.
 void start() {
-  try {
-    (*block.kernel)();
-  } catch (...) {
-    block.failure = std::current_exception();
+  for (;;) {
+    try {
+      (*block.kernel)();
+    } catch (...) {
+      block.failure = std::current_exception();
+    }
+    end_thread();
+    leave();
   }
-  end_thread();
-  siglongjmp(block.back, 1);
 }
 
 void resume(Fiber& fiber) {
@@ -103,13 +108,19 @@ void resume(Fiber& fiber) {
   fiber.started = true;
   getcontext(&fiber.context);
   fiber.context.uc_stack.ss_sp = fiber.stack.get();
-  fiber.context.uc_stack.ss_size = kStackBytes;
+  fiber.context.uc_stack.ss_size = kStackBytes - static_cast<std::size_t>(fiber.thread.linear) * kStackStep % kStackSpread;
   fiber.context.uc_link = nullptr;
   makecontext(&fiber.context, start, 0);
   setcontext(&fiber.context);
 }
 
 bool can_go_on(const Fiber& fiber) { return fiber.word == nullptr || *fiber.word != fiber.value; }
+
+// Leaves the threads where they are, for good.
+[[noreturn]] void give_up(const std::exception_ptr& failure) {
+  for (const auto& fiber : block.fibers) fiber->started = false;
+  std::rethrow_exception(failure);
+}
 
 void do_one_in_background(bool newest) {
   const std::function<void()> work = std::move(newest ? block.pending.back() : block.pending.front());
@@ -128,7 +139,6 @@ void run_block(const Shape& shape, uint3 index) {
   block.barriers = {};
   block.any_so_far = false;
   block.pending.clear();
-  block.failure = nullptr;
   ++block.number;
   while (block.fibers.size() < static_cast<std::size_t>(threads)) {
     block.fibers.push_back(std::make_unique<Fiber>());
@@ -140,8 +150,11 @@ void run_block(const Shape& shape, uint3 index) {
     Fiber& fiber = *block.fibers[static_cast<std::size_t>(i)];
     const unsigned u = static_cast<unsigned>(i);
     fiber.thread = {{u % shape.block.x, u / shape.block.x % shape.block.y, u / (shape.block.x * shape.block.y)},
-                    index, shape.block, shape.grid, i};
-    fiber.started = fiber.done = false;
+                    index,
+                    shape.block,
+                    shape.grid,
+                    i};
+    fiber.done = false;
     fiber.word = nullptr;
   }
   // Every other block runs its threads from the back, so that an order that hardware does not promise shows.
@@ -154,11 +167,13 @@ void run_block(const Shape& shape, uint3 index) {
       if (fiber.done || !can_go_on(fiber)) continue;
       fiber.word = nullptr;
       resume(fiber);
-      if (block.failure) std::rethrow_exception(block.failure);
+      if (block.failure) give_up(std::exchange(block.failure, nullptr));
       ran = true;
     }
     if (ran && (before != block.changes || block.live == 0)) continue;
-    if (block.pending.empty()) throw std::runtime_error("the threads of a block wait for each other for ever");
+    if (block.pending.empty()) {
+      give_up(std::make_exception_ptr(std::runtime_error("the threads of a block wait for each other for ever")));
+    }
     do_one_in_background(backwards);
   }
   if (!block.pending.empty()) throw std::runtime_error("a block ended before its copies did");

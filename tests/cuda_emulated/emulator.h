@@ -50,8 +50,8 @@ void wait_while(const std::uint64_t& word, std::uint64_t value);
 /// Says that memory others may wait for has changed.
 void progress();
 
-/// Waits until the whole warp has come. The last to come gets what each has brought, in their order, and the others wait
-/// until it calls part_warp(); they get nothing.
+/// Waits until the whole warp has come. The last to come gets what each has brought, in their order, and the others
+/// wait until it calls part_warp(); they get nothing.
 [[nodiscard]] std::span<void* const> gather_warp(void* mine);
 void part_warp();
 
@@ -80,8 +80,8 @@ T from_lane(const T& mine, int lane) {
   return brought.result;
 }
 
-/// Work that hardware does in the background: now, or when no thread can go on without it. Which of the two, and in what
-/// order, differs between blocks and between launches, as does the order in which threads run.
+/// Work that hardware does in the background: now, or when no thread can go on without it. Which of the two, and in
+/// what order, differs between blocks and between launches, as does the order in which threads run.
 void in_background(std::function<void()> work);
 /// Whether this block is one whose background work is done at once.
 [[nodiscard]] bool is_eager();

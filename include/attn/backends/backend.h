@@ -69,7 +69,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;    ///< "reference", "onednn"
-  [[nodiscard]] virtual std::string_view device() const = 0;  ///< "cpu"
+  [[nodiscard]] virtual std::string_view device() const = 0;  ///< "cpu", "cuda:0"
   /// Rewrites a graph with the fusions this backend can run (graph → graph).
   [[nodiscard]] virtual graph::Graph optimize(graph::Graph graph) const = 0;
   /// `weights` are in the order of graph.weights. They are read, and packed where that pays; the executable keeps alive

@@ -12,6 +12,7 @@ struct Gpu {
   std::string name;      ///< "NVIDIA H200"
   int architecture = 0;  ///< compute capability times ten: 90
   std::int64_t memory_bytes = 0;
+  std::string pci_bus_id;  ///< "0000:1b:00.0"; "" where the driver does not tell
 };
 
 struct Gpus {
@@ -22,6 +23,13 @@ struct Gpus {
 
 /// Never throws: what is missing is in `why_none`.
 [[nodiscard]] Gpus find_gpus();
+
+/// What a GPU does at this moment, asked of NVIDIA's management library; zeros where that is missing.
+struct GpuState {
+  int clock_mhz = 0;  ///< of the processors
+  double watts = 0;
+};
+[[nodiscard]] GpuState gpu_state(int index);
 
 /// Where the CUDA plugin would be opened from, or "" where no file is there.
 [[nodiscard]] std::string cuda_plugin_path();

@@ -1,5 +1,6 @@
 // The plugin's door: a Backend over one GPU.
 #include <memory>
+#include <string>
 
 #include "attn/backends/plugin.h"
 #include "attn/plan/passes.h"
@@ -10,10 +11,11 @@ namespace {
 
 class CudaBackend final : public backends::Backend {
  public:
-  explicit CudaBackend(int index) : device_(std::make_shared<const Device>(index)) {}
+  explicit CudaBackend(int index)
+      : device_(std::make_shared<const Device>(index)), device_name_("cuda:" + std::to_string(index)) {}
 
   [[nodiscard]] std::string_view name() const override { return "cuda"; }
-  [[nodiscard]] std::string_view device() const override { return "cuda"; }
+  [[nodiscard]] std::string_view device() const override { return device_name_; }
 
   [[nodiscard]] graph::Graph optimize(graph::Graph graph) const override {
     graph = plan::simplify_einsum(std::move(graph));
@@ -32,6 +34,7 @@ class CudaBackend final : public backends::Backend {
 
  private:
   std::shared_ptr<const Device> device_;
+  std::string device_name_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "attn/base/error.h"
 #include "attn/base/size.h"
 #include "attn/base/text.h"
+#include "fusion.h"
 #include "product.h"
 
 namespace attn::cuda {
@@ -59,7 +60,18 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
   const ProductOptions products{options.precision, tune_later};
   std::vector<Launch> preparation;
   for (const NodeId id : plan_.prepare) preparation.push_back(choose(step_of(id), products).launch);
-  for (const NodeId id : plan_.steps) {
+  for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+    const NodeId id = plan_.steps[i];
+    if (i + 1 < plan_.steps.size()) {
+      const NodeId next = plan_.steps[i + 1];
+      if (auto fused = fuse(step_of(id), step_of(next), readers(id) > 1)) {
+        choices_.push_back({id, fused->name, "with the next"});
+        choices_.push_back({next, fused->name, ""});
+        steps_.push_back({std::move(fused->name), std::move(fused->launch), next});
+        ++i;
+        continue;
+      }
+    }
     Chosen chosen = choose(step_of(id), products);
     choices_.push_back({id, chosen.name, std::move(chosen.why)});
     steps_.push_back({std::move(chosen.name), std::move(chosen.launch), id});
@@ -79,6 +91,23 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
 }
 
 CudaExecutable::~CudaExecutable() = default;
+
+/// How often what a node makes is read: by steps, under any of its names, and as a result.
+int CudaExecutable::readers(NodeId id) const {
+  const ValueId made = root(plan_.graph.nodes[at(id)].outputs[0]);
+  int count = 0;
+  const auto counts = [&](ValueId value) { count += root(value) == made ? 1 : 0; };
+  // Others may come to lie over the same memory later; what reads those is none of this value's readers.
+  const auto first = std::ranges::find(plan_.steps, id);
+  for (auto step = first + 1; step < plan_.steps.end(); ++step) {
+    const graph::Node& node = plan_.graph.nodes[at(*step)];
+    for (const ValueId input : node.inputs) counts(input);
+    if (root(node.outputs[0]) == made) return count;
+  }
+  for (const graph::Output& output : plan_.graph.outputs) counts(output.value);
+  for (const graph::Scores& scores : plan_.graph.scores) counts(scores.value);
+  return count;
+}
 
 ValueId CudaExecutable::root(ValueId id) const {
   const ValueId shared = plan_.slots[at(id)].alias_of;
@@ -134,7 +163,7 @@ void CudaExecutable::place(const std::vector<Tensor>& weights) {
   prepared_ = allocate_device(plan_.prepared_bytes);
   arena_ = allocate_device(plan_.arena_bytes);
   fault_bytes_ = allocate_device(sizeof(Fault));
-  staging_ = allocate_pinned(staging_pieces.total());
+  staging_ = allocate_pinned(staging_pieces.total());  // shared with the tensors that are given out
   bytes_ = weight_pieces.total() + constant_pieces.total() + input_pieces.total() + plan_.prepared_bytes +
            plan_.arena_bytes;
   fault_on_host_ = reinterpret_cast<Fault*>(staging_.get() + fault_offset);
@@ -295,7 +324,7 @@ Tensor CudaExecutable::value(ValueId id) const {
   const graph::Value& value = plan_.graph.value(id);
   std::byte* const data = staged_[at(root(id))];
   if (data == nullptr) throw internal_error("value {} is not brought back from the GPU", id);
-  return {value.dtype, value.shape, std::shared_ptr<std::byte>(std::shared_ptr<void>(), data)};
+  return {value.dtype, value.shape, std::shared_ptr<std::byte>(staging_, data)};
 }
 
 }  // namespace attn::cuda

@@ -47,6 +47,7 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
   void place(const std::vector<Tensor>& weights);
   [[nodiscard]] Operand operand(graph::ValueId id) const;
   [[nodiscard]] Step step_of(graph::NodeId id);
+  [[nodiscard]] int readers(graph::NodeId id) const;
   [[nodiscard]] graph::ValueId root(graph::ValueId id) const;
   void upload(std::span<const Tensor> inputs);
   void download();
@@ -64,7 +65,7 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
   std::vector<backends::KernelChoice> choices_;
   GraphExec pass_;
   // On the host: what goes up and what comes down, by value where it does.
-  PinnedBytes staging_;
+  std::shared_ptr<std::byte> staging_;
   std::vector<std::byte*> staged_;
   std::vector<graph::ValueId> results_;
   Fault* fault_on_host_ = nullptr;

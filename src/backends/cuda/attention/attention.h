@@ -45,8 +45,8 @@ struct AttentionProblem {
   float* log_sum_exp = nullptr;  ///< (B, N, T): ln Σ exp(scale·q·k) over what is seen; null where nobody asks
   double scale = 1.0;
   graph::AttentionPath path = graph::AttentionPath::fused;
-  bool causal = false;       ///< position t sees s ≤ t
-  std::int64_t window = 0;   ///< position t sees |t − s| < window; 0: no window
+  bool causal = false;      ///< position t sees s ≤ t
+  std::int64_t window = 0;  ///< position t sees |t − s| < window; 0: no window
   int masks = 0;
   MaskView mask[kMaxMasks];
   const std::int32_t* lengths = nullptr;  ///< (B) on the device: batch entry b sees s < lengths[b]; null: all of S

@@ -1,0 +1,32 @@
+// The kernels of the table, and what they have in common on the host.
+#pragma once
+
+#include <string>
+
+#include "attention.h"
+#include "device.h"
+
+namespace attn::cuda {
+
+/// Any problem, one warp a query: what the others must give.
+[[nodiscard]] std::string why_not_plain(const AttentionProblem& problem, const Device& device);
+[[nodiscard]] Launch prepare_plain(const AttentionProblem& problem, const Device& device);
+
+/// float32 without tensor cores, head sizes to 256.
+[[nodiscard]] std::string why_not_flash_fma(const AttentionProblem& problem, const Device& device);
+[[nodiscard]] Launch prepare_flash_fma(const AttentionProblem& problem, const Device& device);
+
+/// float16 and bfloat16 on the tensor cores of sm_80 and later, head sizes to 256.
+[[nodiscard]] std::string why_not_flash_mma(const AttentionProblem& problem, const Device& device);
+[[nodiscard]] Launch prepare_flash_mma(const AttentionProblem& problem, const Device& device);
+
+/// float16 and bfloat16 on Hopper, without masks or scores, head sizes to 256.
+[[nodiscard]] std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& device);
+[[nodiscard]] Launch prepare_flash_sm90(const AttentionProblem& problem, const Device& device);
+
+/// Why no tiled kernel takes it: a scale that would turn the order of scores round, sizes beyond 32 bits; or "".
+[[nodiscard]] std::string why_not_tiled(const AttentionProblem& problem);
+/// The same problem with a window that hides nothing taken away, and no other so wide that sums with it overflow.
+[[nodiscard]] AttentionProblem with_plain_window(AttentionProblem problem);
+
+}  // namespace attn::cuda
