@@ -90,7 +90,9 @@ void in_background(std::function<void()> work);
 
 }  // namespace attn::simt
 
+#ifndef __launch_bounds__
 #define __launch_bounds__(...)
+#endif
 #define threadIdx (::attn::simt::self().index)
 #define blockIdx (::attn::simt::self().block)
 #define blockDim (::attn::simt::self().block_dim)
@@ -155,6 +157,8 @@ T atomicCAS(T* address, std::type_identity_t<T> compare, std::type_identity_t<T>
   if (old == compare) *address = value;
   return old;
 }
+inline double __dmul_rn(double x, double y) { return x * y; }
+inline double __dadd_rn(double x, double y) { return x + y; }
 inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
