@@ -235,6 +235,30 @@ TEST_CASE("cuda kernels: integers stay exact at the ends of their range") {
   }
 }
 
+TEST_CASE("cuda kernels: a threshold that the dtype does not have parts its neighbours as in double") {
+  for (const DType dtype : kPackable) {
+    for (const double threshold : {0.1, 0.3, 0.7}) {
+      Tensor x(dtype, Shape{5});
+      for (std::int64_t i = 0; i < 5; ++i) x.set(i, threshold * (1.0 + static_cast<double>(i - 2) * 0x1p-8));
+      x.set(2, threshold);  // rounded up or down
+      for (const Unary& op : std::vector<Unary>{{UnaryFn::relu, 0.0, threshold, kInf},
+                                                {UnaryFn::threshold, threshold, 7.0},
+                                                {UnaryFn::hard_shrink, threshold}}) {
+        const Case row{fmt::format("{} {} {}", graph::name_of(op.fn), threshold, name_of(dtype)), op, {in({5}, dtype)}};
+        check_case(question_of(row, {x}));
+      }
+    }
+  }
+}
+
+TEST_CASE("cuda kernels: of zeros argmax takes the first positive one and argmin the first negative one") {
+  Tensor x(DType::float32, Shape{70});
+  for (const std::int64_t negative : {0, 1, 33, 40}) x.set(negative, -0.0);
+  for (const ReduceFn fn : {ReduceFn::argmax, ReduceFn::argmin}) {
+    check_case(question_of({std::string(graph::name_of(fn)), Reduce{fn, {0}}, {in({70})}}, {x}));
+  }
+}
+
 TEST_CASE("cuda kernels: reductions of rows and of columns agree with the reference") {
   std::vector<Case> rows, columns, others;
   for (const DType dtype : kPackable) {
