@@ -4,7 +4,7 @@ ATTN := $(BUILD)/attn
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build setup run test lint format bench clean distclean help
+.PHONY: build setup run test lint format bench gpu-check gpu-kit clean distclean help
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/CMakeCache.txt ## compile the program to build/attn
@@ -31,6 +31,12 @@ format: ## format the sources in place
 bench: setup build ## measure the built-in encoder
 	$(ATTN) bench
 
+gpu-check: ## on a machine with a GPU: tests, sanitizer, and PyTorch in turn (25 minutes)
+	@bench/gpu/check
+
+gpu-kit: setup build ## pack the build for gpu-check on a machine that cannot build it
+	@bench/gpu/kit
+
 clean: ## remove what was built, keep what was fetched
 	@if [ -d $(BUILD) ]; then find $(BUILD) -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} +; fi
 
@@ -38,7 +44,7 @@ distclean: ## remove the build folder whole
 	@rm -rf $(BUILD)
 
 help: ## show this page
-	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 $(BUILD)/CMakeCache.txt: | $(if $(wildcard $(BUILD)/CMakeCache.txt),,setup)
 	@cmake -S . -B $(BUILD) $(if $(shell command -v ninja),-G Ninja) --log-level=WARNING || { rm -f $@; exit 1; }

@@ -1,8 +1,11 @@
 #include "attn/backends/registry.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "attn/backends/onednn.h"
+#include "attn/backends/plugin.h"
 #include "attn/backends/reference.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -10,44 +13,58 @@
 namespace attn::backends {
 namespace {
 
-std::unique_ptr<Backend> make_onednn() { return make_onednn_backend(); }
-std::unique_ptr<Backend> make_reference() { return make_reference_backend(); }
+std::unique_ptr<Backend> make_onednn(int) { return make_onednn_backend(); }
+std::unique_ptr<Backend> make_reference(int) { return make_reference_backend(); }
 
+// The best of each device first, and the best device first.
 constexpr std::array kRows = {
-    BackendRow{"onednn", "cpu", make_onednn, ""},
-    BackendRow{"reference", "cpu", make_reference, ""},
-    BackendRow{"cuda", "cuda", nullptr, "no CUDA backend is built into this program; use --device cpu"},
+    BackendRow{"cuda", "cuda", open_cuda_backend},
+    BackendRow{"onednn", "cpu", make_onednn},
+    BackendRow{"reference", "cpu", make_reference},
 };
 
-bool is_device(std::string_view device) {
-  if (device == "cpu" || device == "cuda" || device == "auto") return true;
-  return device.size() > 5 && device.substr(0, 5) == "cuda:" &&
-         device.substr(5).find_first_not_of("0123456789") == std::string_view::npos;
+/// "cuda:2" → {"cuda", 2}.
+struct Device {
+  std::string_view kind;
+  int index = 0;
+};
+
+Device parse_device(std::string_view text) {
+  if (text == "cpu" || text == "cuda" || text == "auto") return {text, 0};
+  Device device{"cuda", 0};
+  const std::string_view digits = text.substr(0, 5) == "cuda:" ? text.substr(5) : "";
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), device.index);
+  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || device.index < 0) {
+    throw bad_usage("--device {}: expected cpu, cuda, cuda:N or auto", printable(text));
+  }
+  return device;
 }
 
 }  // namespace
 
 std::span<const BackendRow> backend_rows() { return kRows; }
 
-std::unique_ptr<Backend> make_backend(std::string_view device, std::string_view name) {
-  if (!is_device(device)) throw bad_usage("--device {}: expected cpu, cuda, cuda:N or auto", printable(device));
-  const std::string_view kind = device.substr(0, device.find(':'));
-  bool named = name.empty();
+MadeBackend make_backend(std::string_view device_text, std::string_view name) {
+  const Device device = parse_device(device_text);
+  static constexpr std::array<std::string_view, 3> kNames = {"onednn", "reference", "cuda"};
+  if (!name.empty() && std::ranges::find(kNames, name) == kNames.end()) {
+    throw bad_usage("--backend {}: expected onednn, reference or cuda{}", printable(name), did_you_mean(name, kNames));
+  }
+  std::string fell_back;
   for (const BackendRow& row : kRows) {
     if (!name.empty() && row.name != name) continue;
-    named = true;
-    if (kind == "auto" && row.make == nullptr && name.empty()) continue;
-    if (kind != "auto" && row.device != kind) {
+    if (device.kind != "auto" && row.device != device.kind) {
       if (name.empty()) continue;
-      throw bad_usage("the backend {} runs on {}, not on {}", name, row.device, device);
+      throw bad_usage("the backend {} runs on {}, not on {}", name, row.device, device_text);
     }
-    if (row.make == nullptr) throw Error(ExitCode::no_device, fmt::format("{}: {}", device, row.why_not));
-    return row.make();
+    try {
+      return {row.make(device.index), std::move(fell_back)};
+    } catch (const Error& error) {
+      if (device.kind != "auto" || !name.empty() || error.code() != ExitCode::no_device) throw;
+      fell_back = error.what();
+    }
   }
-  static constexpr std::array<std::string_view, 3> kNames = {"onednn", "reference", "cuda"};
-  if (!named)
-    throw bad_usage("--backend {}: expected onednn, reference or cuda{}", printable(name), did_you_mean(name, kNames));
-  throw internal_error("no backend for the device {}", device);
+  throw internal_error("no backend for the device {}", device_text);
 }
 
 }  // namespace attn::backends

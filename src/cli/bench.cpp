@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
-#include "attn/backends/registry.h"
+#include "attention_bench.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
@@ -14,7 +13,9 @@
 #include "attn/run/inputs.h"
 #include "command.h"
 #include "machine.h"
+#include "measurement.h"
 #include "prepared_model.h"
+#include "range_list.h"
 
 namespace attn::cli {
 namespace {
@@ -29,12 +30,33 @@ struct BenchCommand {
   run::BenchOptions options;
   std::optional<std::int64_t> warmup, iterations;
   std::optional<double> min_time;
-  bool profile = false;
+  bool profile = false, attention = false;
+  AttentionSweep sweep;
 
   [[nodiscard]] int run() const {
-    const LoadedModel loaded = load_model(model, execution, common.console);
     report::BenchReport report;
     report.machine = machine_name();
+    attention ? measure_attention(report) : measure_model(report);
+    if (baseline) add_baselines(report);
+    write_result(text(report), common.output);
+    return 0;
+  }
+
+  void measure_attention(report::BenchReport& report) const {
+    if (model) throw bad_usage("bench --attention measures kernels and takes no MODEL");
+    AttentionSweep whole = sweep;
+    if (!batches.empty()) whole.batches = batches;
+    if (!lengths.empty()) whole.lengths = lengths;
+    if (!dtypes.empty()) whole.dtypes = dtypes;
+    for (const std::string& device : devices) {
+      const auto backend = open_backend(device, execution.backend, common.console);
+      for (report::BenchRow& row : attention_rows(whole, execution, *backend, bench_options(), common.console))
+        report.rows.push_back(std::move(row));
+    }
+  }
+
+  void measure_model(report::BenchReport& report) const {
+    const LoadedModel loaded = load_model(model, execution, common.console);
     // What is not given is one measurement with the model's own value.
     const auto each = [](const auto& list) {
       using Value = typename std::decay_t<decltype(list)>::value_type;
@@ -43,7 +65,7 @@ struct BenchCommand {
       return out;
     };
     for (const std::string& device : devices) {
-      const auto backend = backends::make_backend(device, execution.backend);
+      const auto backend = open_backend(device, execution.backend, common.console);
       for (const auto& dtype : each(dtypes))
         for (const auto& batch : each(batches))
           for (const auto& length : each(lengths)) {
@@ -54,9 +76,6 @@ struct BenchCommand {
             report.rows.push_back(measured(loaded, one, *backend));
           }
     }
-    if (baseline) add_baselines(report);
-    write_result(text(report), common.output);
-    return 0;
   }
 
   [[nodiscard]] std::string text(const report::BenchReport& report) const {
@@ -76,23 +95,16 @@ struct BenchCommand {
     const std::vector<Tensor> inputs = run::make_inputs(graph, {}, one.seed);
 
     report::BenchRow row;
-    row.setting = setting_of(loaded, graph, backend, one);
+    row.setting = setting_of(loaded.name, graph, backend, one);
     const double flops = static_cast<double>(run::total_flops(graph));
 
     run::reset_peak_memory();
-    run::Session session(backend, std::move(graph), load_weights(loaded, one), {.threads = one.threads});
+    backends::CompileOptions compile = one.compile_options();
+    compile.tune = true;
+    run::Session session(backend, std::move(graph), load_weights(loaded, one), compile);
     note_choices(session, common.console);
-    const std::vector<double> seconds = run::measure([&] { session.run(inputs); }, bench_options());
-    check_outputs(session);
-
-    row.iterations = static_cast<std::int64_t>(seconds.size());
-    row.ms = run::latency_of(seconds);
-    row.peak_bytes = run::peak_memory();
-    row.gflop = flops * 1e-9;
-    row.gflops_per_second = row.ms.median > 0.0 ? row.gflop / (row.ms.median * 1e-3) : 0.0;
-    if (row.setting.seq_len)
-      row.tokens_per_second = static_cast<double>(row.setting.batch * *row.setting.seq_len) / (row.ms.median * 1e-3);
-    if (profile) add_profile(session, inputs, row);
+    time_session(session, inputs, flops, bench_options(), common.console, row);
+    if (profile) row.profile = profile_session(session, inputs);
     return row;
   }
 
@@ -107,31 +119,6 @@ struct BenchCommand {
       out.min_runs = out.max_runs = *iterations;
     }
     return out;
-  }
-
-  /// A speed of wrong numbers is none: what should be finite must be.
-  void check_outputs(const run::Session& session) const {
-    for (const NamedTensor& output : session.outputs())
-      for (std::int64_t i = 0; i < output.tensor.size(); ++i)
-        if (!std::isfinite(output.tensor.at(i))) {
-          common.console.warn(
-              fmt::format("the output '{}' holds NaN or infinity; its speed may mean nothing", printable(output.name)));
-          break;
-        }
-  }
-
-  static void add_profile(run::Session& session, const std::vector<Tensor>& inputs, report::BenchRow& row) {
-    // The median pass of a few, step by step.
-    std::vector<std::vector<run::StepTime>> passes;
-    for (int i = 0; i < 5; ++i) passes.push_back(session.profile(inputs));
-    for (std::size_t step = 0; step < passes.front().size(); ++step) {
-      std::vector<double> seconds;
-      for (const auto& pass : passes) seconds.push_back(pass[step].seconds);
-      std::nth_element(seconds.begin(), seconds.begin() + 2, seconds.end());
-      const run::StepTime& time = passes.front()[step];
-      row.profile.push_back(
-          {time.layer, time.operation, time.kernel, seconds[2] * 1e3, static_cast<double>(time.flops) * 1e-9});
-    }
   }
 
   /// Medians of an earlier `attn bench --json`, by setting.
@@ -160,14 +147,14 @@ Run add_bench(CLI::App& app) {
   app.add_option("--dtype", command->dtypes, "float32, bfloat16, float16; several: float32,bfloat16")
       ->delimiter(',')
       ->type_name("DTYPE,…");
-  app.add_option("--batch", command->batches, "batch sizes: 1,8")
-      ->delimiter(',')
-      ->check(CLI::PositiveNumber)
-      ->type_name("N,…");
-  app.add_option("--seq-len", command->lengths, "sequence lengths: 50,512")
-      ->delimiter(',')
-      ->check(CLI::PositiveNumber)
-      ->type_name("N,…");
+  const auto sizes = [&app](const std::string& name, std::vector<std::int64_t>& list, const std::string& description) {
+    return app
+        .add_option_function<std::string>(
+            name, [&list, name](const std::string& text) { list = parse_range_list(name, text); }, description)
+        ->type_name("SIZES");
+  };
+  sizes("--batch", command->batches, "batch sizes: 1,8");
+  sizes("--seq-len", command->lengths, "sequence lengths: 50,512 or 128-4096*2");
   app.add_option("--threads", command->execution.threads, "0: all cores")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
@@ -180,6 +167,17 @@ Run add_bench(CLI::App& app) {
       ->type_name("N");
   app.add_flag("--profile", command->profile, "show the time of each layer");
   app.add_option("--baseline", command->baseline, "compare with an earlier attn bench --json")->type_name("FILE");
+  auto* attention = app.add_flag("--attention", command->attention, "measure attention kernels instead of a model");
+  sizes("--head-dim", command->sweep.head_dims, "head sizes of --attention (64)")->needs(attention);
+  app.add_option("--heads", command->sweep.heads, "query heads of --attention (16)")
+      ->check(CLI::Range(1, 65536))
+      ->needs(attention)
+      ->type_name("N");
+  app.add_option("--key-heads", command->sweep.key_heads, "key and value heads of --attention (as many)")
+      ->check(CLI::Range(1, 65536))
+      ->needs(attention)
+      ->type_name("N");
+  app.add_flag("--causal", command->sweep.causal, "--attention sees no later positions")->needs(attention);
   return [command] { return command->run(); };
 }
 

@@ -33,6 +33,7 @@ Run add_get_config(CLI::App& app);
 Run add_weights(CLI::App& app);
 Run add_convert(CLI::App& app);
 Run add_init(CLI::App& app);
+Run add_devices(CLI::App& app);
 
 struct Command {
   const char* name;

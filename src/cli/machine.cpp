@@ -1,24 +1,72 @@
 #include "machine.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 
+#include <array>
 #include <fstream>
+#include <sstream>
+#include <string_view>
 #include <thread>
 
 #include "attn/base/text.h"
 
 namespace attn::cli {
+namespace {
+
+/// As Linux spells them, on x86-64 and on Arm.
+constexpr std::array<std::string_view, 17> kInstructionSets = {
+    "sse4_2",   "avx",      "avx2",     "fma",   "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "avx512_fp16",
+    "amx_tile", "amx_bf16", "amx_fp16", "asimd", "asimdhp",  "bf16",    "sve",         "sve2"};
+
+/// The text after the colon of the first line that begins with `key`.
+std::string field(const char* file, std::string_view key) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind(key, 0) != 0) continue;
+    const auto colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const auto start = line.find_first_not_of(" \t", colon + 1);
+    return start == std::string::npos ? "" : line.substr(start);
+  }
+  return {};
+}
+
+std::int64_t memory_field(std::string_view key) {  // "16384 kB"
+  std::istringstream text(field("/proc/meminfo", key));
+  std::int64_t kilobytes = 0;
+  text >> kilobytes;
+  return kilobytes * 1024;
+}
+
+int usable_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof(cores), &cores) == 0) return CPU_COUNT(&cores);
+  return static_cast<int>(std::thread::hardware_concurrency());
+}
+
+}  // namespace
+
+CpuInfo cpu_info() {
+  CpuInfo info;
+  info.name = printable(field("/proc/cpuinfo", "model name"));
+  if (info.name.empty()) info.name = "unknown CPU";
+  std::string flags = field("/proc/cpuinfo", "flags");
+  if (flags.empty()) flags = field("/proc/cpuinfo", "Features");
+  flags = " " + flags + " ";
+  for (const std::string_view set : kInstructionSets) {
+    if (flags.find(fmt::format(" {} ", set)) != std::string::npos) info.isa.emplace_back(set);
+  }
+  info.cores = usable_cores();
+  info.memory_bytes = memory_field("MemTotal");
+  info.available_bytes = memory_field("MemAvailable");
+  return info;
+}
 
 std::string machine_name() {
-  std::string cpu = "unknown CPU";
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.rfind("model name", 0) != 0) continue;
-    if (const auto colon = line.find(": "); colon != std::string::npos) cpu = printable(line.substr(colon + 2));
-    break;
-  }
-  const unsigned cores = std::thread::hardware_concurrency();
-  return fmt::format("{}, {} core{}", cpu, cores, cores == 1 ? "" : "s");
+  const CpuInfo info = cpu_info();
+  return fmt::format("{}, {} core{}", info.name, info.cores, info.cores == 1 ? "" : "s");
 }
 
 }  // namespace attn::cli

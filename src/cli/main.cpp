@@ -23,6 +23,7 @@ constexpr std::array kCommands = {
     Command{"weights", "list the arrays of a file, check or compare them", add_weights},
     Command{"convert", "weights from one form of file to another", add_convert},
     Command{"init", "write a model's initial weights", add_init},
+    Command{"devices", "what this machine can run a model on, and what is missing", add_devices},
 };
 
 /// CLI11 does not name a command that it does not know.

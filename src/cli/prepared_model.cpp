@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <thread>
 
+#include "attn/backends/registry.h"
 #include "attn/base/text.h"
 #include "attn/weights/bind.h"
 #include "attn/weights/initialize.h"
@@ -39,6 +41,13 @@ int thread_count(int asked) {
   return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
+const std::map<std::string, backends::MatmulPrecision>& precisions() {
+  using backends::MatmulPrecision;
+  static const std::map<std::string, MatmulPrecision> names{
+      {"highest", MatmulPrecision::highest}, {"high", MatmulPrecision::high}, {"medium", MatmulPrecision::medium}};
+  return names;
+}
+
 }  // namespace
 
 void add_execution(CLI::App& app, Execution& execution) {
@@ -51,12 +60,23 @@ void add_execution(CLI::App& app, Execution& execution) {
   app.add_option("--keras-version", execution.keras_version,
                  "the Keras that wrote the model, where the file does not say: how it draws weights")
       ->type_name("N.N");
+  app.add_option("--matmul-precision", execution.precision,
+                 "of float32 products: highest (float32), high (TF32 or better), medium (bfloat16)")
+      ->transform(CLI::CheckedTransformer(precisions()))
+      ->type_name("HOW");
 }
 
 LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution, const Console& console) {
   std::optional<keras::Version> version;
   if (execution.keras_version) version = parse_version(*execution.keras_version);
   return load_model(path, execution.input_shape, console, version);
+}
+
+std::unique_ptr<backends::Backend> open_backend(const std::string& device, const std::string& name,
+                                                const Console& console) {
+  backends::MadeBackend made = backends::make_backend(device, name);
+  if (!made.fell_back.empty()) console.warn(fmt::format("{}; running on the CPU", made.fell_back));
+  return std::move(made.backend);
 }
 
 std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution) {
@@ -69,14 +89,16 @@ std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& exe
   return tensors;
 }
 
-report::Setting setting_of(const LoadedModel& loaded, const graph::Graph& graph, const backends::Backend& backend,
+report::Setting setting_of(const std::string& model, const graph::Graph& graph, const backends::Backend& backend,
                            const Execution& execution) {
   report::Setting out;
-  out.model = loaded.name;
+  out.model = model;
   out.device = backend.device();
   out.backend = backend.name();
   out.dtype = dtype_name(graph, execution.dtype);
-  out.matmul_precision = "highest";
+  for (const auto& [name, precision] : precisions()) {
+    if (precision == execution.precision) out.matmul_precision = name;
+  }
   const Shape first = graph.inputs.empty() ? Shape{} : graph.value(graph.inputs.front()).shape;
   out.batch = first.rank() == 0 ? 1 : first[0];
   out.seq_len = sequence_length_of(graph);

@@ -25,6 +25,9 @@ struct Execution {
   std::optional<std::int64_t> batch, sequence_length;
   std::uint64_t seed = 0;
   int threads = 0;
+  backends::MatmulPrecision precision = backends::MatmulPrecision::highest;
+
+  [[nodiscard]] backends::CompileOptions compile_options() const { return {threads, precision, false}; }
 };
 
 /// --device, --backend, --weights, --seed and the like, for one value each.
@@ -34,12 +37,16 @@ void add_execution(CLI::App& app, Execution& execution);
 [[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution,
                                      const Console& console);
 
+/// The backend for a --device and --backend; where "auto" finds no GPU it says so on stderr.
+[[nodiscard]] std::unique_ptr<backends::Backend> open_backend(const std::string& device, const std::string& name,
+                                                              const Console& console);
+
 /// Weights from --weights, else from the model's own file, else from its initializers and the seed; in the order of
 /// model.weights(). Throws Error.
 [[nodiscard]] std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution);
 
 /// What a report says the numbers of this graph were made with.
-[[nodiscard]] report::Setting setting_of(const LoadedModel& loaded, const graph::Graph& graph,
+[[nodiscard]] report::Setting setting_of(const std::string& model, const graph::Graph& graph,
                                          const backends::Backend& backend, const Execution& execution);
 
 /// Says with --verbose which kernel runs each step, and why others do not.

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "attn/backends/registry.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"
@@ -44,7 +43,7 @@ struct RunCommand {
   [[nodiscard]] int run() const {
     if (arrays) io::check_tensor_path(*arrays);
     if (scores) io::check_tensor_path(*scores);
-    const auto backend = backends::make_backend(execution.device, execution.backend);
+    const auto backend = open_backend(execution.device, execution.backend, common.console);
 
     Stopwatch watch;
     report::RunReport report;
@@ -61,10 +60,10 @@ struct RunCommand {
       report.inputs.push_back({value.name, std::string(name_of(value.dtype)), value.shape,
                                sources.contains(value.name) ? sources.at(value.name) : "random"});
     }
-    report.setting = setting_of(loaded, graph, *backend, execution);
+    report.setting = setting_of(loaded.name, graph, *backend, execution);
     report.seed = execution.seed;
 
-    run::Session session(*backend, std::move(graph), std::move(weights), {.threads = execution.threads});
+    run::Session session(*backend, std::move(graph), std::move(weights), execution.compile_options());
     report.prepare_seconds = watch.lap();
     note_choices(session, common.console);
     watch.lap();

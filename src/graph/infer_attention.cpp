@@ -15,7 +15,29 @@ Types infer_types(const Softmax& op, Inputs in) {
   return {in[0]};
 }
 
+namespace {
+
+/// As of the three inputs that the one stands for.
+Types infer_packed(const Attention& op, Inputs in) {
+  expect_inputs(in, 1U + static_cast<std::size_t>(op.masks));
+  expect_rank(in[0].shape, 4, "the packed query, key and value");
+  const Shape& packed = in[0].shape;  // (B, T, N+2K, H)
+  const Dim heads = packed[2] == kUnknown ? kUnknown : packed[2] - 2 * op.packed_heads;
+  if (heads != kUnknown && heads < 1) {
+    throw bad_input("{} heads hold no query beside {} of the key and of the value", packed[2], op.packed_heads);
+  }
+  const auto part = [&](Dim count) { return TensorType{in[0].dtype, Shape{packed[0], packed[1], count, packed[3]}}; };
+  std::vector<TensorType> parts{part(heads), part(op.packed_heads), part(op.packed_heads)};
+  parts.insert(parts.end(), in.begin() + 1, in.end());
+  Attention unpacked = op;
+  unpacked.packed_heads = 0;
+  return infer_types(unpacked, parts);
+}
+
+}  // namespace
+
 Types infer_types(const Attention& op, Inputs in) {
+  if (op.packed_heads > 0) return infer_packed(op, in);
   expect_inputs(in, 3U + static_cast<std::size_t>(op.masks));
   expect_one_dtype(in.first(3));
   expect_floating(in[0].dtype, "attention");

@@ -83,6 +83,7 @@ class Fields {
     flag("causal", op.causal);
     if (op.window) field("window", *op.window);
     flag("scores", op.scores);
+    if (op.packed_heads > 0) field("packed_heads", op.packed_heads);
   }
   void operator()(const LayerNorm& op) {
     field("axes", tuple(op.axes));

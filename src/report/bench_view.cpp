@@ -47,6 +47,8 @@ std::vector<View> views() {
       count("threads", [](const BenchRow& row) { return fmt::format("{}", row.setting.threads); }),
       value("runs", [](const BenchRow& row) { return with_commas(row.iterations); }),
       value("median ms", [](const BenchRow& row) { return measured(row.ms.median); }),
+      value("cold", [](const BenchRow& row) { return row.gpu ? measured(row.gpu->cold_ms) : "-"; }),
+      value("with copies", [](const BenchRow& row) { return row.gpu ? measured(row.gpu->end_to_end_ms) : "-"; }),
       value("p10", [](const BenchRow& row) { return measured(row.ms.p10); }),
       value("p90", [](const BenchRow& row) { return measured(row.ms.p90); }),
       value("p99", [](const BenchRow& row) { return measured(row.ms.p99); }),
@@ -54,7 +56,13 @@ std::vector<View> views() {
             [](const BenchRow& row) { return row.tokens_per_second ? measured(*row.tokens_per_second) : "-"; }),
       value("GFLOP/s", [](const BenchRow& row) { return measured(row.gflops_per_second); }),
       value("of peak", [](const BenchRow& row) { return row.peak_share ? percent(*row.peak_share) : "-"; }),
+      value("error", [](const BenchRow& row) { return row.error ? fmt::format("{:.1e}", *row.error) : "-"; }),
       value("memory", [](const BenchRow& row) { return byte_size(row.peak_bytes); }),
+      value("MHz",
+            [](const BenchRow& row) {
+              return row.gpu && row.gpu->clock_mhz > 0 ? fmt::format("{}", row.gpu->clock_mhz) : "-";
+            }),
+      value("W", [](const BenchRow& row) { return row.gpu && row.gpu->watts > 0 ? measured(row.gpu->watts) : "-"; }),
       value("to baseline", baseline_text),
   };
 }
@@ -130,6 +138,12 @@ Json row_json(const BenchRow& row) {
   json["gflops_per_second"] = row.gflops_per_second;
   json["peak_bytes"] = row.peak_bytes;
   if (row.peak_share) json["peak_share"] = *row.peak_share;
+  if (row.error) json["relative_error"] = *row.error;
+  if (row.gpu) {
+    json["gpu"] = {{"cold_ms", row.gpu->cold_ms}, {"end_to_end_ms", row.gpu->end_to_end_ms}};
+    json["gpu"]["clock_mhz"] = row.gpu->clock_mhz > 0 ? Json(row.gpu->clock_mhz) : Json(nullptr);
+    json["gpu"]["watts"] = row.gpu->watts > 0 ? Json(row.gpu->watts) : Json(nullptr);
+  }
   if (row.baseline) json["baseline"] = {{"median_ms", row.baseline->median_ms}, {"slower", row.baseline->slower}};
   for (const ProfileRow& layer : row.profile) {
     json["profile"].push_back({{"layer", json_text(layer.layer)},

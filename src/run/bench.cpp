@@ -17,20 +17,26 @@ Clock steady_clock() {
 }
 
 std::vector<double> measure(const std::function<void()>& body, const BenchOptions& options, const Clock& clock) {
+  const auto timed = [&] {
+    const double start = clock();
+    body();
+    return clock() - start;
+  };
+  return measure_timed(timed, options, clock);
+}
+
+std::vector<double> measure_timed(const std::function<double()>& body, const BenchOptions& options,
+                                  const Clock& clock) {
   const double warm_from = clock();
   for (std::int64_t i = 0; i < options.warmup_runs || clock() - warm_from < options.warmup_seconds; ++i) {
     if (i >= options.max_runs) break;
-    body();
+    (void)body();
   }
   std::vector<double> samples;
   const double from = clock();
-  double now = from;
   while (static_cast<std::int64_t>(samples.size()) < options.max_runs &&
-         (static_cast<std::int64_t>(samples.size()) < options.min_runs || now - from < options.min_seconds)) {
-    const double start = clock();
-    body();
-    now = clock();
-    samples.push_back(now - start);
+         (static_cast<std::int64_t>(samples.size()) < options.min_runs || clock() - from < options.min_seconds)) {
+    samples.push_back(body());
   }
   return samples;
 }

@@ -23,6 +23,10 @@ std::string read_text(const std::string& path) {
 std::string fixture(const std::string& name) { return std::string(ATTN_SOURCE_DIR) + "/tests/data/keras/" + name; }
 
 Result run_attn(const std::vector<std::string>& arguments, const std::string& input) {
+  return run_program(ATTN_BINARY, arguments, input);
+}
+
+Result run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input) {
   const TemporaryFolder folder;
   const std::string in = folder.file("in", input), out = folder / "out", err = folder / "err";
   const pid_t child = fork();
@@ -32,10 +36,10 @@ Result run_attn(const std::vector<std::string>& arguments, const std::string& in
     dup2(open(out.c_str(), write_flags, 0600), STDOUT_FILENO);
     dup2(open(err.c_str(), write_flags, 0600), STDERR_FILENO);
     if (chdir(ATTN_SOURCE_DIR) != 0) _exit(126);
-    std::vector<char*> words = {const_cast<char*>(ATTN_BINARY)};
+    std::vector<char*> words = {const_cast<char*>(program.c_str())};
     for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
-    execv(ATTN_BINARY, words.data());
+    execv(program.c_str(), words.data());
     _exit(127);
   }
   int status = 0;

@@ -14,6 +14,10 @@ struct Result {
 /// Runs the program with `arguments`, `input` on stdin, in the repository's root.
 [[nodiscard]] Result run_attn(const std::vector<std::string>& arguments, const std::string& input = "");
 
+/// The same with another program.
+[[nodiscard]] Result run_program(const std::string& program, const std::vector<std::string>& arguments,
+                                 const std::string& input = "");
+
 /// A folder that is removed with everything in it.
 class TemporaryFolder {
  public:

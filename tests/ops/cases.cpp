@@ -309,6 +309,17 @@ void add_attention(std::vector<Case>& cases) {
   add("rows off", s, {}, {mask({17, 33}, Numbers::rows_off)});
   add("rows off causal", s, causal, {mask({17, 33}, Numbers::rows_off)});
   add("all false", s, {}, {mask({33}, Numbers::all_false)});
+  for (const Dim keys : {Dim{1}, Dim{2}, Dim{4}}) {
+    Attention packed = causal;
+    packed.packed_heads = keys;
+    packed.scale = 0.25;
+    for (const bool is_causal : {false, true}) {
+      packed.causal = is_causal;
+      packed.masks = 1;
+      cases.push_back({fmt::format("attention packed N4 K{}{}", keys, is_causal ? " causal" : ""), packed,
+                       {in({2, 17, 4 + 2 * keys, 16}), mask({2, 1, 1, 17})}});
+    }
+  }
   add("large", s, {}, {mask({17, 33})}, Numbers::large);
   add("tiny", s, {}, {}, Numbers::tiny);
   add("NaN", s, {}, {}, Numbers::one_nan);

@@ -78,7 +78,7 @@ TEST_CASE("models: every pass keeps what the graph computes") {
   const std::vector<std::pair<std::string, Pass>> passes{
       {"remove_dead", plan::remove_dead},         {"fold_identities", plan::fold_identities},
       {"simplify_einsum", plan::simplify_einsum}, {"fuse_activation", fuse_activation},
-      {"fuse_residual", plan::fuse_residual},
+      {"fuse_residual", plan::fuse_residual},     {"pack_projections", plan::pack_projections},
   };
   for (const bool einsum : {false, true}) {
     EncoderSize size = kSmall;

@@ -12,6 +12,10 @@
 #include "compare.h"
 #include "tolerance.h"
 
+#ifdef ATTN_CUDA_EMULATED
+extern "C" attn::backends::Backend* attn_open_backend(int index);  // linked here, not opened
+#endif
+
 namespace attn::test {
 namespace {
 
@@ -28,6 +32,9 @@ std::vector<Runner> all_runners() {
   result.push_back({"reference", backends::make_reference_backend({.poison_arena = true}), 0});
   result.push_back({"onednn", backends::make_onednn_backend({.poison_arena = true}), 0});
   const backends::OnednnOptions everywhere{.work_per_thread = 1.0, .poison_arena = true};
+#ifdef ATTN_CUDA_EMULATED
+  result.push_back({"cuda, emulated", std::unique_ptr<backends::Backend>(attn_open_backend(0)), 0});
+#endif
   result.push_back({"onednn on 3 threads", backends::make_onednn_backend(everywhere), 3});
   return result;
 }

@@ -240,3 +240,36 @@ TEST_CASE("simplify_einsum: what is no matrix product stays") {
   CHECK(simplified("aab,bc->ac", {2, 2, 3}, {3, 4}, true) == "einsum");
   CHECK(simplified("abc,cd->abd", {kUnknown, 5, 3}, {3, 4}, true) == "einsum");
 }
+
+TEST_CASE("pack_projections: query, key and value from one value become one product, with fewer heads of the key too") {
+  for (const Dim keys : {Dim{4}, Dim{2}}) {
+    Graph graph;
+    Builder build(graph);
+    const ValueId x = build.input("x", DType::float32, {2, 5, 12});
+    const auto project = [&](const std::string& name, Dim heads) {
+      return build.apply(Linear{1, true},
+                         {x, weight(build, name, {12, heads, 3}), weight(build, name + "_b", {heads, 3})});
+    };
+    const ValueId query = project("query", 4), key = project("key", keys), value = project("value", keys);
+    output(build, build.apply(Attention{}, {query, key, value}));
+    const Graph after = checked(graph, pack_projections(graph));
+    REQUIRE(after.nodes.size() == 4);  // two Concats of weights, the product, the attention
+    CHECK(after.value(after.nodes[2].outputs[0]).shape == Shape{2, 5, 4 + 2 * keys, 3});
+    CHECK(std::get<Attention>(after.nodes[3].op).packed_heads == keys);
+  }
+}
+
+TEST_CASE("pack_projections: projections of two values, or ones that something else reads, stay as they are") {
+  for (const bool shared : {false, true}) {
+    Graph graph;
+    Builder build(graph);
+    const ValueId x = build.input("x", DType::float32, {2, 5, 12});
+    const ValueId y = shared ? x : build.input("y", DType::float32, {2, 5, 12});
+    const ValueId query = build.apply(Linear{}, {x, weight(build, "query", {12, 4, 3})});
+    const ValueId key = build.apply(Linear{}, {y, weight(build, "key", {12, 4, 3})});
+    const ValueId value = build.apply(Linear{}, {y, weight(build, "value", {12, 4, 3})});
+    output(build, build.apply(Attention{}, {query, key, value}));
+    if (shared) output(build, value);
+    CHECK(print(checked(graph, pack_projections(graph))) == print(graph));
+  }
+}

@@ -22,12 +22,29 @@ struct KernelChoice {
   std::string why;     ///< the reason of each kernel that declined, or ""
 };
 
+/// How exact the products of float32 matrices are, in PyTorch's words. `highest` is float32; the others allow a backend
+/// that gains by it to round the operands: `high` to TF32's 10 bits or better, `medium` to bfloat16's 7.
+enum class MatmulPrecision : std::uint8_t { highest, high, medium };
+
 struct CompileOptions {
   int threads = 0;  ///< 0: as many as the machine gives
+  MatmulPrecision precision = MatmulPrecision::highest;
+  /// Measure which of a library's algorithms is the fastest, or take what was measured before. Without it the choice,
+  /// and so every bit of the result, is the same at every run.
+  bool tune = false;
 };
 
 /// Called after each step of a profiled run with the node and its seconds.
 using StepTimer = std::function<void(graph::NodeId, double)>;
+
+/// Times on a device that has a clock of its own, without the copies from and to the host.
+class DeviceClock {
+ public:
+  virtual ~DeviceClock() = default;
+  /// Seconds of one more pass over the inputs of the last run; with `cold_cache` the device's cache holds none of the
+  /// weights or values when it begins.
+  virtual double pass_seconds(bool cold_cache) = 0;
+};
 
 /// A plan with its weights bound, ready to run many times. Not for two threads at once.
 class Executable {
@@ -44,13 +61,15 @@ class Executable {
   [[nodiscard]] virtual std::vector<KernelChoice> choices() const = 0;
   /// Bytes held for weights as packed, prepared values, arena and scratch.
   [[nodiscard]] virtual std::int64_t memory_bytes() const = 0;
+  /// The device's clock; null where the host is the device. It lives as long as the executable.
+  [[nodiscard]] virtual DeviceClock* device_clock() { return nullptr; }
 };
 
 class Backend {
  public:
   virtual ~Backend() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;    ///< "reference", "onednn"
-  [[nodiscard]] virtual std::string_view device() const = 0;  ///< "cpu"
+  [[nodiscard]] virtual std::string_view device() const = 0;  ///< "cpu", "cuda:0"
   /// Rewrites a graph with the fusions this backend can run (graph → graph).
   [[nodiscard]] virtual graph::Graph optimize(graph::Graph graph) const = 0;
   /// `weights` are in the order of graph.weights. They are read, and packed where that pays; the executable keeps alive

@@ -157,6 +157,8 @@ enum class AttentionPath : std::uint8_t {
 /// context = softmax(scale·QKᵀ, masked)·V per head; query head n reads key/value head n / (N/K). Each of the `masks`
 /// inputs is bool and broadcasts to (B,N,T,S); a position is seen where all of them, and causal and window, allow it.
 /// `scores` are the probabilities, as Keras calls them.
+/// Where one product makes query, key and value (plan::pack_projections), [packed (B,T,N+2K,H), mask…] stands for
+/// [query, key, value, mask…]: N heads of the query, then K of the key, then K of the value.
 struct Attention {
   double scale = 1.0;
   AttentionPath path = AttentionPath::fused;
@@ -164,6 +166,7 @@ struct Attention {
   bool causal = false;                 ///< position t sees s ≤ t (aligned at the top left, also for T ≠ S)
   std::optional<std::int64_t> window;  ///< position t sees |t − s| < window
   bool scores = false;                 ///< also give the probabilities
+  Dim packed_heads = 0;                ///< K of a packed input; 0: query, key and value are three inputs
 };
 
 enum class NormKind : std::uint8_t {

@@ -27,6 +27,11 @@ namespace attn::plan {
 /// and the other summand is of the same shape and ready before the Linear.
 [[nodiscard]] graph::Graph fuse_residual(graph::Graph graph);
 
+/// The three Linears that make query, key and value of one Attention from one value become one Linear, whose kernel and
+/// bias are those of the three side by side, and Attention takes what it makes as one packed input. Only where nothing
+/// else reads what lies between, and heads of key and value are of one size.
+[[nodiscard]] graph::Graph pack_projections(graph::Graph graph);
+
 /// An Einsum of two inputs that is a matrix product, perhaps over batches, becomes Linear (where one of them depends on
 /// weights alone) or MatMul, between the Transposes and Reshapes that this takes. Others stay, as do those of unknown
 /// shapes.

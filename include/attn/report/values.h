@@ -76,6 +76,14 @@ struct Baseline {
   bool slower = false;  ///< beyond what the spread of both explains
 };
 
+/// What a GPU adds to the times of a pass over data that is already there.
+struct GpuTimes {
+  double cold_ms = 0;        ///< median with nothing of the model in the device's cache
+  double end_to_end_ms = 0;  ///< median on the host's clock, with the copies of inputs and outputs
+  int clock_mhz = 0;         ///< of the processors, right after the measurement; 0: not told
+  double watts = 0;          ///< drawn then; 0: not told
+};
+
 struct BenchRow {
   Setting setting;
   std::int64_t iterations = 0;
@@ -84,7 +92,9 @@ struct BenchRow {
   double gflop = 0;                         ///< of one iteration
   double gflops_per_second = 0;
   std::int64_t peak_bytes = 0;
-  std::optional<double> peak_share;  ///< of the machine's own arithmetic peak, 0 to 1
+  std::optional<double> peak_share;  ///< of the device's measured speed at one large product, 0 to 1
+  std::optional<double> error;  ///< ‖out − exact‖ / ‖exact‖ of the outputs that were timed, against float64
+  std::optional<GpuTimes> gpu;  ///< of a GPU, where `ms` is the device's own time
   std::optional<Baseline> baseline;
   std::vector<ProfileRow> profile;  ///< empty unless asked for
 };

@@ -23,6 +23,10 @@ using Clock = std::function<double()>;
 [[nodiscard]] std::vector<double> measure(const std::function<void()>& body, const BenchOptions& options,
                                           const Clock& clock = steady_clock());
 
+/// The same for a body that gives its own seconds, as a device's clock does.
+[[nodiscard]] std::vector<double> measure_timed(const std::function<double()>& body, const BenchOptions& options,
+                                                const Clock& clock = steady_clock());
+
 /// Latencies of the timed runs, in milliseconds.
 struct Latency {
   double min = 0, p10 = 0, median = 0, mean = 0, p90 = 0, p99 = 0, max = 0;

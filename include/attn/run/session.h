@@ -37,6 +37,8 @@ class Session {
   /// The attention probabilities of the last pass, by layer, of a graph that was lowered with scores.
   [[nodiscard]] std::vector<NamedTensor> scores() const;
 
+  /// Of a device that is not the host, else null.
+  [[nodiscard]] backends::DeviceClock* device_clock() { return executable_->device_clock(); }
   [[nodiscard]] const backends::Executable& executable() const { return *executable_; }
   /// The graph that runs.
   [[nodiscard]] const graph::Graph& graph() const { return graph_; }

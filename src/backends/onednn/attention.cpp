@@ -212,6 +212,9 @@ class AttentionKernel final : public Kernel {
 
 }  // namespace
 
-Choice make(const graph::Attention& op, const Step& step) { return std::make_unique<AttentionKernel>(op, step); }
+Choice make(const graph::Attention& op, const Step& step) {
+  if (op.packed_heads > 0) return "query, key and value in one array";
+  return std::make_unique<AttentionKernel>(op, step);
+}
 
 }  // namespace attn::backends::onednn

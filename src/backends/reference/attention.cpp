@@ -30,9 +30,26 @@ void softmax(std::vector<double>& row) {
   for (double& x : row) x /= sum;
 }
 
+/// Takes the packed input apart.
+void compute_packed(const graph::Attention& op, Tensors in, Tensors out) {
+  const Shape& packed = in[0].shape();  // (B, T, N+2K, H)
+  const Dim keys = op.packed_heads, queries = packed[2] - 2 * keys;
+  std::vector<Tensor> parts;
+  for (const auto& [first, count] : {std::pair(Dim{0}, queries), {queries, keys}, {queries + keys, keys}}) {
+    parts.emplace_back(in[0].dtype(), Shape{packed[0], packed[1], count, packed[3]});
+    graph::Slice slice{{{}, {}, {first, first + count}, {}}};
+    compute(slice, in.first(1), std::span(&parts.back(), 1));
+  }
+  parts.insert(parts.end(), in.begin() + 1, in.end());
+  graph::Attention unpacked = op;
+  unpacked.packed_heads = 0;
+  compute(unpacked, parts, out);
+}
+
 }  // namespace
 
 void compute(const graph::Attention& op, Tensors in, Tensors out) {
+  if (op.packed_heads > 0) return compute_packed(op, in, out);
   const Shape& q_shape = in[0].shape();
   const Shape& k_shape = in[1].shape();
   const Dim B = q_shape[0], T = q_shape[1], N = q_shape[2], H = q_shape[3];

@@ -1,0 +1,25 @@
+// The door of a backend that is opened at run time, so that what it links costs nothing until it is asked for.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "attn/backends/backend.h"
+
+namespace attn::backends {
+
+/// A plugin shares C++ types with the program, so both must come from one build: the plugin's function
+/// `attn_plugin_build` gives this text.
+[[nodiscard]] constexpr const char* plugin_build() { return ATTN_VERSION " " __VERSION__; }
+
+inline constexpr const char* kPluginBuildSymbol = "attn_plugin_build";
+using PluginBuild = const char*();
+/// `attn_open_backend(device index)`; the caller owns what it gives. Throws Error.
+inline constexpr const char* kOpenBackendSymbol = "attn_open_backend";
+using OpenBackend = Backend*(int index);
+
+/// The CUDA backend on GPU `index`. Throws Error (no_device), with the reason and the way out, where the driver, a GPU
+/// or the plugin (libattn_cuda.so beside the program, or in ../lib/attn) is missing or does not fit.
+[[nodiscard]] std::unique_ptr<Backend> open_cuda_backend(int index);
+
+}  // namespace attn::backends

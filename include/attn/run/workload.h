@@ -1,0 +1,30 @@
+// Graphs of one operation, to measure it alone.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "attn/base/tensor.h"
+#include "attn/graph/graph.h"
+
+namespace attn::run {
+
+/// Self-attention of query (B, S, N, H) over key and value (B, S, K, H).
+struct AttentionSize {
+  std::int64_t batch = 1, length = 1, heads = 1, key_heads = 1, head_dim = 1;
+  bool causal = false;
+  DType dtype = DType::float32;
+};
+[[nodiscard]] graph::Graph attention_workload(const AttentionSize& size);
+/// Of the two products alone (a multiply-add is 2), as attention kernels are compared by.
+[[nodiscard]] double attention_flops(const AttentionSize& size);
+
+/// ‖got − exact‖ / ‖exact‖ over up to `rows` rows (b, t, n) spread over `got`, the output of attention_workload on
+/// `inputs`; exact is computed in float64 from the same inputs.
+[[nodiscard]] double attention_error(const AttentionSize& size, std::span<const Tensor> inputs, const Tensor& got,
+                                     std::int64_t rows = 64);
+
+/// One product of (n, n) matrices.
+[[nodiscard]] graph::Graph product_workload(std::int64_t n, DType dtype);
+
+}  // namespace attn::run

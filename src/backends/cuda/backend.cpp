@@ -1,0 +1,50 @@
+// The plugin's door: a Backend over one GPU.
+#include <memory>
+#include <string>
+
+#include "attn/backends/plugin.h"
+#include "attn/plan/passes.h"
+#include "executable.h"
+
+namespace attn::cuda {
+namespace {
+
+class CudaBackend final : public backends::Backend {
+ public:
+  explicit CudaBackend(int index)
+      : device_(std::make_shared<const Device>(index)), device_name_("cuda:" + std::to_string(index)) {}
+
+  [[nodiscard]] std::string_view name() const override { return "cuda"; }
+  [[nodiscard]] std::string_view device() const override { return device_name_; }
+
+  [[nodiscard]] graph::Graph optimize(graph::Graph graph) const override {
+    graph = plan::simplify_einsum(std::move(graph));
+    graph = plan::fold_identities(std::move(graph));
+    // What cuBLASLt cannot apply itself runs in one kernel over what the product wrote.
+    graph = plan::fuse_activation(std::move(graph), [](const graph::Unary&) { return true; });
+    graph = plan::fuse_residual(std::move(graph));
+    graph = plan::pack_projections(std::move(graph));
+    return plan::remove_dead(std::move(graph));
+  }
+
+  [[nodiscard]] std::unique_ptr<backends::Executable> compile(plan::Plan plan, std::vector<Tensor> weights,
+                                                              const backends::CompileOptions& options) const override {
+    return std::make_unique<CudaExecutable>(device_, std::move(plan), std::move(weights), options);
+  }
+
+ private:
+  std::shared_ptr<const Device> device_;
+  std::string device_name_;
+};
+
+}  // namespace
+
+}  // namespace attn::cuda
+
+// The names and types of attn/backends/plugin.h.
+extern "C" __attribute__((visibility("default"))) const char* attn_plugin_build() {
+  return attn::backends::plugin_build();
+}
+extern "C" __attribute__((visibility("default"))) attn::backends::Backend* attn_open_backend(int index) {
+  return new attn::cuda::CudaBackend(index);
+}

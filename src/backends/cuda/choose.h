@@ -1,0 +1,37 @@
+// Which kernel runs a step.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "attn/backends/backend.h"
+#include "attn/graph/op.h"
+#include "kernel.h"
+
+namespace attn::cuda {
+
+class TuningCache;
+
+/// What measures products once scratch is there.
+using TuneLater = std::vector<std::function<void(cudaStream_t, TuningCache&)>>;
+
+struct ProductOptions {
+  backends::MatmulPrecision precision = backends::MatmulPrecision::highest;
+  TuneLater& tune_later;
+};
+
+[[nodiscard]] Choice make_product(const graph::Linear& op, const Step& step, const ProductOptions& options);
+[[nodiscard]] Choice make_product(const graph::MatMul& op, const Step& step, const ProductOptions& options);
+
+/// The attention kernel that takes the step, with the reasons of those that do not.
+[[nodiscard]] Choice make_attention(const graph::Attention& op, const Step& step, std::string& declined);
+
+/// The fastest kernel that takes the step, and why faster ones do not.
+struct Chosen {
+  std::string name;
+  Launch launch;
+  std::string why;
+};
+[[nodiscard]] Chosen choose(const Step& step, const ProductOptions& options);
+
+}  // namespace attn::cuda

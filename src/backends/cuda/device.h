@@ -1,0 +1,78 @@
+// One GPU: what it is, and memory, streams and events on it that free themselves.
+#pragma once
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace attn::cuda {
+
+/// Throws Error where `error` is one: (no_memory) where the device's memory ran out, else (no_device), with CUDA's name
+/// and sentence for it and what was being done.
+void check(cudaError_t error, std::string_view doing);
+void check(cublasStatus_t status, std::string_view doing);
+
+struct FreeDevice {
+  void operator()(void* address) const noexcept;
+};
+struct FreePinned {
+  void operator()(void* address) const noexcept;
+};
+
+/// Device memory, uncleared. Empty for 0 bytes. Throws Error (no_memory).
+using DeviceBytes = std::unique_ptr<std::byte, FreeDevice>;
+[[nodiscard]] DeviceBytes allocate_device(std::int64_t bytes);
+/// Host memory that the device can copy from and to without a detour.
+using PinnedBytes = std::unique_ptr<std::byte, FreePinned>;
+[[nodiscard]] PinnedBytes allocate_pinned(std::int64_t bytes);
+
+struct DestroyStream {
+  void operator()(cudaStream_t stream) const noexcept;
+};
+using Stream = std::unique_ptr<CUstream_st, DestroyStream>;
+[[nodiscard]] Stream make_stream();
+
+struct DestroyEvent {
+  void operator()(cudaEvent_t event) const noexcept;
+};
+using Event = std::unique_ptr<CUevent_st, DestroyEvent>;
+[[nodiscard]] Event make_event();
+/// Between two recorded events; waits for the second.
+[[nodiscard]] double seconds_between(cudaEvent_t from, cudaEvent_t to);
+
+/// The GPU that a backend runs on. Opening it makes CUDA's context.
+class Device {
+ public:
+  /// Throws Error (no_device), with the way out, where there is no such GPU or this build has no code for it.
+  explicit Device(int index);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  [[nodiscard]] int index() const { return index_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// Compute capability times ten: 80, 90.
+  [[nodiscard]] int architecture() const { return architecture_; }
+  [[nodiscard]] int processors() const { return processors_; }
+  [[nodiscard]] std::int64_t l2_bytes() const { return l2_bytes_; }
+  /// The most dynamic shared memory that a block may ask for.
+  [[nodiscard]] std::int64_t shared_bytes() const { return shared_bytes_; }
+  [[nodiscard]] std::int64_t free_bytes() const;
+  [[nodiscard]] std::int64_t total_bytes() const { return total_bytes_; }
+  [[nodiscard]] cublasLtHandle_t blas() const { return blas_; }
+
+ private:
+  int index_ = 0;
+  std::string name_;
+  int architecture_ = 0;
+  int processors_ = 0;
+  std::int64_t l2_bytes_ = 0, shared_bytes_ = 0, total_bytes_ = 0;
+  cublasLtHandle_t blas_ = nullptr;
+};
+
+}  // namespace attn::cuda

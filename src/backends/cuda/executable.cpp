@@ -1,0 +1,331 @@
+#include "executable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "attn/base/error.h"
+#include "attn/base/size.h"
+#include "attn/base/text.h"
+#include "fusion.h"
+#include "product.h"
+
+namespace attn::cuda {
+namespace {
+
+using graph::NodeId;
+using graph::ValueId;
+using plan::Place;
+
+constexpr std::int64_t kLine = 256;  // of cudaMalloc's own addresses; TMA and vector loads ask for less
+
+std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
+std::int64_t padded(std::int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+
+std::string bytes_text(std::int64_t bytes) {
+  return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0));
+}
+
+/// Gives out pieces of one block of memory.
+class Pieces {
+ public:
+  std::int64_t add(std::int64_t bytes) {
+    const std::int64_t offset = total_;
+    total_ += padded(bytes);
+    return offset;
+  }
+  [[nodiscard]] std::int64_t total() const { return total_; }
+
+ private:
+  std::int64_t total_ = 0;
+};
+
+}  // namespace
+
+void DestroyGraph::operator()(cudaGraphExec_t graph) const noexcept { (void)cudaGraphExecDestroy(graph); }
+
+CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan plan, std::vector<Tensor> weights,
+                               const backends::CompileOptions& options)
+    : device_(std::move(device)),
+      plan_(std::move(plan)),
+      places_(plan_.graph.values.size(), nullptr),
+      staged_(plan_.graph.values.size(), nullptr) {
+  price();
+  stream_ = make_stream();
+  place(weights);
+  weights.clear();
+
+  TuneLater tune_later;
+  const ProductOptions products{options.precision, tune_later};
+  std::vector<Launch> preparation;
+  for (const NodeId id : plan_.prepare) preparation.push_back(choose(step_of(id), products).launch);
+  for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+    const NodeId id = plan_.steps[i];
+    if (i + 1 < plan_.steps.size()) {
+      const NodeId next = plan_.steps[i + 1];
+      if (auto fused = fuse(step_of(id), step_of(next), readers(id) > 1)) {
+        choices_.push_back({id, fused->name, "with the next"});
+        choices_.push_back({next, fused->name, ""});
+        steps_.push_back({std::move(fused->name), std::move(fused->launch), next});
+        ++i;
+        continue;
+      }
+    }
+    Chosen chosen = choose(step_of(id), products);
+    choices_.push_back({id, chosen.name, std::move(chosen.why)});
+    steps_.push_back({std::move(chosen.name), std::move(chosen.launch), id});
+  }
+  scratch_bytes_ = allocate_device(scratch_.bytes);
+  scratch_.data = scratch_bytes_.get();
+  bytes_ += scratch_.bytes;
+
+  for (const Launch& launch : preparation) launch(stream_.get());
+  finish();
+  if (options.tune) {
+    TuningCache cache(TuningCache::default_folder(), *device_);
+    for (const auto& tune : tune_later) tune(stream_.get(), cache);
+    cache.save();
+  }
+  capture();
+}
+
+CudaExecutable::~CudaExecutable() = default;
+
+/// How often what a node makes is read: by steps, under any of its names, and as a result.
+int CudaExecutable::readers(NodeId id) const {
+  const ValueId made = root(plan_.graph.nodes[at(id)].outputs[0]);
+  int count = 0;
+  const auto counts = [&](ValueId value) { count += root(value) == made ? 1 : 0; };
+  // Others may come to lie over the same memory later; what reads those is none of this value's readers.
+  const auto first = std::ranges::find(plan_.steps, id);
+  for (auto step = first + 1; step < plan_.steps.end(); ++step) {
+    const graph::Node& node = plan_.graph.nodes[at(*step)];
+    for (const ValueId input : node.inputs) counts(input);
+    if (root(node.outputs[0]) == made) return count;
+  }
+  for (const graph::Output& output : plan_.graph.outputs) counts(output.value);
+  for (const graph::Scores& scores : plan_.graph.scores) counts(scores.value);
+  return count;
+}
+
+ValueId CudaExecutable::root(ValueId id) const {
+  const ValueId shared = plan_.slots[at(id)].alias_of;
+  return shared == graph::kNone ? id : shared;
+}
+
+void CudaExecutable::price() const {
+  const std::int64_t parts[] = {plan_.weight_bytes, plan_.prepared_bytes, plan_.arena_bytes, plan_.input_bytes,
+                                kWorkspaceBytes};
+  std::int64_t needed = 0;
+  for (const std::int64_t part : parts) {
+    const auto sum = checked_add(needed, part);
+    if (!sum) throw Error(ExitCode::no_memory, "cuda: the model's memory does not fit a number of bytes");
+    needed = *sum;
+  }
+  const std::int64_t free = device_->free_bytes();
+  if (needed <= free) return;
+  const std::int64_t fixed = plan_.weight_bytes + plan_.prepared_bytes + kWorkspaceBytes;
+  const std::int64_t left = free - fixed;
+  const std::int64_t moving = plan_.arena_bytes + plan_.input_bytes;
+  const std::string way_out = left > 0 && moving > 0
+                                  ? fmt::format("about {:.0f} % of this batch would fit",
+                                                100.0 * static_cast<double>(left) / static_cast<double>(moving))
+                                  : std::string("the weights alone do not fit");
+  throw Error(ExitCode::no_memory,
+              fmt::format("cuda:{}: the pass needs {} ({} of it weights) and {} has {} free; {}", device_->index(),
+                          bytes_text(needed), bytes_text(plan_.weight_bytes + plan_.prepared_bytes), device_->name(),
+                          bytes_text(free), way_out));
+}
+
+/// Gives every value its place on the device, and puts weights and constants there.
+void CudaExecutable::place(const std::vector<Tensor>& weights) {
+  const auto& values = plan_.graph.values;
+  Pieces weight_pieces, constant_pieces, input_pieces, staging_pieces;
+  std::vector<std::int64_t> offsets(values.size(), 0), staging_offsets(values.size(), -1);
+  std::vector<bool> comes_down(values.size(), false);
+  for (const graph::Output& output : plan_.graph.outputs) comes_down[at(root(output.value))] = true;
+  for (const graph::Scores& scores : plan_.graph.scores) comes_down[at(root(scores.value))] = true;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const plan::Slot& slot = plan_.slots[i];
+    if (slot.alias_of != graph::kNone) continue;
+    if (slot.place == Place::weight) offsets[i] = weight_pieces.add(slot.bytes);
+    if (slot.place == Place::constant) offsets[i] = constant_pieces.add(slot.bytes);
+    if (slot.place == Place::input) offsets[i] = input_pieces.add(slot.bytes);
+    if (slot.place == Place::input || comes_down[i]) staging_offsets[i] = staging_pieces.add(slot.bytes);
+    if (comes_down[i]) results_.push_back(static_cast<ValueId>(i));
+  }
+  const std::int64_t fault_offset = staging_pieces.add(sizeof(Fault));
+
+  weights_ = allocate_device(weight_pieces.total());
+  constants_ = allocate_device(constant_pieces.total());
+  inputs_ = allocate_device(input_pieces.total());
+  prepared_ = allocate_device(plan_.prepared_bytes);
+  arena_ = allocate_device(plan_.arena_bytes);
+  fault_bytes_ = allocate_device(sizeof(Fault));
+  staging_ = allocate_pinned(staging_pieces.total());  // shared with the tensors that are given out
+  bytes_ =
+      weight_pieces.total() + constant_pieces.total() + input_pieces.total() + plan_.prepared_bytes + plan_.arena_bytes;
+  fault_on_host_ = reinterpret_cast<Fault*>(staging_.get() + fault_offset);
+
+  const auto up = [&](std::byte* to, const Tensor& from) {
+    if (from.bytes() == 0) return;
+    check(
+        cudaMemcpyAsync(to, from.data(), static_cast<std::size_t>(from.bytes()), cudaMemcpyHostToDevice, stream_.get()),
+        "copying weights to the GPU");
+  };
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const plan::Slot& slot = plan_.slots[i];
+    if (slot.alias_of != graph::kNone) continue;
+    if (staging_offsets[i] >= 0) staged_[i] = staging_.get() + staging_offsets[i];
+    switch (slot.place) {
+      case Place::nowhere:
+        break;
+      case Place::weight:
+        places_[i] = weights_.get() + offsets[i];
+        up(places_[i], weights[at(values[i].weight)]);
+        break;
+      case Place::constant:
+        places_[i] = constants_.get() + offsets[i];
+        up(places_[i], values[i].constant);
+        break;
+      case Place::input:
+        places_[i] = inputs_.get() + offsets[i];
+        break;
+      case Place::prepared:
+        places_[i] = prepared_.get() + slot.offset;
+        break;
+      case Place::arena:
+        places_[i] = arena_.get() + slot.offset;
+        break;
+    }
+  }
+  check(cudaMemsetAsync(fault_bytes_.get(), 0, sizeof(Fault), stream_.get()), "clearing memory");
+}
+
+Operand CudaExecutable::operand(ValueId id) const {
+  const graph::Value& value = plan_.graph.value(id);
+  return {places_[at(root(id))], value.dtype, value.shape};
+}
+
+Step CudaExecutable::step_of(NodeId id) {
+  const graph::Node& node = plan_.graph.nodes[at(id)];
+  Step step{node.op, id, {}, {}, *device_, scratch_, reinterpret_cast<Fault*>(fault_bytes_.get())};
+  for (const ValueId input : node.inputs) step.inputs.push_back(operand(input));
+  for (const ValueId output : node.outputs) step.outputs.push_back(operand(output));
+  return step;
+}
+
+/// Records a pass. A shape has one executable, so this happens once.
+void CudaExecutable::capture() {
+  check(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal), "recording a pass");
+  cudaGraph_t graph = nullptr;
+  try {
+    for (const Prepared& step : steps_) step.launch(stream_.get());
+  } catch (...) {
+    (void)cudaStreamEndCapture(stream_.get(), &graph);
+    if (graph != nullptr) (void)cudaGraphDestroy(graph);
+    throw;
+  }
+  check(cudaStreamEndCapture(stream_.get(), &graph), "recording a pass");
+  cudaGraphExec_t exec = nullptr;
+  const cudaError_t error = cudaGraphInstantiate(&exec, graph, 0);
+  (void)cudaGraphDestroy(graph);
+  check(error, "making a pass ready");
+  pass_.reset(exec);
+}
+
+void CudaExecutable::upload(std::span<const Tensor> inputs) {
+  const auto& ids = plan_.graph.inputs;
+  if (inputs.size() != ids.size()) {
+    throw internal_error("{} inputs were given, the graph has {}", inputs.size(), ids.size());
+  }
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const graph::Value& value = plan_.graph.value(ids[i]);
+    if (inputs[i].dtype() != value.dtype || inputs[i].shape() != value.shape) {
+      throw internal_error("input {} is {} {}, the graph has {} {}", i, name_of(inputs[i].dtype()),
+                           inputs[i].shape().str(), name_of(value.dtype), value.shape.str());
+    }
+    if (inputs[i].bytes() == 0) continue;
+    const auto bytes = static_cast<std::size_t>(inputs[i].bytes());
+    std::memcpy(staged_[at(ids[i])], inputs[i].data(), bytes);
+    check(cudaMemcpyAsync(places_[at(ids[i])], staged_[at(ids[i])], bytes, cudaMemcpyHostToDevice, stream_.get()),
+          "copying an input to the GPU");
+  }
+}
+
+void CudaExecutable::download() {
+  for (const ValueId id : results_) {
+    const plan::Slot& slot = plan_.slots[at(id)];
+    if (slot.bytes == 0 || slot.place == Place::input) continue;  // an input is in its staging memory as it is
+    check(cudaMemcpyAsync(staged_[at(id)], places_[at(id)], static_cast<std::size_t>(slot.bytes),
+                          cudaMemcpyDeviceToHost, stream_.get()),
+          "copying a result from the GPU");
+  }
+}
+
+/// Waits for the stream, and throws what a kernel found wrong with the numbers.
+void CudaExecutable::finish() {
+  check(cudaMemcpyAsync(fault_on_host_, fault_bytes_.get(), sizeof(Fault), cudaMemcpyDeviceToHost, stream_.get()),
+        "copying a result from the GPU");
+  check(cudaStreamSynchronize(stream_.get()), "running the pass");
+  const Fault fault = *fault_on_host_;
+  if (fault.kind == Fault::none) return;
+  check(cudaMemsetAsync(fault_bytes_.get(), 0, sizeof(Fault), stream_.get()), "clearing memory");
+  const graph::Node& node = plan_.graph.nodes[at(fault.node)];
+  const std::string place =
+      node.layer == graph::kNone ? std::string() : printable(plan_.graph.layers[at(node.layer)].name) + ": ";
+  switch (fault.kind) {
+    case Fault::index_out_of_range:
+      throw bad_input("{}index {} is out of range for an axis of {}", place, fault.number, fault.limit);
+    case Fault::integer_division_by_zero:
+      throw bad_input("{}integer division of {} by zero", place, fault.number);
+    default:
+      throw bad_input("{}power: an integer to the negative power {} is no integer", place, fault.number);
+  }
+}
+
+void CudaExecutable::run(std::span<const Tensor> inputs) {
+  upload(inputs);
+  check(cudaGraphLaunch(pass_.get(), stream_.get()), "running the pass");
+  download();
+  finish();
+}
+
+void CudaExecutable::run_profiled(std::span<const Tensor> inputs, const backends::StepTimer& timer) {
+  upload(inputs);
+  std::vector<Event> events;
+  for (std::size_t i = 0; i <= steps_.size(); ++i) events.push_back(make_event());
+  check(cudaEventRecord(events[0].get(), stream_.get()), "timing a step");
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    steps_[i].launch(stream_.get());
+    check(cudaEventRecord(events[i + 1].get(), stream_.get()), "timing a step");
+  }
+  download();
+  finish();
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    timer(steps_[i].node, seconds_between(events[i].get(), events[i + 1].get()));
+  }
+}
+
+double CudaExecutable::pass_seconds(bool cold_cache) {
+  if (cold_cache) {
+    const std::int64_t bytes = std::max(2 * device_->l2_bytes(), std::int64_t{1} << 20);
+    if (!flush_) flush_ = allocate_device(bytes);
+    check(cudaMemsetAsync(flush_.get(), 0, static_cast<std::size_t>(bytes), stream_.get()), "clearing the cache");
+  }
+  const Event from = make_event(), to = make_event();
+  check(cudaEventRecord(from.get(), stream_.get()), "timing a pass");
+  check(cudaGraphLaunch(pass_.get(), stream_.get()), "running the pass");
+  check(cudaEventRecord(to.get(), stream_.get()), "timing a pass");
+  return seconds_between(from.get(), to.get());
+}
+
+Tensor CudaExecutable::value(ValueId id) const {
+  const graph::Value& value = plan_.graph.value(id);
+  std::byte* const data = staged_[at(root(id))];
+  if (data == nullptr) throw internal_error("value {} is not brought back from the GPU", id);
+  return {value.dtype, value.shape, std::shared_ptr<std::byte>(staging_, data)};
+}
+
+}  // namespace attn::cuda

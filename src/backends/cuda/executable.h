@@ -1,0 +1,76 @@
+// A plan on one GPU: everything placed, and a pass recorded as one CUDA graph.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attn/backends/backend.h"
+#include "choose.h"
+#include "device.h"
+#include "kernel.h"
+
+namespace attn::cuda {
+
+struct DestroyGraph {
+  void operator()(cudaGraphExec_t graph) const noexcept;
+};
+using GraphExec = std::unique_ptr<CUgraphExec_st, DestroyGraph>;
+
+class CudaExecutable final : public backends::Executable, public backends::DeviceClock {
+ public:
+  /// Prices the plan against the device's free memory before it takes any: throws Error (no_memory), with what would
+  /// fit.
+  CudaExecutable(std::shared_ptr<const Device> device, plan::Plan plan, std::vector<Tensor> weights,
+                 const backends::CompileOptions& options);
+  ~CudaExecutable() override;
+
+  void run(std::span<const Tensor> inputs) override;
+  void run_profiled(std::span<const Tensor> inputs, const backends::StepTimer& timer) override;
+  [[nodiscard]] Tensor value(graph::ValueId id) const override;
+  [[nodiscard]] std::vector<backends::KernelChoice> choices() const override { return choices_; }
+  [[nodiscard]] std::int64_t memory_bytes() const override { return bytes_; }
+
+  [[nodiscard]] backends::DeviceClock* device_clock() override { return this; }
+  double pass_seconds(bool cold_cache) override;
+
+ private:
+  struct Prepared {
+    std::string name;
+    Launch launch;
+    graph::NodeId node;
+  };
+
+  void price() const;
+  void place(const std::vector<Tensor>& weights);
+  [[nodiscard]] Operand operand(graph::ValueId id) const;
+  [[nodiscard]] Step step_of(graph::NodeId id);
+  [[nodiscard]] int readers(graph::NodeId id) const;
+  [[nodiscard]] graph::ValueId root(graph::ValueId id) const;
+  void upload(std::span<const Tensor> inputs);
+  void download();
+  void capture();
+  void finish();
+
+  std::shared_ptr<const Device> device_;
+  plan::Plan plan_;
+  Stream stream_;
+  // On the device. What only the preparation reads is let go after it.
+  DeviceBytes weights_, constants_, prepared_, arena_, inputs_, scratch_bytes_, fault_bytes_;
+  std::vector<std::byte*> places_;  // by value; on the device
+  Scratch scratch_;
+  std::vector<Prepared> steps_;
+  std::vector<backends::KernelChoice> choices_;
+  GraphExec pass_;
+  // On the host: what goes up and what comes down, by value where it does.
+  std::shared_ptr<std::byte> staging_;
+  std::vector<std::byte*> staged_;
+  std::vector<graph::ValueId> results_;
+  Fault* fault_on_host_ = nullptr;
+  DeviceBytes flush_;  // what a cold pass overwrites first
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace attn::cuda

@@ -1,0 +1,85 @@
+// What a plan's steps become on the GPU: launches with every address fixed, ready to be captured.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/base/dtype.h"
+#include "attn/base/shape.h"
+#include "attn/graph/op.h"
+
+namespace attn::cuda {
+
+class Device;
+
+/// The numbers of a value: dense, row-major, on the device, at one address for as long as the executable lives.
+struct Operand {
+  std::byte* data = nullptr;
+  DType dtype = DType::float32;
+  Shape shape;
+
+  template <typename T>
+  [[nodiscard]] T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
+  [[nodiscard]] std::int64_t size() const { return shape.size(); }
+  [[nodiscard]] std::int64_t bytes() const { return size() * bytes_of(dtype); }
+};
+
+/// Numbers that are wrong input, which only the device sees. The first one found stays.
+struct Fault {
+  enum Kind : int { none, index_out_of_range, integer_division_by_zero, integer_to_negative_power };
+  int kind = none;
+  int node = 0;             ///< graph::NodeId
+  std::int64_t number = 0;  ///< the index, the dividend, the exponent
+  std::int64_t limit = 0;   ///< the size of the axis that the index is for
+};
+
+/// Memory that steps share, as one runs at a time. Reserved while kernels are made, allocated before the first launch.
+struct Scratch {
+  std::int64_t bytes = 0;
+  std::byte* data = nullptr;  ///< null until it is allocated: kernels read it when they are launched
+
+  void reserve(std::int64_t wanted) { bytes = wanted > bytes ? wanted : bytes; }
+};
+
+/// What a kernel is made from.
+struct Step {
+  const graph::Op& op;
+  int node = 0;  ///< graph::NodeId
+  std::vector<Operand> inputs;
+  std::vector<Operand> outputs;
+  const Device& device;
+  Scratch& scratch;
+  Fault* fault = nullptr;  ///< on the device
+};
+
+/// Puts the step's work on a stream, which may be capturing: no allocation, no synchronisation. Throws Error.
+using Launch = std::function<void(cudaStream_t)>;
+
+/// A kernel, or the reason why there is none here.
+struct Choice {
+  std::string name;  ///< "layer_norm warp", "cublaslt bf16 bias+relu", "plain"
+  Launch launch;
+  std::string why_not;
+
+  Choice(std::string kernel, Launch launched) : name(std::move(kernel)), launch(std::move(launched)) {}
+  explicit Choice(std::string reason) : why_not(std::move(reason)) {}
+  [[nodiscard]] bool made() const { return launch != nullptr; }
+};
+
+/// Kernels for every operation, in plain.cu and its neighbours: one thread per element of the result, any dtype, any
+/// shape. They define what the fast ones must give. An output may be the very memory of an input of the same shape and
+/// dtype for Unary, Binary and Select. Every output has elements.
+[[nodiscard]] Choice make_plain(const Step& step);
+
+/// Fast kernels, or why not; asked before the plain ones.
+[[nodiscard]] Choice make_fast(const Step& step);
+
+}  // namespace attn::cuda

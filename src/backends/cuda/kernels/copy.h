@@ -1,0 +1,79 @@
+// Copies of elements, in units as wide as their places allow.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "attn/graph/op.h"
+#include "fault.h"
+#include "number.h"
+#include "walk.h"
+
+namespace attn::cuda {
+
+/// A copy of units, runs of 1, 2, 4, 8 or 16 bytes: to[walk.at(i).of[1]] = from[walk.at(i).of[0]] for every i.
+struct Copy {
+  Walk<2> walk;  ///< in units
+  const std::byte* from = nullptr;
+  std::byte* to = nullptr;
+  int unit = 1;          ///< bytes
+  bool overlap = false;  ///< may start before the kernel ahead has ended
+};
+void launch_copy(const Copy& copy, cudaStream_t stream);
+
+/// Where a slice begins in its input, and how far a step along each of its axes goes there, in elements.
+struct PickedSteps {
+  Steps steps;
+  std::int64_t start = 0;
+};
+[[nodiscard]] PickedSteps picked_steps(const graph::Slice& op, const Shape& shape);
+
+/// from (outer, size, inner), indices (taken) → to (outer, taken, inner), inner in units.
+struct GatherPlan {
+  const std::byte* from = nullptr;
+  std::byte* to = nullptr;
+  Array indices;
+  std::int64_t outer = 1, size = 1, taken = 1, inner = 1;
+  int unit = 1;  ///< bytes
+  bool overlap = false;
+  Reporter report;
+};
+[[nodiscard]] GatherPlan gather_plan(const graph::Gather& op, const Step& step, int unit);
+void launch_gather(const GatherPlan& plan, cudaStream_t stream);
+
+/// The largest unit, of at most 16 bytes, that divides all of what it is given: lengths of runs, addresses.
+class Unit {
+ public:
+  explicit Unit(std::int64_t bytes = 16) : bytes_(bytes) {}
+  void must_divide(std::int64_t bytes) {
+    while (bytes % bytes_ != 0) bytes_ /= 2;
+  }
+  void must_divide(const void* address) {
+    must_divide(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) % 16));
+  }
+  [[nodiscard]] int bytes() const { return static_cast<int>(bytes_); }
+
+ private:
+  std::int64_t bytes_;
+};
+
+/// Calls f with a zero of a type of `bytes` bytes, which is 1, 2, 4, 8 or 16.
+template <typename Function>
+void with_unit(int bytes, Function f) {
+  switch (bytes) {
+    case 1:
+      return f(std::uint8_t{});
+    case 2:
+      return f(std::uint16_t{});
+    case 4:
+      return f(std::uint32_t{});
+    case 8:
+      return f(std::uint64_t{});
+    default:
+      return f(uint4{});
+  }
+}
+
+}  // namespace attn::cuda

@@ -1,0 +1,25 @@
+// What follows a matrix product, where the product's kernel does not do it itself.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "attn/base/dtype.h"
+#include "attn/graph/op.h"
+
+namespace attn::cuda {
+
+/// x = activation(x + bias) + residual, in place. Any activation and any floating dtype.
+struct EpilogueStep {
+  std::byte* x = nullptr;  ///< (rows, columns)
+  std::int64_t rows = 0, columns = 0;
+  DType dtype = DType::float32;
+  const std::byte* bias = nullptr;  ///< (columns) or null
+  graph::Unary activation;
+  const std::byte* residual = nullptr;  ///< (rows, columns) or null
+};
+void launch_epilogue(const EpilogueStep& step, cudaStream_t stream);
+
+}  // namespace attn::cuda

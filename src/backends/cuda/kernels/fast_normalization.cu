@@ -1,0 +1,154 @@
+// Layer normalization over the last axis, with a residual added before where there is one. A row is read once and held
+// in registers; its variance is taken about its mean, not from squares.
+#include <cmath>
+#include <string>
+
+#include "device.h"
+#include "fast.h"
+#include "fused.h"
+#include "row.h"
+
+namespace attn::cuda {
+namespace {
+
+using graph::NormKind;
+
+template <typename T>
+struct Norm {
+  const T *x, *residual, *gamma, *beta;
+  T *sum, *y;
+  NormKind kind;
+  float epsilon;
+
+  static Norm of(const NormStep& step) {
+    const auto in = [](const std::byte* data) { return reinterpret_cast<const T*>(data); };
+    const auto out = [](std::byte* data) { return reinterpret_cast<T*>(data); };
+    return {in(step.x),    in(step.residual), in(step.gamma), in(step.beta),
+            out(step.sum), out(step.y),       step.kind,      static_cast<float>(step.epsilon)};
+  }
+};
+
+/// What a normalized number is made by: (x − shift)·inverse.
+struct Statistics {
+  float shift, inverse;
+};
+__device__ __forceinline__ Statistics statistics(NormKind kind, float mean, float spread, float epsilon) {
+  return {kind == NormKind::layer ? mean : 0.0F, 1.0F / std::sqrt(spread + epsilon)};
+}
+
+template <typename T, int kVector, int kPacks>
+__global__ void __launch_bounds__(kMaxRowThreads) norm_kernel(RowLayout layout, Norm<T> norm) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
+  const RowPlace place = row_place(layout);
+  if (place.row >= layout.rows) return;
+  const std::int64_t start = place.row * layout.columns;
+  const auto held = static_cast<int>(layout.columns);
+  const auto columns = static_cast<float>(held);
+  Held<kVector, kPacks> row;
+  float sum = 0.0F;
+  row.each(place, held, [&](float(&numbers)[kVector], int column) {
+    load_pack(norm.x + start + column, numbers);
+    if (norm.residual != nullptr) {
+      float others[kVector];
+      load_pack(norm.residual + start + column, others);
+#pragma unroll
+      for (int j = 0; j < kVector; ++j) numbers[j] = to_float(from_float<T>(numbers[j] + others[j]));
+    }
+    if (norm.sum != nullptr) store_pack(norm.sum + start + column, numbers);
+#pragma unroll
+    for (int j = 0; j < kVector; ++j) sum += numbers[j];
+  });
+  const float mean = norm.kind == NormKind::rms ? 0.0F : row_sum(place, sum) / columns;
+  float spread = 0.0F;
+  row.each(place, held, [&](const float(&numbers)[kVector], int) {
+#pragma unroll
+    for (int j = 0; j < kVector; ++j) spread += (numbers[j] - mean) * (numbers[j] - mean);
+  });
+  const Statistics made = statistics(norm.kind, mean, row_sum(place, spread) / columns, norm.epsilon);
+  row.each(place, held, [&](float(&numbers)[kVector], int column) {
+    float factors[kVector] = {}, shifts[kVector] = {};
+    if (norm.gamma != nullptr) load_pack(norm.gamma + column, factors);
+    if (norm.beta != nullptr) load_pack(norm.beta + column, shifts);
+#pragma unroll
+    for (int j = 0; j < kVector; ++j) {
+      const float normalized = (numbers[j] - made.shift) * made.inverse;
+      numbers[j] = (norm.gamma != nullptr ? normalized * factors[j] : normalized) + shifts[j];
+    }
+    store_pack(norm.y + start + column, numbers);
+  });
+}
+
+/// Rows that registers do not hold are read three times, and mostly found in the cache again. A block per row.
+template <typename T>
+__global__ void __launch_bounds__(kMaxRowThreads) long_norm_kernel(RowLayout layout, Norm<T> norm) {
+  wait_for_previous_kernel();
+  const RowPlace place = row_place(layout);
+  const std::int64_t start = place.row * layout.columns;
+  const auto columns = static_cast<float>(layout.columns);
+  const auto number = [&](std::int64_t column) {
+    const float x = to_float(norm.x[start + column]);
+    if (norm.residual == nullptr) return x;
+    return to_float(from_float<T>(x + to_float(norm.residual[start + column])));
+  };
+  const auto over_columns = [&](auto term) {
+    float sum = 0.0F;
+    for (std::int64_t column = place.thread; column < layout.columns; column += place.threads) sum += term(column);
+    return row_sum(place, sum) / columns;
+  };
+  const float mean = norm.kind == NormKind::rms ? 0.0F : over_columns(number);
+  const float spread = over_columns([&](std::int64_t column) {
+    const float distance = number(column) - mean;
+    return distance * distance;
+  });
+  const Statistics made = statistics(norm.kind, mean, spread, norm.epsilon);
+  for (std::int64_t column = place.thread; column < layout.columns; column += place.threads) {
+    const float x = number(column);
+    float result = (x - made.shift) * made.inverse;
+    if (norm.gamma != nullptr) result *= to_float(norm.gamma[column]);
+    if (norm.beta != nullptr) result += to_float(norm.beta[column]);
+    if (norm.sum != nullptr) norm.sum[start + column] = from_float<T>(x);
+    norm.y[start + column] = from_float<T>(result);
+  }
+}
+
+}  // namespace
+
+void launch_add_layer_norm(const NormStep& step, const Device& device, cudaStream_t stream) {
+  with_stored(step.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const bool packed = step.columns % kPack<T> == 0 && is_aligned(step.x) && is_aligned(step.residual) &&
+                        is_aligned(step.sum) && is_aligned(step.gamma) && is_aligned(step.beta) && is_aligned(step.y);
+    const RowLayout layout = row_layout(step.rows, step.columns, packed, device);
+    const auto norm = Norm<T>::of(step);
+    if (layout.numbers == 0) {
+      check(launch(long_norm_kernel<T>, layout.launch_shape(), stream, layout, norm), "layer norm");
+      return;
+    }
+    with_held<T>(layout, [&]<int kVector, int kPacks>() {
+      check(launch(norm_kernel<T, kVector, kPacks>, layout.launch_shape(), stream, layout, norm), "layer norm");
+    });
+  });
+}
+
+Choice make_fast(const graph::LayerNorm& op, const Step& step) {
+  const Operand& x = step.inputs[0];
+  if (!is_packable(x.dtype)) return Choice("layer norm in registers: not float32, float16 or bfloat16");
+  if (op.axes.size() != 1 || op.axes[0] != x.shape.rank() - 1) {
+    return Choice("layer norm in registers: not over the last axis");
+  }
+  NormStep norm;
+  norm.dtype = x.dtype;
+  norm.columns = x.shape.back();
+  norm.rows = x.size() / norm.columns;
+  norm.x = x.data;
+  if (op.scale) norm.gamma = step.inputs[1].data;
+  if (op.center) norm.beta = step.inputs.back().data;
+  norm.kind = op.kind;
+  norm.epsilon = op.epsilon;
+  norm.y = step.outputs[0].data;
+  return {"rows in registers",
+          [norm, &device = step.device](cudaStream_t stream) { launch_add_layer_norm(norm, device, stream); }};
+}
+
+}  // namespace attn::cuda

@@ -1,0 +1,18 @@
+#include "plain.h"
+
+#include <variant>
+
+namespace attn::cuda {
+namespace {
+
+Choice make_plain(const graph::Attention&, const Step&) {
+  return Choice("attention has a table of kernels of its own");
+}
+
+}  // namespace
+
+Choice make_plain(const Step& step) {
+  return std::visit([&](const auto& op) { return make_plain(op, step); }, step.op);
+}
+
+}  // namespace attn::cuda

@@ -1,0 +1,47 @@
+// Plain kernels: any dtype, any shape, one thread (or one warp, where a row mixes) per element of the result.
+#pragma once
+
+#include <string>
+
+#include "attn/graph/op.h"
+#include "kernel.h"
+
+namespace attn::cuda {
+
+[[nodiscard]] inline Choice too_many_axes() { return Choice("more than 16 axes that do not merge"); }
+
+// elementwise.cu
+[[nodiscard]] Choice make_plain(const graph::Unary& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::Binary& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::Select& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::Cast& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::Fill& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::Iota& op, const Step& step);
+
+// contraction.cu
+[[nodiscard]] Choice make_plain(const graph::Linear& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::MatMul& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::Einsum& op, const Step& step);
+
+// softmax.cu, normalization.cu, reduction.cu
+[[nodiscard]] Choice make_plain(const graph::Softmax& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::LayerNorm& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::BatchNorm& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::Reduce& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::Cumulate& op, const Step& step);
+
+// layout.cu
+[[nodiscard]] Choice make_plain(const graph::Reshape& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::Transpose& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::Broadcast& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::Concat& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::Slice& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::Pad& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::Gather& op, const Step& step);
+
+// convolution.cu, rnn.cu
+[[nodiscard]] Choice make_plain(const graph::Conv& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::Pool& op, const Step& step);
+[[nodiscard]] Choice make_plain(const graph::Rnn& op, const Step& step);
+
+}  // namespace attn::cuda

@@ -1,0 +1,213 @@
+// Reductions over axes and running sums, a warp per row.
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "device.h"
+#include "number.h"
+#include "plain.h"
+#include "threads.h"
+#include "walk.h"
+
+namespace attn::cuda {
+namespace {
+
+using graph::ReduceFn;
+
+/// Sums and products modulo 2^64 where Number is an integer.
+template <typename Number>
+__device__ Number add(Number x, Number y) {
+  if constexpr (std::is_integral_v<Number>) {
+    return static_cast<Number>(static_cast<std::uint64_t>(x) + static_cast<std::uint64_t>(y));
+  } else {
+    return x + y;
+  }
+}
+template <typename Number>
+__device__ Number multiply(Number x, Number y) {
+  if constexpr (std::is_integral_v<Number>) {
+    return static_cast<Number>(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y));
+  } else {
+    return x * y;
+  }
+}
+
+/// The elements of one row.
+template <typename Number>
+struct Row {
+  const Rows& rows;
+  Array x;
+  std::int64_t start;
+
+  [[nodiscard]] __device__ std::int64_t count() const { return rows.along.count; }
+  [[nodiscard]] __device__ Number operator[](std::int64_t j) const {
+    return load<Number>(x, start + rows.along.at(j).of[0]);
+  }
+};
+
+/// What of no elements is; for max and min, which are never of none, it does not matter.
+template <typename Number>
+__device__ Number neutral(ReduceFn fn) {
+  return static_cast<Number>(fn == ReduceFn::prod || fn == ReduceFn::all ? 1 : 0);
+}
+
+/// One loop serves all functions, as the code that finds an element is long.
+template <typename Number>
+__device__ Number combine(ReduceFn fn, Number x, Number y) {
+  switch (fn) {
+    case ReduceFn::prod:
+      return multiply(x, y);
+    case ReduceFn::max:  // NaN where any is NaN
+      return x != x || !(y != y || y > x) ? x : y;
+    case ReduceFn::min:
+      return x != x || !(y != y || y < x) ? x : y;
+    case ReduceFn::any:
+      return static_cast<Number>(x != Number{} || y != Number{});
+    case ReduceFn::all:
+      return static_cast<Number>(x != Number{} && y != Number{});
+    default:
+      return add(x, y);
+  }
+}
+
+/// x < y, with −0 below 0 as Keras orders them.
+template <typename Number>
+__device__ bool less(Number x, Number y) {
+  if constexpr (std::is_floating_point_v<Number>) {
+    if (x == y) return std::signbit(x) && !std::signbit(y);
+  }
+  return x < y;
+}
+
+/// The index of the first largest or smallest element; NaN is never chosen, so an all-NaN row gives 0.
+template <typename Number>
+__device__ std::int64_t index_of_extreme(const Row<Number>& row, bool smallest) {
+  struct Best {
+    Number number{};
+    std::int64_t index = -1;  ///< none yet
+  };
+  const auto better = [smallest](const Best& x, const Best& y) {
+    if (x.index < 0 || y.index < 0) return x.index < 0 ? y : x;
+    if (smallest ? less(y.number, x.number) : less(x.number, y.number)) return y;
+    if (smallest ? less(x.number, y.number) : less(y.number, x.number)) return x;
+    return y.index < x.index ? y : x;
+  };
+  Best best;
+  for (std::int64_t j = lane_index(); j < row.count(); j += kWarpThreads) {
+    const Number number = row[j];
+    if (number == number) best = better(best, Best{number, j});
+  }
+  for (int distance = kWarpThreads / 2; distance > 0; distance /= 2) {
+    Best other;
+    other.number = __shfl_xor_sync(kWholeWarp, best.number, distance);
+    other.index = __shfl_xor_sync(kWholeWarp, best.index, distance);
+    best = better(best, other);
+  }
+  return best.index < 0 ? 0 : best.index;
+}
+
+/// ln Σ eˣ, shifted by the maximum where that is finite.
+__device__ double logsumexp(const Row<double>& row) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  double maximum = -infinity, sum = 0.0;
+  for (std::int64_t j = lane_index(); j < row.count(); j += kWarpThreads) {
+    const double number = row[j];
+    if (number > maximum) maximum = number;
+  }
+  maximum = warp_max(maximum);
+  const double shift = std::abs(maximum) < infinity ? maximum : 0.0;
+  for (std::int64_t j = lane_index(); j < row.count(); j += kWarpThreads) sum += std::exp(row[j] - shift);
+  return std::log(warp_sum(sum)) + shift;
+}
+
+template <typename Number>
+__global__ void reduce_kernel(ReduceFn fn, Rows rows, Array x, Array y) {
+  const std::int64_t i = warp_index();
+  if (i >= rows.starts.count) return;
+  const Row<Number> row{rows, x, rows.starts.at(i).of[0]};
+  const bool extreme = fn == ReduceFn::max || fn == ReduceFn::min;
+  Number result = extreme ? row[0] : neutral<Number>(fn);
+  for (std::int64_t j = lane_index(); j < row.count(); j += kWarpThreads) result = combine(fn, result, row[j]);
+  result = over_warp(result, [fn](Number a, Number b) { return combine(fn, a, b); });
+  if (fn == ReduceFn::mean) result /= static_cast<Number>(row.count());
+  if (lane_index() == 0) store(y, i, result);
+}
+
+template <typename Number>
+__global__ void index_of_extreme_kernel(bool smallest, Rows rows, Array x, Array y) {
+  const std::int64_t i = warp_index();
+  if (i >= rows.starts.count) return;
+  const std::int64_t index = index_of_extreme(Row<Number>{rows, x, rows.starts.at(i).of[0]}, smallest);
+  if (lane_index() == 0) store(y, i, index);
+}
+
+__global__ void logsumexp_kernel(Rows rows, Array x, Array y) {
+  const std::int64_t i = warp_index();
+  if (i >= rows.starts.count) return;
+  const double result = logsumexp({rows, x, rows.starts.at(i).of[0]});
+  if (lane_index() == 0) store(y, i, result);
+}
+
+/// Running sums or products along rows, 32 elements at a time: each lane combines what is before it.
+template <typename Number>
+__global__ void cumulate_kernel(bool product, Rows rows, Array x, Array y) {
+  const std::int64_t row = warp_index();
+  if (row >= rows.starts.count) return;
+  const std::int64_t start = rows.starts.at(row).of[0];
+  const int lane = lane_index();
+  const ReduceFn fn = product ? ReduceFn::prod : ReduceFn::sum;
+
+  Number before = neutral<Number>(fn);
+  for (std::int64_t first = 0; first < rows.along.count; first += kWarpThreads) {
+    const std::int64_t j = first + lane;
+    const bool inside = j < rows.along.count;
+    const std::int64_t at = inside ? start + rows.along.at(j).of[0] : 0;
+    Number running = inside ? load<Number>(x, at) : neutral<Number>(fn);
+    for (int distance = 1; distance < kWarpThreads; distance *= 2) {
+      const Number left = __shfl_sync(kWholeWarp, running, (lane - distance) & (kWarpThreads - 1));
+      if (lane >= distance) running = combine(fn, left, running);
+    }
+    running = combine(fn, before, running);
+    if (inside) store(y, at, running);
+    before = __shfl_sync(kWholeWarp, running, kWarpThreads - 1);
+  }
+}
+
+/// Floats in double: lanes take elements in another order than a loop does, and must not overflow where that does not.
+DType summed_in(DType dtype) { return is_integer(dtype) ? dtype : DType::float64; }
+
+}  // namespace
+
+Choice make_plain(const graph::Reduce& op, const Step& step) {
+  const auto rows = rows_of(step.inputs[0].shape, op.axes);
+  if (!rows) return too_many_axes();
+  return {"plain",
+          [fn = op.fn, rows = *rows, x = array_of(step.inputs[0]), y = array_of(step.outputs[0])](cudaStream_t stream) {
+            const LaunchShape shape = warp_each(rows.starts.count);
+            if (fn == ReduceFn::logsumexp) return check(launch(logsumexp_kernel, shape, stream, rows, x, y), "reduce");
+            with_number_of(summed_in(x.dtype), [&](auto zero) {
+              using Number = decltype(zero);
+              if (fn == ReduceFn::argmax || fn == ReduceFn::argmin) {
+                const bool smallest = fn == ReduceFn::argmin;
+                check(launch(index_of_extreme_kernel<Number>, shape, stream, smallest, rows, x, y), "reduce");
+              } else {
+                check(launch(reduce_kernel<Number>, shape, stream, fn, rows, x, y), "reduce");
+              }
+            });
+          }};
+}
+
+Choice make_plain(const graph::Cumulate& op, const Step& step) {
+  const int axis[] = {op.axis};
+  const auto rows = rows_of(step.inputs[0].shape, axis);
+  if (!rows) return too_many_axes();
+  return {"plain", [product = op.product, rows = *rows, x = array_of(step.inputs[0]),
+                    y = array_of(step.outputs[0])](cudaStream_t stream) {
+            with_ring_of(summed_in(x.dtype), [&](auto zero) {
+              check(launch(cumulate_kernel<decltype(zero)>, warp_each(rows.starts.count), stream, product, rows, x, y),
+                    "cumulate");
+            });
+          }};
+}
+
+}  // namespace attn::cuda

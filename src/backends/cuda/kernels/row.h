@@ -1,0 +1,109 @@
+// Rows of numbers in the registers of the threads that share them: a warp per row, or a block.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "device.h"
+#include "pack.h"
+#include "simt.h"
+#include "threads.h"
+
+namespace attn::cuda {
+
+inline constexpr int kMaxRowThreads = 512;
+inline constexpr int kManyNumbers = 32;
+inline constexpr int kRowWarps = 4;  ///< rows in a block where each has a warp
+
+/// How threads share rows of `columns` numbers.
+struct RowLayout {
+  std::int64_t rows = 0, columns = 0;
+  int threads = kWarpThreads;  ///< of one row
+  int numbers = 8;             ///< that each thread holds: 8, kManyNumbers, or 0 where registers cannot hold a row
+  bool packed = false;         ///< 16 bytes are moved at once, else one number
+
+  [[nodiscard]] LaunchShape launch_shape() const {
+    const bool warps = threads == kWarpThreads;
+    const std::int64_t blocks = warps ? (rows + kRowWarps - 1) / kRowWarps : rows;
+    return {.grid = dim3(static_cast<unsigned>(blocks)),
+            .block = dim3(static_cast<unsigned>(warps ? kRowWarps * kWarpThreads : threads)),
+            .shared_bytes = kMaxRowThreads / kWarpThreads * sizeof(float),
+            .overlap = true};
+  }
+};
+
+/// Few rows are finished soonest when many threads share each; many keep the GPU busy with a warp each.
+[[nodiscard]] inline RowLayout row_layout(std::int64_t rows, std::int64_t columns, bool packed, const Device& device) {
+  RowLayout layout{rows, columns};
+  layout.packed = packed;
+  layout.numbers = rows < 16 * std::int64_t{device.processors()} ? 8 : kManyNumbers;
+  const auto threads_for = [&](int numbers) { return (columns + numbers - 1) / numbers; };
+  if (threads_for(layout.numbers) > kMaxRowThreads) layout.numbers = kManyNumbers;
+  if (threads_for(layout.numbers) > kMaxRowThreads) layout.numbers = 0;
+  const std::int64_t wanted = layout.numbers == 0 ? kMaxRowThreads : threads_for(layout.numbers);
+  layout.threads = static_cast<int>((wanted + kWarpThreads - 1) / kWarpThreads) * kWarpThreads;
+  return layout;
+}
+
+/// The running thread's place.
+struct RowPlace {
+  std::int64_t row = 0;
+  int thread = 0, threads = 0;  ///< among those that share the row
+};
+[[nodiscard]] __device__ __forceinline__ RowPlace row_place(const RowLayout& layout) {
+  const auto thread = static_cast<int>(threadIdx.x);
+  if (layout.threads > kWarpThreads) return {static_cast<std::int64_t>(blockIdx.x), thread, layout.threads};
+  return {static_cast<std::int64_t>(blockIdx.x) * kRowWarps + thread / kWarpThreads, thread % kWarpThreads,
+          kWarpThreads};
+}
+
+/// What `combine` makes of the values of all threads of the row, in each of them. All of them call it.
+template <typename Combine>
+[[nodiscard]] __device__ __forceinline__ float over_row(const RowPlace& place, float value, Combine combine) {
+  value = over_warp(value, combine);
+  if (place.threads == kWarpThreads) return value;
+  float* const of_warps = shared_memory<float>();
+  if (place.thread % kWarpThreads == 0) of_warps[place.thread / kWarpThreads] = value;
+  __syncthreads();
+  float result = of_warps[0];
+  for (int warp = 1; warp < place.threads / kWarpThreads; ++warp) result = combine(result, of_warps[warp]);
+  __syncthreads();  // the next call writes there again
+  return result;
+}
+[[nodiscard]] __device__ __forceinline__ float row_sum(const RowPlace& place, float value) {
+  return over_row(place, value, [](float x, float y) { return x + y; });
+}
+/// NaN is passed over where it can be.
+[[nodiscard]] __device__ __forceinline__ float row_max(const RowPlace& place, float value) {
+  return over_row(place, value, [](float x, float y) { return y > x ? y : x; });
+}
+
+/// The numbers of a row that one thread holds: packs of kVector, of which neighbours lie with neighbouring threads.
+template <int kVector, int kPacks>
+struct Held {
+  float numbers[kPacks][kVector] = {};
+
+  /// Calls f(numbers of a pack, its first column) for the packs that lie in the row.
+  template <typename Function>
+  __device__ __forceinline__ void each(const RowPlace& place, int columns, Function f) {
+#pragma unroll
+    for (int p = 0; p < kPacks; ++p) {
+      const int column = (p * place.threads + place.thread) * kVector;
+      if (column < columns) f(numbers[p], column);
+    }
+  }
+};
+
+/// Calls f.template operator()<kVector, kPacks>() with the numbers of a layout of T. `numbers` is not 0.
+template <typename T, typename Function>
+void with_held(const RowLayout& layout, Function f) {
+  constexpr int kVector = kPack<T>;
+  if (layout.packed) {
+    if (layout.numbers == 8) return f.template operator()<kVector, 8 / kVector>();
+    return f.template operator()<kVector, kManyNumbers / kVector>();
+  }
+  if (layout.numbers == 8) return f.template operator()<1, 8>();
+  f.template operator()<1, kManyNumbers>();
+}
+
+}  // namespace attn::cuda

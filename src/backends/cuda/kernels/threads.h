@@ -1,0 +1,47 @@
+// Which thread does what, and what threads of a warp do together. Grids extend along x alone.
+#pragma once
+
+#include <cstdint>
+
+#include "simt.h"
+
+namespace attn::cuda {
+
+inline constexpr int kBlockThreads = 256;
+inline constexpr int kWarpThreads = 32;
+inline constexpr unsigned kWholeWarp = 0xFFFFFFFFU;
+
+/// One thread for each of `count` > 0 items, of the numbers thread_index() gives; the last block has threads over.
+[[nodiscard]] inline LaunchShape thread_each(std::int64_t count) {
+  const std::int64_t blocks = (count + kBlockThreads - 1) / kBlockThreads;
+  return {.grid = dim3(static_cast<unsigned>(blocks)), .block = dim3(kBlockThreads)};
+}
+/// One warp for each of `count` > 0 items, of the numbers warp_index() gives.
+[[nodiscard]] inline LaunchShape warp_each(std::int64_t count) { return thread_each(count * kWarpThreads); }
+
+[[nodiscard]] __device__ __forceinline__ std::int64_t thread_index() {
+  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+[[nodiscard]] __device__ __forceinline__ std::int64_t warp_index() { return thread_index() / kWarpThreads; }
+[[nodiscard]] __device__ __forceinline__ int lane_index() { return static_cast<int>(threadIdx.x % kWarpThreads); }
+
+/// What `combine` makes of the values of all lanes, in every lane. It must not matter which comes first.
+template <typename T, typename Combine>
+[[nodiscard]] __device__ __forceinline__ T over_warp(T value, Combine combine) {
+  for (int distance = kWarpThreads / 2; distance > 0; distance /= 2) {
+    value = combine(value, __shfl_xor_sync(kWholeWarp, value, distance));
+  }
+  return value;
+}
+
+template <typename T>
+[[nodiscard]] __device__ __forceinline__ T warp_sum(T value) {
+  return over_warp(value, [](T x, T y) { return static_cast<T>(x + y); });
+}
+/// The largest; NaN is passed over where it can be.
+template <typename T>
+[[nodiscard]] __device__ __forceinline__ T warp_max(T value) {
+  return over_warp(value, [](T x, T y) { return y > x ? y : x; });
+}
+
+}  // namespace attn::cuda

@@ -1,0 +1,97 @@
+// Where the elements of operands lie: the number of an element becomes an offset into each operand.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "attn/base/shape.h"
+#include "simt.h"
+
+namespace attn::cuda {
+
+/// The most axes that a kernel walks, after those have been merged that all operands step through as one.
+inline constexpr int kMaxAxes = 16;
+
+/// i / size and i % size for numbers that are not negative. A division of 32 bits takes a fraction of one of 64.
+struct Divided {
+  std::int64_t quotient = 0, remainder = 0;
+};
+[[nodiscard]] __host__ __device__ __forceinline__ Divided divide(std::int64_t i, std::int64_t size) {
+  if ((i | size) <= std::int64_t{UINT32_MAX}) {
+    const auto small = static_cast<std::uint32_t>(i), divisor = static_cast<std::uint32_t>(size);
+    const std::uint32_t quotient = small / divisor;
+    return {static_cast<std::int64_t>(quotient), static_cast<std::int64_t>(small - quotient * divisor)};
+  }
+  const std::int64_t quotient = i / size;
+  return {quotient, i - quotient * size};
+}
+
+template <int kOperands>
+struct Offsets {
+  std::int64_t of[kOperands];
+};
+
+/// The elements of an index space in row-major order, and how far one step along each axis goes in each operand.
+template <int kOperands>
+struct Walk {
+  std::int64_t count = 1;  ///< of elements
+  int rank = 0;
+  std::int64_t sizes[kMaxAxes] = {};
+  std::int64_t strides[kOperands][kMaxAxes] = {};
+
+  /// The offsets of element i, 0 ≤ i < count.
+  [[nodiscard]] __host__ __device__ __forceinline__ Offsets<kOperands> at(std::int64_t i) const {
+    Offsets<kOperands> result{};
+    for (int axis = rank - 1; axis >= 0; --axis) {
+      Divided split{0, i};
+      if (axis > 0) split = divide(i, sizes[axis]);
+      i = split.quotient;
+      for (int o = 0; o < kOperands; ++o) result.of[o] += split.remainder * strides[o][axis];
+    }
+    return result;
+  }
+};
+
+using Steps = std::vector<std::int64_t>;
+
+/// How far one step along each axis goes in a row-major array.
+[[nodiscard]] Steps steps_of(const Shape& shape);
+
+/// The steps of `shape` when it is read as `broadcast`, aligned at the last axis: 0 along axes that repeat.
+[[nodiscard]] Steps broadcast_steps(const Shape& shape, const Shape& broadcast);
+
+/// Axes with the steps of each operand.
+struct Axes {
+  std::vector<Dim> sizes;
+  std::vector<Steps> steps;  ///< of each operand
+};
+
+/// The same walk over fewer axes: without those of one element, and with neighbours as one where every operand steps
+/// from the end of a row of the inner one to the next row.
+[[nodiscard]] Axes merged(const Axes& axes);
+
+/// Nothing where more than kMaxAxes are left.
+template <int kOperands>
+[[nodiscard]] std::optional<Walk<kOperands>> walk_over(const Axes& axes) {
+  const Axes fewer = merged(axes);
+  if (fewer.sizes.size() > kMaxAxes) return std::nullopt;
+  Walk<kOperands> walk;
+  walk.rank = static_cast<int>(fewer.sizes.size());
+  for (std::size_t axis = 0; axis < fewer.sizes.size(); ++axis) {
+    walk.sizes[axis] = fewer.sizes[axis];
+    walk.count *= fewer.sizes[axis];
+    for (std::size_t o = 0; o < fewer.steps.size(); ++o) walk.strides[o][axis] = fewer.steps[o][axis];
+  }
+  return walk;
+}
+
+/// A tensor cut into rows along `axes`: element j of row i lies at starts.at(i) + along.at(j), both in row-major order.
+struct Rows {
+  Walk<1> starts, along;
+};
+[[nodiscard]] std::optional<Rows> rows_of(const Shape& shape, std::span<const int> axes);
+
+}  // namespace attn::cuda

@@ -1,0 +1,139 @@
+// Linear and MatMul as products of cuBLASLt, with what it can fuse fused.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "attn/base/size.h"
+#include "choose.h"
+#include "device.h"
+#include "kernels/epilogue.h"
+#include "product.h"
+
+namespace attn::cuda {
+namespace {
+
+using graph::UnaryFn;
+
+/// The function that cuBLASLt applies itself, where it has it.
+std::optional<Epilogue> epilogue_of(const graph::Unary& activation) {
+  switch (activation.fn) {
+    case UnaryFn::linear:
+      return Epilogue::none;
+    case UnaryFn::relu: {
+      const bool plain = activation.a == 0.0 && activation.b == 0.0 && std::isinf(activation.c);
+      return plain ? std::optional(Epilogue::relu) : std::nullopt;
+    }
+    case UnaryFn::gelu_tanh:
+      return Epilogue::gelu_tanh;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string name_of_product(const Product& product, bool separate) {
+  std::string name = fmt::format("cublaslt {}", name_of(product.dtype));
+  if (product.dtype == DType::float32 && product.precision == backends::MatmulPrecision::high) name += " (tf32)";
+  if (product.dtype == DType::float32 && product.precision == backends::MatmulPrecision::medium) name += " (bf16)";
+  if (product.bias != nullptr) name += " +bias";
+  if (product.residual != nullptr) name += " +residual";
+  if (product.epilogue == Epilogue::relu) name += " +relu";
+  if (product.epilogue == Epilogue::gelu_tanh) name += " +gelu_tanh";
+  if (separate) name += ", epilogue";
+  return name;
+}
+
+std::int64_t product_of(const Shape& shape, int first, int last) {
+  std::int64_t result = 1;
+  for (int axis = first; axis < last; ++axis) result *= shape[axis];
+  return result;
+}
+
+Choice chosen(PreparedProduct prepared, std::string name, TuneLater& tune_later) {
+  if (!prepared.launch) return Choice(std::move(prepared.why_not));
+  tune_later.push_back(std::move(prepared.tune));
+  return {std::move(name), std::move(prepared.launch)};
+}
+
+/// Axes that a product runs over as one, with one stride from each to the next: what cuBLASLt calls a batch. Nothing
+/// where x or y repeats in a way that one stride cannot say.
+struct Batch {
+  std::int64_t count = 1, x_stride = 0, y_stride = 0;
+};
+std::optional<Batch> batch_of(const Shape& x, const Shape& y, std::int64_t x_matrix, std::int64_t y_matrix) {
+  const std::int64_t x_count = product_of(x, 0, x.rank() - 2), y_count = product_of(y, 0, y.rank() - 2);
+  Batch batch{std::max(x_count, y_count), x_count == 1 ? 0 : x_matrix, y_count == 1 ? 0 : y_matrix};
+  if (x_count == 1 || y_count == 1) return batch;
+  if (x.slice(0, x.rank() - 2) != y.slice(0, y.rank() - 2)) return std::nullopt;
+  return batch;
+}
+
+}  // namespace
+
+Choice make_product(const graph::Linear& op, const Step& step, const ProductOptions& options) {
+  const Operand& x = step.inputs[0];
+  const Operand& kernel = step.inputs[1];
+  Product product;
+  product.dtype = x.dtype;
+  product.precision = options.precision;
+  product.m = product_of(x.shape, 0, x.shape.rank() - op.contracted);
+  product.k = product_of(kernel.shape, 0, op.contracted);
+  product.n = product_of(kernel.shape, op.contracted, kernel.shape.rank());
+  product.a = x.data;
+  product.b = kernel.data;
+  product.out = step.outputs[0].data;
+  std::size_t next = 2;
+  const std::byte* bias = op.bias ? step.inputs[next++].data : nullptr;
+  const std::byte* residual = op.residual ? step.inputs[next++].data : nullptr;
+
+  // The residual comes after the activation, and cuBLASLt adds it before: one of them is left to a kernel of ours.
+  const auto fused = epilogue_of(op.activation);
+  const bool separate = !fused || (*fused != Epilogue::none && residual != nullptr);
+  if (!separate) {
+    product.bias = bias;
+    product.residual = residual;
+    product.epilogue = *fused;
+    return chosen(prepare_product(product, step.device, step.scratch), name_of_product(product, false),
+                  options.tune_later);
+  }
+  PreparedProduct prepared = prepare_product(product, step.device, step.scratch);
+  if (!prepared.launch) return Choice(std::move(prepared.why_not));
+  options.tune_later.push_back(std::move(prepared.tune));
+  const EpilogueStep epilogue{step.outputs[0].data, product.m, product.n, product.dtype, bias, op.activation, residual};
+  return {name_of_product(product, true), [launch = std::move(prepared.launch), epilogue](cudaStream_t stream) {
+            launch(stream);
+            launch_epilogue(epilogue, stream);
+          }};
+}
+
+Choice make_product(const graph::MatMul& op, const Step& step, const ProductOptions& options) {
+  Shape x = step.inputs[0].shape, y = step.inputs[1].shape;
+  // As NumPy: a rank-1 side is a row on the left, a column on the right.
+  const bool row = x.rank() == 1, column = y.rank() == 1;
+  if (row) x = Shape{1, x[0]};
+  if (column) y = Shape{y[0], 1};
+  Product product;
+  product.dtype = step.inputs[0].dtype;
+  product.precision = options.precision;
+  product.transpose_a = op.transpose_x && !row;
+  product.transpose_b = op.transpose_y && !column;
+  product.m = product.transpose_a ? x[-1] : x[-2];
+  product.k = product.transpose_a ? x[-2] : x[-1];
+  product.n = product.transpose_b ? y[-2] : y[-1];
+  const auto batch = batch_of(x, y, product.m * product.k, product.k * product.n);
+  if (!batch) return Choice("batch axes that repeat one within the other");
+  product.batch = batch->count;
+  product.a_stride = batch->x_stride;
+  product.b_stride = batch->y_stride;
+  product.a = step.inputs[0].data;
+  product.b = step.inputs[1].data;
+  product.out = step.outputs[0].data;
+  if (product.batch > 1 && product.b_stride == 0 && !product.transpose_a) {  // one matrix for all rows
+    product.m *= product.batch;
+    product.batch = 1;
+  }
+  return chosen(prepare_product(product, step.device, step.scratch), name_of_product(product, false),
+                options.tune_later);
+}
+
+}  // namespace attn::cuda

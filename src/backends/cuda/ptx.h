@@ -1,0 +1,191 @@
+// Instructions that have no form in CUDA C++: one function each, with PTX's meaning. Matrix fragments are named as PTX
+// ISA 9.7.14 and 9.7.15 name them: in a warp, g = lane / 4 and t = lane % 4.
+//
+// Under the emulator of the tests the same names are functions of tests/cuda_emulated/ptx_emulated.h.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "simt.h"
+
+namespace attn::cuda::ptx {
+
+/// Two numbers rounded to half precision, `low` in the low 16 bits.
+template <typename Half>
+__device__ __forceinline__ std::uint32_t pack(float low, float high) {
+  std::uint32_t bits;
+  if constexpr (std::is_same_v<Half, __half>) {
+    const __half2 pair = __floats2half2_rn(low, high);
+    memcpy(&bits, &pair, sizeof(bits));
+  } else {
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+    memcpy(&bits, &pair, sizeof(bits));
+  }
+  return bits;
+}
+
+/// Where a panel of 64 numbers of half precision a row lies in shared memory, as wgmma reads it: rows of 128 bytes
+/// whose 16-byte pieces are exchanged by TMA's 128-byte swizzle. `groups` is the distance in bytes between groups of 8
+/// rows; `panels` that between panels, where an operand is transposed and wider than one.
+__device__ __forceinline__ std::uint64_t descriptor(std::uint32_t address, int panels, int groups) {
+  constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
+  return kSwizzle128 | static_cast<std::uint64_t>((address & 0x3FFFF) >> 4) |
+         static_cast<std::uint64_t>(panels >> 4) << 16 | static_cast<std::uint64_t>(groups >> 4) << 32;
+}
+
+}  // namespace attn::cuda::ptx
+
+#ifdef ATTN_CUDA_EMULATED
+#include "ptx_emulated.h"
+#else
+
+namespace attn::cuda::ptx {
+
+/// The address that instructions on shared memory take: sums with it are cheaper than with pointers.
+__device__ __forceinline__ std::uint32_t shared_address(const void* address) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(address));
+}
+
+/// x, of which the compiler knows nothing: what follows from it is computed in its place, and not ahead of a loop to
+/// wait in registers.
+__device__ __forceinline__ int here(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
+/// 2^x, within 2 units of the last place; 0 where it would be denormal.
+__device__ __forceinline__ float exp2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// d += a·b for a (16, 16), b (16, 8). a: {(g, 2t), (g+8, 2t), (g, 2t+8), (g+8, 2t+8)} and their right neighbours;
+/// b: {(2t, g), (2t+8, g)} and their lower neighbours; d: (g, 2t), (g, 2t+1), (g+8, 2t), (g+8, 2t+1).
+template <typename Half>
+__device__ __forceinline__ void multiply_add(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                             std::uint32_t b1) {
+  if constexpr (std::is_same_v<Half, __half>) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  } else {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  }
+}
+
+/// Four 8×8 matrices of half precision from shared memory: lane 8i + r gives the address of row r of matrix i, by
+/// shared_address(), and gets (g, 2t) and (g, 2t+1) of each.
+__device__ __forceinline__ void load_matrices(std::uint32_t (&r)[4], std::uint32_t row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(row)
+               : "memory");
+}
+/// The same matrices transposed: each lane gets (2t, g) and (2t+1, g).
+__device__ __forceinline__ void load_matrices_transposed(std::uint32_t (&r)[4], std::uint32_t row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(row)
+               : "memory");
+}
+
+/// Begins a copy of 4 or 16 aligned bytes to shared memory; zeros where not `inside`, and then nothing is read.
+template <int Bytes>
+__device__ __forceinline__ void copy_async(std::uint32_t shared, const void* global, bool inside) {
+  static_assert(Bytes == 4 || Bytes == 16);
+  if constexpr (Bytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(global), "r"(inside ? 16 : 0)
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared), "l"(global), "r"(inside ? 4 : 0)
+                 : "memory");
+  }
+}
+/// Ends a group of this thread's copies.
+__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/// Until no more than `Groups` of this thread's groups are under way.
+template <int Groups>
+__device__ __forceinline__ void wait_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
+}
+
+/// A barrier in shared memory, passed when `arrivals` have come and the bytes that they announced have too. Its phases
+/// are counted by their parity, from 0.
+__device__ __forceinline__ void init_barrier(std::uint64_t* barrier, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
+}
+/// Shows the barriers that this thread has initialised to TMA.
+__device__ __forceinline__ void publish_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+__device__ __forceinline__ void arrive(std::uint64_t* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+/// Arrives, and announces bytes that TMA will bring.
+__device__ __forceinline__ void arrive_expecting(std::uint64_t* barrier, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
+               : "memory");
+}
+/// Until the phase of this parity is over. A barrier that is new counts as one whose phase of parity 1 is over.
+__device__ __forceinline__ void wait_barrier(std::uint64_t* barrier, std::uint32_t parity) {
+  asm volatile(
+      "{\n.reg .pred done;\n"
+      "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@done bra over;\nbra again;\nover:\n}" ::"r"(shared_address(barrier)),
+      "r"(parity)
+      : "memory");
+}
+
+/// Begins TMA's copy of the box at (c0, c1, c2, c3), innermost first; cells outside of the array become zeros.
+/// `barrier` gets all bytes of the box.
+__device__ __forceinline__ void load_box(void* shared, const CUtensorMap* map, std::uint64_t* barrier, int c0, int c1,
+                                         int c2, int c3) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], "
+      "[%2];" ::"r"(shared_address(shared)),
+      "l"(map), "r"(shared_address(barrier)), "r"(c0), "r"(c1), "r"(c2), "r"(c3)
+      : "memory");
+}
+
+/// Changes how many registers each thread of this warpgroup has.
+template <int Registers>
+__device__ __forceinline__ void keep_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
+}
+template <int Registers>
+__device__ __forceinline__ void get_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
+}
+
+/// Barriers 1 to 15 of the block: passed when `threads` have met or been counted there.
+__device__ __forceinline__ void meet(int id, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+__device__ __forceinline__ void count_in(int id, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+/// Before a warpgroup's first product, and after its threads have touched the registers of one.
+__device__ __forceinline__ void fence_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+/// Ends a group of products.
+__device__ __forceinline__ void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+/// Until no more than `Groups` of the groups are under way. Their registers are nobody's before.
+template <int Groups>
+__device__ __forceinline__ void wait_products() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Groups) : "memory");
+}
+
+}  // namespace attn::cuda::ptx
+
+#endif

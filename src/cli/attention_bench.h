@@ -1,0 +1,27 @@
+// `attn bench --attention`: the attention kernels alone.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "prepared_model.h"
+
+namespace attn::cli {
+
+struct AttentionSweep {
+  std::vector<std::int64_t> batches{1}, lengths{512}, head_dims{64};
+  std::int64_t heads = 16;
+  std::optional<std::int64_t> key_heads;  ///< as many as heads
+  bool causal = false;
+  std::vector<std::string> dtypes{"float32"};
+};
+
+/// A row per dtype, head size, batch and length. GFLOP are those of the two products, and the share is of the speed
+/// that the backend reaches at one large product of the same dtype. Throws Error.
+[[nodiscard]] std::vector<report::BenchRow> attention_rows(const AttentionSweep& sweep, const Execution& execution,
+                                                           const backends::Backend& backend,
+                                                           const run::BenchOptions& options, const Console& console);
+
+}  // namespace attn::cli

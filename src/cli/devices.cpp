@@ -1,0 +1,58 @@
+#include "attn/backends/devices.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "attn/backends/registry.h"
+#include "attn/base/error.h"
+#include "attn/report/devices_view.h"
+#include "command.h"
+#include "machine.h"
+
+namespace attn::cli {
+namespace {
+
+struct DevicesCommand {
+  Common common;
+
+  [[nodiscard]] int run() const {
+    report::DevicesReport report;
+    const CpuInfo cpu = cpu_info();
+    report.devices.push_back({"cpu", cpu.name, cpu.isa, cpu.cores, cpu.memory_bytes, "onednn", ""});
+    const backends::Gpus found = backends::find_gpus();
+    if (found.driver_version > 0) report.driver = backends::cuda_version_text(found.driver_version);
+    report.cuda_missing = found.why_none;
+    for (const backends::Gpu& gpu : found.gpus) report.devices.push_back(row_of(gpu));
+    write_result(common.format == "json" ? report::devices_json(report) : report::devices_text(report), common.output);
+    return 0;
+  }
+
+  /// A GPU is usable where its backend opens.
+  static report::DeviceRow row_of(const backends::Gpu& gpu) {
+    report::DeviceRow row{fmt::format("cuda:{}", gpu.index),
+                          gpu.name,
+                          {fmt::format("sm_{}", gpu.architecture)},
+                          0,
+                          gpu.memory_bytes,
+                          "cuda",
+                          ""};
+    try {
+      (void)backends::make_backend(row.device, "cuda");
+    } catch (const Error& error) {
+      row.backend.clear();
+      row.why_not = error.what();
+    }
+    return row;
+  }
+};
+
+}  // namespace
+
+Run add_devices(CLI::App& app) {
+  auto command = std::make_shared<DevicesCommand>();
+  add_common(app, command->common, {"table", "json"});
+  return [command] { return command->run(); };
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,77 @@
+#include "attn/run/workload.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace attn::run {
+
+graph::Graph attention_workload(const AttentionSize& size) {
+  graph::Graph graph;
+  graph.name = "attention";
+  graph::Builder build(graph);
+  const Shape queries{size.batch, size.length, size.heads, size.head_dim};
+  const Shape keys{size.batch, size.length, size.key_heads, size.head_dim};
+  graph::Attention attention;
+  attention.scale = 1.0 / std::sqrt(static_cast<double>(size.head_dim));
+  attention.causal = size.causal;
+  const graph::ValueId query = build.input("query", size.dtype, queries);
+  const graph::ValueId key = build.input("key", size.dtype, keys);
+  const graph::ValueId value = build.input("value", size.dtype, keys);
+  graph.outputs.push_back({"output_0", build.apply(attention, {query, key, value})});
+  return graph;
+}
+
+double attention_flops(const AttentionSize& size) {
+  const auto length = static_cast<double>(size.length);
+  const double pairs = size.causal ? length * (length + 1) / 2 : length * length;
+  return 4.0 * static_cast<double>(size.batch * size.heads * size.head_dim) * pairs;
+}
+
+double attention_error(const AttentionSize& size, std::span<const Tensor> inputs, const Tensor& got,
+                       std::int64_t rows) {
+  const std::int64_t N = size.heads, K = size.key_heads, S = size.length, H = size.head_dim;
+  const std::int64_t all = size.batch * S * N;
+  const std::int64_t count = std::min(rows, all);
+  const double scale = 1.0 / std::sqrt(static_cast<double>(H));
+  double difference = 0, norm = 0;
+  std::vector<double> scores(static_cast<std::size_t>(S)), exact(static_cast<std::size_t>(H));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t row = count > 1 ? i * (all - 1) / (count - 1) : 0;  // (b·S + t)·N + n
+    const std::int64_t n = row % N, t = row / N % S, b = row / N / S, k = n / (N / K);
+    const std::int64_t seen = size.causal ? t + 1 : S;
+    const auto at = [&](std::int64_t s) { return ((b * S + s) * K + k) * H; };
+    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (std::int64_t s = 0; s < seen; ++s) {
+      double product = 0;
+      for (std::int64_t h = 0; h < H; ++h) product += inputs[0].at(row * H + h) * inputs[1].at(at(s) + h);
+      scores[static_cast<std::size_t>(s)] = scale * product;
+      largest = std::max(largest, scale * product);
+    }
+    std::fill(exact.begin(), exact.end(), 0.0);
+    for (std::int64_t s = 0; s < seen; ++s) {
+      const double weight = std::exp(scores[static_cast<std::size_t>(s)] - largest);
+      sum += weight;
+      for (std::int64_t h = 0; h < H; ++h) exact[static_cast<std::size_t>(h)] += weight * inputs[2].at(at(s) + h);
+    }
+    for (std::int64_t h = 0; h < H; ++h) {
+      const double wanted = exact[static_cast<std::size_t>(h)] / sum;
+      difference += std::pow(got.at(row * H + h) - wanted, 2);
+      norm += wanted * wanted;
+    }
+  }
+  return std::sqrt(difference / norm);
+}
+
+graph::Graph product_workload(std::int64_t n, DType dtype) {
+  graph::Graph graph;
+  graph.name = "product";
+  graph::Builder build(graph);
+  const graph::ValueId x = build.input("x", dtype, {n, n});
+  const graph::ValueId y = build.input("y", dtype, {n, n});
+  graph.outputs.push_back({"output_0", build.apply(graph::MatMul{}, {x, y})});
+  return graph;
+}
+
+}  // namespace attn::run

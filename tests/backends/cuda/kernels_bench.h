@@ -1,0 +1,53 @@
+// Runs one kernel on operands that lie in device memory between guard bytes.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "attn/graph/op.h"
+#include "device.h"
+#include "kernel.h"
+
+namespace attn::test {
+
+/// Device memory for a tensor, `shift` elements past an aligned address, with bytes around it that must stay.
+class Guarded {
+ public:
+  Guarded(DType dtype, const Shape& shape, int shift);
+
+  void fill(const Tensor& numbers);
+  [[nodiscard]] cuda::Operand operand() const { return {data_, dtype_, shape_}; }
+  [[nodiscard]] Tensor numbers() const;
+  [[nodiscard]] bool guards_are_intact() const;
+
+ private:
+  DType dtype_;
+  Shape shape_;
+  std::int64_t bytes_;
+  cuda::DeviceBytes block_;
+  std::byte* data_ = nullptr;
+};
+
+/// How a kernel is put to the test.
+struct Setting {
+  std::function<cuda::Choice(const cuda::Step&)> make;
+  int shift = 0;      ///< elements that every operand lies past an aligned address
+  int in_place = -1;  ///< the input whose memory the output takes; −1: memory of its own
+};
+
+struct Outcome {
+  std::vector<Tensor> outputs;  ///< empty where the kernel was not made
+  std::string kernel;           ///< its name, or why there is none
+  std::string problem;          ///< what was touched beside the outputs, or ""
+  cuda::Fault fault;
+};
+
+/// Makes and launches the kernel of `op` on copies of the inputs; outputs are filled with garbage before.
+[[nodiscard]] Outcome run_kernel(const graph::Op& op, const std::vector<Tensor>& inputs, const Setting& setting);
+
+[[nodiscard]] const cuda::Device& the_device();
+
+}  // namespace attn::test

@@ -1,0 +1,129 @@
+// What is said where a GPU, its driver or the plugin is missing. The driver is tests/fake_driver.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "program.h"
+
+namespace attn::test {
+namespace {
+
+/// Environment variables, until the end of a test.
+class Environment {
+ public:
+  explicit Environment(std::vector<std::pair<std::string, std::string>> variables) : variables_(std::move(variables)) {
+    for (const auto& [name, value] : variables_) setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~Environment() {
+    for (const auto& [name, value] : variables_) unsetenv(name.c_str());
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> variables_;
+};
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+const std::pair<std::string, std::string> kFakeDriver{"LD_LIBRARY_PATH", ATTN_FAKE_DRIVER};
+
+TEST_CASE("devices: the CPU is always there, with its instruction sets, cores and memory") {
+  const Result result = run_attn({"devices", "--json"});
+  REQUIRE(result.code == 0);
+  const auto json = nlohmann::json::parse(result.out);
+  CHECK(json["schema"] == "attn.devices/1");
+  CHECK(json["devices"][0]["device"] == "cpu");
+  CHECK(json["devices"][0]["backend"] == "onednn");
+  CHECK(json["devices"][0]["cores"] >= 1);
+  CHECK(json["devices"][0]["memory_bytes"] > 0);
+}
+
+TEST_CASE("devices: each way in which a GPU can be missing is told in its own sentence, with exit code 5") {
+  struct Row {
+    std::vector<std::pair<std::string, std::string>> environment;
+    std::string device, sentence;
+  };
+  const std::vector<Row> rows{
+      {{{"FAKE_CUDA_INIT", "34"}}, "cuda", "libcuda.so.1 is the CUDA stub (check LD_LIBRARY_PATH)"},
+      {{{"FAKE_CUDA_INIT", "100"}}, "cuda", "the NVIDIA driver is there, but no GPU"},
+      {{{"FAKE_CUDA_INIT", "100"}, {"CUDA_VISIBLE_DEVICES", "-1"}}, "cuda", "no visible GPU (CUDA_VISIBLE_DEVICES=-1)"},
+      {{{"FAKE_CUDA_INIT", "802"}}, "cuda", "fabric manager"},
+      {{{"FAKE_CUDA_INIT", "803"}}, "cuda", "different versions"},
+      {{{"FAKE_CUDA_INIT", "12345"}}, "cuda", "CUDA error 12345"},
+      {{{"FAKE_CUDA_COUNT", "0"}}, "cuda", "no GPU"},
+      {{{"FAKE_CUDA_VERSION", "12040"}}, "cuda", "the driver supports CUDA 12.4; attn was built with 13"},
+      {{{"FAKE_CUDA_MAJOR", "7"}}, "cuda", "is sm_70; attn has code for sm_80"},
+      {{}, "cuda:3", "this machine has 1 GPU, counted from 0"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.sentence);
+    auto variables = row.environment;
+    variables.push_back(kFakeDriver);
+    const Environment environment(variables);
+    const auto start = std::chrono::steady_clock::now();
+    const Result result = run_attn({"run", "--device", row.device});
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
+    CHECK(result.code == 5);
+    CHECK(result.out.empty());
+    CHECK_MESSAGE(contains(result.err, row.sentence), result.err);
+  }
+}
+
+TEST_CASE("devices: where the machine has no driver it is the driver that is missing") {
+  const Result result = run_attn({"devices", "--json"});
+  const auto json = nlohmann::json::parse(result.out);
+  if (!json["driver"].is_null()) return;  // this machine has one
+  CHECK(contains(json["cuda_missing"], "no NVIDIA driver (libcuda.so.1 not found)"));
+  const Result run = run_attn({"run", "--device", "cuda"});
+  CHECK(run.code == 5);
+  CHECK(contains(run.err, "no NVIDIA driver"));
+}
+
+TEST_CASE("devices: auto runs on the CPU where there is no GPU, and says why") {
+  const Environment environment({{"FAKE_CUDA_INIT", "100"}, kFakeDriver});
+  const Result result = run_attn({"run", "--device", "auto", "--json"});
+  CHECK(result.code == 0);
+  CHECK(nlohmann::json::parse(result.out)["device"] == "cpu");
+  CHECK(contains(result.err, "no GPU"));
+  CHECK(contains(result.err, "running on the CPU"));
+}
+
+TEST_CASE(
+    "devices: a program without its plugin says where it looked, one beside a wrong file says what the loader says") {
+  const Environment environment({kFakeDriver});
+  const TemporaryFolder folder;
+  const std::string program = folder / "attn";
+  std::filesystem::copy_file(ATTN_BINARY, program);
+  // The copy finds its libraries as the original does, beside itself.
+  std::filesystem::create_symlink(std::filesystem::path(ATTN_BINARY).parent_path() / "deps", folder / "deps");
+  const Result missing = run_program(program, {"run", "--device", "cuda"});
+  CHECK(missing.code == 5);
+  CHECK_MESSAGE(contains(missing.err, "libattn_cuda.so is neither beside the program nor in ../lib/attn"), missing.err);
+  (void)folder.file("libattn_cuda.so", std::string(4096, "x"[0]));
+  const Result wrong = run_program(program, {"run", "--device", "cuda"});
+  CHECK(wrong.code == 5);
+  CHECK_MESSAGE(contains(wrong.err, "invalid ELF header"), wrong.err);
+  std::filesystem::copy_file(std::string(ATTN_FAKE_DRIVER) + "/libcuda.so.1", folder / "libattn_cuda.so",
+                             std::filesystem::copy_options::overwrite_existing);
+  const Result other = run_program(program, {"run", "--device", "cuda"});
+  CHECK(other.code == 5);
+  CHECK_MESSAGE(contains(other.err, "of another build"), other.err);
+}
+
+TEST_CASE("devices: a GPU's name reaches the terminal without its control characters") {
+  const Environment environment({kFakeDriver});
+  const Result result = run_attn({"devices"});
+  CHECK(result.code == 0);
+  CHECK(contains(result.out, "cuda:0"));
+  CHECK_FALSE(contains(result.out, "\033"));
+}
+
+}  // namespace
+}  // namespace attn::test

@@ -1,0 +1,204 @@
+#include "runtime.h"
+
+#include <cuda.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <utility>
+#include <vector>
+
+using attn::simt::Machine;
+using Work = std::vector<std::function<void()>>;
+
+// The handles of the runtime are pointers to these.
+struct CUstream_st {
+  bool capturing = false;
+  Work recorded;
+};
+struct CUgraph_st {
+  Work work;
+};
+struct CUgraphExec_st {
+  Work work;
+};
+struct CUevent_st {
+  std::chrono::steady_clock::time_point time;
+};
+
+namespace {
+
+Machine the_machine;
+std::map<void*, std::size_t> sizes;
+cudaError_t last_error = cudaSuccess;
+
+cudaError_t fail(cudaError_t error) { return last_error = error; }
+
+void* aligned(std::size_t bytes) {
+  return std::aligned_alloc(256, (std::max<std::size_t>(bytes, 1) + 255) / 256 * 256);
+}
+
+}  // namespace
+
+namespace attn::simt {
+
+Machine& machine() { return the_machine; }
+
+cudaError_t submit(cudaStream_t stream, std::function<void()> work) {
+  if (stream != nullptr && stream->capturing) {
+    stream->recorded.push_back(std::move(work));
+  } else {
+    work();
+  }
+  return cudaSuccess;
+}
+
+}  // namespace attn::simt
+
+// NOLINTBEGIN: the names and types are CUDA's.
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = the_machine.devices;
+  return the_machine.devices > 0 ? cudaSuccess : fail(cudaErrorNoDevice);
+}
+cudaError_t cudaSetDevice(int device) {
+  return device < the_machine.devices ? cudaSuccess : fail(cudaErrorInvalidDevice);
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  *properties = {};
+  std::strcpy(properties->name, "emulated");
+  properties->major = the_machine.major;
+  properties->minor = the_machine.minor;
+  properties->multiProcessorCount = 4;
+  properties->l2CacheSize = 1 << 20;
+  properties->sharedMemPerBlockOptin = 227 * 1024;
+  properties->totalGlobalMem = static_cast<std::size_t>(the_machine.total_bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
+  *value = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = 13000;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  *total = static_cast<std::size_t>(the_machine.total_bytes);
+  *free = static_cast<std::size_t>(the_machine.total_bytes - the_machine.used_bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void** address, std::size_t bytes) {
+  ++the_machine.allocations;
+  if (the_machine.fail_allocation == the_machine.allocations) return fail(cudaErrorMemoryAllocation);
+  if (the_machine.used_bytes + static_cast<std::int64_t>(bytes) > the_machine.total_bytes) {
+    return fail(cudaErrorMemoryAllocation);
+  }
+  *address = aligned(bytes);
+  std::memset(*address, 0xFF, bytes);  // device memory is not cleared
+  sizes[*address] = bytes;
+  the_machine.used_bytes += static_cast<std::int64_t>(bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaFree(void* address) {
+  if (address == nullptr) return cudaSuccess;
+  const auto found = sizes.find(address);
+  if (found == sizes.end()) return fail(cudaErrorInvalidValue);
+  the_machine.used_bytes -= static_cast<std::int64_t>(found->second);
+  sizes.erase(found);
+  std::free(address);
+  return cudaSuccess;
+}
+cudaError_t cudaMallocHost(void** address, std::size_t bytes) {
+  *address = aligned(bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* address) {
+  std::free(address);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+  return attn::simt::submit(stream, [=] { std::memcpy(to, from, bytes); });
+}
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+  return attn::simt::submit(stream, [=] { std::memset(to, value, bytes); });
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  *stream = new CUstream_st;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  delete stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (stream != nullptr && stream->capturing) return fail(cudaErrorStreamCaptureUnsupported);
+  return fail(std::exchange(the_machine.next_error, cudaSuccess));
+}
+cudaError_t cudaDeviceSynchronize() { return fail(std::exchange(the_machine.next_error, cudaSuccess)); }
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  stream->capturing = true;
+  stream->recorded.clear();
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  stream->capturing = false;
+  *graph = new CUgraph_st{std::move(stream->recorded)};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+  *exec = new CUgraphExec_st{graph->work};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  delete exec;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  ++the_machine.graph_launches;
+  return attn::simt::submit(stream, [exec] {
+    for (const auto& work : exec->work) work();
+  });
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  *event = new CUevent_st;
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return attn::simt::submit(stream, [event] { event->time = std::chrono::steady_clock::now(); });
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  *milliseconds = std::chrono::duration<float, std::milli>(to->time - from->time).count();
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+const char* cudaGetErrorName(cudaError_t error) {
+  return error == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation" : "cudaErrorUnknown";
+}
+const char* cudaGetErrorString(cudaError_t error) {
+  return error == cudaErrorMemoryAllocation ? "out of memory" : "an emulated error";
+}
+
+}  // extern "C"
+// NOLINTEND

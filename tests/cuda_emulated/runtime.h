@@ -1,0 +1,28 @@
+// The CUDA runtime and cuBLASLt, as far as the backend calls them, on host memory; with faults on request.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <functional>
+
+namespace attn::simt {
+
+/// Runs work now, or records it where the stream is capturing.
+cudaError_t submit(cudaStream_t stream, std::function<void()> work);
+
+/// What the emulated machine is like; tests change it and put it back.
+struct Machine {
+  int devices = 1;
+  int major = 9, minor = 0;
+  std::int64_t total_bytes = std::int64_t{1} << 34;
+  std::int64_t used_bytes = 0;       ///< allocated now
+  std::int64_t allocations = 0;      ///< cudaMalloc calls so far
+  std::int64_t fail_allocation = 0;  ///< the number of the cudaMalloc call that fails; 0: none
+  std::int64_t graph_launches = 0;
+  std::int64_t products = 0;             ///< cublasLtMatmul calls so far
+  cudaError_t next_error = cudaSuccess;  ///< what the next synchronisation reports
+};
+[[nodiscard]] Machine& machine();
+
+}  // namespace attn::simt

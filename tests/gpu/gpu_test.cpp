@@ -1,0 +1,174 @@
+// The CUDA backend on a real GPU. Where there is none every case is skipped, and the reason and the count are told.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attn/backends/reference.h"
+#include "attn/backends/registry.h"
+#include "attn/base/error.h"
+#include "attn/plan/plan.h"
+#include "attn/run/session.h"
+#include "attn/run/workload.h"
+#include "cases.h"
+#include "compare.h"
+#include "fixture_cases.h"
+#include "models.h"
+#include "tolerance.h"
+
+namespace attn::test {
+namespace {
+
+/// The GPU's backend; null, and the reason is printed, where there is none.
+const backends::Backend* gpu(const std::string& what, std::size_t count) {
+  static std::string why;
+  static const std::unique_ptr<backends::Backend> backend = []() -> std::unique_ptr<backends::Backend> {
+    try {
+      return backends::make_backend("cuda", "").backend;
+    } catch (const Error& error) {
+      why = error.what();
+      return nullptr;
+    }
+  }();
+  if (!backend) fmt::print("gpu cases skipped: {} {}: {}\n", count, what, why);
+  return backend.get();
+}
+
+std::vector<Tensor> run_case(const backends::Backend& backend, const Case& row, const std::vector<Tensor>& operands) {
+  graph::Graph graph;
+  graph::Builder builder(graph);
+  std::vector<graph::ValueId> ids;
+  std::vector<Tensor> inputs, weights;
+  for (std::size_t i = 0; i < row.inputs.size(); ++i) {
+    const Operand& operand = row.inputs[i];
+    const std::string name = fmt::format("operand_{}", i);
+    ids.push_back(operand.weight ? builder.weight({name, name, operand.shape, operand.dtype, true, {}})
+                                 : builder.input(name, operand.dtype, operand.shape));
+    (operand.weight ? weights : inputs).push_back(operands[i]);
+  }
+  const auto outputs = builder.apply_all(row.op, ids);
+  for (std::size_t i = 0; i < outputs.size(); ++i) graph.outputs.push_back({fmt::format("output_{}", i), outputs[i]});
+  const auto executable = backend.compile(plan::make_plan(backend.optimize(graph)), weights, {});
+  executable->run(inputs);
+  executable->run(inputs);
+  std::vector<Tensor> result;
+  for (const graph::Output& output : graph.outputs) result.push_back(executable->value(output.value));
+  return result;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.bytes() == b.bytes() && std::equal(a.data(), a.data() + a.bytes(), b.data());
+}
+
+/// ‖got − expected‖ / ‖expected‖
+double relative_error(const Tensor& expected, const Tensor& got) {
+  double difference = 0, norm = 0;
+  for (std::int64_t i = 0; i < expected.size(); ++i) {
+    difference += std::pow(got.at(i) - expected.at(i), 2);
+    norm += std::pow(expected.at(i), 2);
+  }
+  return std::sqrt(difference / norm);
+}
+
+TEST_CASE("gpu: every operation case agrees with the reference") {
+  const auto cases = all_cases();
+  const auto* backend = gpu("operation cases", cases.size());
+  if (backend == nullptr) return;
+  for (const Case& row : cases) {
+    const std::vector<Tensor> operands = draw(row);
+    const std::vector<Tensor> expected = reference(row.op, operands);
+    const auto allowed = tolerances(row, operands, expected);
+    const std::vector<Tensor> got = run_case(*backend, row, operands);
+    for (std::size_t o = 0; o < got.size(); ++o) {
+      const auto problem = difference(expected[o], got[o], allowed[o]);
+      CHECK_MESSAGE(!problem, fmt::format("{}, output {}: {}", row.name, o, problem.value_or("")));
+    }
+  }
+}
+
+TEST_CASE("gpu: every model computes what Keras computes") {
+  const auto cases = fixture_cases();
+  const auto* backend = gpu("models", cases.size());
+  if (backend == nullptr) return;
+  for (const auto& path : cases) CHECK_NOTHROW(check_outputs(path, *backend));
+}
+
+TEST_CASE("gpu: attention stays within its error at the sizes that fast kernels take, and repeats bit for bit") {
+  struct Row {
+    DType dtype;
+    double tolerance;  // relative Frobenius norm against float64: rounding of probabilities and of the result
+  };
+  std::vector<run::AttentionSize> sizes;
+  for (const std::int64_t head : {32, 64, 96, 128, 256}) {
+    for (const std::int64_t length : {1, 50, 64, 127, 129, 1000}) {
+      for (const bool causal : {false, true}) {
+        for (const std::int64_t key_heads : {1, 4}) sizes.push_back({2, length, 4, key_heads, head, causal, {}});
+      }
+    }
+  }
+  const Row rows[] = {{DType::float32, 2e-6}, {DType::float16, 5e-4 * 2}, {DType::bfloat16, 3e-3 * 2}};
+  const auto* backend = gpu("attention sizes", sizes.size() * std::size(rows));
+  if (backend == nullptr) return;
+  for (const Row& row : rows) {
+    for (run::AttentionSize size : sizes) {
+      size.dtype = row.dtype;
+      const graph::Graph graph = run::attention_workload(size);
+      const std::vector<Tensor> inputs = draw_inputs(graph);
+      const std::vector<Tensor> expected = reference(graph.nodes[0].op, inputs);
+      run::Session session(*backend, graph, {}, {});
+      session.run(inputs);
+      const Tensor first = session.outputs()[0].tensor.cast(row.dtype);
+      CAPTURE(name_of(row.dtype));
+      CAPTURE(size.head_dim);
+      CAPTURE(size.length);
+      CAPTURE(size.causal);
+      CAPTURE(size.key_heads);
+      CHECK(relative_error(expected[0], first) <= row.tolerance);
+      for (int repeat = 0; repeat < 20; ++repeat) {
+        session.run(inputs);
+        CHECK(same_bits(first, session.outputs()[0].tensor));
+      }
+    }
+  }
+}
+
+TEST_CASE("gpu: an encoder agrees with the reference, on every precision, and repeats bit for bit") {
+  struct Row {
+    DType dtype;
+    backends::MatmulPrecision precision;
+    double tolerance;
+  };
+  using backends::MatmulPrecision;
+  const Row rows[] = {{DType::float32, MatmulPrecision::highest, 1e-5},
+                      {DType::float32, MatmulPrecision::high, 1e-3},
+                      {DType::float16, MatmulPrecision::highest, 3e-3},
+                      {DType::bfloat16, MatmulPrecision::highest, 2e-2}};
+  const auto* backend = gpu("encoders", std::size(rows));
+  if (backend == nullptr) return;
+  for (const Row& row : rows) {
+    EncoderSize size{.B = 2, .T = 50, .D = 128, .N = 4, .H = 32, .F = 512, .L = 2};
+    size.dtype = row.dtype;
+    const graph::Graph graph = encoder(size);
+    const auto inputs = draw_inputs(graph);
+    const auto weights = draw_weights(graph);
+    run::Session exact(*backends::make_reference_backend(), graph, weights, {});
+    exact.run(inputs);
+    backends::CompileOptions options;
+    options.precision = row.precision;
+    run::Session session(*backend, graph, weights, options);
+    session.run(inputs);
+    const Tensor first = session.outputs()[0].tensor.cast(row.dtype);
+    CAPTURE(name_of(row.dtype));
+    CHECK(relative_error(exact.outputs()[0].tensor, first) <= row.tolerance);
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      session.run(inputs);
+      CHECK(same_bits(first, session.outputs()[0].tensor));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attn::test
