@@ -221,7 +221,7 @@ class SpectralNormalization : public Layer {
   }
 
   Arg call(Call& call) override {
-    const Scope scope(call.lowering(), name);
+    const LayerScope scope(call.lowering(), name);
     const TensorPtr input = call.tensor("inputs");
     const auto results = tensors_of(call.lowering().apply(*layer_, ArgList{input}, ArgDict{}));
     if (results.size() != 1) throw bad_input("SpectralNormalization needs a layer with one result");
