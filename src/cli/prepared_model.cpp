@@ -48,9 +48,7 @@ void add_execution(CLI::App& app, Execution& execution) {
       ->type_name("NAME");
   app.add_option("--weights", execution.weights, ".weights.h5, .keras, .safetensors or .npz")->type_name("FILE");
   app.add_option("--seed", execution.seed, "of random weights and inputs")->type_name("N");
-  app.add_option("--keras-version", execution.keras_version,
-                 "the Keras that wrote the model, where the file does not say: how it draws weights")
-      ->type_name("N.N");
+  add_keras_version(app, execution.keras_version);
 }
 
 LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution, const Console& console) {
