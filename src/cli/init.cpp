@@ -14,13 +14,15 @@ namespace {
 
 struct InitCommand {
   Common common;
-  std::optional<std::string> model, input_shape;
+  std::optional<std::string> model, input_shape, keras_version;
   std::string out;
   std::uint64_t seed = 0;
 
   [[nodiscard]] int run() const {
     check_target(out, model ? std::vector{*model} : std::vector<std::string>());
-    const LoadedModel loaded = load_model(model, input_shape, common.console);
+    std::optional<keras::Version> version;
+    if (keras_version) version = parse_version(*keras_version);
+    const LoadedModel loaded = load_model(model, input_shape, common.console, version);
     const std::vector<graph::WeightSpec> specs = loaded.model.weights();
     check_memory(specs);
     std::vector<Tensor> tensors;
@@ -63,6 +65,7 @@ Run add_init(CLI::App& app) {
       ->required()
       ->type_name("FILE");
   app.add_option("--seed", command->seed, "of the random numbers")->type_name("N");
+  add_keras_version(app, command->keras_version);
   return [command] { return command->run(); };
 }
 

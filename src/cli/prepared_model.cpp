@@ -57,9 +57,7 @@ void add_execution(CLI::App& app, Execution& execution) {
       ->type_name("NAME");
   app.add_option("--weights", execution.weights, ".weights.h5, .keras, .safetensors or .npz")->type_name("FILE");
   app.add_option("--seed", execution.seed, "of random weights and inputs")->type_name("N");
-  app.add_option("--keras-version", execution.keras_version,
-                 "the Keras that wrote the model, where the file does not say: how it draws weights")
-      ->type_name("N.N");
+  add_keras_version(app, execution.keras_version);
   app.add_option("--matmul-precision", execution.precision,
                  "of float32 products: highest (float32), high (TF32 or better), medium (bfloat16)")
       ->transform(CLI::CheckedTransformer(precisions()))

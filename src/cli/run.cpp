@@ -158,7 +158,7 @@ struct RunCommand {
 Run add_run(CLI::App& app) {
   auto command = std::make_shared<RunCommand>();
   add_common(app, command->common, {"table", "json"}, false);
-  app.add_option("model", command->model, "Keras JSON, .keras, or short encoder config; - is stdin")
+  app.add_option("model", command->model, "Keras JSON, .keras, .h5, or short encoder config; - is stdin")
       ->type_name("MODEL");
   add_execution(app, command->execution);
   app.add_option("--device", command->execution.device, "cpu, cuda, cuda:N or auto")->type_name("DEVICE");

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "attn/base/error.h"
+#include "attn/report/masks_view.h"
 #include "command.h"
 #include "model_source.h"
 
@@ -15,7 +16,7 @@ struct SummaryCommand {
   Common common;
   std::optional<std::string> model, input_shape;
   std::optional<int> line_length;
-  bool expand_nested = false, show_trainable = false;
+  bool expand_nested = false, show_trainable = false, masks = false;
   std::vector<std::string> layer_range;
 
   int run() const {
@@ -32,8 +33,16 @@ struct SummaryCommand {
     options.show_trainable = show_trainable;
     if (!layer_range.empty()) options.layer_range = report::LayerRange{layer_range[0], layer_range[1]};
     if (!common.output && !line_length) options.terminal_columns = terminal_columns();
-    write_result(text(summary, options), common.output);
+    write_result(masks ? masks_text(summary, options, loaded.model.masks()) : text(summary, options), common.output);
     return 0;
+  }
+
+  [[nodiscard]] std::string masks_text(const keras::Summary& summary, const report::SummaryOptions& options,
+                                       const keras::MaskTrace& trace) const {
+    if (common.format == "json") return report::summary_json(summary, options, &trace);
+    if (common.format == "markdown") return report::masks_markdown(summary.name, trace, expand_nested);
+    if (common.format == "csv") return report::masks_csv(trace, expand_nested);
+    return report::masks_table(summary.name, trace, expand_nested);
   }
 
   [[nodiscard]] std::string text(const keras::Summary& summary, const report::SummaryOptions& options) const {
@@ -49,7 +58,7 @@ struct SummaryCommand {
 Run add_summary(CLI::App& app) {
   auto command = std::make_shared<SummaryCommand>();
   add_common(app, command->common, {"table", "json", "markdown", "csv"});
-  app.add_option("model", command->model, "Keras JSON, .keras, or short encoder config; - is stdin")
+  app.add_option("model", command->model, "Keras JSON, .keras, .h5, or short encoder config; - is stdin")
       ->type_name("MODEL");
   app.add_option("--input-shape", command->input_shape, "shape without the batch, for a single layer: 50,512")
       ->type_name("DIMS");
@@ -58,6 +67,7 @@ Run add_summary(CLI::App& app) {
       ->type_name("N");
   app.add_flag("--expand-nested", command->expand_nested, "show the layers of nested models");
   app.add_flag("--show-trainable", command->show_trainable, "add the column Trainable");
+  app.add_flag("--masks", command->masks, "show which layer makes, uses, keeps or drops a mask, in place of the table");
   app.add_option("--layer-range", command->layer_range, "from the first to the last layer of these names")
       ->expected(2)
       ->type_name("FIRST LAST");

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "attn/base/text.h"
+#include "functional.h"
+#include "mask_recorder.h"
 #include "table.h"
 
 namespace attn::keras {
@@ -127,6 +129,14 @@ Arg Lowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
     const Masks previous = mask_arg != bound.end() && !mask_arg->second.is_none() ? explicit_masks(mask_arg->second)
                                                                                   : flat_masks(first_arg);
 
+    // What a wrapper does with the layer inside it is the wrapper's.
+    const bool watched = recorder != nullptr && watching_;
+    MaskRecorder::Call recorded;
+    if (watched) recorded = recorder->begin(layer, bound, args, kwargs);
+    mask_used_ = false;
+    const bool outer_watching = watching_;
+    watching_ = watched && dynamic_cast<Functional*>(&layer) != nullptr;
+
     Call call(*this, layer, std::move(bound));
     if (!layer.built) {
       Weights weights(layer.weights, layer.policy.variable, layer.trainable);
@@ -135,6 +145,8 @@ Arg Lowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
     }
     Arg result = layer.call(call);
     const std::vector<TensorPtr> outputs = tensors_of(result);
+    watching_ = outer_watching;
+    if (watched) recorder->computed(recorded, mask_used_);
 
     if (symbolic_) {
       if (const auto shapes = layer.symbolic_shapes(call))
@@ -150,6 +162,7 @@ Arg Lowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
           if (!outputs[i]->mask) outputs[i]->mask = masks[i];
       }
     }
+    if (watched) recorder->end(recorded, layer, outputs);
     for (const TensorPtr& out : outputs) graph.layers[static_cast<std::size_t>(id)].outputs.push_back(out->id);
     builder_.set_layer(outer_layer);
     current_ = outer;

@@ -11,6 +11,8 @@
 
 namespace attn::keras {
 
+class MaskRecorder;
+
 /// An Error that already names the layer it happened in, so that the models around it leave it alone.
 class PlacedError : public Error {
  public:
@@ -24,6 +26,10 @@ class Lowering {
 
   [[nodiscard]] graph::Builder& builder() noexcept { return builder_; }
   [[nodiscard]] bool symbolic() const noexcept { return symbolic_; }
+  /// Watches masks where it is given.
+  MaskRecorder* recorder = nullptr;
+  /// A layer says so where a lowering for a summary leaves out the operations that use its masks.
+  void note_mask_use() noexcept { mask_used_ = true; }
   /// Should attention layers give their probabilities too?
   bool want_scores = false;
   void add_scores(graph::ValueId scores) { builder_.graph().scores.push_back({scope_ + current_->name, scores}); }
@@ -51,6 +57,8 @@ class Lowering {
   bool symbolic_;
   std::string scope_;
   Layer* current_ = nullptr;
+  bool mask_used_ = false;
+  bool watching_ = true;  // the layer around is a model whose calls are rows
   std::map<std::pair<const Layer*, int>, graph::ValueId> weights_;
 };
 

@@ -10,6 +10,7 @@
 #include "keras2/histories.h"
 #include "keras2/translate.h"
 #include "lowering.h"
+#include "mask_recorder.h"
 #include "table.h"
 
 namespace attn::keras {
@@ -338,6 +339,25 @@ Summary Model::summary() const {
   out.trainable_bytes = totals.trainable_bytes;
   out.non_trainable_bytes = totals.bytes - totals.trainable_bytes;
   return out;
+}
+
+MaskTrace Model::masks() const {
+  Functional* model = parts_->model();
+  if (model == nullptr || !model->connected)
+    parts_->root->fail("nothing is called without an input shape: give --input-shape, as in --input-shape 50,512");
+  MaskTrace trace;
+  graph::Graph scratch;
+  Lowering lowering(scratch, true);
+  MaskRecorder recorder(scratch, trace);
+  lowering.recorder = &recorder;
+  std::vector<TensorPtr> inputs;
+  for (const Layer* layer : model->input_layers()) {
+    const auto& input = static_cast<const InputLayer&>(*layer);
+    inputs.push_back(Call::result(lowering.builder().input(input.name, input.element_type(), input.batch_shape)));
+    recorder.add_input(inputs.back(), input.name);
+  }
+  model->run(lowering, inputs, false);
+  return trace;
 }
 
 std::vector<graph::WeightSpec> Model::weights() const {

@@ -6,6 +6,7 @@
 
 #include "attn/base/text.h"
 #include "attn/report/json.h"
+#include "attn/report/masks_view.h"
 #include "attn/report/summary.h"
 #include "attn/report/table.h"
 #include "summary_rows.h"
@@ -60,7 +61,7 @@ std::string nested_name(const SummaryRow& row) {
 
 }  // namespace
 
-std::string summary_json(const Summary& summary, const SummaryOptions& options) {
+std::string summary_json(const Summary& summary, const SummaryOptions& options, const keras::MaskTrace* masks) {
   const Rows rows = shown_rows(summary, options);
   std::size_t next = 0;
   Json json;
@@ -72,6 +73,7 @@ std::string summary_json(const Summary& summary, const SummaryOptions& options) 
   json["trainable_params"] = json_integer(summary.trainable_params);
   json["non_trainable_params"] = json_integer(summary.non_trainable_params);
   json["total_bytes"] = json_integer(summary.total_bytes);
+  if (masks != nullptr) add_masks(json, *masks, options.expand_nested);
   return json_document(json);
 }
 

@@ -10,6 +10,7 @@
 
 #include "attn/base/shape.h"
 #include "attn/graph/graph.h"
+#include "attn/keras/masks.h"
 #include "attn/keras/summary.h"
 #include "attn/keras/version.h"
 
@@ -71,6 +72,8 @@ class Model {
 
   /// What model.summary() shows. Throws Error (bad_input) for a layer that was never built.
   [[nodiscard]] Summary summary() const;
+  /// Where masks are made, used and lost in a call of the model. Throws Error (bad_input) as summary() does.
+  [[nodiscard]] MaskTrace masks() const;
   /// All variables in the order of model.weights.
   [[nodiscard]] std::vector<graph::WeightSpec> weights() const;
   /// The model as a graph of known shapes. Its weights are those of weights(), in that order. Throws Error (bad_input).

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "attn/keras/masks.h"
 #include "attn/keras/summary.h"
 
 namespace attn::report {
@@ -36,8 +37,9 @@ struct SummaryOptions {
 
 /// "attn.summary/1". Nested rows (with expand_nested) are the "layers" of their parent. Unknown dimensions are null;
 /// a layer with several outputs has a list of shapes, one that was never called has null. Counts are exact.
-/// Widths are ignored, here and below.
-[[nodiscard]] std::string summary_json(const keras::Summary& summary, const SummaryOptions& options);
+/// Widths are ignored, here and below. With `masks` it also tells where they go (attn/report/masks_view.h).
+[[nodiscard]] std::string summary_json(const keras::Summary& summary, const SummaryOptions& options,
+                                       const keras::MaskTrace* masks = nullptr);
 
 /// A heading, a table and the totals.
 [[nodiscard]] std::string summary_markdown(const keras::Summary& summary, const SummaryOptions& options);

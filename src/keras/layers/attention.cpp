@@ -294,7 +294,10 @@ class MultiHeadAttention : public HeadAttention {
     full.append(sources);
     std::vector<ValueId> flat_masks;
     const auto add_mask = [&](ValueId mask) {
-      if (call.lowering().symbolic()) return;  // nothing that a summary shows depends on it
+      if (call.lowering().symbolic()) {  // no shape that a summary shows depends on it
+        call.lowering().note_mask_use();
+        return;
+      }
       mask = expanded(b, mask, -2 * static_cast<int>(attention_axes_.size()) - 1, full.rank());
       Shape wide = full;
       wide[batch_axes] = b.shape(mask)[batch_axes];
