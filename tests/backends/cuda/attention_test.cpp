@@ -498,4 +498,8 @@ TEST_CASE("attention: the kernel on tensor cores takes half precision with every
   CHECK(check_all("flash mma", {DType::float16, DType::bfloat16}, 4) == 2);
 }
 
+TEST_CASE("attention: the kernel on Hopper's instructions takes long queries in half precision") {
+  check_all("flash sm90", {DType::float16, DType::bfloat16}, 4);
+}
+
 }  // namespace attn::cuda
