@@ -102,7 +102,7 @@ class Kernel {
 
  private:
   __device__ __forceinline__ void produce() {
-    Turn blocks, keys;
+    Turn blocks, keys, values;
     unsigned queries = 0;
 #pragma unroll 1
     for (;; ++blocks.count) {
@@ -129,12 +129,19 @@ class Kernel {
         }
       }
       const int k = work.n / (given_.N / given_.K);
+      // Keys are asked for one tile ahead of values, as they are used.
 #pragma unroll 1
-      for (int tile = 0; tile < work.tiles; ++tile, ++keys.count) {
-        load(shared_.key[keys.stage()], given_.key, &shared_.key_full[keys.stage()], &shared_.key_empty[keys.stage()],
-             keys.parity(), k, tile, work.b);
-        load(shared_.value[keys.stage()], given_.value, &shared_.value_full[keys.stage()],
-             &shared_.value_empty[keys.stage()], keys.parity(), k, tile, work.b);
+      for (int tile = 0; tile <= work.tiles; ++tile) {
+        if (tile < work.tiles) {
+          load(shared_.key[keys.stage()], given_.key, &shared_.key_full[keys.stage()], &shared_.key_empty[keys.stage()],
+               keys.parity(), k, tile, work.b);
+          ++keys.count;
+        }
+        if (tile > 0) {
+          load(shared_.value[values.stage()], given_.value, &shared_.value_full[values.stage()],
+               &shared_.value_empty[values.stage()], values.parity(), k, tile - 1, work.b);
+          ++values.count;
+        }
       }
     }
   }
