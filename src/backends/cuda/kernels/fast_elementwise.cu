@@ -29,19 +29,21 @@ __global__ void __launch_bounds__(kBlockThreads)
   let_next_kernel_start();
   const std::int64_t first = thread_index() * kCount;
   if (first >= count) return;
-  if (kCount == 1 || first + kCount <= count) {
-    float numbers[kCount];
-    load_pack(x + first, numbers);
-    apply_hot(f, numbers);
-    store_pack(y + first, numbers);
-    return;
-  }
+  if constexpr (kCount > 1) {
+    if (first + kCount > count) {
 #pragma unroll 1
-  for (std::int64_t i = first; i < count; ++i) {
-    float number[1] = {to_float(x[i])};
-    apply_hot(f, number);
-    y[i] = from_float<To>(number[0]);
+      for (std::int64_t i = first; i < count; ++i) {
+        float number[1] = {to_float(x[i])};
+        apply_hot(f, number);
+        y[i] = from_float<To>(number[0]);
+      }
+      return;
+    }
   }
+  float numbers[kCount];
+  load_pack(x + first, numbers);
+  apply_hot(f, numbers);
+  store_pack(y + first, numbers);
 }
 
 template <typename From, typename To>
@@ -112,22 +114,24 @@ __global__ void __launch_bounds__(kBlockThreads)
   let_next_kernel_start();
   const std::int64_t first = thread_index() * kCount;
   if (first >= count) return;
-  if (kCount == 1 || first + kCount <= count) {
-    float left[kCount], right[kCount], result[kCount];
-    x.load(first, count, left);
-    y.load(first, count, right);
-    combine(fn, left, right, result);
-    store_pack(z + first, result);
-    return;
-  }
+  if constexpr (kCount > 1) {
+    if (first + kCount > count) {
 #pragma unroll 1
-  for (std::int64_t i = first; i < count; ++i) {
-    float left[1], right[1], result[1];
-    x.load(i, count, left);
-    y.load(i, count, right);
-    combine(fn, left, right, result);
-    z[i] = from_float<T>(result[0]);
+      for (std::int64_t i = first; i < count; ++i) {
+        float left[1], right[1], result[1];
+        x.load(i, count, left);
+        y.load(i, count, right);
+        combine(fn, left, right, result);
+        z[i] = from_float<T>(result[0]);
+      }
+      return;
+    }
   }
+  float left[kCount], right[kCount], result[kCount];
+  x.load(first, count, left);
+  y.load(first, count, right);
+  combine(fn, left, right, result);
+  store_pack(z + first, result);
 }
 
 /// The period of a side whose last axes are the result's, and which has no others; 0 where it is not so.

@@ -43,11 +43,11 @@ __global__ void __launch_bounds__(kMaxRowThreads) norm_kernel(RowLayout layout, 
   const RowPlace place = row_place(layout);
   if (place.row >= layout.rows) return;
   const std::int64_t start = place.row * layout.columns;
-  const auto columns = static_cast<float>(layout.columns);
-
+  const auto held = static_cast<int>(layout.columns);
+  const auto columns = static_cast<float>(held);
   Held<kVector, kPacks> row;
   float sum = 0.0F;
-  row.each(place, layout.columns, [&](float(&numbers)[kVector], std::int64_t column) {
+  row.each(place, held, [&](float(&numbers)[kVector], int column) {
     load_pack(norm.x + start + column, numbers);
     if (norm.residual != nullptr) {
       float others[kVector];
@@ -61,12 +61,12 @@ __global__ void __launch_bounds__(kMaxRowThreads) norm_kernel(RowLayout layout, 
   });
   const float mean = norm.kind == NormKind::rms ? 0.0F : row_sum(place, sum) / columns;
   float spread = 0.0F;
-  row.each(place, layout.columns, [&](const float(&numbers)[kVector], std::int64_t) {
+  row.each(place, held, [&](const float(&numbers)[kVector], int) {
 #pragma unroll
     for (int j = 0; j < kVector; ++j) spread += (numbers[j] - mean) * (numbers[j] - mean);
   });
   const Statistics made = statistics(norm.kind, mean, row_sum(place, spread) / columns, norm.epsilon);
-  row.each(place, layout.columns, [&](float(&numbers)[kVector], std::int64_t column) {
+  row.each(place, held, [&](float(&numbers)[kVector], int column) {
     float factors[kVector] = {}, shifts[kVector] = {};
     if (norm.gamma != nullptr) load_pack(norm.gamma + column, factors);
     if (norm.beta != nullptr) load_pack(norm.beta + column, shifts);

@@ -17,9 +17,10 @@ __global__ void __launch_bounds__(kMaxRowThreads) softmax_kernel(RowLayout layou
   if (place.row >= layout.rows) return;
   const std::int64_t start = place.row * layout.columns;
 
+  const auto held = static_cast<int>(layout.columns);
   Held<kVector, kPacks> row;
   float maximum = -std::numeric_limits<float>::infinity();
-  row.each(place, layout.columns, [&](float(&numbers)[kVector], std::int64_t column) {
+  row.each(place, held, [&](float(&numbers)[kVector], int column) {
     load_pack(x + start + column, numbers);
 #pragma unroll
     for (int j = 0; j < kVector; ++j) {
@@ -28,7 +29,7 @@ __global__ void __launch_bounds__(kMaxRowThreads) softmax_kernel(RowLayout layou
   });
   maximum = row_max(place, maximum);
   float sum = 0.0F;
-  row.each(place, layout.columns, [&](float(&numbers)[kVector], std::int64_t) {
+  row.each(place, held, [&](float(&numbers)[kVector], int) {
 #pragma unroll
     for (int j = 0; j < kVector; ++j) {
       numbers[j] -= maximum;
@@ -39,7 +40,7 @@ __global__ void __launch_bounds__(kMaxRowThreads) softmax_kernel(RowLayout layou
   });
   sum = row_sum(place, sum);
   const float log_sum = logarithm ? std::log(sum) : 0.0F;
-  row.each(place, layout.columns, [&](float(&numbers)[kVector], std::int64_t column) {
+  row.each(place, held, [&](float(&numbers)[kVector], int column) {
 #pragma unroll
     for (int j = 0; j < kVector; ++j) numbers[j] = logarithm ? numbers[j] - log_sum : numbers[j] / sum;
     store_pack(y + start + column, numbers);

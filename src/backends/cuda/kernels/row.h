@@ -12,13 +12,14 @@
 namespace attn::cuda {
 
 inline constexpr int kMaxRowThreads = 512;
+inline constexpr int kManyNumbers = 32;
 inline constexpr int kRowWarps = 4;  ///< rows in a block where each has a warp
 
 /// How threads share rows of `columns` numbers.
 struct RowLayout {
   std::int64_t rows = 0, columns = 0;
   int threads = kWarpThreads;  ///< of one row
-  int numbers = 8;             ///< that each thread holds: 8, 32, or 0 where a row does not fit into registers
+  int numbers = 8;             ///< that each thread holds: 8, kManyNumbers, or 0 where registers cannot hold a row
   bool packed = false;         ///< 16 bytes are moved at once, else one number
 
   [[nodiscard]] LaunchShape launch_shape() const {
@@ -35,9 +36,9 @@ struct RowLayout {
 [[nodiscard]] inline RowLayout row_layout(std::int64_t rows, std::int64_t columns, bool packed, const Device& device) {
   RowLayout layout{rows, columns};
   layout.packed = packed;
-  layout.numbers = rows < 16 * std::int64_t{device.processors()} ? 8 : 32;
+  layout.numbers = rows < 16 * std::int64_t{device.processors()} ? 8 : kManyNumbers;
   const auto threads_for = [&](int numbers) { return (columns + numbers - 1) / numbers; };
-  if (threads_for(layout.numbers) > kMaxRowThreads) layout.numbers = 32;
+  if (threads_for(layout.numbers) > kMaxRowThreads) layout.numbers = kManyNumbers;
   if (threads_for(layout.numbers) > kMaxRowThreads) layout.numbers = 0;
   const std::int64_t wanted = layout.numbers == 0 ? kMaxRowThreads : threads_for(layout.numbers);
   layout.threads = static_cast<int>((wanted + kWarpThreads - 1) / kWarpThreads) * kWarpThreads;
@@ -84,10 +85,10 @@ struct Held {
 
   /// Calls f(numbers of a pack, its first column) for the packs that lie in the row.
   template <typename Function>
-  __device__ __forceinline__ void each(const RowPlace& place, std::int64_t columns, Function f) {
+  __device__ __forceinline__ void each(const RowPlace& place, int columns, Function f) {
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
-      const std::int64_t column = static_cast<std::int64_t>(p * place.threads + place.thread) * kVector;
+      const int column = (p * place.threads + place.thread) * kVector;
       if (column < columns) f(numbers[p], column);
     }
   }
@@ -99,10 +100,10 @@ void with_held(const RowLayout& layout, Function f) {
   constexpr int kVector = kPack<T>;
   if (layout.packed) {
     if (layout.numbers == 8) return f.template operator()<kVector, 8 / kVector>();
-    return f.template operator()<kVector, 32 / kVector>();
+    return f.template operator()<kVector, kManyNumbers / kVector>();
   }
   if (layout.numbers == 8) return f.template operator()<1, 8>();
-  f.template operator()<1, 32>();
+  f.template operator()<1, kManyNumbers>();
 }
 
 }  // namespace attn::cuda
