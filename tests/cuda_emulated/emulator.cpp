@@ -47,7 +47,8 @@ struct Block {
   std::array<std::array<void*, 32>, kWarps> brought;
   bool any_so_far = false, any = false;       // of those that have come to the block's barrier, and had when it opened
   std::deque<std::function<void()>> pending;  // in the background
-  std::uint64_t number = 0;
+  std::uint64_t number = 0;                   // over all launches
+  std::uint64_t schedule = 0;                 // the order in which what happens at the same time happens
   std::exception_ptr failure;
   std::vector<std::byte> shared;
   std::byte* shared_start = nullptr;
@@ -141,6 +142,7 @@ void run_block(const Shape& shape, uint3 index) {
   block.any_so_far = false;
   block.pending.clear();
   ++block.number;
+  ++block.schedule;
   while (block.fibers.size() < static_cast<std::size_t>(threads)) {
     block.fibers.push_back(std::make_unique<Fiber>());
     block.fibers.back()->stack = std::make_unique<std::byte[]>(kStackBytes);
@@ -159,7 +161,7 @@ void run_block(const Shape& shape, uint3 index) {
     fiber.word = nullptr;
   }
   // Every other block runs its threads from the back, so that an order that hardware does not promise shows.
-  const bool backwards = block.number % 2 == 1;
+  const bool backwards = block.schedule % 2 == 1;
   while (block.live > 0) {
     const std::uint64_t before = block.changes;
     bool ran = false;
@@ -237,10 +239,12 @@ void in_background(std::function<void()> work) {
   }
 }
 
-bool is_eager() { return block.number / 2 % 2 == 1; }
+bool is_eager() { return block.schedule / 2 % 2 == 1; }
 std::uint64_t block_number() { return block.number; }
 
 void run(const Shape& shape, const std::function<void()>& kernel) {
+  static std::uint64_t launches = 0;
+  block.schedule = launches++;  // so that a kernel that is run again is run otherwise
   block.kernel = &kernel;
   block.shared.resize(shape.shared_bytes + 1024);
   const auto address = reinterpret_cast<std::uintptr_t>(block.shared.data());

@@ -47,6 +47,7 @@ namespace attn::cuda::ptx {
 inline std::uint32_t shared_address(const void* address) { return simt::shared_address(address); }
 inline int here(int x) { return x; }
 inline float exp2(float x) { return simt::exp2(x); }
+inline float reciprocal(float x) { return 1.0F / x; }
 
 template <typename Half>
 void multiply_add(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
@@ -88,6 +89,14 @@ inline void meet(int id, int threads) { simt::meet(id, threads); }
 inline void count_in(int id, int threads) { simt::arrive(id, threads); }
 
 inline void fence_products() { simt::fence_products(); }
+template <typename Half, int N>
+void begin_product(float (&d)[N / 2], std::uint64_t a, std::uint64_t b, int accumulate) {
+  simt::begin_product({N, std::is_same_v<Half, __nv_bfloat16>, false, accumulate != 0, d, nullptr, a, b});
+}
+template <typename Half, int N>
+void begin_product(float (&d)[N / 2], const std::uint32_t (&a)[4], std::uint64_t b) {
+  simt::begin_product({N, std::is_same_v<Half, __nv_bfloat16>, true, true, d, a, 0, b});
+}
 inline void commit_products() { simt::commit_products(); }
 template <int Groups>
 void wait_products() {

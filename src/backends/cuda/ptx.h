@@ -66,6 +66,13 @@ __device__ __forceinline__ float exp2(float x) {
   return y;
 }
 
+/// 1 / x, within 1 unit of the last place; denormals are 0.
+__device__ __forceinline__ float reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 /// d += a·b for a (16, 16), b (16, 8). a: {(g, 2t), (g+8, 2t), (g, 2t+8), (g+8, 2t+8)} and their right neighbours;
 /// b: {(2t, g), (2t+8, g)} and their lower neighbours; d: (g, 2t), (g, 2t+1), (g+8, 2t), (g+8, 2t+1).
 template <typename Half>

@@ -381,7 +381,7 @@ class FlashMmaKernel {
     return any;
   }
 
-  static __device__ __forceinline__ float inverse(float sum) { return sum == 0.0F ? 0.0F : 1.0F / sum; }
+  static __device__ __forceinline__ float inverse(float sum) { return sum == 0.0F ? 0.0F : ptx::reciprocal(sum); }
 
   /// Through shared memory, so that whole vectors are stored.
   __device__ __forceinline__ void store_context() {

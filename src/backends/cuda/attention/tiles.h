@@ -16,7 +16,7 @@ struct Tiling {
   unsigned heads = 1;  ///< of all batch entries
   unsigned group = 1;  ///< heads of a group
 
-  [[nodiscard]] unsigned blocks() const { return tiles * heads; }
+  [[nodiscard]] constexpr unsigned blocks() const { return tiles * heads; }
 };
 
 struct TilePlace {

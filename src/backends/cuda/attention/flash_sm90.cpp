@@ -1,0 +1,116 @@
+#include "flash_sm90.h"
+
+#include <cudaTypedefs.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <algorithm>
+#include <memory>
+#include <numbers>
+
+#include "attn/base/error.h"
+#include "kernels.h"
+
+namespace attn::cuda {
+namespace {
+
+FlashSm90Tiles tiles_for(const AttentionProblem& problem) {
+  const std::int64_t size = std::max(problem.H, problem.V);
+  if (size <= 64) return kFlashSm90Tiles64;
+  if (size > 128) return kFlashSm90Tiles256;
+  return problem.causal ? kFlashSm90Tiles128 : kFlashSm90LongTiles128;
+}
+
+/// The driver's function, without a need for its library where none is called.
+PFN_cuTensorMapEncodeTiled_v12000 encode_tiled() {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+  check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found),
+        "looking for cuTensorMapEncodeTiled");
+  if (found != cudaDriverEntryPointSuccess) throw internal_error("the driver has no cuTensorMapEncodeTiled");
+  return reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function);
+}
+
+/// An array (batch, rows, heads, size) in boxes of 64 columns and `box_rows` rows of one head. The map is where the
+/// caller has it: GCC 12 does not align what a function returns to more than 16 bytes.
+void encode(CUtensorMap& map, const AttentionProblem& problem, const HeadsView& view, std::int64_t rows,
+            std::int64_t heads, std::int64_t size, int box_rows) {
+  constexpr std::uint64_t kBytes = 2;
+  const auto number = [](std::int64_t x) { return static_cast<cuuint64_t>(x); };
+  const cuuint64_t sizes[] = {number(size), number(heads), number(rows), number(problem.B)};
+  const cuuint64_t strides[] = {number(view.head_stride) * kBytes, number(view.row_stride) * kBytes,
+                                number(view.batch_stride) * kBytes};
+  const cuuint32_t box[] = {64, 1, static_cast<cuuint32_t>(box_rows), 1};
+  const cuuint32_t steps[] = {1, 1, 1, 1};
+  const CUresult result = encode_tiled()(
+      &map, problem.dtype == DType::float16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 4,
+      view.data, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result != CUDA_SUCCESS)
+    throw internal_error("cuTensorMapEncodeTiled refuses an array: {}", static_cast<int>(result));
+}
+
+bool fits_map(const AttentionProblem& problem, const HeadsView& view, std::int64_t size) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 38;  // elements, of a stride
+  return has_vectors(problem, view, size) && view.head_stride > 0 && view.row_stride > 0 && view.batch_stride > 0 &&
+         std::max({view.head_stride, view.row_stride, view.batch_stride}) < kLargest;
+}
+
+template <typename Half>
+Launch make(const FlashSm90& given, const FlashSm90Tiles& tiles, int blocks) {
+  if (tiles.size == 64) return launch_of_flash_sm90<Half, kFlashSm90Tiles64>(given, blocks);
+  if (tiles.size == 256) return launch_of_flash_sm90<Half, kFlashSm90Tiles256>(given, blocks);
+  return tiles.keys == 128 ? launch_of_flash_sm90<Half, kFlashSm90Tiles128>(given, blocks)
+                           : launch_of_flash_sm90<Half, kFlashSm90LongTiles128>(given, blocks);
+}
+
+}  // namespace
+
+std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& device) {
+  if (problem.dtype != DType::float16 && problem.dtype != DType::bfloat16) return "not in half precision";
+  if (device.architecture() != 90) return "needs sm_90";
+  if (std::max(problem.H, problem.V) > 256) return "a head size is beyond 256";
+  if (const std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
+  if (problem.T <= 128) return "a tile of queries would be mostly empty";
+  if (problem.masks > 0) return "there are masks";
+  if (with_plain_window(problem).window > 0) return "there is a window";
+  if (problem.scores != nullptr) return "the scores are asked for";
+  if (!fits_map(problem, problem.query, problem.H) || !fits_map(problem, problem.key, problem.H) ||
+      !fits_map(problem, problem.value, problem.V)) {
+    return "rows are not whole 16-byte vectors";
+  }
+  if (tiles_for(problem).shared_bytes() > device.shared_bytes()) return "too little shared memory";
+  return "";
+}
+
+Launch prepare_flash_sm90(const AttentionProblem& problem, const Device& device) {
+  const FlashSm90Tiles tiles = tiles_for(problem);
+  FlashSm90 given;
+  encode(given.query, problem, problem.query, problem.T, problem.N, problem.H, 64);
+  encode(given.key, problem, problem.key, problem.S, problem.K, problem.H, tiles.keys);
+  encode(given.value, problem, problem.value, problem.S, problem.K, problem.V, tiles.keys);
+  given.context = problem.context;
+  given.log_sum_exp = problem.log_sum_exp;
+  given.lengths = problem.lengths;
+  given.tiling = tile_queries(problem, tiles.queries(), device);
+  given.T = static_cast<int>(problem.T);
+  given.S = static_cast<int>(problem.S);
+  given.N = static_cast<int>(problem.N);
+  given.K = static_cast<int>(problem.K);
+  given.V = static_cast<int>(problem.V);
+  given.scale = static_cast<float>(problem.scale * std::numbers::log2e);
+  given.causal = problem.causal;
+  given.uniform_if_empty = problem.path == graph::AttentionPath::fused;
+  given.stores_vectors = has_vectors(problem, problem.context, problem.V);
+
+  const std::shared_ptr<std::byte> ticket = allocate_device(sizeof(unsigned));
+  check(cudaMemsetAsync(ticket.get(), 0, sizeof(unsigned), nullptr), "clearing a counter");
+  check(cudaStreamSynchronize(nullptr), "clearing a counter");
+  given.next_block = reinterpret_cast<unsigned*>(ticket.get());
+  const int blocks = static_cast<int>(std::min<std::int64_t>(given.tiling.blocks(), device.processors()));
+  const Launch launch =
+      problem.dtype == DType::float16 ? make<__half>(given, tiles, blocks) : make<__nv_bfloat16>(given, tiles, blocks);
+  return [launch, ticket](cudaStream_t stream) { launch(stream); };
+}
+
+}  // namespace attn::cuda

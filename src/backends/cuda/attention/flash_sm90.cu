@@ -1,0 +1,406 @@
+// Attention in one pass on Hopper (FlashAttention-3, arXiv:2407.08608). A warp of a block asks TMA for tiles of keys
+// and values, two of each on the way; two or three warpgroups take 64 queries each. A warpgroup's product of the next
+// keys and its product of weights and the last values run while its softmax does, and the warpgroups take turns, so
+// that one has the tensor cores while another has its exponentials. Blocks live as long as there are tiles of queries.
+//
+// ptxas serialises all products of a kernel where a register of one is touched too early, and says so (C7510): look at
+// its output after every change. It also moves a wait for products up over all that does not depend on it, but not over
+// the edge of a basic block, as the loop that waits for a barrier has.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "device.h"
+#include "flash_sm90.h"
+#include "ptx.h"
+#include "wgmma.h"
+
+namespace attn::cuda {
+namespace {
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(ATTN_CUDA_EMULATED)
+
+constexpr int kStages = 2;
+constexpr int kPanel = 64;  // columns
+
+template <typename Half, int D, int Groups, int Keys>
+struct Shared {
+  alignas(1024) Half query[Groups][D / kPanel][64 * kPanel];
+  alignas(1024) Half key[kStages][D / kPanel][Keys * kPanel];
+  alignas(1024) Half value[kStages][D / kPanel][Keys * kPanel];
+  alignas(8) std::uint64_t query_full, query_empty;
+  std::uint64_t key_full[kStages], key_empty[kStages], value_full[kStages], value_empty[kStages];
+  std::uint64_t block_full[kStages], block_empty[kStages];
+  unsigned block[kStages];
+};
+
+/// Counts what goes through a ring of stages.
+struct Turn {
+  unsigned count = 0;
+
+  __device__ __forceinline__ unsigned stage() const { return count % kStages; }
+  __device__ __forceinline__ unsigned parity() const { return count / kStages % 2; }
+};
+
+/// A tile of queries, and the keys that it sees.
+struct Work {
+  int b, n, first_row;
+  int keys;      // that are not padding
+  bool uniform;  // no key is seen, and all count the same
+  int tiles;     // of keys
+
+  __device__ __forceinline__ Work(const FlashSm90& given, unsigned block, int queries, int tile) {
+    const TilePlace place = place_of(given.tiling, block);
+    b = place.head / given.N;
+    n = place.head % given.N;
+    first_row = place.tile * queries;
+    keys = given.lengths == nullptr ? given.S : std::min(std::max(given.lengths[b], 0), given.S);
+    uniform = keys == 0 && given.uniform_if_empty;
+    if (uniform) keys = given.S;
+    const int end = given.causal && !uniform ? std::min(keys, first_row + queries) : keys;
+    tiles = (end + tile - 1) / tile;
+  }
+};
+
+template <typename Half, int D, int Groups, int Keys>
+class Kernel {
+  using SharedMemory = Shared<Half, D, Groups, Keys>;
+  static constexpr int kPanels = D / kPanel;
+  static constexpr int kQueries = Groups * 64;
+  static constexpr int kConsumerWarps = Groups * 4;
+
+ public:
+  __device__ __forceinline__ explicit Kernel(const FlashSm90& given)
+      : given_(given), shared_(*shared_memory<SharedMemory>()) {}
+
+  __device__ __forceinline__ void run() {
+    if (threadIdx.x == 0) {
+      ptx::init_barrier(&shared_.query_full, 1);
+      ptx::init_barrier(&shared_.query_empty, kConsumerWarps);
+      for (int i = 0; i < kStages; ++i) {
+        ptx::init_barrier(&shared_.key_full[i], 1);
+        ptx::init_barrier(&shared_.value_full[i], 1);
+        ptx::init_barrier(&shared_.block_full[i], 1);
+        ptx::init_barrier(&shared_.key_empty[i], kConsumerWarps);
+        ptx::init_barrier(&shared_.value_empty[i], kConsumerWarps);
+        ptx::init_barrier(&shared_.block_empty[i], kConsumerWarps);
+      }
+      ptx::publish_barriers();
+    }
+    __syncthreads();
+    // Registers: 65536 for all.
+    if (threadIdx.x / 128 == Groups) {
+      ptx::keep_registers<Groups == 2 ? 24 : 32>();
+      if (threadIdx.x == Groups * 128) produce();
+    } else {
+      ptx::get_registers<Groups == 2 ? 240 : 160>();
+      consume();
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void produce() {
+    Turn blocks, keys, values;
+    unsigned queries = 0;
+#pragma unroll 1
+    for (;; ++blocks.count) {
+      const unsigned block = atomicAdd(given_.next_block, 1U);
+      ptx::wait_barrier(&shared_.block_empty[blocks.stage()], blocks.parity() ^ 1);
+      shared_.block[blocks.stage()] = block;
+      ptx::arrive(&shared_.block_full[blocks.stage()]);
+      if (block >= given_.tiling.blocks()) {
+        // Every block of the grid comes here once; the last one prepares the next launch.
+        if (block == given_.tiling.blocks() + gridDim.x - 1) *given_.next_block = 0;
+        return;
+      }
+      const Work work(given_, block, kQueries, Keys);
+      if (work.tiles == 0) continue;
+      ptx::wait_barrier(&shared_.query_empty, (queries & 1) ^ 1);
+      ++queries;
+      ptx::arrive_expecting(&shared_.query_full, static_cast<int>(sizeof(shared_.query)));
+#pragma unroll 1
+      for (int g = 0; g < Groups; ++g) {
+#pragma unroll 1
+        for (int p = 0; p < kPanels; ++p) {
+          ptx::load_box(shared_.query[g][p], &given_.query, &shared_.query_full, p * kPanel, work.n,
+                        work.first_row + g * 64, work.b);
+        }
+      }
+      const int k = work.n / (given_.N / given_.K);
+      // Keys are asked for one tile ahead of values, as they are used.
+#pragma unroll 1
+      for (int tile = 0; tile <= work.tiles; ++tile) {
+        if (tile < work.tiles) {
+          load(shared_.key[keys.stage()], given_.key, &shared_.key_full[keys.stage()], &shared_.key_empty[keys.stage()],
+               keys.parity(), k, tile, work.b);
+          ++keys.count;
+        }
+        if (tile > 0) {
+          load(shared_.value[values.stage()], given_.value, &shared_.value_full[values.stage()],
+               &shared_.value_empty[values.stage()], values.parity(), k, tile - 1, work.b);
+          ++values.count;
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void load(Half (&to)[kPanels][Keys * kPanel], const CUtensorMap& map, std::uint64_t* full,
+                                       std::uint64_t* empty, unsigned parity, int head, int tile, int b) {
+    ptx::wait_barrier(empty, parity ^ 1);
+    ptx::arrive_expecting(full, static_cast<int>(sizeof(to)));
+#pragma unroll 1
+    for (int p = 0; p < kPanels; ++p) ptx::load_box(to[p], &map, full, p * kPanel, head, tile * Keys, b);
+  }
+
+  __device__ __forceinline__ void consume() {
+    const int group = static_cast<int>(threadIdx.x) / 128, lane = static_cast<int>(threadIdx.x) % 32;
+    const int row_of_tile = static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4;  // and the one 8 below it
+    const std::uint32_t query = ptx::shared_address(shared_.query[group][0]);
+    const std::uint32_t key = ptx::shared_address(shared_.key), value = ptx::shared_address(shared_.value);
+    const float scale = given_.scale;
+    Turn blocks, keys;
+    unsigned queries = 0;
+    float scores[Keys / 2], context[D / 2];
+    std::uint32_t weights[Keys / 16][4];
+    if (group == 0) ptx::count_in(1, 256);  // the first turn is its
+
+    for (;; ++blocks.count) {
+      ptx::wait_barrier(&shared_.block_full[blocks.stage()], blocks.parity());
+      const unsigned block = shared_.block[blocks.stage()];
+      free(lane, &shared_.block_empty[blocks.stage()]);
+      if (block >= given_.tiling.blocks()) return;
+      const Work work(given_, block, kQueries, Keys);
+      // Row r of the two sees keys before limit[r].
+      int limit[2];
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const int row = work.first_row + row_of_tile + r * 8;
+        limit[r] = given_.causal && !work.uniform ? std::min(work.keys, row + 1) : work.keys;
+      }
+      const int first_limit =
+          given_.causal && !work.uniform ? std::min(work.keys, work.first_row + group * 64 + 1) : work.keys;
+      float top[2] = {-INFINITY, -INFINITY}, sum[2] = {}, factor[2] = {1.0F, 1.0F};
+#pragma unroll
+      for (int i = 0; i < D / 2; ++i) context[i] = 0.0F;
+
+      const auto begin_scores = [&](unsigned stage) {
+        ptx::fence_products();
+        const std::uint32_t from = static_cast<std::uint32_t>(ptx::here(static_cast<int>(query)));
+#pragma unroll
+        for (int h = 0; h < D / 16; ++h) {
+          const int panel = h / 4, column = h % 4 * 32;
+          ptx::begin_product<Half, Keys>(
+              scores, ptx::descriptor(from + panel * 64 * 128 + column, 16, 1024),
+              ptx::descriptor(key + (stage * kPanels + panel) * Keys * 128 + column, 16, 1024), h != 0);
+        }
+        ptx::commit_products();
+      };
+      const auto begin_context = [&](unsigned stage) {
+        ptx::fence_products();
+#pragma unroll
+        for (int s = 0; s < Keys / 16; ++s) {
+          ptx::begin_product<Half, D>(
+              context, weights[s],
+              ptx::descriptor(value + stage * kPanels * Keys * 128 + s * 16 * 128, Keys * 128, 1024));
+        }
+        ptx::commit_products();
+      };
+      const auto hide = [&](int tile) {
+        if ((tile + 1) * Keys <= first_limit && !work.uniform) return;
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          const int end = limit[r] - tile * Keys - lane % 4 * 2;
+#pragma unroll
+          for (int j = 0; j < Keys / 8; ++j) {
+#pragma unroll
+            for (int e = 0; e < 2; ++e) {
+              float& x = scores[4 * j + 2 * r + e];
+              if (work.uniform) x = 0.0F;
+              if (j * 8 + e >= end) x = -INFINITY;
+            }
+          }
+        }
+      };
+      const auto update_softmax = [&] {
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          float largest = scores[2 * r];
+#pragma unroll
+          for (int j = 0; j < Keys / 8; ++j) {
+            largest = fmaxf(largest, fmaxf(scores[4 * j + 2 * r], scores[4 * j + 2 * r + 1]));
+          }
+          largest = fmaxf(largest, __shfl_xor_sync(~0U, largest, 1));
+          largest = fmaxf(largest, __shfl_xor_sync(~0U, largest, 2));
+          const float new_top = fmaxf(top[r], largest * scale);
+          const float base = new_top == -INFINITY ? 0.0F : new_top;
+          factor[r] = ptx::exp2(top[r] - base);
+          top[r] = new_top;
+          float tile_sum = 0.0F;
+#pragma unroll
+          for (int j = 0; j < Keys / 8; ++j) {
+#pragma unroll
+            for (int e = 0; e < 2; ++e) {
+              float& x = scores[4 * j + 2 * r + e];
+              x = ptx::exp2(fmaf(x, scale, -base));
+              tile_sum += x;
+            }
+          }
+          sum[r] = sum[r] * factor[r] + tile_sum;
+        }
+      };
+      const auto round_weights = [&] {
+#pragma unroll
+        for (int s = 0; s < Keys / 16; ++s) {
+#pragma unroll
+          for (int q = 0; q < 4; ++q) weights[s][q] = ptx::pack<Half>(scores[8 * s + 2 * q], scores[8 * s + 2 * q + 1]);
+        }
+      };
+
+      if (work.tiles > 0) {
+        ptx::wait_barrier(&shared_.query_full, queries & 1);
+        ++queries;
+        ptx::wait_barrier(&shared_.key_full[keys.stage()], keys.parity());
+        begin_scores(keys.stage());
+        ptx::wait_products<0>();
+        free(lane, &shared_.key_empty[keys.stage()]);
+        hide(0);
+        update_softmax();
+        round_weights();
+        Turn next{keys.count + 1};
+        if (work.tiles > 1) ptx::wait_barrier(&shared_.key_full[next.stage()], next.parity());
+        for (int tile = 1; tile < work.tiles; ++tile) {
+          ptx::meet(1 + group, 256);
+          begin_scores(next.stage());
+          ptx::wait_barrier(&shared_.value_full[keys.stage()], keys.parity());
+          begin_context(keys.stage());
+          ptx::count_in(1 + (group + 1) % Groups, 256);
+          ptx::wait_products<1>();
+          free(lane, &shared_.key_empty[next.stage()]);
+          hide(tile);
+          update_softmax();
+          const Turn after{next.count + 1};
+          if (tile + 1 < work.tiles) ptx::wait_barrier(&shared_.key_full[after.stage()], after.parity());
+          ptx::wait_products<0>();
+          free(lane, &shared_.value_empty[keys.stage()]);
+#pragma unroll
+          for (int j = 0; j < D / 8; ++j) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) context[4 * j + i] *= factor[i / 2];
+          }
+          round_weights();
+          keys = next;
+          next = after;
+        }
+        free(lane, &shared_.query_empty);
+        ptx::wait_barrier(&shared_.value_full[keys.stage()], keys.parity());
+        begin_context(keys.stage());
+        ptx::wait_products<0>();
+        free(lane, &shared_.value_empty[keys.stage()]);
+        keys = next;
+      }
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        sum[r] += __shfl_xor_sync(~0U, sum[r], 1);
+        sum[r] += __shfl_xor_sync(~0U, sum[r], 2);
+      }
+      store(work, row_of_tile, lane, context, top, sum);
+    }
+  }
+
+  /// A warp has no more need of what the barrier guards.
+  static __device__ __forceinline__ void free(int lane, std::uint64_t* barrier) {
+    __syncwarp();
+    if (lane == 0) ptx::arrive(barrier);
+  }
+
+  /// The four lanes of a row have two columns of each of four eights: afterwards each has one eight.
+  static __device__ __forceinline__ void transpose(std::uint32_t (&words)[4], int lane) {
+#pragma unroll
+    for (int step = 1; step <= 2; step *= 2) {
+      const bool upper = (lane & step) != 0;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if ((i & step) != 0) continue;
+        const std::uint32_t given = __shfl_xor_sync(~0U, upper ? words[i] : words[i + step], step);
+        (upper ? words[i] : words[i + step]) = given;
+      }
+    }
+  }
+
+  __device__ __forceinline__ void store(const Work& work, int row_of_tile, int lane, const float (&context)[D / 2],
+                                        const float (&top)[2], const float (&sum)[2]) {
+    const HeadsView& view = given_.context;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int row = work.first_row + row_of_tile + r * 8;
+      const bool inside = row < given_.T;
+      if (given_.log_sum_exp != nullptr && inside && lane % 4 == 0) {
+        given_.log_sum_exp[(static_cast<std::int64_t>(work.b) * given_.N + work.n) * given_.T + row] =
+            work.uniform ? -INFINITY : natural_log_sum(top[r], sum[r]);
+      }
+      const float inverse = sum[r] == 0.0F ? 0.0F : ptx::reciprocal(sum[r]);
+      Half* const to = reinterpret_cast<Half*>(view.data) + work.b * view.batch_stride + row * view.row_stride +
+                       work.n * view.head_stride;
+#pragma unroll
+      for (int j = 0; j < D / 8; j += 4) {
+        std::uint32_t words[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const float* const pair = context + 4 * (j + i) + 2 * r;
+          words[i] = ptx::pack<Half>(pair[0] * inverse, pair[1] * inverse);
+        }
+        transpose(words, lane);
+        const int column = (j + lane % 4) * 8;
+        if (!inside || column >= given_.V) continue;
+        if (given_.stores_vectors) {
+          *reinterpret_cast<uint4*>(to + column) = make_uint4(words[0], words[1], words[2], words[3]);
+        } else {
+#pragma unroll
+          for (int i = 0; i < 8; ++i) {
+            if (column + i < given_.V) {
+              reinterpret_cast<std::uint16_t*>(to)[column + i] = static_cast<std::uint16_t>(words[i / 2] >> i % 2 * 16);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  const FlashSm90& given_;
+  SharedMemory& shared_;
+};
+
+#endif
+
+template <typename Half, int D, int Groups, int Keys>
+__global__ void __launch_bounds__((Groups + 1) * 128, 1) flash_sm90(const __grid_constant__ FlashSm90 given) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(ATTN_CUDA_EMULATED)
+  Kernel<Half, D, Groups, Keys>(given).run();
+#endif
+}
+
+}  // namespace
+
+template <typename Half, FlashSm90Tiles tiles>
+Launch launch_of_flash_sm90(const FlashSm90& given, int blocks) {
+  LaunchShape shape;
+  shape.grid.x = static_cast<unsigned>(blocks);
+  shape.block.x = (tiles.groups + 1) * 128;
+  shape.shared_bytes = tiles.shared_bytes();
+  return [given = FlashSm90(given), shape](cudaStream_t stream) {
+    check(launch(flash_sm90<Half, tiles.size, tiles.groups, tiles.keys>, shape, stream, given), "launching attention");
+  };
+}
+
+template Launch launch_of_flash_sm90<__half, kFlashSm90Tiles64>(const FlashSm90&, int);
+template Launch launch_of_flash_sm90<__half, kFlashSm90Tiles128>(const FlashSm90&, int);
+template Launch launch_of_flash_sm90<__half, kFlashSm90LongTiles128>(const FlashSm90&, int);
+template Launch launch_of_flash_sm90<__half, kFlashSm90Tiles256>(const FlashSm90&, int);
+template Launch launch_of_flash_sm90<__nv_bfloat16, kFlashSm90Tiles64>(const FlashSm90&, int);
+template Launch launch_of_flash_sm90<__nv_bfloat16, kFlashSm90Tiles128>(const FlashSm90&, int);
+template Launch launch_of_flash_sm90<__nv_bfloat16, kFlashSm90LongTiles128>(const FlashSm90&, int);
+template Launch launch_of_flash_sm90<__nv_bfloat16, kFlashSm90Tiles256>(const FlashSm90&, int);
+
+}  // namespace attn::cuda
