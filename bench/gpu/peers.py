@@ -51,7 +51,7 @@ def command(*words):
     if done.returncode != 0:
         print("attn", *words, "->", done.returncode, done.stderr.strip()[:300], file=sys.stderr)
         return None
-    return json.loads(done.stdout) if done.stdout.strip() else {}
+    return json.loads(done.stdout) if "--json" in words else {}
 
 
 def time_left():

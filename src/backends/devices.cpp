@@ -92,8 +92,7 @@ Gpus find_gpus() {
     }
     std::array<char, 64> bus{};
     if (bus_id != nullptr && bus_id(bus.data(), static_cast<int>(bus.size()) - 1, handle) != 0) bus.fill('\0');
-    found.gpus.push_back(
-        {i, printable(text.data()), major * 10 + minor, static_cast<std::int64_t>(bytes), bus.data()});
+    found.gpus.push_back({i, printable(text.data()), major * 10 + minor, static_cast<std::int64_t>(bytes), bus.data()});
   }
   if (found.gpus.empty()) found.why_none = "the NVIDIA driver does not tell what its GPUs are";
   return found;

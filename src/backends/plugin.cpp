@@ -22,14 +22,15 @@ void expect_gpu(int index) {
     throw no_device(fmt::format("cuda:{}: {} (see `attn devices`)", index, found.why_none));
   }
   if (found.driver_version / 1000 < kToolkitMajor) {
-    throw no_device(fmt::format("cuda:{}: the driver supports CUDA {}; attn was built with {} (it needs driver 580 or "
-                                "later)",
-                                index, cuda_version_text(found.driver_version), kToolkitMajor));
+    throw no_device(
+        fmt::format("cuda:{}: the driver supports CUDA {}; attn was built with {} (it needs driver 580 or "
+                    "later)",
+                    index, cuda_version_text(found.driver_version), kToolkitMajor));
   }
   const auto count = static_cast<int>(found.gpus.size());
   if (index >= count) {
-    throw no_device(fmt::format("cuda:{}: this machine has {} GPU{}, counted from 0", index, count,
-                                count == 1 ? "" : "s"));
+    throw no_device(
+        fmt::format("cuda:{}: this machine has {} GPU{}, counted from 0", index, count, count == 1 ? "" : "s"));
   }
   const Gpu& gpu = found.gpus[static_cast<std::size_t>(index)];
   if (gpu.architecture < 80) {
@@ -44,20 +45,22 @@ std::unique_ptr<Backend> open_cuda_backend(int index) {
   expect_gpu(index);
   const std::string path = cuda_plugin_path();
   if (path.empty()) {
-    throw no_device(fmt::format("cuda:{}: this attn has no CUDA backend: libattn_cuda.so is neither beside the program "
-                                "nor in ../lib/attn; build where nvcc is found (make setup says how to get it)",
-                                index));
+    throw no_device(
+        fmt::format("cuda:{}: this attn has no CUDA backend: libattn_cuda.so is neither beside the program "
+                    "nor in ../lib/attn; build where nvcc is found (make setup says how to get it)",
+                    index));
   }
   void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: CUDA cannot be unloaded
   if (plugin == nullptr) {
-    throw no_device(fmt::format("cuda:{}: {}; the CUDA Toolkit's libraries must be where the loader looks (LD_LIBRARY_PATH)",
-                                index, printable(dlerror())));
+    throw no_device(
+        fmt::format("cuda:{}: {}; the CUDA Toolkit's libraries must be where the loader looks (LD_LIBRARY_PATH)", index,
+                    printable(dlerror())));
   }
   auto* const build = reinterpret_cast<PluginBuild*>(dlsym(plugin, kPluginBuildSymbol));
   auto* const open = reinterpret_cast<OpenBackend*>(dlsym(plugin, kOpenBackendSymbol));
   if (build == nullptr || open == nullptr || std::string_view(build()) != plugin_build()) {
-    throw no_device(fmt::format("cuda:{}: {} is of another build than this attn: build both together", index,
-                                printable(path)));
+    throw no_device(
+        fmt::format("cuda:{}: {} is of another build than this attn: build both together", index, printable(path)));
   }
   return std::unique_ptr<Backend>(open(index));
 }

@@ -18,8 +18,8 @@ struct AttentionSweep {
   std::vector<std::string> dtypes{"float32"};
 };
 
-/// A row per dtype, head size, batch and length. GFLOP are those of the two products, and the share is of the speed that
-/// the backend reaches at one large product of the same dtype. Throws Error.
+/// A row per dtype, head size, batch and length. GFLOP are those of the two products, and the share is of the speed
+/// that the backend reaches at one large product of the same dtype. Throws Error.
 [[nodiscard]] std::vector<report::BenchRow> attention_rows(const AttentionSweep& sweep, const Execution& execution,
                                                            const backends::Backend& backend,
                                                            const run::BenchOptions& options, const Console& console);

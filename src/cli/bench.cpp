@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "attention_bench.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
 #include "attn/report/bench_view.h"
 #include "attn/run/inputs.h"
-#include "attention_bench.h"
 #include "command.h"
 #include "machine.h"
 #include "measurement.h"

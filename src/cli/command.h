@@ -30,6 +30,9 @@ Run add_summary(CLI::App& app);
 Run add_run(CLI::App& app);
 Run add_bench(CLI::App& app);
 Run add_get_config(CLI::App& app);
+Run add_weights(CLI::App& app);
+Run add_convert(CLI::App& app);
+Run add_init(CLI::App& app);
 Run add_devices(CLI::App& app);
 
 struct Command {

@@ -30,8 +30,13 @@ struct DevicesCommand {
 
   /// A GPU is usable where its backend opens.
   static report::DeviceRow row_of(const backends::Gpu& gpu) {
-    report::DeviceRow row{fmt::format("cuda:{}", gpu.index), gpu.name, {fmt::format("sm_{}", gpu.architecture)}, 0,
-                          gpu.memory_bytes, "cuda", ""};
+    report::DeviceRow row{fmt::format("cuda:{}", gpu.index),
+                          gpu.name,
+                          {fmt::format("sm_{}", gpu.architecture)},
+                          0,
+                          gpu.memory_bytes,
+                          "cuda",
+                          ""};
     try {
       (void)backends::make_backend(row.device, "cuda");
     } catch (const Error& error) {

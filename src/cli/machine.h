@@ -9,9 +9,9 @@ namespace attn::cli {
 
 /// The CPU that the process runs on.
 struct CpuInfo {
-  std::string name;           ///< "Intel(R) Xeon(R) Processor"
+  std::string name;              ///< "Intel(R) Xeon(R) Processor"
   std::vector<std::string> isa;  ///< the instruction sets that attn has use for, the oldest first: "avx2", "amx_bf16"
-  int cores = 0;              ///< that this process may run on
+  int cores = 0;                 ///< that this process may run on
   std::int64_t memory_bytes = 0, available_bytes = 0;
 };
 [[nodiscard]] CpuInfo cpu_info();

@@ -20,6 +20,9 @@ constexpr std::array kCommands = {
     Command{"run", "a forward pass on random or file inputs", add_run},
     Command{"bench", "measure latency and throughput", add_bench},
     Command{"get-config", "the config as Keras prints or saves it", add_get_config},
+    Command{"weights", "list the arrays of a file, check or compare them", add_weights},
+    Command{"convert", "weights from one form of file to another", add_convert},
+    Command{"init", "write a model's initial weights", add_init},
     Command{"devices", "what this machine can run a model on, and what is missing", add_devices},
 };
 

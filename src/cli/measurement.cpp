@@ -45,8 +45,8 @@ report::GpuTimes gpu_times(run::Session& session, std::span<const Tensor> inputs
 
 }  // namespace
 
-void time_session(run::Session& session, std::span<const Tensor> inputs, double flops,
-                  const run::BenchOptions& options, const Console& console, report::BenchRow& row) {
+void time_session(run::Session& session, std::span<const Tensor> inputs, double flops, const run::BenchOptions& options,
+                  const Console& console, report::BenchRow& row) {
   std::vector<double> seconds;
   if (backends::DeviceClock* clock = session.device_clock()) {
     session.run(inputs);

@@ -15,8 +15,8 @@ namespace attn::cli {
 /// Runs the session until its times are known, and fills in the row's; `flops` are those of one pass. On a GPU the
 /// times are the device's own, of passes over inputs that are there. Warns where an output is not finite: a speed of
 /// wrong numbers is none.
-void time_session(run::Session& session, std::span<const Tensor> inputs, double flops,
-                  const run::BenchOptions& options, const Console& console, report::BenchRow& row);
+void time_session(run::Session& session, std::span<const Tensor> inputs, double flops, const run::BenchOptions& options,
+                  const Console& console, report::BenchRow& row);
 
 /// The median pass of a few, step by step.
 [[nodiscard]] std::vector<report::ProfileRow> profile_session(run::Session& session, std::span<const Tensor> inputs);

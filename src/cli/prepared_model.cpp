@@ -43,9 +43,8 @@ int thread_count(int asked) {
 
 const std::map<std::string, backends::MatmulPrecision>& precisions() {
   using backends::MatmulPrecision;
-  static const std::map<std::string, MatmulPrecision> names{{"highest", MatmulPrecision::highest},
-                                                            {"high", MatmulPrecision::high},
-                                                            {"medium", MatmulPrecision::medium}};
+  static const std::map<std::string, MatmulPrecision> names{
+      {"highest", MatmulPrecision::highest}, {"high", MatmulPrecision::high}, {"medium", MatmulPrecision::medium}};
   return names;
 }
 

@@ -146,8 +146,8 @@ class Counter {
   // Maximum, difference, exp, sum, quotient.
   std::int64_t operator()(const Softmax&) const { return times(5, out()); }
   std::int64_t operator()(const Attention& op) const {
-    Shape query = in(0);                                         // (B, T, N, H)
-    const Shape& value = op.packed_heads > 0 ? query : in(2);    // (B, S, K, Hv)
+    Shape query = in(0);                                       // (B, T, N, H)
+    const Shape& value = op.packed_heads > 0 ? query : in(2);  // (B, S, K, Hv)
     if (op.packed_heads > 0) query[2] -= 2 * op.packed_heads;
     const std::int64_t pairs = times(times(query[0], query[2]), seen_pairs(op, query[1], value[1]));
     const std::int64_t products = times(2, plus(query[3], value[3]));  // QKᵀ, and probabilities · V

@@ -198,8 +198,8 @@ Hdf5File read_hdf5(const Bytes& file, std::string_view name) {
   }
 }
 
-void write_hdf5(AtomicFile& file, const Hdf5File& contents) {
-  const std::string place = printable(file.path());
+Bytes make_hdf5(const Hdf5File& contents, std::string_view name) {
+  const std::string place = printable(name);
   std::int64_t size = 0;
   for (const auto& [path, object] : contents.objects) {
     if (object.tensor) size += object.tensor->bytes();
@@ -222,7 +222,9 @@ void write_hdf5(AtomicFile& file, const Hdf5File& contents) {
   } catch (const ChannelBroken& broken) {
     process.fail(broken);
   }
-  file.write(contents_of(std::move(written)).span());
+  return contents_of(std::move(written));
 }
+
+void write_hdf5(AtomicFile& file, const Hdf5File& contents) { file.write(make_hdf5(contents, file.path()).span()); }
 
 }  // namespace attn::io

@@ -9,6 +9,8 @@ namespace attn::io {
 namespace {
 
 constexpr std::int64_t kMaxText = std::int64_t{64} << 20;
+constexpr const char* kMetadata = "metadata.json";
+constexpr const char* kConfig = "config.json";
 constexpr const char* kWeights = "model.weights.h5";
 
 std::string text_of(const ZipReader& archive, const char* member, const std::string& place) {
@@ -23,8 +25,8 @@ KerasArchive parse_keras_archive(const Bytes& file, std::string_view name) {
   const ZipReader archive(file, name);
   const std::string place = printable(name);
   KerasArchive result;
-  result.config = text_of(archive, "config.json", place);
-  result.metadata = text_of(archive, "metadata.json", place);
+  result.config = text_of(archive, kConfig, place);
+  result.metadata = text_of(archive, kMetadata, place);
   if (const ZipMember* weights = archive.find(kWeights)) {
     result.weights = archive.read(*weights, kMaxSize);
     return result;
@@ -35,6 +37,14 @@ KerasArchive parse_keras_archive(const Bytes& file, std::string_view name) {
     }
   }
   return result;
+}
+
+void write_keras_archive(AtomicFile& file, const KerasArchive& archive) {
+  ZipWriter zip(file);
+  zip.add(kMetadata, {std::as_bytes(std::span(archive.metadata))});
+  zip.add(kConfig, {std::as_bytes(std::span(archive.config))});
+  if (archive.weights) zip.add(kWeights, {archive.weights->span()});
+  zip.finish();
 }
 
 }  // namespace attn::io

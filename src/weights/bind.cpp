@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <optional>
 #include <string_view>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "match.h"
+#include "attn/weights/agreement.h"
 
 namespace attn::weights {
 namespace {
@@ -38,89 +36,68 @@ std::string list_of(const Items& items, Describe&& describe) {
   return join(parts, ", ") + (rest > 0 ? fmt::format(" and {} more", rest) : "");
 }
 
-std::vector<const NamedTensor*> unmatched(const Store& store, const std::vector<std::optional<std::size_t>>& matches) {
-  std::vector<bool> used(store.weights.size());
-  for (const auto& index : matches)
-    if (index) used[*index] = true;
-  std::vector<const NamedTensor*> out;
-  for (std::size_t i = 0; i < store.weights.size(); ++i)
-    if (!used[i]) out.push_back(&store.weights[i]);
-  return out;
-}
-
-void check_none_missing(std::span<const WeightSpec> specs, const Store& store,
-                        const std::vector<std::optional<std::size_t>>& matches,
-                        const std::vector<const NamedTensor*>& rest) {
-  std::vector<const WeightSpec*> missing;
-  for (std::size_t i = 0; i < specs.size(); ++i)
-    if (!matches[i]) missing.push_back(&specs[i]);
-  if (missing.empty()) return;
+void check_none_missing(std::span<const WeightSpec> specs, const Store& store, const Agreement& agreement) {
+  if (agreement.missing.empty()) return;
   std::vector<std::string_view> candidates;
-  for (std::size_t i = 0; i < std::min(rest.size(), kCandidates); ++i) candidates.emplace_back(rest[i]->name);
-  const std::string names = list_of(missing, [&](const WeightSpec* spec) {
-    const std::string& name = name_in(store, *spec);
-    return fmt::format("'{}' {}{}", printable(name), spec->shape.str(), did_you_mean(name, candidates));
+  for (const std::size_t i : agreement.extra)
+    if (candidates.size() < kCandidates) candidates.emplace_back(store.weights[i].name);
+  const std::string names = list_of(agreement.missing, [&](std::size_t i) {
+    const std::string& name = name_in(store, specs[i]);
+    return fmt::format("'{}' {}{}", printable(name), specs[i].shape.str(), did_you_mean(name, candidates));
   });
   const std::string others =
-      rest.empty() ? "" : fmt::format("; {} in the file that the model does not have", rest.size());
-  throw bad_input("{}: {} of the model's {} weights {} not in it: {}{}", store.file, missing.size(), specs.size(),
-                  missing.size() == 1 ? "is" : "are", names, others);
+      candidates.empty() ? "" : fmt::format("; {} in the file that the model does not have", agreement.extra.size());
+  throw bad_input("{}: {} of the model's {} weights {} not in it: {}{}", store.file, agreement.missing.size(),
+                  specs.size(), agreement.missing.size() == 1 ? "is" : "are", names, others);
 }
 
-void check_shapes(std::span<const WeightSpec> specs, const Store& store,
-                  const std::vector<std::optional<std::size_t>>& matches) {
-  std::vector<std::size_t> wrong;
-  for (std::size_t i = 0; i < specs.size(); ++i)
-    if (store.weights[*matches[i]].tensor.shape() != specs[i].shape) wrong.push_back(i);
-  if (wrong.empty()) return;
-  throw bad_input("{}: {} not of the model's shape: {}", store.file, are(wrong.size()),
-                  list_of(wrong, [&](std::size_t i) {
-                    const NamedTensor& found = store.weights[*matches[i]];
+void check_shapes(std::span<const WeightSpec> specs, const Store& store, const Agreement& agreement) {
+  if (agreement.wrong_shape.empty()) return;
+  throw bad_input("{}: {} not of the model's shape: {}", store.file, are(agreement.wrong_shape.size()),
+                  list_of(agreement.wrong_shape, [&](std::size_t i) {
+                    const NamedTensor& found = store.weights[*agreement.matches[i]];
                     return fmt::format("'{}' (expected {}, found {})", printable(found.name), specs[i].shape.str(),
                                        found.tensor.shape().str());
                   }));
 }
 
-bool is_convertible(DType from, DType to) { return from == to || (is_floating(from) && is_floating(to)); }
-
-void check_dtypes(std::span<const WeightSpec> specs, const Store& store,
-                  const std::vector<std::optional<std::size_t>>& matches) {
-  std::vector<std::size_t> wrong;
-  for (std::size_t i = 0; i < specs.size(); ++i)
-    if (!is_convertible(store.weights[*matches[i]].tensor.dtype(), specs[i].dtype)) wrong.push_back(i);
-  if (wrong.empty()) return;
-  throw bad_input("{}: {} not of the model's dtype: {}", store.file, are(wrong.size()),
-                  list_of(wrong, [&](std::size_t i) {
-                    const NamedTensor& found = store.weights[*matches[i]];
+void check_dtypes(std::span<const WeightSpec> specs, const Store& store, const Agreement& agreement) {
+  if (agreement.wrong_dtype.empty()) return;
+  throw bad_input("{}: {} not of the model's dtype: {}", store.file, are(agreement.wrong_dtype.size()),
+                  list_of(agreement.wrong_dtype, [&](std::size_t i) {
+                    const NamedTensor& found = store.weights[*agreement.matches[i]];
                     return fmt::format("'{}' (expected {}, found {})", printable(found.name), name_of(specs[i].dtype),
                                        name_of(found.tensor.dtype()));
                   }));
 }
 
-void check_none_left(const Store& store, const std::vector<const NamedTensor*>& rest) {
-  if (rest.empty()) return;
-  throw bad_input("{}: {} not the model's: {}", store.file, are(rest.size()),
-                  list_of(rest, [](const NamedTensor* weight) {
-                    return fmt::format("'{}' {}", printable(weight->name), weight->tensor.shape().str());
+void check_none_left(const Store& store, const Agreement& agreement) {
+  if (agreement.extra.empty()) return;
+  throw bad_input("{}: {} not the model's: {}", store.file, are(agreement.extra.size()),
+                  list_of(agreement.extra, [&](std::size_t i) {
+                    const NamedTensor& weight = store.weights[i];
+                    return fmt::format("'{}' {}", printable(weight.name), weight.tensor.shape().str());
                   }));
 }
 
 }  // namespace
 
-std::vector<Tensor> bind(std::span<const WeightSpec> specs, const Store& store) {
-  const auto matches = match(specs, store);
-  const auto rest = unmatched(store, matches);
-  check_none_missing(specs, store, matches, rest);
-  check_shapes(specs, store, matches);
-  check_dtypes(specs, store, matches);
-  check_none_left(store, rest);
-
+std::vector<Tensor> bind_as_stored(std::span<const WeightSpec> specs, const Store& store) {
+  const Agreement agreement = agree(specs, store);
+  check_none_missing(specs, store, agreement);
+  check_shapes(specs, store, agreement);
+  check_dtypes(specs, store, agreement);
+  check_none_left(store, agreement);
   std::vector<Tensor> out;
   out.reserve(specs.size());
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    const Tensor& tensor = store.weights[*matches[i]].tensor;
-    out.push_back(tensor.dtype() == specs[i].dtype ? tensor : tensor.cast(specs[i].dtype));
-  }
+  for (const auto& match : agreement.matches) out.push_back(store.weights[*match].tensor);
+  return out;
+}
+
+std::vector<Tensor> bind(std::span<const WeightSpec> specs, const Store& store) {
+  std::vector<Tensor> out = bind_as_stored(specs, store);
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    if (out[i].dtype() != specs[i].dtype) out[i] = out[i].cast(specs[i].dtype);
   return out;
 }
 

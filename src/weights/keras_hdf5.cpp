@@ -40,15 +40,13 @@ std::optional<std::vector<std::string>> name_list(const Hdf5Object& group, const
 bool is_other_state(std::string_view path) {
   for (const std::string_view top : {"optimizer/", "metrics/"})
     if (path.starts_with(top)) return true;
-  for (const std::string& part : split(path, '/'))
-    if (part == "seed_generator") return true;
-  return false;
+  return is_generator_state(path);
 }
 
 Store flat_store(const Hdf5File& contents, const std::string& file) {
-  Store store{file, Naming::store_path, {}, {}};
+  Store store{file, Naming::store_path, {}, {}, {}};
   for (const auto& [path, object] : contents.objects)
-    if (object.tensor && !is_other_state(path)) store.weights.push_back({path, *object.tensor});
+    if (object.tensor) (is_other_state(path) ? store.state : store.weights).push_back({path, *object.tensor});
   return store;
 }
 
@@ -71,15 +69,23 @@ void add_layer(const Hdf5File& contents, const std::string& root, const std::str
 
 }  // namespace
 
+bool is_generator_state(std::string_view path) {
+  for (const std::string& part : split(path, '/'))
+    if (part == "seed_generator" || part == "seed_generator_state") return true;
+  return false;
+}
+
 Store keras_store(const Hdf5File& contents, const std::string& file) {
   for (const char* root : {"model_weights", ""}) {
     const auto group = contents.objects.find(root);
     if (group == contents.objects.end()) continue;
     const auto layers = name_list(group->second, kLayerNames);
     if (!layers) continue;
-    Store store{file, Naming::layered, {}, {}};
+    Store store{file, Naming::layered, {}, {}, {}};
     for (const std::string& layer : *layers) add_layer(contents, root, layer, store);
     if (contents.objects.contains(child(root, kTopLevel))) add_layer(contents, root, kTopLevel, store);
+    for (const auto& [path, object] : contents.objects)
+      if (object.tensor && path.starts_with("optimizer_weights/")) store.state.push_back({path, *object.tensor});
     return store;
   }
   return flat_store(contents, file);

@@ -1,17 +1,24 @@
 #include "attn/weights/save.h"
 
+#include <fmt/chrono.h>
+
 #include <array>
-#include <map>
+#include <charconv>
+#include <cstdlib>
+#include <ctime>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/atomic_file.h"
 #include "attn/io/hdf5.h"
+#include "attn/io/keras_archive.h"
 #include "attn/io/npz.h"
 #include "attn/io/safetensors.h"
+#include "attn/weights/agreement.h"
+#include "keras_version.h"
+#include "legacy_hdf5.h"
 
 namespace attn::weights {
 namespace {
@@ -21,19 +28,23 @@ using Specs = std::span<const WeightSpec>;
 using Tensors = std::span<const Tensor>;
 
 std::vector<NamedTensor> named(Specs specs, Tensors tensors) {
-  std::map<std::string_view, int> uses;
-  for (const WeightSpec& spec : specs) ++uses[spec.path];
+  const std::vector<std::string> names = file_names(specs);
   std::vector<NamedTensor> out;
   out.reserve(specs.size());
-  for (std::size_t i = 0; i < specs.size(); ++i)
-    out.push_back({uses[specs[i].path] == 1 ? specs[i].path : specs[i].store_path, tensors[i]});
+  for (std::size_t i = 0; i < specs.size(); ++i) out.push_back({names[i], tensors[i]});
   return out;
 }
 
-void write_npz(io::AtomicFile& file, Specs specs, Tensors tensors) { io::write_npz(file, named(specs, tensors)); }
+void write_npz(io::AtomicFile& file, Specs specs, Tensors tensors, const SavedModel& /*model*/) {
+  io::write_npz(file, named(specs, tensors));
+}
 
-void write_safetensors(io::AtomicFile& file, Specs specs, Tensors tensors) {
+void write_safetensors(io::AtomicFile& file, Specs specs, Tensors tensors, const SavedModel& /*model*/) {
   io::write_safetensors(file, named(specs, tensors));
+}
+
+void write_legacy_hdf5(io::AtomicFile& file, Specs specs, Tensors tensors, const SavedModel& /*model*/) {
+  io::write_hdf5(file, legacy_hdf5(specs, tensors));
 }
 
 /// A path without its last part.
@@ -44,7 +55,7 @@ std::string parent(const std::string& path) {
 
 /// As Keras lays its weights out: each in the group `vars` of its layer, which says the layer's name. Groups of layers
 /// that have no weights are left out; Keras takes a group that is missing for an empty one.
-void write_keras_hdf5(io::AtomicFile& file, Specs specs, Tensors tensors) {
+io::Hdf5File keras_hdf5(Specs specs, Tensors tensors, const SavedModel& model) {
   io::Hdf5File contents;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const WeightSpec& spec = specs[i];
@@ -54,31 +65,72 @@ void write_keras_hdf5(io::AtomicFile& file, Specs specs, Tensors tensors) {
     const std::string layer = parent(spec.path);
     contents.objects[parent(spec.store_path)].attributes["name"] = {{layer.substr(layer.rfind('/') + 1)}, false};
   }
-  io::write_hdf5(file, contents);
+  for (const NamedTensor& state : model.state) contents.objects.emplace(state.name, io::Hdf5Object{state.tensor, {}});
+  return contents;
 }
 
-using Writer = void (*)(io::AtomicFile&, Specs, Tensors);
+void write_keras_hdf5(io::AtomicFile& file, Specs specs, Tensors tensors, const SavedModel& model) {
+  io::write_hdf5(file, keras_hdf5(specs, tensors, model));
+}
 
-constexpr std::array<std::pair<std::string_view, Writer>, 3> kWriters = {
-    {{".weights.h5", write_keras_hdf5}, {".safetensors", write_safetensors}, {".npz", write_npz}}};
+/// The time that an archive says it was saved: now, or SOURCE_DATE_EPOCH, by which builds are made repeatable.
+std::string date_saved() {
+  std::time_t time = std::time(nullptr);
+  if (const char* given = std::getenv("SOURCE_DATE_EPOCH"); given != nullptr) {
+    const std::string_view text = given;
+    std::from_chars(text.data(), text.data() + text.size(), time);
+  }
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  return fmt::format("{:%Y-%m-%d@%H:%M:%S}", parts);
+}
 
-Writer writer_of(const std::string& path) {
-  for (const auto& [ending, writer] : kWriters)
-    if (path.ends_with(ending)) return writer;
-  throw bad_usage("{}: the file's name must end in .weights.h5, .safetensors or .npz", printable(path));
+void write_archive(io::AtomicFile& file, Specs specs, Tensors tensors, const SavedModel& model) {
+  if (model.config.empty()) throw internal_error("{}: a .keras archive without a config", printable(file.path()));
+  io::KerasArchive archive;
+  archive.metadata = fmt::format(R"({{"keras_version": "{}", "date_saved": "{}"}})", kKerasVersion, date_saved());
+  archive.config = model.config;
+  archive.weights = io::make_hdf5(keras_hdf5(specs, tensors, model), file.path());
+  io::write_keras_archive(file, archive);
+}
+
+using Write = void (*)(io::AtomicFile&, Specs, Tensors, const SavedModel&);
+
+struct Format {
+  std::string_view ending;
+  Write write;
+  bool needs_layout;
+  bool holds_config;
+};
+
+// The first ending that fits decides: .weights.h5 before .h5.
+constexpr std::array<Format, 5> kFormats = {{{".weights.h5", write_keras_hdf5, true, false},
+                                             {".keras", write_archive, true, true},
+                                             {".h5", write_legacy_hdf5, true, false},
+                                             {".safetensors", write_safetensors, false, false},
+                                             {".npz", write_npz, false, false}}};
+
+const Format& format_of(const std::string& path) {
+  for (const Format& format : kFormats)
+    if (path.ends_with(format.ending)) return format;
+  throw bad_usage("{}: the file's name must end in .weights.h5, .keras, .h5, .safetensors or .npz", printable(path));
 }
 
 }  // namespace
 
-void check_save_path(const std::string& path) { static_cast<void>(writer_of(path)); }
+void check_save_path(const std::string& path) { static_cast<void>(format_of(path)); }
 
-void save(const std::string& path, Specs specs, Tensors tensors) {
-  const Writer write = writer_of(path);
+bool holds_config(const std::string& path) { return format_of(path).holds_config; }
+
+bool needs_layout(const std::string& path) { return format_of(path).needs_layout; }
+
+void save(const std::string& path, Specs specs, Tensors tensors, const SavedModel& model) {
+  const Format& format = format_of(path);
   if (specs.size() != tensors.size()) {
     throw internal_error("{} tensors for {} weights are to be saved", tensors.size(), specs.size());
   }
   io::AtomicFile file(path);
-  write(file, specs, tensors);
+  format.write(file, specs, tensors, model);
   file.commit();
 }
 

@@ -53,9 +53,7 @@ TEST_CASE("devices: each way in which a GPU can be missing is told in its own se
   const std::vector<Row> rows{
       {{{"FAKE_CUDA_INIT", "34"}}, "cuda", "libcuda.so.1 is the CUDA stub (check LD_LIBRARY_PATH)"},
       {{{"FAKE_CUDA_INIT", "100"}}, "cuda", "the NVIDIA driver is there, but no GPU"},
-      {{{"FAKE_CUDA_INIT", "100"}, {"CUDA_VISIBLE_DEVICES", "-1"}},
-       "cuda",
-       "no visible GPU (CUDA_VISIBLE_DEVICES=-1)"},
+      {{{"FAKE_CUDA_INIT", "100"}, {"CUDA_VISIBLE_DEVICES", "-1"}}, "cuda", "no visible GPU (CUDA_VISIBLE_DEVICES=-1)"},
       {{{"FAKE_CUDA_INIT", "802"}}, "cuda", "fabric manager"},
       {{{"FAKE_CUDA_INIT", "803"}}, "cuda", "different versions"},
       {{{"FAKE_CUDA_INIT", "12345"}}, "cuda", "CUDA error 12345"},
@@ -97,7 +95,8 @@ TEST_CASE("devices: auto runs on the CPU where there is no GPU, and says why") {
   CHECK(contains(result.err, "running on the CPU"));
 }
 
-TEST_CASE("devices: a program without its plugin says where it looked, one beside a wrong file says what the loader says") {
+TEST_CASE(
+    "devices: a program without its plugin says where it looked, one beside a wrong file says what the loader says") {
   const Environment environment({kFakeDriver});
   const TemporaryFolder folder;
   const std::string program = folder / "attn";

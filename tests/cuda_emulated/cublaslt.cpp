@@ -185,7 +185,6 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                               cublasLtMatmulPreference_t, int wanted,
                                               cublasLtMatmulHeuristicResult_t results[], int* found) {
-  ++attn::simt::machine().heuristic_queries;
   *found = wanted < 3 ? wanted : 3;
   for (int i = 0; i < *found; ++i) {
     results[i] = {};
@@ -204,14 +203,15 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                               cublasLtMatrixLayout_t la, const void* b, cublasLtMatrixLayout_t lb, const void* beta,
                               const void* c, cublasLtMatrixLayout_t lc, void* d, cublasLtMatrixLayout_t ld,
                               const cublasLtMatmulAlgo_t* algorithm, void* workspace, size_t, cudaStream_t stream) {
+  ++attn::simt::machine().products;
   if (algorithm->data[0] < 1 || algorithm->data[0] > 3 || workspace == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   const bool wide = of(description).compute == CUBLAS_COMPUTE_64F;
   const auto scalar = [&](const void* x) {
     return wide ? *static_cast<const double*>(x) : static_cast<double>(*static_cast<const float*>(x));
   };
-  attn::simt::submit(stream, [=, alpha = scalar(alpha), beta = scalar(beta), description = of(description), la = of(la),
-                              lb = of(lb), lc = of(lc),
-                              ld = of(ld)] { multiply(description, alpha, a, la, b, lb, beta, c, lc, d, ld); });
+  attn::simt::submit(
+      stream, [=, alpha = scalar(alpha), beta = scalar(beta), description = of(description), la = of(la), lb = of(lb),
+               lc = of(lc), ld = of(ld)] { multiply(description, alpha, a, la, b, lb, beta, c, lc, d, ld); });
   return CUBLAS_STATUS_SUCCESS;
 }
 

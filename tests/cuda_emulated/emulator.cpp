@@ -108,7 +108,8 @@ void resume(Fiber& fiber) {
   fiber.started = true;
   getcontext(&fiber.context);
   fiber.context.uc_stack.ss_sp = fiber.stack.get();
-  fiber.context.uc_stack.ss_size = kStackBytes - static_cast<std::size_t>(fiber.thread.linear) * kStackStep % kStackSpread;
+  fiber.context.uc_stack.ss_size =
+      kStackBytes - static_cast<std::size_t>(fiber.thread.linear) * kStackStep % kStackSpread;
   fiber.context.uc_link = nullptr;
   makecontext(&fiber.context, start, 0);
   setcontext(&fiber.context);

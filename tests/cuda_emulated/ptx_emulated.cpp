@@ -271,12 +271,12 @@ void multiply_add(bool bfloat16, float* d, const std::uint32_t* a, std::uint32_t
   });
 }
 
-void load_matrices(std::uint32_t* r, const void* row, bool transposed) {
-  if (reinterpret_cast<std::uintptr_t>(row) % 16 != 0) fail("a row of ldmatrix is not aligned to 16 bytes");
+void load_matrices(std::uint32_t* r, std::uint32_t row, bool transposed) {
+  if (row % 16 != 0) fail("a row of ldmatrix is not aligned to 16 bytes");
   struct Brought {
     std::uint32_t* r;
-    const void* row;
-  } brought{r, row};
+    const std::byte* row;
+  } brought{r, shared_memory() + row};
   together(brought, [transposed](std::array<Brought*, 32>& all) {
     for (std::size_t matrix = 0; matrix < 4; ++matrix) {
       std::uint16_t cells[8][8];
@@ -291,11 +291,10 @@ void load_matrices(std::uint32_t* r, const void* row, bool transposed) {
   });
 }
 
-void copy_async(void* shared, const void* global, int bytes, bool inside) {
-  const Copy copy{static_cast<std::byte*>(shared), static_cast<const std::byte*>(global),
-                  static_cast<std::size_t>(bytes), inside};
-  if (reinterpret_cast<std::uintptr_t>(shared) % copy.bytes != 0 ||
-      (inside && reinterpret_cast<std::uintptr_t>(global) % copy.bytes != 0)) {
+void copy_async(std::uint32_t shared, const void* global, int bytes, bool inside) {
+  const Copy copy{shared_memory() + shared, static_cast<const std::byte*>(global), static_cast<std::size_t>(bytes),
+                  inside};
+  if (shared % copy.bytes != 0 || (inside && reinterpret_cast<std::uintptr_t>(global) % copy.bytes != 0)) {
     fail("an asynchronous copy is not aligned");
   }
   if (is_eager()) {

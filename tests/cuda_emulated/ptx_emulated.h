@@ -25,8 +25,8 @@ struct Product {
 
 [[nodiscard]] std::uint32_t shared_address(const void* address);
 void multiply_add(bool bfloat16, float* d, const std::uint32_t* a, std::uint32_t b0, std::uint32_t b1);
-void load_matrices(std::uint32_t* r, const void* row, bool transposed);
-void copy_async(void* shared, const void* global, int bytes, bool inside);
+void load_matrices(std::uint32_t* r, std::uint32_t row, bool transposed);
+void copy_async(std::uint32_t shared, const void* global, int bytes, bool inside);
 void commit_copies();
 void wait_copies(int groups);
 void init_barrier(std::uint64_t* barrier, int arrivals);
@@ -45,17 +45,18 @@ void wait_products(int groups);
 namespace attn::cuda::ptx {
 
 inline std::uint32_t shared_address(const void* address) { return simt::shared_address(address); }
+inline int here(int x) { return x; }
 inline float exp2(float x) { return simt::exp2(x); }
 
 template <typename Half>
 void multiply_add(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
   simt::multiply_add(std::is_same_v<Half, __nv_bfloat16>, d, a, b0, b1);
 }
-inline void load_matrices(std::uint32_t (&r)[4], const void* row) { simt::load_matrices(r, row, false); }
-inline void load_matrices_transposed(std::uint32_t (&r)[4], const void* row) { simt::load_matrices(r, row, true); }
+inline void load_matrices(std::uint32_t (&r)[4], std::uint32_t row) { simt::load_matrices(r, row, false); }
+inline void load_matrices_transposed(std::uint32_t (&r)[4], std::uint32_t row) { simt::load_matrices(r, row, true); }
 
 template <int Bytes>
-void copy_async(void* shared, const void* global, bool inside) {
+void copy_async(std::uint32_t shared, const void* global, bool inside) {
   static_assert(Bytes == 4 || Bytes == 16);
   simt::copy_async(shared, global, Bytes, inside);
 }

@@ -36,7 +36,9 @@ cudaError_t last_error = cudaSuccess;
 
 cudaError_t fail(cudaError_t error) { return last_error = error; }
 
-void* aligned(std::size_t bytes) { return std::aligned_alloc(256, (std::max<std::size_t>(bytes, 1) + 255) / 256 * 256); }
+void* aligned(std::size_t bytes) {
+  return std::aligned_alloc(256, (std::max<std::size_t>(bytes, 1) + 255) / 256 * 256);
+}
 
 }  // namespace
 
@@ -95,6 +97,8 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 }
 
 cudaError_t cudaMalloc(void** address, std::size_t bytes) {
+  ++the_machine.allocations;
+  if (the_machine.fail_allocation == the_machine.allocations) return fail(cudaErrorMemoryAllocation);
   if (the_machine.used_bytes + static_cast<std::int64_t>(bytes) > the_machine.total_bytes) {
     return fail(cudaErrorMemoryAllocation);
   }
@@ -102,7 +106,6 @@ cudaError_t cudaMalloc(void** address, std::size_t bytes) {
   std::memset(*address, 0xFF, bytes);  // device memory is not cleared
   sizes[*address] = bytes;
   the_machine.used_bytes += static_cast<std::int64_t>(bytes);
-  ++the_machine.allocations;
   return cudaSuccess;
 }
 cudaError_t cudaFree(void* address) {

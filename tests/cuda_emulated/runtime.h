@@ -16,12 +16,12 @@ struct Machine {
   int devices = 1;
   int major = 9, minor = 0;
   std::int64_t total_bytes = std::int64_t{1} << 34;
-  std::int64_t used_bytes = 0;            ///< allocated now
-  std::int64_t allocations = 0;           ///< cudaMalloc calls so far
-  std::int64_t kernels = 0;               ///< launched or replayed so far
+  std::int64_t used_bytes = 0;       ///< allocated now
+  std::int64_t allocations = 0;      ///< cudaMalloc calls so far
+  std::int64_t fail_allocation = 0;  ///< the number of the cudaMalloc call that fails; 0: none
   std::int64_t graph_launches = 0;
-  std::int64_t heuristic_queries = 0;     ///< cuBLASLt searches for an algorithm so far
-  cudaError_t next_error = cudaSuccess;   ///< what the next synchronisation reports
+  std::int64_t products = 0;             ///< cublasLtMatmul calls so far
+  cudaError_t next_error = cudaSuccess;  ///< what the next synchronisation reports
 };
 [[nodiscard]] Machine& machine();
 

@@ -247,7 +247,8 @@ TEST_CASE("pack_projections: query, key and value from one value become one prod
     Builder build(graph);
     const ValueId x = build.input("x", DType::float32, {2, 5, 12});
     const auto project = [&](const std::string& name, Dim heads) {
-      return build.apply(Linear{1, true}, {x, weight(build, name, {12, heads, 3}), weight(build, name + "_b", {heads, 3})});
+      return build.apply(Linear{1, true},
+                         {x, weight(build, name, {12, heads, 3}), weight(build, name + "_b", {heads, 3})});
     };
     const ValueId query = project("query", 4), key = project("key", keys), value = project("value", keys);
     output(build, build.apply(Attention{}, {query, key, value}));

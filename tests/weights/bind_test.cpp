@@ -42,7 +42,7 @@ void check_counts(const std::vector<WeightSpec>& specs, const std::vector<Tensor
 
 /// A store in memory of weights whose elements are all their own position.
 Store store_of(Naming naming, const std::vector<std::pair<std::string, Shape>>& weights, DType dtype = DType::float32) {
-  Store store{"f", naming, {}, {}};
+  Store store{"f", naming, {}, {}, {}};
   for (const auto& [name, shape] : weights) {
     const Tensor tensor(dtype, shape);
     for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, static_cast<double>(store.weights.size()));

@@ -2,6 +2,7 @@
 
 #include "attn/io/file.h"
 #include "attn/io/hdf5.h"
+#include "attn/io/keras_archive.h"
 #include "attn/weights/bind.h"
 #include "attn/weights/initialize.h"
 #include "support.h"
@@ -57,15 +58,88 @@ TEST_CASE("save: .weights.h5 says each layer's name, as Keras does") {
   CHECK(name_of_layer("layers/functional_1/layers/dense/vars") == "dense");
 }
 
+/// All attributes and tensors of an HDF5 file.
+io::Hdf5File contents_of(const std::string& path) { return io::read_hdf5(io::read_file(path), path); }
+
+TEST_CASE("save: .keras holds the config, a version of Keras and a date") {
+  const Saved saved = some_weights();
+  const TemporaryFolder folder;
+  setenv("SOURCE_DATE_EPOCH", "86400", 1);
+  save(folder / "w.keras", saved.specs, saved.tensors, {"{\"a\": 1}", {}});
+  unsetenv("SOURCE_DATE_EPOCH");
+  const io::KerasArchive archive = io::parse_keras_archive(io::read_file(folder / "w.keras"), "w.keras");
+  CHECK(archive.config == "{\"a\": 1}");
+  CHECK(archive.metadata == R"({"keras_version": "3.15.1", "date_saved": "1970-01-02@00:00:00"})");
+  const std::vector<Tensor> read = weights::bind(saved.specs, folder / "w.keras");
+  for (std::size_t i = 0; i < read.size(); ++i) CHECK(same_bytes(read[i], saved.tensors[i]));
+}
+
+TEST_CASE("save: an optimizer's state stays where it was") {
+  const Saved saved = some_weights();
+  const TemporaryFolder folder;
+  const Tensor step(DType::int64, {});
+  step.set(0, 7);
+  save(folder / "w.weights.h5", saved.specs, saved.tensors, {"", {{"optimizer/vars/0", step}}});
+  const Store store = read_store(folder / "w.weights.h5");
+  REQUIRE(store.state.size() == 1);
+  CHECK(store.state[0].name == "optimizer/vars/0");
+  CHECK(same_bytes(store.state[0].tensor, step));
+}
+
+TEST_CASE("save: the older .h5 has the layers in order, trainable weights first, and bfloat16 as float32") {
+  std::vector<WeightSpec> specs;
+  const auto add = [&](const char* path, const char* place, DType dtype = DType::float32) {
+    specs.push_back(weight(path, {2}, initializer("RandomNormal"), dtype));
+    specs.back().store_path = place;
+  };
+  add("z/kernel", "layers/dense/vars/0");
+  add("norm/moving_mean", "layers/batch_normalization/vars/1");
+  add("norm/gamma", "layers/batch_normalization/vars/0", DType::bfloat16);
+  add("dense/kernel", "layers/functional/layers/dense/vars/0");
+  add("dense_1/kernel", "layers/functional/layers/dense_1/vars/0");
+  specs[1].trainable = false;
+  std::vector<Tensor> tensors;
+  for (const WeightSpec& spec : specs) tensors.push_back(initialize(spec, 0));
+  const TemporaryFolder folder;
+  save(folder / "w.h5", specs, tensors);
+
+  const Store store = read_store(folder / "w.h5");
+  CHECK(store.naming == Naming::layered);
+  REQUIRE(store.layers.size() == 3);
+  CHECK(store.layers[0].name == "z");
+  CHECK(store.layers[1].name == "norm");
+  CHECK(store.layers[2].name == "functional");
+  CHECK(store.weights[1].name == "norm/gamma");
+  CHECK(store.weights[1].tensor.dtype() == DType::float32);
+  const std::vector<Tensor> read = weights::bind(specs, store);
+  for (std::size_t i = 0; i < read.size(); ++i) CHECK(same_bytes(read[i], tensors[i]));
+}
+
+TEST_CASE("save: a list of names that passes what an attribute holds goes on in the next") {
+  std::vector<WeightSpec> specs;
+  for (int i = 0; i < 4001; ++i) {
+    specs.push_back(weight("layer_" + std::to_string(i) + "/scale", {}));
+    specs.back().store_path = "layers/scale_" + std::to_string(i) + "/vars/0";
+  }
+  const std::vector<Tensor> tensors(specs.size(), Tensor(DType::float32, {}));
+  const TemporaryFolder folder;
+  save(folder / "w.h5", specs, tensors);
+  const auto root = contents_of(folder / "w.h5").objects.at("").attributes;
+  CHECK(root.at("layer_names0").values.size() == 2000);
+  CHECK(root.at("layer_names2").values == std::vector<std::string>{"layer_4000"});
+  CHECK(read_store(folder / "w.h5").weights.size() == 4001);
+}
+
 TEST_CASE("save: another ending is refused before anything is written") {
   const TemporaryFolder folder;
-  for (const char* name : {"w.h5", "w.npy", "w"}) {
+  for (const char* name : {"w.hdf5", "w.npy", "w"}) {
     try {
       save(folder / name, {}, {});
       FAIL("it was written");
     } catch (const Error& error) {
       CHECK(error.code() == ExitCode::usage);
-      CHECK(std::string(error.what()).ends_with("the file's name must end in .weights.h5, .safetensors or .npz"));
+      CHECK(std::string(error.what())
+                .ends_with("the file's name must end in .weights.h5, .keras, .h5, .safetensors or .npz"));
     }
     CHECK_FALSE(std::filesystem::exists(folder / name));
   }

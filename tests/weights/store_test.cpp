@@ -24,17 +24,19 @@ io::Hdf5Object list(const std::string& attribute, std::vector<std::string> names
 
 io::Hdf5Object dataset() { return {Tensor(DType::float32, {1}), {}}; }
 
-TEST_CASE("store: what was saved beside the weights is left out") {
+TEST_CASE("store: what was saved beside the weights is kept apart") {
   const Store store = read_store(data_path("model.weights.h5"));
   CHECK(store.naming == Naming::store_path);
   CHECK(store.weights.size() == 22);
   for (const NamedTensor& weight : store.weights) CHECK(weight.name.starts_with("layers/"));
+  CHECK(store.state.size() == 42);
 
   io::Hdf5File contents;
   contents.objects["layers/dropout/seed_generator/vars/0"] = dataset();
   contents.objects["metrics/mean/vars/0"] = dataset();
   contents.objects["layers/metrics/vars/0"] = dataset();
   const Store kept = keras_store(contents, "f");
+  CHECK(kept.state.size() == 2);
   REQUIRE(kept.weights.size() == 1);
   CHECK(kept.weights[0].name == "layers/metrics/vars/0");
 }
@@ -107,6 +109,44 @@ TEST_CASE("store: a single array has no name to go by") {
   CHECK(refusal([&] {
           static_cast<void>(read_store(folder / "w.npy"));
         }).ends_with("a .npy file holds one array without a name; use .npz for weights"));
+}
+
+TEST_CASE("store: the counters of random generators among a model's variables are no weights") {
+  const TemporaryFolder folder;
+  const Tensor one(DType::float32, {1});
+  io::write_tensors(folder / "w.npz", std::vector<NamedTensor>{{"seed_generator_1/seed_generator_state", one},
+                                                               {"a/seed_generator/seed_generator_state", one},
+                                                               {"a/kernel", one}});
+  const Store store = read_store(folder / "w.npz");
+  REQUIRE(store.weights.size() == 1);
+  CHECK(store.weights[0].name == "a/kernel");
+  CHECK(store.state.size() == 2);
+}
+
+TEST_CASE("store: an index may name .safetensors") {
+  const TemporaryFolder folder;
+  const Tensor one(DType::float32, {1});
+  io::write_tensors(folder / "1.safetensors", std::vector<NamedTensor>{{"a", one}});
+  io::write_tensors(folder / "2.safetensors", std::vector<NamedTensor>{{"b", one}});
+  write_text(folder / "x.json", R"({"weight_map": {"a": "1.safetensors", "b": "2.safetensors"}})");
+  const Store store = read_store(folder / "x.json");
+  CHECK(store.naming == Naming::path);
+  CHECK(store.weights.size() == 2);
+  io::write_tensors(folder / "2.safetensors", std::vector<NamedTensor>{{"a", one}});
+  CHECK(refusal([&] {
+          static_cast<void>(read_store(folder / "x.json"));
+        }).ends_with("the weight 'a' is in more than one of its files"));
+}
+
+TEST_CASE("store: a Python pickle is refused with the way out") {
+  const TemporaryFolder folder;
+  write_text(folder / "old.bin", "\x80\x02}q\x01.");
+  write_text(folder / "new.pt", std::string("PK\3\4") + std::string(26, '\0') + "archive/data.pkl");
+  for (const char* name : {"old.bin", "new.pt"}) {
+    CHECK(refusal([&] {
+            static_cast<void>(read_store(folder / name));
+          }).find("a Python pickle, which only running it could read; save the weights") != std::string::npos);
+  }
 }
 
 }  // namespace

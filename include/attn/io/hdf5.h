@@ -38,8 +38,11 @@ struct Hdf5File {
 /// and fletcher32, and arrays that declare far more than is stored. `name` is the file's name for messages.
 [[nodiscard]] Hdf5File read_hdf5(const Bytes& file, std::string_view name);
 
-/// Writes what Keras and h5py read: groups that are missing on the way to an object are added, and so is the attribute
-/// by which Keras knows bfloat16. The file is made in memory first.
+/// The bytes of a file that Keras and h5py read: groups that are missing on the way to an object are added, and so is
+/// the attribute by which Keras knows bfloat16. `name` is for messages.
+[[nodiscard]] Bytes make_hdf5(const Hdf5File& contents, std::string_view name);
+
+/// Writes such a file.
 void write_hdf5(AtomicFile& file, const Hdf5File& contents);
 
 }  // namespace attn::io

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "attn/io/atomic_file.h"
 #include "attn/io/bytes.h"
 
 namespace attn::io {
@@ -18,5 +19,8 @@ struct KerasArchive {
 /// Throws Error (bad_input) for an archive that ZipReader refuses, one without a config, and one whose
 /// weights are in another form than one HDF5 file. `name` is the file's name for messages.
 [[nodiscard]] KerasArchive parse_keras_archive(const Bytes& file, std::string_view name);
+
+/// Writes the members as Keras does: stored, metadata first, then the config and the weights.
+void write_keras_archive(AtomicFile& file, const KerasArchive& archive);
 
 }  // namespace attn::io

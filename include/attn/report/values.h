@@ -93,8 +93,8 @@ struct BenchRow {
   double gflops_per_second = 0;
   std::int64_t peak_bytes = 0;
   std::optional<double> peak_share;  ///< of the device's measured speed at one large product, 0 to 1
-  std::optional<double> error;       ///< ‖out − exact‖ / ‖exact‖ of the outputs that were timed, against float64
-  std::optional<GpuTimes> gpu;       ///< of a GPU, where `ms` is the device's own time
+  std::optional<double> error;  ///< ‖out − exact‖ / ‖exact‖ of the outputs that were timed, against float64
+  std::optional<GpuTimes> gpu;  ///< of a GPU, where `ms` is the device's own time
   std::optional<Baseline> baseline;
   std::vector<ProfileRow> profile;  ///< empty unless asked for
 };

@@ -11,12 +11,12 @@
 
 namespace attn::weights {
 
-/// One tensor for each spec, in their order, of the spec's shape and dtype. Names are matched exactly where they can
-/// be, else without what differs between Keras's versions (leading underscores, ":0"); in the older .h5 also by their
-/// order in each layer, as Keras does. A floating dtype other than the spec's is converted; integers and bools never
-/// are. Throws Error (bad_input) that lists the weights which are missing, of another shape or dtype, or not the
-/// model's.
+/// One tensor for each spec, in their order, of the spec's shape and dtype, matched as by agree(). A floating dtype
+/// other than the spec's is converted. Throws Error (bad_input) that lists the weights which are missing, of another
+/// shape or dtype, or not the model's.
 [[nodiscard]] std::vector<Tensor> bind(std::span<const graph::WeightSpec> specs, const Store& store);
+/// The same in the dtypes that the file has.
+[[nodiscard]] std::vector<Tensor> bind_as_stored(std::span<const graph::WeightSpec> specs, const Store& store);
 /// The same out of a file that read_store reads. Call it by its full name: std::bind takes anything.
 [[nodiscard]] std::vector<Tensor> bind(std::span<const graph::WeightSpec> specs, const std::string& path);
 

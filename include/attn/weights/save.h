@@ -3,18 +3,32 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "attn/base/tensor.h"
 #include "attn/graph/weight.h"
 
 namespace attn::weights {
 
+/// What only a model file has beside the weights.
+struct SavedModel {
+  std::string config;              ///< Keras JSON, for .keras; empty where there is none
+  std::vector<NamedTensor> state;  ///< of optimizers and the like, by place, for .keras and .weights.h5
+};
+
 /// Throws Error (usage) where the path ends in nothing that save knows, so that a command can say so at once.
 void check_save_path(const std::string& path);
+/// Does a path's ending stand for a file that holds the model's config too (.keras)?
+[[nodiscard]] bool holds_config(const std::string& path);
+/// Does it stand for one that keeps weights by their places in a model (.weights.h5, .keras, .h5), so that names alone
+/// do not do?
+[[nodiscard]] bool needs_layout(const std::string& path);
 
-/// Writes .weights.h5, which Keras's model.load_weights reads, .safetensors or .npz by the path's ending, whole or not
-/// at all. There is one tensor for each spec. Arrays are named by the weights' paths; weights that share a path by
-/// their store_path. Throws Error (usage) for another ending, and (bad_input) where the file cannot be written.
-void save(const std::string& path, std::span<const graph::WeightSpec> specs, std::span<const Tensor> tensors);
+/// Writes .weights.h5, .keras, .h5, .safetensors or .npz by the path's ending, whole or not at all. There is one tensor
+/// for each spec. Keras's load_weights reads the first three, load_model the second. In the others arrays are named by
+/// file_names. NumPy has no bfloat16, and Keras reads none from .h5: both get float32, which is exact. Throws Error
+/// (usage) for another ending, and (bad_input) where the file cannot be written.
+void save(const std::string& path, std::span<const graph::WeightSpec> specs, std::span<const Tensor> tensors,
+          const SavedModel& model = {});
 
 }  // namespace attn::weights

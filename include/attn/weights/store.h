@@ -26,15 +26,16 @@ struct StoredLayer {
 struct Store {
   std::string file;  ///< its name, fit to print
   Naming naming = Naming::path;
-  /// In the file's order; of .layered, layer by layer. The state of optimizers, metrics and random generators is left
-  /// out. The tensors may lie in the mapped file, which they keep alive.
+  /// In the file's order; of .layered, layer by layer. The tensors may lie in the mapped file, which they keep alive.
   std::vector<NamedTensor> weights;
   std::vector<StoredLayer> layers;  ///< of .layered: they share out `weights` in order
+  /// What was saved along and is no weight: the state of optimizers, metrics and random generators.
+  std::vector<NamedTensor> state;
 };
 
 /// Reads .weights.h5, .h5, .keras, .safetensors, .npz (whatever the file is called; "-" is stdin), or the .weights.json
-/// of weights that Keras has split over several .h5 files in the same folder. Throws Error (bad_input) for other files
-/// and damaged ones.
+/// of weights that Keras has split over several .h5 files in the same folder (of other libraries' .safetensors too).
+/// Throws Error (bad_input) for other files and damaged ones; Python pickles (.pt, .bin) are refused with the way out.
 [[nodiscard]] Store read_store(const std::string& path);
 /// The same for bytes in memory; `path` names them, and tells the folder of split weights.
 [[nodiscard]] Store parse_store(const io::Bytes& file, const std::string& path);

@@ -65,7 +65,8 @@ DeviceBytes allocate_device(std::int64_t bytes) {
 PinnedBytes allocate_pinned(std::int64_t bytes) {
   if (bytes == 0) return {};
   void* address = nullptr;
-  check(cudaMallocHost(&address, static_cast<std::size_t>(bytes)), fmt::format("pinning {} bytes of host memory", bytes));
+  check(cudaMallocHost(&address, static_cast<std::size_t>(bytes)),
+        fmt::format("pinning {} bytes of host memory", bytes));
   return PinnedBytes(static_cast<std::byte*>(address));
 }
 

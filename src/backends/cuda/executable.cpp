@@ -128,10 +128,10 @@ void CudaExecutable::price() const {
   const std::int64_t fixed = plan_.weight_bytes + plan_.prepared_bytes + kWorkspaceBytes;
   const std::int64_t left = free - fixed;
   const std::int64_t moving = plan_.arena_bytes + plan_.input_bytes;
-  const std::string way_out =
-      left > 0 && moving > 0
-          ? fmt::format("about {:.0f} % of this batch would fit", 100.0 * static_cast<double>(left) / static_cast<double>(moving))
-          : std::string("the weights alone do not fit");
+  const std::string way_out = left > 0 && moving > 0
+                                  ? fmt::format("about {:.0f} % of this batch would fit",
+                                                100.0 * static_cast<double>(left) / static_cast<double>(moving))
+                                  : std::string("the weights alone do not fit");
   throw Error(ExitCode::no_memory,
               fmt::format("cuda:{}: the pass needs {} ({} of it weights) and {} has {} free; {}", device_->index(),
                           bytes_text(needed), bytes_text(plan_.weight_bytes + plan_.prepared_bytes), device_->name(),
@@ -164,14 +164,15 @@ void CudaExecutable::place(const std::vector<Tensor>& weights) {
   arena_ = allocate_device(plan_.arena_bytes);
   fault_bytes_ = allocate_device(sizeof(Fault));
   staging_ = allocate_pinned(staging_pieces.total());  // shared with the tensors that are given out
-  bytes_ = weight_pieces.total() + constant_pieces.total() + input_pieces.total() + plan_.prepared_bytes +
-           plan_.arena_bytes;
+  bytes_ =
+      weight_pieces.total() + constant_pieces.total() + input_pieces.total() + plan_.prepared_bytes + plan_.arena_bytes;
   fault_on_host_ = reinterpret_cast<Fault*>(staging_.get() + fault_offset);
 
   const auto up = [&](std::byte* to, const Tensor& from) {
     if (from.bytes() == 0) return;
-    check(cudaMemcpyAsync(to, from.data(), static_cast<std::size_t>(from.bytes()), cudaMemcpyHostToDevice, stream_.get()),
-          "copying weights to the GPU");
+    check(
+        cudaMemcpyAsync(to, from.data(), static_cast<std::size_t>(from.bytes()), cudaMemcpyHostToDevice, stream_.get()),
+        "copying weights to the GPU");
   };
   for (std::size_t i = 0; i < values.size(); ++i) {
     const plan::Slot& slot = plan_.slots[i];
@@ -257,8 +258,8 @@ void CudaExecutable::download() {
   for (const ValueId id : results_) {
     const plan::Slot& slot = plan_.slots[at(id)];
     if (slot.bytes == 0 || slot.place == Place::input) continue;  // an input is in its staging memory as it is
-    check(cudaMemcpyAsync(staged_[at(id)], places_[at(id)], static_cast<std::size_t>(slot.bytes), cudaMemcpyDeviceToHost,
-                          stream_.get()),
+    check(cudaMemcpyAsync(staged_[at(id)], places_[at(id)], static_cast<std::size_t>(slot.bytes),
+                          cudaMemcpyDeviceToHost, stream_.get()),
           "copying a result from the GPU");
   }
 }

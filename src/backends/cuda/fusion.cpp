@@ -7,13 +7,9 @@
 namespace attn::cuda {
 namespace {
 
-bool is_hot(DType dtype) {
-  return dtype == DType::float32 || dtype == DType::float16 || dtype == DType::bfloat16;
-}
+bool is_hot(DType dtype) { return dtype == DType::float32 || dtype == DType::float16 || dtype == DType::bfloat16; }
 
-bool overlap(const Operand& a, const Operand& b) {
-  return a.data < b.data + b.bytes() && b.data < a.data + a.bytes();
-}
+bool overlap(const Operand& a, const Operand& b) { return a.data < b.data + b.bytes() && b.data < a.data + a.bytes(); }
 
 /// Is all of `inputs` safe from what is written to `out` while they are read? An array at the very place of `out`, of
 /// the same size, is read and written element by element where `in_place` says so.
@@ -59,9 +55,8 @@ std::optional<Choice> fuse_add_norm(const Step& add, const Step& norm, bool sum_
   step.kind = op->kind;
   step.epsilon = op->epsilon;
   step.y = y.data;
-  return Choice("add + layer_norm", [step, &device = norm.device](cudaStream_t stream) {
-    launch_add_layer_norm(step, device, stream);
-  });
+  return Choice("add + layer_norm",
+                [step, &device = norm.device](cudaStream_t stream) { launch_add_layer_norm(step, device, stream); });
 }
 
 /// Rows of a table, then the sum with rows that repeat: token and position embeddings.
@@ -73,14 +68,16 @@ std::optional<Choice> fuse_gather_add(const Step& gather, const Step& add, bool 
   const Operand& y = add.outputs[0];
   const std::size_t which = add.inputs[0].data == rows.data ? 0 : 1;
   const Operand& position = add.inputs[1 - which];
-  if (add.inputs[which].data != rows.data || add.inputs[which].shape != y.shape || !is_hot(y.dtype)) return std::nullopt;
+  if (add.inputs[which].data != rows.data || add.inputs[which].shape != y.shape || !is_hot(y.dtype))
+    return std::nullopt;
   if (table.shape.rank() != 2 || position.data == rows.data) return std::nullopt;
   // The position repeats as a whole: its shape is the end of y's, after axes of one.
   const Shape& small = position.shape;
   int first = 0;
   while (first < small.rank() && small[first] == 1) ++first;
   const int rank = small.rank() - first;
-  if (rank < 1 || rank > y.shape.rank() || small.slice(first, small.rank()) != y.shape.slice(y.shape.rank() - rank, y.shape.rank()))
+  if (rank < 1 || rank > y.shape.rank() ||
+      small.slice(first, small.rank()) != y.shape.slice(y.shape.rank() - rank, y.shape.rank()))
     return std::nullopt;
   if (!safe(y, gather.inputs, false) || !safe(y, {position}, true)) return std::nullopt;
   GatherAddStep step;

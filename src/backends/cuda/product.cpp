@@ -104,9 +104,9 @@ class Call {
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, static_cast<std::uint32_t>(alignment_of(product_.out)));
     std::array<cublasLtMatmulHeuristicResult_t, kProposals> results{};
     int found = 0;
-    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle_, description_.get(), b_.get(), a_.get(),
-                                                                 out_.get(), out_.get(), made, kProposals,
-                                                                 results.data(), &found);
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(handle_, description_.get(), b_.get(), a_.get(), out_.get(), out_.get(), made,
+                                       kProposals, results.data(), &found);
     std::vector<cublasLtMatmulAlgo_t> algorithms;
     if (status != CUBLAS_STATUS_SUCCESS) return algorithms;
     for (int i = 0; i < found; ++i) {
@@ -155,8 +155,9 @@ class Call {
       const auto count = static_cast<std::int32_t>(product_.batch);
       check(cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count)),
             "describing a matrix");
-      check(cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)),
-            "describing a matrix");
+      check(
+          cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)),
+          "describing a matrix");
     }
     return result;
   }
@@ -179,8 +180,8 @@ struct Prepared {
 std::string Product::key() const {
   const auto align = [](const void* address) { return alignment_of(address); };
   return fmt::format("{} {}x{}x{} b{} {}{} s{},{} {}{}{} p{} a{},{},{}", name_of(dtype), m, n, k, batch,
-                     transpose_a ? "T" : "N", transpose_b ? "T" : "N", a_stride, b_stride, bias != nullptr ? "bias" : "",
-                     residual != nullptr ? "+residual" : "",
+                     transpose_a ? "T" : "N", transpose_b ? "T" : "N", a_stride, b_stride,
+                     bias != nullptr ? "bias" : "", residual != nullptr ? "+residual" : "",
                      epilogue == Epilogue::relu        ? "+relu"
                      : epilogue == Epilogue::gelu_tanh ? "+gelu_tanh"
                                                        : "",

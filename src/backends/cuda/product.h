@@ -22,9 +22,9 @@ enum class Epilogue : std::uint8_t { none, relu, gelu_tanh };
 /// out (m, n) = epilogue(a (m, k) · b (k, n) + residual + bias), row-major, `batch` times.
 struct Product {
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
-  DType dtype = DType::float32;  ///< of everything
-  bool transpose_a = false;      ///< a is stored (k, m)
-  bool transpose_b = false;      ///< b is stored (n, k)
+  DType dtype = DType::float32;             ///< of everything
+  bool transpose_a = false;                 ///< a is stored (k, m)
+  bool transpose_b = false;                 ///< b is stored (n, k)
   std::int64_t a_stride = 0, b_stride = 0;  ///< elements from one of the batch to the next; 0: the same for all
   const std::byte* a = nullptr;
   const std::byte* b = nullptr;

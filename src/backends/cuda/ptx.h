@@ -47,8 +47,16 @@ __device__ __forceinline__ std::uint64_t descriptor(std::uint32_t address, int p
 
 namespace attn::cuda::ptx {
 
+/// The address that instructions on shared memory take: sums with it are cheaper than with pointers.
 __device__ __forceinline__ std::uint32_t shared_address(const void* address) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(address));
+}
+
+/// x, of which the compiler knows nothing: what follows from it is computed in its place, and not ahead of a loop to
+/// wait in registers.
+__device__ __forceinline__ int here(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
 }
 
 /// 2^x, within 2 units of the last place; 0 where it would be denormal.
@@ -76,33 +84,31 @@ __device__ __forceinline__ void multiply_add(float (&d)[4], const std::uint32_t 
   }
 }
 
-/// Four 8×8 matrices of half precision from shared memory: lane 8i + r gives the address of row r of matrix i, and gets
-/// (g, 2t) and (g, 2t+1) of each.
-__device__ __forceinline__ void load_matrices(std::uint32_t (&r)[4], const void* row) {
+/// Four 8×8 matrices of half precision from shared memory: lane 8i + r gives the address of row r of matrix i, by
+/// shared_address(), and gets (g, 2t) and (g, 2t+1) of each.
+__device__ __forceinline__ void load_matrices(std::uint32_t (&r)[4], std::uint32_t row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(shared_address(row))
+               : "r"(row)
                : "memory");
 }
 /// The same matrices transposed: each lane gets (2t, g) and (2t+1, g).
-__device__ __forceinline__ void load_matrices_transposed(std::uint32_t (&r)[4], const void* row) {
+__device__ __forceinline__ void load_matrices_transposed(std::uint32_t (&r)[4], std::uint32_t row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(shared_address(row))
+               : "r"(row)
                : "memory");
 }
 
 /// Begins a copy of 4 or 16 aligned bytes to shared memory; zeros where not `inside`, and then nothing is read.
 template <int Bytes>
-__device__ __forceinline__ void copy_async(void* shared, const void* global, bool inside) {
+__device__ __forceinline__ void copy_async(std::uint32_t shared, const void* global, bool inside) {
   static_assert(Bytes == 4 || Bytes == 16);
   if constexpr (Bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global),
-                 "r"(inside ? 16 : 0)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(global), "r"(inside ? 16 : 0)
                  : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(shared)), "l"(global),
-                 "r"(inside ? 4 : 0)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared), "l"(global), "r"(inside ? 4 : 0)
                  : "memory");
   }
 }

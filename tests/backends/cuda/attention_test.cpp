@@ -494,4 +494,8 @@ TEST_CASE("attention: the plain kernel takes every problem in every dtype") {
   CHECK(check_all("plain", {DType::float64, DType::float32, DType::float16, DType::bfloat16}, 2) == 0);
 }
 
+TEST_CASE("attention: the kernel on tensor cores takes half precision with every mask, and head sizes to 256") {
+  CHECK(check_all("flash mma", {DType::float16, DType::bfloat16}, 4) == 2);
+}
+
 }  // namespace attn::cuda

@@ -5,6 +5,7 @@
 
 #include "attention.h"
 #include "device.h"
+#include "tiles.h"
 
 namespace attn::cuda {
 
@@ -26,6 +27,10 @@ namespace attn::cuda {
 
 /// Why no tiled kernel takes it: a scale that would turn the order of scores round, sizes beyond 32 bits; or "".
 [[nodiscard]] std::string why_not_tiled(const AttentionProblem& problem);
+/// How the queries are tiled, `rows` to a tile.
+[[nodiscard]] Tiling tile_queries(const AttentionProblem& problem, int rows, const Device& device);
+/// Whether the rows of an array with heads of this size begin at, and consist of, whole 16-byte vectors.
+[[nodiscard]] bool has_vectors(const AttentionProblem& problem, const HeadsView& view, std::int64_t size);
 /// The same problem with a window that hides nothing taken away, and no other so wide that sums with it overflow.
 [[nodiscard]] AttentionProblem with_plain_window(AttentionProblem problem);
 

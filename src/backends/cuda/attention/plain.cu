@@ -49,7 +49,7 @@ struct Query {
   const Element* query;  // (H)
   const Element* key;    // (S, H), rows by row_stride
   const Element* value;  // (S, V)
-  KeyRange range;
+  KeyRange<std::int64_t> range;
 };
 
 template <typename Element>
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(kThreads) plain_attention(const AttentionProbl
     row.query = at<Element>(problem.query, row.b, row.t, row.n);
     row.key = at<Element>(problem.key, row.b, 0, k);
     row.value = at<Element>(problem.value, row.b, 0, k);
-    row.range = keys_seen(problem, keys_of(problem, row.b), row.t);
+    row.range = keys_seen<std::int64_t>(problem, keys_of(problem, row.b), row.t, 1);
 
     Sum<Number> sum;
     for (std::int64_t s = thread; s < problem.S; s += kThreads) {

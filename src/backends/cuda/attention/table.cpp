@@ -7,11 +7,32 @@
 namespace attn::cuda {
 
 std::string why_not_tiled(const AttentionProblem& problem) {
-  constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max() - 1024;  // a tile may reach beyond
+  constexpr std::int64_t kLongest = std::int64_t{1} << 30;  // so that sums of positions and tiles have 32 bits
   if (!(problem.scale > 0.0) || !std::isfinite(problem.scale)) return "the scale is not a positive number";
-  if (problem.T > kLargest || problem.S > kLargest) return "a sequence has more than 2^31 positions";
+  if (problem.T > kLongest || problem.S > kLongest) return "a sequence has more than 2^30 positions";
+  if (problem.T + 16 > kLongest / problem.B / problem.N * 16) return "there are more than 2^30 tiles";
   if (problem.S == 0 || problem.H == 0 || problem.V == 0) return "an axis is empty";
   return "";
+}
+
+Tiling tile_queries(const AttentionProblem& problem, int rows, const Device& device) {
+  Tiling tiling;
+  tiling.tiles = static_cast<unsigned>((problem.T + rows - 1) / rows);
+  tiling.heads = static_cast<unsigned>(problem.B * problem.N);
+  if (problem.causal) {
+    // Tiles of several heads lie side by side, as many as have their keys and values in half of the L2 cache.
+    const std::int64_t bytes = problem.S * (problem.H + problem.V) * bytes_of(problem.dtype);
+    const std::int64_t heads = device.l2_bytes() / 2 / bytes * (problem.N / problem.K);
+    tiling.group = static_cast<unsigned>(std::clamp<std::int64_t>(heads, 1, tiling.heads));
+  }
+  return tiling;
+}
+
+bool has_vectors(const AttentionProblem& problem, const HeadsView& view, std::int64_t size) {
+  const std::int64_t elements = 16 / bytes_of(problem.dtype);
+  const auto whole = [elements](std::int64_t stride) { return stride % elements == 0; };
+  return reinterpret_cast<std::uintptr_t>(view.data) % 16 == 0 && whole(size) && whole(view.head_stride) &&
+         whole(view.row_stride) && whole(view.batch_stride);
 }
 
 AttentionProblem with_plain_window(AttentionProblem problem) {
@@ -21,6 +42,7 @@ AttentionProblem with_plain_window(AttentionProblem problem) {
 
 std::span<const AttentionKernel> attention_kernels() {
   static constexpr AttentionKernel kKernels[] = {
+      {"flash mma", why_not_flash_mma, prepare_flash_mma},
       {"plain", why_not_plain, prepare_plain},
   };
   return kKernels;

@@ -27,18 +27,21 @@ __device__ inline bool masks_allow(const AttentionProblem& problem, std::int64_t
   return true;
 }
 
-/// The keys from `first` to before `last`, which lengths, causal and window let a query see, or several queries.
+/// The keys from `first` to before `last`, which lengths, causal and window let a query see, or several queries. Index
+/// is an integer that holds sums of two positions.
+template <typename Index>
 struct KeyRange {
-  std::int64_t first, last;
+  Index first, last;
 };
 /// What any of the queries from `t` to `t + rows - 1` sees of `keys` keys. Where none sees any, last ≤ first.
-__device__ inline KeyRange keys_seen(const AttentionProblem& problem, std::int64_t keys, std::int64_t t,
-                                     std::int64_t rows = 1) {
-  KeyRange range{0, keys};
-  if (problem.causal) range.last = smaller(range.last, t + rows);
-  if (problem.window > 0) {
-    range.first = larger(0, t - problem.window + 1);
-    range.last = smaller(range.last, t + rows - 1 + problem.window);
+template <typename Index>
+__device__ inline KeyRange<Index> keys_seen(const AttentionProblem& problem, Index keys, Index t, Index rows) {
+  const Index window = static_cast<Index>(problem.window);
+  KeyRange<Index> range{0, keys};
+  if (problem.causal && t + rows < range.last) range.last = t + rows;
+  if (window > 0) {
+    if (t - window + 1 > 0) range.first = t - window + 1;
+    if (t + rows - 1 + window < range.last) range.last = t + rows - 1 + window;
   }
   return range;
 }

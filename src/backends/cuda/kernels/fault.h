@@ -13,6 +13,7 @@ struct Reporter {
   Fault* fault = nullptr;
   int node = 0;
 
+#if defined(__CUDACC__) || defined(ATTN_CUDA_EMULATED)  // the host only carries it
   /// The first report stays.
   __device__ void operator()(Fault::Kind kind, std::int64_t number, std::int64_t limit) const {
     if (fault == nullptr ||
@@ -22,6 +23,7 @@ struct Reporter {
     fault->number = number;
     fault->limit = limit;
   }
+#endif
 };
 [[nodiscard]] inline Reporter reporter_of(const Step& step) { return {step.fault, step.node}; }
 

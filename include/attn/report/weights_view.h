@@ -1,0 +1,81 @@
+// The weights of a file as text.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/base/dtype.h"
+#include "attn/base/shape.h"
+#include "attn/run/compare_weights.h"
+
+namespace attn::report {
+
+/// One array. Statistics are over its finite elements, and 0 where there are none.
+struct ArrayReport {
+  std::string name;
+  Shape shape;
+  DType dtype = DType::float32;
+  std::int64_t elements = 0, bytes = 0;
+  double min = 0, max = 0, mean = 0, std = 0;
+  std::int64_t nan_count = 0, inf_count = 0, zeros = 0;
+};
+
+/// How the file goes with a model.
+struct ModelCheck {
+  struct Weight {
+    std::string name;
+    Shape expected, found;  ///< of a missing one `found`, of an extra one `expected` means nothing
+    DType expected_dtype = DType::float32, found_dtype = DType::float32;
+  };
+  std::string model;
+  std::int64_t weights = 0;  ///< that the model has
+  std::vector<Weight> missing, extra, mismatched;
+  [[nodiscard]] bool pass() const { return missing.empty() && extra.empty() && mismatched.empty(); }
+};
+
+struct WeightsReport {
+  std::string file;
+  std::vector<ArrayReport> arrays;
+  std::optional<ModelCheck> check;
+};
+
+/// A table of the arrays, their totals, and what the check found.
+[[nodiscard]] std::string weights_text(const WeightsReport& report);
+[[nodiscard]] std::string weights_markdown(const WeightsReport& report);
+/// One record per array.
+[[nodiscard]] std::string weights_csv(const WeightsReport& report);
+/// "attn.weights/1".
+[[nodiscard]] std::string weights_json(const WeightsReport& report);
+
+/// What a command has written.
+struct SavedReport {
+  std::string file;
+  std::int64_t weights = 0, elements = 0, bytes = 0;
+  struct Source {
+    std::string array, weight;
+  };
+  std::vector<Source> sources;  ///< where names were translated
+};
+
+/// One line.
+[[nodiscard]] std::string saved_text(const SavedReport& report);
+/// "attn.<command>/1".
+[[nodiscard]] std::string saved_json(const SavedReport& report, const std::string& command);
+
+struct DiffReport {
+  std::string a, b;  ///< the files
+  double rtol = 0, atol = 0;
+  run::WeightsComparison result;
+};
+
+/// What differs, in a table, and how much is equal.
+[[nodiscard]] std::string diff_text(const DiffReport& report);
+[[nodiscard]] std::string diff_markdown(const DiffReport& report);
+/// One record per array of either side.
+[[nodiscard]] std::string diff_csv(const DiffReport& report);
+/// "attn.weights/1" with the member "diff" instead of "arrays".
+[[nodiscard]] std::string diff_json(const DiffReport& report);
+
+}  // namespace attn::report

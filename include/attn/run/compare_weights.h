@@ -1,0 +1,44 @@
+// Two sets of weights against each other.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "attn/run/compare.h"
+
+namespace attn::run {
+
+/// An array that only one side has.
+struct LoneArray {
+  std::string name;
+  Shape shape;
+  DType dtype = DType::float32;
+};
+
+/// An array that both sides have.
+struct PairedArray {
+  std::string name;
+  Shape shape_a, shape_b;
+  DType dtype_a = DType::float32, dtype_b = DType::float32;
+  /// b against a; nothing where the shapes differ.
+  std::optional<OutputComparison> values;
+  /// ‖b − a‖ / ‖a‖ and a·b / (‖a‖ ‖b‖) over the elements that are finite on both sides; NaN where ‖a‖, or ‖a‖ ‖b‖, is
+  /// 0, except that equal arrays have a relative difference of 0.
+  double relative = 0, cosine = 0;
+  bool equal = false;
+};
+
+struct WeightsComparison {
+  std::vector<LoneArray> only_a, only_b;
+  std::vector<PairedArray> both;  ///< in a's order
+  [[nodiscard]] bool equal() const;
+};
+
+/// Pairs arrays by name. Without any tolerance arrays of two dtypes differ, whatever their numbers.
+[[nodiscard]] WeightsComparison compare_weights(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b,
+                                                const Tolerance& tolerance);
+
+}  // namespace attn::run

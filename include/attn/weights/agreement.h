@@ -1,0 +1,42 @@
+// How the weights of a file and those of a model go together.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "attn/graph/weight.h"
+#include "attn/weights/store.h"
+
+namespace attn::weights {
+
+/// Indices of the model's weights ("specs") and of the file's (Store::weights).
+struct Agreement {
+  std::vector<std::optional<std::size_t>> matches;  ///< per spec, its weight in the file
+  std::vector<std::size_t> missing;                 ///< specs that the file does not have
+  std::vector<std::size_t> extra;                   ///< weights of the file that the model does not have
+  std::vector<std::size_t> wrong_shape;             ///< specs whose weight in the file is of another shape
+  std::vector<std::size_t> wrong_dtype;  ///< specs whose weight is of a dtype that is never converted to theirs
+
+  [[nodiscard]] bool whole() const noexcept {
+    return missing.empty() && extra.empty() && wrong_shape.empty() && wrong_dtype.empty();
+  }
+};
+
+/// Names are matched exactly where they can be, else without what differs between Keras's versions (leading
+/// underscores, ":0"); in the older .h5 also by their order in each layer, as Keras does. A floating dtype goes with
+/// any other; integers and bools go with their own alone.
+[[nodiscard]] Agreement agree(std::span<const graph::WeightSpec> specs, const Store& store);
+
+/// What files call the weights that they name themselves: each by its path; weights that share a path by their
+/// store_path.
+[[nodiscard]] std::vector<std::string> file_names(std::span<const graph::WeightSpec> specs);
+
+/// The file's weights under file_names where the model has them, in its order, and then the others as the file calls
+/// them.
+[[nodiscard]] std::vector<NamedTensor> with_paths(std::span<const graph::WeightSpec> specs, const Store& store);
+
+}  // namespace attn::weights

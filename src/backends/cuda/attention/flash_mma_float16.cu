@@ -1,0 +1,7 @@
+#include "flash_mma_kernel.h"
+
+namespace attn::cuda {
+
+template Launch make_flash_mma<__half>(FlashMma given, int size, int tiles);
+
+}  // namespace attn::cuda

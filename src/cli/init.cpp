@@ -1,0 +1,69 @@
+#include <unistd.h>
+
+#include <memory>
+
+#include "attn/base/error.h"
+#include "attn/base/size.h"
+#include "attn/base/text.h"
+#include "attn/weights/initialize.h"
+#include "command.h"
+#include "weights_target.h"
+
+namespace attn::cli {
+namespace {
+
+struct InitCommand {
+  Common common;
+  std::optional<std::string> model, input_shape;
+  std::string out;
+  std::uint64_t seed = 0;
+
+  [[nodiscard]] int run() const {
+    check_target(out, model ? std::vector{*model} : std::vector<std::string>());
+    const LoadedModel loaded = load_model(model, input_shape, common.console);
+    const std::vector<graph::WeightSpec> specs = loaded.model.weights();
+    check_memory(specs);
+    std::vector<Tensor> tensors;
+    tensors.reserve(specs.size());
+    for (const graph::WeightSpec& spec : specs) tensors.push_back(weights::initialize(spec, seed));
+    save_model_weights(out, loaded, tensors, {});
+    const report::SavedReport report = saved_report(out, tensors);
+    write_result(common.format == "json" ? report::saved_json(report, "init") : report::saved_text(report),
+                 std::nullopt);
+    return 0;
+  }
+
+  /// One by one the weights of a model that is far too large would fit, until the system ends the process.
+  static void check_memory(const std::vector<graph::WeightSpec>& specs) {
+    UInt128 bytes = 0;
+    for (const graph::WeightSpec& spec : specs) {
+      UInt128 size = static_cast<UInt128>(bytes_of(spec.dtype));
+      for (const Dim dim : spec.shape) size *= static_cast<UInt128>(dim);
+      bytes += size;
+    }
+    const auto installed =
+        static_cast<UInt128>(::sysconf(_SC_PHYS_PAGES)) * static_cast<UInt128>(::sysconf(_SC_PAGESIZE));
+    if (bytes > installed) {
+      throw Error(ExitCode::no_memory, fmt::format("the weights take {}, and this machine has {} of memory",
+                                                   memory_size(bytes), memory_size(installed)));
+    }
+  }
+};
+
+}  // namespace
+
+Run add_init(CLI::App& app) {
+  auto command = std::make_shared<InitCommand>();
+  add_common(app, command->common, {"table", "json"}, false);
+  app.add_option("model", command->model, "Keras JSON, .keras, or short encoder config; - is stdin")
+      ->type_name("MODEL");
+  app.add_option("--input-shape", command->input_shape, "shape without the batch, for a single layer: 50,512")
+      ->type_name("DIMS");
+  app.add_option("-o,--output", command->out, ".weights.h5, .keras, .h5, .safetensors or .npz")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--seed", command->seed, "of the random numbers")->type_name("N");
+  return [command] { return command->run(); };
+}
+
+}  // namespace attn::cli

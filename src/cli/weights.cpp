@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "attn/base/error.h"
+#include "attn/report/weights_view.h"
+#include "attn/run/compare_weights.h"
+#include "attn/weights/agreement.h"
+#include "attn/weights/stats.h"
+#include "command.h"
+#include "name_pattern.h"
+#include "weights_source.h"
+
+namespace attn::cli {
+namespace {
+
+struct WeightsCommand {
+  Common common;
+  std::string file;
+  std::optional<std::string> model, input_shape, other;
+  std::vector<std::string> patterns;
+  std::optional<std::string> sort;
+  run::Tolerance tolerance{0.0, 0.0};
+
+  [[nodiscard]] int run() const {
+    if (other && sort) throw bad_usage("--sort orders a list of arrays, and --diff gives none");
+    if (!other && (tolerance.rtol > 0 || tolerance.atol > 0)) throw bad_usage("--rtol and --atol are for --diff");
+    std::optional<LoadedModel> asked;
+    if (model) asked = load_model(model, input_shape, common.console);
+    const WeightsSource source = read_weights(file, common.console);
+    return other ? compare(source, asked) : list(source, asked);
+  }
+
+  [[nodiscard]] int list(const WeightsSource& source, const std::optional<LoadedModel>& asked) const {
+    report::WeightsReport report;
+    report.file = file;
+    std::vector<NamedTensor> arrays = named_weights(source, asked ? &*asked : nullptr);
+    arrays.insert(arrays.end(), source.store.state.begin(), source.store.state.end());
+    for (const NamedTensor& array : arrays)
+      if (chosen(array.name)) report.arrays.push_back(describe(array));
+    order(report.arrays);
+    if (asked) report.check = check(*asked, source.store);
+    write_result(text(report), common.output);
+    const bool pass = !report.check || report.check->pass();
+    return static_cast<int>(pass ? ExitCode::done : ExitCode::differs);
+  }
+
+  [[nodiscard]] int compare(const WeightsSource& a, const std::optional<LoadedModel>& asked) const {
+    const WeightsSource b = read_weights(*other, common.console);
+    // Both sides are named by the same model where either has one.
+    const LoadedModel* of_a = asked ? &*asked : a.model ? &*a.model : b.model ? &*b.model : nullptr;
+    const LoadedModel* of_b = asked ? &*asked : b.model ? &*b.model : of_a;
+    report::DiffReport report{file, *other, tolerance.rtol, tolerance.atol, {}};
+    report.result = run::compare_weights(filtered(named_weights(a, of_a)), filtered(named_weights(b, of_b)), tolerance);
+    if (report.result.both.empty() && of_a == nullptr && !report.result.only_a.empty() && !report.result.only_b.empty())
+      common.console.warn("no array has the same name in both files; --model says which is which");
+    write_result(text(report), common.output);
+    return static_cast<int>(report.result.equal() ? ExitCode::done : ExitCode::differs);
+  }
+
+  [[nodiscard]] bool chosen(const std::string& name) const { return patterns.empty() || matches_any(name, patterns); }
+
+  [[nodiscard]] std::vector<NamedTensor> filtered(std::vector<NamedTensor> arrays) const {
+    std::erase_if(arrays, [&](const NamedTensor& array) { return !chosen(array.name); });
+    return arrays;
+  }
+
+  static report::ArrayReport describe(const NamedTensor& array) {
+    const weights::TensorStats stats = weights::stats_of(array.tensor);
+    return {array.name, array.tensor.shape(), array.tensor.dtype(), stats.count,     array.tensor.bytes(), stats.min,
+            stats.max,  stats.mean,           stats.stddev,         stats.nan_count, stats.inf_count,      stats.zeros};
+  }
+
+  /// Numbers from the largest down, names from the first on.
+  void order(std::vector<report::ArrayReport>& arrays) const {
+    if (!sort) return;
+    using Array = report::ArrayReport;
+    const auto by = [&](auto&& key) {
+      std::stable_sort(arrays.begin(), arrays.end(), [&](const Array& a, const Array& b) { return key(a) > key(b); });
+    };
+    if (*sort == "name")
+      std::stable_sort(arrays.begin(), arrays.end(), [](const Array& a, const Array& b) { return a.name < b.name; });
+    if (*sort == "size") by([](const Array& array) { return array.bytes; });
+    if (*sort == "max") by([](const Array& array) { return std::max(-array.min, array.max); });
+    if (*sort == "std") by([](const Array& array) { return array.std; });
+  }
+
+  static report::ModelCheck check(const LoadedModel& loaded, const weights::Store& store) {
+    using Weight = report::ModelCheck::Weight;
+    const std::vector<graph::WeightSpec> specs = loaded.model.weights();
+    const std::vector<std::string> names = weights::file_names(specs);
+    const weights::Agreement agreement = weights::agree(specs, store);
+    report::ModelCheck out;
+    out.model = loaded.name;
+    out.weights = static_cast<std::int64_t>(specs.size());
+    const auto weight = [&](std::size_t spec) {
+      return Weight{names[spec], specs[spec].shape, {}, specs[spec].dtype, {}};
+    };
+    for (const std::size_t spec : agreement.missing) out.missing.push_back(weight(spec));
+    for (const std::size_t extra : agreement.extra) {
+      const NamedTensor& array = store.weights[extra];
+      out.extra.push_back({array.name, {}, array.tensor.shape(), {}, array.tensor.dtype()});
+    }
+    std::set<std::size_t> wrong(agreement.wrong_shape.begin(), agreement.wrong_shape.end());
+    wrong.insert(agreement.wrong_dtype.begin(), agreement.wrong_dtype.end());
+    for (const std::size_t spec : wrong) {
+      const Tensor& tensor = store.weights[*agreement.matches[spec]].tensor;
+      Weight found = weight(spec);
+      found.found = tensor.shape();
+      found.found_dtype = tensor.dtype();
+      out.mismatched.push_back(std::move(found));
+    }
+    return out;
+  }
+
+  [[nodiscard]] std::string text(const report::WeightsReport& report) const {
+    if (common.format == "json") return report::weights_json(report);
+    if (common.format == "markdown") return report::weights_markdown(report);
+    if (common.format == "csv") return report::weights_csv(report);
+    return report::weights_text(report);
+  }
+
+  [[nodiscard]] std::string text(const report::DiffReport& report) const {
+    if (common.format == "json") return report::diff_json(report);
+    if (common.format == "markdown") return report::diff_markdown(report);
+    if (common.format == "csv") return report::diff_csv(report);
+    return report::diff_text(report);
+  }
+};
+
+}  // namespace
+
+Run add_weights(CLI::App& app) {
+  auto command = std::make_shared<WeightsCommand>();
+  add_common(app, command->common, {"table", "json", "markdown", "csv"});
+  app.add_option("file", command->file, ".weights.h5, .keras, .h5, .weights.json, .safetensors, .npz or .npy")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--model", command->model, "names the weights by this model, and checks them against it")
+      ->type_name("MODEL");
+  app.add_option("--input-shape", command->input_shape, "of --model, without the batch, for a single layer: 50,512")
+      ->type_name("DIMS");
+  app.add_option("--diff", command->other, "compare with the weights of this file; exit 1 where they differ")
+      ->type_name("FILE");
+  app.add_option("--rtol", command->tolerance.rtol, "relative tolerance of --diff (0: exactly equal, dtypes too)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("R");
+  app.add_option("--atol", command->tolerance.atol, "absolute tolerance of --diff")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("A");
+  app.add_option("--match", command->patterns, "only arrays of such names; * stands for any text, ? for a character")
+      ->allow_extra_args(false)
+      ->type_name("PATTERN");
+  app.add_option("--sort", command->sort, "by name, size, max (the largest magnitude) or std")
+      ->check(CLI::IsMember({"name", "size", "max", "std"}))
+      ->type_name("KEY");
+  return [command] { return command->run(); };
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,44 @@
+#include "weights_source.h"
+
+#include <fmt/format.h>
+
+#include "attn/base/error.h"
+#include "attn/io/file.h"
+#include "attn/io/file_kind.h"
+#include "attn/io/tensor_file.h"
+#include "attn/io/zip.h"
+#include "attn/weights/agreement.h"
+
+namespace attn::cli {
+namespace {
+
+bool holds_model(const io::Bytes& file, const std::string& path) {
+  return io::kind_of(file) == io::FileKind::zip && io::ZipReader(file, path).find("config.json") != nullptr;
+}
+
+}  // namespace
+
+WeightsSource read_weights(const std::string& path, const Console& console) {
+  const io::Bytes file = io::read_file(path);
+  if (io::kind_of(file) == io::FileKind::npy) {
+    weights::Store store;
+    store.file = path;
+    store.weights = io::parse_tensors(file, path);
+    return {std::move(store), std::nullopt};
+  }
+  WeightsSource out{weights::parse_store(file, path), std::nullopt};
+  if (path == "-" || !holds_model(file, path)) return out;
+  try {
+    out.model = load_model(path, std::nullopt, console);
+  } catch (const Error& error) {
+    console.warn(fmt::format("{}; its weights keep the names that the file gives them", error.what()));
+  }
+  return out;
+}
+
+std::vector<NamedTensor> named_weights(const WeightsSource& source, const LoadedModel* model) {
+  if (model == nullptr && source.model) model = &*source.model;
+  return model == nullptr ? source.store.weights : weights::with_paths(model->model.weights(), source.store);
+}
+
+}  // namespace attn::cli

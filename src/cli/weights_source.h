@@ -1,0 +1,27 @@
+// The weights of a file, with the model that tells what they are called.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "attn/graph/weight.h"
+#include "attn/weights/store.h"
+#include "model_source.h"
+
+namespace attn::cli {
+
+struct WeightsSource {
+  weights::Store store;
+  /// The model in the file itself, where there is one that can be read.
+  std::optional<LoadedModel> model;
+};
+
+/// Any file of weights; also a .npy, whose one array is named as the file. A config that cannot be read is a warning.
+[[nodiscard]] WeightsSource read_weights(const std::string& path, const Console& console);
+
+/// The weights under the paths that the model gives them; under the file's own names without a model.
+[[nodiscard]] std::vector<NamedTensor> named_weights(const WeightsSource& source, const LoadedModel* model);
+
+}  // namespace attn::cli

@@ -1,0 +1,59 @@
+#include "weights_target.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/weights/save.h"
+
+namespace attn::cli {
+namespace {
+
+std::string archive_config(const LoadedModel& loaded, const std::string& path, bool trained) {
+  if (loaded.model.is_single_layer()) {
+    throw bad_input("{}: a .keras archive holds a model, and '{}' is a single layer", printable(path), loaded.name);
+  }
+  const std::string config = loaded.model.config({});
+  if (trained) return config;
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(config);
+  json.erase("compile_config");
+  return json.dump();
+}
+
+}  // namespace
+
+void check_target(const std::string& path, const std::vector<std::string>& read) {
+  weights::check_save_path(path);
+  for (const std::string& file : read) {
+    std::error_code ignored;
+    if (file == path || std::filesystem::equivalent(file, path, ignored))
+      throw bad_usage("{}: this file is read, and cannot be written at once; give the result another name",
+                      printable(path));
+  }
+}
+
+void save_model_weights(const std::string& path, const LoadedModel& loaded, const std::vector<Tensor>& tensors,
+                        std::vector<NamedTensor> state) {
+  const bool trained = std::any_of(state.begin(), state.end(),
+                                   [](const NamedTensor& array) { return array.name.starts_with("optimizer/"); });
+  weights::SavedModel model;
+  if (weights::holds_config(path)) model.config = archive_config(loaded, path, trained);
+  model.state = std::move(state);
+  weights::save(path, loaded.model.weights(), tensors, model);
+}
+
+report::SavedReport saved_report(const std::string& path, const std::vector<Tensor>& tensors) {
+  report::SavedReport out;
+  out.file = path;
+  out.weights = static_cast<std::int64_t>(tensors.size());
+  for (const Tensor& tensor : tensors) {
+    out.elements += tensor.size();
+    out.bytes += tensor.bytes();
+  }
+  return out;
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,24 @@
+// Where a command writes weights.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "attn/report/weights_view.h"
+#include "model_source.h"
+
+namespace attn::cli {
+
+/// Throws Error (usage) where `path` ends in no known form, or is one of the files that the command reads.
+void check_target(const std::string& path, const std::vector<std::string>& read);
+
+/// Writes the model's weights, in its order. A .keras archive gets the model's config too, without how it was compiled
+/// where no optimizer's `state` goes with it: Keras would miss it. Throws Error.
+void save_model_weights(const std::string& path, const LoadedModel& loaded, const std::vector<Tensor>& tensors,
+                        std::vector<NamedTensor> state);
+
+/// Counts what was written.
+[[nodiscard]] report::SavedReport saved_report(const std::string& path, const std::vector<Tensor>& tensors);
+
+}  // namespace attn::cli

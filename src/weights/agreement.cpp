@@ -1,0 +1,52 @@
+#include "attn/weights/agreement.h"
+
+#include <map>
+#include <string_view>
+
+#include "match.h"
+
+namespace attn::weights {
+
+using graph::WeightSpec;
+
+Agreement agree(std::span<const WeightSpec> specs, const Store& store) {
+  Agreement out;
+  out.matches = match(specs, store);
+  std::vector<bool> used(store.weights.size());
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (!out.matches[i]) {
+      out.missing.push_back(i);
+      continue;
+    }
+    used[*out.matches[i]] = true;
+    const Tensor& tensor = store.weights[*out.matches[i]].tensor;
+    const DType dtype = tensor.dtype();
+    if (tensor.shape() != specs[i].shape) out.wrong_shape.push_back(i);
+    if (dtype != specs[i].dtype && !(is_floating(dtype) && is_floating(specs[i].dtype))) out.wrong_dtype.push_back(i);
+  }
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (!used[i]) out.extra.push_back(i);
+  return out;
+}
+
+std::vector<std::string> file_names(std::span<const WeightSpec> specs) {
+  std::map<std::string_view, int> uses;
+  for (const WeightSpec& spec : specs) ++uses[spec.path];
+  std::vector<std::string> out;
+  out.reserve(specs.size());
+  for (const WeightSpec& spec : specs) out.push_back(uses[spec.path] == 1 ? spec.path : spec.store_path);
+  return out;
+}
+
+std::vector<NamedTensor> with_paths(std::span<const WeightSpec> specs, const Store& store) {
+  const Agreement agreement = agree(specs, store);
+  const std::vector<std::string> names = file_names(specs);
+  std::vector<NamedTensor> out;
+  out.reserve(store.weights.size());
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    if (agreement.matches[i]) out.push_back({names[i], store.weights[*agreement.matches[i]].tensor});
+  for (const std::size_t i : agreement.extra) out.push_back(store.weights[i]);
+  return out;
+}
+
+}  // namespace attn::weights

@@ -1,0 +1,145 @@
+#include "attn/weights/from_torch.h"
+
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "modules.h"
+#include "torch_pairing.h"
+
+namespace attn::weights {
+namespace {
+
+using graph::WeightSpec;
+using Kind = ModuleKind;
+using Place = ModulePlace;
+
+template <typename Word>
+void transpose(const Tensor& from, const Tensor& to) {
+  const std::int64_t rows = from.shape()[0];
+  const std::int64_t columns = from.shape()[1];
+  const std::span<const Word> source = from.as<const Word>();
+  const std::span<Word> target = to.as<Word>();
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t column = 0; column < columns; ++column)
+      target[static_cast<std::size_t>(column * rows + row)] = source[static_cast<std::size_t>(row * columns + column)];
+}
+
+Tensor transposed(const Tensor& matrix) {
+  Tensor out(matrix.dtype(), {matrix.shape()[1], matrix.shape()[0]});
+  switch (bytes_of(matrix.dtype())) {
+    case 1:
+      transpose<std::uint8_t>(matrix, out);
+      break;
+    case 2:
+      transpose<std::uint16_t>(matrix, out);
+      break;
+    case 4:
+      transpose<std::uint32_t>(matrix, out);
+      break;
+    default:
+      transpose<std::uint64_t>(matrix, out);
+  }
+  return out;
+}
+
+/// Blocks of two stacks have the same numbers: nothing tells which are the model's first.
+void check_one_stack(const std::vector<TorchModule>& modules, const std::string& file) {
+  const TorchModule* first = nullptr;
+  for (const TorchModule& module : modules) {
+    if (module.kind != Kind::attention || module.place != Place::block) continue;
+    if (first == nullptr) first = &module;
+    if (module.stack != first->stack) {
+      throw bad_input("{}: '{}' and '{}' are of two stacks of layers, whose order is not known", file,
+                      printable(first->name), printable(module.name));
+    }
+  }
+}
+
+constexpr std::size_t kListed = 1000;  // names in a message
+
+std::string listed(std::vector<std::string> names) {
+  const std::size_t rest = names.size() > kListed ? names.size() - kListed : 0;
+  names.resize(names.size() - rest);
+  return join(names, ", ") + (rest > 0 ? fmt::format(" and {} more", rest) : "");
+}
+
+std::string quoted(const std::string& name) { return "'" + printable(name) + "'"; }
+
+/// Takes the arrays to their weights, and notes what has no counterpart and what does not fit.
+class Transfer {
+ public:
+  Transfer(std::span<const WeightSpec> specs, const Store& state_dict)
+      : specs_(specs), state_dict_(state_dict), sources_(specs.size()), filled_(specs.size()) {}
+
+  void leave(const std::string& array) {
+    // An array that is split counts once.
+    if (left_.insert(array).second) unmatched_.push_back(quoted(array));
+  }
+
+  void take(const std::string& name, const TorchModule::Part& part, std::size_t index) {
+    const WeightSpec& spec = specs_[index];
+    filled_[index] = true;
+    const Shape wanted = torch_shape(name, spec);
+    if (part.tensor.shape() != wanted || !is_floating(part.tensor.dtype())) {
+      misfits_.push_back(fmt::format("{} for {} (expected {} {}, found {} {})", quoted(part.name), quoted(spec.path),
+                                     name_of(spec.dtype), wanted.str(), name_of(part.tensor.dtype()),
+                                     part.tensor.shape().str()));
+      return;
+    }
+    const Tensor turned = name.ends_with("kernel") ? transposed(part.tensor) : part.tensor;
+    sources_[index] = {part.name, turned.reshaped(spec.shape)};
+  }
+
+  /// Throws Error (bad_input) where anything is left over or does not fit.
+  std::vector<TorchSource> finish() {
+    std::vector<std::string> missing;
+    for (std::size_t i = 0; i < specs_.size(); ++i)
+      if (!filled_[i]) missing.push_back(quoted(specs_[i].path));
+    std::vector<std::string> sides;
+    if (!unmatched_.empty()) {
+      sides.push_back(fmt::format("{} of the file's {} arrays ({})", unmatched_.size(), state_dict_.weights.size(),
+                                  listed(unmatched_)));
+    }
+    if (!missing.empty()) {
+      sides.push_back(fmt::format("{} of the model's {} weights ({})", missing.size(), specs_.size(), listed(missing)));
+    }
+    if (!sides.empty()) throw bad_input("{}: no counterpart for {}", state_dict_.file, join(sides, " and "));
+    if (!misfits_.empty()) throw bad_input("{}: does not fit: {}", state_dict_.file, listed(misfits_));
+    return std::move(sources_);
+  }
+
+ private:
+  std::span<const WeightSpec> specs_;
+  const Store& state_dict_;
+  std::vector<TorchSource> sources_;
+  std::vector<bool> filled_;
+  std::vector<std::string> unmatched_, misfits_;
+  std::set<std::string> left_;
+};
+
+}  // namespace
+
+std::vector<TorchSource> from_torch(std::span<const WeightSpec> specs, const Store& state_dict) {
+  const TorchModules torch = torch_modules(state_dict.weights);
+  check_one_stack(torch.modules, state_dict.file);
+  const std::vector<KerasModule> keras = keras_modules(specs);
+  const auto layers = pair_modules(torch.modules, keras, specs);
+  Transfer transfer(specs, state_dict);
+  for (std::size_t i = 0; i < torch.modules.size(); ++i) {
+    for (const auto& [name, part] : torch.modules[i].parts) {
+      const KerasModule* layer = layers[i] ? &keras[*layers[i]] : nullptr;
+      if (layer != nullptr && layer->parts.contains(name)) {
+        transfer.take(name, part, layer->parts.at(name));
+      } else {
+        transfer.leave(part.name);
+      }
+    }
+  }
+  for (const std::string& name : torch.unknown) transfer.leave(name);
+  return transfer.finish();
+}
+
+}  // namespace attn::weights

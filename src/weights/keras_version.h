@@ -1,0 +1,8 @@
+// The Keras whose files we write.
+#pragma once
+
+namespace attn::weights {
+
+inline constexpr const char* kKerasVersion = "3.15.1";
+
+}  // namespace attn::weights

@@ -1,0 +1,250 @@
+// The host's side of the CUDA backend, over an emulated CUDA: what is launched, recorded, kept, priced and reported.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "attn/backends/backend.h"
+#include "attn/base/error.h"
+#include "attn/plan/plan.h"
+#include "device.h"
+#include "models.h"
+#include "product.h"
+#include "runtime.h"
+
+extern "C" attn::backends::Backend* attn_open_backend(int index);
+
+namespace attn::test {
+namespace {
+
+using backends::Executable;
+using graph::ValueId;
+using simt::machine;
+
+/// The emulated machine as it was, whatever a test made of it.
+class MachineGuard {
+ public:
+  MachineGuard() : before_(machine()) {}
+  ~MachineGuard() {
+    const auto used = machine().used_bytes;
+    machine() = before_;
+    machine().used_bytes = used;
+  }
+  MachineGuard(const MachineGuard&) = delete;
+  MachineGuard& operator=(const MachineGuard&) = delete;
+
+ private:
+  simt::Machine before_;
+};
+
+std::unique_ptr<backends::Backend> open() { return std::unique_ptr<backends::Backend>(attn_open_backend(0)); }
+
+std::unique_ptr<Executable> compile(const backends::Backend& backend, const graph::Graph& graph,
+                                    const std::vector<Tensor>& weights, const backends::CompileOptions& options = {}) {
+  return backend.compile(plan::make_plan(backend.optimize(graph)), weights, options);
+}
+
+const EncoderSize kSmall{.B = 2, .T = 5, .D = 12, .N = 3, .H = 4, .F = 17, .L = 2};
+
+ExitCode code_of(const std::function<void()>& body, std::string* message = nullptr) {
+  try {
+    body();
+  } catch (const Error& error) {
+    if (message != nullptr) *message = error.what();
+    return error.code();
+  }
+  return ExitCode::done;
+}
+
+TEST_CASE("cuda: a pass is one graph launch, and passes after the first allocate nothing") {
+  const graph::Graph graph = encoder(kSmall);
+  const auto inputs = draw_inputs(graph);
+  const auto backend = open();
+  const auto executable = compile(*backend, graph, draw_weights(graph));
+  executable->run(inputs);
+  const auto allocations = machine().allocations;
+  const auto launches = machine().graph_launches;
+  for (int i = 0; i < 3; ++i) executable->run(inputs);
+  CHECK(machine().allocations == allocations);
+  CHECK(machine().graph_launches == launches + 3);
+}
+
+TEST_CASE("cuda: a post-norm layer takes seven kernels: packed projections, attention, three products, two norms") {
+  EncoderSize size = kSmall;
+  const auto steps = [&](int layers) {
+    size.L = layers;
+    const graph::Graph graph = encoder(size);
+    const auto backend = open();
+    return compile(*backend, graph, draw_weights(graph))->choices().size();
+  };
+  CHECK(steps(3) - steps(2) == 7);
+}
+
+TEST_CASE("cuda: an executable gives its memory back") {
+  const auto before = machine().used_bytes;
+  {
+    const graph::Graph graph = encoder(kSmall);
+    const auto backend = open();
+    const auto executable = compile(*backend, graph, draw_weights(graph));
+    CHECK(machine().used_bytes > before);
+    CHECK(executable->memory_bytes() <= machine().used_bytes - before);
+  }
+  CHECK(machine().used_bytes == before);
+}
+
+TEST_CASE("cuda: what does not fit is refused before anything is allocated, with what would fit") {
+  const MachineGuard guard;
+  EncoderSize size = kSmall;
+  size.B = 4000;
+  const graph::Graph graph = encoder(size);
+  const auto weights = draw_weights(graph);
+  const auto backend = open();
+  machine().total_bytes = machine().used_bytes + (std::int64_t{34} << 20);
+  const auto allocations = machine().allocations;
+  std::string message;
+  CHECK(code_of([&] { (void)compile(*backend, graph, weights); }, &message) == ExitCode::no_memory);
+  CHECK(machine().allocations == allocations);
+  CHECK_MESSAGE(message.find("of this batch would fit") != std::string::npos, message);
+}
+
+TEST_CASE("cuda: memory that runs out after the check is out of memory too, and nothing stays allocated") {
+  const MachineGuard guard;
+  const graph::Graph graph = encoder(kSmall);
+  const auto weights = draw_weights(graph);
+  const auto backend = open();
+  const auto before = machine().used_bytes;
+  for (int n = 1; n < 20; ++n) {
+    machine().fail_allocation = machine().allocations + n;
+    const ExitCode code = code_of([&] { (void)compile(*backend, graph, weights); });
+    CHECK(machine().used_bytes == before);
+    if (code == ExitCode::done) break;
+    CHECK(code == ExitCode::no_memory);
+  }
+}
+
+TEST_CASE("cuda: a kernel fault ends the pass with the device's own words and exit code 5") {
+  const MachineGuard guard;
+  const graph::Graph graph = encoder(kSmall);
+  const auto inputs = draw_inputs(graph);
+  const auto backend = open();
+  const auto executable = compile(*backend, graph, draw_weights(graph));
+  machine().next_error = cudaErrorIllegalAddress;
+  std::string message;
+  CHECK(code_of([&] { executable->run(inputs); }, &message) == ExitCode::no_device);
+  CHECK_MESSAGE(message.find("bug in attn") != std::string::npos, message);
+}
+
+TEST_CASE("cuda: an index out of range is named once, and the next pass is right again") {
+  graph::Graph graph;
+  graph::Builder build(graph);
+  const ValueId table = build.input("table", DType::float32, {5, 3});
+  const ValueId indices = build.input("indices", DType::int32, {4});
+  graph.layers.push_back({"embedding", "Embedding", {}});
+  build.set_layer(0);
+  graph.outputs.push_back({"output_0", build.apply(graph::Gather{}, {table, indices})});
+  const auto backend = open();
+  const auto executable = compile(*backend, graph, {});
+  std::vector<Tensor> inputs{Tensor(DType::float32, {5, 3}), Tensor(DType::int32, {4})};
+  for (int i = 0; i < 15; ++i) inputs[0].set(i, i);
+  inputs[1].set(2, 7);
+  std::string message;
+  CHECK(code_of([&] { executable->run(inputs); }, &message) == ExitCode::bad_input);
+  CHECK_MESSAGE(message.find("embedding: index 7 is out of range for an axis of 5") != std::string::npos, message);
+  inputs[1].set(2, 4);
+  executable->run(inputs);
+  CHECK(executable->value(graph.outputs[0].value).at(6) == 12);
+}
+
+TEST_CASE("cuda: a profile has a time for every step that is launched, and the results of a pass") {
+  const graph::Graph graph = encoder(kSmall);
+  const auto inputs = draw_inputs(graph);
+  const auto backend = open();
+  const auto executable = compile(*backend, graph, draw_weights(graph));
+  executable->run(inputs);
+  const Tensor once = executable->value(graph.outputs[0].value).cast(DType::float64);
+  std::size_t steps = 0;
+  executable->run_profiled(inputs, [&](graph::NodeId, double seconds) {
+    ++steps;
+    CHECK(seconds >= 0);
+  });
+  CHECK(steps >= 7);
+  CHECK(steps <= executable->choices().size());
+  const Tensor again = executable->value(graph.outputs[0].value);
+  for (std::int64_t i = 0; i < once.size(); ++i) CHECK(once.at(i) == again.at(i));
+}
+
+TEST_CASE("cuda: the device's clock times passes, with a warm cache and a cold one") {
+  const graph::Graph graph = encoder(kSmall);
+  const auto backend = open();
+  const auto executable = compile(*backend, graph, draw_weights(graph));
+  executable->run(draw_inputs(graph));
+  REQUIRE(executable->device_clock() != nullptr);
+  CHECK(executable->device_clock()->pass_seconds(false) > 0);
+  CHECK(executable->device_clock()->pass_seconds(true) > 0);
+}
+
+TEST_CASE("cuda: measured algorithms are kept in a file for the GPU and the library, and found there again") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / fmt::format("attn-tuning-{}", getpid());
+  std::filesystem::create_directories(folder);
+  const cuda::Device device(0);
+  cublasLtMatmulAlgo_t algorithm{};
+  algorithm.data[0] = 2;
+  algorithm.data[7] = ~std::uint64_t{0};
+  cuda::TuningCache cache(folder.string(), device);
+  CHECK_FALSE(cache.find("key"));
+  cache.store("key", algorithm);
+  cache.save();
+  cuda::TuningCache again(folder.string(), device);
+  REQUIRE(again.find("key"));
+  CHECK(again.find("key")->data[7] == ~std::uint64_t{0});
+
+  // What is not whole is not taken.
+  for (const char* text : {"", "[]", "{\"key\": 3}", "{\"key\": [1, 2]}", "{\"key\": [1,2,3,4,5,6,7,\"8\"]}", "{{{{"}) {
+    std::ofstream(cache.path()) << text;
+    CHECK_FALSE(cuda::TuningCache(folder.string(), device).find("key"));
+  }
+  std::filesystem::remove_all(folder);
+  cache.save();  // a folder that is gone is made again
+  CHECK(cuda::TuningCache(folder.string(), device).find("key"));
+  std::filesystem::remove_all(folder);
+  CHECK_FALSE(cuda::TuningCache("", device).find("key"));  // nowhere to keep it
+}
+
+TEST_CASE("cuda: tuning measures each kind of product once, and takes what the cache knows without measuring") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / fmt::format("attn-tuned-{}", getpid());
+  setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+  const graph::Graph graph = encoder(kSmall);
+  const auto inputs = draw_inputs(graph);
+  const auto weights = draw_weights(graph);
+  const auto backend = open();
+  backends::CompileOptions tuned;
+  tuned.tune = true;
+  const auto first = compile(*backend, graph, weights, tuned);
+  const auto products = machine().products;
+  const auto second = compile(*backend, graph, weights, tuned);
+  const auto spent = machine().products - products;
+  CHECK(spent < 20);  // recording alone: nothing is measured
+  first->run(inputs);
+  second->run(inputs);
+  const Tensor a = first->value(graph.outputs[0].value), b = second->value(graph.outputs[0].value);
+  for (std::int64_t i = 0; i < a.size(); ++i) CHECK(a.at(i) == b.at(i));
+  unsetenv("XDG_CACHE_HOME");
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("cuda: a GPU that is too old or not there is refused") {
+  const MachineGuard guard;
+  machine().major = 7;
+  machine().minor = 5;
+  std::string message;
+  CHECK(code_of([] { (void)open(); }, &message) == ExitCode::no_device);
+  CHECK_MESSAGE(message.find("sm_75") != std::string::npos, message);
+  machine().devices = 0;
+  CHECK(code_of([] { (void)open(); }) == ExitCode::no_device);
+}
+
+}  // namespace
+}  // namespace attn::test

@@ -1,0 +1,54 @@
+#include "attn/weights/agreement.h"
+
+#include "support.h"
+
+namespace attn::weights {
+namespace {
+
+using graph::WeightSpec;
+using Indices = std::vector<std::size_t>;
+
+WeightSpec stored(const std::string& path, const std::string& store_path, const Shape& shape) {
+  WeightSpec spec = weight(path, shape);
+  spec.store_path = store_path;
+  return spec;
+}
+
+Store store_of(const std::vector<std::pair<std::string, Tensor>>& weights) {
+  Store store;
+  store.file = "f";
+  for (const auto& [name, tensor] : weights) store.weights.push_back({name, tensor});
+  return store;
+}
+
+TEST_CASE("agree: what is missing, extra, and of another shape or dtype") {
+  const std::vector<WeightSpec> specs = {weight("a", {2}), weight("b", {3}), weight("c", {1}), weight("d", {1})};
+  const Store store = store_of({{"d", Tensor(DType::int8, {1})},
+                                {"x", Tensor(DType::float32, {1})},
+                                {"a", Tensor(DType::float16, {2})},
+                                {"c", Tensor(DType::float32, {2})}});
+  const Agreement agreement = agree(specs, store);
+  CHECK(agreement.matches[0] == 2);
+  CHECK(agreement.missing == Indices{1});
+  CHECK(agreement.extra == Indices{1});
+  CHECK(agreement.wrong_shape == Indices{2});
+  CHECK(agreement.wrong_dtype == Indices{3});
+  CHECK_FALSE(agreement.whole());
+  CHECK(agree({specs.data(), 1}, store_of({{"a", Tensor(DType::bfloat16, {2})}})).whole());
+}
+
+TEST_CASE("with_paths: the model's order and paths first, then what it does not have") {
+  const std::vector<WeightSpec> specs = {stored("dense/kernel", "layers/a/vars/0", {1}),
+                                         stored("dense/kernel", "layers/b/vars/0", {1}),
+                                         stored("dense/bias", "layers/a/vars/1", {1})};
+  const Tensor one(DType::float32, {1});
+  const std::vector<NamedTensor> named =
+      with_paths(specs, store_of({{"other", one}, {"layers/b/vars/0", one}, {"layers/a/vars/1", one}}));
+  REQUIRE(named.size() == 3);
+  CHECK(named[0].name == "layers/b/vars/0");  // two weights share the path
+  CHECK(named[1].name == "dense/bias");
+  CHECK(named[2].name == "other");
+}
+
+}  // namespace
+}  // namespace attn::weights
