@@ -1,27 +1,35 @@
 #include "kernels_bench.h"
 
 #include <cuda_runtime_api.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
+#include <new>
 
 #include "attn/graph/graph.h"
 
 namespace attn::test {
 namespace {
 
-constexpr std::int64_t kGuard = 64;
+constexpr std::int64_t kGuard = 64, kAligned = 16, kPage = 4096;
 constexpr int kSentinel = 0x5A, kGarbage = 0xA5;
 
 }  // namespace
 
 Guarded::Guarded(DType dtype, const Shape& shape, int shift)
     : dtype_(dtype), shape_(shape), bytes_(shape.size() * bytes_of(dtype)) {
-  const std::int64_t offset = kGuard + shift * bytes_of(dtype);
-  block_ = cuda::allocate_device(bytes_ + offset + kGuard);
-  data_ = block_.get() + offset;
-  std::memset(block_.get(), kSentinel, static_cast<std::size_t>(bytes_ + offset + kGuard));
+  const std::int64_t offset = shift * bytes_of(dtype);
+  const std::int64_t size = (kGuard + offset + bytes_ + kAligned + kPage - 1) / kPage * kPage;
+  void* const pages =
+      mmap(nullptr, static_cast<std::size_t>(size + kPage), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  block_ = {static_cast<std::byte*>(pages),
+            [size](std::byte* first) { munmap(first, static_cast<std::size_t>(size + kPage)); }};
+  end_ = block_.get() + size;
+  if (mprotect(end_, static_cast<std::size_t>(kPage), PROT_NONE) != 0) throw std::bad_alloc();
+  data_ = block_.get() + (size - bytes_ - offset) / kAligned * kAligned + offset;
+  std::memset(block_.get(), kSentinel, static_cast<std::size_t>(size));
   std::memset(data_, kGarbage, static_cast<std::size_t>(bytes_));
 }
 
@@ -39,7 +47,7 @@ bool Guarded::guards_are_intact() const {
   const auto intact = [](const std::byte* first, const std::byte* last) {
     return std::all_of(first, last, [](std::byte byte) { return byte == std::byte{kSentinel}; });
   };
-  return intact(block_.get(), data_) && intact(data_ + bytes_, data_ + bytes_ + kGuard);
+  return intact(block_.get(), data_) && intact(data_ + bytes_, end_);
 }
 
 const cuda::Device& the_device() {

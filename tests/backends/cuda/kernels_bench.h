@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +14,8 @@
 
 namespace attn::test {
 
-/// Device memory for a tensor, `shift` elements past an aligned address, with bytes around it that must stay.
+/// Memory for a tensor, `shift` elements past an aligned address: bytes around it must stay, and soon after it comes a
+/// page that no kernel can so much as read.
 class Guarded {
  public:
   Guarded(DType dtype, const Shape& shape, int shift);
@@ -27,8 +29,8 @@ class Guarded {
   DType dtype_;
   Shape shape_;
   std::int64_t bytes_;
-  cuda::DeviceBytes block_;
-  std::byte* data_ = nullptr;
+  std::shared_ptr<std::byte> block_;
+  std::byte *data_ = nullptr, *end_ = nullptr;
 };
 
 /// How a kernel is put to the test.
