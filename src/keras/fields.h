@@ -25,8 +25,9 @@ inline constexpr Version kNewest = 315;
 struct Number {
   double value = 0.0;
   bool integral = false;
-  Number(double v = 0.0) : value(v) {}       // NOLINT: stands for a double
-  operator double() const { return value; }  // NOLINT
+  Number(double v = 0.0) : value(v) {}         // NOLINT: stands for a double
+  Number(int v) : value(v), integral(true) {}  // NOLINT: a default that Python holds as an int
+  operator double() const { return value; }    // NOLINT
 };
 
 /// An integer > 0.

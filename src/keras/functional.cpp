@@ -309,6 +309,12 @@ void Functional::connect() {
   } catch (const CycleAt& cycle) {
     fail(fmt::format("the calls run in a circle at '{}'", printable(member(cycle.node.operation)->name)));
   }
+  std::map<std::int64_t, Layer*> shared;
+  for (const LayerPtr& layer : members_)
+    if (const auto id = layer->envelope.find("shared_object_id");
+        id != layer->envelope.end() && id->is_number_integer())
+      shared.emplace(id->get<std::int64_t>(), layer.get());
+  for (const LayerPtr& layer : members_) layer->share(shared);
   connected = true;
 }
 
@@ -497,11 +503,8 @@ Arg Functional::call(Call& call) {
             : std::make_shared<KerasTensor>(KerasTensor{lowering.builder().cast(given[i]->id, dtype), given[i]->mask}));
     if (i < masks.size()) inputs.back()->mask = masks[i]->id;
   }
-  const std::string outer = lowering.scope();
-  lowering.set_scope(outer + name + "/");
-  const std::vector<TensorPtr> outputs = run(lowering, inputs, false);
-  lowering.set_scope(outer);
-  return packed(output_struct, outputs);
+  const LayerScope scope(lowering, name);
+  return packed(output_struct, run(lowering, inputs, false));
 }
 
 // ---------------------------------------------------------------------------------------------------- Sequential

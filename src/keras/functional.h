@@ -28,7 +28,7 @@ class Functional : public Layer {
   void connect();
   /// Lowers the model once on its own input layers, with unknown dimensions, so that every layer is built and knows the
   /// shapes of its calls.
-  void build_symbolic();
+  virtual void build_symbolic();
   /// Lowers all calls. `inputs` stand for the input layers, in order.
   std::vector<TensorPtr> run(Lowering& lowering, const std::vector<TensorPtr>& inputs, bool record);
 

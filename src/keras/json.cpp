@@ -278,6 +278,7 @@ Document::Document(const std::string& source, std::string text) : source_(printa
 }
 
 std::string Document::place(const std::string& pointer, bool at_key) const {
+  if (text_.empty()) return fmt::format("{}: {}", source_, pointer.empty() ? "" : printable(pointer) + ": ");
   const Position at = position_of(text_, Locator(text_).find(pointer, at_key));
   return fmt::format("{}:{}:{}: {}", source_, at.line, at.column, pointer.empty() ? "" : printable(pointer) + ": ");
 }

@@ -31,6 +31,8 @@ class Document {
   /// duplicate keys, depth over 64, integers that no 64-bit number holds, invalid UTF-8, NaN, trailing text, and more
   /// than the limits above.
   Document(const std::string& source, std::string text);
+  /// Of what no file holds: the configs of layers that layers make.
+  Document(std::string source, Json root) : source_(std::move(source)), root_(std::move(root)) {}
 
   [[nodiscard]] const Json& root() const noexcept { return root_; }
   [[nodiscard]] const std::string& source() const noexcept { return source_; }
@@ -41,7 +43,7 @@ class Document {
 
  private:
   std::string source_;
-  std::string text_;
+  std::string text_;  // empty where no file was read
   Json root_;
 };
 

@@ -1,5 +1,6 @@
 #include "layer.h"
 
+#include <algorithm>
 #include <array>
 
 #include "attn/base/text.h"
@@ -14,7 +15,10 @@ void collect_tensors(const Arg& arg, std::vector<TensorPtr>& out) {
   } else if (const auto* list = arg.as<ArgList>()) {
     for (const Arg& item : *list) collect_tensors(item, out);
   } else if (const auto* dict = arg.as<ArgDict>()) {
-    for (const auto& [key, item] : *dict) collect_tensors(item, out);
+    std::vector<const std::pair<std::string, Arg>*> sorted;
+    for (const auto& item : *dict) sorted.push_back(&item);
+    std::stable_sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
+    for (const auto* item : sorted) collect_tensors(item->second, out);
   }
 }
 

@@ -69,7 +69,7 @@ struct Arg {
   }
 };
 
-/// Every tensor of an argument, depth first, as keras.tree.flatten.
+/// Every tensor of an argument as keras.tree.flatten has them: depth first, dicts by sorted keys.
 void collect_tensors(const Arg& arg, std::vector<TensorPtr>& out);
 [[nodiscard]] std::vector<TensorPtr> tensors_of(const Arg& arg);
 
@@ -171,6 +171,10 @@ class Layer {
     bool detached = false;  ///< its paths do not continue this layer's: it was built before
   };
   [[nodiscard]] virtual std::vector<Sublayer> sublayers() { return {}; }
+
+  /// Members of the model around that its config shares by an id with layers inside other layers: takes those that this
+  /// layer holds too.
+  virtual void share(const std::map<std::int64_t, Layer*>& /*members*/) {}
 
   // ---- what lowering found out
   bool built = false;

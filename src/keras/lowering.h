@@ -54,4 +54,19 @@ class Lowering {
   std::map<std::pair<const Layer*, int>, graph::ValueId> weights_;
 };
 
+/// Names the layers inside another ("bidirectional/forward_lstm") for the time of a call.
+class LayerScope {
+ public:
+  LayerScope(Lowering& lowering, const std::string& name) : lowering_(lowering), outer_(lowering.scope()) {
+    lowering.set_scope(outer_ + name + "/");
+  }
+  ~LayerScope() { lowering_.set_scope(outer_); }
+  LayerScope(const LayerScope&) = delete;
+  LayerScope& operator=(const LayerScope&) = delete;
+
+ private:
+  Lowering& lowering_;
+  std::string outer_;
+};
+
 }  // namespace attn::keras

@@ -78,6 +78,12 @@ Totals totals_of(Layer& layer) {
   return totals;
 }
 
+/// Keras's summary joins the sizes itself, so that one size has no comma behind it.
+std::string shape_text(const Shape& shape) {
+  const std::string text = shape.str();
+  return shape.rank() == 1 ? text.substr(0, text.size() - 2) + ")" : text;
+}
+
 SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   SummaryRow row;
   row.name = layer.name;
@@ -92,7 +98,7 @@ SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   if (!layer.node_shapes.empty()) {
     row.output_shapes = layer.node_shapes.back();
     std::vector<std::string> shapes;
-    for (const Shape& shape : row.output_shapes) shapes.push_back(shape.str());
+    for (const Shape& shape : row.output_shapes) shapes.push_back(shape_text(shape));
     row.output_shape_text = shapes.size() == 1 ? shapes.front() : "[" + join(shapes, ", ") + "]";
   }
   if (around != nullptr) row.connected_to = around->connections(layer);
@@ -136,7 +142,8 @@ std::unique_ptr<Functional> model_around(LayerPtr layer, const Shape& input_shap
   input->name = layer->name == "input_layer" ? "input" : "input_layer";
   input->batch_shape = Shape{kUnknown};
   input->batch_shape.append(input_shape);
-  if (layer->class_name() == "Embedding") input->dtype = "int32";
+  for (const char* tokens : {"Embedding", "ReversibleEmbedding", "TokenAndPositionEmbedding"})
+    if (layer->class_name() == tokens) input->dtype = "int32";
 
   // What stands for the argument of each kind of call: x, (x, x), or [x, x].
   const TensorRef x{input->name, 0, 0};

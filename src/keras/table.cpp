@@ -4,6 +4,7 @@
 #include <array>
 
 #include "attn/base/text.h"
+#include "backbones/backbone.h"
 #include "functional.h"
 #include "layers/layers.h"
 #include "ops/ops.h"
@@ -85,7 +86,9 @@ std::span<const LayerRow> layer_rows() {
   static const std::vector<LayerRow> rows =
       joined(kModels, core_rows(), einsum_dense_rows(), attention_rows(), normalization_rows(), activation_rows(),
              regularization_rows(), preprocessing_rows(), merge_rows(), reshape_rows(), pooling_rows(),
-             convolution_rows(), conv_transpose_rows(), rnn_rows(), rnn_cell_rows(), wrapper_rows(), keras_hub_rows());
+             convolution_rows(), conv_transpose_rows(), rnn_rows(), rnn_cell_rows(), wrapper_rows(),
+             keras_hub_position_rows(), keras_hub_token_rows(), keras_hub_transformer_rows(), keras_hub_vit_rows(),
+             text_backbone_rows(), vision_backbone_rows());
   return rows;
 }
 
@@ -99,6 +102,19 @@ std::span<const LayerRow> operation_rows() {
 }
 
 const LayerRow* find_row(std::string_view class_name) { return find_in(layer_rows(), class_name); }
+
+LayerPtr make_operation(std::string_view class_name, Json parameters) {
+  const LayerRow* row = find_in(operation_rows(), class_name);
+  if (row == nullptr) throw internal_error("no operation '{}'", class_name);
+  const Document document(std::string(class_name), std::move(parameters));
+  std::vector<std::string> warnings;
+  LayerPtr operation = row->make();
+  operation->row = row;
+  read_config(*operation, Ref(document), warnings);
+  operation->document = nullptr;
+  if (operation->name.empty()) operation->name = snake_case(class_name);
+  return operation;
+}
 
 LayerPtr read_layer_config(std::string_view class_name, const Ref& config, std::vector<std::string>& warnings) {
   const LayerRow* row = find_row(class_name);
@@ -146,7 +162,8 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   if (layer->name.empty() && ref.find("name") && ref["name"].is_string()) layer->name = ref["name"].text();
   if (layer->name.empty()) layer->name = snake_case(layer->class_name());
   if (const auto regularizer = config.find("activity_regularizer")) layer->activity_regularizer = regularizer->json();
-  for (const char* key : {"module", "registered_name", "build_config", "compile_config", "name", "inbound_nodes"})
+  for (const char* key :
+       {"module", "registered_name", "build_config", "compile_config", "name", "inbound_nodes", "shared_object_id"})
     if (const auto member = ref.find(key)) layer->envelope[key] = member->json();
 
   // Models are connected once their members are read.
@@ -175,18 +192,30 @@ Json layer_config(Layer& layer, Version version) {
   return out;
 }
 
+namespace {
+/// Classes of a package carry its name, built-in ones none, and what is exported under no public name its class.
+Json registered_name(const Layer& layer) {
+  const LayerRow& row = *layer.row;
+  if (!row.package.empty()) return fmt::format("{}>{}", row.package, row.class_name);
+  const bool by_class =
+      layer.is_operation() || row.class_name == "Functional" || starts_with(row.module, "keras_hub.src");
+  return by_class ? Json(std::string(row.class_name)) : Json();
+}
+}  // namespace
+
 Json layer_json(Layer& layer, Version version) {
   const Json& read = layer.envelope;
   Json out = Json::object();
+  // KerasNLP is the old name of KerasHub, which writes its own.
+  const bool old_name = read.contains("module") && read["module"].is_string() &&
+                        starts_with(read["module"].get_ref<const std::string&>(), "keras_nlp");
   const auto keep = [&](const char* key, const Json& missing) {
-    out[key] = read.contains(key) && !read[key].is_null() ? read[key] : missing;
+    out[key] = read.contains(key) && !read[key].is_null() && !old_name ? read[key] : missing;
   };
   keep("module", std::string(layer.row->module));
   out["class_name"] = std::string(layer.row->class_name);
   out["config"] = layer_config(layer, version);
-  // What keras.src exports under no public name is registered under its class.
-  const bool registered = layer.is_operation() || layer.row->class_name == "Functional";
-  keep("registered_name", registered ? Json(std::string(layer.row->class_name)) : Json());
+  keep("registered_name", registered_name(layer));
   for (const char* key : {"build_config", "compile_config", "name", "inbound_nodes"})
     if (read.contains(key)) out[key] = read[key];
   return out;

@@ -16,7 +16,15 @@ struct LayerRow {
   std::unique_ptr<Layer> (*make)();
   /// As the summary prints it, where that differs (GroupedQueryAttention); empty: class_name.
   std::string_view shown{};
+  /// The package that registers it: "keras_hub" writes it as "keras_hub>TransformerEncoder".
+  std::string_view package{};
 };
+
+/// The row of a class that KerasHub exports.
+constexpr LayerRow keras_hub_row(std::string_view class_name, std::string_view module,
+                                 std::unique_ptr<Layer> (*make)()) {
+  return {class_name, module, make, {}, "keras_hub"};
+}
 
 /// Rows of layers and models, then of operations; each family of files gives its rows.
 [[nodiscard]] std::span<const LayerRow> layer_rows();
@@ -24,6 +32,8 @@ struct LayerRow {
 
 /// The row of a layer class, or null.
 [[nodiscard]] const LayerRow* find_row(std::string_view class_name);
+/// An operation of keras.ops that no config names, from its parameters.
+[[nodiscard]] LayerPtr make_operation(std::string_view class_name, Json parameters);
 
 template <typename T>
 std::unique_ptr<Layer> make_layer() {

@@ -140,7 +140,7 @@ TEST_CASE("inputs that do not fit are refused: name, shape, dtype") {
   CHECK(shape.code == 3);
   CHECK(contains(shape.err, "(None, 50, 512)"));
   const Result dtype =
-      run_attn({"run", "configs/bert_base.json", "--input", "input_layer=" + fixture("dense/rank2/inputs.npz")});
+      run_attn({"run", "configs/gpt_small.json", "--input", "input_layer=" + fixture("dense/rank2/inputs.npz")});
   CHECK(dtype.code == 3);
 }
 

@@ -14,8 +14,18 @@ using nlohmann::json;
 
 namespace {
 
-const std::vector<std::string> kConfigs = {"encoder",   "encoder_keras",   "transformer_base", "bert_base",
-                                           "gpt_small", "encoder_decoder", "lstm_attention",   "vit_tiny"};
+const std::vector<std::string> kConfigs = {"encoder",         "encoder_keras",  "transformer_base", "gpt_small",
+                                           "encoder_decoder", "lstm_attention", "vit_tiny"};
+
+struct Backbone {
+  std::string name, class_name;
+  std::int64_t params;
+};
+const std::vector<Backbone> kBackbones = {
+    {"bert_base", "BertBackbone", 109482240},       {"distilbert_base", "DistilBertBackbone", 66362880},
+    {"roberta_base", "RobertaBackbone", 124052736}, {"albert_base", "AlbertBackbone", 11683584},
+    {"gpt2_base", "GPT2Backbone", 124439808},       {"vit_base", "ViTBackbone", 85798656},
+};
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -62,7 +72,22 @@ TEST_CASE("attn: all commands work without arguments and leave stderr empty") {
   CHECK(run_attn({"bench", "--min-time", "0", "--iterations", "1", "--warmup", "0"}).code == 0);
 }
 
-TEST_CASE("attn: every file of configs/ is summarised, run and written as a config") {
+TEST_CASE("attn: the backbones of configs/ have KerasHub's parameters and configs") {
+  for (const Backbone& backbone : kBackbones) {
+    CAPTURE(backbone.name);
+    const std::string path = "configs/" + backbone.name + ".json";
+    CHECK(json::parse(run_attn({"summary", path, "--json"}).out)["total_params"] == backbone.params);
+    const json config = json::parse(run_attn({"get-config", path}).out);
+    CHECK(config["registered_name"] == "keras_hub>" + backbone.class_name);
+    for (const auto& [key, value] : json::parse(read_text(std::string(ATTN_SOURCE_DIR) + "/" + path))["config"].items())
+      if (key != "patch_size") CHECK(config["config"][key] == value);
+  }
+  const Result run = run_attn({"run", "configs/albert_base.json", "--seq-len", "16", "--json"});
+  CHECK(run.code == 0);
+  CHECK(json::parse(run.out)["outputs"].size() == 2);
+}
+
+TEST_CASE("attn: every other file of configs/ is summarised, run and written as a config") {
   for (const std::string& name : kConfigs) {
     CAPTURE(name);
     const std::string path = "configs/" + name + ".json";

@@ -1,7 +1,8 @@
 """Writes tests/data/keras/families (models that hold a family of layers each) and the single layers in
-tests/data/keras/layers, with real Keras.
+tests/data/keras/layers, with real Keras and KerasHub.
 
-usage: make_layer_cases.py DATA_DIR [NAME…]      (DATA_DIR is tests/data/keras; needs: pip install keras tensorflow-cpu)
+usage: make_layer_cases.py DATA_DIR [NAME…]
+       (DATA_DIR is tests/data/keras; needs: pip install keras tensorflow-cpu keras-hub)
 
 The same seed writes the same values. tests/data/README.md says what the files are.
 """
@@ -16,9 +17,12 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
 import keras
+import keras_hub
 import numpy as np
 import tensorflow as tf
 from keras import layers as L
+from keras.src.saving.serialization_lib import ObjectSharingScope
+from keras_hub import layers as H
 
 BATCH, STEPS, WIDTH, VOCABULARY = 3, 6, 4, 9
 CASES = {}
@@ -187,6 +191,171 @@ def time_distributed():
         L.GlobalAveragePooling1D()(y)])
 
 
+def mask(name, *shape):
+    return keras.Input(shape, dtype="int32", name=name)
+
+
+@case
+def hub_positions():
+    x, heads = keras.Input((None, 6), name="x"), keras.Input((2, 5, 6), name="heads")
+    at, each = keras.Input((), batch_size=5, dtype="int32", name="at"), keras.Input((5,), dtype="int32", name="each")
+    scores = keras.Input((6, 3, 5), name="scores")
+    rotary = H.RotaryEmbedding
+    return keras.Model([x, heads, at, each, scores], [
+        rotary()(x), rotary(max_wavelength=100, scaling_factor=4.0)(x, start_index=3), rotary(rope_type="dynamic", scaling_factor=2.0)(x),
+        rotary(rope_type="yarn", scaling_factor=8.0, original_max_position_embeddings=64)(x),
+        rotary(rope_type="yarn", scaling_factor=8.0, beta_fast=4, truncate=False, original_max_position_embeddings=64)(x, positions=each),
+        rotary(sequence_axis=2, denominator_dim=12)(heads), rotary(sequence_axis=-1, feature_axis=1)(heads),
+        rotary(sequence_axis=2)(heads, positions=at), H.SinePositionEncoding(max_wavelength=100)(x, start_index=2),
+        H.SinePositionEncoding()(x, positions=each), H.PositionEmbedding(12)(x, start_index=4), H.PositionEmbedding(9)(x, positions=each),
+        H.PositionEmbedding(9, initializer="zeros")(x), H.AlibiBias()(scores), H.AlibiBias(4)(L.Permute((2, 1, 3))(scores))])
+
+
+@case
+def hub_embeddings():
+    ids, x, each = tokens(), keras.Input((None, WIDTH), name="x"), keras.Input((STEPS,), dtype="int32", name="each")
+    tied, own = L.ReversibleEmbedding(VOCABULARY, WIDTH, mask_zero=True), H.ReversibleEmbedding(VOCABULARY, WIDTH, tie_weights=False)
+    capped = L.ReversibleEmbedding(VOCABULARY, WIDTH, logit_soft_cap=2, reverse_dtype="float32")
+    y = tied(ids)
+    both = H.TokenAndPositionEmbedding(VOCABULARY, 8, WIDTH, mask_zero=True)(ids)
+    return keras.Model([ids, x, each], [
+        y, L.GlobalAveragePooling1D()(y), tied(y, reverse=True), own(ids), own(x, reverse=True), capped(capped(ids), reverse=True),
+        both, L.GlobalAveragePooling1D()(both),
+        H.TokenAndPositionEmbedding(VOCABULARY, 8, WIDTH, tie_weights=False, embeddings_initializer="ones")(ids, start_index=2),
+        H.TokenAndPositionEmbedding(VOCABULARY, 9, WIDTH)(ids, positions=each)])
+
+
+@case
+def hub_masked_lm_head():
+    ids, at, embedding = tokens(), keras.Input((2,), dtype="int32", name="at"), L.ReversibleEmbedding(VOCABULARY, WIDTH)
+    x = embedding(ids)
+    tied = H.MaskedLMHead(token_embedding=embedding, activation="softmax", intermediate_activation="gelu")
+    return keras.Model([ids, at], [H.MaskedLMHead(VOCABULARY)(x, at), tied(x, at), tied(L.Dense(WIDTH)(x), at)])
+
+
+@case
+def hub_encoder():
+    """The mask of the ids, an explicit one, both paths of attention, and what is left of the mask at the end."""
+    ids, padding, seen = tokens(), mask("padding_mask", STEPS), mask("attention_mask", STEPS, STEPS)
+    x, plain = embedded(ids), embedded(ids, mask_zero=False)
+    odd = dict(activation="gelu", kernel_initializer="he_normal", bias_initializer=keras.initializers.Constant(0.5), layer_norm_epsilon=1e-3)
+    outputs = []
+    for y, layer, masks in [
+            (x, H.TransformerEncoder(7, 2), {}), (x, H.TransformerEncoder(7, 3, normalize_first=True, dropout=0.5), {}),
+            (x, H.TransformerEncoder(7, 2, dropout=0.1, **odd), dict(padding_mask=padding)),
+            (plain, H.TransformerEncoder(7, 1, normalize_first=True, **odd), dict(padding_mask=padding, attention_mask=seen)),
+            (plain, H.TransformerEncoder(7, 4), dict(attention_mask=seen))]:
+        y = layer(y, **masks)
+        outputs += [y, L.GlobalAveragePooling1D()(y)]
+    return keras.Model([ids, padding, seen], outputs + [H.TransformerEncoder(7, 2)(outputs[0]), H.TransformerEncoder(7, 2)(outputs[2])])
+
+
+@case
+def hub_decoder():
+    ids, source = tokens(), keras.Input((5,), dtype="int32", name="source")
+    padding, seen = mask("padding_mask", STEPS), mask("attention_mask", STEPS, STEPS)
+    across, source_padding = mask("cross_mask", STEPS, 5), mask("source_padding_mask", 5)
+    x, y = embedded(ids), L.Embedding(VOCABULARY, 6, mask_zero=True)(source)
+    outputs = []
+    for layer, args in [
+            (H.TransformerDecoder(7, 2), dict()), (H.TransformerDecoder(7, 2, normalize_first=True), dict(encoder_sequence=y)),
+            (H.TransformerDecoder(7, 2, activation="gelu", bias_initializer="ones", dropout=0.5),
+             dict(encoder_sequence=y, decoder_padding_mask=padding, encoder_padding_mask=source_padding)),
+            (H.TransformerDecoder(7, 4), dict(encoder_sequence=y, decoder_attention_mask=seen, encoder_attention_mask=across)),
+            (H.TransformerDecoder(7, 1, normalize_first=True), dict(use_causal_mask=False, decoder_padding_mask=padding)),
+            (H.TransformerDecoder(7, 2), dict(use_causal_mask=False))]:
+        z = layer(x, **args)
+        outputs += [z, L.GlobalAveragePooling1D()(z)]
+    return keras.Model([ids, source, padding, seen, across, source_padding], outputs)
+
+
+@case
+def hub_cached_attention():
+    ids, y, seen = tokens(), keras.Input((5, 6), name="y"), keras.Input((STEPS, 5), dtype="bool", name="attention_mask")
+    x = embedded(ids)
+    attention = H.CachedMultiHeadAttention
+    return keras.Model([ids, y, seen], [
+        attention(2, 3)(x, x), attention(2, 3, value_dim=2, output_shape=5)(x, y, attention_mask=seen),
+        *attention(2, 3, dropout=0.1)(x, x, return_attention_scores=True), attention(2, 3, use_gate=True, sliding_window=2)(x, x),
+        L.GlobalAveragePooling1D()(attention(1, 3, use_bias=False)(x, y, key=y))])
+
+
+def hub_half(policy):
+    """All layers of KerasHub in half precision, which some of them leave."""
+    ids, padding, at = tokens(), mask("padding_mask", STEPS), keras.Input((2,), dtype="int32", name="at")
+    half = dict(dtype=policy)
+    embedding = L.ReversibleEmbedding(VOCABULARY, 6, **half)
+    x = embedding(ids)
+    both = H.TokenAndPositionEmbedding(VOCABULARY, 9, 6, mask_zero=True, **half)(ids)
+    return keras.Model([ids, padding, at], [
+        H.SinePositionEncoding(**half)(x, start_index=250), H.RotaryEmbedding(**half)(x, start_index=250),
+        H.RotaryEmbedding(rope_type="yarn", scaling_factor=8.0, **half)(x), H.SinePositionEncoding(**half)(x, positions=ids), both,
+        H.TransformerEncoder(7, 2, **half)(both), H.TransformerEncoder(7, 2, dropout=0.1, normalize_first=True, **half)(x, padding_mask=padding),
+        H.TransformerDecoder(7, 2, activation="gelu", **half)(both, x, decoder_padding_mask=padding),
+        H.TransformerDecoder(7, 2, dropout=0.1, **half)(x), embedding(x, reverse=True),
+        H.MaskedLMHead(VOCABULARY, **half)(both, at),
+        H.MaskedLMHead(token_embedding=embedding, **half)(both, at)])
+
+
+@case
+def hub_mixed_bfloat16():
+    return hub_half("mixed_bfloat16")
+
+
+@case
+def hub_mixed_float16():
+    return hub_half("mixed_float16")
+
+
+@case
+def hub_float16():
+    return hub_half("float16")
+
+
+BACKBONE = dict(vocabulary_size=VOCABULARY, num_layers=2, num_heads=2, hidden_dim=8, intermediate_dim=12, max_sequence_length=7)
+
+
+@case
+def albert():
+    return keras_hub.models.AlbertBackbone(**{**BACKBONE, "num_layers": 4}, embedding_dim=6, num_groups=2, num_inner_repetitions=2, num_segments=VOCABULARY)
+
+
+@case
+def roberta():
+    return keras_hub.models.RobertaBackbone(**BACKBONE, dropout=0, trainable=False)
+
+
+@case
+def xlm_roberta():
+    return keras_hub.models.XLMRobertaBackbone(**BACKBONE, name="encoder")
+
+
+@case
+def bert_mixed_bfloat16():
+    return keras_hub.models.BertBackbone(**BACKBONE, num_segments=VOCABULARY, dtype="mixed_bfloat16")
+
+
+@case
+def gpt2_float16():
+    return keras_hub.models.GPT2Backbone(**{**BACKBONE, "num_heads": 3}, dropout=0, dtype="float16")
+
+
+@case
+def vit_without_token():
+    return keras_hub.models.ViTBackbone((6, 8, 2), (3, 2), 2, 3, 8, 12, dropout_rate=0.1, attention_dropout=0.1, use_mha_bias=False,
+                                        use_mlp_bias=False, use_class_token=False, use_patch_bias=False)
+
+
+@case
+def classifier():
+    """A backbone inside a model, called by dict and frozen."""
+    backbone = keras_hub.models.BertBackbone(**BACKBONE, num_segments=VOCABULARY)
+    backbone.trainable = False
+    inputs = {x.name: keras.Input(x.shape[1:], dtype=x.dtype, name=x.name) for x in backbone.inputs}
+    return keras.Model(inputs, L.Dense(3, activation="softmax")(backbone(inputs)["pooled_output"]))
+
+
+
 LAYERS = {
     "rms_normalization": lambda: L.RMSNormalization(), "batch_normalization": lambda: L.BatchNormalization(momentum=0.9),
     "group_normalization": lambda: L.GroupNormalization(4), "unit_normalization": lambda: L.UnitNormalization(axis=[1, 2]),
@@ -209,20 +378,35 @@ LAYERS = {
     "spatial_dropout2d": lambda: L.SpatialDropout2D(0.2, seed=1), "gaussian_noise": lambda: L.GaussianNoise(0.1),
     "gaussian_dropout": lambda: L.GaussianDropout(0.1), "alpha_dropout": lambda: L.AlphaDropout(0.1, noise_shape=[1, 4]),
     "activity_regularization": lambda: L.ActivityRegularization(l2=0.1),
+    "reversible_embedding": lambda: H.ReversibleEmbedding(50, 8, tie_weights=False, logit_soft_cap=30.0),
+    "token_and_position_embedding": lambda: H.TokenAndPositionEmbedding(50, 8, 16, embeddings_initializer="he_normal"),
+    "position_embedding": lambda: H.PositionEmbedding(8, initializer="random_normal"), "rotary_embedding": lambda: H.RotaryEmbedding(),
+    "alibi_bias": lambda: H.AlibiBias(), "transformer_encoder": lambda: H.TransformerEncoder(64, 4, dropout=0.1, activation="gelu"),
+    "transformer_decoder": lambda: H.TransformerDecoder(64, 4, normalize_first=True, dtype="mixed_bfloat16"),
+    "cached_multi_head_attention": lambda: H.CachedMultiHeadAttention(4, 8), "masked_lm_head": lambda: H.MaskedLMHead(50),
+    "masked_lm_head_tied": lambda: H.MaskedLMHead(token_embedding=L.ReversibleEmbedding(50, 8), activation="softmax"),
 }
+
+
+HALF = ("mixed_bfloat16", "mixed_float16", "bfloat16", "float16")
 
 
 def inputs_of(model, rng):
     out = {}
     for x in model.inputs:
-        shape = [BATCH] + [5 if n is None else n for n in x.shape[1:]]
+        shape = [BATCH if x.shape[0] is None else x.shape[0]] + [5 if n is None else n for n in x.shape[1:]]
         if x.dtype == "bool":
             out[x.name] = rng.random(shape) < 0.6
         elif "int" in x.dtype:
             # Some padding in the middle and at the end, but no sample of padding alone: its mean is 0/0.
             out[x.name] = rng.integers(0, VOCABULARY, shape).astype(x.dtype)
-            out[x.name][:, 0] = 1
-            out[x.name][0, -2:] = 0
+            out[x.name][..., 0] = 1
+            if len(shape) > 1:
+                out[x.name][0, ..., -2:] = 0
+            if "mask" in x.name:
+                out[x.name] = np.minimum(out[x.name], 1)
+            if x.name == "at":
+                out[x.name] %= 5
         else:
             out[x.name] = rng.standard_normal(shape).astype("float32")
     return out
@@ -230,14 +414,21 @@ def inputs_of(model, rng):
 
 def run(model, inputs):
     values = inputs if len(inputs) > 1 else next(iter(inputs.values()))
-    return [keras.ops.convert_to_numpy(y) for y in keras.tree.flatten(model(values, training=False))]
+    outputs = model(values, training=False)
+    if not isinstance(outputs, dict):
+        outputs = {f"output_{i}": y for i, y in enumerate(keras.tree.flatten(outputs))}
+    return {k: keras.ops.convert_to_numpy(keras.ops.cast(y, "float64")) for k, y in outputs.items()}
 
 
 def in_float64(model):
-    text = model.to_json().replace('"float32"', '"float64"')
+    with ObjectSharingScope():
+        text = json.dumps(keras.saving.serialize_keras_object(model))
+    for policy in ("float32", *HALF):
+        text = text.replace(f'"{policy}"', '"float64"')
     keras.config.set_dtype_policy("float64")
     try:
-        out = keras.models.model_from_json(text)
+        with ObjectSharingScope():
+            out = keras.saving.deserialize_keras_object(json.loads(text))
     finally:
         keras.config.set_dtype_policy("float32")
     out.set_weights(model.get_weights())
@@ -248,7 +439,8 @@ def in_float64(model):
 
 
 def describe(layer):
-    shape = keras.tree.map_structure(lambda t: list(t.shape), layer.output)
+    nodes = layer._inbound_nodes  # layer.output refuses a layer that is called more than once
+    shape = keras.tree.map_structure(lambda t: list(t.shape), nodes[0].output_tensors[0] if len(nodes) > 1 else layer.output)
     weights = [[w.path, list(w.shape), str(w.dtype), bool(w.trainable)] for w in layer.weights]
     return {"name": layer.name, "class": type(layer).__name__, "output_shape": shape, "params": layer.count_params(),
             "weights": weights, "config": keras.saving.serialize_keras_object(layer)}
@@ -279,11 +471,14 @@ def write_case(name, folder):
     single = run(model, inputs)
     try:
         double = run(in_float64(model), {k: v.astype("float64") if v.dtype == np.float32 else v for k, v in inputs.items()})
-        error = max(float(np.max(np.abs(a - b))) for a, b in zip(single, double))
+        error = max(float(np.max(np.abs(single[k] - double[k]))) for k in single)
     except tf.errors.OpError:  # some of TensorFlow's CPU kernels are float32 only
         double, error = single, None
     np.savez(folder / "inputs.npz", **inputs)
-    np.savez(folder / "outputs.npz", **{f"output_{i}": y.astype("float32") for i, y in enumerate(double)})
+    np.savez(folder / "outputs.npz", **{k: y.astype("float32") for k, y in double.items()})
+    if any(f'"{policy}"' in model.to_json() for policy in HALF):
+        np.savez(folder / "keras_outputs.npz", **{k: y.astype("float32") for k, y in single.items()})
+        error = None
     (folder / "layers.json").write_text(json.dumps([describe(layer) for layer in model.layers]))
     (folder / "meta.json").write_text(json.dumps({"keras": keras.__version__, "seed": seed, "float32_error": error,
                                                   "params": model.count_params()}, indent=1))

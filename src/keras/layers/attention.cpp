@@ -114,7 +114,7 @@ class HeadAttention : public Layer {
     op.path = path;
     op.masks = static_cast<int>(masks.size());
     op.causal = call.flag("use_causal_mask");
-    op.window = sliding_window;
+    if (!plain_) op.window = sliding_window;
     op.scores = call.flag("return_attention_scores") || call.lowering().want_scores;
     std::vector<ValueId> inputs = {q, k, v};
     inputs.insert(inputs.end(), masks.begin(), masks.end());
@@ -137,6 +137,7 @@ class HeadAttention : public Layer {
   Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};
   Opaque kernel_regularizer, bias_regularizer, activity, kernel_constraint, bias_constraint, seed;
   Projection query_, key_, gate_, value_, output_;
+  bool plain_ = false;  ///< computes neither gate nor window, whatever the config says
 };
 
 class MultiHeadAttention : public HeadAttention {
@@ -195,7 +196,6 @@ class MultiHeadAttention : public HeadAttention {
   }
 
   Arg call(Call& call) override {
-    graph::Builder& b = call.builder();
     const TensorPtr query = call.tensor("query"), value = call.tensor("value");
     const TensorPtr key = call.has("key") ? call.tensor("key") : value;
     // Keras takes the query's own mask, whatever query_mask was given, and takes the masks off its inputs.
@@ -203,16 +203,7 @@ class MultiHeadAttention : public HeadAttention {
     query->mask.reset();
     value->mask.reset();
     key->mask.reset();
-
-    const ValueId q = project(call, query->id, query_);  // (B,T…,N,H)
-    const ValueId k = project(call, key->id, key_);
-    const ValueId gate = use_gate ? b.unary(graph::UnaryFn::sigmoid, project(call, query->id, gate_)) : graph::kNone;
-    const ValueId v = project(call, value->id, value_);
-    const int rank = b.shape(q).rank();
-    auto [context, scores] = rank == 4 ? attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank))
-                                       : attend_axes(call, q, k, v, query_mask);
-    if (use_gate) context = b.binary(BinaryFn::multiply, context, gate);
-    return results(call, project(call, context, output_, 2), scores, query_mask);
+    return attend_to(call, query, value, key, query_mask);
   }
 
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
@@ -222,6 +213,22 @@ class MultiHeadAttention : public HeadAttention {
     if (!call.flag("return_attention_scores")) return std::vector<Shape>{out};
     // compute_output_spec takes the query's length for both sides, also in cross attention.
     return std::vector<Shape>{out, {query[0], num_heads, query[1], query[1]}};
+  }
+
+ protected:
+  Arg attend_to(Call& call, const TensorPtr& query, const TensorPtr& value, const TensorPtr& key,
+                const std::optional<ValueId>& query_mask) {
+    graph::Builder& b = call.builder();
+    const ValueId q = project(call, query->id, query_);  // (B,T…,N,H)
+    const ValueId k = project(call, key->id, key_);
+    const bool gated = use_gate && !plain_;
+    const ValueId gate = gated ? b.unary(graph::UnaryFn::sigmoid, project(call, query->id, gate_)) : graph::kNone;
+    const ValueId v = project(call, value->id, value_);
+    const int rank = b.shape(q).rank();
+    auto [context, scores] = rank == 4 ? attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank))
+                                       : attend_axes(call, q, k, v, query_mask);
+    if (gated) context = b.binary(BinaryFn::multiply, context, gate);
+    return results(call, project(call, context, output_, 2), scores, query_mask);
   }
 
  private:
@@ -302,6 +309,25 @@ class MultiHeadAttention : public HeadAttention {
   std::vector<int> attention_axes_;  // counted from the front
 };
 
+/// KerasHub's: the masks of its inputs neither act nor go away, and it computes neither gate nor window.
+class CachedMultiHeadAttention : public MultiHeadAttention {
+ public:
+  CachedMultiHeadAttention() { plain_ = true; }
+  [[nodiscard]] std::span<const std::string_view> arguments() const override {
+    // The last is ours: TransformerDecoder says by it what kernels need not compute, instead of giving a mask.
+    static constexpr std::array<std::string_view, 9> kNames = {
+        "query",    "value",          "key", "attention_mask", "cache", "cache_update_index", "return_attention_scores",
+        "training", "use_causal_mask"};
+    return kNames;
+  }
+  Arg call(Call& call) override {
+    for (const char* argument : {"cache", "cache_update_index"})
+      if (call.has(argument)) throw bad_input("the argument '{}' is not supported: runs keep no cache", argument);
+    const TensorPtr value = call.tensor("value");
+    return attend_to(call, call.tensor("query"), value, call.has("key") ? call.tensor("key") : value, std::nullopt);
+  }
+};
+
 class GroupedQueryAttention : public HeadAttention {
  public:
   void fields(Fields& f) override {
@@ -356,6 +382,8 @@ class GroupedQueryAttention : public HeadAttention {
 
 const std::array kRows = {
     LayerRow{"MultiHeadAttention", "keras.layers", make_layer<MultiHeadAttention>},
+    keras_hub_row("CachedMultiHeadAttention", "keras_hub.src.layers.modeling.cached_multi_head_attention",
+                  make_layer<CachedMultiHeadAttention>),
     LayerRow{"GroupQueryAttention", "keras.layers", make_layer<GroupedQueryAttention>, "GroupedQueryAttention"},
     LayerRow{"Attention", "keras.layers", make_dot_attention},
     LayerRow{"AdditiveAttention", "keras.layers", make_additive_attention},

@@ -1,8 +1,9 @@
-// Dense, Embedding, and layers that pass their input on.
+// Dense, embeddings, and layers that pass their input on.
 #include <array>
 
 #include "layers.h"
 #include "lowering.h"
+#include "ops/promotion.h"
 
 namespace attn::keras {
 namespace {
@@ -88,11 +89,65 @@ class Embedding : public Layer {
     return {b.binary(BinaryFn::not_equal, indices, b.scalar_like(indices, 0.0))};
   }
 
- private:
+ protected:
   Positive input_dim, output_dim;
   Initializer embeddings_initializer{"uniform"};
   Opaque embeddings_regularizer, activity, embeddings_constraint, quantization_config;
   bool mask_zero = false;
+};
+
+/// An embedding that is also called in reverse: x · tableᵀ, or x · a table of its own where they are not tied.
+class ReversibleEmbedding : public Embedding {
+ public:
+  void fields(Fields& f) override {
+    Embedding::fields(f);
+    f("tie_weights", tie_weights);
+    f("reverse_dtype", reverse_dtype);
+    f("logit_soft_cap", logit_soft_cap);
+  }
+  void check(const Ref& config) override {
+    if (reverse_dtype && !dtype_of(*reverse_dtype))
+      config["reverse_dtype"].fail("expected the name of a dtype, got " + config["reverse_dtype"].kind());
+  }
+  [[nodiscard]] std::span<const std::string_view> arguments() const override {
+    static constexpr std::array<std::string_view, 2> kNames = {"inputs", "reverse"};
+    return kNames;
+  }
+
+  void build(Weights& w, Call& call) override {
+    Embedding::build(w, call);
+    if (!tie_weights) w.add("reverse_embeddings", {output_dim, input_dim}, embeddings_initializer);
+  }
+
+  Arg call(Call& call) override {
+    if (call.flag("reverse")) return logits(call);
+    const TensorPtr rows = tensors_of(Embedding::call(call)).front();
+    if (mask_zero) rows->mask = Embedding::compute_mask(call, {}).front();
+    return rows;
+  }
+  Masks compute_mask(Call&, const Masks&) override { return {}; }
+
+ private:
+  Arg logits(Call& call) const {
+    graph::Builder& b = call.builder();
+    graph::ValueId x = call.tensor("inputs")->id;
+    // The layer does not cast its variables: half features meet a float32 table in float32.
+    graph::ValueId table = call.raw_weight(tie_weights ? 0 : 1);
+    const DType dtype = reverse_dtype ? *dtype_of(*reverse_dtype) : result_type({b.dtype(x), b.dtype(table)});
+    x = b.cast(x, dtype);
+    table = b.cast(table, dtype);
+    graph::ValueId out = b.apply(graph::MatMul{false, tie_weights}, {x, table});
+    if (logit_soft_cap) {
+      const graph::ValueId cap = b.scalar_like(out, *logit_soft_cap);
+      const graph::ValueId bounded = b.unary(graph::UnaryFn::tanh, b.binary(BinaryFn::divide, out, cap));
+      out = b.binary(BinaryFn::multiply, bounded, cap);
+    }
+    return Call::result(out);
+  }
+
+  bool tie_weights = true;
+  std::optional<std::string> reverse_dtype;
+  std::optional<Number> logit_soft_cap;
 };
 
 class ActivationLayer : public Layer {
@@ -158,6 +213,7 @@ class Masking : public Layer {
 constexpr std::array kRows = {
     LayerRow{"Dense", "keras.layers", make_layer<Dense>},
     LayerRow{"Embedding", "keras.layers", make_layer<Embedding>},
+    LayerRow{"ReversibleEmbedding", "keras.layers", make_layer<ReversibleEmbedding>},
     LayerRow{"Activation", "keras.layers", make_layer<ActivationLayer>},
     LayerRow{"Identity", "keras.layers", make_layer<Identity>},
     LayerRow{"Dropout", "keras.layers", make_layer<Dropout>},

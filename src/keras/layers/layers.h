@@ -23,7 +23,10 @@ namespace attn::keras {
 [[nodiscard]] std::span<const LayerRow> rnn_rows();
 [[nodiscard]] std::span<const LayerRow> rnn_cell_rows();
 [[nodiscard]] std::span<const LayerRow> wrapper_rows();
-[[nodiscard]] std::span<const LayerRow> keras_hub_rows();
+[[nodiscard]] std::span<const LayerRow> keras_hub_position_rows();
+[[nodiscard]] std::span<const LayerRow> keras_hub_token_rows();
+[[nodiscard]] std::span<const LayerRow> keras_hub_transformer_rows();
+[[nodiscard]] std::span<const LayerRow> keras_hub_vit_rows();
 
 /// A row's `make` for a class that is told at construction which member of its family it is.
 template <typename T, auto... kArguments>

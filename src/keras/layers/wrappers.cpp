@@ -13,21 +13,6 @@ namespace {
 using graph::BinaryFn;
 using graph::ValueId;
 
-/// Names the wrapped layers inside their wrapper ("bidirectional/forward_lstm") for the time of a call.
-class Scope {
- public:
-  Scope(Lowering& lowering, const std::string& name) : lowering_(lowering), outer_(lowering.scope()) {
-    lowering.set_scope(outer_ + name + "/");
-  }
-  ~Scope() { lowering_.set_scope(outer_); }
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
-
- private:
-  Lowering& lowering_;
-  std::string outer_;
-};
-
 std::string without_prefix(const std::string& text, std::string_view prefix) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
@@ -87,7 +72,7 @@ class Bidirectional : public Layer {
     std::vector<TensorPtr> initial;
     if (call.has("initial_state")) initial = tensors_of(call.arg("initial_state"));
     const auto half = static_cast<std::ptrdiff_t>(initial.size() / 2);
-    const Scope scope(call.lowering(), name);
+    const LayerScope scope(call.lowering(), name);
     const auto run = [&](Recurrent& layer, auto first, auto last) {
       ArgDict kwargs;
       if (call.has("mask")) kwargs.emplace_back("mask", call.arg("mask"));
@@ -165,7 +150,7 @@ class TimeDistributed : public Layer {
       if (std::find(names.begin(), names.end(), "mask") != names.end())
         kwargs.emplace_back("mask", Call::result(b.reshape(mask->id, merged(shape))));
     }
-    const Scope scope(call.lowering(), name);
+    const LayerScope scope(call.lowering(), name);
     const TensorPtr steps = Call::result(b.reshape(x, merged(in)));
     const auto results = tensors_of(call.lowering().apply(*layer_, ArgList{steps}, kwargs));
     if (results.size() != 1) throw bad_input("TimeDistributed needs a layer with one result, got {}", results.size());

@@ -1,0 +1,145 @@
+// KerasHub's layers and backbones: what they refuse, and the forms of their configs. Numbers are in tests/fixtures.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "attn/base/error.h"
+#include "attn/keras/model.h"
+
+namespace {
+
+using namespace attn;
+using nlohmann::json;
+
+const std::string kSizes =
+    R"("vocabulary_size": 9, "num_layers": 2, "num_heads": 2, "hidden_dim": 8, "intermediate_dim": 12)";
+const std::string kImages = R"("num_layers": 1, "num_heads": 2, "hidden_dim": 8, "mlp_dim": 12)";
+
+std::string object(const std::string& class_name, const std::string& config) {
+  return R"({"class_name": ")" + class_name + R"(", "config": {)" + config + "}}";
+}
+
+keras::Model read(const std::string& text, std::optional<Shape> input = {}) {
+  keras::ReadOptions options;
+  options.input_shape = std::move(input);
+  return keras::Model::read("it.json", text, options);
+}
+
+/// Why a model cannot be read, or its summary shown; "" where it can.
+std::string refusal(const std::string& text, std::optional<Shape> input = {}) {
+  try {
+    (void)read(text, std::move(input)).summary();
+    return "";
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::bad_input);
+    return error.what();
+  }
+}
+
+std::int64_t params(const keras::Model& model) { return static_cast<std::int64_t>(model.summary().total_params); }
+
+}  // namespace
+
+TEST_CASE("keras_hub: what KerasHub refuses is refused with the place and the reason") {
+  struct Row {
+    std::string class_name, config;
+    std::optional<Shape> input;
+    std::string reason;
+  };
+  const std::string block = R"("intermediate_dim": 8, "num_heads": 2)";
+  const std::vector<Row> rows = {
+      {"BertBackbone", R"("vocabulary_size": 9)", {}, "/config: the key 'num_layers' is missing"},
+      {"BertBackbone", kSizes + R"(, "num_head": 2)", {}, "/config/num_head: unknown key (did you mean 'num_heads'?)"},
+      {"BertBackbone", kSizes + R"(, "dropout": 1.5)", {}, "/config/dropout: expected a number from 0 to 1"},
+      {"BertBackbone", kSizes + R"(, "dtype": "float33")", {}, "/config/dtype: unknown dtype 'float33'"},
+      {"GPT2Backbone",
+       kSizes + R"(, "max_sequence_length": null)",
+       {},
+       "/config/max_sequence_length: expected an integer"},
+      {"AlbertBackbone",
+       kSizes + R"(, "embedding_dim": 4, "num_groups": 3)",
+       {},
+       "2 layers cannot be divided into 3 groups"},
+      {"AlbertBackbone",
+       kSizes + R"(, "embedding_dim": 4, "num_inner_repetitions": 5001)",
+       {},
+       "more than 10000 blocks"},
+      {"ViTBackbone",
+       R"("image_shape": [9, 8, 3], "patch_size": 4, )" + kImages,
+       {},
+       "the image's height 9 cannot be divided"},
+      {"ViTBackbone", R"("image_shape": [8, 8], "patch_size": 4, )" + kImages, {}, "/config/image_shape: expected"},
+      {"BartBackbone", kSizes, {}, "'BartBackbone' is not known"},
+      {"TransformerEncoder", block + R"(, "dropout": -1)", Shape{5, 6},
+       "/config/dropout: expected a number from 0 to 1"},
+      {"TransformerEncoder", R"("intermediate_dim": 8, "num_heads": 7)", Shape{5, 6},
+       "6 features are too few for 7 heads"},
+      {"TransformerEncoder", block, Shape{6}, "expected an input (batch, length, width)"},
+      {"TransformerDecoder", block + R"(, "decoder_sequence_shape": [null, 5, 7])", Shape{5, 6},
+       "decoder_sequence_shape is (None, 5, 7)"},
+      {"TransformerDecoder",
+       block + R"(, "decoder_sequence_shape": [null, 5, 6], "encoder_sequence_shape": [null, 5, 6])", Shape{5, 6},
+       "was built with an encoder sequence, but is called without one"},
+      {"RotaryEmbedding", R"("rope_type": "llama")", Shape{5, 6}, "expected one of linear, dynamic, yarn"},
+      {"RotaryEmbedding", R"("sequence_axis": -1)", Shape{5, 6}, "must differ"},
+      {"RotaryEmbedding", "", Shape{5, 7}, "must be even in number"},
+      {"AlibiBias", "", Shape{5, 7}, "expected scores (batch, heads, queries, keys)"},
+      {"ReversibleEmbedding", R"("input_dim": 4, "output_dim": 4, "reverse_dtype": "half")", Shape{5},
+       "/config/reverse_dtype"},
+      {"PositionEmbedding", R"("sequence_length": 4)", Shape{5, 7}, "the input has 5 positions, the layer knows 4"},
+      {"MaskedLMHead", "", Shape{5, 7}, "one of 'vocabulary_size' and 'token_embedding' is needed"},
+      {"ViTPatchingAndEmbedding", R"("image_size": [4, 4], "patch_size": 5, "hidden_dim": 8)", Shape{4, 4, 3},
+       "no whole number of patches"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.class_name);
+    CAPTURE(row.config);
+    const std::string text = refusal(object(row.class_name, row.config), row.input);
+    CAPTURE(text);
+    CHECK(text.find(row.reason) != std::string::npos);
+    CHECK(text.starts_with("it.json:1:"));
+  }
+}
+
+TEST_CASE("keras_hub: a backbone is told by what its constructor needs, and written with all that it takes") {
+  const keras::Model model = read(object("BertBackbone", kSizes));
+  CHECK(model.name() == "bert_backbone");
+  const json written = json::parse(model.config({}));
+  CHECK(written["module"] == "keras_hub.src.models.bert.bert_backbone");
+  CHECK(written["registered_name"] == "keras_hub>BertBackbone");
+  CHECK(written["config"]["dropout"] == 0.1);
+  CHECK(written["config"]["max_sequence_length"] == 512);
+  CHECK(written["config"]["num_segments"] == 2);
+  CHECK(params(read(written.dump())) == params(model));
+}
+
+TEST_CASE("keras_hub: presets of KerasNLP, its old name, are read and written under the new one") {
+  json preset = json::parse(object("GPT2Backbone", kSizes));
+  preset["module"] = "keras_nlp.src.models.gpt2.gpt2_backbone";
+  preset["registered_name"] = "keras_nlp>GPT2Backbone";
+  const json written = json::parse(read(preset.dump()).config({}));
+  CHECK(written["module"] == "keras_hub.src.models.gpt2.gpt2_backbone");
+  CHECK(written["registered_name"] == "keras_hub>GPT2Backbone");
+}
+
+TEST_CASE("keras_hub: a frozen backbone freezes every layer in it") {
+  const keras::Summary summary = read(object("RobertaBackbone", kSizes + R"(, "trainable": false)")).summary();
+  CHECK(summary.trainable_params == 0);
+  for (const keras::SummaryRow& row : summary.rows) CHECK(row.trainable.value_or(false) == false);
+}
+
+TEST_CASE("keras_hub: ALBERT's blocks are shared by the layers of a group") {
+  const auto with = [](const std::string& more) {
+    return params(read(object("AlbertBackbone", kSizes + R"(, "embedding_dim": 4)" + more)));
+  };
+  CHECK(with("") < with(R"(, "num_groups": 2)"));
+  CHECK(with(R"(, "num_groups": 2)") == with(R"(, "num_inner_repetitions": 2)"));
+}
+
+TEST_CASE("keras_hub: a summary makes no table of positions, however long") {
+  const std::string encoding = object("SinePositionEncoding", "");
+  CHECK(refusal(encoding, Shape{5'000'000'000, 8'000'000'000}).empty());
+  CHECK(refusal(object("RotaryEmbedding", ""), Shape{5'000'000'000, 8'000'000'000}).empty());
+}
