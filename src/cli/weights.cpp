@@ -27,7 +27,7 @@ struct WeightsCommand {
     if (!other && (tolerance.rtol > 0 || tolerance.atol > 0)) throw bad_usage("--rtol and --atol are for --diff");
     std::optional<LoadedModel> asked;
     if (model) asked = load_model(model, input_shape, common.console);
-    const WeightsSource source = read_weights(file, common.console);
+    const WeightsSource source = read_weights(file, !asked, common.console);
     return other ? compare(source, asked) : list(source, asked);
   }
 
@@ -46,7 +46,7 @@ struct WeightsCommand {
   }
 
   [[nodiscard]] int compare(const WeightsSource& a, const std::optional<LoadedModel>& asked) const {
-    const WeightsSource b = read_weights(*other, common.console);
+    const WeightsSource b = read_weights(*other, !asked, common.console);
     // Both sides are named by the same model where either has one.
     const LoadedModel* of_a = asked ? &*asked : a.model ? &*a.model : b.model ? &*b.model : nullptr;
     const LoadedModel* of_b = asked ? &*asked : b.model ? &*b.model : of_a;

@@ -12,13 +12,13 @@
 namespace attn::cli {
 namespace {
 
-bool holds_model(const io::Bytes& file, const std::string& path) {
+bool is_archive(const io::Bytes& file, const std::string& path) {
   return io::kind_of(file) == io::FileKind::zip && io::ZipReader(file, path).find("config.json") != nullptr;
 }
 
 }  // namespace
 
-WeightsSource read_weights(const std::string& path, const Console& console) {
+WeightsSource read_weights(const std::string& path, bool wants_model, const Console& console) {
   const io::Bytes file = io::read_file(path);
   if (io::kind_of(file) == io::FileKind::npy) {
     weights::Store store;
@@ -27,11 +27,18 @@ WeightsSource read_weights(const std::string& path, const Console& console) {
     return {std::move(store), std::nullopt};
   }
   WeightsSource out{weights::parse_store(file, path), std::nullopt};
-  if (path == "-" || !holds_model(file, path)) return out;
+  const bool layered = out.store.naming == weights::Naming::layered;
+  if (!wants_model || path == "-" || !(layered || is_archive(file, path))) return out;
   try {
     out.model = load_model(path, std::nullopt, console);
   } catch (const Error& error) {
-    console.warn(fmt::format("{}; its weights keep the names that the file gives them", error.what()));
+    const std::string message = fmt::format("{}; its weights keep the names that the file gives them", error.what());
+    // The older .h5 may hold weights alone, and names them by their paths.
+    if (layered) {
+      console.note(message);
+    } else {
+      console.warn(message);
+    }
   }
   return out;
 }

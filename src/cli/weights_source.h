@@ -18,8 +18,9 @@ struct WeightsSource {
   std::optional<LoadedModel> model;
 };
 
-/// Any file of weights; also a .npy, whose one array is named as the file. A config that cannot be read is a warning.
-[[nodiscard]] WeightsSource read_weights(const std::string& path, const Console& console);
+/// Any file of weights; also a .npy, whose one array is named as the file. The model in the file is looked for where
+/// `wants_model`; a .keras archive's config that cannot be read is a warning.
+[[nodiscard]] WeightsSource read_weights(const std::string& path, bool wants_model, const Console& console);
 
 /// The weights under the paths that the model gives them; under the file's own names without a model.
 [[nodiscard]] std::vector<NamedTensor> named_weights(const WeightsSource& source, const LoadedModel* model);
