@@ -3,12 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
-#include <limits>
 #include <map>
 #include <sstream>
 
+#include "../largest.h"
 #include "attn/backends/registry.h"
 #include "attn/io/tensor_file.h"
 #include "attn/run/inputs.h"
@@ -16,29 +15,8 @@
 #include "attn/weights/bind.h"
 
 namespace attn::test {
-namespace {
 
 namespace fs = std::filesystem;
-
-/// The largest difference; infinite where the shapes differ or a NaN stands on one side only.
-double largest_error(const Tensor& expected, const Tensor& got) {
-  double out = expected.shape() == got.shape() ? 0.0 : std::numeric_limits<double>::infinity();
-  for (std::int64_t i = 0; std::isfinite(out) && i < got.size(); ++i) {
-    const double a = expected.at(i), b = got.at(i);
-    if (std::isnan(a) && std::isnan(b)) continue;
-    const double error = std::abs(a - b);
-    out = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(out, error);
-  }
-  return out;
-}
-
-double largest(const Tensor& tensor) {
-  double out = 0.0;
-  for (std::int64_t i = 0; i < tensor.size(); ++i) out = std::max(out, std::abs(tensor.at(i)));
-  return out;
-}
-
-}  // namespace
 
 std::vector<fs::path> cases(const std::string& group) {
   std::vector<fs::path> out;
@@ -76,8 +54,8 @@ void check_outputs(const fs::path& file, const std::string& backend_name, double
   const std::vector<Tensor> inputs = run::make_inputs(graph, given, 0);
   REQUIRE((loaded.weights || !weights.empty()));
   std::vector<Tensor> bound = weights::bind(loaded.model.weights(), weights.empty() ? *loaded.weights : weights);
-  const auto backend = backends::make_backend("cpu", backend_name);
-  run::Session session(*backend, std::move(graph), std::move(bound), {.threads = 2});
+  const auto made = backends::make_backend("cpu", backend_name);
+  run::Session session(*made.backend, std::move(graph), std::move(bound), {.threads = 2});
   session.run(inputs);
 
   std::map<std::string, Tensor> expected;

@@ -316,7 +316,8 @@ void add_attention(std::vector<Case>& cases) {
     for (const bool is_causal : {false, true}) {
       packed.causal = is_causal;
       packed.masks = 1;
-      cases.push_back({fmt::format("attention packed N4 K{}{}", keys, is_causal ? " causal" : ""), packed,
+      cases.push_back({fmt::format("attention packed N4 K{}{}", keys, is_causal ? " causal" : ""),
+                       packed,
                        {in({2, 17, 4 + 2 * keys, 16}), mask({2, 1, 1, 17})}});
     }
   }

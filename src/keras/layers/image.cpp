@@ -143,10 +143,9 @@ LayerPtr make_training_images() {
 
 template <std::size_t... kIndices>
 constexpr auto rows_of(std::index_sequence<kIndices...>) {
-  return std::array{
-      LayerRow{"Resizing", "keras.layers", make_layer<Resizing>},
-      LayerRow{"CenterCrop", "keras.layers", make_layer<CenterCrop>},
-      LayerRow{kAugmentations[kIndices].class_name, "keras.layers", make_training_images<kIndices>}...};
+  return std::array{LayerRow{"Resizing", "keras.layers", make_layer<Resizing>},
+                    LayerRow{"CenterCrop", "keras.layers", make_layer<CenterCrop>},
+                    LayerRow{kAugmentations[kIndices].class_name, "keras.layers", make_training_images<kIndices>}...};
 }
 constexpr auto kRows = rows_of(std::make_index_sequence<kAugmentations.size()>());
 

@@ -98,7 +98,8 @@ graph::ValueId resized(graph::Builder& b, graph::ValueId x, int axis, Dim size, 
     return b.apply(graph::Fill{out, b.dtype(x), 0.0}, {});
   }
   if (in < 1 || size < 1) throw bad_input("an axis of {} cells cannot be resized to {}", in, size);
-  if (checked_mul(in, size).value_or(kMaxWeights + 1) > kMaxWeights) throw bad_input("{} cells for {} are too many", size, in);
+  if (checked_mul(in, size).value_or(kMaxWeights + 1) > kMaxWeights)
+    throw bad_input("{} cells for {} are too many", size, in);
   const DType dtype = b.dtype(x);
   Tensor kernel(dtype, {in, size});
   for (Dim i = 0; i < size; ++i) {

@@ -134,9 +134,7 @@ CellResults GatedCell::run_unrolled(Lowering& lowering, const Steps& steps) {
   const auto gate = [&](const Expression& x, int index) {
     return Expression{b, sliced(b, x, x.shape().rank() - 1, {index * units, (index + 1) * units, 1})};
   };
-  const auto act = [&](const Activation& function, const Expression& x) {
-    return Expression{b, function.apply(b, x)};
-  };
+  const auto act = [&](const Activation& function, const Expression& x) { return Expression{b, function.apply(b, x)}; };
 
   const Expression zeros{b, b.apply(graph::Fill{{batch, units}, dtype, 0.0}, {})};
   std::vector<Expression> states(state_count(), zeros);

@@ -198,9 +198,7 @@ class SpectralNormalization : public Layer {
     f.required("layer", layer_);
     f("power_iterations", power_iterations);
   }
-  [[nodiscard]] std::vector<Sublayer> sublayers() override {
-    return {{layer_.get(), layer_->name + "/", "layer/"}};
-  }
+  [[nodiscard]] std::vector<Sublayer> sublayers() override { return {{layer_.get(), layer_->name + "/", "layer/"}}; }
 
   void build(Weights& w, Call& call) override {
     if (!layer_->built) {

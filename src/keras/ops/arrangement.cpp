@@ -200,8 +200,7 @@ class Diff : public Taking<kA> {
     if (n < 0 || n > kMostDifferences) throw bad_input("differences can be taken 0 to {} times", kMostDifferences);
     const int at = axis_in(axis, b.shape(x));
     const auto fn = b.dtype(x) == DType::boolean ? graph::BinaryFn::not_equal : graph::BinaryFn::subtract;
-    for (std::int64_t i = 0; i < n; ++i)
-      x = b.binary(fn, sliced(b, x, at, {1, {}, 1}), sliced(b, x, at, {{}, -1, 1}));
+    for (std::int64_t i = 0; i < n; ++i) x = b.binary(fn, sliced(b, x, at, {1, {}, 1}), sliced(b, x, at, {{}, -1, 1}));
     return Call::result(x);
   }
 

@@ -1,5 +1,5 @@
-// Orders of elements. The graph has no sort: the place of an element is how many others come before it, and the best few
-// are found one after the other.
+// Orders of elements. The graph has no sort: the place of an element is how many others come before it, and the best
+// few are found one after the other.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -190,8 +190,7 @@ class Quantile : public Median {
   [[nodiscard]] std::span<const std::string_view> arguments() const override { return kXQ; }
   Arg call(Call& call) override {
     // Keras's Quantile holds a method, and computes the linear one.
-    return Call::result(
-        between(call, number_argument(call, "q", 0.5) / kWhole, kWhole == 1 ? "linear" : method.value));
+    return Call::result(between(call, number_argument(call, "q", 0.5) / kWhole, kWhole == 1 ? "linear" : method.value));
   }
 
  private:

@@ -209,8 +209,7 @@ class ExtractPatches : public Taking<kImages> {
     if (length > kMostPicked) throw bad_input("patches of {} cells that overlap are too large", length);
     Tensor kernel(b.dtype(x), {window[0], window[1], channels, length});
     for (Dim i = 0; i < length; ++i) kernel.set(i * length + i, 1.0);
-    return b.apply(graph::Conv{steps, dilation, padding_of(padding), 1, false, {}},
-                   {x, b.constant(std::move(kernel))});
+    return b.apply(graph::Conv{steps, dilation, padding_of(padding), 1, false, {}}, {x, b.constant(std::move(kernel))});
   }
 
   static constexpr Dim kMostPicked = 4096;
