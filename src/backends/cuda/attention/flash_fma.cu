@@ -330,7 +330,8 @@ class Kernel {
   __device__ __forceinline__ static float inverse(float sum) { return sum == 0.0F ? 0.0F : 1.0F / sum; }
 
   __device__ __forceinline__ void store_scores(const float (&scores)[Rows][kKeysOfThread], int first_key) {
-    const float hidden = problem_.path == graph::AttentionPath::fused ? 1.0F : 0.0F;
+    const bool is_fused = problem_.path == graph::AttentionPath::fused;
+    const float hidden = is_fused ? 1.0F : 0.0F;
 #pragma unroll
     for (int i = 0; i < Rows; ++i) {
       const int row = ptx::here(row_of(i));
@@ -342,7 +343,9 @@ class Kernel {
       for (int j = 0; j < kKeysOfThread; ++j) {
         const int key = first_key + column_of(j);
         const float weight = ptx::exp2(fmaf(scores[i][j], given_.scale, -top_[i]));
-        if (key < problem_.S) to[key] = (hidden_[i] ? hidden : weight) * factor;
+        // A hidden key stays without weight in a row of NaN.
+        const bool none = !is_fused && scores[i][j] == -INFINITY;
+        if (key < problem_.S) to[key] = none ? 0.0F : (hidden_[i] ? hidden : weight) * factor;
       }
     }
   }

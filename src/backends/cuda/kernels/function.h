@@ -69,8 +69,8 @@ __device__ __forceinline__ N softplus(N x) {
 }
 
 template <typename N>
-__device__ __forceinline__ N hard_sigmoid(N x) {
-  return clip(x + N(3), N(0), N(6)) / N(6);
+__device__ __forceinline__ N hard_sigmoid(N x, N reach = N(3)) {
+  return clip(x + reach, N(0), N(2) * reach) / (N(2) * reach);
 }
 
 template <typename N>
@@ -168,7 +168,7 @@ static __device__ __attribute__((noinline)) N apply(const Function<N>& f, N x) {
     case UnaryFn::exponential:
       return std::exp(x);
     case UnaryFn::hard_sigmoid:
-      return formula::hard_sigmoid(x);
+      return f.a == N(0) ? formula::hard_sigmoid(x) : formula::hard_sigmoid(x, f.a);
     case UnaryFn::hard_silu:
       return x * formula::hard_sigmoid(x);
     case UnaryFn::hard_tanh:

@@ -71,7 +71,7 @@ __device__ __forceinline__ void apply_hot(const Function<float>& f, float (&x)[k
     case UnaryFn::exponential:
       return each([](float v) { return std::exp(v); });
     case UnaryFn::hard_sigmoid:
-      return each([](float v) { return formula::hard_sigmoid(v); });
+      return each([&](float v) { return formula::hard_sigmoid(v, f.a == 0.0F ? 3.0F : f.a); });
     case UnaryFn::hard_silu:
       return each([](float v) { return v * formula::hard_sigmoid(v); });
     case UnaryFn::mish:
