@@ -11,6 +11,7 @@
 #include "attn/io/file.h"
 #include "attn/report/bench_view.h"
 #include "attn/run/inputs.h"
+#include "attn/run/padding.h"
 #include "command.h"
 #include "machine.h"
 #include "measurement.h"
@@ -29,7 +30,7 @@ struct BenchCommand {
   std::vector<std::int64_t> batches, lengths;
   run::BenchOptions options;
   std::optional<std::int64_t> warmup, iterations;
-  std::optional<double> min_time;
+  std::optional<double> min_time, mean_length;
   bool profile = false, attention = false;
   AttentionSweep sweep;
 
@@ -44,6 +45,8 @@ struct BenchCommand {
 
   void measure_attention(report::BenchReport& report) const {
     if (model) throw bad_usage("bench --attention measures kernels and takes no MODEL");
+    if (mean_length || execution.skip_padding)
+      throw bad_usage("bench --attention measures kernels without padding: no --mean-length, no --skip-padding");
     AttentionSweep whole = sweep;
     if (!batches.empty()) whole.batches = batches;
     if (!lengths.empty()) whole.lengths = lengths;
@@ -92,10 +95,13 @@ struct BenchCommand {
     lower.sequence_length = one.sequence_length;
     lower.dtype = one.dtype;
     graph::Graph graph = loaded.model.lower(lower);
-    const std::vector<Tensor> inputs = run::make_inputs(graph, {}, one.seed);
+    std::vector<Tensor> inputs = run::make_inputs(graph, {}, one.seed);
+    if (mean_length) run::pad_randomly(graph, inputs, *mean_length, one.seed);
 
     report::BenchRow row;
     row.setting = setting_of(loaded.name, graph, backend, one);
+    row.setting.mean_length = mean_length;
+    if (one.skip_padding) skip_padding(graph, inputs, common.console);
     const double flops = static_cast<double>(run::total_flops(graph));
 
     run::reset_peak_memory();
@@ -167,6 +173,10 @@ Run add_bench(CLI::App& app) {
       ->type_name("N");
   app.add_flag("--profile", command->profile, "show the time of each layer");
   app.add_option("--baseline", command->baseline, "compare with an earlier attn bench --json")->type_name("FILE");
+  app.add_option("--mean-length", command->mean_length,
+                 "pad sequences to random lengths, this share of the whole in the mean: 0.6")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("SHARE");
   auto* attention = app.add_flag("--attention", command->attention, "measure attention kernels instead of a model");
   sizes("--head-dim", command->sweep.head_dims, "head sizes of --attention (64)")->needs(attention);
   app.add_option("--heads", command->sweep.heads, "query heads of --attention (16)")

@@ -7,7 +7,9 @@
 #include <thread>
 
 #include "attn/backends/registry.h"
+#include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/run/padding.h"
 #include "attn/weights/bind.h"
 #include "attn/weights/initialize.h"
 
@@ -58,6 +60,8 @@ void add_execution(CLI::App& app, Execution& execution) {
   app.add_option("--weights", execution.weights, ".weights.h5, .keras, .safetensors or .npz")->type_name("FILE");
   app.add_option("--seed", execution.seed, "of random weights and inputs")->type_name("N");
   add_keras_version(app, execution.keras_version);
+  app.add_flag("--skip-padding", execution.skip_padding,
+               "compute no position that the padding mask hides; outputs are 0 there");
   app.add_option("--matmul-precision", execution.precision,
                  "of float32 products: highest (float32), high (TF32 or better), medium (bfloat16)")
       ->transform(CLI::CheckedTransformer(precisions()))
@@ -101,7 +105,16 @@ report::Setting setting_of(const std::string& model, const graph::Graph& graph, 
   out.batch = first.rank() == 0 ? 1 : first[0];
   out.seq_len = sequence_length_of(graph);
   out.threads = thread_count(execution.threads);
+  out.skip_padding = execution.skip_padding;
   return out;
+}
+
+void skip_padding(graph::Graph& graph, std::vector<Tensor>& inputs, const Console& console) {
+  if (!graph.scores.empty()) throw bad_usage("--scores with --skip-padding: the weights of padding are not computed");
+  run::Unpadded unpadded = run::skip_padding(std::move(graph), inputs);
+  console.note(fmt::format("{} of {} positions are no padding", unpadded.rows, unpadded.positions));
+  graph = std::move(unpadded.graph);
+  inputs = std::move(unpadded.inputs);
 }
 
 void note_choices(const run::Session& session, const Console& console) {

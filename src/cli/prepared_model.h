@@ -25,6 +25,7 @@ struct Execution {
   std::optional<std::int64_t> batch, sequence_length;
   std::uint64_t seed = 0;
   int threads = 0;
+  bool skip_padding = false;
   backends::MatmulPrecision precision = backends::MatmulPrecision::highest;
 
   [[nodiscard]] backends::CompileOptions compile_options() const { return {threads, precision, false}; }
@@ -48,6 +49,9 @@ void add_execution(CLI::App& app, Execution& execution);
 /// What a report says the numbers of this graph were made with.
 [[nodiscard]] report::Setting setting_of(const std::string& model, const graph::Graph& graph,
                                          const backends::Backend& backend, const Execution& execution);
+
+/// What --skip-padding does to a graph and its inputs; says with --verbose how much is left.
+void skip_padding(graph::Graph& graph, std::vector<Tensor>& inputs, const Console& console);
 
 /// Says with --verbose which kernel runs each step, and why others do not.
 void note_choices(const run::Session& session, const Console& console);

@@ -51,7 +51,7 @@ struct RunCommand {
     std::map<std::string, std::string> sources;
     const std::map<std::string, Tensor> given = read_inputs(loaded.model, sources);
     graph::Graph graph = loaded.model.lower(lower_options(given));
-    const std::vector<Tensor> tensors = run::make_inputs(graph, given, execution.seed);
+    std::vector<Tensor> tensors = run::make_inputs(graph, given, execution.seed);
     std::vector<Tensor> weights = load_weights(loaded, execution);
     report.load_seconds = watch.lap();
 
@@ -63,6 +63,7 @@ struct RunCommand {
     report.setting = setting_of(loaded.name, graph, *backend, execution);
     report.seed = execution.seed;
 
+    if (execution.skip_padding) skip_padding(graph, tensors, common.console);
     run::Session session(*backend, std::move(graph), std::move(weights), execution.compile_options());
     report.prepare_seconds = watch.lap();
     note_choices(session, common.console);

@@ -149,7 +149,10 @@ class Counter {
     Shape query = in(0);                                       // (B, T, N, H)
     const Shape& value = op.packed_heads > 0 ? query : in(2);  // (B, S, K, Hv)
     if (op.packed_heads > 0) query[2] -= 2 * op.packed_heads;
-    const std::int64_t pairs = times(times(query[0], query[2]), seen_pairs(op, query[1], value[1]));
+    // How long the sequences in one batch entry are is known when they come; here all are as long as they may be.
+    const std::int64_t seen =
+        op.varlen > 0 ? times(query[1], op.varlen) / (op.causal ? 2 : 1) : seen_pairs(op, query[1], value[1]);
+    const std::int64_t pairs = times(times(query[0], query[2]), seen);
     const std::int64_t products = times(2, plus(query[3], value[3]));  // QKᵀ, and probabilities · V
     return times(pairs, plus(products, 1 + 5));                        // and scale and softmax
   }

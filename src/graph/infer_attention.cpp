@@ -17,6 +17,22 @@ Types infer_types(const Softmax& op, Inputs in) {
 
 namespace {
 
+/// Checks what comes instead of masks, and gives the types of the rest.
+Types infer_varlen(const Attention& op, Inputs in) {
+  expect_inputs(in, op.packed_heads > 0 ? 2 : 4);
+  if (op.masks > 0 || op.window || op.scores) {
+    throw bad_input("sequences in one batch entry have no masks, window or scores");
+  }
+  const TensorType& starts = in.back();
+  if (starts.dtype != DType::int32) throw bad_input("where sequences start is int32, not {}", name_of(starts.dtype));
+  expect_rank(starts.shape, 1, "where sequences start");
+  Attention rectangular = op;
+  rectangular.varlen = 0;
+  Types out = infer_types(rectangular, in.first(in.size() - 1));
+  if (!agree(out[0].shape[0], 1)) throw bad_input("sequences share one batch entry, not {}", out[0].shape[0]);
+  return out;
+}
+
 /// As of the three inputs that the one stands for.
 Types infer_packed(const Attention& op, Inputs in) {
   expect_inputs(in, 1U + static_cast<std::size_t>(op.masks));
@@ -37,6 +53,7 @@ Types infer_packed(const Attention& op, Inputs in) {
 }  // namespace
 
 Types infer_types(const Attention& op, Inputs in) {
+  if (op.varlen > 0) return infer_varlen(op, in);
   if (op.packed_heads > 0) return infer_packed(op, in);
   expect_inputs(in, 3U + static_cast<std::size_t>(op.masks));
   expect_one_dtype(in.first(3));

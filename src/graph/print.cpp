@@ -84,6 +84,7 @@ class Fields {
     if (op.window) field("window", *op.window);
     flag("scores", op.scores);
     if (op.packed_heads > 0) field("packed_heads", op.packed_heads);
+    if (op.varlen > 0) field("varlen", op.varlen);
   }
   void operator()(const LayerNorm& op) {
     field("axes", tuple(op.axes));

@@ -48,6 +48,10 @@ std::vector<BenchRow> parse_bench_json(const std::string& name, std::string_view
       item.at("batch").get_to(row.setting.batch);
       if (!item.at("seq_len").is_null()) row.setting.seq_len = item.at("seq_len").get<std::int64_t>();
       item.at("threads").get_to(row.setting.threads);
+      // What came later is missing in older files.
+      if (item.contains("mean_length") && !item["mean_length"].is_null())
+        row.setting.mean_length = item["mean_length"].get<double>();
+      row.setting.skip_padding = item.value("skip_padding", false);
       item.at("ms").at("median").get_to(row.ms.median);
       item.at("ms").at("p90").get_to(row.ms.p90);
       rows.push_back(std::move(row));

@@ -44,6 +44,7 @@ std::vector<View> views() {
       count("batch", [](const BenchRow& row) { return fmt::format("{}", row.setting.batch); }),
       count("length",
             [](const BenchRow& row) { return row.setting.seq_len ? fmt::format("{}", *row.setting.seq_len) : "-"; }),
+      left("padding", [](const BenchRow& row) { return padding_text(row.setting); }),
       count("threads", [](const BenchRow& row) { return fmt::format("{}", row.setting.threads); }),
       value("runs", [](const BenchRow& row) { return with_commas(row.iterations); }),
       value("median ms", [](const BenchRow& row) { return measured(row.ms.median); }),

@@ -14,7 +14,14 @@ std::string setting_text(const Setting& setting) {
   }
   text += fmt::format(", batch {}", setting.batch);
   if (setting.seq_len) text += fmt::format(", length {}", *setting.seq_len);
+  if (const std::string padding = padding_text(setting); !padding.empty()) text += ", " + padding;
   return text + fmt::format(", {} {}", setting.threads, setting.threads == 1 ? "thread" : "threads");
+}
+
+std::string padding_text(const Setting& setting) {
+  const std::string skipped = setting.skip_padding ? "padding skipped" : "";
+  if (!setting.mean_length) return skipped;
+  return fmt::format("mean length {}{}{}", *setting.mean_length, setting.skip_padding ? ", " : "", skipped);
 }
 
 Json setting_json(const Setting& setting) {
@@ -27,6 +34,8 @@ Json setting_json(const Setting& setting) {
   json["batch"] = setting.batch;
   json["seq_len"] = setting.seq_len ? Json(*setting.seq_len) : Json(nullptr);
   json["threads"] = setting.threads;
+  json["mean_length"] = setting.mean_length ? Json(*setting.mean_length) : Json(nullptr);
+  json["skip_padding"] = setting.skip_padding;
   return json;
 }
 

@@ -11,7 +11,10 @@ namespace attn::report {
 /// "cpu (onednn), float32, batch 1, length 50, 2 threads"; the precision of products where it is not the highest.
 [[nodiscard]] std::string setting_text(const Setting& setting);
 
-/// model, device, backend, dtype, matmul_precision, batch, seq_len, threads.
+/// "mean length 0.6, padding skipped", or what of it there is.
+[[nodiscard]] std::string padding_text(const Setting& setting);
+
+/// model, device, backend, dtype, matmul_precision, batch, seq_len, threads, mean_length, skip_padding.
 [[nodiscard]] Json setting_json(const Setting& setting);
 
 }  // namespace attn::report

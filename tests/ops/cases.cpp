@@ -321,6 +321,23 @@ void add_attention(std::vector<Case>& cases) {
                        {in({2, 17, 4 + 2 * keys, 16}), mask({2, 1, 1, 17})}});
     }
   }
+  for (const DType dtype : {DType::float32, DType::float16, DType::bfloat16, DType::float64}) {
+    Attention varlen;
+    varlen.scale = 0.25;
+    varlen.varlen = 130;  // more than the longest
+    const Operand starts = in({7}, Numbers::starts, DType::int32);
+    for (const bool is_causal : {false, true}) {
+      varlen.causal = is_causal;
+      varlen.packed_heads = 0;
+      const std::string name = fmt::format("attention varlen {}{}", name_of(dtype), is_causal ? " causal" : "");
+      cases.push_back({name,
+                       varlen,
+                       {in({1, 225, 4, 16}, Numbers::normal, dtype), in({1, 225, 2, 16}, Numbers::normal, dtype),
+                        in({1, 225, 2, 5}, Numbers::normal, dtype), starts}});
+      varlen.packed_heads = 2;
+      cases.push_back({name + " packed", varlen, {in({1, 225, 8, 16}, Numbers::normal, dtype), starts}});
+    }
+  }
   add("large", s, {}, {mask({17, 33})}, Numbers::large);
   add("tiny", s, {}, {}, Numbers::tiny);
   add("NaN", s, {}, {}, Numbers::one_nan);
@@ -542,6 +559,10 @@ double draw_number(RandomStream& stream, const Operand& operand, std::int64_t i,
       return i / operand.shape.back() % 3 == 1 || stream.uniform() > 2.0 / 3.0 ? 0.0 : 1.0;
     case Numbers::all_false:
       return 0.0;
+    case Numbers::starts: {
+      const auto n = static_cast<double>(i);
+      return n * n * (n - 1.0) * (n - 1.0) / 4.0;
+    }
   }
   return 0.0;
 }

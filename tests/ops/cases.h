@@ -24,7 +24,8 @@ enum class Numbers : std::uint8_t {
   indices,     ///< 0 … 4 and their negatives -5 … -1
   mask,        ///< true for two of three
   rows_off,    ///< mask, with every third row of the last axis all false
-  all_false
+  all_false,
+  starts  ///< 0, 0, 1, 9, 36, …: where sequences of 0, 1, 8, 27, … rows start
 };
 
 struct Operand {

@@ -159,6 +159,11 @@ enum class AttentionPath : std::uint8_t {
 /// `scores` are the probabilities, as Keras calls them.
 /// Where one product makes query, key and value (plan::pack_projections), [packed (B,T,N+2K,H), mask…] stands for
 /// [query, key, value, mask…]: N heads of the query, then K of the key, then K of the value.
+///
+/// Sequences without padding (plan::skip_padding) stand one behind the other in one batch entry: [query (1,P,N,H), key
+/// (1,P,K,H), value (1,P,K,Hv), starts (B+1) int32], or [packed (1,P,N+2K,H), starts]. Sequence b is the rows from
+/// starts[b] to before starts[b+1], at most `varlen` of them, and sees itself alone; rows from starts[B] on are
+/// undefined. There are no masks, no window and no scores then.
 struct Attention {
   double scale = 1.0;
   AttentionPath path = AttentionPath::fused;
@@ -167,6 +172,7 @@ struct Attention {
   std::optional<std::int64_t> window;  ///< position t sees |t − s| < window
   bool scores = false;                 ///< also give the probabilities
   Dim packed_heads = 0;                ///< K of a packed input; 0: query, key and value are three inputs
+  Dim varlen = 0;                      ///< most rows of one of the sequences that share a batch entry; 0: they do not
 };
 
 enum class NormKind : std::uint8_t {

@@ -32,6 +32,18 @@ namespace attn::plan {
 /// else reads what lies between, and heads of key and value are of one size.
 [[nodiscard]] graph::Graph pack_projections(graph::Graph graph);
 
+/// The array (B, S), not 0 where a position counts, that the masks of the first self-attention are made of which has no
+/// other masks. Throws Error (bad_input) where there is none.
+[[nodiscard]] graph::ValueId padding_mask(const graph::Graph& graph);
+
+/// Computes what follows from attention for the `rows` positions alone that `mask` does not hide, one behind the other
+/// as (1, rows, …). The graph gets three int32 inputs: "padding/rows" (rows) with the index in B·S of each,
+/// "padding/places" (B, S) with the row of each position (of those that are hidden, any), and "padding/starts" (B+1)
+/// with each sequence's first row. Outputs are 0 in the place of padding. Throws Error (bad_input), naming the layer,
+/// where something but an output, a product with the mask or a slice reads what padding would be. The graph's products
+/// are to be Linears (simplify_einsum).
+[[nodiscard]] graph::Graph skip_padding(graph::Graph graph, graph::ValueId mask, Dim rows);
+
 /// An Einsum of two inputs that is a matrix product, perhaps over batches, becomes Linear (where one of them depends on
 /// weights alone) or MatMul, between the Transposes and Reshapes that this takes. Others stay, as do those of unknown
 /// shapes.

@@ -62,8 +62,14 @@ AttentionProblem problem_of(const graph::Attention& op, const Step& step) {
   problem.path = op.path;
   problem.causal = op.causal;
   problem.window = op.window.value_or(0);
-  const Shape scores{problem.B, problem.N, problem.T, problem.S};
   const std::size_t first = packed ? 1 : 3;
+  if (op.varlen > 0) {
+    problem.starts = step.inputs[first].as<const std::int32_t>();
+    problem.B = step.inputs[first].shape[0] - 1;
+    problem.T = problem.S = op.varlen;
+    return problem;
+  }
+  const Shape scores{problem.B, problem.N, problem.T, problem.S};
   for (std::size_t i = first; i < step.inputs.size(); ++i) {
     problem.mask[problem.masks++] = mask_view(step.inputs[i], scores);
   }

@@ -56,8 +56,13 @@ class AttentionKernel final : public Kernel {
     S_ = key_.shape[1];
     K_ = key_.shape[2];
     V_ = value_.shape[3];
+    if (op.varlen > 0) {
+      starts_ = step.inputs[3];
+      B_ = starts_.shape[0] - 1;
+      T_ = S_ = op.varlen;
+    }
     const Shape all{B_, N_, T_, S_};
-    for (std::size_t i = 3; i < step.inputs.size(); ++i) masks_.emplace_back(step.inputs[i], all);
+    for (int i = 0; i < op.masks; ++i) masks_.emplace_back(step.inputs[static_cast<std::size_t>(3 + i)], all);
     // Keras's constants: ops.dot_product_attention, layers.Softmax. The model's dtype decides, not the one in which we
     // work.
     const bool is_float16 = step.graph.value(step.node.inputs[0]).dtype == DType::float16;
@@ -89,11 +94,12 @@ class AttentionKernel final : public Kernel {
     parallel_for(B_ * N_ * pieces_, team_, [&](std::int64_t item, int thread) {
       Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
       const std::int64_t head = item / pieces_, piece = item % pieces_;
-      const std::int64_t b = head / N_, n = head % N_;
-      pack(b, n / (N_ / K_), scratch);
-      const std::int64_t end = T_ * (piece + 1) / pieces_;
-      for (std::int64_t t = T_ * piece / pieces_; t < end; t += rows_)
-        attend(b, n, t, std::min(rows_, end - t), scratch);
+      const Sequence sequence = sequence_of(head / N_);
+      const std::int64_t n = head % N_;
+      pack(sequence, n / (N_ / K_), scratch);
+      const std::int64_t end = sequence.T * (piece + 1) / pieces_;
+      for (std::int64_t t = sequence.T * piece / pieces_; t < end; t += rows_)
+        attend(sequence, n, t, std::min(rows_, end - t), scratch);
     });
   }
 
@@ -129,23 +135,38 @@ class AttentionKernel final : public Kernel {
     std::int64_t strides[4] = {0, 0, 0, 0};
   };
 
+  /// A batch entry, or one of the sequences that share one.
+  struct Sequence {
+    std::int64_t b, T, S;
+    std::int64_t first_query, first_key;  // rows of query and context, rows of key and value
+  };
+
+  [[nodiscard]] Sequence sequence_of(std::int64_t b) const {
+    if (op_.varlen == 0) return {b, T_, S_, b * T_, b * S_};
+    const auto* const starts = starts_.data<std::int32_t>();
+    const std::int64_t length = starts[b + 1] - starts[b];
+    return {b, length, length, starts[b], starts[b]};
+  }
+
   [[nodiscard]] bool is_masked() const { return op_.causal || op_.window || !masks_.empty(); }
 
-  void pack(std::int64_t b, std::int64_t k, Scratch& scratch) const {
-    const float* const key = key_.data<float>() + (b * S_ * K_ + k) * H_;
-    const float* const value = value_.data<float>() + (b * S_ * K_ + k) * V_;
-    for (std::int64_t s = 0; s < S_; s += kPanel) {
-      pack_panel({key + s * K_ * H_, 1, K_ * H_}, H_, std::min(kPanel, S_ - s), scratch.keys.data() + s * H_);
+  void pack(const Sequence& sequence, std::int64_t k, Scratch& scratch) const {
+    const std::int64_t S = sequence.S;
+    const float* const key = key_.data<float>() + (sequence.first_key * K_ + k) * H_;
+    const float* const value = value_.data<float>() + (sequence.first_key * K_ + k) * V_;
+    for (std::int64_t s = 0; s < S; s += kPanel) {
+      pack_panel({key + s * K_ * H_, 1, K_ * H_}, H_, std::min(kPanel, S - s), scratch.keys.data() + s * H_);
     }
     for (std::int64_t v = 0; v < V_; v += kPanel) {
-      pack_panel({value + v, K_ * V_, 1}, S_, std::min(kPanel, V_ - v), scratch.values.data() + v * S_);
+      pack_panel({value + v, K_ * V_, 1}, S, std::min(kPanel, V_ - v), scratch.values.data() + v * S);
     }
   }
 
   /// The context of queries [first, first + rows) of head n.
-  void attend(std::int64_t b, std::int64_t n, std::int64_t first, std::int64_t rows, Scratch& scratch) const {
-    const float* const query = query_.data<float>() + ((b * T_ + first) * N_ + n) * H_;
-    for (std::int64_t s = 0; s < S_; s += kPanel) {
+  void attend(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, Scratch& scratch) const {
+    const std::int64_t S = sequence.S;
+    const float* const query = query_.data<float>() + ((sequence.first_query + first) * N_ + n) * H_;
+    for (std::int64_t s = 0; s < S; s += kPanel) {
       multiply_panel({query, N_ * H_, 1}, scratch.keys.data() + s * H_, nullptr, nullptr, rows, H_,
                      scratch.scores.data() + s, padded_);
     }
@@ -154,24 +175,24 @@ class AttentionKernel final : public Kernel {
       float* const row = scratch.scores.data() + r * padded_;
       const bool masked = is_masked();
       if (masked) {
-        find_seen(b, n, first + r, scratch.seen.data());
-        mask_row(row, scratch.seen.data(), static_cast<float>(op_.scale), hidden_, S_);
+        find_seen(sequence, n, first + r, scratch.seen.data());
+        mask_row(row, scratch.seen.data(), static_cast<float>(op_.scale), hidden_, S);
       } else {
-        scale_row(row, static_cast<float>(op_.scale), S_);
+        scale_row(row, static_cast<float>(op_.scale), S);
       }
       // The sum divides the context, which is shorter than a row, except where the probabilities themselves are asked
       // for.
-      float inverse = 1.0F / exponentiate_row(row, S_);
-      if (op_.scores) scale_row(row, std::exchange(inverse, 1.0F), S_);
-      if (masked && op_.path == graph::AttentionPath::explicit_) clear_hidden(row, scratch.seen.data(), S_);
-      if (op_.scores) std::copy_n(row, S_, scores_.data<float>() + ((b * N_ + n) * T_ + first + r) * S_);
+      float inverse = 1.0F / exponentiate_row(row, S);
+      if (op_.scores) scale_row(row, std::exchange(inverse, 1.0F), S);
+      if (masked && op_.path == graph::AttentionPath::explicit_) clear_hidden(row, scratch.seen.data(), S);
+      if (op_.scores) std::copy_n(row, S, scores_.data<float>() + ((sequence.b * N_ + n) * T_ + first + r) * S);
       scratch.inverses[static_cast<std::size_t>(r)] = inverse;
     }
 
     for (std::int64_t v = 0; v < V_; v += kPanel) {
       const std::int64_t width = std::min(kPanel, V_ - v);
-      float* const context = context_.data<float>() + ((b * T_ + first) * N_ + n) * V_ + v;
-      multiply_part({scratch.scores.data(), padded_, 1}, scratch.values.data() + v * S_, nullptr, rows, S_, width,
+      float* const context = context_.data<float>() + ((sequence.first_query + first) * N_ + n) * V_ + v;
+      multiply_part({scratch.scores.data(), padded_, 1}, scratch.values.data() + v * S, nullptr, rows, S, width,
                     context, N_ * V_);
       for (std::int64_t r = 0; r < rows; ++r) {
         scale_row(context + r * N_ * V_, scratch.inverses[static_cast<std::size_t>(r)], width);
@@ -180,30 +201,32 @@ class AttentionKernel final : public Kernel {
   }
 
   /// seen[s]: may query t of head n attend to key s?
-  void find_seen(std::int64_t b, std::int64_t n, std::int64_t t, std::uint8_t* seen) const {
-    std::int64_t begin = 0, end = S_;
+  void find_seen(const Sequence& sequence, std::int64_t n, std::int64_t t, std::uint8_t* seen) const {
+    const std::int64_t S = sequence.S;
+    std::int64_t begin = 0, end = S;
     if (op_.causal) end = std::min(end, t + 1);
     if (op_.window) {
-      begin = std::max(begin, std::min(S_, t - std::min(*op_.window, t + 1) + 1));
-      end = *op_.window > S_ ? end : std::min(end, t + *op_.window);
+      begin = std::max(begin, std::min(S, t - std::min(*op_.window, t + 1) + 1));
+      end = *op_.window > S ? end : std::min(end, t + *op_.window);
     }
-    std::fill_n(seen, S_, std::uint8_t{0});
+    std::fill_n(seen, S, std::uint8_t{0});
     if (begin < end) std::fill(seen + begin, seen + end, std::uint8_t{1});
     for (const Mask& mask : masks_) {
       const auto* const row =
-          mask.operand.data<std::uint8_t>() + b * mask.strides[0] + n * mask.strides[1] + t * mask.strides[2];
+          mask.operand.data<std::uint8_t>() + sequence.b * mask.strides[0] + n * mask.strides[1] + t * mask.strides[2];
       if (mask.strides[3] == 1) {
-        and_row(seen, row, S_);
+        and_row(seen, row, S);
       } else if (*row == 0) {
-        std::fill_n(seen, S_, std::uint8_t{0});
+        std::fill_n(seen, S, std::uint8_t{0});
       }
     }
   }
 
   graph::Attention op_;
   Operand query_, key_, value_, context_, scores_;
+  Operand starts_{};  // of the sequences that share a batch entry
   std::vector<Mask> masks_;
-  std::int64_t B_, T_, N_, H_, S_, K_, V_;
+  std::int64_t B_, T_, N_, H_, S_, K_, V_;  // of the longest sequence
   std::int64_t padded_ = 0, padded_v_ = 0, rows_ = 0, pieces_ = 0;
   float hidden_;
   Team team_;

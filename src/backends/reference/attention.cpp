@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "attn/base/error.h"
 #include "kernels.h"
 #include "numbers.h"
 #include "offsets.h"
@@ -46,9 +47,44 @@ void compute_packed(const graph::Attention& op, Tensors in, Tensors out) {
   compute(unpacked, parts, out);
 }
 
+/// Rows [first, first + count) of x (1, P, …).
+Tensor rows_of(const Tensor& x, Dim first, Dim count) {
+  graph::Slice slice{{{}, {first, first + count}, {}, {}}};
+  Shape shape = x.shape();
+  shape[1] = count;
+  Tensor out(x.dtype(), shape);
+  compute(slice, std::span(&x, 1), std::span(&out, 1));
+  return out;
+}
+
+/// One sequence after the other.
+void compute_varlen(const graph::Attention& op, Tensors in, Tensors out) {
+  graph::Attention one = op;
+  one.varlen = 0;
+  const auto starts = read<std::int64_t>(in.back());
+  const Dim rows = in[0].shape()[1];
+  std::vector<double> whole_context(static_cast<std::size_t>(out[0].size()), 0.0);
+  for (std::size_t b = 0; b + 1 < starts.size(); ++b) {
+    const Dim first = starts[b], count = starts[b + 1] - first;
+    if (first < 0 || count < 0 || count > op.varlen || first + count > rows) {
+      throw bad_input("sequence {} is the rows from {} to {} of {}, and at most {}", b, first, first + count, rows,
+                      op.varlen);
+    }
+    if (count == 0) continue;
+    std::vector<Tensor> parts;
+    for (const Tensor& whole : in.first(in.size() - 1)) parts.push_back(rows_of(whole, first, count));
+    Tensor context = rows_of(out[0], first, count);
+    compute(one, parts, std::span(&context, 1));
+    const auto numbers = read<double>(context);
+    std::ranges::copy(numbers, whole_context.begin() + first * (out[0].size() / rows));
+  }
+  write(out[0], whole_context);
+}
+
 }  // namespace
 
 void compute(const graph::Attention& op, Tensors in, Tensors out) {
+  if (op.varlen > 0) return compute_varlen(op, in, out);
   if (op.packed_heads > 0) return compute_packed(op, in, out);
   const Shape& q_shape = in[0].shape();
   const Shape& k_shape = in[1].shape();

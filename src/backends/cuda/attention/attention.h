@@ -50,6 +50,9 @@ struct AttentionProblem {
   int masks = 0;
   MaskView mask[kMaxMasks];
   const std::int32_t* lengths = nullptr;  ///< (B) on the device: batch entry b sees s < lengths[b]; null: all of S
+  /// (B + 1) on the device: sequence b is the rows from starts[b] to before starts[b + 1] of all arrays, at most T = S;
+  /// batch strides mean nothing then, and there are no lengths, masks and scores. Null: batch entries.
+  const std::int32_t* starts = nullptr;
 };
 
 /// One kernel.

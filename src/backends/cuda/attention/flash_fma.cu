@@ -66,7 +66,8 @@ class Kernel {
   }
 
   __device__ __forceinline__ void run() {
-    const int T = static_cast<int>(problem_.T), S = static_cast<int>(problem_.S);
+    const int T = queries();
+    if (first_row_ >= T) return;  // a tile of a longer sequence
     const int rows = T - first_row_ < kQueries ? T - first_row_ : kQueries;
     const KeyRange<int> range = keys_seen(problem_, keys_, first_row_, rows);
 #pragma unroll
@@ -94,19 +95,23 @@ class Kernel {
         break;
       }
       first = 0;
-      end = (S + kKeys - 1) / kKeys;
+      end = (keys() + kKeys - 1) / kKeys;
     }
     store();
   }
 
  private:
+  /// T and S of this batch entry or sequence; read anew to free their registers.
+  __device__ __forceinline__ int queries() const { return static_cast<int>(rows_of(problem_, problem_.T, b_)); }
+  __device__ __forceinline__ int keys() const { return static_cast<int>(rows_of(problem_, problem_.S, b_)); }
+
   /// What is done with a tile of keys and values: the softmax and its product with the values; the mean of all values
   /// for queries that see no key; the probabilities, once the sums are known.
   enum class Sweep { attention, uniform, scores };
 
   __device__ __forceinline__ void load_rows(float* to, const HeadsView& view, int count, int first, int end, int head,
                                             int columns, int vectors, int stride, bool whole) {
-    const float* const from = reinterpret_cast<const float*>(view.data) + b_ * view.batch_stride +
+    const float* const from = reinterpret_cast<const float*>(view.data) + begin_of(problem_, view, b_) +
                               first * view.row_stride + head * view.head_stride;
     for (int row = ptx::here(thread_row_); row < count; row += kThreads / kLanes) {
       const int inside = first + row < end ? columns : 0;
@@ -129,12 +134,12 @@ class Kernel {
   }
 
   __device__ __forceinline__ void load_keys(int tile) {
-    load_rows(key_, problem_.key, kKeys, tile * kKeys, static_cast<int>(problem_.S), k_, static_cast<int>(problem_.H),
-              given_.head_vectors, stride_, given_.copies_vectors[1]);
+    load_rows(key_, problem_.key, kKeys, tile * kKeys, keys(), k_, static_cast<int>(problem_.H), given_.head_vectors,
+              stride_, given_.copies_vectors[1]);
   }
   __device__ __forceinline__ void load_values(int tile) {
-    load_rows(value_, problem_.value, kKeys, tile * kKeys, static_cast<int>(problem_.S), k_,
-              static_cast<int>(problem_.V), kValueStride / kVector, kValueStride, given_.copies_vectors[2]);
+    load_rows(value_, problem_.value, kKeys, tile * kKeys, keys(), k_, static_cast<int>(problem_.V),
+              kValueStride / kVector, kValueStride, given_.copies_vectors[2]);
   }
 
   /// Values are copied while scores are computed, and the next keys while values are used.
@@ -289,7 +294,7 @@ class Kernel {
     for (int i = 0; i < Rows; ++i) {
 #pragma unroll
       for (int j = 0; j < kKeysOfThread; ++j) {
-        weights[i][j] = hidden_[i] && first_key + column_of(j) < problem_.S ? 1.0F : 0.0F;
+        weights[i][j] = hidden_[i] && first_key + column_of(j) < keys() ? 1.0F : 0.0F;
       }
     }
   }
@@ -323,7 +328,7 @@ class Kernel {
   __device__ __forceinline__ void count_uniform() {
 #pragma unroll
     for (int i = 0; i < Rows; ++i) {
-      if (hidden_[i]) sum_[i] = static_cast<float>(problem_.S);
+      if (hidden_[i]) sum_[i] = static_cast<float>(keys());
     }
   }
 
@@ -335,7 +340,7 @@ class Kernel {
 #pragma unroll
     for (int i = 0; i < Rows; ++i) {
       const int row = ptx::here(row_of(i));
-      if (row >= problem_.T) continue;
+      if (row >= queries()) continue;
       float* const to =
           reinterpret_cast<float*>(problem_.scores) + ((b_ * problem_.N + n_) * problem_.T + row) * problem_.S;
       const float factor = inverse(sum_[i]);
@@ -345,7 +350,7 @@ class Kernel {
         const float weight = ptx::exp2(fmaf(scores[i][j], given_.scale, -top_[i]));
         // A hidden key stays without weight in a row of NaN.
         const bool none = !is_fused && scores[i][j] == -INFINITY;
-        if (key < problem_.S) to[key] = none ? 0.0F : (hidden_[i] ? hidden : weight) * factor;
+        if (key < keys()) to[key] = none ? 0.0F : (hidden_[i] ? hidden : weight) * factor;
       }
     }
   }
@@ -355,14 +360,14 @@ class Kernel {
 #pragma unroll
     for (int i = 0; i < Rows; ++i) {
       const int row = row_of(i);
-      if (row >= problem_.T) continue;
+      if (row >= queries()) continue;
       if (problem_.log_sum_exp != nullptr && lane_ == 0) {
         problem_.log_sum_exp[(b_ * problem_.N + n_) * problem_.T + row] =
             hidden_[i] ? -INFINITY : natural_log_sum(top_[i], sum_[i]);
       }
       const float factor = inverse(sum_[i]);
-      float* const to =
-          reinterpret_cast<float*>(view.data) + b_ * view.batch_stride + row * view.row_stride + n_ * view.head_stride;
+      float* const to = reinterpret_cast<float*>(view.data) + begin_of(problem_, view, b_) + row * view.row_stride +
+                        n_ * view.head_stride;
 #pragma unroll
       for (int c = 0; c < Columns; ++c) {
         const int column = c * 64 + lane_ * kVector;

@@ -48,11 +48,13 @@ class FlashMmaKernel {
     n_ = place.head % N;
     k_ = n_ / (N / static_cast<int>(problem_.K));
     first_row_ = place.tile * kQueries;
+    S_ = static_cast<int>(rows_of(problem_, problem_.S, b_));
     keys_ = static_cast<int>(keys_of(problem_, b_));
   }
 
   __device__ __forceinline__ void run() {
-    const int T = static_cast<int>(problem_.T), S = static_cast<int>(problem_.S);
+    const int T = queries();
+    if (first_row_ >= T) return;  // a tile of a longer sequence
     const int rows = T - first_row_ < kQueries ? T - first_row_ : kQueries;
     const KeyRange<int> range = keys_seen(problem_, keys_, first_row_, rows);
 #pragma unroll
@@ -84,13 +86,16 @@ class FlashMmaKernel {
         break;
       }
       first = 0;
-      end = (S + kKeys - 1) / kKeys;
+      end = (S_ + kKeys - 1) / kKeys;
     }
     store_log_sums();
     store_context();
   }
 
  private:
+  /// T of this batch entry or sequence; read anew to free its register.
+  __device__ __forceinline__ int queries() const { return static_cast<int>(rows_of(problem_, problem_.T, b_)); }
+
   /// What is done with a tile of keys and values: the softmax and its product with the values; the mean of all values
   /// for queries that see no key; the probabilities, once the sums are known.
   enum class Sweep { attention, uniform, scores };
@@ -98,7 +103,7 @@ class FlashMmaKernel {
   template <int Rows>
   __device__ __forceinline__ void load_rows(Half* to, const HeadsView& view, int first, int end, std::int64_t head,
                                             int columns, bool vectors) {
-    const Half* const from = reinterpret_cast<const Half*>(view.data) + b_ * view.batch_stride +
+    const Half* const from = reinterpret_cast<const Half*>(view.data) + begin_of(problem_, view, b_) +
                              first * view.row_stride + head * view.head_stride;
     constexpr int kVectors = D / 8;
 #pragma unroll 2
@@ -117,14 +122,13 @@ class FlashMmaKernel {
   }
 
   __device__ __forceinline__ void load_tile(Sweep what, int tile) {
-    const int S = static_cast<int>(problem_.S);
     if (what != Sweep::uniform) {
-      load_rows<kKeys>(shared_.key[tile % kStages], problem_.key, tile * kKeys, S, k_, static_cast<int>(problem_.H),
+      load_rows<kKeys>(shared_.key[tile % kStages], problem_.key, tile * kKeys, S_, k_, static_cast<int>(problem_.H),
                        given_.copies_vectors[1]);
     }
     if (what != Sweep::scores) {
-      load_rows<kKeys>(shared_.value[tile % kStages], problem_.value, tile * kKeys, S, k_, static_cast<int>(problem_.V),
-                       given_.copies_vectors[2]);
+      load_rows<kKeys>(shared_.value[tile % kStages], problem_.value, tile * kKeys, S_, k_,
+                       static_cast<int>(problem_.V), given_.copies_vectors[2]);
     }
     ptx::commit_copies();
   }
@@ -245,9 +249,9 @@ class FlashMmaKernel {
     const int first_row = ptx::here(first_row_ + warp_row_);
     const bool* const cells = mask.data + b_ * mask.strides[0] + n_ * mask.strides[1] + first_row * mask.strides[2] +
                               (first_key + lane_) * mask.strides[3];
-    const int inside = static_cast<int>(problem_.S) - first_key;  // columns
+    const int inside = S_ - first_key;  // columns
     std::uint32_t bits[kKeys / 32] = {};
-    const int rows = static_cast<int>(smaller(mask.strides[2] == 0 ? 1 : 16 * Tiles, problem_.T - first_row));
+    const int rows = static_cast<int>(smaller(mask.strides[2] == 0 ? 1 : 16 * Tiles, queries() - first_row));
 #pragma unroll 4
     for (int row = 0; row < rows; ++row) {
 #pragma unroll
@@ -324,7 +328,7 @@ class FlashMmaKernel {
 
   /// Weight 1 for every key, for the rows that see none.
   __device__ __forceinline__ void fill_uniform(float (&weights)[Tiles][kKeys / 8][4], int first_key) {
-    const int inside = static_cast<int>(problem_.S) - first_key;
+    const int inside = S_ - first_key;
 #pragma unroll
     for (int i = 0; i < Tiles; ++i) {
 #pragma unroll
@@ -345,7 +349,7 @@ class FlashMmaKernel {
     for (int i = 0; i < Tiles; ++i) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        if (hidden_[i][r]) sum_[i][r] = static_cast<float>(problem_.S);
+        if (hidden_[i][r]) sum_[i][r] = static_cast<float>(S_);
       }
     }
   }
@@ -369,7 +373,7 @@ class FlashMmaKernel {
       for (int r = 0; r < 2; ++r) {
         const int row = row_of(i, r);
         float* const to = problem_.log_sum_exp + (b_ * problem_.N + n_) * problem_.T + row;
-        if (row < problem_.T) *to = hidden_[i][r] ? -INFINITY : natural_log_sum(top_[i][r], sum_[i][r]);
+        if (row < queries()) *to = hidden_[i][r] ? -INFINITY : natural_log_sum(top_[i][r], sum_[i][r]);
       }
     }
   }
@@ -403,13 +407,13 @@ class FlashMmaKernel {
     __syncwarp();
     const HeadsView& view = problem_.context;
     const int first = first_row_ + warp_row_;
-    Half* const to =
-        reinterpret_cast<Half*>(view.data) + b_ * view.batch_stride + first * view.row_stride + n_ * view.head_stride;
+    Half* const to = reinterpret_cast<Half*>(view.data) + begin_of(problem_, view, b_) + first * view.row_stride +
+                     n_ * view.head_stride;
     if (given_.stores_vectors) {
       constexpr int kVectors = D / 8;
       for (int at = lane_; at < 16 * Tiles * kVectors; at += 32) {
         const int row = at / kVectors, column = at % kVectors * 8;
-        if (first + row < problem_.T && column < problem_.V) {
+        if (first + row < queries() && column < problem_.V) {
           *reinterpret_cast<uint4*>(to + row * view.row_stride + column) =
               *reinterpret_cast<const uint4*>(staged + row * kStride + column);
         }
@@ -417,7 +421,7 @@ class FlashMmaKernel {
     } else {
       for (int at = lane_; at < 16 * Tiles * D; at += 32) {
         const int row = at / D, column = at % D;
-        if (first + row < problem_.T && column < problem_.V) {
+        if (first + row < queries() && column < problem_.V) {
           to[row * view.row_stride + column] = staged[row * kStride + column];
         }
       }
@@ -425,14 +429,14 @@ class FlashMmaKernel {
   }
 
   __device__ __forceinline__ void store_scores(float (&scores)[Tiles][kKeys / 8][4], int first_key) {
-    const int S = static_cast<int>(problem_.S);
+    const int S = S_;
     const bool fused = problem_.path == graph::AttentionPath::fused;
 #pragma unroll
     for (int i = 0; i < Tiles; ++i) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         const int row = ptx::here(row_of(i, r));
-        if (row >= problem_.T) continue;
+        if (row >= queries()) continue;
         Half* const to =
             reinterpret_cast<Half*>(problem_.scores) + ((b_ * problem_.N + n_) * problem_.T + row) * problem_.S;
         const float factor = inverse(sum_[i][r]);
@@ -463,6 +467,7 @@ class FlashMmaKernel {
   const int thread_, lane_;
   const int warp_row_;  // the first of the warp's queries in the tile
   int b_ = 0, n_ = 0, k_ = 0;
+  int S_ = 0;          // of this batch entry or sequence
   int first_row_ = 0;  // of the tile's queries
   int keys_ = 0;       // that are not padding
   float top_[Tiles][2], sum_[Tiles][2];

@@ -73,6 +73,7 @@ std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& de
   if (const std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
   if (problem.T <= 128) return "a tile of queries would be mostly empty";
   if (problem.masks > 0) return "there are masks";
+  if (problem.starts != nullptr) return "sequences stand one behind the other";
   if (with_plain_window(problem).window > 0) return "there is a window";
   if (problem.scores != nullptr) return "the scores are asked for";
   if (!fits_map(problem, problem.query, problem.H) || !fits_map(problem, problem.key, problem.H) ||

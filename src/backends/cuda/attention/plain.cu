@@ -53,8 +53,9 @@ struct Query {
 };
 
 template <typename Element>
-__device__ const Element* at(const HeadsView& view, std::int64_t b, std::int64_t row, std::int64_t head) {
-  return reinterpret_cast<const Element*>(view.data) + b * view.batch_stride + row * view.row_stride +
+__device__ const Element* at(const AttentionProblem& problem, const HeadsView& view, std::int64_t b, std::int64_t row,
+                             std::int64_t head) {
+  return reinterpret_cast<const Element*>(view.data) + begin_of(problem, view, b) + row * view.row_stride +
          head * view.head_stride;
 }
 
@@ -113,14 +114,16 @@ __global__ void __launch_bounds__(kThreads) plain_attention(const AttentionProbl
     row.t = i % problem.T;
     row.n = i / problem.T % problem.N;
     row.b = i / problem.T / problem.N;
+    const std::int64_t S = rows_of(problem, problem.S, row.b);
+    if (row.t >= rows_of(problem, problem.T, row.b)) continue;
     const std::int64_t k = row.n / (problem.N / problem.K);
-    row.query = at<Element>(problem.query, row.b, row.t, row.n);
-    row.key = at<Element>(problem.key, row.b, 0, k);
-    row.value = at<Element>(problem.value, row.b, 0, k);
+    row.query = at<Element>(problem, problem.query, row.b, row.t, row.n);
+    row.key = at<Element>(problem, problem.key, row.b, 0, k);
+    row.value = at<Element>(problem, problem.value, row.b, 0, k);
     row.range = keys_seen<std::int64_t>(problem, keys_of(problem, row.b), row.t, 1);
 
     Sum<Number> sum;
-    for (std::int64_t s = thread; s < problem.S; s += kThreads) {
+    for (std::int64_t s = thread; s < S; s += kThreads) {
       const Score<Element, Number> one(problem, row, s);
       sum.add(one.score, one.seen);
     }
@@ -144,12 +147,12 @@ __global__ void __launch_bounds__(kThreads) plain_attention(const AttentionProbl
       problem.log_sum_exp[i] = static_cast<float>(sum.largest + log(sum.seen));
     }
 
-    Element* const scores = reinterpret_cast<Element*>(problem.scores) + i * problem.S;
-    Element* const context = const_cast<Element*>(at<Element>(problem.context, row.b, row.t, row.n));
+    Element* const scores = reinterpret_cast<Element*>(problem.scores) + i * S;
+    Element* const context = const_cast<Element*>(at<Element>(problem, problem.context, row.b, row.t, row.n));
     for (std::int64_t first = 0; first == 0 || first < problem.V; first += kThreads * kColumns) {
       Number columns[kColumns] = {};
-      for (std::int64_t start = 0; start < problem.S; start += kThreads) {
-        if (start + thread < problem.S) {
+      for (std::int64_t start = 0; start < S; start += kThreads) {
+        if (start + thread < S) {
           const Score<Element, Number> one(problem, row, start + thread);
           const bool zero = problem.path == AttentionPath::explicit_ && !one.seen;
           const Number probability = zero ? 0 : exp(one.score - sum.largest) / sum.all;
@@ -157,7 +160,7 @@ __global__ void __launch_bounds__(kThreads) plain_attention(const AttentionProbl
           shared.probabilities[thread] = probability;
         }
         __syncthreads();
-        const int count = static_cast<int>(smaller(kThreads, problem.S - start));
+        const int count = static_cast<int>(smaller(kThreads, S - start));
         for (int j = 0; j < count; ++j) {
           const Element* const value = row.value + (start + j) * problem.value.row_stride;
 #pragma unroll

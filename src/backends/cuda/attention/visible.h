@@ -11,9 +11,19 @@ namespace attn::cuda {
 __device__ inline std::int64_t smaller(std::int64_t x, std::int64_t y) { return x < y ? x : y; }
 __device__ inline std::int64_t larger(std::int64_t x, std::int64_t y) { return x > y ? x : y; }
 
-/// How many of the keys of batch entry `b` are not padding: 0 to S.
+/// The elements of `view` before batch entry, or sequence, `b`.
+__device__ inline std::int64_t begin_of(const AttentionProblem& problem, const HeadsView& view, std::int64_t b) {
+  return problem.starts == nullptr ? b * view.batch_stride : problem.starts[b] * view.row_stride;
+}
+
+/// Of `most`, T or S, the rows that batch entry, or sequence, `b` has.
+__device__ inline std::int64_t rows_of(const AttentionProblem& problem, std::int64_t most, std::int64_t b) {
+  return problem.starts == nullptr ? most : smaller(most, problem.starts[b + 1] - problem.starts[b]);
+}
+
+/// How many of its keys are not padding: 0 to S.
 __device__ inline std::int64_t keys_of(const AttentionProblem& problem, std::int64_t b) {
-  if (problem.lengths == nullptr) return problem.S;
+  if (problem.lengths == nullptr) return rows_of(problem, problem.S, b);
   return larger(0, smaller(problem.S, problem.lengths[b]));
 }
 
