@@ -128,6 +128,32 @@ TEST_CASE("summary: the short config and the same Keras code give the same model
         json::parse(read_text(std::string(ATTN_SOURCE_DIR) + "/configs/encoder_keras.json")));
 }
 
+TEST_CASE("summary: --masks says what becomes of masks, in every format, and refuses what is of the table alone") {
+  const std::string model = fixture("model/encoder_decoder/model.json");
+  const Result table = run_attn({"summary", "--masks", model});
+  CHECK(table.code == 0);
+  CHECK(contains(table.out, "uses query_mask, value_mask"));
+  CHECK(contains(table.out, "Warning: 'self_attention' took the mask off the output of 'embedding_1'"));
+  const json values = json::parse(run_attn({"summary", "--masks", "--json", model}).out);
+  CHECK(values["schema"] == "attn.summary/1");
+  CHECK(values["masks"].size() > 3);
+  CHECK_FALSE(values["mask_warnings"].empty());
+  CHECK(values.contains("total_params"));
+  CHECK(
+      contains(run_attn({"summary", "--masks", "--format", "csv", model}).out, "name,class_name,level,call,masks_in"));
+  CHECK(contains(run_attn({"summary", "--masks", "--format", "markdown", model}).out, "| Masks in"));
+  for (const std::vector<std::string>& options : {std::vector<std::string>{"--layer-range", "embedding", "add"},
+                                                  {"--line-length", "100"},
+                                                  {"--show-trainable"}}) {
+    CAPTURE(options[0]);
+    std::vector<std::string> words = {"summary", model, "--masks"};
+    words.insert(words.end(), options.begin(), options.end());
+    const Result refused = run_attn(words);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, options[0] + " is of the table that --masks replaces"));
+  }
+}
+
 TEST_CASE("summary: --line-length prints Keras's own table") {
   const std::string model = fixture("model/encoder/model.json");
   const Result narrow = run_attn({"summary", "--line-length", "80", model});
