@@ -78,6 +78,7 @@ std::string finite_text(const FiniteCheck& check) {
     if (const std::string_view range = range_text(*source); !range.empty()) out += fmt::format("  it {}\n", range);
     --others;
   }
+  if (others == 0) return out;
   out += fmt::format("  {} {} NaN or Inf{}\n", with_commas(static_cast<std::int64_t>(others)),
                      others == 1 ? "layer holds" : "layers hold",
                      check.source() != nullptr ? " besides" : " because of it");
@@ -87,8 +88,11 @@ std::string finite_text(const FiniteCheck& check) {
 std::string finite_problem(const FiniteCheck& check) {
   if (const NonFiniteOutput* source = check.source()) {
     const std::string_view range = range_text(*source);
-    return fmt::format("NaN or Inf came about in {}{}", layer_text(*source),
-                       range.empty() ? "" : fmt::format(", which {}", range));
+    std::string why;
+    if (!source->weights.empty())
+      why = fmt::format(", whose weight '{}' holds some", printable(source->weights[0].name));
+    if (!range.empty()) why = fmt::format(", which {}", range);
+    return fmt::format("NaN or Inf came about in {}{}", layer_text(*source), why);
   }
   if (!check.inputs.empty()) return fmt::format("the input '{}' holds NaN or Inf", printable(check.inputs[0].name));
   return fmt::format("{} gives NaN or Inf", layer_text(check.outputs.front()));
