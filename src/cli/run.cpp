@@ -8,6 +8,7 @@
 #include "attn/io/tensor_file.h"
 #include "attn/report/run_view.h"
 #include "attn/run/compare.h"
+#include "attn/run/finite.h"
 #include "attn/run/inputs.h"
 #include "attn/weights/stats.h"
 #include "command.h"
@@ -39,10 +40,13 @@ struct RunCommand {
   std::vector<std::string> inputs;
   std::optional<std::string> arrays;  // -o
   run::Tolerance tolerance;
+  bool check_finite = false;
 
   [[nodiscard]] int run() const {
     if (arrays) io::check_tensor_path(*arrays);
     if (scores) io::check_tensor_path(*scores);
+    if (check_finite && execution.skip_padding)
+      throw bad_usage("--check-finite with --skip-padding: layers have no outputs of their own then");
     const auto backend = open_backend(execution.device, execution.backend, common.console);
 
     Stopwatch watch;
@@ -64,7 +68,10 @@ struct RunCommand {
     report.seed = execution.seed;
 
     if (execution.skip_padding) skip_padding(graph, tensors, common.console);
-    run::Session session(*backend, std::move(graph), std::move(weights), execution.compile_options());
+    const graph::Graph lowered = check_finite ? graph : graph::Graph();
+    const std::vector<Tensor> bound = check_finite ? weights : std::vector<Tensor>();
+    run::Session session(*backend, std::move(graph), std::move(weights), execution.compile_options(),
+                         check_finite ? run::Keep::layer_outputs : run::Keep::outputs);
     report.prepare_seconds = watch.lap();
     note_choices(session, common.console);
     watch.lap();
@@ -76,10 +83,13 @@ struct RunCommand {
     if (arrays) io::write_tensors(*arrays, outputs);
     if (scores) write_scores(session);
     if (expect) report.compare = compared(outputs);
+    if (check_finite) report.finite = run::check_finite(lowered, tensors, bound, session.layer_outputs());
 
     write_result(common.format == "json" ? report::run_json(report) : report::run_text(report), std::nullopt);
+    const bool finite = !report.finite || report.finite->finite();
+    if (!finite) common.console.error(report::finite_problem(*report.finite));
     const bool differs = report.compare && !report.compare->pass;
-    return static_cast<int>(differs ? ExitCode::differs : ExitCode::done);
+    return static_cast<int>(differs || !finite ? ExitCode::differs : ExitCode::done);
   }
 
   [[nodiscard]] keras::LowerOptions lower_options(const std::map<std::string, Tensor>& given) const {
@@ -188,6 +198,8 @@ Run add_run(CLI::App& app) {
   app.add_option("--atol", command->tolerance.atol, "absolute tolerance of --expect")
       ->check(CLI::NonNegativeNumber)
       ->type_name("A");
+  app.add_flag("--check-finite", command->check_finite,
+               "look at every layer's output and name the first that holds NaN or Inf; exit 1 where one does");
   return [command] { return command->run(); };
 }
 

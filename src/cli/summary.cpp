@@ -20,6 +20,7 @@ struct SummaryCommand {
   std::vector<std::string> layer_range;
 
   int run() const {
+    check_options();
     const LoadedModel loaded = load_model(model, input_shape, common.console);
     const keras::Summary summary = loaded.model.summary();
     report::SummaryOptions options;
@@ -35,6 +36,14 @@ struct SummaryCommand {
     if (!common.output && !line_length) options.terminal_columns = terminal_columns();
     write_result(masks ? masks_text(summary, options, loaded.model.masks()) : text(summary, options), common.output);
     return 0;
+  }
+
+  void check_options() const {
+    if (!masks) return;
+    for (const auto& [option, given] :
+         {std::pair("--line-length", line_length.has_value()), std::pair("--show-trainable", show_trainable),
+          std::pair("--layer-range", !layer_range.empty())})
+      if (given) throw bad_usage("{} is of the table that --masks replaces; give one of them", option);
   }
 
   [[nodiscard]] std::string masks_text(const keras::Summary& summary, const report::SummaryOptions& options,

@@ -16,7 +16,10 @@ class Verifier {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) check_node(i);
     for (const Output& output : graph_.outputs) need(output.value, "an output");
     for (const Scores& scores : graph_.scores) need(scores.value, "scores");
-    for (const Layer& layer : graph_.layers) {
+    for (std::size_t i = 0; i < graph_.layers.size(); ++i) {
+      const Layer& layer = graph_.layers[i];
+      if (layer.parent < kNone || layer.parent >= static_cast<LayerId>(i))
+        throw internal_error("layer {} is part of layer {}", i, layer.parent);
       for (const ValueId id : layer.outputs) need(id, "the output of a layer");
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "attn/base/text.h"
+#include "built_in.h"
 #include "layer.h"
 #include "table.h"
 
@@ -87,11 +88,7 @@ void Fields::read(const Ref& ref, Choice& value) {
 }
 
 void Fields::read(const Ref& ref, Opaque& value) {
-  if (ref.is_object()) {
-    if (const auto class_name = ref.find("class_name");
-        class_name && class_name->is_string() && (class_name->text() == "function" || class_name->text() == "Lambda"))
-      class_name->fail("functions in a config are never run");
-  }
+  check_inert(ref);
   value.json = ref.json();
 }
 

@@ -87,9 +87,9 @@ class Fields {
   }
   /// A key that must be given.
   template <typename T>
-  void required(std::string_view key, T& value) {
+  void required(std::string_view key, T& value, Version since = 300) {
     if (reading() && !config_->find(key)) missing_.emplace_back(key);
-    (*this)(key, value);
+    (*this)(key, value, since);
   }
   /// For what is no plain field: when reading, the member `key` (nothing where it is missing); when writing, `json`
   /// under it.

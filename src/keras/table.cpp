@@ -5,6 +5,7 @@
 
 #include "attn/base/text.h"
 #include "backbones/backbone.h"
+#include "built_in.h"
 #include "functional.h"
 #include "layers/layers.h"
 #include "ops/ops.h"
@@ -42,12 +43,6 @@ constexpr std::array kRefused = {
 
 bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 
-bool is_keras_module(std::string_view module) {
-  return module == "keras" || starts_with(module, "keras.") || starts_with(module, "tf_keras") ||
-         starts_with(module, "tensorflow.python.keras") || starts_with(module, "tensorflow.keras") ||
-         module == "keras_hub" || starts_with(module, "keras_hub.") || starts_with(module, "keras_nlp");
-}
-
 const LayerRow* find_in(std::span<const LayerRow> rows, std::string_view class_name) {
   for (const LayerRow& row : rows)
     if (row.class_name == class_name || (!row.shown.empty() && row.shown == class_name)) return &row;
@@ -58,13 +53,6 @@ std::vector<std::string_view> names_of(std::span<const LayerRow> rows) {
   std::vector<std::string_view> out;
   for (const LayerRow& row : rows) out.push_back(row.class_name);
   return out;
-}
-
-/// "Dense" of "Dense", "keras_hub>TransformerEncoder" and "Custom>Dense" alike, with its package.
-std::pair<std::string_view, std::string_view> package_and_class(std::string_view name) {
-  const auto at = name.find('>');
-  return at == std::string_view::npos ? std::pair{std::string_view(), name}
-                                      : std::pair{name.substr(0, at), name.substr(at + 1)};
 }
 
 /// Keras 3 writes no modules into .h5, where an operation is told from the layer of its name by what it lacks and by
@@ -155,16 +143,7 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
 
   const auto module_ref = ref.find("module");
   const std::string module = module_ref && module_ref->is_string() ? module_ref->text() : std::string();
-  if (module_ref && !module.empty() && !is_keras_module(module))
-    module_ref->fail(fmt::format("the class '{}' of the module '{}' is not Keras's; only built-in classes are known",
-                                 printable(class_ref.text()), printable(module)));
-  if (const auto registered = ref.find("registered_name"); registered && registered->is_string()) {
-    const auto [owner, name] = package_and_class(registered->text());
-    if (!owner.empty() && owner != "keras_hub" && owner != "keras_nlp" && owner != "keras")
-      registered->fail(
-          fmt::format("the class '{}' is registered by code that is not here; only built-in classes are known",
-                      printable(registered->text())));
-  }
+  check_built_in(ref);
 
   const bool operation =
       starts_with(module, "keras.src.ops") || starts_with(module, "keras.ops") || is_unnamed_operation(ref, class_name);

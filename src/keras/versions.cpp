@@ -30,7 +30,7 @@ constexpr std::array kOperations = {
     Since{"TanhShrink", 307},
     Since{"SparsePlus", 308},
     Since{"Sparsemax", 308},
-    Since{"Threshold", 308},
+    Since{"Threshold", 311},
     Since{"RMSNorm", 309},
     Since{"Rot90", 309},
     Since{"SparseSigmoid", 310},

@@ -6,6 +6,7 @@
 #include "attn/report/json.h"
 #include "attn/report/number.h"
 #include "attn/report/table.h"
+#include "finite_view.h"
 #include "setting.h"
 
 namespace attn::report {
@@ -109,6 +110,7 @@ std::string run_text(const RunReport& report) {
     out += fmt::format("{}: {} of its values are NaN or infinite\n", printable(output.name),
                        with_commas(output.non_finite));
   }
+  if (report.finite) out += finite_text(*report.finite);
   if (report.compare) out += compare_text(*report.compare);
   out += fmt::format("load {}, prepare {}, run {}\n", duration(report.load_seconds), duration(report.prepare_seconds),
                      duration(report.run_seconds));
@@ -133,6 +135,10 @@ std::string run_json(const RunReport& report) {
                 {"prepare", report.prepare_seconds * kMilliseconds},
                 {"run", report.run_seconds * kMilliseconds}};
   if (report.compare) json["compare"] = compare_json(*report.compare);
+  if (report.finite) {
+    json["layer_outputs_checked"] = report.finite->checked;
+    json["non_finite"] = finite_json(*report.finite);
+  }
   return json_document(json);
 }
 

@@ -7,7 +7,17 @@
 namespace attn::run {
 
 Session::Session(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
-                 const backends::CompileOptions& options) {
+                 const backends::CompileOptions& options, Keep keep)
+    : model_outputs_(graph.outputs.size()) {
+  if (keep == Keep::layer_outputs) {
+    for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+      int output = 0;
+      for (const graph::ValueId value : graph.layers[i].outputs) {
+        kept_.push_back({static_cast<graph::LayerId>(i), output++, value, {}});
+        graph.outputs.push_back({graph.layers[i].name, value});
+      }
+    }
+  }
   plan::Plan plan = plan::make_plan(backend.optimize(std::move(graph)));
   graph_ = plan.graph;
   executable_ = backend.compile(std::move(plan), std::move(weights), options);
@@ -32,7 +42,17 @@ std::vector<StepTime> Session::profile(std::span<const Tensor> inputs) {
 
 std::vector<NamedTensor> Session::outputs() const {
   std::vector<NamedTensor> out;
-  for (const graph::Output& output : graph_.outputs) out.push_back({output.name, executable_->value(output.value)});
+  for (std::size_t i = 0; i < model_outputs_; ++i) {
+    const graph::Output& output = graph_.outputs[i];
+    out.push_back({output.name, executable_->value(output.value)});
+  }
+  return out;
+}
+
+std::vector<LayerOutput> Session::layer_outputs() const {
+  std::vector<LayerOutput> out = kept_;
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i].tensor = executable_->value(graph_.outputs[model_outputs_ + i].value);
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "attn/io/tensor_file.h"
 #include "program.h"
 
 using attn::test::fixture;
@@ -126,6 +127,84 @@ TEST_CASE("summary: the short config and the same Keras code give the same model
   CHECK(by_hand.out == run_attn({"summary", "configs/encoder_keras.json"}).out);
   CHECK(json::parse(run_attn({"get-config", "configs/encoder.json"}).out) ==
         json::parse(read_text(std::string(ATTN_SOURCE_DIR) + "/configs/encoder_keras.json")));
+}
+
+TEST_CASE("run: --check-finite names the layer that leaves float16's range, and says so where all is finite") {
+  const TemporaryFolder folder;
+  const std::string model = R"({"module": "keras", "class_name": "Sequential", "config": {"name": "m", "layers": [
+    {"module": "keras.layers", "class_name": "InputLayer", "config": {"name": "x", "batch_shape": [null, 4],
+     "dtype": "int32"}},
+    {"module": "keras.layers", "class_name": "Embedding", "config": {"name": "tokens", "input_dim": 9, "output_dim": 8,
+     "mask_zero": true, "dtype": "mixed_float16"}},
+    {"module": "keras.layers", "class_name": "Dense", "config": {"name": "big\u001b", "units": 4,
+     "dtype": "mixed_float16", "bias_initializer": {"class_name": "Constant", "config": {"value": 1e9}}}},
+    {"module": "keras.layers", "class_name": "Softmax", "config": {"name": "softmax"}}]}})";
+  const std::string path = folder.file("m.json", model);
+  for (const std::string backend : {"reference", "onednn"}) {
+    CAPTURE(backend);
+    const Result text = run_attn({"run", path, "--check-finite", "--backend", backend});
+    CHECK(text.code == 1);
+    CHECK(contains(text.out,
+                   "NaN or Inf came about in 'big\\u{1b}' (Dense): (1, 4, 4) float16, 16 Inf of 16, first inf at "
+                   "[0, 0, 0]\n  it left float16's range ±65504\n  1 layer holds NaN or Inf besides\n"));
+    CHECK(contains(text.err, "NaN or Inf came about in 'big\\u{1b}' (Dense), which left float16's range ±65504\n"));
+    const Result json_run = run_attn({"run", path, "--check-finite", "--backend", backend, "--json"});
+    CHECK(json_run.code == 1);
+    const json found = json::parse(json_run.out)["non_finite"];
+    REQUIRE(found.size() == 2);
+    CHECK(found[0]["name"] == "big\x1b");
+    CHECK(found[0]["source"] == true);
+    CHECK(found[0]["inf"] == 16);
+    CHECK(found[0]["reason"] == "left float16's range ±65504");
+    CHECK(found[1]["source"] == false);
+  }
+  const Result fine = run_attn({"run", "--check-finite"});
+  CHECK(fine.code == 0);
+  CHECK(contains(fine.out, "all 10 layer outputs are finite\n"));
+  CHECK(fine.err.empty());
+  CHECK(json::parse(run_attn({"run", "--check-finite", "--json"}).out)["non_finite"] == json::array());
+  CHECK_FALSE(json::parse(run_attn({"run", "--json"}).out).contains("non_finite"));
+}
+
+TEST_CASE("run: the infinities by which attention hides padding are no finding of --check-finite") {
+  const std::string model = fixture("model/encoder_decoder/model.json");
+  const TemporaryFolder folder;
+  const std::string tokens = folder / "tokens.npz";
+  // All tokens are padding.
+  const std::vector<attn::NamedTensor> arrays = {{"source", {attn::DType::int32, {2, 5}}},
+                                                 {"target", {attn::DType::int32, {2, 10}}}};
+  attn::io::write_tensors(tokens, arrays);
+  for (const std::string backend : {"reference", "onednn"}) {
+    const Result result = run_attn({"run", model, "--input", tokens, "--check-finite", "--backend", backend});
+    CHECK(result.code == 0);
+    CHECK(contains(result.out, " layer outputs are finite\n"));
+  }
+}
+
+TEST_CASE("summary: --masks says what becomes of masks, in every format, and refuses what is of the table alone") {
+  const std::string model = fixture("model/encoder_decoder/model.json");
+  const Result table = run_attn({"summary", "--masks", model});
+  CHECK(table.code == 0);
+  CHECK(contains(table.out, "uses query_mask, value_mask"));
+  CHECK(contains(table.out, "Warning: 'self_attention' took the mask off the output of 'embedding_1'"));
+  const json values = json::parse(run_attn({"summary", "--masks", "--json", model}).out);
+  CHECK(values["schema"] == "attn.summary/1");
+  CHECK(values["masks"].size() > 3);
+  CHECK_FALSE(values["mask_warnings"].empty());
+  CHECK(values.contains("total_params"));
+  CHECK(
+      contains(run_attn({"summary", "--masks", "--format", "csv", model}).out, "name,class_name,level,call,masks_in"));
+  CHECK(contains(run_attn({"summary", "--masks", "--format", "markdown", model}).out, "| Masks in"));
+  for (const std::vector<std::string>& options : {std::vector<std::string>{"--layer-range", "embedding", "add"},
+                                                  {"--line-length", "100"},
+                                                  {"--show-trainable"}}) {
+    CAPTURE(options[0]);
+    std::vector<std::string> words = {"summary", model, "--masks"};
+    words.insert(words.end(), options.begin(), options.end());
+    const Result refused = run_attn(words);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, options[0] + " is of the table that --masks replaces"));
+  }
 }
 
 TEST_CASE("summary: --line-length prints Keras's own table") {

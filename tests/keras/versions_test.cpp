@@ -80,6 +80,22 @@ TEST_CASE("versions: what a version lacks is left out where that changes nothing
   CHECK(has(written(layer_json("MultiHeadAttention", heads + R"(, "sliding_window": 4)"), 314), "since 3.15"));
   CHECK(has(written(layer_json("RMSNormalization", R"("axis": -1)"), 308), "RMSNormalization is in Keras since 3.9"));
   CHECK(has(written(layer_json("Dense", R"("units": 2, "activation": "glu")"), 306), "'glu' is in Keras since 3.7"));
+  const auto operation = [](const std::string& class_name, const std::string& config, const std::string& more = "") {
+    const std::string x =
+        R"({"class_name": "__keras_tensor__", "config": {"shape": [2, 4], "dtype": "float32", "keras_history": ["x", 0, 0]}})";
+    return R"({"module": "keras", "class_name": "Functional", "config": {"name": "m", "layers": [
+      {"module": "keras.layers", "class_name": "InputLayer", "config": {"name": "x", "batch_shape": [2, 4]}, "name": "x",
+       "inbound_nodes": []}, {"module": "keras.src.ops.numpy", "class_name": ")" +
+           class_name + R"(", "config": {)" + config + R"(}, "registered_name": ")" + class_name +
+           R"(", "name": "it", "inbound_nodes": [{"args": [)" + x + more + R"(], "kwargs": {}}]}],
+      "input_layers": [["x", 0, 0]], "output_layers": [["it", 0, 0]]}})";
+  };
+  const std::string normalize = written(operation("Normalize", ""), 305);
+  CHECK(has(normalize, "'order': 2"));
+  CHECK_FALSE(has(normalize, "epsilon"));
+  CHECK(has(written(operation("Normalize", ""), 306), "'epsilon': None"));
+  CHECK(has(written(operation("Normalize", R"("epsilon": 0.5)"), 305), "its epsilon of 0.5 is in Keras since 3.6"));
+  CHECK(has(written(operation("Slice", R"("shape": [1, 2])", ", [0, 0]"), 310), "is in Keras since 3.11"));
   const std::string orthogonal = layer_json("Dense", R"("units": 2, "kernel_initializer": "orthogonal")");
   CHECK(has(written(orthogonal, 305), "'OrthogonalInitializer', 'config': {'gain': 1.0, 'seed': None}"));
   CHECK(has(written(orthogonal, 306), "'OrthogonalInitializer', 'config': {'seed': None, 'gain': 1.0}"));

@@ -50,6 +50,7 @@ struct Layer {
   std::string name;        ///< "block/dense_1" inside the nested model "block"
   std::string class_name;  ///< "Dense"
   std::vector<ValueId> outputs;
+  LayerId parent = kNone;  ///< the application that this one happened in
 };
 
 struct Output {

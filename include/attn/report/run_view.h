@@ -10,10 +10,14 @@ namespace attn::report {
 /// The setting, a table of outputs, the comparison where there was one, the times.
 [[nodiscard]] std::string run_text(const RunReport& report);
 
-/// "attn.run/1". Times are in milliseconds; NaN and infinities are null, and `non_finite` counts them.
+/// "attn.run/1". Times are in milliseconds; NaN and infinities are null, and `non_finite` of an output counts them. The
+/// list "non_finite" says where they came from, where that was looked for.
 [[nodiscard]] std::string run_json(const RunReport& report);
 
 /// The comparison alone, one line per output: what agrees, or where it differs most.
 [[nodiscard]] std::string compare_text(const CompareReport& compare);
+
+/// The sentence on a check that found NaN or infinities.
+[[nodiscard]] std::string finite_problem(const run::FiniteCheck& check);
 
 }  // namespace attn::report

@@ -9,6 +9,7 @@
 #include "attn/base/shape.h"
 #include "attn/run/bench.h"
 #include "attn/run/compare.h"
+#include "attn/run/finite.h"
 
 namespace attn::report {
 
@@ -61,6 +62,7 @@ struct RunReport {
   double prepare_seconds = 0;  ///< planning and compiling
   double run_seconds = 0;      ///< the forward pass
   std::optional<CompareReport> compare;
+  std::optional<run::FiniteCheck> finite;
 };
 
 /// One layer's share of an iteration.

@@ -1,6 +1,7 @@
 // A model made ready on a backend, and its runs.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,12 +22,24 @@ struct StepTime {
   std::int64_t flops = 0;
 };
 
+/// What one application of a layer gave.
+struct LayerOutput {
+  graph::LayerId layer = graph::kNone;
+  int output = 0;                       ///< which of its results
+  graph::ValueId value = graph::kNone;  ///< in the graph as it was lowered
+  Tensor tensor;
+};
+
+/// What can be read after a pass: the model's outputs and scores, or every layer's outputs too. The latter keeps them
+/// in memory, and fuses nothing over them.
+enum class Keep : std::uint8_t { outputs, layer_outputs };
+
 /// Owns the executable. Not for two threads at once.
 class Session {
  public:
   /// Optimises the graph for the backend, plans it, and compiles it with the weights (in the order of graph.weights).
   Session(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
-          const backends::CompileOptions& options);
+          const backends::CompileOptions& options, Keep keep = Keep::outputs);
 
   /// One pass; `inputs` as make_inputs gives them.
   void run(std::span<const Tensor> inputs) { executable_->run(inputs); }
@@ -37,6 +50,10 @@ class Session {
   /// The attention probabilities of the last pass, by layer, of a graph that was lowered with scores.
   [[nodiscard]] std::vector<NamedTensor> scores() const;
 
+  /// What each layer gave in the last pass, in the order of graph().layers, as views that the next pass overwrites;
+  /// nothing without Keep::layer_outputs.
+  [[nodiscard]] std::vector<LayerOutput> layer_outputs() const;
+
   /// Of a device that is not the host, else null.
   [[nodiscard]] backends::DeviceClock* device_clock() { return executable_->device_clock(); }
   [[nodiscard]] const backends::Executable& executable() const { return *executable_; }
@@ -45,6 +62,9 @@ class Session {
 
  private:
   graph::Graph graph_;
+  // The layers' outputs stand behind the model's among those of the graph: no pass touches an output.
+  std::size_t model_outputs_ = 0;
+  std::vector<LayerOutput> kept_;  // without their tensors
   std::unique_ptr<backends::Executable> executable_;
 };
 

@@ -20,8 +20,8 @@ class DotProductAttention : public Taking<kArguments> {
  public:
   void fields(Fields& f) override {
     f("is_causal", is_causal);
-    f("flash_attention", flash_attention, 307);
-    f("attn_logits_soft_cap", attn_logits_soft_cap, 310);
+    f("flash_attention", flash_attention, 311);
+    f("attn_logits_soft_cap", attn_logits_soft_cap, 311);
     if (f.reading() && !attn_logits_soft_cap.json.is_null())
       f.config()["attn_logits_soft_cap"].fail("a soft cap is for TPUs only and not supported");
   }

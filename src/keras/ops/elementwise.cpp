@@ -205,7 +205,7 @@ inline constexpr std::array<std::string_view, 4> kIscloseArguments = {"x1", "x2"
 
 class Isclose : public Taking<kIscloseArguments> {
  public:
-  void fields(Fields& f) override { f("equal_nan", equal_nan); }
+  void fields(Fields& f) override { f("equal_nan", equal_nan, 311); }
   Arg call(Call& call) override {
     return Call::result(is_close({call, "x1"}, {call, "x2"}, call.builder(), number_argument(call, "rtol", 1e-5),
                                  number_argument(call, "atol", 1e-8), equal_nan));

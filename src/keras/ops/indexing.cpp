@@ -98,7 +98,7 @@ std::vector<std::int64_t> starts_of(Call& call) {
 /// A window of a given shape from given starts; −1 takes all that is left.
 class Slice : public Taking<kSliceArguments> {
  public:
-  void fields(Fields& f) override { f.required("shape", shape); }
+  void fields(Fields& f) override { f.required("shape", shape, 311); }
 
   Arg call(Call& call) override {
     Builder& b = call.builder();

@@ -153,7 +153,7 @@ class Normalize : public Taking<kX> {
   void fields(Fields& f) override {
     f("axis", axis);
     f("order", order);
-    f("epsilon", epsilon);
+    f("epsilon", epsilon, 306);
   }
   Arg call(Call& call) override {
     const Expression x{call.builder(), call.tensor("x")->id};

@@ -1,0 +1,205 @@
+#include "attn/run/finite.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+namespace attn::run {
+namespace {
+
+using graph::Graph;
+using graph::kNone;
+using graph::LayerId;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+using graph::ValueKind;
+
+std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+/// Numbers of a format are NaN or infinite where all bits of the exponent are set.
+template <typename Bits>
+bool all_finite(const Tensor& tensor, Bits exponent) {
+  const std::span<const Bits> bits(reinterpret_cast<const Bits*>(tensor.data()),
+                                   static_cast<std::size_t>(tensor.size()));
+  return std::none_of(bits.begin(), bits.end(), [&](Bits element) { return (element & exponent) == exponent; });
+}
+
+bool all_finite(const Tensor& tensor) {
+  switch (tensor.dtype()) {
+    case DType::float16:
+      return all_finite<std::uint16_t>(tensor, 0x7c00);
+    case DType::bfloat16:
+      return all_finite<std::uint16_t>(tensor, 0x7f80);
+    case DType::float32:
+      return all_finite<std::uint32_t>(tensor, 0x7f800000);
+    case DType::float64:
+      return all_finite<std::uint64_t>(tensor, 0x7ff0000000000000);
+    default:
+      return true;
+  }
+}
+
+std::vector<std::int64_t> index_of(std::int64_t element, const Shape& shape) {
+  std::vector<std::int64_t> index(static_cast<std::size_t>(shape.rank()));
+  for (int axis = shape.rank(); axis-- > 0; element /= shape[axis])
+    index[static_cast<std::size_t>(axis)] = element % shape[axis];
+  return index;
+}
+
+/// Nothing where all elements are finite.
+std::optional<NonFinite> look_at(const std::string& name, const Tensor& tensor) {
+  if (all_finite(tensor)) return std::nullopt;
+  NonFinite found{name, tensor.dtype(), tensor.shape(), 0, 0, {}, 0};
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    const double value = tensor.at(i);
+    if (std::isfinite(value)) continue;
+    if (found.nan_count + found.inf_count == 0) {
+      found.first_index = index_of(i, tensor.shape());
+      found.first_value = value;
+    }
+    ++(std::isnan(value) ? found.nan_count : found.inf_count);
+  }
+  return found;
+}
+
+class Checker {
+ public:
+  Checker(const Graph& graph, std::span<const Tensor> inputs, std::span<const Tensor> weights,
+          std::span<const LayerOutput> outputs)
+      : graph_(graph),
+        inputs_(inputs),
+        weights_(weights),
+        outputs_(outputs),
+        producer_(graph.values.size(), kNone),
+        tainted_(graph.values.size(), false),
+        tainted_input_(graph.layers.size(), false),
+        read_weights_(graph.layers.size()) {}
+
+  FiniteCheck run() {
+    look_at_inputs();
+    look_at_outputs();
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) follow(static_cast<NodeId>(i));
+    order();
+    find_sources();
+    return std::move(check_);
+  }
+
+ private:
+  void look_at_inputs() {
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      auto found = look_at(graph_.value(graph_.inputs[i]).name, inputs_[i]);
+      if (!found) continue;
+      tainted_[at(graph_.inputs[i])] = true;
+      check_.inputs.push_back(std::move(*found));
+    }
+  }
+
+  void look_at_outputs() {
+    std::map<std::string, int> calls;
+    std::vector<int> call_of;
+    for (const graph::Layer& layer : graph_.layers) call_of.push_back(calls[layer.name]++);
+    for (const LayerOutput& output : outputs_) {
+      if (!is_floating(output.tensor.dtype())) continue;
+      ++check_.checked;
+      const graph::Layer& layer = graph_.layers[at(output.layer)];
+      seen_[output.value] = false;
+      auto found = look_at(layer.name, output.tensor);
+      if (!found) continue;
+      seen_[output.value] = true;
+      found_.push_back(&output);
+      check_.outputs.push_back(
+          {std::move(*found), layer.class_name, call_of[at(output.layer)], output.output, false, {}});
+    }
+  }
+
+  // What a node makes is tainted where it was seen to be, or, unseen, where it may have come in.
+  void follow(NodeId id) {
+    const Node& node = graph_.nodes[at(id)];
+    bool reads_tainted = false;
+    for (const ValueId input : node.inputs) {
+      const graph::Value& value = graph_.value(input);
+      reads_tainted = reads_tainted || tainted_[at(input)];
+      for (LayerId layer = node.layer; layer != kNone; layer = graph_.layers[at(layer)].parent) {
+        if (value.kind == ValueKind::weight) read_weights_[at(layer)].insert(value.weight);
+        if (tainted_[at(input)] && !is_made_in(input, layer)) tainted_input_[at(layer)] = true;
+      }
+    }
+    for (const ValueId output : node.outputs) {
+      producer_[at(output)] = id;
+      const auto seen = seen_.find(output);
+      tainted_[at(output)] = seen == seen_.end() ? reads_tainted : seen->second;
+    }
+  }
+
+  [[nodiscard]] bool is_made_in(ValueId value, LayerId layer) const {
+    const NodeId producer = producer_[at(value)];
+    if (producer == kNone) return false;
+    LayerId made_in = graph_.nodes[at(producer)].layer;
+    while (made_in != kNone && made_in != layer) made_in = graph_.layers[at(made_in)].parent;
+    return made_in == layer;
+  }
+
+  void order() {
+    std::vector<std::size_t> indices(found_.size());
+    for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = i;
+    const auto key = [&](std::size_t i) {
+      // A layer that only passes on what it got comes after the one that made it; a model after its layers.
+      const LayerOutput& output = *found_[i];
+      const bool passes_on = !is_made_in(output.value, output.layer);
+      return std::tuple(producer_[at(output.value)], passes_on, passes_on ? output.layer : -output.layer);
+    };
+    std::sort(indices.begin(), indices.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+    std::vector<const LayerOutput*> found;
+    std::vector<NonFiniteOutput> outputs;
+    for (const std::size_t i : indices) {
+      found.push_back(found_[i]);
+      outputs.push_back(std::move(check_.outputs[i]));
+    }
+    found_ = std::move(found);
+    check_.outputs = std::move(outputs);
+  }
+
+  void find_sources() {
+    std::set<LayerId> around;  // what a source is part of is none
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      const LayerId layer = found_[i]->layer;
+      if (tainted_input_[at(layer)] || around.contains(layer) || !is_made_in(found_[i]->value, layer)) continue;
+      NonFiniteOutput& output = check_.outputs[i];
+      output.source = true;
+      for (LayerId outer = graph_.layers[at(layer)].parent; outer != kNone; outer = graph_.layers[at(outer)].parent)
+        around.insert(outer);
+      for (const std::int32_t weight : read_weights_[at(layer)])
+        if (auto found = look_at(graph_.weights[at(weight)].path, weights_[at(weight)]))
+          output.weights.push_back(std::move(*found));
+    }
+  }
+
+  const Graph& graph_;
+  std::span<const Tensor> inputs_, weights_;
+  std::span<const LayerOutput> outputs_;
+  FiniteCheck check_;
+  std::vector<const LayerOutput*> found_;             // by check_.outputs
+  std::map<ValueId, bool> seen_;                      // layers' outputs; do they hold any?
+  std::vector<NodeId> producer_;                      // by value
+  std::vector<bool> tainted_;                         // by value
+  std::vector<bool> tainted_input_;                   // by layer: of the values from outside of it
+  std::vector<std::set<std::int32_t>> read_weights_;  // by layer
+};
+
+}  // namespace
+
+const NonFiniteOutput* FiniteCheck::source() const {
+  const auto found = std::find_if(outputs.begin(), outputs.end(), [](const auto& output) { return output.source; });
+  return found == outputs.end() ? nullptr : &*found;
+}
+
+FiniteCheck check_finite(const Graph& graph, std::span<const Tensor> inputs, std::span<const Tensor> weights,
+                         std::span<const LayerOutput> outputs) {
+  return Checker(graph, inputs, weights, outputs).run();
+}
+
+}  // namespace attn::run

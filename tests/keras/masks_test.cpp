@@ -1,0 +1,152 @@
+// Which call makes, uses, keeps or loses a mask. tests/oracle/check_masks.py compares the same with real Keras.
+#include "attn/keras/masks.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "attn/base/error.h"
+#include "attn/keras/model.h"
+
+namespace {
+
+using namespace attn;
+using keras::MaskRow;
+using keras::MaskTrace;
+
+/// A layer of a Functional config; `calls` are the nodes, each the arguments of one call.
+std::string layer(const std::string& class_name, const std::string& name, const std::string& config,
+                  const std::vector<std::string>& calls, const std::string& module = "keras.layers") {
+  std::string nodes;
+  for (const std::string& call : calls)
+    nodes += (nodes.empty() ? "" : ",") + (R"({"args": [)" + call + R"(], "kwargs": {}})");
+  return R"({"module": ")" + module + R"(", "class_name": ")" + class_name + R"(", "config": {"name": ")" + name +
+         "\"" + (config.empty() ? "" : ", " + config) + R"(}, "registered_name": null, "name": ")" + name +
+         R"(", "inbound_nodes": [)" + nodes + "]}";
+}
+
+/// The result of the call `node` of a layer.
+std::string from(const std::string& name, int node = 0, int tensor = 0) {
+  return R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 7, 8], "dtype": "float32", "keras_history": [")" +
+         name + "\", " + std::to_string(node) + ", " + std::to_string(tensor) + "]}}";
+}
+
+std::string functional(const std::string& name, const std::vector<std::string>& layers, const std::string& input,
+                       const std::string& output) {
+  std::string list;
+  for (const std::string& one : layers) list += (list.empty() ? "" : ",") + one;
+  return R"("name": ")" + name + R"(", "layers": [)" + list + R"(], "input_layers": [[")" + input +
+         R"(", 0, 0]], "output_layers": [[")" + output + R"(", 0, 0]])";
+}
+
+const std::string kTokens = layer("InputLayer", "tokens", R"("batch_shape": [null, 7], "dtype": "int32")", {});
+const std::string kEmbedding = layer("Embedding", "embedding", R"("input_dim": 9, "output_dim": 8, "mask_zero": true)",
+                                     {R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 7],
+                                       "dtype": "int32", "keras_history": ["tokens", 0, 0]}})"});
+
+/// The trace of a model that embeds tokens with a mask and goes on with `layers`; the last gives the output.
+MaskTrace trace_of(std::vector<std::string> layers, const std::string& output) {
+  layers.insert(layers.begin(), {kTokens, kEmbedding});
+  const std::string text = R"({"module": "keras", "class_name": "Functional", "config": {)" +
+                           functional("model", layers, "tokens", output) + R"(}, "registered_name": "Functional"})";
+  return keras::Model::read("it.json", text, {}).masks();
+}
+
+const MaskRow& row_of(const MaskTrace& trace, const std::string& name, int call = 0) {
+  const auto found = std::find_if(trace.rows.begin(), trace.rows.end(),
+                                  [&](const MaskRow& row) { return row.name == name && row.call == call; });
+  REQUIRE(found != trace.rows.end());
+  return *found;
+}
+
+const Shape kMask{kUnknown, 7};
+
+}  // namespace
+
+TEST_CASE("masks: an Embedding makes one, Dropout keeps it, attention uses it, Flatten ends it") {
+  const MaskTrace trace = trace_of({layer("Dropout", "dropout", R"("rate": 0.1)", {from("embedding")}),
+                                    layer("MultiHeadAttention", "attention", R"("num_heads": 2, "key_dim": 4)",
+                                          {from("dropout") + "," + from("dropout")}),
+                                    layer("Flatten", "flatten", "", {from("attention")})},
+                                   "flatten");
+  REQUIRE(trace.rows.size() == 4);
+  const MaskRow& embedding = row_of(trace, "embedding");
+  CHECK((embedding.makes && !embedding.keeps && !embedding.drops));
+  CHECK(embedding.outputs.at(0).mask == kMask);
+  const MaskRow& dropout = row_of(trace, "dropout");
+  CHECK((dropout.keeps && dropout.uses.empty()));
+  CHECK(dropout.inputs.at(0).of == "embedding");
+  const MaskRow& attention = row_of(trace, "attention");
+  CHECK(attention.uses == std::vector<std::string>{"query_mask", "value_mask"});
+  CHECK((attention.keeps && attention.takes_off));
+  const MaskRow& flatten = row_of(trace, "flatten");
+  CHECK((flatten.drops && !flatten.keeps));
+  CHECK_FALSE(flatten.outputs.at(0).mask);
+  REQUIRE(trace.warnings.size() == 1);
+  CHECK(trace.warnings[0] ==
+        "'flatten' (Flatten) does not support masks: that of 'attention' ends there, and Keras warns");
+}
+
+TEST_CASE("masks: attention that takes the mask off the residual is told, and so is the + that drops it") {
+  const MaskTrace trace = trace_of({layer("MultiHeadAttention", "attention", R"("num_heads": 2, "key_dim": 4)",
+                                          {from("embedding") + "," + from("embedding")}),
+                                    layer("Add", "add", "", {from("embedding") + "," + from("attention")}, "keras.ops"),
+                                    layer("GlobalAveragePooling1D", "mean", "", {from("add")})},
+                                   "mean");
+  CHECK(row_of(trace, "add").drops);
+  CHECK_FALSE(row_of(trace, "add").inputs.at(0).mask);
+  CHECK(row_of(trace, "mean").uses.empty());
+  CHECK(trace.warnings ==
+        std::vector<std::string>{
+            "'attention' took the mask off the output of 'embedding', so 'add' (Add) reads it without one",
+            "'add' (Add) drops the mask of 'attention' without a word, as all operations do"});
+}
+
+TEST_CASE("masks: a merge of two masks, and a pooling that uses one") {
+  const MaskTrace trace = trace_of({layer("Masking", "masking", "", {from("embedding")}),
+                                    layer("Add", "add", "", {"[" + from("embedding") + "," + from("masking") + "]"}),
+                                    layer("GlobalAveragePooling1D", "mean", "", {from("add")})},
+                                   "mean");
+  CHECK(row_of(trace, "masking").merges);
+  CHECK(row_of(trace, "add").merges);
+  CHECK(row_of(trace, "add").outputs.at(0).mask == kMask);
+  CHECK(row_of(trace, "mean").uses == std::vector<std::string>{"mask"});
+  CHECK(trace.warnings.empty());
+}
+
+TEST_CASE("masks: the calls in a nested model are rows of their own, and its second call is counted") {
+  const std::string inner =
+      functional("sub",
+                 {layer("InputLayer", "inner", R"("batch_shape": [null, 7, 8], "dtype": "float32")", {}),
+                  layer("Dense", "dense", R"("units": 8)", {from("inner")})},
+                 "inner", "dense");
+  const MaskTrace trace = trace_of({R"({"module": "keras", "class_name": "Functional", "config": {)" + inner +
+                                        R"(}, "registered_name": "Functional", "name": "sub", "inbound_nodes": [
+                                      {"args": [)" +
+                                        from("embedding") + R"(], "kwargs": {}},
+                                      {"args": [)" +
+                                        from("sub") + R"(], "kwargs": {}}]})",
+                                    layer("GlobalAveragePooling1D", "mean", "", {from("sub", 1)})},
+                                   "mean");
+  CHECK(row_of(trace, "sub").level == 0);
+  CHECK(row_of(trace, "sub", 1).level == 0);
+  CHECK(row_of(trace, "dense").level == 1);
+  CHECK(row_of(trace, "dense", 1).level == 1);
+  CHECK(row_of(trace, "dense").keeps);
+  CHECK(row_of(trace, "sub").keeps);
+}
+
+TEST_CASE("masks: a model without an input shape is refused with the way out") {
+  const std::string text =
+      R"({"module": "keras", "class_name": "Sequential", "config": {"name": "s", "layers": [)"
+      R"({"module": "keras.layers", "class_name": "Dense", "config": {"name": "d", "units": 3}}]}})";
+  try {
+    static_cast<void>(keras::Model::read("it.json", text, {}).masks());
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::bad_input);
+    CHECK(std::string(error.what()).find("--input-shape") != std::string::npos);
+  }
+}

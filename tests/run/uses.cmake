@@ -1,0 +1,1 @@
+set(uses backends weights keras plan graph base)
