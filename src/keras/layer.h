@@ -98,6 +98,8 @@ class Weights {
     store_ = store;
     count_ = count;
   }
+  /// Counts a variable of a sublayer that the layer holds as its own too.
+  void count_borrowed() noexcept { ++count_; }
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }
   void set_dtype(DType dtype) noexcept { dtype_ = dtype; }
   /// Variables of sublayers that the layer makes when it is built do not take over its `trainable`.
@@ -171,6 +173,8 @@ class Layer {
     bool detached = false;  ///< its paths do not continue this layer's: it was built before
   };
   [[nodiscard]] virtual std::vector<Sublayer> sublayers() { return {}; }
+  /// The variable of the first sublayer that this layer holds as its own too, before those it declares: its index there.
+  [[nodiscard]] virtual std::optional<int> borrowed_weight() const { return std::nullopt; }
 
   /// Members of the model around that its config shares by an id with layers inside other layers: takes those that this
   /// layer holds too.

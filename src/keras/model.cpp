@@ -44,14 +44,26 @@ void walk(Layer& layer, const std::string& path, const std::string& store, std::
 template <typename Visit>
 void visit_weights(Layer& root, Visit&& visit) {
   std::set<const Layer*> seen;
+  std::set<std::pair<const Layer*, int>> borrowed;
+  const auto full = [](const Layer& layer, int index, const std::string& path, const std::string& store) {
+    graph::WeightSpec spec = layer.weights[static_cast<std::size_t>(index)];
+    spec.path = path + spec.path;
+    spec.store_path = store + spec.store_path;
+    return spec;
+  };
   walk(root, is_functional(&root) ? "" : root.name + "/", "", seen,
        [&](Layer& layer, const std::string& path, const std::string& store) {
-         for (std::size_t i = 0; i < layer.weights.size(); ++i) {
-           graph::WeightSpec spec = layer.weights[i];
-           spec.path = path + spec.path;
-           spec.store_path = store + spec.store_path;
-           visit(layer, static_cast<int>(i), std::move(spec));
+         if (const auto index = layer.borrowed_weight()) {
+           const Layer::Sublayer owner = layer.sublayers().front();
+           if (!seen.contains(owner.layer) && borrowed.emplace(owner.layer, *index).second) {
+             auto spec =
+                 full(*owner.layer, *index, owner.detached ? owner.path : path + owner.path, store + owner.store);
+             spec.store_again = store + "vars/0";
+             visit(*owner.layer, *index, std::move(spec));
+           }
          }
+         for (int i = 0; i < static_cast<int>(layer.weights.size()); ++i)
+           if (!borrowed.contains({&layer, i})) visit(layer, i, full(layer, i, path, store));
        });
 }
 

@@ -1,6 +1,7 @@
 #include "attn/weights/agreement.h"
 
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "match.h"
@@ -24,8 +25,11 @@ Agreement agree(std::span<const WeightSpec> specs, const Store& store) {
     if (tensor.shape() != specs[i].shape) out.wrong_shape.push_back(i);
     if (dtype != specs[i].dtype && !(is_floating(dtype) && is_floating(specs[i].dtype))) out.wrong_dtype.push_back(i);
   }
+  std::set<std::string> again;
+  for (const WeightSpec& spec : specs)
+    if (!spec.store_again.empty()) again.insert(plain_name(spec.store_again));
   for (std::size_t i = 0; i < used.size(); ++i)
-    if (!used[i]) out.extra.push_back(i);
+    if (!used[i] && !again.contains(plain_name(store.weights[i].name))) out.extra.push_back(i);
   return out;
 }
 

@@ -59,8 +59,10 @@ io::Hdf5File keras_hdf5(Specs specs, Tensors tensors, const SavedModel& model) {
   io::Hdf5File contents;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const WeightSpec& spec = specs[i];
-    if (!contents.objects.emplace(spec.store_path, io::Hdf5Object{tensors[i], {}}).second) {
-      throw internal_error("two weights are stored at '{}'", printable(spec.store_path));
+    for (const std::string& place : {spec.store_path, spec.store_again}) {
+      if (place.empty()) continue;
+      if (!contents.objects.emplace(place, io::Hdf5Object{tensors[i], {}}).second)
+        throw internal_error("two weights are stored at '{}'", printable(place));
     }
     const std::string layer = parent(spec.path);
     contents.objects[parent(spec.store_path)].attributes["name"] = {{layer.substr(layer.rfind('/') + 1)}, false};

@@ -1,14 +1,16 @@
 """Draws random small models over all layers and operations that attn knows and compares attn with real Keras.
 
 usage: random_models.py ATTN [--seed N] [--count N] [--only FAMILY] [--keep DIR] [--steps N]
-       (needs: pip install keras tensorflow-cpu)
+       (needs: pip install keras tensorflow-cpu keras-hub safetensors)
 
-Model number i of seed s is always the same. For each one:
+Model number i of seed s is always the same; what Keras cannot run is drawn anew. For each one:
   outputs    of both backends: within 4 times Keras's own float32 error against a float64 run of the same model, or 1e-6 of
              the output's largest magnitude; where a layer computes in half precision, within 2 times Keras's own error or
              one unit in the last place of the largest magnitude; integers and bools equal
   summaries  byte for byte, at several widths, plain and with expand_nested and show_trainable
-  config     `attn get-config --json` is model.to_json()
+  config     `attn get-config --json` is model.to_json(), and it is from this text that Keras makes the model for the rest
+  weights    `attn convert` in one form of file per model: Keras, safetensors or NumPy read the same bits
+  init       `attn init`: what an initializer with a seed draws is what Keras draws
   paths      weights given by Keras's variable paths give the same outputs as the archive
 A failure leaves DIR/SEED_INDEX with the model, its inputs and what differed. The last line is the score, "N of N".
 """
@@ -71,18 +73,20 @@ def channels_last_only(function):
 for name in ("conv", "depthwise_conv", "separable_conv", "conv_transpose", "max_pool", "average_pool"):
     setattr(tensorflow_nn, name, channels_last_only(getattr(tensorflow_nn, name)))
 
+import written
 from drawing import Draw, FAMILIES, Unfit
-from drawing import attention, core, models, normalization, operations, recurrent, shapes, spatial  # noqa: F401
+from drawing import attention, core, hub, models, normalization, operations, recurrent, shapes, spatial  # noqa: F401
 
 BACKENDS = ("reference", "onednn")
 POLICIES = ["mixed_bfloat16", "mixed_float16", "bfloat16", "float16", "float64"]
 HALF_UNIT = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
 DISTURBANCES = 3
+ATTEMPTS = 20  # draws of one model, until Keras can run it
 
 
 # ---- Keras's side
-def draw_model(seed, index, only, steps):
-    rng = np.random.default_rng([seed, index])
+def draw_model(seed, index, attempt, only, steps):
+    rng = np.random.default_rng([seed, index] + [attempt] * (attempt > 0))
     keras.utils.clear_session(free_memory=False)
     keras.utils.set_random_seed(int(rng.integers(2**31)))
     policy = str(rng.choice(POLICIES)) if rng.random() < 0.1 else "float32"
@@ -328,9 +332,10 @@ def first_line(text):
     return text.splitlines()[0] if text else ""
 
 
-def check(program, seed, index, options, folder, pool):
+def check(program, seed, index, attempt, options, folder, pool):
     """(steps, problems) of one model; Unfit where Keras cannot run what was drawn."""
-    draw, model, steps, policy, rng = draw_model(seed, index, options.only, options.steps)
+    draw, model, steps, policy, rng = draw_model(seed, index, attempt, options.only, options.steps)
+    initial = written.values_of(model)
     randomise(model, rng)
     values = input_values(draw, model, rng)
     text = model.to_json()
@@ -347,6 +352,9 @@ def check(program, seed, index, options, folder, pool):
         more = ["--expand-nested", "--show-trainable"] if expanded else []
         commands.start(("summary", width, expanded), "summary", folder / "model.json", "--line-length", width, "--quiet", *more)
     commands.start("config", "get-config", "--json", "--quiet", folder / "model.json")
+    form = written.FORMS[index % len(written.FORMS)]
+    commands.start("convert", "convert", folder / "model.keras", folder / f"converted{form}", "--quiet")
+    commands.start("init", "init", folder / "model.json", "-o", folder / "initial.weights.h5", "--quiet")
     unique = len(set(paths)) == len(paths) and all(str(v.dtype) in ("float32", "float64", "float16", "int64") for v in model.weights)
     if paths and unique:
         np.savez(folder / "weights.npz", **{v.path: np.array(keras.ops.convert_to_numpy(v)) for v in model.weights})
@@ -359,17 +367,20 @@ def check(program, seed, index, options, folder, pool):
             job.result()
         raise Unfit(f"{type(error).__name__}: {str(error)[:150]}") from error
 
-    try:
-        loaded = fresh(text)
-    except Exception:  # Keras cannot read some of what it writes
-        loaded = model
     problems = []
     code, out, error = commands.result("config")
     if code:
         problems.append(f"refused: {first_line(error)}")
     elif json.loads(out) != json.loads(text):
         problems.append("config: another JSON")
+    else:
+        text = out
     if code == 0:
+        try:
+            loaded = fresh(text)
+        except Exception:  # Keras cannot read some of what it writes
+            loaded = model
+        again = written.values_of(loaded)
         for width, expanded in widths:
             code, out, error = commands.result(("summary", width, expanded))
             wanted = summary(loaded, width, **({"expand_nested": True, "show_trainable": True} if expanded else {}))
@@ -387,6 +398,23 @@ def check(program, seed, index, options, folder, pool):
             with np.load(folder / ("by_path.npz" if name == "paths" else f"{name}.npz")) as file:
                 got = {key: file[key] for key in file.files}
             problems += [f"{name}: {problem}" for problem in expected.problems(got)]
+        code, out, error = commands.result("convert")
+        if code:
+            problems.append(f"convert to {form}: {first_line(error)}")
+        else:
+            problems += [f"convert to {form}: {problem}" for problem in
+                         written.problems(model, loaded, folder, folder / f"converted{form}", form, lambda: fresh(text))]
+        code, out, error = commands.result("init")
+        if code:
+            problems.append(f"init: {first_line(error)}")
+        elif loaded is not model:
+            try:
+                loaded.load_weights(folder / "initial.weights.h5")
+                problems += [f"init: {problem}" for problem in
+                             written.initializer_problems(initial, again, written.values_of(loaded))]
+            except Exception as error:
+                if written.keras_reads_its_own(model, folder, ".weights.h5", lambda: fresh(text)):
+                    problems.append(f"init: {type(error).__name__}: {first_line(str(error))}")
     for job in commands.jobs.values():
         job.result()
     if problems:
@@ -402,12 +430,12 @@ def work(options):
     """Answers one line of JSON for every number of a model on stdin."""
     with concurrent.futures.ThreadPoolExecutor(2) as pool, tempfile.TemporaryDirectory() as scratch:
         for line in sys.stdin:
-            index = int(line)
+            index, attempt = map(int, line.split())
             folder = pathlib.Path(scratch) / str(index)
             folder.mkdir()
             answer = {"index": index}
             try:
-                steps, policy, problems = check(options.attn, options.seed, index, options, folder, pool)
+                steps, policy, problems = check(options.attn, options.seed, index, attempt, options, folder, pool)
                 problems = [problem.replace(f"attn: error: {folder}/", "") for problem in problems]
                 answer.update(steps=steps, policy=policy, problems=problems)
                 if problems:
@@ -428,23 +456,30 @@ class Worker(threading.Thread):
         super().__init__()
         self.numbers, self.report = numbers, report
 
+        self.process = None
+
     def run(self):
-        process = None
         for index in self.numbers:
-            if process is None:
-                process = subprocess.Popen([sys.executable, *sys.argv, "--worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                           stderr=subprocess.DEVNULL, text=True)
-            process.stdin.write(f"{index}\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-            if line:
-                self.report(json.loads(line))
-            else:
-                self.report({"index": index, "unfit": f"Keras ended with {process.wait()}"})
-                process = None
-        if process is not None:
-            process.stdin.close()
-            process.wait()
+            for attempt in range(ATTEMPTS):
+                answer = self.ask(index, attempt)
+                self.report(answer)
+                if "unfit" not in answer:
+                    break
+        if self.process is not None:
+            self.process.stdin.close()
+            self.process.wait()
+
+    def ask(self, index, attempt):
+        if self.process is None:
+            self.process = subprocess.Popen([sys.executable, *sys.argv, "--worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=subprocess.DEVNULL, text=True)
+        self.process.stdin.write(f"{index} {attempt}\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if line:
+            return json.loads(line)
+        code, self.process = self.process.wait(), None
+        return {"index": index, "unfit": f"Keras ended with {code}"}
 
 
 class Score:
@@ -493,7 +528,7 @@ def main():
     if options.verbose:
         for why, count in score.unfit.most_common(15):
             print(f"not run by Keras: {count} × {why}")
-    print(f"{score.total} models in {time.time() - begin:.0f} s; {sum(score.unfit.values())} more that Keras cannot run")
+    print(f"{score.total} models in {time.time() - begin:.0f} s; {sum(score.unfit.values())} more were drawn that Keras cannot run")
     print(f"{score.passed} of {score.total}")
     return 0 if score.passed == score.total else 1
 

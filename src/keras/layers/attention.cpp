@@ -121,8 +121,35 @@ class HeadAttention : public Layer {
     return {call.flag("use_causal_mask"), plain_ ? std::nullopt : sliding_window};
   }
 
-  /// The attention operation on (B,T,N,H) projections; gives context and probabilities (kNone unless asked for).
-  std::pair<ValueId, ValueId> attend(Call& call, ValueId q, ValueId k, ValueId v, const std::vector<ValueId>& masks,
+  /// Context, and the probabilities (kNone unless asked for) with the mask that Keras's softmax leaves on them.
+  struct Attended {
+    ValueId context = graph::kNone, scores = graph::kNone;
+    std::optional<ValueId> scores_mask;
+  };
+
+  /// All masks of the scores as one; nothing where none hides anything.
+  static std::optional<ValueId> combined(graph::Builder& b, std::vector<ValueId> masks, const Sight& sight, Dim targets,
+                                         Dim sources, int rank) {
+    if (sight.causal || sight.window) {
+      Shape square(std::vector<Dim>(static_cast<std::size_t>(rank), 1));
+      square[rank - 2] = targets;
+      square[rank - 1] = sources;
+      const Expression target{b, b.apply(graph::Iota{square, DType::int64, rank - 2}, {})};
+      const Expression source{b, b.apply(graph::Iota{square, DType::int64, rank - 1}, {})};
+      if (sight.causal) masks.push_back(source <= target);
+      if (sight.window) masks.push_back(abs(target - source) < static_cast<double>(*sight.window));
+    }
+    std::optional<ValueId> all;
+    for (const ValueId mask : masks) all = all ? b.binary(graph::BinaryFn::logical_and, *all, mask) : mask;
+    return all;
+  }
+  /// Does a later layer get the probabilities, with a mask?
+  [[nodiscard]] bool masks_scores(Call& call) const {
+    return call.flag("return_attention_scores") && !follows_keras2();
+  }
+
+  /// The attention operation on (B,T,N,H) projections.
+  Attended attend(Call& call, ValueId q, ValueId k, ValueId v, const std::vector<ValueId>& masks,
                                      std::int64_t head_size, graph::AttentionPath path, const Sight& sight) const {
     graph::Attention op;
     op.scale = 1.0 / std::sqrt(static_cast<double>(head_size));
@@ -134,16 +161,24 @@ class HeadAttention : public Layer {
     std::vector<ValueId> inputs = {q, k, v};
     inputs.insert(inputs.end(), masks.begin(), masks.end());
     const auto out = call.builder().apply_all(op, inputs);
-    return {out[0], op.scores ? out[1] : graph::kNone};
+    if (!op.scores) return {out[0], graph::kNone, {}};
+    Attended attended{out[0], out[1], {}};
+    if (masks_scores(call)) {
+      graph::Builder& b = call.builder();
+      attended.scores_mask = combined(b, masks, sight, b.shape(q)[1], b.shape(k)[1], 4);
+    }
+    return attended;
   }
 
   /// The results of call(), with the query's mask on the first.
-  static Arg results(Call& call, ValueId output, ValueId scores, const std::optional<ValueId>& query_mask) {
+  static Arg results(Call& call, ValueId output, const Attended& attended, const std::optional<ValueId>& query_mask) {
     const TensorPtr out = Call::result(output);
     out->mask = query_mask;
-    if (call.lowering().want_scores) call.lowering().add_scores(scores);
+    if (call.lowering().want_scores) call.lowering().add_scores(attended.scores);
     if (!call.flag("return_attention_scores")) return out;
-    return ArgList{out, Call::result(scores)};
+    const TensorPtr scores = Call::result(attended.scores);
+    scores->mask = attended.scores_mask;
+    return ArgList{out, scores};
   }
 
   Number dropout;
@@ -242,11 +277,11 @@ class MultiHeadAttention : public HeadAttention {
     const ValueId gate = gated ? b.unary(graph::UnaryFn::sigmoid, project(call, query->id, gate_)) : graph::kNone;
     const ValueId v = project(call, value->id, value_);
     const int rank = b.shape(q).rank();
-    auto [context, scores] =
+    Attended attended =
         rank == 4 ? attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank), sight(call))
                   : attend_axes(call, q, k, v, query_mask);
-    if (gated) context = b.binary(BinaryFn::multiply, context, gate);
-    return results(call, project(call, context, output_, 2), scores, query_mask);
+    if (gated) attended.context = b.binary(BinaryFn::multiply, attended.context, gate);
+    return results(call, project(call, attended.context, output_, 2), attended, query_mask);
   }
 
  private:
@@ -256,8 +291,7 @@ class MultiHeadAttention : public HeadAttention {
 
   /// Attention over several axes, or not over all: the other axes join the batch, the attended ones become one length.
   /// Layouts are those of _build_attention_equation: context as the query, scores (batch…, N, T…, S…).
-  std::pair<ValueId, ValueId> attend_axes(Call& call, ValueId q, ValueId k, ValueId v,
-                                          const std::optional<ValueId>& query_mask) {
+  Attended attend_axes(Call& call, ValueId q, ValueId k, ValueId v, const std::optional<ValueId>& query_mask) {
     graph::Builder& b = call.builder();
     const int rank = b.shape(q).rank();
     std::vector<int> order;  // batch axes, attended axes, heads, head size
@@ -292,13 +326,14 @@ class MultiHeadAttention : public HeadAttention {
     full.push_back(num_heads);
     full.append(lengths);
     full.append(sources);
-    std::vector<ValueId> flat_masks;
+    std::vector<ValueId> full_masks, flat_masks;
     const auto add_mask = [&](ValueId mask) {
       if (call.lowering().symbolic()) {  // no shape that a summary shows depends on it
         call.lowering().note_mask_use();
         return;
       }
       mask = expanded(b, mask, -2 * static_cast<int>(attention_axes_.size()) - 1, full.rank());
+      full_masks.push_back(mask);
       Shape wide = full;
       wide[batch_axes] = b.shape(mask)[batch_axes];
       mask = b.apply(graph::Broadcast{wide}, {mask});
@@ -320,16 +355,18 @@ class MultiHeadAttention : public HeadAttention {
       if (seen.window) add_mask(abs(target - source) < static_cast<double>(*seen.window));
       seen = {};
     }
-    auto [context, scores] = attend(call, flat(q), flat(k), flat(v), flat_masks, key_dim, path(call, rank), seen);
+    Attended attended = attend(call, flat(q), flat(k), flat(v), flat_masks, key_dim, path(call, rank), seen);
     Shape out = batch;
     out.append(lengths);
     out.push_back(num_heads);
     out.push_back(vs.back());
     std::vector<int> back(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
-    context = b.transpose(b.reshape(context, out), back);
-    if (scores != graph::kNone) scores = b.reshape(scores, full);
-    return {context, scores};
+    attended.context = b.transpose(b.reshape(attended.context, out), back);
+    if (attended.scores != graph::kNone) attended.scores = b.reshape(attended.scores, full);
+    if (masks_scores(call))
+      attended.scores_mask = combined(b, full_masks, seen, lengths[0], sources[0], full.rank());
+    return attended;
   }
 
   static Dim product(const Shape& shape) { return shape.elements().value_or(kUnknown); }
@@ -409,9 +446,9 @@ class GroupedQueryAttention : public HeadAttention {
     const ValueId q = project(call, query->id, query_), k = project(call, key->id, key_);
     const ValueId gate = use_gate ? b.unary(graph::UnaryFn::sigmoid, project(call, query->id, gate_)) : graph::kNone;
     const ValueId v = project(call, value->id, value_);
-    auto [context, scores] = attend(call, q, k, v, masks(call, query_mask), head_dim, path(call, 4), sight(call));
-    if (use_gate) context = b.binary(BinaryFn::multiply, context, gate);
-    return results(call, project(call, context, output_, 2), scores, std::nullopt);
+    Attended attended = attend(call, q, k, v, masks(call, query_mask), head_dim, path(call, 4), sight(call));
+    if (use_gate) attended.context = b.binary(BinaryFn::multiply, attended.context, gate);
+    return results(call, project(call, attended.context, output_, 2), attended, std::nullopt);
   }
 
   /// The batch is the query's.

@@ -141,17 +141,15 @@ class TransformerEncoder : public TransformerBlock {
     const LayerScope scope(call.lowering(), name);
     const TensorPtr inputs = call.tensor("inputs");
     const Arg mask = merged_mask(call, inputs, "padding_mask", "attention_mask");
+    // Asked for scores the layer computes them, but compute_output_shape knows of the sequence alone, and so no model can
+    // use them.
     const bool give_scores = call.flag("return_attention_scores");
-    TensorPtr scores;
-    TensorPtr x = residual(call, inputs, *self_attention_norm_, *self_attention_dropout_, [&](const TensorPtr& in) {
+    const TensorPtr x = residual(call, inputs, *self_attention_norm_, *self_attention_dropout_, [&](const TensorPtr& in) {
       const ArgDict kwargs = {
           {"query", in}, {"value", in}, {"attention_mask", mask}, {"return_attention_scores", give_scores}};
-      const auto results = tensors_of(call.lowering().apply(*self_attention_, ArgList{}, kwargs));
-      if (give_scores) scores = results.back();
-      return results.front();
+      return tensors_of(call.lowering().apply(*self_attention_, ArgList{}, kwargs)).front();
     });
-    x = feed_forward(call, x);
-    return give_scores ? Arg(ArgList{x, scores}) : Arg(x);
+    return feed_forward(call, x);
   }
 };
 

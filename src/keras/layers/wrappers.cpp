@@ -199,6 +199,7 @@ class SpectralNormalization : public Layer {
     f("power_iterations", power_iterations);
   }
   [[nodiscard]] std::vector<Sublayer> sublayers() override { return {{layer_.get(), layer_->name + "/", "layer/"}}; }
+  [[nodiscard]] std::optional<int> borrowed_weight() const override { return kernel_; }
 
   void build(Weights& w, Call& call) override {
     if (!layer_->built) {
@@ -207,8 +208,11 @@ class SpectralNormalization : public Layer {
       layer_->build(own, inner);
       layer_->built = true;
     }
-    for (const graph::WeightSpec& spec : layer_->weights) {
+    for (std::size_t i = 0; i < layer_->weights.size(); ++i) {
+      const graph::WeightSpec& spec = layer_->weights[i];
       if (spec.path != "kernel" && spec.path != "embeddings") continue;
+      kernel_ = static_cast<int>(i);
+      w.count_borrowed();
       Initializer initializer("truncated_normal");
       initializer.value.stddev = 0.02;
       w.set_dtype(spec.dtype);
@@ -229,6 +233,7 @@ class SpectralNormalization : public Layer {
  private:
   LayerPtr layer_;
   Positive power_iterations = 1;
+  std::optional<int> kernel_;  // what it normalizes, among the layer's weights
 };
 
 constexpr std::array kRows = {

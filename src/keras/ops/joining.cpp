@@ -27,7 +27,16 @@ ValueId concatenated(Builder& b, const std::vector<ValueId>& parts, std::int64_t
   return b.apply(graph::Concat{axis_in(axis, b.shape(parts.front()))}, parts);
 }
 
-/// Tensors joined along an axis they have. For Keras the result has the first one's shape but for that axis.
+/// For Keras, what is joined along an axis has the first one's shape but for that axis.
+Shape joined_shape(const std::vector<Shape>& parts, std::int64_t axis) {
+  Shape out = parts.front();
+  const int at = axis_in(axis, out);
+  out[at] = 0;
+  for (const Shape& part : parts) out[at] = out[at] == kUnknown || part[at] == kUnknown ? kUnknown : out[at] + part[at];
+  return out;
+}
+
+/// Tensors joined along an axis they have.
 class Joined : public Taking<kXs> {
  public:
   Arg call(Call& call) override {
@@ -35,15 +44,9 @@ class Joined : public Taking<kXs> {
     return Call::result(concatenated(call.builder(), parts, along(call.builder().shape(parts.front()))));
   }
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
-    const std::vector<Operand> parts = operands(call, "xs");
-    Shape out = parts.front().shape();
-    const int at = axis_in(along(out), out);
-    out[at] = 0;
-    for (const Operand& part : parts) {
-      const Dim next = part.shape()[at];
-      out[at] = out[at] == kUnknown || next == kUnknown ? kUnknown : out[at] + next;
-    }
-    return {{out}};
+    std::vector<Shape> parts;
+    for (const Operand& part : operands(call, "xs")) parts.push_back(part.shape());
+    return {{joined_shape(parts, along(parts.front()))}};
   }
 
  protected:
@@ -105,6 +108,16 @@ class Dstack : public Taking<kXs> {
     }
     return Call::result(concatenated(b, parts, 2));
   }
+  [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    std::vector<Shape> parts;
+    for (const Operand& part : operands(call, "xs")) {
+      Shape shape = part.shape();
+      if (shape.rank() < 2) shape = shape.rank() == 0 ? Shape{1, 1} : Shape{1, shape[0]};
+      if (shape.rank() < 3) shape.push_back(1);
+      parts.push_back(shape);
+    }
+    return {{joined_shape(parts, 2)}};
+  }
 };
 
 class Append : public Taking<kX1X2> {
@@ -118,6 +131,10 @@ class Append : public Taking<kX1X2> {
     if (!axis)
       for (ValueId& part : parts) part = b.reshape(part, {kUnknown});
     return Call::result(concatenated(b, parts, axis.value_or(0)));
+  }
+  [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    if (!axis) return std::nullopt;
+    return {{joined_shape({Operand(call, "x1").shape(), Operand(call, "x2").shape()}, *axis)}};
   }
 
  private:

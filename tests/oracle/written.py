@@ -1,0 +1,89 @@
+"""What attn writes about one model, as Keras, safetensors and NumPy read it."""
+import collections
+
+import keras
+import ml_dtypes
+import numpy as np
+from safetensors.tensorflow import load_file
+
+FORMS = (".weights.h5", ".safetensors", ".keras", ".npz", ".h5")
+# Units in the last place by which a drawn weight may be off: none where the numbers are only scaled, one where a
+# logarithm or a square root is in them. An orthogonal kernel is a factorization, right to a few units of 1.
+ORTHOGONAL = 1e-6
+
+
+def values_of(model):
+    return [np.array(keras.ops.convert_to_numpy(w)) for w in model.weights]
+
+
+def differing(values, wanted):
+    """Which weights are not bit for bit the wanted ones."""
+    if len(values) != len(wanted):
+        return [f"{len(values)} weights instead of {len(wanted)}"]
+    return [str(i) for i, (a, b) in enumerate(zip(values, wanted)) if a.shape != b.shape or a.dtype != b.dtype or a.tobytes() != b.tobytes()]
+
+
+def read_by_keras(path, form, fresh):
+    """The weights of a model into which Keras has read the file."""
+    if form == ".keras":
+        keras.utils.clear_session(free_memory=False)
+        return values_of(keras.models.load_model(path))
+    model = fresh()
+    model.load_weights(path)
+    return values_of(model)
+
+
+def keras_reads_its_own(model, folder, form, fresh):
+    """Does Keras get a model's weights back out of what it writes itself?"""
+    path = str(folder / f"own{form}")
+    try:
+        model.save_weights(path) if form == ".weights.h5" else model.save(path)
+        return not differing(read_by_keras(path, form, fresh), values_of(model))
+    except Exception:
+        return False
+
+
+def array_problems(path, form, names, wanted):
+    """Of arrays by the variables' paths; weights that share a path are stored by their places."""
+    if form == ".safetensors":
+        arrays = {name: y.numpy() for name, y in load_file(path).items()}
+    else:
+        with np.load(path) as file:
+            arrays = {name: file[name] for name in file.files}
+        wanted = [w.astype(np.float32) if w.dtype == ml_dtypes.bfloat16 else w for w in wanted]
+    uses = collections.Counter(names)
+    if len(arrays) != len(names):
+        return [f"{len(arrays)} arrays for {len(names)} weights"]
+    missing = [name for name in names if uses[name] == 1 and name not in arrays]
+    if missing:
+        return [f"no array '{missing[0]}'"]
+    pairs = [(arrays[name], w) for name, w in zip(names, wanted) if uses[name] == 1]
+    return [f"weights {', '.join(wrong)} differ" for wrong in [differing(*map(list, zip(*pairs)))] if pairs and wrong]
+
+
+def problems(model, loaded, folder, path, form, fresh):
+    """Of a file of `model`'s weights. `loaded` is the same model as Keras reads its config."""
+    if form in (".safetensors", ".npz"):
+        return array_problems(path, form, [w.path for w in loaded.weights], values_of(model))
+    try:
+        wrong = differing(read_by_keras(str(path), form, fresh), values_of(model))
+    except Exception as error:
+        wrong = [" ".join(f"{type(error).__name__}: {error}".split())[:200]]
+    return [f"weights {', '.join(wrong)} differ"] if wrong and keras_reads_its_own(model, folder, form, fresh) else []
+
+
+def initializer_problems(initial, again, got):
+    """Weights that Keras makes alike in two sessions, by a seed or a constant, are what `attn init` makes."""
+    out = []
+    for i, (a, b, c) in enumerate(zip(initial, again, got)):
+        if a.tobytes() != b.tobytes() or a.tobytes() == c.tobytes():
+            continue
+        if a.shape != c.shape or a.dtype != c.dtype:
+            out.append(f"weight {i} is {c.dtype} {c.shape}, Keras's {a.dtype} {a.shape}")
+            continue
+        wide, other = a.astype("float64"), c.astype("float64")
+        unit = ml_dtypes.finfo(a.dtype).eps if a.dtype.kind in "fV" else 0.0
+        off = np.abs(wide - other)
+        if not np.all((off <= unit * np.abs(wide)) | (off <= ORTHOGONAL * (a.ndim > 1))):
+            out.append(f"weight {i} {a.shape} is off by {off.max():.3g}, largest {np.abs(wide).max():.3g}")
+    return out
