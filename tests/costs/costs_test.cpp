@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
 
-#include "attn/base/error.h"
 #include "attn/keras/model.h"
 #include "attn/plan/plan.h"
 #include "counted.h"
@@ -115,5 +116,100 @@ TEST_CASE("costs: windows that reach into the padding take what lies inside") {
         }
       }
     }
+  }
+}
+
+namespace {
+
+using nlohmann::json;
+
+/// The numbers of a row are those of the rows inside it.
+void check_sums(const json& row) {
+  if (!row.contains("layers")) return;
+  CAPTURE(row["name"].get<std::string>());
+  std::int64_t flops = 0, activations = 0, scores = 0;
+  for (const json& inside : row["layers"]) {
+    flops += inside["flops"].get<std::int64_t>();
+    activations += inside["activation_bytes"].get<std::int64_t>();
+    scores += inside["score_bytes"].get<std::int64_t>();
+    check_sums(inside);
+  }
+  CHECK(flops == row["flops"]);
+  CHECK(activations == row["activation_bytes"]);
+  CHECK(scores == row["score_bytes"]);
+}
+
+/// The name of the outermost layer around a node.
+std::string outermost(const graph::Graph& graph, const graph::Node& node) {
+  graph::LayerId layer = node.layer;
+  while (graph.layers[static_cast<std::size_t>(layer)].parent != graph::kNone)
+    layer = graph.layers[static_cast<std::size_t>(layer)].parent;
+  return graph.layers[static_cast<std::size_t>(layer)].name;
+}
+
+}  // namespace
+
+TEST_CASE("costs: attn summary --costs tells for every layer of every case what an instrumented run counts in it") {
+  for (const std::string& path : all_cases()) {
+    CAPTURE(path);
+    const Result result = run_attn({"summary", path, "--costs", "--depth", "9", "--seq-len", "5", "--json"});
+    REQUIRE(result.code == 0);
+    const json told = json::parse(result.out);
+
+    keras::LowerOptions options;
+    options.sequence_length = 5;
+    const plan::Plan plan = plan::make_plan(keras::Model::read(path, read_text(path)).lower(options));
+    const std::vector<std::int64_t> counts = count_operations(plan.graph);
+    std::map<std::string, std::int64_t> counted, left_out;
+    std::int64_t written = 0;
+    for (const graph::NodeId id : plan.steps) {
+      const graph::Node& node = plan.graph.nodes[static_cast<std::size_t>(id)];
+      const std::int64_t flops = graph::flops(plan.graph, node, graph::Hidden::counted);
+      const std::string layer = outermost(plan.graph, node);
+      const bool floating = node.inputs.empty() || is_floating(plan.graph.value(node.inputs.front()).dtype);
+      counted[layer] += floating ? counts[static_cast<std::size_t>(id)] : 0;
+      if (takes_branches(node.op)) left_out[layer] += flops - counts[static_cast<std::size_t>(id)];
+      for (const graph::ValueId output : node.outputs) {
+        const graph::Value& value = plan.graph.value(output);
+        written += value.shape.size() * bytes_of(value.dtype);
+      }
+    }
+    std::int64_t flops = 0, activations = 0, params = 0;
+    for (const json& row : told["layers"]) {
+      const std::string name = row["name"];
+      CAPTURE(name);
+      CHECK(row["flops"] == counted[name] + left_out[name]);
+      flops += row["flops"].get<std::int64_t>();
+      activations += row["activation_bytes"].get<std::int64_t>();
+      params += row["params"].get<std::int64_t>();
+      check_sums(row);
+    }
+    CHECK(told["costs"]["flops"] == flops);
+    CHECK(told["costs"]["activation_bytes"] == activations);
+    CHECK(activations == written);
+    CHECK(told["total_params"] == params);
+    CHECK(told["costs"]["peak"]["activations"] == plan.arena_bytes);
+    CHECK(told["costs"]["peak_bytes"] == plan.arena_bytes + plan.weight_bytes + plan.input_bytes + plan.prepared_bytes);
+  }
+}
+
+TEST_CASE("costs: an encoder by hand, at any batch and length") {
+  const std::int64_t B = 3, T = 20, D = 512, N = 8, H = 64, F = 2048;
+  const std::string text = R"({"name": "by_hand", "input_shape": [null, 512], "num_layers": 1, "num_heads": 8,
+    "key_dim": 64, "intermediate_dim": 2048, "dropout": 0})";
+  const Result result =
+      run_attn({"summary", "-", "--costs", "--depth", "1", "--batch", "3", "--seq-len", "20", "--json"}, text);
+  REQUIRE(result.code == 0);
+  const json told = json::parse(result.out);
+  const json& attention = told["layers"][1];
+  CHECK(attention["name"] == "multi_head_attention");
+  const std::int64_t projection = B * T * N * H * (2 * D + 1), scores = B * N * T * T;
+  CHECK(attention["layers"][0]["name"] == "query");
+  CHECK(attention["layers"][0]["flops"] == projection);
+  CHECK(attention["flops"] == 4 * projection + scores * (2 * H + 1 + 4 + 2 * H));
+  CHECK(attention["score_bytes"] == scores * 4);
+  CHECK(attention["weight_bytes"] == json{{"float32", 4 * (4 * D * D + 4 * D)}});
+  for (const json& row : told["layers"]) {
+    if (row["name"] == "dense") CHECK(row["flops"] == B * T * F * (2 * D + 1));  // relu chooses
   }
 }
