@@ -28,16 +28,6 @@ std::string dtype_name(const graph::Graph& graph, const std::optional<std::strin
   return "float32";
 }
 
-/// The length of the first sequence axis among the inputs; nothing where there is none.
-std::optional<std::int64_t> sequence_length_of(const graph::Graph& graph) {
-  for (const graph::ValueId id : graph.inputs) {
-    const graph::Value& value = graph.value(id);
-    const bool tokens = !is_floating(value.dtype) && value.shape.rank() == 2;
-    if (tokens || value.shape.rank() == 3) return value.shape[1];
-  }
-  return std::nullopt;
-}
-
 /// As many threads as will run.
 int thread_count(int asked) {
   return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
@@ -51,6 +41,20 @@ const std::map<std::string, backends::MatmulPrecision>& precisions() {
 }
 
 }  // namespace
+
+std::int64_t batch_of(const graph::Graph& graph) {
+  const Shape first = graph.inputs.empty() ? Shape{} : graph.value(graph.inputs.front()).shape;
+  return first.rank() == 0 ? 1 : first[0];
+}
+
+std::optional<std::int64_t> sequence_length_of(const graph::Graph& graph) {
+  for (const graph::ValueId id : graph.inputs) {
+    const graph::Value& value = graph.value(id);
+    const bool tokens = !is_floating(value.dtype) && value.shape.rank() == 2;
+    if (tokens || value.shape.rank() == 3) return value.shape[1];
+  }
+  return std::nullopt;
+}
 
 void add_execution(CLI::App& app, Execution& execution) {
   app.add_option("--input-shape", execution.input_shape, "shape without the batch, for a single layer: 50,512")
@@ -101,8 +105,7 @@ report::Setting setting_of(const std::string& model, const graph::Graph& graph, 
   for (const auto& [name, precision] : precisions()) {
     if (precision == execution.precision) out.matmul_precision = name;
   }
-  const Shape first = graph.inputs.empty() ? Shape{} : graph.value(graph.inputs.front()).shape;
-  out.batch = first.rank() == 0 ? 1 : first[0];
+  out.batch = batch_of(graph);
   out.seq_len = sequence_length_of(graph);
   out.threads = thread_count(execution.threads);
   out.skip_padding = execution.skip_padding;

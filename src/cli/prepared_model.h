@@ -46,6 +46,11 @@ void add_execution(CLI::App& app, Execution& execution);
 /// model.weights(). Throws Error.
 [[nodiscard]] std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution);
 
+/// The batch of the first input.
+[[nodiscard]] std::int64_t batch_of(const graph::Graph& graph);
+/// The length of the first sequence axis among the inputs; nothing where there is none.
+[[nodiscard]] std::optional<std::int64_t> sequence_length_of(const graph::Graph& graph);
+
 /// What a report says the numbers of this graph were made with.
 [[nodiscard]] report::Setting setting_of(const std::string& model, const graph::Graph& graph,
                                          const backends::Backend& backend, const Execution& execution);

@@ -5,6 +5,7 @@
 #include "attn/base/error.h"
 #include "attn/report/masks_view.h"
 #include "command.h"
+#include "model_costs.h"
 #include "model_source.h"
 
 namespace attn::cli {
@@ -16,13 +17,23 @@ struct SummaryCommand {
   Common common;
   std::optional<std::string> model, input_shape;
   std::optional<int> line_length;
-  bool expand_nested = false, show_trainable = false, masks = false;
+  bool expand_nested = false, show_trainable = false, masks = false, costs = false, variables = false;
+  std::optional<int> depth;
+  std::optional<std::int64_t> batch, sequence_length;
   std::vector<std::string> layer_range;
 
   int run() const {
-    check_options();
+    check();
     const LoadedModel loaded = load_model(model, input_shape, common.console);
     const keras::Summary summary = loaded.model.summary();
+    if (opens()) {
+      keras::LowerOptions size;
+      size.batch = batch;
+      size.sequence_length = sequence_length;
+      size.symbolic = !costs;
+      write_result(costs_text(summary, costs_of(loaded.model, size)), common.output);
+      return 0;
+    }
     report::SummaryOptions options;
     // 80 means what Keras prints into a pipe, whose 80 columns it takes for a terminal's.
     if (line_length == kPipeColumns) {
@@ -38,12 +49,26 @@ struct SummaryCommand {
     return 0;
   }
 
-  void check_options() const {
-    if (!masks) return;
+  /// The table has rows or columns that Keras's lacks.
+  [[nodiscard]] bool opens() const { return costs || depth || variables; }
+
+  void check() const {
+    if ((batch || sequence_length) && !costs) throw bad_usage("--batch and --seq-len are for --costs");
+    if (masks && opens()) throw bad_usage("--masks goes without --costs, --depth and --weights");
+    if (!masks && !opens()) return;
+    const char* const table = masks ? "--masks" : costs ? "--costs" : depth ? "--depth" : "--weights";
     for (const auto& [option, given] :
          {std::pair("--line-length", line_length.has_value()), std::pair("--show-trainable", show_trainable),
           std::pair("--layer-range", !layer_range.empty())})
-      if (given) throw bad_usage("{} is of the table that --masks replaces; give one of them", option);
+      if (given) throw bad_usage("{} is of the table that {} replaces; give one of them", option, table);
+  }
+
+  [[nodiscard]] std::string costs_text(const keras::Summary& summary, const report::CostReport& report) const {
+    const report::CostOptions options{depth.value_or(0), expand_nested, variables, costs};
+    if (common.format == "json") return report::costs_json(summary, report, options);
+    if (common.format == "markdown") return report::costs_markdown(summary, report, options);
+    if (common.format == "csv") return report::costs_csv(report, options);
+    return report::costs_table(summary, report, options);
   }
 
   [[nodiscard]] std::string masks_text(const keras::Summary& summary, const report::SummaryOptions& options,
@@ -77,6 +102,17 @@ Run add_summary(CLI::App& app) {
   app.add_flag("--expand-nested", command->expand_nested, "show the layers of nested models");
   app.add_flag("--show-trainable", command->show_trainable, "add the column Trainable");
   app.add_flag("--masks", command->masks, "show which layer makes, uses, keeps or drops a mask, in place of the table");
+  app.add_flag("--costs", command->costs, "FLOPs, bytes of weights, activations and attention scores, and their peak");
+  app.add_option("--batch", command->batch, "of --costs, for an unknown first dimension (1)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app.add_option("--seq-len", command->sequence_length, "of --costs, for other unknown lengths (128)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app.add_option("--depth", command->depth, "open layers this deep: attention's query, key, value, output")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  app.add_flag("--weights", command->variables, "a row for each variable");
   app.add_option("--layer-range", command->layer_range, "from the first to the last layer of these names")
       ->expected(2)
       ->type_name("FIRST LAST");

@@ -114,6 +114,7 @@ Arg Lowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
   Layer* const outer = current_;
   current_ = &layer;
   graph.layers.push_back({scope_ + layer.name, std::string(layer.class_name()), {}, outer_layer});
+  callees_.push_back(&layer);
   const auto id = static_cast<graph::LayerId>(graph.layers.size()) - 1;
   builder_.set_layer(id);
 

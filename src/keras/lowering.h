@@ -41,6 +41,8 @@ class Lowering {
   void declare(const Layer& layer, int index, const graph::WeightSpec& spec) {
     weights_[{&layer, index}] = builder_.weight(spec);
   }
+  /// The layer of each of the graph's layers.
+  [[nodiscard]] const std::vector<const Layer*>& callees() const noexcept { return callees_; }
   /// The value of a layer's variable.
   graph::ValueId weight(const Layer& layer, int index);
 
@@ -57,6 +59,7 @@ class Lowering {
   bool symbolic_;
   std::string scope_;
   Layer* current_ = nullptr;
+  std::vector<const Layer*> callees_;
   bool mask_used_ = false;
   bool watching_ = true;  // the layer around is a model whose calls are rows
   std::map<std::pair<const Layer*, int>, graph::ValueId> weights_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "anatomy.h"
 #include "attn/base/text.h"
 #include "builtin_encoder.h"
 #include "encoder_config.h"
@@ -453,7 +454,9 @@ void name_outputs(const Arg& structure, const std::vector<TensorPtr>& tensors, g
 
 }  // namespace
 
-graph::Graph Model::lower(const LowerOptions& options) const {
+graph::Graph Model::lower(const LowerOptions& options) const { return anatomy(options).graph; }
+
+Anatomy Model::anatomy(const LowerOptions& options) const {
   Functional* model = parts_->model();
   if (model == nullptr) parts_->root->fail("one layer without an input shape cannot run: give --input-shape");
   if (!model->connected) model->fail("the model knows no input shape: give --input-shape");
@@ -463,9 +466,10 @@ graph::Graph Model::lower(const LowerOptions& options) const {
       throw bad_input("the model has no input '{}'; its inputs are {}", printable(name), join(names, ", "));
   const PolicyOverride policy(*model, options.dtype);
 
-  graph::Graph graph;
+  Anatomy out;
+  graph::Graph& graph = out.graph;
   graph.name = model->name;
-  Lowering lowering(graph, false);
+  Lowering lowering(graph, options.symbolic);
   lowering.want_scores = options.scores;
   // All variables first, in Keras's order, under their full names.
   visit_weights(*model, [&](const Layer& layer, int index, const graph::WeightSpec& spec) {
@@ -474,11 +478,12 @@ graph::Graph Model::lower(const LowerOptions& options) const {
   std::vector<TensorPtr> inputs;
   for (const Layer* layer : model->input_layers()) {
     const auto& input = static_cast<const InputLayer&>(*layer);
-    inputs.push_back(
-        Call::result(lowering.builder().input(input.name, input.element_type(), concrete_shape(input, options))));
+    const Shape shape = options.symbolic ? input.batch_shape : concrete_shape(input, options);
+    inputs.push_back(Call::result(lowering.builder().input(input.name, input.element_type(), shape)));
   }
   name_outputs(model->output_struct, model->run(lowering, inputs, false), graph);
-  return graph;
+  out.parts = parts_of(*model, lowering);
+  return out;
 }
 
 std::string Model::config(const ConfigOptions& options) const {

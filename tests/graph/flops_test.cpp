@@ -32,7 +32,7 @@ TEST_CASE("flops: a product costs two for each multiply-add, its fused parts one
   CHECK(flops_of(MatMul{}, {{5, 2, 3}, {3, 4}}) == 2 * 5 * 2 * 3 * 4);
   CHECK(flops_of(MatMul{true, false}, {{3, 2}, {3, 4}}) == 2 * 2 * 3 * 4);
   CHECK(flops_of(Linear{}, {{5, 3}, {3, 4}}) == 2 * 5 * 3 * 4);
-  CHECK(flops_of(Linear{1, true, {UnaryFn::relu}}, {{5, 3}, {3, 4}, {4}}) == 2 * 5 * 3 * 4 + 2 * 5 * 4);
+  CHECK(flops_of(Linear{1, true, {UnaryFn::tanh}}, {{5, 3}, {3, 4}, {4}}) == 2 * 5 * 3 * 4 + 2 * 5 * 4);
   CHECK(flops_of(Einsum{"abc,cde->abde"}, {{2, 3, 4}, {4, 5, 6}}) == 2 * 2 * 3 * 4 * 5 * 6);
   CHECK(flops_of(Conv{{1}, {1}}, {{2, 10, 4}, {3, 4, 8}}) == 2 * 2 * 8 * 3 * 4 * 8);
 }
@@ -56,16 +56,56 @@ TEST_CASE("flops: attention counts the pairs of positions that can see each othe
           CAPTURE(key_length);
           CAPTURE(causal);
           CAPTURE(window);
-          CHECK(attention_flops(causal, window, query_length, key_length) == 2 * 4 * pairs * (2 * (8 + 8) + 6));
+          CHECK(attention_flops(causal, window, query_length, key_length) == 2 * 4 * pairs * (2 * (8 + 8) + 5));
         }
       }
     }
   }
-  CHECK(attention_flops(false, std::nullopt, 3, 5) == 2 * 4 * 3 * 5 * (2 * (8 + 8) + 6));
+  CHECK(attention_flops(false, std::nullopt, 3, 5) == 2 * 4 * 3 * 5 * (2 * (8 + 8) + 5));
 }
 
 TEST_CASE("flops: a count that does not fit stops at the largest") {
   const Dim huge = Dim{1} << 40;
   CHECK(flops_of(MatMul{}, {{huge, huge}, {huge, huge}}) == kMaxSize);
   CHECK(attention_flops(true, 4, Dim{1} << 60, Dim{1} << 60) == kMaxSize);
+}
+
+TEST_CASE("flops: what causality hides can be counted too, as a backend that computes and hides it does it") {
+  Graph graph;
+  Builder build(graph);
+  Attention op;
+  op.causal = true;
+  const Shape shape{2, 6, 4, 8};
+  build.apply(op, {build.input("q", DType::float32, shape), build.input("k", DType::float32, shape),
+                   build.input("v", DType::float32, shape)});
+  const std::int64_t pair = 2 * 4 * (2 * (8 + 8) + 5);
+  CHECK(flops(graph, graph.nodes.back()) == 21 * pair);
+  CHECK(flops(graph, graph.nodes.back(), Hidden::counted) == 36 * pair);
+}
+
+TEST_CASE("flops: the terms of a node are products of the sizes of axes") {
+  Graph graph;
+  Builder build(graph);
+  const ValueId x = build.input("x", DType::float32, {2, 5, 3}), kernel = build.input("k", DType::float32, {3, 4, 7});
+  const ValueId bias = build.input("b", DType::float32, {4, 7});
+  build.apply(Linear{1, true}, {x, kernel, bias});
+  const std::vector<FlopTerm> terms = flop_terms(graph, graph.nodes.back());
+  REQUIRE(terms.size() == 2);
+  CHECK(terms[0].what == "multiply and add");
+  CHECK(terms[0].count() == 2 * 2 * 5 * 3 * 4 * 7);
+  REQUIRE(terms[0].factors.size() == 6);
+  CHECK(terms[0].factors[0].of == kNone);
+  CHECK(terms[0].factors[1].of == x);
+  CHECK(terms[0].factors[2].axis == 1);
+  CHECK(terms[0].factors[3].of == kernel);
+  CHECK(terms[1].what == "bias");
+  CHECK(terms[1].count() == 2 * 5 * 4 * 7);
+}
+
+TEST_CASE("flops: integers and masks take none") {
+  Graph graph;
+  Builder build(graph);
+  const ValueId x = build.input("x", DType::int32, {5});
+  build.apply(Binary{BinaryFn::add}, {x, x});
+  CHECK(flops(graph, graph.nodes.back()) == 0);
 }

@@ -50,7 +50,7 @@ struct Layer {
   std::string name;        ///< "block/dense_1" inside the nested model "block"
   std::string class_name;  ///< "Dense"
   std::vector<ValueId> outputs;
-  LayerId parent = kNone;  ///< the application that this one happened in
+  LayerId parent = kNone;  ///< the layer that called it, where that is part of the graph
 };
 
 struct Output {
@@ -91,9 +91,30 @@ struct TensorType {
 /// about the shapes or dtypes that do not fit, without a place: the caller knows the layer.
 [[nodiscard]] std::vector<TensorType> infer(const Op& op, std::span<const TensorType> inputs);
 
-/// Floating-point operations of one node of known shapes (a multiply-add is 2, exp or tanh or division 1; moving data
-/// 0).
-[[nodiscard]] std::int64_t flops(const Graph& graph, const Node& node);
+/// A factor of a count: a number, or the size of an axis of a value.
+struct Factor {
+  std::int64_t size = 1;
+  ValueId of = kNone;  ///< kNone: a number
+  int axis = 0;
+};
+
+/// One part of a node's arithmetic: the product of its factors.
+struct FlopTerm {
+  std::string what;  ///< "multiply and add", "bias", "softmax", …
+  std::vector<Factor> factors;
+  [[nodiscard]] std::int64_t count() const;  ///< at most kMaxSize
+};
+
+/// Attention to positions that causality or a window hides: Keras and the reference backend compute it and hide it, a
+/// kernel may skip it.
+enum class Hidden : std::uint8_t { skipped, counted };
+
+/// Floating-point operations of one node of known shapes, as they are worked out. An addition, multiplication, division
+/// or elementary function is 1, so a multiply-add 2; comparing, choosing and moving are 0, as is what is done to
+/// integers.
+[[nodiscard]] std::vector<FlopTerm> flop_terms(const Graph& graph, const Node& node, Hidden hidden = Hidden::skipped);
+/// Their sum, at most kMaxSize.
+[[nodiscard]] std::int64_t flops(const Graph& graph, const Node& node, Hidden hidden = Hidden::skipped);
 
 /// Appends to a graph, with shapes inferred at once.
 class Builder {

@@ -10,6 +10,7 @@
 
 #include "attn/base/shape.h"
 #include "attn/graph/graph.h"
+#include "attn/keras/anatomy.h"
 #include "attn/keras/masks.h"
 #include "attn/keras/summary.h"
 #include "attn/keras/version.h"
@@ -32,6 +33,7 @@ struct LowerOptions {
   std::map<std::string, Shape> input_shapes;    ///< whole shapes of inputs that are there, by name; they win
   std::optional<std::string> dtype;             ///< compute in this dtype instead of the layers' own policies
   bool scores = false;                          ///< attention layers give their probabilities too
+  bool symbolic = false;                        ///< unknown dimensions stay so: a graph to look at, not to run
 };
 
 enum class ConfigFormat : std::uint8_t { json, python };
@@ -78,6 +80,8 @@ class Model {
   [[nodiscard]] std::vector<graph::WeightSpec> weights() const;
   /// The model as a graph of known shapes. Its weights are those of weights(), in that order. Throws Error (bad_input).
   [[nodiscard]] graph::Graph lower(const LowerOptions& options) const;
+  /// The same graph, and which of its layers and weights belong to which part of the model.
+  [[nodiscard]] Anatomy anatomy(const LowerOptions& options) const;
   /// The config as Keras writes or prints it.
   [[nodiscard]] std::string config(const ConfigOptions& options) const;
 

@@ -18,7 +18,8 @@ using graph::AttentionPath;
 
 /// What a masked score becomes (Keras: ops.dot_product_attention, layers.Softmax).
 double masked_score(AttentionPath path, DType dtype) {
-  if (path == AttentionPath::fused) return -0.7 * static_cast<double>(std::numeric_limits<float>::max());
+  constexpr double kFused = -0.7 * std::numeric_limits<float>::max();
+  if (path == AttentionPath::fused) return kFused;
   return dtype == DType::float16 ? -3e4 : -1e9;
 }
 
@@ -125,7 +126,8 @@ void compute(const graph::Attention& op, Tensors in, Tensors out) {
           const double* const key_head = key.data() + ((b * S + s) * K + k) * H;
           double product = 0.0;
           for (Dim h = 0; h < H; ++h) product += q[h] * key_head[h];
-          row[static_cast<std::size_t>(s)] = sees(b, n, t, s) ? op.scale * product : hidden;
+          const double score = op.scale * product;
+          row[static_cast<std::size_t>(s)] = sees(b, n, t, s) ? score : hidden;
         }
         softmax(row);
         if (op.path == AttentionPath::explicit_) {

@@ -21,13 +21,9 @@ void compute_linear(const graph::Linear& op, Tensors in, const Tensor& out) {
   const std::int64_t width = kernel_shape.slice(op.contracted, kernel_shape.rank()).size();  // M
   const std::int64_t rows = in[0].shape().slice(0, in[0].shape().rank() - op.contracted).size();
 
-  const auto x = read<Number>(in[0]);                                                   // (rows, K)
-  const auto kernel = read<Number>(in[1]);                                              // (K, M)
-  const auto bias = op.bias ? read<Number>(in[2]) : std::vector<Number>(index(width));  // (M)
-  std::vector<Number> y;                                                                // (rows, M)
-  y.reserve(index(rows * width));
-  for (std::int64_t row = 0; row < rows; ++row) y.insert(y.end(), bias.begin(), bias.end());
-
+  const auto x = read<Number>(in[0]);          // (rows, K)
+  const auto kernel = read<Number>(in[1]);     // (K, M)
+  std::vector<Number> y(index(rows * width));  // (rows, M)
   for (std::int64_t row = 0; row < rows; ++row) {
     Number* const sums = y.data() + row * width;
     for (std::int64_t k = 0; k < depth; ++k) {
@@ -37,6 +33,10 @@ void compute_linear(const graph::Linear& op, Tensors in, const Tensor& out) {
     }
   }
 
+  if (op.bias) {
+    const auto bias = read<Number>(in[2]);  // (M)
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] += bias[i % bias.size()];
+  }
   if (op.activation.fn != graph::UnaryFn::linear) {
     for (Number& number : y) number = static_cast<Number>(apply(op.activation, static_cast<double>(number)));
   }
@@ -141,8 +141,8 @@ void compute_einsum(const graph::Einsum& op, Tensors in, const Tensor& out) {
   std::vector<Number> y(index(out.size()));
   for (std::size_t i = 0; i < y.size(); ++i) {
     for (std::size_t j = 0; j < terms[0].size(); ++j) {
-      Number product = 1;
-      for (std::size_t n = 0; n < in.size(); ++n) product *= operands[n][index(starts[n][i] + terms[n][j])];
+      Number product = operands[0][index(starts[0][i] + terms[0][j])];
+      for (std::size_t n = 1; n < in.size(); ++n) product *= operands[n][index(starts[n][i] + terms[n][j])];
       y[i] += product;
     }
   }

@@ -87,15 +87,14 @@ void compute(const graph::Conv& op, Tensors in, Tensors out) {
   const Dim depth = kernel_shape[-2];             // input channels that one filter reads: C/groups
   const Dim group_filters = filters / op.groups;  // filters that read the same channels
 
-  const auto x = read<double>(in[0]);       // (B, cells, C)
-  const auto kernel = read<double>(in[1]);  // (window, depth, F)
-  const auto bias = op.bias ? read<double>(in[2]) : std::vector<double>(static_cast<std::size_t>(filters));  // (F)
-  std::vector<double> y(static_cast<std::size_t>(out[0].size()));  // (B, positions, F)
+  const auto x = read<double>(in[0]);                                       // (B, cells, C)
+  const auto kernel = read<double>(in[1]);                                  // (window, depth, F)
+  const auto bias = op.bias ? read<double>(in[2]) : std::vector<double>{};  // (F)
+  std::vector<double> y(static_cast<std::size_t>(out[0].size()));           // (B, positions, F)
   double* sums = y.data();
   for (Dim b = 0; b < batch; ++b) {
     const double* const sample = x.data() + b * product(grid.input) * channels;
     for_each(grid.output, [&](const Triple& position) {
-      std::ranges::copy(bias, sums);
       for_each_cell(grid, position, [&](std::int64_t tap, std::int64_t cell) {
         for (Dim f = 0; f < filters; ++f) {
           const double* const source = sample + cell * channels + f / group_filters * depth;
@@ -104,7 +103,10 @@ void compute(const graph::Conv& op, Tensors in, Tensors out) {
           }
         }
       });
-      for (Dim f = 0; f < filters; ++f) sums[f] = apply(op.activation, sums[f]);
+      for (Dim f = 0; f < filters; ++f) {
+        if (op.bias) sums[f] += bias[static_cast<std::size_t>(f)];
+        sums[f] = apply(op.activation, sums[f]);
+      }
       sums += filters;
     });
   }
@@ -123,14 +125,15 @@ void compute(const graph::Pool& op, Tensors in, Tensors out) {
     const double* const sample = x.data() + b * product(grid.input) * channels;
     for_each(grid.output, [&](const Triple& position) {
       for (Dim c = 0; c < channels; ++c) {
-        double sum = 0.0, count = 0.0, maximum = -std::numeric_limits<double>::infinity();
+        double sum = 0.0, maximum = -std::numeric_limits<double>::infinity();
+        std::int64_t count = 0;
         for_each_cell(grid, position, [&](std::int64_t, std::int64_t cell) {
           const double number = sample[cell * channels + c];
-          sum += number;
-          count += 1.0;
+          if (op.average) sum += number;
+          ++count;
           maximum = std::isnan(maximum) || number <= maximum ? maximum : number;
         });
-        *result++ = op.average ? sum / count : maximum;
+        *result++ = op.average ? sum / static_cast<double>(count) : maximum;
       }
     });
   }

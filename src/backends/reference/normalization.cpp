@@ -11,24 +11,28 @@ void compute(const graph::LayerNorm& op, Tensors in, Tensors out) {
   const auto x = read<double>(in[0]);
   const Slices rows = slices(in[0].shape(), op.axes);
   const std::size_t count = rows.along.size();
-  const auto gamma = op.scale ? read<double>(in[1]) : std::vector<double>(count, 1.0);
-  const auto beta = op.center ? read<double>(in.back()) : std::vector<double>(count, 0.0);
+  const auto gamma = op.scale ? read<double>(in[1]) : std::vector<double>{};
+  const auto beta = op.center ? read<double>(in.back()) : std::vector<double>{};
+  const bool rms = op.kind == graph::NormKind::rms, centered = op.kind == graph::NormKind::layer;
 
   std::vector<double> y(x.size());
   for (const std::int64_t start : rows.starts) {
     const auto at = [&](std::size_t j) { return static_cast<std::size_t>(start + rows.along[j]); };
-    double mean = 0.0, mean_square = 0.0, variance = 0.0;
-    for (std::size_t j = 0; j < count; ++j) {
-      mean += x[at(j)] / static_cast<double>(count);
-      mean_square += x[at(j)] * x[at(j)] / static_cast<double>(count);
+    double mean = 0.0, squares = 0.0;
+    if (!rms) {
+      for (std::size_t j = 0; j < count; ++j) mean += x[at(j)];
+      mean /= static_cast<double>(count);
     }
     for (std::size_t j = 0; j < count; ++j) {
-      variance += (x[at(j)] - mean) * (x[at(j)] - mean) / static_cast<double>(count);
+      const double distance = rms ? x[at(j)] : x[at(j)] - mean;
+      squares += distance * distance;
     }
-    const double shift = op.kind == graph::NormKind::layer ? mean : 0.0;
-    const double spread = op.kind == graph::NormKind::rms ? mean_square : variance;
-    const double inverse = 1.0 / std::sqrt(spread + op.epsilon);
-    for (std::size_t j = 0; j < count; ++j) y[at(j)] = (x[at(j)] - shift) * inverse * gamma[j] + beta[j];
+    const double inverse = 1.0 / std::sqrt(squares / static_cast<double>(count) + op.epsilon);
+    for (std::size_t j = 0; j < count; ++j) {
+      double& number = y[at(j)] = (centered ? x[at(j)] - mean : x[at(j)]) * inverse;
+      if (op.scale) number *= gamma[j];
+      if (op.center) number += beta[j];
+    }
   }
   write(out[0], y);
 }
@@ -37,8 +41,10 @@ void compute(const graph::BatchNorm& op, Tensors in, Tensors out) {
   const auto x = read<double>(in[0]);
   const auto mean = read<double>(in[1]);
   const auto variance = read<double>(in[2]);
-  const auto gamma = op.scale ? read<double>(in[3]) : std::vector<double>(mean.size(), 1.0);
-  const auto beta = op.center ? read<double>(in.back()) : std::vector<double>(mean.size(), 0.0);
+  const auto gamma = op.scale ? read<double>(in[3]) : std::vector<double>{};
+  const auto beta = op.center ? read<double>(in.back()) : std::vector<double>{};
+  std::vector<double> inverse(variance.size());
+  for (std::size_t c = 0; c < inverse.size(); ++c) inverse[c] = 1.0 / std::sqrt(variance[c] + op.epsilon);
 
   const Shape& shape = in[0].shape();
   std::vector<Dim> steps(static_cast<std::size_t>(shape.rank()), 0);
@@ -47,7 +53,9 @@ void compute(const graph::BatchNorm& op, Tensors in, Tensors out) {
   std::vector<double> y(x.size());
   for (std::size_t i = 0; i < y.size(); ++i) {
     const auto c = static_cast<std::size_t>(channels[i]);
-    y[i] = (x[i] - mean[c]) * gamma[c] / std::sqrt(variance[c] + op.epsilon) + beta[c];
+    y[i] = (x[i] - mean[c]) * inverse[c];
+    if (op.scale) y[i] *= gamma[c];
+    if (op.center) y[i] += beta[c];
   }
   write(out[0], y);
 }

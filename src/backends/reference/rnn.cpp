@@ -43,11 +43,17 @@ struct Cell {
   [[nodiscard]] double gate(double x) const { return apply(op.recurrent_activation, x); }
   [[nodiscard]] std::size_t width() const { return units * static_cast<std::size_t>(gates_of(op.cell)); }
 
+  /// The biases from `first` on, all gates.
+  void add_bias(Vector& sums, std::size_t first) const {
+    if (!op.bias) return;
+    for (std::size_t m = 0; m < width(); ++m) sums[m] += bias[first + m];
+  }
+
   /// x·kernel + (input) bias, all gates.
   [[nodiscard]] Vector input_part(std::span<const double> x) const {
     Vector sums(width());
-    if (op.bias) std::copy_n(bias.begin(), width(), sums.begin());
     add_product(sums, x, kernel, width(), 0);
+    add_bias(sums, 0);
     return sums;
   }
 
@@ -70,16 +76,19 @@ struct Cell {
   void gru(std::span<const double> x, Vector& h) const {
     const Vector z = input_part(x);  // z, r, h
     Vector recurrent(width());
-    if (op.bias && op.reset_after)
-      std::copy_n(bias.begin() + static_cast<std::ptrdiff_t>(width()), width(), recurrent.begin());
     const std::size_t gates_only = 2 * units;
     add_product(std::span(recurrent).first(op.reset_after ? width() : gates_only), h, recurrent_kernel, width(), 0);
+    if (op.reset_after) add_bias(recurrent, width());
     Vector update(units), candidate(units), reset_h(units);
     for (std::size_t u = 0; u < units; ++u) {
       update[u] = gate(z[u] + recurrent[u]);
       const double reset = gate(z[units + u] + recurrent[units + u]);
-      reset_h[u] = reset * h[u];
-      candidate[u] = z[gates_only + u] + reset * recurrent[gates_only + u];
+      candidate[u] = z[gates_only + u];
+      if (op.reset_after) {
+        candidate[u] += reset * recurrent[gates_only + u];
+      } else {
+        reset_h[u] = reset * h[u];
+      }
     }
     if (!op.reset_after) add_product(candidate, reset_h, recurrent_kernel, width(), gates_only);
     for (std::size_t u = 0; u < units; ++u) h[u] = update[u] * h[u] + (1.0 - update[u]) * act(candidate[u]);

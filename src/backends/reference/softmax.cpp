@@ -26,7 +26,8 @@ void log_softmax(Row& row) {
   const double maximum = *std::ranges::max_element(row);
   double sum = 0.0;
   for (const double x : row) sum += std::exp(x - maximum);
-  for (double& x : row) x = x - maximum - std::log(sum);
+  const double log_sum = std::log(sum);
+  for (double& x : row) x = x - maximum - log_sum;
 }
 
 /// max(x − τ, 0) with Keras's τ = (Σ c_j − 1)/k over the k largest elements that are in the support, where c_j is the

@@ -1,0 +1,175 @@
+#include "model_costs.h"
+
+#include <algorithm>
+#include <set>
+
+#include "attn/plan/plan.h"
+#include "prepared_model.h"
+
+namespace attn::cli {
+namespace {
+
+using graph::LayerId;
+using report::CostRow;
+using report::Count;
+
+constexpr std::int32_t kNone = graph::kNone;
+std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+Count elements_of(const Shape& shape) {
+  Count elements = 1;
+  for (const Dim dim : shape) elements *= static_cast<Count>(dim);
+  return elements;
+}
+Count bytes_of(const graph::Value& value) { return elements_of(value.shape) * Count(attn::bytes_of(value.dtype)); }
+
+void add_bytes(std::vector<report::DTypeBytes>& list, DType dtype, Count bytes) {
+  auto it = std::lower_bound(list.begin(), list.end(), dtype, [](const auto& a, DType b) { return a.dtype < b; });
+  if (it == list.end() || it->dtype != dtype) it = list.insert(it, {dtype, 0});
+  it->bytes += bytes;
+}
+
+void add(CostRow& row, const CostRow& more) {
+  row.params += more.params;
+  row.trainable_params += more.trainable_params;
+  for (const report::DTypeBytes& bytes : more.weight_bytes) add_bytes(row.weight_bytes, bytes.dtype, bytes.bytes);
+  row.flops += more.flops;
+  row.hidden_flops += more.hidden_flops;
+  row.activation_bytes += more.activation_bytes;
+  row.score_bytes += more.score_bytes;
+}
+
+/// Which part does each step: that of the layer, or the group of variables in it that the step reads.
+class Owners {
+ public:
+  Owners(const std::vector<keras::Part>& parts, const graph::Graph& graph)
+      : of_layer_(graph.layers.size(), kNone), of_weight_(graph.weights.size(), kNone) {
+    std::vector<std::int32_t> around;  // the part at each level
+    parent_.resize(parts.size(), kNone);
+    rest_.resize(parts.size(), kNone);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto part = static_cast<std::int32_t>(i);
+      is_group_.push_back(parts[i].calls.empty());
+      around.resize(at(parts[i].level) + 1);
+      around.back() = part;
+      if (parts[i].level > 0) parent_[i] = around[at(parts[i].level) - 1];
+      if (parts[i].rest && parent_[i] != kNone) rest_[at(parent_[i])] = part;
+      for (const LayerId call : parts[i].calls) of_layer_[at(call)] = part;
+      for (const std::int32_t weight : parts[i].weights) of_weight_[at(weight)] = part;
+    }
+    // A layer that is no part is inside one.
+    for (std::size_t i = 0; i < of_layer_.size(); ++i) {
+      auto layer = static_cast<LayerId>(i);
+      while (layer != kNone && of_layer_[at(layer)] == kNone) layer = graph.layers[at(layer)].parent;
+      if (layer != kNone) of_layer_[i] = of_layer_[at(layer)];
+    }
+    trace_weights(graph);
+  }
+
+  [[nodiscard]] std::int32_t parent(std::int32_t part) const { return parent_[at(part)]; }
+
+  /// kNone: none.
+  [[nodiscard]] std::int32_t of(const graph::Node& node) const {
+    if (node.layer == kNone) return kNone;
+    const std::int32_t part = of_layer_[at(node.layer)];
+    if (part == kNone) return kNone;
+    for (const graph::ValueId input : node.inputs) {
+      const std::int32_t group = group_of_value_[at(input)];
+      if (group != kNone && is_group_[at(group)] && parent_[at(group)] == part) return group;
+    }
+    return rest_[at(part)] == kNone ? part : rest_[at(part)];
+  }
+
+ private:
+  /// Follows weights through what is made of them alone: casts, reshapes, sums with constants.
+  void trace_weights(const graph::Graph& graph) {
+    group_of_value_.resize(graph.values.size(), kNone);
+    std::vector<bool> fixed(graph.values.size());
+    for (std::size_t i = 0; i < graph.values.size(); ++i) {
+      const graph::Value& value = graph.values[i];
+      fixed[i] = value.kind == graph::ValueKind::weight || value.kind == graph::ValueKind::constant;
+      if (value.kind == graph::ValueKind::weight) group_of_value_[i] = of_weight_[at(value.weight)];
+    }
+    for (const graph::Node& node : graph.nodes) {
+      if (!std::all_of(node.inputs.begin(), node.inputs.end(), [&](auto id) { return fixed[at(id)]; })) continue;
+      for (const graph::ValueId output : node.outputs) {
+        fixed[at(output)] = true;
+        for (const graph::ValueId input : node.inputs)
+          if (group_of_value_[at(input)] != kNone) group_of_value_[at(output)] = group_of_value_[at(input)];
+      }
+    }
+  }
+
+  std::vector<bool> is_group_;                      // by part: variables that the layer around reads
+  std::vector<std::int32_t> parent_, rest_;         // by part
+  std::vector<std::int32_t> of_layer_, of_weight_;  // by layer and by weight of the graph
+  std::vector<std::int32_t> group_of_value_;        // by value
+};
+
+CostRow row_of(const keras::Part& part, const graph::Graph& graph) {
+  CostRow row;
+  row.name = part.name;
+  row.class_name = part.class_name;
+  row.level = part.level;
+  row.nested = part.nested;
+  row.rest = part.rest;
+  row.output_shapes = part.output_shapes;
+  for (std::size_t i = 0; i < part.weights.size(); ++i) {
+    const graph::WeightSpec& spec = graph.weights[at(part.weights[i])];
+    const Count params = elements_of(spec.shape), bytes = params * Count(attn::bytes_of(spec.dtype));
+    row.variables.push_back({part.weight_names[i], spec.shape, spec.dtype, spec.trainable, params, bytes});
+    row.params += params;
+    if (spec.trainable) row.trainable_params += params;
+    add_bytes(row.weight_bytes, spec.dtype, bytes);
+  }
+  return row;
+}
+
+/// FLOPs and bytes of the steps, by the part that does them.
+void add_steps(report::CostReport& report, keras::Anatomy anatomy, const Owners& owners) {
+  std::set<graph::ValueId> scores;
+  for (const graph::Scores& of_layer : anatomy.graph.scores) scores.insert(of_layer.value);
+  for (const graph::Node& node : anatomy.graph.nodes)
+    for (const graph::ValueId output : node.outputs)
+      if (const std::int32_t part = owners.of(node); part != kNone && scores.contains(output))
+        report.rows[at(part)].score_bytes += bytes_of(anatomy.graph.value(output));
+
+  report.batch = batch_of(anatomy.graph);
+  report.seq_len = sequence_length_of(anatomy.graph);
+  // A pass does not store them.
+  anatomy.graph.scores.clear();
+  const plan::Plan plan = plan::make_plan(std::move(anatomy.graph));
+  report.peak = {plan.weight_bytes, plan.prepared_bytes, plan.input_bytes, plan.arena_bytes};
+  for (const graph::NodeId id : plan.steps) {
+    const graph::Node& node = plan.graph.nodes[at(id)];
+    const std::int32_t part = owners.of(node);
+    CostRow& row = part == kNone ? report.total : report.rows[at(part)];
+    const std::int64_t all = graph::flops(plan.graph, node, graph::Hidden::counted);
+    row.flops += Count(all);
+    row.hidden_flops += Count(all - graph::flops(plan.graph, node));
+    for (const graph::ValueId output : node.outputs) row.activation_bytes += bytes_of(plan.graph.value(output));
+  }
+}
+
+}  // namespace
+
+report::CostReport costs_of(const keras::Model& model, const keras::LowerOptions& options) {
+  keras::LowerOptions with_scores = options;
+  with_scores.scores = true;
+  keras::Anatomy anatomy = model.anatomy(with_scores);
+  report::CostReport report;
+  for (const keras::Part& part : anatomy.parts) report.rows.push_back(row_of(part, anatomy.graph));
+  const Owners owners(anatomy.parts, anatomy.graph);
+  if (!options.symbolic) add_steps(report, std::move(anatomy), owners);
+
+  // From the innermost out.
+  for (std::size_t i = report.rows.size(); i-- > 0;) {
+    const std::int32_t around = owners.parent(static_cast<std::int32_t>(i));
+    add(around == kNone ? report.total : report.rows[at(around)], report.rows[i]);
+  }
+  std::erase_if(report.rows,
+                [](const CostRow& row) { return row.rest && row.flops == 0 && row.activation_bytes == 0; });
+  return report;
+}
+
+}  // namespace attn::cli

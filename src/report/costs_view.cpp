@@ -1,0 +1,309 @@
+#include "attn/report/costs_view.h"
+
+#include <fmt/format.h>
+
+#include "attn/base/text.h"
+#include "attn/report/json.h"
+#include "attn/report/number.h"
+#include "attn/report/table.h"
+
+namespace attn::report {
+namespace {
+
+using Rows = std::vector<CostRow>;
+
+bool is_shown(const CostRow& row, const CostOptions& options) {
+  return row.level <= options.depth || (options.expand_nested && row.nested);
+}
+
+/// The variables of row `i`, with those of the rows inside it that are not shown.
+std::vector<VariableCost> variables_of(const Rows& rows, std::size_t i, const CostOptions& options) {
+  std::vector<VariableCost> out = rows[i].variables;
+  const int level = rows[i].level;
+  std::vector<std::string> names;  // of the rows between
+  int skipped_below = -1;          // inside a shown row, which tells its own
+  for (std::size_t j = i + 1; j < rows.size() && rows[j].level > level; ++j) {
+    if (skipped_below >= 0 && rows[j].level > skipped_below) continue;
+    skipped_below = is_shown(rows[j], options) ? rows[j].level : -1;
+    if (skipped_below >= 0) continue;
+    names.resize(static_cast<std::size_t>(rows[j].level - level - 1));
+    names.push_back(rows[j].name);
+    for (VariableCost variable : rows[j].variables) {
+      variable.name = join(names, "/") + "/" + variable.name;
+      out.push_back(std::move(variable));
+    }
+  }
+  return out;
+}
+
+std::string share_text(Count part, Count whole) {
+  return whole == 0 ? "-" : percent(static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string shapes_text(const std::vector<Shape>& shapes) {
+  std::vector<std::string> texts;
+  for (const Shape& shape : shapes) texts.push_back(shape.str());
+  return texts.empty() ? "-" : join(texts, ", ");
+}
+
+std::string bytes_text(const std::vector<DTypeBytes>& list) {
+  std::vector<std::string> texts;
+  for (const DTypeBytes& bytes : list)
+    texts.push_back(fmt::format("{} {}", memory_size(bytes.bytes), name_of(bytes.dtype)));
+  return texts.empty() ? "-" : join(texts, ", ");
+}
+
+std::string size_text(Count bytes) { return bytes == 0 ? "-" : memory_size(bytes); }
+
+std::string indent(int level) {
+  std::string out;
+  for (int i = 1; i < level; ++i) out += "· ";
+  return level > 0 ? out + "└ " : out;
+}
+
+std::string title(const CostRow& row) {
+  return indent(row.level) + row.name + (row.class_name.empty() ? "" : " (" + row.class_name + ")");
+}
+
+Table table_of(const CostReport& report, const CostOptions& options) {
+  Table table{{{"Layer (type)"}, {"Output shape"}, {"Params", Align::right}, {"%", Align::right}}, {}};
+  const bool scores = report.total.score_bytes > 0;
+  if (options.costs) {
+    table.columns.push_back({"FLOPs", Align::right});
+    table.columns.push_back({"%", Align::right});
+  }
+  table.columns.push_back({"Weights", Align::right});
+  if (options.costs) table.columns.push_back({"Activations", Align::right});
+  if (options.costs && scores) table.columns.push_back({"Scores", Align::right});
+  for (std::size_t i = 0; i < report.rows.size(); ++i) {
+    const CostRow& row = report.rows[i];
+    if (!is_shown(row, options)) continue;
+    std::vector<std::string> cells{title(row), shapes_text(row.output_shapes), with_commas(row.params),
+                                   share_text(row.params, report.total.params)};
+    if (options.costs) {
+      cells.push_back(with_commas(row.flops));
+      cells.push_back(share_text(row.flops, report.total.flops));
+    }
+    cells.push_back(bytes_text(row.weight_bytes));
+    if (options.costs) cells.push_back(size_text(row.activation_bytes));
+    if (options.costs && scores) cells.push_back(size_text(row.score_bytes));
+    table.rows.push_back(std::move(cells));
+    if (!options.variables) continue;
+    for (const VariableCost& variable : variables_of(report.rows, i, options)) {
+      std::vector<std::string> of_variable{indent(row.level + 1) + variable.name, variable.shape.str(),
+                                           with_commas(variable.params),
+                                           share_text(variable.params, report.total.params)};
+      of_variable.resize(table.columns.size());
+      of_variable[options.costs ? 6 : 4] = fmt::format("{} {}", memory_size(variable.bytes), name_of(variable.dtype));
+      table.rows.push_back(std::move(of_variable));
+    }
+  }
+  return table;
+}
+
+struct Line {
+  std::string what, text;
+};
+
+std::vector<Line> totals_of(const CostReport& report, const CostOptions& options) {
+  const CostRow& total = report.total;
+  std::vector<Line> lines;
+  lines.push_back(
+      {"Params", fmt::format("{}, {} of them trainable", with_commas(total.params),
+                             total.trainable_params == total.params ? "all" : with_commas(total.trainable_params))});
+  lines.push_back({"Weights", bytes_text(total.weight_bytes)});
+  if (!options.costs) return lines;
+  lines.push_back({"FLOPs", fmt::format("{} ({}) in a forward pass; a multiply-add is 2", with_commas(total.flops),
+                                        prefixed(static_cast<double>(total.flops), "FLOP"))});
+  if (total.hidden_flops > 0)
+    lines.push_back({"", fmt::format("{} of them on pairs that causality or a window hides: a kernel may skip them",
+                                     with_commas(total.hidden_flops))});
+  lines.push_back({"Activations", memory_size(total.activation_bytes) + ", all that a pass writes"});
+  if (total.score_bytes > 0)
+    lines.push_back({"Scores", memory_size(total.score_bytes) + ", all attention probabilities, were they stored"});
+  const PeakBytes& peak = report.peak;
+  std::string parts = fmt::format("weights {}, inputs {}, activations {}", byte_size(peak.weights),
+                                  byte_size(peak.inputs), byte_size(peak.activations));
+  if (peak.prepared > 0) parts += ", computed from weights " + byte_size(peak.prepared);
+  lines.push_back({"Peak", fmt::format("{}: {}", memory_size(peak.total()), parts)});
+  return lines;
+}
+
+std::string size_of_input(const CostReport& report) {
+  std::string out = fmt::format("batch {}", report.batch);
+  if (report.seq_len) out += fmt::format(", length {}", *report.seq_len);
+  return out;
+}
+
+Json bytes_json(const std::vector<DTypeBytes>& list) {
+  Json json = Json::object();
+  for (const DTypeBytes& bytes : list) json[std::string(name_of(bytes.dtype))] = json_integer(bytes.bytes);
+  return json;
+}
+
+Json shapes_json(const std::vector<Shape>& shapes) {
+  if (shapes.empty()) return nullptr;
+  if (shapes.size() == 1) return json_shape(shapes.front());
+  Json list = Json::array();
+  for (const Shape& shape : shapes) list.push_back(json_shape(shape));
+  return list;
+}
+
+Json share_json(Count part, Count whole) {
+  if (whole == 0) return nullptr;
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
+
+void add_costs(Json& json, const CostRow& row, const CostRow& total, const CostOptions& options) {
+  json["params_share"] = share_json(row.params, total.params);
+  json["weight_bytes"] = bytes_json(row.weight_bytes);
+  if (!options.costs) return;
+  json["flops"] = json_integer(row.flops);
+  json["flops_share"] = share_json(row.flops, total.flops);
+  json["hidden_flops"] = json_integer(row.hidden_flops);
+  json["activation_bytes"] = json_integer(row.activation_bytes);
+  json["score_bytes"] = json_integer(row.score_bytes);
+}
+
+/// The shown rows from `next` on that lie at `level`. `known` are those of the summary for the outermost level.
+Json layers_json(const CostReport& report, const CostOptions& options, std::size_t& next, int level,
+                 const std::vector<const keras::SummaryRow*>& known) {
+  Json list = Json::array();
+  for (std::size_t count = 0; next < report.rows.size() && report.rows[next].level >= level; ++count) {
+    const std::size_t index = next++;
+    const CostRow& row = report.rows[index];
+    if (row.level > level || !is_shown(row, options)) {
+      --count;
+      continue;
+    }
+    Json json;
+    json["name"] = json_text(row.name);
+    json["class_name"] = row.class_name.empty() ? Json() : json_text(row.class_name);
+    const keras::SummaryRow* symbolic = level == 0 && count < known.size() ? known[count] : nullptr;
+    json["output_shape"] = shapes_json(symbolic != nullptr ? symbolic->output_shapes : row.output_shapes);
+    json["params"] = json_integer(row.params);
+    json["trainable_params"] = json_integer(symbolic != nullptr ? symbolic->trainable_params : row.trainable_params);
+    json["connected_to"] = Json::array();
+    if (symbolic != nullptr)
+      for (const std::string& connection : symbolic->connected_to)
+        json["connected_to"].push_back(json_text(connection));
+    if (options.costs) json["computed_shape"] = shapes_json(row.output_shapes);
+    add_costs(json, row, report.total, options);
+    if (options.variables) {
+      json["variables"] = Json::array();
+      for (const VariableCost& variable : variables_of(report.rows, index, options)) {
+        Json of_variable;
+        of_variable["name"] = json_text(variable.name);
+        of_variable["shape"] = json_shape(variable.shape);
+        of_variable["dtype"] = name_of(variable.dtype);
+        of_variable["params"] = json_integer(variable.params);
+        of_variable["bytes"] = json_integer(variable.bytes);
+        of_variable["trainable"] = variable.trainable;
+        json["variables"].push_back(std::move(of_variable));
+      }
+    }
+    if (next < report.rows.size() && report.rows[next].level > level) {
+      Json inside = layers_json(report, options, next, level + 1, known);
+      if (!inside.empty()) json["layers"] = std::move(inside);
+    }
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string costs_table(const keras::Summary& summary, const CostReport& report, const CostOptions& options) {
+  std::string out = fmt::format("Model: \"{}\"", printable(summary.name));
+  if (options.costs) out += ", " + size_of_input(report);
+  out += "\n\n" + plain_table(table_of(report, options)) + '\n';
+  for (const Line& line : totals_of(report, options))
+    out += line.what.empty() ? fmt::format("{:13}{}\n", "", line.text) : fmt::format("{:13}{}\n", line.what, line.text);
+  return out;
+}
+
+std::string costs_markdown(const keras::Summary& summary, const CostReport& report, const CostOptions& options) {
+  std::string out = fmt::format("## {} ({})", markdown_text(summary.name), markdown_text(summary.class_name));
+  if (options.costs) out += ": " + size_of_input(report);
+  out += "\n\n" + markdown_table(table_of(report, options)) + '\n';
+  for (const Line& line : totals_of(report, options))
+    out += line.what.empty() ? fmt::format("- {}\n", line.text) : fmt::format("- {}: {}\n", line.what, line.text);
+  return out;
+}
+
+std::string costs_csv(const CostReport& report, const CostOptions& options) {
+  Table table{
+      {{"name"}, {"class_name"}, {"level"}, {"shape"}, {"dtype"}, {"params"}, {"trainable_params"}, {"weight_bytes"}},
+      {}};
+  if (options.costs)
+    for (const char* column : {"flops", "flops_share", "hidden_flops", "activation_bytes", "score_bytes"})
+      table.columns.push_back({column});
+  for (std::size_t i = 0; i < report.rows.size(); ++i) {
+    const CostRow& row = report.rows[i];
+    if (!is_shown(row, options)) continue;
+    Count bytes = 0;
+    std::vector<std::string> dtypes;
+    for (const DTypeBytes& of_dtype : row.weight_bytes) {
+      bytes += of_dtype.bytes;
+      dtypes.emplace_back(name_of(of_dtype.dtype));
+    }
+    std::vector<std::string> cells{row.name,
+                                   row.class_name,
+                                   fmt::format("{}", row.level),
+                                   row.output_shapes.empty() ? "" : shapes_text(row.output_shapes),
+                                   join(dtypes, " "),
+                                   fmt::format("{}", row.params),
+                                   fmt::format("{}", row.trainable_params),
+                                   fmt::format("{}", bytes)};
+    if (options.costs) {
+      const double share =
+          report.total.flops == 0 ? 0 : static_cast<double>(row.flops) / static_cast<double>(report.total.flops);
+      for (const std::string& cell :
+           {fmt::format("{}", row.flops), fmt::format("{}", share), fmt::format("{}", row.hidden_flops),
+            fmt::format("{}", row.activation_bytes), fmt::format("{}", row.score_bytes)})
+        cells.push_back(cell);
+    }
+    table.rows.push_back(std::move(cells));
+    if (!options.variables) continue;
+    for (const VariableCost& variable : variables_of(report.rows, i, options)) {
+      table.rows.push_back({variable.name, "", fmt::format("{}", row.level + 1), variable.shape.str(),
+                            std::string(name_of(variable.dtype)), fmt::format("{}", variable.params),
+                            fmt::format("{}", variable.trainable ? variable.params : 0),
+                            fmt::format("{}", variable.bytes)});
+      table.rows.back().resize(table.columns.size());
+    }
+  }
+  return csv_table(table);
+}
+
+std::string costs_json(const keras::Summary& summary, const CostReport& report, const CostOptions& options) {
+  std::vector<const keras::SummaryRow*> known;
+  for (const keras::SummaryRow& row : summary.rows)
+    if (row.level == 0) known.push_back(&row);
+  Json json;
+  json["schema"] = "attn.summary/1";
+  json["name"] = json_text(summary.name);
+  json["class_name"] = json_text(summary.class_name);
+  std::size_t next = 0;
+  json["layers"] = layers_json(report, options, next, 0, known);
+  json["total_params"] = json_integer(summary.total_params);
+  json["trainable_params"] = json_integer(summary.trainable_params);
+  json["non_trainable_params"] = json_integer(summary.non_trainable_params);
+  json["total_bytes"] = json_integer(summary.total_bytes);
+  if (!options.costs) return json_document(json);
+  json["costs"]["batch"] = report.batch;
+  json["costs"]["seq_len"] = report.seq_len ? Json(*report.seq_len) : Json();
+  json["costs"]["flops"] = json_integer(report.total.flops);
+  json["costs"]["hidden_flops"] = json_integer(report.total.hidden_flops);
+  json["costs"]["weight_bytes"] = bytes_json(report.total.weight_bytes);
+  json["costs"]["activation_bytes"] = json_integer(report.total.activation_bytes);
+  json["costs"]["score_bytes"] = json_integer(report.total.score_bytes);
+  json["costs"]["peak_bytes"] = json_integer(report.peak.total());
+  json["costs"]["peak"]["weights"] = report.peak.weights;
+  json["costs"]["peak"]["prepared"] = report.peak.prepared;
+  json["costs"]["peak"]["inputs"] = report.peak.inputs;
+  json["costs"]["peak"]["activations"] = report.peak.activations;
+  return json_document(json);
+}
+
+}  // namespace attn::report
