@@ -1,5 +1,6 @@
 // Everything that is wrong gets one line with file and place, the right exit code, and leaves no partial file.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -116,6 +117,25 @@ TEST_CASE("a config that is wrong is refused with file, line, column, JSON point
     CHECK(result.out.empty());
     CHECK(contains(result.err, item.message));
     CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("a path in a config is never opened") {
+  const TemporaryFolder folder;
+  const std::string pipe = folder / "pipe";  // whoever opens it waits for a writer that never comes
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  const std::string url = "file://" + pipe;
+  for (const std::string& path : {pipe, url}) {
+    const std::string quoted = "\"" + path + "\"}";
+    for (const std::string& layer : {sequential("StringLookup", R"({"name": "s", "vocabulary": )" + quoted),
+                                     sequential("IntegerLookup", R"({"name": "s", "vocabulary": )" + quoted),
+                                     sequential("TextVectorization", R"({"name": "s", "vocabulary": )" + quoted),
+                                     sequential("TFSMLayer", R"({"name": "s", "filepath": )" + quoted),
+                                     sequential("Dense", R"({"name": "s", "units": 2, "activation": )" + quoted),
+                                     sequential("Dense", R"({"name": "s", "units": 2, "dtype": )" + quoted)}) {
+      CAPTURE(layer);
+      for (const char* command : {"summary", "run", "get-config"}) CHECK(run_attn({command, "-"}, layer).code == 3);
+    }
   }
 }
 
