@@ -32,13 +32,13 @@ struct Initializer {
 struct WeightSpec {
   std::string path;        ///< Keras's path, "multi_head_attention/query/kernel": what decides its random numbers
   std::string store_path;  ///< where .weights.h5 keeps it: "layers/multi_head_attention/query_dense/vars/0"
-  /// Where .weights.h5 keeps the same numbers again, for a layer that holds a variable of the layer inside it as its
-  /// own; empty: nowhere.
-  std::string store_again;
   Shape shape;
   DType dtype = DType::float32;
   bool trainable = true;
   Initializer initializer;
+  /// Where .weights.h5 keeps the same numbers again, for a layer that holds a variable of the layer inside it as its
+  /// own; empty: nowhere.
+  std::string store_again = {};
 };
 
 }  // namespace attn::graph
