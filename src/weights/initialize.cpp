@@ -115,7 +115,8 @@ Tensor filled(const WeightSpec& spec, double value) {
 
 Tensor constant(const WeightSpec& spec) {
   const std::vector<double>& values = spec.initializer.values;
-  if (values.empty()) return filled(spec, spec.initializer.value);
+  // Keras makes a tensor of a number, and so a float32, before it casts to the weight's dtype; an array is one already.
+  if (values.empty()) return filled(spec, static_cast<float>(spec.initializer.value));
   if (values.size() == 1) return filled(spec, values.front());
   const auto count = static_cast<std::int64_t>(values.size());
   if (spec.shape.size() != count)

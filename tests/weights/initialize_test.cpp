@@ -177,6 +177,8 @@ TEST_CASE("initialize: a constant may be a number or an array of the weight's si
   Initializer constant = initializer("Constant");
   constant.value = 2.5;
   CHECK(initialize(weight("w", {2}, constant, DType::bfloat16), 0).at(1) == 2.5);
+  constant.value = 0.1;
+  CHECK(initialize(weight("w", {2}, constant, DType::float64), 0).at(1) == 0.1F);
   constant.values = {1.0, 2.0};
   CHECK(initialize(weight("w", {2}, constant, DType::int32), 0).at(1) == 2.0);
   for (const Shape& shape : {Shape{3}, Shape{2, 2}}) {
