@@ -12,7 +12,7 @@ namespace {
 
 /// Does a value say that nothing was asked for? A number may be a choice, whatever it is.
 bool is_empty(const Json& json) {
-  return json.is_null() || json == false || json == "" || (json.is_structured() && json.empty());
+  return json.is_null() || json == false || (json.is_string() && json.get_ref<const std::string&>().empty()) || (json.is_structured() && json.empty());
 }
 
 }  // namespace

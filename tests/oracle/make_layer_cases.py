@@ -130,11 +130,13 @@ def scores_masked():
 
 
 @case
-def joining():
-    """Symbolically the first one's shape, where another one knows more."""
+def symbolic_shapes():
+    """Where Keras's shapes without numbers are not what the numbers have, or know less."""
+    places = keras.Input(batch_shape=(BATCH, 2), dtype="int32", name="mask_positions")
     x, fixed = keras.Input((2, WIDTH), name="x"), keras.Input(batch_shape=(BATCH, 2, WIDTH), name="fixed")
     ops = keras.ops
-    return keras.Model([x, fixed], [
+    return keras.Model([x, fixed, places], [
+        ops.rot90(x, k=0, axes=(1, 2)), ops.rot90(x, k=-1, axes=(1, 2)), H.MaskedLMHead(vocabulary_size=3)(x, places),
         ops.append(x, fixed, axis=1), ops.append(fixed, x, axis=-1), ops.dstack([x, fixed]), ops.concatenate([x, fixed], axis=1),
         ops.nancumsum(ops.log(x), axis=1), ops.nancumprod(ops.sqrt(fixed))])
 
