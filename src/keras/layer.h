@@ -173,7 +173,8 @@ class Layer {
     bool detached = false;  ///< its paths do not continue this layer's: it was built before
   };
   [[nodiscard]] virtual std::vector<Sublayer> sublayers() { return {}; }
-  /// The variable of the first sublayer that this layer holds as its own too, before those it declares: its index there.
+  /// The variable of the first sublayer that this layer holds as its own too, before those it declares: its index
+  /// there.
   [[nodiscard]] virtual std::optional<int> borrowed_weight() const { return std::nullopt; }
 
   /// Members of the model around that its config shares by an id with layers inside other layers: takes those that this

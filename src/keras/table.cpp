@@ -9,6 +9,7 @@
 #include "functional.h"
 #include "layers/layers.h"
 #include "ops/ops.h"
+#include "refused.h"
 
 namespace attn::keras {
 namespace {
@@ -25,21 +26,6 @@ std::vector<LayerRow> joined(const Spans&... spans) {
   (rows.insert(rows.end(), spans.begin(), spans.end()), ...);
   return rows;
 }
-
-// Classes that Keras would run code or open files for.
-struct Refused {
-  std::string_view class_name, why;
-};
-constexpr std::array kRefused = {
-    Refused{"Lambda", "it carries Python code, which is never run; replace it by layers or keras.ops"},
-    Refused{"TFSMLayer", "it loads a SavedModel from a path, which is never opened"},
-    Refused{"TorchModuleWrapper", "it carries a PyTorch module"},
-    Refused{"JaxLayer", "it carries Python code, which is never run"},
-    Refused{"FlaxLayer", "it carries Python code, which is never run"},
-    Refused{"StringLookup", "its vocabulary may be a path or URL, which is never opened"},
-    Refused{"IntegerLookup", "its vocabulary may be a path or URL, which is never opened"},
-    Refused{"TextVectorization", "its vocabulary may be a path or URL, which is never opened"},
-};
 
 bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 
@@ -137,16 +123,16 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   ref.expect_object();
   const Ref class_ref = ref["class_name"];
   const auto [package, class_name] = package_and_class(class_ref.text());
-  for (const Refused& refused : kRefused)
-    if (refused.class_name == class_name)
-      class_ref.fail(fmt::format("the layer '{}' is refused: {}", class_name, refused.why));
-
   const auto module_ref = ref.find("module");
   const std::string module = module_ref && module_ref->is_string() ? module_ref->text() : std::string();
   check_built_in(ref);
 
   const bool operation =
       starts_with(module, "keras.src.ops") || starts_with(module, "keras.ops") || is_unnamed_operation(ref, class_name);
+  for (const Refused& refused : operation ? refused_operations() : refused_layers())
+    if (refused.class_name == class_name)
+      class_ref.fail(
+          fmt::format("the {} '{}' is refused: {}", operation ? "operation" : "layer", class_name, refused.why));
   const auto rows = operation ? operation_rows() : layer_rows();
   const LayerRow* row =
       find_in(rows, class_name == "Model" && !operation ? std::string_view("Functional") : class_name);

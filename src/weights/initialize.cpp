@@ -113,20 +113,16 @@ Tensor filled(const WeightSpec& spec, double value) {
   return out;
 }
 
-/// Of an array: element by element, or, for a vector, each value for an equal run of it, as the gates of an LSTM's
-/// bias.
 Tensor constant(const WeightSpec& spec) {
   const std::vector<double>& values = spec.initializer.values;
-  if (values.empty()) return filled(spec, spec.initializer.value);
+  // Keras makes a tensor of a number, and so a float32, before it casts to the weight's dtype; an array is one already.
+  if (values.empty()) return filled(spec, static_cast<float>(spec.initializer.value));
   if (values.size() == 1) return filled(spec, values.front());
   const auto count = static_cast<std::int64_t>(values.size());
-  const std::int64_t size = spec.shape.size();
-  if (size != count && (spec.shape.rank() != 1 || size % count != 0)) {
+  if (spec.shape.size() != count)
     throw failure(spec, fmt::format("its constant has {} elements, but the shape is {}", count, spec.shape.str()));
-  }
   Tensor out(spec.dtype, spec.shape);
-  const std::int64_t run = size / count;
-  for (std::int64_t i = 0; i < size; ++i) out.set(i, values[static_cast<std::size_t>(i / run)]);
+  for (std::int64_t i = 0; i < count; ++i) out.set(i, values[static_cast<std::size_t>(i)]);
   return out;
 }
 
@@ -166,11 +162,30 @@ Tensor orthogonal(const WeightSpec& spec, std::uint64_t seed) {
   return out;
 }
 
+/// As the closure in LSTMCell.build (keras/src/layers/rnn/lstm.py): (initial(units), ones(units), initial(2 units)).
+Tensor unit_forget_bias(const WeightSpec& spec, std::uint64_t seed) {
+  if (spec.shape.rank() != 1 || spec.shape[0] % 4 != 0)
+    throw failure(spec, fmt::format("four gates need equal parts of one axis, but the shape is {}", spec.shape.str()));
+  const Dim units = spec.shape[0] / 4;
+  Tensor out = filled(spec, 1.0);
+  WeightSpec part = spec;
+  part.initializer.unit_forget = false;
+  const auto draw = [&](Dim first, Dim size) {
+    part.shape = {size};
+    const Tensor drawn = initialize(part, seed);
+    for (Dim i = 0; i < size; ++i) out.set(first + i, drawn.at(i));
+  };
+  draw(0, units);
+  draw(2 * units, 2 * units);
+  return out;
+}
+
 }  // namespace
 
 Tensor initialize(const WeightSpec& spec, std::uint64_t seed) {
   const std::string& name = spec.initializer.class_name;
   if (!spec.shape.known()) throw failure(spec, fmt::format("its shape {} is not known", spec.shape.str()));
+  if (spec.initializer.unit_forget) return unit_forget_bias(spec, seed);
   if (name == "Zeros") return filled(spec, 0.0);
   if (name == "Ones") return filled(spec, 1.0);
   if (name == "Constant") return constant(spec);

@@ -517,7 +517,7 @@ TEST_CASE("operations: what is not known is told by name and place") {
   const std::vector<Given> x = {counted()};
   check_refused({kNumpy, "Mean", R"(, "axes": 1)", "[$x]"}, x, "unknown key (did you mean 'axis'?)");
   check_refused({kNumpy, "Concatenat", "", "[$x]"}, x, "did you mean 'Concatenate'?");
-  check_refused({kNumpy, "Nonzero", "", "[$x]"}, x, "the operation 'Nonzero' is not known");
+  check_refused({kNumpy, "Nonzero", "", "[$x]"}, x, "the operation 'Nonzero' is refused");
   check_refused({kNumpy, "Add", "", "[$x]"}, x, "the argument 'x2' is missing");
   check_refused({kNumpy, "Add", "", R"([$x, "a"])"}, x, "must be a tensor, an array or a number");
   check_refused({kNumpy, "Add", "", "[$x, [[1], [2, 3]]]"}, x, "rectangular");

@@ -102,6 +102,54 @@ def pooling():
 
 
 @case
+def adaptive_pooling():
+    x, image, volume = (keras.Input(s, name=n) for n, s in (("x", (7, 4)), ("image", (3, 7, 6)), ("volume", (5, 6, 4, 2))))
+    return keras.Model([x, image, volume], [
+        L.AdaptiveAveragePooling1D(3)(x), L.AdaptiveMaxPooling1D(7)(x), L.AdaptiveAveragePooling2D((3, 4), data_format="channels_first")(image),
+        L.AdaptiveMaxPooling2D(2)(image), L.AdaptiveAveragePooling3D((2, 6, 3))(volume), L.AdaptiveMaxPooling3D((2, 3, 2))(volume)])
+
+
+@case
+def scores_masked():
+    """A softmax over the scores of an attention layer takes the mask that its own softmax had."""
+    x, image, ids = keras.Input((5, WIDTH), name="x"), keras.Input((3, 3, WIDTH), name="image"), tokens()
+    mask = keras.Input((5, 5), dtype="bool", name="mask")
+    masked = embedded(ids)
+    encoded = H.TransformerEncoder(6, 2)(masked, return_attention_scores=True)
+    outputs = [encoded[0] if isinstance(encoded, (list, tuple)) else encoded]
+    for layer, inputs, options in [
+            (L.MultiHeadAttention(2, 3), (x, x), dict(attention_mask=mask)),
+            (L.MultiHeadAttention(2, 3, sliding_window=2, dropout=0.1), (masked, x), {}),
+            (L.MultiHeadAttention(2, 3, attention_axes=2), (image, image), dict(use_causal_mask=True)),
+            (L.MultiHeadAttention(2, 3, attention_axes=1), (image, image), dict(use_causal_mask=True)),
+            (L.GroupQueryAttention(3, 4, 2), (x, x), dict(use_causal_mask=True, attention_mask=mask)),
+            (H.CachedMultiHeadAttention(2, 3), (x, x), dict(attention_mask=mask))]:
+        y, scores = layer(*inputs, return_attention_scores=True, **options)
+        outputs += [y, L.Softmax()(scores)]
+    return keras.Model([x, image, ids, mask], outputs)
+
+
+@case
+def symbolic_shapes():
+    """Where Keras's shapes without numbers are not what the numbers have, or know less."""
+    places = keras.Input(batch_shape=(BATCH, 2), dtype="int32", name="mask_positions")
+    x, fixed = keras.Input((2, WIDTH), name="x"), keras.Input(batch_shape=(BATCH, 2, WIDTH), name="fixed")
+    ops = keras.ops
+    return keras.Model([x, fixed, places], [
+        ops.rot90(x, k=0, axes=(1, 2)), ops.rot90(x, k=-1, axes=(1, 2)), H.MaskedLMHead(vocabulary_size=3)(x, places),
+        ops.append(x, fixed, axis=1), ops.append(fixed, x, axis=-1), ops.dstack([x, fixed]), ops.concatenate([x, fixed], axis=1),
+        ops.nancumsum(ops.log(x), axis=1), ops.nancumprod(ops.sqrt(fixed))])
+
+
+@case
+def spectral_normalization():
+    x, ids = keras.Input((STEPS, WIDTH), name="x"), tokens()
+    return keras.Model([x, ids], [
+        L.SpectralNormalization(L.Dense(3))(x), L.SpectralNormalization(L.Conv1D(2, 3, use_bias=False), power_iterations=2)(x),
+        L.SpectralNormalization(L.Dense(3, trainable=False))(x)])
+
+
+@case
 def convolution():
     x, image, volume = (keras.Input(s, name=n) for n, s in (("x", (None, 4)), ("image", (3, 7, 8)), ("volume", (5, 6, 4, 2))))
     first = dict(data_format="channels_first")

@@ -80,7 +80,7 @@ from drawing import attention, core, hub, models, normalization, operations, rec
 BACKENDS = ("reference", "onednn")
 POLICIES = ["mixed_bfloat16", "mixed_float16", "bfloat16", "float16", "float64"]
 HALF_UNIT = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
-DISTURBANCES = 3
+DISTURBANCES = 8
 ATTEMPTS = 20  # draws of one model, until Keras can run it
 
 

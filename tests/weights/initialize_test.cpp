@@ -177,6 +177,8 @@ TEST_CASE("initialize: a constant may be a number or an array of the weight's si
   Initializer constant = initializer("Constant");
   constant.value = 2.5;
   CHECK(initialize(weight("w", {2}, constant, DType::bfloat16), 0).at(1) == 2.5);
+  constant.value = 0.1;
+  CHECK(initialize(weight("w", {2}, constant, DType::float64), 0).at(1) == 0.1F);
   constant.values = {1.0, 2.0};
   CHECK(initialize(weight("w", {2}, constant, DType::int32), 0).at(1) == 2.0);
   for (const Shape& shape : {Shape{3}, Shape{2, 2}}) {
@@ -185,13 +187,24 @@ TEST_CASE("initialize: a constant may be a number or an array of the weight's si
   }
 }
 
-TEST_CASE(
-    "initialize: a vector takes equal runs of a shorter constant, as an LSTM's bias with its forget gate at one") {
-  Initializer constant = initializer("Constant");
-  constant.values = {0.0, 1.0, 0.0, 0.0};
-  const Tensor bias = initialize(weight("lstm/bias", {12}, constant), 0);
-  for (std::int64_t i = 0; i < 12; ++i) CHECK(bias.at(i) == (i / 3 == 1 ? 1.0 : 0.0));
-  CHECK(initialize(weight("lstm/bias", {0}, constant), 0).size() == 0);
+TEST_CASE("initialize: an LSTM's bias has its forget gate at one, and draws the gates around it by themselves") {
+  Initializer drawn = initializer("RandomUniform");
+  drawn.seed = 5;
+  const Tensor first = initialize(weight("lstm/bias", {3}, drawn), 0);
+  const Tensor last = initialize(weight("lstm/bias", {6}, drawn), 0);
+  for (Initializer whole : {initializer("Zeros"), drawn}) {
+    const bool zeros = whole.class_name == "Zeros";
+    whole.unit_forget = true;
+    const Tensor bias = initialize(weight("lstm/bias", {12}, whole), 0);
+    for (std::int64_t i = 0; i < 3; ++i) {
+      CHECK(bias.at(i) == (zeros ? 0.0 : first.at(i)));
+      CHECK(bias.at(3 + i) == 1.0);
+    }
+    for (std::int64_t i = 0; i < 6; ++i) CHECK(bias.at(6 + i) == (zeros ? 0.0 : last.at(i)));
+    CHECK(initialize(weight("lstm/bias", {0}, whole), 0).size() == 0);
+    CHECK(refusal([&] { static_cast<void>(initialize(weight("w", {6}, whole), 0)); }) ==
+          "weight 'w': four gates need equal parts of one axis, but the shape is (6,)");
+  }
 }
 
 TEST_CASE("initialize: what does not suit the weight is refused in one sentence") {

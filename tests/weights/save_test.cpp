@@ -74,6 +74,20 @@ TEST_CASE("save: .keras holds the config, a version of Keras and a date") {
   for (std::size_t i = 0; i < read.size(); ++i) CHECK(same_bytes(read[i], saved.tensors[i]));
 }
 
+TEST_CASE("save: a weight that two layers hold is in both places of .weights.h5, and read from its own") {
+  std::vector<WeightSpec> specs = {weight("spectral/dense/kernel", {2}, initializer("RandomNormal"))};
+  specs[0].store_path = "layers/spectral/layer/vars/0";
+  specs[0].store_again = "layers/spectral/vars/0";
+  const std::vector<Tensor> tensors = {initialize(specs[0], 0)};
+  const TemporaryFolder folder;
+  const std::string path = folder / "w.weights.h5";
+  save(path, specs, tensors);
+  const io::Hdf5File file = io::read_hdf5(io::read_file(path), path);
+  for (const std::string& place : {specs[0].store_path, specs[0].store_again})
+    CHECK(same_bytes(*file.objects.at(place).tensor, tensors[0]));
+  CHECK(same_bytes(weights::bind(specs, path).front(), tensors[0]));
+}
+
 TEST_CASE("save: an optimizer's state stays where it was") {
   const Saved saved = some_weights();
   const TemporaryFolder folder;

@@ -143,14 +143,14 @@ class HeadAttention : public Layer {
     for (const ValueId mask : masks) all = all ? b.binary(graph::BinaryFn::logical_and, *all, mask) : mask;
     return all;
   }
-  /// Does a later layer get the probabilities, with a mask?
+  /// Does a later layer get the probabilities, with a mask? Not symbolically, where their shape may be another.
   [[nodiscard]] bool masks_scores(Call& call) const {
-    return call.flag("return_attention_scores") && !follows_keras2();
+    return call.flag("return_attention_scores") && !follows_keras2() && !call.lowering().symbolic();
   }
 
   /// The attention operation on (B,T,N,H) projections.
   Attended attend(Call& call, ValueId q, ValueId k, ValueId v, const std::vector<ValueId>& masks,
-                                     std::int64_t head_size, graph::AttentionPath path, const Sight& sight) const {
+                  std::int64_t head_size, graph::AttentionPath path, const Sight& sight) const {
     graph::Attention op;
     op.scale = 1.0 / std::sqrt(static_cast<double>(head_size));
     op.path = path;
@@ -277,9 +277,9 @@ class MultiHeadAttention : public HeadAttention {
     const ValueId gate = gated ? b.unary(graph::UnaryFn::sigmoid, project(call, query->id, gate_)) : graph::kNone;
     const ValueId v = project(call, value->id, value_);
     const int rank = b.shape(q).rank();
-    Attended attended =
-        rank == 4 ? attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank), sight(call))
-                  : attend_axes(call, q, k, v, query_mask);
+    Attended attended = rank == 4
+                            ? attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank), sight(call))
+                            : attend_axes(call, q, k, v, query_mask);
     if (gated) attended.context = b.binary(BinaryFn::multiply, attended.context, gate);
     return results(call, project(call, attended.context, output_, 2), attended, query_mask);
   }
@@ -364,8 +364,7 @@ class MultiHeadAttention : public HeadAttention {
     for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
     attended.context = b.transpose(b.reshape(attended.context, out), back);
     if (attended.scores != graph::kNone) attended.scores = b.reshape(attended.scores, full);
-    if (masks_scores(call))
-      attended.scores_mask = combined(b, full_masks, seen, lengths[0], sources[0], full.rank());
+    if (masks_scores(call)) attended.scores_mask = combined(b, full_masks, seen, lengths[0], sources[0], full.rank());
     return attended;
   }
 

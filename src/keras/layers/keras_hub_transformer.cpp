@@ -141,14 +141,15 @@ class TransformerEncoder : public TransformerBlock {
     const LayerScope scope(call.lowering(), name);
     const TensorPtr inputs = call.tensor("inputs");
     const Arg mask = merged_mask(call, inputs, "padding_mask", "attention_mask");
-    // Asked for scores the layer computes them, but compute_output_shape knows of the sequence alone, and so no model can
-    // use them.
+    // Asked for scores the layer computes them, but compute_output_shape knows of the sequence alone, and so no model
+    // can use them.
     const bool give_scores = call.flag("return_attention_scores");
-    const TensorPtr x = residual(call, inputs, *self_attention_norm_, *self_attention_dropout_, [&](const TensorPtr& in) {
-      const ArgDict kwargs = {
-          {"query", in}, {"value", in}, {"attention_mask", mask}, {"return_attention_scores", give_scores}};
-      return tensors_of(call.lowering().apply(*self_attention_, ArgList{}, kwargs)).front();
-    });
+    const TensorPtr x =
+        residual(call, inputs, *self_attention_norm_, *self_attention_dropout_, [&](const TensorPtr& in) {
+          const ArgDict kwargs = {
+              {"query", in}, {"value", in}, {"attention_mask", mask}, {"return_attention_scores", give_scores}};
+          return tensors_of(call.lowering().apply(*self_attention_, ArgList{}, kwargs)).front();
+        });
     return feed_forward(call, x);
   }
 };

@@ -3,6 +3,7 @@
 
 #include "layers.h"
 #include "lowering.h"
+#include "resampling.h"
 #include "spatial.h"
 
 namespace attn::keras {
@@ -96,7 +97,45 @@ class GlobalPooling : public Layer {
   bool keepdims = false;
 };
 
+/// The greatest or the mean of as many parts of each spatial axis as its result has cells.
+class AdaptivePooling : public Layer {
+ public:
+  AdaptivePooling(int rank, Mode mode)
+      : rank_(rank), mode_(mode), output_size{std::vector<std::int64_t>(static_cast<std::size_t>(rank), 1)} {}
+
+  void fields(Fields& f) override {
+    f.required("output_size", output_size);
+    format.field(f);
+  }
+
+  Arg call(Call& call) override {
+    graph::Builder& b = call.builder();
+    const ValueId x = call.tensor("inputs")->id;
+    expect_rank(b.shape(x), rank_ + 2);
+    return Call::result(pooled(b, x, format.first_spatial_axis(), output_size.items, mode_ == Mode::average));
+  }
+
+  std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    Shape out = call.shape("inputs");
+    for (int i = 0; i < rank_; ++i)
+      out[format.first_spatial_axis() + i] = output_size.items[static_cast<std::size_t>(i)];
+    return {{out}};
+  }
+
+ private:
+  int rank_;
+  Mode mode_;
+  Window output_size;
+  DataFormat format;
+};
+
 constexpr std::array kRows = {
+    LayerRow{"AdaptiveMaxPooling1D", "keras.layers", make_with<AdaptivePooling, 1, Mode::maximum>},
+    LayerRow{"AdaptiveMaxPooling2D", "keras.layers", make_with<AdaptivePooling, 2, Mode::maximum>},
+    LayerRow{"AdaptiveMaxPooling3D", "keras.layers", make_with<AdaptivePooling, 3, Mode::maximum>},
+    LayerRow{"AdaptiveAveragePooling1D", "keras.layers", make_with<AdaptivePooling, 1, Mode::average>},
+    LayerRow{"AdaptiveAveragePooling2D", "keras.layers", make_with<AdaptivePooling, 2, Mode::average>},
+    LayerRow{"AdaptiveAveragePooling3D", "keras.layers", make_with<AdaptivePooling, 3, Mode::average>},
     LayerRow{"MaxPooling1D", "keras.layers", make_with<Pooling, 1, Mode::maximum>},
     LayerRow{"MaxPooling2D", "keras.layers", make_with<Pooling, 2, Mode::maximum>},
     LayerRow{"MaxPooling3D", "keras.layers", make_with<Pooling, 3, Mode::maximum>},

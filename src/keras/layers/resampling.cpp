@@ -14,6 +14,7 @@ namespace attn::keras {
 namespace {
 
 constexpr std::int64_t kMaxWeights = std::int64_t{1} << 26;
+constexpr std::int64_t kMaxParts = 4096;  // of one pooled axis
 
 /// The weights of one cell of the result over the cells of the input.
 using Weights1D = std::vector<double>;
@@ -115,6 +116,34 @@ graph::ValueId resized(graph::Builder& b, graph::ValueId x, int axis, Dim size, 
   const graph::ValueId rows = moved(b, x, std::array{axis}, std::array{last});
   const graph::ValueId out = b.apply(graph::Linear{1, false, {}, false}, {rows, b.constant(std::move(kernel))});
   return moved(b, out, std::array{last}, std::array{axis});
+}
+
+graph::ValueId pooled(graph::Builder& b, graph::ValueId x, int first_axis, std::span<const std::int64_t> sizes,
+                      bool average) {
+  const graph::ReduceFn fn = average ? graph::ReduceFn::mean : graph::ReduceFn::max;
+  int axis = first_axis;
+  for (const std::int64_t size : sizes) {
+    const Shape shape = b.shape(x);
+    const Dim in = shape[axis];
+    if (size < 1 || size > kMaxParts) throw bad_input("an axis cannot be pooled to {} cells", size);
+    if (in == kUnknown) {
+      Shape out = shape;
+      out[axis] = size;
+      x = b.apply(graph::Fill{out, b.dtype(x), 0.0}, {});
+    } else if (size != in) {
+      if (in < 1) throw bad_input("an axis without cells cannot be pooled");
+      std::vector<graph::ValueId> parts;
+      for (std::int64_t i = 0; i < size; ++i) {
+        graph::Slice part;
+        part.ranges.resize(static_cast<std::size_t>(shape.rank()));
+        part.ranges[static_cast<std::size_t>(axis)] = {i * in / size, ((i + 1) * in + size - 1) / size, 1};
+        parts.push_back(b.apply(graph::Reduce{fn, {axis}, true}, {b.apply(part, {x})}));
+      }
+      x = parts.size() == 1 ? parts.front() : b.apply(graph::Concat{axis}, parts);
+    }
+    ++axis;
+  }
+  return x;
 }
 
 }  // namespace attn::keras

@@ -192,15 +192,9 @@ void LSTMCell::fields(Fields& f, Order order) {
   f("seed", seed);
 }
 
-/// The forget gate's quarter starts at 1.
 graph::Initializer LSTMCell::bias_values() const {
   graph::Initializer out = bias_initializer.value;
-  if (!unit_forget_bias) return out;
-  const double rest = out.class_name == "Zeros" ? 0.0 : out.class_name == "Ones" ? 1.0 : out.value;
-  if (out.class_name != "Zeros" && out.class_name != "Ones" && (out.class_name != "Constant" || !out.values.empty()))
-    return out;
-  out.class_name = "Constant";
-  out.values = {rest, 1.0, rest, rest};
+  out.unit_forget = unit_forget_bias;
   return out;
 }
 

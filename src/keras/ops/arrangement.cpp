@@ -77,6 +77,13 @@ class Rot90 : public Taking<kRot90Arguments> {
     if (turns == 3) x = flipped(b, x, std::array{second});
     return Call::result(x);
   }
+  /// As compute_output_spec, which takes every turn for one by 90 degrees.
+  [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    Shape out = call.shape("array");
+    const int first = axis_in(axes.items[0], out), second = axis_in(axes.items[1], out);
+    std::swap(out[first], out[second]);
+    return {{out}};
+  }
 
  private:
   std::int64_t k = 1;

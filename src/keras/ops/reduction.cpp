@@ -163,7 +163,7 @@ class IndexOf : public Taking<kX> {
   bool keepdims = false;
 };
 
-template <bool kProduct>
+template <bool kProduct, bool kSkipNan = false>
 class Running : public Taking<kX> {
  public:
   void fields(Fields& f) override {
@@ -173,6 +173,8 @@ class Running : public Taking<kX> {
   Arg call(Call& call) override {
     Builder& b = call.builder();
     ValueId x = call.tensor("x")->id;
+    if (kSkipNan && is_floating(b.dtype(x)))
+      x = b.apply(graph::Select{}, {b.unary(graph::UnaryFn::isnan, x), b.scalar_like(x, kProduct ? 1.0 : 0.0), x});
     x = b.cast(x, as_number(dtype.value_or(b.dtype(x))));
     if (!axis) x = b.reshape(x, {kUnknown});
     return Call::result(b.apply(graph::Cumulate{kProduct, axis ? axis_in(*axis, b.shape(x)) : 0}, {x}));
@@ -267,6 +269,8 @@ constexpr std::array kRows = {
     LayerRow{"Argmin", kNumpyOps, make_layer<IndexOf<ReduceFn::argmin>>},
     LayerRow{"Cumsum", kNumpyOps, make_layer<Running<false>>},
     LayerRow{"Cumprod", kNumpyOps, make_layer<Running<true>>},
+    LayerRow{"Nancumsum", kNumpyOps, make_layer<Running<false, true>>},
+    LayerRow{"Nancumprod", kNumpyOps, make_layer<Running<true, true>>},
     LayerRow{"Average", kNumpyOps, make_layer<Average>},
     LayerRow{"Norm", kLinalgOps, make_layer<Norm>},
 };

@@ -168,7 +168,9 @@ def dot_attention(d):
         call["mask"] = [mask(inputs[0]), mask(inputs[1])]
         if call["mask"] == [None, None]:
             del call["mask"]
-    d.apply(layer, inputs, **call)
+    y = d.apply(layer, inputs, **call)
+    if len(query.shape) == 2:
+        d.seal(y)  # a causal mask gives it an axis that Keras's symbolic shape does not have
 
 
 @family("attention", 2)

@@ -177,7 +177,7 @@ def of_an_axis(d):
     wide = K.cast(x, "float32") if "float" not in x.dtype else x
     weights = d.rng.uniform(0.2, 1, [x.shape[axis]]).astype("float32") if axis is not None and x.shape[axis] else None
     d.add(d.one([lambda: K.argmax(x, axis=axis, **d.options(keepdims=[True, False])), lambda: K.argmin(x, axis=axis, **d.options(keepdims=[True, False])),
-                 lambda: K.cumsum(x, axis=axis), lambda: K.cumprod(x, axis=axis), lambda: K.average(x, axis=axis, weights=weights),
+                 lambda: K.cumsum(x, axis=axis), lambda: K.cumprod(x, axis=axis), lambda: K.nancumsum(x / x, axis=axis), lambda: K.nancumprod(x, axis=axis), lambda: K.average(x, axis=axis, weights=weights),
                  lambda: K.norm(wide, axis=axis, ord=d.one([None, 1, 2, 3, 0]), **d.options(keepdims=[True, False])) if axis is not None else K.norm(wide),
                  lambda: K.diff(x, axis=-1 if axis is None else axis), lambda: K.sort(x, axis=-1 if axis is None else axis),
                  lambda: K.argsort(x, axis=-1 if axis is None else axis), lambda: K.top_k(x, d.integer(1, x.shape[-1] or 1)),

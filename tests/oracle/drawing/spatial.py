@@ -97,6 +97,20 @@ def pooling(d):
     d.apply(make(per_axis(d, rank, (1, 2, 3)), **known_window(x, kwargs), **d.common()), x)
 
 
+@family("spatial", 0.7)
+def adaptive_pooling(d):
+    rank = d.one([1, 2, 3])
+    x, channels, kwargs = image(d, rank)
+    sizes = x.shape[2:] if kwargs.get("data_format") == "channels_first" else x.shape[1:-1]
+    if None in sizes:
+        raise Unfit
+    # TensorFlow pools by windows of up to one cell more than a part has, which must fit into the axis.
+    fitting = lambda n: [m for m in range(1, n + 1) if -(-n // m) < n]
+    make = d.one({1: [L.AdaptiveMaxPooling1D, L.AdaptiveAveragePooling1D], 2: [L.AdaptiveMaxPooling2D, L.AdaptiveAveragePooling2D],
+                  3: [L.AdaptiveMaxPooling3D, L.AdaptiveAveragePooling3D]}[rank])
+    d.apply(make(tuple(d.one(fitting(n)) for n in sizes), **kwargs, **d.common()), x)
+
+
 @family("spatial", 1.5)
 def global_pooling(d):
     rank = d.one([1, 1, 2, 3])

@@ -1,0 +1,88 @@
+// docs/keras.md lists the classes that attn knows and those that it refuses; the lists must be those of the tables.
+#include "table.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/keras/model.h"
+#include "refused.h"
+
+namespace {
+
+using namespace attn;
+
+/// Heading → the names in `back quotes` below it.
+std::map<std::string, std::set<std::string>> documented() {
+  std::ifstream file(std::string(ATTN_SOURCE_DIR) + "/docs/keras.md");
+  REQUIRE(file.good());
+  std::map<std::string, std::set<std::string>> out;
+  std::string line, heading;
+  const std::regex name("`([A-Za-z0-9_]+)`");
+  while (std::getline(file, line)) {
+    if (line.starts_with("## ")) heading = line.substr(3);
+    for (std::sregex_iterator it(line.begin(), line.end(), name), end; it != end; ++it) out[heading].insert((*it)[1]);
+  }
+  return out;
+}
+
+template <typename Rows>
+std::set<std::string> names(const Rows& rows) {
+  std::set<std::string> out;
+  for (const auto& row : rows) out.emplace(row.class_name);
+  return out;
+}
+
+std::string difference(const std::set<std::string>& a, const std::set<std::string>& b) {
+  std::string out;
+  for (const std::string& name : a)
+    if (!b.contains(name)) out += name + " ";
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("table: docs/keras.md lists what the tables hold") {
+  const auto docs = documented();
+  const std::map<std::string, std::set<std::string>> tables = {
+      {"Layers", names(keras::layer_rows())},
+      {"Operations", names(keras::operation_rows())},
+      {"Refused layers", names(keras::refused_layers())},
+      {"Refused operations", names(keras::refused_operations())}};
+  for (const auto& [heading, rows] : tables) {
+    CAPTURE(heading);
+    REQUIRE(docs.contains(heading));
+    CHECK_MESSAGE(difference(rows, docs.at(heading)).empty(),
+                  "not in docs/keras.md: ", difference(rows, docs.at(heading)));
+    CHECK_MESSAGE(difference(docs.at(heading), rows).empty(),
+                  "in docs/keras.md alone: ", difference(docs.at(heading), rows));
+  }
+}
+
+TEST_CASE("table: no class is both known and refused, and a refusal names it and says why") {
+  for (const bool operation : {false, true}) {
+    const auto known = names(operation ? keras::operation_rows() : keras::layer_rows());
+    for (const keras::Refused& refused : operation ? keras::refused_operations() : keras::refused_layers()) {
+      CAPTURE(refused.class_name);
+      CHECK_FALSE(known.contains(std::string(refused.class_name)));
+      const std::string text = fmt::format(R"({{"module": "{}", "class_name": "{}", "config": {{}}}})",
+                                           operation ? "keras.src.ops.numpy" : "keras.layers", refused.class_name);
+      try {
+        (void)keras::Model::read("it.json", text);
+        FAIL_CHECK("read");
+      } catch (const Error& error) {
+        CHECK(error.code() == ExitCode::bad_input);
+        CHECK(std::string(error.what())
+                  .ends_with(fmt::format("the {} '{}' is refused: {}", operation ? "operation" : "layer",
+                                         refused.class_name, refused.why)));
+      }
+    }
+  }
+}
