@@ -34,6 +34,8 @@ Run add_weights(CLI::App& app);
 Run add_convert(CLI::App& app);
 Run add_init(CLI::App& app);
 Run add_devices(CLI::App& app);
+Run add_explain(CLI::App& app);
+Run add_validate(CLI::App& app);
 
 struct Command {
   const char* name;

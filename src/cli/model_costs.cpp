@@ -9,7 +9,6 @@
 namespace attn::cli {
 namespace {
 
-using graph::LayerId;
 using report::CostRow;
 using report::Count;
 
@@ -39,73 +38,6 @@ void add(CostRow& row, const CostRow& more) {
   row.score_bytes += more.score_bytes;
 }
 
-/// Which part does each step: that of the layer, or the group of variables in it that the step reads.
-class Owners {
- public:
-  Owners(const std::vector<keras::Part>& parts, const graph::Graph& graph)
-      : of_layer_(graph.layers.size(), kNone), of_weight_(graph.weights.size(), kNone) {
-    std::vector<std::int32_t> around;  // the part at each level
-    parent_.resize(parts.size(), kNone);
-    rest_.resize(parts.size(), kNone);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const auto part = static_cast<std::int32_t>(i);
-      is_group_.push_back(parts[i].calls.empty());
-      around.resize(at(parts[i].level) + 1);
-      around.back() = part;
-      if (parts[i].level > 0) parent_[i] = around[at(parts[i].level) - 1];
-      if (parts[i].rest && parent_[i] != kNone) rest_[at(parent_[i])] = part;
-      for (const LayerId call : parts[i].calls) of_layer_[at(call)] = part;
-      for (const std::int32_t weight : parts[i].weights) of_weight_[at(weight)] = part;
-    }
-    // A layer that is no part is inside one.
-    for (std::size_t i = 0; i < of_layer_.size(); ++i) {
-      auto layer = static_cast<LayerId>(i);
-      while (layer != kNone && of_layer_[at(layer)] == kNone) layer = graph.layers[at(layer)].parent;
-      if (layer != kNone) of_layer_[i] = of_layer_[at(layer)];
-    }
-    trace_weights(graph);
-  }
-
-  [[nodiscard]] std::int32_t parent(std::int32_t part) const { return parent_[at(part)]; }
-
-  /// kNone: none.
-  [[nodiscard]] std::int32_t of(const graph::Node& node) const {
-    if (node.layer == kNone) return kNone;
-    const std::int32_t part = of_layer_[at(node.layer)];
-    if (part == kNone) return kNone;
-    for (const graph::ValueId input : node.inputs) {
-      const std::int32_t group = group_of_value_[at(input)];
-      if (group != kNone && is_group_[at(group)] && parent_[at(group)] == part) return group;
-    }
-    return rest_[at(part)] == kNone ? part : rest_[at(part)];
-  }
-
- private:
-  /// Follows weights through what is made of them alone: casts, reshapes, sums with constants.
-  void trace_weights(const graph::Graph& graph) {
-    group_of_value_.resize(graph.values.size(), kNone);
-    std::vector<bool> fixed(graph.values.size());
-    for (std::size_t i = 0; i < graph.values.size(); ++i) {
-      const graph::Value& value = graph.values[i];
-      fixed[i] = value.kind == graph::ValueKind::weight || value.kind == graph::ValueKind::constant;
-      if (value.kind == graph::ValueKind::weight) group_of_value_[i] = of_weight_[at(value.weight)];
-    }
-    for (const graph::Node& node : graph.nodes) {
-      if (!std::all_of(node.inputs.begin(), node.inputs.end(), [&](auto id) { return fixed[at(id)]; })) continue;
-      for (const graph::ValueId output : node.outputs) {
-        fixed[at(output)] = true;
-        for (const graph::ValueId input : node.inputs)
-          if (group_of_value_[at(input)] != kNone) group_of_value_[at(output)] = group_of_value_[at(input)];
-      }
-    }
-  }
-
-  std::vector<bool> is_group_;                      // by part: variables that the layer around reads
-  std::vector<std::int32_t> parent_, rest_;         // by part
-  std::vector<std::int32_t> of_layer_, of_weight_;  // by layer and by weight of the graph
-  std::vector<std::int32_t> group_of_value_;        // by value
-};
-
 CostRow row_of(const keras::Part& part, const graph::Graph& graph) {
   CostRow row;
   row.name = part.name;
@@ -126,7 +58,7 @@ CostRow row_of(const keras::Part& part, const graph::Graph& graph) {
 }
 
 /// FLOPs and bytes of the steps, by the part that does them.
-void add_steps(report::CostReport& report, keras::Anatomy anatomy, const Owners& owners) {
+void add_steps(report::CostReport& report, keras::Anatomy anatomy, const keras::Owners& owners) {
   std::set<graph::ValueId> scores;
   for (const graph::Scores& of_layer : anatomy.graph.scores) scores.insert(of_layer.value);
   for (const graph::Node& node : anatomy.graph.nodes)
@@ -159,7 +91,7 @@ report::CostReport costs_of(const keras::Model& model, const keras::LowerOptions
   keras::Anatomy anatomy = model.anatomy(with_scores);
   report::CostReport report;
   for (const keras::Part& part : anatomy.parts) report.rows.push_back(row_of(part, anatomy.graph));
-  const Owners owners(anatomy.parts, anatomy.graph);
+  const keras::Owners owners(anatomy);
   if (!options.symbolic) add_steps(report, std::move(anatomy), owners);
 
   // From the innermost out.

@@ -307,6 +307,7 @@ Model Model::make_layer(const std::string& class_name,
 }
 
 const std::string& Model::name() const { return parts_->root->name; }
+std::string Model::class_name() const { return std::string(parts_->root->class_name()); }
 bool Model::is_single_layer() const { return parts_->single_layer; }
 const std::vector<std::string>& Model::warnings() const { return parts_->warnings; }
 

@@ -62,6 +62,7 @@ class Model {
   ~Model();
 
   [[nodiscard]] const std::string& name() const;
+  [[nodiscard]] std::string class_name() const;
   /// Is it one layer, not a model? Then it can be shown (`config`), and once it is built also summarised and run.
   [[nodiscard]] bool is_single_layer() const;
   [[nodiscard]] const std::vector<std::string>& warnings() const;

@@ -1,0 +1,94 @@
+// Where the numbers of a layer come from, as values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attn/keras/anatomy.h"
+#include "attn/keras/summary.h"
+
+namespace attn::keras {
+
+/// A number with its name in the literature: (512, "d_model"). Without a name it stands for itself.
+struct NamedNumber {
+  Count value = 1;
+  std::string symbol;
+};
+
+struct Symbol {
+  std::string symbol;
+  Count value = 0;
+  std::string meaning;  ///< "heads"
+};
+
+/// One line of arithmetic: what it is about, and the product that gives its value. Without factors it is the sum of a
+/// layer inside.
+struct Product {
+  std::string what;            ///< "query/kernel", "query: multiply and add", "dense_1 (Dense)"
+  std::optional<Shape> shape;  ///< of a variable
+  std::vector<NamedNumber> factors;
+  Count value = 0;
+  std::int64_t calls = 1;  ///< how often the same is done, which is in the value
+};
+
+/// A formula for several lines together.
+struct Identity {
+  std::string what;     ///< "kernels"
+  std::string formula;  ///< "3·d_model² + d_model² = 4·d_model²"
+  Count value = 0;
+  std::string since;  ///< "h·d_head = d_model", or ""
+};
+
+struct Explanation {
+  std::string name, class_name;  ///< "block/dense"; no class for a group of variables
+  std::vector<Symbol> symbols;
+  std::vector<Product> params;
+  std::vector<Identity> identities;  ///< of params
+  std::string no_params;             ///< why it has none, or ""
+  Count total_params = 0, trainable_params = 0;
+  std::vector<Product> flops;
+  Count total_flops = 0;
+};
+
+/// The layers of one class in a model.
+struct ClassTotals {
+  std::string class_name;
+  std::int64_t layers = 0;
+  Count params = 0, flops = 0;
+  std::string how;  ///< the parameters of the first in symbols, or why it has none
+};
+
+/// Explains the parts of a model.
+class Explainer {
+ public:
+  /// `graph` is that of `anatomy`, or what passes made of it; `steps` are the nodes that a pass runs. All must outlive
+  /// the explainer, and the model too.
+  Explainer(const Anatomy& anatomy, const graph::Graph& graph, std::span<const graph::NodeId> steps);
+
+  /// The part of this name, "dense", "block/dense", "multi_head_attention/query"; nothing where there is none.
+  [[nodiscard]] std::optional<std::int32_t> find(const std::string& name) const;
+  [[nodiscard]] std::vector<std::string> names() const;
+  [[nodiscard]] Explanation explain(std::int32_t part) const;
+  /// The layers of the model and of the models in it, by class, in the order in which they come first.
+  [[nodiscard]] std::vector<ClassTotals> classes() const;
+
+ private:
+  class Names;
+  [[nodiscard]] std::int32_t end_of(std::int32_t part) const;
+  [[nodiscard]] Count params_of(std::int32_t part, bool trainable_only) const;
+  [[nodiscard]] Count flops_of(std::int32_t part) const;
+  [[nodiscard]] bool is_made_of_layers(std::int32_t part) const;
+  void add_inner(Explanation& out, std::int32_t part) const;
+  void add_params(Explanation& out, std::int32_t part, Names& names) const;
+  void add_flops(Explanation& out, std::int32_t part, Names& names) const;
+
+  const Anatomy& anatomy_;
+  const graph::Graph& graph_;
+  Owners owners_;
+  std::vector<std::vector<graph::NodeId>> nodes_;  ///< by part, its own
+};
+
+}  // namespace attn::keras

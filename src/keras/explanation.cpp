@@ -1,0 +1,368 @@
+#include "attn/keras/explanation.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "attn/base/text.h"
+#include "layer.h"
+#include "symbols.h"
+
+namespace attn::keras {
+namespace {
+
+constexpr std::int32_t kNone = graph::kNone;
+std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+Count elements_of(const Shape& shape) {
+  Count elements = 1;
+  for (const Dim dim : shape) elements *= static_cast<Count>(dim);
+  return elements;
+}
+
+/// "d_model·h": a product in symbols, equal factors as powers.
+std::string short_product(const std::vector<NamedNumber>& factors) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    const std::string word = factors[i].symbol.empty() ? with_commas(factors[i].value) : factors[i].symbol;
+    if (!words.empty() && words.back() == word) {
+      words.back() += "²";
+    } else {
+      words.push_back(word);
+    }
+  }
+  return words.empty() ? "1" : join(words, "·");
+}
+
+/// Places of symbols in a product, so that d_model·h·d_head and h·d_head·d_model are one.
+int rank(const NamedNumber& factor) {
+  static constexpr std::array<std::string_view, 9> kOrder = {"d_in", "d_model", "d_key",  "d_value", "d_out",
+                                                             "h",    "g",       "d_head", "d_v"};
+  return static_cast<int>(std::find(kOrder.begin(), kOrder.end(), factor.symbol) - kOrder.begin());
+}
+
+/// "2·d_model·h·d_head + d_model·h·d_v".
+std::string short_sum(const std::vector<const Product*>& lines) {
+  std::vector<std::pair<std::string, int>> terms;
+  for (const Product* line : lines) {
+    std::vector<NamedNumber> sorted = line->factors;
+    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return rank(a) < rank(b); });
+    const std::string text = short_product(sorted);
+    const auto known = std::find_if(terms.begin(), terms.end(), [&](const auto& term) { return term.first == text; });
+    if (known == terms.end()) {
+      terms.emplace_back(text, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  std::vector<std::string> words;
+  for (const auto& [text, count] : terms) words.push_back(count == 1 ? text : fmt::format("{}·{}", count, text));
+  return join(words, " + ");
+}
+
+/// Kernels and biases of an attention layer together.
+class AttentionSums {
+ public:
+  explicit AttentionSums(const std::vector<Product>& params) {
+    for (const Product& line : params) (line.what.ends_with("/bias") ? biases_ : kernels_).push_back(&line);
+  }
+
+  void add(Explanation& out) const {
+    if (kernels_.size() < 3) return;
+    const auto size = [&](std::string_view symbol) -> Count {
+      for (const Symbol& known : out.symbols)
+        if (known.symbol == symbol) return known.value;
+      return 0;
+    };
+    const Count d = size("d_model"), h = size("h"), head = size("d_head");
+    const bool plain = size("d_key") + size("d_value") + size("d_v") + size("d_out") + size("g") == 0;
+    // One width, and heads that fill it: the textbook's 4·d².
+    if (plain && d > 0 && h * head == d) {
+      const auto inputs = static_cast<int>(kernels_.size()) - 1;
+      out.identities.push_back({"kernels", fmt::format("{}·d_model² + d_model² = {}·d_model²", inputs, inputs + 1),
+                                total(kernels_), "h·d_head = d_model"});
+      if (!biases_.empty())
+        out.identities.push_back({"biases", fmt::format("{}·h·d_head + d_model = {}·d_model", inputs, inputs + 1),
+                                  total(biases_), "h·d_head = d_model"});
+      return;
+    }
+    out.identities.push_back({"kernels", short_sum(kernels_), total(kernels_), ""});
+    if (!biases_.empty()) out.identities.push_back({"biases", short_sum(biases_), total(biases_), ""});
+  }
+
+ private:
+  using Lines = std::vector<const Product*>;
+
+  static Count total(const Lines& lines) {
+    Count sum = 0;
+    for (const Product* line : lines) sum += line->value;
+    return sum;
+  }
+  Lines kernels_, biases_;
+};
+
+}  // namespace
+
+/// The names of sizes while one layer is explained: a symbol means one size.
+class Explainer::Names {
+ public:
+  explicit Names(Explanation& out) : out_(out) {}
+
+  /// "a|b" as a or b, whichever means `value` or nothing yet; "" where both mean other sizes.
+  std::string settle(const std::string& spelled, Count value) {
+    for (const std::string& symbol : split(spelled, '|')) {
+      if (symbol.empty()) return "";
+      const auto known = std::find_if(out_.symbols.begin(), out_.symbols.end(),
+                                      [&](const Symbol& other) { return other.symbol == symbol; });
+      if (known == out_.symbols.end()) {
+        out_.symbols.push_back({symbol, value, std::string(meaning_of(symbol))});
+        return symbol;
+      }
+      if (known->value == value) return symbol;
+    }
+    return "";
+  }
+
+  std::map<std::int32_t, std::vector<std::string>> of_weight;  // the symbols of its dimensions
+  std::map<graph::ValueId, std::vector<std::string>> of_value;
+
+ private:
+  Explanation& out_;
+};
+
+Explainer::Explainer(const Anatomy& anatomy, const graph::Graph& graph, std::span<const graph::NodeId> steps)
+    : anatomy_(anatomy), graph_(graph), owners_(anatomy), nodes_(anatomy.parts.size()) {
+  for (const graph::NodeId id : steps)
+    if (const std::int32_t part = owners_.of(graph.nodes[at(id)]); part != kNone) nodes_[at(part)].push_back(id);
+}
+
+std::optional<std::int32_t> Explainer::find(const std::string& name) const {
+  std::optional<std::int32_t> found;
+  for (std::int32_t part = 0; part < static_cast<std::int32_t>(anatomy_.parts.size()); ++part) {
+    if (anatomy_.parts[at(part)].rest) continue;
+    if (owners_.path(part) == name) return part;
+    if (!found && anatomy_.parts[at(part)].layer != nullptr && anatomy_.parts[at(part)].name == name) found = part;
+  }
+  return found;
+}
+
+std::vector<std::string> Explainer::names() const {
+  std::vector<std::string> out;
+  for (std::int32_t part = 0; part < static_cast<std::int32_t>(anatomy_.parts.size()); ++part)
+    if (!anatomy_.parts[at(part)].rest) out.push_back(owners_.path(part));
+  return out;
+}
+
+std::int32_t Explainer::end_of(std::int32_t part) const {
+  const int level = anatomy_.parts[at(part)].level;
+  auto end = part + 1;
+  while (at(end) < anatomy_.parts.size() && anatomy_.parts[at(end)].level > level) ++end;
+  return end;
+}
+
+Count Explainer::params_of(std::int32_t part, bool trainable_only) const {
+  Count total = 0;
+  for (std::int32_t inner = part; inner < end_of(part); ++inner)
+    for (const std::int32_t weight : anatomy_.parts[at(inner)].weights)
+      if (const graph::WeightSpec& spec = graph_.weights[at(weight)]; spec.trainable || !trainable_only)
+        total += elements_of(spec.shape);
+  return total;
+}
+
+Count Explainer::flops_of(std::int32_t part) const {
+  Count total = 0;
+  for (std::int32_t inner = part; inner < end_of(part); ++inner)
+    for (const graph::NodeId id : nodes_[at(inner)])
+      total += static_cast<Count>(graph::flops(graph_, graph_.nodes[at(id)], graph::Hidden::counted));
+  return total;
+}
+
+bool Explainer::is_made_of_layers(std::int32_t part) const {
+  for (std::int32_t inner = part + 1; inner < end_of(part); ++inner)
+    if (!anatomy_.parts[at(inner)].calls.empty()) return true;
+  return false;
+}
+
+Explanation Explainer::explain(std::int32_t part) const {
+  const Part& itself = anatomy_.parts[at(part)];
+  Explanation out;
+  out.name = owners_.path(part);
+  out.class_name = itself.class_name;
+  out.total_params = params_of(part, false);
+  out.trainable_params = params_of(part, true);
+  out.total_flops = flops_of(part);
+  if (out.total_params == 0 && itself.layer != nullptr) out.no_params = why_no_params(*itself.layer);
+  if (is_made_of_layers(part)) {
+    add_inner(out, part);
+    return out;
+  }
+  Names names(out);
+  add_params(out, part, names);
+  if (out.class_name.find("Attention") != std::string::npos) AttentionSums(out.params).add(out);
+  add_flops(out, part, names);
+  return out;
+}
+
+void Explainer::add_inner(Explanation& out, std::int32_t part) const {
+  for (std::int32_t inner = part + 1; inner < end_of(part); ++inner) {
+    const Part& layer = anatomy_.parts[at(inner)];
+    if (layer.level != anatomy_.parts[at(part)].level + 1) continue;
+    const std::string what = layer.class_name.empty() ? layer.name : layer.name + " (" + layer.class_name + ")";
+    if (const Count params = params_of(inner, false); params > 0) out.params.push_back({what, {}, {}, params});
+    if (const Count flops = flops_of(inner); flops > 0) out.flops.push_back({what, {}, {}, flops});
+  }
+  // What a layer of layers has of its own.
+  Names names(out);
+  const Part& itself = anatomy_.parts[at(part)];
+  for (std::size_t i = 0; i < itself.weights.size(); ++i) {
+    const graph::WeightSpec& spec = graph_.weights[at(itself.weights[i])];
+    Product line{itself.weight_names[i], spec.shape, {}, elements_of(spec.shape)};
+    for (const Dim dim : spec.shape) line.factors.push_back({static_cast<Count>(dim), ""});
+    out.params.push_back(std::move(line));
+  }
+}
+
+void Explainer::add_params(Explanation& out, std::int32_t part, Names& names) const {
+  for (std::int32_t inner = part; inner < end_of(part); ++inner) {
+    const Part& group = anatomy_.parts[at(inner)];
+    // A group of variables has its names from the layer around it.
+    std::int32_t around = inner;
+    while (around != kNone && anatomy_.parts[at(around)].layer == nullptr) around = owners_.parent(around);
+    for (std::size_t i = 0; i < group.weights.size(); ++i) {
+      const graph::WeightSpec& spec = graph_.weights[at(group.weights[i])];
+      const std::string in_layer = group.name + "/" + group.weight_names[i];
+      std::vector<std::string> symbols = around == kNone
+                                             ? std::vector<std::string>{}
+                                             : symbols_of(*anatomy_.parts[at(around)].layer, in_layer, spec.shape);
+      symbols.resize(static_cast<std::size_t>(spec.shape.rank()));
+      Product line{inner == part ? group.weight_names[i] : in_layer, spec.shape, {}, elements_of(spec.shape)};
+      for (int axis = 0; axis < spec.shape.rank(); ++axis) {
+        std::string& symbol = symbols[at(axis)];
+        symbol = names.settle(symbol, static_cast<Count>(spec.shape[axis]));
+        line.factors.push_back({static_cast<Count>(spec.shape[axis]), symbol});
+      }
+      names.of_weight[group.weights[i]] = symbols;
+      out.params.push_back(std::move(line));
+    }
+  }
+}
+
+void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names) const {
+  const auto symbols_of_value = [&](graph::ValueId id) -> std::vector<std::string>& {
+    const Shape& shape = graph_.value(id).shape;
+    const auto [it, added] = names.of_value.try_emplace(id);
+    std::vector<std::string>& symbols = it->second;
+    if (!added) return symbols;
+    symbols.resize(static_cast<std::size_t>(shape.rank()));
+    const std::int32_t weight = owners_.weight(id);
+    if (weight != kNone) {
+      const auto known = names.of_weight.find(weight);
+      if (known != names.of_weight.end() && graph_.weights[at(weight)].shape == shape) symbols = known->second;
+      return symbols;
+    }
+    if (shape.rank() > 0) symbols[0] = "B";
+    if (shape.rank() == 3) symbols[1] = "T";
+    // The width of what comes in is what the layer's weights call a size of this kind.
+    for (const char* width : {"d_model", "c"})
+      for (const Symbol& known : out.symbols)
+        if (shape.rank() > 1 && known.symbol == width && known.value == static_cast<Count>(shape[-1]))
+          symbols.back() = width;
+    return symbols;
+  };
+  const auto name_output = [&](const graph::Node& node) {
+    const graph::ValueId output = node.outputs.front();
+    const Shape& shape = graph_.value(output).shape;
+    if (const auto* linear = std::get_if<graph::Linear>(&node.op)) {
+      std::vector<std::string> symbols = symbols_of_value(node.inputs[0]);
+      symbols.resize(symbols.size() - static_cast<std::size_t>(linear->contracted));
+      const std::vector<std::string>& kernel = symbols_of_value(node.inputs[1]);
+      symbols.insert(symbols.end(), kernel.begin() + linear->contracted, kernel.end());
+      names.of_value[output] = std::move(symbols);
+      return;
+    }
+    for (const graph::ValueId input : node.inputs) {
+      if (owners_.weight(input) != kNone || graph_.value(input).shape != shape) continue;
+      const std::vector<std::string> symbols = symbols_of_value(input);
+      names.of_value[output] = symbols;
+      return;
+    }
+    if (std::holds_alternative<graph::Attention>(node.op)) {
+      std::vector<std::string> symbols = symbols_of_value(node.inputs[0]);
+      symbols.back() = symbols_of_value(node.inputs[2]).back();
+      names.of_value[output] = std::move(symbols);
+    }
+  };
+
+  std::vector<std::pair<graph::NodeId, std::int32_t>> nodes;  // with the part that does them, in their order
+  for (std::int32_t inner = part; inner < end_of(part); ++inner)
+    for (const graph::NodeId id : nodes_[at(inner)]) nodes.emplace_back(id, inner);
+  std::sort(nodes.begin(), nodes.end());
+  for (const auto& [id, inner] : nodes) {
+    const graph::Node& node = graph_.nodes[at(id)];
+    const Part& group = anatomy_.parts[at(inner)];
+    name_output(node);
+    for (const graph::FlopTerm& term : graph::flop_terms(graph_, node, graph::Hidden::counted)) {
+      if (term.count() == 0) continue;
+      const bool grouped = inner != part && !group.rest;
+      const bool attends = std::holds_alternative<graph::Attention>(node.op);
+      Product line;
+      line.what = grouped ? group.name + ": " + term.what : term.what;
+      line.value = static_cast<Count>(term.count());
+      for (const graph::Factor& factor : term.factors) {
+        std::string symbol;
+        if (factor.of != kNone) {
+          symbol = symbols_of_value(factor.of)[at(factor.axis)];
+          if (attends && factor.of != node.inputs[0] && factor.axis == 1) symbol = "S";
+          if (!symbol.empty()) symbol = names.settle(symbol, static_cast<Count>(factor.size));
+        }
+        line.factors.push_back({static_cast<Count>(factor.size), symbol});
+      }
+      const auto again = std::find_if(out.flops.begin(), out.flops.end(), [&](const Product& known) {
+        return known.what == line.what && known.value == line.value * static_cast<Count>(known.calls);
+      });
+      if (again != out.flops.end()) {
+        again->value += line.value;
+        ++again->calls;
+      } else {
+        out.flops.push_back(std::move(line));
+      }
+    }
+  }
+}
+
+std::vector<ClassTotals> Explainer::classes() const {
+  std::vector<ClassTotals> out;
+  for (std::int32_t part = 0; part < static_cast<std::int32_t>(anatomy_.parts.size()); ++part) {
+    const Part& layer = anatomy_.parts[at(part)];
+    const bool opened = layer.nested && end_of(part) > part + 1 && anatomy_.parts[at(part) + 1].nested;
+    if (!layer.nested || opened) continue;
+    auto totals =
+        std::find_if(out.begin(), out.end(), [&](const auto& row) { return row.class_name == layer.class_name; });
+    if (totals == out.end()) {
+      const Explanation first = explain(part);
+      out.push_back({layer.class_name, 0, 0, 0, first.no_params});
+      totals = out.end() - 1;
+      if (!first.identities.empty()) {
+        // Of "a = b" the shorter b.
+        std::vector<std::string> terms;
+        for (const Identity& identity : first.identities) {
+          const auto equals = identity.formula.rfind(" = ");
+          terms.push_back(equals == std::string::npos ? identity.formula : identity.formula.substr(equals + 3));
+        }
+        totals->how = join(terms, " + ");
+      } else if (is_made_of_layers(part)) {
+        totals->how = fmt::format("those of the {} layers in it", first.params.size());
+      } else if (first.no_params.empty()) {
+        std::vector<const Product*> lines;
+        for (const Product& line : first.params) lines.push_back(&line);
+        totals->how = short_sum(lines);
+      }
+    }
+    ++totals->layers;
+    totals->params += params_of(part, false);
+    totals->flops += flops_of(part);
+  }
+  return out;
+}
+
+}  // namespace attn::keras

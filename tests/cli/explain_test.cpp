@@ -1,0 +1,101 @@
+// attn explain, as scripts and terminals see it.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+
+using attn::test::Result;
+using attn::test::run_attn;
+using nlohmann::json;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("explain: a layer of the built-in encoder, line by line") {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"explain", "multi_head_attention"},
+        std::vector<std::string>{"explain", "configs/encoder.json", "multi_head_attention"}}) {
+    const Result result = run_attn(arguments);
+    CHECK(result.code == 0);
+    CHECK(result.err.empty());
+    CHECK(contains(result.out, "  query/kernel (512, 8, 64): d_model × h × d_head = 262,144\n"));
+    CHECK(
+        contains(result.out, "  kernels: 3·d_model² + d_model² = 4·d_model² = 1,048,576, since h·d_head = d_model\n"));
+    CHECK(contains(result.out, "  total: 1,050,624, all of them trainable\n"));
+    CHECK(contains(result.out, "2 × B × T × d_model × h × d_head = 2 × 1 × 50 × 512 × 8 × 64 = 26,214,400\n"));
+  }
+}
+
+TEST_CASE("explain: all forms tell the same totals as attn summary --costs") {
+  const json costs = json::parse(run_attn({"summary", "--costs", "--json"}).out);
+  const json overview = json::parse(run_attn({"explain", "--json"}).out);
+  CHECK(overview["schema"] == "attn.explain/1");
+  CHECK(overview["total_params"] == costs["total_params"]);
+  CHECK(overview["total_flops"] == costs["costs"]["flops"]);
+  for (const json& row : costs["layers"]) {
+    const std::string name = row["name"];
+    CAPTURE(name);
+    const json layer = json::parse(run_attn({"explain", "configs/encoder.json", name, "--json"}).out);
+    CHECK(layer["total_params"] == row["params"]);
+    CHECK(layer["total_flops"] == row["flops"]);
+    CHECK(layer["no_params"].is_null() == (row["params"] != 0));
+  }
+  CHECK(contains(run_attn({"explain", "--markdown"}).out, "| MultiHeadAttention "));
+  const Result latex = run_attn({"explain", "dense_2", "--latex"});
+  CHECK(contains(latex.out, "\\text{kernel (512, 512)} &: d_{\\text{in}} \\times d_{\\text{out}} = 262{,}144 \\\\"));
+}
+
+TEST_CASE("explain: a layer that is not there is a usage error, with the one that was meant") {
+  const Result result = run_attn({"explain", "configs/encoder.json", "multi_head_atention"});
+  CHECK(result.code == 2);
+  CHECK(result.out.empty());
+  CHECK(contains(result.err, "did you mean 'multi_head_attention'?"));
+  CHECK(run_attn({"explain", "nowhere.json"}).code == 3);
+}
+
+TEST_CASE("costs and explanations: names that mean harm stay text in every form") {
+  json config = json::parse(run_attn({"get-config", "configs/encoder.json"}).out);
+  const std::string evil = "=x\x1b[31m<script>$^_\xe2\x80\xae";
+  for (json& layer : config["config"]["layers"]) {
+    if (layer["class_name"] != "Dense" || layer["name"] != "dense_2") continue;
+    layer["name"] = evil;
+    layer["config"]["name"] = evil;
+  }
+  config["config"]["output_layers"] = json::array({evil, 0, 0});
+  const std::string text = config.dump();
+  const auto check = [&](const std::vector<std::string>& arguments) {
+    const Result result = run_attn(arguments, text);
+    CAPTURE(arguments.back());
+    CHECK(result.code == 0);
+    CHECK(contains(result.out, "script>"));
+    CHECK_FALSE(contains(result.out, "\x1b"));
+    CHECK_FALSE(contains(result.out, "\xe2\x80\xae"));
+    return result.out;
+  };
+  for (const char* format : {"table", "json", "markdown", "csv"}) {
+    const std::string out = check({"summary", "-", "--costs", "--depth", "2", "--weights", "--format", format});
+    if (std::string(format) == "csv") CHECK(contains(out, "\n'=x"));
+    if (std::string(format) == "markdown") CHECK_FALSE(contains(out, "<script"));
+  }
+  for (const char* format : {"table", "json", "markdown", "latex"}) {
+    const std::string out = check({"explain", "-", evil, "--format", format});
+    if (std::string(format) == "latex") CHECK(contains(out, "\\$\\textasciicircum{}\\_"));
+    if (std::string(format) == "markdown") CHECK_FALSE(contains(out, "<script"));
+  }
+}
+
+TEST_CASE("summary: options of costs alone are refused without them, and those of Keras's table with them") {
+  CHECK(run_attn({"summary", "--batch", "2"}).code == 2);
+  CHECK(run_attn({"summary", "--costs", "--masks"}).code == 2);
+  CHECK(run_attn({"summary", "--costs", "--line-length", "80"}).code == 2);
+  const json opened = json::parse(run_attn({"summary", "--depth", "1", "--weights", "--json"}).out);
+  const json& attention = opened["layers"][1];
+  CHECK(attention["output_shape"] == json({nullptr, 50, 512}));
+  CHECK(attention["layers"][0]["name"] == "query");
+  CHECK(attention["layers"][0]["variables"][0]["shape"] == json({512, 8, 64}));
+  CHECK_FALSE(attention.contains("flops"));
+}

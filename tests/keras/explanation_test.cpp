@@ -1,0 +1,171 @@
+// Where parameters and FLOPs come from: the lines of every layer of every case add up.
+#include "attn/keras/explanation.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "attn/keras/model.h"
+#include "attn/plan/plan.h"
+
+namespace {
+
+using namespace attn;
+using keras::Count;
+
+/// A model with all that an explainer reads.
+struct Explained {
+  explicit Explained(const std::string& text, const keras::ReadOptions& read = {})
+      : model(keras::Model::read("model.json", text, read)),
+        anatomy(model.anatomy(size())),
+        plan(plan::make_plan(anatomy.graph)),
+        explainer(anatomy, plan.graph, plan.steps) {}
+  static keras::LowerOptions size() {
+    keras::LowerOptions options;
+    options.sequence_length = 5;
+    return options;
+  }
+  [[nodiscard]] keras::Explanation of(const std::string& name) const {
+    const auto part = explainer.find(name);
+    REQUIRE(part.has_value());
+    return explainer.explain(*part);
+  }
+
+  keras::Model model;
+  keras::Anatomy anatomy;
+  plan::Plan plan;
+  keras::Explainer explainer;
+};
+
+std::string read_text(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// Symbols and numbers of a product, without blanks: "d_model.h.64".
+std::string spelled(const keras::Product& line) {
+  std::string out;
+  for (const keras::NamedNumber& factor : line.factors)
+    out += (out.empty() ? "" : ".") +
+           (factor.symbol.empty() ? std::to_string(std::uint64_t(factor.value)) : factor.symbol);
+  return out;
+}
+
+std::string layer(const std::string& class_name, const std::string& config) {
+  return R"({"module": "keras.layers", "class_name": ")" + class_name + R"(", "config": {"name": "it", )" + config +
+         R"(}, "registered_name": null})";
+}
+
+keras::ReadOptions shape(Shape shape) {
+  keras::ReadOptions options;
+  options.input_shape = std::move(shape);
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("explanation: the lines of every layer of every case add up to what the summary tells") {
+  namespace fs = std::filesystem;
+  int cases = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(std::string(ATTN_SOURCE_DIR) + "/tests/data/keras")) {
+    if (entry.path().filename() != "model.json") continue;
+    const std::string path = entry.path().string();
+    CAPTURE(path);
+    ++cases;
+    const Explained explained(read_text(path));
+    const keras::Summary summary = explained.model.summary();
+    for (const std::string& name : explained.explainer.names()) {
+      CAPTURE(name);
+      const keras::Explanation it = explained.of(name);
+      Count params = 0, flops = 0, identities = 0;
+      for (const keras::Product& line : it.params) {
+        params += line.value;
+        if (line.factors.empty()) continue;
+        Count product = 1;
+        for (const keras::NamedNumber& factor : line.factors) product *= factor.value;
+        CHECK(bool(product == line.value));
+      }
+      for (const keras::Product& line : it.flops) {
+        flops += line.value;
+        if (line.factors.empty()) continue;
+        Count product = static_cast<Count>(line.calls);
+        for (const keras::NamedNumber& factor : line.factors) product *= factor.value;
+        CHECK(bool(product == line.value));
+      }
+      for (const keras::Identity& identity : it.identities) identities += identity.value;
+      CHECK(bool(params == it.total_params));
+      CHECK(bool(flops == it.total_flops));
+      if (!it.identities.empty()) CHECK(bool(identities == it.total_params));
+      CHECK((it.total_params == 0 && !it.class_name.empty()) == !it.no_params.empty());
+      // A symbol means one size, and has a meaning.
+      for (const keras::Symbol& symbol : it.symbols) CHECK((symbol.symbol.size() == 1 || !symbol.meaning.empty()));
+    }
+    Count of_classes = 0;
+    for (const keras::ClassTotals& row : explained.explainer.classes()) {
+      CAPTURE(row.class_name);
+      of_classes += row.params;
+      CHECK_FALSE(row.how.empty());
+    }
+    CHECK(bool(of_classes == summary.total_params));
+  }
+  CHECK(cases > 150);
+}
+
+TEST_CASE("explanation: the textbook's 4·d² where heads fill the width, and the long way where they do not") {
+  const Explained explained(keras::Model::builtin_encoder());
+  const keras::Explanation it = explained.of("multi_head_attention");
+  REQUIRE(it.params.size() == 8);
+  CHECK(it.params[0].what == "query/kernel");
+  CHECK(spelled(it.params[0]) == "d_model.h.d_head");
+  CHECK(spelled(it.params[6]) == "h.d_head.d_model");
+  REQUIRE(it.identities.size() == 2);
+  CHECK(it.identities[0].formula == "3·d_model² + d_model² = 4·d_model²");
+  CHECK(it.identities[0].since == "h·d_head = d_model");
+  CHECK(it.identities[1].formula == "3·h·d_head + d_model = 4·d_model");
+  CHECK(spelled(it.flops[0]) == "2.B.T.d_model.h.d_head");
+  CHECK(it.flops[6].what == "scores: multiply and add");
+  CHECK(spelled(it.flops[6]) == "2.B.h.T.S.d_head");
+
+  const Explained odd(layer("MultiHeadAttention", R"("num_heads": 3, "key_dim": 5, "value_dim": 7)"), shape({4, 16}));
+  const keras::Explanation other = odd.of("it");
+  CHECK(spelled(other.params[4]) == "d_model.h.d_v");
+  REQUIRE(other.identities.size() == 2);
+  CHECK(other.identities[0].formula == "2·d_model·h·d_head + 2·d_model·h·d_v");
+  CHECK(other.identities[0].since.empty());
+}
+
+TEST_CASE("explanation: groups share heads, gates stand side by side, letters are those of the equation") {
+  const Explained grouped(
+      layer("GroupQueryAttention", R"("head_dim": 4, "num_query_heads": 6, "num_key_value_heads": 2)"), shape({3, 10}));
+  CHECK(spelled(grouped.of("it").params[2]) == "d_model.g.d_head");
+  const Explained lstm(layer("LSTM", R"("units": 6)"), shape({3, 10}));
+  CHECK(spelled(lstm.of("it").params[0]) == "d_in.4·u");
+  CHECK(spelled(lstm.of("it").params[1]) == "u.4·u");
+  const Explained einsum(layer("EinsumDense", R"("equation": "abc,cde->abde", "output_shape": [null, 4, 5])"),
+                         shape({3, 10}));
+  CHECK(spelled(einsum.of("it").params[0]) == "c.d.e");
+}
+
+TEST_CASE("explanation: a layer without parameters says why") {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"Dropout", "training only"},  {"Flatten", "moves numbers"},      {"GlobalAveragePooling1D", "means or maxima"},
+      {"Softmax", "fixed function"}, {"Attention", "use_scale is off"}, {"Identity", "hands on"}};
+  for (const auto& [class_name, reason] : rows) {
+    CAPTURE(class_name);
+    const std::string config = class_name == "Dropout" ? R"("rate": 0.1)" : R"("trainable": true)";
+    CHECK(Explained(layer(class_name, config), shape({4, 6})).of("it").no_params.find(reason) != std::string::npos);
+  }
+}
+
+TEST_CASE("explanation: a part of a layer is found by its path, and what is in a nested model by its own") {
+  const Explained explained(keras::Model::builtin_encoder());
+  CHECK(explained.of("multi_head_attention/query").total_params == 512 * 8 * 64 + 512);
+  CHECK_FALSE(explained.explainer.find("multi_head_attention/attention").has_value());
+  CHECK_FALSE(explained.explainer.find("nothing").has_value());
+}
