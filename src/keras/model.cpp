@@ -375,7 +375,15 @@ MaskTrace Model::masks() const {
 }
 
 std::vector<graph::WeightSpec> Model::weights() const {
-  std::vector<graph::WeightSpec> specs = collect_weights(*parts_->root);
+  std::set<const Layer*> frozen;
+  if (const Functional* model = parts_->model())
+    for (Layer* layer : model->layers())
+      if (!is_trainable(*layer)) walk(*layer, "", "", frozen, [](const auto&, const auto&, const auto&) {});
+  std::vector<graph::WeightSpec> specs;
+  visit_weights(*parts_->root, [&](const Layer& layer, int, graph::WeightSpec spec) {
+    spec.in_frozen_layer = frozen.contains(&layer);
+    specs.push_back(std::move(spec));
+  });
   if (!parts_->older_fans) return specs;
   for (graph::WeightSpec& spec : specs) {
     spec.initializer.input_axes.clear();

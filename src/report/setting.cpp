@@ -19,7 +19,7 @@ std::string setting_text(const Setting& setting) {
 }
 
 std::string padding_text(const Setting& setting) {
-  const std::string skipped = setting.skip_padding ? "padding skipped" : "";
+  std::string skipped = setting.skip_padding ? "padding skipped" : "";
   if (!setting.mean_length) return skipped;
   return fmt::format("mean length {}{}{}", *setting.mean_length, setting.skip_padding ? ", " : "", skipped);
 }

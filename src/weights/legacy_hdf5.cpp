@@ -55,7 +55,7 @@ std::vector<Layer> layers_of(std::span<const WeightSpec> specs) {
   }
   for (Layer& layer : out)
     std::stable_partition(layer.weights.begin(), layer.weights.end(),
-                          [&](std::size_t i) { return specs[i].trainable; });
+                          [&](std::size_t i) { return listed_first(specs[i]); });
   return out;
 }
 
@@ -69,6 +69,8 @@ std::string name_of(const Layer& layer, std::span<const WeightSpec> specs) {
 }
 
 }  // namespace
+
+bool listed_first(const WeightSpec& spec) { return spec.trainable || spec.in_frozen_layer; }
 
 io::Hdf5File legacy_hdf5(std::span<const WeightSpec> specs, std::span<const Tensor> tensors) {
   const std::vector<std::string> names = file_names(specs);

@@ -9,6 +9,9 @@
 
 namespace attn::weights {
 
+/// A layer's weights are listed in two parts, each in the order of its variables: is this one in the first?
+[[nodiscard]] bool listed_first(const graph::WeightSpec& spec);
+
 /// The weights alone, layer by layer in the order of the specs, for model.load_weights.
 [[nodiscard]] io::Hdf5File legacy_hdf5(std::span<const graph::WeightSpec> specs, std::span<const Tensor> tensors);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "attn/base/text.h"
+#include "legacy_hdf5.h"
 
 namespace attn::weights {
 namespace {
@@ -141,7 +142,7 @@ Match by_order(std::span<const WeightSpec> specs, const Store& store) {
   Match out(specs.size());
   std::size_t weight = 0;
   for (std::vector<std::size_t>& group : groups) {
-    std::stable_partition(group.begin(), group.end(), [&](std::size_t spec) { return specs[spec].trainable; });
+    std::stable_partition(group.begin(), group.end(), [&](std::size_t spec) { return listed_first(specs[spec]); });
     for (const std::size_t spec : group) out[spec] = weight++;
   }
   return out;

@@ -39,6 +39,9 @@ struct WeightSpec {
   DType dtype = DType::float32;
   bool trainable = true;
   Initializer initializer;
+  /// The model's layer that holds it is not trainable as a whole: Keras 2's .h5 then keeps the order of its variables,
+  /// whatever each one's own flag is; else trainable ones come first.
+  bool in_frozen_layer = false;
   /// Where .weights.h5 keeps the same numbers again, for a layer that holds a variable of the layer inside it as its
   /// own; empty: nowhere.
   std::string store_again = {};

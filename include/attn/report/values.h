@@ -23,7 +23,7 @@ struct Setting {
   std::int64_t batch = 1;
   std::optional<std::int64_t> seq_len;  ///< nothing where the model has no such dimension
   int threads = 1;
-  std::optional<double> mean_length;  ///< of sequences padded for a measurement, as a share of the whole
+  std::optional<double> mean_length = {};  ///< of sequences padded for a measurement, as a share of the whole
   bool skip_padding = false;
 
   friend bool operator==(const Setting&, const Setting&) = default;

@@ -46,7 +46,7 @@ class ConvKernel final : public Kernel {
   ConvKernel(const graph::Conv& op, const Step& step)
       : x_(step.inputs[0]),
         y_(step.outputs[0]),
-        eltwise_(eltwise_of(op.activation)),
+        eltwise_(eltwise_of(op.activation, DType::float32)),
         finish_(eltwise_ ? graph::Unary{} : op.activation, false, DType::float32) {
     const Shape& kernel = step.inputs[1].shape;
     memory::dims strides, dilation, before, after;

@@ -21,7 +21,7 @@ class OnednnProduct final : public Product {
       : size_(size),
         dtype_(dtype),
         // oneDNN adds the residual after the activation; so where the activation is ours, so is the residual.
-        eltwise_(eltwise_of(fusion.activation)),
+        eltwise_(eltwise_of(fusion.activation, dtype)),
         adds_residual_(fusion.residual && (eltwise_ || fusion.activation.fn == graph::UnaryFn::linear)),
         finish_(eltwise_ ? graph::Unary{} : fusion.activation, fusion.residual && !adds_residual_, dtype) {
     const double operations =

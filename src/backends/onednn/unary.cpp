@@ -215,7 +215,7 @@ UnaryLoop::UnaryLoop(const Unary& function) : function_(function) {
   vectorized_ = false;
 }
 
-std::optional<Eltwise> eltwise_of(const Unary& f) {
+std::optional<Eltwise> eltwise_of(const Unary& f, DType dtype) {
   using dnnl::algorithm;
   switch (f.fn) {
     case UnaryFn::relu:
@@ -223,6 +223,7 @@ std::optional<Eltwise> eltwise_of(const Unary& f) {
       if (f.a == 0.0 || !is_leaky_relu(f)) return std::nullopt;
       return Eltwise{algorithm::eltwise_relu, static_cast<float>(f.a)};
     case UnaryFn::gelu:
+      if (dtype == DType::float32) return std::nullopt;
       return Eltwise{algorithm::eltwise_gelu_erf};
     case UnaryFn::gelu_tanh:
       return Eltwise{algorithm::eltwise_gelu_tanh};
