@@ -62,7 +62,7 @@ class AttentionKernel final : public Kernel {
       T_ = S_ = op.varlen;
     }
     const Shape all{B_, N_, T_, S_};
-    for (int i = 0; i < op.masks; ++i) masks_.emplace_back(step.inputs[static_cast<std::size_t>(3 + i)], all);
+    for (int i = 0; i < op.masks; ++i) masks_.emplace_back(step.inputs[3 + static_cast<std::size_t>(i)], all);
     // Keras's constants: ops.dot_product_attention, layers.Softmax. The model's dtype decides, not the one in which we
     // work.
     const bool is_float16 = step.graph.value(step.node.inputs[0]).dtype == DType::float16;

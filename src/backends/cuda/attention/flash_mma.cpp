@@ -22,7 +22,7 @@ std::string why_not_flash_mma(const AttentionProblem& problem, const Device& dev
   if (problem.dtype != DType::float16 && problem.dtype != DType::bfloat16) return "not in half precision";
   if (device.architecture() < 80) return "needs sm_80 or later";
   if (std::max(problem.H, problem.V) > 256) return "a head size is beyond 256";
-  if (const std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
+  if (std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
   if (flash_mma_shared_bytes(rounded_size(problem), 1) > device.shared_bytes()) return "too little shared memory";
   return "";
 }

@@ -70,7 +70,7 @@ std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& de
   if (problem.dtype != DType::float16 && problem.dtype != DType::bfloat16) return "not in half precision";
   if (device.architecture() != 90) return "needs sm_90";
   if (std::max(problem.H, problem.V) > 256) return "a head size is beyond 256";
-  if (const std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
+  if (std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
   if (problem.T <= 128) return "a tile of queries would be mostly empty";
   if (problem.masks > 0) return "there are masks";
   if (problem.starts != nullptr) return "sequences stand one behind the other";
