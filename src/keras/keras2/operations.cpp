@@ -342,7 +342,7 @@ Json tensor_of(const Json& op) { return keras_tensor(op["name"].get<std::string>
 
 /// num_or_size_splits as the places where a list is cut, or as a number of equal parts.
 Json sections_of(const TfCall& call) {
-  const Json sizes = call.argument("num_or_size_splits");
+  Json sizes = call.argument("num_or_size_splits");
   if (sizes.is_number_integer()) return sizes;
   if (!sizes.is_array()) call.fail("expected the number of parts or their sizes");
   Json out = Json::array();

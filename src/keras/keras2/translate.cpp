@@ -276,7 +276,7 @@ Json Translator::functional(const Ref& config, const std::string& at) {
 std::optional<Ref> input_shape_of(const Ref& layer) {
   const Ref config = layer["config"];
   if (config.is_object()) {
-    if (const auto shape = config.find("batch_input_shape"); shape && !shape->is_null()) return shape;
+    if (auto shape = config.find("batch_input_shape"); shape && !shape->is_null()) return shape;
   }
   const bool nested = class_of(layer) == "Sequential" || is_functional_class(class_of(layer));
   if (!nested) return std::nullopt;
