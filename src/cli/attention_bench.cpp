@@ -25,39 +25,24 @@ run::Session session_of(graph::Graph graph, const Execution& execution, const ba
   return {backend, std::move(graph), {}, options};
 }
 
-/// FLOP per second of a product that is large for the device.
-double product_speed(DType dtype, const Execution& execution, const backends::Backend& backend,
-                     const run::BenchOptions& options, const Console& console) {
-  const std::int64_t n = backend.device() == "cpu" ? 2048 : 8192;
-  const graph::Graph graph = run::product_workload(n, dtype);
-  const std::vector<Tensor> inputs = run::make_inputs(graph, {}, execution.seed);
-  run::Session session = session_of(graph, execution, backend);
-  report::BenchRow row;
-  row.setting.device = backend.device();
-  time_session(session, inputs, static_cast<double>(run::total_flops(graph)), options, console, row);
-  return row.gflops_per_second * 1e9;
-}
-
 }  // namespace
 
-std::vector<report::BenchRow> attention_rows(const AttentionSweep& sweep, const Execution& execution,
-                                             const backends::Backend& backend, const run::BenchOptions& options,
-                                             const Console& console) {
+void measure_attention(const BenchPlan& plan, const AttentionSweep& sweep, const backends::Backend& backend) {
   const std::int64_t key_heads = sweep.key_heads.value_or(sweep.heads);
   if (sweep.heads % key_heads != 0) {
     throw bad_usage("--key-heads {}: {} query heads cannot share them evenly", key_heads, sweep.heads);
   }
-  std::vector<report::BenchRow> rows;
   for (const std::string& name : sweep.dtypes) {
     const DType dtype = floating_dtype(name);
-    const double peak = product_speed(dtype, execution, backend, options, console);
+    const double peak = plan.peaks(backend, dtype).flops_per_second;
     for (const std::int64_t head_dim : sweep.head_dims) {
       for (const std::int64_t batch : sweep.batches) {
         for (const std::int64_t length : sweep.lengths) {
+          if (plan.stopped()) return;
           const run::AttentionSize size{batch, length, sweep.heads, key_heads, head_dim, sweep.causal, dtype};
           const graph::Graph graph = run::attention_workload(size);
-          const std::vector<Tensor> inputs = run::make_inputs(graph, {}, execution.seed);
-          Execution one = execution;
+          const std::vector<Tensor> inputs = run::make_inputs(graph, {}, plan.execution.seed);
+          Execution one = plan.execution;
           one.dtype = name;
           report::BenchRow row;
           row.setting = setting_of("attention", graph, backend, one);
@@ -66,17 +51,16 @@ std::vector<report::BenchRow> attention_rows(const AttentionSweep& sweep, const 
                                           sweep.causal ? " causal" : "");
           row.setting.seq_len = length;
           run::reset_peak_memory();
-          run::Session session = session_of(graph, execution, backend);
-          note_choices(session, console);
-          time_session(session, inputs, run::attention_flops(size), options, console, row);
+          run::Session session = session_of(graph, plan.execution, backend);
+          note_choices(session, *plan.console);
+          if (!time_session(session, inputs, run::attention_flops(size), plan.options, *plan.console, row)) return;
           row.error = run::attention_error(size, inputs, session.outputs().front().tensor);
           if (peak > 0) row.peak_share = row.gflops_per_second * 1e9 / peak;
-          rows.push_back(std::move(row));
+          plan.emit(std::move(row));
         }
       }
     }
   }
-  return rows;
 }
 
 }  // namespace attn::cli

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "prepared_model.h"
+#include "bench_plan.h"
 
 namespace attn::cli {
 
@@ -20,8 +20,6 @@ struct AttentionSweep {
 
 /// A row per dtype, head size, batch and length. GFLOP are those of the two products, and the share is of the speed
 /// that the backend reaches at one large product of the same dtype. Throws Error.
-[[nodiscard]] std::vector<report::BenchRow> attention_rows(const AttentionSweep& sweep, const Execution& execution,
-                                                           const backends::Backend& backend,
-                                                           const run::BenchOptions& options, const Console& console);
+void measure_attention(const BenchPlan& plan, const AttentionSweep& sweep, const backends::Backend& backend);
 
 }  // namespace attn::cli

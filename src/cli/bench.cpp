@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <map>
 #include <memory>
 
 #include "attention_bench.h"
@@ -10,55 +12,136 @@
 #include "attn/base/text.h"
 #include "attn/io/file.h"
 #include "attn/report/bench_view.h"
-#include "attn/run/inputs.h"
-#include "attn/run/padding.h"
+#include "attn/report/setting.h"
+#include "bench_environment.h"
+#include "bench_plan.h"
 #include "command.h"
+#include "interrupt.h"
 #include "machine.h"
-#include "measurement.h"
-#include "prepared_model.h"
+#include "model_bench.h"
 #include "range_list.h"
 
 namespace attn::cli {
 namespace {
 
+/// 0.05 of "5%" or "5".
+double parse_percent(const std::string& text) {
+  double percent = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, percent);
+  const bool whole = rest == end || (rest + 1 == end && *rest == '%');
+  if (error != std::errc() || !whole || !(percent >= 0 && percent <= 1e6))
+    throw bad_usage("--fail-if-slower {}: expected a share in percent, such as 5%", printable(text));
+  return percent / 100;
+}
+
 struct BenchCommand {
   Common common;
   Execution execution;
-  std::optional<std::string> model, baseline;
+  std::optional<std::string> model, baseline, fail_if_slower;
   std::vector<std::string> devices{"cpu"};
   std::vector<std::string> dtypes;
   std::vector<std::int64_t> batches, lengths;
-  run::BenchOptions options;
   std::optional<std::int64_t> warmup, iterations;
   std::optional<double> min_time, mean_length;
-  bool profile = false, attention = false;
+  Verify verify = Verify::automatic;
+  bool profile = false, samples = false, attention = false, operations = false, roofline = false;
   AttentionSweep sweep;
 
   [[nodiscard]] int run() const {
+    check_usage();
+    const Interrupt interrupt;
     report::BenchReport report;
     report.machine = machine_name();
-    attention ? measure_attention(report) : measure_model(report);
-    if (baseline) add_baselines(report);
-    write_result(text(report), common.output);
-    return 0;
+    report.environment = bench_environment(devices.front());
+    if (baseline) read_baseline();
+    if (streams()) write_result(report::bench_json_head(report), std::nullopt);
+    const BenchPlan plan = plan_of(report);
+    for (const std::string& device : devices) {
+      const auto backend = open_backend(device, execution.backend, common.console);
+      if (roofline) measure_roofline(plan, *backend);
+      attention ? measure_kernels(plan, *backend) : measure_models(plan, *backend);
+    }
+    report.partial = Interrupt::signal() != 0;
+    warn_of_noise(report);
+    if (streams()) {
+      write_result(report::bench_json_tail(report), std::nullopt);
+    } else {
+      write_result(text(report), common.output);
+    }
+    if (report.partial) return Interrupt::exit_code();
+    return judged(report);
   }
 
-  void measure_attention(report::BenchReport& report) const {
-    if (model) throw bad_usage("bench --attention measures kernels and takes no MODEL");
-    if (mean_length || execution.skip_padding)
+ private:
+  mutable std::vector<report::BenchRow> earlier_;
+
+  /// JSON Lines go out while it runs; into a file they go whole.
+  [[nodiscard]] bool streams() const { return common.format == "jsonl" && !common.output; }
+
+  void check_usage() const {
+    if (attention && model) throw bad_usage("bench --attention measures kernels and takes no MODEL");
+    if (attention && (mean_length || execution.skip_padding))
       throw bad_usage("bench --attention measures kernels without padding: no --mean-length, no --skip-padding");
+    if (attention && operations) throw bad_usage("--attention and --ops: give one of them");
+    if (operations && profile)
+      throw bad_usage("--ops measures operations alone, --profile in a pass: give one of them");
+    if (operations && baseline) throw bad_usage("--ops has no rows that --baseline could compare");
+    if (fail_if_slower && !baseline) throw bad_usage("--fail-if-slower needs --baseline FILE");
+    if (fail_if_slower) (void)parse_percent(*fail_if_slower);
+  }
+
+  [[nodiscard]] BenchPlan plan_of(report::BenchReport& report) const {
+    BenchPlan plan;
+    plan.execution = execution;
+    plan.options = bench_options();
+    plan.mean_length = mean_length;
+    plan.verify = verify;
+    plan.profile = profile || roofline;
+    plan.console = &common.console;
+    plan.emit = [this, &report](report::BenchRow row) {
+      if (!samples) row.samples_ms.clear();
+      if (baseline) compare_with_baseline(row);
+      if (row.verification && !row.verification->pass)
+        common.console.warn(fmt::format("{}: the outputs differ from those of the {} by {:.1e}, allowed {:.1e}",
+                                        row.setting.model, row.verification->against, row.verification->error,
+                                        row.verification->tolerance));
+      if (streams()) write_result(report::bench_json_line(row), std::nullopt);
+      report.rows.push_back(std::move(row));
+    };
+    plan.emit_operations = [this, &report](report::OperationsReport operations_of_one) {
+      if (streams()) write_result(report::bench_json_line(operations_of_one), std::nullopt);
+      report.operations.push_back(std::move(operations_of_one));
+    };
+    // Of each device and dtype, once.
+    auto known = std::make_shared<std::map<std::pair<std::string, DType>, run::Peaks>>();
+    const backends::CompileOptions compile = execution.compile_options();
+    const bool told = roofline;
+    plan.peaks = [known, compile, told, &report](const backends::Backend& backend, DType dtype) -> const run::Peaks& {
+      const auto key = std::pair(std::string(backend.device()), dtype);
+      const auto found = known->find(key);
+      if (found != known->end()) return found->second;
+      const run::Peaks& peaks = known->emplace(key, run::measure_peaks(backend, dtype, compile)).first->second;
+      if (told) report.peaks.push_back(peaks);
+      return peaks;
+    };
+    return plan;
+  }
+
+  static void measure_roofline(const BenchPlan& plan, const backends::Backend& backend) {
+    for (const DType dtype : {DType::float32, DType::bfloat16})
+      if (!plan.stopped()) (void)plan.peaks(backend, dtype);
+  }
+
+  void measure_kernels(const BenchPlan& plan, const backends::Backend& backend) const {
     AttentionSweep whole = sweep;
     if (!batches.empty()) whole.batches = batches;
     if (!lengths.empty()) whole.lengths = lengths;
     if (!dtypes.empty()) whole.dtypes = dtypes;
-    for (const std::string& device : devices) {
-      const auto backend = open_backend(device, execution.backend, common.console);
-      for (report::BenchRow& row : attention_rows(whole, execution, *backend, bench_options(), common.console))
-        report.rows.push_back(std::move(row));
-    }
+    measure_attention(plan, whole, backend);
   }
 
-  void measure_model(report::BenchReport& report) const {
+  void measure_models(const BenchPlan& plan, const backends::Backend& backend) const {
     const LoadedModel loaded = load_model(model, execution, common.console);
     // What is not given is one measurement with the model's own value.
     const auto each = [](const auto& list) {
@@ -67,77 +150,78 @@ struct BenchCommand {
       if (out.empty()) out.emplace_back();
       return out;
     };
-    for (const std::string& device : devices) {
-      const auto backend = open_backend(device, execution.backend, common.console);
-      for (const auto& dtype : each(dtypes))
-        for (const auto& batch : each(batches))
-          for (const auto& length : each(lengths)) {
-            Execution one = execution;
-            one.dtype = dtype;
-            one.batch = batch;
-            one.sequence_length = length;
-            report.rows.push_back(measured(loaded, one, *backend));
-          }
+    for (const auto& dtype : each(dtypes))
+      for (const auto& batch : each(batches))
+        for (const auto& length : each(lengths)) {
+          if (plan.stopped()) return;
+          BenchPlan one = plan;
+          one.execution.dtype = dtype;
+          one.execution.batch = batch;
+          one.execution.sequence_length = length;
+          operations ? measure_operations(one, loaded, backend) : measure_model(one, loaded, backend);
+        }
+  }
+
+  void warn_of_noise(const report::BenchReport& report) const {
+    for (const report::BenchRow& row : report.rows) {
+      const std::string where = report.rows.size() == 1 ? "" : report::setting_text(row.setting) + ": ";
+      for (const std::string& warning : report::noise_warnings(row)) common.console.warn(where + warning);
     }
   }
 
   [[nodiscard]] std::string text(const report::BenchReport& report) const {
     if (common.format == "json") return report::bench_json(report);
+    if (common.format == "jsonl") return report::bench_json_lines(report);
     if (common.format == "markdown") return report::bench_markdown(report);
     if (common.format == "csv") return report::bench_csv(report);
     return report::bench_text(report);
   }
 
-  [[nodiscard]] report::BenchRow measured(const LoadedModel& loaded, const Execution& one,
-                                          const backends::Backend& backend) const {
-    keras::LowerOptions lower;
-    lower.batch = one.batch;
-    lower.sequence_length = one.sequence_length;
-    lower.dtype = one.dtype;
-    graph::Graph graph = loaded.model.lower(lower);
-    std::vector<Tensor> inputs = run::make_inputs(graph, {}, one.seed);
-    if (mean_length) run::pad_randomly(graph, inputs, *mean_length, one.seed);
-
-    report::BenchRow row;
-    row.setting = setting_of(loaded.name, graph, backend, one);
-    row.setting.mean_length = mean_length;
-    if (one.skip_padding) skip_padding(graph, inputs, common.console);
-    const double flops = static_cast<double>(run::total_flops(graph));
-
-    run::reset_peak_memory();
-    backends::CompileOptions compile = one.compile_options();
-    compile.tune = true;
-    run::Session session(backend, std::move(graph), load_weights(loaded, one), compile);
-    note_choices(session, common.console);
-    time_session(session, inputs, flops, bench_options(), common.console, row);
-    if (profile) row.profile = profile_session(session, inputs);
-    return row;
-  }
-
   [[nodiscard]] run::BenchOptions bench_options() const {
-    run::BenchOptions out = options;
+    run::BenchOptions out;
+    // A model has some dozens of operations.
+    if (operations) out.warmup_seconds = 0.05, out.max_warmup_seconds = 0.3, out.min_seconds = 0.2;
     if (warmup) {
       out.warmup_runs = *warmup;
-      out.warmup_seconds = 0.0;
+      out.warmup_seconds = out.max_warmup_seconds = 0.0;
     }
     if (min_time) out.min_seconds = *min_time;
     if (iterations) {
       out.min_runs = out.max_runs = *iterations;
     }
+    out.stop = [] { return Interrupt::signal() != 0; };
     return out;
   }
 
-  /// Medians of an earlier `attn bench --json`, by setting.
-  void add_baselines(report::BenchReport& report) const {
+  void read_baseline() const {
     const io::Bytes file = io::read_file(*baseline);
-    const std::vector<report::BenchRow> earlier = report::parse_bench_json(*baseline, file.text());
-    for (report::BenchRow& row : report.rows) {
-      const auto match = std::find_if(earlier.begin(), earlier.end(),
-                                      [&](const report::BenchRow& old) { return old.setting == row.setting; });
-      if (match == earlier.end()) continue;
-      // Slower beyond the spread: the fast tenth of now is slower than the slow tenth of then.
-      row.baseline = report::Baseline{match->ms.median, row.ms.p10 > match->ms.p90};
+    earlier_ = report::parse_bench_json(*baseline, file.text());
+  }
+
+  /// With the row of the same setting, where there is one.
+  void compare_with_baseline(report::BenchRow& row) const {
+    const auto match = std::find_if(earlier_.begin(), earlier_.end(),
+                                    [&](const report::BenchRow& old) { return old.setting == row.setting; });
+    if (match == earlier_.end()) {
+      common.console.warn(fmt::format("{} has no measurement of this setting", printable(*baseline)));
+      return;
     }
+    // Slower beyond the spread: the fast tenth of now is slower than the slow tenth of then.
+    row.baseline = report::Baseline{match->ms.median, row.ms.p10 > match->ms.p90};
+    if (fail_if_slower) row.baseline->failed = row.ms.median > match->ms.median * (1 + parse_percent(*fail_if_slower));
+  }
+
+  /// Exit code 1 where an output is wrong, or a row slower than allowed.
+  [[nodiscard]] int judged(const report::BenchReport& report) const {
+    const auto wrong = std::count_if(report.rows.begin(), report.rows.end(), [](const report::BenchRow& row) {
+      return row.verification && !row.verification->pass;
+    });
+    const auto slow = std::count_if(report.rows.begin(), report.rows.end(),
+                                    [](const report::BenchRow& row) { return row.baseline && row.baseline->failed; });
+    if (slow > 0)
+      common.console.error(fmt::format("{} of {} measurements are slower than {} by over {}", slow, report.rows.size(),
+                                       printable(*baseline), printable(*fail_if_slower)));
+    return static_cast<int>(wrong + slow > 0 ? ExitCode::differs : ExitCode::done);
   }
 };
 
@@ -145,7 +229,7 @@ struct BenchCommand {
 
 Run add_bench(CLI::App& app) {
   auto command = std::make_shared<BenchCommand>();
-  add_common(app, command->common, {"table", "json", "markdown", "csv"});
+  add_common(app, command->common, {"table", "json", "jsonl", "markdown", "csv"});
   app.add_option("model", command->model, "Keras JSON, .keras, or short encoder config; - is stdin")
       ->type_name("MODEL");
   add_execution(app, command->execution);
@@ -164,15 +248,29 @@ Run add_bench(CLI::App& app) {
   app.add_option("--threads", command->execution.threads, "0: all cores")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
-  app.add_option("--warmup", command->warmup, "passes before timing")->check(CLI::NonNegativeNumber)->type_name("N");
-  app.add_option("--min-time", command->min_time, "time for at least this many seconds (1)")
+  app.add_option("--warmup", command->warmup,
+                 "exactly this many passes before timing; without it until times are stable")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  app.add_option("--min-time", command->min_time, "time for at least this many seconds (3)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("S");
   app.add_option("--iterations", command->iterations, "time exactly this many passes")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
-  app.add_flag("--profile", command->profile, "show the time of each layer");
+  app.add_flag("--profile", command->profile, "show the time of each layer and kernel, and what bounds it");
+  app.add_flag("--roofline", command->roofline, "measure the machine's peaks too, and show each layer's share of them");
+  app.add_flag("--ops", command->operations, "measure each of the model's operations alone");
+  app.add_flag("--samples", command->samples, "write every time into the JSON");
+  app.add_option("--verify", command->verify,
+                 "check the outputs by the reference backend: auto (where that takes little), always, never")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Verify>{
+          {"auto", Verify::automatic}, {"always", Verify::always}, {"never", Verify::never}}))
+      ->type_name("WHEN");
   app.add_option("--baseline", command->baseline, "compare with an earlier attn bench --json")->type_name("FILE");
+  app.add_option("--fail-if-slower", command->fail_if_slower,
+                 "exit 1 where a median is over the baseline's by more: 5%")
+      ->type_name("PERCENT");
   app.add_option("--mean-length", command->mean_length,
                  "pad sequences to random lengths, this share of the whole in the mean: 0.6")
       ->check(CLI::Range(0.0, 1.0))

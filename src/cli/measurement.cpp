@@ -45,36 +45,43 @@ report::GpuTimes gpu_times(run::Session& session, std::span<const Tensor> inputs
 
 }  // namespace
 
-void time_session(run::Session& session, std::span<const Tensor> inputs, double flops, const run::BenchOptions& options,
+bool time_session(run::Session& session, std::span<const Tensor> inputs, double flops, const run::BenchOptions& options,
                   const Console& console, report::BenchRow& row) {
-  std::vector<double> seconds;
-  if (backends::DeviceClock* clock = session.device_clock()) {
-    session.run(inputs);
-    seconds = run::measure_timed([&] { return clock->pass_seconds(false); }, options);
+  const run::OtherLoad others;
+  const std::vector<double> seconds = run::measure_passes(session, inputs, options);
+  if (seconds.empty()) return false;
+  row.noise = run::noise_of(seconds);
+  row.noise.other_cores = others.cores();
+  row.partial = options.stop && options.stop();
+  if (session.device_clock() != nullptr && !row.partial)
     row.gpu = gpu_times(session, inputs, options, row.setting.device);
-  } else {
-    seconds = run::measure([&] { session.run(inputs); }, options);
-  }
   check_outputs(session, console);
   row.iterations = static_cast<std::int64_t>(seconds.size());
   row.ms = run::latency_of(seconds);
+  for (const double s : seconds) row.samples_ms.push_back(1e3 * s);
   row.peak_bytes = session.device_clock() != nullptr ? session.executable().memory_bytes() : run::peak_memory();
   row.gflop = flops * 1e-9;
   row.gflops_per_second = row.ms.median > 0.0 ? row.gflop / (row.ms.median * 1e-3) : 0.0;
   if (row.setting.seq_len)
     row.tokens_per_second = static_cast<double>(row.setting.batch * *row.setting.seq_len) / (row.ms.median * 1e-3);
+  return true;
 }
 
-std::vector<report::ProfileRow> profile_session(run::Session& session, std::span<const Tensor> inputs) {
+std::vector<report::ProfileRow> profile_session(run::Session& session, std::span<const Tensor> inputs,
+                                                const run::Peaks& peaks) {
+  constexpr int kPasses = 5;
   std::vector<std::vector<run::StepTime>> passes;
-  for (int i = 0; i < 5; ++i) passes.push_back(session.profile(inputs));
+  for (int i = 0; i < kPasses; ++i) passes.push_back(session.profile(inputs));
   std::vector<report::ProfileRow> rows;
   for (std::size_t step = 0; step < passes.front().size(); ++step) {
     std::vector<double> seconds;
     for (const auto& pass : passes) seconds.push_back(pass[step].seconds);
-    std::nth_element(seconds.begin(), seconds.begin() + 2, seconds.end());
+    std::nth_element(seconds.begin(), seconds.begin() + kPasses / 2, seconds.end());
     const run::StepTime& time = passes.front()[step];
-    rows.push_back({time.layer, time.operation, time.kernel, seconds[2] * 1e3, static_cast<double>(time.flops) * 1e-9});
+    const auto flops = static_cast<double>(time.flops), bytes = static_cast<double>(time.bytes);
+    const run::Bound bound = run::bound_of(peaks, flops, bytes, session.executable().memory_bytes());
+    rows.push_back({time.layer, time.operation, time.kernel, seconds[kPasses / 2] * 1e3, flops * 1e-9, bytes * 1e-6,
+                    bound.seconds * 1e3, bound.by_memory});
   }
   return rows;
 }

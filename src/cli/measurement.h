@@ -7,6 +7,7 @@
 #include "attn/base/tensor.h"
 #include "attn/report/values.h"
 #include "attn/run/bench.h"
+#include "attn/run/peaks.h"
 #include "attn/run/session.h"
 #include "console.h"
 
@@ -14,11 +15,12 @@ namespace attn::cli {
 
 /// Runs the session until its times are known, and fills in the row's; `flops` are those of one pass. On a GPU the
 /// times are the device's own, of passes over inputs that are there. Warns where an output is not finite: a speed of
-/// wrong numbers is none.
-void time_session(run::Session& session, std::span<const Tensor> inputs, double flops, const run::BenchOptions& options,
+/// wrong numbers is none. False where it was stopped before the first pass was timed.
+bool time_session(run::Session& session, std::span<const Tensor> inputs, double flops, const run::BenchOptions& options,
                   const Console& console, report::BenchRow& row);
 
-/// The median pass of a few, step by step.
-[[nodiscard]] std::vector<report::ProfileRow> profile_session(run::Session& session, std::span<const Tensor> inputs);
+/// The median pass of a few, step by step, each with its bound.
+[[nodiscard]] std::vector<report::ProfileRow> profile_session(run::Session& session, std::span<const Tensor> inputs,
+                                                              const run::Peaks& peaks);
 
 }  // namespace attn::cli

@@ -10,8 +10,10 @@
 #include "attn/base/text.h"
 #include "attn/report/json.h"
 #include "attn/report/number.h"
+#include "attn/report/setting.h"
 #include "attn/report/table.h"
-#include "setting.h"
+#include "bench_latencies.h"
+#include "bench_sections.h"
 
 namespace attn::report {
 namespace {
@@ -106,88 +108,47 @@ Parts parts_of(const BenchReport& report) {
   return parts;
 }
 
-Table profile_table(const BenchRow& row) {
-  double total = 0;
-  for (const ProfileRow& layer : row.profile) total += layer.ms;
-  Table table{{{"layer"},
-               {"operation"},
-               {"implementation"},
-               {"ms", Align::right},
-               {"share", Align::right},
-               {"GFLOP/s", Align::right}},
-              {}};
-  for (const ProfileRow& layer : row.profile) {
-    const bool timed = layer.ms > 0;
-    table.rows.push_back({layer.layer, layer.operation, layer.implementation, measured(layer.ms),
-                          percent(total > 0 ? layer.ms / total : 0),
-                          timed && layer.gflop > 0 ? measured(layer.gflop / layer.ms * 1000) : "-"});
-  }
-  return table;
+bool is_empty(const BenchReport& report) {
+  return report.rows.empty() && report.operations.empty() && report.peaks.empty();
 }
 
-constexpr std::array<std::pair<std::string_view, double run::Latency::*>, 7> kLatencies{
-    {{"min", &run::Latency::min},
-     {"p10", &run::Latency::p10},
-     {"median", &run::Latency::median},
-     {"mean", &run::Latency::mean},
-     {"p90", &run::Latency::p90},
-     {"p99", &run::Latency::p99},
-     {"max", &run::Latency::max}}};
-
-Json row_json(const BenchRow& row) {
-  Json json = setting_json(row.setting);
-  json["iterations"] = row.iterations;
-  for (const auto& [name, member] : kLatencies) json["ms"][std::string(name)] = row.ms.*member;
-  json["tokens_per_second"] = row.tokens_per_second ? Json(*row.tokens_per_second) : Json(nullptr);
-  json["gflop"] = row.gflop;
-  json["gflops_per_second"] = row.gflops_per_second;
-  json["peak_bytes"] = row.peak_bytes;
-  if (row.peak_share) json["peak_share"] = *row.peak_share;
-  if (row.error) json["relative_error"] = *row.error;
-  if (row.gpu) {
-    json["gpu"] = {{"cold_ms", row.gpu->cold_ms}, {"end_to_end_ms", row.gpu->end_to_end_ms}};
-    json["gpu"]["clock_mhz"] = row.gpu->clock_mhz > 0 ? Json(row.gpu->clock_mhz) : Json(nullptr);
-    json["gpu"]["watts"] = row.gpu->watts > 0 ? Json(row.gpu->watts) : Json(nullptr);
-  }
-  if (row.baseline) json["baseline"] = {{"median_ms", row.baseline->median_ms}, {"slower", row.baseline->slower}};
-  for (const ProfileRow& layer : row.profile) {
-    json["profile"].push_back({{"layer", json_text(layer.layer)},
-                               {"operation", json_text(layer.operation)},
-                               {"implementation", json_text(layer.implementation)},
-                               {"ms", layer.ms},
-                               {"gflop", layer.gflop}});
-  }
-  return json;
+/// The machine, and what else tells one measurement from another.
+std::string environment_text(const BenchReport& report) {
+  const Environment& about = report.environment;
+  std::string text = report.machine;
+  if (!about.gpu.empty()) text += ", " + about.gpu;
+  if (!about.attn.empty()) text += ", attn " + about.attn;
+  if (!about.onednn.empty()) text += ", oneDNN " + about.onednn;
+  if (!about.driver.empty()) text += ", " + about.driver;
+  if (!about.system.empty()) text += ", " + about.system;
+  return text;
 }
 
 }  // namespace
 
 std::string bench_text(const BenchReport& report) {
-  if (report.rows.empty()) return "nothing was measured\n";
-  const Parts parts = parts_of(report);
+  if (is_empty(report)) return "nothing was measured\n";
   std::string out = printable(report.machine) + '\n';
-  if (!parts.shared.empty()) out += parts.shared + '\n';
-  out += '\n' + plain_table(parts.table);
-  for (const BenchRow& row : report.rows) {
-    if (row.profile.empty()) continue;
-    out += fmt::format("\n{}: {}\n", printable(row.setting.model), setting_text(row.setting));
-    out += plain_table(profile_table(row));
+  if (!report.rows.empty()) {
+    const Parts parts = parts_of(report);
+    if (!parts.shared.empty()) out += parts.shared + '\n';
+    out += '\n' + plain_table(parts.table);
   }
-  return out;
+  for (const Section& section : sections_of(report)) out += '\n' + section.title + '\n' + plain_table(section.table);
+  return out + (report.partial ? "\ninterrupted: what is here is not all\n" : "");
 }
 
 std::string bench_markdown(const BenchReport& report) {
-  if (report.rows.empty()) return "nothing was measured\n";
-  const Parts parts = parts_of(report);
-  std::string out = markdown_text(report.machine) + "\n\n";
-  if (!parts.shared.empty()) out += markdown_text(parts.shared) + "\n\n";
-  out += markdown_table(parts.table);
-  for (const BenchRow& row : report.rows) {
-    if (row.profile.empty()) continue;
-    out += fmt::format("\n{}: {}\n\n", markdown_text(row.setting.model), markdown_text(setting_text(row.setting)));
-    out += markdown_table(profile_table(row));
+  if (is_empty(report)) return "nothing was measured\n";
+  std::string out = markdown_text(environment_text(report)) + "\n\n";
+  if (!report.rows.empty()) {
+    const Parts parts = parts_of(report);
+    if (!parts.shared.empty()) out += markdown_text(parts.shared) + "\n\n";
+    out += markdown_table(parts.table);
   }
-  return out;
+  for (const Section& section : sections_of(report))
+    out += '\n' + markdown_text(section.title) + "\n\n" + markdown_table(section.table);
+  return out + (report.partial ? "\ninterrupted: what is here is not all\n" : "");
 }
 
 std::string bench_csv(const BenchReport& report) {
@@ -216,15 +177,6 @@ std::string bench_csv(const BenchReport& report) {
     table.rows.push_back(std::move(cells));
   }
   return csv_table(table);
-}
-
-std::string bench_json(const BenchReport& report) {
-  Json json;
-  json["schema"] = "attn.bench/1";
-  json["machine"] = json_text(report.machine);
-  json["rows"] = Json::array();
-  for (const BenchRow& row : report.rows) json["rows"].push_back(row_json(row));
-  return json_document(json);
 }
 
 }  // namespace attn::report

@@ -158,4 +158,19 @@ std::string json_document(const Json& json) {
   return out;
 }
 
+std::string json_line(const Json& json) {
+  // Inside of a text there is no line feed: there it is "\n".
+  const std::string document = json_document(json);
+  std::string out;
+  for (std::size_t i = 0; i + 1 < document.size(); ++i) {
+    if (document[i] != '\n') {
+      out += document[i];
+      continue;
+    }
+    if (document[i - 1] == ',') out += ' ';
+    while (document[i + 1] == ' ') ++i;
+  }
+  return out + '\n';
+}
+
 }  // namespace attn::report

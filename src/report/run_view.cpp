@@ -5,9 +5,9 @@
 #include "attn/base/text.h"
 #include "attn/report/json.h"
 #include "attn/report/number.h"
+#include "attn/report/setting.h"
 #include "attn/report/table.h"
 #include "finite_view.h"
-#include "setting.h"
 
 namespace attn::report {
 namespace {

@@ -1,4 +1,4 @@
-#include "setting.h"
+#include "attn/report/setting.h"
 
 #include <fmt/format.h>
 

@@ -6,11 +6,41 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <numeric>
 #include <sstream>
 #include <string>
 
 namespace attn::run {
+namespace {
+
+/// Stretches of at least a tenth of a second, and three runs, are alike where their fastest runs differ by this share.
+constexpr double kStable = 0.02;
+constexpr double kStretchSeconds = 0.1;
+constexpr int kStretchRuns = 3;
+
+void warm_up(const std::function<double()>& body, const BenchOptions& options, const Clock& clock,
+             const std::function<bool()>& stop) {
+  const double from = clock();
+  const auto passed = [&] { return clock() - from; };
+  const double longest = std::max(options.warmup_seconds, options.max_warmup_seconds);
+  double before = std::numeric_limits<double>::infinity();
+  for (std::int64_t runs = 0; !stop();) {
+    const bool enough = runs >= options.warmup_runs && passed() >= options.warmup_seconds;
+    double fastest = std::numeric_limits<double>::infinity();
+    const double stretch = clock();
+    for (int i = 0; i < kStretchRuns || clock() - stretch < kStretchSeconds; ++i) {
+      if (runs >= options.warmup_runs && passed() >= longest) return;
+      if (stop()) return;
+      fastest = std::min(fastest, body());
+      ++runs;
+    }
+    if (enough && std::abs(fastest - before) <= kStable * before) return;
+    before = fastest;
+  }
+}
+
+}  // namespace
 
 Clock steady_clock() {
   return [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
@@ -27,18 +57,22 @@ std::vector<double> measure(const std::function<void()>& body, const BenchOption
 
 std::vector<double> measure_timed(const std::function<double()>& body, const BenchOptions& options,
                                   const Clock& clock) {
-  const double warm_from = clock();
-  for (std::int64_t i = 0; i < options.warmup_runs || clock() - warm_from < options.warmup_seconds; ++i) {
-    if (i >= options.max_runs) break;
-    (void)body();
-  }
+  const auto stop = [&] { return options.stop && options.stop(); };
+  warm_up(body, options, clock, stop);
   std::vector<double> samples;
   const double from = clock();
-  while (static_cast<std::int64_t>(samples.size()) < options.max_runs &&
+  while (static_cast<std::int64_t>(samples.size()) < options.max_runs && !stop() &&
          (static_cast<std::int64_t>(samples.size()) < options.min_runs || clock() - from < options.min_seconds)) {
     samples.push_back(body());
   }
   return samples;
+}
+
+std::vector<double> measure_passes(Session& session, std::span<const Tensor> inputs, const BenchOptions& options) {
+  backends::DeviceClock* device = session.device_clock();
+  if (device == nullptr) return measure([&] { session.run(inputs); }, options);
+  session.run(inputs);
+  return measure_timed([&] { return device->pass_seconds(false); }, options);
 }
 
 Latency latency_of(std::vector<double> seconds) {
@@ -50,8 +84,9 @@ Latency latency_of(std::vector<double> seconds) {
     return 1e3 * (seconds[below] + (at - static_cast<double>(below)) * (seconds[above] - seconds[below]));
   };
   const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  return {percentile(0.0), percentile(0.1),  percentile(0.5), 1e3 * sum / static_cast<double>(seconds.size()),
-          percentile(0.9), percentile(0.99), percentile(1.0)};
+  return {percentile(0.0), percentile(0.1),  percentile(0.5),  1e3 * sum / static_cast<double>(seconds.size()),
+          percentile(0.9), percentile(0.95), percentile(0.99), percentile(0.999),
+          percentile(1.0)};
 }
 
 void reset_peak_memory() { std::ofstream("/proc/self/clear_refs") << "5"; }

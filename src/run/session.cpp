@@ -1,6 +1,7 @@
 #include "attn/run/session.h"
 
 #include <map>
+#include <set>
 
 #include "attn/plan/plan.h"
 
@@ -35,6 +36,7 @@ std::vector<StepTime> Session::profile(std::span<const Tensor> inputs) {
     step.kernel = kernels[id];
     step.seconds = seconds;
     step.flops = graph::flops(graph_, node);
+    step.bytes = traffic(graph_, node);
     out.push_back(std::move(step));
   });
   return out;
@@ -60,6 +62,19 @@ std::vector<NamedTensor> Session::scores() const {
   std::vector<NamedTensor> out;
   for (const graph::Scores& scores : graph_.scores) out.push_back({scores.name, executable_->value(scores.value)});
   return out;
+}
+
+std::int64_t traffic(const graph::Graph& graph, const graph::Node& node) {
+  std::set<graph::ValueId> values(node.inputs.begin(), node.inputs.end());
+  values.insert(node.outputs.begin(), node.outputs.end());
+  std::int64_t total = 0;
+  for (const graph::ValueId id : values) {
+    const graph::Value& value = graph.value(id);
+    // A look-up reads the rows that it gives, not the table.
+    const bool table = std::holds_alternative<graph::Gather>(node.op) && id == node.inputs.front();
+    total += (table ? graph.value(node.outputs.front()) : value).shape.size() * bytes_of(value.dtype);
+  }
+  return total;
 }
 
 std::int64_t total_flops(const graph::Graph& graph) {

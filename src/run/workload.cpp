@@ -74,4 +74,14 @@ graph::Graph product_workload(std::int64_t n, DType dtype) {
   return graph;
 }
 
+graph::Graph addition_workload(std::int64_t n) {
+  graph::Graph graph;
+  graph.name = "addition";
+  graph::Builder build(graph);
+  const graph::ValueId x = build.input("x", DType::float32, {n});
+  const graph::ValueId y = build.input("y", DType::float32, {n});
+  graph.outputs.push_back({"output_0", build.apply(graph::Binary{graph::BinaryFn::add}, {x, y})});
+  return graph;
+}
+
 }  // namespace attn::run

@@ -10,6 +10,7 @@ using attn::test::fixture;
 using attn::test::read_text;
 using attn::test::Result;
 using attn::test::run_attn;
+using attn::test::run_program;
 using attn::test::TemporaryFolder;
 using nlohmann::json;
 
@@ -323,6 +324,60 @@ TEST_CASE("bench: --baseline compares with an earlier result") {
   CHECK(result.code == 0);
   CHECK(json::parse(result.out)["rows"][0].contains("baseline"));
   CHECK(run_attn({"bench", "--iterations", "1", "--baseline", "configs/encoder.json"}).code == 3);
+}
+
+TEST_CASE("bench: --fail-if-slower exits 1 where a median is over the baseline's by more") {
+  const TemporaryFolder folder;
+  const std::string earlier = folder / "earlier.json";
+  CHECK(run_attn({"bench", "--iterations", "3", "--warmup", "1", "--json", "-o", earlier}).code == 0);
+  json report = json::parse(read_text(earlier));
+  const auto compared = [&](double median) {
+    report["rows"][0]["ms"]["median"] = report["rows"][0]["ms"]["p90"] = median;
+    return run_attn({"bench", "--iterations", "3", "--warmup", "1", "--baseline", "-", "--fail-if-slower", "5%"},
+                    report.dump());
+  };
+  CHECK(compared(1e6).code == 0);
+  const Result slower = compared(1e-6);
+  CHECK(slower.code == 1);
+  CHECK(contains(slower.err, "slower than - by over 5%"));
+  CHECK(run_attn({"bench", "--fail-if-slower", "5%"}).code == 2);
+  CHECK(run_attn({"bench", "--fail-if-slower", "five", "--baseline", earlier}).code == 2);
+}
+
+TEST_CASE("bench: outputs are checked by the reference backend, samples are written where they are asked for") {
+  const json report = json::parse(run_attn({"bench", "--iterations", "3", "--warmup", "1", "--samples", "--json"}).out);
+  CHECK(report["rows"][0]["verified"]["against"] == "reference");
+  CHECK(report["rows"][0]["verified"]["pass"] == true);
+  CHECK(report["rows"][0]["samples_ms"].size() == 3);
+  CHECK(report["environment"]["cores"] >= 1);
+  CHECK(report["partial"] == false);
+  const json repeat = json::parse(run_attn({"bench", "configs/distilbert_base.json", "--seq-len", "64", "--iterations",
+                                            "1", "--warmup", "0", "--json"})
+                                      .out);
+  CHECK(repeat["rows"][0]["verified"]["against"] == "first pass");
+  CHECK(repeat["rows"][0]["verified"]["pass"] == true);
+}
+
+TEST_CASE("bench: --ops measures each operation alone, --profile each in a pass, both with what bounds them") {
+  const json alone = json::parse(run_attn({"bench", "--ops", "--iterations", "2", "--warmup", "0", "--json"}).out);
+  CHECK(alone["rows"].empty());
+  REQUIRE(alone["operations"].size() == 1);
+  CHECK(alone["operations"][0]["operations"].size() >= 5);
+  CHECK(alone["operations"][0]["operations"][0]["count"] >= 1);
+  const json pass = json::parse(run_attn({"bench", "--profile", "--iterations", "2", "--warmup", "0", "--json"}).out);
+  CHECK(pass["rows"][0]["profile"][0]["bound_ms"] > 0);
+  CHECK(run_attn({"bench", "--ops", "--attention"}).code == 2);
+}
+
+TEST_CASE("bench: Ctrl-C leaves what was measured, whole and marked, and exit code 130") {
+  const Result result = run_program("/usr/bin/timeout", {"--signal=INT", "--preserve-status", "2", ATTN_BINARY, "bench",
+                                                         "--min-time", "60", "--json"});
+  CHECK(result.code == 130);
+  const json report = json::parse(result.out);
+  CHECK(report["partial"] == true);
+  REQUIRE(report["rows"].size() == 1);
+  CHECK(report["rows"][0]["partial"] == true);
+  CHECK(report["rows"][0]["iterations"] >= 1);
 }
 
 TEST_CASE("get-config: without arguments it prints the encoder's attention layer as Python does") {

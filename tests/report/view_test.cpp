@@ -43,12 +43,20 @@ BenchRow bench_row(std::int64_t batch, double median) {
   row.setting = setting();
   row.setting.batch = batch;
   row.iterations = 100;
-  row.ms = {median - 0.1, median - 0.05, median, median + 0.01, median + 0.1, median + 0.2, median + 0.3};
+  row.ms = {median - 0.1, median - 0.05, median,       median + 0.01, median + 0.1,
+            median + 0.1, median + 0.2,  median + 0.2, median + 0.3};
   row.tokens_per_second = 50.0 * static_cast<double>(batch) / median * 1000;
   row.gflop = 0.25;
   row.gflops_per_second = 0.25 / median * 1000;
   row.peak_bytes = 4 << 20;
   return row;
+}
+
+BenchReport bench_report(std::vector<BenchRow> rows) {
+  BenchReport report;
+  report.machine = "a machine";
+  report.rows = std::move(rows);
+  return report;
 }
 
 }  // namespace
@@ -97,29 +105,34 @@ TEST_CASE("run: JSON has numbers as numbers, and counts what is not finite") {
 }
 
 TEST_CASE("bench: a JSON row has exactly the promised members, and more only where they were asked for") {
-  BenchReport report{"a machine", {bench_row(1, 2.0)}};
+  BenchReport report = bench_report({bench_row(1, 2.0)});
   const json row = json::parse(bench_json(report))["rows"][0];
   std::vector<std::string> keys;
   const auto ordered = nlohmann::ordered_json::parse(bench_json(report));
   for (const auto& [key, member] : ordered["rows"][0].items()) keys.push_back(key);
   CHECK(keys == std::vector<std::string>{"model", "device", "backend", "dtype", "matmul_precision", "batch", "seq_len",
                                          "threads", "iterations", "ms", "tokens_per_second", "gflop",
-                                         "gflops_per_second", "peak_bytes"});
-  CHECK(row["ms"].size() == 7);
+                                         "gflops_per_second", "peak_bytes", "noise"});
+  CHECK(row["ms"].size() == 9);
   CHECK(row["ms"]["median"] == 2.0);
   CHECK(row["peak_bytes"] == 4194304);
 
   report.rows[0].setting.seq_len.reset();
   report.rows[0].profile = {{"mha", "Attention", "onednn sdpa", 1.5, 0.1}};
-  report.rows[0].baseline = Baseline{1.0, true};
+  report.rows[0].baseline = Baseline{1.0, true, true};
+  report.rows[0].samples_ms = {2.0, 2.5};
+  report.rows[0].verification = run::Verification{"reference", 1e-7, 1e-5, true};
   const json more = json::parse(bench_json(report))["rows"][0];
   CHECK(more["seq_len"] == nullptr);
   CHECK(more["profile"][0]["layer"] == "mha");
   CHECK(more["baseline"]["slower"] == true);
+  CHECK(more["baseline"]["ratio"] == 2.0);
+  CHECK(more["samples_ms"] == json{2.0, 2.5});
+  CHECK(more["verified"]["against"] == "reference");
 }
 
 TEST_CASE("bench: the table leaves out what all rows share and what no row has") {
-  const BenchReport report{"a machine", {bench_row(1, 2.0), bench_row(8, 4.0)}};
+  const BenchReport report = bench_report({bench_row(1, 2.0), bench_row(8, 4.0)});
   CHECK(bench_text(report) ==
         "a machine\n"
         "model encoder, device cpu, backend onednn, dtype float32, matmul precision highest, length 50, threads 2\n"
@@ -131,23 +144,53 @@ TEST_CASE("bench: the table leaves out what all rows share and what no row has")
 }
 
 TEST_CASE("bench: a profile follows the table, and no time gives no rate") {
-  BenchReport report{"a machine", {bench_row(1, 2.0)}};
-  report.rows[0].profile = {{"mha", "Attention", "sdpa", 1.5, 0.15}, {"add", "Add", "loop", 0, 0}};
+  BenchReport report = bench_report({bench_row(1, 2.0)});
+  report.rows[0].profile = {{"mha", "Attention", "sdpa", 1.5, 0.15, 3, 0.75, true}, {"add", "Add", "loop"}};
   CHECK(
       bench_text(report).ends_with("\nencoder: cpu (onednn), float32, batch 1, length 50, 2 threads\n"
-                                   "layer  operation  implementation    ms  share  GFLOP/s\n"
-                                   "─────  ─────────  ──────────────  ────  ─────  ───────\n"
-                                   "mha    Attention  sdpa            1.50   100%      100\n"
-                                   "add    Add        loop               0     0%        -\n"));
+                                   "layer  operation  implementation    ms  share  GFLOP/s  GB/s      of bound\n"
+                                   "─────  ─────────  ──────────────  ────  ─────  ───────  ────  ────────────\n"
+                                   "mha    Attention  sdpa            1.50   100%      100  2.00  50.0% memory\n"
+                                   "add    Add        loop               0     0%        -     -             -\n"));
   CHECK(bench_markdown(report).find("| mha   | Attention |") != std::string::npos);
 }
 
 TEST_CASE("bench: CSV has one record per measurement") {
-  const BenchReport report{"a machine", {bench_row(1, 2.0)}};
+  const BenchReport report = bench_report({bench_row(1, 2.0)});
   CHECK(bench_csv(report).starts_with(
       "model,device,backend,dtype,matmul_precision,batch,seq_len,threads,iterations,ms_min,ms_p10,ms_median,ms_mean,"
-      "ms_p90,ms_p99,ms_max,tokens_per_second,gflop,gflops_per_second,peak_bytes\r\n"
-      "encoder,cpu,onednn,float32,highest,1,50,2,100,1.9,1.95,2,2.01,2.1,2.2,2.3,25000,0.25,125,4194304\r\n"));
+      "ms_p90,ms_p95,ms_p99,ms_p99_9,ms_max,tokens_per_second,gflop,gflops_per_second,peak_bytes\r\n"
+      "encoder,cpu,onednn,float32,highest,1,50,2,100,1.9,1.95,2,2.01,2.1,2.1,2.2,2.2,2.3,25000,0.25,125,4194304\r\n"));
+}
+
+TEST_CASE("bench: JSON Lines are the head, a line per measurement, and whether it went on to the end") {
+  BenchReport report = bench_report({bench_row(1, 2.0), bench_row(8, 4.0)});
+  report.partial = true;
+  const std::string text = bench_json_lines(report);
+  std::vector<json> lines;
+  for (std::size_t from = 0; from < text.size(); from = text.find('\n', from) + 1)
+    lines.push_back(json::parse(text.substr(from, text.find('\n', from) - from)));
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0]["schema"] == "attn.bench/1");
+  CHECK(lines[2]["batch"] == 8);
+  CHECK(lines[3]["partial"] == true);
+  CHECK(json::parse(bench_json(report))["rows"][1] == lines[2]);
+}
+
+TEST_CASE("bench: a quiet machine gives no warning, and each disturbance one that names it") {
+  BenchRow row = bench_row(1, 2.0);
+  CHECK(noise_warnings(row).empty());
+  row.noise.spread = 0.2;
+  row.noise.outliers = 3;
+  row.noise.slowest = 12;
+  row.noise.drift = 0.5;
+  row.noise.other_cores = 1.5;
+  const std::vector<std::string> warnings = noise_warnings(row);
+  REQUIRE(warnings.size() == 4);
+  CHECK(warnings[0].find("±20.0%") != std::string::npos);
+  CHECK(warnings[1].find("3 of 100 passes") != std::string::npos);
+  CHECK(warnings[2].find("50.0% longer") != std::string::npos);
+  CHECK(warnings[3].find("1.5 cores") != std::string::npos);
 }
 
 TEST_CASE("bench: nothing measured is said, not crashed on") { CHECK(bench_text({}) == "nothing was measured\n"); }

@@ -22,6 +22,17 @@ namespace attn::report {
 /// "attn.bench/1".
 [[nodiscard]] std::string bench_json(const BenchReport& report);
 
+/// The same as JSON Lines: an object with all but the measurements, one for each measurement, one that says whether it
+/// went on to the end.
+[[nodiscard]] std::string bench_json_lines(const BenchReport& report);
+[[nodiscard]] std::string bench_json_head(const BenchReport& report);
+[[nodiscard]] std::string bench_json_line(const BenchRow& row);
+[[nodiscard]] std::string bench_json_line(const OperationsReport& operations);
+[[nodiscard]] std::string bench_json_tail(const BenchReport& report);
+
+/// A sentence for each thing that was in the times and is not the model's.
+[[nodiscard]] std::vector<std::string> noise_warnings(const BenchRow& row);
+
 /// The settings and latencies of an earlier bench_json; nothing else of it is read. `name` is the file's, for messages.
 /// Throws Error (bad_input).
 [[nodiscard]] std::vector<BenchRow> parse_bench_json(const std::string& name, std::string_view text);

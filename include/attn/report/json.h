@@ -27,4 +27,7 @@ using Json = nlohmann::ordered_json;
 /// are not safe to print are escaped, so that a reader gets them and a terminal does not.
 [[nodiscard]] std::string json_document(const Json& json);
 
+/// The same on one line.
+[[nodiscard]] std::string json_line(const Json& json);
+
 }  // namespace attn::report

@@ -10,6 +10,9 @@
 #include "attn/run/bench.h"
 #include "attn/run/compare.h"
 #include "attn/run/finite.h"
+#include "attn/run/noise.h"
+#include "attn/run/peaks.h"
+#include "attn/run/verify.h"
 
 namespace attn::report {
 
@@ -72,12 +75,17 @@ struct ProfileRow {
   std::string implementation;  ///< which kernel ran
   double ms = 0;
   double gflop = 0;
+  double megabytes = 0;    ///< read and written, each value once
+  double bound_ms = 0;     ///< the least time by the machine's measured peaks
+  bool by_memory = false;  ///< whether bytes set it, and not operations
+  std::int64_t count = 1;  ///< of --ops: how often the model has it
 };
 
 /// The same row of an earlier benchmark.
 struct Baseline {
   double median_ms = 0;
   bool slower = false;  ///< beyond what the spread of both explains
+  bool failed = false;  ///< slower than --fail-if-slower allows
 };
 
 /// What a GPU adds to the times of a pass over data that is already there.
@@ -92,6 +100,10 @@ struct BenchRow {
   Setting setting;
   std::int64_t iterations = 0;
   run::Latency ms;
+  run::Noise noise;
+  std::vector<double> samples_ms;  ///< in their order, where they were asked for
+  std::optional<run::Verification> verification;
+  bool partial = false;                     ///< interrupted before it had the time that it was to have
   std::optional<double> tokens_per_second;  ///< nothing where the model has no sequence
   double gflop = 0;                         ///< of one iteration
   double gflops_per_second = 0;
@@ -103,9 +115,34 @@ struct BenchRow {
   std::vector<ProfileRow> profile;  ///< empty unless asked for
 };
 
+/// The operations of a model, each measured alone.
+struct OperationsReport {
+  Setting setting;
+  std::vector<ProfileRow> operations;
+  bool partial = false;  ///< interrupted: some are missing
+};
+
+/// Where and with what a measurement was made. Texts are empty where the system does not tell.
+struct Environment {
+  std::string attn;  ///< its version
+  std::string onednn;
+  std::string system;  ///< "Linux 6.1.0 x86_64"
+  std::string cpu;
+  std::vector<std::string> isa;
+  int cores = 0;
+  std::int64_t memory_bytes = 0;
+  std::string governor;        ///< of the CPU's clock: "performance"
+  std::optional<double> load;  ///< processes that ran in the minute before, in the mean
+  std::string gpu, driver;     ///< where one was measured
+};
+
 struct BenchReport {
   std::string machine;  ///< "AMD EPYC 9R14, 2 threads"
   std::vector<BenchRow> rows;
+  std::vector<OperationsReport> operations;  ///< of --ops
+  Environment environment;
+  std::vector<run::Peaks> peaks;  ///< where they were asked for
+  bool partial = false;           ///< interrupted: rows are missing, or the last one is partial
 };
 
 }  // namespace attn::report

@@ -20,6 +20,7 @@ struct StepTime {
   std::string kernel;     ///< which implementation ran
   double seconds = 0;
   std::int64_t flops = 0;
+  std::int64_t bytes = 0;  ///< of what it reads and writes, each once
 };
 
 /// What one application of a layer gave.
@@ -68,6 +69,8 @@ class Session {
   std::unique_ptr<backends::Executable> executable_;
 };
 
+/// Bytes of the values that a node reads and writes, each once.
+[[nodiscard]] std::int64_t traffic(const graph::Graph& graph, const graph::Node& node);
 /// FLOPs of one pass.
 [[nodiscard]] std::int64_t total_flops(const graph::Graph& graph);
 

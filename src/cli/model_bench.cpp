@@ -1,0 +1,116 @@
+#include "model_bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "attn/base/text.h"
+#include "attn/run/inputs.h"
+#include "attn/run/operations.h"
+#include "attn/run/padding.h"
+#include "attn/run/verify.h"
+#include "measurement.h"
+
+namespace attn::cli {
+namespace {
+
+/// The reference backend's plain loops take a second or two for so many.
+constexpr double kVerifiableFlops = 4e9;
+
+struct Prepared {
+  graph::Graph graph;
+  std::vector<Tensor> inputs;
+  report::Setting setting;
+};
+
+Prepared prepare(const BenchPlan& plan, const LoadedModel& loaded, const backends::Backend& backend) {
+  keras::LowerOptions lower;
+  lower.batch = plan.execution.batch;
+  lower.sequence_length = plan.execution.sequence_length;
+  lower.dtype = plan.execution.dtype;
+  Prepared out;
+  out.graph = loaded.model.lower(lower);
+  out.inputs = run::make_inputs(out.graph, {}, plan.execution.seed);
+  if (plan.mean_length) run::pad_randomly(out.graph, out.inputs, *plan.mean_length, plan.execution.seed);
+  out.setting = setting_of(loaded.name, out.graph, backend, plan.execution);
+  out.setting.mean_length = plan.mean_length;
+  if (plan.execution.skip_padding) skip_padding(out.graph, out.inputs, *plan.console);
+  return out;
+}
+
+backends::CompileOptions compile_options(const BenchPlan& plan) {
+  backends::CompileOptions options = plan.execution.compile_options();
+  options.tune = true;
+  return options;
+}
+
+std::vector<NamedTensor> copies_of(const std::vector<NamedTensor>& tensors) {
+  std::vector<NamedTensor> out;
+  for (const NamedTensor& named : tensors) {
+    Tensor copy(named.tensor.dtype(), named.tensor.shape());
+    std::copy_n(named.tensor.data(), named.tensor.bytes(), copy.data());
+    out.push_back({named.name, std::move(copy)});
+  }
+  return out;
+}
+
+DType dtype_of_row(const report::Setting& setting) {
+  const auto dtype = dtype_of(setting.dtype);
+  return dtype && (*dtype == DType::float16 || *dtype == DType::bfloat16) ? *dtype : DType::float32;
+}
+
+}  // namespace
+
+void measure_model(const BenchPlan& plan, const LoadedModel& loaded, const backends::Backend& backend) {
+  Prepared model = prepare(plan, loaded, backend);
+  const auto flops = static_cast<double>(run::total_flops(model.graph));
+  const std::vector<Tensor> weights = load_weights(loaded, plan.execution);
+  report::BenchRow row;
+  row.setting = model.setting;
+
+  run::reset_peak_memory();
+  run::Session session(backend, model.graph, weights, compile_options(plan));
+  note_choices(session, *plan.console);
+  session.run(model.inputs);
+  const std::vector<NamedTensor> first = copies_of(session.outputs());
+  if (!time_session(session, model.inputs, flops, plan.options, *plan.console, row)) return;
+  if (session.device_clock() != nullptr) session.run(model.inputs);
+  if (plan.verify != Verify::never && !plan.stopped()) {
+    const bool whole = plan.verify == Verify::always || flops <= kVerifiableFlops;
+    row.verification =
+        whole ? run::verify(model.graph, weights, model.inputs, session.outputs(), plan.execution.precision)
+              : run::verify_repeat(first, session.outputs());
+  }
+  if (plan.profile && !plan.stopped())
+    row.profile = profile_session(session, model.inputs, plan.peaks(backend, dtype_of_row(row.setting)));
+  plan.emit(std::move(row));
+}
+
+void measure_operations(const BenchPlan& plan, const LoadedModel& loaded, const backends::Backend& backend) {
+  Prepared model = prepare(plan, loaded, backend);
+  const backends::CompileOptions options = compile_options(plan);
+  const run::Peaks& peaks = plan.peaks(backend, dtype_of_row(model.setting));
+  std::vector<run::Operation> operations =
+      run::operations_of(backend, std::move(model.graph), model.inputs, load_weights(loaded, plan.execution), options);
+  report::OperationsReport report{model.setting, {}, false};
+  for (run::Operation& operation : operations) {
+    if (plan.stopped()) break;
+    run::Session session(backend, std::move(operation.graph), operation.weights, options);
+    const auto flops = static_cast<double>(operation.flops), bytes = static_cast<double>(operation.bytes);
+    const std::vector<double> seconds = run::measure_passes(session, operation.inputs, plan.options);
+    if (seconds.empty()) break;
+    const std::vector<backends::KernelChoice> choices = session.executable().choices();
+    const run::Bound bound = run::bound_of(peaks, flops, bytes, operation.bytes);
+    report.operations.push_back({operation.layer, operation.name, choices.empty() ? "" : choices.front().kernel,
+                                 run::latency_of(seconds).median, flops * 1e-9, bytes * 1e-6, bound.seconds * 1e3,
+                                 bound.by_memory, operation.count});
+  }
+  report.partial = plan.stopped();
+  std::ranges::stable_sort(report.operations, std::greater{}, [](const report::ProfileRow& operation) {
+    return operation.ms * static_cast<double>(operation.count);
+  });
+  plan.emit_operations(std::move(report));
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,19 @@
+// What follows the table of a benchmark: the machine's peaks, profiles, operations.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attn/report/table.h"
+#include "attn/report/values.h"
+
+namespace attn::report {
+
+struct Section {
+  std::string title;
+  Table table;
+};
+
+[[nodiscard]] std::vector<Section> sections_of(const BenchReport& report);
+
+}  // namespace attn::report

@@ -1,0 +1,186 @@
+#include "attn/run/bench.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "attn/backends/registry.h"
+#include "attn/keras/model.h"
+#include "attn/run/inputs.h"
+#include "attn/run/noise.h"
+#include "attn/run/operations.h"
+#include "attn/run/peaks.h"
+#include "attn/run/verify.h"
+#include "attn/weights/initialize.h"
+
+using namespace attn;
+using namespace attn::run;
+
+namespace {
+
+/// A clock that stands still but for the runs, which take what `seconds` says for the run of that number.
+struct Runs {
+  std::function<double(int)> seconds;
+  double now = 0;
+  int count = 0;
+
+  std::vector<double> measured(const BenchOptions& options) {
+    return measure([this] { now += seconds(count++); }, options, [this] { return now; });
+  }
+};
+
+struct Case {
+  graph::Graph graph;
+  std::vector<Tensor> inputs, weights;
+};
+
+Case encoder() {
+  const auto model = keras::Model::read("built-in", keras::Model::builtin_encoder());
+  keras::LowerOptions options;
+  options.sequence_length = 5;
+  Case out{model.lower(options), {}, {}};
+  out.inputs = make_inputs(out.graph, {}, 0);
+  for (const graph::WeightSpec& spec : model.weights()) out.weights.push_back(weights::initialize(spec, 0));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("measure: warms up for as long as passes get faster, and no longer than it may") {
+  BenchOptions options;
+  options.min_seconds = 0;
+  // The first hundred passes get faster by a hundredth each.
+  Runs settling{[](int i) { return 0.01 * (2 - std::min(i, 100) / 100.0); }};
+  const auto settled = settling.measured(options);
+  CHECK(settled.size() == 10);
+  CHECK(settled.front() < 0.0105);
+  Runs never{[](int i) { return 0.01 * (1 + (i / 10) % 2); }};
+  CHECK(never.measured(options).size() == 10);
+  CHECK(never.now < options.max_warmup_seconds + 1);
+}
+
+TEST_CASE("measure: at least ten runs, and as many as the time asks for") {
+  BenchOptions options;
+  options.min_seconds = 3;
+  Runs fast{[](int) { return 0.125; }};
+  CHECK(fast.measured(options).size() == 24);
+  Runs slow{[](int) { return 5.0; }};
+  CHECK(slow.measured(options).size() == 10);
+  CHECK(slow.count == 13);  // three to warm up
+}
+
+TEST_CASE("measure: a number of warm-up runs that was asked for is kept to") {
+  BenchOptions options;
+  options.warmup_runs = 7;
+  options.warmup_seconds = options.max_warmup_seconds = 0;
+  options.min_runs = options.max_runs = 4;
+  Runs runs{[](int) { return 0.01; }};
+  CHECK(runs.measured(options).size() == 4);
+  CHECK(runs.count == 11);
+}
+
+TEST_CASE("measure: stops between runs when it is told to, with what it has") {
+  BenchOptions options;
+  Runs runs{[](int) { return 1.0; }};
+  options.stop = [&] { return runs.count >= 8; };
+  CHECK(runs.measured(options).size() == 5);  // three to warm up
+}
+
+TEST_CASE("latency: percentiles are NumPy's") {
+  std::vector<double> seconds;
+  for (int i = 100; i >= 0; --i) seconds.push_back(1e-3 * i);
+  const Latency latency = latency_of(seconds);
+  CHECK(latency.min == doctest::Approx(0));
+  CHECK(latency.p10 == doctest::Approx(10));
+  CHECK(latency.median == doctest::Approx(50));
+  CHECK(latency.p95 == doctest::Approx(95));
+  CHECK(latency.p99_9 == doctest::Approx(99.9));
+  CHECK(latency.max == doctest::Approx(100));
+}
+
+TEST_CASE("noise: even times have none; an outlier, a drift and a spread are each seen as what they are") {
+  const std::vector<double> even(30, 0.5);
+  CHECK(noise_of(even).spread == 0);
+  CHECK(noise_of(even).outliers == 0);
+  CHECK(noise_of(even).drift == 0);
+
+  std::vector<double> one = even;
+  one[7] = 2;
+  CHECK(noise_of(one).outliers == 1);
+  CHECK(noise_of(one).slowest == doctest::Approx(4));
+  CHECK(noise_of(one).spread == 0);
+
+  std::vector<double> drifting;
+  for (int i = 0; i < 30; ++i) drifting.push_back(1 + i / 29.0);
+  CHECK(noise_of(drifting).drift == doctest::Approx(0.62).epsilon(0.05));
+
+  std::vector<double> wide;
+  for (int i = 0; i < 30; ++i) wide.push_back(i % 2 == 0 ? 0.9 : 1.1);
+  CHECK(noise_of(wide).spread == doctest::Approx(0.148).epsilon(0.01));
+  CHECK(noise_of(std::vector<double>{1}).drift == 0);
+}
+
+TEST_CASE("relative error: NaN meets NaN and infinity its like; a NaN that meets a number is no number") {
+  const auto tensor = [](std::initializer_list<float> values) {
+    Tensor out(DType::float32, {static_cast<Dim>(values.size())});
+    std::copy(values.begin(), values.end(), out.as<float>().begin());
+    return out;
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  CHECK(relative_error(tensor({3, 4, nan, inf}), tensor({3, 4, nan, inf})) == 0);
+  CHECK(relative_error(tensor({3, 4}), tensor({3, 4.5})) == doctest::Approx(0.1));
+  CHECK(std::isnan(relative_error(tensor({3, 4}), tensor({3, nan}))));
+  CHECK(relative_error(tensor({0, 0}), tensor({0, 0})) == 0);
+  CHECK(std::isinf(relative_error(tensor({0, 0}), tensor({0, 1}))));
+  CHECK(std::isinf(relative_error(tensor({1}), tensor({1, 1}))));
+}
+
+TEST_CASE("verify: right outputs pass, one wrong number in an output does not, nor does NaN") {
+  const Case model = encoder();
+  const auto backend = backends::make_backend("cpu", "onednn").backend;
+  Session session(*backend, model.graph, model.weights, {});
+  session.run(model.inputs);
+  const std::vector<NamedTensor> outputs = session.outputs();
+  const auto check = [&] {
+    return verify(model.graph, model.weights, model.inputs, outputs, backends::MatmulPrecision::highest);
+  };
+  CHECK(check().pass);
+  CHECK(check().against == "reference");
+  const double right = outputs[0].tensor.at(3);
+  outputs[0].tensor.set(3, right + 0.01);
+  CHECK_FALSE(check().pass);
+  outputs[0].tensor.set(3, std::numeric_limits<double>::quiet_NaN());
+  CHECK_FALSE(check().pass);
+  outputs[0].tensor.set(3, right);
+  CHECK(verify_repeat(outputs, outputs).pass);
+}
+
+TEST_CASE("operations: each distinct one stands once, with its count, and gives alone what it gives in a pass") {
+  const Case model = encoder();
+  const auto backend = backends::make_backend("cpu", "onednn").backend;
+  const std::vector<Operation> operations = operations_of(*backend, model.graph, model.inputs, model.weights, {});
+  std::int64_t flops = 0, projections = 0;
+  for (const Operation& operation : operations) {
+    flops += operation.count * operation.flops;
+    if (operation.count == 3) projections += operation.name == "linear";
+    Session session(*backend, operation.graph, operation.weights, {});
+    session.run(operation.inputs);
+    for (const NamedTensor& output : session.outputs())
+      for (std::int64_t i = 0; i < output.tensor.size(); ++i) REQUIRE(std::isfinite(output.tensor.at(i)));
+    CHECK(verify(operation.graph, operation.weights, operation.inputs, session.outputs(),
+                 backends::MatmulPrecision::highest)
+              .pass);
+  }
+  CHECK(projections == 1);  // query, key and value
+  CHECK(flops == total_flops(plan::make_plan(backend->optimize(model.graph)).graph));
+}
+
+TEST_CASE("bound: the slower of computing and moving sets it, and what fits into the caches comes from them") {
+  const Peaks peaks{DType::float32, 100, 10, 50, 1000};
+  CHECK(bound_of(peaks, 200, 1, 5000).seconds == doctest::Approx(2));
+  CHECK_FALSE(bound_of(peaks, 200, 1, 5000).by_memory);
+  CHECK(bound_of(peaks, 10, 20, 5000).seconds == doctest::Approx(2));
+  CHECK(bound_of(peaks, 10, 20, 5000).by_memory);
+  CHECK(bound_of(peaks, 10, 20, 1000).seconds == doctest::Approx(0.4));
+}
