@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "attn/backends/backend.h"
 
@@ -14,6 +15,13 @@ struct OnednnOptions {
   /// Fill the arena with NaN before every run, so that reading a value before it is written shows.
   bool poison_arena = false;
 };
+
+/// The library that is loaded.
+struct OnednnLibrary {
+  std::string version;  ///< "3.2.0"
+  std::string isa;      ///< the newest instruction set that it uses here: "avx512_core_amx"; "" for one unknown to us
+};
+[[nodiscard]] OnednnLibrary onednn_library();
 
 /// Runs float32 with products by oneDNN and loops of its own for the rest; bfloat16 products as bfloat16 with float32
 /// sums; other half-precision work in float32, rounded when it is stored. What it has no kernel for runs on the
