@@ -35,7 +35,8 @@ Device parse_device(std::string_view text) {
   const std::string_view digits = text.substr(0, 5) == "cuda:" ? text.substr(5) : "";
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), device.index);
   if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || device.index < 0) {
-    throw bad_usage("--device {}: expected cpu, cuda, cuda:N or auto", printable(text));
+    static constexpr std::array<std::string_view, 3> kNames = {"cpu", "cuda", "auto"};
+    throw bad_usage("--device {}: expected cpu, cuda, cuda:N or auto{}", printable(text), did_you_mean(text, kNames));
   }
   return device;
 }

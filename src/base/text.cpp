@@ -29,24 +29,38 @@ bool is_word(char c) noexcept {
   return is_upper(c) || is_lower(c) || (c >= '0' && c <= '9') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
 }
 
-/// Insertions, deletions, substitutions and swaps of neighbours that lead from a to b (optimal string alignment).
+/// Insertions, deletions, substitutions and swaps of neighbours that lead from a to b (Damerau-Levenshtein; what was
+/// swapped may be edited again).
 std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before(b.size() + 1);
-  std::vector<std::size_t> last(b.size() + 1);
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  const std::size_t most = a.size() + b.size();
+  const std::size_t width = b.size() + 2;
+  // Row and column 0 lie beyond the table, so that a swap which reaches there costs too much.
+  std::vector<std::size_t> cells((a.size() + 2) * width, most);
+  const auto cell = [&](std::size_t i, std::size_t j) -> std::size_t& { return cells[(i + 1) * width + j + 1]; };
+  for (std::size_t i = 0; i <= a.size(); ++i) cell(i, 0) = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) cell(0, j) = j;
+  std::array<std::size_t, 256> last_in_a{};  // where a letter was seen last, from 1 on
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    before.swap(last);
-    last.swap(row);
-    row[0] = i;
+    std::size_t last_in_b = 0;  // where a[i - 1] was
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, substituted});
-      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+      const std::size_t k = last_in_a[static_cast<unsigned char>(b[j - 1])];
+      const std::size_t l = last_in_b;
+      const bool same = a[i - 1] == b[j - 1];
+      if (same) last_in_b = j;
+      std::size_t least = std::min({cell(i - 1, j) + 1, cell(i, j - 1) + 1, cell(i - 1, j - 1) + (same ? 0 : 1)});
+      if (k > 0 && l > 0) least = std::min(least, cell(k - 1, l - 1) + (i - k - 1) + 1 + (j - l - 1));
+      cell(i, j) = least;
     }
+    last_in_a[static_cast<unsigned char>(a[i - 1])] = i;
   }
-  return row[b.size()];
+  return cell(a.size(), b.size());
+}
+
+/// Letters that two words begin and end with alike: of names equally far, people mean the one that shares more.
+std::size_t shared_ends(std::string_view a, std::string_view b) {
+  const auto first = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+  const auto last = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend()).first - a.rbegin();
+  return static_cast<std::size_t>(first + last);
 }
 
 std::string decimal_digits(UInt128 value) {
@@ -99,27 +113,42 @@ int display_width(std::string_view text) noexcept {
   return width;
 }
 
-std::optional<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates) {
+std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates) {
   constexpr std::size_t kLongest = 64;  // no name that a person types is longer, and the work grows with the square
-  if (word.empty() || word.size() > kLongest) return std::nullopt;
+  constexpr std::size_t kMost = 3;
+  if (word.empty() || word.size() > kLongest) return {};
   const std::string wanted = lower(word);
-  std::optional<std::string> best;
+  std::vector<std::string> best;
   std::size_t best_distance = 0;
+  std::size_t best_ends = 0;
   for (const std::string_view candidate : candidates) {
     const std::size_t longer = std::max(word.size(), candidate.size());
     if (longer > kLongest) continue;
-    const std::size_t found = distance(wanted, lower(candidate));
-    const std::size_t allowed = std::max<std::size_t>(1, longer / 3);
-    if (found > allowed || found >= longer || (best && found >= best_distance)) continue;
-    best = std::string(candidate);
+    const std::string name = lower(candidate);
+    const std::size_t found = distance(wanted, name);
+    // Two slips leave nothing of a word of three letters to know it by.
+    const std::size_t allowed = longer < 4 ? 1 : std::max<std::size_t>(2, longer / 3);
+    if (found > allowed || found >= longer || (!best.empty() && found > best_distance)) continue;
+    const std::size_t ends = shared_ends(wanted, name);
+    if (!best.empty() && found == best_distance && ends < best_ends) continue;
+    if (found != best_distance || ends != best_ends) best.clear();
     best_distance = found;
+    best_ends = ends;
+    const bool new_name = std::find(best.begin(), best.end(), candidate) == best.end();
+    if (new_name && best.size() < kMost) best.emplace_back(candidate);
   }
   return best;
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates) {
-  const auto best = nearest(word, candidates);
-  return best ? fmt::format(" (did you mean '{}'?)", printable(*best)) : "";
+  const std::vector<std::string> best = nearest(word, candidates);
+  if (best.empty()) return "";
+  std::string names;
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    const std::string_view before = i == 0 ? "" : i + 1 < best.size() ? ", " : " or ";
+    names += fmt::format("{}'{}'", before, printable(best[i]));
+  }
+  return fmt::format(" (did you mean {}?)", names);
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {

@@ -22,6 +22,9 @@ struct Common {
 /// themselves.
 void add_common(CLI::App& app, Common& common, const std::vector<std::string>& formats, bool with_output = true);
 
+/// --color alone, for commands whose result has one form.
+void add_color(CLI::App& app);
+
 /// Runs a command whose options were parsed; gives its exit code.
 using Run = std::function<int()>;
 
@@ -36,6 +39,10 @@ Run add_init(CLI::App& app);
 Run add_devices(CLI::App& app);
 Run add_explain(CLI::App& app);
 Run add_validate(CLI::App& app);
+Run add_doctor(CLI::App& app);
+Run add_help(CLI::App& app);
+Run add_completion(CLI::App& app);
+Run add_man(CLI::App& app);
 
 struct Command {
   const char* name;

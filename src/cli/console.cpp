@@ -11,8 +11,11 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "ascii.h"
 #include "attn/base/error.h"
 #include "attn/io/atomic_file.h"
+#include "fold.h"
+#include "progress.h"
 
 namespace attn::cli {
 namespace {
@@ -26,19 +29,53 @@ spdlog::logger& logger() {
   return instance;
 }
 
-bool wants_color(Color color) {
-  if (color != Color::automatic) return color == Color::always;
+bool wants_color(int descriptor) {
+  if (Console::color != Color::automatic) return Console::color == Color::always;
   const char* no_color = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
-  return isatty(STDERR_FILENO) == 1 && (no_color == nullptr || *no_color == '\0') &&
+  return isatty(descriptor) == 1 && (no_color == nullptr || *no_color == '\0') &&
          (term == nullptr || std::strcmp(term, "dumb") != 0);
+}
+
+bool wants_ascii(int descriptor) { return Console::ascii || (isatty(descriptor) == 1 && !locale_is_utf8()); }
+
+/// Does the line rule off a heading: of a table of ours, or of Keras's?
+bool is_rule(std::string_view line) { return line.starts_with("┡") || is_table_rule(line); }
+
+/// The line above each rule in bold; of a heading of several lines the last.
+std::string with_bold_headings(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end);
+    if (line.ends_with('\n') && is_rule(text.substr(0, text.find('\n')))) {
+      out += fmt::format("\x1b[1m{}\x1b[0m\n", line.substr(0, line.size() - 1));
+    } else {
+      out += line;
+    }
+  }
+  return out;
+}
+
+void put(std::string text, std::FILE* file, int descriptor, Look look) {
+  const std::optional<int> columns = descriptor == STDOUT_FILENO ? terminal_columns() : std::nullopt;
+  if (look == Look::fitting && columns) text = folded_tables(text, *columns);
+  if (look == Look::fitting && wants_color(descriptor)) text = with_bold_headings(text);
+  if (look == Look::fitting && wants_ascii(descriptor)) text = ascii_text(text);
+  const auto hidden = Progress::hide();
+  errno = 0;
+  const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  if (!whole) throw Error(ExitCode::bad_input, fmt::format("stdout: {}", std::strerror(errno)));
 }
 
 }  // namespace
 
 void Console::line(std::string_view label, std::string_view style, std::string_view message) const {
-  const bool colored = wants_color(color);
-  logger().info("attn: {}{}{}{}", colored ? style : "", label, colored ? "\x1b[0m" : "", message);
+  const bool colored = wants_color(STDERR_FILENO);
+  const std::string text = wants_ascii(STDERR_FILENO) ? ascii_text(message) : std::string(message);
+  const auto hidden = Progress::hide();
+  logger().info("attn: {}{}{}{}", colored ? style : "", label, colored ? "\x1b[0m" : "", text);
 }
 
 void Console::warn(std::string_view message) const {
@@ -51,17 +88,23 @@ void Console::note(std::string_view message) const {
 
 void Console::error(std::string_view message) const { line("error: ", "\x1b[31m", message); }
 
-void write_result(const std::string& text, const std::optional<std::string>& path) {
+void write_result(const std::string& text, const std::optional<std::string>& path, Look look) {
   if (path && *path != "-") {
+    const std::string written = Console::ascii && look == Look::fitting ? ascii_text(text) : text;
     io::AtomicFile file(*path);
-    file.write(std::as_bytes(std::span(text)));
+    file.write(std::as_bytes(std::span(written)));
     file.commit();
     return;
   }
-  errno = 0;
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (!written) throw Error(ExitCode::bad_input, fmt::format("stdout: {}", std::strerror(errno)));
+  put(text, stdout, STDOUT_FILENO, look);
 }
+
+void write_report(const std::string& text, const Console& console, bool stdout_is_taken) {
+  if (!stdout_is_taken) return write_result(text, std::nullopt);
+  if (!console.quiet) put(text, stderr, STDERR_FILENO, Look::fitting);
+}
+
+bool colors_results() { return wants_color(STDOUT_FILENO); }
 
 std::optional<int> terminal_columns() {
   if (isatty(STDOUT_FILENO) != 1) return std::nullopt;

@@ -1,6 +1,7 @@
 // The one place that talks: results to stdout or a file, everything else to stderr.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@ struct Console {
   bool verbose = false;
   /// One for the program: the sentence that ends it is coloured alike.
   inline static Color color = Color::automatic;
+  inline static bool ascii = false;
 
   /// A line on stderr that --quiet leaves out: "attn: warning: …".
   void warn(std::string_view message) const;
@@ -27,8 +29,23 @@ struct Console {
   void line(std::string_view label, std::string_view style, std::string_view message) const;
 };
 
-/// Writes a result to stdout, or whole to `path` where it is given. Throws Error where it cannot be written.
-void write_result(const std::string& text, const std::optional<std::string>& path);
+/// How a result may look on the terminal that stdout is.
+enum class Look : std::uint8_t {
+  fitting,  ///< tables folded to its width, bold headings where there is colour, ASCII where the locale has no more
+  exact     ///< byte for byte
+};
+
+/// Writes a result to stdout, or whole to `path` where it is given. --ascii and --color always hold for both and for
+/// pipes. Throws Error where it cannot be written.
+void write_result(const std::string& text, const std::optional<std::string>& path, Look look = Look::fitting);
+
+/// Writes what a command has to say of arrays that it wrote: to stdout, or to stderr where stdout took the arrays;
+/// there
+/// --quiet leaves it out.
+void write_report(const std::string& text, const Console& console, bool stdout_is_taken);
+
+/// May results on stdout be bold?
+[[nodiscard]] bool colors_results();
 
 /// Columns of the terminal that stdout is; nothing where it is none.
 [[nodiscard]] std::optional<int> terminal_columns();

@@ -10,6 +10,7 @@
 #include "attn/weights/stats.h"
 #include "command.h"
 #include "name_pattern.h"
+#include "progress.h"
 #include "weights_source.h"
 #include "weights_target.h"
 
@@ -28,13 +29,14 @@ struct ConvertCommand {
       throw bad_usage("--from torch needs --model: the arrays are named by the layers of another library");
     std::optional<LoadedModel> asked;
     if (model) asked = load_model(model, input_shape, common.console);
+    const Progress progress(common.console, "converting");
     WeightsSource source = read_weights(in, !asked, common.console);
     std::erase_if(source.store.weights, [&](const NamedTensor& array) { return matches_any(array.name, ignored); });
     const report::SavedReport report = from == "torch"         ? from_torch(*asked, source)
                                        : asked || source.model ? with_model(asked ? *asked : *source.model, source)
                                                                : by_names(source);
-    write_result(common.format == "json" ? report::saved_json(report, "convert") : report::saved_text(report),
-                 std::nullopt);
+    write_report(common.format == "json" ? report::saved_json(report, "convert") : report::saved_text(report),
+                 common.console, out == "-");
     return 0;
   }
 
@@ -141,6 +143,7 @@ Run add_convert(CLI::App& app) {
       ->type_name("DIMS");
   app.add_option("--dtype", command->dtype, "store floating-point numbers as float32, float16 or bfloat16")
       ->check(CLI::IsMember({"float32", "float16", "bfloat16"}))
+      ->configurable(false)  // what a run computes in is no reason to lose digits in a file
       ->type_name("DTYPE");
   app.add_option("--from", command->from, "whose names IN has: keras, or torch (nn.TransformerEncoder, BERT)")
       ->check(CLI::IsMember({"keras", "torch"}))

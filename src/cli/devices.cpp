@@ -6,48 +6,53 @@
 
 #include "attn/backends/registry.h"
 #include "attn/base/error.h"
-#include "attn/report/devices_view.h"
 #include "command.h"
+#include "devices.h"
 #include "machine.h"
 
 namespace attn::cli {
 namespace {
 
+/// A GPU is usable where its backend opens.
+report::DeviceRow row_of(const backends::Gpu& gpu) {
+  report::DeviceRow row{fmt::format("cuda:{}", gpu.index),
+                        gpu.name,
+                        {fmt::format("sm_{}", gpu.architecture)},
+                        0,
+                        gpu.memory_bytes,
+                        "cuda",
+                        ""};
+  try {
+    (void)backends::make_backend(row.device, "cuda");
+  } catch (const Error& error) {
+    row.backend.clear();
+    row.why_not = error.what();
+  }
+  return row;
+}
+
 struct DevicesCommand {
   Common common;
 
   [[nodiscard]] int run() const {
-    report::DevicesReport report;
-    const CpuInfo cpu = cpu_info();
-    report.devices.push_back({"cpu", cpu.name, cpu.isa, cpu.cores, cpu.memory_bytes, "onednn", ""});
-    const backends::Gpus found = backends::find_gpus();
-    if (found.driver_version > 0) report.driver = backends::cuda_version_text(found.driver_version);
-    report.cuda_missing = found.why_none;
-    for (const backends::Gpu& gpu : found.gpus) report.devices.push_back(row_of(gpu));
+    const report::DevicesReport report = find_devices();
     write_result(common.format == "json" ? report::devices_json(report) : report::devices_text(report), common.output);
     return 0;
-  }
-
-  /// A GPU is usable where its backend opens.
-  static report::DeviceRow row_of(const backends::Gpu& gpu) {
-    report::DeviceRow row{fmt::format("cuda:{}", gpu.index),
-                          gpu.name,
-                          {fmt::format("sm_{}", gpu.architecture)},
-                          0,
-                          gpu.memory_bytes,
-                          "cuda",
-                          ""};
-    try {
-      (void)backends::make_backend(row.device, "cuda");
-    } catch (const Error& error) {
-      row.backend.clear();
-      row.why_not = error.what();
-    }
-    return row;
   }
 };
 
 }  // namespace
+
+report::DevicesReport find_devices() {
+  report::DevicesReport report;
+  const CpuInfo cpu = cpu_info();
+  report.devices.push_back({"cpu", cpu.name, cpu.isa, cpu.cores, cpu.memory_bytes, "onednn", ""});
+  const backends::Gpus found = backends::find_gpus();
+  if (found.driver_version > 0) report.driver = backends::cuda_version_text(found.driver_version);
+  report.cuda_missing = found.why_none;
+  for (const backends::Gpu& gpu : found.gpus) report.devices.push_back(row_of(gpu));
+  return report;
+}
 
 Run add_devices(CLI::App& app) {
   auto command = std::make_shared<DevicesCommand>();

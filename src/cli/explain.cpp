@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 
 #include "attn/base/error.h"
@@ -22,8 +21,7 @@ struct ExplainCommand {
   [[nodiscard]] int run() const {
     std::optional<std::string> path = model, wanted = layer;
     // One word that is no file may be a layer of the built-in encoder.
-    if (path && !wanted && *path != "-" && !std::filesystem::exists(*path) && is_builtin_layer(*path))
-      std::swap(path, wanted);
+    if (path && !wanted && *path != "-" && !is_file(*path) && is_builtin_layer(*path)) std::swap(path, wanted);
     const LoadedModel loaded = load_model(path, input_shape, common.console);
     keras::LowerOptions size;
     size.batch = batch;
@@ -38,10 +36,14 @@ struct ExplainCommand {
     return 0;
   }
 
+  /// Is it one, or a slip away from one and no file's name?
   static bool is_builtin_layer(const std::string& name) {
     const auto encoder = keras::Model::read("configs/encoder.json", keras::Model::builtin_encoder());
     const std::vector<std::string> names = encoder.layer_names();
-    return std::find(names.begin(), names.end(), name.substr(0, name.find('/'))) != names.end();
+    const std::string top = name.substr(0, name.find('/'));
+    if (std::find(names.begin(), names.end(), top) != names.end()) return true;
+    return name.find_first_of("./") == std::string::npos &&
+           !nearest(name, std::vector<std::string_view>(names.begin(), names.end())).empty();
   }
 
   [[nodiscard]] std::string layer_text(const report::ExplainedModel& about, const keras::Explainer& explainer,

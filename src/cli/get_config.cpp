@@ -51,12 +51,19 @@ struct GetConfigCommand {
     return 0;
   }
 
-  /// A class is a word that begins with a capital and names no file form, or that key=value words follow.
+  /// A class is a word that begins with a capital and names no file form, that key=value words follow, or that is
+  /// no file and a slip away from a class.
   [[nodiscard]] bool is_class() const {
     if (words.empty()) return false;
     if (words.size() > 1) return true;
     const std::string& word = words.front();
-    return word.front() >= 'A' && word.front() <= 'Z' && word.find_first_of("./\\") == std::string::npos;
+    if (word.empty() || word.find_first_of("./\\") != std::string::npos) return false;
+    const bool capital = word.front() >= 'A' && word.front() <= 'Z';
+    const auto is_near = [&] {
+      const std::vector<std::string> classes = keras::Model::layer_classes();
+      return !nearest(word, std::vector<std::string_view>(classes.begin(), classes.end())).empty();
+    };
+    return capital || (word != "-" && !is_file(word) && is_near());
   }
 
   [[nodiscard]] keras::Model made_layer() const {

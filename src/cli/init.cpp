@@ -7,6 +7,7 @@
 #include "attn/base/text.h"
 #include "attn/weights/initialize.h"
 #include "command.h"
+#include "progress.h"
 #include "weights_target.h"
 
 namespace attn::cli {
@@ -27,12 +28,24 @@ struct InitCommand {
     check_memory(specs);
     std::vector<Tensor> tensors;
     tensors.reserve(specs.size());
-    for (const graph::WeightSpec& spec : specs) tensors.push_back(weights::initialize(spec, seed));
+    std::optional<Progress> progress;
+    progress.emplace(common.console, "initialising weights", static_cast<double>(elements_of(specs)));
+    for (const graph::WeightSpec& spec : specs) {
+      tensors.push_back(weights::initialize(spec, seed));
+      progress->advance(static_cast<double>(tensors.back().size()));
+    }
+    progress.emplace(common.console, "writing " + out);
     save_model_weights(out, loaded, tensors, {});
     const report::SavedReport report = saved_report(out, tensors);
-    write_result(common.format == "json" ? report::saved_json(report, "init") : report::saved_text(report),
-                 std::nullopt);
+    write_report(common.format == "json" ? report::saved_json(report, "init") : report::saved_text(report),
+                 common.console, out == "-");
     return 0;
+  }
+
+  static std::int64_t elements_of(const std::vector<graph::WeightSpec>& specs) {
+    std::int64_t elements = 0;
+    for (const graph::WeightSpec& spec : specs) elements += spec.shape.size();
+    return elements;
   }
 
   /// One by one the weights of a model that is far too large would fit, until the system ends the process.

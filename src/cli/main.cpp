@@ -11,6 +11,10 @@
 #include "attn/io/file.h"
 #include "command.h"
 #include "console.h"
+#include "environment.h"
+#include "help.h"
+#include "option_tree.h"
+#include "usage.h"
 
 namespace attn::cli {
 namespace {
@@ -25,51 +29,61 @@ constexpr std::array kCommands = {
     Command{"convert", "weights from one form of file to another", add_convert},
     Command{"init", "write a model's initial weights", add_init},
     Command{"devices", "what this machine can run a model on, and what is missing", add_devices},
+    Command{"doctor", "what works here, what does not and why, for a bug report", add_doctor},
+    Command{"completion", "a script that completes command lines in bash, zsh or fish", add_completion},
+    Command{"man", "manual pages", add_man},
+    Command{"help", "all commands, or one of them with examples", add_help},
 };
 
-/// CLI11 does not name a command that it does not know.
-void check_command(const std::vector<std::string>& words) {
+/// The command that the words name; null where they name none. Throws Error (usage): CLI11 does not say which word it
+/// does not know.
+CLI::App* chosen_command(const CLI::App& program, const std::vector<std::string>& words) {
   for (const std::string& word : words) {
-    if (word.rfind('-', 0) == 0) continue;
-    std::vector<std::string_view> names;
-    for (const Command& command : kCommands) {
-      if (word == command.name) return;
-      names.emplace_back(command.name);
-    }
-    throw bad_usage("unknown command '{}'{}; see attn --help", printable(word), did_you_mean(word, names));
+    if (word.rfind('-', 0) != 0) return program.get_subcommand(command_named(program, word).get_name());
+    if (program.get_option_no_throw(word) == nullptr) return nullptr;  // what follows may be its value
   }
+  return nullptr;
 }
 
 int run(const std::vector<std::string>& words) {
-  CLI::App app("attn opens a Keras attention model without Python: summary, run, bench, get-config.", "attn");
+  CLI::App app("attn opens a Keras attention model without Python: it shows the model, runs it, and measures it.",
+               "attn");
+  app.set_help_flag("-h,--help", "this page");
   app.set_version_flag("--version", "attn " ATTN_VERSION);
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 done, 1 the numbers differ, 2 usage, 3 a file is wrong, 4 out of memory, 5 no device.");
   std::vector<std::pair<CLI::App*, Run>> commands;
   for (const Command& command : kCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.description);
     commands.emplace_back(sub, command.add(*sub));
   }
   if (words.empty()) {
-    write_result(app.help(), std::nullopt);
+    write_result(help_text(app, help_style()), std::nullopt);
     return static_cast<int>(ExitCode::usage);
   }
+  CLI::App* chosen = nullptr;
   try {
-    check_command(words);
+    chosen = chosen_command(app, words);
+    if (chosen != nullptr) read_variables(app, *chosen);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {
-    const auto chosen = app.get_subcommands();
-    write_result(chosen.empty() ? app.help() : chosen.front()->help(), std::nullopt);
+    write_result(help_text(chosen == nullptr ? app : *chosen, help_style()), std::nullopt);
     return 0;
   } catch (const CLI::CallForVersion& version) {
     write_result(std::string(version.what()) + "\n", std::nullopt);
     return 0;
   } catch (const CLI::ParseError& error) {
-    throw bad_usage("{}", printable(error.what()));
+    throw usage_error(app, chosen, error, words);
   }
-  for (const auto& [sub, command] : commands)
-    if (sub->parsed()) return command();
-  return static_cast<int>(ExitCode::usage);
+  for (const auto& [sub, command] : commands) {
+    if (sub != chosen) continue;
+    try {
+      return command();
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::usage) throw;
+      throw with_variable(error, *sub, words);
+    }
+  }
+  throw internal_error("no command for '{}'", printable(words.front()));
 }
 
 }  // namespace

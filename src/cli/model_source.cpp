@@ -111,6 +111,11 @@ Shape parse_shape(const std::string& text) {
   return shape;
 }
 
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
 LoadedModel load_model(const std::optional<std::string>& path, const std::optional<std::string>& input_shape,
                        const Console& console, std::optional<keras::Version> keras_version) {
   keras::ReadOptions options;

@@ -18,6 +18,9 @@ struct LoadedModel {
   std::optional<std::string> weights;  ///< the file that also holds weights (.keras, .h5)
 };
 
+/// Is there anything of that name? No, for names that no file can have.
+[[nodiscard]] bool is_file(const std::string& path);
+
 /// The model at `path`: Keras JSON, the short encoder config, a .keras archive or a whole-model .h5, told apart by
 /// content; "-" is stdin, nothing the built-in encoder. `keras_version` stands for what the file says of the Keras that
 /// wrote it. Warnings go to the console.

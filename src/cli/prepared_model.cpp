@@ -12,6 +12,7 @@
 #include "attn/run/padding.h"
 #include "attn/weights/bind.h"
 #include "attn/weights/initialize.h"
+#include "progress.h"
 
 namespace attn::cli {
 namespace {
@@ -85,13 +86,17 @@ std::unique_ptr<backends::Backend> open_backend(const std::string& device, const
   return std::move(made.backend);
 }
 
-std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution) {
+std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution, const Console& console) {
   const std::vector<graph::WeightSpec> specs = loaded.model.weights();
   const std::optional<std::string> file = execution.weights ? execution.weights : loaded.weights;
   if (file) return weights::bind(specs, *file);
   std::vector<Tensor> tensors;
   tensors.reserve(specs.size());
-  for (const graph::WeightSpec& spec : specs) tensors.push_back(weights::initialize(spec, execution.seed));
+  Progress progress(console, "initialising weights", static_cast<double>(specs.size()));
+  for (const graph::WeightSpec& spec : specs) {
+    tensors.push_back(weights::initialize(spec, execution.seed));
+    progress.advance();
+  }
   return tensors;
 }
 

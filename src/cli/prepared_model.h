@@ -43,8 +43,9 @@ void add_execution(CLI::App& app, Execution& execution);
                                                               const Console& console);
 
 /// Weights from --weights, else from the model's own file, else from its initializers and the seed; in the order of
-/// model.weights(). Throws Error.
-[[nodiscard]] std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution);
+/// model.weights(). Says on the command's console how far it is. Throws Error.
+[[nodiscard]] std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution,
+                                               const Console& console = {.quiet = true});
 
 /// The batch of the first input.
 [[nodiscard]] std::int64_t batch_of(const graph::Graph& graph);

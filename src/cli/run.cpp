@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <memory>
 
 #include "attn/base/error.h"
@@ -13,6 +12,7 @@
 #include "attn/weights/stats.h"
 #include "command.h"
 #include "prepared_model.h"
+#include "progress.h"
 
 namespace attn::cli {
 namespace {
@@ -45,6 +45,7 @@ struct RunCommand {
   [[nodiscard]] int run() const {
     if (arrays) io::check_tensor_path(*arrays);
     if (scores) io::check_tensor_path(*scores);
+    if (arrays == "-" && scores == "-") throw bad_usage("-o - and --scores -: stdout takes one of them");
     if (check_finite && execution.skip_padding)
       throw bad_usage("--check-finite with --skip-padding: layers have no outputs of their own then");
     const auto backend = open_backend(execution.device, execution.backend, common.console);
@@ -56,7 +57,7 @@ struct RunCommand {
     const std::map<std::string, Tensor> given = read_inputs(loaded.model, sources);
     graph::Graph graph = loaded.model.lower(lower_options(given));
     std::vector<Tensor> tensors = run::make_inputs(graph, given, execution.seed);
-    std::vector<Tensor> weights = load_weights(loaded, execution);
+    std::vector<Tensor> weights = load_weights(loaded, execution, common.console);
     report.load_seconds = watch.lap();
 
     for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -70,13 +71,16 @@ struct RunCommand {
     if (execution.skip_padding) skip_padding(graph, tensors, common.console);
     const graph::Graph lowered = check_finite ? graph : graph::Graph();
     const std::vector<Tensor> bound = check_finite ? weights : std::vector<Tensor>();
+    std::optional<Progress> progress(std::in_place, common.console, "preparing");
     run::Session session(*backend, std::move(graph), std::move(weights), execution.compile_options(),
                          check_finite ? run::Keep::layer_outputs : run::Keep::outputs);
     report.prepare_seconds = watch.lap();
     note_choices(session, common.console);
+    progress.emplace(common.console, "running");
     watch.lap();
     session.run(tensors);
     report.run_seconds = watch.lap();
+    progress.reset();
 
     const std::vector<NamedTensor> outputs = session.outputs();
     for (const NamedTensor& output : outputs) report.outputs.push_back(describe(output));
@@ -85,7 +89,8 @@ struct RunCommand {
     if (expect) report.compare = compared(outputs);
     if (check_finite) report.finite = run::check_finite(lowered, tensors, bound, session.layer_outputs());
 
-    write_result(common.format == "json" ? report::run_json(report) : report::run_text(report), std::nullopt);
+    write_report(common.format == "json" ? report::run_json(report) : report::run_text(report), common.console,
+                 arrays == "-" || scores == "-");
     const bool finite = !report.finite || report.finite->finite();
     if (!finite) common.console.error(report::finite_problem(*report.finite));
     const bool differs = report.compare && !report.compare->pass;
@@ -110,7 +115,7 @@ struct RunCommand {
     for (const std::string& word : inputs) {
       // A path may hold "=": what is there as a file is one.
       const auto equals = word.find('=');
-      const bool named = equals != std::string::npos && !std::filesystem::exists(word);
+      const bool named = equals != std::string::npos && !is_file(word);
       const std::string path = named ? word.substr(equals + 1) : word;
       std::vector<NamedTensor> arrays_read = io::read_tensors(path);
       if (named) arrays_read = {pick(arrays_read, word.substr(0, equals), path)};

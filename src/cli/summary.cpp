@@ -45,7 +45,8 @@ struct SummaryCommand {
     options.show_trainable = show_trainable;
     if (!layer_range.empty()) options.layer_range = report::LayerRange{layer_range[0], layer_range[1]};
     if (!common.output && !line_length) options.terminal_columns = terminal_columns();
-    write_result(masks ? masks_text(summary, options, loaded.model.masks()) : text(summary, options), common.output);
+    write_result(masks ? masks_text(summary, options, loaded.model.masks()) : text(summary, options), common.output,
+                 line_length ? Look::exact : Look::fitting);
     return 0;
   }
 
@@ -54,6 +55,8 @@ struct SummaryCommand {
 
   void check() const {
     if ((batch || sequence_length) && !costs) throw bad_usage("--batch and --seq-len are for --costs");
+    if (line_length && Console::ascii)
+      throw bad_usage("--line-length prints Keras's table byte for byte, and --ascii changes it; give one of them");
     if (masks && opens()) throw bad_usage("--masks goes without --costs, --depth and --weights");
     if (!masks && !opens()) return;
     const char* const table = masks ? "--masks" : costs ? "--costs" : depth ? "--depth" : "--weights";
@@ -105,9 +108,11 @@ Run add_summary(CLI::App& app) {
   app.add_flag("--costs", command->costs, "FLOPs, bytes of weights, activations and attention scores, and their peak");
   app.add_option("--batch", command->batch, "of --costs, for an unknown first dimension (1)")
       ->check(CLI::PositiveNumber)
+      ->configurable(false)  // as --seq-len it is refused without --costs
       ->type_name("N");
   app.add_option("--seq-len", command->sequence_length, "of --costs, for other unknown lengths (128)")
       ->check(CLI::PositiveNumber)
+      ->configurable(false)
       ->type_name("N");
   app.add_option("--depth", command->depth, "open layers this deep: attention's query, key, value, output")
       ->check(CLI::NonNegativeNumber)

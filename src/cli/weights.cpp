@@ -9,6 +9,7 @@
 #include "attn/weights/stats.h"
 #include "command.h"
 #include "name_pattern.h"
+#include "progress.h"
 #include "weights_source.h"
 
 namespace attn::cli {
@@ -36,8 +37,11 @@ struct WeightsCommand {
     report.file = file;
     std::vector<NamedTensor> arrays = named_weights(source, asked ? &*asked : nullptr);
     arrays.insert(arrays.end(), source.store.state.begin(), source.store.state.end());
-    for (const NamedTensor& array : arrays)
+    Progress progress(common.console, "looking at arrays", static_cast<double>(arrays.size()));
+    for (const NamedTensor& array : arrays) {
       if (chosen(array.name)) report.arrays.push_back(describe(array));
+      progress.advance();
+    }
     order(report.arrays);
     if (asked) report.check = check(*asked, source.store);
     write_result(text(report), common.output);
@@ -51,6 +55,7 @@ struct WeightsCommand {
     const LoadedModel* of_a = asked ? &*asked : a.model ? &*a.model : b.model ? &*b.model : nullptr;
     const LoadedModel* of_b = asked ? &*asked : b.model ? &*b.model : of_a;
     report::DiffReport report{file, *other, tolerance.rtol, tolerance.atol, {}};
+    const Progress progress(common.console, "comparing");
     report.result = run::compare_weights(filtered(named_weights(a, of_a)), filtered(named_weights(b, of_b)), tolerance);
     if (report.result.both.empty() && of_a == nullptr && !report.result.only_a.empty() && !report.result.only_b.empty())
       common.console.warn("no array has the same name in both files; --model says which is which");
@@ -144,9 +149,11 @@ Run add_weights(CLI::App& app) {
       ->type_name("FILE");
   app.add_option("--rtol", command->tolerance.rtol, "relative tolerance of --diff (0: exactly equal, dtypes too)")
       ->check(CLI::NonNegativeNumber)
+      ->configurable(false)  // as --atol it is refused without --diff
       ->type_name("R");
   app.add_option("--atol", command->tolerance.atol, "absolute tolerance of --diff")
       ->check(CLI::NonNegativeNumber)
+      ->configurable(false)
       ->type_name("A");
   app.add_option("--match", command->patterns, "only arrays of such names; * stands for any text, ? for a character")
       ->allow_extra_args(false)

@@ -29,6 +29,7 @@ void check_target(const std::string& path, const std::vector<std::string>& read)
   weights::check_save_path(path);
   for (const std::string& file : read) {
     std::error_code ignored;
+    if (path == "-") continue;
     if (file == path || std::filesystem::equivalent(file, path, ignored))
       throw bad_usage("{}: this file is read, and cannot be written at once; give the result another name",
                       printable(path));

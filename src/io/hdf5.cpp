@@ -182,6 +182,14 @@ Bytes contents_of(Descriptor file) {
 
 }  // namespace
 
+std::string hdf5_version() {
+  constexpr std::string_view kBegin = "HDF5 ";
+  const std::string line = hdf5_version_line();
+  if (!line.starts_with(kBegin) || !line.ends_with('\n'))
+    throw bad_input("attn-hdf5 answers '{}' where its version is expected", printable(line));
+  return printable(line.substr(kBegin.size(), line.size() - kBegin.size() - 1));
+}
+
 Hdf5File read_hdf5(const Bytes& file, std::string_view name) {
   const std::string place = printable(name);
   Descriptor copy;

@@ -104,7 +104,17 @@ bool number(std::string_view text, std::int64_t& value) {
   return error == std::errc() && end == text.data() + text.size() && value >= 0;
 }
 
+int print_version() {
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  if (H5get_libversion(&major, &minor, &release) < 0) return 1;
+  std::printf("HDF5 %u.%u.%u\n", major, minor, release);
+  return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
 int run(int count, char** words) {
+  if (count == 2 && std::string_view(words[1]) == "--version") return print_version();
   DriverRange range{kFile, 0, 0};
   const bool understood = count == 4 &&
                           (std::string_view(words[1]) == "read" || std::string_view(words[1]) == "write") &&

@@ -91,6 +91,29 @@ pid_t start(const std::string& mode, int socket, int file, std::int64_t offset, 
 
 }  // namespace
 
+std::string hdf5_version_line() {
+  const std::string program = find_program();
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw bad_input("{}: {}", kName, std::strerror(errno));
+  const Descriptor from(ends[0]);
+  Descriptor to(ends[1]);
+  FileActions actions;
+  ::posix_spawn_file_actions_adddup2(actions.get(), to.get(), 1);
+  std::array<std::string, 2> words = {kName, "--version"};
+  std::array<char*, 3> arguments = {words[0].data(), words[1].data(), nullptr};
+  pid_t pid = -1;
+  const int error = ::posix_spawn(&pid, program.c_str(), actions.get(), nullptr, arguments.data(), environ);
+  if (error != 0) throw bad_input("{}: {}", printable(program), std::strerror(error));
+  to = Descriptor();
+  std::array<char, 256> line{};
+  const ssize_t length = ::read(from.get(), line.data(), line.size());
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (length <= 0 || status != 0) throw bad_input("{} does not answer", printable(program));
+  return {line.data(), static_cast<std::size_t>(length)};
+}
+
 Hdf5Process::Hdf5Process(const std::string& mode, int fd, std::int64_t offset, std::int64_t size, std::string place)
     : place_(std::move(place)), seconds_(seconds_for(size)), channel_({}, {}) {
   auto [ours, theirs] = socket_pair();

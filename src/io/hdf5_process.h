@@ -10,6 +10,9 @@
 
 namespace attn::io {
 
+/// What `attn-hdf5 --version` prints. Throws Error (bad_input).
+[[nodiscard]] std::string hdf5_version_line();
+
 /// A running attn-hdf5; killed and reaped when it goes out of scope.
 class Hdf5Process {
  public:

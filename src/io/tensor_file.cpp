@@ -31,6 +31,7 @@ constexpr std::array<std::pair<std::string_view, Writer>, 3> kWriters = {
     {{".npy", write_one}, {".npz", write_npz}, {".safetensors", write_safetensors}}};
 
 Writer writer_of(const std::string& path) {
+  if (path == "-") return write_npz;  // stdout has no extension
   const std::string extension = std::filesystem::path(path).extension().string();
   for (const auto& [known, writer] : kWriters) {
     if (extension == known) return writer;

@@ -291,6 +291,12 @@ Model Model::read(const std::string& source, std::string text, const ReadOptions
   return Model(std::move(parts));
 }
 
+std::vector<std::string> Model::layer_classes() {
+  std::vector<std::string> names;
+  for (const LayerRow& row : layer_rows()) names.emplace_back(row.class_name);
+  return names;
+}
+
 Model Model::make_layer(const std::string& class_name,
                         const std::vector<std::pair<std::string, std::string>>& arguments) {
   Json config = Json::object();
@@ -433,6 +439,8 @@ Shape concrete_shape(const InputLayer& input, const LowerOptions& options, std::
   return shape;
 }
 
+constexpr std::array<std::string_view, 4> kComputed = {"float32", "bfloat16", "float16", "float64"};
+
 /// Puts another compute dtype on all layers for the time of a lowering.
 class PolicyOverride {
  public:
@@ -440,7 +448,8 @@ class PolicyOverride {
     if (!dtype) return;
     const auto compute = dtype_of(*dtype);
     if (!compute || !is_floating(*compute))
-      throw bad_usage("--dtype {}: expected float32, bfloat16, float16 or float64", *dtype);
+      throw bad_usage("--dtype {}: expected float32, bfloat16, float16 or float64{}", printable(*dtype),
+                      did_you_mean(*dtype, kComputed));
     std::set<const Layer*> seen;
     walk(root, "", "", seen, [&](Layer& layer, const auto&, const auto&) {
       saved_.emplace_back(&layer, layer.policy);

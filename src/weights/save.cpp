@@ -113,6 +113,7 @@ constexpr std::array<Format, 5> kFormats = {{{".weights.h5", write_keras_hdf5, t
                                              {".npz", write_npz, false, false}}};
 
 const Format& format_of(const std::string& path) {
+  if (path == "-") return kFormats.back();  // stdout has no ending: .npz
   for (const Format& format : kFormats)
     if (path.ends_with(format.ending)) return format;
   throw bad_usage("{}: the file's name must end in .weights.h5, .keras, .h5, .safetensors or .npz", printable(path));

@@ -14,22 +14,6 @@
 namespace attn::test {
 namespace {
 
-/// Environment variables, until the end of a test.
-class Environment {
- public:
-  explicit Environment(std::vector<std::pair<std::string, std::string>> variables) : variables_(std::move(variables)) {
-    for (const auto& [name, value] : variables_) setenv(name.c_str(), value.c_str(), 1);
-  }
-  ~Environment() {
-    for (const auto& [name, value] : variables_) unsetenv(name.c_str());
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-
- private:
-  std::vector<std::pair<std::string, std::string>> variables_;
-};
-
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 const std::pair<std::string, std::string> kFakeDriver{"LD_LIBRARY_PATH", ATTN_FAKE_DRIVER};

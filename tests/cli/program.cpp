@@ -1,10 +1,12 @@
 #include "program.h"
 
 #include <fcntl.h>
+#include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -49,6 +51,40 @@ Result run_program(const std::string& program, const std::vector<std::string>& a
   result.out = read_text(out);
   result.err = read_text(err);
   return result;
+}
+
+Result run_on_terminal(const std::vector<std::string>& arguments, int columns) {
+  winsize size{};
+  size.ws_col = static_cast<unsigned short>(columns);
+  size.ws_row = 24;
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  if (child == 0) {
+    if (chdir(ATTN_SOURCE_DIR) != 0) _exit(126);
+    std::vector<char*> words = {const_cast<char*>(ATTN_BINARY)};
+    for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    execv(ATTN_BINARY, words.data());
+    _exit(127);
+  }
+  Result result;
+  std::array<char, 4096> buffer{};
+  // A terminal whose other end is closed gives an error, not an end.
+  for (ssize_t got = 0; (got = read(terminal, buffer.data(), buffer.size())) > 0;)
+    result.out.append(buffer.data(), static_cast<std::size_t>(got));
+  close(terminal);
+  int status = 0;
+  waitpid(child, &status, 0);
+  result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+Environment::Environment(Variables variables) : variables_(std::move(variables)) {
+  for (const auto& [name, value] : variables_) setenv(name.c_str(), value.c_str(), 1);
+}
+
+Environment::~Environment() {
+  for (const auto& [name, value] : variables_) unsetenv(name.c_str());
 }
 
 TemporaryFolder::TemporaryFolder() {

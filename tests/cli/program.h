@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace attn::test {
@@ -14,9 +15,26 @@ struct Result {
 /// Runs the program with `arguments`, `input` on stdin, in the repository's root.
 [[nodiscard]] Result run_attn(const std::vector<std::string>& arguments, const std::string& input = "");
 
+/// Runs it on a terminal of this many columns, whose every byte comes back as `out`.
+[[nodiscard]] Result run_on_terminal(const std::vector<std::string>& arguments, int columns = 80);
+
 /// The same with another program.
 [[nodiscard]] Result run_program(const std::string& program, const std::vector<std::string>& arguments,
                                  const std::string& input = "");
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+/// Environment variables, until the end of a test.
+class Environment {
+ public:
+  explicit Environment(Variables variables);
+  ~Environment();
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  Variables variables_;
+};
 
 /// A folder that is removed with everything in it.
 class TemporaryFolder {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,10 +21,11 @@ namespace attn {
 /// Terminal cells of a UTF-8 string: 0 for combining marks, 2 for wide characters, else 1 each.
 [[nodiscard]] int display_width(std::string_view text) noexcept;
 
-/// The candidate nearest to `word` by Damerau-Levenshtein distance, if it is near enough to be a typo of it.
-[[nodiscard]] std::optional<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates);
+/// The candidate nearest to `word` by Damerau-Levenshtein distance, if it is near enough to be a typo of it; of equally
+/// near ones that which begins and ends like it, and up to three where that leaves several.
+[[nodiscard]] std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates);
 
-/// " (did you mean 'x'?)", or "" where nothing is near.
+/// " (did you mean 'x'?)", " (did you mean 'x' or 'y'?)", or "" where nothing is near.
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 

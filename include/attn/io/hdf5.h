@@ -33,6 +33,10 @@ struct Hdf5File {
   std::map<std::string, Hdf5Object> objects;
 };
 
+/// The version that the program attn-hdf5 runs by: "1.10.8". Throws Error (bad_input) where it is missing or does not
+/// answer.
+[[nodiscard]] std::string hdf5_version();
+
 /// All groups, datasets and string attributes. bfloat16 is what Keras stores as two opaque bytes. Throws Error
 /// (bad_input) for damage, links, data outside the file, types that are no numbers, filters other than deflate, shuffle
 /// and fletcher32, and arrays that declare far more than is stored. `name` is the file's name for messages.

@@ -19,8 +19,9 @@ namespace attn::io {
 /// Throws Error (usage) where the extension is none that write_tensors knows, so that a command can say so at once.
 void check_tensor_path(const std::string& path);
 
-/// Writes .npy, .npz or .safetensors by the path's extension, whole or not at all. A .npy file takes exactly one
-/// array. Throws Error (usage) for another extension or count, and (bad_input) where the file cannot be written.
+/// Writes .npy, .npz or .safetensors by the path's extension, .npz to stdout ("-"), whole or not at all. A .npy file
+/// takes exactly one array. Throws Error (usage) for another extension or count, and (bad_input) where the file cannot
+/// be written.
 void write_tensors(const std::string& path, std::span<const NamedTensor> tensors);
 
 }  // namespace attn::io

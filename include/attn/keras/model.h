@@ -54,6 +54,8 @@ class Model {
   /// A layer of class `class_name` from key=value pairs; values are JSON, or plain words.
   [[nodiscard]] static Model make_layer(const std::string& class_name,
                                         const std::vector<std::pair<std::string, std::string>>& arguments);
+  /// The classes that make_layer knows.
+  [[nodiscard]] static std::vector<std::string> layer_classes();
   /// The text of configs/encoder.json, which is compiled in.
   [[nodiscard]] static const std::string& builtin_encoder();
 

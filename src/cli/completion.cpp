@@ -1,0 +1,253 @@
+// Scripts that complete command lines, written from the tree of options.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "command.h"
+#include "option_tree.h"
+
+namespace attn::cli {
+namespace {
+
+/// What a value may be, for a shell.
+struct Values {
+  bool files = false;
+  std::vector<std::string> words;
+};
+
+struct CommandWords {
+  CommandSpec spec;
+  std::vector<Values> values;  // of its options
+};
+
+Values values_of(const OptionSpec& option, const std::vector<std::string>& commands) {
+  if (!option.choices.empty()) return {false, option.choices};
+  const auto is = [&](std::string_view part) { return option.kind.find(part) != std::string::npos; };
+  if (is("COMMAND")) return {false, commands};
+  if (is("DEVICE")) return {false, {"cpu", "cuda", "auto"}};
+  if (is("DTYPE")) return {false, {"float32", "bfloat16", "float16"}};
+  const bool place = option.kind == "IN" || option.kind == "OUT";
+  return {place || is("FILE") || is("MODEL") || is("PATH") || is("DIR"), {}};
+}
+
+struct Tree {
+  std::vector<std::string> names;
+  std::vector<CommandWords> commands;
+};
+
+Tree tree_of(const CLI::App& program) {
+  Tree tree;
+  for (const CLI::App* command : commands_of(program)) tree.names.push_back(command->get_name());
+  for (const CLI::App* command : commands_of(program)) {
+    CommandWords words{spec_of(*command), {}};
+    for (const OptionSpec& option : words.spec.options) words.values.push_back(values_of(option, tree.names));
+    tree.commands.push_back(std::move(words));
+  }
+  return tree;
+}
+
+/// 'text', for a shell; in fish a backslash inside needs another.
+std::string in_quotes(std::string_view text, bool fish = false) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      out += fish ? "\\'" : "'\\''";
+    } else {
+      if (fish && c == '\\') out += '\\';
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+std::string bash_case(const CommandWords& command) {
+  std::vector<std::string> names;
+  std::string places;
+  std::string cases;
+  for (std::size_t i = 0; i < command.values.size(); ++i) {
+    const OptionSpec& option = command.spec.options[i];
+    const Values& values = command.values[i];
+    names.insert(names.end(), option.names.begin(), option.names.end());
+    if (option.positional()) {
+      if (!values.words.empty()) places = join(values.words, " ");
+    } else if (!option.value.empty() && !values.files) {
+      cases += fmt::format("        {}) _attn_words {}; return ;;\n", join(option.names, "|"),
+                           in_quotes(join(values.words, " ")));
+    } else if (values.files) {
+      cases += fmt::format("        {}) return ;;\n", join(option.names, "|"));
+    }
+  }
+  return fmt::format("    {})\n      case $before in\n{}      esac\n      options={}\n      places={} ;;\n",
+                     command.spec.name, cases, in_quotes(join(names, " ")), in_quotes(places));
+}
+
+std::string bash_script(const Tree& tree) {
+  std::string cases;
+  for (const CommandWords& command : tree.commands) cases += bash_case(command);
+  return fmt::format(R"(# Completion of attn in bash. In ~/.bashrc: . <(attn completion bash)
+# Where COMPREPLY stays empty bash offers files.
+
+_attn_words() {{
+  [ -n "$1" ] || compopt +o default 2>/dev/null
+  mapfile -t COMPREPLY < <(compgen -W "$1" -- "$word")
+}}
+
+_attn() {{
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command= options= places= i
+  COMPREPLY=()
+  # --format=json are three words here.
+  if [ "$word" = = ]; then word=
+  elif [ "$before" = = ]; then before=${{COMP_WORDS[COMP_CWORD-2]}}
+  fi
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case ${{COMP_WORDS[i]}} in
+      -*) ;;
+      *) command=${{COMP_WORDS[i]}}; break ;;
+    esac
+  done
+  case $command in
+    '') _attn_words {}; return ;;
+{}    *) return ;;
+  esac
+  case $word in
+    -*) _attn_words "$options" ;;
+    *) [ -z "$places" ] || _attn_words "$places" ;;
+  esac
+}}
+
+complete -o default -F _attn attn
+)",
+                     in_quotes(join(tree.names, " ") + " --help --version"), cases);
+}
+
+/// A description inside _arguments' brackets.
+std::string zsh_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string zsh_action(const Values& values) {
+  if (values.files) return "_files";
+  return values.words.empty() ? " " : "(" + join(values.words, " ") + ")";
+}
+
+std::string zsh_case(const CommandWords& command) {
+  std::string arguments;
+  int place = 0;
+  for (std::size_t i = 0; i < command.values.size(); ++i) {
+    const OptionSpec& option = command.spec.options[i];
+    const std::string value =
+        option.value.empty() ? "" : fmt::format(":{}:{}", zsh_text(option.kind), zsh_action(command.values[i]));
+    if (option.positional()) {
+      const std::string where = option.repeated ? "*" : fmt::format("{}", ++place);
+      arguments += fmt::format(" \\\n        {}", in_quotes(where + (option.required ? "" : ":") + value));
+      continue;
+    }
+    const std::string together = option.names.size() > 1 ? fmt::format("({})", join(option.names, " ")) : "";
+    for (const std::string& name : option.names)
+      arguments +=
+          fmt::format(" \\\n        {}", in_quotes(together + name + "[" + zsh_text(option.description) + "]" + value));
+  }
+  return fmt::format("    {})\n      _arguments -s{} ;;\n", command.spec.name, arguments);
+}
+
+std::string zsh_script(const Tree& tree) {
+  std::string commands;
+  std::string cases;
+  for (const CommandWords& command : tree.commands) {
+    commands += fmt::format("\n    {}", in_quotes(command.spec.name + ":" + zsh_text(command.spec.description)));
+    cases += zsh_case(command);
+  }
+  return fmt::format(R"(#compdef attn
+# Completion of attn in zsh: as _attn in a folder of $fpath, or sourced after compinit.
+
+_attn() {{
+  local -a commands
+  commands=({}
+  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    return
+  fi
+  shift words
+  (( CURRENT-- ))
+  case $words[1] in
+{}  esac
+}}
+
+if [ "$funcstack[1]" = _attn ]; then
+  _attn "$@"
+else
+  compdef _attn attn
+fi
+)",
+                     commands, cases);
+}
+
+std::string fish_lines(const CommandWords& command) {
+  const std::string when = in_quotes("__fish_seen_subcommand_from " + command.spec.name);
+  std::string out;
+  for (std::size_t i = 0; i < command.values.size(); ++i) {
+    const OptionSpec& option = command.spec.options[i];
+    const Values& values = command.values[i];
+    std::string line = "complete -c attn -n " + when;
+    for (const std::string& name : option.names)
+      line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+    if (values.files) {
+      line += option.positional() ? " -F" : " -r -F";
+    } else if (!option.value.empty()) {
+      if (!option.positional()) line += " -x";
+      if (!values.words.empty()) line += " -a " + in_quotes(join(values.words, " "), true);
+    }
+    if (!option.positional()) line += " -d " + in_quotes(option.description, true);
+    out += line + '\n';
+  }
+  return out;
+}
+
+std::string fish_script(const Tree& tree) {
+  std::string out = "# Completion of attn in fish: ~/.config/fish/completions/attn.fish\ncomplete -c attn -f\n";
+  for (const CommandWords& command : tree.commands) {
+    out += fmt::format("complete -c attn -n __fish_use_subcommand -a {} -d {}\n", command.spec.name,
+                       in_quotes(command.spec.description, true));
+  }
+  for (const CommandWords& command : tree.commands) out += fish_lines(command);
+  return out;
+}
+
+struct CompletionCommand {
+  const CLI::App* program = nullptr;
+  std::string shell;
+  std::optional<std::string> output;
+
+  [[nodiscard]] int run() const {
+    const Tree tree = tree_of(*program);
+    const std::string script = shell == "bash"  ? bash_script(tree)
+                               : shell == "zsh" ? zsh_script(tree)
+                                                : fish_script(tree);
+    write_result(script, output, Look::exact);
+    return 0;
+  }
+};
+
+}  // namespace
+
+Run add_completion(CLI::App& app) {
+  auto command = std::make_shared<CompletionCommand>();
+  command->program = app.get_parent();
+  app.add_option("shell", command->shell, "whose script")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->type_name("SHELL");
+  app.add_option("-o,--output", command->output, "write the script to this file")->type_name("FILE");
+  add_color(app);
+  return [command] { return command->run(); };
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,98 @@
+#include "environment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "attn/base/text.h"
+#include "option_tree.h"
+
+namespace attn::cli {
+namespace {
+
+bool names_a_file(std::string_view kind) { return kind.find("FILE") != kind.npos || kind.find("MODEL") != kind.npos; }
+
+/// Could a variable stand for it?
+bool takes_one_value(const CLI::Option& option) {
+  return !option.get_lnames().empty() && option.get_type_size() == 1 && option.get_items_expected_min() >= 1 &&
+         option.get_configurable() && !names_a_file(option.get_type_name());
+}
+
+const CLI::Option* same_option(const CLI::App& command, const std::string& long_name) {
+  return command.get_option_no_throw("--" + long_name);
+}
+
+bool given(const CLI::Option& option, const std::vector<std::string>& words) {
+  const auto is_this = [&](const std::string& word) {
+    const auto names = [&](const std::vector<std::string>& of, std::string_view dashes) {
+      return std::any_of(of.begin(), of.end(), [&](const std::string& name) {
+        const std::string whole = std::string(dashes) + name;
+        return word == whole || word.starts_with(whole + (dashes.size() == 2 ? "=" : ""));
+      });
+    };
+    return names(option.get_lnames(), "--") || (!word.starts_with("--") && names(option.get_snames(), "-"));
+  };
+  return std::any_of(words.begin(), words.end(), is_this);
+}
+
+/// Is it a choice of the same option elsewhere, and none here?
+bool is_for_others(const CLI::App& program, const CLI::Option& option, const std::string& value) {
+  const auto takes = [&](const CLI::Option& one) {
+    const std::vector<std::string> choices = spec_of(one).choices;
+    return std::find(choices.begin(), choices.end(), value) != choices.end();
+  };
+  if (spec_of(option).choices.empty() || takes(option)) return false;
+  const auto commands = commands_of(program);
+  return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* command) {
+    const CLI::Option* other = same_option(*command, option.get_lnames().front());
+    return other != nullptr && takes(*other);
+  });
+}
+
+}  // namespace
+
+std::string variable_of(const CLI::App& program, const CLI::Option& option) {
+  if (!takes_one_value(option)) return "";
+  const std::string& name = option.get_lnames().front();
+  const auto commands = commands_of(program);
+  const auto sharing = std::count_if(commands.begin(), commands.end(), [&](const CLI::App* command) {
+    const CLI::Option* other = same_option(*command, name);
+    return other != nullptr && takes_one_value(*other);
+  });
+  if (sharing < 2) return "";
+  std::string variable = "ATTN_";
+  for (const char c : name) variable += c == '-' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return variable;
+}
+
+void read_variables(const CLI::App& program, CLI::App& command) {
+  for (CLI::Option* option : command.get_options([](const CLI::Option*) { return true; })) {
+    const std::string variable = variable_of(program, *option);
+    const char* value = variable.empty() ? nullptr : std::getenv(variable.c_str());
+    if (value != nullptr && !is_for_others(program, *option, value)) option->envname(variable);
+  }
+}
+
+std::string variable_behind(const CLI::Option& option, const std::vector<std::string>& words) {
+  const std::string variable = option.get_envname();
+  const char* value = variable.empty() ? nullptr : std::getenv(variable.c_str());
+  return value == nullptr || *value == '\0' || given(option, words) ? "" : variable;
+}
+
+Error with_variable(const Error& error, const CLI::App& command, const std::vector<std::string>& words) {
+  const std::string_view message = error.what();
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string variable = variable_behind(*option, words);
+    if (variable.empty()) continue;
+    // Such a sentence names the option, its value or both.
+    const std::string value = printable(std::getenv(variable.c_str()));
+    const bool meant = message.find("--" + option->get_lnames().front()) != std::string_view::npos ||
+                       (value.size() > 2 && message.find(value) != std::string_view::npos);
+    if (meant) return {error.code(), fmt::format("{} ({}={})", message, variable, value)};
+  }
+  return error;
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,82 @@
+#include "examples.h"
+
+#include <array>
+#include <vector>
+
+namespace attn::cli {
+namespace {
+
+struct Row {
+  std::string_view command;
+  std::array<Example, 3> examples;
+};
+
+// Every command has three. They read configs/ and tests/data, and write into the folder they run in.
+constexpr std::array kRows = {
+    Row{"summary",
+        {{{"the built-in encoder, as Keras shows it", "attn summary"},
+          {"what each layer costs, attention opened",
+           "attn summary configs/bert_base.json --costs --batch 8 --depth 1"},
+          {"the counts, for a program", "attn summary tests/data/io/model.keras --json -o summary.json"}}}},
+    Row{"explain",
+        {{{"where the parameters are, by class of layer", "attn explain configs/gpt2_base.json"},
+          {"one layer, line by line", "attn explain multi_head_attention"},
+          {"the same for a paper", "attn explain configs/encoder.json dense --latex -o dense.tex"}}}},
+    Row{"run",
+        {{{"the built-in encoder on random numbers", "attn run"},
+          {"outputs and attention weights as NumPy reads them",
+           "attn run configs/encoder.json --seed 7 -o outputs.npz --scores scores.npz"},
+          {"does any layer leave the finite numbers?", "attn run tests/data/io/model.keras --check-finite --json"}}}},
+    Row{"bench",
+        {{{"the built-in encoder", "attn bench"},
+          {"small against large batches", "attn bench configs/encoder.json --batch 1,8 --min-time 0.3"},
+          {"a sweep for a page", "attn bench --dtype float32,bfloat16 --min-time 0.3 --format markdown -o bench.md"}}}},
+    Row{"get-config",
+        {{{"a layer made on the spot", "attn get-config MultiHeadAttention num_heads=8 key_dim=64"},
+          {"the short config as the JSON that Keras loads", "attn get-config configs/encoder.json -o encoder.json"},
+          {"one layer, as print(layer.get_config()) shows it",
+           "attn get-config configs/encoder.json --layer dense --format python"}}}},
+    Row{"weights",
+        {{{"the arrays of a file", "attn weights tests/data/io/model.weights.h5"},
+          {"kernels alone, the widest spread first",
+           "attn weights tests/data/io/model.keras --match '*/kernel' --sort std"},
+          {"two files that should be equal",
+           "attn weights tests/data/io/model.keras --diff tests/data/io/model.keras"}}}},
+    Row{"convert",
+        {{{"out of Keras's archive", "attn convert tests/data/io/model.keras model.safetensors"},
+          {"half the size", "attn convert tests/data/io/model.keras half.keras --dtype float16"},
+          {"under the names of a model",
+           "attn convert tests/data/io/model.weights.h5 model.npz --model tests/data/io/model.keras"}}}},
+    Row{"init",
+        {{{"the weights that the built-in encoder begins with", "attn init -o encoder.weights.h5"},
+          {"others, with the model around them", "attn init configs/encoder.json --seed 7 -o encoder.keras"},
+          {"as a pipe for NumPy", "attn init configs/vit_tiny.json -o - > vit.npz"}}}},
+    Row{"devices",
+        {{{"what there is to run on", "attn devices"},
+          {"for a program", "attn devices --json"},
+          {"into a file", "attn devices -o devices.txt"}}}},
+    Row{"doctor",
+        {{{"what works here, and what does not", "attn doctor"},
+          {"a block for a bug report", "attn doctor --format markdown -o report.md"},
+          {"for a program", "attn doctor --json"}}}},
+    Row{"help",
+        {{{"all commands", "attn help"}, {"one of them", "attn help summary"}, {"this page", "attn help help"}}}},
+    Row{"completion",
+        {{{"in a bash that is open", "attn completion bash > attn.bash && . ./attn.bash"},
+          {"for zsh, in a folder of $fpath", "attn completion zsh -o _attn"},
+          {"for fish, in ~/.config/fish/completions", "attn completion fish -o attn.fish"}}}},
+    Row{"man",
+        {{{"the page of the program", "attn man -o attn.1"},
+          {"the page of one command", "attn man summary -o attn-summary.1"},
+          {"all pages, into a folder", "attn man --all -o man1"}}}},
+};
+
+}  // namespace
+
+std::span<const Example> examples_of(std::string_view command) {
+  for (const Row& row : kRows)
+    if (row.command == command) return row.examples;
+  return {};
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,96 @@
+#include "option_tree.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "environment.h"
+
+namespace attn::cli {
+namespace {
+
+constexpr std::string_view kMapBegin = "value in {";  // as CLI11 describes a choice of named values
+
+/// The words of CLI11's "{a,b}" or "value in {a->1,b->2} OR {1,2}"; none of another description.
+std::vector<std::string> choices_in(std::string_view description) {
+  const bool map = description.starts_with(kMapBegin);
+  if (!map && !description.starts_with('{')) return {};
+  description.remove_prefix(map ? kMapBegin.size() : 1);
+  std::vector<std::string> choices = split(description.substr(0, description.find('}')), ',');
+  for (std::string& choice : choices) choice.resize(std::min(choice.size(), choice.find("->")));
+  return choices;
+}
+
+/// CLI11's other descriptions in words.
+std::string limits_in(std::string_view description) {
+  if (description == "POSITIVE") return "a number above 0";
+  if (description == "NONNEGATIVE") return "a number that is not below 0";
+  const auto range = description.find(" in [");
+  if (range == std::string_view::npos) return "";
+  const std::string_view ends = description.substr(range + 5);
+  const auto dash = ends.find(" - ");
+  return fmt::format("a number from {} to {}", ends.substr(0, dash), ends.substr(dash + 3, ends.find(']') - dash - 3));
+}
+
+}  // namespace
+
+std::string OptionSpec::title() const { return names.empty() ? kind : names.back(); }
+
+std::string CommandSpec::usage() const {
+  if (name.empty()) return "attn [--version] [--help] COMMAND";
+  std::string line = "attn " + name;
+  for (const OptionSpec& option : options) {
+    if (!option.positional()) continue;
+    const std::string place = option.value + (option.repeated ? "…" : "");
+    line += option.required ? " " + place : " [" + place + "]";
+  }
+  for (const OptionSpec& option : options)
+    if (!option.positional() && option.required) line += fmt::format(" {} {}", option.title(), option.value);
+  return line + " [options]";
+}
+
+OptionSpec spec_of(const CLI::Option& option) {
+  OptionSpec out;
+  for (const std::string& name : option.get_snames()) out.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) out.names.push_back("--" + name);
+  out.description = option.get_description();
+  out.required = option.get_required();
+  out.repeated = option.get_items_expected_max() > 1 && option.get_expected_max() > 1;
+  if (option.get_type_size() == 0) return out;
+  const std::string type = option.get_type_name();
+  const auto colon = type.find(':');
+  out.kind = out.value = type.substr(0, colon);
+  if (colon == std::string::npos) return out;
+  const std::string_view description = std::string_view(type).substr(colon + 1);
+  out.choices = choices_in(description);
+  out.limits = limits_in(description);
+  if (!out.choices.empty()) out.value = "{" + join(out.choices, ",") + "}";
+  return out;
+}
+
+CommandSpec spec_of(const CLI::App& command) {
+  CommandSpec out{command.get_parent() == nullptr ? "" : command.get_name(), command.get_description(), {}};
+  for (const CLI::Option* option : command.get_options()) {
+    out.options.push_back(spec_of(*option));
+    if (command.get_parent() != nullptr) out.options.back().variable = variable_of(*command.get_parent(), *option);
+  }
+  return out;
+}
+
+std::vector<const CLI::App*> commands_of(const CLI::App& program) {
+  return program.get_subcommands([](const CLI::App*) { return true; });
+}
+
+const CLI::App& command_named(const CLI::App& program, const std::string& name) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : commands_of(program)) {
+    if (command->get_name() == name) return *command;
+    names.push_back(command->get_name());
+  }
+  throw bad_usage("unknown command '{}'{}; see attn --help", printable(name),
+                  did_you_mean(name, std::span<const std::string>(names)));
+}
+
+}  // namespace attn::cli

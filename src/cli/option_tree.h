@@ -1,0 +1,44 @@
+// The options of a command as plain values: help, manual pages, completion, variables and suggestions all read them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace attn::cli {
+
+struct OptionSpec {
+  std::vector<std::string> names;    ///< "-o", "--output"; none: it is known by its place
+  std::string value;                 ///< what it takes: "FILE", "N", "{table,json}"; "" for a flag
+  std::vector<std::string> choices;  ///< all it takes, where that is a list
+  std::string kind;                  ///< the value's type as its command calls it: "FORMAT", whatever the choices
+  std::string limits;                ///< "a number above 0", or ""
+  std::string description;
+  std::string variable;  ///< "ATTN_FORMAT", where one gives the default; known of a command's options
+  bool required = false;
+  bool repeated = false;  ///< takes more than one word
+
+  [[nodiscard]] bool positional() const { return names.empty(); }
+  /// "--output", or "-h" where that is all, or the value's name: what messages call it.
+  [[nodiscard]] std::string title() const;
+};
+
+struct CommandSpec {
+  std::string name;  ///< "summary"; "" of the program itself
+  std::string description;
+  std::vector<OptionSpec> options;
+
+  /// "attn summary [MODEL] [options]"
+  [[nodiscard]] std::string usage() const;
+};
+
+[[nodiscard]] OptionSpec spec_of(const CLI::Option& option);
+[[nodiscard]] CommandSpec spec_of(const CLI::App& command);
+
+/// All commands of the program, in the order in which help lists them.
+[[nodiscard]] std::vector<const CLI::App*> commands_of(const CLI::App& program);
+
+/// The program's command of this name. Throws Error (usage) with the one that may have been meant.
+[[nodiscard]] const CLI::App& command_named(const CLI::App& program, const std::string& name);
+
+}  // namespace attn::cli

@@ -1,0 +1,103 @@
+#include "progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "attn/base/text.h"
+
+namespace attn::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kPatience = 1000ms, kInterval = 200ms;
+
+std::mutex shown_mutex;     // over what is on the terminal
+Progress* shown = nullptr;  // the one that may draw
+bool is_drawn = false;      // is a line on the terminal?
+
+void write_raw(const std::string& text) {
+  // The line is decoration: what becomes of it changes nothing.
+  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+void wipe() {
+  if (std::exchange(is_drawn, false)) write_raw("\r\x1b[K");
+}
+
+int columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/// "3 s", "2 min 05 s", "1 h 02 min"
+std::string coarse(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::ceil(std::min(seconds, 1e9)));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+}
+
+}  // namespace
+
+Progress::Progress(const Console& console, std::string what, double total) : what_(printable(what)), total_(total) {
+  if (console.quiet || isatty(STDERR_FILENO) != 1) return;
+  const std::lock_guard lock(shown_mutex);
+  if (shown != nullptr) return;
+  shown = this;
+  thread_ = std::thread([this] { draw_until_done(); });
+}
+
+Progress::~Progress() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(shown_mutex);
+    over_ = true;
+    wipe();
+  }
+  ended_.notify_all();
+  thread_.join();
+  const std::lock_guard lock(shown_mutex);
+  shown = nullptr;
+}
+
+void Progress::advance(double steps) {
+  double before = done_.load();
+  while (!done_.compare_exchange_weak(before, before + steps)) {
+  }
+}
+
+std::optional<std::unique_lock<std::mutex>> Progress::hide() {
+  if (isatty(STDERR_FILENO) != 1) return std::nullopt;
+  std::unique_lock lock(shown_mutex);
+  wipe();
+  return lock;
+}
+
+void Progress::draw_until_done() {
+  std::unique_lock lock(shown_mutex);
+  const auto over = [this] { return over_; };
+  if (ended_.wait_until(lock, start_ + kPatience, over)) return;
+  do {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const std::string text = line(seconds);
+    if (display_width(text) < columns()) {
+      write_raw("\r\x1b[K" + text);
+      is_drawn = true;
+    }
+  } while (!ended_.wait_for(lock, kInterval, over));
+}
+
+std::string Progress::line(double seconds) const {
+  const double done = done_.load();
+  if (total_ <= 0.0 || done <= 0.0) return fmt::format("attn: {}, {}", what_, coarse(std::floor(seconds)));
+  const double share = std::min(done / total_, 1.0);
+  return fmt::format("attn: {} {:3.0f}%, {} left", what_, 100.0 * share, coarse(seconds * (1.0 - share) / share));
+}
+
+}  // namespace attn::cli

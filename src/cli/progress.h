@@ -1,0 +1,46 @@
+// How far work has come, on stderr, for work that takes over a second.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "console.h"
+
+namespace attn::cli {
+
+/// One line on the terminal that stderr is, with the time left, drawn over itself and wiped at the end. It comes up
+/// after a second; with --quiet, and where stderr is no terminal, never. A thread draws it, so that it lives while a
+/// long step runs. One at a time is shown: one that is made while another lives is silent.
+class Progress {
+ public:
+  /// `total` steps of any kind; 0 where it is not known, and time alone is shown. `what` is said as it is: "init".
+  Progress(const Console& console, std::string what, double total = 0.0);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// So many more steps are done. May be called from any thread.
+  void advance(double steps = 1.0);
+
+  /// Keeps the line away while the value lives, so that others may write.
+  [[nodiscard]] static std::optional<std::unique_lock<std::mutex>> hide();
+
+ private:
+  void draw_until_done();
+  [[nodiscard]] std::string line(double seconds) const;
+
+  std::string what_;
+  double total_;
+  std::atomic<double> done_ = 0.0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::condition_variable ended_;
+  bool over_ = false;  // guarded by the mutex of all
+  std::thread thread_;
+};
+
+}  // namespace attn::cli

@@ -1,0 +1,460 @@
+// What a person meets at a terminal: suggestions, help, variables, colour, ASCII, progress, pipes.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "attn/base/text.h"
+#include "attn/io/tensor_file.h"
+#include "attn/keras/model.h"
+#include "program.h"
+
+namespace attn::test {
+namespace {
+
+using nlohmann::json;
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// Bytes that a terminal would obey, newlines apart.
+bool has_control(const std::string& text) {
+  const std::vector<std::string> lines = split(text, '\n');
+  return std::any_of(lines.begin(), lines.end(), [](const std::string& line) { return printable(line) != line; });
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  const std::string help = run_attn({"help"}).out;
+  bool listed = false;
+  for (const std::string& line : split(help, '\n')) {
+    if (listed && line.empty()) break;
+    if (listed && line.starts_with("  ") && line[2] != ' ') names.push_back(line.substr(2, line.find(' ', 2) - 2));
+    listed = listed || line == "Commands:";
+  }
+  return names;
+}
+
+/// The long options in the help of a command, without their dashes.
+std::vector<std::string> option_names(const std::string& command) {
+  std::vector<std::string> names;
+  for (const std::string& line : split(run_attn({"help", command}).out, '\n')) {
+    const auto at = line.find("--");
+    if (at != 6) continue;
+    names.push_back(line.substr(8, line.find(' ', 8) - 8));
+  }
+  return names;
+}
+
+std::vector<std::string> layer_names() {
+  std::vector<std::string> names;
+  const json summary = json::parse(run_attn({"summary", "--json"}).out);
+  for (const json& layer : summary["layers"]) names.push_back(layer["name"]);
+  return names;
+}
+
+/// Slips of a hand, from a seed.
+class Typist {
+ public:
+  explicit Typist(unsigned seed) : random_(seed) {}
+
+  std::size_t below(std::size_t n) { return random_() % n; }
+  const std::string& pick(const std::vector<std::string>& words) { return words[below(words.size())]; }
+
+  std::string slip(std::string word) {
+    const char letter = static_cast<char>('a' + below(26));
+    switch (below(4)) {
+      case 0:
+        word.erase(below(word.size()), 1);
+        break;
+      case 1:
+        word.insert(below(word.size() + 1), 1, letter);
+        break;
+      case 2:
+        word[below(word.size())] = letter;
+        break;
+      default:
+        if (word.size() > 1) {
+          const std::size_t at = below(word.size() - 1);
+          std::swap(word[at], word[at + 1]);
+        }
+    }
+    return word;
+  }
+
+  /// One or two slips away from the word, and none of the words.
+  std::string misspelt(const std::string& word, const std::vector<std::string>& words) {
+    while (true) {
+      std::string typed = slip(word);
+      if (below(2) == 1 && !typed.empty()) typed = slip(typed);
+      if (!typed.empty() && std::find(words.begin(), words.end(), typed) == words.end()) return typed;
+    }
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+TEST_CASE("attn: of 200 misspelt commands, options, layers and classes 95 % are answered with what was meant") {
+  const std::vector<std::string> commands = command_names();
+  REQUIRE(commands.size() >= 9);
+  const std::vector<std::string> layers = layer_names();
+  const std::vector<std::string> classes = keras::Model::layer_classes();
+  std::map<std::string, std::vector<std::string>> options;
+  for (const std::string& command : commands) options[command] = option_names(command);
+  const TemporaryFolder folder;
+  Typist typist(20);
+  int right = 0;
+  std::string wrong;
+  for (int i = 0; i < 200; ++i) {
+    std::string meant;
+    std::string typed;
+    std::vector<std::string> line;
+    if (i % 4 == 0) {
+      meant = typist.pick(commands);
+      typed = typist.misspelt(meant, commands);
+      line = {typed};
+    } else if (i % 4 == 1) {
+      const std::string& command = typist.pick(commands);
+      const std::string& option = typist.pick(options[command]);
+      meant = "--" + option;
+      typed = "--" + typist.misspelt(option, options[command]);
+      line = {command, typed};
+    } else if (i % 4 == 2) {
+      meant = typist.pick(layers);
+      typed = typist.misspelt(meant, layers);
+      line = {"get-config", "--layer", typed};
+    } else {
+      meant = typist.pick(classes);
+      typed = typist.misspelt(meant, classes);
+      const std::string layer = R"({"module": "keras.layers", "class_name": ")" + typed + R"(", "config": {}})";
+      line = i % 8 == 3 ? std::vector<std::string>{"get-config", typed}
+                        : std::vector<std::string>{"summary", folder.file("layer.json", layer)};
+    }
+    const Result result = run_attn(line);
+    CHECK_MESSAGE((result.code == 2 || result.code == 3), typed);
+    CHECK(result.out.empty());
+    CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+    const auto asked = result.err.find("(did you mean ");
+    const bool found = asked != std::string::npos && contains(result.err.substr(asked), "'" + meant + "'");
+    right += found ? 1 : 0;
+    if (!found) wrong += meant + " as " + typed + ": " + result.err;
+  }
+  MESSAGE(right << " of 200");
+  CHECK_MESSAGE(right >= 190, wrong);
+}
+
+TEST_CASE("attn: a wrong command line is one sentence that names the wrong word, with exit code 2") {
+  struct Row {
+    std::vector<std::string> line;
+    std::string sentence;
+  };
+  const std::vector<Row> rows = {
+      {{"summary", "--dept", "2"}, "unknown option '--dept' (did you mean '--depth'?)"},
+      {{"summary", "--dept=2"}, "unknown option '--dept' (did you mean '--depth'?)"},
+      {{"summary", "-depth", "2"}, "unknown option '-depth' (did you mean '--depth'?)"},
+      {{"--verson"}, "unknown option '--verson' (did you mean '--version'?)"},
+      {{"--color", "never", "summary"}, "'--color' comes after the command, as in attn summary --color"},
+      {{"summary", "--format", "jsn"}, "--format 'jsn': expected table, json, markdown, csv (did you mean 'json'?)"},
+      {{"run", "--matmul-precision", "hgh"}, "expected high, highest, medium (did you mean 'high'?)"},
+      {{"run", "--device", "cuad"}, "expected cpu, cuda, cuda:N or auto (did you mean 'cuda'?)"},
+      {{"run", "--dtype", "flaot32"}, "(did you mean 'float32'?)"},
+      {{"run", "--batch", "0"}, "--batch '0': expected a number above 0"},
+      {{"run", "--threads", "x"}, "--threads 'x': expected a number that is not below 0"},
+      {{"run", "--threads", "1.5"}, "--threads '1.5': expected a whole number"},
+      {{"run", "--seed", "many"}, "--seed 'many': expected a number"},
+      {{"bench", "--mean-length", "2"}, "--mean-length '2': expected a number from 0 to 1"},
+      {{"summary", "--batch"}, "--batch needs a value: N"},
+      {{"convert", "in.npz"}, "OUT is missing: attn convert IN OUT [options]"},
+      {{"init"}, "--output FILE is missing: attn init [MODEL] --output FILE [options]"},
+      {{"init", "--sed", "3"}, "unknown option '--sed' (did you mean '--seed'?)"},
+      {{"summary", "a", "b"}, "attn summary takes MODEL, and 'b' is one more"},
+      {{"devices", "x"}, "attn devices takes no argument, and 'x' is one"},
+      {{"help", "sumary"}, "unknown command 'sumary' (did you mean 'summary'?)"},
+      {{"explain", "dens"}, "no layer is called 'dens' (did you mean 'dense'?)"},
+      {{"summary", "--line-length", "80", "--ascii"}, "--line-length"},
+  };
+  for (const Row& row : rows) {
+    const Result result = run_attn(row.line);
+    CAPTURE(row.sentence);
+    CHECK(result.code == 2);
+    CHECK(result.out.empty());
+    CHECK_MESSAGE(contains(result.err, row.sentence), result.err);
+    CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("attn: words that mean harm reach no terminal") {
+  const std::vector<std::string> words = {"\x1b]52;c;aGk=\x07",
+                                          "\x1b[2J",
+                                          "\xc2\x9b"
+                                          "2J",
+                                          "\xe2\x80\xae"
+                                          "gnp",
+                                          "\xff\xfe",
+                                          "a\nattn: error: forged",
+                                          std::string(100000, 'x')};
+  for (const std::string& word : words)
+    for (const std::vector<std::string>& line : {std::vector<std::string>{word},
+                                                 {"summary", "--" + word},
+                                                 {"summary", "--format", word},
+                                                 {"run", "a", word},
+                                                 {"run", "--threads", word},
+                                                 {"run", "--device", word},
+                                                 {"run", "--dtype", word},
+                                                 {"run", "--backend", word},
+                                                 {"get-config", "--layer", word},
+                                                 {"get-config", "A" + word},
+                                                 {"explain", word},
+                                                 {"help", word},
+                                                 {"man", word},
+                                                 {"completion", word},
+                                                 {"summary", "--layer-range", word, word}}) {
+      const Result result = run_attn(line);
+      CHECK(result.code != 0);
+      CHECK(result.code < 70);
+      CHECK_MESSAGE(!has_control(result.err), line.front());
+      CHECK(result.out.empty());
+    }
+}
+
+TEST_CASE("attn: the examples in the help of each command run, three of them") {
+  const TemporaryFolder folder;
+  std::filesystem::copy(ATTN_SOURCE_DIR "/configs", folder / "configs", std::filesystem::copy_options::recursive);
+  std::filesystem::create_directories(folder / "tests");
+  std::filesystem::create_directory_symlink(ATTN_SOURCE_DIR "/tests/data", folder / "tests/data");
+  for (const std::string& command : command_names()) {
+    const Result help = run_attn({command, "--help"});
+    CHECK(help.code == 0);
+    CHECK(help.out == run_attn({"help", command}).out);
+    std::vector<std::string> examples;
+    const auto at = help.out.find("\nExamples:\n");
+    REQUIRE_MESSAGE(at != std::string::npos, command);
+    for (const std::string& line : split(help.out.substr(at + 11), '\n'))
+      if (line.starts_with("  attn ")) examples.push_back(line.substr(2));
+    CHECK_MESSAGE(examples.size() == 3, command);
+    for (const std::string& example : examples) {
+      const std::string path = std::filesystem::path(ATTN_BINARY).parent_path().string();
+      const Result result =
+          run_program("/bin/bash", {"-ec", "cd \"$1\"; PATH=\"$2:$PATH\"; " + example, "bash", folder / "", path});
+      CHECK_MESSAGE(result.code == 0, example << "\n" << result.err);
+      CHECK_MESSAGE(
+          (example.find("-o") != std::string::npos || example.find('>') != std::string::npos || !result.out.empty()),
+          example);
+    }
+  }
+}
+
+TEST_CASE("attn: ATTN_ variables give defaults, options go before them, and a wrong value names its variable") {
+  const Environment variables(Variables{{"ATTN_SEED", "7"}, {"ATTN_THREADS", "1"}});
+  const json run = json::parse(run_attn({"run", "--json"}).out);
+  CHECK(run["seed"] == 7);
+  CHECK(run["threads"] == 1);
+  CHECK(json::parse(run_attn({"run", "--json", "--seed", "3"}).out)["seed"] == 3);
+  {
+    const Environment format(Variables{{"ATTN_FORMAT", "markdown"}});
+    CHECK(run_attn({"summary"}).out.starts_with("## encoder"));
+    CHECK(run_attn({"summary", "--json"}).out.starts_with("{"));
+    CHECK(run_attn({"devices"}).out.starts_with("Device"));  // knows no Markdown
+  }
+  const std::vector<std::vector<std::string>> wrong = {
+      {"ATTN_FORMAT", "tabel", "summary"}, {"ATTN_THREADS", "x", "run"},     {"ATTN_DEVICE", "cuad", "run"},
+      {"ATTN_DTYPE", "int3", "run"},       {"ATTN_BACKEND", "onedn", "run"}, {"ATTN_COLOR", "red", "devices"},
+      {"ATTN_BATCH", "0", "explain"}};
+  for (const auto& row : wrong) {
+    const Environment variable(Variables{{row[0], row[1]}});
+    const Result result = run_attn({row[2]});
+    CHECK(result.code == 2);
+    CHECK_MESSAGE(contains(result.err, row[0]), result.err);
+    CHECK(contains(result.err, row[1]));
+  }
+  // What a variable cannot mean in a command it does not touch.
+  const Environment harmless(Variables{{"ATTN_BATCH", "4"},
+                                       {"ATTN_RTOL", "0.1"},
+                                       {"ATTN_OUTPUT", "nowhere/x"},
+                                       {"ATTN_MODEL", "nowhere"},
+                                       {"ATTN_DTYPE", "float16"}});
+  CHECK(run_attn({"summary"}).code == 0);
+  CHECK(run_attn({"weights", "tests/data/io/model.weights.h5"}).code == 0);
+}
+
+TEST_CASE("attn: bold headings, colour and their off switches") {
+  const std::string bold = "\x1b[1m";
+  {
+    const Environment utf8(Variables{{"LC_ALL", "C.UTF-8"}, {"TERM", "xterm"}});
+    CHECK(contains(run_on_terminal({"devices"}).out, bold + "Device"));
+    CHECK(contains(run_on_terminal({"summary"}, 120).out, bold + "┃ Layer (type)"));
+    CHECK(contains(run_on_terminal({"help"}).out, bold + "Commands:"));
+    CHECK_FALSE(contains(run_on_terminal({"devices", "--color", "never"}).out, "\x1b"));
+    CHECK_FALSE(contains(run_on_terminal({"summary", "--line-length", "100"}).out, "\x1b"));
+    CHECK_FALSE(contains(run_on_terminal({"summary", "--json"}).out, "\x1b"));
+    const Environment no_color(Variables{{"NO_COLOR", "1"}});
+    CHECK_FALSE(contains(run_on_terminal({"devices"}).out, "\x1b"));
+    CHECK_FALSE(contains(run_on_terminal({"nonsense"}).out, "\x1b"));
+    CHECK(contains(run_on_terminal({"devices", "--color", "always"}).out, bold));
+  }
+  CHECK_FALSE(contains(run_attn({"devices"}).out, "\x1b"));
+  CHECK(contains(run_attn({"devices", "--color", "always"}).out, bold));
+}
+
+TEST_CASE("attn: ASCII where asked for and where the terminal's locale has no more, never in Keras's own bytes") {
+  const auto is_ascii = [](const std::string& text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<signed char>(c) >= 0; });
+  };
+  const Environment plain(Variables{{"LC_ALL", "C"}, {"TERM", "dumb"}});
+  CHECK(is_ascii(run_on_terminal({"summary"}, 100).out));
+  CHECK(is_ascii(run_on_terminal({"summary", "nirgends/é.json"}).out));
+  CHECK_FALSE(is_ascii(run_on_terminal({"summary", "--line-length", "100"}).out));
+  CHECK_FALSE(is_ascii(run_attn({"summary"}).out));  // a pipe is for programs
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"summary"}, {"devices"}, {"explain", "dense"}, {"run"}, {"summary", "--costs"}}) {
+    std::vector<std::string> ascii = line;
+    ascii.push_back("--ascii");
+    const Result result = run_attn(ascii);
+    CHECK(result.code == 0);
+    CHECK(is_ascii(result.out));
+  }
+  // The same widths: the table's lines end in the same column.
+  const std::vector<std::string> lines = split(run_attn({"summary", "--ascii"}).out, '\n');
+  const std::vector<std::string> drawn = split(run_attn({"summary"}).out, '\n');
+  REQUIRE(lines.size() == drawn.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) CHECK(display_width(lines[i]) == display_width(drawn[i]));
+  // In JSON a character is written by its number, and means the same.
+  const TemporaryFolder folder;
+  const std::string model =
+      folder.file("m.json", R"({"name": "注意😀", "input_shape": [4, 8], "num_layers": 1, "num_heads": 2, "key_dim": 4,
+                    "intermediate_dim": 8})");
+  const Result values = run_attn({"summary", model, "--json", "--ascii"});
+  CHECK(is_ascii(values.out));
+  CHECK(json::parse(values.out)["name"] == "注意😀");
+}
+
+TEST_CASE("attn: columns are aligned around wide and combining characters") {
+  const TemporaryFolder folder;
+  const std::vector<NamedTensor> arrays = {{"注意力", {DType::float32, {2}}},
+                                           {"e\xcc\x81t\xc3\xa9", {DType::float32, {2}}},
+                                           {"plain", {DType::float32, {2}}}};
+  io::write_tensors(folder / "wide.npz", arrays);
+  const std::vector<std::string> lines = split(run_attn({"weights", folder / "wide.npz"}).out, '\n');
+  REQUIRE(lines.size() > 4);
+  const auto column = [](const std::string& line) { return display_width(line.substr(0, line.find("(2,)"))); };
+  CHECK(column(lines[2]) == column(lines[3]));
+  CHECK(column(lines[2]) == column(lines[4]));
+}
+
+TEST_CASE("attn: a terminal's width is kept by tables and help, and no name is cut") {
+  const Environment utf8(Variables{{"LC_ALL", "C.UTF-8"}, {"NO_COLOR", "1"}});
+  struct Row {
+    int columns;  // the least that numbers, which are not folded, leave room in
+    std::vector<std::string> line;
+  };
+  const std::vector<Row> rows = {{60, {"summary"}},
+                                 {60, {"help"}},
+                                 {60, {"help", "run"}},
+                                 {60, {"bench", "--help"}},
+                                 {60, {"doctor"}},
+                                 {80, {"run"}},
+                                 {80, {"weights", "tests/data/io/model.keras"}},
+                                 {100, {"summary", "--costs"}}};
+  for (const int columns : {60, 80, 100}) {
+    for (const auto& [least, line] : rows) {
+      if (columns < least) continue;
+      std::string longest;
+      for (std::string text : split(run_on_terminal(line, columns).out, '\n')) {
+        std::erase(text, '\r');
+        const bool example = text.starts_with("  attn ") || text.starts_with("Usage: ");  // to be pasted whole
+        if (!example && display_width(text) > display_width(longest)) longest = text;
+      }
+      CHECK_MESSAGE(display_width(longest) <= columns, longest);
+    }
+  }
+  std::string joined = run_on_terminal({"doctor"}, 60).out;
+  std::string whole = run_attn({"doctor"}).out;
+  for (std::string* text : {&joined, &whole})
+    std::erase_if(*text, [](char c) { return c == ' ' || c == '\r' || c == '\n' || static_cast<signed char>(c) < 0; });
+  std::sort(joined.begin(), joined.end());
+  std::sort(whole.begin(), whole.end());
+  CHECK(joined.substr(joined.find('A')) == whole.substr(whole.find('A')));  // digits differ from run to run
+}
+
+TEST_CASE("attn: a reader that goes away ends it without a word") {
+  const Result result = run_program(
+      "/bin/bash",
+      {"-c", "\"$1\" summary configs/bert_base.json --weights --expand-nested | head -n 1", "bash", ATTN_BINARY});
+  CHECK(result.code == 0);
+  CHECK(std::count(result.out.begin(), result.out.end(), '\n') == 1);
+  CHECK(result.err.empty());
+}
+
+TEST_CASE("attn: - is stdin and stdout for arrays too, and the report then goes to stderr") {
+  const TemporaryFolder folder;
+  const Result weights = run_attn({"init", "-o", "-", "--seed", "5"});
+  CHECK(weights.code == 0);
+  CHECK(weights.out.starts_with("PK"));
+  CHECK(contains(weights.err, "18 weights"));
+  const Result listed = run_attn({"weights", "-", "--json"}, weights.out);
+  CHECK(json::parse(listed.out)["arrays"].size() == 18);
+  CHECK(run_attn({"weights", "-", "--model", "configs/encoder.json"}, weights.out).code == 0);
+  const Result converted = run_attn({"convert", "-", "-", "--quiet"}, weights.out);
+  CHECK(converted.code == 0);
+  CHECK(converted.err.empty());
+  CHECK(run_attn({"weights", folder.file("a.npz", converted.out), "--diff", folder.file("b.npz", weights.out)}).code ==
+        0);
+  const Result outputs = run_attn({"run", "-o", "-", "--json"});
+  CHECK(json::parse(outputs.err)["schema"] == "attn.run/1");
+  CHECK(run_attn({"run", "--expect", "-"}, outputs.out).code == 0);
+  CHECK(run_attn({"run", "-o", "-", "--scores", "-"}).code == 2);
+  CHECK(run_attn({"get-config", "-o", "-"}).out == run_attn({"get-config"}).out);
+  CHECK(run_attn({"summary", "-"}, read_text(ATTN_SOURCE_DIR "/configs/encoder.json")).out ==
+        run_attn({"summary"}).out);
+}
+
+TEST_CASE("attn: work over a second shows its progress on a terminal, wipes it, and is silent elsewhere") {
+  const TemporaryFolder folder;
+  // Weights of a quarter of a gigabyte: they take over a second to draw.
+  const std::string model = folder.file("large.json", R"({"name": "large", "input_shape": [4, 2048], "num_layers": 3,
+    "num_heads": 16, "key_dim": 128, "intermediate_dim": 8192, "units": 8})");
+  const Environment terminal(Variables{{"TERM", "xterm"}, {"LC_ALL", "C.UTF-8"}});
+  const std::string out = folder / "large.npz";
+  const Result shown = run_on_terminal({"init", model, "-o", out});
+  CHECK(shown.code == 0);
+  CHECK_MESSAGE(contains(shown.out, "attn: initialising weights"), shown.out);
+  CHECK(contains(shown.out, "%, "));
+  CHECK(contains(shown.out, " left"));
+  CHECK(contains(shown.out, "\r\x1b[K"));
+  CHECK_FALSE(contains(run_on_terminal({"init", model, "-o", out, "--quiet"}).out, "initialising"));
+  CHECK(run_attn({"init", model, "-o", out}).err.empty());
+}
+
+TEST_CASE("doctor: the CPU works, what is missing says why, and variables that no option has are noticed") {
+  const Environment variables(Variables{{"ATTN_DEVCE", "cuda"}, {"ATTN_SEED", "3\x1b[2J"}});
+  const Result text = run_attn({"doctor"});
+  CHECK(text.code == 0);
+  CHECK(contains(text.out, "agrees with the reference loops"));
+  CHECK(contains(text.out, "no option has the variable ATTN_DEVCE (did you mean 'ATTN_DEVICE'?)"));
+  CHECK_FALSE(has_control(text.out));
+  const json values = json::parse(run_attn({"doctor", "--json"}).out);
+  CHECK(values["works"] == true);
+  CHECK(values["checks"][0]["works"] == true);
+  CHECK(values["hdf5"].is_string());
+  CHECK(values["variables"]["ATTN_SEED"] == "3\x1b[2J");
+  for (const json& check : values["checks"]) CHECK(check["works"].get<bool>() == check["why_not"].is_null());
+  const Result page = run_attn({"doctor", "--format", "markdown"});
+  CHECK(page.out.starts_with("### attn doctor\n"));
+  CHECK_FALSE(has_control(page.out));
+}
+
+TEST_CASE("doctor: a broken HDF5 program is told of, and the CPU works nevertheless") {
+  const Environment broken(Variables{{"ATTN_HDF5", "/bin/false"}});
+  const Result result = run_attn({"doctor", "--json"});
+  CHECK(result.code == 0);
+  const json values = json::parse(result.out);
+  CHECK(values["checks"][1]["name"] == "HDF5 files");
+  CHECK(values["checks"][1]["works"] == false);
+  CHECK(contains(values["checks"][1]["why_not"], "/bin/false does not answer"));
+}
+
+}  // namespace
+}  // namespace attn::test

@@ -1,0 +1,224 @@
+// What programs and shells take from attn: completion scripts, manual pages, JSON by its schemas.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "attn/base/text.h"
+#include "attn/io/tensor_file.h"
+#include "program.h"
+#include "schema.h"
+
+namespace attn::test {
+namespace {
+
+using nlohmann::json;
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+bool has_program(const std::string& path) { return std::filesystem::exists(path); }
+
+std::set<std::string> words_of(const std::string& text) {
+  std::set<std::string> out;
+  for (const std::string& line : split(text, '\n'))
+    if (!line.empty()) out.insert(line);
+  return out;
+}
+
+/// What bash offers after these words, the last of which is being typed.
+std::set<std::string> bash_offers(const std::string& script, const std::vector<std::string>& words) {
+  std::string line = ". \"$1\"; COMP_WORDS=(";
+  for (const std::string& word : words) line += "'" + word + "' ";
+  line += ") COMP_CWORD=" + std::to_string(words.size() - 1) + "; _attn; printf '%s\\n' \"${COMPREPLY[@]}\"";
+  const Result result = run_program("/bin/bash", {"-c", line, "bash", script});
+  CHECK(result.code == 0);
+  CHECK(result.err.empty());
+  return words_of(result.out);
+}
+
+TEST_CASE("completion: bash offers commands, options and the values of options") {
+  const TemporaryFolder folder;
+  const Result script = run_attn({"completion", "bash"});
+  CHECK(script.code == 0);
+  const std::string path = folder.file("attn.bash", script.out);
+  CHECK(bash_offers(path, {"attn", "sum"}) == std::set<std::string>{"summary"});
+  CHECK(bash_offers(path, {"attn", ""}).contains("get-config"));
+  CHECK(bash_offers(path, {"attn", "summary", "--line"}) == std::set<std::string>{"--line-length"});
+  CHECK(bash_offers(path, {"attn", "summary", "--format", "m"}) == std::set<std::string>{"markdown"});
+  CHECK(bash_offers(path, {"attn", "summary", "--format", "=", "j"}) == std::set<std::string>{"json"});
+  CHECK(bash_offers(path, {"attn", "summary", "--format", "="}).contains("csv"));
+  CHECK(bash_offers(path, {"attn", "run", "--device", ""}) == std::set<std::string>{"cpu", "cuda", "auto"});
+  CHECK(bash_offers(path, {"attn", "run", "--seed", ""}).empty());
+  CHECK(bash_offers(path, {"attn", "help", "conv"}) == std::set<std::string>{"convert"});
+  CHECK(bash_offers(path, {"attn", "completion", "z"}) == std::set<std::string>{"zsh"});
+  CHECK(bash_offers(path, {"attn", "summary", "conf"}).empty());  // files, which bash offers itself
+  CHECK(bash_offers(path, {"attn", "nonsense", "-"}).empty());
+}
+
+TEST_CASE("completion: the scripts for zsh and fish are read without an error, where those shells are") {
+  const TemporaryFolder folder;
+  const std::string zsh = folder.file("_attn", run_attn({"completion", "zsh"}).out);
+  CHECK(read_text(zsh).starts_with("#compdef attn\n"));
+  if (has_program("/usr/bin/zsh")) {
+    CHECK(run_program("/usr/bin/zsh", {"-n", zsh}).code == 0);
+    // Where the completion system asks _arguments, the specification that it gets is printed.
+    const Result asked = run_program(
+        "/usr/bin/zsh", {"-fc",
+                         "compdef() {}; _arguments() { print -rl -- \"$@\" }; . \"$1\"; words=(attn summary x); "
+                         "CURRENT=3; _attn",
+                         "zsh", zsh});
+    CHECK(asked.code == 0);
+    CHECK(asked.err.empty());
+    CHECK(contains(asked.out, "--depth[open layers this deep\\: attention's query, key, value, output]:N: "));
+    CHECK(contains(asked.out, ":(table json markdown csv)"));
+    const Result loaded = run_program("/usr/bin/zsh", {"-fc",
+                                                       "autoload -Uz compinit; compinit -u -d \"$2\"; . \"$1\"; "
+                                                       "print ${_comps[attn]}",
+                                                       "zsh", zsh, folder / "dump"});
+    CHECK(loaded.out == "_attn\n");
+    CHECK(loaded.err.empty());
+  } else {
+    MESSAGE("zsh is not installed");
+  }
+  const std::string fish = folder.file("attn.fish", run_attn({"completion", "fish"}).out);
+  if (has_program("/usr/bin/fish")) {
+    const auto offers = [&](const std::string& line) {
+      const Result result =
+          run_program("/usr/bin/fish", {"--no-config", "-c", "source " + fish + "; complete -C '" + line + "'"});
+      CHECK(result.code == 0);
+      CHECK(result.err.empty());
+      return result.out;
+    };
+    CHECK(offers("attn summ").starts_with("summary\tshow the model"));
+    CHECK(contains(offers("attn summary --for"), "--format\thow the result is written"));
+    CHECK(contains(offers("attn summary --format m"), "markdown"));
+    CHECK(contains(offers("attn run --matmul-precision "), "highest"));
+    CHECK(contains(offers("attn summary confi"), "configs/"));
+  } else {
+    MESSAGE("fish is not installed");
+  }
+}
+
+TEST_CASE("man: a page for each command, which groff takes without a warning") {
+  const TemporaryFolder folder;
+  CHECK(run_attn({"man", "--all", "-o", folder / "man1"}).code == 0);
+  std::set<std::string> pages;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "man1")) pages.insert(entry.path().filename());
+  CHECK(pages.contains("attn.1"));
+  for (const char* command : {"summary", "run", "bench", "get-config", "doctor", "help"})
+    CHECK(pages.contains("attn-" + std::string(command) + ".1"));
+  CHECK(read_text(folder / "man1/attn-summary.1") == run_attn({"man", "summary"}).out);
+  CHECK(read_text(folder / "man1/attn.1") == run_attn({"man"}).out);
+  const std::string page = run_attn({"man", "run"}).out;
+  for (const char* section : {"NAME", "SYNOPSIS", "OPTIONS", "EXAMPLES", "EXIT STATUS", "SEE ALSO"})
+    CHECK(contains(page, ".SH " + std::string(section) + "\n"));
+  CHECK(contains(run_attn({"man"}).out, "ATTN_FORMAT"));
+  CHECK(run_attn({"man", "--all"}).code == 2);
+  if (!has_program("/usr/bin/groff")) {
+    MESSAGE("groff is not installed");
+    return;
+  }
+  for (const std::string& name : pages) {
+    const Result shown = run_program("/usr/bin/groff", {"-man", "-Tutf8", "-ww", "-z", folder / "man1/" + name});
+    CHECK(shown.code == 0);
+    CHECK_MESSAGE(shown.err.empty(), name << ": " << shown.err);
+  }
+}
+
+/// One file of docs/schemas, by the name that a result gives.
+json schema_of(const std::string& name) {
+  const std::string path = ATTN_SOURCE_DIR "/docs/schemas/" + name.substr(0, name.find('/')) + ".1.schema.json";
+  CHECK_MESSAGE(std::filesystem::exists(path), path);
+  return json::parse(read_text(path));
+}
+
+TEST_CASE("schemas: every --json output is valid by docs/schemas") {
+  const TemporaryFolder folder;
+  const std::string weights = "tests/data/io/model.weights.h5";
+  const std::string archive = "tests/data/io/model.keras";
+  const std::string half = folder / "half.safetensors";
+  REQUIRE(run_attn({"convert", weights, half, "--dtype", "float16", "--model", archive}).code == 0);
+  REQUIRE(run_attn({"run", "-o", folder / "out.npz"}).code == 0);
+  const std::string brief = "--min-time=0";
+  const Result baseline = run_attn({"bench", brief, "--json"});
+  const std::string earlier = folder.file("bench.json", baseline.out);
+  const std::vector<NamedTensor> odd = {{"nan", {DType::float32, {0}}}, {"flags", {DType::boolean, {2}}}};
+  io::write_tensors(folder / "odd.npz", odd);
+  const std::string reader = fixture("model/encoder_decoder/model.json");
+  const std::string unbuilt =
+      folder.file("dense.json", R"({"module": "keras.layers", "class_name": "Dense", "config": {"units": 3}})");
+  const std::vector<std::vector<std::string>> lines = {
+      {"summary"},
+      {"summary", "configs/vit_tiny.json", "--expand-nested"},
+      {"summary", "configs/bert_base.json"},
+      {"summary", reader, "--masks"},
+      {"summary", "--costs"},
+      {"summary", reader, "--costs", "--depth", "2", "--weights", "--expand-nested"},
+      {"summary", "--depth", "1"},
+      {"summary", "--weights"},
+      {"summary", unbuilt, "--input-shape", "4"},
+      {"explain"},
+      {"explain", "configs/gpt2_base.json"},
+      {"explain", "multi_head_attention"},
+      {"explain", "dropout_1"},
+      {"explain", "configs/lstm_attention.json"},
+      {"run"},
+      {"run", "--expect", folder / "out.npz", "--check-finite"},
+      {"run", "--expect", folder / "odd.npz"},
+      {"run", archive},
+      {"bench", brief},
+      {"bench", brief, "--profile", "--baseline", earlier, "--batch", "1,2"},
+      {"bench", brief, "--attention", "--seq-len", "32", "--head-dim", "16"},
+      {"weights", weights},
+      {"weights", archive},
+      {"weights", archive, "--model", archive},
+      {"weights", folder / "odd.npz"},
+      {"weights", folder / "odd.npz", "--model", archive},
+      {"weights", weights, "--diff", half, "--model", archive},
+      {"weights", archive, "--diff", folder / "odd.npz"},
+      {"convert", archive, folder / "c.npz"},
+      {"init", "-o", folder / "i.npz"},
+      {"devices"},
+      {"doctor"},
+  };
+  std::set<std::string> seen;
+  for (std::vector<std::string> line : lines) {
+    const std::string said = join(line, " ");
+    line.emplace_back("--json");
+    const Result result = run_attn(line);
+    CHECK_MESSAGE((result.code == 0 || result.code == 1), said << ": " << result.err);
+    const json value = json::parse(result.out, nullptr, false);
+    REQUIRE_MESSAGE(value.is_object(), said);
+    const std::string name = value.value("schema", "");
+    seen.insert(name);
+    const std::vector<std::string> errors = schema_errors(schema_of(name), value);
+    CHECK_MESSAGE(errors.empty(), said << "\n" << join(errors, "\n"));
+  }
+  // No schema is left without an output that it is held against.
+  for (const auto& entry : std::filesystem::directory_iterator(ATTN_SOURCE_DIR "/docs/schemas")) {
+    const std::string file = entry.path().filename();
+    CHECK_MESSAGE(seen.contains(file.substr(0, file.find(".1.schema.json")) + "/1"), file);
+  }
+}
+
+TEST_CASE("schemas: the validator finds what is missing, too much, of another type or value") {
+  const json schema = json::parse(R"({"type": "object", "required": ["a"], "additionalProperties": false,
+    "properties": {"a": {"$ref": "#/$defs/n"}, "b": {"type": "array", "minItems": 1, "items": {"enum": ["x", null]}},
+                   "c": {"anyOf": [{"type": "null"}, {"const": 3}]}},
+    "$defs": {"n": {"type": ["integer", "null"], "minimum": 0}}})");
+  const auto count = [&](const char* text) { return schema_errors(schema, json::parse(text)).size(); };
+  CHECK(count(R"({"a": 1, "b": ["x", null], "c": 3})") == 0);
+  CHECK(count(R"({"a": null})") == 0);
+  CHECK(count(R"({})") == 1);
+  CHECK(count(R"({"a": 1.5})") == 1);
+  CHECK(count(R"({"a": -1})") == 1);
+  CHECK(count(R"({"a": 1, "d": 2})") == 1);
+  CHECK(count(R"({"a": 1, "b": []})") == 1);
+  CHECK(count(R"({"a": 1, "b": ["y"], "c": 4})") == 2);
+  CHECK(schema_errors(json::parse(R"({"pattern": "x"})"), "x").size() == 1);
+}
+
+}  // namespace
+}  // namespace attn::test
