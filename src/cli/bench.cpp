@@ -19,6 +19,7 @@
 #include "interrupt.h"
 #include "machine.h"
 #include "model_bench.h"
+#include "progress.h"
 #include "range_list.h"
 
 namespace attn::cli {
@@ -56,7 +57,8 @@ struct BenchCommand {
     report.environment = bench_environment(devices.front());
     if (baseline) read_baseline();
     if (streams()) write_result(report::bench_json_head(report), std::nullopt);
-    const BenchPlan plan = plan_of(report);
+    Progress progress(common.console, "measuring", static_cast<double>(measurements()));
+    const BenchPlan plan = plan_of(report, progress);
     for (const std::string& device : devices) {
       const auto backend = open_backend(device, execution.backend, common.console);
       if (roofline) measure_roofline(plan, *backend);
@@ -91,7 +93,12 @@ struct BenchCommand {
     if (fail_if_slower) (void)parse_percent(*fail_if_slower);
   }
 
-  [[nodiscard]] BenchPlan plan_of(report::BenchReport& report) const {
+  [[nodiscard]] std::size_t measurements() const {
+    const auto of = [](const auto& list) { return std::max<std::size_t>(1, list.size()); };
+    return of(devices) * of(dtypes) * of(batches) * of(lengths) * (attention ? of(sweep.head_dims) : 1);
+  }
+
+  [[nodiscard]] BenchPlan plan_of(report::BenchReport& report, Progress& progress) const {
     BenchPlan plan;
     plan.execution = execution;
     plan.options = bench_options();
@@ -99,7 +106,8 @@ struct BenchCommand {
     plan.verify = verify;
     plan.profile = profile || roofline;
     plan.console = &common.console;
-    plan.emit = [this, &report](report::BenchRow row) {
+    plan.emit = [this, &report, &progress](report::BenchRow row) {
+      progress.advance();
       if (!samples) row.samples_ms.clear();
       if (baseline) compare_with_baseline(row);
       if (row.verification && !row.verification->pass)
@@ -109,7 +117,8 @@ struct BenchCommand {
       if (streams()) write_result(report::bench_json_line(row), std::nullopt);
       report.rows.push_back(std::move(row));
     };
-    plan.emit_operations = [this, &report](report::OperationsReport operations_of_one) {
+    plan.emit_operations = [this, &report, &progress](report::OperationsReport operations_of_one) {
+      progress.advance();
       if (streams()) write_result(report::bench_json_line(operations_of_one), std::nullopt);
       report.operations.push_back(std::move(operations_of_one));
     };
