@@ -37,6 +37,7 @@ Run add_devices(CLI::App& app);
 Run add_explain(CLI::App& app);
 Run add_validate(CLI::App& app);
 Run add_plot(CLI::App& app);
+Run add_heatmap(CLI::App& app);
 
 struct Command {
   const char* name;

@@ -10,6 +10,6 @@ struct Asset {
   std::string_view sha256;  ///< base64, as a content security policy names it
 };
 
-extern const Asset kPlotCss;
+extern const Asset kHeatmapCss, kHeatmapJs, kPageCss, kPageHtml, kPageJs, kPlotCss, kPlotJs, kStartJs;
 
 }  // namespace attn::report::page
