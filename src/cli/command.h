@@ -38,6 +38,7 @@ Run add_explain(CLI::App& app);
 Run add_validate(CLI::App& app);
 Run add_plot(CLI::App& app);
 Run add_heatmap(CLI::App& app);
+Run add_report(CLI::App& app);
 
 struct Command {
   const char* name;

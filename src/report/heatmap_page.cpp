@@ -64,7 +64,7 @@ void add_heatmap(Page& page, const std::string& title, const HeatmapReport& repo
       }
       heads.push_back(head_json(head, largest));
     }
-    layers.push_back({{"name", layer.name},
+    layers.push_back({{"name", page_text(layer.name)},
                       {"index", layer.index},
                       {"queries", layer.queries},
                       {"keys", layer.keys},
@@ -74,7 +74,10 @@ void add_heatmap(Page& page, const std::string& title, const HeatmapReport& repo
                       {"heads", heads}});
   }
   Json labels = Json::object();
-  for (const auto& [count, words] : report.labels) labels[std::to_string(count)] = words;
+  for (const auto& [count, words] : report.labels) {
+    Json& list = labels[std::to_string(count)] = Json::array();
+    for (const std::string& word : words) list.push_back(page_text(word));
+  }
   std::vector<std::string> notes = heatmap_notes(report);
   if (!fine) notes.emplace_back("Weights on this page are rounded to 255 levels: the large ones to 1%.");
   page.sections.push_back({{"kind", "heatmap"},

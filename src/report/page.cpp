@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "attn/base/text.h"
 #include "deflate.h"
 #include "escape.h"
 #include "page_assets.h"
@@ -27,16 +28,27 @@ std::string hashes(const std::vector<const Asset*>& assets) {
 
 }  // namespace
 
+std::string page_text(std::string_view text) {
+  constexpr int kLongest = 300;
+  return shortened(printable(text), kLongest);
+}
+
 Json table_section(const std::string& title, const Table& table) {
   Json columns = Json::array();
   for (const TableColumn& column : table.columns)
     columns.push_back({{"header", column.header}, {"right", column.align == Align::right}});
-  return {{"kind", "table"}, {"title", title}, {"columns", columns}, {"rows", table.rows}};
+  Json rows = Json::array();
+  for (const std::vector<std::string>& row : table.rows) {
+    Json cells = Json::array();
+    for (const std::string& cell : row) cells.push_back(page_text(cell));
+    rows.push_back(std::move(cells));
+  }
+  return {{"kind", "table"}, {"title", title}, {"columns", columns}, {"rows", rows}};
 }
 
 Json facts_section(const std::string& title, const std::vector<std::pair<std::string, std::string>>& facts) {
   Json items = Json::array();
-  for (const auto& [key, value] : facts) items.push_back(Json::array({key, value}));
+  for (const auto& [key, value] : facts) items.push_back(Json::array({page_text(key), page_text(value)}));
   return {{"kind", "facts"}, {"title", title}, {"items", items}};
 }
 
@@ -53,7 +65,7 @@ std::string html(const Page& page) {
   scripts.push_back(&page::kStartJs);
 
   const Json data = {
-      {"title", page.title}, {"about", page.about}, {"warnings", page.warnings}, {"sections", page.sections}};
+      {"title", page_text(page.title)}, {"about", page.about}, {"warnings", page.warnings}, {"sections", page.sections}};
   std::string style_text, script_text, payload_text;
   for (const Asset* asset : styles) style_text += fmt::format("<style>{}</style>\n", asset->text);
   for (const Asset* asset : scripts) script_text += fmt::format("<script>{}</script>\n", asset->text);

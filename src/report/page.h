@@ -2,12 +2,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/report/json.h"
 #include "attn/report/table.h"
 
 namespace attn::report {
+
+/// A text at a length that a page has room for.
+[[nodiscard]] std::string page_text(std::string_view text);
 
 /// What a page shows, from top to bottom. A section is {"kind", "title", "notes", …}; page.js and its like draw each
 /// kind. Text in them may hold anything.

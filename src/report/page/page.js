@@ -29,5 +29,3 @@ builders.table = (section) => {
   const rows = section.rows.map((row) => el("tr", {}, ...row.map((cell, i) => el("td", {className: kind(i)}, cell))));
   return el("div", {className: "scroll", tabIndex: 0}, el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows)));
 };
-
-builders.text = (section) => el("pre", {}, section.text);
