@@ -62,7 +62,8 @@ struct HeatmapCommand {
     std::string_view locale = variable("LC_ALL");
     if (locale.empty()) locale = variable("LC_CTYPE");
     if (locale.empty()) locale = variable("LANG");
-    const bool utf8 = locale.empty() || locale.find("UTF-8") != locale.npos || locale.find("utf8") != locale.npos;
+    const bool utf8 = locale.empty() || locale.find("UTF-8") != std::string_view::npos ||
+                      locale.find("utf8") != std::string_view::npos;
     if (ascii || !utf8) return report::Ink::ascii;
     if (Console::color == Color::always) return report::Ink::color;
     const bool plain = Console::color == Color::never || !variable("NO_COLOR").empty() || variable("TERM") == "dumb";

@@ -77,7 +77,8 @@ std::string mermaid_text(std::string_view text) {
   constexpr std::string_view kPlain = " _-./(),:";
   std::string out;
   for (const char c : printable(text)) {
-    const bool plain = is_alphanumeric(c) || static_cast<unsigned char>(c) >= 0x80 || kPlain.find(c) != kPlain.npos;
+    const bool plain =
+        is_alphanumeric(c) || static_cast<unsigned char>(c) >= 0x80 || kPlain.find(c) != std::string_view::npos;
     if (plain) {
       out += c;
     } else {

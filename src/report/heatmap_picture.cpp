@@ -146,7 +146,8 @@ class Figure {
     for (std::size_t i = 0; i < layer.heads.size(); ++i) {
       const HeadMap& head = layer.heads[i];
       const double x = kMargin + static_cast<double>(i % across) * (side + 16);
-      const double top = y + static_cast<double>(i / across) * (height + 34);
+      const std::size_t line = i / across;
+      const double top = y + static_cast<double>(line) * (height + 34);
       add_text(x, top + 14, "soft", fmt::format("head {}", head.head));
       add_map(layer, head, x, top + 20, side);
     }

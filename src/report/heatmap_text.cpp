@@ -89,7 +89,9 @@ std::string preview(const HeatmapReport& report, const PreviewOptions& options) 
   const LayerMap& layer = report.layers.front();
   const int width = static_cast<int>(layer.columns) * (options.ink == Ink::color ? 1 : 2);
   const std::size_t shown = std::min(layer.heads.size(), kMostMaps);
-  const auto across = static_cast<std::size_t>(std::max(1, (options.columns + kGap) / (std::max(width, 8) + kGap)));
+  const auto room = static_cast<std::size_t>(std::max(width, 8));
+  const std::size_t across =
+      std::max<std::size_t>(1, (static_cast<std::size_t>(std::max(options.columns, 0)) + kGap) / (room + kGap));
   std::string out = fmt::format("{}, keys across, queries down", printable(layer.name));
   if (layer.block > 1) out += fmt::format("; a cell is {0} by {0} of them", layer.block);
   out += report.log_scale ? "; four decades up to each head's largest\n" : "; up to each head's largest\n";
@@ -98,12 +100,12 @@ std::string preview(const HeatmapReport& report, const PreviewOptions& options) 
     std::vector<std::string> lines(1);
     for (std::size_t i = first; i < behind; ++i) {
       std::string title = fmt::format("head {}", layer.heads[i].head);
-      title.resize(static_cast<std::size_t>(std::max(width, 8) + kGap), ' ');
+      title.resize(room + kGap, ' ');
       lines.front() += title;
       const std::vector<std::string> map = map_lines(layer, layer.heads[i], report.log_scale, options.ink);
       lines.resize(map.size() + 1);
       for (std::size_t line = 0; line < map.size(); ++line)
-        lines[line + 1] += map[line] + std::string(static_cast<std::size_t>(std::max(8 - width, 0) + kGap), ' ');
+        lines[line + 1] += map[line] + std::string(room - static_cast<std::size_t>(width) + kGap, ' ');
     }
     for (std::string& line : lines) {
       line.erase(line.find_last_not_of(' ') + 1);

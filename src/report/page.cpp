@@ -64,8 +64,10 @@ std::string html(const Page& page) {
   }
   scripts.push_back(&page::kStartJs);
 
-  const Json data = {
-      {"title", page_text(page.title)}, {"about", page.about}, {"warnings", page.warnings}, {"sections", page.sections}};
+  const Json data = {{"title", page_text(page.title)},
+                     {"about", page.about},
+                     {"warnings", page.warnings},
+                     {"sections", page.sections}};
   std::string style_text, script_text, payload_text;
   for (const Asset* asset : styles) style_text += fmt::format("<style>{}</style>\n", asset->text);
   for (const Asset* asset : scripts) script_text += fmt::format("<script>{}</script>\n", asset->text);

@@ -28,10 +28,14 @@ std::string label(const PlotNode& node, std::string (*escape)(std::string_view),
   return out;
 }
 
+/// 0 is the model, n + 1 the box that is node n.
+std::size_t scope_of(const PlotNode& node) {
+  return node.parent == kNoParent ? 0 : static_cast<std::size_t>(node.parent) + 1;
+}
+
 std::vector<std::vector<int>> children_of(const PlotGraph& graph) {
   std::vector<std::vector<int>> out(graph.nodes.size() + 1);
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    out[static_cast<std::size_t>(graph.nodes[i].parent + 1)].push_back(static_cast<int>(i));
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) out[scope_of(graph.nodes[i])].push_back(static_cast<int>(i));
   return out;
 }
 
