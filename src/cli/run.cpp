@@ -11,6 +11,7 @@
 #include "attn/run/inputs.h"
 #include "attn/weights/stats.h"
 #include "command.h"
+#include "forward.h"
 #include "prepared_model.h"
 #include "progress.h"
 
@@ -53,18 +54,15 @@ struct RunCommand {
     Stopwatch watch;
     report::RunReport report;
     const LoadedModel loaded = load_model(model, execution, common.console);
-    std::map<std::string, std::string> sources;
-    const std::map<std::string, Tensor> given = read_inputs(loaded.model, sources);
-    graph::Graph graph = loaded.model.lower(lower_options(given));
-    std::vector<Tensor> tensors = run::make_inputs(graph, given, execution.seed);
+    const GivenInputs given = read_inputs(loaded.model, inputs);
+    keras::LowerOptions lower = lower_options(execution, given);
+    lower.scores = scores.has_value();
+    graph::Graph graph = loaded.model.lower(lower);
+    std::vector<Tensor> tensors = run::make_inputs(graph, given.arrays, execution.seed);
     std::vector<Tensor> weights = load_weights(loaded, execution, common.console);
     report.load_seconds = watch.lap();
 
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const graph::Value& value = graph.value(graph.inputs[i]);
-      report.inputs.push_back({value.name, std::string(name_of(value.dtype)), value.shape,
-                               sources.contains(value.name) ? sources.at(value.name) : "random"});
-    }
+    report.inputs = describe_inputs(graph, tensors, given);
     report.setting = setting_of(loaded.name, graph, *backend, execution);
     report.seed = execution.seed;
 
@@ -95,45 +93,6 @@ struct RunCommand {
     if (!finite) common.console.error(report::finite_problem(*report.finite));
     const bool differs = report.compare && !report.compare->pass;
     return static_cast<int>(differs || !finite ? ExitCode::differs : ExitCode::done);
-  }
-
-  [[nodiscard]] keras::LowerOptions lower_options(const std::map<std::string, Tensor>& given) const {
-    keras::LowerOptions options;
-    options.batch = execution.batch;
-    options.sequence_length = execution.sequence_length;
-    options.dtype = execution.dtype;
-    options.scores = scores.has_value();
-    for (const auto& [name, tensor] : given) options.input_shapes.emplace(name, tensor.shape());
-    return options;
-  }
-
-  /// --input FILE and --input NAME=FILE as arrays by input name.
-  [[nodiscard]] std::map<std::string, Tensor> read_inputs(const keras::Model& loaded,
-                                                          std::map<std::string, std::string>& sources) const {
-    std::map<std::string, Tensor> out;
-    const std::vector<std::string> names = loaded.input_names();
-    for (const std::string& word : inputs) {
-      // A path may hold "=": what is there as a file is one.
-      const auto equals = word.find('=');
-      const bool named = equals != std::string::npos && !is_file(word);
-      const std::string path = named ? word.substr(equals + 1) : word;
-      std::vector<NamedTensor> arrays_read = io::read_tensors(path);
-      if (named) arrays_read = {pick(arrays_read, word.substr(0, equals), path)};
-      for (auto& [name, tensor] : run::name_inputs(names, arrays_read, path)) {
-        sources[name] = path;
-        if (!out.emplace(name, tensor).second) throw bad_usage("the input '{}' is given twice", printable(name));
-      }
-    }
-    return out;
-  }
-
-  static NamedTensor pick(const std::vector<NamedTensor>& arrays_read, const std::string& name,
-                          const std::string& path) {
-    if (arrays_read.size() == 1) return {name, arrays_read.front().tensor};
-    for (const NamedTensor& array : arrays_read)
-      if (array.name == name) return array;
-    throw bad_input("{}: holds {} arrays, none of them called '{}'", printable(path), arrays_read.size(),
-                    printable(name));
   }
 
   static report::OutputReport describe(const NamedTensor& output) {
@@ -176,22 +135,7 @@ Run add_run(CLI::App& app) {
   add_common(app, command->common, {"table", "json"}, false);
   app.add_option("model", command->model, "Keras JSON, .keras, .h5, or short encoder config; - is stdin")
       ->type_name("MODEL");
-  add_execution(app, command->execution);
-  app.add_option("--device", command->execution.device, "cpu, cuda, cuda:N or auto")->type_name("DEVICE");
-  app.add_option("--dtype", command->execution.dtype,
-                 "compute in float32, bfloat16 or float16 instead of the model's own policy")
-      ->type_name("DTYPE");
-  app.add_option("--batch", command->execution.batch, "for an unknown batch (1)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  app.add_option("--seq-len", command->execution.sequence_length, "for other unknown lengths (128)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  app.add_option("--threads", command->execution.threads, "0: all cores")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
-  app.add_option("--input", command->inputs, "arrays by input name (.npy, .npz, .safetensors); NAME=FILE for one")
-      ->type_name("FILE");
+  add_forward(app, command->execution, command->inputs);
   app.add_option("-o,--output", command->arrays, "write the outputs to .npz, .npy or .safetensors")->type_name("FILE");
   app.add_option("--scores", command->scores, "write the attention weights of every attention layer")
       ->type_name("FILE");

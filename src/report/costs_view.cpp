@@ -6,6 +6,7 @@
 #include "attn/report/json.h"
 #include "attn/report/number.h"
 #include "attn/report/table.h"
+#include "costs_rows.h"
 
 namespace attn::report {
 namespace {
@@ -65,7 +66,9 @@ std::string title(const CostRow& row) {
   return indent(row.level) + row.name + (row.class_name.empty() ? "" : " (" + row.class_name + ")");
 }
 
-Table table_of(const CostReport& report, const CostOptions& options) {
+}  // namespace
+
+Table costs_as_table(const CostReport& report, const CostOptions& options) {
   Table table{{{"Layer (type)"}, {"Output shape"}, {"Params", Align::right}, {"%", Align::right}}, {}};
   const bool scores = report.total.score_bytes > 0;
   if (options.costs) {
@@ -101,13 +104,9 @@ Table table_of(const CostReport& report, const CostOptions& options) {
   return table;
 }
 
-struct Line {
-  std::string what, text;
-};
-
-std::vector<Line> totals_of(const CostReport& report, const CostOptions& options) {
+std::vector<CostLine> costs_totals(const CostReport& report, const CostOptions& options) {
   const CostRow& total = report.total;
-  std::vector<Line> lines;
+  std::vector<CostLine> lines;
   lines.push_back(
       {"Params", fmt::format("{}, {} of them trainable", with_commas(total.params),
                              total.trainable_params == total.params ? "all" : with_commas(total.trainable_params))});
@@ -128,6 +127,8 @@ std::vector<Line> totals_of(const CostReport& report, const CostOptions& options
   lines.push_back({"Peak", fmt::format("{}: {}", memory_size(peak.total()), parts)});
   return lines;
 }
+
+namespace {
 
 std::string size_of_input(const CostReport& report) {
   std::string out = fmt::format("batch {}", report.batch);
@@ -216,8 +217,8 @@ Json layers_json(const CostReport& report, const CostOptions& options, std::size
 std::string costs_table(const keras::Summary& summary, const CostReport& report, const CostOptions& options) {
   std::string out = fmt::format("Model: \"{}\"", printable(summary.name));
   if (options.costs) out += ", " + size_of_input(report);
-  out += "\n\n" + plain_table(table_of(report, options)) + '\n';
-  for (const Line& line : totals_of(report, options))
+  out += "\n\n" + plain_table(costs_as_table(report, options)) + '\n';
+  for (const CostLine& line : costs_totals(report, options))
     out += line.what.empty() ? fmt::format("{:13}{}\n", "", line.text) : fmt::format("{:13}{}\n", line.what, line.text);
   return out;
 }
@@ -225,8 +226,8 @@ std::string costs_table(const keras::Summary& summary, const CostReport& report,
 std::string costs_markdown(const keras::Summary& summary, const CostReport& report, const CostOptions& options) {
   std::string out = fmt::format("## {} ({})", markdown_text(summary.name), markdown_text(summary.class_name));
   if (options.costs) out += ": " + size_of_input(report);
-  out += "\n\n" + markdown_table(table_of(report, options)) + '\n';
-  for (const Line& line : totals_of(report, options))
+  out += "\n\n" + markdown_table(costs_as_table(report, options)) + '\n';
+  for (const CostLine& line : costs_totals(report, options))
     out += line.what.empty() ? fmt::format("- {}\n", line.text) : fmt::format("- {}: {}\n", line.what, line.text);
   return out;
 }

@@ -1,0 +1,59 @@
+// What heads attend to, as pictures and pages.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/report/values.h"
+#include "attn/run/attention_maps.h"
+
+namespace attn::report {
+
+struct HeatmapReport {
+  Setting setting;
+  std::uint64_t seed = 0;
+  std::vector<InputReport> inputs;
+  std::int64_t item = 0, items = 1;  ///< which of the batch
+  bool log_scale = false;
+  std::vector<run::LayerMap> layers;
+  std::map<std::int64_t, std::vector<std::string>> labels;  ///< of positions, by their number
+};
+
+/// How a preview is drawn.
+enum class Ink : std::uint8_t {
+  color,  ///< half blocks in 256 colours, two rows of cells in a line
+  shade,  ///< blocks of four shades
+  ascii,
+};
+
+struct PreviewOptions {
+  Ink ink = Ink::shade;
+  int columns = 100;  ///< of the terminal
+};
+
+/// Cells of a side of the maps that `preview_columns` leaves room for, where `maps` stand beside and below each other.
+[[nodiscard]] int preview_cells(int columns, std::size_t maps);
+
+/// A table of the heads' statistics and a small picture of the first layer's heads.
+[[nodiscard]] std::string heatmap_text(const HeatmapReport& report, const PreviewOptions& options);
+
+/// "attn.heatmap/1": the statistics of each head.
+[[nodiscard]] std::string heatmap_json(const HeatmapReport& report);
+
+/// Most cells of an SVG, so that its size stays that of a figure.
+inline constexpr std::int64_t kMostSvgCells = 90'000;
+/// All heads of the layers, beside each other and below each other; light or dark as its reader prefers.
+[[nodiscard]] std::string heatmap_svg(const HeatmapReport& report);
+
+/// The same without text, light, as a PNG image.
+[[nodiscard]] std::string heatmap_png(const HeatmapReport& report);
+
+/// Most cells of a page, so that it stays below 5 MB.
+inline constexpr std::int64_t kMostPageCells = 3'300'000;
+/// A page of its own that needs no network, with pickers for layer, head, scale and view.
+[[nodiscard]] std::string heatmap_html(const HeatmapReport& report);
+
+}  // namespace attn::report

@@ -1,0 +1,26 @@
+// All about a model on one page.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "attn/keras/summary.h"
+#include "attn/report/costs_view.h"
+#include "attn/report/heatmap.h"
+#include "attn/report/plot.h"
+#include "attn/report/values.h"
+
+namespace attn::report {
+
+struct ModelPage {
+  keras::Summary summary;
+  CostReport costs;
+  PlotGraph graph;
+  std::optional<BenchRow> bench;         ///< with its profile
+  std::optional<HeatmapReport> heatmap;  ///< of a model with attention
+};
+
+/// A page that needs no network.
+[[nodiscard]] std::string model_page(const ModelPage& page);
+
+}  // namespace attn::report

@@ -1,0 +1,47 @@
+// The layers of a model and what flows between them, as a picture or as the text of a picture.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attn/keras/summary.h"
+
+namespace attn::report {
+
+inline constexpr int kNoParent = -1;
+
+/// A layer. Names may hold anything.
+struct PlotNode {
+  std::string name, class_name;
+  std::string output_shape;  ///< "(None, 50, 512)"
+  keras::Count params = 0;
+  bool built = true;       ///< else its parameters are not known yet
+  int parent = kNoParent;  ///< the nested model around it, which stands before it
+  bool is_opened = false;  ///< a nested model whose layers are nodes too
+};
+
+/// A tensor that one call of a layer gives and another layer reads.
+struct PlotEdge {
+  int from = 0, to = 0;  ///< indices into the nodes; both have the same parent
+  int call = 0;          ///< of `from`
+  int tensor = 0;        ///< of that call's results
+};
+
+/// Nodes with the same parent stand in the order in which they run.
+struct PlotGraph {
+  std::string name, class_name;
+  std::vector<PlotNode> nodes;
+  std::vector<PlotEdge> edges;
+  keras::Count total_params = 0;
+};
+
+/// An SVG document of its own, light or dark as its reader prefers, from top to bottom.
+[[nodiscard]] std::string plot_svg(const PlotGraph& graph);
+/// For Graphviz.
+[[nodiscard]] std::string plot_dot(const PlotGraph& graph);
+/// For Markdown pages that draw Mermaid's flowcharts.
+[[nodiscard]] std::string plot_mermaid(const PlotGraph& graph);
+/// "attn.plot/1"
+[[nodiscard]] std::string plot_json(const PlotGraph& graph);
+
+}  // namespace attn::report

@@ -1,0 +1,143 @@
+#include "attention_source.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/file.h"
+#include "attn/run/inputs.h"
+
+namespace attn::cli {
+namespace {
+
+constexpr std::int64_t kMostLabelBytes = std::int64_t{16} << 20;
+
+std::optional<int> number_in(const std::string& text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+/// Keeps the scores of the layer that was asked for; gives the numbers of those that are left.
+std::vector<int> choose_layer(graph::Graph& graph, const std::optional<std::string>& wanted) {
+  if (graph.scores.empty()) throw bad_input("the model has no attention layer");
+  std::vector<int> indices;
+  std::vector<graph::Scores> kept;
+  const std::optional<int> number = wanted ? number_in(*wanted) : std::nullopt;
+  const bool is_name = wanted && std::any_of(graph.scores.begin(), graph.scores.end(),
+                                             [&](const graph::Scores& scores) { return scores.name == *wanted; });
+  for (std::size_t i = 0; i < graph.scores.size(); ++i) {
+    const bool keep = !wanted || (is_name ? graph.scores[i].name == *wanted : number == static_cast<int>(i));
+    if (!keep) continue;
+    kept.push_back(graph.scores[i]);
+    indices.push_back(static_cast<int>(i));
+  }
+  if (kept.empty()) {
+    std::vector<std::string> names;
+    for (const graph::Scores& scores : graph.scores) names.push_back(scores.name);
+    throw bad_usage("--layer {}: the model has {} attention layers, from 0 on, and none of that name{}",
+                    printable(*wanted), names.size(), did_you_mean(*wanted, std::span<const std::string>(names)));
+  }
+  graph.scores = std::move(kept);
+  return indices;
+}
+
+void check_there(const std::vector<run::ScoresLayout>& layouts, const Heads& heads) {
+  for (const run::ScoresLayout& layout : layouts) {
+    if (heads.item >= layout.items)
+      throw bad_usage("--item {}: there are {} in the batch, counted from 0", heads.item, layout.items);
+    if (heads.head && *heads.head < layout.heads) return;
+  }
+  if (heads.head) throw bad_usage("--head {}: the layers have fewer heads, counted from 0", *heads.head);
+}
+
+/// The lines of a file.
+std::vector<std::string> read_labels(const std::string& path) {
+  const io::Bytes file = io::read_file(path, kMostLabelBytes);
+  std::vector<std::string> lines = split(file.text(), '\n');
+  if (!lines.empty() && lines.back().empty()) lines.pop_back();
+  for (std::string& line : lines)
+    if (line.ends_with('\r')) line.pop_back();
+  return lines;
+}
+
+/// Labels by the number of positions that they name. Every file must name the positions of a layer.
+std::map<std::int64_t, std::vector<std::string>> labels_for(const std::vector<run::ScoresLayout>& layouts,
+                                                            const std::vector<std::string>& files) {
+  std::map<std::int64_t, std::vector<std::string>> out;
+  std::set<std::int64_t> lengths;
+  for (const run::ScoresLayout& layout : layouts) lengths.insert({layout.queries, layout.keys});
+  for (const std::string& path : files) {
+    std::vector<std::string> lines = read_labels(path);
+    const auto count = static_cast<std::int64_t>(lines.size());
+    if (!lengths.contains(count)) {
+      std::vector<std::string> wanted;
+      for (const std::int64_t length : lengths) wanted.push_back(std::to_string(length));
+      throw bad_input("{}: holds {} lines, but there are {} positions: one line for each", printable(path), count,
+                      join(wanted, " or "));
+    }
+    out[count] = std::move(lines);
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_heads(CLI::App& app, Heads& heads) {
+  app.add_option("--layer", heads.layer, "only this attention layer, by name or number from 0")
+      ->type_name("NAME|INDEX");
+  app.add_option("--head", heads.head, "only this head, from 0")->check(CLI::NonNegativeNumber)->type_name("N");
+  app.add_option("--item", heads.item, "which of the batch, from 0 (0)")->check(CLI::NonNegativeNumber)->type_name("N");
+  app.add_option("--labels", heads.labels, "names of the positions, such as tokens, one per line; repeatable")
+      ->type_name("FILE");
+  app.add_flag("--log", heads.log_scale, "colours by the logarithm, over four decades");
+}
+
+report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& execution,
+                                   const std::vector<std::string>& inputs, const Heads& heads, const Limits& limits,
+                                   const Console& console) {
+  if (execution.skip_padding) throw bad_usage("--skip-padding: the attention weights of padding are not computed then");
+  const auto backend = open_backend(execution.device, execution.backend, console);
+  const GivenInputs given = read_inputs(loaded.model, inputs);
+  keras::LowerOptions lower = lower_options(execution, given);
+  lower.scores = true;
+  graph::Graph graph = loaded.model.lower(lower);
+  const std::vector<int> indices = choose_layer(graph, heads.layer);
+  const std::vector<run::ScoresLayout> layouts = run::scores_layouts(graph);
+  check_there(layouts, heads);
+
+  report::HeatmapReport out;
+  out.labels = labels_for(layouts, heads.labels);
+  out.setting = setting_of(loaded.name, graph, *backend, execution);
+  out.seed = execution.seed;
+  out.item = heads.item;
+  out.items = layouts.front().items;
+  out.log_scale = heads.log_scale;
+
+  const std::vector<Tensor> tensors = run::make_inputs(graph, given.arrays, execution.seed);
+  out.inputs = describe_inputs(graph, tensors, given);
+  // What comes behind the last of the heads need not run.
+  graph.outputs.clear();
+  run::Session session(*backend, std::move(graph), load_weights(loaded, execution, console), execution.compile_options());
+  note_choices(session, console);
+  session.run(tensors);
+
+  run::MapOptions options = limits(layouts);
+  options.item = heads.item;
+  options.head = heads.head;
+  options.threads = out.setting.threads;
+  out.layers = run::attention_maps(session.scores(), layouts, indices, options);
+  std::erase_if(out.layers, [](const run::LayerMap& layer) { return layer.heads.empty(); });
+  return out;
+}
+
+bool has_attention(const keras::Model& model, const keras::LowerOptions& options) {
+  keras::LowerOptions with_scores = options;
+  with_scores.scores = true;
+  return !model.lower(with_scores).scores.empty();
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,37 @@
+// The attention weights of a model on an input.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/report/heatmap.h"
+#include "forward.h"
+
+namespace attn::cli {
+
+/// Which heads, and what is known about their positions.
+struct Heads {
+  std::optional<std::string> layer;  ///< the name of an attention layer, or its number among them
+  std::optional<int> head;
+  std::int64_t item = 0;            ///< of the batch
+  std::vector<std::string> labels;  ///< files with a position's name in each line
+  bool log_scale = false;
+};
+
+/// --layer, --head, --item, --labels and --log.
+void add_heads(CLI::App& app, Heads& heads);
+
+/// Gives the limits of the maps for these scores.
+using Limits = std::function<run::MapOptions(const std::vector<run::ScoresLayout>&)>;
+
+/// Runs the model as far as the heads need it. Throws Error: (bad_input) for a model without attention, (usage) for a
+/// layer, head or item that is not there.
+[[nodiscard]] report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& execution,
+                                                 const std::vector<std::string>& inputs, const Heads& heads,
+                                                 const Limits& limits, const Console& console);
+
+/// Has the model an attention layer?
+[[nodiscard]] bool has_attention(const keras::Model& model, const keras::LowerOptions& options);
+
+}  // namespace attn::cli

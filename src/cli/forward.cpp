@@ -1,0 +1,76 @@
+#include "forward.h"
+
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/tensor_file.h"
+#include "attn/run/inputs.h"
+#include "model_source.h"
+
+namespace attn::cli {
+namespace {
+
+NamedTensor pick(const std::vector<NamedTensor>& arrays, const std::string& name, const std::string& path) {
+  if (arrays.size() == 1) return {name, arrays.front().tensor};
+  for (const NamedTensor& array : arrays)
+    if (array.name == name) return array;
+  throw bad_input("{}: holds {} arrays, none of them called '{}'", printable(path), arrays.size(), printable(name));
+}
+
+}  // namespace
+
+void add_forward(CLI::App& app, Execution& execution, std::vector<std::string>& inputs) {
+  add_execution(app, execution);
+  app.add_option("--device", execution.device, "cpu, cuda, cuda:N or auto")->type_name("DEVICE");
+  app.add_option("--dtype", execution.dtype,
+                 "compute in float32, bfloat16 or float16 instead of the model's own policy")
+      ->type_name("DTYPE");
+  app.add_option("--batch", execution.batch, "for an unknown batch (1)")->check(CLI::PositiveNumber)->type_name("N");
+  app.add_option("--seq-len", execution.sequence_length, "for other unknown lengths (128)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app.add_option("--threads", execution.threads, "0: all cores")->check(CLI::NonNegativeNumber)->type_name("N");
+  app.add_option("--input", inputs, "arrays by input name (.npy, .npz, .safetensors); NAME=FILE for one")
+      ->type_name("FILE");
+}
+
+GivenInputs read_inputs(const keras::Model& model, const std::vector<std::string>& words) {
+  GivenInputs out;
+  const std::vector<std::string> names = model.input_names();
+  for (const std::string& word : words) {
+    // A path may hold "=": what is there as a file is one.
+    const auto equals = word.find('=');
+    const bool named = equals != std::string::npos && !is_file(word);
+    const std::string path = named ? word.substr(equals + 1) : word;
+    std::vector<NamedTensor> arrays = io::read_tensors(path);
+    if (named) arrays = {pick(arrays, word.substr(0, equals), path)};
+    for (auto& [name, tensor] : run::name_inputs(names, arrays, path)) {
+      out.sources[name] = path;
+      if (!out.arrays.emplace(name, tensor).second) throw bad_usage("the input '{}' is given twice", printable(name));
+    }
+  }
+  return out;
+}
+
+keras::LowerOptions lower_options(const Execution& execution, const GivenInputs& given) {
+  keras::LowerOptions options;
+  options.batch = execution.batch;
+  options.sequence_length = execution.sequence_length;
+  options.dtype = execution.dtype;
+  for (const auto& [name, tensor] : given.arrays) options.input_shapes.emplace(name, tensor.shape());
+  return options;
+}
+
+std::vector<report::InputReport> describe_inputs(const graph::Graph& graph, const std::vector<Tensor>& tensors,
+                                                 const GivenInputs& given) {
+  std::vector<report::InputReport> out;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const graph::Value& value = graph.value(graph.inputs[i]);
+    const auto source = given.sources.find(value.name);
+    out.push_back({value.name, std::string(name_of(value.dtype)), value.shape,
+                   source == given.sources.end() ? "random" : source->second});
+  }
+  return out;
+}
+
+}  // namespace attn::cli

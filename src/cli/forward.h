@@ -1,0 +1,33 @@
+// A forward pass: its options, and what goes in. What run, heatmap and report share.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "attn/report/values.h"
+#include "prepared_model.h"
+
+namespace attn::cli {
+
+/// add_execution, and --device, --dtype, --batch, --seq-len, --threads and --input.
+void add_forward(CLI::App& app, Execution& execution, std::vector<std::string>& inputs);
+
+/// Arrays that were given for inputs, by the inputs' names.
+struct GivenInputs {
+  std::map<std::string, Tensor> arrays;
+  std::map<std::string, std::string> sources;  ///< the files they came from
+};
+
+/// --input FILE and --input NAME=FILE. Throws Error.
+[[nodiscard]] GivenInputs read_inputs(const keras::Model& model, const std::vector<std::string>& words);
+
+/// How a model is lowered for the execution and these inputs.
+[[nodiscard]] keras::LowerOptions lower_options(const Execution& execution, const GivenInputs& given);
+
+/// What the tensors that go in are, in the order of graph.inputs.
+[[nodiscard]] std::vector<report::InputReport> describe_inputs(const graph::Graph& graph,
+                                                               const std::vector<Tensor>& tensors,
+                                                               const GivenInputs& given);
+
+}  // namespace attn::cli

@@ -1,0 +1,91 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+#include "attention_source.h"
+#include "attn/base/error.h"
+#include "command.h"
+#include "form.h"
+
+namespace attn::cli {
+namespace {
+
+struct HeatmapCommand {
+  Common common;
+  Execution execution;
+  Heads heads;
+  std::optional<std::string> model;
+  std::vector<std::string> inputs;
+  std::optional<std::int64_t> cells;
+  bool ascii = false;
+
+  [[nodiscard]] int run() const {
+    static const Endings kEndings = {{".html", "html"}, {".htm", "html"},  {".svg", "svg"},
+                                     {".png", "png"},   {".json", "json"}, {".txt", "table"}};
+    const std::string form = form_of(common.format, common.output, kEndings, "table");
+    const bool to_stdout = !common.output || *common.output == "-";
+    if (form == "png" && to_stdout && isatty(STDOUT_FILENO) == 1)
+      throw bad_usage("a PNG image is no text for a terminal; write it with -o FILE.png");
+    const LoadedModel loaded = load_model(model, execution, common.console);
+    const report::PreviewOptions preview{ink(to_stdout), terminal_columns().value_or(100)};
+    const auto limits = [&](const std::vector<run::ScoresLayout>& layouts) {
+      run::MapOptions out;
+      out.most_cells = form == "svg" ? report::kMostSvgCells : report::kMostPageCells;
+      out.most_rows = cells.value_or(form == "png" ? 1024 : 4096);
+      if (form == "table" && !cells)
+        out.most_rows =
+            report::preview_cells(preview.columns, heads.head ? 1 : static_cast<std::size_t>(layouts.front().heads));
+      return out;
+    };
+    const report::HeatmapReport report = attention_of(loaded, execution, inputs, heads, limits, common.console);
+    write_result(text(report, form, preview), common.output);
+    return 0;
+  }
+
+  [[nodiscard]] static std::string text(const report::HeatmapReport& report, const std::string& form,
+                                        const report::PreviewOptions& preview) {
+    if (form == "html") return report::heatmap_html(report);
+    if (form == "svg") return report::heatmap_svg(report);
+    if (form == "png") return report::heatmap_png(report);
+    if (form == "json") return report::heatmap_json(report);
+    return report::heatmap_text(report, preview);
+  }
+
+  /// What the preview is drawn with, for the terminal that it goes to.
+  [[nodiscard]] report::Ink ink(bool to_stdout) const {
+    const auto variable = [](const char* name) {
+      const char* value = std::getenv(name);
+      return std::string_view(value == nullptr ? "" : value);
+    };
+    std::string_view locale = variable("LC_ALL");
+    if (locale.empty()) locale = variable("LC_CTYPE");
+    if (locale.empty()) locale = variable("LANG");
+    const bool utf8 = locale.empty() || locale.find("UTF-8") != std::string_view::npos ||
+                      locale.find("utf8") != std::string_view::npos;
+    if (ascii || !utf8) return report::Ink::ascii;
+    if (Console::color == Color::always) return report::Ink::color;
+    const bool plain = Console::color == Color::never || !variable("NO_COLOR").empty() || variable("TERM") == "dumb";
+    return !plain && to_stdout && isatty(STDOUT_FILENO) == 1 ? report::Ink::color : report::Ink::shade;
+  }
+};
+
+}  // namespace
+
+Run add_heatmap(CLI::App& app) {
+  auto command = std::make_shared<HeatmapCommand>();
+  command->common.format.clear();  // the ending of -o tells it
+  add_common(app, command->common, {"table", "json", "html", "svg", "png"});
+  app.add_option("model", command->model, "Keras JSON, .keras, .h5, or short encoder config; - is stdin")
+      ->type_name("MODEL");
+  add_forward(app, command->execution, command->inputs);
+  add_heads(app, command->heads);
+  app.add_option("--cells", command->cells, "at most this many cells on a side of a map; more weights share one")
+      ->check(CLI::Range(2, 4096))
+      ->type_name("N");
+  app.add_flag("--ascii", command->ascii, "draw the preview with plain characters");
+  return [command] { return command->run(); };
+}
+
+}  // namespace attn::cli

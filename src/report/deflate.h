@@ -1,0 +1,15 @@
+// zlib's streams, and the bytes of pages and pictures.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace attn::report {
+
+/// A zlib stream (RFC 1950).
+[[nodiscard]] std::string deflated(std::string_view bytes);
+
+/// RFC 4648, with padding.
+[[nodiscard]] std::string base64(std::string_view bytes);
+
+}  // namespace attn::report

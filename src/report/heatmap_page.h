@@ -1,0 +1,20 @@
+// Heatmaps as a section of a page.
+#pragma once
+
+#include "attn/report/heatmap.h"
+#include "page.h"
+
+namespace attn::report {
+
+/// Appends the section, and its weights to the payloads.
+void add_heatmap(Page& page, const std::string& title, const HeatmapReport& report);
+
+/// What the reader of a picture must know: how cells came about, which item of a batch it is, weights that are no
+/// numbers.
+[[nodiscard]] std::vector<std::string> heatmap_notes(const HeatmapReport& report);
+[[nodiscard]] std::vector<std::string> heatmap_warnings(const HeatmapReport& report);
+
+/// "cpu (onednn), float32, …, seed 0" and a line per input.
+[[nodiscard]] std::vector<std::string> heatmap_about(const HeatmapReport& report);
+
+}  // namespace attn::report

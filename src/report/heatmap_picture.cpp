@@ -1,0 +1,239 @@
+// Heatmaps as SVG and PNG.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "attn/base/text.h"
+#include "attn/report/heatmap.h"
+#include "attn/report/number.h"
+#include "escape.h"
+#include "heatmap_page.h"
+#include "png.h"
+#include "ramp.h"
+
+namespace attn::report {
+namespace {
+
+using run::HeadMap;
+using run::LayerMap;
+
+constexpr int kLevels = 33;  // colours of an SVG
+constexpr double kFont = 12, kLetter = 7.25;
+
+float largest_of(const HeadMap& head) {
+  return head.cells.empty() ? 0 : *std::max_element(head.cells.begin(), head.cells.end());
+}
+
+/// Heads of a layer in a row; a single layer fills a square.
+std::size_t heads_in_a_row(const HeatmapReport& report) {
+  std::size_t most = 1;
+  for (const LayerMap& layer : report.layers) most = std::max(most, layer.heads.size());
+  if (report.layers.size() > 1) return most;
+  return static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(most))));
+}
+
+std::string hex(const Color& color) { return fmt::format("#{:02x}{:02x}{:02x}", color[0], color[1], color[2]); }
+
+/// Runs of cells of the same level in a row, a path for each level.
+std::string cells_svg(const LayerMap& layer, const HeadMap& head, bool log_scale) {
+  std::vector<std::string> paths(kLevels);
+  const float largest = largest_of(head);
+  const auto level_at = [&](std::int64_t row, std::int64_t column) {
+    const float weight = head.cells[static_cast<std::size_t>(row * layer.columns + column)];
+    return static_cast<int>(std::lround(shade_of(weight, largest, log_scale) * (kLevels - 1)));
+  };
+  for (std::int64_t row = 0; row < layer.rows; ++row) {
+    for (std::int64_t column = 0; column < layer.columns;) {
+      const int level = level_at(row, column);
+      std::int64_t behind = column + 1;
+      while (behind < layer.columns && level_at(row, behind) == level) ++behind;
+      if (level > 0)
+        paths[static_cast<std::size_t>(level)] +=
+            fmt::format("M{} {}h{}v1h{}z", column, row, behind - column, column - behind);
+      column = behind;
+    }
+  }
+  std::string out;
+  for (std::size_t level = 1; level < paths.size(); ++level)
+    if (!paths[level].empty()) out += fmt::format("<path class=\"l{}\" d=\"{}\"/>\n", level, paths[level]);
+  return out;
+}
+
+std::string style_svg() {
+  std::string out =
+      "svg { color-scheme: light dark; }\n"
+      "text { font: 12px ui-monospace, \"DejaVu Sans Mono\", Menlo, Consolas, monospace; fill: #1a2230; }\n"
+      ".soft { fill: #5b6678; }\n.paper { stroke: #b9c2d0; stroke-width: 1; vector-effect: non-scaling-stroke; }\n";
+  const auto levels = [](const auto& ramp) {
+    std::string rules = fmt::format(".paper {{ fill: {}; }}\n", ramp.front());
+    for (int level = 1; level < kLevels; ++level)
+      rules +=
+          fmt::format(".l{} {{ fill: {}; }}\n", level, hex(color_at(ramp, static_cast<double>(level) / (kLevels - 1))));
+    return rules;
+  };
+  out += levels(kLightRamp);
+  return out +
+         "@media (prefers-color-scheme: dark) {\ntext { fill: #e6eaf1; }\n.soft { fill: #9aa6b8; }\n"
+         ".paper { stroke: #465162; }\n" +
+         levels(kDarkRamp) + "}\n";
+}
+
+class Figure {
+ public:
+  explicit Figure(const HeatmapReport& report) : report_(report) {}
+
+  std::string run() {
+    const std::size_t across = heads_in_a_row(report_);
+    const bool alone = report_.layers.size() == 1 && report_.layers.front().heads.size() == 1;
+    const double side = alone ? 560 : std::clamp(1100.0 / static_cast<double>(across) - 16, 60.0, 300.0);
+    double y = kMargin + kFont;
+    add_text(kMargin, y, "", report_.setting.model + ": attention");
+    for (const std::string& line : heatmap_about(report_)) add_paragraph(y, "soft", line);
+    for (const std::string& line : heatmap_notes(report_)) add_paragraph(y, "soft", line);
+    for (const std::string& line : heatmap_warnings(report_)) add_paragraph(y, "", line);
+    y += 22;
+    for (const LayerMap& layer : report_.layers) {
+      add_text(kMargin, y, "", fmt::format("{} · {}", layer.index, layer.name));
+      y += 10;
+      y = alone ? add_alone(layer, y, side) : add_heads(layer, y, side, across);
+      y += 26;
+    }
+    return fmt::format(
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+               "viewBox=\"0 0 {0:.0f} {1:.0f}\">\n<title>{2}</title>\n<style>\n{3}</style>\n",
+               width_ + kMargin, y, xml_text(shortened(printable(report_.setting.model), 200) + ": attention"),
+               style_svg()) +
+           out_ + "</svg>\n";
+  }
+
+ private:
+  static constexpr double kMargin = 16;
+
+  void add_text(double x, double y, const char* kind, std::string_view text, const std::string& more = "") {
+    const std::string shown = shortened(printable(text), 160);
+    width_ = std::max(width_, x + (more.empty() ? display_width(shown) * kLetter : 0));
+    out_ +=
+        fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\"{}>{}</text>\n", x, y, kind, more, xml_text(shown));
+  }
+
+  /// Lines of words below `y`, which moves on.
+  void add_paragraph(double& y, const char* kind, std::string_view text) {
+    constexpr int kWidth = 110;
+    std::string line;
+    for (const std::string& word : split(text, ' ')) {
+      if (!line.empty() && display_width(line) + display_width(word) >= kWidth) {
+        add_text(kMargin, y += 17, kind, line);
+        line.clear();
+      }
+      line += (line.empty() ? "" : " ") + word;
+    }
+    add_text(kMargin, y += 17, kind, line);
+  }
+
+  void add_map(const LayerMap& layer, const HeadMap& head, double x, double y, double side) {
+    const double cell = side / static_cast<double>(std::max(layer.rows, layer.columns));
+    out_ += fmt::format("<g transform=\"translate({:.1f} {:.1f}) scale({:.5g})\" shape-rendering=\"crispEdges\">\n", x,
+                        y, cell);
+    out_ += fmt::format("<rect class=\"paper\" width=\"{}\" height=\"{}\"/>\n", layer.columns, layer.rows);
+    out_ += cells_svg(layer, head, report_.log_scale) + "</g>\n";
+    width_ = std::max(width_, x + cell * static_cast<double>(layer.columns));
+  }
+
+  double add_heads(const LayerMap& layer, double y, double side, std::size_t across) {
+    const double height =
+        side * static_cast<double>(layer.rows) / static_cast<double>(std::max(layer.rows, layer.columns));
+    for (std::size_t i = 0; i < layer.heads.size(); ++i) {
+      const HeadMap& head = layer.heads[i];
+      const double x = kMargin + static_cast<double>(i % across) * (side + 16);
+      const std::size_t line = i / across;
+      const double top = y + static_cast<double>(line) * (height + 34);
+      add_text(x, top + 14, "soft", fmt::format("head {}", head.head));
+      add_map(layer, head, x, top + 20, side);
+    }
+    const std::size_t lines = (layer.heads.size() + across - 1) / across;
+    return y + static_cast<double>(lines) * (height + 34);
+  }
+
+  /// The label of a cell: what its first position is called.
+  [[nodiscard]] std::string label(std::int64_t cell, std::int64_t block, std::int64_t count) const {
+    const auto words = report_.labels.find(count);
+    if (words == report_.labels.end()) return std::to_string(cell * block);
+    return shortened(printable(words->second[static_cast<std::size_t>(cell * block)]), 16);
+  }
+
+  /// One head, with the names of its positions.
+  double add_alone(const LayerMap& layer, double y, double side) {
+    const HeadMap& head = layer.heads.front();
+    const double cell = side / static_cast<double>(std::max(layer.rows, layer.columns));
+    const auto room = [&](std::int64_t cells, std::int64_t count) {
+      int longest = 3;
+      for (std::int64_t i = 0; i < cells; ++i) longest = std::max(longest, display_width(label(i, layer.block, count)));
+      return longest * kLetter + 8;
+    };
+    const double left = kMargin + room(layer.rows, layer.queries), top = y + 20 + room(layer.columns, layer.keys);
+    add_text(kMargin, y + 14, "soft",
+             fmt::format("head {}: queries down, keys across; entropy {} bits, largest weight {}", head.head,
+                         measured(head.stats.entropy), measured(head.stats.largest)));
+    add_map(layer, head, left, top, side);
+    // As many names as there is room for.
+    const auto step = static_cast<std::int64_t>(std::ceil(13 / cell));
+    for (std::int64_t row = 0; row < layer.rows; row += step) {
+      const double at = top + (static_cast<double>(row) + 0.5) * cell + 4;
+      add_text(left - 6, at, "soft", label(row, layer.block, layer.queries), " text-anchor=\"end\"");
+    }
+    for (std::int64_t column = 0; column < layer.columns; column += step) {
+      const double at = left + (static_cast<double>(column) + 0.5) * cell + 4;
+      add_text(at, top - 6, "soft", label(column, layer.block, layer.keys),
+               fmt::format(" transform=\"rotate(-90 {:.1f} {:.1f})\"", at, top - 6));
+    }
+    return top + cell * static_cast<double>(layer.rows);
+  }
+
+  const HeatmapReport& report_;
+  double width_ = 0;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string heatmap_svg(const HeatmapReport& report) { return Figure(report).run(); }
+
+std::string heatmap_png(const HeatmapReport& report) {
+  constexpr std::int64_t kGap = 8, kWanted = 256, kMostPixels = std::int64_t{1} << 26;
+  const auto across = static_cast<std::int64_t>(heads_in_a_row(report));
+  std::int64_t rows = 1, columns = 1, lines = 0;
+  for (const LayerMap& layer : report.layers) {
+    rows = std::max(rows, layer.rows);
+    columns = std::max(columns, layer.columns);
+    lines += (static_cast<std::int64_t>(layer.heads.size()) + across - 1) / across;
+  }
+  std::int64_t zoom = std::max<std::int64_t>(1, kWanted / std::max(rows, columns));
+  while (zoom > 1 && (columns * zoom + kGap) * across * (rows * zoom + kGap) * lines > kMostPixels) --zoom;
+
+  Image image;
+  image.width = across * (columns * zoom + kGap) + kGap;
+  image.height = lines * (rows * zoom + kGap) + kGap;
+  constexpr Color kPaper = {0xe4, 0xe8, 0xee};
+  image.pixels.assign(static_cast<std::size_t>(image.width * image.height), kPaper);
+  std::int64_t top = kGap;
+  for (const LayerMap& layer : report.layers) {
+    for (std::size_t i = 0; i < layer.heads.size(); ++i) {
+      const HeadMap& head = layer.heads[i];
+      const float largest = largest_of(head);
+      const std::int64_t place = static_cast<std::int64_t>(i) % across;
+      if (place == 0 && i > 0) top += rows * zoom + kGap;
+      const std::int64_t left = kGap + place * (columns * zoom + kGap);
+      for (std::int64_t y = 0; y < layer.rows * zoom; ++y)
+        for (std::int64_t x = 0; x < layer.columns * zoom; ++x) {
+          const float weight = head.cells[static_cast<std::size_t>(y / zoom * layer.columns + x / zoom)];
+          image.pixels[static_cast<std::size_t>((top + y) * image.width + left + x)] =
+              color_at(kLightRamp, shade_of(weight, largest, report.log_scale));
+        }
+    }
+    top += rows * zoom + kGap;
+  }
+  return png(image);
+}
+
+}  // namespace attn::report

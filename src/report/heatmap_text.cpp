@@ -1,0 +1,178 @@
+// Heatmaps for a terminal, and their figures as JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "attn/base/text.h"
+#include "attn/report/heatmap.h"
+#include "attn/report/json.h"
+#include "attn/report/number.h"
+#include "attn/report/table.h"
+#include "escape.h"
+#include "heatmap_page.h"
+#include "ramp.h"
+#include "setting.h"
+
+namespace attn::report {
+namespace {
+
+using run::HeadMap;
+using run::LayerMap;
+
+constexpr int kGap = 2;          // columns between maps
+constexpr int kLargestMap = 64;  // cells of the side of a single map
+constexpr int kSmallMap = 16;    // and of one among others
+constexpr std::size_t kMostMaps = 32;
+
+std::string optional_text(const std::optional<double>& value, std::string (*text)(double)) {
+  return value ? text(*value) : "-";
+}
+
+Table heads_table(const HeatmapReport& report) {
+  Table table{{{"Layer"},
+               {"Head", Align::right},
+               {"Entropy", Align::right},
+               {"Distance", Align::right},
+               {"To first", Align::right},
+               {"To self", Align::right},
+               {"Largest", Align::right},
+               {"At query, key"}},
+              {}};
+  for (const LayerMap& layer : report.layers) {
+    for (const HeadMap& head : layer.heads) {
+      const run::HeadStats& stats = head.stats;
+      table.rows.push_back({layer.name, std::to_string(head.head), measured(stats.entropy),
+                            optional_text(stats.distance, measured), percent(stats.to_first),
+                            optional_text(stats.to_self, percent), measured(stats.largest),
+                            fmt::format("{}, {}", stats.query, stats.key)});
+    }
+  }
+  return table;
+}
+
+/// Shade 0 to 1 at a row and column; 0 outside.
+double shade_at(const LayerMap& layer, const HeadMap& head, std::int64_t row, std::int64_t column, bool log_scale) {
+  if (row >= layer.rows || column >= layer.columns) return 0;
+  const float largest = *std::max_element(head.cells.begin(), head.cells.end());
+  return shade_of(head.cells[static_cast<std::size_t>(row * layer.columns + column)], largest, log_scale);
+}
+
+/// The lines of one map; each is as many terminal columns wide as the others.
+std::vector<std::string> map_lines(const LayerMap& layer, const HeadMap& head, bool log_scale, Ink ink) {
+  constexpr std::array<const char*, 5> kShades = {" ", "░", "▒", "▓", "█"};
+  constexpr std::string_view kAscii = " .:-=+*#%@";
+  std::vector<std::string> out;
+  for (std::int64_t row = 0; row < layer.rows; row += ink == Ink::color ? 2 : 1) {
+    std::string line;
+    for (std::int64_t column = 0; column < layer.columns; ++column) {
+      const double shade = shade_at(layer, head, row, column, log_scale);
+      if (ink == Ink::color) {
+        // Grey 232 to 255 of the 256 colours, from black to white.
+        const double below = shade_at(layer, head, row + 1, column, log_scale);
+        line += fmt::format("\x1b[38;5;{};48;5;{}m▀", 232 + std::lround(shade * 23), 232 + std::lround(below * 23));
+      } else if (ink == Ink::shade) {
+        const char* letter = kShades[static_cast<std::size_t>(std::lround(shade * (kShades.size() - 1)))];
+        line += std::string(letter) + letter;
+      } else {
+        line.append(2, kAscii[static_cast<std::size_t>(std::lround(shade * static_cast<double>(kAscii.size() - 1)))]);
+      }
+    }
+    if (ink == Ink::color) line += "\x1b[0m";
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+std::string preview(const HeatmapReport& report, const PreviewOptions& options) {
+  const LayerMap& layer = report.layers.front();
+  const int width = static_cast<int>(layer.columns) * (options.ink == Ink::color ? 1 : 2);
+  const std::size_t shown = std::min(layer.heads.size(), kMostMaps);
+  const auto room = static_cast<std::size_t>(std::max(width, 8));
+  const std::size_t across =
+      std::max<std::size_t>(1, (static_cast<std::size_t>(std::max(options.columns, 0)) + kGap) / (room + kGap));
+  std::string out = fmt::format("{}, keys across, queries down", printable(layer.name));
+  if (layer.block > 1) out += fmt::format("; a cell is {0} by {0} of them", layer.block);
+  out += report.log_scale ? "; four decades up to each head's largest\n" : "; up to each head's largest\n";
+  for (std::size_t first = 0; first < shown; first += across) {
+    const std::size_t behind = std::min(shown, first + across);
+    std::vector<std::string> lines(1);
+    for (std::size_t i = first; i < behind; ++i) {
+      std::string title = fmt::format("head {}", layer.heads[i].head);
+      title.resize(room + kGap, ' ');
+      lines.front() += title;
+      const std::vector<std::string> map = map_lines(layer, layer.heads[i], report.log_scale, options.ink);
+      lines.resize(map.size() + 1);
+      for (std::size_t line = 0; line < map.size(); ++line)
+        lines[line + 1] += map[line] + std::string(room - static_cast<std::size_t>(width) + kGap, ' ');
+    }
+    for (std::string& line : lines) {
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + '\n';
+    }
+  }
+  if (shown < layer.heads.size()) out += fmt::format("{} more heads; --head N shows one\n", layer.heads.size() - shown);
+  return out;
+}
+
+Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+}  // namespace
+
+int preview_cells(int columns, std::size_t maps) {
+  return maps == 1 ? std::clamp((columns - 1) / 2, 4, kLargestMap) : std::clamp(columns / 2, 4, kSmallMap);
+}
+
+std::string heatmap_text(const HeatmapReport& report, const PreviewOptions& options) {
+  std::string out = printable(report.setting.model) + ": ";
+  for (const std::string& line : heatmap_about(report)) out += line + "\n  ";
+  out.resize(out.size() - 2);
+  out += '\n' + plain_table(heads_table(report)) + '\n';
+  out +=
+      fmt::format("Means over queries; entropy in bits (0: one key alone, {}: all {} alike), distance in positions\n",
+                  measured(std::log2(static_cast<double>(std::max<std::int64_t>(1, report.layers.front().keys)))),
+                  report.layers.front().keys);
+  if (report.items > 1)
+    out += fmt::format("Item {} of the {} in the batch, counted from 0\n", report.item, report.items);
+  for (const std::string& line : heatmap_warnings(report)) out += line + '\n';
+  out += '\n' + preview(report, options);
+  if (report.layers.size() > 1) {
+    out += fmt::format("{} more attention layers; --layer NAME or INDEX shows one, -o FILE.html all\n",
+                       report.layers.size() - 1);
+  }
+  return out;
+}
+
+std::string heatmap_json(const HeatmapReport& report) {
+  Json json;
+  json["schema"] = "attn.heatmap/1";
+  json.update(setting_json(report.setting));
+  json["seed"] = report.seed;
+  json["item"] = report.item;
+  json["items"] = report.items;
+  json["layers"] = Json::array();
+  for (const LayerMap& layer : report.layers) {
+    Json heads = Json::array();
+    for (const HeadMap& head : layer.heads) {
+      const run::HeadStats& stats = head.stats;
+      heads.push_back({{"head", head.head},
+                       {"entropy_bits", stats.entropy},
+                       {"distance", optional_json(stats.distance)},
+                       {"to_first", stats.to_first},
+                       {"to_self", optional_json(stats.to_self)},
+                       {"largest", stats.largest},
+                       {"largest_at", {stats.query, stats.key}},
+                       {"attending_queries", stats.queries}});
+    }
+    json["layers"].push_back({{"name", json_text(layer.name)},
+                              {"index", layer.index},
+                              {"queries", layer.queries},
+                              {"keys", layer.keys},
+                              {"non_finite", layer.non_finite},
+                              {"heads", heads}});
+  }
+  return json_document(json);
+}
+
+}  // namespace attn::report

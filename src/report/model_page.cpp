@@ -1,0 +1,111 @@
+#include "attn/report/model_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "attn/base/text.h"
+#include "attn/report/number.h"
+#include "costs_rows.h"
+#include "heatmap_page.h"
+#include "page.h"
+#include "plot_layout.h"
+#include "setting.h"
+
+namespace attn::report {
+namespace {
+
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+Json layers_section(const keras::Summary& summary) {
+  Table table{{{"Layer (type)"}, {"Output shape"}, {"Params", Align::right}}, {}};
+  if (!summary.sequential_like) table.columns.push_back({"Connected to"});
+  for (const keras::SummaryRow& row : summary.rows) {
+    std::string indent;
+    for (int level = 0; level < row.level; ++level) indent += "· ";
+    std::vector<std::string> cells = {fmt::format("{}{} ({})", indent, row.name, row.class_name), row.output_shape_text,
+                                      row.built ? with_commas(row.params) : "0 (unbuilt)"};
+    if (!summary.sequential_like) cells.push_back(join(row.connected_to, ", "));
+    table.rows.push_back(std::move(cells));
+  }
+  return table_section("Layers", table);
+}
+
+Facts summary_facts(const keras::Summary& summary) {
+  const auto sized = [](keras::Count count, keras::Count bytes) {
+    return fmt::format("{} ({})", with_commas(count), memory_size(bytes));
+  };
+  return {{"Class", summary.class_name},
+          {"Total params", sized(summary.total_params, summary.total_bytes)},
+          {"Trainable params", sized(summary.trainable_params, summary.trainable_bytes)},
+          {"Non-trainable params", sized(summary.non_trainable_params, summary.non_trainable_bytes)}};
+}
+
+void add_costs(Page& page, const CostReport& costs) {
+  CostOptions options;
+  options.expand_nested = true;
+  Facts facts;
+  for (const CostLine& line : costs_totals(costs, options)) facts.emplace_back(line.what, line.text);
+  std::string size = fmt::format("At batch {}", costs.batch);
+  if (costs.seq_len) size += fmt::format(", length {}", *costs.seq_len);
+  Json totals = facts_section("Costs", facts);
+  totals["notes"] = {size + ". Peak is the memory at the fullest moment of a pass, as it is planned."};
+  page.sections.push_back(std::move(totals));
+  page.sections.push_back(table_section("", costs_as_table(costs, options)));
+}
+
+void add_bench(Page& page, const BenchRow& row) {
+  Facts facts = {{"Latency", fmt::format("{} ms in the median of {} passes, {} to {} ms in the middle 80%",
+                                         measured(row.ms.median), with_commas(row.iterations), measured(row.ms.p10),
+                                         measured(row.ms.p90))},
+                 {"Speed", prefixed(row.gflops_per_second * 1e9, "FLOP/s")}};
+  if (row.tokens_per_second) facts.emplace_back("Throughput", prefixed(*row.tokens_per_second, "tokens/s"));
+  facts.emplace_back("Memory", byte_size(row.peak_bytes));
+  Json section = facts_section("Speed", facts);
+  section["notes"] = {setting_text(row.setting)};
+  page.sections.push_back(std::move(section));
+
+  Table table{{{"Layer"}, {"Operation"}, {"Kernel"}, {"ms", Align::right}, {"Share", Align::right}}, {}};
+  double total = 0;
+  for (const ProfileRow& step : row.profile) total += step.ms;
+  std::vector<const ProfileRow*> steps;
+  for (const ProfileRow& step : row.profile) steps.push_back(&step);
+  std::stable_sort(steps.begin(), steps.end(), [](const auto* a, const auto* b) { return a->ms > b->ms; });
+  constexpr std::size_t kShown = 20;
+  const std::size_t all = steps.size();
+  steps.resize(std::min(all, kShown));
+  for (const ProfileRow* step : steps)
+    table.rows.push_back({step->layer.empty() ? "-" : step->layer, step->operation, step->implementation,
+                          measured(step->ms), percent(total > 0 ? step->ms / total : 0)});
+  Json profile = table_section("", table);
+  profile["notes"] = {all > kShown ? fmt::format("The {} slowest of {} steps of a pass.", kShown, all)
+                                   : "The steps of a pass, the slowest first."};
+  page.sections.push_back(std::move(profile));
+}
+
+}  // namespace
+
+std::string model_page(const ModelPage& model) {
+  Page page;
+  page.title = model.summary.name;
+  page.sections.push_back(facts_section("Summary", summary_facts(model.summary)));
+  page.sections.push_back(layers_section(model.summary));
+  add_costs(page, model.costs);
+  if (model.bench) add_bench(page, *model.bench);
+  if (model.heatmap) {
+    page.warnings = heatmap_warnings(*model.heatmap);
+    add_heatmap(page, "Attention", *model.heatmap);
+    Json& notes = page.sections.back()["notes"];
+    std::vector<std::string> about = heatmap_about(*model.heatmap);
+    for (const Json& note : notes) about.push_back(note);
+    notes = about;
+  }
+  Json graph = drawn_json(draw(model.graph));
+  graph["kind"] = "plot";
+  graph["title"] = "Graph";
+  graph["line_height"] = kLineHeight;
+  page.sections.push_back(std::move(graph));
+  return html(page);
+}
+
+}  // namespace attn::report

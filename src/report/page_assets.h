@@ -1,0 +1,15 @@
+// The style sheets and scripts of pages, compiled in from src/report/page.
+#pragma once
+
+#include <string_view>
+
+namespace attn::report::page {
+
+struct Asset {
+  std::string_view text;
+  std::string_view sha256;  ///< base64, as a content security policy names it
+};
+
+extern const Asset kHeatmapCss, kHeatmapJs, kPageCss, kPageHtml, kPageJs, kPlotCss, kPlotJs, kStartJs;
+
+}  // namespace attn::report::page

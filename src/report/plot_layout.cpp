@@ -1,0 +1,187 @@
+#include "plot_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "attn/base/text.h"
+#include "escape.h"
+
+namespace attn::report {
+namespace {
+
+constexpr int kLongestName = 40, kLongestTitle = 400;  // terminal cells
+constexpr double kCell = 7.25;                         // the width of a letter of a 12 pixel monospaced font
+constexpr double kBoxPadding = 18, kMargin = 16, kLoop = 26;
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// What a layer does, by its class, for its colour.
+std::string kind_of(const PlotNode& node) {
+  if (node.is_opened) return "box";
+  const auto has = [&](const char* word) { return node.class_name.find(word) != std::string::npos; };
+  if (node.class_name == "InputLayer") return "input";
+  if (has("Attention") || has("Transformer")) return "attention";
+  if (has("Norm")) return "norm";
+  if (has("Embedding") || has("PositionEncoding")) return "embedding";
+  if (has("Dense") || has("Conv") || has("LSTM") || has("GRU") || has("RNN")) return "dense";
+  if (has("Functional") || has("Sequential") || has("Backbone")) return "model";
+  return "other";
+}
+
+std::string params_text(const PlotNode& node) {
+  if (!node.built) return "unbuilt";
+  return node.params == 0 ? "" : with_commas(node.params) + " params";
+}
+
+DrawnNode labelled(const PlotNode& node) {
+  DrawnNode out;
+  out.node = &node;
+  out.kind = kind_of(node);
+  const std::string name = printable(node.name), class_name = printable(node.class_name);
+  const std::string shape = printable(node.output_shape), params = params_text(node);
+  out.lines = {shortened(name, kLongestName),
+               shortened(class_name, kLongestName) + (params.empty() ? "" : " · " + params),
+               shortened(shape, kLongestName)};
+  out.title = shortened(name, kLongestTitle) + "\n" + shortened(class_name, kLongestTitle) +
+              (params.empty() ? "" : "\n" + params) + "\n" + shortened(shape, kLongestTitle);
+  int cells = 8;
+  for (const std::string& line : out.lines) cells = std::max(cells, display_width(line));
+  out.size = {cells * kCell + 2 * kNodePadding + 6, 3 * kLineHeight + 2 * kNodePadding};
+  return out;
+}
+
+std::string path_of(const std::vector<Point>& points, Point origin) {
+  std::string out;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double x = points[i].x + origin.x, y = points[i].y + origin.y;
+    if (i == 0) {
+      out = fmt::format("M{:.1f} {:.1f}", x, y);
+    } else if (i % 2 == 1) {
+      if (points[i].y > points[i - 1].y) out += fmt::format("V{:.1f}", y);
+    } else {
+      const double before = points[i - 1].x + origin.x, middle = (points[i - 1].y + points[i].y) / 2 + origin.y;
+      out += fmt::format("C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}", before, middle, x, middle, x, y);
+    }
+  }
+  return out;
+}
+
+class Drawing {
+ public:
+  explicit Drawing(const PlotGraph& graph) : graph_(graph), children_(graph.nodes.size()) {
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      const int parent = graph.nodes[i].parent;
+      (parent == kNoParent ? top_ : children_[at(parent)]).push_back(static_cast<int>(i));
+      plot_.nodes.push_back(labelled(graph.nodes[i]));
+    }
+    std::set<std::pair<int, int>> seen;
+    links_.resize(graph.nodes.size() + 1);
+    for (const PlotEdge& edge : graph.edges)
+      if (seen.emplace(edge.from, edge.to).second)
+        links_[at(graph.nodes[at(edge.from)].parent + 1)].push_back({edge.from, edge.to});
+    layouts_.resize(graph.nodes.size() + 1);
+  }
+
+  DrawnPlot run() {
+    // Boxes stand before what is in them, so from behind every box finds its content placed.
+    for (std::size_t i = plot_.nodes.size(); i-- > 0;)
+      if (plot_.nodes[i].node->is_opened) open(i);
+    layouts_[0] = placed(top_, links_[0]);
+    plot_.size = {layouts_[0].size.width + 2 * kMargin + (has_loop(0) ? kLoop : 0),
+                  layouts_[0].size.height + 2 * kMargin};
+    put(top_, 0, {kMargin, kMargin});
+    return std::move(plot_);
+  }
+
+ private:
+  void open(std::size_t box) {
+    DrawnNode& node = plot_.nodes[box];
+    const std::size_t scope = box + 1;
+    layouts_[scope] = placed(children_[box], links_[scope]);
+    const double loop = has_loop(scope) ? kLoop : 0;
+    node.size.width = std::max(node.size.width, layouts_[scope].size.width + 2 * kBoxPadding + loop);
+    node.size.height += layouts_[scope].size.height + kBoxPadding;
+  }
+
+  [[nodiscard]] bool has_loop(std::size_t scope) const {
+    return std::any_of(links_[scope].begin(), links_[scope].end(), [](const Link& l) { return l.from == l.to; });
+  }
+
+  [[nodiscard]] Layout placed(const std::vector<int>& members, const std::vector<Link>& links) {
+    std::vector<Size> sizes;
+    local_.resize(plot_.nodes.size());
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      local_[at(members[i])] = static_cast<int>(i);
+      sizes.push_back(plot_.nodes[at(members[i])].size);
+    }
+    std::vector<Link> local;
+    for (const Link& link : links) local.push_back({local_[at(link.from)], local_[at(link.to)]});
+    return place(sizes, local);
+  }
+
+  void put(const std::vector<int>& members, std::size_t scope, Point origin) {
+    const Layout& layout = layouts_[scope];
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      DrawnNode& node = plot_.nodes[at(members[i])];
+      node.corner = {origin.x + layout.centres[i].x - node.size.width / 2,
+                     origin.y + layout.centres[i].y - node.size.height / 2};
+    }
+    for (std::size_t i = 0; i < links_[scope].size(); ++i) {
+      const Link& link = links_[scope][i];
+      if (link.from == link.to) {
+        const DrawnNode& node = plot_.nodes[at(link.from)];
+        const double right = node.corner.x + node.size.width, middle = node.corner.y + node.size.height / 2;
+        plot_.edges.push_back(
+            {fmt::format("M{0:.1f} {1:.1f}c{2} 0 {2} 20 0 20", right, middle - 10, kLoop), true, false});
+      } else {
+        std::string path = path_of(layout.routes[i].points, origin);
+        const bool backward = layout.routes[i].is_backward;  // and drawn downwards all the same
+        plot_.edges.push_back({std::move(path), backward, backward});
+      }
+    }
+    for (const int member : members) {
+      const DrawnNode& node = plot_.nodes[at(member)];
+      if (!node.node->is_opened) continue;
+      const double inner = layouts_[at(member) + 1].size.width;
+      put(children_[at(member)], at(member) + 1,
+          {node.corner.x + (node.size.width - inner) / 2, node.corner.y + 3 * kLineHeight + 2 * kNodePadding});
+    }
+  }
+
+  const PlotGraph& graph_;
+  std::vector<int> top_;
+  std::vector<std::vector<int>> children_;
+  // By scope: 0 is the model, n + 1 the box that is node n.
+  std::vector<std::vector<Link>> links_;
+  std::vector<Layout> layouts_;
+  std::vector<int> local_;  // by node: which of its scope
+  DrawnPlot plot_;
+};
+
+}  // namespace
+
+DrawnPlot draw(const PlotGraph& graph) { return Drawing(graph).run(); }
+
+Json drawn_json(const DrawnPlot& plot) {
+  const auto rounded = [](double value) { return static_cast<double>(static_cast<std::int64_t>(value * 10)) / 10; };
+  Json out{{"width", rounded(plot.size.width)}, {"height", rounded(plot.size.height)}};
+  out["nodes"] = Json::array();
+  for (const DrawnNode& node : plot.nodes) {
+    out["nodes"].push_back({{"kind", node.kind},
+                            {"x", rounded(node.corner.x)},
+                            {"y", rounded(node.corner.y)},
+                            {"width", rounded(node.size.width)},
+                            {"height", rounded(node.size.height)},
+                            {"title", node.title},
+                            {"lines", node.lines}});
+  }
+  out["edges"] = Json::array();
+  for (const DrawnEdge& edge : plot.edges)
+    out["edges"].push_back(
+        {{"path", edge.path}, {"backward", edge.is_backward}, {"head_at_start", edge.head_at_start}});
+  return out;
+}
+
+}  // namespace attn::report
