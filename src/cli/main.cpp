@@ -18,6 +18,7 @@ namespace {
 constexpr std::array kCommands = {
     Command{"summary", "show the model as Keras does, layer by layer", add_summary},
     Command{"explain", "where a layer's parameters and FLOPs come from, line by line", add_explain},
+    Command{"validate", "list all that is wrong with a model, and what may surprise", add_validate},
     Command{"run", "a forward pass on random or file inputs", add_run},
     Command{"bench", "measure latency and throughput", add_bench},
     Command{"get-config", "the config as Keras prints or saves it", add_get_config},
