@@ -447,7 +447,19 @@ std::vector<graph::WeightSpec> Model::weights() const {
 
 namespace {
 
-Shape concrete_shape(const InputLayer& input, const LowerOptions& options) {
+/// The batch that --batch asks for, else the one of an array that was given, or that an input fixes; else 1.
+std::int64_t batch_for(const Functional& model, const LowerOptions& options) {
+  if (options.batch) return *options.batch;
+  for (const auto& [name, shape] : options.input_shapes)
+    if (shape.rank() > 0) return shape[0];
+  for (const Layer* layer : model.input_layers()) {
+    const Shape& shape = static_cast<const InputLayer&>(*layer).batch_shape;
+    if (shape.rank() > 0 && shape[0] != kUnknown) return shape[0];
+  }
+  return 1;
+}
+
+Shape concrete_shape(const InputLayer& input, const LowerOptions& options, std::int64_t batch) {
   Shape shape = input.batch_shape;
   if (const auto given = options.input_shapes.find(input.name); given != options.input_shapes.end()) {
     bool fits = given->second.rank() == shape.rank();
@@ -466,7 +478,7 @@ Shape concrete_shape(const InputLayer& input, const LowerOptions& options) {
       continue;
     }
     if (axis == 0) {
-      shape[axis] = options.batch.value_or(1);
+      shape[axis] = batch;
     } else {
       shape[axis] = options.sequence_length.value_or(kDefaultSequenceLength);
     }
@@ -537,10 +549,11 @@ Anatomy Model::anatomy(const LowerOptions& options) const {
   visit_weights(*model, [&](const Layer& layer, int index, const graph::WeightSpec& spec) {
     lowering.declare(layer, index, spec);
   });
+  const std::int64_t batch = batch_for(*model, options);
   std::vector<TensorPtr> inputs;
   for (const Layer* layer : model->input_layers()) {
     const auto& input = static_cast<const InputLayer&>(*layer);
-    const Shape shape = options.symbolic ? input.batch_shape : concrete_shape(input, options);
+    const Shape shape = options.symbolic ? input.batch_shape : concrete_shape(input, options, batch);
     inputs.push_back(Call::result(lowering.builder().input(input.name, input.element_type(), shape)));
   }
   name_outputs(model->output_struct, model->run(lowering, inputs, false), graph);

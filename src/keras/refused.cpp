@@ -6,7 +6,8 @@ namespace attn::keras {
 namespace {
 
 constexpr std::string_view kCode = "it carries Python code, which is never run; replace it by layers or keras.ops";
-constexpr std::string_view kOpensFile = "it may name a file or URL, which is never opened";
+constexpr std::string_view kVocabulary = "its vocabulary may be a path or URL, which is never opened";
+constexpr std::string_view kSavedModel = "it loads a SavedModel from a path, which is never opened";
 constexpr std::string_view kFourier = "attn has no Fourier transforms and no complex numbers";
 constexpr std::string_view kConvRecurrent = "attn has no recurrent convolutions";
 constexpr std::string_view kPrepares = "it prepares data before a model; give the model what it makes";
@@ -25,10 +26,10 @@ constexpr std::array kLayers = {
     Refused{"JaxLayer", kCode},
     Refused{"Lambda", kCode},
     Refused{"TorchModuleWrapper", kCode},
-    Refused{"IntegerLookup", kOpensFile},
-    Refused{"StringLookup", kOpensFile},
-    Refused{"TFSMLayer", kOpensFile},
-    Refused{"TextVectorization", kOpensFile},
+    Refused{"IntegerLookup", kVocabulary},
+    Refused{"StringLookup", kVocabulary},
+    Refused{"TFSMLayer", kSavedModel},
+    Refused{"TextVectorization", kVocabulary},
     Refused{"FNetEncoder", kFourier},
     Refused{"MelSpectrogram", kFourier},
     Refused{"STFTSpectrogram", kFourier},

@@ -44,7 +44,11 @@ std::vector<View> views() {
       count("batch", [](const BenchRow& row) { return fmt::format("{}", row.setting.batch); }),
       count("length",
             [](const BenchRow& row) { return row.setting.seq_len ? fmt::format("{}", *row.setting.seq_len) : "-"; }),
-      left("padding", [](const BenchRow& row) { return padding_text(row.setting); }),
+      left("padding",
+           [](const BenchRow& row) {
+             const std::string text = padding_text(row.setting);
+             return text.empty() ? "-" : text;
+           }),
       count("threads", [](const BenchRow& row) { return fmt::format("{}", row.setting.threads); }),
       value("runs", [](const BenchRow& row) { return with_commas(row.iterations); }),
       value("median ms", [](const BenchRow& row) { return measured(row.ms.median); }),

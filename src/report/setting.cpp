@@ -34,8 +34,8 @@ Json setting_json(const Setting& setting) {
   json["batch"] = setting.batch;
   json["seq_len"] = setting.seq_len ? Json(*setting.seq_len) : Json(nullptr);
   json["threads"] = setting.threads;
-  json["mean_length"] = setting.mean_length ? Json(*setting.mean_length) : Json(nullptr);
-  json["skip_padding"] = setting.skip_padding;
+  if (setting.mean_length) json["mean_length"] = *setting.mean_length;
+  if (setting.skip_padding) json["skip_padding"] = true;
   return json;
 }
 
