@@ -36,6 +36,7 @@ Run add_init(CLI::App& app);
 Run add_devices(CLI::App& app);
 Run add_explain(CLI::App& app);
 Run add_validate(CLI::App& app);
+Run add_compare(CLI::App& app);
 
 struct Command {
   const char* name;

@@ -20,6 +20,7 @@ constexpr std::array kCommands = {
     Command{"explain", "where a layer's parameters and FLOPs come from, line by line", add_explain},
     Command{"validate", "list all that is wrong with a model, and what may surprise", add_validate},
     Command{"run", "a forward pass on random or file inputs", add_run},
+    Command{"compare", "hold two runs, or two models, against each other", add_compare},
     Command{"bench", "measure latency and throughput", add_bench},
     Command{"get-config", "the config as Keras prints or saves it", add_get_config},
     Command{"weights", "list the arrays of a file, check or compare them", add_weights},

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <memory>
 
 #include "attn/base/error.h"
@@ -12,6 +11,8 @@
 #include "attn/run/inputs.h"
 #include "attn/weights/stats.h"
 #include "command.h"
+#include "dump.h"
+#include "given_inputs.h"
 #include "prepared_model.h"
 
 namespace attn::cli {
@@ -36,7 +37,7 @@ class Stopwatch {
 struct RunCommand {
   Common common;
   Execution execution;
-  std::optional<std::string> model, scores, expect;
+  std::optional<std::string> model, scores, expect, dump;
   std::vector<std::string> inputs;
   std::optional<std::string> arrays;  // -o
   run::Tolerance tolerance;
@@ -45,33 +46,30 @@ struct RunCommand {
   [[nodiscard]] int run() const {
     if (arrays) io::check_tensor_path(*arrays);
     if (scores) io::check_tensor_path(*scores);
-    if (check_finite && execution.skip_padding)
-      throw bad_usage("--check-finite with --skip-padding: layers have no outputs of their own then");
+    if ((check_finite || dump) && execution.skip_padding)
+      throw bad_usage("{} with --skip-padding: layers have no outputs of their own then",
+                      check_finite ? "--check-finite" : "--dump");
     const auto backend = open_backend(execution.device, execution.backend, common.console);
 
     Stopwatch watch;
     report::RunReport report;
     const LoadedModel loaded = load_model(model, execution, common.console);
-    std::map<std::string, std::string> sources;
-    const std::map<std::string, Tensor> given = read_inputs(loaded.model, sources);
-    graph::Graph graph = loaded.model.lower(lower_options(given));
-    std::vector<Tensor> tensors = run::make_inputs(graph, given, execution.seed);
+    const GivenInputs given = read_inputs(loaded.model, inputs);
+    graph::Graph graph = loaded.model.lower(lower_options(given.arrays));
+    std::vector<Tensor> tensors = run::make_inputs(graph, given.arrays, execution.seed);
     std::vector<Tensor> weights = load_weights(loaded, execution);
     report.load_seconds = watch.lap();
 
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const graph::Value& value = graph.value(graph.inputs[i]);
-      report.inputs.push_back({value.name, std::string(name_of(value.dtype)), value.shape,
-                               sources.contains(value.name) ? sources.at(value.name) : "random"});
-    }
+    report.inputs = describe_inputs(graph, given);
     report.setting = setting_of(loaded.name, graph, *backend, execution);
     report.seed = execution.seed;
 
     if (execution.skip_padding) skip_padding(graph, tensors, common.console);
-    const graph::Graph lowered = check_finite ? graph : graph::Graph();
+    const bool looks_inside = check_finite || dump;
+    const graph::Graph lowered = looks_inside ? graph : graph::Graph();
     const std::vector<Tensor> bound = check_finite ? weights : std::vector<Tensor>();
     run::Session session(*backend, std::move(graph), std::move(weights), execution.compile_options(),
-                         check_finite ? run::Keep::layer_outputs : run::Keep::outputs);
+                         looks_inside ? run::Keep::layer_outputs : run::Keep::outputs);
     report.prepare_seconds = watch.lap();
     note_choices(session, common.console);
     watch.lap();
@@ -82,6 +80,7 @@ struct RunCommand {
     for (const NamedTensor& output : outputs) report.outputs.push_back(describe(output));
     if (arrays) io::write_tensors(*arrays, outputs);
     if (scores) write_scores(session);
+    if (dump) write_dump(*dump, lowered, tensors, session, report);
     if (expect) report.compare = compared(outputs);
     if (check_finite) report.finite = run::check_finite(lowered, tensors, bound, session.layer_outputs());
 
@@ -100,35 +99,6 @@ struct RunCommand {
     options.scores = scores.has_value();
     for (const auto& [name, tensor] : given) options.input_shapes.emplace(name, tensor.shape());
     return options;
-  }
-
-  /// --input FILE and --input NAME=FILE as arrays by input name.
-  [[nodiscard]] std::map<std::string, Tensor> read_inputs(const keras::Model& loaded,
-                                                          std::map<std::string, std::string>& sources) const {
-    std::map<std::string, Tensor> out;
-    const std::vector<std::string> names = loaded.input_names();
-    for (const std::string& word : inputs) {
-      // A path may hold "=": what is there as a file is one.
-      const auto equals = word.find('=');
-      const bool named = equals != std::string::npos && !std::filesystem::exists(word);
-      const std::string path = named ? word.substr(equals + 1) : word;
-      std::vector<NamedTensor> arrays_read = io::read_tensors(path);
-      if (named) arrays_read = {pick(arrays_read, word.substr(0, equals), path)};
-      for (auto& [name, tensor] : run::name_inputs(names, arrays_read, path)) {
-        sources[name] = path;
-        if (!out.emplace(name, tensor).second) throw bad_usage("the input '{}' is given twice", printable(name));
-      }
-    }
-    return out;
-  }
-
-  static NamedTensor pick(const std::vector<NamedTensor>& arrays_read, const std::string& name,
-                          const std::string& path) {
-    if (arrays_read.size() == 1) return {name, arrays_read.front().tensor};
-    for (const NamedTensor& array : arrays_read)
-      if (array.name == name) return array;
-    throw bad_input("{}: holds {} arrays, none of them called '{}'", printable(path), arrays_read.size(),
-                    printable(name));
   }
 
   static report::OutputReport describe(const NamedTensor& output) {
@@ -190,6 +160,8 @@ Run add_run(CLI::App& app) {
   app.add_option("-o,--output", command->arrays, "write the outputs to .npz, .npy or .safetensors")->type_name("FILE");
   app.add_option("--scores", command->scores, "write the attention weights of every attention layer")
       ->type_name("FILE");
+  app.add_option("--dump", command->dump, "write what every layer gives into this folder, which is made")
+      ->type_name("FOLDER");
   app.add_option("--expect", command->expect, "compare the outputs with these arrays; exit 1 where they differ")
       ->type_name("FILE");
   app.add_option("--rtol", command->tolerance.rtol, "relative tolerance of --expect")

@@ -1,0 +1,52 @@
+#include "given_inputs.h"
+
+#include <filesystem>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/tensor_file.h"
+#include "attn/run/inputs.h"
+
+namespace attn::cli {
+namespace {
+
+NamedTensor pick(const std::vector<NamedTensor>& arrays, const std::string& name, const std::string& path) {
+  if (arrays.size() == 1) return {name, arrays.front().tensor};
+  for (const NamedTensor& array : arrays)
+    if (array.name == name) return array;
+  throw bad_input("{}: holds {} arrays, none of them called '{}'", printable(path), arrays.size(), printable(name));
+}
+
+}  // namespace
+
+GivenInputs read_inputs(const keras::Model& model, const std::vector<std::string>& words) {
+  GivenInputs out;
+  const std::vector<std::string> names = model.input_names();
+  for (const std::string& word : words) {
+    // A path may hold "=": what is there as a file is one.
+    const auto equals = word.find('=');
+    const bool named = equals != std::string::npos && !std::filesystem::exists(word);
+    const std::string path = named ? word.substr(equals + 1) : word;
+    std::vector<NamedTensor> arrays = io::read_tensors(path);
+    if (named) arrays = {pick(arrays, word.substr(0, equals), path)};
+    for (auto& [name, tensor] : run::name_inputs(names, arrays, path)) {
+      if (!out.arrays.emplace(name, tensor).second)
+        throw bad_usage("the input '{}' is given twice", printable(name));
+      out.files[name] = path;
+    }
+  }
+  return out;
+}
+
+std::vector<report::InputReport> describe_inputs(const graph::Graph& graph, const GivenInputs& given) {
+  std::vector<report::InputReport> out;
+  for (const graph::ValueId id : graph.inputs) {
+    const graph::Value& value = graph.value(id);
+    const auto file = given.files.find(value.name);
+    out.push_back({value.name, std::string(name_of(value.dtype)), value.shape,
+                   file == given.files.end() ? "random" : file->second});
+  }
+  return out;
+}
+
+}  // namespace attn::cli
