@@ -36,20 +36,25 @@ def load(path, weights):
 
 def make_inputs(model, given, batch, length, seed):
     random = np.random.default_rng(seed)
+    tensors = {tensor._keras_history.operation.name: tensor for tensor in model.inputs}
+    shapes = {
+        name: [size or (batch if axis == 0 else length) for axis, size in enumerate(tensor.shape)]
+        for name, tensor in tensors.items()
+    }
+    # An index is one of a token or of a position: it stays within all tables and all lengths.
     tables = [layer.input_dim for layer in model._flatten_layers() if isinstance(layer, keras.layers.Embedding)]
+    limit = min([10, *tables, *(size for shape in shapes.values() for size in shape[1:2])])
     arrays = {}
-    for tensor in model.inputs:
-        name = tensor._keras_history.operation.name
-        shape = [size or (batch if axis == 0 else length) for axis, size in enumerate(tensor.shape)]
+    for name, tensor in tensors.items():
         dtype = keras.backend.standardize_dtype(tensor.dtype)
         if name in given:
             arrays[name] = given[name]
         elif "float" in dtype:
-            arrays[name] = random.standard_normal(shape).astype("float32")
+            arrays[name] = random.standard_normal(shapes[name]).astype("float32")
         elif dtype == "bool" or "mask" in name:
-            arrays[name] = np.ones(shape, dtype)
+            arrays[name] = np.ones(shapes[name], dtype)
         else:
-            arrays[name] = random.integers(0, min(tables, default=10), shape).astype(dtype)
+            arrays[name] = random.integers(0, limit, shapes[name]).astype(dtype)
     return arrays
 
 
@@ -78,9 +83,11 @@ def record(model, inputs):
                 pass
         return outputs
 
+    chain = isinstance(model, keras.Sequential)
+    structure = model.inputs[0] if chain else model.input
     keras.Operation.__call__ = recorded_call
     try:
-        model(keras.tree.pack_sequence_as(model.input, list(inputs.values())), training=False)
+        model(keras.tree.pack_sequence_as(structure, list(inputs.values())), training=False)
     finally:
         keras.Operation.__call__ = plain_call
     return arrays

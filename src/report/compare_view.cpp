@@ -121,8 +121,8 @@ std::string verdict(const RunComparisonReport& report) {
   }
   const auto outputs = std::count_if(arrays.begin(), arrays.end(), [](const auto& array) { return array.is_output(); });
   const auto layers = arrays.size() - static_cast<std::size_t>(outputs);
-  return "Agrees: " + (layers == 0 ? "" : count_text(layers, "layer output") + " and ") +
-         count_text(static_cast<std::size_t>(outputs), "output of the model");
+  return "Agrees: " + (layers == 0 ? "" : count_text(layers, "array") + " of layers and ") +
+         count_text(static_cast<std::size_t>(outputs), "output") + " of the model";
 }
 
 /// Sentences on an array.

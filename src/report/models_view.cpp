@@ -24,7 +24,7 @@ std::string value_text(const std::optional<std::string>& value) {
 }
 
 Table keys_table(const ModelsReport& report) {
-  Table table{{{"Layer"}, {"Key"}, {"A"}, {"B"}}, {}};
+  Table table{{{"Layer"}, {"Pointer"}, {"A"}, {"B"}}, {}};
   for (const ConfigDifference& row : report.result.config) {
     const bool moved = row.pointer_a && row.pointer_b && row.pointer_a != row.pointer_b;
     const std::string pointer = row.pointer_a ? *row.pointer_a : *row.pointer_b;

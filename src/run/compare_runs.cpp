@@ -63,12 +63,37 @@ ArrayComparison problem(const std::string& name, const std::string& class_name, 
   return out;
 }
 
-/// "encoder/attention/query" is inside "encoder".
-bool is_inside(const std::string& name, const std::set<std::string>& layers) {
-  for (auto end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1))
+/// "encoder/attention/query" and "encoder[0][1]" are of "encoder".
+bool is_part_of(const std::string& name, const std::set<std::string>& layers) {
+  for (auto end = name.find_first_of("/["); end != std::string::npos; end = name.find_first_of("/[", end + 1))
     if (layers.contains(name.substr(0, end))) return true;
   return false;
 }
+
+/// "get_item" of "get_item_3": what Keras numbers to make a name of its own.
+std::string without_number(std::string name) {
+  const auto last = name.find_last_not_of("0123456789");
+  if (last != std::string::npos && last + 1 < name.size() && name[last] == '_') name.resize(last);
+  return name;
+}
+
+/// Names of one file's arrays that another program has numbered in its own way, in order.
+class Renumbered {
+ public:
+  void add(const NamedTensor& array) { left_[without_number(array.name)].push_back(&array); }
+  /// The first that may be this array under another number; null where none is left.
+  const NamedTensor* take(const PassArray& array) {
+    const auto found = left_.find(without_number(array.name));
+    if (found == left_.end() || found->second.empty()) return nullptr;
+    const NamedTensor* first = found->second.front();
+    if (first->tensor.shape() != array.tensor.shape()) return nullptr;
+    found->second.erase(found->second.begin());
+    return first;
+  }
+
+ private:
+  std::map<std::string, std::vector<const NamedTensor*>> left_;
+};
 
 }  // namespace
 
@@ -136,23 +161,33 @@ RunComparison compare_passes(const std::vector<PassArray>& expected, const std::
 RunComparison compare_with_file(const std::vector<NamedTensor>& expected, const std::vector<PassArray>& got,
                                 const std::vector<std::string>& inputs, const ToleranceRule& tolerance,
                                 const std::string& file) {
-  std::map<std::string_view, const Tensor*> unused;
-  for (const NamedTensor& array : expected) unused.emplace(array.name, &array.tensor);
+  std::map<std::string_view, const NamedTensor*> unused;
+  for (const NamedTensor& array : expected) unused.emplace(array.name, &array);
   for (const std::string& input : inputs) unused.erase(input);
-  const std::map<std::string_view, const Tensor*> arrays = unused;
+  const std::map<std::string_view, const NamedTensor*> arrays = unused;
 
-  RunComparison out;
   std::set<std::string> layers;
   std::vector<std::string> names;
-  std::map<graph::ValueId, const Tensor*> of_layers;
-  std::vector<const PassArray*> uncovered;
   for (const PassArray& array : got) {
     if (!array.is_output()) layers.insert(array.name);
     names.push_back(array.name);
-    if (const auto found = arrays.find(array.name); found != arrays.end()) {
-      out.arrays.push_back(compare_array(array, *found->second, tolerance));
-      of_layers.emplace(array.value, found->second);
-      unused.erase(array.name);
+    unused.erase(array.name);
+  }
+  Renumbered renumbered;
+  for (const NamedTensor& array : expected)
+    if (unused.contains(array.name) && !is_part_of(array.name, layers)) renumbered.add(array);
+
+  RunComparison out;
+  std::map<graph::ValueId, const Tensor*> of_layers;
+  std::vector<const PassArray*> uncovered;
+  for (const PassArray& array : got) {
+    const auto same_name = arrays.find(array.name);
+    const NamedTensor* found = same_name != arrays.end() ? same_name->second : nullptr;
+    if (found == nullptr && !array.is_output()) found = renumbered.take(array);
+    if (found != nullptr) {
+      out.arrays.push_back(compare_array(array, found->tensor, tolerance));
+      of_layers.emplace(array.value, &found->tensor);
+      unused.erase(found->name);
     } else if (const auto layer = of_layers.find(array.value); array.is_output() && layer != of_layers.end()) {
       out.arrays.push_back(compare_array(array, *layer->second, tolerance));
     } else if (array.is_output()) {
@@ -162,7 +197,7 @@ RunComparison compare_with_file(const std::vector<NamedTensor>& expected, const 
     }
   }
   if (out.arrays.empty() && uncovered.size() == 1 && unused.size() == 1) {
-    out.arrays.push_back(compare_array(*uncovered[0], *unused.begin()->second, tolerance));
+    out.arrays.push_back(compare_array(*uncovered[0], unused.begin()->second->tensor, tolerance));
     return out;
   }
   if (out.arrays.empty())
@@ -170,13 +205,12 @@ RunComparison compare_with_file(const std::vector<NamedTensor>& expected, const 
                     printable(join(names, ", ")));
   for (const PassArray* array : uncovered)
     out.arrays.push_back(problem(array->name, "", "the file has no array of this name"));
-  for (const auto& [name, tensor] : unused) {
-    const std::string text(name);
-    if (is_inside(text, layers)) {
-      out.finer.push_back(text);
+  for (const auto& [name, array] : unused) {
+    if (is_part_of(array->name, layers)) {
+      out.finer.push_back(array->name);
     } else {
-      out.arrays.push_back(problem(text, "", "the model has no layer or output of this name" +
-                                                 did_you_mean(text, std::span<const std::string>(names))));
+      out.arrays.push_back(problem(array->name, "-", "the model has no layer or output of this name" +
+                                                         did_you_mean(name, std::span<const std::string>(names))));
     }
   }
   return out;

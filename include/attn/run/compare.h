@@ -27,8 +27,8 @@ struct OutputComparison {
   double max_abs_error = 0;     ///< NaN where a NaN met a number
   std::vector<std::int64_t> worst_index;
   double expected = 0, got = 0;  ///< at the worst index
-  /// The least that passes, of three digits: of each while the other stays as it was asked for. Infinite where none
-  /// does.
+  /// What it takes to pass, rounded up to three digits: of each while the other stays as it was asked for. Infinite
+  /// where nothing does.
   Tolerance needed{0, 0};
 };
 

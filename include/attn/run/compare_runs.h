@@ -60,7 +60,7 @@ struct ArrayComparison {
 
 struct RunComparison {
   std::vector<ArrayComparison> arrays;  ///< layers in the order of execution, then the outputs
-  /// Of a file: arrays of what lies inside a layer and has no array of its own here, and layers that it lacks.
+  /// Of a file: arrays of parts of layers that have none here, and layers that it lacks.
   std::vector<std::string> finer, absent;
 
   [[nodiscard]] bool equal() const;
@@ -73,8 +73,9 @@ struct RunComparison {
                                            const ToleranceRule& tolerance);
 
 /// A pass against the arrays of a file, by name. Every output must be among them, itself or as the layer that gives it,
-/// and every array must have a counterpart, but for `inputs` (the names of the model's) and for arrays inside a layer.
-/// A file of one array of another name is the model's one output. Throws Error (bad_input) where the file has nothing
+/// and every array must have a counterpart, but for `inputs` (the names of the model's) and for parts of a layer that
+/// have none here. What Keras has numbered otherwise ("get_item_3") is taken in order. A file of one array of another
+/// name is the model's one output. Throws Error (bad_input) where the file has nothing
 /// of the pass; `file` names it.
 [[nodiscard]] RunComparison compare_with_file(const std::vector<NamedTensor>& expected,
                                               const std::vector<PassArray>& got, const std::vector<std::string>& inputs,
