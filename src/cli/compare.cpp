@@ -78,8 +78,7 @@ struct CompareCommand {
     const std::vector<run::PassArray> got = record(last);
     if (expect) {
       report.a.file = *expect;
-      report.result =
-          run::compare_with_file(expected, got, loaded.model.input_names(), report.tolerance, *expect);
+      report.result = run::compare_with_file(expected, got, loaded.model.input_names(), report.tolerance, *expect);
     } else {
       report.a = describe(loaded, passes.front());
       report.result = run::compare_passes(record(passes.front()), got, report.tolerance);
@@ -110,7 +109,8 @@ struct CompareCommand {
                                    precision = values_of("--matmul-precision", precisions),
                                    threads = values_of("--threads", thread_counts);
     if (weights.size() > 2) throw bad_usage("--weights is given once, or twice for A and B");
-    const auto options = {device.size(), backend.size(), dtype.size(), precision.size(), threads.size(), weights.size()};
+    const auto options = {device.size(),    backend.size(), dtype.size(),
+                          precision.size(), threads.size(), weights.size()};
     const bool two = std::any_of(options.begin(), options.end(), [](std::size_t count) { return count == 2; });
     if (two && expect) throw bad_usage("--expect stands for A, so that every other option is for one pass");
     const bool against_reference = !two && !expect;
@@ -140,9 +140,8 @@ struct CompareCommand {
   }
 
   static int parse_threads(const std::string& text) {
-    const bool digits = !text.empty() && text.size() < 6 && std::all_of(text.begin(), text.end(), [](char c) {
-      return c >= '0' && c <= '9';
-    });
+    const bool digits = !text.empty() && text.size() < 6 &&
+                        std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
     if (!digits) throw bad_usage("--threads {}: expected a number", printable(text));
     return std::stoi(text);
   }
@@ -153,8 +152,8 @@ struct CompareCommand {
         std::filesystem::is_directory(*expect) ? (std::filesystem::path(*expect) / kDumpArrays).string() : *expect;
     std::vector<NamedTensor> arrays = io::read_tensors(path);
     for (const std::string& name : loaded.input_names()) {
-      const auto array =
-          std::find_if(arrays.begin(), arrays.end(), [&](const NamedTensor& candidate) { return candidate.name == name; });
+      const auto array = std::find_if(arrays.begin(), arrays.end(),
+                                      [&](const NamedTensor& candidate) { return candidate.name == name; });
       if (array == arrays.end() || given.arrays.contains(name)) continue;
       given.arrays.emplace(name, array->tensor);
       given.files.emplace(name, path);
@@ -168,7 +167,8 @@ struct CompareCommand {
     options.sequence_length = setting.sequence_length;
     options.dtype = setting.dtype;
     for (const auto& [name, tensor] : given.arrays) options.input_shapes.emplace(name, tensor.shape());
-    Side side{setting, open_backend(setting.device, setting.backend, common.console), loaded.model.lower(options), {}, {}};
+    Side side{
+        setting, open_backend(setting.device, setting.backend, common.console), loaded.model.lower(options), {}, {}};
     side.inputs = run::make_inputs(side.graph, given.arrays, setting.seed);
     side.weights = load_weights(loaded, setting);
     return side;
@@ -210,9 +210,9 @@ struct CompareCommand {
       report.tolerance.of_rms = false;
     }
     if (rtol || atol)
-      report.tolerance_reason = rtol && atol ? "as asked for"
-                                             : fmt::format("{} as asked for, the other {}", rtol ? "rtol" : "atol",
-                                                           report.tolerance_reason);
+      report.tolerance_reason =
+          rtol && atol ? "as asked for"
+                       : fmt::format("{} as asked for, the other {}", rtol ? "rtol" : "atol", report.tolerance_reason);
   }
 };
 

@@ -30,8 +30,7 @@ GivenInputs read_inputs(const keras::Model& model, const std::vector<std::string
     std::vector<NamedTensor> arrays = io::read_tensors(path);
     if (named) arrays = {pick(arrays, word.substr(0, equals), path)};
     for (auto& [name, tensor] : run::name_inputs(names, arrays, path)) {
-      if (!out.arrays.emplace(name, tensor).second)
-        throw bad_usage("the input '{}' is given twice", printable(name));
+      if (!out.arrays.emplace(name, tensor).second) throw bad_usage("the input '{}' is given twice", printable(name));
       out.files[name] = path;
     }
   }

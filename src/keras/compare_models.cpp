@@ -127,8 +127,8 @@ class ConfigWalk {
           return here ? std::optional(text) : std::optional<std::string>();
         };
         const std::string text = to_json_text(Json(known.class_name), 0);
-        found.push_back({layer, side(i.has_value(), place.a), side(k.has_value(), place.b),
-                         side(i.has_value(), text), side(k.has_value(), text)});
+        found.push_back({layer, side(i.has_value(), place.a), side(k.has_value(), place.b), side(i.has_value(), text),
+                         side(k.has_value(), text)});
         continue;
       }
       compare_layer(layers_a[*i], layers_b[*k], place, layer);
@@ -189,10 +189,10 @@ std::vector<LayerDifference> compare_summaries(const Summary& a, const Summary& 
   std::vector<LayerDifference> out;
   for (const auto& [i, k] : pair_up(of_a, paths_of(b))) {
     if (!i || !k) continue;
+    const std::string& path = of_a[*i].name;
     const SummaryRow &x = a.rows[*i], &y = b.rows[*k];
     const auto add = [&](const char* what, std::string of_x, std::string of_y) {
-      if (of_x != of_y)
-        out.push_back({of_a[*i].name, x.class_name, what, std::move(of_x), std::move(of_y)});
+      if (of_x != of_y) out.push_back({path, x.class_name, what, std::move(of_x), std::move(of_y)});
     };
     add("output shape", x.output_shape_text, y.output_shape_text);
     add("params", with_commas(x.params), with_commas(y.params));

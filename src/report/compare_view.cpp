@@ -67,10 +67,9 @@ Table table_of(const RunComparisonReport& report) {
 /// The array that the details are of: the first that differs, else the one that is furthest off.
 const ArrayComparison* in_detail(const run::RunComparison& result) {
   if (const ArrayComparison* first = result.first()) return first;
-  const auto found =
-      std::max_element(result.arrays.begin(), result.arrays.end(), [](const auto& a, const auto& b) {
-        return a.values.max_abs_error < b.values.max_abs_error;
-      });
+  const auto found = std::max_element(result.arrays.begin(), result.arrays.end(), [](const auto& a, const auto& b) {
+    return a.values.max_abs_error < b.values.max_abs_error;
+  });
   return found == result.arrays.end() || found->values.max_abs_error == 0 ? nullptr : &*found;
 }
 
@@ -115,9 +114,10 @@ Table histogram_table(const run::Histogram& histogram) {
 std::string verdict(const RunComparisonReport& report) {
   const auto& arrays = report.result.arrays;
   if (const ArrayComparison* first = report.result.first()) {
-    const auto differing = std::count_if(arrays.begin(), arrays.end(), [](const auto& array) { return !array.values.pass; });
-    return fmt::format("Differs: {} of {}. The first is '{}' ({}): {}", differing,
-                       count_text(arrays.size(), "array"), first->name, class_text(*first), result_text(*first));
+    const auto differing =
+        std::count_if(arrays.begin(), arrays.end(), [](const auto& array) { return !array.values.pass; });
+    return fmt::format("Differs: {} of {}. The first is '{}' ({}): {}", differing, count_text(arrays.size(), "array"),
+                       first->name, class_text(*first), result_text(*first));
   }
   const auto outputs = std::count_if(arrays.begin(), arrays.end(), [](const auto& array) { return array.is_output(); });
   const auto layers = arrays.size() - static_cast<std::size_t>(outputs);
@@ -131,8 +131,9 @@ std::vector<std::string> details(const ArrayComparison& array, const RunComparis
   if (!values.problem.empty()) return {};
   std::vector<std::string> out;
   if (report.result.equal()) out.push_back(fmt::format("furthest off is '{}' ({})", array.name, class_text(array)));
-  out.push_back(fmt::format("worst at {}: A {}, B {}", index_text(values.worst_index), python_repr(values.expected),
-                            python_repr(values.got)));
+  const int digits = array.steps_dtype == DType::float64 ? 17 : 9;  // that tell all numbers apart
+  out.push_back(fmt::format("worst at {}: A {:.{}g}, B {:.{}g}", index_text(values.worst_index), values.expected,
+                            digits, values.got, digits));
   std::string distance = fmt::format("at most {} apart, or {} steps of {} (ULP)", number(values.max_abs_error),
                                      with_commas(static_cast<UInt128>(array.max_steps)), name_of(array.steps_dtype));
   if (!is_floating(array.steps_dtype)) distance = fmt::format("at most {} apart", number(values.max_abs_error));
@@ -156,8 +157,7 @@ std::vector<std::string> notes(const RunComparisonReport& report) {
     std::vector<std::string> differing;
     for (const run::PairedArray& pair : report.weights->both)
       if (!pair.equal) differing.push_back(pair.name);
-    std::string text = fmt::format("weights: {} of {} differ", differing.size(),
-                                   report.weights->both.size());
+    std::string text = fmt::format("weights: {} of {} differ", differing.size(), report.weights->both.size());
     if (!differing.empty()) text += fmt::format(", first '{}'", differing.front());
     out.push_back(text);
   }
@@ -276,7 +276,8 @@ std::string comparison_markdown(const RunComparisonReport& report) {
   for (std::string& note : notes(report)) lines.push_back(std::move(note));
   if (!lines.empty()) out += '\n';
   for (const std::string& line : lines) out += fmt::format("- {}\n", markdown_text(line));
-  if (array != nullptr && array->values.problem.empty()) out += '\n' + markdown_table(histogram_table(array->histogram));
+  if (array != nullptr && array->values.problem.empty())
+    out += '\n' + markdown_table(histogram_table(array->histogram));
   return out;
 }
 

@@ -81,9 +81,8 @@ std::string models_text(const ModelsReport& report) {
 }
 
 std::string models_markdown(const ModelsReport& report) {
-  std::string out =
-      fmt::format("- A: {}: {}\n- B: {}: {}\n", markdown_text(report.a), totals_text(report.result.a),
-                  markdown_text(report.b), totals_text(report.result.b));
+  std::string out = fmt::format("- A: {}: {}\n- B: {}: {}\n", markdown_text(report.a), totals_text(report.result.a),
+                                markdown_text(report.b), totals_text(report.result.b));
   if (!report.result.config.empty()) out += '\n' + markdown_table(keys_table(report));
   if (!report.result.layers.empty()) out += '\n' + markdown_table(layers_table(report));
   return out + "\n**" + verdict(report) + "**\n";

@@ -209,8 +209,9 @@ RunComparison compare_with_file(const std::vector<NamedTensor>& expected, const 
     if (is_part_of(array->name, layers)) {
       out.finer.push_back(array->name);
     } else {
-      out.arrays.push_back(problem(array->name, "-", "the model has no layer or output of this name" +
-                                                         did_you_mean(name, std::span<const std::string>(names))));
+      out.arrays.push_back(problem(
+          array->name, "-",
+          "the model has no layer or output of this name" + did_you_mean(name, std::span<const std::string>(names))));
     }
   }
   return out;

@@ -133,7 +133,8 @@ class Checker {
     std::set<LayerId> around;  // what a source is part of is none
     for (std::size_t i = 0; i < found_.size(); ++i) {
       const LayerId layer = found_[i]->layer;
-      if (tainted_input_[at(layer)] || around.contains(layer) || !origins_.is_made_in(found_[i]->value, layer)) continue;
+      if (tainted_input_[at(layer)] || around.contains(layer) || !origins_.is_made_in(found_[i]->value, layer))
+        continue;
       NonFiniteOutput& output = check_.outputs[i];
       output.source = true;
       for (LayerId outer = graph_.layers[at(layer)].parent; outer != kNone; outer = graph_.layers[at(outer)].parent)

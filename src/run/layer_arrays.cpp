@@ -27,8 +27,7 @@ std::vector<LayerArray> layer_arrays(const graph::Graph& graph, const std::vecto
   }
   const auto key = [&](const LayerArray& array) {
     const bool passes_on = !origins.is_made_in(array.from.value, array.from.layer);
-    return std::tuple(origins.producer(array.from.value), passes_on,
-                      passes_on ? array.from.layer : -array.from.layer);
+    return std::tuple(origins.producer(array.from.value), passes_on, passes_on ? array.from.layer : -array.from.layer);
   };
   std::stable_sort(out.begin(), out.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
   return out;

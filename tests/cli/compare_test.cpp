@@ -132,8 +132,9 @@ TEST_CASE("compare: a file that Keras made with the printed script agrees, by la
 TEST_CASE("compare: the first array that differs from a file is named, with its worst element, and NaN is told apart") {
   const TemporaryFolder folder;
   const std::string model = fixture("model/shared_layers/model.keras");
-  const std::string off = changed(folder, kSharedLayers, "multi_head_attention[1][0]",
-                                  [](const attn::Tensor& tensor) { tensor.set(2 * 16 + 5, tensor.at(2 * 16 + 5) + 1); });
+  const std::string off = changed(folder, kSharedLayers, "multi_head_attention[1][0]", [](const attn::Tensor& tensor) {
+    tensor.set(2 * 16 + 5, tensor.at(2 * 16 + 5) + 1);
+  });
   const json report = compared({model, "--expect", off});
   CHECK(report["first_difference"] == "multi_head_attention[1][0]");
   const json found = array(report, "multi_head_attention[1][0]");
@@ -227,6 +228,7 @@ TEST_CASE("compare: a layer under another number is the same layer, one that was
   json extra = more["config"]["layers"][2];
   REQUIRE(extra["class_name"] == "Dropout");
   extra["name"] = extra["config"]["name"] = "put_in";
+  extra["inbound_nodes"][0]["args"][0]["config"]["keras_history"][0] = "dropout_1";
   json& addition = more["config"]["layers"][3];
   addition["inbound_nodes"][0]["args"][1]["config"]["keras_history"][0] = "put_in";
   more["config"]["layers"].insert(more["config"]["layers"].begin() + 3, extra);
@@ -243,8 +245,11 @@ TEST_CASE("compare: a layer under another number is the same layer, one that was
 
 TEST_CASE("compare: what cannot be compared is a usage error that says what can") {
   for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"--backend", "reference"}, {"--backend", "reference,onednn,cuda"},
-        {"--dtype", "float32,"}, {"--threads", "1,x"}, {"--matmul-precision", "highest,best"},
+       {std::vector<std::string>{"--backend", "reference"},
+        {"--backend", "reference,onednn,cuda"},
+        {"--dtype", "float32,"},
+        {"--threads", "1,x"},
+        {"--matmul-precision", "highest,best"},
         {"--expect", kSharedLayers, "--dtype", "float32,bfloat16"},
         {"configs/encoder.json", "configs/encoder.json", "--backend", "reference,onednn"},
         {"--weights", "a", "--weights", "b", "--weights", "c"}}) {

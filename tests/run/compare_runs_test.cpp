@@ -19,7 +19,9 @@ Tensor array(const std::vector<double>& values, DType dtype = DType::float32) {
 
 /// Two layers, of which the second gives the output.
 std::vector<PassArray> pass(const std::vector<double>& first, const std::vector<double>& second) {
-  return {{"dense", "Dense", 3, array(first)}, {"block/norm", "Norm", 5, array(second)}, {"output_0", "", 5, array(second)}};
+  return {{"dense", "Dense", 3, array(first)},
+          {"block/norm", "Norm", 5, array(second)},
+          {"output_0", "", 5, array(second)}};
 }
 
 const ToleranceRule kRule{0, 0.1, false};

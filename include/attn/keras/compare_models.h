@@ -13,7 +13,8 @@ namespace attn::keras {
 /// A key, or a whole layer, of the configs as Keras saves them (Model::config).
 struct ConfigDifference {
   std::string layer;  ///< "block/dense", as A has it; empty outside of layers
-  /// JSON pointers, and the values as JSON; nothing on the side that lacks it. Of a layer that one side lacks, its class.
+  /// JSON pointers, and the values as JSON; nothing on the side that lacks it. Of a layer that one side lacks, its
+  /// class.
   std::optional<std::string> pointer_a, pointer_b, a, b;
 };
 

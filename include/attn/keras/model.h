@@ -29,7 +29,7 @@ struct ReadOptions {
 inline constexpr std::int64_t kDefaultSequenceLength = 128;
 
 struct LowerOptions {
-  std::optional<std::int64_t> batch;            ///< for an unknown first dimension; else an input's or array's own, else 1
+  std::optional<std::int64_t> batch;  ///< for an unknown first dimension; else an input's or array's own, else 1
   std::optional<std::int64_t> sequence_length;  ///< for the other unknown dimensions
   std::map<std::string, Shape> input_shapes;    ///< whole shapes of inputs that are there, by name; they win
   std::optional<std::string> dtype;             ///< compute in this dtype instead of the layers' own policies

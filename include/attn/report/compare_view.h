@@ -25,7 +25,7 @@ struct RunComparisonReport {
   std::vector<InputReport> inputs;
   std::uint64_t seed = 0;
   run::ToleranceRule tolerance;
-  std::string tolerance_reason;  ///< "the default for float32"
+  std::string tolerance_reason;                   ///< "the default for float32"
   std::optional<run::WeightsComparison> weights;  ///< of two weight files
   run::RunComparison result;
 };

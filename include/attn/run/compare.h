@@ -22,14 +22,14 @@ struct OutputComparison {
   std::string problem;
   std::int64_t elements = 0;
   std::int64_t mismatches = 0;
-  std::int64_t nan_pairs = 0;   ///< elements that are NaN on both sides, and so agree
-  std::int64_t unordered = 0;   ///< of the mismatches: a NaN or an infinity on one side alone, which nothing allows
-  double max_abs_error = 0;     ///< NaN where a NaN met a number
+  double max_abs_error = 0;  ///< NaN where a NaN met a number
   std::vector<std::int64_t> worst_index;
   double expected = 0, got = 0;  ///< at the worst index
   /// What it takes to pass, rounded up to three digits: of each while the other stays as it was asked for. Infinite
   /// where nothing does.
   Tolerance needed{0, 0};
+  std::int64_t nan_pairs = 0;  ///< elements that are NaN on both sides, and so agree
+  std::int64_t unordered = 0;  ///< of the mismatches: a NaN or an infinity on one side alone, which nothing allows
 };
 
 /// Elements agree where |got − expected| ≤ atol + rtol·|expected| (numpy.allclose), where both are NaN, or where both

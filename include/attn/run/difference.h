@@ -28,7 +28,7 @@ struct Histogram {
   };
   std::int64_t equal = 0;      ///< two NaN, and an infinity with itself, too
   std::int64_t unordered = 0;  ///< a NaN or an infinity on one side alone
-  std::vector<Bin> bins;       ///< in order, without gaps; at most ten, of which the first begins at 0 where more fell there
+  std::vector<Bin> bins;  ///< in order, without gaps; at most ten, of which the first begins at 0 where more fell there
 };
 [[nodiscard]] Histogram histogram(const Tensor& a, const Tensor& b);
 
