@@ -118,7 +118,7 @@ report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& e
   out.log_scale = heads.log_scale;
 
   const std::vector<Tensor> tensors = run::make_inputs(graph, given.arrays, execution.seed);
-  out.inputs = describe_inputs(graph, tensors, given);
+  out.inputs = describe_inputs(graph, given);
   // What comes behind the last of the heads need not run.
   graph.outputs.clear();
   run::Session session(*backend, std::move(graph), load_weights(loaded, execution, console), execution.compile_options());

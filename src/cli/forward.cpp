@@ -45,7 +45,7 @@ GivenInputs read_inputs(const keras::Model& model, const std::vector<std::string
     std::vector<NamedTensor> arrays = io::read_tensors(path);
     if (named) arrays = {pick(arrays, word.substr(0, equals), path)};
     for (auto& [name, tensor] : run::name_inputs(names, arrays, path)) {
-      out.sources[name] = path;
+      out.files[name] = path;
       if (!out.arrays.emplace(name, tensor).second) throw bad_usage("the input '{}' is given twice", printable(name));
     }
   }
@@ -61,14 +61,13 @@ keras::LowerOptions lower_options(const Execution& execution, const GivenInputs&
   return options;
 }
 
-std::vector<report::InputReport> describe_inputs(const graph::Graph& graph, const std::vector<Tensor>& tensors,
-                                                 const GivenInputs& given) {
+std::vector<report::InputReport> describe_inputs(const graph::Graph& graph, const GivenInputs& given) {
   std::vector<report::InputReport> out;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const graph::Value& value = graph.value(graph.inputs[i]);
-    const auto source = given.sources.find(value.name);
+  for (const graph::ValueId id : graph.inputs) {
+    const graph::Value& value = graph.value(id);
+    const auto file = given.files.find(value.name);
     out.push_back({value.name, std::string(name_of(value.dtype)), value.shape,
-                   source == given.sources.end() ? "random" : source->second});
+                   file == given.files.end() ? "random" : file->second});
   }
   return out;
 }

@@ -16,7 +16,7 @@ void add_forward(CLI::App& app, Execution& execution, std::vector<std::string>& 
 /// Arrays that were given for inputs, by the inputs' names.
 struct GivenInputs {
   std::map<std::string, Tensor> arrays;
-  std::map<std::string, std::string> sources;  ///< the files they came from
+  std::map<std::string, std::string> files;  ///< that they came from
 };
 
 /// --input FILE and --input NAME=FILE. Throws Error.
@@ -25,9 +25,7 @@ struct GivenInputs {
 /// How a model is lowered for the execution and these inputs.
 [[nodiscard]] keras::LowerOptions lower_options(const Execution& execution, const GivenInputs& given);
 
-/// What the tensors that go in are, in the order of graph.inputs.
-[[nodiscard]] std::vector<report::InputReport> describe_inputs(const graph::Graph& graph,
-                                                               const std::vector<Tensor>& tensors,
-                                                               const GivenInputs& given);
+/// What goes in, in the order of graph.inputs.
+[[nodiscard]] std::vector<report::InputReport> describe_inputs(const graph::Graph& graph, const GivenInputs& given);
 
 }  // namespace attn::cli

@@ -22,7 +22,9 @@ namespace {
 constexpr std::array kCommands = {
     Command{"summary", "show the model as Keras does, layer by layer", add_summary},
     Command{"explain", "where a layer's parameters and FLOPs come from, line by line", add_explain},
+    Command{"validate", "list all that is wrong with a model, and what may surprise", add_validate},
     Command{"run", "a forward pass on random or file inputs", add_run},
+    Command{"compare", "hold two runs, or two models, against each other", add_compare},
     Command{"plot", "the layers and their connections as a picture: SVG, DOT, Mermaid", add_plot},
     Command{"heatmap", "what each head attends to: figures, a preview, HTML, SVG, PNG", add_heatmap},
     Command{"report", "all about a model on one page: summary, costs, attention, graph", add_report},

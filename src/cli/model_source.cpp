@@ -21,14 +21,13 @@ std::optional<keras::Version> version_in(const std::string& metadata) {
 }
 
 /// The config in a .keras archive.
-keras::Model read_archive(const std::string& path, const io::Bytes& file, keras::ReadOptions options) {
-  const io::KerasArchive archive = io::parse_keras_archive(file, path);
-  if (!options.keras_version) options.keras_version = version_in(archive.metadata);
-  return keras::Model::read(path + ":config.json", archive.config, options);
+ModelText read_archive(const std::string& path, const io::Bytes& file) {
+  io::KerasArchive archive = io::parse_keras_archive(file, path);
+  return {path + ":config.json", std::move(archive.config), {{}, version_in(archive.metadata)}, path};
 }
 
 /// The config that Keras 2, and Keras 3 when asked for .h5, put into the attributes of the file.
-keras::Model read_hdf5_model(const std::string& path, const io::Bytes& file, keras::ReadOptions options) {
+ModelText read_hdf5_model(const std::string& path, const io::Bytes& file) {
   const io::Hdf5File contents = io::read_hdf5(file, path);
   const auto root = contents.objects.find("");
   const auto text = [&](const char* name) -> std::optional<std::string> {
@@ -43,9 +42,9 @@ keras::Model read_hdf5_model(const std::string& path, const io::Bytes& file, ker
         "{}: this file holds weights without a model; give the model's JSON or .keras file, and this one with "
         "--weights",
         printable(path));
-  if (const auto version = text("keras_version"); version && !options.keras_version)
-    options.keras_version = keras::version_of(*version);
-  return keras::Model::read(path + ":model_config", *config, options);
+  keras::ReadOptions options;
+  if (const auto version = text("keras_version")) options.keras_version = keras::version_of(*version);
+  return {path + ":model_config", *config, options, path};
 }
 
 /// A folder that TensorFlow wrote is no file of Keras 3.
@@ -62,17 +61,14 @@ void refuse_folder(const std::string& path) {
   throw bad_input("{}: a folder; expected a model file (Keras JSON, .keras or .h5)", printable(path));
 }
 
-keras::Model read_model(const std::string& path, const keras::ReadOptions& options,
-                        std::optional<std::string>& weights) {
+ModelText read_file(const std::string& path) {
   refuse_folder(path);
   const io::Bytes file = io::read_file(path);
   switch (io::kind_of(file)) {
     case io::FileKind::zip:
-      weights = path;
-      return read_archive(path, file, options);
+      return read_archive(path, file);
     case io::FileKind::hdf5:
-      weights = path;
-      return read_hdf5_model(path, file, options);
+      return read_hdf5_model(path, file);
     case io::FileKind::npy:
     case io::FileKind::safetensors:
       throw bad_input(
@@ -81,7 +77,7 @@ keras::Model read_model(const std::string& path, const keras::ReadOptions& optio
     case io::FileKind::other:
       break;
   }
-  return keras::Model::read(path == "-" ? "stdin" : path, std::string(file.text()), options);
+  return {path == "-" ? "stdin" : path, std::string(file.text()), {}, {}};
 }
 
 }  // namespace
@@ -116,17 +112,20 @@ bool is_file(const std::string& path) {
   return std::filesystem::exists(path, ignored);
 }
 
+ModelText read_model_text(const std::optional<std::string>& path, const std::optional<std::string>& input_shape) {
+  ModelText source = path ? read_file(*path) : ModelText{"built-in encoder", keras::Model::builtin_encoder(), {}, {}};
+  if (input_shape) source.options.input_shape = parse_shape(*input_shape);
+  return source;
+}
+
 LoadedModel load_model(const std::optional<std::string>& path, const std::optional<std::string>& input_shape,
                        const Console& console, std::optional<keras::Version> keras_version) {
-  keras::ReadOptions options;
-  options.keras_version = keras_version;
-  if (input_shape) options.input_shape = parse_shape(*input_shape);
-  std::optional<std::string> weights;
-  keras::Model model = path ? read_model(*path, options, weights)
-                            : keras::Model::read("built-in encoder", keras::Model::builtin_encoder(), options);
+  ModelText source = read_model_text(path, input_shape);
+  if (keras_version) source.options.keras_version = keras_version;
+  keras::Model model = keras::Model::read(source.name, std::move(source.text), source.options);
   for (const std::string& warning : model.warnings()) console.warn(warning);
   std::string name = printable(model.name());
-  return {std::move(model), std::move(name), std::move(weights)};
+  return {std::move(model), std::move(name), std::move(source.weights)};
 }
 
 }  // namespace attn::cli

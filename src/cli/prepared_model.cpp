@@ -73,6 +73,13 @@ void add_execution(CLI::App& app, Execution& execution) {
       ->type_name("HOW");
 }
 
+backends::MatmulPrecision parse_precision(const std::string& word) {
+  const auto found = precisions().find(word);
+  if (found == precisions().end())
+    throw bad_usage("--matmul-precision {}: expected highest, high or medium", printable(word));
+  return found->second;
+}
+
 LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution, const Console& console) {
   std::optional<keras::Version> version;
   if (execution.keras_version) version = parse_version(*execution.keras_version);

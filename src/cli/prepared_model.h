@@ -34,6 +34,9 @@ struct Execution {
 /// --device, --backend, --weights, --seed and the like, for one value each.
 void add_execution(CLI::App& app, Execution& execution);
 
+/// "highest", "high" or "medium"; throws Error (usage) for another word.
+[[nodiscard]] backends::MatmulPrecision parse_precision(const std::string& word);
+
 /// The model at `path`, as the options say that it is to be read.
 [[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution,
                                      const Console& console);

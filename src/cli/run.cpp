@@ -11,6 +11,7 @@
 #include "attn/run/inputs.h"
 #include "attn/weights/stats.h"
 #include "command.h"
+#include "dump.h"
 #include "forward.h"
 #include "prepared_model.h"
 #include "progress.h"
@@ -37,7 +38,7 @@ class Stopwatch {
 struct RunCommand {
   Common common;
   Execution execution;
-  std::optional<std::string> model, scores, expect;
+  std::optional<std::string> model, scores, expect, dump;
   std::vector<std::string> inputs;
   std::optional<std::string> arrays;  // -o
   run::Tolerance tolerance;
@@ -47,8 +48,9 @@ struct RunCommand {
     if (arrays) io::check_tensor_path(*arrays);
     if (scores) io::check_tensor_path(*scores);
     if (arrays == "-" && scores == "-") throw bad_usage("-o - and --scores -: stdout takes one of them");
-    if (check_finite && execution.skip_padding)
-      throw bad_usage("--check-finite with --skip-padding: layers have no outputs of their own then");
+    if ((check_finite || dump) && execution.skip_padding)
+      throw bad_usage("{} with --skip-padding: layers have no outputs of their own then",
+                      check_finite ? "--check-finite" : "--dump");
     const auto backend = open_backend(execution.device, execution.backend, common.console);
 
     Stopwatch watch;
@@ -62,16 +64,17 @@ struct RunCommand {
     std::vector<Tensor> weights = load_weights(loaded, execution, common.console);
     report.load_seconds = watch.lap();
 
-    report.inputs = describe_inputs(graph, tensors, given);
+    report.inputs = describe_inputs(graph, given);
     report.setting = setting_of(loaded.name, graph, *backend, execution);
     report.seed = execution.seed;
 
     if (execution.skip_padding) skip_padding(graph, tensors, common.console);
-    const graph::Graph lowered = check_finite ? graph : graph::Graph();
+    const bool looks_inside = check_finite || dump;
+    const graph::Graph lowered = looks_inside ? graph : graph::Graph();
     const std::vector<Tensor> bound = check_finite ? weights : std::vector<Tensor>();
     std::optional<Progress> progress(std::in_place, common.console, "preparing");
     run::Session session(*backend, std::move(graph), std::move(weights), execution.compile_options(),
-                         check_finite ? run::Keep::layer_outputs : run::Keep::outputs);
+                         looks_inside ? run::Keep::layer_outputs : run::Keep::outputs);
     report.prepare_seconds = watch.lap();
     note_choices(session, common.console);
     progress.emplace(common.console, "running");
@@ -84,6 +87,7 @@ struct RunCommand {
     for (const NamedTensor& output : outputs) report.outputs.push_back(describe(output));
     if (arrays) io::write_tensors(*arrays, outputs);
     if (scores) write_scores(session);
+    if (dump) write_dump(*dump, lowered, tensors, session, report);
     if (expect) report.compare = compared(outputs);
     if (check_finite) report.finite = run::check_finite(lowered, tensors, bound, session.layer_outputs());
 
@@ -139,6 +143,8 @@ Run add_run(CLI::App& app) {
   app.add_option("-o,--output", command->arrays, "write the outputs to .npz, .npy or .safetensors")->type_name("FILE");
   app.add_option("--scores", command->scores, "write the attention weights of every attention layer")
       ->type_name("FILE");
+  app.add_option("--dump", command->dump, "write what every layer gives into this folder, which is made")
+      ->type_name("FOLDER");
   app.add_option("--expect", command->expect, "compare the outputs with these arrays; exit 1 where they differ")
       ->type_name("FILE");
   app.add_option("--rtol", command->tolerance.rtol, "relative tolerance of --expect")

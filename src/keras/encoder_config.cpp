@@ -73,6 +73,9 @@ EncoderConfig read(const Ref& config, std::vector<std::string>& warnings) {
       overrides.check_keys();
       out.layers.push_back(std::move(block));
     }
+  }
+  config.document().stop_after_problems(0);
+  if (layers) {
     if (config.find("num_layers") && static_cast<std::size_t>(out.num_layers.value) != out.layers.size())
       layers->fail(fmt::format("num_layers is {}, but {} layers are listed", out.num_layers.value, out.layers.size()));
     out.num_layers = static_cast<std::int64_t>(out.layers.size());

@@ -29,17 +29,18 @@ void Fields::check_keys() const {
     if (in(known_, key) || in(ignored_, key)) continue;
     if (in(foreign_, key) || (newer && is_empty(member.json()))) {
       document.note_foreign_key(member.pointer());
-    } else if (newer) {
-      member.fail_key(fmt::format(
-          "a key that is not known here, in a file of Keras {}; attn knows Keras up to {}, and the key may change what "
-          "is computed. Where it does not, take it out{}",
-          version_text(document.keras_version()), version_text(kNewest),
-          did_you_mean(key, std::span<const std::string>(known_))));
-    } else {
-      member.fail_key("unknown key" + did_you_mean(key, std::span<const std::string>(known_)));
+      continue;
     }
+    std::string message = "unknown key";
+    if (newer)
+      message = fmt::format(
+          "a key that is not known here, in a file of Keras {}; attn knows Keras up to {}, and the key may change what "
+          "is computed. Where it does not, take it out",
+          version_text(document.keras_version()), version_text(kNewest));
+    message += did_you_mean(key, std::span<const std::string>(known_));
+    document.attempt([&, &unknown = member] { unknown.fail_key(message); });
   }
-  if (!missing_.empty()) config_->fail("the key '" + missing_.front() + "' is missing");
+  for (const std::string& key : missing_) document.attempt([&] { config_->fail("the key '" + key + "' is missing"); });
 }
 
 void Fields::read(const Ref& ref, Number& value) {

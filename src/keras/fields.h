@@ -78,7 +78,7 @@ class Fields {
   void operator()(std::string_view key, T& value, Version since = 300) {
     if (reading()) {
       known_.emplace_back(key);
-      if (const auto ref = config_->find(key)) read(*ref, value);
+      if (const auto ref = config_->find(key)) config_->document().attempt([&] { read(*ref, value); });
     } else if (version_ >= since) {
       (*out_)[std::string(key)] = write(value);
     } else {
@@ -106,7 +106,7 @@ class Fields {
   void foreign(std::initializer_list<std::string_view> keys) {
     for (const auto key : keys) foreign_.emplace_back(key);
   }
-  /// After reading: an Error for the first unknown key, with the nearest known one, else for the first that is missing.
+  /// After reading: an Error for each unknown key, with the nearest known one, and for the first that is missing.
   /// In a file of a newer Keras than kNewest a key without a value (null, false, empty) is read over.
   void check_keys() const;
 

@@ -52,6 +52,17 @@ std::vector<int> index_pair(const Ref& node, const Ref& tensor) {
   return {checked(node), checked(tensor)};
 }
 
+/// The name of a layer that could not be read, or "".
+std::string name_in(const Ref& ref) {
+  const auto text = [](const Json& json) -> std::string {
+    if (!json.is_object() || !json.contains("name") || !json["name"].is_string()) return "";
+    return json["name"].get<std::string>();
+  };
+  const std::string own = text(ref.json());
+  if (!own.empty() || !ref.is_object() || !ref.json().contains("config")) return own;
+  return text(ref.json()["config"]);
+}
+
 DType tensor_dtype(const Ref& ref) {
   const auto dtype = dtype_of(ref.text());
   if (!dtype) ref.fail("unknown dtype " + ref.kind());
@@ -211,11 +222,13 @@ void Functional::config(Fields& f) {
   }
   const auto list = f.take("layers");
   if (!list) f.config().fail("the key 'layers' is missing");
-  for (const Ref& ref : list->elements()) add(ref, f.warnings());
+  const Document& document = f.config().document();
+  for (const Ref& ref : list->elements())
+    if (!document.attempt([&] { add(ref, f.warnings()); })) wrong_.insert(name_in(ref));
   const auto in = f.take("input_layers"), out = f.take("output_layers");
   if (!in || !out) f.config().fail("the keys 'input_layers' and 'output_layers' are both needed");
-  input_struct = read_tensor_struct(*in);
-  output_struct = read_tensor_struct(*out);
+  document.attempt([&] { input_struct = read_tensor_struct(*in); });
+  document.attempt([&] { output_struct = read_tensor_struct(*out); });
   envelope["input_layers"] = in->json();
   envelope["output_layers"] = out->json();
 }
@@ -227,6 +240,7 @@ void Functional::add(LayerPtr layer) {
 }
 
 void Functional::add(const Ref& ref, std::vector<std::string>& warnings) {
+  const std::size_t before = ref.document().problem_count();
   LayerPtr layer = read_layer(ref, warnings);
   if (const auto given = ref.find("name")) layer->name = given->text();
   if (layer->name.empty()) ref.fail("a layer of a model needs a name");
@@ -234,14 +248,17 @@ void Functional::add(const Ref& ref, std::vector<std::string>& warnings) {
     for (const Ref& node : calls->elements()) {
       NodeSpec spec;
       spec.pointer = node.pointer();
-      node.expect_object();
-      spec.args = read_arg(node["args"]);
-      spec.kwargs = read_arg(node["kwargs"]);
-      if (!spec.args.as<ArgList>()) node["args"].fail("expected a list");
-      if (!spec.kwargs.as<ArgDict>()) node["kwargs"].fail("expected an object");
+      ref.document().attempt([&] {
+        node.expect_object();
+        spec.args = read_arg(node["args"]);
+        spec.kwargs = read_arg(node["kwargs"]);
+        if (!spec.args.as<ArgList>()) node["args"].fail("expected a list");
+        if (!spec.kwargs.as<ArgDict>()) node["kwargs"].fail("expected an object");
+      });
       layer->nodes.push_back(std::move(spec));
     }
   }
+  if (ref.document().problem_count() > before) wrong_.insert(layer->name);
   add(std::move(layer));
 }
 
@@ -270,6 +287,88 @@ NodeKey Functional::producer(const TensorRef& ref, const std::string& at) const 
     throw bad_input("{}", message);
   }
   return {it->second, ref.node};
+}
+
+void Functional::connect_what_is_right(const Document& of_file, std::size_t before) {
+  const auto check = [&](const std::vector<TensorRef>& refs, const std::string& at) {
+    for (const TensorRef& ref : refs)
+      if (!is_wrong(ref.layer)) of_file.attempt([&] { (void)producer(ref, at); });
+  };
+  for (const Arg* ends : {&input_struct, &output_struct}) {
+    std::vector<TensorRef> refs;
+    collect_refs(*ends, refs);
+    for (TensorRef& ref : refs)
+      if (is_functional(find(ref.layer))) --ref.node;
+    check(refs, pointer + (ends == &input_struct ? "/input_layers" : "/output_layers"));
+  }
+  for (const LayerPtr& layer : members_) {
+    for (const NodeSpec& node : layer->nodes) {
+      std::vector<TensorRef> refs;
+      collect_refs(node.args, refs);
+      collect_refs(node.kwargs, refs);
+      check(refs, node.pointer);
+    }
+  }
+  check_calls(of_file);
+  of_file.stop_after_problems(before);
+}
+
+void Functional::check_calls(const Document& of_file) {
+  graph::Graph scratch;
+  Lowering lowering(scratch, true);
+  // Results of each member's calls; nothing where they are not known.
+  std::vector<std::vector<std::optional<std::vector<TensorPtr>>>> results(members_.size());
+  struct Waiting {
+    std::size_t member = 0, call = 0;
+    std::vector<TensorRef> reads;
+  };
+  std::vector<Waiting> waiting;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    Layer& layer = *members_[i];
+    results[i].resize(std::max<std::size_t>(layer.nodes.size(), 1));
+    if (is_wrong(layer.name)) continue;
+    if (const auto* input = dynamic_cast<const InputLayer*>(&layer)) {
+      results[i][0] = {Call::result(lowering.builder().input(input->name, input->element_type(), input->batch_shape))};
+      continue;
+    }
+    for (std::size_t n = 0; n < layer.nodes.size(); ++n) {
+      waiting.push_back({i, n, {}});
+      collect_refs(layer.nodes[n].args, waiting.back().reads);
+      collect_refs(layer.nodes[n].kwargs, waiting.back().reads);
+    }
+  }
+  const auto known = [&](const TensorRef& ref) -> const std::vector<TensorPtr>* {
+    const auto it = index_.find(ref.layer);
+    if (it == index_.end()) return nullptr;
+    const auto& calls = results[static_cast<std::size_t>(it->second)];
+    if (ref.node < 0 || static_cast<std::size_t>(ref.node) >= calls.size()) return nullptr;
+    const auto& call = calls[static_cast<std::size_t>(ref.node)];
+    return call ? &*call : nullptr;
+  };
+  // Layers mostly stand in an order that runs, so that few rounds do.
+  constexpr int kMostRounds = 100;
+  for (int round = 0; round < kMostRounds; ++round) {
+    const std::size_t count = waiting.size();
+    std::erase_if(waiting, [&](const Waiting& next) {
+      if (!std::all_of(next.reads.begin(), next.reads.end(), known)) return false;
+      Layer& layer = *members_[next.member];
+      const NodeSpec& spec = layer.nodes[next.call];
+      of_file.attempt([&] {
+        const auto result_of = [&](const TensorRef& ref) -> Arg {
+          const std::vector<TensorPtr>& outputs = *known(ref);
+          if (static_cast<std::size_t>(ref.tensor) >= outputs.size())
+            throw of_file.error(spec.pointer, false,
+                                fmt::format("'{}' gives {} results in call {}, but result {} is asked for",
+                                            printable(ref.layer), outputs.size(), ref.node, ref.tensor));
+          return outputs[static_cast<std::size_t>(ref.tensor)];
+        };
+        const Arg args = resolved(spec.args, result_of), kwargs = resolved(spec.kwargs, result_of);
+        results[next.member][next.call] = tensors_of(lowering.apply(layer, args, kwargs));
+      });
+      return true;
+    });
+    if (waiting.size() == count) break;
+  }
 }
 
 void Functional::connect() {
@@ -549,13 +648,19 @@ void Sequential::config(Fields& f) {
   }
   const auto list = f.take("layers");
   if (!list) f.config().fail("the key 'layers' is missing");
+  const Document& document = f.config().document();
+  const std::size_t before = document.problem_count();
   for (const Ref& ref : list->elements()) {
-    LayerPtr layer = read_layer(ref, f.warnings());
-    if (layer->name.empty()) ref.fail("a layer of a model needs a name");
-    if (layer->is_operation()) ref.fail("a Sequential holds layers only");
-    if (dynamic_cast<InputLayer*>(layer.get()) != nullptr && !members_.empty())
-      ref.fail("only the first layer of a Sequential can be an InputLayer");
-    add(std::move(layer));
+    document.attempt([&] {
+      LayerPtr layer = read_layer(ref, f.warnings());
+      if (layer->name.empty()) ref.fail("a layer of a model needs a name");
+      if (layer->is_operation()) ref.fail("a Sequential holds layers only");
+      const bool first = ref.pointer().ends_with("/0");
+      if (dynamic_cast<InputLayer*>(layer.get()) != nullptr && !first)
+        ref.fail("only the first layer of a Sequential can be an InputLayer");
+      // Of a chain that is broken, what comes before can be checked.
+      if (document.problem_count() == before) add(std::move(layer));
+    });
   }
   if (const auto shape = f.take("build_input_shape"); shape && !shape->is_null()) {
     // Several inputs, or an input that is no plain tensor, are no chain that Keras would build.
@@ -572,6 +677,18 @@ std::optional<DType> Sequential::input_dtype() const {
 
 bool Sequential::has_input() const {
   return !members_.empty() && dynamic_cast<const InputLayer*>(members_.front().get()) != nullptr;
+}
+
+void Sequential::connect_what_is_right(const Document& of_file, std::size_t before) {
+  const bool broken = of_file.problem_count() > before;
+  const bool known = has_input() ? members_.size() > 1 : build_input_shape.has_value() && !members_.empty();
+  if (broken && known) {
+    of_file.attempt([&] {
+      build_chain(has_input() ? static_cast<const InputLayer&>(*members_.front()).batch_shape : *build_input_shape);
+      build_symbolic();
+    });
+  }
+  of_file.stop_after_problems(before);
 }
 
 void Sequential::build_chain(const Shape& input_shape) {

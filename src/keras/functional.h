@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ class Functional : public Layer {
   void add(LayerPtr layer);
   /// Connects the calls; every name and index is checked. Throws Error (bad_input).
   void connect();
+  /// Where problems are collected (Document::attempt): those of the names and indices of calls, and of the shapes as
+  /// far as calls take only what is right. There were `before` problems when reading of the model began.
+  virtual void connect_what_is_right(const Document& document, std::size_t before);
   /// Lowers the model once on its own input layers, with unknown dimensions, so that every layer is built and knows the
   /// shapes of its calls.
   virtual void build_symbolic();
@@ -48,6 +52,10 @@ class Functional : public Layer {
   bool connected = false;
 
  protected:
+  [[nodiscard]] bool is_wrong(const std::string& name) const { return wrong_.contains(name); }
+  /// Lowers every call of layers that are right on results of such.
+  void check_calls(const Document& document);
+
   [[nodiscard]] NodeKey producer(const TensorRef& ref, const std::string& pointer) const;
 
   std::vector<LayerPtr> members_;
@@ -55,6 +63,7 @@ class Functional : public Layer {
   Topology topology_;
   std::vector<std::vector<std::vector<TensorRef>>> reads_;  ///< per member and call, in order of arguments
   std::vector<TensorRef> inputs_, outputs_;
+  std::set<std::string> wrong_;  ///< names of members that have problems or could not be read
 };
 
 /// keras.Sequential: a chain. Without an input shape it stays unbuilt until it is called.
@@ -66,6 +75,7 @@ class Sequential : public Functional {
   [[nodiscard]] std::vector<Layer*> layers() const override;
   [[nodiscard]] std::vector<Sublayer> sublayers() override;
   [[nodiscard]] bool sequential_like() const override { return true; }
+  void connect_what_is_right(const Document& document, std::size_t before) override;
   /// Puts an input layer in front where none is, and connects the chain.
   void build_chain(const Shape& input_shape);
   [[nodiscard]] bool has_input() const;

@@ -176,7 +176,7 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
  private:
   [[noreturn]] void fail(std::size_t offset, const std::string& message) const {
     const Position at = position_of(text_, offset);
-    throw bad_input("{}:{}:{}: {}", source_, at.line, at.column, message);
+    throw ConfigError({false, source_, at.line, at.column, "", message});
   }
   [[noreturn]] void refuse(const std::string& what) const {
     fail(read_ == 0 ? 0 : read_ - 1, what + " is not accepted");
@@ -277,8 +277,8 @@ Document::Document(const std::string& source, std::string text) : source_(printa
                   &builder);
 }
 
-std::string Document::place(const std::string& translated, bool at_key) const {
-  if (text_.empty()) return fmt::format("{}: {}", source_, translated.empty() ? "" : printable(translated) + ": ");
+Problem Document::problem(const std::string& translated, bool at_key, std::string message) const {
+  if (text_.empty()) return {false, source_, 0, 0, printable(translated), std::move(message)};
   std::string pointer = translated;
   for (std::size_t end = translated.size();; end = translated.rfind('/', end - 1)) {
     if (const auto origin = origins_.find(translated.substr(0, end)); origin != origins_.end()) {
@@ -288,7 +288,8 @@ std::string Document::place(const std::string& translated, bool at_key) const {
     if (end == 0 || end == std::string::npos) break;
   }
   const Position at = position_of(text_, Locator(text_).find(pointer, at_key));
-  return fmt::format("{}:{}:{}: {}", source_, at.line, at.column, pointer.empty() ? "" : printable(pointer) + ": ");
+  return {
+      false, source_, static_cast<int>(at.line), static_cast<int>(at.column), printable(pointer), std::move(message)};
 }
 
 std::string Document::foreign_keys() const {
@@ -302,10 +303,6 @@ std::string Document::foreign_keys() const {
   const std::size_t rest = foreign_keys_.size() - keys.size();
   return fmt::format("{}: keys of other versions of Keras are read over: {}{}", source_, join(keys, ", "),
                      rest > 0 ? fmt::format(" and {} more", rest) : "");
-}
-
-Error Document::error(const std::string& pointer, bool at_key, const std::string& message) const {
-  return bad_input("{}{}", place(pointer, at_key), message);
 }
 
 Ref Ref::operator[](std::string_view key) const {

@@ -13,6 +13,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/shape.h"
+#include "attn/keras/problem.h"
 
 namespace attn::keras {
 
@@ -27,6 +28,12 @@ inline constexpr std::size_t kMaxJsonString = std::size_t{1} << 20;
 
 /// JSON pointers of a config that was translated, and where that stood in the file: prefixes, the longest wins.
 using Origins = std::map<std::string, std::string>;
+
+/// Ends the reading of something whose problems were collected already.
+class Collected : public Error {
+ public:
+  Collected() : Error(ExitCode::bad_input, "the config has problems") {}
+};
 
 /// A parsed config with the text it came from.
 class Document {
@@ -44,7 +51,8 @@ class Document {
         root_(std::move(translated)),
         origins_(std::move(origins)),
         keras2_(true),
-        keras_version_(original.keras_version_) {}
+        keras_version_(original.keras_version_),
+        problems_(original.problems_) {}
 
   [[nodiscard]] const Json& root() const noexcept { return root_; }
   [[nodiscard]] const std::string& source() const noexcept { return source_; }
@@ -58,12 +66,46 @@ class Document {
   /// one reader.
   void note_foreign_key(const std::string& pointer) const { foreign_keys_.push_back(pointer); }
   void forget_foreign_keys() const { foreign_keys_.clear(); }
+  [[nodiscard]] const std::vector<std::string>& foreign_key_pointers() const noexcept { return foreign_keys_; }
   /// One sentence that names them and where they stand, or "".
   [[nodiscard]] std::string foreign_keys() const;
   /// "source:line:column: pointer: message"; the position is that of the value, or of its key where `at_key`.
-  [[nodiscard]] Error error(const std::string& pointer, bool at_key, const std::string& message) const;
-  /// The same text without an exception, for warnings.
-  [[nodiscard]] std::string place(const std::string& pointer, bool at_key) const;
+  [[nodiscard]] ConfigError error(const std::string& pointer, bool at_key, const std::string& message) const {
+    return ConfigError(problem(pointer, at_key, message));
+  }
+  /// The same without an exception.
+  [[nodiscard]] Problem problem(const std::string& pointer, bool at_key, std::string message) const;
+
+  /// From here on what attempt() meets goes to the end of `problems`, which must live as long as it is read; null:
+  /// no more.
+  void collect(std::vector<Problem>* problems) const noexcept { problems_ = problems; }
+  [[nodiscard]] bool collects() const noexcept { return problems_ != nullptr; }
+  [[nodiscard]] std::vector<Problem>* collected() const noexcept { return problems_; }
+  /// How many problems were collected so far.
+  [[nodiscard]] std::size_t problem_count() const noexcept { return problems_ == nullptr ? 0 : problems_->size(); }
+  /// Reads a part that others do not depend on. Where problems are collected, an Error (bad_input) in it is noted, and
+  /// the answer is false.
+  template <typename Read>
+  bool attempt(Read&& read) const {
+    if (problems_ == nullptr) {
+      read();
+      return true;
+    }
+    try {
+      read();
+      return true;
+    } catch (const Collected&) {
+      return false;
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::bad_input) throw;
+      problems_->push_back(problem_of(error));
+      return false;
+    }
+  }
+  /// Ends what is being read, where problems were collected since there were `before`.
+  void stop_after_problems(std::size_t before) const {
+    if (problem_count() > before) throw Collected();
+  }
 
  private:
   std::string source_;
@@ -73,6 +115,22 @@ class Document {
   bool keras2_ = false;
   int keras_version_ = 0;
   mutable std::vector<std::string> foreign_keys_;  // pointers
+  mutable std::vector<Problem>* problems_ = nullptr;
+};
+
+/// For the time of its life a document's problems are thrown: what is tried may fail.
+class NotCollecting {
+ public:
+  explicit NotCollecting(const Document& document) : document_(document), problems_(document.collected()) {
+    document.collect(nullptr);
+  }
+  ~NotCollecting() { document_.collect(problems_); }
+  NotCollecting(const NotCollecting&) = delete;
+  NotCollecting& operator=(const NotCollecting&) = delete;
+
+ private:
+  const Document& document_;
+  std::vector<Problem>* problems_;
 };
 
 /// A value inside a Document: typed getters that refuse the wrong type with the place. Valid while the document lives.

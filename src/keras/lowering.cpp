@@ -144,15 +144,21 @@ Arg Lowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
       layer.build(weights, call);
       layer.built = true;
     }
+    const std::size_t known_values = graph.values.size();
     Arg result = layer.call(call);
     const std::vector<TensorPtr> outputs = tensors_of(result);
     watching_ = outer_watching;
     if (watched) recorder->computed(recorded, mask_used_);
 
     if (symbolic_) {
-      if (const auto shapes = layer.symbolic_shapes(call))
-        for (std::size_t i = 0; i < outputs.size() && i < shapes->size(); ++i)
+      if (const auto shapes = layer.symbolic_shapes(call)) {
+        for (std::size_t i = 0; i < outputs.size() && i < shapes->size(); ++i) {
+          // What the layer gives back as it came keeps its shape where others read it.
+          if (static_cast<std::size_t>(outputs[i]->id) < known_values)
+            outputs[i]->id = builder_.apply(graph::Fill{(*shapes)[i], builder_.dtype(outputs[i]->id), 0.0}, {});
           graph.value(outputs[i]->id).shape = (*shapes)[i];
+        }
+      }
     }
     if (!layer.is_operation() && layer.supports_masking()) {
       const bool all =

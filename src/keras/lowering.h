@@ -14,9 +14,9 @@ namespace attn::keras {
 class MaskRecorder;
 
 /// An Error that already names the layer it happened in, so that the models around it leave it alone.
-class PlacedError : public Error {
+class PlacedError : public ConfigError {
  public:
-  explicit PlacedError(const Error& error) : Error(error.code(), error.what()) {}
+  explicit PlacedError(const Error& error) : ConfigError(problem_of(error)) {}
 };
 
 class Lowering {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "anatomy.h"
 #include "attn/base/text.h"
@@ -12,6 +13,7 @@
 #include "keras2/translate.h"
 #include "lowering.h"
 #include "mask_recorder.h"
+#include "surprises.h"
 #include "table.h"
 
 namespace attn::keras {
@@ -205,6 +207,7 @@ std::optional<Shape> built_shape(const Ref& ref) {
 std::string class_of_bare_config(const Ref& config) {
   if (config.find("layers")) return config.find("input_layers") ? "Functional" : "Sequential";
   std::vector<std::string> fitting;
+  const NotCollecting trying(config.document());
   for (const LayerRow& row : layer_rows()) {
     std::vector<std::string> ignored;
     try {
@@ -229,6 +232,18 @@ std::string class_of_bare_config(const Ref& config) {
               join(fitting, ", "));
 }
 
+Problem as_warning(Problem problem) {
+  problem.warning = true;
+  return problem;
+}
+
+/// The layer whose name a sentence begins with: "'dense' (Dense) …".
+const Layer* find_quoted(Functional& model, const std::string& sentence) {
+  const auto first = sentence.find('\''), last = sentence.find('\'', first + 1);
+  if (first == std::string::npos || last == std::string::npos) return nullptr;
+  return find_layer(model, sentence.substr(first + 1, last - first - 1));
+}
+
 bool is_model(const Layer& layer) { return dynamic_cast<const Functional*>(&layer) != nullptr; }
 
 }  // namespace
@@ -244,8 +259,14 @@ const std::string& Model::builtin_encoder() {
 }
 
 Model Model::read(const std::string& source, std::string text, const ReadOptions& options) {
+  return Model(read_parts(source, std::move(text), options, nullptr));
+}
+
+std::unique_ptr<Model::Parts> Model::read_parts(const std::string& source, std::string text, const ReadOptions& options,
+                                                std::vector<Problem>* problems) {
   auto parts = std::make_unique<Parts>();
   parts->document = std::make_unique<Document>(source, std::move(text));
+  parts->document->collect(problems);
   parts->document->set_keras_version(options.keras_version.value_or(0));
   parts->older_fans = options.keras_version && *options.keras_version < kEinsumFans;
   if (const Ref read(*parts->document); !is_encoder_config(read) && is_keras2(read, options.keras_version)) {
@@ -260,7 +281,7 @@ Model Model::read(const std::string& source, std::string text, const ReadOptions
     parts->expanded = std::make_unique<Document>(source, to_json_text(expanded));
     parts->root = read_layer(Ref(*parts->expanded), parts->warnings);
     // The text is ours: places in it would mislead.
-    return Model(std::move(parts));
+    return parts;
   }
   if (root.find("class_name") && root.find("config")) {
     parts->root = read_layer(root, parts->warnings);
@@ -272,6 +293,7 @@ Model Model::read(const std::string& source, std::string text, const ReadOptions
       parts->model()->build_symbolic();
     }
   }
+  root.document().stop_after_problems(0);
   if (parts->root->is_operation()) root.fail("one operation is no model");
   parts->older_fans = parts->older_fans || root.document().is_keras2();
   if (const std::string foreign = root.document().foreign_keys(); !foreign.empty()) parts->warnings.push_back(foreign);
@@ -288,7 +310,46 @@ Model Model::read(const std::string& source, std::string text, const ReadOptions
     parts->layer = parts->root.get();
     if (shape) parts->root = model_around(std::move(parts->root), *shape);
   }
-  return Model(std::move(parts));
+  return parts;
+}
+
+std::vector<Problem> Model::validate(const std::string& source, std::string text, const ReadOptions& options) {
+  std::vector<Problem> problems;
+  try {
+    auto parts = read_parts(source, std::move(text), options, &problems);
+    parts->document->collect(nullptr);
+    if (parts->expanded) parts->expanded->collect(nullptr);
+    const bool ours = parts->expanded && !parts->expanded->is_keras2();
+    const Document* file = ours ? nullptr : parts->expanded ? parts->expanded.get() : parts->document.get();
+    if (file != nullptr)
+      for (const std::string& pointer : file->foreign_key_pointers())
+        problems.push_back(as_warning(file->problem(pointer, true, "a key of another version of Keras, read over")));
+    Functional* model = parts->model();
+    const Model whole(std::move(parts));
+    for (Problem& problem : surprises(*whole.parts_->root, file)) problems.push_back(std::move(problem));
+    if (model != nullptr && model->connected) {
+      for (const std::string& warning : whole.masks().warnings) {
+        const Layer* layer = find_quoted(*model, warning);
+        problems.push_back(as_warning(file != nullptr && layer != nullptr
+                                          ? file->problem(layer->pointer, false, warning)
+                                          : Problem{true, "", 0, 0, "", warning}));
+      }
+    }
+  } catch (const Collected&) {  // they are in the list
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::bad_input) throw;
+    problems.push_back(problem_of(error));
+  }
+  for (Problem& problem : problems)
+    if (problem.file.empty()) problem.file = printable(source);
+  const auto key = [](const Problem& problem) {
+    return std::tie(problem.line, problem.column, problem.warning, problem.pointer, problem.message);
+  };
+  std::stable_sort(problems.begin(), problems.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  problems.erase(
+      std::unique(problems.begin(), problems.end(), [&](const auto& a, const auto& b) { return key(a) == key(b); }),
+      problems.end());
+  return problems;
 }
 
 std::vector<std::string> Model::layer_classes() {

@@ -61,7 +61,9 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
   layer.pointer = config.pointer();
   layer.document = &config.document();
   Fields fields(config, warnings);
-  layer.config(fields);
+  const Document& document = config.document();
+  const std::size_t before = document.problem_count();
+  if (!document.attempt([&] { layer.config(fields); })) return;
   if (const auto regularizer = config.find("activity_regularizer"); regularizer && !layer.is_operation()) {
     fields.ignored({"activity_regularizer"});
     layer.activity_regularizer = regularizer->json();
@@ -69,7 +71,7 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
   // What any layer may carry over from other versions of Keras.
   fields.foreign({"batch_input_shape", "build_config", "registered_name"});
   fields.check_keys();
-  layer.check(config);
+  if (document.problem_count() == before) layer.check(config);
 }
 
 }  // namespace
@@ -142,6 +144,7 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   LayerPtr layer = row->make();
   layer->row = row;
   const Ref config = ref["config"];
+  const std::size_t before = config.document().problem_count();
   read_config(*layer, config, warnings);
   if (layer->name.empty() && ref.find("name") && ref["name"].is_string()) layer->name = ref["name"].text();
   if (layer->name.empty()) layer->name = snake_case(layer->class_name());
@@ -150,6 +153,9 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
     if (const auto member = ref.find(key)) layer->envelope[key] = member->json();
 
   // Models are connected once their members are read.
+  if (config.document().collects() && dynamic_cast<Functional*>(layer.get()) != nullptr)
+    static_cast<Functional*>(layer.get())->connect_what_is_right(config.document(), before);
+  if (config.document().problem_count() > before) return layer;
   if (auto* sequential = dynamic_cast<Sequential*>(layer.get())) {
     if (sequential->has_input() && sequential->layers().empty()) {
       // An input alone: Keras leaves it unbuilt.

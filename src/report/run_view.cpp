@@ -123,12 +123,7 @@ std::string run_json(const RunReport& report) {
   json.update(setting_json(report.setting));
   json["seed"] = report.seed;
   json["inputs"] = Json::array();
-  for (const InputReport& input : report.inputs) {
-    json["inputs"].push_back({{"name", json_text(input.name)},
-                              {"shape", json_shape(input.shape)},
-                              {"dtype", json_text(input.dtype)},
-                              {"source", json_text(input.source)}});
-  }
+  for (const InputReport& input : report.inputs) json["inputs"].push_back(input_json(input));
   json["outputs"] = Json::array();
   for (const OutputReport& output : report.outputs) json["outputs"].push_back(output_json(output));
   json["ms"] = {{"load", report.load_seconds * kMilliseconds},

@@ -39,4 +39,11 @@ Json setting_json(const Setting& setting) {
   return json;
 }
 
+Json input_json(const InputReport& input) {
+  return {{"name", json_text(input.name)},
+          {"shape", json_shape(input.shape)},
+          {"dtype", json_text(input.dtype)},
+          {"source", json_text(input.source)}};
+}
+
 }  // namespace attn::report

@@ -39,7 +39,7 @@ Table differing(const DiffReport& report) {
     std::vector<std::string> row = {pair.name, shape_text(pair), dtype_text(pair)};
     if (pair.values) {
       row.insert(row.end(), {with_commas(pair.values->mismatches), number(pair.values->max_abs_error),
-                             number(pair.relative), number(pair.cosine)});
+                             number(pair.likeness.relative), number(pair.likeness.cosine)});
     }
     if (pair.values && pair.values->mismatches > 0) {
       row.insert(row.end(), {fmt::format("[{}]", fmt::join(pair.values->worst_index, ", ")),
@@ -91,8 +91,8 @@ Json pair_json(const PairedArray& pair) {
   json["elements"] = pair.values->elements;
   json["mismatches"] = pair.values->mismatches;
   json["max_abs_error"] = pair.values->max_abs_error;
-  json["relative"] = pair.relative;
-  json["cosine"] = pair.cosine;
+  json["relative"] = pair.likeness.relative;
+  json["cosine"] = pair.likeness.cosine;
   json["worst_index"] = pair.values->worst_index;
   json["a"] = pair.values->expected;
   json["b"] = pair.values->got;
@@ -142,7 +142,7 @@ std::string diff_csv(const DiffReport& report) {
         pair.shape_b.str(), std::string(name_of(pair.dtype_a)), std::string(name_of(pair.dtype_b))};
     if (pair.values) {
       row.insert(row.end(), {std::to_string(pair.values->mismatches), python_repr(pair.values->max_abs_error),
-                             python_repr(pair.relative), python_repr(pair.cosine),
+                             python_repr(pair.likeness.relative), python_repr(pair.likeness.cosine),
                              fmt::format("{}", fmt::join(pair.values->worst_index, " ")),
                              python_repr(pair.values->expected), python_repr(pair.values->got)});
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 namespace attn::run {
@@ -18,10 +19,18 @@ std::vector<std::int64_t> coordinates(std::int64_t flat, const Shape& shape) {
   return out;
 }
 
+/// Up to three digits, and a little further, so that a sum that rounds stays below.
+double rounded_up(double value) {
+  if (value <= 0.0 || std::isinf(value)) return std::max(value, 0.0);
+  const double unit = std::pow(10.0, std::floor(std::log10(value)) - 2);
+  return std::strtod(fmt::format("{:.2e}", std::ceil(value * (1 + 1e-12) / unit) * unit).c_str(), nullptr);
+}
+
 }  // namespace
 
 OutputComparison compare(const std::string& name, const Tensor& expected, const Tensor& got,
                          const Tolerance& tolerance) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   OutputComparison out;
   out.name = name;
   if (expected.shape() != got.shape()) {
@@ -29,26 +38,39 @@ OutputComparison compare(const std::string& name, const Tensor& expected, const 
     return out;
   }
   out.elements = got.size();
-  double worst = -1.0;  // how far beyond its tolerance; infinite for a NaN
+  double worst = -kInfinity;  // how far beyond its tolerance; infinite for a NaN
   std::int64_t worst_at = 0;
   for (std::int64_t i = 0; i < got.size(); ++i) {
     const double a = expected.at(i), b = got.at(i);
-    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (a == b) continue;
+    if (std::isnan(a) && std::isnan(b)) {
+      ++out.nan_pairs;
+      continue;
+    }
     const double error = std::abs(b - a);
-    const bool unordered = std::isnan(error);
-    const double beyond =
-        unordered ? std::numeric_limits<double>::infinity() : error - (tolerance.atol + tolerance.rtol * std::abs(a));
-    if (unordered || beyond > 0.0 || std::isinf(error)) ++out.mismatches;
-    if (unordered) {
-      out.max_abs_error = std::numeric_limits<double>::quiet_NaN();
+    double beyond = error - (tolerance.atol + tolerance.rtol * std::abs(a));
+    if (std::isfinite(a) && std::isfinite(b)) {
+      if (beyond > 0.0) ++out.mismatches;
+      const double past = error - tolerance.atol;
+      out.needed.atol = std::max(out.needed.atol, error - tolerance.rtol * std::abs(a));
+      if (past > 0.0) out.needed.rtol = std::max(out.needed.rtol, a == 0.0 ? kInfinity : past / std::abs(a));
+    } else {
+      ++out.mismatches;
+      ++out.unordered;
+      out.needed = {kInfinity, kInfinity};
+      beyond = std::isnan(error) ? kInfinity : std::numeric_limits<double>::max();
+    }
+    if (std::isnan(error)) {
+      out.max_abs_error = error;
     } else if (!std::isnan(out.max_abs_error)) {
       out.max_abs_error = std::max(out.max_abs_error, error);
     }
-    if (worst < 0.0 || beyond > worst) {
-      worst = std::max(beyond, 0.0);
+    if (beyond > worst) {
+      worst = beyond;
       worst_at = i;
     }
   }
+  out.needed = {rounded_up(out.needed.rtol), rounded_up(out.needed.atol)};
   out.pass = out.mismatches == 0;
   if (got.size() > 0) {
     out.worst_index = coordinates(worst_at, got.shape());
@@ -82,6 +104,23 @@ std::vector<OutputComparison> compare(const std::vector<NamedTensor>& expected, 
     out.back().name = item.name;
     out.back().problem = "the model gives no output of this name";
   }
+  return out;
+}
+
+Likeness likeness(const Tensor& a, const Tensor& b) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  double aa = 0, bb = 0, ab = 0, difference = 0;
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    const double x = a.at(i), y = b.at(i);
+    if (!std::isfinite(x) || !std::isfinite(y)) continue;
+    aa += x * x;
+    bb += y * y;
+    ab += x * y;
+    difference += (y - x) * (y - x);
+  }
+  Likeness out{};
+  if (difference > 0) out.relative = aa > 0 ? std::sqrt(difference / aa) : kNaN;
+  out.cosine = aa > 0 && bb > 0 ? std::clamp(ab / (std::sqrt(aa) * std::sqrt(bb)), -1.0, 1.0) : kNaN;
   return out;
 }
 

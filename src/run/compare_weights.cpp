@@ -1,33 +1,10 @@
 #include "attn/run/compare_weights.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 
 namespace attn::run {
 namespace {
-
-struct Likeness {
-  double relative, cosine;
-};
-
-Likeness likeness(const Tensor& a, const Tensor& b) {
-  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-  double aa = 0, bb = 0, ab = 0, difference = 0;
-  for (std::int64_t i = 0; i < a.size(); ++i) {
-    const double x = a.at(i), y = b.at(i);
-    if (!std::isfinite(x) || !std::isfinite(y)) continue;
-    aa += x * x;
-    bb += y * y;
-    ab += x * y;
-    difference += (y - x) * (y - x);
-  }
-  Likeness out{};
-  if (difference > 0) out.relative = aa > 0 ? std::sqrt(difference / aa) : kNaN;
-  out.cosine = aa > 0 && bb > 0 ? std::clamp(ab / (std::sqrt(aa) * std::sqrt(bb)), -1.0, 1.0) : kNaN;
-  return out;
-}
 
 PairedArray compared(const NamedTensor& a, const Tensor& b, const Tolerance& tolerance) {
   PairedArray out;
@@ -38,9 +15,7 @@ PairedArray compared(const NamedTensor& a, const Tensor& b, const Tolerance& tol
   out.dtype_b = b.dtype();
   if (out.shape_a != out.shape_b) return out;
   out.values = compare(a.name, a.tensor, b, tolerance);
-  const Likeness like = likeness(a.tensor, b);
-  out.relative = like.relative;
-  out.cosine = like.cosine;
+  out.likeness = likeness(a.tensor, b);
   const bool exact = tolerance.rtol == 0 && tolerance.atol == 0;
   out.equal = out.values->pass && (!exact || out.dtype_a == out.dtype_b);
   return out;

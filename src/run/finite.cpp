@@ -5,7 +5,9 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
+
+#include "attn/run/layer_arrays.h"
+#include "origins.h"
 
 namespace attn::run {
 namespace {
@@ -14,7 +16,6 @@ using graph::Graph;
 using graph::kNone;
 using graph::LayerId;
 using graph::Node;
-using graph::NodeId;
 using graph::ValueId;
 using graph::ValueKind;
 
@@ -69,12 +70,12 @@ std::optional<NonFinite> look_at(const std::string& name, const Tensor& tensor) 
 class Checker {
  public:
   Checker(const Graph& graph, std::span<const Tensor> inputs, std::span<const Tensor> weights,
-          std::span<const LayerOutput> outputs)
+          const std::vector<LayerOutput>& outputs)
       : graph_(graph),
         inputs_(inputs),
         weights_(weights),
-        outputs_(outputs),
-        producer_(graph.values.size(), kNone),
+        arrays_(layer_arrays(graph, outputs)),
+        origins_(graph),
         tainted_(graph.values.size(), false),
         tainted_input_(graph.layers.size(), false),
         read_weights_(graph.layers.size()) {}
@@ -82,8 +83,7 @@ class Checker {
   FiniteCheck run() {
     look_at_inputs();
     look_at_outputs();
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) follow(static_cast<NodeId>(i));
-    order();
+    for (const Node& node : graph_.nodes) follow(node);
     find_sources();
     return std::move(check_);
   }
@@ -99,75 +99,42 @@ class Checker {
   }
 
   void look_at_outputs() {
-    std::map<std::string, int> calls;
-    std::vector<int> call_of;
-    for (const graph::Layer& layer : graph_.layers) call_of.push_back(calls[layer.name]++);
-    for (const LayerOutput& output : outputs_) {
-      if (!is_floating(output.tensor.dtype())) continue;
+    for (const LayerArray& array : arrays_) {
+      if (!is_floating(array.from.tensor.dtype())) continue;
       ++check_.checked;
-      const graph::Layer& layer = graph_.layers[at(output.layer)];
-      seen_[output.value] = false;
-      auto found = look_at(layer.name, output.tensor);
+      const ValueId value = array.from.value;
+      seen_[value] = false;
+      auto found = look_at(graph_.layers[at(array.from.layer)].name, array.from.tensor);
       if (!found) continue;
-      seen_[output.value] = true;
-      found_.push_back(&output);
-      check_.outputs.push_back(
-          {std::move(*found), layer.class_name, call_of[at(output.layer)], output.output, false, {}});
+      seen_[value] = true;
+      found_.push_back(&array.from);
+      check_.outputs.push_back({std::move(*found), array.class_name, array.call, array.from.output, false, {}});
     }
   }
 
   // What a node makes is tainted where it was seen to be, or, unseen, where it may have come in.
-  void follow(NodeId id) {
-    const Node& node = graph_.nodes[at(id)];
+  void follow(const Node& node) {
     bool reads_tainted = false;
     for (const ValueId input : node.inputs) {
       const graph::Value& value = graph_.value(input);
       reads_tainted = reads_tainted || tainted_[at(input)];
       for (LayerId layer = node.layer; layer != kNone; layer = graph_.layers[at(layer)].parent) {
         if (value.kind == ValueKind::weight) read_weights_[at(layer)].insert(value.weight);
-        if (tainted_[at(input)] && !is_made_in(input, layer)) tainted_input_[at(layer)] = true;
+        if (tainted_[at(input)] && !origins_.is_made_in(input, layer)) tainted_input_[at(layer)] = true;
       }
     }
     for (const ValueId output : node.outputs) {
-      producer_[at(output)] = id;
       const auto seen = seen_.find(output);
       tainted_[at(output)] = seen == seen_.end() ? reads_tainted : seen->second;
     }
-  }
-
-  [[nodiscard]] bool is_made_in(ValueId value, LayerId layer) const {
-    const NodeId producer = producer_[at(value)];
-    if (producer == kNone) return false;
-    LayerId made_in = graph_.nodes[at(producer)].layer;
-    while (made_in != kNone && made_in != layer) made_in = graph_.layers[at(made_in)].parent;
-    return made_in == layer;
-  }
-
-  void order() {
-    std::vector<std::size_t> indices(found_.size());
-    for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = i;
-    const auto key = [&](std::size_t i) {
-      // A layer that only passes on what it got comes after the one that made it; a model after its layers.
-      const LayerOutput& output = *found_[i];
-      const bool passes_on = !is_made_in(output.value, output.layer);
-      return std::tuple(producer_[at(output.value)], passes_on, passes_on ? output.layer : -output.layer);
-    };
-    std::sort(indices.begin(), indices.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
-    std::vector<const LayerOutput*> found;
-    std::vector<NonFiniteOutput> outputs;
-    for (const std::size_t i : indices) {
-      found.push_back(found_[i]);
-      outputs.push_back(std::move(check_.outputs[i]));
-    }
-    found_ = std::move(found);
-    check_.outputs = std::move(outputs);
   }
 
   void find_sources() {
     std::set<LayerId> around;  // what a source is part of is none
     for (std::size_t i = 0; i < found_.size(); ++i) {
       const LayerId layer = found_[i]->layer;
-      if (tainted_input_[at(layer)] || around.contains(layer) || !is_made_in(found_[i]->value, layer)) continue;
+      if (tainted_input_[at(layer)] || around.contains(layer) || !origins_.is_made_in(found_[i]->value, layer))
+        continue;
       NonFiniteOutput& output = check_.outputs[i];
       output.source = true;
       for (LayerId outer = graph_.layers[at(layer)].parent; outer != kNone; outer = graph_.layers[at(outer)].parent)
@@ -180,11 +147,11 @@ class Checker {
 
   const Graph& graph_;
   std::span<const Tensor> inputs_, weights_;
-  std::span<const LayerOutput> outputs_;
+  const std::vector<LayerArray> arrays_;
+  const Origins origins_;
   FiniteCheck check_;
   std::vector<const LayerOutput*> found_;             // by check_.outputs
   std::map<ValueId, bool> seen_;                      // layers' outputs; do they hold any?
-  std::vector<NodeId> producer_;                      // by value
   std::vector<bool> tainted_;                         // by value
   std::vector<bool> tainted_input_;                   // by layer: of the values from outside of it
   std::vector<std::set<std::int32_t>> read_weights_;  // by layer
@@ -198,7 +165,7 @@ const NonFiniteOutput* FiniteCheck::source() const {
 }
 
 FiniteCheck check_finite(const Graph& graph, std::span<const Tensor> inputs, std::span<const Tensor> weights,
-                         std::span<const LayerOutput> outputs) {
+                         const std::vector<LayerOutput>& outputs) {
   return Checker(graph, inputs, weights, outputs).run();
 }
 

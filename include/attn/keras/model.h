@@ -12,6 +12,7 @@
 #include "attn/graph/graph.h"
 #include "attn/keras/anatomy.h"
 #include "attn/keras/masks.h"
+#include "attn/keras/problem.h"
 #include "attn/keras/summary.h"
 #include "attn/keras/version.h"
 
@@ -51,6 +52,10 @@ class Model {
   /// Reads `text`: Keras JSON of a model or a layer, a bare config, or the short encoder config. `source` names it in
   /// messages. Throws Error (bad_input).
   [[nodiscard]] static Model read(const std::string& source, std::string text, const ReadOptions& options = {});
+  /// Everything that is wrong with such a text, and what will surprise (Problem::warning), in the order of the file.
+  /// Where the JSON itself cannot be read, or a whole that the rest depends on, that is the only problem.
+  [[nodiscard]] static std::vector<Problem> validate(const std::string& source, std::string text,
+                                                     const ReadOptions& options = {});
   /// A layer of class `class_name` from key=value pairs; values are JSON, or plain words.
   [[nodiscard]] static Model make_layer(const std::string& class_name,
                                         const std::vector<std::pair<std::string, std::string>>& arguments);
@@ -90,6 +95,8 @@ class Model {
 
  private:
   struct Parts;
+  [[nodiscard]] static std::unique_ptr<Parts> read_parts(const std::string& source, std::string text,
+                                                         const ReadOptions& options, std::vector<Problem>* problems);
   explicit Model(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };

@@ -18,4 +18,7 @@ namespace attn::report {
 /// were asked for.
 [[nodiscard]] Json setting_json(const Setting& setting);
 
+/// name, shape, dtype, source.
+[[nodiscard]] Json input_json(const InputReport& input);
+
 }  // namespace attn::report

@@ -25,15 +25,29 @@ struct OutputComparison {
   double max_abs_error = 0;  ///< NaN where a NaN met a number
   std::vector<std::int64_t> worst_index;
   double expected = 0, got = 0;  ///< at the worst index
+  /// What it takes to pass, rounded up to three digits: of each while the other stays as it was asked for. Infinite
+  /// where nothing does.
+  Tolerance needed{0, 0};
+  std::int64_t nan_pairs = 0;  ///< elements that are NaN on both sides, and so agree
+  std::int64_t unordered = 0;  ///< of the mismatches: a NaN or an infinity on one side alone, which nothing allows
 };
 
 /// Elements agree where |got − expected| ≤ atol + rtol·|expected| (numpy.allclose), where both are NaN, or where both
-/// are the same infinity. The worst element is a NaN that met a number, else the one furthest beyond its tolerance.
+/// are the same infinity. The worst element is a NaN that met a number, else an infinity, else the one furthest beyond
+/// its tolerance, or nearest to it.
 [[nodiscard]] OutputComparison compare(const std::string& name, const Tensor& expected, const Tensor& got,
                                        const Tolerance& tolerance);
 
 /// Pairs by name; an array that only one side has is a comparison that fails with a problem.
 [[nodiscard]] std::vector<OutputComparison> compare(const std::vector<NamedTensor>& expected,
                                                     const std::vector<NamedTensor>& got, const Tolerance& tolerance);
+
+/// How alike two arrays of one shape are, over the elements that are finite on both sides.
+struct Likeness {
+  /// ‖b − a‖ / ‖a‖ and a·b / (‖a‖ ‖b‖); NaN where ‖a‖, or ‖a‖ ‖b‖, is 0, except that equal arrays have a relative
+  /// difference of 0.
+  double relative = 0, cosine = 0;
+};
+[[nodiscard]] Likeness likeness(const Tensor& a, const Tensor& b);
 
 }  // namespace attn::run

@@ -25,9 +25,7 @@ struct PairedArray {
   DType dtype_a = DType::float32, dtype_b = DType::float32;
   /// b against a; nothing where the shapes differ.
   std::optional<OutputComparison> values;
-  /// ‖b − a‖ / ‖a‖ and a·b / (‖a‖ ‖b‖) over the elements that are finite on both sides; NaN where ‖a‖, or ‖a‖ ‖b‖, is
-  /// 0, except that equal arrays have a relative difference of 0.
-  double relative = 0, cosine = 0;
+  Likeness likeness;  ///< where `values` are
   bool equal = false;
 };
 

@@ -46,6 +46,6 @@ struct FiniteCheck {
 /// Looks at what the layers of a pass gave. `graph` is as it was lowered, `inputs` and `weights` are in its order, and
 /// `outputs` are Session::layer_outputs().
 [[nodiscard]] FiniteCheck check_finite(const graph::Graph& graph, std::span<const Tensor> inputs,
-                                       std::span<const Tensor> weights, std::span<const LayerOutput> outputs);
+                                       std::span<const Tensor> weights, const std::vector<LayerOutput>& outputs);
 
 }  // namespace attn::run

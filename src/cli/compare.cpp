@@ -1,0 +1,257 @@
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/tensor_file.h"
+#include "attn/report/compare_view.h"
+#include "attn/report/models_view.h"
+#include "attn/run/compare_runs.h"
+#include "attn/run/inputs.h"
+#include "command.h"
+#include "dump.h"
+#include "forward.h"
+#include "keras_script.h"
+#include "prepared_model.h"
+
+namespace attn::cli {
+namespace {
+
+struct CompareCommand {
+  Common common;
+  Execution execution;  // what both sides share
+  std::optional<std::string> model, other;
+  std::optional<std::string> devices, backends, dtypes, precisions, thread_counts;  // A,B
+  std::vector<std::string> weights, inputs;
+  std::optional<std::string> expect;
+  std::optional<double> rtol, atol;
+  bool outputs_only = false, print_script = false;
+
+  [[nodiscard]] int run() {
+    if (print_script) {
+      write_result(std::string(keras_script()), common.output);
+      return 0;
+    }
+    return other ? compare_models() : compare_runs();
+  }
+
+  [[nodiscard]] int compare_models() const {
+    if (differing() || !weights.empty() || !inputs.empty() || expect || rtol || atol)
+      throw bad_usage("two models are compared by their configs; what is run is one MODEL");
+    const LoadedModel a = load_model(model, execution, common.console);
+    const LoadedModel b = load_model(other, execution, common.console);
+    const report::ModelsReport report{*model, *other, keras::compare_models(a.model, b.model)};
+    write_result(common.format == "json"       ? report::models_json(report)
+                 : common.format == "markdown" ? report::models_markdown(report)
+                                               : report::models_text(report),
+                 common.output);
+    return static_cast<int>(report.result.equal() ? ExitCode::done : ExitCode::differs);
+  }
+
+  /// One of the two passes.
+  struct Side {
+    Execution execution;
+    std::unique_ptr<backends::Backend> backend;
+    graph::Graph graph;
+    std::vector<Tensor> inputs, weights;
+  };
+
+  [[nodiscard]] int compare_runs() {
+    std::vector<Execution> settings = sides();
+    const LoadedModel loaded = load_model(model, execution, common.console);
+    GivenInputs given = read_inputs(loaded.model, inputs);
+    std::vector<NamedTensor> expected;
+    if (expect) expected = read_expected(loaded.model, given);
+
+    report::RunComparisonReport report;
+    report.model = loaded.name;
+    report.seed = execution.seed;
+    std::vector<Side> passes;
+    for (const Execution& setting : settings) passes.push_back(prepare(loaded, setting, given));
+    report.inputs = describe_inputs(passes.back().graph, given);
+    choose_tolerance(report, passes, expected);
+
+    Side& last = passes.back();
+    report.b = describe(loaded, last);
+    if (weights.size() > 1) report.weights = compare_weights(loaded, passes);
+    const std::vector<run::PassArray> got = record(last);
+    if (expect) {
+      report.a.file = *expect;
+      report.result = run::compare_with_file(expected, got, loaded.model.input_names(), report.tolerance, *expect);
+    } else {
+      report.a = describe(loaded, passes.front());
+      report.result = run::compare_passes(record(passes.front()), got, report.tolerance);
+    }
+    write_result(common.format == "json"       ? report::comparison_json(report)
+                 : common.format == "markdown" ? report::comparison_markdown(report)
+                                               : report::comparison_text(report),
+                 common.output);
+    return static_cast<int>(report.result.equal() ? ExitCode::done : ExitCode::differs);
+  }
+
+  /// Is anything said about how a model runs, for one side or both?
+  [[nodiscard]] bool differing() const { return devices || backends || dtypes || precisions || thread_counts; }
+
+  /// "A,B", or one value for both; nothing where the option was not given.
+  static std::vector<std::string> values_of(const char* option, const std::optional<std::string>& text) {
+    if (!text) return {};
+    std::vector<std::string> values = split(*text, ',');
+    if (values.size() > 2 || std::find(values.begin(), values.end(), "") != values.end())
+      throw bad_usage("{} {}: expected A or A,B", option, printable(*text));
+    return values;
+  }
+
+  /// How A and B run; B alone with --expect.
+  [[nodiscard]] std::vector<Execution> sides() const {
+    const std::vector<std::string> device = values_of("--device", devices), backend = values_of("--backend", backends),
+                                   dtype = values_of("--dtype", dtypes),
+                                   precision = values_of("--matmul-precision", precisions),
+                                   threads = values_of("--threads", thread_counts);
+    if (weights.size() > 2) throw bad_usage("--weights is given once, or twice for A and B");
+    const auto options = {device.size(),    backend.size(), dtype.size(),
+                          precision.size(), threads.size(), weights.size()};
+    const bool two = std::any_of(options.begin(), options.end(), [](std::size_t count) { return count == 2; });
+    if (two && expect) throw bad_usage("--expect stands for A, so that every other option is for one pass");
+    const bool against_reference = !two && !expect;
+    if (against_reference && (!backend.empty() && backend[0] == "reference"))
+      throw bad_usage("nothing to compare; give --backend reference,onednn or --expect FILE");
+
+    std::vector<Execution> out;
+    for (std::size_t i = 0; i < (expect ? 1U : 2U); ++i) {
+      const auto of_side = [&](const std::vector<std::string>& values, const std::string& otherwise) {
+        return values.empty() ? otherwise : values[std::min(i, values.size() - 1)];
+      };
+      Execution side = execution;
+      side.backend = of_side(backend, "");
+      side.device = of_side(device, side.backend == "cuda" ? "cuda" : "cpu");
+      if (!dtype.empty()) side.dtype = of_side(dtype, "");
+      side.precision = parse_precision(of_side(precision, "highest"));
+      side.threads = parse_threads(of_side(threads, "0"));
+      if (!weights.empty()) side.weights = of_side(weights, "");
+      // Without two of anything, A is the definition.
+      if (against_reference && i == 0) {
+        side.backend = "reference";
+        side.device = "cpu";
+      }
+      out.push_back(std::move(side));
+    }
+    return out;
+  }
+
+  static int parse_threads(const std::string& text) {
+    const bool digits = !text.empty() && text.size() < 6 &&
+                        std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (!digits) throw bad_usage("--threads {}: expected a number", printable(text));
+    return std::stoi(text);
+  }
+
+  /// The arrays of --expect; those of the model's inputs are what it runs on.
+  [[nodiscard]] std::vector<NamedTensor> read_expected(const keras::Model& loaded, GivenInputs& given) const {
+    const std::string path =
+        std::filesystem::is_directory(*expect) ? (std::filesystem::path(*expect) / kDumpArrays).string() : *expect;
+    std::vector<NamedTensor> arrays = io::read_tensors(path);
+    for (const std::string& name : loaded.input_names()) {
+      const auto array = std::find_if(arrays.begin(), arrays.end(),
+                                      [&](const NamedTensor& candidate) { return candidate.name == name; });
+      if (array == arrays.end() || given.arrays.contains(name)) continue;
+      given.arrays.emplace(name, array->tensor);
+      given.files.emplace(name, path);
+    }
+    return arrays;
+  }
+
+  [[nodiscard]] Side prepare(const LoadedModel& loaded, const Execution& setting, const GivenInputs& given) const {
+    Side side{setting,
+              open_backend(setting.device, setting.backend, common.console),
+              loaded.model.lower(lower_options(setting, given)),
+              {},
+              {}};
+    side.inputs = run::make_inputs(side.graph, given.arrays, setting.seed);
+    side.weights = load_weights(loaded, setting, common.console);
+    return side;
+  }
+
+  [[nodiscard]] std::vector<run::PassArray> record(const Side& side) const {
+    return run::record_pass(*side.backend, side.graph, side.weights, side.inputs, side.execution.compile_options(),
+                            !outputs_only);
+  }
+
+  [[nodiscard]] report::ComparedSide describe(const LoadedModel& loaded, const Side& side) const {
+    report::ComparedSide out;
+    out.setting = setting_of(loaded.name, side.graph, *side.backend, side.execution);
+    if (weights.size() > 1) out.weights = *side.execution.weights;
+    return out;
+  }
+
+  static run::WeightsComparison compare_weights(const LoadedModel& loaded, const std::vector<Side>& passes) {
+    const std::vector<graph::WeightSpec> specs = loaded.model.weights();
+    const auto named = [&](const Side& side) {
+      std::vector<NamedTensor> out;
+      for (std::size_t i = 0; i < specs.size(); ++i) out.push_back({specs[i].path, side.weights[i]});
+      return out;
+    };
+    return run::compare_weights(named(passes.front()), named(passes.back()), {0, 0});
+  }
+
+  void choose_tolerance(report::RunComparisonReport& report, const std::vector<Side>& passes,
+                        const std::vector<NamedTensor>& expected) const {
+    DType dtype = DType::float64;
+    for (const Side& side : passes)
+      dtype = run::coarser(dtype, run::coarsest_dtype(side.graph, side.execution.precision));
+    for (const NamedTensor& array : expected) dtype = run::coarser(dtype, array.tensor.dtype());
+    report.tolerance = run::usual_tolerance(dtype);
+    report.tolerance_reason = report::tolerance_reason(dtype);
+    if (rtol) report.tolerance.rtol = *rtol;
+    if (atol) {
+      report.tolerance.atol = *atol;
+      report.tolerance.of_rms = false;
+    }
+    if (rtol || atol)
+      report.tolerance_reason =
+          rtol && atol ? "as asked for"
+                       : fmt::format("{} as asked for, the other {}", rtol ? "rtol" : "atol", report.tolerance_reason);
+  }
+};
+
+}  // namespace
+
+Run add_compare(CLI::App& app) {
+  auto command = std::make_shared<CompareCommand>();
+  add_common(app, command->common, {"table", "json", "markdown"});
+  app.add_option("model", command->model, "Keras JSON, .keras, .h5, or short encoder config; - is stdin")
+      ->type_name("MODEL");
+  app.add_option("other", command->other, "a second model, to compare the configs of the two")->type_name("MODEL");
+  app.add_option("--device", command->devices, "A,B: cpu, cuda, cuda:N or auto")->type_name("DEVICES");
+  app.add_option("--backend", command->backends, "A,B: reference, onednn or cuda; by default the device's best")
+      ->type_name("NAMES");
+  app.add_option("--dtype", command->dtypes, "A,B: compute in float32, bfloat16 or float16")->type_name("DTYPES");
+  app.add_option("--matmul-precision", command->precisions, "A,B: highest, high or medium, of float32 products")
+      ->type_name("HOW");
+  app.add_option("--threads", command->thread_counts, "A,B; 0: all cores")->type_name("COUNTS");
+  app.add_option("--weights", command->weights, ".weights.h5, .keras, .safetensors or .npz; twice for A and B")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  app.add_option("--expect", command->expect,
+                 "in place of A: arrays of outputs and layers (.npz, .npy, .safetensors, or a folder of run --dump)")
+      ->type_name("FILE");
+  app.add_flag("--print-keras-script", command->print_script, "the Python that makes such a file with Keras");
+  app.add_option("--input", command->inputs, "arrays by input name (.npy, .npz, .safetensors); NAME=FILE for one")
+      ->type_name("FILE");
+  app.add_option("--rtol", command->rtol, "relative tolerance")->check(CLI::NonNegativeNumber)->type_name("R");
+  app.add_option("--atol", command->atol, "absolute tolerance")->check(CLI::NonNegativeNumber)->type_name("A");
+  app.add_flag("--outputs-only", command->outputs_only, "compare the model's outputs alone");
+  app.add_option("--batch", command->execution.batch, "for an unknown batch (1)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app.add_option("--seq-len", command->execution.sequence_length, "for other unknown lengths (128)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app.add_option("--seed", command->execution.seed, "of random weights and inputs")->type_name("N");
+  app.add_option("--input-shape", command->execution.input_shape, "shape without the batch, for a single layer: 50,512")
+      ->type_name("DIMS");
+  add_keras_version(app, command->execution.keras_version);
+  return [command] { return command->run(); };
+}
+
+}  // namespace attn::cli

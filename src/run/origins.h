@@ -1,0 +1,38 @@
+// Where the values of a graph come from.
+#pragma once
+
+#include <vector>
+
+#include "attn/graph/graph.h"
+
+namespace attn::run {
+
+class Origins {
+ public:
+  /// The graph must outlive this.
+  explicit Origins(const graph::Graph& graph) : graph_(graph), producer_(graph.values.size(), graph::kNone) {
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+      for (const graph::ValueId output : graph.nodes[i].outputs)
+        producer_[static_cast<std::size_t>(output)] = static_cast<graph::NodeId>(i);
+  }
+
+  /// The node that makes a value; graph::kNone for what is given.
+  [[nodiscard]] graph::NodeId producer(graph::ValueId value) const {
+    return producer_[static_cast<std::size_t>(value)];
+  }
+
+  /// Is the value made in this layer, or in one inside it?
+  [[nodiscard]] bool is_made_in(graph::ValueId value, graph::LayerId layer) const {
+    if (producer(value) == graph::kNone) return false;
+    graph::LayerId made_in = graph_.nodes[static_cast<std::size_t>(producer(value))].layer;
+    while (made_in != graph::kNone && made_in != layer)
+      made_in = graph_.layers[static_cast<std::size_t>(made_in)].parent;
+    return made_in == layer;
+  }
+
+ private:
+  const graph::Graph& graph_;
+  std::vector<graph::NodeId> producer_;  // by value
+};
+
+}  // namespace attn::run
