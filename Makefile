@@ -1,10 +1,11 @@
 # A page of doors; CMake does the work.
 BUILD ?= build
+PREFIX ?= /usr/local
 ATTN := $(BUILD)/attn
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build setup run test lint format bench gpu-check gpu-kit clean distclean help
+.PHONY: build setup run test lint format install package bench gpu-check gpu-kit clean distclean help
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/CMakeCache.txt ## compile the program to build/attn
@@ -27,6 +28,13 @@ lint: ## check includes, format and common mistakes (LINT_ALL=1: in every file)
 format: ## format the sources in place
 	@.ci/setup lint
 	@.ci/lint format
+
+install: build ## install into PREFIX (/usr/local), with DESTDIR before it
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+package: build ## pack a .deb and a .tar.gz that needs no packages, into build/
+	@.ci/setup package
+	@cd $(BUILD) && rm -f attn_*.deb attn-*.tar.gz && cpack -G DEB && ATTN_BUNDLE=1 cpack -G TGZ
 
 bench: setup build ## measure the built-in encoder
 	$(ATTN) bench

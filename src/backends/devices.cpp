@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "attn/base/companion.h"
 #include "attn/base/text.h"
 
 namespace attn::backends {
@@ -118,16 +119,7 @@ GpuState gpu_state(int index) {
   return state;
 }
 
-std::string cuda_plugin_path() {
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return {};
-  for (const char* place : {"libattn_cuda.so", "../lib/attn/libattn_cuda.so"}) {
-    const std::filesystem::path path = program.parent_path() / place;
-    if (std::filesystem::is_regular_file(path, error)) return path.string();
-  }
-  return {};
-}
+std::string cuda_plugin_path() { return companion("libattn_cuda.so"); }
 
 std::string cuda_version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 

@@ -8,6 +8,7 @@
 
 #include "attn/base/shape.h"
 #include "attn/keras/model.h"
+#include "attn/library/model_file.h"
 #include "console.h"
 
 namespace attn::cli {
@@ -21,17 +22,9 @@ struct LoadedModel {
 /// Is there anything of that name? No, for names that no file can have.
 [[nodiscard]] bool is_file(const std::string& path);
 
-/// A model that was not read yet.
-struct ModelText {
-  std::string name;  ///< of the file, and of what holds it there: "model.keras:config.json"
-  std::string text;
-  keras::ReadOptions options;
-  std::optional<std::string> weights;  ///< the file that also holds weights
-};
-
 /// The config at `path`, as load_model finds it. Throws Error (bad_input) for a file that holds none.
-[[nodiscard]] ModelText read_model_text(const std::optional<std::string>& path,
-                                        const std::optional<std::string>& input_shape);
+[[nodiscard]] library::ModelText read_model_text(const std::optional<std::string>& path,
+                                                 const std::optional<std::string>& input_shape);
 
 /// The model at `path`: Keras JSON, the short encoder config, a .keras archive or a whole-model .h5, told apart by
 /// content; "-" is stdin, nothing the built-in encoder. `keras_version` stands for what the file says of the Keras that

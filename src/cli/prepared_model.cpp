@@ -9,9 +9,8 @@
 #include "attn/backends/registry.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/library/weights.h"
 #include "attn/run/padding.h"
-#include "attn/weights/bind.h"
-#include "attn/weights/initialize.h"
 #include "progress.h"
 
 namespace attn::cli {
@@ -96,15 +95,9 @@ std::unique_ptr<backends::Backend> open_backend(const std::string& device, const
 std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution, const Console& console) {
   const std::vector<graph::WeightSpec> specs = loaded.model.weights();
   const std::optional<std::string> file = execution.weights ? execution.weights : loaded.weights;
-  if (file) return weights::bind(specs, *file);
-  std::vector<Tensor> tensors;
-  tensors.reserve(specs.size());
+  if (file) return library::load_weights(specs, file, execution.seed);
   Progress progress(console, "initialising weights", static_cast<double>(specs.size()));
-  for (const graph::WeightSpec& spec : specs) {
-    tensors.push_back(weights::initialize(spec, execution.seed));
-    progress.advance();
-  }
-  return tensors;
+  return library::load_weights(specs, file, execution.seed, [&] { progress.advance(); });
 }
 
 report::Setting setting_of(const std::string& model, const graph::Graph& graph, const backends::Backend& backend,

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <utility>
 
+#include "attn/base/companion.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 
@@ -26,19 +27,13 @@ constexpr const char* kName = "attn-hdf5";
 /// On the wall's clock: on a busy machine the processor time takes longer.
 std::int64_t seconds_for(std::int64_t size) { return 5 * (kHdf5Seconds + size / kHdf5Slowest); }
 
-/// The program: where ATTN_HDF5 says, in this program's folder, where the tests' folder lies in it, or installed.
+/// The program: where ATTN_HDF5 says, else where attn is.
 std::string find_program() {
   if (const char* given = std::getenv("ATTN_HDF5"); given != nullptr && *given != '\0') return given;
-  std::array<char, PATH_MAX> self{};
-  const ssize_t length = ::readlink("/proc/self/exe", self.data(), self.size() - 1);
-  const std::string path = length > 0 ? std::string(self.data(), static_cast<std::size_t>(length)) : std::string();
-  const std::string folder = path.substr(0, path.rfind('/') + 1);
-  for (const char* beside : {"", "../", "../libexec/attn/"}) {
-    std::string program = folder + beside + kName;
-    if (::access(program.c_str(), X_OK) == 0) return program;
-  }
-  throw bad_input("HDF5 files need the program {}, which is not in {}; set ATTN_HDF5 to where it is", kName,
-                  printable(folder));
+  std::string program = companion(kName);
+  if (program.empty())
+    throw bad_input("HDF5 files need the program {}, which is not where attn is; set ATTN_HDF5 to where it is", kName);
+  return program;
 }
 
 std::pair<Descriptor, Descriptor> socket_pair() {

@@ -1,0 +1,26 @@
+// Where the text of a model lies in a file.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "attn/keras/model.h"
+
+namespace attn::library {
+
+/// A model that was not read yet.
+struct ModelText {
+  std::string name;  ///< of the file, and of what holds it there: "model.keras:config.json"
+  std::string text;
+  keras::ReadOptions options;
+  std::optional<std::string> weights;  ///< the file that also holds weights
+};
+
+/// The config in a file: Keras JSON, the short encoder config, a .keras archive or a whole-model .h5, told apart by
+/// content; "-" is stdin. Throws Error (bad_input) for a file that holds none.
+[[nodiscard]] ModelText read_model_file(const std::string& path);
+
+/// configs/encoder.json, which is compiled in.
+[[nodiscard]] ModelText builtin_model();
+
+}  // namespace attn::library

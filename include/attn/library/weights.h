@@ -1,0 +1,22 @@
+// The numbers of a model: from a file, or drawn.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "attn/graph/weight.h"
+
+namespace attn::library {
+
+/// From `file` where there is one, else from initializers and the seed; in the order of the specs. `drawn` is called
+/// after each weight that was drawn. Throws Error.
+[[nodiscard]] std::vector<Tensor> load_weights(std::span<const graph::WeightSpec> specs,
+                                               const std::optional<std::string>& file, std::uint64_t seed,
+                                               const std::function<void()>& drawn = {});
+
+}  // namespace attn::library

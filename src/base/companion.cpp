@@ -1,0 +1,36 @@
+#include "attn/base/companion.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Of the program or shared library that holds this function.
+fs::path own_folder() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&companion), &info) == 0 || info.dli_fname == nullptr)
+    return program.parent_path();
+  // A program's own name is what it was called by.
+  const fs::path holder = fs::canonical(info.dli_fname, error);
+  return (error || holder.extension() != ".so" ? program : holder).parent_path();
+}
+
+}  // namespace
+
+std::string companion(const std::string& name) {
+  std::error_code error;
+  const fs::path folder = own_folder();
+  for (const char* place : {".", "..", "../lib/attn", "attn", "../attn"}) {
+    fs::path path = (folder / place / name).lexically_normal();
+    if (fs::is_regular_file(path, error)) return path.string();
+  }
+  return {};
+}
+
+}  // namespace attn

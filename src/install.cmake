@@ -1,0 +1,86 @@
+# What is installed and packed: the program and what it opens at run time, the library with its headers, manual pages and
+# completions. Private parts lie in lib/attn (attn/base/companion.h looks there).
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# Everything under one soname. Base is whole, because its headers are public.
+add_library(attn_shared SHARED $<TARGET_OBJECTS:attn_library>)
+add_library(attn::attn ALIAS attn_shared)
+set_target_properties(attn_shared PROPERTIES OUTPUT_NAME attn EXPORT_NAME attn VERSION ${PROJECT_VERSION}
+                      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+                      INSTALL_RPATH "$ORIGIN/attn:$ORIGIN/../attn")
+target_link_libraries(attn_shared PRIVATE attn_options attn_library
+                      -Wl,--whole-archive $<TARGET_FILE:attn_base> -Wl,--no-whole-archive PUBLIC fmt::fmt)
+target_link_options(attn_shared PRIVATE -Wl,--disable-new-dtags)
+target_include_directories(attn_shared INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+target_compile_features(attn_shared INTERFACE cxx_std_20)
+
+# RPATH, not RUNPATH: what these load in turn is looked for there too.
+set_target_properties(attn PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/attn")
+set_target_properties(attn-hdf5 PROPERTIES INSTALL_RPATH "$ORIGIN")
+foreach(program attn attn-hdf5)
+  target_link_options(${program} PRIVATE -Wl,--disable-new-dtags)
+endforeach()
+
+install(TARGETS attn RUNTIME DESTINATION bin)
+install(TARGETS attn-hdf5 RUNTIME DESTINATION lib/attn)
+if(TARGET attn_cuda)
+  install(TARGETS attn_cuda LIBRARY DESTINATION lib/attn)
+endif()
+install(TARGETS attn_shared EXPORT attn-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/attn DESTINATION include)
+install(EXPORT attn-targets NAMESPACE attn:: DESTINATION lib/cmake/attn)
+configure_package_config_file(src/attn-config.cmake.in ${CMAKE_BINARY_DIR}/generated/attn-config.cmake
+                              INSTALL_DESTINATION lib/cmake/attn)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/generated/attn-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/generated/attn-config.cmake ${CMAKE_BINARY_DIR}/generated/attn-config-version.cmake
+        DESTINATION lib/cmake/attn)
+install(FILES README.md DESTINATION share/doc/attn)
+install(FILES LICENSE DESTINATION share/doc/attn RENAME copyright)
+install(DIRECTORY docs configs DESTINATION share/doc/attn PATTERN outputs EXCLUDE)
+
+# Manual pages and completions are the program's own words.
+install(CODE "
+  set(share \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share\")
+  file(MAKE_DIRECTORY \${share}/man/man1 \${share}/bash-completion/completions \${share}/zsh/site-functions
+       \${share}/fish/vendor_completions.d)
+  set(attn \"${CMAKE_BINARY_DIR}/attn\")
+  execute_process(COMMAND \${attn} man -o \${share}/man/man1 COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND \${attn} completion bash -o \${share}/bash-completion/completions/attn COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND \${attn} completion zsh -o \${share}/zsh/site-functions/_attn COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND \${attn} completion fish -o \${share}/fish/vendor_completions.d/attn.fish COMMAND_ERROR_IS_FATAL ANY)
+")
+
+# A oneDNN that `make setup` fetched comes along; with ATTN_BUNDLE=1, for the archive that needs no packages, so does
+# everything but what every Debian has.
+set(own_onednn "")
+if(dnnl_DIR MATCHES "^${ATTN_DEPS}")
+  set(own_onednn $<TARGET_FILE:DNNL::dnnl>)
+  install(PROGRAMS ${own_onednn} DESTINATION lib/attn RENAME libdnnl.so.3)
+endif()
+install(CODE "
+  if(NOT \"\$ENV{ATTN_BUNDLE}\" STREQUAL \"\")
+    file(GET_RUNTIME_DEPENDENCIES EXECUTABLES \"${CMAKE_BINARY_DIR}/attn\" \"${CMAKE_BINARY_DIR}/attn-hdf5\"
+         RESOLVED_DEPENDENCIES_VAR found UNRESOLVED_DEPENDENCIES_VAR missing
+         POST_EXCLUDE_REGEXES \"/(ld-linux|lib(c|m|dl|rt|pthread|resolv|stdc[+][+]|gcc_s|dnnl)[.]so)\")
+    if(missing)
+      message(FATAL_ERROR \"not found, so not packed: \${missing}\")
+    endif()
+    foreach(library IN LISTS found)
+      file(INSTALL \"\${library}\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/lib/attn\" FOLLOW_SYMLINK_CHAIN)
+    endforeach()
+  endif()
+")
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME attn)
+set(CPACK_PACKAGE_CONTACT "the attn authors <attn@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "opens Keras attention models without Python: shows, runs, checks and measures them")
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# Where libdnnl and cuBLASLt are found while packing; neither is any Debian package's.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${ATTN_DEPS}/onednn/lib ${CUDAToolkit_LIBRARY_DIR})
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "man-db")
+include(CPack)

@@ -1,0 +1,113 @@
+#include "attn/attn.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "attn/backends/registry.h"
+#include "attn/base/text.h"
+#include "attn/keras/model.h"
+#include "attn/library/model_file.h"
+#include "attn/library/weights.h"
+#include "attn/report/summary.h"
+#include "attn/run/inputs.h"
+#include "attn/run/session.h"
+
+namespace attn {
+namespace {
+
+library::ModelText with_options(library::ModelText text, const OpenOptions& options) {
+  text.options.input_shape = options.input_shape;
+  if (options.keras_version) {
+    text.options.keras_version = keras::version_of(*options.keras_version);
+    if (!text.options.keras_version)
+      throw bad_usage("keras_version '{}': expected a version, as in 3.15", printable(*options.keras_version));
+  }
+  return text;
+}
+
+}  // namespace
+
+struct Model::Parts {
+  keras::Model model;
+  std::optional<std::string> weights;  // the file that also holds weights
+};
+
+struct Runner::Parts {
+  graph::Graph graph;  // as it was lowered
+  std::uint64_t seed = 0;
+  run::Session session;
+};
+
+Runner::Runner(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Runner::Runner(Runner&&) noexcept = default;
+Runner& Runner::operator=(Runner&&) noexcept = default;
+Runner::~Runner() = default;
+
+std::vector<NamedTensor> Runner::inputs() const {
+  std::vector<NamedTensor> out;
+  for (const graph::ValueId id : parts_->graph.inputs) {
+    const graph::Value& value = parts_->graph.value(id);
+    out.push_back({value.name, Tensor(value.dtype, value.shape)});
+  }
+  return out;
+}
+
+std::vector<NamedTensor> Runner::run(const std::map<std::string, Tensor>& inputs) {
+  std::vector<std::string> names;
+  for (const graph::ValueId id : parts_->graph.inputs) names.push_back(parts_->graph.value(id).name);
+  for (const auto& [name, tensor] : inputs)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw bad_input("the model has no input '{}'; its inputs are {}", printable(name), join(names, ", "));
+  parts_->session.run(run::make_inputs(parts_->graph, inputs, parts_->seed));
+  return parts_->session.outputs();
+}
+
+std::vector<NamedTensor> Runner::scores() const { return parts_->session.scores(); }
+
+Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+Model Model::open(const std::string& path, const OpenOptions& options) {
+  library::ModelText text = with_options(library::read_model_file(path), options);
+  return Model(std::unique_ptr<Parts>(
+      new Parts{keras::Model::read(text.name, std::move(text.text), text.options), std::move(text.weights)}));
+}
+
+Model Model::parse(const std::string& name, std::string text, const OpenOptions& options) {
+  library::ModelText given = with_options({name, std::move(text), {}, {}}, options);
+  return Model(
+      std::unique_ptr<Parts>(new Parts{keras::Model::read(name, std::move(given.text), given.options), {}}));
+}
+
+std::string Model::name() const { return parts_->model.name(); }
+std::vector<std::string> Model::input_names() const { return parts_->model.input_names(); }
+const std::vector<std::string>& Model::warnings() const { return parts_->model.warnings(); }
+std::string Model::config() const { return parts_->model.config({}); }
+
+std::string Model::summary(std::optional<int> line_length) const {
+  report::SummaryOptions options;
+  options.line_length = line_length;
+  return report::summary_table(parts_->model.summary(), options);
+}
+
+Runner Model::prepare(const RunOptions& options) const {
+  const auto backend = backends::make_backend(options.device, options.backend).backend;
+  keras::LowerOptions lower;
+  lower.batch = options.batch;
+  lower.sequence_length = options.sequence_length;
+  lower.input_shapes = options.input_shapes;
+  lower.dtype = options.dtype;
+  lower.scores = options.scores;
+  graph::Graph graph = parts_->model.lower(lower);
+  std::vector<Tensor> weights = library::load_weights(
+      parts_->model.weights(), options.weights ? options.weights : parts_->weights, options.seed);
+  backends::CompileOptions compile;
+  compile.threads = options.threads;
+  run::Session session(*backend, graph, std::move(weights), compile);
+  return Runner(std::unique_ptr<Runner::Parts>(
+      new Runner::Parts{std::move(graph), options.seed, std::move(session)}));
+}
+
+}  // namespace attn
