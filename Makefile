@@ -4,7 +4,7 @@ ATTN := $(BUILD)/attn
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build setup run test lint format bench gpu-check gpu-kit clean distclean help
+.PHONY: build setup run test lint format docs bench gpu-check gpu-kit clean distclean help
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/CMakeCache.txt ## compile the program to build/attn
@@ -27,6 +27,9 @@ lint: ## check includes, format and common mistakes (LINT_ALL=1: in every file)
 format: ## format the sources in place
 	@.ci/setup lint
 	@.ci/lint format
+
+docs: setup build ## run the commands that README.md and docs/ show, and put what they print into the pages
+	@docs/outputs
 
 bench: setup build ## measure the built-in encoder
 	$(ATTN) bench
