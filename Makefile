@@ -5,7 +5,7 @@ ATTN := $(BUILD)/attn
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build setup run test lint format install package bench gpu-check gpu-kit clean distclean help
+.PHONY: build setup run test lint format install package docs bench gpu-check gpu-kit clean distclean help
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/CMakeCache.txt ## compile the program to build/attn
@@ -35,6 +35,8 @@ install: build ## install into PREFIX (/usr/local), with DESTDIR before it
 package: build ## pack a .deb and a .tar.gz that needs no packages, into build/
 	@.ci/setup package
 	@cd $(BUILD) && rm -f attn_*.deb attn-*.tar.gz && cpack -G DEB && ATTN_BUNDLE=1 cpack -G TGZ
+docs: setup build ## run the commands that README.md and docs/ show, and put what they print into the pages
+	@docs/outputs
 
 bench: setup build ## measure the built-in encoder
 	$(ATTN) bench

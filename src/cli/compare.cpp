@@ -90,8 +90,11 @@ struct CompareCommand {
     return static_cast<int>(report.result.equal() ? ExitCode::done : ExitCode::differs);
   }
 
-  /// Is anything said about how a model runs, for one side or both?
-  [[nodiscard]] bool differing() const { return devices || backends || dtypes || precisions || thread_counts; }
+  /// Does an option have two values?
+  [[nodiscard]] bool differing() const {
+    const auto two = [](const std::optional<std::string>& text) { return text && text->find(',') != std::string::npos; };
+    return two(devices) || two(backends) || two(dtypes) || two(precisions) || two(thread_counts);
+  }
 
   /// "A,B", or one value for both; nothing where the option was not given.
   static std::vector<std::string> values_of(const char* option, const std::optional<std::string>& text) {

@@ -10,9 +10,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "ascii.h"
 #include "attn/base/error.h"
+#include "attn/base/text.h"
 #include "attn/io/atomic_file.h"
 #include "fold.h"
 #include "progress.h"
@@ -42,20 +44,18 @@ bool wants_ascii(int descriptor) { return Console::ascii || (isatty(descriptor) 
 /// Does the line rule off a heading: of a table of ours, or of Keras's?
 bool is_rule(std::string_view line) { return line.starts_with("┡") || is_table_rule(line); }
 
-/// The line above each rule in bold; of a heading of several lines the last.
+/// The lines above each rule in bold, from the last empty line on; of Keras's table those in its frame.
 std::string with_bold_headings(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(end);
-    if (line.ends_with('\n') && is_rule(text.substr(0, text.find('\n')))) {
-      out += fmt::format("\x1b[1m{}\x1b[0m\n", line.substr(0, line.size() - 1));
-    } else {
-      out += line;
-    }
+  std::vector<std::string> lines = split(text, '\n');
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].empty() || is_rule(lines[i])) begin = i + 1;
+    if (i + 1 == lines.size() || !is_rule(lines[i + 1]) || lines[i].empty()) continue;
+    const bool framed = lines[i + 1].starts_with("┡");
+    for (std::size_t j = begin; j <= i; ++j)
+      if (!framed || lines[j].starts_with("┃")) lines[j] = fmt::format("\x1b[1m{}\x1b[0m", lines[j]);
   }
-  return out;
+  return join(lines, "\n");
 }
 
 void put(std::string text, std::FILE* file, int descriptor, Look look) {

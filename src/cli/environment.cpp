@@ -12,7 +12,9 @@
 namespace attn::cli {
 namespace {
 
-bool names_a_file(std::string_view kind) { return kind.find("FILE") != kind.npos || kind.find("MODEL") != kind.npos; }
+bool names_a_file(std::string_view kind) {
+  return kind.find("FILE") != std::string_view::npos || kind.find("MODEL") != std::string_view::npos;
+}
 
 /// Could a variable stand for it?
 bool takes_one_value(const CLI::Option& option) {

@@ -21,6 +21,7 @@ struct Column {
 
 /// The first `width` cells of the text, whole characters; takes them off it.
 std::string take_cells(std::string_view& text, int width) {
+  if (text.empty()) return "";
   std::size_t length = 0;
   int used = 0;
   while (length < text.size()) {
@@ -30,13 +31,13 @@ std::string take_cells(std::string_view& text, int width) {
     used += cells;
     length += bytes;
   }
-  const std::string taken(text.substr(0, length));
+  std::string taken(text.substr(0, length));
   text.remove_prefix(length);
   return taken;
 }
 
-/// By the rule of a table and the heading above it.
-std::vector<Column> columns_of(std::string_view rule, std::string_view heading) {
+/// By the rule of a table, the heading above it and the first row below.
+std::vector<Column> columns_of(std::string_view rule, std::string_view heading, std::string_view row) {
   std::vector<Column> columns;
   bool inside = false;
   while (!rule.empty()) {
@@ -46,10 +47,13 @@ std::vector<Column> columns_of(std::string_view rule, std::string_view heading) 
     inside = dash;
     rule.remove_prefix(dash ? kDash.size() : 1);
   }
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const std::string title = take_cells(heading, columns[i].width);
-    columns[i].right = title.starts_with(' ');
-    if (i + 1 < columns.size()) take_cells(heading, kGap);
+  for (Column& column : columns) {
+    const std::string title = take_cells(heading, column.width);
+    const std::string cell = take_cells(row, column.width);
+    // A heading as wide as its column does not tell.
+    column.right = title.starts_with(' ') || (display_width(title) == column.width && cell.starts_with(' '));
+    take_cells(heading, kGap);
+    take_cells(row, kGap);
   }
   return columns;
 }
@@ -78,15 +82,17 @@ std::string trimmed(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-/// Lines of at most `width` cells, broken at a blank where there is one.
+/// Lines of at most `width` cells, broken at a blank, else behind a mark inside a name, where there is one.
 std::vector<std::string> pieces(std::string_view text, int width) {
   std::vector<std::string> lines;
   while (!text.empty()) {
     std::string line = take_cells(text, width);
     if (!text.empty() && text.front() != ' ') {
-      if (const auto blank = line.rfind(' '); blank != std::string::npos && blank > 0) {
-        text = std::string_view(text.data() - (line.size() - blank), text.size() + line.size() - blank);
-        line.resize(blank);
+      auto keep = line.rfind(' ');
+      if (keep == std::string::npos) keep = line.find_last_of("_/,(") + 1;  // 0 where there is none
+      if (keep > 0 && keep < line.size()) {
+        text = std::string_view(text.data() - (line.size() - keep), text.size() + line.size() - keep);
+        line.resize(keep);
       }
     }
     lines.push_back(trimmed(line));
@@ -100,7 +106,7 @@ std::string folded_row(std::string_view row, const std::vector<Column>& columns,
   std::size_t height = 1;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const std::string cell = i + 1 < columns.size() ? take_cells(row, columns[i].width) : std::string(row);
-    if (i + 1 < columns.size()) take_cells(row, row.empty() ? 0 : kGap);
+    if (i + 1 < columns.size()) take_cells(row, kGap);
     cells.push_back(pieces(trimmed(cell), widths[i]));
     height = std::max(height, cells.back().size());
   }
@@ -150,7 +156,7 @@ std::string folded_tables(std::string_view text, int columns) {
     if (lines[i].empty()) table.clear();
     const bool heading = !last && is_table_rule(lines[i + 1]);
     if (heading) {
-      table = columns_of(lines[i + 1], lines[i]);
+      table = columns_of(lines[i + 1], lines[i], i + 2 < lines.size() ? lines[i + 2] : "");
       widths = narrowed(table, columns);
       if (total_of(table) <= columns) table.clear();
     }

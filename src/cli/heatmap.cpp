@@ -1,9 +1,8 @@
 #include <unistd.h>
 
-#include <cstdlib>
 #include <memory>
-#include <string_view>
 
+#include "ascii.h"
 #include "attention_source.h"
 #include "attn/base/error.h"
 #include "command.h"
@@ -19,7 +18,6 @@ struct HeatmapCommand {
   std::optional<std::string> model;
   std::vector<std::string> inputs;
   std::optional<std::int64_t> cells;
-  bool ascii = false;
 
   [[nodiscard]] int run() const {
     static const Endings kEndings = {{".html", "html"}, {".htm", "html"},  {".svg", "svg"},
@@ -40,7 +38,9 @@ struct HeatmapCommand {
       return out;
     };
     const report::HeatmapReport report = attention_of(loaded, execution, inputs, heads, limits, common.console);
-    write_result(text(report, form, preview), common.output);
+    // Pages, pictures and colours are not folded.
+    const bool plain = form == "json" || (form == "table" && preview.ink != report::Ink::color);
+    write_result(text(report, form, preview), common.output, plain ? Look::fitting : Look::exact);
     return 0;
   }
 
@@ -55,19 +55,9 @@ struct HeatmapCommand {
 
   /// What the preview is drawn with, for the terminal that it goes to.
   [[nodiscard]] report::Ink ink(bool to_stdout) const {
-    const auto variable = [](const char* name) {
-      const char* value = std::getenv(name);
-      return std::string_view(value == nullptr ? "" : value);
-    };
-    std::string_view locale = variable("LC_ALL");
-    if (locale.empty()) locale = variable("LC_CTYPE");
-    if (locale.empty()) locale = variable("LANG");
-    const bool utf8 = locale.empty() || locale.find("UTF-8") != std::string_view::npos ||
-                      locale.find("utf8") != std::string_view::npos;
-    if (ascii || !utf8) return report::Ink::ascii;
+    if (Console::ascii || (to_stdout && isatty(STDOUT_FILENO) == 1 && !locale_is_utf8())) return report::Ink::ascii;
     if (Console::color == Color::always) return report::Ink::color;
-    const bool plain = Console::color == Color::never || !variable("NO_COLOR").empty() || variable("TERM") == "dumb";
-    return !plain && to_stdout && isatty(STDOUT_FILENO) == 1 ? report::Ink::color : report::Ink::shade;
+    return to_stdout && colors_results() ? report::Ink::color : report::Ink::shade;
   }
 };
 
@@ -84,7 +74,6 @@ Run add_heatmap(CLI::App& app) {
   app.add_option("--cells", command->cells, "at most this many cells on a side of a map; more weights share one")
       ->check(CLI::Range(2, 4096))
       ->type_name("N");
-  app.add_flag("--ascii", command->ascii, "draw the preview with plain characters");
   return [command] { return command->run(); };
 }
 

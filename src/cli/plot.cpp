@@ -20,7 +20,8 @@ struct PlotCommand {
                                      {".mmd", "mermaid"}, {".mermaid", "mermaid"}, {".json", "json"}};
     const std::string form = form_of(common.format, common.output, kEndings, "svg");
     const LoadedModel loaded = load_model(model, input_shape, common.console);
-    write_result(text(layer_graph(loaded.model, expand_nested), form), common.output);
+    write_result(text(layer_graph(loaded.model, expand_nested), form), common.output,
+                 form == "json" ? Look::fitting : Look::exact);
     return 0;
   }
 

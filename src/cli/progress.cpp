@@ -45,7 +45,8 @@ std::string coarse(double seconds) {
 
 }  // namespace
 
-Progress::Progress(const Console& console, std::string what, double total) : what_(printable(what)), total_(total) {
+Progress::Progress(const Console& console, const std::string& what, double total)
+    : what_(printable(what)), total_(total) {
   if (console.quiet || isatty(STDERR_FILENO) != 1) return;
   const std::lock_guard lock(shown_mutex);
   if (shown != nullptr) return;

@@ -19,7 +19,7 @@ namespace attn::cli {
 class Progress {
  public:
   /// `total` steps of any kind; 0 where it is not known, and time alone is shown. `what` is said as it is: "init".
-  Progress(const Console& console, std::string what, double total = 0.0);
+  Progress(const Console& console, const std::string& what, double total = 0.0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

@@ -36,7 +36,7 @@ struct ReportCommand {
       };
       page.heatmap = attention_of(loaded, execution, inputs, heads, limits, common.console);
     }
-    write_result(report::model_page(page), common.output);
+    write_result(report::model_page(page), common.output, Look::exact);
     return 0;
   }
 

@@ -9,8 +9,8 @@
 #include "attn/base/text.h"
 #include "attn/report/json.h"
 #include "attn/report/number.h"
+#include "attn/report/setting.h"
 #include "attn/report/table.h"
-#include "setting.h"
 
 namespace attn::report {
 namespace {

@@ -1,7 +1,7 @@
 #include "attn/report/dump_view.h"
 
 #include "attn/report/json.h"
-#include "setting.h"
+#include "attn/report/setting.h"
 
 namespace attn::report {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "attn/base/text.h"
+#include "attn/report/setting.h"
 #include "ramp.h"
-#include "setting.h"
 
 namespace attn::report {
 namespace {

@@ -9,11 +9,11 @@
 #include "attn/report/heatmap.h"
 #include "attn/report/json.h"
 #include "attn/report/number.h"
+#include "attn/report/setting.h"
 #include "attn/report/table.h"
 #include "escape.h"
 #include "heatmap_page.h"
 #include "ramp.h"
-#include "setting.h"
 
 namespace attn::report {
 namespace {

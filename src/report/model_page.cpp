@@ -6,11 +6,11 @@
 
 #include "attn/base/text.h"
 #include "attn/report/number.h"
+#include "attn/report/setting.h"
 #include "costs_rows.h"
 #include "heatmap_page.h"
 #include "page.h"
 #include "plot_layout.h"
-#include "setting.h"
 
 namespace attn::report {
 namespace {

@@ -147,6 +147,8 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
   const std::vector<NamedTensor> odd = {{"nan", {DType::float32, {0}}}, {"flags", {DType::boolean, {2}}}};
   io::write_tensors(folder / "odd.npz", odd);
   const std::string reader = fixture("model/encoder_decoder/model.json");
+  const std::string wrong = folder.file("wrong.json", R"({"input_shape": [5, 8], "num_head": 2, "activation": "rleu"})");
+  REQUIRE(run_attn({"run", "--dump", folder / "dump"}).code == 0);
   const std::string unbuilt =
       folder.file("dense.json", R"({"module": "keras.layers", "class_name": "Dense", "config": {"units": 3}})");
   const std::vector<std::vector<std::string>> lines = {
@@ -182,6 +184,18 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"weights", archive, "--diff", folder / "odd.npz"},
       {"convert", archive, folder / "c.npz"},
       {"init", "-o", folder / "i.npz"},
+      {"validate"},
+      {"validate", "configs/encoder_decoder.json"},
+      {"validate", wrong},
+      {"compare"},
+      {"compare", "--dtype", "float32,bfloat16", "--rtol", "0"},
+      {"compare", "--expect", folder / "dump"},
+      {"compare", "--expect", folder / "out.npz"},
+      {"compare", "configs/encoder.json", "configs/vit_tiny.json"},
+      {"plot"},
+      {"plot", reader, "--expand-nested"},
+      {"heatmap"},
+      {"heatmap", reader},
       {"devices"},
       {"doctor"},
   };
@@ -190,7 +204,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
     const std::string said = join(line, " ");
     line.emplace_back("--json");
     const Result result = run_attn(line);
-    CHECK_MESSAGE((result.code == 0 || result.code == 1), said << ": " << result.err);
+    CHECK_MESSAGE((result.code == 0 || result.code == 1 || line.front() == "validate"), said << ": " << result.err);
     const json value = json::parse(result.out, nullptr, false);
     REQUIRE_MESSAGE(value.is_object(), said);
     const std::string name = value.value("schema", "");
@@ -198,6 +212,9 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
     const std::vector<std::string> errors = schema_errors(schema_of(name), value);
     CHECK_MESSAGE(errors.empty(), said << "\n" << join(errors, "\n"));
   }
+  const json manifest = json::parse(read_text(folder / "dump/manifest.json"));
+  seen.insert(manifest["schema"]);
+  CHECK(schema_errors(schema_of("attn.dump/1"), manifest).empty());
   // No schema is left without an output that it is held against.
   for (const auto& entry : std::filesystem::directory_iterator(ATTN_SOURCE_DIR "/docs/schemas")) {
     const std::string file = entry.path().filename();
