@@ -222,13 +222,13 @@ void Functional::config(Fields& f) {
   }
   const auto list = f.take("layers");
   if (!list) f.config().fail("the key 'layers' is missing");
-  const Document& document = f.config().document();
+  const Document& file = f.config().document();
   for (const Ref& ref : list->elements())
-    if (!document.attempt([&] { add(ref, f.warnings()); })) wrong_.insert(name_in(ref));
+    if (!file.attempt([&] { add(ref, f.warnings()); })) wrong_.insert(name_in(ref));
   const auto in = f.take("input_layers"), out = f.take("output_layers");
   if (!in || !out) f.config().fail("the keys 'input_layers' and 'output_layers' are both needed");
-  document.attempt([&] { input_struct = read_tensor_struct(*in); });
-  document.attempt([&] { output_struct = read_tensor_struct(*out); });
+  file.attempt([&] { input_struct = read_tensor_struct(*in); });
+  file.attempt([&] { output_struct = read_tensor_struct(*out); });
   envelope["input_layers"] = in->json();
   envelope["output_layers"] = out->json();
 }
@@ -648,10 +648,10 @@ void Sequential::config(Fields& f) {
   }
   const auto list = f.take("layers");
   if (!list) f.config().fail("the key 'layers' is missing");
-  const Document& document = f.config().document();
-  const std::size_t before = document.problem_count();
+  const Document& file = f.config().document();
+  const std::size_t before = file.problem_count();
   for (const Ref& ref : list->elements()) {
-    document.attempt([&] {
+    file.attempt([&] {
       LayerPtr layer = read_layer(ref, f.warnings());
       if (layer->name.empty()) ref.fail("a layer of a model needs a name");
       if (layer->is_operation()) ref.fail("a Sequential holds layers only");
@@ -659,7 +659,7 @@ void Sequential::config(Fields& f) {
       if (dynamic_cast<InputLayer*>(layer.get()) != nullptr && !first)
         ref.fail("only the first layer of a Sequential can be an InputLayer");
       // Of a chain that is broken, what comes before can be checked.
-      if (document.problem_count() == before) add(std::move(layer));
+      if (file.problem_count() == before) add(std::move(layer));
     });
   }
   if (const auto shape = f.take("build_input_shape"); shape && !shape->is_null()) {

@@ -52,7 +52,7 @@ class Functional : public Layer {
   bool connected = false;
 
  protected:
-  [[nodiscard]] bool is_wrong(const std::string& name) const { return wrong_.contains(name); }
+  [[nodiscard]] bool is_wrong(const std::string& layer_name) const { return wrong_.contains(layer_name); }
   /// Lowers every call of layers that are right on results of such.
   void check_calls(const Document& document);
 

@@ -176,7 +176,7 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
  private:
   [[noreturn]] void fail(std::size_t offset, const std::string& message) const {
     const Position at = position_of(text_, offset);
-    throw ConfigError({false, source_, at.line, at.column, "", message});
+    throw ConfigError({false, source_, static_cast<int>(at.line), static_cast<int>(at.column), "", message});
   }
   [[noreturn]] void refuse(const std::string& what) const {
     fail(read_ == 0 ? 0 : read_ - 1, what + " is not accepted");
