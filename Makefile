@@ -35,6 +35,7 @@ install: build ## install into PREFIX (/usr/local), with DESTDIR before it
 package: build ## pack a .deb and a .tar.gz that needs no packages, into build/
 	@.ci/setup package
 	@cd $(BUILD) && rm -f attn_*.deb attn-*.tar.gz && cpack -G DEB && ATTN_BUNDLE=1 cpack -G TGZ
+
 docs: setup build ## run the commands that README.md and docs/ show, and put what they print into the pages
 	@docs/outputs
 

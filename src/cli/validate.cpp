@@ -15,7 +15,7 @@ struct ValidateCommand {
   bool strict = false;
 
   [[nodiscard]] int run() const {
-    ModelText source = read_model_text(model, input_shape);
+    library::ModelText source = read_model_text(model, input_shape);
     if (keras_version) source.options.keras_version = parse_version(*keras_version);
     report::ProblemReport report{printable(source.name), {}};
     report.problems = keras::Model::validate(source.name, std::move(source.text), source.options);
