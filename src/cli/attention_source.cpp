@@ -121,7 +121,8 @@ report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& e
   out.inputs = describe_inputs(graph, given);
   // What comes behind the last of the heads need not run.
   graph.outputs.clear();
-  run::Session session(*backend, std::move(graph), load_weights(loaded, execution, console), execution.compile_options());
+  run::Session session(*backend, std::move(graph), load_weights(loaded, execution, console),
+                       execution.compile_options());
   note_choices(session, console);
   session.run(tensors);
 

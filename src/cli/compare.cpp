@@ -92,7 +92,9 @@ struct CompareCommand {
 
   /// Does an option have two values?
   [[nodiscard]] bool differing() const {
-    const auto two = [](const std::optional<std::string>& text) { return text && text->find(',') != std::string::npos; };
+    const auto two = [](const std::optional<std::string>& text) {
+      return text && text->find(',') != std::string::npos;
+    };
     return two(devices) || two(backends) || two(dtypes) || two(precisions) || two(thread_counts);
   }
 

@@ -1,6 +1,5 @@
 #include "forward.h"
 
-
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"

@@ -147,7 +147,8 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
   const std::vector<NamedTensor> odd = {{"nan", {DType::float32, {0}}}, {"flags", {DType::boolean, {2}}}};
   io::write_tensors(folder / "odd.npz", odd);
   const std::string reader = fixture("model/encoder_decoder/model.json");
-  const std::string wrong = folder.file("wrong.json", R"({"input_shape": [5, 8], "num_head": 2, "activation": "rleu"})");
+  const std::string wrong =
+      folder.file("wrong.json", R"({"input_shape": [5, 8], "num_head": 2, "activation": "rleu"})");
   REQUIRE(run_attn({"run", "--dump", folder / "dump"}).code == 0);
   const std::string unbuilt =
       folder.file("dense.json", R"({"module": "keras.layers", "class_name": "Dense", "config": {"units": 3}})");
