@@ -45,7 +45,7 @@ install(CODE "
   file(MAKE_DIRECTORY \${share}/man/man1 \${share}/bash-completion/completions \${share}/zsh/site-functions
        \${share}/fish/vendor_completions.d)
   set(attn \"${CMAKE_BINARY_DIR}/attn\")
-  execute_process(COMMAND \${attn} man -o \${share}/man/man1 COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND \${attn} man --all -o \${share}/man/man1 COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND \${attn} completion bash -o \${share}/bash-completion/completions/attn COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND \${attn} completion zsh -o \${share}/zsh/site-functions/_attn COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND \${attn} completion fish -o \${share}/fish/vendor_completions.d/attn.fish COMMAND_ERROR_IS_FATAL ANY)

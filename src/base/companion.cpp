@@ -16,9 +16,10 @@ fs::path own_folder() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&companion), &info) == 0 || info.dli_fname == nullptr)
     return program.parent_path();
-  // A program's own name is what it was called by.
+  // A library's name is a path; a program's is what it was called by.
   const fs::path holder = fs::canonical(info.dli_fname, error);
-  return (error || holder.extension() != ".so" ? program : holder).parent_path();
+  const bool is_library = !error && holder.filename().string().find(".so") != std::string::npos;
+  return (is_library ? holder : program).parent_path();
 }
 
 }  // namespace
