@@ -27,16 +27,16 @@ struct OpenOptions {
 };
 
 struct RunOptions {
-  std::string device = "cpu";                  ///< cpu, cuda, cuda:N, or auto
-  std::string backend;                         ///< reference, onednn or cuda; empty: the device's best
-  std::optional<std::string> dtype;            ///< compute in float32, bfloat16 or float16 instead of the model's policy
-  std::optional<std::string> weights;          ///< a file; else the model's own, else drawn from initializers and seed
-  std::optional<std::int64_t> batch;           ///< for an unknown batch (1)
-  std::optional<std::int64_t> sequence_length; ///< for other unknown lengths (128)
-  std::map<std::string, Shape> input_shapes;   ///< whole shapes of inputs, by name; they go before the two above
-  std::uint64_t seed = 0;                      ///< of weights and inputs that are drawn
-  int threads = 0;                             ///< 0: all cores
-  bool scores = false;                         ///< keep the attention weights of every attention layer
+  std::string device = "cpu";          ///< cpu, cuda, cuda:N, or auto
+  std::string backend;                 ///< reference, onednn or cuda; empty: the device's best
+  std::optional<std::string> dtype;    ///< compute in float32, bfloat16 or float16 instead of the model's policy
+  std::optional<std::string> weights;  ///< a file; else the model's own, else drawn from initializers and seed
+  std::optional<std::int64_t> batch;   ///< for an unknown batch (1)
+  std::optional<std::int64_t> sequence_length;  ///< for other unknown lengths (128)
+  std::map<std::string, Shape> input_shapes;    ///< whole shapes of inputs, by name; they go before the two above
+  std::uint64_t seed = 0;                       ///< of weights and inputs that are drawn
+  int threads = 0;                              ///< 0: all cores
+  bool scores = false;                          ///< keep the attention weights of every attention layer
 };
 
 /// A model with its weights, compiled for one set of shapes. Not for two threads at once.

@@ -77,8 +77,7 @@ Model Model::open(const std::string& path, const OpenOptions& options) {
 
 Model Model::parse(const std::string& name, std::string text, const OpenOptions& options) {
   library::ModelText given = with_options({name, std::move(text), {}, {}}, options);
-  return Model(
-      std::unique_ptr<Parts>(new Parts{keras::Model::read(name, std::move(given.text), given.options), {}}));
+  return Model(std::unique_ptr<Parts>(new Parts{keras::Model::read(name, std::move(given.text), given.options), {}}));
 }
 
 std::string Model::name() const { return parts_->model.name(); }
@@ -101,13 +100,12 @@ Runner Model::prepare(const RunOptions& options) const {
   lower.dtype = options.dtype;
   lower.scores = options.scores;
   graph::Graph graph = parts_->model.lower(lower);
-  std::vector<Tensor> weights = library::load_weights(
-      parts_->model.weights(), options.weights ? options.weights : parts_->weights, options.seed);
+  std::vector<Tensor> weights =
+      library::load_weights(parts_->model.weights(), options.weights ? options.weights : parts_->weights, options.seed);
   backends::CompileOptions compile;
   compile.threads = options.threads;
   run::Session session(*backend, graph, std::move(weights), compile);
-  return Runner(std::unique_ptr<Runner::Parts>(
-      new Runner::Parts{std::move(graph), options.seed, std::move(session)}));
+  return Runner(std::unique_ptr<Runner::Parts>(new Runner::Parts{std::move(graph), options.seed, std::move(session)}));
 }
 
 }  // namespace attn
