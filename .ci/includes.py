@@ -28,6 +28,8 @@ for call in re.findall(r"^attn_room\((.*?)\)", (ROOT / "CMakeLists.txt").read_te
 
 def room_of(path):
     """The innermost room whose folder holds the path (relative to src/ or include/attn/), or None."""
+    if str(path) == "attn.h":
+        return "library"  # the door for other programs
     parents = [str(parent) for parent in pathlib.PurePosixPath(path).parents]
     return next((parent for parent in parents if parent in uses), None)
 
