@@ -71,13 +71,13 @@ Model::~Model() = default;
 
 Model Model::open(const std::string& path, const OpenOptions& options) {
   library::ModelText text = with_options(library::read_model_file(path), options);
-  return Model(std::unique_ptr<Parts>(
-      new Parts{keras::Model::read(text.name, std::move(text.text), text.options), std::move(text.weights)}));
+  return Model(std::make_unique<Parts>(
+      Parts{keras::Model::read(text.name, std::move(text.text), text.options), std::move(text.weights)}));
 }
 
 Model Model::parse(const std::string& name, std::string text, const OpenOptions& options) {
   library::ModelText given = with_options({name, std::move(text), {}, {}}, options);
-  return Model(std::unique_ptr<Parts>(new Parts{keras::Model::read(name, std::move(given.text), given.options), {}}));
+  return Model(std::make_unique<Parts>(Parts{keras::Model::read(name, std::move(given.text), given.options), {}}));
 }
 
 std::string Model::name() const { return parts_->model.name(); }
@@ -105,7 +105,7 @@ Runner Model::prepare(const RunOptions& options) const {
   backends::CompileOptions compile;
   compile.threads = options.threads;
   run::Session session(*backend, graph, std::move(weights), compile);
-  return Runner(std::unique_ptr<Runner::Parts>(new Runner::Parts{std::move(graph), options.seed, std::move(session)}));
+  return Runner(std::make_unique<Runner::Parts>(Runner::Parts{std::move(graph), options.seed, std::move(session)}));
 }
 
 }  // namespace attn
