@@ -15,11 +15,11 @@
 #include "attn/base/text.h"
 #include "attn/io/hdf5.h"
 #include "attn/keras/model.h"
+#include "attn/library/weights.h"
 #include "attn/report/doctor_view.h"
 #include "attn/run/compare.h"
 #include "attn/run/inputs.h"
 #include "attn/run/session.h"
-#include "attn/weights/initialize.h"
 #include "command.h"
 #include "devices.h"
 #include "environment.h"
@@ -38,8 +38,7 @@ std::vector<NamedTensor> probe_outputs(std::string_view backend_name) {
   const keras::Model model = keras::Model::read("probe", std::string(kProbe));
   graph::Graph graph = model.lower({});
   const std::vector<Tensor> inputs = run::make_inputs(graph, {}, 0);
-  std::vector<Tensor> weights;
-  for (const graph::WeightSpec& spec : model.weights()) weights.push_back(weights::initialize(spec, 0));
+  std::vector<Tensor> weights = library::load_weights(model.weights(), {}, 0);
   const backends::MadeBackend made = backends::make_backend("cpu", backend_name);
   run::Session session(*made.backend, std::move(graph), std::move(weights), {});
   session.run(inputs);

@@ -5,7 +5,7 @@
 #include "attn/base/error.h"
 #include "attn/base/size.h"
 #include "attn/base/text.h"
-#include "attn/weights/initialize.h"
+#include "attn/library/weights.h"
 #include "command.h"
 #include "progress.h"
 #include "weights_target.h"
@@ -26,14 +26,10 @@ struct InitCommand {
     const LoadedModel loaded = load_model(model, input_shape, common.console, version);
     const std::vector<graph::WeightSpec> specs = loaded.model.weights();
     check_memory(specs);
-    std::vector<Tensor> tensors;
-    tensors.reserve(specs.size());
     std::optional<Progress> progress;
     progress.emplace(common.console, "initialising weights", static_cast<double>(elements_of(specs)));
-    for (const graph::WeightSpec& spec : specs) {
-      tensors.push_back(weights::initialize(spec, seed));
-      progress->advance(static_cast<double>(tensors.back().size()));
-    }
+    const std::vector<Tensor> tensors = library::load_weights(
+        specs, {}, seed, [&](const Tensor& drawn) { progress->advance(static_cast<double>(drawn.size())); });
     progress.emplace(common.console, "writing " + out);
     save_model_weights(out, loaded, tensors, {});
     const report::SavedReport report = saved_report(out, tensors);

@@ -97,7 +97,7 @@ std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& exe
   const std::optional<std::string> file = execution.weights ? execution.weights : loaded.weights;
   if (file) return library::load_weights(specs, file, execution.seed);
   Progress progress(console, "initialising weights", static_cast<double>(specs.size()));
-  return library::load_weights(specs, file, execution.seed, [&] { progress.advance(); });
+  return library::load_weights(specs, file, execution.seed, [&](const Tensor&) { progress.advance(); });
 }
 
 report::Setting setting_of(const std::string& model, const graph::Graph& graph, const backends::Backend& backend,

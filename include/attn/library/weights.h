@@ -14,9 +14,9 @@
 namespace attn::library {
 
 /// From `file` where there is one, else from initializers and the seed; in the order of the specs. `drawn` is called
-/// after each weight that was drawn. Throws Error.
+/// with each weight that was drawn. Throws Error.
 [[nodiscard]] std::vector<Tensor> load_weights(std::span<const graph::WeightSpec> specs,
                                                const std::optional<std::string>& file, std::uint64_t seed,
-                                               const std::function<void()>& drawn = {});
+                                               const std::function<void(const Tensor&)>& drawn = {});
 
 }  // namespace attn::library
