@@ -104,6 +104,19 @@ TEST_CASE("masks: attention that takes the mask off the residual is told, and so
             "'add' (Add) drops the mask of 'attention' without a word, as all operations do"});
 }
 
+TEST_CASE("masks: the probabilities that attention gives carry its mask, which a Softmax uses") {
+  std::string attention = layer("MultiHeadAttention", "attention", R"("num_heads": 2, "key_dim": 4)",
+                                {from("embedding") + "," + from("embedding")});
+  const std::string none = R"("kwargs": {})";
+  attention.replace(attention.find(none), none.size(), R"("kwargs": {"return_attention_scores": true})");
+  const MaskTrace trace = trace_of({attention, layer("Softmax", "softmax", "", {from("attention", 0, 1)})}, "softmax");
+  const MaskRow& row = row_of(trace, "attention");
+  REQUIRE(row.outputs.size() == 2);
+  CHECK(row.outputs[1].mask == Shape{kUnknown, 1, 7, 7});
+  REQUIRE(row_of(trace, "softmax").inputs.size() == 1);
+  CHECK(row_of(trace, "softmax").inputs[0].mask == Shape{kUnknown, 1, 7, 7});
+}
+
 TEST_CASE("masks: a merge of two masks, and a pooling that uses one") {
   const MaskTrace trace = trace_of({layer("Masking", "masking", "", {from("embedding")}),
                                     layer("Add", "add", "", {"[" + from("embedding") + "," + from("masking") + "]"}),

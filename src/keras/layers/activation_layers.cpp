@@ -137,7 +137,11 @@ class Softmax : public Layer {
     ValueId x = call.tensor("inputs")->id;
     const Shape in = b.shape(x);
     std::optional<ValueId> kept;
-    if (const TensorPtr mask = call.optional_tensor("mask")) {
+    const TensorPtr mask = call.optional_tensor("mask");
+    if (mask && call.lowering().recorder != nullptr) {
+      // An attention's scores may have another shape symbolically than their mask.
+      call.lowering().note_mask_use();
+    } else if (mask) {
       const Shape shape = b.shape(mask->id);
       const auto fits = broadcast(shape, in);
       if (shape.rank() > in.rank() || !fits)

@@ -143,9 +143,11 @@ class HeadAttention : public Layer {
     for (const ValueId mask : masks) all = all ? b.binary(graph::BinaryFn::logical_and, *all, mask) : mask;
     return all;
   }
-  /// Does a later layer get the probabilities, with a mask? Not symbolically, where their shape may be another.
+  /// Does a later layer get the probabilities, with a mask? Not symbolically, where their shape may be another, unless
+  /// the masks are what is asked for.
   [[nodiscard]] bool masks_scores(Call& call) const {
-    return call.flag("return_attention_scores") && !follows_keras2() && !call.lowering().symbolic();
+    const bool follows_masks = !call.lowering().symbolic() || call.lowering().recorder != nullptr;
+    return call.flag("return_attention_scores") && !follows_keras2() && follows_masks;
   }
 
   /// The attention operation on (B,T,N,H) projections.
@@ -328,12 +330,12 @@ class MultiHeadAttention : public HeadAttention {
     full.append(sources);
     std::vector<ValueId> full_masks, flat_masks;
     const auto add_mask = [&](ValueId mask) {
+      mask = expanded(b, mask, -2 * static_cast<int>(attention_axes_.size()) - 1, full.rank());
+      full_masks.push_back(mask);
       if (call.lowering().symbolic()) {  // no shape that a summary shows depends on it
         call.lowering().note_mask_use();
         return;
       }
-      mask = expanded(b, mask, -2 * static_cast<int>(attention_axes_.size()) - 1, full.rank());
-      full_masks.push_back(mask);
       Shape wide = full;
       wide[batch_axes] = b.shape(mask)[batch_axes];
       mask = b.apply(graph::Broadcast{wide}, {mask});
