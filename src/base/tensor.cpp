@@ -1,5 +1,7 @@
 #include "attn/base/tensor.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -119,13 +121,34 @@ std::int64_t checked_bytes(DType dtype, const Shape& shape) {
 
 }  // namespace
 
+namespace {
+
+/// From this size on a block has pages of its own, which go back to the system when it is freed: malloc would keep them
+/// once it has seen one such block freed.
+constexpr std::int64_t kPagesFrom = std::int64_t{1} << 20;
+
+std::shared_ptr<std::byte> allocate_pages(std::int64_t bytes) {
+  const auto length = static_cast<std::size_t>(bytes);
+  void* block = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) return nullptr;
+  return {static_cast<std::byte*>(block), [length](std::byte* data) { ::munmap(data, length); }};
+}
+
+}  // namespace
+
 std::shared_ptr<std::byte> allocate_bytes(std::int64_t bytes) {
-  // calloc gives large blocks as pages that are zero without being touched; it aligns to 16 only, hence the slack.
-  void* block = nullptr;
-  if (bytes >= 0 && bytes <= kMaxSize) block = std::calloc(static_cast<std::size_t>(bytes) + kAlignment, 1);
-  if (block == nullptr) {
-    throw Error(ExitCode::no_memory, fmt::format("{} bytes of memory cannot be had", with_commas(bytes)));
+  const auto refused = [bytes] {
+    return Error(ExitCode::no_memory, fmt::format("{} bytes of memory cannot be had", with_commas(bytes)));
+  };
+  if (bytes < 0 || bytes > kMaxSize) throw refused();
+  if (bytes >= kPagesFrom) {
+    std::shared_ptr<std::byte> pages = allocate_pages(bytes);
+    if (!pages) throw refused();
+    return pages;
   }
+  // calloc aligns to 16 only, hence the slack.
+  void* const block = std::calloc(static_cast<std::size_t>(bytes) + kAlignment, 1);
+  if (block == nullptr) throw refused();
   const std::shared_ptr<void> owner(block, std::free);
   const auto address = reinterpret_cast<std::uintptr_t>(block);
   return {owner, static_cast<std::byte*>(block) + (kAlignment - address % kAlignment) % kAlignment};

@@ -83,7 +83,7 @@ Bytes read_regular(const std::shared_ptr<const Descriptor>& file, const struct s
   const bool same = got == size && after.st_size == size && after.st_mtim.tv_sec == before.st_mtim.tv_sec &&
                     after.st_mtim.tv_nsec == before.st_mtim.tv_nsec;
   if (!same) throw bad_input("{}: changed while it was read", place);
-  return {std::move(data), size, file};
+  return {std::move(data), size, file, size >= kMapFrom};
 }
 
 extern "C" void on_bus_error(int) {

@@ -10,8 +10,8 @@
 
 namespace attn::backends {
 
-/// One tensor per value of a plan, viewing the caller's input, a weight, a constant, or its place in the prepared
-/// memory or the arena, both of which this allocates.
+/// One tensor per value of a plan: the caller's input, a weight, a constant, a prepared value or a view of the arena.
+/// The arena is allocated here, and so are prepared values when they are asked for.
 class Storage {
  public:
   /// `weights` are in the order of graph.weights, with their shapes and dtypes. The plan must outlive this.
@@ -26,18 +26,19 @@ class Storage {
   [[nodiscard]] std::byte* data(graph::ValueId id) const;
   [[nodiscard]] std::vector<Tensor> tensors(std::span<const graph::ValueId> ids) const;
 
-  /// Lets go of a weight that nothing reads any more because it was packed.
-  void drop_weight(graph::ValueId id);
+  /// Allocates a prepared value; nothing where it is an alias.
+  void add_prepared(graph::ValueId id);
+  /// Lets go of a weight or prepared value that nothing reads any more because it was packed.
+  void drop(graph::ValueId id);
 
   /// Fills the arena with NaN (all bits set), so that reading a value before it is written shows.
   void poison_arena();
 
-  /// Bytes held: weights, prepared memory and arena.
+  /// Bytes held: weights, prepared values and arena.
   [[nodiscard]] std::int64_t bytes() const;
 
  private:
   const plan::Plan& plan_;
-  std::shared_ptr<std::byte> prepared_;
   std::shared_ptr<std::byte> arena_;
   std::vector<Tensor> tensors_;  // by ValueId; empty for an alias
 };

@@ -24,8 +24,9 @@ class Bytes {
 
   Bytes() = default;
   Bytes(std::shared_ptr<std::byte> data, std::int64_t size) : data_(std::move(data)), size_(size) {}
-  Bytes(std::shared_ptr<std::byte> data, std::int64_t size, std::shared_ptr<const Descriptor> file)
-      : data_(std::move(data)), size_(size), file_(std::move(file)) {}
+  /// `mapped`: the bytes are pages of the file, which can be had again.
+  Bytes(std::shared_ptr<std::byte> data, std::int64_t size, std::shared_ptr<const Descriptor> file, bool mapped)
+      : data_(std::move(data)), size_(size), file_(std::move(file)), mapped_(mapped) {}
   [[nodiscard]] static Bytes copy_of(std::span<const std::byte> bytes);
 
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }
@@ -41,6 +42,8 @@ class Bytes {
   [[nodiscard]] std::optional<Backing> backing() const noexcept;
 
   /// Bytes [offset, offset + size), which must lie inside, sharing the owner. Throws Error (internal) otherwise.
+  /// A large slice of a mapped file gives its pages back with its last copy, so that weights which have been packed
+  /// take no memory although the file is still mapped; bytes written there are lost then.
   [[nodiscard]] Bytes slice(std::int64_t offset, std::int64_t size) const;
 
  private:
@@ -48,6 +51,7 @@ class Bytes {
   std::int64_t size_ = 0;
   std::shared_ptr<const Descriptor> file_;
   std::int64_t file_offset_ = 0;
+  bool mapped_ = false;
 };
 
 }  // namespace attn::io

@@ -1,5 +1,6 @@
 #include "executable.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "parallel.h"
@@ -12,6 +13,58 @@ using graph::ValueId;
 
 std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
+/// Who still has to read the weights, constants and prepared values while kernels are made.
+class Readers {
+ public:
+  explicit Readers(const plan::Plan& plan) : plan_(plan), left_(plan.slots.size(), 0) {
+    for (const auto* nodes : {&plan.prepare, &plan.steps}) {
+      for (const NodeId id : *nodes) {
+        for (const ValueId input : plan.graph.nodes[at(id)].inputs) ++left_[root(input)];
+      }
+    }
+    for (const graph::Output& output : plan.graph.outputs) ++left_[root(output.value)];
+    for (const graph::Scores& scores : plan.graph.scores) ++left_[root(scores.value)];
+  }
+
+  /// One reader needs the value no more; true where it was the last.
+  bool leaves(ValueId id) { return --left_[root(id)] == 0; }
+
+  /// The value whose bytes `id` shares.
+  [[nodiscard]] std::size_t root(ValueId id) const {
+    const ValueId shared = plan_.slots[at(id)].alias_of;
+    return at(shared == graph::kNone ? id : shared);
+  }
+
+ private:
+  const plan::Plan& plan_;
+  std::vector<int> left_;  // by ValueId, of roots
+};
+
+/// The prepared nodes by the step before which they must run; behind the last step, those that only outputs need.
+std::vector<std::vector<NodeId>> preparation_by_step(const plan::Plan& plan) {
+  const std::size_t last = plan.steps.size();
+  std::vector<std::size_t> needed(plan.slots.size(), last);  // by ValueId, of prepared values: before which step
+  const auto root = [&](ValueId id) {
+    const ValueId shared = plan.slots[at(id)].alias_of;
+    return at(shared == graph::kNone ? id : shared);
+  };
+  const auto need = [&](const graph::Node& reader, std::size_t step) {
+    for (const ValueId input : reader.inputs) needed[root(input)] = std::min(needed[root(input)], step);
+  };
+  for (std::size_t i = 0; i < last; ++i) need(plan.graph.nodes[at(plan.steps[i])], i);
+
+  std::vector<std::vector<NodeId>> result(last + 1);
+  for (auto it = plan.prepare.rbegin(); it != plan.prepare.rend(); ++it) {  // readers come before what they read
+    const graph::Node& node = plan.graph.nodes[at(*it)];
+    std::size_t step = last;
+    for (const ValueId output : node.outputs) step = std::min(step, needed[at(output)]);
+    need(node, step);
+    result[step].push_back(*it);
+  }
+  for (std::vector<NodeId>& nodes : result) std::reverse(nodes.begin(), nodes.end());
+  return result;
+}
+
 }  // namespace
 
 OnednnExecutable::OnednnExecutable(plan::Plan plan, std::vector<Tensor> weights, const CompileOptions& compile_options,
@@ -22,33 +75,50 @@ OnednnExecutable::OnednnExecutable(plan::Plan plan, std::vector<Tensor> weights,
       engine_(compile_options.threads > 0 ? compile_options.threads : default_threads(), options.work_per_thread),
       places_(plan_.graph.values.size(), nullptr) {
   const OneThread scope;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (plan_.slots[i].place == plan::Place::input) moving_.push_back(static_cast<ValueId>(i));
+  }
   find_places();
-  for (const NodeId id : plan_.prepare) choose(step_of(id)).kernel->run();
+  make_kernels();
+}
 
-  std::vector<std::pair<NodeId, std::vector<bool>>> packed;
-  for (const NodeId id : plan_.steps) {
+/// What a step reads is prepared just before it and let go of when the last step that reads it has packed it, so that
+/// the weights and their packed copies are never in memory together.
+void OnednnExecutable::make_kernels() {
+  Readers readers(plan_);
+  const auto leave = [&](ValueId id) {
+    const plan::Place place = plan_.slots[at(id)].place;
+    const bool is_ours = place == plan::Place::weight || place == plan::Place::prepared;
+    if (readers.leaves(id) && is_ours) storage_.drop(static_cast<ValueId>(readers.root(id)));
+  };
+
+  const std::vector<std::vector<NodeId>> preparation = preparation_by_step(plan_);
+  for (std::size_t i = 0; i < preparation.size(); ++i) {
+    for (const NodeId id : preparation[i]) {
+      const graph::Node& node = plan_.graph.nodes[at(id)];
+      for (const ValueId output : node.outputs) storage_.add_prepared(output);
+      find_places();
+      choose(step_of(id)).kernel->run();
+      for (const ValueId input : node.inputs) leave(input);
+    }
+    if (i == plan_.steps.size()) break;
+    const NodeId id = plan_.steps[i];
     const Step step = step_of(id);
     Chosen chosen = choose(step);
     choices_.push_back({id, std::string(chosen.kernel->name()), std::move(chosen.why)});
     kernels_.push_back(std::move(chosen.kernel));
-    packed.emplace_back(id, step.packed);
+    for (std::size_t k = 0; k < step.packed.size(); ++k) {
+      if (step.packed[k]) leave(step.node.inputs[k]);
+    }
   }
-  drop_packed(packed);
 }
 
+/// Of everything but inputs; null for prepared values that are not there.
 void OnednnExecutable::find_places() {
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    const plan::Slot& slot = plan_.slots[i];
-    const auto id = static_cast<ValueId>(i);
-    switch (slot.place) {
-      case plan::Place::nowhere:
-        break;
-      case plan::Place::input:
-        moving_.push_back(id);
-        break;
-      default:
-        places_[i] = storage_.data(id);
-    }
+    const plan::Place place = plan_.slots[i].place;
+    if (place != plan::Place::nowhere && place != plan::Place::input)
+      places_[i] = storage_.data(static_cast<ValueId>(i));
   }
 }
 
@@ -68,27 +138,6 @@ Step OnednnExecutable::step_of(NodeId id) {
   }
   for (const ValueId output : node.outputs) step.outputs.push_back(operand(output));
   return step;
-}
-
-/// Lets go of the weights that every step which reads them has packed.
-void OnednnExecutable::drop_packed(const std::vector<std::pair<NodeId, std::vector<bool>>>& packed) {
-  std::vector<bool> read(places_.size(), false);
-  const auto root = [&](ValueId id) {
-    const ValueId shared = plan_.slots[at(id)].alias_of;
-    return shared == graph::kNone ? id : shared;
-  };
-  for (const auto& [id, inputs] : packed) {
-    const graph::Node& node = plan_.graph.nodes[at(id)];
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (!inputs[i]) read[at(root(node.inputs[i]))] = true;
-    }
-  }
-  for (const graph::Output& output : plan_.graph.outputs) read[at(root(output.value))] = true;
-  for (const graph::Scores& scores : plan_.graph.scores) read[at(root(scores.value))] = true;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    const auto id = static_cast<ValueId>(i);
-    if (plan_.slots[i].place == plan::Place::weight && root(id) == id && !read[i]) storage_.drop_weight(id);
-  }
 }
 
 void OnednnExecutable::bind(std::span<const Tensor> inputs) {

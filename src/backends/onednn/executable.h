@@ -21,9 +21,9 @@ class OnednnExecutable final : public Executable {
 
  private:
   [[nodiscard]] Step step_of(graph::NodeId id);
+  void make_kernels();
   void find_places();
   void bind(std::span<const Tensor> inputs);
-  void drop_packed(const std::vector<std::pair<graph::NodeId, std::vector<bool>>>& packed);
 
   OnednnOptions options_;
   plan::Plan plan_;

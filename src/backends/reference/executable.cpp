@@ -13,7 +13,11 @@ class ReferenceExecutable final : public Executable {
  public:
   ReferenceExecutable(plan::Plan plan, std::vector<Tensor> weights, const ReferenceOptions& options)
       : plan_(std::move(plan)), options_(options), storage_(plan_, std::move(weights)) {
-    for (const NodeId id : plan_.prepare) run_node(id);
+    for (const NodeId id : plan_.prepare) {
+      for (const graph::ValueId output : plan_.graph.nodes[static_cast<std::size_t>(id)].outputs)
+        storage_.add_prepared(output);
+      run_node(id);
+    }
   }
 
   void run(std::span<const Tensor> inputs) override { run_profiled(inputs, nullptr); }

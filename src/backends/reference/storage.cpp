@@ -24,10 +24,7 @@ void expect_count(std::size_t given, std::size_t wanted, std::string_view what) 
 }  // namespace
 
 Storage::Storage(const plan::Plan& plan, std::vector<Tensor> weights)
-    : plan_(plan),
-      prepared_(allocate_bytes(plan.prepared_bytes)),
-      arena_(allocate_bytes(plan.arena_bytes)),
-      tensors_(plan.graph.values.size()) {
+    : plan_(plan), arena_(allocate_bytes(plan.arena_bytes)), tensors_(plan.graph.values.size()) {
   const auto& specs = plan.graph.weights;
   expect_count(weights.size(), specs.size(), "weights");
   for (std::size_t i = 0; i < specs.size(); ++i) expect_type(weights[i], specs[i].dtype, specs[i].shape, "weight", i);
@@ -36,12 +33,10 @@ Storage::Storage(const plan::Plan& plan, std::vector<Tensor> weights)
     const graph::Value& value = plan.graph.values[i];
     const plan::Slot& slot = plan.slots[i];
     if (slot.alias_of != graph::kNone) continue;
-    const auto view = [&](const std::shared_ptr<std::byte>& memory) {
-      return Tensor(value.dtype, value.shape, std::shared_ptr<std::byte>(memory, memory.get() + slot.offset));
-    };
     switch (slot.place) {
       case plan::Place::nowhere:
       case plan::Place::input:
+      case plan::Place::prepared:
         break;
       case plan::Place::weight:
         tensors_[i] = weights[at(value.weight)];
@@ -49,11 +44,8 @@ Storage::Storage(const plan::Plan& plan, std::vector<Tensor> weights)
       case plan::Place::constant:
         tensors_[i] = value.constant;
         break;
-      case plan::Place::prepared:
-        tensors_[i] = view(prepared_);
-        break;
       case plan::Place::arena:
-        tensors_[i] = view(arena_);
+        tensors_[i] = {value.dtype, value.shape, std::shared_ptr<std::byte>(arena_, arena_.get() + slot.offset)};
         break;
     }
   }
@@ -88,17 +80,22 @@ std::vector<Tensor> Storage::tensors(std::span<const ValueId> ids) const {
   return result;
 }
 
-void Storage::drop_weight(ValueId id) { tensors_[at(id)] = {}; }
+void Storage::add_prepared(ValueId id) {
+  const graph::Value& value = plan_.graph.value(id);
+  if (plan_.slots[at(id)].alias_of == graph::kNone) tensors_[at(id)] = Tensor(value.dtype, value.shape);
+}
+
+void Storage::drop(ValueId id) { tensors_[at(id)] = {}; }
 
 void Storage::poison_arena() {
   if (plan_.arena_bytes > 0) std::memset(arena_.get(), 0xFF, static_cast<std::size_t>(plan_.arena_bytes));
 }
 
 std::int64_t Storage::bytes() const {
-  std::int64_t sum = plan_.prepared_bytes + plan_.arena_bytes;
+  std::int64_t sum = plan_.arena_bytes;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    const bool kept = plan_.slots[i].place == plan::Place::weight && plan_.slots[i].alias_of == graph::kNone;
-    if (kept) sum += tensors_[i].bytes();
+    const plan::Place place = plan_.slots[i].place;
+    if (place == plan::Place::weight || place == plan::Place::prepared) sum += tensors_[i].bytes();
   }
   return sum;
 }
