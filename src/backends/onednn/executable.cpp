@@ -111,6 +111,7 @@ void OnednnExecutable::make_kernels() {
       if (step.packed[k]) leave(step.node.inputs[k]);
     }
   }
+  engine_.packed.clear();
 }
 
 /// Of everything but inputs; null for prepared values that are not there.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <dnnl.hpp>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,6 +15,12 @@
 #include "parallel.h"
 
 namespace attn::backends::onednn {
+
+/// A weight as kernels have packed it, for others that read the same one: ALBERT's layers share theirs.
+struct Packed {
+  std::shared_ptr<std::byte> panels;
+  dnnl::memory blocked;
+};
 
 /// The CPU as oneDNN sees it, the threads that may be used, and memory that kernels share, as one runs at a time.
 struct Engine {
@@ -26,6 +33,8 @@ struct Engine {
   Pool pool;
   std::shared_ptr<std::byte> shared;
   std::int64_t shared_bytes = 0;
+  /// By the weight and whether it is transposed; empty once all kernels are made.
+  std::map<std::pair<graph::ValueId, bool>, Packed> packed;
 
   /// As many threads as are worth waking for `work`, in floating-point operations or bytes to move.
   [[nodiscard]] Team team_for(double work) {

@@ -8,7 +8,8 @@ namespace {
 
 class LinearKernel final : public Kernel {
  public:
-  LinearKernel(const Step& step, const Product::Size& size, const void* weights, const Product::Fusion& fusion)
+  LinearKernel(const Step& step, const Product::Size& size, const Product::Weights& weights,
+               const Product::Fusion& fusion)
       : x_(step.inputs[0]),
         residual_(step.inputs.back()),
         y_(step.outputs[0]),
@@ -45,7 +46,7 @@ Choice make(const graph::Linear& op, const Step& step) {
   step.packed[1] = true;
   if (op.bias) step.packed[2] = true;
   return std::make_unique<LinearKernel>(
-      step, size, step.fixed[1].data(),
+      step, size, Product::Weights{step.fixed[1].data(), &step.engine.packed[{step.node.inputs[1], false}]},
       Product::Fusion{op.bias ? step.fixed[2].data() : nullptr, op.activation, op.residual});
 }
 
@@ -56,7 +57,8 @@ Choice make(const graph::MatMul& op, const Step& step) {
   const Tensor weights = op.transpose_y ? transposed(step.fixed[1]) : step.fixed[1];
   const Product::Size size{x.slice(0, x.rank() - 1).size(), weights.shape()[0], weights.shape()[1]};
   step.packed[1] = true;
-  return std::make_unique<LinearKernel>(step, size, weights.data(), Product::Fusion{});
+  Packed& shared = step.engine.packed[{step.node.inputs[1], op.transpose_y}];
+  return std::make_unique<LinearKernel>(step, size, Product::Weights{weights.data(), &shared}, Product::Fusion{});
 }
 
 }  // namespace attn::backends::onednn

@@ -17,7 +17,7 @@ const void* advance(const void* from, DType dtype, std::int64_t elements) {
 
 class OnednnProduct final : public Product {
  public:
-  OnednnProduct(Engine& engine, const Size& size, DType dtype, const void* weights, const Fusion& fusion)
+  OnednnProduct(Engine& engine, const Size& size, DType dtype, const Weights& weights, const Fusion& fusion)
       : size_(size),
         dtype_(dtype),
         // oneDNN adds the residual after the activation; so where the activation is ours, so is the residual.
@@ -56,7 +56,7 @@ class OnednnProduct final : public Product {
   [[nodiscard]] std::string_view name() const override { return "onednn matmul"; }
 
   [[nodiscard]] std::int64_t bytes() const override {
-    auto sum = static_cast<std::int64_t>(weights_.get_desc().get_size());
+    std::int64_t sum = packed_bytes_;
     for (const BlockCall& call : whole_) sum += call.call.bytes();
     for (const BlockCall& call : last_) sum += call.call.bytes();
     return sum;
@@ -69,9 +69,13 @@ class OnednnProduct final : public Product {
   };
 
   /// The product of a block of rows, for each thread.
-  std::vector<BlockCall> calls(Engine& engine, std::int64_t rows, const void* weights) {
+  std::vector<BlockCall> calls(Engine& engine, std::int64_t rows, const Weights& weights) {
     const dnnl::memory::desc x = plain({rows, size_.depth}, dtype_), y = plain({rows, size_.width}, dtype_);
     const dnnl::memory::desc any({size_.depth, size_.width}, data_type_of(dtype_), dnnl::memory::format_tag::any);
+    if (!weights_ && weights.packed != nullptr && weights.packed->blocked &&
+        weights.packed->blocked.get_desc().get_data_type() == any.get_data_type()) {
+      weights_ = weights.packed->blocked;
+    }
     const dnnl::memory::desc w = weights_ ? weights_.get_desc() : any;
 
     dnnl::post_ops after;
@@ -82,7 +86,9 @@ class OnednnProduct final : public Product {
     const auto description = bias_ ? dnnl::matmul::primitive_desc(engine.engine, x, w, bias_.get_desc(), y, attributes)
                                    : dnnl::matmul::primitive_desc(engine.engine, x, w, y, attributes);
     if (!weights_) {
-      weights_ = packed(engine, plain({size_.depth, size_.width}, dtype_), weights, description.weights_desc());
+      weights_ = packed(engine, plain({size_.depth, size_.width}, dtype_), weights.numbers, description.weights_desc());
+      packed_bytes_ = static_cast<std::int64_t>(weights_.get_desc().get_size());
+      if (weights.packed != nullptr) weights.packed->blocked = weights_;
     }
 
     const dnnl::matmul primitive(description);
@@ -108,6 +114,7 @@ class OnednnProduct final : public Product {
   Finish finish_;
   Team team_;
   std::int64_t rows_, blocks_;
+  std::int64_t packed_bytes_ = 0;
   dnnl::memory weights_, bias_;
   std::vector<BlockCall> whole_, last_;  // by thread
 };
@@ -115,7 +122,7 @@ class OnednnProduct final : public Product {
 }  // namespace
 
 std::unique_ptr<Product> make_onednn_product(Engine& engine, const Product::Size& size, DType dtype,
-                                             const void* weights, const Product::Fusion& fusion) {
+                                             const Product::Weights& weights, const Product::Fusion& fusion) {
   return std::make_unique<OnednnProduct>(engine, size, dtype, weights, fusion);
 }
 

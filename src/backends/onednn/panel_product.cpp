@@ -11,17 +11,14 @@ constexpr std::int64_t kPiecesPerThread = 4;
 
 class PanelProduct final : public Product {
  public:
-  PanelProduct(Engine& engine, const Size& size, const float* weights, const Fusion& fusion)
+  PanelProduct(Engine& engine, const Size& size, const Weights& weights, const Fusion& fusion)
       : size_(size), finish_(fusion.activation, fusion.residual, DType::float32) {
     panels_ = (size.width + kPanel - 1) / kPanel;
-    // One panel more, so that fetching ahead stays inside.
-    weights_ = allocate_bytes((panels_ + 1) * size.depth * kPanel * bytes_of(DType::float32));
+    if (weights.packed != nullptr) weights_ = weights.packed->panels;
+    if (!weights_) pack(static_cast<const float*>(weights.numbers));
+    if (weights.packed != nullptr) weights.packed->panels = weights_;
     start_.assign(static_cast<std::size_t>(panels_ * kPanel), 0.0F);
     if (fusion.bias != nullptr) std::copy_n(static_cast<const float*>(fusion.bias), size.width, start_.begin());
-    for (std::int64_t p = 0; p < panels_; ++p) {
-      const std::int64_t column = p * kPanel;
-      pack_panel({weights + column, size.width, 1}, size.depth, std::min(kPanel, size.width - column), panel(p));
-    }
     // Few rows wait for the weights' bytes more than for the multipliers.
     const auto rows = static_cast<double>(std::max<std::int64_t>(size.rows, 8));
     team_ = engine.team_for(2.0 * rows * static_cast<double>(size.depth) * static_cast<double>(size.width));
@@ -37,10 +34,20 @@ class PanelProduct final : public Product {
 
   [[nodiscard]] std::string_view name() const override { return "panels"; }
   [[nodiscard]] std::int64_t bytes() const override {
-    return ((panels_ + 1) * size_.depth * kPanel + panels_ * kPanel) * bytes_of(DType::float32);
+    return packed_bytes_ + panels_ * kPanel * bytes_of(DType::float32);
   }
 
  private:
+  void pack(const float* weights) {
+    // One panel more, so that fetching ahead stays inside.
+    packed_bytes_ = (panels_ + 1) * size_.depth * kPanel * bytes_of(DType::float32);
+    weights_ = allocate_bytes(packed_bytes_);
+    for (std::int64_t p = 0; p < panels_; ++p) {
+      const std::int64_t column = p * kPanel;
+      pack_panel({weights + column, size_.width, 1}, size_.depth, std::min(kPanel, size_.width - column), panel(p));
+    }
+  }
+
   [[nodiscard]] float* panel(std::int64_t p) const {
     return reinterpret_cast<float*>(weights_.get()) + p * size_.depth * kPanel;
   }
@@ -69,13 +76,14 @@ class PanelProduct final : public Product {
   Finish finish_;
   Team team_;
   std::int64_t panels_, pieces_;
+  std::int64_t packed_bytes_ = 0;
   std::shared_ptr<std::byte> weights_;  // panels (depth, kPanel)
   std::vector<float> start_;            // the bias, padded
 };
 
 }  // namespace
 
-std::unique_ptr<Product> make_panel_product(Engine& engine, const Product::Size& size, const float* weights,
+std::unique_ptr<Product> make_panel_product(Engine& engine, const Product::Size& size, const Product::Weights& weights,
                                             const Product::Fusion& fusion) {
   return std::make_unique<PanelProduct>(engine, size, weights, fusion);
 }

@@ -52,10 +52,10 @@ void Finish::run(const void* residual, void* y, std::int64_t count) const {
   }
 }
 
-std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size, DType dtype, const void* weights,
-                                      const Product::Fusion& fusion) {
+std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size, DType dtype,
+                                      const Product::Weights& weights, const Product::Fusion& fusion) {
   if (dtype == DType::float32 && size.rows <= kPanelRows && has_avx512()) {
-    return make_panel_product(engine, size, static_cast<const float*>(weights), fusion);
+    return make_panel_product(engine, size, weights, fusion);
   }
   return make_onednn_product(engine, size, dtype, weights, fusion);
 }

@@ -17,6 +17,10 @@ class Product {
   struct Size {
     std::int64_t rows, depth, width;
   };
+  struct Weights {
+    const void* numbers;       ///< (depth, width), dense
+    Packed* packed = nullptr;  ///< where it is left, and found, packed; null: nobody else reads it
+  };
   struct Fusion {
     const void* bias = nullptr;  ///< (width), or null
     graph::Unary activation;
@@ -27,20 +31,22 @@ class Product {
   /// `residual` (rows, width) is read where it was announced; y is neither of the others.
   virtual void run(const void* x, const void* residual, void* y) = 0;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  [[nodiscard]] virtual std::int64_t bytes() const = 0;  ///< packed weights and scratch
+  [[nodiscard]] virtual std::int64_t bytes() const = 0;  ///< weights that it packed, and scratch
 };
 
-/// Packs `weights` (depth, width) and the bias, float32 or bfloat16, which x, y and the residual then are too.
+/// Packs the weights and the bias, float32 or bfloat16, which x, y and the residual then are too.
 [[nodiscard]] std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size, DType dtype,
-                                                    const void* weights, const Product::Fusion& fusion);
+                                                    const Product::Weights& weights, const Product::Fusion& fusion);
 
 /// By oneDNN, a block of rows at a time.
 [[nodiscard]] std::unique_ptr<Product> make_onednn_product(Engine& engine, const Product::Size& size, DType dtype,
-                                                           const void* weights, const Product::Fusion& fusion);
+                                                           const Product::Weights& weights,
+                                                           const Product::Fusion& fusion);
 
 /// Of float32 with few rows: panels of 32 columns of w, each read once for all rows while the next one is fetched.
 [[nodiscard]] std::unique_ptr<Product> make_panel_product(Engine& engine, const Product::Size& size,
-                                                          const float* weights, const Product::Fusion& fusion);
+                                                          const Product::Weights& weights,
+                                                          const Product::Fusion& fusion);
 
 /// What follows a product and is not part of it: the activation, then the residual, over numbers just written.
 class Finish {

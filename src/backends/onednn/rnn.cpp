@@ -73,17 +73,18 @@ class RnnKernel final : public Kernel {
     if (op.mask) mask_ = step.inputs[next++];
     for (; next < step.inputs.size(); ++next) initial_.push_back(step.inputs[next]);
 
-    input_product_ = make_product(step.engine, {B_ * T_, x_.shape[2], width_}, DType::float32, step.fixed[1].data(),
+    input_product_ = make_product(step.engine, {B_ * T_, x_.shape[2], width_}, DType::float32, {step.fixed[1].data()},
                                   Product::Fusion{bias, {}, false});
     // A gru that resets before its product takes that part of the kernel by itself.
     const bool split = op.cell == RnnCell::gru && !op.reset_after;
     recurrent_width_ = split ? 2 * U_ : width_;
     const Tensor recurrent = columns(step.fixed[2], 0, recurrent_width_);
-    state_product_ = make_product(step.engine, {B_, U_, recurrent_width_}, DType::float32, recurrent.data(),
+    state_product_ = make_product(step.engine, {B_, U_, recurrent_width_}, DType::float32, {recurrent.data()},
                                   Product::Fusion{recurrent_bias, {}, false});
     if (split) {
       const Tensor candidate = columns(step.fixed[2], 2 * U_, U_);
-      candidate_product_ = make_product(step.engine, {B_, U_, U_}, DType::float32, candidate.data(), Product::Fusion{});
+      candidate_product_ =
+          make_product(step.engine, {B_, U_, U_}, DType::float32, {candidate.data()}, Product::Fusion{});
     }
     for (std::size_t i = 1; i < (op.bias ? 4U : 3U); ++i) step.packed[i] = true;
 

@@ -19,11 +19,12 @@ Tensor draw(const std::string& name, Shape shape, DType dtype) {
 
 graph::Unary relu() { return {graph::UnaryFn::relu, 0.0, 0.0, std::numeric_limits<double>::infinity()}; }
 
-using Make = std::unique_ptr<Product> (*)(Engine&, const Product::Size&, DType, const void*, const Product::Fusion&);
+using Make = std::unique_ptr<Product> (*)(Engine&, const Product::Size&, DType, const Product::Weights&,
+                                          const Product::Fusion&);
 
-std::unique_ptr<Product> make_panels(Engine& engine, const Product::Size& size, DType, const void* weights,
+std::unique_ptr<Product> make_panels(Engine& engine, const Product::Size& size, DType, const Product::Weights& weights,
                                      const Product::Fusion& fusion) {
-  return make_panel_product(engine, size, static_cast<const float*>(weights), fusion);
+  return make_panel_product(engine, size, weights, fusion);
 }
 
 /// Runs a product and compares it with the sums in double: √k roundings of the largest sums of products.
@@ -34,7 +35,7 @@ void check(Make make, const Product::Size& size, DType dtype, const graph::Unary
   const Tensor y(dtype, {size.rows, size.width});
   Engine engine(3, 1.0);
   const auto product =
-      make(engine, size, dtype, w.data(), {with_bias ? bias.data() : nullptr, activation, with_residual});
+      make(engine, size, dtype, {w.data()}, {with_bias ? bias.data() : nullptr, activation, with_residual});
   product->run(x.data(), with_residual ? residual.data() : nullptr, y.data());
 
   const double roundoff = dtype == DType::float32 ? std::ldexp(1.0, -24) : std::ldexp(1.0, -8);
@@ -89,7 +90,7 @@ TEST_CASE("product: a relu keeps the NaN that it is given") {
     x.set(129 * 4 + 1, std::nan(""));
     const Tensor y(DType::float32, {130, 40});
     Engine engine(2, 1.0);
-    make(engine, {130, 4, 40}, DType::float32, w.data(), {nullptr, relu(), false})->run(x.data(), nullptr, y.data());
+    make(engine, {130, 4, 40}, DType::float32, {w.data()}, {nullptr, relu(), false})->run(x.data(), nullptr, y.data());
     for (std::int64_t m = 0; m < 40; ++m) {
       CHECK(std::isnan(y.at(129 * 40 + m)));
       CHECK(!std::isnan(y.at(128 * 40 + m)));
