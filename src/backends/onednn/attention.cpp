@@ -43,7 +43,8 @@ ATTN_VECTORIZED void and_row(std::uint8_t* seen, const std::uint8_t* mask, std::
 class AttentionKernel final : public Kernel {
  public:
   AttentionKernel(const graph::Attention& op, const Step& step)
-      : op_(op),
+      : engine_(step.engine),
+        op_(op),
         query_(step.inputs[0]),
         key_(step.inputs[1]),
         value_(step.inputs[2]),
@@ -80,19 +81,12 @@ class AttentionKernel final : public Kernel {
     constexpr std::int64_t kPiecesPerThread = 4;
     const std::int64_t wanted = team_.threads == 1 ? 1 : (kPiecesPerThread * team_.threads + B_ * N_ - 1) / (B_ * N_);
     pieces_ = std::clamp<std::int64_t>(wanted, 1, (T_ + rows_ - 1) / rows_);
-    scratch_.resize(static_cast<std::size_t>(team_.threads));
-    for (Scratch& scratch : scratch_) {
-      scratch.scores.resize(static_cast<std::size_t>(rows_ * padded_));
-      scratch.keys.resize(static_cast<std::size_t>(H_ * padded_));
-      scratch.values.resize(static_cast<std::size_t>(S_ * padded_v_));
-      scratch.seen.resize(static_cast<std::size_t>(S_));
-      scratch.inverses.resize(static_cast<std::size_t>(rows_));
-    }
+    engine_.scratch.reserve(team_.threads * scratch_bytes());
   }
 
   void run() override {
     parallel_for(B_ * N_ * pieces_, team_, [&](std::int64_t item, int thread) {
-      Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
+      const Scratch scratch = scratch_of(thread);
       const std::int64_t head = item / pieces_, piece = item % pieces_;
       const Sequence sequence = sequence_of(head / N_);
       const std::int64_t n = head % N_;
@@ -104,23 +98,33 @@ class AttentionKernel final : public Kernel {
   }
 
   [[nodiscard]] std::string_view name() const override { return "simple"; }
-  [[nodiscard]] std::int64_t bytes() const override {
-    const Scratch& one = scratch_.front();
-    const std::size_t floats = one.scores.size() + one.keys.size() + one.values.size() + one.inverses.size();
-    return static_cast<std::int64_t>(scratch_.size() * (floats * sizeof(float) + one.seen.size()));
-  }
 
  private:
   // A block's scores should stay in the second-level cache.
   static constexpr std::int64_t kScores = 131'072, kLeastRows = 6, kMostRows = 96;
 
   struct Scratch {
-    std::vector<float> scores;       // (rows, padded S)
-    std::vector<float> keys;         // padded S / kPanel panels (H, kPanel)
-    std::vector<float> values;       // padded V / kPanel panels (S, kPanel)
-    std::vector<std::uint8_t> seen;  // (S)
-    std::vector<float> inverses;     // 1/Σ per row
+    float* scores;       // (rows, padded S)
+    float* keys;         // padded S / kPanel panels (H, kPanel)
+    float* values;       // padded V / kPanel panels (S, kPanel)
+    float* inverses;     // 1/Σ per row
+    std::uint8_t* seen;  // (S)
   };
+
+  /// For each thread, whole cache lines.
+  [[nodiscard]] std::int64_t scratch_bytes() const {
+    const std::int64_t floats = rows_ * padded_ + H_ * padded_ + S_ * padded_v_ + rows_;
+    constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
+    return (floats * bytes_of(DType::float32) + S_ + kLine - 1) / kLine * kLine;
+  }
+
+  [[nodiscard]] Scratch scratch_of(int thread) const {
+    auto* const scores = reinterpret_cast<float*>(engine_.scratch.get() + thread * scratch_bytes());
+    float* const keys = scores + rows_ * padded_;
+    float* const values = keys + H_ * padded_;
+    float* const inverses = values + S_ * padded_v_;
+    return {scores, keys, values, inverses, reinterpret_cast<std::uint8_t*>(inverses + rows_)};
+  }
 
   /// A bool array that broadcasts to (B,N,T,S).
   struct Mask {
@@ -150,33 +154,34 @@ class AttentionKernel final : public Kernel {
 
   [[nodiscard]] bool is_masked() const { return op_.causal || op_.window || !masks_.empty(); }
 
-  void pack(const Sequence& sequence, std::int64_t k, Scratch& scratch) const {
+  void pack(const Sequence& sequence, std::int64_t k, const Scratch& scratch) const {
     const std::int64_t S = sequence.S;
     const float* const key = key_.data<float>() + (sequence.first_key * K_ + k) * H_;
     const float* const value = value_.data<float>() + (sequence.first_key * K_ + k) * V_;
     for (std::int64_t s = 0; s < S; s += kPanel) {
-      pack_panel({key + s * K_ * H_, 1, K_ * H_}, H_, std::min(kPanel, S - s), scratch.keys.data() + s * H_);
+      pack_panel({key + s * K_ * H_, 1, K_ * H_}, H_, std::min(kPanel, S - s), scratch.keys + s * H_);
     }
     for (std::int64_t v = 0; v < V_; v += kPanel) {
-      pack_panel({value + v, K_ * V_, 1}, S, std::min(kPanel, V_ - v), scratch.values.data() + v * S);
+      pack_panel({value + v, K_ * V_, 1}, S, std::min(kPanel, V_ - v), scratch.values + v * S);
     }
   }
 
   /// The context of queries [first, first + rows) of head n.
-  void attend(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, Scratch& scratch) const {
+  void attend(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows,
+              const Scratch& scratch) const {
     const std::int64_t S = sequence.S;
     const float* const query = query_.data<float>() + ((sequence.first_query + first) * N_ + n) * H_;
     for (std::int64_t s = 0; s < S; s += kPanel) {
-      multiply_panel({query, N_ * H_, 1}, scratch.keys.data() + s * H_, nullptr, nullptr, rows, H_,
-                     scratch.scores.data() + s, padded_);
+      multiply_panel({query, N_ * H_, 1}, scratch.keys + s * H_, nullptr, nullptr, rows, H_, scratch.scores + s,
+                     padded_);
     }
 
     for (std::int64_t r = 0; r < rows; ++r) {
-      float* const row = scratch.scores.data() + r * padded_;
+      float* const row = scratch.scores + r * padded_;
       const bool masked = is_masked();
       if (masked) {
-        find_seen(sequence, n, first + r, scratch.seen.data());
-        mask_row(row, scratch.seen.data(), static_cast<float>(op_.scale), hidden_, S);
+        find_seen(sequence, n, first + r, scratch.seen);
+        mask_row(row, scratch.seen, static_cast<float>(op_.scale), hidden_, S);
       } else {
         scale_row(row, static_cast<float>(op_.scale), S);
       }
@@ -184,18 +189,17 @@ class AttentionKernel final : public Kernel {
       // for.
       float inverse = 1.0F / exponentiate_row(row, S);
       if (op_.scores) scale_row(row, std::exchange(inverse, 1.0F), S);
-      if (masked && op_.path == graph::AttentionPath::explicit_) clear_hidden(row, scratch.seen.data(), S);
+      if (masked && op_.path == graph::AttentionPath::explicit_) clear_hidden(row, scratch.seen, S);
       if (op_.scores) std::copy_n(row, S, scores_.data<float>() + ((sequence.b * N_ + n) * T_ + first + r) * S);
-      scratch.inverses[static_cast<std::size_t>(r)] = inverse;
+      scratch.inverses[r] = inverse;
     }
 
     for (std::int64_t v = 0; v < V_; v += kPanel) {
       const std::int64_t width = std::min(kPanel, V_ - v);
       float* const context = context_.data<float>() + ((sequence.first_query + first) * N_ + n) * V_ + v;
-      multiply_part({scratch.scores.data(), padded_, 1}, scratch.values.data() + v * S, nullptr, rows, S, width,
-                    context, N_ * V_);
+      multiply_part({scratch.scores, padded_, 1}, scratch.values + v * S, nullptr, rows, S, width, context, N_ * V_);
       for (std::int64_t r = 0; r < rows; ++r) {
-        scale_row(context + r * N_ * V_, scratch.inverses[static_cast<std::size_t>(r)], width);
+        scale_row(context + r * N_ * V_, scratch.inverses[r], width);
       }
     }
   }
@@ -222,6 +226,7 @@ class AttentionKernel final : public Kernel {
     }
   }
 
+  Engine& engine_;
   graph::Attention op_;
   Operand query_, key_, value_, context_, scores_;
   Operand starts_{};  // of the sequences that share a batch entry
@@ -230,7 +235,6 @@ class AttentionKernel final : public Kernel {
   std::int64_t padded_ = 0, padded_v_ = 0, rows_ = 0, pieces_ = 0;
   float hidden_;
   Team team_;
-  mutable std::vector<Scratch> scratch_;
 };
 
 }  // namespace

@@ -74,7 +74,7 @@ class Widened final : public Kernel {
     for (const Operand& output : step.outputs) {
       wide.outputs.push_back(is_half(output.dtype) ? add(output, Role::output) : output);
     }
-    engine_.reserve(shared_bytes_);
+    engine_.operands.reserve(shared_bytes_);
 
     Chosen chosen = choose(wide);
     kernel_ = std::move(chosen.kernel);
@@ -87,7 +87,7 @@ class Widened final : public Kernel {
 
   void run() override {
     for (Copy& copy : copies_) {
-      if (copy.role != Role::weight) copy.place = engine_.shared.get() + copy.offset;
+      if (copy.role != Role::weight) copy.place = engine_.operands.get() + copy.offset;
       if (copy.role != Role::input) continue;
       parallel_ranges(copy.half.size(), copy.team, [&](std::int64_t begin, std::int64_t end) {
         widen(copy.half.dtype, copy.half.data<std::uint16_t>() + begin, copy.wide().data<float>() + begin, end - begin);

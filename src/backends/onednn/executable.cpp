@@ -164,7 +164,7 @@ void OnednnExecutable::run_profiled(std::span<const Tensor> inputs, const StepTi
 }
 
 std::int64_t OnednnExecutable::memory_bytes() const {
-  std::int64_t sum = storage_.bytes() + engine_.shared_bytes;
+  std::int64_t sum = storage_.bytes() + engine_.operands.size() + engine_.scratch.size();
   for (const auto& kernel : kernels_) sum += kernel->bytes();
   return sum;
 }

@@ -22,7 +22,24 @@ struct Packed {
   dnnl::memory blocked;
 };
 
-/// The CPU as oneDNN sees it, the threads that may be used, and memory that kernels share, as one runs at a time.
+/// Memory that all kernels use, as one runs at a time.
+class SharedMemory {
+ public:
+  /// Makes it at least as large. It may move, until all kernels are made.
+  void reserve(std::int64_t bytes) {
+    if (bytes <= size_) return;
+    bytes_ = allocate_bytes(bytes);
+    size_ = bytes;
+  }
+  [[nodiscard]] std::byte* get() const { return bytes_.get(); }
+  [[nodiscard]] std::int64_t size() const { return size_; }
+
+ private:
+  std::shared_ptr<std::byte> bytes_;
+  std::int64_t size_ = 0;
+};
+
+/// The CPU as oneDNN sees it, the threads that may be used, and what kernels share.
 struct Engine {
   Engine(int thread_count, double work) : threads(thread_count), work_per_thread(work), pool(thread_count) {}
 
@@ -31,21 +48,14 @@ struct Engine {
   int threads;
   double work_per_thread;
   Pool pool;
-  std::shared_ptr<std::byte> shared;
-  std::int64_t shared_bytes = 0;
+  /// For what a widened step reads and writes, and for what a kernel needs while it runs.
+  SharedMemory operands, scratch;
   /// By the weight and whether it is transposed; empty once all kernels are made.
   std::map<std::pair<graph::ValueId, bool>, Packed> packed;
 
   /// As many threads as are worth waking for `work`, in floating-point operations or bytes to move.
   [[nodiscard]] Team team_for(double work) {
     return {&pool, static_cast<int>(std::clamp(work / work_per_thread, 1.0, static_cast<double>(threads)))};
-  }
-
-  /// Makes the shared memory at least as large. It may move, until all kernels are made.
-  void reserve(std::int64_t bytes) {
-    if (bytes <= shared_bytes) return;
-    shared = allocate_bytes(bytes);
-    shared_bytes = bytes;
   }
 };
 
@@ -73,7 +83,7 @@ class Kernel {
   virtual void run() = 0;
   /// "onednn matmul", "simple", "reference"
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// Bytes of packed weights and scratch.
+  /// Bytes of packed weights and of scratch that is not shared.
   [[nodiscard]] virtual std::int64_t bytes() const { return 0; }
 };
 

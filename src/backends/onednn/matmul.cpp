@@ -14,7 +14,7 @@ namespace {
 class MatmulKernel final : public Kernel {
  public:
   MatmulKernel(const graph::MatMul& op, const Step& step)
-      : x_(step.inputs[0]), y_(step.inputs[1]), z_(step.outputs[0]) {
+      : engine_(step.engine), x_(step.inputs[0]), y_(step.inputs[1]), z_(step.outputs[0]) {
     const Side left(x_.shape, op.transpose_x, true), right(y_.shape, op.transpose_y, false);
     rows_ = left.rows;
     depth_ = left.columns;
@@ -29,7 +29,7 @@ class MatmulKernel final : public Kernel {
     panels_ = (width_ + kPanel - 1) / kPanel;
     const double work = 2.0 * static_cast<double>(z_.size()) * static_cast<double>(depth_);
     team_ = step.engine.team_for(work);
-    scratch_.resize(static_cast<std::size_t>(team_.threads * depth_ * kPanel));
+    engine_.scratch.reserve(team_.threads * depth_ * kPanel * bytes_of(DType::float32));
   }
 
   void run() override {
@@ -37,7 +37,7 @@ class MatmulKernel final : public Kernel {
     parallel_for(batches * panels_, team_, [&](std::int64_t item, int thread) {
       const std::int64_t b = item / panels_, column = item % panels_ * kPanel;
       const std::int64_t width = std::min(kPanel, width_ - column);
-      float* const panel = scratch_.data() + thread * depth_ * kPanel;
+      float* const panel = reinterpret_cast<float*>(engine_.scratch.get()) + thread * depth_ * kPanel;
       const auto at = static_cast<std::size_t>(b);
       const float* const y = y_.data<float>() + y_starts_[at] + column * column_y_;
       pack_panel({y, row_y_, column_y_}, depth_, width, panel);
@@ -46,9 +46,6 @@ class MatmulKernel final : public Kernel {
     });
   }
   [[nodiscard]] std::string_view name() const override { return "simple"; }
-  [[nodiscard]] std::int64_t bytes() const override {
-    return static_cast<std::int64_t>(scratch_.size() * sizeof(float));
-  }
 
  private:
   /// One side as matrices (rows, columns) under batch axes. A vector is a row on the left, a column on the right.
@@ -93,12 +90,12 @@ class MatmulKernel final : public Kernel {
     return result;
   }
 
+  Engine& engine_;
   Operand x_, y_, z_;
   std::int64_t rows_ = 0, depth_ = 0, width_ = 0, panels_ = 0;
   std::int64_t row_x_ = 0, column_x_ = 0, row_y_ = 0, column_y_ = 0;
   std::vector<std::int64_t> x_starts_, y_starts_;
   Team team_;
-  std::vector<float> scratch_;  // a panel per thread
 };
 
 }  // namespace
