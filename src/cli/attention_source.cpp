@@ -105,6 +105,7 @@ report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& e
   keras::LowerOptions lower = lower_options(execution, given);
   lower.scores = true;
   graph::Graph graph = loaded.model.lower(lower);
+  require_memory(loaded, lower, graph, *backend, execution);
   const std::vector<int> indices = choose_layer(graph, heads.layer);
   const std::vector<run::ScoresLayout> layouts = run::scores_layouts(graph);
   check_there(layouts, heads);

@@ -13,6 +13,7 @@
 #include "dump.h"
 #include "forward.h"
 #include "keras_script.h"
+#include "memory_limit.h"
 #include "prepared_model.h"
 
 namespace attn::cli {
@@ -167,11 +168,11 @@ struct CompareCommand {
   }
 
   [[nodiscard]] Side prepare(const LoadedModel& loaded, const Execution& setting, const GivenInputs& given) const {
-    Side side{setting,
-              open_backend(setting.device, setting.backend, common.console),
-              loaded.model.lower(lower_options(setting, given)),
-              {},
-              {}};
+    const keras::LowerOptions lower = lower_options(setting, given);
+    Side side{
+        setting, open_backend(setting.device, setting.backend, common.console), loaded.model.lower(lower), {}, {}};
+    require_memory(loaded, lower, side.graph, *side.backend, setting,
+                   outputs_only ? run::Keep::outputs : run::Keep::layer_outputs);
     side.inputs = run::make_inputs(side.graph, given.arrays, setting.seed);
     side.weights = load_weights(loaded, setting, common.console);
     return side;
@@ -256,6 +257,7 @@ Run add_compare(CLI::App& app) {
   app.add_option("--input-shape", command->execution.input_shape, "shape without the batch, for a single layer: 50,512")
       ->type_name("DIMS");
   add_keras_version(app, command->execution.keras_version);
+  add_memory_limit(app, command->execution.memory_limit);
   return [command] { return command->run(); };
 }
 

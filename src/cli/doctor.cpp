@@ -18,12 +18,12 @@
 #include "attn/library/weights.h"
 #include "attn/report/doctor_view.h"
 #include "attn/run/compare.h"
+#include "attn/run/group_limits.h"
 #include "attn/run/inputs.h"
 #include "attn/run/session.h"
 #include "command.h"
 #include "devices.h"
 #include "environment.h"
-#include "group_limits.h"
 #include "machine.h"
 #include "option_tree.h"
 
@@ -142,7 +142,7 @@ struct DoctorCommand {
     report.system = system_name();
     report.available_bytes = cpu_info().available_bytes;
     if (double load = 0; ::getloadavg(&load, 1) == 1) report.load = load;
-    const Limits limits = group_limits();
+    const run::Limits limits = run::group_limits();
     report.core_limit = limits.cores;
     report.memory_limit = limits.memory_bytes;
     add_variables(report);

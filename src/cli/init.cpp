@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <memory>
 
 #include "attn/base/error.h"
@@ -7,6 +5,7 @@
 #include "attn/base/text.h"
 #include "attn/library/weights.h"
 #include "command.h"
+#include "memory_limit.h"
 #include "progress.h"
 #include "weights_target.h"
 
@@ -15,7 +14,7 @@ namespace {
 
 struct InitCommand {
   Common common;
-  std::optional<std::string> model, input_shape, keras_version;
+  std::optional<std::string> model, input_shape, keras_version, memory;
   std::string out;
   std::uint64_t seed = 0;
 
@@ -25,7 +24,7 @@ struct InitCommand {
     if (keras_version) version = parse_version(*keras_version);
     const LoadedModel loaded = load_model(model, input_shape, common.console, version);
     const std::vector<graph::WeightSpec> specs = loaded.model.weights();
-    check_memory(specs);
+    run::require_memory("the weights take", bytes_of_all(specs), memory_limit(memory));
     std::optional<Progress> progress;
     progress.emplace(common.console, "initialising weights", static_cast<double>(elements_of(specs)));
     const std::vector<Tensor> tensors = library::load_weights(
@@ -38,26 +37,20 @@ struct InitCommand {
     return 0;
   }
 
-  static std::int64_t elements_of(const std::vector<graph::WeightSpec>& specs) {
-    std::int64_t elements = 0;
-    for (const graph::WeightSpec& spec : specs) elements += spec.shape.size();
-    return elements;
-  }
-
-  /// One by one the weights of a model that is far too large would fit, until the system ends the process.
-  static void check_memory(const std::vector<graph::WeightSpec>& specs) {
+  static UInt128 bytes_of_all(const std::vector<graph::WeightSpec>& specs) {
     UInt128 bytes = 0;
     for (const graph::WeightSpec& spec : specs) {
       UInt128 size = static_cast<UInt128>(bytes_of(spec.dtype));
       for (const Dim dim : spec.shape) size *= static_cast<UInt128>(dim);
       bytes += size;
     }
-    const auto installed =
-        static_cast<UInt128>(::sysconf(_SC_PHYS_PAGES)) * static_cast<UInt128>(::sysconf(_SC_PAGESIZE));
-    if (bytes > installed) {
-      throw Error(ExitCode::no_memory, fmt::format("the weights take {}, and this machine has {} of memory",
-                                                   memory_size(bytes), memory_size(installed)));
-    }
+    return bytes;
+  }
+
+  static std::int64_t elements_of(const std::vector<graph::WeightSpec>& specs) {
+    std::int64_t elements = 0;
+    for (const graph::WeightSpec& spec : specs) elements += spec.shape.size();
+    return elements;
   }
 };
 
@@ -75,6 +68,7 @@ Run add_init(CLI::App& app) {
       ->type_name("FILE");
   app.add_option("--seed", command->seed, "of the random numbers")->type_name("N");
   add_keras_version(app, command->keras_version);
+  add_memory_limit(app, command->memory);
   return [command] { return command->run(); };
 }
 

@@ -31,6 +31,7 @@ Prepared prepare(const BenchPlan& plan, const LoadedModel& loaded, const backend
   lower.dtype = plan.execution.dtype;
   Prepared out;
   out.graph = loaded.model.lower(lower);
+  require_memory(loaded, lower, out.graph, backend, plan.execution);
   out.inputs = run::make_inputs(out.graph, {}, plan.execution.seed);
   if (plan.mean_length) run::pad_randomly(out.graph, out.inputs, *plan.mean_length, plan.execution.seed);
   out.setting = setting_of(loaded.name, out.graph, backend, plan.execution);
@@ -65,19 +66,20 @@ DType dtype_of_row(const report::Setting& setting) {
 void measure_model(const BenchPlan& plan, const LoadedModel& loaded, const backends::Backend& backend) {
   Prepared model = prepare(plan, loaded, backend);
   const auto flops = static_cast<double>(run::total_flops(model.graph));
-  const std::vector<Tensor> weights = load_weights(loaded, plan.execution);
+  // They stay in memory beside their packed copies only where the reference backend is to read them too.
+  const bool whole = plan.verify == Verify::always || (plan.verify != Verify::never && flops <= kVerifiableFlops);
+  std::vector<Tensor> weights = load_weights(loaded, plan.execution);
   report::BenchRow row;
   row.setting = model.setting;
 
   run::reset_peak_memory();
-  run::Session session(backend, model.graph, weights, compile_options(plan));
+  run::Session session(backend, model.graph, whole ? weights : std::move(weights), compile_options(plan));
   note_choices(session, *plan.console);
   session.run(model.inputs);
   const std::vector<NamedTensor> first = copies_of(session.outputs());
   if (!time_session(session, model.inputs, flops, plan.options, *plan.console, row)) return;
   if (session.device_clock() != nullptr) session.run(model.inputs);
   if (plan.verify != Verify::never && !plan.stopped()) {
-    const bool whole = plan.verify == Verify::always || flops <= kVerifiableFlops;
     row.verification =
         whole ? run::verify(model.graph, weights, model.inputs, session.outputs(), plan.execution.precision)
               : run::verify_repeat(first, session.outputs());

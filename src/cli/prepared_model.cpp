@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <thread>
 
@@ -11,6 +12,7 @@
 #include "attn/base/text.h"
 #include "attn/library/weights.h"
 #include "attn/run/padding.h"
+#include "memory_limit.h"
 #include "progress.h"
 
 namespace attn::cli {
@@ -64,6 +66,7 @@ void add_execution(CLI::App& app, Execution& execution) {
   app.add_option("--weights", execution.weights, ".weights.h5, .keras, .safetensors or .npz")->type_name("FILE");
   app.add_option("--seed", execution.seed, "of random weights and inputs")->type_name("N");
   add_keras_version(app, execution.keras_version);
+  add_memory_limit(app, execution.memory_limit);
   app.add_flag("--skip-padding", execution.skip_padding,
                "compute no position that the padding mask hides; outputs are 0 there");
   app.add_option("--matmul-precision", execution.precision,
@@ -90,6 +93,67 @@ std::unique_ptr<backends::Backend> open_backend(const std::string& device, const
   backends::MadeBackend made = backends::make_backend(device, name);
   if (!made.fell_back.empty()) console.warn(fmt::format("{}; running on the CPU", made.fell_back));
   return std::move(made.backend);
+}
+
+namespace {
+
+/// What would fit in place of a pass that does not.
+class SmallerPass {
+ public:
+  SmallerPass(const LoadedModel& loaded, keras::LowerOptions lower, std::function<std::int64_t(graph::Graph)> needed,
+              std::int64_t limit)
+      : loaded_(loaded), lower_(std::move(lower)), needed_(std::move(needed)), limit_(limit) {}
+
+  /// "--batch 12 fits", "--batch 1 --seq-len 512 fits", or "".
+  [[nodiscard]] std::string words(std::int64_t batch, std::int64_t needed, std::optional<std::int64_t> length) {
+    lower_.batch = 1;
+    const std::int64_t one = bytes();
+    if (one > limit_) return length ? shorter(*length) : "";
+    if (batch == 1) return "";
+    // Bytes grow with the batch in proportion, but for rounding.
+    const double each = static_cast<double>(needed - one) / static_cast<double>(batch - 1);
+    auto largest = static_cast<std::int64_t>(1.0 + static_cast<double>(limit_ - one) / std::max(each, 1.0));
+    largest = std::clamp<std::int64_t>(largest, 1, batch - 1);
+    for (lower_.batch = largest; bytes() > limit_; lower_.batch = largest) largest = largest * 9 / 10;
+    return fmt::format("--batch {} fits", largest);
+  }
+
+ private:
+  [[nodiscard]] std::string shorter(std::int64_t length) {
+    for (std::int64_t size = length / 2; size > 0; size /= 2) {
+      lower_.sequence_length = size;
+      if (bytes() <= limit_) return fmt::format("--batch 1 --seq-len {} fits", size);
+    }
+    return "";
+  }
+
+  [[nodiscard]] std::int64_t bytes() const {
+    try {
+      return needed_(loaded_.model.lower(lower_));
+    } catch (const Error&) {  // a size that no number tells, or that the model does not take
+      return kMaxSize;
+    }
+  }
+
+  const LoadedModel& loaded_;
+  keras::LowerOptions lower_;
+  std::function<std::int64_t(graph::Graph)> needed_;
+  std::int64_t limit_;
+};
+
+}  // namespace
+
+std::int64_t require_memory(const LoadedModel& loaded, const keras::LowerOptions& lower, const graph::Graph& graph,
+                            const backends::Backend& backend, const Execution& execution, run::Keep keep) {
+  const auto needed_by = [&](graph::Graph some) {
+    return run::memory_needed(backend, std::move(some), execution.compile_options(), keep);
+  };
+  const run::MemoryLimit limit = memory_limit(execution.memory_limit);
+  const std::int64_t needed = needed_by(graph);
+  run::require_memory("the model takes", static_cast<UInt128>(needed), limit, [&] {
+    return SmallerPass(loaded, lower, needed_by, limit.bytes).words(batch_of(graph), needed, sequence_length_of(graph));
+  });
+  return run::current_memory() + needed;
 }
 
 std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution, const Console& console) {

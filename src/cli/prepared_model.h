@@ -25,6 +25,7 @@ struct Execution {
   std::optional<std::int64_t> batch, sequence_length;
   std::uint64_t seed = 0;
   int threads = 0;
+  std::optional<std::string> memory_limit;
   bool skip_padding = false;
   backends::MatmulPrecision precision = backends::MatmulPrecision::highest;
 
@@ -44,6 +45,13 @@ void add_execution(CLI::App& app, Execution& execution);
 /// The backend for a --device and --backend; where "auto" finds no GPU it says so on stderr.
 [[nodiscard]] std::unique_ptr<backends::Backend> open_backend(const std::string& device, const std::string& name,
                                                               const Console& console);
+
+/// Throws Error (no_memory), with the largest batch or length that fits, where the weights and a pass of the graph,
+/// which is the model lowered so, do not fit into memory. For before anything large is allocated. Gives the most bytes
+/// that the process will take in all.
+std::int64_t require_memory(const LoadedModel& loaded, const keras::LowerOptions& lower, const graph::Graph& graph,
+                            const backends::Backend& backend, const Execution& execution,
+                            run::Keep keep = run::Keep::outputs);
 
 /// Weights from --weights, else from the model's own file, else from its initializers and the seed; in the order of
 /// model.weights(). Says on the command's console how far it is. Throws Error.

@@ -43,7 +43,9 @@ struct ReportCommand {
   [[nodiscard]] report::BenchRow measured(const LoadedModel& loaded) const {
     const auto backend = open_backend(execution.device, execution.backend, common.console);
     const GivenInputs given = read_inputs(loaded.model, inputs);
-    graph::Graph graph = loaded.model.lower(lower_options(execution, given));
+    const keras::LowerOptions lower = lower_options(execution, given);
+    graph::Graph graph = loaded.model.lower(lower);
+    require_memory(loaded, lower, graph, *backend, execution);
     const std::vector<Tensor> tensors = run::make_inputs(graph, given.arrays, execution.seed);
     report::BenchRow row;
     row.setting = setting_of(loaded.name, graph, *backend, execution);

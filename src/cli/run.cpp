@@ -4,8 +4,10 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/io/sha256.h"
 #include "attn/io/tensor_file.h"
 #include "attn/report/run_view.h"
+#include "attn/run/bench.h"
 #include "attn/run/compare.h"
 #include "attn/run/finite.h"
 #include "attn/run/inputs.h"
@@ -60,6 +62,9 @@ struct RunCommand {
     keras::LowerOptions lower = lower_options(execution, given);
     lower.scores = scores.has_value();
     graph::Graph graph = loaded.model.lower(lower);
+    const bool looks_inside = check_finite || dump;
+    const run::Keep keep = looks_inside ? run::Keep::layer_outputs : run::Keep::outputs;
+    report.predicted_bytes = require_memory(loaded, lower, graph, *backend, execution, keep);
     std::vector<Tensor> tensors = run::make_inputs(graph, given.arrays, execution.seed);
     std::vector<Tensor> weights = load_weights(loaded, execution, common.console);
     report.load_seconds = watch.lap();
@@ -69,12 +74,10 @@ struct RunCommand {
     report.seed = execution.seed;
 
     if (execution.skip_padding) skip_padding(graph, tensors, common.console);
-    const bool looks_inside = check_finite || dump;
     const graph::Graph lowered = looks_inside ? graph : graph::Graph();
     const std::vector<Tensor> bound = check_finite ? weights : std::vector<Tensor>();
     std::optional<Progress> progress(std::in_place, common.console, "preparing");
-    run::Session session(*backend, std::move(graph), std::move(weights), execution.compile_options(),
-                         looks_inside ? run::Keep::layer_outputs : run::Keep::outputs);
+    run::Session session(*backend, std::move(graph), std::move(weights), execution.compile_options(), keep);
     report.prepare_seconds = watch.lap();
     note_choices(session, common.console);
     progress.emplace(common.console, "running");
@@ -89,6 +92,7 @@ struct RunCommand {
     if (scores) write_scores(session);
     if (dump) write_dump(*dump, lowered, tensors, session, report);
     if (expect) report.compare = compared(outputs);
+    report.peak_bytes = run::peak_memory();
     if (check_finite) report.finite = run::check_finite(lowered, tensors, bound, session.layer_outputs());
 
     write_report(common.format == "json" ? report::run_json(report) : report::run_text(report), common.console,
@@ -99,7 +103,7 @@ struct RunCommand {
     return static_cast<int>(differs || !finite ? ExitCode::differs : ExitCode::done);
   }
 
-  static report::OutputReport describe(const NamedTensor& output) {
+  [[nodiscard]] report::OutputReport describe(const NamedTensor& output) const {
     const weights::TensorStats stats = weights::stats_of(output.tensor);
     report::OutputReport out;
     out.name = output.name;
@@ -112,6 +116,8 @@ struct RunCommand {
     out.non_finite = stats.nan_count + stats.inf_count;
     for (std::int64_t i = 0; i < output.tensor.size() && out.first_values.size() < kFirstValues; ++i)
       out.first_values.push_back(output.tensor.at(i));
+    if (common.format == "json")
+      out.sha256 = io::sha256({output.tensor.data(), static_cast<std::size_t>(output.tensor.bytes())});
     return out;
   }
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "attn/base/error.h"
+#include "attn/io/sha256.h"
 #include "attn/report/weights_view.h"
 #include "attn/run/compare_weights.h"
 #include "attn/weights/agreement.h"
@@ -22,6 +23,7 @@ struct WeightsCommand {
   std::vector<std::string> patterns;
   std::optional<std::string> sort;
   run::Tolerance tolerance{0.0, 0.0};
+  bool sha256 = false;
 
   [[nodiscard]] int run() const {
     if (other && sort) throw bad_usage("--sort orders a list of arrays, and --diff gives none");
@@ -70,10 +72,14 @@ struct WeightsCommand {
     return arrays;
   }
 
-  static report::ArrayReport describe(const NamedTensor& array) {
+  [[nodiscard]] report::ArrayReport describe(const NamedTensor& array) const {
     const weights::TensorStats stats = weights::stats_of(array.tensor);
-    return {array.name, array.tensor.shape(), array.tensor.dtype(), stats.count,     array.tensor.bytes(), stats.min,
-            stats.max,  stats.mean,           stats.stddev,         stats.nan_count, stats.inf_count,      stats.zeros};
+    std::string sum;
+    if (sha256) sum = io::sha256({array.tensor.data(), static_cast<std::size_t>(array.tensor.bytes())});
+    return {
+        array.name,    array.tensor.shape(), array.tensor.dtype(), stats.count,     array.tensor.bytes(), stats.min,
+        stats.max,     stats.mean,           stats.stddev,         stats.nan_count, stats.inf_count,      stats.zeros,
+        std::move(sum)};
   }
 
   /// Numbers from the largest down, names from the first on.
@@ -158,6 +164,7 @@ Run add_weights(CLI::App& app) {
   app.add_option("--match", command->patterns, "only arrays of such names; * stands for any text, ? for a character")
       ->allow_extra_args(false)
       ->type_name("PATTERN");
+  app.add_flag("--sha256", command->sha256, "show the SHA-256 of each array's bytes");
   app.add_option("--sort", command->sort, "by name, size, max (the largest magnitude) or std")
       ->check(CLI::IsMember({"name", "size", "max", "std"}))
       ->type_name("KEY");

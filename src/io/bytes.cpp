@@ -12,7 +12,7 @@ namespace attn::io {
 namespace {
 
 /// Below, the call costs more than the memory is worth.
-constexpr std::int64_t kGiveBackFrom = std::int64_t{1} << 18;
+constexpr std::int64_t kGiveBackFrom = std::int64_t{1} << 15;
 
 /// Gives back the pages that lie wholly inside.
 void give_back(std::byte* data, std::int64_t size) noexcept {

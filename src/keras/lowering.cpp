@@ -186,6 +186,13 @@ Arg Lowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
   }
 }
 
+void Lowering::add_scores(graph::ValueId scores) {
+  std::string name = scope_ + current_->name;
+  const int call = scores_given_[name]++;
+  if (call > 0) name += "[" + std::to_string(call) + "]";
+  builder_.graph().scores.push_back({std::move(name), scores});
+}
+
 graph::ValueId Lowering::weight(const Layer& layer, int index) {
   const auto [it, added] = weights_.try_emplace({&layer, index}, graph::kNone);
   if (added) {

@@ -32,7 +32,8 @@ class Lowering {
   void note_mask_use() noexcept { mask_used_ = true; }
   /// Should attention layers give their probabilities too?
   bool want_scores = false;
-  void add_scores(graph::ValueId scores) { builder_.graph().scores.push_back({scope_ + current_->name, scores}); }
+  /// Of the layer that is called: "layer", from its second call on "layer[1]".
+  void add_scores(graph::ValueId scores);
 
   /// One call. `args` is an ArgList and `kwargs` an ArgDict of resolved values. Throws Error (bad_input) with the
   /// layer's place.
@@ -61,7 +62,8 @@ class Lowering {
   Layer* current_ = nullptr;
   std::vector<const Layer*> callees_;
   bool mask_used_ = false;
-  bool watching_ = true;  // the layer around is a model whose calls are rows
+  std::map<std::string, int> scores_given_;  // by layer
+  bool watching_ = true;                     // the layer around is a model whose calls are rows
   std::map<std::pair<const Layer*, int>, graph::ValueId> weights_;
 };
 

@@ -6,17 +6,12 @@
 #include "attn/base/error.h"
 #include "attn/base/size.h"
 #include "attn/base/tensor.h"
+#include "attn/plan/plan.h"
 
 namespace attn::plan {
 namespace {
 
 constexpr auto kAlign = static_cast<std::int64_t>(kAlignment);
-
-std::int64_t sum_or_throw(std::int64_t a, std::int64_t b) {
-  const auto sum = checked_add(a, b);
-  if (!sum) throw Error(ExitCode::no_memory, fmt::format("buffers of {} and {} bytes are too large", a, b));
-  return *sum;
-}
 
 bool overlap(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
 
@@ -37,14 +32,14 @@ Placement place(std::span<const Lifetime> lifetimes) {
   for (const std::size_t index : by_size) {
     const Lifetime& lifetime = lifetimes[index];
     if (lifetime.bytes == 0) continue;
-    const std::int64_t size = sum_or_throw(lifetime.bytes, kAlign - 1) / kAlign * kAlign;
+    const std::int64_t size = sum_of_bytes({lifetime.bytes, kAlign - 1}) / kAlign * kAlign;
     std::int64_t offset = 0;
     for (const Placed& other : placed) {
       if (!overlap(lifetimes[other.index], lifetime)) continue;
       if (other.begin - offset >= size) break;
       offset = std::max(offset, other.end);
     }
-    const Placed mine{offset, sum_or_throw(offset, size), index};
+    const Placed mine{offset, sum_of_bytes({offset, size}), index};
     placed.insert(std::upper_bound(placed.begin(), placed.end(), mine,
                                    [](const Placed& a, const Placed& b) { return a.begin < b.begin; }),
                   mine);

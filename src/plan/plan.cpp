@@ -22,12 +22,6 @@ using graph::ValueKind;
 
 std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
-std::int64_t sum_or_throw(std::int64_t a, std::int64_t b) {
-  const auto sum = checked_add(a, b);
-  if (!sum) throw Error(ExitCode::no_memory, fmt::format("{} and {} bytes are too large together", a, b));
-  return *sum;
-}
-
 std::int64_t bytes_of(const Value& value) {
   const auto bytes = checked_mul(value.shape.size(), attn::bytes_of(value.dtype));
   if (!bytes) {
@@ -90,8 +84,8 @@ class Planner {
       }
       slot(id).bytes = bytes_of(value);
       slot(id).place = place_of(id);
-      if (value.kind == ValueKind::input) plan_.input_bytes = sum_or_throw(plan_.input_bytes, slot(id).bytes);
-      if (value.kind == ValueKind::weight) plan_.weight_bytes = sum_or_throw(plan_.weight_bytes, slot(id).bytes);
+      if (value.kind == ValueKind::input) plan_.input_bytes = sum_of_bytes({plan_.input_bytes, slot(id).bytes});
+      if (value.kind == ValueKind::weight) plan_.weight_bytes = sum_of_bytes({plan_.weight_bytes, slot(id).bytes});
     }
   }
 
@@ -203,6 +197,16 @@ class Planner {
 };
 
 }  // namespace
+
+std::int64_t sum_of_bytes(std::initializer_list<std::int64_t> bytes) {
+  std::int64_t sum = 0;
+  for (const std::int64_t part : bytes) {
+    const auto larger = checked_add(sum, part);
+    if (!larger) throw Error(ExitCode::no_memory, fmt::format("{} and {} bytes are too large together", sum, part));
+    sum = *larger;
+  }
+  return sum;
+}
 
 Plan make_plan(Graph graph) { return Planner(remove_dead(std::move(graph))).run(); }
 

@@ -60,6 +60,7 @@ Json output_json(const OutputReport& output) {
   json["max"] = output.max;
   json["non_finite"] = output.non_finite;
   json["first_values"] = output.first_values;
+  json["sha256"] = output.sha256;
   return json;
 }
 
@@ -129,6 +130,7 @@ std::string run_json(const RunReport& report) {
   json["ms"] = {{"load", report.load_seconds * kMilliseconds},
                 {"prepare", report.prepare_seconds * kMilliseconds},
                 {"run", report.run_seconds * kMilliseconds}};
+  json["memory"] = {{"predicted_bytes", report.predicted_bytes}, {"peak_bytes", report.peak_bytes}};
   if (report.compare) json["compare"] = compare_json(*report.compare);
   if (report.finite) {
     json["layer_outputs_checked"] = report.finite->checked;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "attn/base/text.h"
 #include "attn/report/json.h"
 #include "attn/report/number.h"
@@ -43,10 +45,13 @@ Table table_of(const WeightsReport& report) {
                {"NaN", Align::right},
                {"Inf", Align::right}},
               {}};
+  const bool sums = std::ranges::any_of(report.arrays, [](const ArrayReport& array) { return !array.sha256.empty(); });
+  if (sums) table.columns.push_back({"SHA-256"});
   for (const ArrayReport& array : report.arrays) {
     table.rows.push_back({array.name, array.shape.str(), std::string(name_of(array.dtype)), with_commas(array.bytes),
                           number(array.min), number(array.max), number(array.mean), number(array.std),
                           with_commas(array.nan_count), with_commas(array.inf_count)});
+    if (sums) table.rows.back().push_back(array.sha256);
   }
   return table;
 }
@@ -88,6 +93,7 @@ Json array_json(const ArrayReport& array) {
   json["nan_count"] = array.nan_count;
   json["inf_count"] = array.inf_count;
   json["zeros"] = array.zeros;
+  if (!array.sha256.empty()) json["sha256"] = array.sha256;
   return json;
 }
 

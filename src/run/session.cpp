@@ -7,21 +7,30 @@
 
 namespace attn::run {
 
-Session::Session(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
-                 const backends::CompileOptions& options, Keep keep)
-    : model_outputs_(graph.outputs.size()) {
+Planned plan_for(const backends::Backend& backend, graph::Graph graph, Keep keep) {
+  Planned out;
+  out.model_outputs = graph.outputs.size();
   if (keep == Keep::layer_outputs) {
+    // As outputs of the graph: no pass touches those.
     for (std::size_t i = 0; i < graph.layers.size(); ++i) {
       int output = 0;
       for (const graph::ValueId value : graph.layers[i].outputs) {
-        kept_.push_back({static_cast<graph::LayerId>(i), output++, value, {}});
+        out.kept.push_back({static_cast<graph::LayerId>(i), output++, value, {}});
         graph.outputs.push_back({graph.layers[i].name, value});
       }
     }
   }
-  plan::Plan plan = plan::make_plan(backend.optimize(std::move(graph)));
-  graph_ = plan.graph;
-  executable_ = backend.compile(std::move(plan), std::move(weights), options);
+  out.plan = plan::make_plan(backend.optimize(std::move(graph)));
+  return out;
+}
+
+Session::Session(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
+                 const backends::CompileOptions& options, Keep keep) {
+  Planned planned = plan_for(backend, std::move(graph), keep);
+  model_outputs_ = planned.model_outputs;
+  kept_ = std::move(planned.kept);
+  graph_ = planned.plan.graph;
+  executable_ = backend.compile(std::move(planned.plan), std::move(weights), options);
 }
 
 std::vector<StepTime> Session::profile(std::span<const Tensor> inputs) {

@@ -21,7 +21,7 @@ RunReport run_report() {
   report.setting = setting();
   report.seed = 3;
   report.inputs = {{"x", "float32", Shape{1, 50, 512}, "random"}};
-  report.outputs = {{"output_0", "float32", Shape{1, 50, 512}, 0.125, 1, -3, 3, 0, {0.5, -0.25}}};
+  report.outputs = {{"output_0", "float32", Shape{1, 50, 512}, 0.125, 1, -3, 3, 0, {0.5, -0.25}, ""}};
   report.load_seconds = 0.0012;
   report.prepare_seconds = 0.0034;
   report.run_seconds = 0.0056;

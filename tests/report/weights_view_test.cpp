@@ -13,8 +13,8 @@ namespace {
 WeightsReport two_arrays() {
   WeightsReport out;
   out.file = "w.npz";
-  out.arrays = {{"dense/kernel", {2, 3}, DType::float32, 6, 24, -1, 2, 0.5, 1.25, 0, 0, 1},
-                {"dense/bias", {3}, DType::bfloat16, 3, 6, 0, 0, 0, 0, 2, 1, 0}};
+  out.arrays = {{"dense/kernel", {2, 3}, DType::float32, 6, 24, -1, 2, 0.5, 1.25, 0, 0, 1, ""},
+                {"dense/bias", {3}, DType::bfloat16, 3, 6, 0, 0, 0, 0, 2, 1, 0, ""}};
   return out;
 }
 

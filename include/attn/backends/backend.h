@@ -72,6 +72,10 @@ class Backend {
   [[nodiscard]] virtual std::string_view device() const = 0;  ///< "cpu", "cuda:0"
   /// Rewrites a graph with the fusions this backend can run (graph → graph).
   [[nodiscard]] virtual graph::Graph optimize(graph::Graph graph) const = 0;
+  /// The most bytes of the host's memory that compile() and the executable's runs hold at one time, weights and inputs
+  /// included: at least what is taken, and little more. Nothing is allocated for it. Throws Error (no_memory) where a
+  /// sum passes kMaxSize.
+  [[nodiscard]] virtual std::int64_t memory_needed(const plan::Plan& plan, const CompileOptions& options) const = 0;
   /// `weights` are in the order of graph.weights. They are read, and packed where that pays; the executable keeps alive
   /// what it still reads.
   [[nodiscard]] virtual std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,

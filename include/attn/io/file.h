@@ -10,7 +10,7 @@
 namespace attn::io {
 
 /// Files up to this size are read into memory; larger ones are mapped, so that what is not used is never loaded.
-inline constexpr std::int64_t kMapFrom = std::int64_t{64} << 20;
+inline constexpr std::int64_t kMapFrom = std::int64_t{1} << 20;
 /// Pipes and terminals, whose size nobody knows beforehand, are read up to this size.
 inline constexpr std::int64_t kMaxStream = std::int64_t{1} << 30;
 

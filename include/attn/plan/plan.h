@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,9 @@ struct Plan {
 /// Plans `graph`: removes dead nodes, separates what can be prepared, finds lifetimes and places. The graph's shapes
 /// must be known. Throws Error (no_memory) where a size passes kMaxSize.
 [[nodiscard]] Plan make_plan(graph::Graph graph);
+
+/// Σ bytes; throws Error (no_memory) where it passes kMaxSize.
+[[nodiscard]] std::int64_t sum_of_bytes(std::initializer_list<std::int64_t> bytes);
 
 /// The plan for people: what is prepared, each step with its lifetime in the arena, and the totals.
 [[nodiscard]] std::string describe(const Plan& plan);

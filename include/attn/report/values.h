@@ -47,6 +47,7 @@ struct OutputReport {
   double mean = 0, std = 0, min = 0, max = 0;
   std::int64_t non_finite = 0;       ///< NaN and infinite elements
   std::vector<double> first_values;  ///< in memory order
+  std::string sha256;                ///< of its bytes; "" where nobody asked
 };
 
 struct CompareReport {
@@ -61,9 +62,10 @@ struct RunReport {
   std::uint64_t seed = 0;
   std::vector<InputReport> inputs;
   std::vector<OutputReport> outputs;
-  double load_seconds = 0;     ///< reading and binding the model and its weights
-  double prepare_seconds = 0;  ///< planning and compiling
-  double run_seconds = 0;      ///< the forward pass
+  double load_seconds = 0;                           ///< reading and binding the model and its weights
+  double prepare_seconds = 0;                        ///< planning and compiling
+  double run_seconds = 0;                            ///< the forward pass
+  std::int64_t predicted_bytes = 0, peak_bytes = 0;  ///< of the process: before anything was allocated, and in the end
   std::optional<CompareReport> compare;
   std::optional<run::FiniteCheck> finite;
 };

@@ -20,6 +20,7 @@ struct ArrayReport {
   std::int64_t elements = 0, bytes = 0;
   double min = 0, max = 0, mean = 0, std = 0;
   std::int64_t nan_count = 0, inf_count = 0, zeros = 0;
+  std::string sha256;  ///< of its bytes; "" where nobody asked
 };
 
 /// How the file goes with a model.

@@ -10,6 +10,7 @@
 #include "attn/backends/backend.h"
 #include "attn/base/tensor.h"
 #include "attn/graph/graph.h"
+#include "attn/plan/plan.h"
 
 namespace attn::run {
 
@@ -34,6 +35,15 @@ struct LayerOutput {
 /// What can be read after a pass: the model's outputs and scores, or every layer's outputs too. The latter keeps them
 /// in memory, and fuses nothing over them.
 enum class Keep : std::uint8_t { outputs, layer_outputs };
+
+/// A graph as a backend will run it.
+struct Planned {
+  plan::Plan plan;
+  std::size_t model_outputs = 0;  ///< the outputs of layers that are kept stand behind them in the plan's graph
+  std::vector<LayerOutput> kept;  ///< without their tensors
+};
+/// Optimises the graph for the backend and plans it.
+[[nodiscard]] Planned plan_for(const backends::Backend& backend, graph::Graph graph, Keep keep = Keep::outputs);
 
 /// Owns the executable. Not for two threads at once.
 class Session {
@@ -63,9 +73,8 @@ class Session {
 
  private:
   graph::Graph graph_;
-  // The layers' outputs stand behind the model's among those of the graph: no pass touches an output.
   std::size_t model_outputs_ = 0;
-  std::vector<LayerOutput> kept_;  // without their tensors
+  std::vector<LayerOutput> kept_;
   std::unique_ptr<backends::Executable> executable_;
 };
 

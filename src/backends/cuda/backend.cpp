@@ -27,6 +27,15 @@ class CudaBackend final : public backends::Backend {
     return plan::remove_dead(std::move(graph));
   }
 
+  [[nodiscard]] std::int64_t memory_needed(const plan::Plan& plan, const backends::CompileOptions&) const override {
+    std::int64_t bytes = plan::sum_of_bytes({plan.weight_bytes, plan.input_bytes});
+    for (const graph::Output& output : plan.graph.outputs)
+      bytes = plan::sum_of_bytes({bytes, plan.slots[static_cast<std::size_t>(output.value)].bytes});
+    for (const graph::Scores& scores : plan.graph.scores)
+      bytes = plan::sum_of_bytes({bytes, plan.slots[static_cast<std::size_t>(scores.value)].bytes});
+    return bytes;
+  }
+
   [[nodiscard]] std::unique_ptr<backends::Executable> compile(plan::Plan plan, std::vector<Tensor> weights,
                                                               const backends::CompileOptions& options) const override {
     return std::make_unique<CudaExecutable>(device_, std::move(plan), std::move(weights), options);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "attn/base/size.h"
 #include "kernel.h"
 #include "panels.h"
 #include "parallel.h"
@@ -38,6 +39,16 @@ ATTN_VECTORIZED void clear_hidden(float* x, const std::uint8_t* seen, std::int64
 
 ATTN_VECTORIZED void and_row(std::uint8_t* seen, const std::uint8_t* mask, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) seen[i] = seen[i] != 0 && mask[i] != 0 ? 1 : 0;
+}
+
+// A block's scores should stay in the second-level cache.
+constexpr std::int64_t kScores = 131'072, kLeastRows = 6, kMostRows = 96;
+
+std::int64_t padded(std::int64_t size) { return (size + kPanel - 1) / kPanel * kPanel; }
+
+/// Of a block.
+std::int64_t rows_for(std::int64_t keys) {
+  return std::clamp<std::int64_t>(kScores / std::max(padded(keys), kPanel), kLeastRows, kMostRows);
 }
 
 class AttentionKernel final : public Kernel {
@@ -71,9 +82,9 @@ class AttentionKernel final : public Kernel {
               : is_float16                           ? -3e4F
                                                      : -1e9F;
 
-    padded_ = (S_ + kPanel - 1) / kPanel * kPanel;
-    padded_v_ = (V_ + kPanel - 1) / kPanel * kPanel;
-    rows_ = std::clamp<std::int64_t>(kScores / padded_, kLeastRows, kMostRows);
+    padded_ = padded(S_);
+    padded_v_ = padded(V_);
+    rows_ = rows_for(S_);
     const double work =
         2.0 * static_cast<double>(B_ * N_ * T_) * static_cast<double>(S_) * static_cast<double>(H_ + V_);
     team_ = step.engine.team_for(work);
@@ -81,7 +92,8 @@ class AttentionKernel final : public Kernel {
     constexpr std::int64_t kPiecesPerThread = 4;
     const std::int64_t wanted = team_.threads == 1 ? 1 : (kPiecesPerThread * team_.threads + B_ * N_ - 1) / (B_ * N_);
     pieces_ = std::clamp<std::int64_t>(wanted, 1, (T_ + rows_ - 1) / rows_);
-    engine_.scratch.reserve(team_.threads * scratch_bytes());
+    scratch_bytes_ = attention_scratch(S_, H_, V_);
+    engine_.scratch.reserve(team_.threads * scratch_bytes_);
   }
 
   void run() override {
@@ -100,9 +112,6 @@ class AttentionKernel final : public Kernel {
   [[nodiscard]] std::string_view name() const override { return "simple"; }
 
  private:
-  // A block's scores should stay in the second-level cache.
-  static constexpr std::int64_t kScores = 131'072, kLeastRows = 6, kMostRows = 96;
-
   struct Scratch {
     float* scores;       // (rows, padded S)
     float* keys;         // padded S / kPanel panels (H, kPanel)
@@ -111,15 +120,8 @@ class AttentionKernel final : public Kernel {
     std::uint8_t* seen;  // (S)
   };
 
-  /// For each thread, whole cache lines.
-  [[nodiscard]] std::int64_t scratch_bytes() const {
-    const std::int64_t floats = rows_ * padded_ + H_ * padded_ + S_ * padded_v_ + rows_;
-    constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
-    return (floats * bytes_of(DType::float32) + S_ + kLine - 1) / kLine * kLine;
-  }
-
   [[nodiscard]] Scratch scratch_of(int thread) const {
-    auto* const scores = reinterpret_cast<float*>(engine_.scratch.get() + thread * scratch_bytes());
+    auto* const scores = reinterpret_cast<float*>(engine_.scratch.get() + thread * scratch_bytes_);
     float* const keys = scores + rows_ * padded_;
     float* const values = keys + H_ * padded_;
     float* const inverses = values + S_ * padded_v_;
@@ -232,12 +234,22 @@ class AttentionKernel final : public Kernel {
   Operand starts_{};  // of the sequences that share a batch entry
   std::vector<Mask> masks_;
   std::int64_t B_, T_, N_, H_, S_, K_, V_;  // of the longest sequence
-  std::int64_t padded_ = 0, padded_v_ = 0, rows_ = 0, pieces_ = 0;
+  std::int64_t padded_ = 0, padded_v_ = 0, rows_ = 0, pieces_ = 0, scratch_bytes_ = 0;
   float hidden_;
   Team team_;
 };
 
 }  // namespace
+
+std::int64_t attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size) {
+  using Wide = UInt128;
+  const Wide rows = static_cast<Wide>(rows_for(keys)), across = static_cast<Wide>(padded(keys));
+  const Wide floats = (rows + static_cast<Wide>(head_size)) * across +
+                      static_cast<Wide>(keys) * static_cast<Wide>(padded(value_size)) + rows;
+  const Wide bytes = floats * sizeof(float) + static_cast<Wide>(keys);
+  const Wide lines = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return static_cast<std::int64_t>(std::min<Wide>(lines, static_cast<Wide>(kMaxSize)));
+}
 
 Choice make(const graph::Attention& op, const Step& step) {
   if (op.packed_heads > 0) return "query, key and value in one array";

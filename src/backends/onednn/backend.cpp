@@ -1,6 +1,8 @@
 #include "attn/backends/onednn.h"
 #include "attn/plan/passes.h"
 #include "executable.h"
+#include "memory.h"
+#include "parallel.h"
 
 namespace attn::backends {
 namespace {
@@ -19,6 +21,10 @@ class OnednnBackend final : public Backend {
     graph = plan::fuse_activation(std::move(graph), [](const graph::Unary&) { return true; });
     graph = plan::fuse_residual(std::move(graph));
     return plan::remove_dead(std::move(graph));
+  }
+
+  [[nodiscard]] std::int64_t memory_needed(const plan::Plan& plan, const CompileOptions& options) const override {
+    return onednn::memory_needed(plan, options.threads > 0 ? options.threads : onednn::default_threads());
   }
 
   [[nodiscard]] std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,

@@ -1,8 +1,8 @@
 #include "executable.h"
 
-#include <algorithm>
 #include <chrono>
 
+#include "making.h"
 #include "parallel.h"
 
 namespace attn::backends::onednn {
@@ -12,58 +12,6 @@ using graph::NodeId;
 using graph::ValueId;
 
 std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
-
-/// Who still has to read the weights, constants and prepared values while kernels are made.
-class Readers {
- public:
-  explicit Readers(const plan::Plan& plan) : plan_(plan), left_(plan.slots.size(), 0) {
-    for (const auto* nodes : {&plan.prepare, &plan.steps}) {
-      for (const NodeId id : *nodes) {
-        for (const ValueId input : plan.graph.nodes[at(id)].inputs) ++left_[root(input)];
-      }
-    }
-    for (const graph::Output& output : plan.graph.outputs) ++left_[root(output.value)];
-    for (const graph::Scores& scores : plan.graph.scores) ++left_[root(scores.value)];
-  }
-
-  /// One reader needs the value no more; true where it was the last.
-  bool leaves(ValueId id) { return --left_[root(id)] == 0; }
-
-  /// The value whose bytes `id` shares.
-  [[nodiscard]] std::size_t root(ValueId id) const {
-    const ValueId shared = plan_.slots[at(id)].alias_of;
-    return at(shared == graph::kNone ? id : shared);
-  }
-
- private:
-  const plan::Plan& plan_;
-  std::vector<int> left_;  // by ValueId, of roots
-};
-
-/// The prepared nodes by the step before which they must run; behind the last step, those that only outputs need.
-std::vector<std::vector<NodeId>> preparation_by_step(const plan::Plan& plan) {
-  const std::size_t last = plan.steps.size();
-  std::vector<std::size_t> needed(plan.slots.size(), last);  // by ValueId, of prepared values: before which step
-  const auto root = [&](ValueId id) {
-    const ValueId shared = plan.slots[at(id)].alias_of;
-    return at(shared == graph::kNone ? id : shared);
-  };
-  const auto need = [&](const graph::Node& reader, std::size_t step) {
-    for (const ValueId input : reader.inputs) needed[root(input)] = std::min(needed[root(input)], step);
-  };
-  for (std::size_t i = 0; i < last; ++i) need(plan.graph.nodes[at(plan.steps[i])], i);
-
-  std::vector<std::vector<NodeId>> result(last + 1);
-  for (auto it = plan.prepare.rbegin(); it != plan.prepare.rend(); ++it) {  // readers come before what they read
-    const graph::Node& node = plan.graph.nodes[at(*it)];
-    std::size_t step = last;
-    for (const ValueId output : node.outputs) step = std::min(step, needed[at(output)]);
-    need(node, step);
-    result[step].push_back(*it);
-  }
-  for (std::vector<NodeId>& nodes : result) std::reverse(nodes.begin(), nodes.end());
-  return result;
-}
 
 }  // namespace
 
@@ -89,7 +37,7 @@ void OnednnExecutable::make_kernels() {
   const auto leave = [&](ValueId id) {
     const plan::Place place = plan_.slots[at(id)].place;
     const bool is_ours = place == plan::Place::weight || place == plan::Place::prepared;
-    if (readers.leaves(id) && is_ours) storage_.drop(static_cast<ValueId>(readers.root(id)));
+    if (readers.leaves(id) && is_ours) storage_.drop(readers.root(id));
   };
 
   const std::vector<std::vector<NodeId>> preparation = preparation_by_step(plan_);

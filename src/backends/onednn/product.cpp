@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "attn/base/size.h"
 #include "convert.h"
+#include "panels.h"
 #include "vector.h"
 
 namespace attn::backends::onednn {
@@ -52,9 +54,19 @@ void Finish::run(const void* residual, void* y, std::int64_t count) const {
   }
 }
 
+bool takes_panels(const Product::Size& size) { return size.rows <= kPanelRows && has_avx512(); }
+
+std::int64_t packed_bytes(const Product::Size& size) {
+  const bool panels = takes_panels(size);
+  constexpr std::int64_t kBlock = 64;  // the widest of oneDNN's
+  const std::int64_t width = panels ? (size.width + kPanel - 1) / kPanel + 1 : (size.width + kBlock - 1) / kBlock;
+  const std::array factors{width, panels ? kPanel : kBlock, size.depth, bytes_of(DType::float32)};
+  return checked_product(factors).value_or(kMaxSize);
+}
+
 std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size, DType dtype,
                                       const Product::Weights& weights, const Product::Fusion& fusion) {
-  if (dtype == DType::float32 && size.rows <= kPanelRows && has_avx512()) {
+  if (dtype == DType::float32 && takes_panels(size)) {
     return make_panel_product(engine, size, weights, fusion);
   }
   return make_onednn_product(engine, size, dtype, weights, fusion);

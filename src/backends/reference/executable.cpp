@@ -8,6 +8,9 @@ namespace {
 
 using graph::NodeId;
 
+/// The program's own pages, on top of what a plan takes.
+constexpr std::int64_t kProgram = 3 << 19;
+
 /// Walks a plan, one node after the other.
 class ReferenceExecutable final : public Executable {
  public:
@@ -60,6 +63,15 @@ class ReferenceBackend final : public Backend {
   [[nodiscard]] std::string_view name() const override { return "reference"; }
   [[nodiscard]] std::string_view device() const override { return "cpu"; }
   [[nodiscard]] graph::Graph optimize(graph::Graph graph) const override { return graph; }
+
+  [[nodiscard]] std::int64_t memory_needed(const plan::Plan& plan, const CompileOptions&) const override {
+    std::int64_t bytes = plan::sum_of_bytes({plan.weight_bytes, plan.input_bytes, plan.arena_bytes});
+    for (const graph::NodeId id : plan.prepare) {
+      for (const graph::ValueId output : plan.graph.nodes[static_cast<std::size_t>(id)].outputs)
+        bytes = plan::sum_of_bytes({bytes, plan.slots[static_cast<std::size_t>(output)].bytes});
+    }
+    return plan::sum_of_bytes({bytes, kProgram});
+  }
 
   [[nodiscard]] std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,
                                                     const CompileOptions&) const override {

@@ -1,11 +1,11 @@
-#include "group_limits.h"
+#include "attn/run/group_limits.h"
 
 #include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <string>
 
-namespace attn::cli {
+namespace attn::run {
 namespace {
 
 constexpr const char* kRoot = "/sys/fs/cgroup";
@@ -23,12 +23,20 @@ void lower(std::optional<T>& limit, T value) {
   limit = std::min(limit.value_or(value), value);
 }
 
+void lower_memory(Limits& limits, const std::string& limit_file, const std::string& usage_file) {
+  constexpr std::int64_t kUnlimited = std::int64_t{1} << 60;  // version 1: a number near 2^63 stands for none
+  std::int64_t bytes = 0, used = 0;
+  if (std::ifstream limit(limit_file); !(limit >> bytes) || bytes >= kUnlimited) return;
+  lower(limits.memory_bytes, bytes);
+  if (std::ifstream usage(usage_file); usage >> used)
+    lower(limits.memory_left, std::max<std::int64_t>(0, bytes - used));
+}
+
 void read_group(const std::string& folder, Limits& limits) {
   double quota = 0;
   double period = 0;
   if (std::ifstream cpu(folder + "/cpu.max"); cpu >> quota >> period && period > 0) lower(limits.cores, quota / period);
-  std::int64_t bytes = 0;
-  if (std::ifstream memory(folder + "/memory.max"); memory >> bytes) lower(limits.memory_bytes, bytes);
+  lower_memory(limits, folder + "/memory.max", folder + "/memory.current");
 }
 
 void read_version_1(Limits& limits) {
@@ -38,10 +46,7 @@ void read_version_1(Limits& limits) {
   std::ifstream quotas(root + "/cpu/cpu.cfs_quota_us");
   std::ifstream periods(root + "/cpu/cpu.cfs_period_us");
   if (quotas >> quota && periods >> period && quota > 0 && period > 0) lower(limits.cores, quota / period);
-  constexpr std::int64_t kUnlimited = std::int64_t{1} << 60;  // a number near 2^63 stands for none
-  std::int64_t bytes = 0;
-  if (std::ifstream memory(root + "/memory/memory.limit_in_bytes"); memory >> bytes && bytes < kUnlimited)
-    lower(limits.memory_bytes, bytes);
+  lower_memory(limits, root + "/memory/memory.limit_in_bytes", root + "/memory/memory.usage_in_bytes");
 }
 
 }  // namespace
@@ -57,4 +62,4 @@ Limits group_limits() {
   return limits;
 }
 
-}  // namespace attn::cli
+}  // namespace attn::run

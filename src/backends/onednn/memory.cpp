@@ -1,0 +1,216 @@
+#include "memory.h"
+
+#include <algorithm>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "attn/base/error.h"
+#include "attn/base/size.h"
+#include "kernel.h"
+#include "making.h"
+#include "panels.h"
+#include "product.h"
+
+namespace attn::backends::onednn {
+namespace {
+
+using graph::NodeId;
+using graph::ValueId;
+
+std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+/// What comes on top: the program's own pages, and where oneDNN makes primitives, its code and theirs.
+constexpr std::int64_t kProgram = 3 << 19, kLibrary = 9 << 20;
+
+constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+
+std::int64_t times(std::initializer_list<std::int64_t> factors) {
+  const auto product = checked_product(factors);
+  if (!product) throw Error(ExitCode::no_memory, "the model's memory does not fit a number of bytes");
+  return *product;
+}
+
+std::int64_t rounded_up(std::int64_t size, std::int64_t block) { return times({(size + block - 1) / block, block}); }
+
+bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+
+/// What making and running the kernel of one step takes.
+struct Footprint {
+  std::int64_t packed = 0;       ///< stays
+  std::int64_t making = 0;       ///< only while the kernel is made
+  std::int64_t scratch = 0;      ///< shared by all kernels
+  std::vector<bool> lets_go_of;  ///< by input
+};
+
+class Pricing {
+ public:
+  Pricing(const plan::Plan& plan, int threads) : plan_(plan), threads_(threads), readers_(plan) {}
+
+  std::int64_t run() {
+    for (const graph::WeightSpec& spec : plan_.graph.weights) {
+      hold(times({spec.shape.size(), bytes_of(spec.dtype)}));
+    }
+    hold(plan_.input_bytes);
+    const auto preparation = preparation_by_step(plan_);
+    for (std::size_t i = 0; i < preparation.size(); ++i) {
+      for (const NodeId id : preparation[i]) prepare(plan_.graph.nodes[at(id)]);
+      if (i < plan_.steps.size()) make(plan_.graph.nodes[at(plan_.steps[i])]);
+    }
+    hold(plan_.arena_bytes);
+    hold(scratch_);
+    hold(operands_);
+    return plan::sum_of_bytes({most_, kProgram, uses_library_ ? kLibrary : 0});
+  }
+
+ private:
+  void hold(std::int64_t bytes) {
+    held_ = plan::sum_of_bytes({held_, bytes});
+    most_ = std::max(most_, held_);
+  }
+
+  void prepare(const graph::Node& node) {
+    for (const ValueId output : node.outputs) {
+      const plan::Slot& slot = plan_.slots[at(output)];
+      if (slot.alias_of == graph::kNone) hold(slot.bytes);
+    }
+    const Footprint footprint = footprint_of(node);
+    hold(footprint.packed + footprint.making);
+    held_ -= footprint.packed + footprint.making;
+    for (const ValueId input : node.inputs) leave(input);
+  }
+
+  void make(const graph::Node& node) {
+    const Footprint footprint = footprint_of(node);
+    hold(footprint.packed + footprint.making);
+    held_ -= footprint.making;
+    scratch_ = std::max(scratch_, footprint.scratch);
+    for (std::size_t i = 0; i < footprint.lets_go_of.size(); ++i) {
+      if (footprint.lets_go_of[i]) leave(node.inputs[i]);
+    }
+  }
+
+  void leave(ValueId id) {
+    const plan::Slot& slot = plan_.slots[at(readers_.root(id))];
+    const bool is_ours = slot.place == plan::Place::weight || slot.place == plan::Place::prepared;
+    if (readers_.leaves(id) && is_ours) held_ -= slot.bytes;
+  }
+
+  [[nodiscard]] const graph::Value& value(ValueId id) const { return plan_.graph.value(id); }
+  [[nodiscard]] bool is_fixed(ValueId id) const {
+    const plan::Place place = plan_.slots[at(id)].place;
+    return place == plan::Place::weight || place == plan::Place::constant || place == plan::Place::prepared;
+  }
+
+  Footprint footprint_of(const graph::Node& node) {
+    Footprint footprint;
+    footprint.lets_go_of.assign(node.inputs.size(), false);
+    widen(node, footprint);
+    std::visit([&](const auto& op) { add(op, node, footprint); }, node.op);
+    return footprint;
+  }
+
+  /// Half precision is widened: weights once, where their kernel does not pack them, and the rest at each run.
+  void widen(const graph::Node& node, Footprint& footprint) {
+    if (node.inputs.empty() || !is_half(value(node.inputs[0]).dtype)) return;
+    std::int64_t operands = 0;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const graph::Value& input = value(node.inputs[i]);
+      if (!is_half(input.dtype)) continue;
+      const std::int64_t bytes = rounded_up(times({input.shape.size(), kFloat}), kLine);
+      if (!is_fixed(node.inputs[i])) {
+        operands = plan::sum_of_bytes({operands, bytes});
+      } else if (std::holds_alternative<graph::Linear>(node.op)) {
+        footprint.making = plan::sum_of_bytes({footprint.making, bytes});
+      } else {
+        footprint.packed = plan::sum_of_bytes({footprint.packed, bytes});
+        footprint.lets_go_of[i] = true;
+      }
+    }
+    for (const ValueId output : node.outputs)
+      operands = plan::sum_of_bytes({operands, rounded_up(times({value(output).shape.size(), kFloat}), kLine)});
+    operands_ = std::max(operands_, operands);
+  }
+
+  void add_product(const Product::Size& size, std::pair<ValueId, bool> weights, Footprint& footprint) {
+    uses_library_ = uses_library_ || !takes_panels(size);
+    if (!packed_.insert(weights).second) return;
+    footprint.packed = plan::sum_of_bytes({footprint.packed, packed_bytes(size)});
+  }
+
+  void add(const graph::Linear& op, const graph::Node& node, Footprint& footprint) {
+    if (!is_fixed(node.inputs[1])) return;
+    const Shape& x = value(node.inputs[0]).shape;
+    const Shape& kernel = value(node.inputs[1]).shape;
+    add_product({x.slice(0, x.rank() - op.contracted).size(), kernel.slice(0, op.contracted).size(),
+                 kernel.slice(op.contracted, kernel.rank()).size()},
+                {node.inputs[1], false}, footprint);
+    footprint.lets_go_of[1] = true;
+    if (op.bias) footprint.lets_go_of[2] = true;
+  }
+
+  void add(const graph::MatMul& op, const graph::Node& node, Footprint& footprint) {
+    const Shape& x = value(node.inputs[0]).shape;
+    const Shape& y = value(node.inputs[1]).shape;
+    const Dim depth = op.transpose_x && x.rank() > 1 ? x[-2] : x.back();
+    if (!is_fixed(node.inputs[1]) || y.rank() != 2 || x.rank() < 2 || op.transpose_x) {
+      footprint.scratch = times({threads_, depth, kPanel, kFloat});
+      return;
+    }
+    add_product({x.slice(0, x.rank() - 1).size(), depth, y.size() / std::max<Dim>(depth, 1)},
+                {node.inputs[1], op.transpose_y}, footprint);
+    if (op.transpose_y) footprint.making = plan::sum_of_bytes({footprint.making, times({y.size(), kFloat})});
+    footprint.lets_go_of[1] = true;
+  }
+
+  void add(const graph::Attention& op, const graph::Node& node, Footprint& footprint) {
+    const Shape& key = value(node.inputs[1]).shape;
+    const std::int64_t keys = op.varlen > 0 ? op.varlen : key[1];
+    footprint.scratch =
+        times({threads_, attention_scratch(keys, value(node.inputs[0]).shape[3], value(node.inputs[2]).shape[3])});
+  }
+
+  void add(const graph::Conv&, const graph::Node& node, Footprint& footprint) {
+    if (!is_fixed(node.inputs[1])) return;
+    constexpr std::int64_t kBlock = 16;  // channels and filters
+    uses_library_ = true;
+    const Shape& kernel = value(node.inputs[1]).shape;
+    footprint.packed = times({kernel.slice(0, kernel.rank() - 2).size(), rounded_up(kernel[-2], kBlock),
+                              rounded_up(kernel.back(), kBlock), kFloat});
+    footprint.lets_go_of.assign(node.inputs.size(), false);
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) footprint.lets_go_of[i] = true;
+  }
+
+  void add(const graph::Rnn& op, const graph::Node& node, Footprint& footprint) {
+    if (!is_fixed(node.inputs[1]) || !is_fixed(node.inputs[2])) return;
+    const Shape& x = value(node.inputs[0]).shape;
+    const Shape& kernel = value(node.inputs[1]).shape;
+    const Shape& recurrent = value(node.inputs[2]).shape;
+    const std::int64_t rows = times({x[0], x[1]}), width = kernel[1];
+    uses_library_ = uses_library_ || !takes_panels({rows, kernel[0], width});
+    const std::int64_t states = times({x[0], width, 8, kFloat});
+    footprint.packed =
+        plan::sum_of_bytes({footprint.packed, packed_bytes({rows, kernel[0], width}),
+                            packed_bytes({x[0], recurrent[0], width}), times({rows, width, kFloat}), states});
+    footprint.making = plan::sum_of_bytes({footprint.making, times({recurrent.size(), kFloat})});
+    for (std::size_t i = 1; i < (op.bias ? 4U : 3U); ++i) footprint.lets_go_of[i] = true;
+  }
+
+  template <typename Op>
+  void add(const Op&, const graph::Node&, Footprint&) {}
+
+  static constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
+
+  const plan::Plan& plan_;
+  std::int64_t threads_;
+  Readers readers_;
+  std::int64_t held_ = 0, most_ = 0, scratch_ = 0, operands_ = 0;
+  bool uses_library_ = false;
+  std::set<std::pair<ValueId, bool>> packed_;  // as Engine::packed
+};
+
+}  // namespace
+
+std::int64_t memory_needed(const plan::Plan& plan, int threads) { return Pricing(plan, threads).run(); }
+
+}  // namespace attn::backends::onednn

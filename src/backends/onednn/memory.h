@@ -1,0 +1,13 @@
+// What a plan takes, told before anything is allocated.
+#pragma once
+
+#include <cstdint>
+
+#include "attn/plan/plan.h"
+
+namespace attn::backends::onednn {
+
+/// As Backend::memory_needed: follows the making of the kernels, with the bytes that each packs and lets go of.
+[[nodiscard]] std::int64_t memory_needed(const plan::Plan& plan, int threads);
+
+}  // namespace attn::backends::onednn

@@ -1,0 +1,79 @@
+// What does not fit into memory is refused before it is allocated. tests/oracle/check_memory.py holds the predictions
+// against the peaks of real runs.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "program.h"
+
+namespace {
+
+using namespace attn::test;
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// The word after `option` in `text`.
+std::string word_after(const std::string& text, const std::string& option) {
+  const std::size_t at = text.find(option + " ");
+  REQUIRE(at != std::string::npos);
+  const std::size_t begin = at + option.size() + 1;
+  return text.substr(begin, text.find_first_of(" \n", begin) - begin);
+}
+
+}  // namespace
+
+TEST_CASE("memory: a pass that passes --mem-limit exits 4, and the batch that it names fits") {
+  for (const char* command : {"run", "bench", "compare", "heatmap"}) {
+    CAPTURE(command);
+    const Result refused = run_attn({command, "--batch", "1000", "--mem-limit", "100MB"});
+    CHECK(refused.code == 4);
+    CHECK(refused.out.empty());
+    CHECK(contains(refused.err, "what --mem-limit leaves"));
+    const int batch = std::stoi(word_after(refused.err, "--batch"));
+    CHECK(batch > 1);
+    CHECK(batch < 1000);
+  }
+  const Result refused = run_attn({"run", "--batch", "1000", "--mem-limit", "100MB"});
+  const std::string batch = word_after(refused.err, "--batch");
+  const Result ran = run_attn({"run", "--batch", batch, "--mem-limit", "100MB", "--json"});
+  REQUIRE(ran.code == 0);
+  CHECK(nlohmann::json::parse(ran.out)["memory"]["predicted_bytes"] <= 100'000'000);
+}
+
+TEST_CASE("memory: where no batch fits, a length that fits is named") {
+  const TemporaryFolder folder;
+  const std::string model = folder.file("any_length.json", R"({"class_name": "Sequential", "config": {"name": "s",
+    "layers": [{"class_name": "InputLayer", "config": {"batch_shape": [null, null, 64], "name": "x"}},
+               {"class_name": "Dense", "config": {"units": 64}}]}})");
+  const Result refused = run_attn({"run", model, "--seq-len", "10000000", "--mem-limit", "60MB"});
+  CHECK(refused.code == 4);
+  const std::string length = word_after(refused.err, "--batch 1 --seq-len");
+  CHECK(run_attn({"run", model, "--seq-len", length, "--mem-limit", "60MB"}).code == 0);
+}
+
+TEST_CASE("memory: sizes are taken in bytes and their multiples, anything else is a usage error") {
+  for (const char* size : {"40000000000", "40GB", "40 gb", "37.2GiB", "40g", "1tb"})
+    CHECK(run_attn({"run", "--mem-limit", size}).code == 0);
+  for (const char* size : {"", "many", "-1", "5 bananas", "nan", "1e400", "inf", "GB"}) {
+    CAPTURE(size);
+    const Result result = run_attn({"run", std::string("--mem-limit=") + size});
+    CHECK(result.code == 2);
+  }
+}
+
+TEST_CASE("memory: models of 10^9 to 10^18 parameters are summarised, and refused to run") {
+  const TemporaryFolder folder;
+  for (const char* width : {"16384", "1000000", "100000000", "500000000"}) {
+    CAPTURE(width);
+    const std::string model = folder.file("big.json", std::string(R"({"input_shape": [7, )") + width +
+                                                          R"(], "num_heads": 4, "intermediate_dim": )" + width + "}");
+    CHECK(run_attn({"summary", model}).code == 0);
+    for (const char* command : {"run", "bench", "compare", "heatmap"}) {
+      const Result result = run_attn({command, model, "--mem-limit", "1GB"});
+      CHECK(result.code == 4);
+      CHECK(contains(result.err, "attn: error: "));
+    }
+    CHECK(run_attn({"init", model, "-o", folder / "w.npz", "--mem-limit", "1GB"}).code == 4);
+  }
+}
