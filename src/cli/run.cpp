@@ -1,5 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <map>
 #include <memory>
 
 #include "attn/base/error.h"
@@ -110,14 +114,20 @@ struct RunCommand {
     out.min = stats.min;
     out.max = stats.max;
     out.non_finite = stats.nan_count + stats.inf_count;
+    // No number stands for what has none.
+    if (out.non_finite == stats.count) out.mean = out.std = out.min = out.max = std::nan("");
     for (std::int64_t i = 0; i < output.tensor.size() && out.first_values.size() < kFirstValues; ++i)
       out.first_values.push_back(output.tensor.at(i));
     return out;
   }
 
   void write_scores(const run::Session& session) const {
-    const std::vector<NamedTensor> probabilities = session.scores();
+    std::vector<NamedTensor> probabilities = session.scores();
     if (probabilities.empty()) throw bad_input("--scores: the model has no attention layer");
+    // A layer that is called again, as ALBERT's are, gives one array per call: layer, layer[1], …
+    std::map<std::string, int> calls;
+    for (NamedTensor& call : probabilities)
+      if (const int earlier = calls[call.name]++) call.name += fmt::format("[{}]", earlier);
     io::write_tensors(*scores, probabilities);
   }
 
