@@ -38,8 +38,9 @@ std::vector<int> choose_layer(graph::Graph& graph, const std::optional<std::stri
   if (kept.empty()) {
     std::vector<std::string> names;
     for (const graph::Scores& scores : graph.scores) names.push_back(scores.name);
-    throw bad_usage("--layer {}: the model's attention layers count from 0 to {}, and none has that name{}",
-                    printable(*wanted), names.size() - 1, did_you_mean(*wanted, std::span<const std::string>(names)));
+    throw bad_usage("--layer {}: the model has {} attention layer{}, from 0 on, and none of that name{}",
+                    printable(*wanted), names.size(), names.size() == 1 ? "" : "s",
+                    did_you_mean(*wanted, std::span<const std::string>(names)));
   }
   graph.scores = std::move(kept);
   return indices;

@@ -64,6 +64,7 @@ struct RunCommand {
     keras::LowerOptions lower = lower_options(execution, given);
     lower.scores = scores.has_value();
     graph::Graph graph = loaded.model.lower(lower);
+    if (scores && graph.scores.empty()) throw bad_input("--scores: the model has no attention layer");
     std::vector<Tensor> tensors = run::make_inputs(graph, given.arrays, execution.seed);
     std::vector<Tensor> weights = load_weights(loaded, execution, common.console);
     report.load_seconds = watch.lap();
@@ -123,7 +124,6 @@ struct RunCommand {
 
   void write_scores(const run::Session& session) const {
     std::vector<NamedTensor> probabilities = session.scores();
-    if (probabilities.empty()) throw bad_input("--scores: the model has no attention layer");
     // A layer that is called again, as ALBERT's are, gives one array per call: layer, layer[1], …
     std::map<std::string, int> calls;
     for (NamedTensor& call : probabilities)
