@@ -1,5 +1,7 @@
 #include "attention_source.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <set>
@@ -29,10 +31,13 @@ std::vector<int> choose_layer(graph::Graph& graph, const std::optional<std::stri
   const std::optional<int> number = wanted ? number_in(*wanted) : std::nullopt;
   const bool is_name = wanted && std::any_of(graph.scores.begin(), graph.scores.end(),
                                              [&](const graph::Scores& scores) { return scores.name == *wanted; });
+  CallNames names_of_calls;
   for (std::size_t i = 0; i < graph.scores.size(); ++i) {
+    const std::string name = names_of_calls.of_next(graph.scores[i].name);
     const bool keep = !wanted || (is_name ? graph.scores[i].name == *wanted : number == static_cast<int>(i));
     if (!keep) continue;
     kept.push_back(graph.scores[i]);
+    kept.back().name = name;
     indices.push_back(static_cast<int>(i));
   }
   if (kept.empty()) {
@@ -86,6 +91,11 @@ std::map<std::int64_t, std::vector<std::string>> labels_for(const std::vector<ru
 }
 
 }  // namespace
+
+std::string CallNames::of_next(const std::string& layer) {
+  const int earlier = calls_[layer]++;
+  return earlier == 0 ? layer : fmt::format("{}[{}]", layer, earlier);
+}
 
 void add_heads(CLI::App& app, Heads& heads) {
   app.add_option("--layer", heads.layer, "only this attention layer, by name or number from 0")

@@ -1,6 +1,7 @@
 // The attention weights of a model on an input.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,15 @@ struct Heads {
 
 /// --layer, --head, --item, --labels and --log.
 void add_heads(CLI::App& app, Heads& heads);
+
+/// Tells the calls of an attention layer apart, as ALBERT's, which is called once per block: layer, layer[1], layer[2].
+class CallNames {
+ public:
+  [[nodiscard]] std::string of_next(const std::string& layer);
+
+ private:
+  std::map<std::string, int> calls_;
+};
 
 /// Gives the limits of the maps for these scores.
 using Limits = std::function<run::MapOptions(const std::vector<run::ScoresLayout>&)>;

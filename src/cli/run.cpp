@@ -1,11 +1,9 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <map>
 #include <memory>
 
+#include "attention_source.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"
@@ -124,10 +122,8 @@ struct RunCommand {
 
   void write_scores(const run::Session& session) const {
     std::vector<NamedTensor> probabilities = session.scores();
-    // A layer that is called again, as ALBERT's are, gives one array per call: layer, layer[1], …
-    std::map<std::string, int> calls;
-    for (NamedTensor& call : probabilities)
-      if (const int earlier = calls[call.name]++) call.name += fmt::format("[{}]", earlier);
+    CallNames names;
+    for (NamedTensor& call : probabilities) call.name = names.of_next(call.name);
     io::write_tensors(*scores, probabilities);
   }
 
