@@ -27,10 +27,12 @@ std::vector<int> choose_layer(graph::Graph& graph, const std::optional<std::stri
   std::vector<int> indices;
   std::vector<graph::Scores> kept;
   const std::optional<int> number = wanted ? number_in(*wanted) : std::nullopt;
-  const bool is_name = wanted && std::any_of(graph.scores.begin(), graph.scores.end(),
-                                             [&](const graph::Scores& scores) { return scores.name == *wanted; });
+  const auto has_name = [&](const graph::Scores& scores) {  // any of the layer's calls
+    return scores.name == *wanted || scores.name.starts_with(*wanted + "[");
+  };
+  const bool is_name = wanted && std::any_of(graph.scores.begin(), graph.scores.end(), has_name);
   for (std::size_t i = 0; i < graph.scores.size(); ++i) {
-    const bool keep = !wanted || (is_name ? graph.scores[i].name == *wanted : number == static_cast<int>(i));
+    const bool keep = !wanted || (is_name ? has_name(graph.scores[i]) : number == static_cast<int>(i));
     if (!keep) continue;
     kept.push_back(graph.scores[i]);
     indices.push_back(static_cast<int>(i));
@@ -38,8 +40,9 @@ std::vector<int> choose_layer(graph::Graph& graph, const std::optional<std::stri
   if (kept.empty()) {
     std::vector<std::string> names;
     for (const graph::Scores& scores : graph.scores) names.push_back(scores.name);
-    throw bad_usage("--layer {}: the model has {} attention layers, from 0 on, and none of that name{}",
-                    printable(*wanted), names.size(), did_you_mean(*wanted, std::span<const std::string>(names)));
+    throw bad_usage("--layer {}: the model has {} attention layer{}, from 0 on, and none of that name{}",
+                    printable(*wanted), names.size(), names.size() == 1 ? "" : "s",
+                    did_you_mean(*wanted, std::span<const std::string>(names)));
   }
   graph.scores = std::move(kept);
   return indices;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 
 #include "attn/base/error.h"
@@ -62,6 +63,7 @@ struct RunCommand {
     keras::LowerOptions lower = lower_options(execution, given);
     lower.scores = scores.has_value();
     graph::Graph graph = loaded.model.lower(lower);
+    if (scores && graph.scores.empty()) throw bad_input("--scores: the model has no attention layer");
     const bool looks_inside = check_finite || dump;
     const run::Keep keep = looks_inside ? run::Keep::layer_outputs : run::Keep::outputs;
     report.predicted_bytes = require_memory(loaded, lower, graph, *backend, execution, keep);
@@ -114,6 +116,8 @@ struct RunCommand {
     out.min = stats.min;
     out.max = stats.max;
     out.non_finite = stats.nan_count + stats.inf_count;
+    // No number stands for what has none.
+    if (out.non_finite == stats.count) out.mean = out.std = out.min = out.max = std::nan("");
     for (std::int64_t i = 0; i < output.tensor.size() && out.first_values.size() < kFirstValues; ++i)
       out.first_values.push_back(output.tensor.at(i));
     if (common.format == "json")
@@ -122,9 +126,7 @@ struct RunCommand {
   }
 
   void write_scores(const run::Session& session) const {
-    const std::vector<NamedTensor> probabilities = session.scores();
-    if (probabilities.empty()) throw bad_input("--scores: the model has no attention layer");
-    io::write_tensors(*scores, probabilities);
+    io::write_tensors(*scores, session.scores());
   }
 
   [[nodiscard]] report::CompareReport compared(const std::vector<NamedTensor>& outputs) const {

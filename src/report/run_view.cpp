@@ -43,7 +43,7 @@ Table outputs_table(const RunReport& report) {
 std::string comparison_text(const run::OutputComparison& output) {
   const std::string name = printable(output.name);
   if (!output.problem.empty()) return fmt::format("  {}: {}\n", name, printable(output.problem));
-  if (output.pass) return fmt::format("  {}: equal, max abs error {}\n", name, number(output.max_abs_error));
+  if (output.pass) return fmt::format("  {}: agrees, max abs error {}\n", name, number(output.max_abs_error));
   return fmt::format("  {}: {} of {} values differ, max abs error {}; worst at {}: expected {}, got {}\n", name,
                      with_commas(output.mismatches), with_commas(output.elements), number(output.max_abs_error),
                      index_text(output.worst_index), number(output.expected), number(output.got));

@@ -268,6 +268,26 @@ TEST_CASE("run: numbers that differ exit 1 and say where and by how much") {
   CHECK(compare["worst_index"].size() == 3);
 }
 
+TEST_CASE("run: an output without a finite number has no mean") {
+  const Result result = run_attn({"run", "-", "--json", "--dtype", "float16", "--quiet"}, R"({"input_shape": [3, 8],
+      "num_heads": 2, "intermediate_dim": 8,
+      "kernel_initializer": {"class_name": "RandomNormal", "config": {"stddev": 1e5}}})");
+  const json output = json::parse(result.out)["outputs"][0];
+  CHECK(output["non_finite"] == 24);
+  CHECK(output["mean"] == nullptr);
+  CHECK(output["max"] == nullptr);
+}
+
+TEST_CASE("run: --scores numbers the calls of a layer that is called again") {
+  const TemporaryFolder folder;
+  const std::string scores = folder / "scores.npz";
+  CHECK(run_attn({"run", "-", "--scores", scores}, R"({"class_name": "AlbertBackbone", "config": {"vocabulary_size": 9,
+      "num_layers": 2, "num_heads": 2, "hidden_dim": 8, "intermediate_dim": 8, "embedding_dim": 4}})")
+            .code == 0);
+  CHECK(contains(read_text(scores), "self_attention_layer.npy"));
+  CHECK(contains(read_text(scores), "self_attention_layer[1].npy"));
+}
+
 TEST_CASE("run: --scores writes the attention weights of every attention layer") {
   const TemporaryFolder folder;
   const std::string scores = folder / "scores.npz";

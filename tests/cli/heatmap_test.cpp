@@ -85,6 +85,16 @@ TEST_CASE("heatmap: what is not there is refused in a sentence") {
   CHECK(contains(plain.err, "no attention layer"));
 }
 
+TEST_CASE("heatmap: the calls of a layer that is called again are told apart") {
+  const std::string albert = R"({"class_name": "AlbertBackbone", "config": {"vocabulary_size": 9, "num_layers": 2,
+      "num_heads": 1, "hidden_dim": 8, "intermediate_dim": 8, "embedding_dim": 4}})";
+  const Result both = run_attn({"heatmap", "-", "--seq-len", "4"}, albert);
+  CHECK(contains(both.out, "self_attention_layer  "));
+  CHECK(contains(both.out, "self_attention_layer[1]  "));
+  const Result second = run_attn({"heatmap", "-", "--seq-len", "4", "--layer", "1"}, albert);
+  CHECK(contains(second.out, "self_attention_layer[1]  "));
+}
+
 TEST_CASE("heatmap: labels name the positions, and --cells joins them") {
   const TemporaryFolder folder;
   const std::string labels = folder.file("labels", "the\r\ncat\nsat\n<b>\non\na\nmat\n.\n[SEP]\n");

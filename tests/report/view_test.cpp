@@ -77,7 +77,7 @@ TEST_CASE("run: a difference is a sentence with the worst index and both values"
   CHECK(compare_text(difference()) ==
         "Differs from expected.npz (rtol 0.0001, atol 1e-06)\n"
         "  output_0: 2 of 25,600 values differ, max abs error 0.5; worst at [0, 3, 7]: expected 1, got 1.5\n"
-        "  output_1: equal, max abs error 1e-07\n"
+        "  output_1: agrees, max abs error 1e-07\n"
         "  output_2: expected shape (1, 5), got (1, 6)\n");
 }
 
