@@ -125,9 +125,7 @@ struct RunCommand {
     return out;
   }
 
-  void write_scores(const run::Session& session) const {
-    io::write_tensors(*scores, session.scores());
-  }
+  void write_scores(const run::Session& session) const { io::write_tensors(*scores, session.scores()); }
 
   [[nodiscard]] report::CompareReport compared(const std::vector<NamedTensor>& outputs) const {
     report::CompareReport out;
