@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <memory>
 
 #include "attn/base/error.h"
@@ -116,8 +115,6 @@ struct RunCommand {
     out.min = stats.min;
     out.max = stats.max;
     out.non_finite = stats.nan_count + stats.inf_count;
-    // No number stands for what has none.
-    if (out.non_finite == stats.count) out.mean = out.std = out.min = out.max = std::nan("");
     for (std::int64_t i = 0; i < output.tensor.size() && out.first_values.size() < kFirstValues; ++i)
       out.first_values.push_back(output.tensor.at(i));
     if (common.format == "json")

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "attn/base/error.h"
+#include "attn/base/text.h"
 #include "attn/io/sha256.h"
 #include "attn/report/weights_view.h"
 #include "attn/run/compare_weights.h"
@@ -44,6 +45,8 @@ struct WeightsCommand {
       if (chosen(array.name)) report.arrays.push_back(describe(array));
       progress.advance();
     }
+    if (report.arrays.empty() && !arrays.empty())
+      throw bad_usage("--match: none of the {} arrays of {} has such a name", arrays.size(), printable(file));
     order(report.arrays);
     if (asked) report.check = check(*asked, source.store);
     write_result(text(report), common.output);

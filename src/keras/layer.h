@@ -151,6 +151,8 @@ class Layer {
   virtual void build(Weights&, Call&) {}
   /// Adds operations for one call and gives its results: a TensorPtr, an ArgList or an ArgDict.
   virtual Arg call(Call& call) = 0;
+  /// The longest sequence that it takes; nothing: any.
+  [[nodiscard]] virtual std::optional<std::int64_t> most_positions() const { return std::nullopt; }
   /// Shapes that Keras's summary shows where its symbolic shapes differ from what is computed; nothing: they agree.
   [[nodiscard]] virtual std::optional<std::vector<Shape>> symbolic_shapes(Call&) { return std::nullopt; }
 

@@ -22,6 +22,7 @@ struct Model::Parts {
   std::unique_ptr<Document> document;
   std::unique_ptr<Document> expanded;  // what a short config or one of Keras 2 became
   LayerPtr root;
+  bool from_encoder_config = false;
   bool single_layer = false;  // root is a layer, or a model made around `layer` to show it
   Layer* layer = nullptr;     // the single layer
   std::vector<std::string> warnings;
@@ -244,6 +245,8 @@ const Layer* find_quoted(Functional& model, const std::string& sentence) {
   return find_layer(model, sentence.substr(first + 1, last - first - 1));
 }
 
+constexpr const char* kHasInputShape = "the model has input shapes of its own, so the one that was given is not used";
+
 bool is_model(const Layer& layer) { return dynamic_cast<const Functional*>(&layer) != nullptr; }
 
 }  // namespace
@@ -278,6 +281,8 @@ std::unique_ptr<Model::Parts> Model::read_parts(const std::string& source, std::
   std::optional<Shape> shape = options.input_shape;
   if (is_encoder_config(root)) {
     const Json expanded = expand_encoder_config(root, parts->warnings);
+    parts->from_encoder_config = true;
+    if (options.input_shape) parts->warnings.push_back(kHasInputShape);
     parts->expanded = std::make_unique<Document>(source, to_json_text(expanded));
     parts->root = read_layer(Ref(*parts->expanded), parts->warnings);
     // The text is ours: places in it would mislead.
@@ -304,6 +309,8 @@ std::unique_ptr<Model::Parts> Model::read_parts(const std::string& source, std::
     whole.append(*shape);
     sequential->build_chain(whole);
     sequential->build_symbolic();
+  } else if (options.input_shape && is_model(*parts->root)) {
+    parts->warnings.push_back(kHasInputShape);
   }
   if (!is_model(*parts->root)) {
     parts->single_layer = true;
@@ -473,7 +480,29 @@ std::int64_t batch_for(const Functional& model, const LowerOptions& options) {
   return 1;
 }
 
-Shape concrete_shape(const InputLayer& input, const LowerOptions& options, std::int64_t batch) {
+/// For unknown lengths that nobody gave: the usual one, or what the learned positions allow.
+std::int64_t default_length(Functional& model) {
+  std::int64_t length = kDefaultSequenceLength;
+  std::set<const Layer*> seen;
+  walk(model, "", "", seen, [&](const Layer& layer, const auto&, const auto&) {
+    length = std::min(length, layer.most_positions().value_or(length));
+  });
+  return length;
+}
+
+/// The inputs' lengths, where no dimension but the batch is unknown.
+std::optional<std::vector<Dim>> fixed_lengths(const Functional& model) {
+  std::vector<Dim> lengths;
+  for (const Layer* layer : model.input_layers()) {
+    const Shape& shape = static_cast<const InputLayer&>(*layer).batch_shape;
+    for (int axis = 1; axis < shape.rank(); ++axis)
+      if (shape[axis] == kUnknown) return std::nullopt;
+    if (shape.rank() > 1) lengths.push_back(shape[1]);
+  }
+  return lengths;
+}
+
+Shape concrete_shape(const InputLayer& input, const LowerOptions& options, std::int64_t batch, std::int64_t length) {
   Shape shape = input.batch_shape;
   if (const auto given = options.input_shapes.find(input.name); given != options.input_shapes.end()) {
     bool fits = given->second.rank() == shape.rank();
@@ -494,7 +523,7 @@ Shape concrete_shape(const InputLayer& input, const LowerOptions& options, std::
     if (axis == 0) {
       shape[axis] = batch;
     } else {
-      shape[axis] = options.sequence_length.value_or(kDefaultSequenceLength);
+      shape[axis] = length;
     }
   }
   return shape;
@@ -545,6 +574,24 @@ void name_outputs(const Arg& structure, const std::vector<TensorPtr>& tensors, g
 
 }  // namespace
 
+Model Model::resized(std::int64_t length) const {
+  const Json& config = Ref(*parts_->document).json();
+  Json other = config;
+  if (other.contains("input_shape")) {
+    other["input_shape"][0] = length;
+  } else {
+    other["sequence_length"] = length;
+  }
+  Model model = read(parts_->document->source(), to_json_text(other));
+  const std::vector<graph::WeightSpec> mine = weights(), theirs = model.weights();
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    if (mine[i].shape != theirs[i].shape)
+      throw bad_usage("--seq-len {}: '{}' holds {} positions, and the model is made for so many", length,
+                      printable(mine[i].path), mine[i].shape[0]);
+  }
+  return model;
+}
+
 graph::Graph Model::lower(const LowerOptions& options) const { return anatomy(options).graph; }
 
 Anatomy Model::anatomy(const LowerOptions& options) const {
@@ -555,6 +602,16 @@ Anatomy Model::anatomy(const LowerOptions& options) const {
   for (const auto& [name, shape] : options.input_shapes)
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw bad_input("the model has no input '{}'; its inputs are {}", printable(name), join(names, ", "));
+  if (const auto fixed = fixed_lengths(*model); fixed && options.sequence_length && !options.symbolic) {
+    const std::int64_t wanted = *options.sequence_length;
+    if (std::find(fixed->begin(), fixed->end(), wanted) == fixed->end()) {
+      if (!parts_->from_encoder_config)
+        throw bad_usage("the model fixes the lengths of its inputs; --seq-len {} does not fit", wanted);
+      LowerOptions others = options;
+      others.sequence_length.reset();
+      return resized(wanted).anatomy(others);
+    }
+  }
   const PolicyOverride policy(*model, options.dtype);
 
   Anatomy out;
@@ -567,10 +624,11 @@ Anatomy Model::anatomy(const LowerOptions& options) const {
     lowering.declare(layer, index, spec);
   });
   const std::int64_t batch = batch_for(*model, options);
+  const std::int64_t length = options.sequence_length ? *options.sequence_length : default_length(*model);
   std::vector<TensorPtr> inputs;
   for (const Layer* layer : model->input_layers()) {
     const auto& input = static_cast<const InputLayer&>(*layer);
-    const Shape shape = options.symbolic ? input.batch_shape : concrete_shape(input, options, batch);
+    const Shape shape = options.symbolic ? input.batch_shape : concrete_shape(input, options, batch, length);
     inputs.push_back(Call::result(lowering.builder().input(input.name, input.element_type(), shape)));
   }
   name_outputs(model->output_struct, model->run(lowering, inputs, false), graph);

@@ -34,7 +34,10 @@ TensorStats stats_of(const Tensor& tensor) {
     if (value == 0.0) ++stats.zeros;
     sum += value;
   });
-  if (finite == 0) return stats;
+  if (finite == 0) {
+    stats.min = stats.max = stats.mean = stats.stddev = std::nan("");
+    return stats;
+  }
   stats.mean = sum / static_cast<double>(finite);
   double squares = 0.0;
   for_each(tensor, [&](double value) {

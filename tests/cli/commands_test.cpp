@@ -438,3 +438,42 @@ TEST_CASE("get-config: --layer picks one layer, also inside a nested model") {
   CHECK(missing.code == 2);
   CHECK(contains(missing.err, "did you mean 'block'?"));
 }
+
+TEST_CASE("run: --seq-len builds a short config anew, and other models take no length but their own") {
+  const auto length_of = [](const std::vector<std::string>& words) {
+    const Result result = run_attn(words);
+    REQUIRE_MESSAGE(result.code == 0, result.err);
+    return nlohmann::json::parse(result.out)["seq_len"].get<int>();
+  };
+  CHECK(length_of({"run", "--json", "--seq-len", "7"}) == 7);
+  CHECK(length_of({"run", "configs/transformer_base.json", "--json", "--seq-len", "9"}) == 9);
+  CHECK(length_of({"run", "configs/encoder_keras.json", "--json", "--seq-len", "50"}) == 50);
+  const Result fixed = run_attn({"run", "configs/encoder_keras.json", "--seq-len", "7"});
+  CHECK(fixed.code == 2);
+  CHECK(fixed.err == "attn: error: the model fixes the lengths of its inputs; --seq-len 7 does not fit\n");
+  const Result learned = run_attn({"run", "configs/gpt_small.json", "--seq-len", "7"});
+  CHECK(learned.code == 2);
+  CHECK(contains(learned.err, "'position_embedding/embeddings' holds 256 positions"));
+
+  const Result sweep = run_attn({"bench", "--seq-len", "5,11", "--iterations", "2", "--warmup", "1", "--json"});
+  REQUIRE(sweep.code == 0);
+  const nlohmann::json rows = nlohmann::json::parse(sweep.out)["rows"];
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0]["seq_len"] == 5);
+  CHECK(rows[1]["seq_len"] == 11);
+}
+
+TEST_CASE("run: an unknown length is one that the learned positions reach") {
+  const Result result = run_attn({"run", fixture("hub/gpt2_backbone/model.json"), "--json"});
+  REQUIRE_MESSAGE(result.code == 0, result.err);
+  CHECK(nlohmann::json::parse(result.out)["seq_len"] == 10);
+  const Result longer = run_attn({"run", fixture("hub/gpt2_backbone/model.json"), "--seq-len", "11"});
+  CHECK(longer.code == 3);
+  CHECK(contains(longer.err, "a shorter --seq-len fits"));
+}
+
+TEST_CASE("run: an input shape for a model that has its own is said to be of no use") {
+  const Result result = run_attn({"run", "--input-shape", "3,4"});
+  CHECK(result.code == 0);
+  CHECK(contains(result.err, "the model has input shapes of its own"));
+}

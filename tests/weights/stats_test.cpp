@@ -34,9 +34,12 @@ TEST_CASE("stats: NaN and infinities are counted, and spoil nothing") {
   CHECK(stats == TensorStats{5, 2.0, 4.0, 3.0, 1.0, 1, 2, 0});
 }
 
-TEST_CASE("stats: where nothing is finite, the numbers are zero") {
-  CHECK(stats_of(tensor_of(DType::float32, {})) == TensorStats{});
-  CHECK(stats_of(tensor_of(DType::float32, {std::numeric_limits<double>::quiet_NaN()})).min == 0.0);
+TEST_CASE("stats: where nothing is finite, the numbers are NaN") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const Tensor& tensor : {tensor_of(DType::float32, {}), tensor_of(DType::float32, {nan})}) {
+    const TensorStats stats = stats_of(tensor);
+    for (const double number : {stats.min, stats.max, stats.mean, stats.stddev}) CHECK(std::isnan(number));
+  }
 }
 
 }  // namespace

@@ -30,11 +30,13 @@ inline constexpr std::int64_t kDefaultSequenceLength = 128;
 
 struct LowerOptions {
   std::optional<std::int64_t> batch;  ///< for an unknown first dimension; else an input's or array's own, else 1
-  std::optional<std::int64_t> sequence_length;  ///< for the other unknown dimensions
-  std::map<std::string, Shape> input_shapes;    ///< whole shapes of inputs that are there, by name; they win
-  std::optional<std::string> dtype;             ///< compute in this dtype instead of the layers' own policies
-  bool scores = false;                          ///< attention layers give their probabilities too
-  bool symbolic = false;                        ///< unknown dimensions stay so: a graph to look at, not to run
+  /// For the other unknown dimensions; else 128, or as many as there are learned positions. A short encoder config is
+  /// built anew with it; another model that fixes its lengths takes no other.
+  std::optional<std::int64_t> sequence_length;
+  std::map<std::string, Shape> input_shapes;  ///< whole shapes of inputs that are there, by name; they win
+  std::optional<std::string> dtype;           ///< compute in this dtype instead of the layers' own policies
+  bool scores = false;                        ///< attention layers give their probabilities too
+  bool symbolic = false;                      ///< unknown dimensions stay so: a graph to look at, not to run
 };
 
 enum class ConfigFormat : std::uint8_t { json, python };
@@ -95,6 +97,9 @@ class Model {
 
  private:
   struct Parts;
+  /// Of a short encoder config: the model with another sequence length.
+  [[nodiscard]] Model resized(std::int64_t length) const;
+
   [[nodiscard]] static std::unique_ptr<Parts> read_parts(const std::string& source, std::string text,
                                                          const ReadOptions& options, std::vector<Problem>* problems);
   explicit Model(std::unique_ptr<Parts> parts);

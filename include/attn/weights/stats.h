@@ -7,7 +7,7 @@
 
 namespace attn::weights {
 
-/// NaN and infinite elements are counted and otherwise left out: min to stddev are over the finite elements, and 0
+/// NaN and infinite elements are counted and otherwise left out: min to stddev are over the finite elements, and NaN
 /// where there are none. stddev is that of the population (divided by the count). Bools count as 0 and 1.
 struct TensorStats {
   std::int64_t count = 0;  ///< of all elements

@@ -67,6 +67,7 @@ class PositionEmbedding : public Layer {
     f("initializer", initializer);
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override { return kArguments; }
+  [[nodiscard]] std::optional<std::int64_t> most_positions() const override { return sequence_length.value; }
   void build(Weights& w, Call& call) override {
     const Shape& in = call.shape("inputs");
     if (in.rank() < 2 || in.back() == kUnknown) throw bad_input("expected an input (…, T, D), got {}", in.str());
@@ -79,7 +80,8 @@ class PositionEmbedding : public Layer {
     const std::int64_t start = start_index(call);
     const std::int64_t stop = start + std::max<Dim>(in[-2], 0);
     if (!positions && stop > sequence_length)
-      throw bad_input("the input has {} positions, the layer knows {}", stop, sequence_length.value);
+      throw bad_input("the input has {} positions, the layer knows {}: a shorter --seq-len fits", stop,
+                      sequence_length.value);
     if (call.lowering().symbolic()) return shape_only(call, in);
     ValueId rows = call.weight(0);
     if (positions) {
