@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "../text.h"
 #include "program.h"
 
+using attn::test::contains;
 using attn::test::fixture;
 using attn::test::read_text;
 using attn::test::Result;
@@ -13,8 +15,6 @@ using attn::test::run_attn;
 using attn::test::TemporaryFolder;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// A model of one layer in JSON; `layer` goes into its config.
 std::string sequential(const std::string& class_name, const std::string& config) {

@@ -3,9 +3,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../text.h"
 #include "attn/io/tensor_file.h"
 #include "program.h"
 
+using attn::test::contains;
 using attn::test::fixture;
 using attn::test::read_text;
 using attn::test::Result;
@@ -28,8 +30,6 @@ const std::vector<Backbone> kBackbones = {
     {"roberta_base", "RobertaBackbone", 124052736}, {"albert_base", "AlbertBackbone", 11683584},
     {"gpt2_base", "GPT2Backbone", 124439808},       {"vit_base", "ViTBackbone", 85798656},
 };
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "../text.h"
 #include "attn/io/tensor_file.h"
 #include "program.h"
 
 using attn::NamedTensor;
+using attn::test::contains;
 using attn::test::fixture;
 using attn::test::read_text;
 using attn::test::Result;
@@ -16,8 +18,6 @@ using attn::test::TemporaryFolder;
 using nlohmann::json;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// The JSON of `attn compare`, whose exit code is what it says.
 json compared(std::vector<std::string> arguments) {

@@ -9,12 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "../text.h"
 #include "program.h"
 
 namespace attn::test {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using attn::test::contains;
 
 const std::pair<std::string, std::string> kFakeDriver{"LD_LIBRARY_PATH", ATTN_FAKE_DRIVER};
 

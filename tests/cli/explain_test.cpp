@@ -3,17 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../text.h"
 #include "program.h"
 
+using attn::test::contains;
 using attn::test::Result;
 using attn::test::run_attn;
 using nlohmann::json;
-
-namespace {
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-}  // namespace
 
 TEST_CASE("explain: a layer of the built-in encoder, line by line") {
   for (const std::vector<std::string>& arguments :

@@ -3,8 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../text.h"
 #include "program.h"
 
+using attn::test::contains;
 using attn::test::read_text;
 using attn::test::Result;
 using attn::test::run_attn;
@@ -12,8 +14,6 @@ using attn::test::TemporaryFolder;
 using nlohmann::json;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 const std::string kReader =
     R"({"name": "reader", "input_shape": [null, 16], "num_layers": 2, "num_heads": 2, "intermediate_dim": 32})";

@@ -13,6 +13,7 @@
 #include <random>
 #include <thread>
 
+#include "../text.h"
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"
 #include "attn/keras/model.h"
@@ -22,9 +23,9 @@
 namespace attn::test {
 namespace {
 
-using nlohmann::json;
+using attn::test::contains;
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using nlohmann::json;
 
 /// Bytes that a terminal would obey, newlines apart.
 bool has_control(const std::string& text) {

@@ -5,13 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "../text.h"
 #include "program.h"
 
 namespace {
 
 using namespace attn::test;
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// The word after `option` in `text`.
 std::string word_after(const std::string& text, const std::string& option) {

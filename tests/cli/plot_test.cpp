@@ -5,8 +5,10 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "../text.h"
 #include "program.h"
 
+using attn::test::contains;
 using attn::test::read_text;
 using attn::test::Result;
 using attn::test::run_attn;
@@ -14,8 +16,6 @@ using attn::test::TemporaryFolder;
 using nlohmann::json;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 json tensor(const std::string& layer) {
   return {{"class_name", "__keras_tensor__"},

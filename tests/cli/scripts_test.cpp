@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "../text.h"
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"
 #include "program.h"
@@ -14,9 +15,9 @@
 namespace attn::test {
 namespace {
 
-using nlohmann::json;
+using attn::test::contains;
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using nlohmann::json;
 
 bool has_program(const std::string& path) { return std::filesystem::exists(path); }
 

@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "../text.h"
 #include "program.h"
 
+using attn::test::contains;
 using attn::test::fixture;
 using attn::test::read_text;
 using attn::test::Result;
@@ -13,8 +15,6 @@ using attn::test::run_attn;
 using nlohmann::json;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 json validated(const std::string& text, const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments{"validate", "-", "--json"};

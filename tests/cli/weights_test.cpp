@@ -6,8 +6,10 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "../text.h"
 #include "program.h"
 
+using attn::test::contains;
 using attn::test::fixture;
 using attn::test::read_text;
 using attn::test::Result;
@@ -19,8 +21,6 @@ namespace {
 
 /// A model that real Keras has saved in many forms; element i of weight w is 1000 w + i.
 std::string saved(const std::string& name) { return std::string(ATTN_SOURCE_DIR) + "/tests/data/weights/" + name; }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// A .npz of float32 arrays of one axis would need a writer; a .safetensors is a header and bytes.
 std::string safetensors(const std::vector<std::pair<std::string, std::vector<float>>>& arrays) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "../text.h"
 #include "deflate.h"
 #include "page.h"
 #include "png.h"
@@ -18,7 +19,7 @@ using report::Ink;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using attn::test::contains;
 
 const std::string kHostile = "\x1b[31m\xc2\x9b\xe2\x80\xae</script><script>pwned = 1</script>]]>\"'<!--";
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "../text.h"
 #include "escape.h"
 #include "layered.h"
 #include "plot_layout.h"
@@ -17,7 +18,7 @@ using report::Size;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using attn::test::contains;
 
 report::PlotNode node(const std::string& name, int parent = report::kNoParent) {
   report::PlotNode out;
