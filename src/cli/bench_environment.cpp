@@ -1,9 +1,7 @@
 #include "bench_environment.h"
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
 
-#include <cstdlib>
 #include <fstream>
 
 #include "attn/backends/devices.h"
@@ -28,15 +26,13 @@ report::Environment bench_environment(const std::string& device) {
   report::Environment out;
   out.attn = ATTN_VERSION;
   out.onednn = backends::onednn_library().version;
-  if (utsname system{}; uname(&system) == 0)
-    out.system = printable(fmt::format("{} {} {}", system.sysname, system.release, system.machine));
+  out.system = kernel_name();
   out.cpu = cpu.name;
   out.isa = cpu.isa;
   out.cores = cpu.cores;
   out.memory_bytes = cpu.memory_bytes;
   out.governor = first_word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-  if (const std::string load = first_word("/proc/loadavg"); !load.empty())
-    out.load = std::strtod(load.c_str(), nullptr);
+  out.load = load_average();
   if (device.rfind("cuda", 0) == 0) {
     const backends::Gpus found = backends::find_gpus();
     for (const backends::Gpu& gpu : found.gpus)

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -95,11 +94,8 @@ std::string distribution() {
 }
 
 std::string system_name() {
-  utsname names{};
-  if (::uname(&names) != 0) return distribution();
-  const std::string kernel = printable(fmt::format("{} {} {}", names.sysname, names.release, names.machine));
-  const std::string name = distribution();
-  return name.empty() ? kernel : kernel + ", " + name;
+  const std::string kernel = kernel_name(), name = distribution();
+  return kernel.empty() ? name : name.empty() ? kernel : kernel + ", " + name;
 }
 
 std::string compiler() {
@@ -141,7 +137,7 @@ struct DoctorCommand {
     add_gpus(report);
     report.system = system_name();
     report.available_bytes = cpu_info().available_bytes;
-    if (double load = 0; ::getloadavg(&load, 1) == 1) report.load = load;
+    report.load = load_average().value_or(0);
     const run::Limits limits = run::group_limits();
     report.core_limit = limits.cores;
     report.memory_limit = limits.memory_bytes;

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/utsname.h>
 
 #include <array>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string_view>
@@ -62,6 +64,18 @@ CpuInfo cpu_info() {
   info.memory_bytes = memory_field("MemTotal");
   info.available_bytes = memory_field("MemAvailable");
   return info;
+}
+
+std::string kernel_name() {
+  utsname names{};
+  if (::uname(&names) != 0) return "";
+  return printable(fmt::format("{} {} {}", names.sysname, names.release, names.machine));
+}
+
+std::optional<double> load_average() {
+  double load = 0;
+  if (::getloadavg(&load, 1) != 1) return std::nullopt;
+  return load;
 }
 
 std::string machine_name() {

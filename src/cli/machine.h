@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,11 @@ struct CpuInfo {
   std::int64_t memory_bytes = 0, available_bytes = 0;
 };
 [[nodiscard]] CpuInfo cpu_info();
+
+/// "Linux 6.1.0-18-amd64 x86_64", or "".
+[[nodiscard]] std::string kernel_name();
+/// Of the last minute; nothing where the system does not tell.
+[[nodiscard]] std::optional<double> load_average();
 
 /// "Intel(R) Xeon(R) Processor, 2 cores".
 [[nodiscard]] std::string machine_name();
