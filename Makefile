@@ -5,7 +5,7 @@ ATTN := $(BUILD)/attn
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build setup run test lint format install package docs bench gpu-check gpu-kit clean distclean help
+.PHONY: build setup run test lint format install package docs bench bench-peers gpu-check gpu-kit clean distclean help
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/CMakeCache.txt ## compile the program to build/attn
@@ -41,6 +41,10 @@ docs: setup build ## run the commands that README.md and docs/ show, and put wha
 
 bench: setup build ## measure the built-in encoder
 	$(ATTN) bench
+
+bench-peers: setup build ## PyTorch, ONNX Runtime, OpenVINO and Keras in turn with attn (hours; ARGS='--only tiny')
+	@.ci/setup peers
+	@bench/cpu/run $(ARGS)
 
 gpu-check: ## on a machine with a GPU: tests, sanitizer, and PyTorch in turn (25 minutes)
 	@bench/gpu/check

@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+"""attn against PyTorch, ONNX Runtime, OpenVINO and Keras on this CPU: the same models and weights, in turn.
+
+usage: peers.py --attn ATTN -o FOLDER [--only W,…] [--runtimes R,…] [--dtypes …] [--threads 1,2] [--rounds N]
+       (bench/cpu/run makes the environments and calls it)
+
+Each runtime is a process that stays loaded (worker.py). In every round each is given a short window, one after the
+other, and what counts is the ratio of attn's median to the runtime's in the same round, so that a slow minute of the
+machine falls on all alike. A window in which other processes took more than a tenth of the machine is measured again.
+Outputs must agree with attn's reference backend, or with each other where that takes too long; a runtime whose outputs
+do not has no row. FOLDER gets results.json and results.md.
+"""
+import argparse
+import json
+import math
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+from workloads import WORKLOADS
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+RUNTIMES = ["torch", "torch-fast", "torch-compile", "onnxruntime", "onnxruntime-fused", "openvino", "keras", "keras-jit"]
+TICKS = os.sysconf("SC_CLK_TCK")
+# Of the largest value: float32 sums of thousands of terms in another order, through up to 12 layers; bfloat16's 8 bits.
+TOLERANCE = {"float32": 2e-4, "bfloat16": 1e-1}
+
+
+def busy_seconds():
+    fields = [int(word) for word in open("/proc/stat").readline().split()[1:9]]
+    return (sum(fields) - fields[3] - fields[4]) / TICKS
+
+
+def own_seconds(pid):
+    try:
+        fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+    except OSError:
+        return 0.0
+
+
+class Peer:
+    """A worker process."""
+
+    def __init__(self, python, runtime, dtype, folder, threads, environment):
+        self.name = runtime
+        self.process = subprocess.Popen([python, HERE / "worker.py", runtime, dtype, folder, str(threads)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                        text=True, env=environment)
+        self.info = self.answer() or {"ready": False, "why": "the process died"}
+
+    def answer(self):
+        for line in self.process.stdout:
+            if line.startswith("{"):
+                return json.loads(line)
+        return None
+
+    def window(self, seconds):
+        """Milliseconds of passes, and the share of the machine that others took meanwhile."""
+        busy, own, start = busy_seconds(), own_seconds(self.process.pid), time.perf_counter()
+        self.process.stdin.write(f"{seconds}\n")
+        self.process.stdin.flush()
+        answer = self.answer()
+        passed = time.perf_counter() - start
+        others = busy_seconds() - busy - (own_seconds(self.process.pid) - own)
+        return (answer or {}).get("ms", []), max(0.0, others / (passed * os.cpu_count()))
+
+    def end(self):
+        self.process.stdin.close()
+        answer = self.answer() or {}
+        self.process.wait()
+        return answer.get("peak_bytes")
+
+
+class Attn:
+    """attn starts anew for each window: it is loaded and warm within a second."""
+
+    name = "attn"
+
+    def __init__(self, attn, dtype, folder, threads, batch, environment):
+        self.words = [attn, "bench", folder / "model.json", "--weights", folder / "weights.safetensors", "--batch",
+                      str(batch), "--threads", str(threads), "--verify", "never", "--samples", "--json", "--quiet"]
+        if dtype != "float32":
+            self.words += ["--dtype", dtype]
+        self.environment = environment
+        self.peak = 0
+        self.info = {"ready": True}
+
+    def window(self, seconds):
+        busy, start, before = busy_seconds(), time.perf_counter(), os.times()
+        words = [*map(str, self.words), "--min-time", str(seconds), "--iterations", "1" if seconds < 0.1 else "3"]
+        done = subprocess.run(words, capture_output=True, text=True, env=self.environment)
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        row = json.loads(done.stdout)["rows"][0]
+        self.peak = max(self.peak, row["peak_bytes"])
+        after, passed = os.times(), time.perf_counter() - start
+        own = after.children_user + after.children_system - before.children_user - before.children_system
+        return row["samples_ms"], max(0.0, (busy_seconds() - busy - own) / (passed * os.cpu_count()))
+
+    def end(self):
+        return self.peak
+
+
+def command(*words):
+    done = subprocess.run([*map(str, words)], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(map(str, words))}: {done.stderr}")
+    return done.stdout
+
+
+def prepare(attn, name, folder):
+    """The model as Keras JSON, its weights in two forms, an input."""
+    workload = WORKLOADS[name]
+    model = workload["model"]
+    source = folder / "source.json"
+    source.write_text((ROOT / model).read_text() if isinstance(model, str) else json.dumps(model))
+    (folder / "model.json").write_text(command(attn, "get-config", source, "--json"))
+    command(attn, "init", folder / "model.json", "--seed", "7", "-o", folder / "drawn.safetensors")
+    # Biases and scales of their own, so that a runtime that drops one is found out.
+    random = np.random.default_rng(7)
+    weights = load_file(folder / "drawn.safetensors")
+    for path, array in weights.items():
+        if array.ndim == 1 or path.endswith(("bias", "gamma", "beta")):
+            weights[path] = (array + 0.02 * random.standard_normal(array.shape)).astype(np.float32)
+    save_file(weights, folder / "weights.safetensors")
+    command(attn, "convert", folder / "weights.safetensors", folder / "weights.weights.h5", "--model",
+            folder / "model.json")
+    about = json.loads(command(attn, "run", folder / "model.json", "--batch", workload["batch"], "--json"))
+    shape = about["inputs"][0]["shape"]
+    np.save(folder / "input.npy", random.standard_normal(shape).astype(np.float32))
+    (folder / "about.json").write_text(json.dumps({"model": json.loads(source.read_text()), "torch": workload["torch"]}))
+    bench = json.loads(command(attn, "bench", folder / "model.json", "--batch", workload["batch"], "--iterations", 1,
+                               "--warmup", 0, "--min-time", 0, "--verify", "never", "--json", "--quiet"))
+    return bench["rows"][0]["gflop"]
+
+
+def outputs_of_attn(attn, folder, dtype, threads, backend):
+    name = folder / f"outputs.attn.{backend}.{dtype}.npz"
+    words = [attn, "run", folder / "model.json", "--weights", folder / "weights.safetensors", "--input",
+             folder / "input.npy", "--backend", backend, "--threads", threads, "-o", name]
+    command(*words, *(["--dtype", dtype] if dtype != "float32" else []))
+    with np.load(name) as arrays:
+        return [arrays[key] for key in sorted(arrays.files, key=lambda key: int(key.rsplit("_", 1)[1]))]
+
+
+def error_of(got, expected):
+    """The largest difference over the largest value; infinite where shapes or NaN differ."""
+    if len(got) != len(expected) or any(g.shape != e.shape for g, e in zip(got, expected)):
+        return math.inf
+    worst = max(float(np.abs(g.astype(np.float64) - e).max() / max(np.abs(e).max(), 1e-30))
+                for g, e in zip(got, expected))
+    return worst if worst == worst else math.inf
+
+
+def measure(options, name, dtype, threads, environment):
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="attn-peers-") as where:
+        folder = pathlib.Path(where)
+        gflop = prepare(options.attn, name, folder)
+        exact_by = "reference" if gflop <= 4 else "onednn"
+        expected = outputs_of_attn(options.attn, folder, "float32", threads, exact_by)
+        workload = WORKLOADS[name]
+        peers = [Attn(options.attn, dtype, folder, threads, workload["batch"], environment)]
+        errors = {"attn": error_of(outputs_of_attn(options.attn, folder, dtype, threads, "onednn"), expected)}
+        for runtime in options.runtimes:
+            python = options.keras_python if runtime.startswith("keras") else options.torch_python
+            peer = Peer(python, runtime, dtype, folder, threads, environment)
+            why = peer.info.get("why")
+            if not why:
+                with np.load(peer.info["outputs"]) as arrays:
+                    errors[runtime] = error_of([arrays[key] for key in arrays.files], expected)
+                if errors[runtime] > TOLERANCE[dtype]:
+                    why = f"its outputs differ by {errors[runtime]:.1e} of the largest value"
+            if why:
+                print(f"{name} {dtype} {threads}: {runtime}: not measured: {why}", flush=True)
+                rows.append({"runtime": runtime, "why_not": why})
+                peer.process.kill()
+                continue
+            peer.window(0.2)
+            peers.append(peer)
+        if not errors["attn"] <= TOLERANCE[dtype]:
+            raise SystemExit(f"{name} {dtype}: attn's outputs differ by {errors['attn']:.1e}")
+        medians = {peer.name: [] for peer in peers}
+        noisy = dict.fromkeys(medians, 0)
+        for _ in range(options.rounds):
+            for peer in peers:
+                best = None
+                for _ in range(options.retries + 1):
+                    time.sleep(0.2)  # until the threads of the one before have gone to sleep
+                    samples, others = peer.window(options.seconds)
+                    if best is None or others < best[1]:
+                        best = (samples, others)
+                    if others <= 0.1:
+                        break
+                noisy[peer.name] += best[1] > 0.1
+                medians[peer.name].append(statistics.median(best[0]) if best[0] else math.nan)
+        for peer in peers:
+            ratios = [mine / theirs for mine, theirs in zip(medians["attn"], medians[peer.name])]
+            rows.append({"runtime": peer.name, "ms": statistics.median(medians[peer.name]),
+                         "ratio": statistics.median(ratios), "ratio_min": min(ratios), "ratio_max": max(ratios),
+                         "noisy_windows": noisy[peer.name], "error": errors[peer.name], "peak_bytes": peer.end()})
+    for row in rows:
+        row.update(workload=name, dtype=dtype, threads=threads, gflop=gflop)
+    measured = [row for row in rows if "ms" in row and row["runtime"] != "attn"]
+    mine = next(row for row in rows if row["runtime"] == "attn")
+    best = min(measured, key=lambda row: row["ms"], default=None)
+    if best:
+        print(f"{name:18s} {dtype:9s} {threads} threads: attn {mine['ms']:10.4f} ms, best {best['runtime']} {best['ms']:10.4f} ms, "
+              f"ratio {best['ratio']:.3f} [{best['ratio_min']:.3f}, {best['ratio_max']:.3f}]", flush=True)
+    return rows
+
+
+def versions(options):
+    code = ("import importlib.metadata as m, json\n"
+            "names = ['torch', 'onnxruntime', 'openvino', 'keras', 'tensorflow', 'tensorflow-cpu', 'numpy']\n"
+            "found = {}\n"
+            "for name in names:\n"
+            "    try: found[name] = m.version(name)\n"
+            "    except m.PackageNotFoundError: pass\n"
+            "print(json.dumps(found))")
+    found = {}
+    for python in {options.keras_python, options.torch_python}:
+        found.update(json.loads(command(python, "-c", code)))
+    return found
+
+
+def markdown(about, rows):
+    lines = ["# attn and its peers on a CPU", "", f"`{about['command']}`", "",
+             f"{about['machine']}; attn {about['attn']}, " +
+             ", ".join(f"{name} {version}" for name, version in sorted(about["versions"].items())), "",
+             "Ratio of attn's time to the best peer's in the same round (median over rounds, smallest and largest); "
+             "below 1 attn is faster. Errors are the largest difference from attn's reference over the largest value.", "",
+             "| workload | dtype | threads | attn ms | best peer | its ms | ratio | spread | attn error | peer error | attn MB | peer MB |",
+             "|---|---|---:|---:|---|---:|---:|---|---:|---:|---:|---:|"]
+    for key in dict.fromkeys((row["workload"], row["dtype"], row["threads"]) for row in rows):
+        group = [row for row in rows if (row["workload"], row["dtype"], row["threads"]) == key and "ms" in row]
+        mine = next(row for row in group if row["runtime"] == "attn")
+        peers = [row for row in group if row["runtime"] != "attn"]
+        if not peers:
+            continue
+        best = min(peers, key=lambda row: row["ms"])
+        lines.append(f"| {key[0]} | {key[1]} | {key[2]} | {mine['ms']:.4g} | {best['runtime']} | {best['ms']:.4g} | "
+                     f"**{best['ratio']:.2f}** | {best['ratio_min']:.2f}–{best['ratio_max']:.2f} | {mine['error']:.0e} | "
+                     f"{best['error']:.0e} | {mine['peak_bytes'] / 1e6:.0f} | {(best['peak_bytes'] or 0) / 1e6:.0f} |")
+    lines += ["", "## All of them", "", "| workload | dtype | threads | runtime | ms | attn's ratio | error |",
+              "|---|---|---:|---|---:|---:|---:|"]
+    for row in rows:
+        where = f"| {row['workload']} | {row['dtype']} | {row['threads']} | {row['runtime']} | "
+        if "ms" in row:
+            lines.append(where + f"{row['ms']:.4g} | {row['ratio']:.2f} | {row['error']:.0e} |")
+        else:
+            lines.append(where + f"{row['why_not']} | | |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--attn", default=str(ROOT / "build/attn"))
+    parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
+    parser.add_argument("--only", default=",".join(WORKLOADS))
+    parser.add_argument("--runtimes", default=",".join(RUNTIMES))
+    parser.add_argument("--dtypes", default="float32,bfloat16")
+    parser.add_argument("--threads", default=f"1,{os.cpu_count()}")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--retries", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=0.6)
+    parser.add_argument("--isa", help="limit all to avx2 or avx512, where the CPU has more")
+    parser.add_argument("--torch-python", default=sys.executable)
+    parser.add_argument("--keras-python", default=sys.executable)
+    options = parser.parse_args()
+    options.runtimes = options.runtimes.split(",")
+    environment = dict(os.environ)
+    if options.isa:
+        limit = {"avx2": "AVX2", "avx512": "AVX512_CORE_BF16"}[options.isa]
+        environment.update(ATTN_ISA=options.isa, ONEDNN_MAX_CPU_ISA=limit, DNNL_MAX_CPU_ISA=limit)
+    options.output.mkdir(parents=True, exist_ok=True)
+    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
+    about = {"schema": "attn.cpu-peers/1", "command": "bench/cpu/run " + " ".join(sys.argv[1:]),
+             "machine": f"{cpu}, {os.cpu_count()} cores, {platform.system()} {platform.release()}", "isa": options.isa,
+             "attn": command(options.attn, "--version").split()[-1], "versions": versions(options)}
+    rows = []
+    for name in options.only.split(","):
+        for dtype in options.dtypes.split(","):
+            for threads in map(int, options.threads.split(",")):
+                rows += measure(options, name, dtype, threads, environment)
+                (options.output / "results.json").write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n")
+                (options.output / "results.md").write_text(markdown(about, rows))
+
+
+if __name__ == "__main__":
+    main()
