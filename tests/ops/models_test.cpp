@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "attn/backends/onednn.h"
@@ -156,6 +157,61 @@ TEST_CASE("models: onednn packs a weight once that several products use") {
     const auto weights = draw_weights(graph);
     // √256 roundings in each of four products.
     check_same(run_without_plan(graph, inputs, weights), run_planned(*backend, graph, inputs, weights), 1e-5, "shared");
+  }
+}
+
+TEST_CASE("models: attention over many tiles of keys is the reference's, with what no row sees left out or not") {
+  struct Case {
+    std::string name;
+    Dim T, S;
+    bool causal = false;
+    std::optional<std::int64_t> window = {};
+    Dim hidden_from = -1;  // keys from here on are masked; -1: no mask
+    Dim seen_from = 0;     // and those before here
+    Dim nan_at = -1;       // a value that is NaN
+  };
+  const std::vector<Case> cases = {
+      {"one tile", 70, 50},
+      {"more than one", 130, 700},
+      {"the last tile is not full", 37, 513},
+      {"causal", 600, 600, true},
+      {"causal, fewer keys", 600, 300, true},
+      {"causal, more keys", 300, 600, true},
+      {"a window", 600, 600, false, 40},
+      {"padding", 100, 700, false, {}, 300},
+      {"padding of whole tiles before", 100, 700, false, {}, 700, 600},
+      {"rows that see nothing", 600, 600, true, {}, 600, 300},
+      {"nothing is seen", 40, 600, false, {}, 0},
+      {"a NaN that is hidden spreads", 600, 600, true, {}, -1, 0, 590},
+      {"a NaN that is masked spreads", 40, 700, false, {}, 300, 0, 650},
+  };
+  for (const Case& c : cases) {
+    for (const auto path : {graph::AttentionPath::fused, graph::AttentionPath::explicit_}) {
+      Graph graph;
+      graph::Builder builder(graph);
+      const Dim N = 2, K = 1, H = 24, V = 40;
+      std::vector<graph::ValueId> in = {builder.input("q", DType::float32, {1, c.T, N, H}),
+                                        builder.input("k", DType::float32, {1, c.S, K, H}),
+                                        builder.input("v", DType::float32, {1, c.S, K, V})};
+      graph::Attention op;
+      op.scale = 0.5;
+      op.path = path;
+      op.causal = c.causal;
+      op.window = c.window;
+      if (c.hidden_from >= 0) {
+        op.masks = 1;
+        in.push_back(builder.input("mask", DType::boolean, {1, 1, 1, c.S}));
+      }
+      graph.outputs.push_back({"output_0", builder.apply(op, in)});
+      std::vector<Tensor> inputs = draw_inputs(graph);
+      if (c.hidden_from >= 0)
+        for (Dim s = 0; s < c.S; ++s) inputs[3].set(s, s >= c.seen_from && s < c.hidden_from ? 1 : 0);
+      if (c.nan_at >= 0) inputs[2].set(c.nan_at * V + 3, std::nan(""));
+      const auto expected = run_without_plan(graph, inputs, {});
+      const auto backend = backends::make_onednn_backend();
+      // Scores of 24 terms, rounded; they are exponents.
+      check_same(expected, run_planned(*backend, graph, inputs, {}, 2), 1e-5, c.name);
+    }
   }
 }
 

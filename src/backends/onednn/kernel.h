@@ -134,9 +134,6 @@ Choice make(const graph::Gather& op, const Step& step);
 Choice make(const graph::Conv& op, const Step& step);
 Choice make(const graph::Rnn& op, const Step& step);
 
-/// Bytes that attention to `keys` keys takes for each thread, at most.
-[[nodiscard]] std::int64_t attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size);
-
 /// The kernel that will run a step, and why better ones would not.
 struct Chosen {
   std::unique_ptr<Kernel> kernel;

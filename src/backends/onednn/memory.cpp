@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "attention_heads.h"
 #include "attn/base/error.h"
 #include "attn/base/size.h"
 #include "kernel.h"
@@ -167,7 +168,8 @@ class Pricing {
     const Shape& key = value(node.inputs[1]).shape;
     const std::int64_t keys = op.varlen > 0 ? op.varlen : key[1];
     footprint.scratch =
-        times({threads_, attention_scratch(keys, value(node.inputs[0]).shape[3], value(node.inputs[2]).shape[3])});
+        times({threads_, (op.scores || !(op.scale > 0) ? row_attention_scratch : flash_attention_scratch)(
+                             keys, value(node.inputs[0]).shape[3], value(node.inputs[2]).shape[3])});
   }
 
   void add(const graph::Conv&, const graph::Node& node, Footprint& footprint) {

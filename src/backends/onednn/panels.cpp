@@ -9,17 +9,23 @@ namespace {
 
 constexpr std::int64_t kMostRows = 12;  // 24 of AVX-512's 32 registers hold sums
 
-/// kCount rows. Of `next` this fetches 64 bytes for every `every`-th k.
+/// What a tile's sums begin with: row r at data + r·stride, zeros where data is null.
+struct Start {
+  const float* data;
+  std::int64_t stride;
+};
+
+/// kCount rows. Of `next` this fetches the line `step` bytes further on for each k.
 template <int kCount>
-[[gnu::always_inline]] inline void multiply_rows(const View& x, const float* panel, const float* start,
+[[gnu::always_inline]] inline void multiply_rows(const View& x, const float* panel, const Start& start,
                                                  const char* next, std::int64_t step, std::int64_t depth, float* y,
                                                  std::int64_t stride) {
   Lanes left[kCount], right[kCount];
   for (int r = 0; r < kCount; ++r) {
     left[r] = right[r] = Lanes{};
-    if (start == nullptr) continue;
-    load(start, left[r]);
-    load(start + kLanes, right[r]);
+    if (start.data == nullptr) continue;
+    load(start.data + r * start.stride, left[r]);
+    load(start.data + r * start.stride + kLanes, right[r]);
   }
   for (std::int64_t k = 0; k < depth; ++k) {
     if (next != nullptr) __builtin_prefetch(next + k * step, 0, 2);
@@ -38,9 +44,7 @@ template <int kCount>
   }
 }
 
-}  // namespace
-
-ATTN_VECTORIZED void multiply_panel(const View& x, const float* panel, const float* start, const float* next,
+ATTN_VECTORIZED void multiply_tiles(const View& x, const float* panel, const Start& start, const float* next,
                                     std::int64_t rows, std::int64_t depth, float* y, std::int64_t stride) {
   // Tiles of nearly the same height: a low one would leave the multipliers waiting for its few sums.
   const std::int64_t tiles = (rows + kMostRows - 1) / kMostRows;
@@ -52,45 +56,58 @@ ATTN_VECTORIZED void multiply_panel(const View& x, const float* panel, const flo
     const View part{x.data + first * x.row, x.row, x.column};
     const char* const ahead = next == nullptr ? nullptr : reinterpret_cast<const char*>(next) + tile * share;
     float* const to = y + first * stride;
+    const Start from{start.data == nullptr ? nullptr : start.data + first * start.stride, start.stride};
     switch (count) {
       case 1:
-        multiply_rows<1>(part, panel, start, ahead, step, depth, to, stride);
+        multiply_rows<1>(part, panel, from, ahead, step, depth, to, stride);
         break;
       case 2:
-        multiply_rows<2>(part, panel, start, ahead, step, depth, to, stride);
+        multiply_rows<2>(part, panel, from, ahead, step, depth, to, stride);
         break;
       case 3:
-        multiply_rows<3>(part, panel, start, ahead, step, depth, to, stride);
+        multiply_rows<3>(part, panel, from, ahead, step, depth, to, stride);
         break;
       case 4:
-        multiply_rows<4>(part, panel, start, ahead, step, depth, to, stride);
+        multiply_rows<4>(part, panel, from, ahead, step, depth, to, stride);
         break;
       case 5:
-        multiply_rows<5>(part, panel, start, ahead, step, depth, to, stride);
+        multiply_rows<5>(part, panel, from, ahead, step, depth, to, stride);
         break;
       case 6:
-        multiply_rows<6>(part, panel, start, ahead, step, depth, to, stride);
+        multiply_rows<6>(part, panel, from, ahead, step, depth, to, stride);
         break;
       case 7:
-        multiply_rows<7>(part, panel, start, ahead, step, depth, to, stride);
+        multiply_rows<7>(part, panel, from, ahead, step, depth, to, stride);
         break;
       case 8:
-        multiply_rows<8>(part, panel, start, ahead, step, depth, to, stride);
+        multiply_rows<8>(part, panel, from, ahead, step, depth, to, stride);
         break;
       case 9:
-        multiply_rows<9>(part, panel, start, ahead, step, depth, to, stride);
+        multiply_rows<9>(part, panel, from, ahead, step, depth, to, stride);
         break;
       case 10:
-        multiply_rows<10>(part, panel, start, ahead, step, depth, to, stride);
+        multiply_rows<10>(part, panel, from, ahead, step, depth, to, stride);
         break;
       case 11:
-        multiply_rows<11>(part, panel, start, ahead, step, depth, to, stride);
+        multiply_rows<11>(part, panel, from, ahead, step, depth, to, stride);
         break;
       default:
-        multiply_rows<12>(part, panel, start, ahead, step, depth, to, stride);
+        multiply_rows<12>(part, panel, from, ahead, step, depth, to, stride);
         break;
     }
   }
+}
+
+}  // namespace
+
+void multiply_panel(const View& x, const float* panel, const float* start, const float* next, std::int64_t rows,
+                    std::int64_t depth, float* y, std::int64_t stride) {
+  multiply_tiles(x, panel, {start, 0}, next, rows, depth, y, stride);
+}
+
+void add_panel(const View& x, const float* panel, std::int64_t rows, std::int64_t depth, float* y,
+               std::int64_t stride) {
+  multiply_tiles(x, panel, {y, stride}, nullptr, rows, depth, y, stride);
 }
 
 void multiply_part(const View& x, const float* panel, const float* start, std::int64_t rows, std::int64_t depth,

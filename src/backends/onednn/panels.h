@@ -19,7 +19,10 @@ struct View {
 void multiply_panel(const View& x, const float* panel, const float* start, const float* next, std::int64_t rows,
                     std::int64_t depth, float* y, std::int64_t stride);
 
-/// As above, but only columns j < width ≤ kPanel of y are written.
+/// y[i·stride + j] += Σ x(i, k) · panel[k·kPanel + j].
+void add_panel(const View& x, const float* panel, std::int64_t rows, std::int64_t depth, float* y, std::int64_t stride);
+
+/// As the first, but only columns j < width ≤ kPanel of y are written.
 void multiply_part(const View& x, const float* panel, const float* start, std::int64_t rows, std::int64_t depth,
                    std::int64_t width, float* y, std::int64_t stride);
 

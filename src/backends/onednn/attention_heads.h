@@ -1,0 +1,81 @@
+// What attention reads and writes, head by head.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "kernel.h"
+#include "panels.h"
+
+namespace attn::backends::onednn {
+
+/// B batch, T queries, S keys, N query heads, K key/value heads, H head size, V value head size; T and S of the longest
+/// sequence.
+class AttentionHeads {
+ public:
+  AttentionHeads(const graph::Attention& op, const Step& step);
+
+  /// A batch entry, or one of the sequences that share one.
+  struct Sequence {
+    std::int64_t b, T, S;
+    std::int64_t first_query, first_key;  // rows of query and context, rows of key and value
+  };
+  [[nodiscard]] Sequence sequence_of(std::int64_t b) const;
+
+  /// The numbers of query rows from `first` on, of head n; rows are query_stride() apart.
+  [[nodiscard]] const float* query(const Sequence& sequence, std::int64_t n, std::int64_t first) const;
+  [[nodiscard]] std::int64_t query_stride() const { return N * H; }
+  [[nodiscard]] float* context(const Sequence& sequence, std::int64_t n, std::int64_t first) const;
+  [[nodiscard]] std::int64_t context_stride() const { return N * V; }
+  /// (T,S) of head n.
+  [[nodiscard]] float* scores(const Sequence& sequence, std::int64_t n, std::int64_t first) const;
+
+  /// Keys as panels (H, kPanel) of 32 keys, 0 behind the last; values as panels (S, kPanel) of 32 features.
+  void pack(const Sequence& sequence, std::int64_t n, float* keys, float* values) const;
+
+  [[nodiscard]] bool is_masked() const { return op.causal || op.window || !masks_.empty(); }
+  /// seen[s - begin]: may query t of head n attend to key s, for begin ≤ s < end ≤ S?
+  void find_seen(const Sequence& sequence, std::int64_t n, std::int64_t t, std::int64_t begin, std::int64_t end,
+                 std::uint8_t* seen) const;
+
+  /// Threads worth waking, and into how many pieces of at least `rows` queries each head is to be cut for them.
+  [[nodiscard]] Team team(Engine& engine) const;
+  [[nodiscard]] std::int64_t pieces(const Team& team, std::int64_t rows) const;
+
+  graph::Attention op;
+  std::int64_t B, T, N, H, S, K, V;
+  float scale;
+  float hidden;  ///< what Keras puts in the place of a scaled score that is hidden
+
+ private:
+  /// A bool array that broadcasts to (B,N,T,S).
+  struct Mask {
+    Mask(const Operand& mask, const Shape& all);
+    Operand operand;
+    std::int64_t strides[4] = {0, 0, 0, 0};
+  };
+
+  Operand query_, key_, value_, context_, scores_;
+  Operand starts_{};  // of the sequences that share a batch entry
+  std::vector<Mask> masks_;
+};
+
+/// Panels' worth of columns.
+[[nodiscard]] inline std::int64_t padded(std::int64_t size) { return (size + kPanel - 1) / kPanel * kPanel; }
+
+/// Attention by whole rows of scores, which it gives too where they are asked for.
+[[nodiscard]] std::unique_ptr<Kernel> make_row_attention(const graph::Attention& op, const Step& step);
+/// Attention whose scores exist for a block of queries and keys at a time (Dao et al., FlashAttention, 2022).
+[[nodiscard]] std::unique_ptr<Kernel> make_flash_attention(const graph::Attention& op, const Step& step);
+
+/// Bytes of arrays (rows, columns) of floats and of `bytes` bytes, in whole cache lines, at most kMaxSize.
+[[nodiscard]] std::int64_t scratch_size(std::initializer_list<std::pair<std::int64_t, std::int64_t>> arrays,
+                                        std::int64_t bytes);
+/// Bytes that either takes for each thread.
+[[nodiscard]] std::int64_t row_attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size);
+[[nodiscard]] std::int64_t flash_attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size);
+
+}  // namespace attn::backends::onednn

@@ -1,0 +1,228 @@
+// Attention without its probabilities: a block of query rows meets a tile of keys at a time, and the running maximum
+// and sum of each row make the softmax right in the end. Memory grows with S, and scores never leave the first-level
+// cache.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "attention_heads.h"
+#include "parallel.h"
+#include "vector.h"
+
+namespace attn::backends::onednn {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// Keys of a tile, and scores of a block: they stay in the first-level cache together with what is multiplied.
+constexpr std::int64_t kTile = 256, kScores = 9'216, kMostRows = 96;
+
+std::int64_t tile_for(std::int64_t keys) { return std::clamp(padded(keys), kPanel, kTile); }
+std::int64_t rows_for(std::int64_t keys) { return std::min(kScores / tile_for(keys), kMostRows); }
+
+/// x = `hidden` where `seen` is 0.
+ATTN_VECTORIZED void mask_row(float* x, const std::uint8_t* seen, float hidden, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? x[i] : hidden;
+}
+
+ATTN_VECTORIZED void clear_hidden(float* x, const std::uint8_t* seen, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? x[i] : 0.0F;
+}
+
+ATTN_VECTORIZED float largest(const float* x, std::int64_t size) { return max_of(x, size); }
+
+/// x = 2^(factor·(x − maximum)); gives Σ x.
+ATTN_VECTORIZED float exponentiate(float* x, std::int64_t size, float maximum, float factor) {
+  for (std::int64_t i = 0; i < size; ++i) x[i] = exp2_below_0(factor * (x[i] - maximum));
+  return sum_of(x, size);
+}
+
+ATTN_VECTORIZED void scale_row(const float* x, float factor, float* y, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) y[i] = factor * x[i];
+}
+
+/// Of a multiple of 16 numbers.
+ATTN_VECTORIZED bool is_finite(const float* x, std::int64_t size) {
+  Lanes sums{};  // of 0·x, which is NaN for NaN and ±∞
+  for (std::int64_t i = 0; i < size; i += kLanes) {
+    Lanes part;
+    load(x + i, part);
+    sums += 0.0F * part;
+  }
+  bool finite = true;
+  for (int lane = 0; lane < kLanes; ++lane) finite = finite && sums[lane] == 0.0F;
+  return finite;
+}
+
+class FlashAttention final : public Kernel {
+ public:
+  FlashAttention(const graph::Attention& op, const Step& step) : engine_(step.engine), heads_(op, step) {
+    tile_ = tile_for(heads_.S);
+    rows_ = rows_for(heads_.S);
+    padded_v_ = padded(heads_.V);
+    team_ = heads_.team(engine_);
+    pieces_ = heads_.pieces(team_, rows_);
+    scratch_bytes_ = flash_attention_scratch(heads_.S, heads_.H, heads_.V);
+    engine_.scratch.reserve(team_.threads * scratch_bytes_);
+    factor_ = heads_.scale * 1.44269504F;  // log2 e: 2^(factor·x) = e^(scale·x)
+    // In the place of scores before they are scaled.
+    hidden_ = std::max(heads_.hidden / heads_.scale, -std::numeric_limits<float>::max());
+  }
+
+  void run() override {
+    parallel_for(heads_.B * heads_.N * pieces_, team_, [&](std::int64_t item, int thread) {
+      const Scratch scratch = scratch_of(thread);
+      const std::int64_t head = item / pieces_, piece = item % pieces_;
+      const Sequence sequence = heads_.sequence_of(head / heads_.N);
+      const std::int64_t n = head % heads_.N;
+      heads_.pack(sequence, n, scratch.keys, scratch.values);
+      if (heads_.is_masked()) find_finite(sequence.S, scratch);
+      const std::int64_t begin = sequence.T * piece / pieces_, end = sequence.T * (piece + 1) / pieces_;
+      // Blocks of nearly the same height.
+      const std::int64_t blocks = (end - begin + rows_ - 1) / rows_;
+      for (std::int64_t block = 0; block < blocks; ++block) {
+        const std::int64_t first = begin + (end - begin) * block / blocks;
+        const std::int64_t rows = begin + (end - begin) * (block + 1) / blocks - first;
+        // Tiles that are hidden from all rows weigh nothing, unless a row sees nothing at all.
+        if (!attend(sequence, n, first, rows, heads_.is_masked(), scratch))
+          attend(sequence, n, first, rows, false, scratch);
+      }
+    });
+  }
+
+  [[nodiscard]] std::string_view name() const override { return "flash attention"; }
+
+ private:
+  using Sequence = AttentionHeads::Sequence;
+
+  struct Scratch {
+    float* scores;         // (rows, tile)
+    float* context;        // (rows, padded V), before it is divided by the sums
+    float* keys;           // padded S / kPanel panels (H, kPanel)
+    float* values;         // padded V / kPanel panels (S, kPanel)
+    float* maxima;         // (rows)
+    float* sums;           // (rows)
+    std::uint8_t* seen;    // (rows, tile)
+    std::uint8_t* finite;  // by tile: all values are
+  };
+
+  [[nodiscard]] Scratch scratch_of(int thread) const {
+    auto* const scores = reinterpret_cast<float*>(engine_.scratch.get() + thread * scratch_bytes_);
+    float* const context = scores + rows_ * tile_;
+    float* const keys = context + rows_ * padded_v_;
+    float* const values = keys + heads_.H * padded(heads_.S);
+    float* const maxima = values + heads_.S * padded_v_;
+    float* const sums = maxima + rows_;
+    auto* const seen = reinterpret_cast<std::uint8_t*>(sums + rows_);
+    return {scores, context, keys, values, maxima, sums, seen, seen + rows_ * tile_};
+  }
+
+  /// The context of queries [first, first + rows) of head n. False where tiles were skipped that count after all.
+  bool attend(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, bool skips,
+              const Scratch& scratch) const {
+    const std::int64_t S = sequence.S;
+    std::fill_n(scratch.maxima, rows, -kInfinity);
+    std::fill_n(scratch.sums, rows, 0.0F);
+    std::fill_n(scratch.context, rows * padded_v_, 0.0F);
+    bool skipped = false;
+    for (std::int64_t s = 0; s < S; s += tile_) {
+      const std::int64_t keys = std::min(tile_, S - s);
+      if (heads_.is_masked() && !find_seen(sequence, n, first, rows, s, keys, scratch) && skips &&
+          scratch.finite[s / tile_] != 0) {
+        skipped = true;
+      } else {
+        add_tile(sequence, n, first, rows, s, keys, scratch);
+      }
+    }
+    // What was skipped weighs e^(hidden − maximum): 0 below −104.
+    for (std::int64_t r = 0; skipped && r < rows; ++r) {
+      if (!(heads_.scale * (scratch.maxima[r] - hidden_) > 104.0F)) return false;
+    }
+    float* const context = heads_.context(sequence, n, first);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      scale_row(scratch.context + r * padded_v_, 1.0F / scratch.sums[r], context + r * heads_.context_stride(),
+                heads_.V);
+    }
+    return true;
+  }
+
+  /// Of a tile, for all rows; false where no row sees any of it.
+  bool find_seen(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, std::int64_t s,
+                 std::int64_t keys, const Scratch& scratch) const {
+    if (heads_.op.causal && s > first + rows - 1) {
+      std::fill_n(scratch.seen, rows * tile_, std::uint8_t{0});
+      return false;
+    }
+    bool any = false;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      std::uint8_t* const seen = scratch.seen + r * tile_;
+      heads_.find_seen(sequence, n, first + r, s, s + keys, seen);
+      any = any || std::find(seen, seen + keys, std::uint8_t{1}) != seen + keys;
+    }
+    return any;
+  }
+
+  /// 0·NaN is NaN: tiles with such values are not to be skipped, whatever their weight.
+  void find_finite(std::int64_t S, const Scratch& scratch) const {
+    for (std::int64_t s = 0; s < S; s += tile_) {
+      bool finite = true;
+      for (std::int64_t v = 0; v < padded_v_; v += kPanel)
+        finite = finite && is_finite(scratch.values + v * S + s * kPanel, std::min(tile_, S - s) * kPanel);
+      scratch.finite[s / tile_] = finite ? 1 : 0;
+    }
+  }
+
+  void add_tile(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, std::int64_t s,
+                std::int64_t keys, const Scratch& scratch) const {
+    const std::int64_t across = padded(keys);
+    const View query{heads_.query(sequence, n, first), heads_.query_stride(), 1};
+    for (std::int64_t i = 0; i < across; i += kPanel) {
+      multiply_panel(query, scratch.keys + (s + i) * heads_.H, nullptr, nullptr, rows, heads_.H, scratch.scores + i,
+                     tile_);
+    }
+    for (std::int64_t r = 0; r < rows; ++r) {
+      float* const row = scratch.scores + r * tile_;
+      const std::uint8_t* const seen = scratch.seen + r * tile_;
+      if (heads_.is_masked()) mask_row(row, seen, hidden_, keys);
+      std::fill(row + keys, row + across, -kInfinity);
+      const float before = scratch.maxima[r], maximum = std::max(before, largest(row, across));
+      // Where all so far are −∞, any finite number gives them the weight 0.
+      const float reference = maximum == -kInfinity ? 0.0F : maximum;
+      const float sum = exponentiate(row, across, reference, factor_);
+      if (heads_.is_masked() && heads_.op.path == graph::AttentionPath::explicit_) clear_hidden(row, seen, keys);
+      if (before != maximum && s > 0) {
+        const float shrink = exp2_below_0(factor_ * (before - reference));
+        scratch.sums[r] *= shrink;
+        float* const context = scratch.context + r * padded_v_;
+        scale_row(context, shrink, context, padded_v_);
+      }
+      scratch.maxima[r] = maximum;
+      scratch.sums[r] += sum;
+    }
+    for (std::int64_t v = 0; v < padded_v_; v += kPanel) {
+      add_panel({scratch.scores, tile_, 1}, scratch.values + v * sequence.S + s * kPanel, rows, keys,
+                scratch.context + v, padded_v_);
+    }
+  }
+
+  Engine& engine_;
+  AttentionHeads heads_;
+  std::int64_t tile_ = 0, rows_ = 0, padded_v_ = 0, pieces_ = 0, scratch_bytes_ = 0;
+  float factor_ = 0, hidden_ = 0;
+  Team team_;
+};
+
+}  // namespace
+
+std::int64_t flash_attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size) {
+  const std::int64_t rows = rows_for(keys), tile = tile_for(keys);
+  return scratch_size(
+      {{rows, tile}, {rows, padded(value_size)}, {head_size, padded(keys)}, {keys, padded(value_size)}, {rows, 2}},
+      rows * tile);
+}
+
+std::unique_ptr<Kernel> make_flash_attention(const graph::Attention& op, const Step& step) {
+  return std::make_unique<FlashAttention>(op, step);
+}
+
+}  // namespace attn::backends::onednn
