@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "attn/base/stop.h"
 #include "attn/base/text.h"
 #include "attn/run/inputs.h"
 #include "attn/run/operations.h"
@@ -79,13 +80,16 @@ void measure_model(const BenchPlan& plan, const LoadedModel& loaded, const backe
   const std::vector<NamedTensor> first = copies_of(session.outputs());
   if (!time_session(session, model.inputs, flops, plan.options, *plan.console, row)) return;
   if (session.device_clock() != nullptr) session.run(model.inputs);
-  if (plan.verify != Verify::never && !plan.stopped()) {
-    row.verification =
-        whole ? run::verify(model.graph, weights, model.inputs, session.outputs(), plan.execution.precision)
-              : run::verify_repeat(first, session.outputs());
+  try {
+    if (plan.verify != Verify::never && !plan.stopped()) {
+      row.verification =
+          whole ? run::verify(model.graph, weights, model.inputs, session.outputs(), plan.execution.precision)
+                : run::verify_repeat(first, session.outputs());
+    }
+    if (plan.profile && !plan.stopped())
+      row.profile = profile_session(session, model.inputs, plan.peaks(backend, dtype_of_row(row.setting)));
+  } catch (const Stopped&) {  // the times are there
   }
-  if (plan.profile && !plan.stopped())
-    row.profile = profile_session(session, model.inputs, plan.peaks(backend, dtype_of_row(row.setting)));
   plan.emit(std::move(row));
 }
 
