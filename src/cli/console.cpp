@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ascii.h"
+#include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/atomic_file.h"
 #include "fold.h"
@@ -25,9 +26,8 @@ namespace {
 /// changes nothing.
 void write_line(std::string_view style, std::string_view label, std::string_view message) noexcept {
   const auto part = [](std::string_view text) { return iovec{const_cast<char*>(text.data()), text.size()}; };
-  const std::array parts = {part("attn: "),  part(style),
-                            part(label),     part(style.empty() ? "" : "\x1b[0m"),
-                            part(message),   part("\n")};
+  const std::array parts = {part("attn: "), part(style), part(label), part(style.empty() ? "" : "\x1b[0m"),
+                            part(message),  part("\n")};
   [[maybe_unused]] const ssize_t ignored = ::writev(STDERR_FILENO, parts.data(), parts.size());
 }
 
@@ -64,9 +64,13 @@ void put(std::string text, int descriptor, Look look) {
   if (look == Look::fitting && wants_color(descriptor)) text = with_bold_headings(text);
   if (look == Look::fitting && wants_ascii(descriptor)) text = ascii_text(text);
   const auto hidden = Progress::hide();
-  io::AtomicFile file(descriptor == STDOUT_FILENO ? "-" : "/dev/stderr");
-  file.write(text);
-  file.commit();
+  try {
+    io::AtomicFile file(descriptor == STDOUT_FILENO ? "-" : "/dev/stderr");
+    file.write(text);
+    file.commit();
+  } catch (const Error&) {
+    if (descriptor == STDOUT_FILENO) throw;  // words on stderr are no result
+  }
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include <optional>
 
 #include "attn/base/error.h"
+#include "attn/base/system_error.h"
 #include "attn/base/text.h"
 
 namespace attn::io {

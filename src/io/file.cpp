@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "attn/base/error.h"
+#include "attn/base/system_error.h"
 #include "attn/base/tensor.h"
 #include "attn/base/text.h"
 

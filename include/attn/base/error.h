@@ -5,7 +5,6 @@
 
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace attn {
@@ -44,10 +43,6 @@ template <typename... Args>
 [[nodiscard]] Error bad_usage(fmt::format_string<Args...> format, Args&&... args) {
   return {ExitCode::usage, fmt::format(format, std::forward<Args>(args)...)};
 }
-
-/// An Error for a system call on `place` that failed with `error` (errno): no_memory where memory ran out, else
-/// bad_input.
-[[nodiscard]] Error system_error(std::string_view place, std::string_view what, int error);
 
 /// An Error for what only our own bug can cause.
 template <typename... Args>

@@ -1,4 +1,4 @@
-#include "attn/base/error.h"
+#include "attn/base/system_error.h"
 
 #include <cerrno>
 #include <cstring>
