@@ -3,14 +3,15 @@ import json
 import multiprocessing
 from collections import defaultdict
 
-from program import Folder
+from program import ROOT, Folder
 
 ROOM = {"name": "encoder", "input_shape": [50, 64], "num_layers": 2, "num_heads": 4, "key_dim": 16,
         "intermediate_dim": 128, "units": 10}
 # What a run may differ in.
 VARIANTS = {
     "plain": {}, "softmax": {"output_activation": "softmax"}, "causal": {"causal": True},
-    "pre-norm": {"normalize_first": True}, "gelu": {"activation": "gelu"}, "odd": {"input_shape": [37, 48], "key_dim": 12},
+    "pre-norm": {"normalize_first": True}, "gelu": {"activation": "gelu"},
+    "odd": {"input_shape": [37, 48], "key_dim": 12},
     "short": {"input_shape": [7, 64]}, "long": {"input_shape": [257, 64], "num_layers": 1},
     "wide": {"input_shape": [9, 256], "intermediate_dim": 1024, "num_layers": 1},
     "one head": {"num_heads": 1, "key_dim": 64}, "deep": {"num_layers": 5, "input_shape": [16, 64]},
@@ -46,7 +47,6 @@ def bits(attn, words, folder, threads):
 
 
 def check(attn, _, __, short):
-    from program import ROOT
     failures, by_threads = [], defaultdict(set)
     repeats = 5 if short else 100
     stop = multiprocessing.Event()

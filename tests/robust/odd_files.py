@@ -75,7 +75,8 @@ def _forbidden(run, folder):
         os.chmod(path, mode)
     (folder / "closed").mkdir(mode=0o555)
     for words in (("summary", "secret.json"), ("run", "-o", "closed/y.npz"), ("run", "-o", "old.npz"),
-                  ("run", "--dump", "closed/dump"), ("plot", "-o", "closed/p.svg"), ("run", "--weights", "secret.json")):
+                  ("run", "--dump", "closed/dump"), ("plot", "-o", "closed/p.svg"),
+                  ("run", "--weights", "secret.json")):
         result = run(*words, **someone)
         yield f"without the right to: {words}", result.code == 3 and _said(result)
     yield "the protected file is as it was", (folder / "old.npz").read_text() == "{}"
@@ -145,4 +146,5 @@ def check(attn, inputs, _, short):
     loops = 60 if short else 500
     answers, wrong = changing_inputs(attn, inputs, loops)
     codes = ", ".join(f"exit {code}: {n}" for code, n in sorted(answers.items()))
-    return f"{count} odd outputs and inputs, {loops} files that changed while they were read ({codes})", failures + wrong
+    told = f"{count} odd outputs and inputs, {loops} files that changed while they were read ({codes})"
+    return told, failures + wrong
