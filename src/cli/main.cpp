@@ -1,4 +1,7 @@
 // attn: parse the command line, run one command, turn what it throws into one line and an exit code.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
 #include <cstdlib>
 #include <exception>
@@ -135,11 +138,19 @@ void on_exit_of_a_library(int, void*) {
   std::abort();
 }
 
+/// Takes the numbers of standard descriptors that the caller has closed, so that no file of ours gets one and then what
+/// is meant for the terminal. Reading and writing there fail as before.
+void occupy_closed_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 }  // namespace
 }  // namespace attn::cli
 
 int main(int argc, char** argv) {
   using namespace attn::cli;
+  occupy_closed_descriptors();
   std::set_terminate(on_terminate);
   on_exit(on_exit_of_a_library, nullptr);
   end_cleanly_on_signals();

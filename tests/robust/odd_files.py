@@ -45,6 +45,10 @@ def outputs(attn, inputs):
         # Descriptors that were closed are the next that open gives: nothing of ours may be written there.
         code, _, _ = _shell(attn, "$A run m.json --weights w.weights.h5 -o out.npz <&- >&- 2>&-", folder)
         yield "all three closed", code == 3 and not temporaries(folder)
+        for closed in (">&- 2>&-", "<&- >&-", "<&- 2>&-", "<&- >&- 2>&-"):
+            code, _, _ = _shell(attn, f"rm -f out.npz; $A run m.json --weights w.weights.h5 -o out.npz {closed}", folder)
+            whole = (folder / "out.npz").read_bytes() == (folder / "y.npz").read_bytes()
+            yield f"an output beside {closed}", whole and code == (3 if ">&-" in closed.split() else 0)
         for words in ("summary m.json --json", "man run", "completion bash", "help run", "get-config m.json"):
             code, _, err = _shell(attn, f"set -o pipefail; $A {words} | head -c 1", folder)
             yield f"{words} | head -c 1", code in (0, 141) and err == ""
