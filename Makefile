@@ -5,7 +5,7 @@ ATTN := $(BUILD)/attn
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build setup run test lint format install package docs bench bench-peers gpu-check gpu-kit clean distclean help
+.PHONY: build setup run test test-robust lint format install package docs bench bench-peers gpu-check gpu-kit clean distclean help
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/CMakeCache.txt ## compile the program to build/attn
@@ -20,6 +20,9 @@ run: setup build ## summarise and run the built-in encoder
 
 test: setup build ## compile and run all tests
 	@ctest --test-dir $(BUILD) --output-on-failure
+
+test-robust: setup build ## faults, kills, signals, repeats (SHORT=1: four minutes)
+	@tests/robust/robust.py $(BUILD) $(if $(SHORT),--short)
 
 lint: ## check includes, format and common mistakes (LINT_ALL=1: in every file)
 	@.ci/setup lint

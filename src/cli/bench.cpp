@@ -9,6 +9,7 @@
 
 #include "attention_bench.h"
 #include "attn/base/error.h"
+#include "attn/base/stop.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
 #include "attn/report/bench_view.h"
@@ -59,10 +60,13 @@ struct BenchCommand {
     if (streams()) write_result(report::bench_json_head(report), std::nullopt);
     Progress progress(common.console, "measuring", static_cast<double>(measurements()));
     const BenchPlan plan = plan_of(report, progress);
-    for (const std::string& device : devices) {
-      const auto backend = open_backend(device, execution.backend, common.console);
-      if (roofline) measure_roofline(plan, *backend);
-      attention ? measure_kernels(plan, *backend) : measure_models(plan, *backend);
+    try {
+      for (const std::string& device : devices) {
+        const auto backend = open_backend(device, execution.backend, common.console);
+        if (roofline) measure_roofline(plan, *backend);
+        attention ? measure_kernels(plan, *backend) : measure_models(plan, *backend);
+      }
+    } catch (const Stopped&) {  // what was measured is in the report
     }
     report.partial = Interrupt::signal() != 0;
     warn_of_noise(report);

@@ -1,15 +1,15 @@
 #include "console.h"
 
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 #include <sys/ioctl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <new>
+#include <span>
 #include <vector>
 
 #include "ascii.h"
@@ -22,13 +22,13 @@
 namespace attn::cli {
 namespace {
 
-spdlog::logger& logger() {
-  static spdlog::logger instance = [] {
-    spdlog::logger made("attn", std::make_shared<spdlog::sinks::stderr_sink_st>());
-    made.set_pattern("%v");
-    return made;
-  }();
-  return instance;
+/// One line on stderr in one piece, so that lines of several programs do not mix; takes no memory. What becomes of it
+/// changes nothing.
+void write_line(std::string_view style, std::string_view label, std::string_view message) noexcept {
+  const auto part = [](std::string_view text) { return iovec{const_cast<char*>(text.data()), text.size()}; };
+  const std::array parts = {part("attn: "), part(style), part(label), part(style.empty() ? "" : "\x1b[0m"),
+                            part(message),  part("\n")};
+  [[maybe_unused]] const ssize_t ignored = ::writev(STDERR_FILENO, parts.data(), parts.size());
 }
 
 bool wants_color(int descriptor) {
@@ -58,15 +58,19 @@ std::string with_bold_headings(std::string_view text) {
   return join(lines, "\n");
 }
 
-void put(std::string text, std::FILE* file, int descriptor, Look look) {
+void put(std::string text, int descriptor, Look look) {
   const std::optional<int> columns = descriptor == STDOUT_FILENO ? terminal_columns() : std::nullopt;
   if (look == Look::fitting && columns) text = folded_tables(text, *columns);
   if (look == Look::fitting && wants_color(descriptor)) text = with_bold_headings(text);
   if (look == Look::fitting && wants_ascii(descriptor)) text = ascii_text(text);
   const auto hidden = Progress::hide();
-  errno = 0;
-  const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
-  if (!whole) throw Error(ExitCode::bad_input, fmt::format("stdout: {}", std::strerror(errno)));
+  try {
+    io::AtomicFile file(descriptor == STDOUT_FILENO ? "-" : "/dev/stderr");
+    file.write(text);
+    file.commit();
+  } catch (const Error&) {
+    if (descriptor == STDOUT_FILENO) throw;  // words on stderr are no result
+  }
 }
 
 }  // namespace
@@ -75,7 +79,7 @@ void Console::line(std::string_view label, std::string_view style, std::string_v
   const bool colored = wants_color(STDERR_FILENO);
   const std::string text = wants_ascii(STDERR_FILENO) ? ascii_text(message) : std::string(message);
   const auto hidden = Progress::hide();
-  logger().info("attn: {}{}{}{}", colored ? style : "", label, colored ? "\x1b[0m" : "", text);
+  write_line(colored ? style : "", label, text);
 }
 
 void Console::warn(std::string_view message) const {
@@ -86,7 +90,13 @@ void Console::note(std::string_view message) const {
   if (verbose) line("", "", message);
 }
 
-void Console::error(std::string_view message) const { line("error: ", "\x1b[31m", message); }
+void Console::error(std::string_view message) const noexcept {
+  try {
+    line("error: ", "\x1b[31m", message);
+  } catch (const std::exception&) {
+    write_line("", "error: ", message);
+  }
+}
 
 void write_result(const std::string& text, const std::optional<std::string>& path, Look look) {
   if (path && *path != "-") {
@@ -96,12 +106,12 @@ void write_result(const std::string& text, const std::optional<std::string>& pat
     file.commit();
     return;
   }
-  put(text, stdout, STDOUT_FILENO, look);
+  put(text, STDOUT_FILENO, look);
 }
 
 void write_report(const std::string& text, const Console& console, bool stdout_is_taken) {
   if (!stdout_is_taken) return write_result(text, std::nullopt);
-  if (!console.quiet) put(text, stderr, STDERR_FILENO, Look::fitting);
+  if (!console.quiet) put(text, STDERR_FILENO, Look::fitting);
 }
 
 bool colors_results() { return wants_color(STDOUT_FILENO); }

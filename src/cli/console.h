@@ -22,8 +22,8 @@ struct Console {
   void warn(std::string_view message) const;
   /// A line on stderr that only --verbose shows.
   void note(std::string_view message) const;
-  /// The sentence that ends a command. Never left out.
-  void error(std::string_view message) const;
+  /// The sentence that ends a command. Never left out, not even where memory is: then it comes without colour.
+  void error(std::string_view message) const noexcept;
 
  private:
   void line(std::string_view label, std::string_view style, std::string_view message) const;

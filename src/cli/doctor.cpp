@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <new>
 #include <set>
 
 #include "attn/backends/devices.h"
@@ -54,6 +55,8 @@ report::DoctorCheck checked(const std::string& name, Check check) {
   try {
     out.detail = check();
     out.works = true;
+  } catch (const std::bad_alloc&) {
+    throw;  // says nothing about the thing
   } catch (const std::exception& error) {
     out.why_not = printable(error.what());
   }

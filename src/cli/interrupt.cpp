@@ -1,29 +1,57 @@
 #include "interrupt.h"
 
+#include <array>
 #include <csignal>
+
+#include "attn/base/stop.h"
+#include "attn/io/atomic_file.h"
 
 namespace attn::cli {
 namespace {
 
+constexpr std::array kAsking = {SIGINT, SIGTERM, SIGHUP};
+
+volatile std::sig_atomic_t noting = 0;  // does an Interrupt live?
 volatile std::sig_atomic_t noted = 0;
 
-void set(int signal, void (*handler)(int)) {
+extern "C" void on_signal(int which) {
+  if (noting != 0 && noted == 0 && which != SIGPIPE) {
+    noted = which;
+    request_stop();
+    return;
+  }
+  io::remove_temporaries();
+  // The parent sees the signal itself: a shell's loop ends with Ctrl-C, and set -e knows.
+  std::signal(which, SIG_DFL);
+  raise(which);
+}
+
+void handle(int which) noexcept {
   struct sigaction action {};
-  action.sa_handler = handler;
-  // Reads and writes go on; the handler is gone with the first signal.
-  action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
-  sigaction(signal, &action, nullptr);
+  action.sa_handler = on_signal;
+  sigfillset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  sigaction(which, &action, nullptr);
 }
 
 }  // namespace
 
+void end_cleanly_on_signals() noexcept {
+  handle(SIGPIPE);
+  for (const int which : kAsking) {
+    struct sigaction before {};
+    if (sigaction(which, nullptr, &before) == 0 && before.sa_handler == SIG_DFL) handle(which);
+  }
+}
+
 Interrupt::Interrupt() {
   noted = 0;
-  for (const int signal : {SIGINT, SIGTERM}) set(signal, [](int which) { noted = which; });
+  noting = 1;
 }
 
 Interrupt::~Interrupt() {
-  for (const int signal : {SIGINT, SIGTERM}) set(signal, SIG_DFL);
+  noting = 0;
+  take_back_stop();
 }
 
 int Interrupt::signal() { return noted; }

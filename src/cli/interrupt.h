@@ -1,11 +1,15 @@
-// Ctrl-C and SIGTERM, for commands whose results so far are worth having.
+// Ctrl-C, SIGTERM, the closed terminal and the closed pipe.
 #pragma once
-
-#include <functional>
 
 namespace attn::cli {
 
-/// While it lives, the first SIGINT or SIGTERM is only noted; the next one ends the program at once, as ever.
+/// From here on SIGINT, SIGTERM, SIGHUP and SIGPIPE remove hidden files of half-written outputs and end the program at
+/// once by the same signal, so that a shell sees 130, 143, 129 or 141. What the caller had ignored (nohup) stays
+/// ignored, but for SIGPIPE.
+void end_cleanly_on_signals() noexcept;
+
+/// For a command whose results so far are worth having. While it lives, the first SIGINT, SIGTERM or SIGHUP is only
+/// noted and asks all work to stop (attn/base/stop.h); the next one ends the program as ever. One at a time.
 class Interrupt {
  public:
   Interrupt();
@@ -15,7 +19,7 @@ class Interrupt {
 
   /// The signal that came, or 0.
   [[nodiscard]] static int signal();
-  /// The exit code of a program that a signal ended: 130 or 143.
+  /// The exit code of a program that a signal ended: 130, 143 or 129.
   [[nodiscard]] static int exit_code() { return 128 + signal(); }
 };
 

@@ -1,18 +1,25 @@
 // attn: parse the command line, run one command, turn what it throws into one line and an exit code.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
-#include <csignal>
+#include <cstdlib>
+#include <exception>
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/io/atomic_file.h"
 #include "attn/io/file.h"
 #include "command.h"
 #include "console.h"
 #include "environment.h"
 #include "help.h"
+#include "interrupt.h"
 #include "option_tree.h"
 #include "usage.h"
 
@@ -91,24 +98,70 @@ int run(const std::vector<std::string>& words) {
   throw internal_error("no command for '{}'", printable(words.front()));
 }
 
-}  // namespace
-}  // namespace attn::cli
+/// Memory or threads that the system did not give, by the names that the standard library has for it.
+bool is_lack_of_memory(const std::system_error& error) {
+  return error.code() == std::errc::not_enough_memory || error.code() == std::errc::resource_unavailable_try_again;
+}
 
-int main(int argc, char** argv) {
-  using attn::ExitCode;
-  const attn::cli::Console console;
-  std::signal(SIGPIPE, SIG_DFL);
-  attn::io::exit_where_a_mapped_file_shrinks();
+/// The exit code of what is being thrown, after its sentence.
+int told(const Console& console) noexcept {
   try {
-    return attn::cli::run({argv + 1, argv + argc});
-  } catch (const attn::Error& error) {
+    throw;
+  } catch (const Error& error) {
     console.error(error.what());
     return static_cast<int>(error.code());
   } catch (const std::bad_alloc&) {
     console.error("out of memory");
     return static_cast<int>(ExitCode::no_memory);
+  } catch (const std::system_error& error) {
+    console.error(error.what());
+    return static_cast<int>(is_lack_of_memory(error) ? ExitCode::no_memory : ExitCode::internal);
   } catch (const std::exception& error) {
-    console.error(std::string("internal error, please report it: ") + attn::printable(error.what()));
+    console.error(std::string("internal error, please report it: ") + printable(error.what()));
     return static_cast<int>(ExitCode::internal);
   }
+}
+
+bool is_over = false;  // has main come to its end?
+
+/// A library that ends the program (libgomp, where it gets no memory or thread) has said why on stderr.
+void on_exit_of_a_library(int, void*) {
+  if (is_over) return;
+  io::remove_temporaries();
+  std::_Exit(static_cast<int>(ExitCode::no_memory));
+}
+
+/// Memory that runs out in a thread, or where nothing may be thrown.
+[[noreturn]] void on_terminate() {
+  io::remove_temporaries();
+  if (std::current_exception()) std::_Exit(told({}));
+  std::abort();
+}
+
+/// Takes the numbers of standard descriptors that the caller has closed, so that no file of ours gets one and then what
+/// is meant for the terminal. Reading and writing there fail as before.
+void occupy_closed_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+}  // namespace
+}  // namespace attn::cli
+
+int main(int argc, char** argv) {
+  using namespace attn::cli;
+  occupy_closed_descriptors();
+  std::set_terminate(on_terminate);
+  on_exit(on_exit_of_a_library, nullptr);
+  end_cleanly_on_signals();
+  attn::io::exit_where_a_mapped_file_shrinks();
+  const Console console;
+  int code = 0;
+  try {
+    code = run({argv + 1, argv + argc});
+  } catch (...) {
+    code = told(console);
+  }
+  is_over = true;
+  return code;
 }

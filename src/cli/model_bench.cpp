@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "attn/base/stop.h"
 #include "attn/base/text.h"
 #include "attn/run/inputs.h"
 #include "attn/run/operations.h"
@@ -69,23 +70,27 @@ void measure_model(const BenchPlan& plan, const LoadedModel& loaded, const backe
   // They stay in memory beside their packed copies only where the reference backend is to read them too.
   const bool whole = plan.verify == Verify::always || (plan.verify != Verify::never && flops <= kVerifiableFlops);
   std::vector<Tensor> weights = load_weights(loaded, plan.execution);
+  const std::vector<Tensor> kept = whole ? weights : std::vector<Tensor>();
   report::BenchRow row;
   row.setting = model.setting;
 
   run::reset_peak_memory();
-  run::Session session(backend, model.graph, whole ? weights : std::move(weights), compile_options(plan));
+  run::Session session(backend, model.graph, std::move(weights), compile_options(plan));
   note_choices(session, *plan.console);
   session.run(model.inputs);
   const std::vector<NamedTensor> first = copies_of(session.outputs());
   if (!time_session(session, model.inputs, flops, plan.options, *plan.console, row)) return;
   if (session.device_clock() != nullptr) session.run(model.inputs);
-  if (plan.verify != Verify::never && !plan.stopped()) {
-    row.verification =
-        whole ? run::verify(model.graph, weights, model.inputs, session.outputs(), plan.execution.precision)
-              : run::verify_repeat(first, session.outputs());
+  try {
+    if (plan.verify != Verify::never && !plan.stopped()) {
+      row.verification =
+          whole ? run::verify(model.graph, kept, model.inputs, session.outputs(), plan.execution.precision)
+                : run::verify_repeat(first, session.outputs());
+    }
+    if (plan.profile && !plan.stopped())
+      row.profile = profile_session(session, model.inputs, plan.peaks(backend, dtype_of_row(row.setting)));
+  } catch (const Stopped&) {  // the times are there
   }
-  if (plan.profile && !plan.stopped())
-    row.profile = profile_session(session, model.inputs, plan.peaks(backend, dtype_of_row(row.setting)));
   plan.emit(std::move(row));
 }
 

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <climits>
@@ -18,12 +20,44 @@
 #include <optional>
 
 #include "attn/base/error.h"
+#include "attn/base/system_error.h"
 #include "attn/base/text.h"
 
 namespace attn::io {
 namespace {
 
 constexpr std::string_view kSuffix = ".tmp";
+
+/// The hidden files at work, where a signal handler can read them: memory that is never freed, and a first byte that is
+/// written last. More writers at a time, and longer paths, leave a file behind where the program is ended, until the
+/// target's next writer removes it.
+struct Listed {
+  std::atomic<bool> taken = false;
+  std::array<char, PATH_MAX> name{};
+};
+std::array<Listed, 8> at_work;
+
+char* enlist(const std::string& name) noexcept {
+  if (name.size() >= PATH_MAX) return nullptr;
+  for (Listed& each : at_work) {
+    if (each.taken.exchange(true)) continue;
+    std::memcpy(each.name.data() + 1, name.c_str() + 1, name.size());
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    each.name[0] = name[0];
+    return each.name.data();
+  }
+  return nullptr;
+}
+
+void strike_off(char*& listed) noexcept {
+  for (Listed& each : at_work) {
+    if (each.name.data() != listed) continue;
+    each.name[0] = '\0';
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    each.taken = false;
+  }
+  listed = nullptr;
+}
 
 /// The descriptor that a path of the /dev/stdout kind stands for. Opening such a path anew would start over at the
 /// file's beginning, and replacing it would leave the shell's redirection behind.
@@ -93,6 +127,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_
 
 AtomicFile::~AtomicFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  strike_off(listed_);
 }
 
 void AtomicFile::open_direct(int fd) {
@@ -104,17 +139,26 @@ void AtomicFile::open_direct(int fd) {
 void AtomicFile::open_temporary() {
   constexpr int kAttempts = 100;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const std::string name = folder_of(target_) + "/" + prefix_of(target_) + random_letters() + std::string(kSuffix);
+    std::string name = folder_of(target_) + "/" + prefix_of(target_) + random_letters() + std::string(kSuffix);
+    strike_off(listed_);
+    listed_ = enlist(name);
     Descriptor file(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (!file) {
-      if (errno == EEXIST || errno == EINTR) continue;
-      fail("cannot be written", errno);
+      const int error = errno;
+      strike_off(listed_);
+      if (error == EEXIST || error == EINTR) continue;
+      fail("cannot be written", error);
     }
     ::flock(file.get(), LOCK_EX);
     struct stat status {};
-    // Another writer may have taken it for a stale one in the moment before the lock.
-    if (::fstat(file.get(), &status) != 0 || status.st_nlink == 0) continue;
-    temporary_ = name;
+    if (::fstat(file.get(), &status) != 0) {
+      const int error = errno;
+      ::unlink(name.c_str());
+      strike_off(listed_);
+      fail("cannot be written", error);
+    }
+    if (status.st_nlink == 0) continue;  // another writer took it for a stale one in the moment before the lock
+    temporary_ = std::move(name);
     file_ = std::move(file);
     return;
   }
@@ -155,9 +199,11 @@ void AtomicFile::commit() {
     if (!file_.close()) fail("cannot be written", errno);
     return;
   }
-  if (::fsync(file_.get()) != 0) fail("cannot be written", errno);
+  while (::fsync(file_.get()) != 0)
+    if (errno != EINTR) fail("cannot be written", errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot be replaced", errno);
   temporary_.clear();
+  strike_off(listed_);
   if (!file_.close()) fail("cannot be written", errno);
   // The new name itself must survive a power cut too. Some file systems cannot sync a folder: nothing to do about it.
   const Descriptor folder(::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -165,8 +211,13 @@ void AtomicFile::commit() {
 }
 
 void AtomicFile::fail(std::string_view what, int error) const {
-  if (path_ == "-") throw bad_input("stdout: {}: {}", what, std::strerror(error));
-  throw bad_input("{}: {}: {}", printable(path_), what, std::strerror(error));
+  const std::string place = path_ == "-" ? "stdout" : printable(path_);
+  throw system_error(place, what, error);
+}
+
+void remove_temporaries() noexcept {
+  for (const Listed& each : at_work)
+    if (each.name[0] != '\0') ::unlink(each.name.data());
 }
 
 }  // namespace attn::io

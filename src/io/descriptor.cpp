@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+
 namespace attn::io {
 
 bool Descriptor::close() noexcept {
   const int fd = std::exchange(fd_, -1);
   // On Linux the descriptor is gone even where close is interrupted.
-  return fd < 0 || ::close(fd) == 0;
+  return fd < 0 || ::close(fd) == 0 || errno == EINTR;
 }
 
 }  // namespace attn::io

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "attn/base/error.h"
+#include "attn/base/system_error.h"
 #include "attn/base/tensor.h"
 #include "attn/base/text.h"
 
@@ -23,7 +24,7 @@ std::int64_t read_some(int fd, std::byte* to, std::int64_t size, const std::stri
   while (true) {
     const ssize_t got = ::read(fd, to, static_cast<std::size_t>(std::min(size, kMost)));
     if (got >= 0) return got;
-    if (errno != EINTR) throw bad_input("{}: cannot be read: {}", place, std::strerror(errno));
+    if (errno != EINTR) throw system_error(place, "cannot be read", errno);
   }
 }
 
@@ -53,13 +54,13 @@ std::shared_ptr<std::byte> map(int fd, std::int64_t size, const std::string& pla
   // Private and writable: whoever writes to a tensor over the mapping gets a copy of that page, and the file stays.
   const auto length = static_cast<std::size_t>(size);
   void* base = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
-  if (base == MAP_FAILED) throw bad_input("{}: cannot be mapped: {}", place, std::strerror(errno));
+  if (base == MAP_FAILED) throw system_error(place, "cannot be mapped", errno);
   return {static_cast<std::byte*>(base), [length](std::byte* data) { ::munmap(data, length); }};
 }
 
 struct stat status_of(int fd, const std::string& place) {
   struct stat status {};
-  if (::fstat(fd, &status) != 0) throw bad_input("{}: cannot be read: {}", place, std::strerror(errno));
+  if (::fstat(fd, &status) != 0) throw system_error(place, "cannot be read", errno);
   return status;
 }
 
@@ -86,6 +87,14 @@ Bytes read_regular(const std::shared_ptr<const Descriptor>& file, const struct s
   return {std::move(data), size, file, size >= kMapFrom};
 }
 
+/// open(2) that is not disturbed by signals.
+int open_file(const std::string& path) {
+  while (true) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd >= 0 || errno != EINTR) return fd;
+  }
+}
+
 extern "C" void on_bus_error(int) {
   static constexpr char kMessage[] = "attn: error: a file was cut short while it was in use\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
@@ -97,10 +106,10 @@ extern "C" void on_bus_error(int) {
 Bytes read_file(const std::string& path, std::int64_t limit) {
   if (path == "-") return read_stream(STDIN_FILENO, "stdin", limit);
   const std::string place = printable(path);
-  auto file = std::make_shared<const Descriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  auto file = std::make_shared<const Descriptor>(open_file(path));
   if (!*file) {
     if (errno == ENOENT) throw bad_input("{}: no such file", place);
-    throw bad_input("{}: cannot be opened: {}", place, std::strerror(errno));
+    throw system_error(place, "cannot be opened", errno);
   }
   const struct stat status = status_of(file->get(), place);
   if (S_ISDIR(status.st_mode)) throw bad_input("{}: a directory, not a file", place);

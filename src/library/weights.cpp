@@ -1,5 +1,6 @@
 #include "attn/library/weights.h"
 
+#include "attn/base/stop.h"
 #include "attn/weights/bind.h"
 #include "attn/weights/initialize.h"
 
@@ -11,6 +12,7 @@ std::vector<Tensor> load_weights(std::span<const graph::WeightSpec> specs, const
   std::vector<Tensor> tensors;
   tensors.reserve(specs.size());
   for (const graph::WeightSpec& spec : specs) {
+    throw_if_stopped();
     tensors.push_back(weights::initialize(spec, seed));
     if (drawn) drawn(tensors.back());
   }

@@ -11,6 +11,8 @@
 #include <sstream>
 #include <string>
 
+#include "attn/base/stop.h"
+
 namespace attn::run {
 namespace {
 
@@ -58,12 +60,16 @@ std::vector<double> measure(const std::function<void()>& body, const BenchOption
 std::vector<double> measure_timed(const std::function<double()>& body, const BenchOptions& options,
                                   const Clock& clock) {
   const auto stop = [&] { return options.stop && options.stop(); };
-  warm_up(body, options, clock, stop);
   std::vector<double> samples;
-  const double from = clock();
-  while (static_cast<std::int64_t>(samples.size()) < options.max_runs && !stop() &&
-         (static_cast<std::int64_t>(samples.size()) < options.min_runs || clock() - from < options.min_seconds)) {
-    samples.push_back(body());
+  try {
+    warm_up(body, options, clock, stop);
+    const double from = clock();
+    while (static_cast<std::int64_t>(samples.size()) < options.max_runs && !stop() &&
+           (static_cast<std::int64_t>(samples.size()) < options.min_runs || clock() - from < options.min_seconds)) {
+      samples.push_back(body());
+    }
+  } catch (const Stopped&) {  // in the middle of a pass
+    if (!stop()) throw;
   }
   return samples;
 }

@@ -1,6 +1,7 @@
 // The four commands as scripts see them: stdout, stderr, exit codes, files.
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "../text.h"
@@ -398,6 +399,29 @@ TEST_CASE("bench: Ctrl-C leaves what was measured, whole and marked, and exit co
   REQUIRE(report["rows"].size() == 1);
   CHECK(report["rows"][0]["partial"] == true);
   CHECK(report["rows"][0]["iterations"] >= 1);
+}
+
+TEST_CASE("bench: Ctrl-C ends a pass of many seconds in the middle") {
+  const auto start = std::chrono::steady_clock::now();
+  const Result result =
+      run_program("/usr/bin/timeout", {"--signal=INT", "--preserve-status", "0.5", ATTN_BINARY, "bench",
+                                       "configs/bert_base.json", "--backend", "reference", "--json"});
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  CHECK(result.code == 130);
+  CHECK(seconds < 0.5 + 1.5);  // half a second, and a busy machine
+  const json report = json::parse(result.out);
+  CHECK(report["partial"] == true);
+  CHECK(report["rows"].empty());
+}
+
+TEST_CASE("run: Ctrl-C leaves no hidden file, and the signal is passed on") {
+  const TemporaryFolder folder;
+  for (const char* after : {"0.02", "0.1", "0.2", "0.4"}) {
+    const Result result = run_program("/usr/bin/timeout", {"--signal=TERM", "--preserve-status", after, ATTN_BINARY,
+                                                           "init", "configs/bert_base.json", "-o", folder / "w.npz"});
+    CHECK(result.code == 143);
+    CHECK(folder.names().empty());
+  }
 }
 
 TEST_CASE("get-config: without arguments it prints the encoder's attention layer as Python does") {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <memory>
 #include <thread>
 
 #include "attn/io/atomic_file.h"
@@ -141,6 +142,28 @@ TEST_CASE("atomic file: what a killed writer left is removed, what a living one 
   living.commit();
   CHECK(text_of(folder / "a") == "living");
   CHECK(folder.names() == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("atomic file: a program that ends can remove what its writers have begun, and only that") {
+  const TemporaryFolder folder;
+  write_text(folder / "b", "old");
+  {
+    AtomicFile first(folder / "a"), second(folder / "b");
+    first.write("begun");
+    CHECK(folder.names().size() == 3);
+    remove_temporaries();
+    CHECK(folder.names() == std::vector<std::string>{"b"});
+    CHECK(refusal([&] { first.commit(); }).ends_with("No such file or directory"));
+  }
+  // More than are kept track of, and again as many.
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::unique_ptr<AtomicFile>> files;
+    for (int i = 0; i < 12; ++i) files.push_back(std::make_unique<AtomicFile>(folder / std::to_string(i)));
+    for (const auto& file : files) file->commit();
+    remove_temporaries();
+    CHECK(folder.names().size() == 13);
+  }
+  CHECK(text_of(folder / "b") == "old");
 }
 
 TEST_CASE("atomic file: the mode of a replaced file and a symbolic link to it are kept") {

@@ -133,6 +133,31 @@ std::vector<Tensor> widened(const std::vector<Tensor>& inputs, RandomStream* str
   return result;
 }
 
+/// `intermediate` of the elements from `start` on, `length` of them.
+double held_on_the_way(const Case& row, const std::vector<Tensor>& inputs, std::size_t start, std::size_t length) {
+  const auto from = static_cast<std::int64_t>(start), to = static_cast<std::int64_t>(start + length);
+  if (std::holds_alternative<Unary>(row.op)) {
+    const double x = std::abs(inputs[0].at(from));
+    return std::isnan(x) ? 0.0 : std::min(x, 4.0);
+  }
+  if (std::holds_alternative<Rnn>(row.op)) return 1.0;
+  const auto* norm = std::get_if<LayerNorm>(&row.op);
+  const bool over_last = norm != nullptr && norm->axes == std::vector<int>{inputs[0].shape().rank() - 1};
+  if (!over_last || norm->kind == NormKind::rms) return 0.0;
+  double sum = 0.0, squares = 0.0, largest = 0.0, gamma = norm->scale ? 0.0 : 1.0;
+  for (std::int64_t i = from; i < to; ++i) {
+    const double x = inputs[0].at(i);
+    sum += x;
+    squares += x * x;
+    largest = std::max(largest, std::abs(x));
+    if (norm->scale) gamma = std::max(gamma, std::abs(inputs[1].at(i - from)));
+  }
+  const auto n = static_cast<double>(length);
+  const double variance = std::max(0.0, squares / n - sum / n * (sum / n));
+  const double held = largest * gamma / std::sqrt(variance + norm->epsilon);
+  return std::isfinite(held) ? held : 0.0;
+}
+
 }  // namespace
 
 std::vector<Tensor> reference(const Op& op, const std::vector<Tensor>& inputs) {
@@ -203,11 +228,7 @@ std::vector<std::vector<double>> tolerances(const Case& row, const std::vector<T
         if (std::isfinite(y)) largest = std::max(largest, y);
         change = std::max(change, result[o][i]);
       }
-      double intermediate = 0.0;
-      if (std::holds_alternative<Unary>(row.op)) {
-        const double x = std::abs(inputs[0].at(static_cast<std::int64_t>(start)));
-        intermediate = std::isnan(x) ? 0.0 : std::min(x, 4.0);
-      }
+      const double intermediate = held_on_the_way(row, inputs, start, length);
       const double allowed = 4.0 * growth * change + 4.0 * roundoff * (largest + intermediate) + least_normal;
       std::fill_n(result[o].begin() + static_cast<std::ptrdiff_t>(start), length, allowed);
     }

@@ -21,8 +21,10 @@ namespace attn::test {
 ///
 ///     4·√k·Δ + 4·u·(|y| + intermediate)
 ///
-/// with Δ taken over the row (last axis) where elements mix, per element else; `intermediate` is what an activation may
-/// hold on the way, min(|x|, 4). What is smaller than the least normal number may be flushed to zero.
+/// with Δ taken over the row (last axis) where elements mix, per element else. `intermediate` is what a kernel of that
+/// precision holds and rounds on the way although no input does: an activation min(|x|, 4); a layer normalization over
+/// the last axis the mean, in units of the result max|x|·max|gamma|/deviation; a recurrent step 1, for its gates z give
+/// 1 − z. What is smaller than the least normal number may be flushed to zero.
 [[nodiscard]] std::vector<std::vector<double>> tolerances(const Case& row, const std::vector<Tensor>& inputs,
                                                           const std::vector<Tensor>& expected);
 

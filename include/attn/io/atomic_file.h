@@ -36,9 +36,14 @@ class AtomicFile {
   [[noreturn]] void fail(std::string_view what, int error) const;
 
   std::string path_;
-  std::string target_;     // path_ with symbolic links resolved
-  std::string temporary_;  // empty when writing directly, and after commit
+  std::string target_;      // path_ with symbolic links resolved
+  std::string temporary_;   // empty when writing directly, and after commit
+  char* listed_ = nullptr;  // its name where remove_temporaries finds it
   Descriptor file_;
 };
+
+/// Removes the hidden files of all writers in this process, for a program that ends without their destructors. May be
+/// called by a signal handler.
+void remove_temporaries() noexcept;
 
 }  // namespace attn::io

@@ -1,6 +1,7 @@
 // Which kernel runs a step: nothing to do, float32, half precision through float32, or the reference.
 #include <algorithm>
 #include <concepts>
+#include <new>
 
 #include "attn/backends/reference.h"
 #include "convert.h"
@@ -164,6 +165,7 @@ Choice try_make(const Op& op, const Step& step) {
   try {
     return make(op, step);
   } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
     step.packed.assign(step.packed.size(), false);
     return fmt::format("oneDNN: {}", error.what());
   }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "attn/base/stop.h"
 #include "making.h"
 #include "parallel.h"
 
@@ -50,6 +51,7 @@ void OnednnExecutable::make_kernels() {
       for (const ValueId input : node.inputs) leave(input);
     }
     if (i == plan_.steps.size()) break;
+    throw_if_stopped();
     const NodeId id = plan_.steps[i];
     const Step step = step_of(id);
     Chosen chosen = choose(step);
@@ -98,13 +100,17 @@ void OnednnExecutable::bind(std::span<const Tensor> inputs) {
 void OnednnExecutable::run(std::span<const Tensor> inputs) {
   bind(inputs);
   const OneThread scope;
-  for (const auto& kernel : kernels_) kernel->run();
+  for (const auto& kernel : kernels_) {
+    throw_if_stopped();
+    kernel->run();
+  }
 }
 
 void OnednnExecutable::run_profiled(std::span<const Tensor> inputs, const StepTimer& timer) {
   bind(inputs);
   const OneThread scope;
   for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    throw_if_stopped();
     const auto start = std::chrono::steady_clock::now();
     kernels_[i]->run();
     timer(plan_.steps[i], std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());

@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <new>
 #include <system_error>
 
 #include "attn/base/error.h"
@@ -33,6 +34,9 @@ Pool::Pool(int threads) {
     end();
     throw Error(ExitCode::no_memory,
                 fmt::format("{} threads cannot be started, only {}; ask for fewer", threads, started));
+  } catch (const std::bad_alloc&) {
+    end();
+    throw;
   }
 }
 

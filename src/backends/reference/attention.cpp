@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "attn/base/error.h"
+#include "attn/base/stop.h"
 #include "kernels.h"
 #include "numbers.h"
 #include "offsets.h"
@@ -121,6 +122,7 @@ void compute(const graph::Attention& op, Tensors in, Tensors out) {
     for (Dim n = 0; n < N; ++n) {
       const Dim k = n / (N / K);
       for (Dim t = 0; t < T; ++t) {
+        throw_if_stopped();
         const double* const q = query.data() + ((b * T + t) * N + n) * H;
         for (Dim s = 0; s < S; ++s) {
           const double* const key_head = key.data() + ((b * S + s) * K + k) * H;

@@ -4,6 +4,7 @@
 
 #include "attn/backends/reference.h"
 #include "attn/base/error.h"
+#include "attn/base/stop.h"
 #include "attn/graph/einsum.h"
 #include "kernels.h"
 #include "numbers.h"
@@ -25,6 +26,7 @@ void compute_linear(const graph::Linear& op, Tensors in, const Tensor& out) {
   const auto kernel = read<Number>(in[1]);     // (K, M)
   std::vector<Number> y(index(rows * width));  // (rows, M)
   for (std::int64_t row = 0; row < rows; ++row) {
+    throw_if_stopped();
     Number* const sums = y.data() + row * width;
     for (std::int64_t k = 0; k < depth; ++k) {
       const Number factor = x[index(row * depth + k)];
@@ -90,6 +92,7 @@ void compute_matmul(const graph::MatMul& op, Tensors in, const Tensor& out) {
   Number* sums = z.data();
   for (std::size_t b = 0; b < left_offsets.size(); ++b) {
     for (Dim i = 0; i < left.rows; ++i, sums += right.columns) {
+      throw_if_stopped();
       for (Dim k = 0; k < left.columns; ++k) {
         const Number factor = x[index(left_offsets[b] + i * left.row_stride + k * left.column_stride)];
         const Number* const y_row = y.data() + right_offsets[b] + k * right.row_stride;
@@ -140,6 +143,7 @@ void compute_einsum(const graph::Einsum& op, Tensors in, const Tensor& out) {
 
   std::vector<Number> y(index(out.size()));
   for (std::size_t i = 0; i < y.size(); ++i) {
+    throw_if_stopped();
     for (std::size_t j = 0; j < terms[0].size(); ++j) {
       Number product = operands[0][index(starts[0][i] + terms[0][j])];
       for (std::size_t n = 1; n < in.size(); ++n) product *= operands[n][index(starts[n][i] + terms[n][j])];

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "attn/backends/reference.h"
+#include "attn/base/stop.h"
 #include "attn/graph/window.h"
 #include "kernels.h"
 #include "numbers.h"
@@ -95,6 +96,7 @@ void compute(const graph::Conv& op, Tensors in, Tensors out) {
   for (Dim b = 0; b < batch; ++b) {
     const double* const sample = x.data() + b * product(grid.input) * channels;
     for_each(grid.output, [&](const Triple& position) {
+      throw_if_stopped();
       for_each_cell(grid, position, [&](std::int64_t tap, std::int64_t cell) {
         for (Dim f = 0; f < filters; ++f) {
           const double* const source = sample + cell * channels + f / group_filters * depth;

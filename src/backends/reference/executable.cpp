@@ -2,6 +2,7 @@
 
 #include "attn/backends/reference.h"
 #include "attn/backends/storage.h"
+#include "attn/base/stop.h"
 
 namespace attn::backends {
 namespace {
@@ -29,6 +30,7 @@ class ReferenceExecutable final : public Executable {
     storage_.bind(inputs);
     if (options_.poison_arena) storage_.poison_arena();
     for (const NodeId id : plan_.steps) {
+      throw_if_stopped();
       const auto start = std::chrono::steady_clock::now();
       run_node(id);
       if (timer) timer(id, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());

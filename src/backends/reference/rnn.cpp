@@ -4,6 +4,7 @@
 #include <span>
 
 #include "attn/backends/reference.h"
+#include "attn/base/stop.h"
 #include "kernels.h"
 #include "numbers.h"
 
@@ -135,6 +136,7 @@ void compute(const graph::Rnn& op, Tensors in, Tensors out) {
     }
     Vector output(units, 0.0);
     for (Dim i = 0; i < steps; ++i) {
+      throw_if_stopped();
       const Dim t = op.go_backwards ? steps - 1 - i : i;
       if (mask[static_cast<std::size_t>(b * steps + t)] != 0.0) {
         cell.step(

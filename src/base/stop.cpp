@@ -1,0 +1,17 @@
+#include "attn/base/stop.h"
+
+#include <atomic>
+
+namespace attn {
+namespace {
+
+std::atomic<bool> asked = false;
+static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets it
+
+}  // namespace
+
+void request_stop() noexcept { asked.store(true, std::memory_order_relaxed); }
+void take_back_stop() noexcept { asked.store(false, std::memory_order_relaxed); }
+bool stop_requested() noexcept { return asked.load(std::memory_order_relaxed); }
+
+}  // namespace attn

@@ -1,0 +1,61 @@
+#include "runner.h"
+
+#include <fmt/format.h>
+
+#include "attn/backends/onednn.h"
+#include "attn/backends/reference.h"
+#include "attn/graph/graph.h"
+#include "attn/plan/plan.h"
+
+#ifdef ATTN_CUDA_EMULATED
+extern "C" attn::backends::Backend* attn_open_backend(int index);  // linked here, not opened
+#endif
+
+namespace attn::test {
+namespace {
+
+using graph::ValueId;
+
+/// A graph of the one operation; every output of it is an output.
+graph::Graph graph_of(const Case& row) {
+  graph::Graph graph;
+  graph::Builder builder(graph);
+  std::vector<ValueId> operands;
+  for (std::size_t i = 0; i < row.inputs.size(); ++i) {
+    const Operand& operand = row.inputs[i];
+    const std::string name = fmt::format("operand_{}", i);
+    operands.push_back(operand.weight ? builder.weight({name, name, operand.shape, operand.dtype, true, {}})
+                                      : builder.input(name, operand.dtype, operand.shape));
+  }
+  const auto outputs = builder.apply_all(row.op, operands);
+  for (std::size_t i = 0; i < outputs.size(); ++i) graph.outputs.push_back({fmt::format("output_{}", i), outputs[i]});
+  return graph;
+}
+
+}  // namespace
+
+std::vector<Runner> all_runners() {
+  std::vector<Runner> result;
+  result.push_back({"reference", backends::make_reference_backend({.poison_arena = true}), 0});
+  result.push_back({"onednn", backends::make_onednn_backend({.poison_arena = true}), 0});
+  const backends::OnednnOptions everywhere{.work_per_thread = 1.0, .poison_arena = true};
+#ifdef ATTN_CUDA_EMULATED
+  result.push_back({"cuda, emulated", std::unique_ptr<backends::Backend>(attn_open_backend(0)), 0});
+#endif
+  result.push_back({"onednn on 3 threads", backends::make_onednn_backend(everywhere), 3});
+  return result;
+}
+
+std::vector<Tensor> run_on(const Runner& runner, const Case& row, const std::vector<Tensor>& operands) {
+  std::vector<Tensor> inputs, weights;
+  for (std::size_t i = 0; i < operands.size(); ++i) (row.inputs[i].weight ? weights : inputs).push_back(operands[i]);
+  const graph::Graph graph = runner.backend->optimize(graph_of(row));
+  const auto executable = runner.backend->compile(plan::make_plan(graph), weights, {runner.threads});
+  executable->run(inputs);
+  executable->run(inputs);
+  std::vector<Tensor> outputs;
+  for (const graph::Output& output : graph.outputs) outputs.push_back(executable->value(output.value));
+  return outputs;
+}
+
+}  // namespace attn::test

@@ -1,0 +1,25 @@
+// The backends, each as something that runs one operation.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attn/backends/backend.h"
+#include "cases.h"
+
+namespace attn::test {
+
+struct Runner {
+  std::string name;
+  std::unique_ptr<backends::Backend> backend;
+  int threads;
+};
+
+/// Every backend, and oneDNN once more with work for all its threads in the smallest operation.
+[[nodiscard]] std::vector<Runner> all_runners();
+
+/// The outputs of a case as a backend gives them, of a second run over an arena that the first has used.
+[[nodiscard]] std::vector<Tensor> run_on(const Runner& runner, const Case& row, const std::vector<Tensor>& operands);
+
+}  // namespace attn::test

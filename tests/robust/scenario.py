@@ -1,0 +1,114 @@
+"""The commands that are disturbed, on models small enough to run thousands of times."""
+import io
+import json
+import os
+import re
+import zipfile
+from dataclasses import dataclass
+
+MODEL = {"name": "encoder", "input_shape": [5, 8], "num_layers": 1, "num_heads": 2, "key_dim": 4,
+         "intermediate_dim": 16, "units": 4, "output_activation": "softmax"}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    name: str
+    words: tuple
+    outputs: tuple = ()   # files that it writes
+    program: str = "attn"  # whose calls fail
+    may_go: tuple = ()    # outputs that may be gone where it fails
+    timed: bool = False   # do its texts hold times?
+    checks: bool = False  # does it tell what works on this machine, which a fault changes?
+
+
+def make_inputs(attn, folder):
+    """The files that the scenarios read."""
+    (folder / "m.json").write_text(json.dumps(MODEL))
+
+    def run(*words):
+        result = attn.run(words, folder)
+        assert result.code == 0, (words, result)
+
+    run("get-config", "m.json", "-o", "keras.json")
+    for name in ("w.npz", "w.safetensors", "w.weights.h5", "w.keras", "w.h5"):
+        run("init", "m.json", "-o", name)
+    run("run", "m.json", "-o", "y.npz")
+    run("run", "m.json", "-o", "y.npy")
+    run("run", "m.json", "--dump", "dump")
+
+
+def scenarios():
+    def of(name, *words, outputs=(), **more):
+        return Scenario(name, words, tuple(outputs), **more)
+
+    def run(name, *words, outputs=(), **more):
+        return of(name, "run", *words, outputs=outputs, timed=True, **more)
+
+    return [
+        of("summary", "summary", "m.json"),
+        of("summary json", "summary", "keras.json", "--json", "-o", "out.json", outputs=["out.json"]),
+        of("explain", "explain", "m.json"),
+        of("validate", "validate", "keras.json"),
+        run("run npz", "m.json", "-o", "out.npz", outputs=["out.npz"]),
+        run("run npy", "m.json", "--weights", "w.npz", "-o", "out.npy", outputs=["out.npy"]),
+        run("run safetensors", "m.json", "--backend", "reference", "--weights", "w.safetensors", "--json", "-o",
+            "out.safetensors", outputs=["out.safetensors"]),
+        run("run h5", "m.json", "--weights", "w.weights.h5", "--expect", "y.npz"),
+        run("run child", "m.json", "--weights", "w.weights.h5", program="attn-hdf5"),
+        run("run stdout", "m.json", "-o", "-", "--quiet"),
+        run("run scores", "m.json", "--scores", "s.npz", outputs=["s.npz"]),
+        run("run dump", "m.json", "--dump", "out", outputs=["out/layers.npz", "out/manifest.json"],
+            may_go=("out/manifest.json",)),
+        run("run check", "w.keras", "--check-finite", "--dtype", "bfloat16"),
+        of("compare", "compare", "dump", "m.json"),
+        of("heatmap html", "heatmap", "m.json", "-o", "h.html", outputs=["h.html"]),
+        of("heatmap svg", "heatmap", "m.json", "-o", "h.svg", outputs=["h.svg"]),
+        of("heatmap png", "heatmap", "m.json", "-o", "h.png", outputs=["h.png"]),
+        of("plot", "plot", "m.json", "-o", "p.svg", outputs=["p.svg"]),
+        of("report", "report", "m.json", "-o", "r.html", outputs=["r.html"], timed=True),
+        of("bench", "bench", "m.json", "--iterations", "2", "--warmup", "1", "--json", "-o", "b.json",
+           outputs=["b.json"], timed=True),
+        of("get-config", "get-config", "m.json"),
+        of("weights", "weights", "w.safetensors"),
+        of("weights keras", "weights", "w.keras"),
+        of("convert h5", "convert", "w.npz", "out.weights.h5", "--model", "m.json", outputs=["out.weights.h5"]),
+        of("convert child", "convert", "w.npz", "out.weights.h5", "--model", "m.json", outputs=["out.weights.h5"],
+           program="attn-hdf5"),
+        of("convert keras", "convert", "w.weights.h5", "out.keras", "--model", "m.json", outputs=["out.keras"]),
+        of("init npz", "init", "m.json", "-o", "out.npz", outputs=["out.npz"]),
+        of("init safetensors", "init", "m.json", "-o", "out.safetensors", outputs=["out.safetensors"]),
+        of("devices", "devices", checks=True),
+        of("doctor", "doctor", timed=True, checks=True),
+        of("completion", "completion", "bash"),
+        of("man", "man", "run"),
+        of("man all", "man", "--all", "-o", "pages", outputs=["pages/attn.1", "pages/attn-run.1"]),
+        of("help", "help", "run"),
+        of("wrong option", "run", "--no-such"),
+    ]
+
+
+def comparable(scenario, data):
+    """What must be the same in every run of a scenario: all of it, less the times and sizes that it was measured at."""
+    if b"date_saved" in data and data.startswith(b"PK"):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return [(name, archive.read(name)) for name in archive.namelist() if name != "metadata.json"]
+    if not scenario.timed or data.startswith((b"PK", b"\x93NUMPY")) or b'{"' in data[:16] and b"\0" in data[:8]:
+        return data
+    if scenario.words[0] == "bench":  # what is known of the machine is no result
+        try:
+            report = json.loads(data)
+        except ValueError:
+            return data
+        return report.get("schema"), [sorted(row) for row in report.get("rows", [])]
+    text = re.sub(rb"-?\d[\d.,]*(e[+-]?\d+)?|null", b"#", data)
+    text = re.sub(rb"# *(\xc2\xb5s|ms|s|[kMG]B|[KMG]iB)\b", b"#", text)
+    return re.sub(rb"[ \n\xe2\x94\x80-]+", b" ", text)
+
+
+def outputs_of(scenario, folder):
+    """What a run left of its outputs: name to bytes, or None where there is no file."""
+    found = {}
+    for name in scenario.outputs:
+        path = folder / name
+        found[name] = path.read_bytes() if os.path.exists(path) else None
+    return found

@@ -1,0 +1,105 @@
+"""Runs a scenario with its N-th call failing, and says what is wrong with what came of it."""
+import concurrent.futures
+import os
+import struct
+from collections import Counter
+from dataclasses import dataclass
+
+from program import Folder, name_of_signal, temporaries
+from scenario import comparable, outputs_of
+
+OLD = b"what stood here before"
+
+
+@dataclass(frozen=True)
+class Fault:
+    calls: str      # "alloc", "read,pread"
+    error: int      # errno; 0: half is read or written
+    how_many: int = 1  # 0: all from there on
+    codes: tuple = (0, 4)
+    must_survive: bool = False  # is anything but the right result wrong?
+
+    def variables(self, scenario, at, count_file):
+        return {"FAULT_PROGRAM": scenario.program, "FAULT_CALLS": self.calls, "FAULT_AT": str(at),
+                "FAULT_FOR": str(self.how_many), "FAULT_ERROR": str(self.error), "FAULT_COUNT": str(count_file)}
+
+
+def sampled(count, most):
+    """Numbers from 1 to count: all, or `most` of them in even steps."""
+    if count <= most:
+        return list(range(1, count + 1))
+    return sorted({1 + i * (count - 1) // (most - 1) for i in range(most)}) if most > 1 else [count]
+
+
+class Sweep:
+    def __init__(self, attn, inputs, jobs):
+        self.attn, self.inputs, self.jobs = attn, inputs, jobs
+        self.points, self.failures, self.codes = 0, [], Counter()
+
+    def disturbed(self, scenario, fault, at, old):
+        """One run: its result, outputs, temporaries left, and (calls, failures)."""
+        with Folder(self.inputs) as folder, Folder() as beside:
+            count = beside / "count"
+            count.write_bytes(bytes(16))
+            if old:
+                for name in scenario.outputs:
+                    (folder / name).parent.mkdir(exist_ok=True)
+                    (folder / name).write_bytes(OLD)
+            variables = {"LD_PRELOAD": self.attn.fault} | fault.variables(scenario, at, count)
+            result = self.attn.run(scenario.words, folder, variables)
+            return result, outputs_of(scenario, folder), temporaries(folder), struct.unpack("QQ", count.read_bytes())
+
+    def expected(self, scenario, fault):
+        result, outputs, _, (calls, _) = self.disturbed(scenario, fault, 0, False)
+        assert all(data is not None for data in outputs.values()), (scenario.name, result)
+        return result, outputs, calls
+
+    def wrong(self, scenario, fault, old, right, got):
+        """What is wrong with one run, or nothing."""
+        want, want_outputs, _ = right
+        result, outputs, left, (_, failed) = got
+        if result.code > 128 or result.code < 0:
+            return f"ended by {name_of_signal(result.code)}"
+        if left:
+            return f"left {left}"
+        done = result.code == want.code
+        for name, data in outputs.items():
+            is_new = data is not None and comparable(scenario, data) == comparable(scenario, want_outputs[name])
+            is_old = data == (OLD if old else None) or (data is None and name in scenario.may_go)
+            if not is_new and not is_old:
+                return f"{name} is torn: {len(data or b'')} bytes"
+            if done and not is_new:
+                return f"exit {result.code} without {name}"
+        if done:
+            # What could not be read may be left out where a warning says so.
+            told = b"attn: warning: " in result.err and not fault.must_survive
+            same = comparable(scenario, result.out) == comparable(scenario, want.out)
+            if not same and not told and not scenario.checks:
+                return f"exit {result.code} with other text: {result.out[:200]!r}"
+            return None
+        if fault.must_survive and failed:
+            return f"exit {result.code}: {result.err[:200]!r}"
+        if result.code not in fault.codes and not (scenario.checks and result.code in (1, 5)):
+            return f"exit {result.code}: {result.err[:200]!r}"
+        if len(result.error_lines()) != 1 and not (scenario.checks and result.code in (1, 5)):
+            return f"{len(result.error_lines())} lines on stderr: {result.err[:400]!r}"
+        return None
+
+    def scenario(self, scenario, fault, most):
+        right = self.expected(scenario, fault)
+        points = sampled(right[2], most)
+
+        def one(at):
+            old = at % 2 == 1
+            got = self.disturbed(scenario, fault, at, old)
+            return at, got[0].code, self.wrong(scenario, fault, old, right, got)
+
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            for at, code, wrong in pool.map(one, points):
+                self.points += 1
+                self.codes[code] += 1
+                if wrong:
+                    error = os.strerror(fault.error) if fault.error else "half"
+                    self.failures.append(f"{scenario.name}: {fault.calls} {at} of {right[2]} ({error}"
+                                         f"{', and all after it' if fault.how_many == 0 else ''}): {wrong}")
+        return right[2]
