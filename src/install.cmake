@@ -18,6 +18,11 @@ target_compile_features(attn_shared INTERFACE cxx_std_20)
 # RPATH, not RUNPATH: what these load in turn is looked for there too.
 set_target_properties(attn PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/attn")
 set_target_properties(attn-hdf5 PROPERTIES INSTALL_RPATH "$ORIGIN")
+# In the build folder as well: CMake fills a shorter path up with empty ones, and an empty one is the current folder,
+# where anybody's library may lie.
+foreach(target attn attn-hdf5 attn_shared)
+  set_target_properties(${target} PROPERTIES BUILD_RPATH "$<TARGET_PROPERTY:${target},INSTALL_RPATH>")
+endforeach()
 foreach(program attn attn-hdf5)
   target_link_options(${program} PRIVATE -Wl,--disable-new-dtags)
 endforeach()

@@ -64,6 +64,17 @@ void put_object(Channel& channel, const std::string& path, const Hdf5Object& obj
   for (const auto& [name, text] : object.attributes) put_attribute(channel, name, text);
 }
 
+/// What 1.10 of the library overlooks: that the file says it is still being written (HDF5 file format, II.A).
+void check_superblock(const Bytes& file, const std::string& place) {
+  constexpr std::size_t kVersion = 8, kFlags = 20, kFlagsFrom2 = 11;
+  const std::string_view text = file.text();
+  if (text.size() < kFlags + 4) throw bad_input("{}: not a readable HDF5 file (it is cut short)", place);
+  const bool is_old = std::to_integer<int>(file.span()[kVersion]) < 2;
+  const std::string_view flags = is_old ? text.substr(kFlags, 4) : text.substr(kFlagsFrom2, 1);
+  if (flags.find_first_not_of('\0') != std::string_view::npos)
+    throw bad_input("{}: not a readable HDF5 file (whoever wrote it did not close it)", place);
+}
+
 /// The whole of an open file.
 Bytes contents_of(Descriptor file) {
   const off_t size = ::lseek(file.get(), 0, SEEK_END);
@@ -88,6 +99,7 @@ std::string hdf5_version() {
 
 Hdf5File read_hdf5(const Bytes& file, std::string_view name) {
   const std::string place = printable(name);
+  check_superblock(file, place);
   Descriptor copy;
   auto backing = file.backing();
   if (!backing) {

@@ -1,4 +1,7 @@
-"""Writes the files beside it with h5py (pip install h5py numpy): HDF5 that leads elsewhere, grows, or holds what weights never do."""
+"""Writes the files beside it with h5py (pip install h5py numpy): HDF5 that leads elsewhere, grows, or holds what weights never do.
+
+The files damaged_*.h5 are not made here: tests/oracle/check_mutants.py has found them.
+"""
 import os
 
 import h5py
