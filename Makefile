@@ -5,7 +5,8 @@ ATTN := $(BUILD)/attn
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build setup run test test-robust lint format install package docs bench bench-peers gpu-check gpu-kit clean distclean help
+.PHONY: build setup run test test-asan test-tsan test-robust fuzz coverage lint format install package docs bench \
+        bench-peers gpu-check gpu-kit clean distclean help
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/CMakeCache.txt ## compile the program to build/attn
@@ -23,6 +24,27 @@ test: setup build ## compile and run all tests
 
 test-robust: setup build ## faults, kills, signals, repeats (SHORT=1: four minutes)
 	@tests/robust/robust.py $(BUILD) $(if $(SHORT),--short)
+
+test-asan: setup ## all tests under AddressSanitizer, UBSan and LeakSanitizer, in build-asan
+	@cmake -S . -B build-asan $(if $(shell command -v ninja),-G Ninja) -DATTN_CUDA=OFF "-DATTN_SANITIZE=address;undefined" --log-level=WARNING
+	@cmake --build build-asan --parallel $$(nproc)
+	@ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 ctest --test-dir build-asan --output-on-failure
+
+# OpenMP's own threads are not instrumented, and would be reported: one is left.
+test-tsan: setup ## all tests under ThreadSanitizer, in build-tsan
+	@cmake -S . -B build-tsan $(if $(shell command -v ninja),-G Ninja) -DATTN_CUDA=OFF -DATTN_SANITIZE=thread --log-level=WARNING
+	@cmake --build build-tsan --parallel $$(nproc)
+	@OMP_NUM_THREADS=1 TSAN_OPTIONS=halt_on_error=1 ctest --test-dir build-tsan --output-on-failure
+
+fuzz: setup ## fuzz every parser for T seconds (60), or only TARGET
+	@.ci/setup fuzz
+	@tests/fuzz/run
+
+coverage: setup ## which lines the tests run, per room, in build-coverage
+	@.ci/setup coverage
+	@cmake -S . -B build-coverage $(if $(shell command -v ninja),-G Ninja) -DATTN_CUDA=OFF -DATTN_COVERAGE=ON --log-level=WARNING
+	@cmake --build build-coverage --parallel $$(nproc)
+	@.ci/coverage build-coverage
 
 lint: ## check includes, format and common mistakes (LINT_ALL=1: in every file)
 	@.ci/setup lint

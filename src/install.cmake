@@ -7,20 +7,37 @@ include(CMakePackageConfigHelpers)
 add_library(attn_shared SHARED $<TARGET_OBJECTS:attn_library>)
 add_library(attn::attn ALIAS attn_shared)
 set_target_properties(attn_shared PROPERTIES OUTPUT_NAME attn EXPORT_NAME attn VERSION ${PROJECT_VERSION}
-                      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-                      INSTALL_RPATH "$ORIGIN/attn:$ORIGIN/../attn")
+                      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 target_link_libraries(attn_shared PRIVATE attn_options attn_library
                       -Wl,--whole-archive $<TARGET_FILE:attn_base> -Wl,--no-whole-archive PUBLIC fmt::fmt)
-target_link_options(attn_shared PRIVATE -Wl,--disable-new-dtags)
 target_include_directories(attn_shared INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_compile_features(attn_shared INTERFACE cxx_std_20)
 
+# Where the programs look for libraries, in the build folder and installed: CMake's own paths end in an empty one, by
+# which it leaves room for another, and an empty one is the current folder, where anybody's library may lie.
 # RPATH, not RUNPATH: what these load in turn is looked for there too.
-set_target_properties(attn PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/attn")
-set_target_properties(attn-hdf5 PROPERTIES INSTALL_RPATH "$ORIGIN")
-foreach(program attn attn-hdf5)
-  target_link_options(${program} PRIVATE -Wl,--disable-new-dtags)
-endforeach()
+function(attn_search target)
+  set(folders ${ARGN})
+  get_target_property(dnnl DNNL::dnnl LOCATION)
+  foreach(library ${dnnl} ${HDF5_LIBRARY})
+    cmake_path(GET library PARENT_PATH folder)
+    cmake_path(IS_PREFIX CMAKE_SOURCE_DIR ${folder} is_ours)
+    if(is_ours)
+      cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${CMAKE_BINARY_DIR})
+      list(APPEND folders "$ORIGIN/${folder}")
+    elseif(NOT folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+      list(APPEND folders ${folder})
+    endif()
+  endforeach()
+  list(JOIN folders ":" folders)
+  set_target_properties(${target} PROPERTIES SKIP_BUILD_RPATH ON)
+  # From a file: make, ninja and the shell would each take $ORIGIN for a variable of theirs.
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${target}.link CONTENT "-Wl,--disable-new-dtags,-rpath,${folders}\n" @ONLY)
+  target_link_options(${target} PRIVATE @${CMAKE_BINARY_DIR}/generated/${target}.link)
+endfunction()
+attn_search(attn "$ORIGIN/../lib/attn")
+attn_search(attn-hdf5 "$ORIGIN")
+attn_search(attn_shared "$ORIGIN/attn" "$ORIGIN/../attn")
 
 install(TARGETS attn RUNTIME DESTINATION bin)
 install(TARGETS attn-hdf5 RUNTIME DESTINATION lib/attn)

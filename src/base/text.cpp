@@ -91,6 +91,14 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+std::string shortened(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return printable(text);
+  // Between two characters, not in one.
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return printable(text.substr(0, end)) + "…";
+}
+
 bool is_utf8(std::string_view text) noexcept {
   while (!text.empty()) {
     const auto [point, length] = decode(text);

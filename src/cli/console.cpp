@@ -73,11 +73,21 @@ void put(std::string text, int descriptor, Look look) {
   }
 }
 
+/// A message of any length, fit to be read: its beginning names the place, its end the way out.
+std::string cut(std::string_view message) {
+  constexpr std::size_t kMost = 2000, kEnd = 400;
+  if (message.size() <= kMost) return std::string(message);
+  std::string_view end = message.substr(message.size() - kEnd);
+  // Between two characters, not in one.
+  while (!end.empty() && (static_cast<unsigned char>(end.front()) & 0xC0) == 0x80) end.remove_prefix(1);
+  return shortened(message, kMost - kEnd) + std::string(end);
+}
+
 }  // namespace
 
 void Console::line(std::string_view label, std::string_view style, std::string_view message) const {
   const bool colored = wants_color(STDERR_FILENO);
-  const std::string text = wants_ascii(STDERR_FILENO) ? ascii_text(message) : std::string(message);
+  const std::string whole = cut(message), text = wants_ascii(STDERR_FILENO) ? ascii_text(whole) : whole;
   const auto hidden = Progress::hide();
   write_line(colored ? style : "", label, text);
 }

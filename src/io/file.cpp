@@ -1,14 +1,18 @@
 #include "attn/io/file.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <utility>
 
 #include "attn/base/error.h"
 #include "attn/base/system_error.h"
@@ -87,12 +91,48 @@ Bytes read_regular(const std::shared_ptr<const Descriptor>& file, const struct s
   return {std::move(data), size, file, size >= kMapFrom};
 }
 
-/// open(2) that is not disturbed by signals.
-int open_file(const std::string& path) {
+constexpr int kReadOnly = O_RDONLY | O_CLOEXEC | O_NOCTTY;
+
+/// What `open` opens, undisturbed by signals.
+template <typename Open>
+Descriptor opened_by(Open&& open) {
   while (true) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd >= 0 || errno != EINTR) return fd;
+    Descriptor file(static_cast<int>(open()));
+    if (file || errno != EINTR) return file;
   }
+}
+
+/// The file of this name in the folder, and no other: no link is followed and no name leads out.
+Descriptor open_in(const Descriptor& folder, const std::string& name) {
+  struct open_how how {};
+  how.flags = kReadOnly;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  Descriptor file = opened_by([&] { return ::syscall(SYS_openat2, folder.get(), name.c_str(), &how, sizeof how); });
+  if (file || (errno != ENOSYS && errno != EPERM)) return file;
+  // Before Linux 5.6, and where a container forbids the call.
+  if (name.find('/') != std::string::npos || name == "..") throw internal_error("'{}' leaves its folder", name);
+  return opened_by([&] { return ::openat(folder.get(), name.c_str(), kReadOnly | O_NOFOLLOW); });
+}
+
+/// What `file` holds, of which errno tells why it could not be opened.
+Bytes read_open(Descriptor opened, const std::string& place, std::int64_t limit) {
+  if (!opened) {
+    if (errno == ENOENT) throw bad_input("{}: no such file", place);
+    if (errno == ELOOP)
+      throw bad_input("{}: a symbolic link, which is not followed here; put the file itself there", place);
+    throw system_error(place, "cannot be opened", errno);
+  }
+  const auto file = std::make_shared<const Descriptor>(std::move(opened));
+  const struct stat status = status_of(file->get(), place);
+  if (S_ISDIR(status.st_mode)) throw bad_input("{}: a directory, not a file", place);
+  if (S_ISREG(status.st_mode)) {
+    if (status.st_size > limit) throw too_large(place, limit);
+    return read_regular(file, status, place);
+  }
+  if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || ::isatty(file->get()) == 1) {
+    return read_stream(file->get(), place, limit);
+  }
+  throw bad_input("{}: a device, not a file", place);
 }
 
 extern "C" void on_bus_error(int) {
@@ -106,21 +146,16 @@ extern "C" void on_bus_error(int) {
 Bytes read_file(const std::string& path, std::int64_t limit) {
   if (path == "-") return read_stream(STDIN_FILENO, "stdin", limit);
   const std::string place = printable(path);
-  auto file = std::make_shared<const Descriptor>(open_file(path));
-  if (!*file) {
-    if (errno == ENOENT) throw bad_input("{}: no such file", place);
-    throw system_error(place, "cannot be opened", errno);
-  }
-  const struct stat status = status_of(file->get(), place);
-  if (S_ISDIR(status.st_mode)) throw bad_input("{}: a directory, not a file", place);
-  if (S_ISREG(status.st_mode)) {
-    if (status.st_size > limit) throw too_large(place, limit);
-    return read_regular(file, status, place);
-  }
-  if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || ::isatty(file->get()) == 1) {
-    return read_stream(file->get(), place, limit);
-  }
-  throw bad_input("{}: a device, not a file", place);
+  return read_open(opened_by([&] { return ::open(path.c_str(), kReadOnly); }), place, limit);
+}
+
+Bytes read_file_beside(const std::string& path, const std::string& name) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const std::string place = printable((folder / name).string());
+  const Descriptor directory =
+      opened_by([&] { return ::open(folder.empty() ? "." : folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); });
+  if (!directory) throw system_error(place, "cannot be opened", errno);
+  return read_open(open_in(directory, name), place, kMaxSize);
 }
 
 void exit_where_a_mapped_file_shrinks() noexcept {

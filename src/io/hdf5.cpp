@@ -9,16 +9,12 @@
 #include <utility>
 
 #include "attn/base/error.h"
-#include "attn/base/size.h"
 #include "attn/base/text.h"
-#include "bomb.h"
+#include "hdf5_answer.h"
 #include "hdf5_process.h"
-#include "raw_tensor.h"
 
 namespace attn::io {
 namespace {
-
-ChannelBroken nonsense() { return {ChannelBroken::Why::nonsense}; }
 
 Descriptor memory_file() {
   Descriptor file(::memfd_create("attn-hdf5", MFD_CLOEXEC));
@@ -38,106 +34,6 @@ Descriptor memory_file(std::span<const std::byte> bytes) {
   }
   return file;
 }
-
-/// Believes nothing that the process says: it may have been taken over by the file it reads.
-class Answer {
- public:
-  Answer(Channel& channel, const Bytes& file, const std::string& place)
-      : channel_(channel), file_(file), place_(place) {}
-
-  Hdf5File read() {
-    Hdf5File result;
-    Hdf5Object* object = nullptr;  // the last one
-    while (true) {
-      switch (static_cast<Hdf5Tag>(channel_.u8())) {
-        case Hdf5Tag::group:
-          object = &add(result, channel_.text());
-          break;
-        case Hdf5Tag::dataset: {
-          std::string path = channel_.text();
-          Tensor tensor = read_tensor(fmt::format("{}: /{}", place_, printable(path)));
-          object = &add(result, std::move(path));
-          object->tensor = std::move(tensor);
-          break;
-        }
-        case Hdf5Tag::attribute:
-          if (object == nullptr) throw nonsense();
-          read_attribute(*object);
-          break;
-        case Hdf5Tag::error:
-          throw bad_input("{}: {}", place_, printable(channel_.text()));
-        case Hdf5Tag::end:
-          return result;
-        default:
-          throw nonsense();
-      }
-    }
-  }
-
- private:
-  Hdf5Object& add(Hdf5File& result, std::string path) const {
-    if (static_cast<std::int64_t>(result.objects.size()) == kMaxHdf5Objects) throw nonsense();
-    if (!is_utf8(path)) throw bad_input("{}: the name /{} is not UTF-8", place_, printable(path));
-    const auto [added, is_new] = result.objects.try_emplace(std::move(path));
-    if (!is_new) throw bad_input("{}: /{} is there twice", place_, printable(added->first));
-    return added->second;
-  }
-
-  Tensor read_tensor(const std::string& place) {
-    const std::uint8_t dtype_number = channel_.u8();
-    const std::uint8_t rank = channel_.u8();
-    if (dtype_number > static_cast<std::uint8_t>(DType::boolean) || rank > kMaxRank) throw nonsense();
-    const auto dtype = static_cast<DType>(dtype_number);
-    std::vector<Dim> dims;
-    for (int axis = 0; axis < rank; ++axis) {
-      const std::uint64_t dim = channel_.u64();
-      if (dim > static_cast<std::uint64_t>(kMaxSize)) throw nonsense();
-      dims.push_back(static_cast<Dim>(dim));
-    }
-    const auto size = byte_count(dtype, dims);
-    if (!size) throw bad_input("{}: its shape {} is larger than any file", place, Shape(dims).str());
-    Bytes bytes;
-    switch (static_cast<Hdf5Storage>(channel_.u8())) {
-      case Hdf5Storage::in_file: {
-        const std::uint64_t offset = channel_.u64();
-        if (*size > file_.size() || offset > static_cast<std::uint64_t>(file_.size() - *size)) {
-          throw bad_input("{}: its {} bytes at byte {} are not all in the file", place, *size, offset);
-        }
-        in_file_ += *size;
-        if (in_file_ > file_.size()) throw bad_input("{}: its datasets overlap", place_);
-        bytes = file_.slice(static_cast<std::int64_t>(offset), *size);
-        break;
-      }
-      case Hdf5Storage::here:
-        copied_ = checked_add(copied_, *size).value_or(kMaxSize);
-        if (is_bomb(copied_, file_.size())) throw nonsense();
-        bytes = Bytes(allocate_bytes(*size), *size);
-        channel_.bytes({bytes.data().get(), static_cast<std::size_t>(*size)});
-        break;
-      default:
-        throw nonsense();
-    }
-    return tensor_over(dtype, std::move(dims), bytes, place);
-  }
-
-  void read_attribute(Hdf5Object& object) {
-    std::string name = channel_.text();
-    Hdf5Text text;
-    text.is_list = channel_.u8() != 0;
-    const std::uint32_t count = channel_.u32();
-    strings_ += count;
-    if (strings_ > kMaxHdf5Objects || (!text.is_list && count != 1)) throw nonsense();
-    for (std::uint32_t i = 0; i < count; ++i) text.values.push_back(channel_.text());
-    object.attributes.insert_or_assign(std::move(name), std::move(text));
-  }
-
-  Channel& channel_;
-  const Bytes& file_;
-  const std::string& place_;
-  std::int64_t in_file_ = 0;  // bytes of the datasets that lie in the file in one piece
-  std::int64_t copied_ = 0;   // of the others
-  std::int64_t strings_ = 0;
-};
 
 void put_attribute(Channel& channel, const std::string& name, const Hdf5Text& text) {
   channel.put_u8(static_cast<std::uint8_t>(Hdf5Tag::attribute));
@@ -166,6 +62,17 @@ void put_object(Channel& channel, const std::string& path, const Hdf5Object& obj
     channel.put_text(path);
   }
   for (const auto& [name, text] : object.attributes) put_attribute(channel, name, text);
+}
+
+/// What 1.10 of the library overlooks: that the file says it is still being written (HDF5 file format, II.A).
+void check_superblock(const Bytes& file, const std::string& place) {
+  constexpr std::size_t kVersion = 8, kFlags = 20, kFlagsFrom2 = 11;
+  const std::string_view text = file.text();
+  if (text.size() < kFlags + 4) return;
+  const bool is_old = std::to_integer<int>(file.span()[kVersion]) < 2;
+  const std::string_view flags = is_old ? text.substr(kFlags, 4) : text.substr(kFlagsFrom2, 1);
+  if (flags.find_first_not_of('\0') != std::string_view::npos)
+    throw bad_input("{}: not a readable HDF5 file (whoever wrote it did not close it)", place);
 }
 
 /// The whole of an open file.
@@ -200,7 +107,9 @@ Hdf5File read_hdf5(const Bytes& file, std::string_view name) {
   }
   Hdf5Process process("read", backing->fd, backing->offset, file.size(), place);
   try {
-    return Answer(process.channel(), file, place).read();
+    Hdf5File contents = read_answer(process.channel(), file, place);
+    check_superblock(file, place);
+    return contents;
   } catch (const ChannelBroken& broken) {
     process.fail(broken);
   }
@@ -226,7 +135,7 @@ Bytes make_hdf5(const Hdf5File& contents, std::string_view name) {
     }
     const auto tag = static_cast<Hdf5Tag>(channel.u8());
     if (tag == Hdf5Tag::error) throw bad_input("{}: {}", place, printable(channel.text()));
-    if (tag != Hdf5Tag::end) throw nonsense();
+    if (tag != Hdf5Tag::end) throw ChannelBroken{ChannelBroken::Why::nonsense};
   } catch (const ChannelBroken& broken) {
     process.fail(broken);
   }

@@ -39,8 +39,13 @@ std::string Channel::text() {
   const std::uint32_t size = u32();
   if (size > text_left_) throw ChannelBroken{ChannelBroken::Why::nonsense};
   text_left_ -= size;
-  std::string text(size, '\0');
-  bytes(std::as_writable_bytes(std::span(text)));
+  // Grows as the bytes come: a length alone takes no memory.
+  std::string text;
+  while (text.size() < size) {
+    const std::size_t begin = text.size();
+    text.resize(std::min<std::size_t>(size, begin + kBuffer));
+    bytes(std::as_writable_bytes(std::span(text).subspan(begin)));
+  }
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include <hdf5.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,7 +52,11 @@ void confine(std::int64_t size, bool writes) {
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   limit(RLIMIT_CORE, 0);
   if (!writes) limit(RLIMIT_FSIZE, 0);
-  limit(RLIMIT_CPU, kHdf5Seconds + size / kHdf5Slowest);
+  // To the millisecond by a timer, whose signal ends the process; the limit counts in seconds and cannot be taken back.
+  const std::int64_t milliseconds = kHdf5Milliseconds + size / kHdf5Slowest * 1000;
+  const itimerval most{{}, {milliseconds / 1000, milliseconds % 1000 * 1000}};
+  ::setitimer(ITIMER_PROF, &most, nullptr);
+  limit(RLIMIT_CPU, 1 + milliseconds / 1000);
   if (kSanitized) return;
   limit(RLIMIT_NOFILE, kDescriptors);
   // The program and the library, and what may be unpacked at most (bomb.h) with what it takes on the way.

@@ -25,7 +25,7 @@ namespace {
 constexpr const char* kName = "attn-hdf5";
 
 /// On the wall's clock: on a busy machine the processor time takes longer.
-std::int64_t seconds_for(std::int64_t size) { return 5 * (kHdf5Seconds + size / kHdf5Slowest); }
+std::int64_t seconds_for(std::int64_t size) { return 5 * (1 + size / kHdf5Slowest); }
 
 /// The program: where ATTN_HDF5 says, else where attn is.
 std::string find_program() {
@@ -138,7 +138,8 @@ void Hdf5Process::fail(const ChannelBroken& broken) {
     throw bad_input("{}: not a readable HDF5 file (the answer about it makes no sense)", place_);
   }
   const int status = reap();
-  if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGXCPU)) {
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  if (signal == SIGKILL || signal == SIGXCPU || signal == SIGPROF) {
     throw bad_input("{}: not a readable HDF5 file (it takes more time or memory than a file of its size should)",
                     place_);
   }

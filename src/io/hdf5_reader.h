@@ -51,7 +51,8 @@ class Hdf5Reader {
   void send_object(hid_t object, const std::string& path, int depth) {
     const std::string place = shown(path);
     H5O_info_t info{};
-    check(H5Oget_info2(object, &info, H5O_INFO_BASIC), place);
+    // All there is to know, although most is not needed: so that all of it is looked at.
+    check(H5Oget_info2(object, &info, H5O_INFO_ALL), place);
     if (!visited_.insert(info.addr).second) throw Hdf5Refused(place + ": the same object under two names");
     count(1);
     const std::map<std::string, Hdf5Text> attributes = read_attributes(object, place);

@@ -48,6 +48,7 @@ class HeaderParser {
   Header parse() {
     Header header;
     std::vector<std::string> keys;
+    if (text_.empty() || text_.front() != '{') fail("no '{{' where it begins");
     expect('{');
     while (!accept('}')) {
       if (!keys.empty()) {
@@ -69,7 +70,9 @@ class HeaderParser {
       }
     }
     if (keys.size() != 3) fail("not all of the keys 'descr', 'fortran_order' and 'shape'");
-    skip_space();
+    // Padding is spaces and then a newline, which Python would take for a line of its own anywhere else.
+    position_ = std::min(text_.find_first_not_of(' ', position_), text_.size());
+    if (position_ + 1 == text_.size() && text_.back() == '\n') ++position_;
     if (position_ != text_.size()) fail("text after the closing brace");
     return header;
   }

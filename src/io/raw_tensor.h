@@ -13,8 +13,8 @@
 
 namespace attn::io {
 
-/// More dimensions than NumPy 1 and HDF5 allow.
-inline constexpr int kMaxRank = 32;
+/// No weight and no input has more dimensions.
+inline constexpr int kMaxRank = 8;
 
 /// The bytes that an array takes; nothing where the product passes kMaxSize, even if a dimension is 0.
 [[nodiscard]] std::optional<std::int64_t> byte_count(DType dtype, const std::vector<Dim>& dims);

@@ -1,5 +1,8 @@
 #include "built_in.h"
 
+#include <algorithm>
+#include <array>
+
 #include "attn/base/text.h"
 
 namespace attn::keras {
@@ -14,6 +17,12 @@ bool is_keras_module(std::string_view module) {
 bool is_keras_package(std::string_view package) {
   return package.empty() || package == "keras_hub" || package == "keras_nlp" || package == "keras";
 }
+
+/// What regularizers, constraints and seeds may be. None of them acts at inference.
+constexpr std::array<std::string_view, 17> kInert = {
+    "L1", "L2", "L1L2", "OrthogonalRegularizer", "MaxNorm", "MinMaxNorm", "NonNeg", "UnitNorm", "SeedGenerator",
+    // as Keras 1 and 2 call them too
+    "l1", "l2", "l1_l2", "orthogonal_regularizer", "max_norm", "min_max_norm", "non_neg", "unit_norm"};
 
 }  // namespace
 
@@ -45,6 +54,9 @@ void check_inert(const Ref& value) {
     if (name == "function" || name == "Lambda" || name == "__lambda__")
       class_name->fail("functions in a config are never run");
     check_built_in(value);
+    if (std::find(kInert.begin(), kInert.end(), name) == kInert.end())
+      class_name->fail(fmt::format("'{}' is no regularizer, constraint or seed of Keras's{}", shortened(name),
+                                   did_you_mean(name, kInert)));
   }
   for (const auto& [key, member] : value.members()) check_inert(member);
 }

@@ -8,6 +8,7 @@
 namespace attn::keras {
 namespace {
 
+constexpr int kNumberOverflow = 406;            // the id of nlohmann's exception
 constexpr const char* kTupleKey = "\x01tuple";  // no key of a file can hold it: a guard refuses control characters
 
 struct Position {
@@ -163,6 +164,9 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
     return true;
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
+    // Its message repeats the number, whatever its length.
+    if (error.id == kNumberOverflow)
+      fail(position == 0 ? 0 : position - 1, "not valid JSON: a number that no double holds");
     std::string what = error.what();
     if (const auto at = what.rfind("; "); at != std::string::npos && what.find("last read", at) == std::string::npos)
       what = what.substr(at + 2);
@@ -170,7 +174,7 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
       const auto second = what.find(": ", colon + 2);
       what = what.substr(second == std::string::npos ? colon + 2 : second + 2);
     }
-    fail(position == 0 ? 0 : position - 1, "not valid JSON: " + printable(what));
+    fail(position == 0 ? 0 : position - 1, "not valid JSON: " + shortened(what));
   }
 
  private:
@@ -271,6 +275,12 @@ std::string escaped(std::string_view token) {
 
 Document::Document(const std::string& source, std::string text) : source_(printable(source)), text_(std::move(text)) {
   if (text_.size() > kMaxJsonBytes) throw bad_input("{}: a config of over 64 MiB is not accepted", source_);
+  // The parser takes a null character for the end of its input.
+  if (const std::size_t null = text_.find('\0'); null != std::string::npos) {
+    const Position at = position_of(text_, null);
+    throw ConfigError({false, source_, static_cast<int>(at.line), static_cast<int>(at.column), "",
+                       "not valid JSON: a null character"});
+  }
   std::size_t read = 0;
   GuardedBuilder builder(source_, text_, root_, read);
   Json::sax_parse(CountingIterator(text_.data(), &read), CountingIterator(text_.data() + text_.size(), &read),
@@ -347,9 +357,8 @@ std::string Ref::kind() const {
     case Json::value_t::boolean:
       return json_->get<bool>() ? "true" : "false";
     case Json::value_t::string: {
-      std::string text = printable(json_->get_ref<const std::string&>());
-      if (text.size() > 40) text = text.substr(0, 40) + "…";
-      return "\"" + text + "\"";
+      constexpr std::size_t kMost = 40;
+      return "\"" + shortened(json_->get_ref<const std::string&>(), kMost) + "\"";
     }
     case Json::value_t::array:
       return "a list";

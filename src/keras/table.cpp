@@ -14,6 +14,8 @@
 namespace attn::keras {
 namespace {
 
+constexpr std::size_t kMaxName = std::size_t{64} << 10;  // bytes of a layer's
+
 constexpr std::array kModels = {
     LayerRow{"InputLayer", "keras.layers", make_layer<InputLayer>},
     LayerRow{"Functional", "keras.src.models.functional", make_layer<Functional>},
@@ -147,6 +149,7 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   const std::size_t before = config.document().problem_count();
   read_config(*layer, config, warnings);
   if (layer->name.empty() && ref.find("name") && ref["name"].is_string()) layer->name = ref["name"].text();
+  if (layer->name.size() > kMaxName) config.fail("a name of over 64 KiB is not accepted");
   if (layer->name.empty()) layer->name = snake_case(layer->class_name());
   for (const char* key :
        {"module", "registered_name", "build_config", "compile_config", "name", "inbound_nodes", "shared_object_id"})

@@ -8,14 +8,15 @@
 #include "attn/io/file.h"
 #include "attn/io/file_kind.h"
 #include "attn/io/hdf5.h"
+#include "attn/io/json_text.h"
 #include "attn/io/keras_archive.h"
 
 namespace attn::library {
 namespace {
 
 /// What metadata.json says of the Keras that wrote the archive; nothing where it says nothing.
-std::optional<keras::Version> version_in(const std::string& metadata) {
-  const auto json = nlohmann::json::parse(metadata, nullptr, false);
+std::optional<keras::Version> version_in(const std::string& metadata, const std::string& path) {
+  const auto json = io::parse_json(metadata, printable(path) + ":metadata.json");
   if (!json.is_object() || !json.contains("keras_version") || !json["keras_version"].is_string()) return std::nullopt;
   return keras::version_of(json["keras_version"].get<std::string>());
 }
@@ -23,7 +24,7 @@ std::optional<keras::Version> version_in(const std::string& metadata) {
 /// The config in a .keras archive.
 ModelText read_archive(const std::string& path, const io::Bytes& file) {
   io::KerasArchive archive = io::parse_keras_archive(file, path);
-  return {path + ":config.json", std::move(archive.config), {{}, version_in(archive.metadata)}, path};
+  return {path + ":config.json", std::move(archive.config), {{}, version_in(archive.metadata, path)}, path};
 }
 
 /// The config that Keras 2, and Keras 3 when asked for .h5, put into the attributes of the file.
@@ -63,9 +64,7 @@ void refuse_folder(const std::string& path) {
 
 }  // namespace
 
-ModelText read_model_file(const std::string& path) {
-  refuse_folder(path);
-  const io::Bytes file = io::read_file(path);
+ModelText model_text_of(const io::Bytes& file, const std::string& path) {
   switch (io::kind_of(file)) {
     case io::FileKind::zip:
       return read_archive(path, file);
@@ -80,6 +79,11 @@ ModelText read_model_file(const std::string& path) {
       break;
   }
   return {path == "-" ? "stdin" : path, std::string(file.text()), {}, {}};
+}
+
+ModelText read_model_file(const std::string& path) {
+  refuse_folder(path);
+  return model_text_of(io::read_file(path), path);
 }
 
 ModelText builtin_model() { return {"built-in encoder", keras::Model::builtin_encoder(), {}, {}}; }

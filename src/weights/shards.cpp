@@ -1,19 +1,18 @@
 // The index is {"metadata": …, "weight_map": {"/layers/dense/vars": "x_00000.weights.h5" or a list of such}}.
 #include "shards.h"
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/io/json_text.h"
 
 namespace attn::weights {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMaxIndex = std::size_t{64} << 20;  // bytes
 constexpr std::size_t kMaxShards = 10'000;
 
 bool is_plain_name(const std::string& name) {
@@ -23,22 +22,22 @@ bool is_plain_name(const std::string& name) {
 
 }  // namespace
 
-std::vector<std::string> shard_paths(std::string_view index, const std::string& path) {
+std::vector<std::string> shard_names(std::string_view index, const std::string& path) {
   const std::string file = printable(path);
-  if (index.size() > kMaxIndex) throw bad_input("{}: too large for an index of weights ({} bytes)", file, index.size());
-  const json root = json::parse(index, nullptr, false);
-  const auto map = root.is_object() ? root.find("weight_map") : root.end();
-  if (!root.is_object() || map == root.end() || !map->is_object()) {
-    throw bad_input(
+  const auto no_index = [&] {
+    return bad_input(
         "{}: holds no weights: it is neither .weights.h5, .keras, .h5, .safetensors nor .npz, nor an index of split "
-        "weights "
-        "with a weight_map",
+        "weights with a weight_map",
         file);
-  }
+  };
+  const std::size_t first = index.find_first_not_of(" \n\r\t");
+  if (first == std::string_view::npos || index[first] != '{') throw no_index();
+  const json root = io::parse_json(index, file);
+  const auto map = root.find("weight_map");
+  if (map == root.end() || !map->is_object()) throw no_index();
 
   std::set<std::string> seen;
-  std::vector<std::string> paths;
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::vector<std::string> names;
   const auto add = [&](const json& value) {
     if (!value.is_string()) throw bad_input("{}: weight_map: a file's name must be a string", file);
     const auto& name = value.get_ref<const std::string&>();
@@ -46,8 +45,8 @@ std::vector<std::string> shard_paths(std::string_view index, const std::string& 
       throw bad_input("{}: weight_map: '{}' is not the name of a file in the same folder", file, printable(name));
     }
     if (!seen.insert(name).second) return;
-    if (paths.size() == kMaxShards) throw bad_input("{}: weight_map: more than {} files", file, kMaxShards);
-    paths.push_back((folder / name).string());
+    if (names.size() == kMaxShards) throw bad_input("{}: weight_map: more than {} files", file, kMaxShards);
+    names.push_back(name);
   };
   for (const json& entry : *map) {
     if (!entry.is_array()) {
@@ -56,7 +55,7 @@ std::vector<std::string> shard_paths(std::string_view index, const std::string& 
     }
     for (const json& name : entry) add(name);
   }
-  return paths;
+  return names;
 }
 
 }  // namespace attn::weights

@@ -1,5 +1,6 @@
 #include "attn/weights/store.h"
 
+#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -53,8 +54,9 @@ Store read_shards(const Bytes& index, const std::string& path) {
   const auto twice = [&](const std::string& name) {
     return bad_input("{}: the weight '{}' is in more than one of its files", printable(path), printable(name));
   };
-  for (const std::string& shard : shard_paths(index.text(), path)) {
-    const Bytes file = io::read_file(shard);
+  for (const std::string& own_name : shard_names(index.text(), path)) {
+    const std::string shard = (std::filesystem::path(path).parent_path() / own_name).string();
+    const Bytes file = io::read_file_beside(path, own_name);
     if (io::kind_of(file) == FileKind::safetensors) {
       for (NamedTensor& array : io::parse_safetensors(file, shard)) {
         if (!names.insert(array.name).second) throw twice(array.name);

@@ -101,8 +101,8 @@ TEST_CASE("npy: shapes beyond any file are refused without memory") {
     for (int i = 0; i < rank; ++i) header += "1,";
     return npy_of(header + ")}", 4);
   };
-  CHECK(parse_npy(of_rank(32), "").shape().rank() == 32);
-  CHECK(refusal([&] { return parse_npy(of_rank(33), ""); }).find("more than 32 dimensions") != std::string::npos);
+  CHECK(parse_npy(of_rank(8), "").shape().rank() == 8);
+  CHECK(refusal([&] { return parse_npy(of_rank(9), ""); }).find("more than 8 dimensions") != std::string::npos);
 }
 
 TEST_CASE("npy: a header that declares more than the file holds, or more than 10000 bytes, is refused") {

@@ -13,7 +13,7 @@ namespace attn::weights {
 namespace {
 
 std::string shards_refusal(const std::string& index) {
-  return refusal([&] { static_cast<void>(shard_paths(index, "d/x.weights.json")); });
+  return refusal([&] { static_cast<void>(shard_names(index, "d/x.weights.json")); });
 }
 
 void write_text(const std::string& path, std::string_view text) { std::ofstream(path) << text; }
@@ -72,9 +72,9 @@ TEST_CASE("store: lists of names may come in pieces, and at the root") {
 }
 
 TEST_CASE("store: an index of split weights names files in its own folder, each read once") {
-  CHECK(shard_paths(R"({"weight_map": {"/a": "x.h5", "/b": ["x.h5", "y.h5"], "/c": []}})", "d/x.weights.json") ==
-        std::vector<std::string>{"d/x.h5", "d/y.h5"});
-  CHECK(shard_paths(R"({"weight_map": {"/a": "x.h5"}})", "x.weights.json") == std::vector<std::string>{"x.h5"});
+  CHECK(shard_names(R"({"weight_map": {"/a": "x.h5", "/b": ["x.h5", "y.h5"], "/c": []}})", "d/x.weights.json") ==
+        std::vector<std::string>{"x.h5", "y.h5"});
+  CHECK(shard_names(R"({"weight_map": {"/a": "x.h5"}})", "x.weights.json") == std::vector<std::string>{"x.h5"});
   for (const char* name : {"../x.h5", "/etc/passwd", "a/b.h5", "..", ".", "", "a\\\\b", "a\\u0000b"}) {
     CAPTURE(name);
     CHECK(shards_refusal(R"({"weight_map": {"/a": ")" + std::string(name) + "\"}}")
@@ -82,8 +82,11 @@ TEST_CASE("store: an index of split weights names files in its own folder, each 
   }
   CHECK(shards_refusal(R"({"weight_map": {"/a": 1}})") ==
         "d/x.weights.json: weight_map: a file's name must be a string");
-  for (const char* index : {"", "{", "[]", "{}", R"({"weight_map": []})", "\x89PNG"})
+  for (const char* index : {"", "[]", "{}", R"({"weight_map": []})", "\x89PNG"})
     CHECK(shards_refusal(index).starts_with("d/x.weights.json: holds no weights"));
+  CHECK(shards_refusal("{") == "d/x.weights.json: not valid JSON at its byte 2");
+  CHECK(shards_refusal(R"({"weight_map": {"/a": "x.h5", "/a": "y.h5"}})") ==
+        "d/x.weights.json: the key '/a' stands twice in one object");
 }
 
 TEST_CASE("store: a missing piece of split weights is an error that names it") {

@@ -15,6 +15,9 @@ namespace attn {
 /// become `\u{..}` or `\x..`; everything else is kept. For every string that came from a file or a command line.
 [[nodiscard]] std::string printable(std::string_view text);
 
+/// The same of at most about `most` bytes, with "…" for the rest: for messages, which repeat what they are about.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t most = 200);
+
 /// Is `text` valid UTF-8 (no surrogates, no overlong forms)?
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 

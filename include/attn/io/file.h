@@ -18,6 +18,10 @@ inline constexpr std::int64_t kMaxStream = std::int64_t{1} << 30;
 /// holds more than `limit` bytes, or changes while it is read.
 [[nodiscard]] Bytes read_file(const std::string& path, std::int64_t limit = kMaxSize);
 
+/// The contents of the file `name` in the folder of `path`: of a name that a file holds, which may not lead anywhere
+/// else. Throws as read_file does, and where the name is a symbolic link.
+[[nodiscard]] Bytes read_file_beside(const std::string& path, const std::string& name);
+
 /// A mapped file that another process cuts short raises SIGBUS where the lost part is touched. This turns the signal
 /// into one line on stderr and exit code 3. For a program to call once, at its start.
 void exit_where_a_mapped_file_shrinks() noexcept;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "attn/io/bytes.h"
 #include "attn/keras/model.h"
 
 namespace attn::library {
@@ -19,6 +20,8 @@ struct ModelText {
 /// The config in a file: Keras JSON, the short encoder config, a .keras archive or a whole-model .h5, told apart by
 /// content; "-" is stdin. Throws Error (bad_input) for a file that holds none.
 [[nodiscard]] ModelText read_model_file(const std::string& path);
+/// The same of a file's bytes; `path` is its name.
+[[nodiscard]] ModelText model_text_of(const io::Bytes& file, const std::string& path);
 
 /// configs/encoder.json, which is compiled in.
 [[nodiscard]] ModelText builtin_model();

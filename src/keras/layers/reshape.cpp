@@ -16,7 +16,9 @@ using graph::ValueId;
 /// The product of dimensions, unknown where one is.
 Dim product(const Shape& shape) {
   if (!shape.known()) return kUnknown;
-  return shape.size();
+  const auto elements = shape.elements();
+  if (!elements) throw bad_input("{} has more elements than can be counted", shape.str());
+  return *elements;
 }
 
 class Reshape : public Layer {
@@ -67,7 +69,7 @@ class Reshape : public Layer {
       }
     }
     if (!sample.known()) return out;
-    const Dim elements = sample.size(), known = given.size();
+    const Dim elements = product(sample), known = product(given);
     const bool fits = open ? known != 0 && elements % known == 0 : known == elements;
     if (!fits) throw bad_input("an input of {} cannot be reshaped to {}", in.str(), with_unknowns(in[0]).str());
     if (open) out[*open] = elements / known;

@@ -1,0 +1,34 @@
+// What attn believes of attn-hdf5, which a file may have taken over: the input is what that process says.
+#include "hdf5_answer.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+
+#include "attn/io/descriptor.h"
+#include "target.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace attn;
+  using namespace std::chrono_literals;
+  constexpr std::size_t kMost = std::size_t{64} << 10;  // what a socket holds while nobody reads
+  constexpr std::size_t kFile = 4096;
+  if (size > kMost) return 0;
+  static const io::Bytes file = fuzz::bytes_of(std::array<std::uint8_t, kFile>{}.data(), kFile);
+
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) fuzz::fail("no socket", "");
+  io::Channel channel(io::Descriptor(ends[0]), io::Channel::Clock::now() + 10s);
+  const ssize_t sent = ::send(ends[1], data, size, MSG_NOSIGNAL);
+  ::close(ends[1]);
+  if (sent != static_cast<ssize_t>(size)) fuzz::fail("the socket takes too little", "");
+  fuzz::accepts([&] {
+    try {
+      static_cast<void>(io::read_answer(channel, file, "x.h5"));
+    } catch (const io::ChannelBroken&) {
+    }
+  });
+  return 0;
+}

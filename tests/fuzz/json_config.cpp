@@ -1,0 +1,8 @@
+// Keras 3: models, layers, and the backbones of KerasHub.
+#include "model.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace attn;
+  fuzz::read_and_show("model.json", std::string(fuzz::text_of(data, size)));
+  return 0;
+}

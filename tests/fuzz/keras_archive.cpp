@@ -1,0 +1,30 @@
+// Any model file but HDF5, which is another process's: the .keras archive, its metadata and its config, and all forms
+// of its summary.
+#include "attn/io/file_kind.h"
+#include "attn/library/model_file.h"
+#include "attn/report/summary.h"
+#include "model.h"
+
+namespace {
+
+void print(const attn::keras::Summary& summary) {
+  using namespace attn;
+  fuzz::check_printable(report::summary_table(summary, {}), "a table");
+  fuzz::check_printable(report::summary_csv(summary, {}), "a CSV file");
+  fuzz::check_printable(report::summary_markdown(summary, {}), "a Markdown table");
+  fuzz::check_printable(report::summary_json(summary, {}), "JSON");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace attn;
+  const io::Bytes file = fuzz::bytes_of(data, size);
+  if (io::kind_of(file) == io::FileKind::hdf5) return 0;
+  fuzz::accepts([&] {
+    const library::ModelText text = library::model_text_of(file, "model.keras");
+    fuzz::read_and_show(text.name, text.text, text.options);
+    print(keras::Model::read(text.name, text.text, text.options).summary());
+  });
+  return 0;
+}

@@ -1,0 +1,71 @@
+// HDF5 files that lead elsewhere, grow, or hold what weights never do (hdf5/generate.py), and those that break the
+// library.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "attempt.h"
+
+namespace attn::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> hostile_files() {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(std::string(ATTN_SOURCE_DIR) + "/tests/hostile/hdf5"))
+    if (entry.path().extension() == ".h5") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+TEST_CASE("hdf5: what leads to other files or places, grows, or is no array of numbers is refused by name") {
+  // Objects that weights never have are no harm by themselves: these hold a model or nothing.
+  const std::set<std::string> models = {"model_config_number.h5", "model_config_list.h5", "model_config_lambda.h5",
+                                        "model_config.h5", "empty.h5"};
+  const std::vector<fs::path> files = hostile_files();
+  REQUIRE(files.size() >= 60);
+  for (const fs::path& path : files) {
+    const std::string name = path.filename();
+    CAPTURE(name);
+    // As a model: what is inside is no config, or one that is refused.
+    check_refused(attempt({"summary", path}), name);
+    if (models.contains(name)) continue;
+    const Attempt weights = attempt({"weights", path});
+    check_refused(weights, name);
+    if (name.starts_with("bomb")) check_refused_bomb(weights, name);
+    check_refused(attempt({"run", "--weights", path}), name);
+    check_refused(attempt({"convert", path, "/nonexistent/x.npz"}), "");
+  }
+}
+
+TEST_CASE("hdf5: every cut of a file of weights is refused, and every flipped bit of its first structures answered") {
+  const std::string whole = contents(std::string(ATTN_SOURCE_DIR) + "/tests/data/io/model.weights.h5");
+  const Folder folder;
+  REQUIRE(attempt({"weights", folder.file("x.h5", whole)}).code == 0);
+  for (std::size_t size = 0; size < whole.size(); size += whole.size() / 40 + 1)
+    check_refused(attempt({"weights", folder.file("x.h5", whole.substr(0, size))}), "x.h5");
+  for (std::size_t bit = 0; bit < std::size_t{8} * 800; bit += 23) {
+    std::string flipped = whole;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ 1 << (bit % 8));
+    const Attempt result = attempt({"weights", folder.file("x.h5", flipped)});
+    CAPTURE(bit);
+    CHECK((result.code == 0 || result.code == 3));
+    CHECK(is_clean(result.err));
+  }
+}
+
+}  // namespace attn::test

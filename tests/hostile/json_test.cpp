@@ -1,0 +1,523 @@
+// Texts that are no JSON, JSON that is no model, and models with numbers, names and graphs that cannot be.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "attempt.h"
+
+namespace attn::test {
+namespace {
+
+using namespace std::string_literals;
+
+/// What every parser of RFC 8259 refuses.
+std::vector<std::string> broken_texts() {
+  std::vector<std::string> texts = {
+      "",
+      " ",
+      "\n",
+      "\xEF\xBB\xBF",
+      "[",
+      "]",
+      "{",
+      "}",
+      "[}",
+      "{]",
+      "[[]",
+      "[]]",
+      "{}}",
+      "{{}}",
+      "[,]",
+      "[,1]",
+      "[1,]",
+      "[1,,2]",
+      "[,,]",
+      "[1 2]",
+      "[1\n2]",
+      "[1:2]",
+      "[\"a\":1]",
+      "[{]",
+      "[{}",
+      "{\"a\"",
+      "{\"a\":",
+      "{\"a\":1",
+      "{\"a\" 1}",
+      "{\"a\":1,}",
+      "{\"a\":1,,\"b\":2}",
+      "{,\"a\":1}",
+      "{\"a\"::1}",
+      "{\"a\":1 \"b\":2}",
+      "{\"a\":1:2}",
+      "{a:1}",
+      "{'a':1}",
+      "{1:1}",
+      "{null:1}",
+      "{[]:1}",
+      "{\"a\":}",
+      "{:1}",
+      "{\"a\",1}",
+      "{\"a\";1}",
+      "{\"a\":1}#",
+      "{\"a\":1}//",
+      "{\"a\":1}/**/",
+      "/*a*/{}",
+      "//a\n{}",
+      "#a\n{}",
+      "{} {}",
+      "[] []",
+      "1 2",
+      "nulll",
+      "null null",
+      "{}x",
+      "{}\x01",
+      "[]\f",
+      "[\f]",
+      "[\v]",
+      "\f[]",
+      "[\xC2\xA0]",
+      "[\xE2\x80\xA8]",
+      "[\xEF\xBB\xBF]",
+      "\xFF\xFE[\0]\0"s,
+      "\xFE\xFF\0[\0]"s,
+      "[\0]"s,
+      "[]\0"s,
+      "\0[]"s,
+      "{\"a\":1}\0"s,
+      // words
+      "nul",
+      "nulL",
+      "NULL",
+      "Null",
+      "tru",
+      "True",
+      "TRUE",
+      "truee",
+      "fals",
+      "False",
+      "undefined",
+      "None",
+      "NaN",
+      "nan",
+      "-NaN",
+      "Infinity",
+      "-Infinity",
+      "+Infinity",
+      "inf",
+      "-inf",
+      "Inf",
+      "a",
+      "*",
+      "?",
+      "<null>",
+      "<!-- -->",
+      // numbers
+      "-",
+      "+",
+      "+1",
+      "--1",
+      "- 1",
+      "01",
+      "-01",
+      "00",
+      "1.",
+      "-1.",
+      ".1",
+      "-.1",
+      "1.e1",
+      ".e1",
+      "1e",
+      "1e+",
+      "1e-",
+      "1E",
+      "1eE2",
+      "1e1.5",
+      "1e1e1",
+      "1.2.3",
+      "1..2",
+      "0x",
+      "0x1",
+      "0X1F",
+      "1_000",
+      "1,000",
+      "1'000",
+      "0b1",
+      "0o7",
+      "1f",
+      "1L",
+      "1.0f",
+      "1 000",
+      "\xEF\xBC\x91",
+      "1e400",
+      "-1e400",
+      "1E1000000",
+      "[1e309]",
+      "[-1e309]",
+      "2.",
+      "0e",
+      "0.",
+      "0.e1",
+      "1.a",
+      "-a",
+      "1a",
+      "1-",
+      "1+1",
+      // strings
+      "\"",
+      "\"a",
+      "\"\\\"",
+      "\"\\",
+      "\"\\a\"",
+      "\"\\x00\"",
+      "\"\\'\"",
+      "\"\\0\"",
+      "\"\\v\"",
+      "\"\\u\"",
+      "\"\\u1\"",
+      "\"\\u12\"",
+      "\"\\u123\"",
+      "\"\\u123g\"",
+      "\"\\uG000\"",
+      "\"\\U00000041\"",
+      "\"\\u{41}\"",
+      "\"\\ 1\"",
+      "\"\\\n\"",
+      "\"a\nb\"",
+      "\"a\tb\"",
+      "\"a\rb\"",
+      "\"\x01\"",
+      "\"\x1f\"",
+      "\"\0\""s,
+      "\"a\0b\""s,
+      "'a'",
+      "`a`",
+      "\"a\"\"b\"",
+      "\"a\" \"b\"",
+      "a\"b\"",
+      "\"a\"b",
+      "\xE2\x80\x9C"s + "a\xE2\x80\x9D",
+      "\"\\ud800\"",
+      "\"\\udc00\"",
+      "\"\\ud800\\ud800\"",
+      "\"\\ud800x\"",
+      "\"\\ud800\\n\"",
+      "\"\\udc00\\ud800\"",
+      "\"\\uD83D\\u0041\"",
+      "\"\\ud800\\u\"",
+      "\"\\ud800\\udc0\"",
+      "{\"\\ud800\":1}",
+      // encodings
+      "\"\x80\"",
+      "\"\xbf\"",
+      "\"\xc0\x80\"",
+      "\"\xc0\xaf\"",
+      "\"\xc1\xbf\"",
+      "\"\xc3\"",
+      "\"\xc3(\"",
+      "\"\xe0\x80\x80\"",
+      "\"\xe0\x9f\xbf\"",
+      "\"\xe2\x82\"",
+      "\"\xe2(\xa1\"",
+      "\"\xe2\x82(\"",
+      "\"\xed\xa0\x80\"",
+      "\"\xed\xbf\xbf\"",
+      "\"\xed\xa0\xbd\xed\xb8\x80\"",
+      "\"\xf0\x80\x80\x80\"",
+      "\"\xf0\x8f\xbf\xbf\"",
+      "\"\xf0\x9f\x98\"",
+      "\"\xf0(\x8c\xbc\"",
+      "\"\xf4\x90\x80\x80\"",
+      "\"\xf5\x80\x80\x80\"",
+      "\"\xf8\x88\x80\x80\x80\"",
+      "\"\xfc\x84\x80\x80\x80\x80\"",
+      "\"\xfe\"",
+      "\"\xff\"",
+      "[\xff]",
+      "{\"\xff\":1}",
+      "\xe9",
+      "[\xe4\xb8\xad]",
+      // the right text for another program
+      "[1,2,3,\n# a comment\n4]",
+      "{\"a\": (1)}",
+      "{\"a\": [1,2,]}",
+      "{\"a\": 'b'}",
+      "{\"a\": True}",
+      "{\"a\": None}",
+      "{\"a\": (1, 2)}",
+      "{\"a\": datetime(1)}",
+      "- a\n- b\n",
+      "a: 1\n",
+      "[a]\nb = 1\n",
+      "<?xml version=\"1.0\"?>",
+      "<html></html>",
+      "import os\n",
+      "\x80\x04\x95.",
+      "#!/bin/sh\n",
+      "%PDF-1.4",
+      "GGUF\x03\0\0\0"s,
+      "\x1f\x8b\x08\0"s,
+      "\x7f"
+      "ELF\x02\x01\x01",
+  };
+  return texts;
+}
+
+/// JSON, and no model.
+std::vector<std::string> other_values() {
+  return {
+      "null",
+      "true",
+      "false",
+      "0",
+      "-0",
+      "1",
+      "-1",
+      "0.0",
+      "-0.0",
+      "1.5",
+      "1e1",
+      "1E1",
+      "1e+1",
+      "1e-1",
+      "1E+10",
+      "1e-400",
+      "5e-324",
+      "1.7976931348623157e308",
+      "123456789.123456789e-5",
+      "0e1",
+      "0e+1",
+      "-1.5e-7",
+      "2147483648",
+      "4294967296",
+      "9007199254740993",
+      "9223372036854775807",
+      "-9223372036854775808",
+      "\"\"",
+      "\"a\"",
+      "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
+      "\"\\u0041\"",
+      "\"\\u0000\"",
+      "\"\\u001b\"",
+      "\"\\ud83d\\ude00\"",
+      "\"\xf0\x9f\x98\x80\"",
+      "\"\xc3\xa9\"",
+      "\"\\u202e\"",
+      "\"\\uffff\"",
+      "\"\\ufdd0\"",
+      "\"\xef\xbf\xbf\"",
+      "\"\x7f\"",
+      "\"\xe2\x80\xa8\"",
+      "\" \"",
+      "\"http://127.0.0.1/\"",
+      "\"/etc/passwd\"",
+      "[]",
+      "[ ]",
+      "[[]]",
+      "[{}]",
+      "[null]",
+      "[1,2]",
+      "[1, \"a\", {}]",
+      "\t[1]\n",
+      "\r\n[\r\n]\r\n",
+      "{}",
+      "{ }",
+      "{\"\":0}",
+      "{\"a\":1}",
+      "{\"a\":{\"b\":[1,{\"c\":null}]}}",
+      "{\"a\\u0000b\":1}",
+      "{\"\\u001b\":1}",
+      "{\"\\ud83d\\ude00\":1}",
+      "{\"a\":1,\"A\":2}",
+      "{\"a\":\"\\u0000\"}",
+      "{\"class_name\":1}",
+      "{\"class_name\":\"\"}",
+      "{\"class_name\":null}",
+      "{\"class_name\":[]}",
+      "{\"class_name\":{}}",
+      "{\"config\":{}}",
+      "{\"config\":1}",
+      "{\"config\":[]}",
+      "{\"layers\":1}",
+      "{\"layers\":{}}",
+      "{\"class_name\":\"Functional\"}",
+      "{\"class_name\":\"Functional\",\"config\":null}",
+      "{\"class_name\":\"Functional\",\"config\":[]}",
+      "{\"class_name\":\"Functional\",\"config\":{}}",
+      "{\"class_name\":\"Sequential\",\"config\":{}}",
+      "{\"class_name\":\"Sequential\",\"config\":1}",
+      "{\"class_name\":\"Sequential\",\"config\":{\"layers\":1}}",
+      "{\"class_name\":\"Sequential\",\"config\":{\"layers\":{}}}",
+      "{\"class_name\":\"Sequential\",\"config\":{\"layers\":[1]}}",
+      "{\"class_name\":\"Sequential\",\"config\":{\"layers\":[null]}}",
+      "{\"class_name\":\"Sequential\",\"config\":{\"layers\":[[]]}}",
+      "{\"class_name\":\"Sequential\",\"config\":{\"layers\":[{}]}}",
+      "{\"class_name\":\"Model\",\"config\":{}}",
+      "{\"module\":\"keras\",\"class_name\":\"Nothing\"}",
+  };
+}
+
+std::string repeated(std::string_view text, int times) {
+  std::string out;
+  for (int i = 0; i < times; ++i) out += text;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("json: what is no JSON is refused with line and column") {
+  const std::vector<std::string> texts = broken_texts();
+  REQUIRE(texts.size() >= 200);
+  for (const std::string& text : texts) {
+    CAPTURE(text);
+    check_refused(attempt({"summary", "-"}, text), "stdin:", "not valid JSON");
+  }
+}
+
+TEST_CASE("json: what is JSON and no model is refused as that") {
+  const std::vector<std::string> texts = other_values();
+  REQUIRE(texts.size() >= 85);
+  for (const std::string& text : texts) {
+    CAPTURE(text);
+    const Attempt result = attempt({"summary", "-"}, text);
+    check_refused(result, "stdin");
+    CHECK_FALSE(contains(result.err, "not valid JSON"));
+  }
+}
+
+TEST_CASE("json: depth, keys that repeat, long keys and strings, and many values are refused at their limits") {
+  struct Case {
+    std::string text;
+    const char* message;
+  };
+  const std::vector<Case> cases = {
+      {repeated("[", 65) + repeated("]", 65), "nesting deeper than 64"},
+      {repeated("{\"a\":", 65) + "1" + repeated("}", 65), "nesting deeper than 64"},
+      {repeated("[", 100'000), "nesting deeper than 64"},
+      {repeated("[", 1'000'000) + repeated("]", 1'000'000), "nesting deeper than 64"},
+      {repeated("{\"a\":", 1'000'000), "nesting deeper than 64"},
+      {repeated("[{\"a\":", 500'000), "nesting deeper than 64"},
+      {R"({"a": 1, "a": 1})", "stands twice"},
+      {R"({"a": 1, "\u0061": 1})", "stands twice"},
+      {R"({"": 1, "": 2})", "stands twice"},
+      {R"({"x": {"b": {}, "b": {}}})", "stands twice"},
+      {"{\"" + std::string(1025, 'k') + "\": 1}", "a key of over 1 KiB"},
+      {"\"" + std::string((1 << 20) + 1, 's') + "\"", "a string of over 1 MiB"},
+      {"{\"name\": \"" + std::string(8 << 20, 's') + "\"}", "a string of over 1 MiB"},
+      {"[" + repeated("1,", 2'000'000) + "1]", "over 2,000,000 values"},
+      {"[" + repeated("[],", 2'000'000) + "1]", "over 2,000,000 values"},
+      {std::string((64 << 20) + 1, ' '), "over 64 MiB"},
+      {"{\"units\": 9223372036854775808}", "2^63"},
+      {"{\"units\": 18446744073709551615}", "2^63"},
+      {"{\"units\": 18446744073709551616}", "64 bits"},
+      {"{\"units\": -9223372036854775809}", "64 bits"},
+      {"{\"units\": " + std::string(5000, '9') + "}", "a number that no double holds"},
+      {"{\"units\": 1e" + std::string(5000, '9') + "}", "a number that no double holds"},
+      {"{\"units\": " + std::string(100'000, 'x') + "}", "not valid JSON"},
+      {"[\"" + std::string(100'000, 'x') + "\x01\"]", "not valid JSON"},
+  };
+  for (const Case& item : cases) {
+    CAPTURE(item.text.substr(0, 60));
+    check_refused(attempt({"summary", "-"}, item.text), "stdin:", item.message);
+  }
+}
+
+TEST_CASE("json: a million layers are refused, not read for minutes") {
+  std::string text = R"({"class_name": "Sequential", "config": {"name": "s", "layers": [)";
+  for (int i = 0; i < 1'000'000; ++i) text += R"({"class_name":"ReLU","config":{}},)";
+  text.back() = ']';
+  check_refused(attempt({"summary", "-"}, text + "}}"), "stdin:", "over 2,000,000 values");
+}
+
+TEST_CASE("json: a dimension is an integer above 0, whatever stands there") {
+  const std::vector<std::string> numbers = {
+      "0",
+      "-1",
+      "-2147483648",
+      "-9223372036854775808",
+      "4611686018427387905",
+      "9223372036854775807",
+      "1.0",
+      "1.5",
+      "1e3",
+      "0.0",
+      "-0.0",
+      "1e308",
+      "true",
+      "false",
+      "null",
+      "\"8\"",
+      "\"\"",
+      "[]",
+      "[8]",
+      "{}",
+      "{\"a\": 1}",
+  };
+  for (const std::string& number : numbers) {
+    CAPTURE(number);
+    check_refused(attempt({"summary", "-"}, model_of("Dense", R"({"name": "d", "units": )" + number + "}")),
+                  "stdin:3:", "/config/layers/1/config/units");
+    check_refused(attempt({"summary", "-"}, model_of("MultiHeadAttention",
+                                                     R"({"name": "a", "num_heads": 2, "key_dim": )" + number + "}")),
+                  "stdin:3:", "/config/layers/1/config/key_dim");
+  }
+}
+
+TEST_CASE("json: a model's graph may not point at itself, nowhere, or before the beginning") {
+  const auto functional = [](const std::string& nodes, const std::string& in, const std::string& out) {
+    return R"({"class_name": "Functional", "config": {"name": "m", "layers": [
+    {"class_name": "InputLayer", "config": {"batch_shape": [null, 4], "name": "i"}, "name": "i", "inbound_nodes": []},
+    {"class_name": "Add", "config": {"name": "d"}, "name": "d", "inbound_nodes": )" +
+           nodes + R"(}, {"class_name": "ReLU", "config": {"name": "e"}, "name": "e", "inbound_nodes": [{"args": [)" +
+           R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 4], "dtype": "float32", "keras_history":)" +
+           R"( ["d", 0, 0]}}], "kwargs": {}}]}], "input_layers": )" + in + R"(, "output_layers": )" + out + "}}";
+  };
+  const auto tensor = [](const std::string& history) {
+    return R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 4], "dtype": "float32", "keras_history": )" +
+           history + "}}";
+  };
+  const auto call = [&](const std::string& history) {
+    return R"([{"args": [[)" + tensor(history) + ", " + tensor(R"(["i", 0, 0])") + R"(]], "kwargs": {}}])";
+  };
+  const std::string in = R"([["i", 0, 0]])", out = R"([["e", 0, 0]])", good = call(R"(["i", 0, 0])");
+  CHECK(attempt({"summary", "-"}, functional(good, in, out)).code == 0);
+  const std::vector<std::string> histories = {
+      R"(["d", 0, 0])",
+      R"(["e", 0, 0])",
+      R"(["x", 0, 0])",
+      R"(["", 0, 0])",
+      R"(["i", 1, 0])",
+      R"(["i", 0, 1])",
+      R"(["i", -1, 0])",
+      R"(["i", 0, -1])",
+      R"(["i", 2147483648, 0])",
+      R"(["i", 0, 9223372036854775807])",
+      R"(["i", 0])",
+      R"(["i"])",
+      "[]",
+      "null",
+      "1",
+      R"("i")",
+      R"({"i": 0})",
+      R"([1, 0, 0])",
+      R"([null, 0, 0])",
+      R"(["i", "0", 0])",
+      R"(["i", 0.0, 0])",
+      R"(["i", true, 0])",
+      R"(["i", 0, null])",
+      R"([["i"], 0, 0])",
+  };
+  for (const std::string& history : histories) {
+    CAPTURE(history);
+    check_refused(attempt({"summary", "-"}, functional(call(history), in, out)), "stdin");
+    CHECK(attempt({"summary", "-"}, functional(good, in, "[" + history + "]")).code != 70);
+    CHECK(attempt({"summary", "-"}, functional(good, "[" + history + "]", out)).code != 70);
+  }
+  for (const std::string nodes :
+       {"1", "null", "{}", "[1]", "[null]", "[{}]", R"([{"args": 1}])", R"([{"args": [1], "kwargs": []}])",
+        R"([[["i", 0, 0, {}]]])", R"([[[["i", 0, 0, {}]]]])", "[[[[[[[[]]]]]]]]", R"([{"args": [], "kwargs": {}}])"}) {
+    CAPTURE(nodes);
+    check_refused(attempt({"summary", "-"}, functional(nodes, in, out)), "stdin");
+  }
+}
+
+}  // namespace attn::test

@@ -1,0 +1,128 @@
+// Numbers that are far too large: what is only counted is counted exactly, what would be made is refused.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attempt.h"
+
+namespace attn::test {
+namespace {
+
+/// A model of one Dense of these sizes: in · units parameters.
+std::string dense(const std::string& in, const std::string& units) {
+  return R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
+    {"class_name": "InputLayer", "config": {"batch_shape": [null, )" +
+         in + R"(], "name": "i"}}, {"class_name": "Dense", "config": {"name": "d", "use_bias": false, "units": )" +
+         units + "}}]}}";
+}
+
+std::string total_of(const std::string& json) {
+  const std::string key = "\"total_params\":";
+  const std::size_t at = json.find(key);
+  REQUIRE(at != std::string::npos);
+  const std::size_t begin = json.find_first_not_of(' ', at + key.size());
+  return json.substr(begin, json.find_first_not_of("0123456789", begin) - begin);
+}
+
+}  // namespace
+
+TEST_CASE("sizes: parameters are counted exactly, up to 10^18 and past 2^64") {
+  struct Case {
+    const char *in, *units, *total;
+  };
+  const std::vector<Case> cases = {
+      {"1000", "1000000", "1000000000"},
+      {"100000", "100000", "10000000000"},
+      {"1000000", "1000000", "1000000000000"},
+      {"10000000", "10000000", "100000000000000"},
+      {"1000000000", "1000000", "1000000000000000"},
+      {"1000000000", "1000000000", "1000000000000000000"},
+      {"2147483647", "2147483647", "4611686014132420609"},
+      {"65536", "65536", "4294967296"},
+      {"65535", "65537", "4294967295"},
+  };
+  for (const Case& item : cases) {
+    CAPTURE(item.total);
+    const Attempt result = attempt({"summary", "--json", "-"}, dense(item.in, item.units));
+    CAPTURE(result.err);
+    CHECK(result.code == 0);
+    CHECK(total_of(result.out) == item.total);
+    CHECK(result.seconds < 0.5);
+  }
+  // Layers whose sum alone passes 64 bits.
+  std::string text = R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
+    {"class_name": "InputLayer", "config": {"batch_shape": [null, 2147483647], "name": "i"}})";
+  for (int i = 0; i < 8; ++i)
+    text += R"(, {"class_name": "Dense", "config": {"name": "d)" + std::to_string(i) +
+            R"(", "use_bias": false, "units": 2147483647}})";
+  const Attempt sum = attempt({"summary", "--json", "-"}, text + "]}}");
+  CHECK(sum.code == 0);
+  CHECK(total_of(sum.out) == "36893488113059364872");
+}
+
+TEST_CASE("sizes: dimensions at the edges of 31, 32, 53, 62, 63 and 64 bits never become small ones") {
+  // Each is accepted and counted exactly, or refused: a product that wraps would be a third thing.
+  const std::vector<std::string> edges = {
+      "2147483646",           "2147483647",           "2147483648",           "2147483649",
+      "4294967295",           "4294967296",           "4294967297",           "9007199254740991",
+      "9007199254740992",     "9007199254740993",     "4611686018427387903",  "4611686018427387904",
+      "4611686018427387905",  "9223372036854775806",  "9223372036854775807",  "9223372036854775808",
+      "18446744073709551615", "18446744073709551616", "18446744073709551617", "36893488147419103232"};
+  for (const std::string& edge : edges) {
+    CAPTURE(edge);
+    for (const std::string& text :
+         {dense(edge, "1"), dense("1", edge), dense(edge, edge), dense("4294967296", edge), dense(edge, "8")}) {
+      const Attempt result = attempt({"summary", "--json", "-"}, text);
+      CAPTURE(result.err);
+      if (result.code == 0) {
+        // No product of these is below its largest factor.
+        CHECK(total_of(result.out).size() >= edge.size());
+      } else {
+        check_refused(result, "stdin");
+      }
+    }
+  }
+}
+
+TEST_CASE("sizes: shapes that multiply past any memory are refused with their layer") {
+  const std::vector<std::pair<std::string, std::string>> layers = {
+      {"Reshape", R"({"name": "r", "target_shape": [4611686018427387904, 4611686018427387904]})"},
+      {"RepeatVector", R"({"name": "r", "n": 9223372036854775807})"},
+      {"ZeroPadding1D", R"({"name": "r", "padding": [9223372036854775807, 9223372036854775807]})"},
+      {"UpSampling1D", R"({"name": "r", "size": 9223372036854775807})"},
+      {"Conv1D", R"({"name": "r", "filters": 4611686018427387904, "kernel_size": [4611686018427387904]})"},
+      {"Conv1D",
+       R"({"name": "r", "filters": 2, "kernel_size": [3], "strides": [4611686018427387904], "dilation_rate": [4611686018427387904]})"},
+      {"MultiHeadAttention", R"({"name": "r", "num_heads": 4611686018427387904, "key_dim": 4611686018427387904})"},
+      {"Embedding", R"({"name": "r", "input_dim": 4611686018427387904, "output_dim": 4611686018427387904})"},
+      {"LSTM", R"({"name": "r", "units": 4611686018427387904})"},
+      {"GRU", R"({"name": "r", "units": 3074457345618258603})"},
+      {"EinsumDense", R"({"name": "r", "equation": "abc,cd->abd", "output_shape": [null, 4611686018427387904]})"},
+      {"DepthwiseConv1D", R"({"name": "r", "kernel_size": [3], "depth_multiplier": 4611686018427387904})"},
+      {"GroupQueryAttention",
+       R"({"name": "r", "head_dim": 4611686018427387904, "num_query_heads": 4, "num_key_value_heads": 2})"},
+  };
+  for (const auto& [name, config] : layers) {
+    CAPTURE(name);
+    const Attempt result = attempt({"summary", "--json", "-"}, model_of(name, config));
+    CAPTURE(result.err);
+    CHECK((result.code == 0 || result.code == 3));
+    CHECK(is_clean(result.err));
+    CHECK_FALSE(contains(result.out, ": -"));
+  }
+}
+
+TEST_CASE("sizes: short configs of any size are counted in a moment") {
+  for (const char* layers : {"1000000000", "1000000", "9223372036854775807"}) {
+    const Attempt result =
+        attempt({"summary", "-"}, R"({"input_shape": [50, 512], "num_layers": )" + std::string(layers) +
+                                      R"(, "num_heads": 8, "key_dim": 64, "intermediate_dim": 2048})");
+    CAPTURE(layers);
+    check_refused(result, "stdin", "num_layers");
+  }
+}
+
+}  // namespace attn::test
