@@ -83,9 +83,9 @@ void measure_model(const BenchPlan& plan, const LoadedModel& loaded, const backe
   if (session.device_clock() != nullptr) session.run(model.inputs);
   try {
     if (plan.verify != Verify::never && !plan.stopped()) {
-      row.verification =
-          whole ? run::verify(model.graph, kept, model.inputs, session.outputs(), plan.execution.precision)
-                : run::verify_repeat(first, session.outputs());
+      row.verification = whole
+                             ? run::verify(model.graph, kept, model.inputs, session.outputs(), plan.execution.precision)
+                             : run::verify_repeat(first, session.outputs());
     }
     if (plan.profile && !plan.stopped())
       row.profile = profile_session(session, model.inputs, plan.peaks(backend, dtype_of_row(row.setting)));

@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 #include <thread>
 
+#include "attn/base/stop.h"
 #include "attn/run/inputs.h"
 #include "attn/run/workload.h"
 
@@ -24,13 +26,22 @@ double fastest_pass(graph::Graph graph, std::span<const Tensor> inputs, const ba
   return *std::min_element(seconds.begin(), seconds.end());
 }
 
+/// Memory that nobody wrote is one page of zeros. Hundreds of megabytes take a while.
+void fill_with_ones(std::span<float> numbers) {
+  constexpr std::size_t kBetweenLooks = 1 << 20;
+  for (; !numbers.empty(); numbers = numbers.subspan(std::min(kBetweenLooks, numbers.size()))) {
+    throw_if_stopped();
+    std::ranges::fill(numbers.first(std::min(kBetweenLooks, numbers.size())), 1.0F);
+  }
+}
+
 /// The bytes per second of z = x + y for arrays of `bytes` in all.
 double bandwidth(std::int64_t bytes, const backends::Backend& backend, const backends::CompileOptions& options) {
   const std::int64_t elements = std::max<std::int64_t>(bytes / 3 / 4, 1024);
   std::vector<Tensor> inputs;
   for (int i = 0; i < 2; ++i) {
     inputs.emplace_back(DType::float32, Shape{elements});
-    std::ranges::fill(inputs.back().as<float>(), 1.0F);  // memory that nobody wrote is one page of zeros
+    fill_with_ones(inputs.back().as<float>());
   }
   return 12.0 * static_cast<double>(elements) / fastest_pass(addition_workload(elements), inputs, backend, options);
 }

@@ -1,6 +1,8 @@
 #include <cmath>
+#include <span>
 
 #include "attn/base/error.h"
+#include "attn/base/stop.h"
 #include "draw.h"
 
 namespace attn::weights {
@@ -13,13 +15,25 @@ double truncated_normal(RandomStream& stream) {
   }
 }
 
+constexpr std::int64_t kBetweenLooks = 1 << 16;  // elements, about a millisecond
+
 /// `next` gives the elements one after another.
 template <typename Next>
 void fill(const Tensor& out, Next&& next) {
+  const auto look = [](std::int64_t i) {
+    if (i % kBetweenLooks == 0) throw_if_stopped();
+  };
   if (out.dtype() == DType::float32) {
-    for (float& element : out.as<float>()) element = static_cast<float>(next());
+    const std::span<float> elements = out.as<float>();
+    for (std::int64_t i = 0; i < out.size(); ++i) {
+      look(i);
+      elements[static_cast<std::size_t>(i)] = static_cast<float>(next());
+    }
   } else {
-    for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, next());
+    for (std::int64_t i = 0; i < out.size(); ++i) {
+      look(i);
+      out.set(i, next());
+    }
   }
 }
 

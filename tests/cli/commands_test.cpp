@@ -401,14 +401,14 @@ TEST_CASE("bench: Ctrl-C leaves what was measured, whole and marked, and exit co
   CHECK(report["rows"][0]["iterations"] >= 1);
 }
 
-TEST_CASE("bench: Ctrl-C ends a pass of many seconds in the middle") {
+TEST_CASE("bench: Ctrl-C ends a pass of a minute in the middle") {
   const auto start = std::chrono::steady_clock::now();
-  const Result result =
-      run_program("/usr/bin/timeout", {"--signal=INT", "--preserve-status", "0.5", ATTN_BINARY, "bench",
-                                       "configs/bert_base.json", "--backend", "reference", "--json"});
+  const Result result = run_program(
+      "/usr/bin/timeout", {"--signal=INT", "--preserve-status", "0.5", ATTN_BINARY, "bench", "configs/bert_base.json",
+                           "--seq-len", "512", "--backend", "reference", "--json"});
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   CHECK(result.code == 130);
-  CHECK(seconds < 0.5 + 1.5);  // half a second, and a busy machine
+  CHECK(seconds < 10);  // the pass takes a minute, and the machine may be busy
   const json report = json::parse(result.out);
   CHECK(report["partial"] == true);
   CHECK(report["rows"].empty());

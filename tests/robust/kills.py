@@ -64,7 +64,7 @@ class Kills:
                     else:
                         self.states[state] += 1
                 self.most_left = max(self.most_left, len(temporaries(target)))
-                if self.most_left > 1:
+                if self.most_left > len(self.writer.outputs):
                     self.failures.append(f"{self.writer.name}: left {temporaries(target)}")
                     break
                 if i % 20 == 19:
@@ -81,4 +81,4 @@ def check(attn, _, jobs, short):
     states = {state: sum(one.states[state] for one in done) for state in ("absent", "old", "new")}
     told = ", ".join(f"{n} {state}" for state, n in states.items())
     return (f"{kills} kills of each of {len(done)} writers: {told}, at most {max(o.most_left for o in done)} "
-            "temporary left"), [failure for one in done for failure in one.failures]
+            "temporaries left, one for each output"), [failure for one in done for failure in one.failures]
