@@ -64,15 +64,26 @@ void put_object(Channel& channel, const std::string& path, const Hdf5Object& obj
   for (const auto& [name, text] : object.attributes) put_attribute(channel, name, text);
 }
 
-/// What 1.10 of the library overlooks: that the file says it is still being written (HDF5 file format, II.A).
+/// What 1.10 of the library overlooks in the superblock and later ones refuse (HDF5 file format, II.A): that the file
+/// says it is still being written, or that it belongs to another file driver.
 void check_superblock(const Bytes& file, const std::string& place) {
-  constexpr std::size_t kVersion = 8, kFlags = 20, kFlagsFrom2 = 11;
+  constexpr std::size_t kVersion = 8, kFlags = 20, kFlagsFrom2 = 11, kOffsetSize = 13, kAddresses = 24,
+                        kAddresses1 = 28;
   const std::string_view text = file.text();
-  if (text.size() < kFlags + 4) return;
-  const bool is_old = std::to_integer<int>(file.span()[kVersion]) < 2;
+  if (text.size() < kAddresses1) return;
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  const bool is_old = byte(kVersion) < 2;
   const std::string_view flags = is_old ? text.substr(kFlags, 4) : text.substr(kFlagsFrom2, 1);
   if (flags.find_first_not_of('\0') != std::string_view::npos)
     throw bad_input("{}: not a readable HDF5 file (whoever wrote it did not close it)", place);
+  if (!is_old) return;
+  // The fourth address; all ones: there is nothing.
+  const std::size_t width = byte(kOffsetSize), driver = (byte(kVersion) == 0 ? kAddresses : kAddresses1) + 3 * width;
+  if (driver + width > text.size() || text.substr(driver, width).find_first_not_of('\xff') != std::string_view::npos)
+    throw bad_input("{}: not a readable HDF5 file (it is part of a file that another driver wrote)", place);
+  // The root's own name comes next: it has none.
+  if (text.substr(driver + width, width).find_first_not_of('\0') != std::string_view::npos)
+    throw bad_input("{}: not a readable HDF5 file (its root group has a name)", place);
 }
 
 /// The whole of an open file.
