@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fuzz::fail("no socket", "");
-  io::Channel channel(io::Descriptor(ends[0]), io::Channel::Clock::now() + 10s);
+  io::Channel channel(io::Descriptor{ends[0]}, io::Channel::Clock::now() + 10s);
   const ssize_t sent = ::send(ends[1], data, size, MSG_NOSIGNAL);
   ::close(ends[1]);
   if (sent != static_cast<ssize_t>(size)) fuzz::fail("the socket takes too little", "");
