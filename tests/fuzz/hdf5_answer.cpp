@@ -4,8 +4,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
+#include <string>
 
 #include "attn/io/descriptor.h"
 #include "target.h"
@@ -16,11 +16,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr std::size_t kMost = std::size_t{64} << 10;  // what a socket holds while nobody reads
   constexpr std::size_t kFile = 4096;
   if (size > kMost) return 0;
-  static const io::Bytes file = fuzz::bytes_of(std::array<std::uint8_t, kFile>{}.data(), kFile);
+  static const std::string zeros(kFile, '\0');
+  static const io::Bytes file = io::Bytes::copy_of(std::as_bytes(std::span(zeros)));
 
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) fuzz::fail("no socket", "");
-  io::Channel channel(io::Descriptor(ends[0]), io::Channel::Clock::now() + 10s);
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fuzz::fail("no socket", "");
+  io::Channel channel(io::Descriptor{ends[0]}, io::Channel::Clock::now() + 10s);
   const ssize_t sent = ::send(ends[1], data, size, MSG_NOSIGNAL);
   ::close(ends[1]);
   if (sent != static_cast<ssize_t>(size)) fuzz::fail("the socket takes too little", "");
