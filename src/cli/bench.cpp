@@ -156,6 +156,7 @@ struct BenchCommand {
 
   void measure_models(const BenchPlan& plan, const backends::Backend& backend) const {
     const LoadedModel loaded = load_model(model, execution, common.console);
+    for (const std::int64_t length : lengths) warn_of_fixed_lengths(loaded.model, length, common.console);
     // What is not given is one measurement with the model's own value.
     const auto each = [](const auto& list) {
       using Value = typename std::decay_t<decltype(list)>::value_type;

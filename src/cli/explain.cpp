@@ -26,6 +26,7 @@ struct ExplainCommand {
     keras::LowerOptions size;
     size.batch = batch;
     size.sequence_length = sequence_length;
+    warn_of_fixed_lengths(loaded.model, sequence_length, common.console);
     const keras::Anatomy anatomy = loaded.model.anatomy(size);
     const plan::Plan plan = plan::make_plan(anatomy.graph);
     const keras::Explainer explainer(anatomy, plan.graph, plan.steps);

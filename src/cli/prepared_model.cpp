@@ -85,7 +85,15 @@ backends::MatmulPrecision parse_precision(const std::string& word) {
 LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution, const Console& console) {
   std::optional<keras::Version> version;
   if (execution.keras_version) version = parse_version(*execution.keras_version);
-  return load_model(path, execution.input_shape, console, version);
+  LoadedModel loaded = load_model(path, execution.input_shape, console, version);
+  warn_of_fixed_lengths(loaded.model, execution.sequence_length, console);
+  return loaded;
+}
+
+void warn_of_fixed_lengths(const keras::Model& model, const std::optional<std::int64_t>& length,
+                           const Console& console) {
+  if (length && !model.reaches_length(*length))
+    console.warn(fmt::format("--seq-len {} changes nothing: the model fixes the lengths of its inputs", *length));
 }
 
 std::unique_ptr<backends::Backend> open_backend(const std::string& device, const std::string& name,

@@ -42,6 +42,10 @@ void add_execution(CLI::App& app, Execution& execution);
 [[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution,
                                      const Console& console);
 
+/// Says on stderr where --seq-len means nothing to the model, because it fixes its lengths.
+void warn_of_fixed_lengths(const keras::Model& model, const std::optional<std::int64_t>& length,
+                           const Console& console);
+
 /// The backend for a --device and --backend; where "auto" finds no GPU it says so on stderr.
 [[nodiscard]] std::unique_ptr<backends::Backend> open_backend(const std::string& device, const std::string& name,
                                                               const Console& console);

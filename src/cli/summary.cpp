@@ -7,6 +7,7 @@
 #include "command.h"
 #include "model_costs.h"
 #include "model_source.h"
+#include "prepared_model.h"
 
 namespace attn::cli {
 namespace {
@@ -31,6 +32,7 @@ struct SummaryCommand {
       size.batch = batch;
       size.sequence_length = sequence_length;
       size.symbolic = !costs;
+      warn_of_fixed_lengths(loaded.model, sequence_length, common.console);
       write_result(costs_text(summary, costs_of(loaded.model, size)), common.output);
       return 0;
     }

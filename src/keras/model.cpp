@@ -1,6 +1,7 @@
 #include "attn/keras/model.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -28,6 +29,7 @@ struct Model::Parts {
   std::vector<std::string> warnings;
   /// Kernels of einsum layers were drawn by the rule of any kernel.
   bool older_fans = false;
+  std::map<std::int64_t, std::unique_ptr<Model>> resized;  // by length, of a short config
 
   [[nodiscard]] Functional* model() const { return dynamic_cast<Functional*>(root.get()); }
 };
@@ -574,22 +576,31 @@ void name_outputs(const Arg& structure, const std::vector<TensorPtr>& tensors, g
 
 }  // namespace
 
-Model Model::resized(std::int64_t length) const {
-  const Json& config = Ref(*parts_->document).json();
-  Json other = config;
-  if (other.contains("input_shape")) {
-    other["input_shape"][0] = length;
-  } else {
-    other["sequence_length"] = length;
+bool Model::takes_length(std::int64_t length) const {
+  const Functional* model = parts_->model();
+  const auto fixed = model == nullptr ? std::nullopt : fixed_lengths(*model);
+  return !fixed || std::find(fixed->begin(), fixed->end(), length) != fixed->end();
+}
+
+bool Model::reaches_length(std::int64_t length) const { return takes_length(length) || resized(length) != nullptr; }
+
+const Model* Model::resized(std::int64_t length) const {
+  if (!parts_->from_encoder_config) return nullptr;
+  std::unique_ptr<Model>& kept = parts_->resized[length];
+  if (!kept) {
+    Json other = Ref(*parts_->document).json();
+    if (other.contains("input_shape")) {
+      other["input_shape"][0] = length;
+    } else {
+      other["sequence_length"] = length;
+    }
+    kept = std::make_unique<Model>(read(parts_->document->source(), to_json_text(other)));
   }
-  Model model = read(parts_->document->source(), to_json_text(other));
-  const std::vector<graph::WeightSpec> mine = weights(), theirs = model.weights();
-  for (std::size_t i = 0; i < mine.size(); ++i) {
-    if (mine[i].shape != theirs[i].shape)
-      throw bad_usage("--seq-len {}: '{}' holds {} positions, and the model is made for so many", length,
-                      printable(mine[i].path), mine[i].shape[0]);
-  }
-  return model;
+  // A model with a weight for each position is made for so many.
+  const std::vector<graph::WeightSpec> mine = weights(), theirs = kept->weights();
+  const bool same = std::equal(mine.begin(), mine.end(), theirs.begin(), theirs.end(),
+                               [](const auto& a, const auto& b) { return a.shape == b.shape; });
+  return same ? kept.get() : nullptr;
 }
 
 graph::Graph Model::lower(const LowerOptions& options) const { return anatomy(options).graph; }
@@ -602,14 +613,11 @@ Anatomy Model::anatomy(const LowerOptions& options) const {
   for (const auto& [name, shape] : options.input_shapes)
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw bad_input("the model has no input '{}'; its inputs are {}", printable(name), join(names, ", "));
-  if (const auto fixed = fixed_lengths(*model); fixed && options.sequence_length && !options.symbolic) {
-    const std::int64_t wanted = *options.sequence_length;
-    if (std::find(fixed->begin(), fixed->end(), wanted) == fixed->end()) {
-      if (!parts_->from_encoder_config)
-        throw bad_usage("the model fixes the lengths of its inputs; --seq-len {} does not fit", wanted);
+  if (options.sequence_length && !options.symbolic && !takes_length(*options.sequence_length)) {
+    if (const Model* other = resized(*options.sequence_length)) {
       LowerOptions others = options;
       others.sequence_length.reset();
-      return resized(wanted).anatomy(others);
+      return other->anatomy(others);
     }
   }
   const PolicyOverride policy(*model, options.dtype);

@@ -30,8 +30,8 @@ inline constexpr std::int64_t kDefaultSequenceLength = 128;
 
 struct LowerOptions {
   std::optional<std::int64_t> batch;  ///< for an unknown first dimension; else an input's or array's own, else 1
-  /// For the other unknown dimensions; else 128, or as many as there are learned positions. A short encoder config is
-  /// built anew with it; another model that fixes its lengths takes no other.
+  /// For the other unknown dimensions; else 128, or as many as there are learned positions. A short encoder config that
+  /// fixes its length is built anew with it; other fixed lengths stay (reaches_length).
   std::optional<std::int64_t> sequence_length;
   std::map<std::string, Shape> input_shapes;  ///< whole shapes of inputs that are there, by name; they win
   std::optional<std::string> dtype;           ///< compute in this dtype instead of the layers' own policies
@@ -90,6 +90,8 @@ class Model {
   [[nodiscard]] std::vector<graph::WeightSpec> weights() const;
   /// The model as a graph of known shapes. Its weights are those of weights(), in that order. Throws Error (bad_input).
   [[nodiscard]] graph::Graph lower(const LowerOptions& options) const;
+  /// Does LowerOptions::sequence_length mean anything to the model, or does it fix its lengths to others?
+  [[nodiscard]] bool reaches_length(std::int64_t length) const;
   /// The same graph, and which of its layers and weights belong to which part of the model.
   [[nodiscard]] Anatomy anatomy(const LowerOptions& options) const;
   /// The config as Keras writes or prints it.
@@ -97,8 +99,10 @@ class Model {
 
  private:
   struct Parts;
-  /// Of a short encoder config: the model with another sequence length.
-  [[nodiscard]] Model resized(std::int64_t length) const;
+  [[nodiscard]] bool takes_length(std::int64_t length) const;
+  /// Of a short encoder config: the model with another sequence length, kept as long as this one. Null where there is
+  /// none.
+  [[nodiscard]] const Model* resized(std::int64_t length) const;
 
   [[nodiscard]] static std::unique_ptr<Parts> read_parts(const std::string& source, std::string text,
                                                          const ReadOptions& options, std::vector<Problem>* problems);
