@@ -218,7 +218,7 @@ std::int64_t flash_attention_scratch(std::int64_t keys, std::int64_t head_size, 
   const std::int64_t rows = rows_for(keys), tile = tile_for(keys);
   return scratch_size(
       {{rows, tile}, {rows, padded(value_size)}, {head_size, padded(keys)}, {keys, padded(value_size)}, {rows, 2}},
-      rows * tile);
+      rows * tile + (keys + tile - 1) / tile);
 }
 
 std::unique_ptr<Kernel> make_flash_attention(const graph::Attention& op, const Step& step) {
