@@ -7,7 +7,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The headers that a third-party target brings, by how their #include begins.
-THIRD_PARTY = {"nlohmann_json": "nlohmann/", "CLI11": "CLI/", "DNNL": ("oneapi/", "dnnl"), "ZLIB": "zlib.h"}
+THIRD_PARTY = {"nlohmann_json": "nlohmann/", "CLI11": "CLI/", "spdlog": "spdlog/", "DNNL": ("oneapi/", "dnnl"), "ZLIB": "zlib.h"}
 
 # Kernels are compiled for the tests too, over headers that stand in for CUDA's.
 EMULATED = ROOT / "tests/cuda_emulated"

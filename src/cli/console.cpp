@@ -1,6 +1,8 @@
 #include "console.h"
 
 #include <fmt/format.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -22,11 +24,22 @@
 namespace attn::cli {
 namespace {
 
-/// One line on stderr in one piece, so that lines of several programs do not mix; takes no memory. What becomes of it
-/// changes nothing.
+constexpr std::string_view kPlain = "\x1b[0m";
+
+spdlog::logger& logger() {
+  static spdlog::logger instance = [] {
+    spdlog::logger made("attn", std::make_shared<spdlog::sinks::stderr_sink_st>());
+    made.set_pattern("%v");
+    return made;
+  }();
+  return instance;
+}
+
+/// The last line of a program that ends: on stderr in one piece, and without memory, of which there may be none left.
+/// What becomes of it changes nothing.
 void write_line(std::string_view style, std::string_view label, std::string_view message) noexcept {
   const auto part = [](std::string_view text) { return iovec{const_cast<char*>(text.data()), text.size()}; };
-  const std::array parts = {part("attn: "), part(style), part(label), part(style.empty() ? "" : "\x1b[0m"),
+  const std::array parts = {part("attn: "), part(style), part(label), part(style.empty() ? "" : kPlain),
                             part(message),  part("\n")};
   [[maybe_unused]] const ssize_t ignored = ::writev(STDERR_FILENO, parts.data(), parts.size());
 }
@@ -83,13 +96,18 @@ std::string cut(std::string_view message) {
   return shortened(message, kMost - kEnd) + std::string(end);
 }
 
+/// As it is shown on stderr.
+std::string fit(std::string_view message) {
+  const std::string whole = cut(message);
+  return wants_ascii(STDERR_FILENO) ? ascii_text(whole) : whole;
+}
+
 }  // namespace
 
 void Console::line(std::string_view label, std::string_view style, std::string_view message) const {
   const bool colored = wants_color(STDERR_FILENO);
-  const std::string whole = cut(message), text = wants_ascii(STDERR_FILENO) ? ascii_text(whole) : whole;
   const auto hidden = Progress::hide();
-  write_line(colored ? style : "", label, text);
+  logger().info("attn: {}{}{}{}", colored ? style : "", label, colored && !style.empty() ? kPlain : "", fit(message));
 }
 
 void Console::warn(std::string_view message) const {
@@ -102,7 +120,9 @@ void Console::note(std::string_view message) const {
 
 void Console::error(std::string_view message) const noexcept {
   try {
-    line("error: ", "\x1b[31m", message);
+    const std::string text = fit(message);
+    const auto hidden = Progress::hide();
+    write_line(wants_color(STDERR_FILENO) ? "\x1b[31m" : "", "error: ", text);
   } catch (const std::exception&) {
     write_line("", "error: ", message);
   }
