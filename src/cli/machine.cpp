@@ -7,11 +7,11 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 #include <string_view>
 #include <thread>
 
 #include "attn/base/text.h"
+#include "attn/run/memory.h"
 
 namespace attn::cli {
 namespace {
@@ -34,13 +34,6 @@ std::string field(const char* file, std::string_view key) {
   return {};
 }
 
-std::int64_t memory_field(std::string_view key) {  // "16384 kB"
-  std::istringstream text(field("/proc/meminfo", key));
-  std::int64_t kilobytes = 0;
-  text >> kilobytes;
-  return kilobytes * 1024;
-}
-
 int usable_cores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -61,8 +54,8 @@ CpuInfo cpu_info() {
     if (flags.find(fmt::format(" {} ", set)) != std::string::npos) info.isa.emplace_back(set);
   }
   info.cores = usable_cores();
-  info.memory_bytes = memory_field("MemTotal");
-  info.available_bytes = memory_field("MemAvailable");
+  info.memory_bytes = run::proc_bytes("/proc/meminfo", "MemTotal:").value_or(0);
+  info.available_bytes = run::proc_bytes("/proc/meminfo", "MemAvailable:").value_or(0);
   return info;
 }
 

@@ -8,10 +8,10 @@
 #include <fstream>
 #include <limits>
 #include <numeric>
-#include <sstream>
 #include <string>
 
 #include "attn/base/stop.h"
+#include "attn/run/memory.h"
 
 namespace attn::run {
 namespace {
@@ -98,14 +98,7 @@ Latency latency_of(std::vector<double> seconds) {
 void reset_peak_memory() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 std::int64_t peak_memory() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind("VmHWM:", 0) != 0) continue;
-    std::istringstream fields(line.substr(6));
-    std::int64_t kilobytes = 0;
-    fields >> kilobytes;
-    return kilobytes * 1024;
-  }
+  if (const auto peak = proc_bytes("/proc/self/status", "VmHWM:")) return *peak;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return std::int64_t{1024} * usage.ru_maxrss;

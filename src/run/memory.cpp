@@ -19,8 +19,18 @@ namespace {
 /// The rest is left to everything else: what is free is only known roughly, and changes.
 constexpr int kPercent = 90;
 
-/// "MemAvailable:  16384 kB" of /proc/meminfo and the like, in bytes.
-std::optional<std::int64_t> field_of(const char* file, std::string_view key) {
+/// What is left of a limit that the process was started with.
+std::optional<std::int64_t> left_of(int resource, std::string_view used) {
+  rlimit limit{};
+  if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return std::nullopt;
+  const auto most = static_cast<std::int64_t>(std::min<rlim_t>(limit.rlim_cur, kMaxSize));
+  return std::max<std::int64_t>(0, most - proc_bytes("/proc/self/status", used).value_or(0));
+}
+
+}  // namespace
+
+std::optional<std::int64_t> proc_bytes(const char* file, std::string_view key) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with(key)) continue;
@@ -31,23 +41,12 @@ std::optional<std::int64_t> field_of(const char* file, std::string_view key) {
   return std::nullopt;
 }
 
-/// What is left of a limit that the process was started with.
-std::optional<std::int64_t> left_of(int resource, std::string_view used) {
-  rlimit limit{};
-  if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-    return std::nullopt;
-  const auto most = static_cast<std::int64_t>(std::min<rlim_t>(limit.rlim_cur, kMaxSize));
-  return std::max<std::int64_t>(0, most - field_of("/proc/self/status", used).value_or(0));
-}
-
-}  // namespace
-
 std::int64_t memory_needed(const backends::Backend& backend, graph::Graph graph,
                            const backends::CompileOptions& options, Keep keep) {
   return backend.memory_needed(plan_for(backend, std::move(graph), keep).plan, options);
 }
 
-std::int64_t current_memory() { return field_of("/proc/self/status", "VmRSS:").value_or(0); }
+std::int64_t current_memory() { return proc_bytes("/proc/self/status", "VmRSS:").value_or(0); }
 
 MemoryLimit memory_limit(std::optional<std::int64_t> own) {
   MemoryLimit smallest{kMaxSize, ""};
@@ -57,7 +56,7 @@ MemoryLimit memory_limit(std::optional<std::int64_t> own) {
     if (part < smallest.bytes) smallest = {part, std::move(reason)};
   };
   const auto percent = [](std::string_view of) { return fmt::format("{} % of {}", kPercent, of); };
-  take(field_of("/proc/meminfo", "MemAvailable:"), kPercent, percent("the memory that is free"));
+  take(proc_bytes("/proc/meminfo", "MemAvailable:"), kPercent, percent("the memory that is free"));
   take(group_limits().memory_left, kPercent, percent("what the control group has left"));
   take(left_of(RLIMIT_AS, "VmSize:"), kPercent, percent("what ulimit -v leaves"));
   take(left_of(RLIMIT_DATA, "VmData:"), kPercent, percent("what ulimit -d leaves"));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "attn/backends/backend.h"
 #include "attn/base/size.h"
@@ -17,6 +18,9 @@ namespace attn::run {
 /// included. Throws Error (no_memory) where that is more than a number of bytes can tell.
 [[nodiscard]] std::int64_t memory_needed(const backends::Backend& backend, graph::Graph graph,
                                          const backends::CompileOptions& options, Keep keep = Keep::outputs);
+
+/// The bytes that a line of /proc/meminfo or /proc/self/status tells, as "MemAvailable:  16384 kB"; nothing without it.
+[[nodiscard]] std::optional<std::int64_t> proc_bytes(const char* file, std::string_view key);
 
 /// Bytes of memory that this process has now.
 [[nodiscard]] std::int64_t current_memory();

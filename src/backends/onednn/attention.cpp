@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "attention_heads.h"
-#include "parallel.h"
 #include "vector.h"
 
 namespace attn::backends::onednn {
@@ -49,16 +48,13 @@ class RowAttention final : public Kernel {
   }
 
   void run() override {
-    parallel_for(heads_.B * heads_.N * pieces_, team_, [&](std::int64_t item, int thread) {
-      const Scratch scratch = scratch_of(thread);
-      const std::int64_t head = item / pieces_, piece = item % pieces_;
-      const Sequence sequence = heads_.sequence_of(head / heads_.N);
-      const std::int64_t n = head % heads_.N;
-      heads_.pack(sequence, n, scratch.keys, scratch.values);
-      const std::int64_t end = sequence.T * (piece + 1) / pieces_;
-      for (std::int64_t t = sequence.T * piece / pieces_; t < end; t += rows_)
-        attend(sequence, n, t, std::min(rows_, end - t), scratch);
-    });
+    heads_.for_each_piece(
+        team_, pieces_,
+        [&](const Sequence& sequence, std::int64_t n, std::int64_t begin, std::int64_t end, int thread) {
+          const Scratch scratch = scratch_of(thread);
+          heads_.pack(sequence, n, scratch.keys, scratch.values);
+          for (std::int64_t t = begin; t < end; t += rows_) attend(sequence, n, t, std::min(rows_, end - t), scratch);
+        });
   }
 
   [[nodiscard]] std::string_view name() const override { return "row attention"; }

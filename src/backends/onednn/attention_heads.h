@@ -9,6 +9,7 @@
 
 #include "kernel.h"
 #include "panels.h"
+#include "parallel.h"
 
 namespace attn::backends::onednn {
 
@@ -44,6 +45,16 @@ class AttentionHeads {
   /// Threads worth waking, and into how many pieces of at least `rows` queries each head is to be cut for them.
   [[nodiscard]] Team team(Engine& engine) const;
   [[nodiscard]] std::int64_t pieces(const Team& team, std::int64_t rows) const;
+
+  /// f(sequence, n, begin, end, thread) for queries [begin, end) of head n, for all pieces of all heads.
+  template <typename Function>
+  void for_each_piece(const Team& team, std::int64_t pieces, Function&& f) const {
+    parallel_for(B * N * pieces, team, [&](std::int64_t item, int thread) {
+      const std::int64_t head = item / pieces, piece = item % pieces;
+      const Sequence sequence = sequence_of(head / N);
+      f(sequence, head % N, sequence.T * piece / pieces, sequence.T * (piece + 1) / pieces, thread);
+    });
+  }
 
   graph::Attention op;
   std::int64_t B, T, N, H, S, K, V;

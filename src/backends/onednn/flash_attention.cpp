@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "attention_heads.h"
-#include "parallel.h"
 #include "vector.h"
 
 namespace attn::backends::onednn {
@@ -70,24 +69,22 @@ class FlashAttention final : public Kernel {
   }
 
   void run() override {
-    parallel_for(heads_.B * heads_.N * pieces_, team_, [&](std::int64_t item, int thread) {
-      const Scratch scratch = scratch_of(thread);
-      const std::int64_t head = item / pieces_, piece = item % pieces_;
-      const Sequence sequence = heads_.sequence_of(head / heads_.N);
-      const std::int64_t n = head % heads_.N;
-      heads_.pack(sequence, n, scratch.keys, scratch.values);
-      if (heads_.is_masked()) find_finite(sequence.S, scratch);
-      const std::int64_t begin = sequence.T * piece / pieces_, end = sequence.T * (piece + 1) / pieces_;
-      // Blocks of nearly the same height.
-      const std::int64_t blocks = (end - begin + rows_ - 1) / rows_;
-      for (std::int64_t block = 0; block < blocks; ++block) {
-        const std::int64_t first = begin + (end - begin) * block / blocks;
-        const std::int64_t rows = begin + (end - begin) * (block + 1) / blocks - first;
-        // Tiles that are hidden from all rows weigh nothing, unless a row sees nothing at all.
-        if (!attend(sequence, n, first, rows, heads_.is_masked(), scratch))
-          attend(sequence, n, first, rows, false, scratch);
-      }
-    });
+    heads_.for_each_piece(
+        team_, pieces_,
+        [&](const Sequence& sequence, std::int64_t n, std::int64_t begin, std::int64_t end, int thread) {
+          const Scratch scratch = scratch_of(thread);
+          heads_.pack(sequence, n, scratch.keys, scratch.values);
+          if (heads_.is_masked()) find_finite(sequence.S, scratch);
+          // Blocks of nearly the same height.
+          const std::int64_t blocks = (end - begin + rows_ - 1) / rows_;
+          for (std::int64_t block = 0; block < blocks; ++block) {
+            const std::int64_t first = begin + (end - begin) * block / blocks;
+            const std::int64_t rows = begin + (end - begin) * (block + 1) / blocks - first;
+            // Tiles that are hidden from all rows weigh nothing, unless a row sees nothing at all.
+            if (!attend(sequence, n, first, rows, heads_.is_masked(), scratch))
+              attend(sequence, n, first, rows, false, scratch);
+          }
+        });
   }
 
   [[nodiscard]] std::string_view name() const override { return "flash attention"; }
