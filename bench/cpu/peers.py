@@ -7,8 +7,8 @@ usage: peers.py --attn ATTN -o FOLDER [--only W,…] [--runtimes R,…] [--dtype
 Each runtime is a process that stays loaded (worker.py). In every round each is given a short window, one after the
 other, and what counts is the ratio of attn's median to the runtime's in the same round, so that a slow minute of the
 machine falls on all alike. A window in which other processes took more than a tenth of the machine is measured again.
-Outputs must agree with attn's reference backend, or with each other where that takes too long; a runtime whose outputs
-do not has no row. FOLDER gets results.json and results.md.
+With --cold also from the start of a process to its first output, and the process's peak memory.
+Outputs must agree with PyTorch's in float64; a runtime whose outputs do not has no row. FOLDER gets results.json and results.md.
 """
 import argparse
 import json
@@ -144,10 +144,28 @@ def prepare(attn, name, folder):
     return bench["rows"][0]["gflop"]
 
 
-def outputs_of_attn(attn, folder, dtype, threads, backend):
-    name = folder / f"outputs.attn.{backend}.{dtype}.npz"
+def best_peer(rows):
+    return min((row for row in rows if "ms" in row and row["runtime"] != "attn"), key=lambda row: row["ms"], default=None)
+
+
+def report(rows):
+    """A line about the rows of one workload."""
+    mine, best = next(row for row in rows if row["runtime"] == "attn"), best_peer(rows)
+    if best:
+        print(f"{mine['workload']:24s} {mine['dtype']:9s} {mine['threads']} threads: attn {mine['ms']:10.4f} ms, "
+              f"best {best['runtime']} {best['ms']:10.4f} ms, "
+              f"ratio {best['ratio']:.3f} [{best['ratio_min']:.3f}, {best['ratio_max']:.3f}]", flush=True)
+
+
+def outputs_of(peer):
+    with np.load(peer.info["outputs"]) as arrays:
+        return [arrays[key] for key in arrays.files]
+
+
+def outputs_of_attn(attn, folder, dtype, threads):
+    name = folder / f"outputs.attn.{dtype}.npz"
     words = [attn, "run", folder / "model.json", "--weights", folder / "weights.safetensors", "--input",
-             folder / "input.npy", "--backend", backend, "--threads", threads, "-o", name]
+             folder / "input.npy", "--threads", threads, "-o", name]
     command(*words, *(["--dtype", dtype] if dtype != "float32" else []))
     with np.load(name) as arrays:
         return [arrays[key] for key in sorted(arrays.files, key=lambda key: int(key.rsplit("_", 1)[1]))]
@@ -167,18 +185,20 @@ def measure(options, name, dtype, threads, environment):
     with tempfile.TemporaryDirectory(prefix="attn-peers-") as where:
         folder = pathlib.Path(where)
         gflop = prepare(options.attn, name, folder)
-        exact_by = "reference" if gflop <= 4 else "onednn"
-        expected = outputs_of_attn(options.attn, folder, "float32", threads, exact_by)
+        exact = Peer(options.torch_python, "torch", "float64", folder, threads, environment)
+        if why := exact.info.get("why"):
+            raise SystemExit(f"{name}: no float64: {why}")
+        expected = outputs_of(exact)
+        exact.end()
         workload = WORKLOADS[name]
         peers = [Attn(options.attn, dtype, folder, threads, workload["batch"], environment)]
-        errors = {"attn": error_of(outputs_of_attn(options.attn, folder, dtype, threads, "onednn"), expected)}
+        errors = {"attn": error_of(outputs_of_attn(options.attn, folder, dtype, threads), expected)}
         for runtime in options.runtimes:
             python = options.keras_python if runtime.startswith("keras") else options.torch_python
             peer = Peer(python, runtime, dtype, folder, threads, environment)
             why = peer.info.get("why")
             if not why:
-                with np.load(peer.info["outputs"]) as arrays:
-                    errors[runtime] = error_of([arrays[key] for key in arrays.files], expected)
+                errors[runtime] = error_of(outputs_of(peer), expected)
                 if errors[runtime] > TOLERANCE[dtype]:
                     why = f"its outputs differ by {errors[runtime]:.1e} of the largest value"
             if why:
@@ -211,12 +231,57 @@ def measure(options, name, dtype, threads, environment):
                          "noisy_windows": noisy[peer.name], "error": errors[peer.name], "peak_bytes": peer.end()})
     for row in rows:
         row.update(workload=name, dtype=dtype, threads=threads, gflop=gflop)
-    measured = [row for row in rows if "ms" in row and row["runtime"] != "attn"]
-    mine = next(row for row in rows if row["runtime"] == "attn")
-    best = min(measured, key=lambda row: row["ms"], default=None)
-    if best:
-        print(f"{name:18s} {dtype:9s} {threads} threads: attn {mine['ms']:10.4f} ms, best {best['runtime']} {best['ms']:10.4f} ms, "
-              f"ratio {best['ratio']:.3f} [{best['ratio_min']:.3f}, {best['ratio_max']:.3f}]", flush=True)
+    report(rows)
+    return rows
+
+
+def whole_process(words, environment):
+    """Seconds from start to end, and the peak of its memory in bytes."""
+    start = time.perf_counter()
+    process = subprocess.Popen([*map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+    _, status, used = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"{' '.join(map(str, words))}: status {status}")
+    return time.perf_counter() - start, 1024 * used.ru_maxrss
+
+
+def measure_cold(options, name, threads, environment):
+    """From nothing to the first output, written to a file: attn and the runtimes that start fastest."""
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="attn-peers-") as where:
+        folder = pathlib.Path(where)
+        gflop = prepare(options.attn, name, folder)
+        calls = {"attn": [options.attn, "run", folder / "model.json", "--weights", folder / "weights.safetensors",
+                          "--input", folder / "input.npy", "--threads", threads, "-o", folder / "cold.attn.npy"]}
+        for runtime in ("onnxruntime", "openvino", "torch"):
+            if runtime not in options.runtimes:
+                continue
+            maker = Peer(options.torch_python, runtime, "float32", folder, threads, environment)
+            why = maker.info.get("why")  # it leaves model.onnx or model.xml
+            maker.end()
+            if why:
+                rows.append({"runtime": runtime, "why_not": why})
+            else:
+                calls[runtime] = [options.torch_python, HERE / "cold.py", runtime, folder, threads]
+        seconds, peak, errors = {runtime: [] for runtime in calls}, dict.fromkeys(calls, 0), {}
+        for attempt in range(options.rounds + 1):
+            for runtime, words in calls.items():
+                took, bytes_used = whole_process(words, environment)
+                peak[runtime] = max(peak[runtime], bytes_used)
+                if attempt > 0:  # the first brings the files into memory
+                    seconds[runtime].append(took)
+        expected = np.load(folder / "cold.attn.npy")
+        for runtime in calls:
+            errors[runtime] = error_of([np.load(folder / f"cold.{runtime}.npy")], [expected])
+            if errors[runtime] > TOLERANCE["float32"]:
+                raise SystemExit(f"{name} cold: {runtime}'s output differs by {errors[runtime]:.1e}")
+            ratios = [mine / theirs for mine, theirs in zip(seconds["attn"], seconds[runtime])]
+            rows.append({"runtime": runtime, "ms": 1e3 * statistics.median(seconds[runtime]),
+                         "ratio": statistics.median(ratios), "ratio_min": min(ratios), "ratio_max": max(ratios),
+                         "noisy_windows": 0, "error": errors[runtime], "peak_bytes": peak[runtime]})
+    for row in rows:
+        row.update(workload=f"cold start, {name}", dtype="float32", threads=threads, gflop=gflop)
+    report(rows)
     return rows
 
 
@@ -239,16 +304,14 @@ def markdown(about, rows):
              f"{about['machine']}; attn {about['attn']}, " +
              ", ".join(f"{name} {version}" for name, version in sorted(about["versions"].items())), "",
              "Ratio of attn's time to the best peer's in the same round (median over rounds, smallest and largest); "
-             "below 1 attn is faster. Errors are the largest difference from attn's reference over the largest value.", "",
+             "below 1 attn is faster. Errors are the largest difference from PyTorch's float64 outputs over the largest value.", "",
              "| workload | dtype | threads | attn ms | best peer | its ms | ratio | spread | attn error | peer error | attn MB | peer MB |",
              "|---|---|---:|---:|---|---:|---:|---|---:|---:|---:|---:|"]
     for key in dict.fromkeys((row["workload"], row["dtype"], row["threads"]) for row in rows):
         group = [row for row in rows if (row["workload"], row["dtype"], row["threads"]) == key and "ms" in row]
-        mine = next(row for row in group if row["runtime"] == "attn")
-        peers = [row for row in group if row["runtime"] != "attn"]
-        if not peers:
+        mine, best = next(row for row in group if row["runtime"] == "attn"), best_peer(group)
+        if not best:
             continue
-        best = min(peers, key=lambda row: row["ms"])
         lines.append(f"| {key[0]} | {key[1]} | {key[2]} | {mine['ms']:.4g} | {best['runtime']} | {best['ms']:.4g} | "
                      f"**{best['ratio']:.2f}** | {best['ratio_min']:.2f}–{best['ratio_max']:.2f} | {mine['error']:.0e} | "
                      f"{best['error']:.0e} | {mine['peak_bytes'] / 1e6:.0f} | {(best['peak_bytes'] or 0) / 1e6:.0f} |")
@@ -274,6 +337,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--retries", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.6)
+    parser.add_argument("--cold", default="tiny,seed_b1,base_b1_s128", help="workloads of the cold start; '' for none")
     parser.add_argument("--isa", help="limit all to avx2 or avx512, where the CPU has more")
     parser.add_argument("--torch-python", default=sys.executable)
     parser.add_argument("--keras-python", default=sys.executable)
@@ -289,12 +353,18 @@ def main():
              "machine": f"{cpu}, {os.cpu_count()} cores, {platform.system()} {platform.release()}", "isa": options.isa,
              "attn": command(options.attn, "--version").split()[-1], "versions": versions(options)}
     rows = []
-    for name in options.only.split(","):
+
+    def keep(more):
+        rows.extend(more)
+        (options.output / "results.json").write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n")
+        (options.output / "results.md").write_text(markdown(about, rows))
+
+    for name in filter(None, options.only.split(",")):
         for dtype in options.dtypes.split(","):
             for threads in map(int, options.threads.split(",")):
-                rows += measure(options, name, dtype, threads, environment)
-                (options.output / "results.json").write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n")
-                (options.output / "results.md").write_text(markdown(about, rows))
+                keep(measure(options, name, dtype, threads, environment))
+    for name in filter(None, options.cold.split(",")):
+        keep(measure_cold(options, name, os.cpu_count(), environment))
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def torch_runtime(kind):
 
     if kind == "fast" and ABOUT["torch"] != "encoder":
         raise SystemExit("nn.TransformerEncoder does not express it")
-    dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16}[DTYPE]
+    dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float64": torch.float64}[DTYPE]
     module = torch_module(kind).to(dtype)
     x = torch.from_numpy(X).to(dtype)
     if kind == "compile":
@@ -120,6 +120,8 @@ def openvino_runtime():
 
     with torch.no_grad():
         model = ov.convert_model(torch_module(), example_input=torch.from_numpy(X), input=[ov.PartialShape(X.shape)])
+    if not os.path.exists(path("model.xml")):
+        ov.save_model(model, path("model.xml"), compress_to_fp16=False)  # for cold.py
     precision = {"float32": "f32", "bfloat16": "bf16"}[DTYPE]
     compiled = ov.Core().compile_model(model, "CPU", {
         "INFERENCE_PRECISION_HINT": precision, "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": 1,

@@ -122,7 +122,6 @@ std::unique_ptr<Kernel> make_row_attention(const graph::Attention& op, const Ste
 }
 
 Choice make(const graph::Attention& op, const Step& step) {
-  if (op.packed_heads > 0) return "query, key and value in one array";
   // A running maximum of the scores is one of the scaled scores only where the scale is above 0.
   return op.scores || !(op.scale > 0) ? make_row_attention(op, step) : make_flash_attention(op, step);
 }

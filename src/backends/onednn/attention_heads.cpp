@@ -16,26 +16,33 @@ ATTN_VECTORIZED void and_row(std::uint8_t* seen, const std::uint8_t* mask, std::
 }  // namespace
 
 AttentionHeads::AttentionHeads(const graph::Attention& attention, const Step& step)
-    : op(attention),
-      query_(step.inputs[0]),
-      key_(step.inputs[1]),
-      value_(step.inputs[2]),
-      context_(step.outputs[0]),
-      scores_(step.outputs.back()) {
+    : op(attention), context_(step.outputs[0]), scores_(step.outputs.back()) {
+  const bool is_packed = op.packed_heads > 0;
+  query_ = step.inputs[0];
+  key_ = step.inputs[is_packed ? 0 : 1];
+  value_ = step.inputs[is_packed ? 0 : 2];
   B = query_.shape[0];
   T = query_.shape[1];
-  N = query_.shape[2];
-  H = query_.shape[3];
   S = key_.shape[1];
-  K = key_.shape[2];
+  N = context_.shape[2];
+  K = is_packed ? op.packed_heads : key_.shape[2];
+  H = query_.shape[3];
   V = value_.shape[3];
+  query_row_ = query_.shape[2] * H;
+  key_row_ = key_.shape[2] * H;
+  value_row_ = value_.shape[2] * V;
+  if (is_packed) {
+    first_key_ = N * H;
+    first_value_ = (N + K) * H;
+  }
+  const std::size_t others = is_packed ? 1 : 3;  // the input behind query, key and value
   if (op.varlen > 0) {
-    starts_ = step.inputs[3];
+    starts_ = step.inputs[others];
     B = starts_.shape[0] - 1;
     T = S = op.varlen;
   }
   const Shape all{B, N, T, S};
-  for (int i = 0; i < op.masks; ++i) masks_.emplace_back(step.inputs[3 + static_cast<std::size_t>(i)], all);
+  for (int i = 0; i < op.masks; ++i) masks_.emplace_back(step.inputs[others + static_cast<std::size_t>(i)], all);
   scale = static_cast<float>(op.scale);
   // Keras's constants: ops.dot_product_attention, layers.Softmax. The model's dtype decides, not the one in which we
   // work.
@@ -61,7 +68,7 @@ AttentionHeads::Sequence AttentionHeads::sequence_of(std::int64_t b) const {
 }
 
 const float* AttentionHeads::query(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
-  return query_.data<float>() + ((sequence.first_query + first) * N + n) * H;
+  return query_.data<float>() + (sequence.first_query + first) * query_row_ + n * H;
 }
 
 float* AttentionHeads::context(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
@@ -74,12 +81,12 @@ float* AttentionHeads::scores(const Sequence& sequence, std::int64_t n, std::int
 
 void AttentionHeads::pack(const Sequence& sequence, std::int64_t n, float* keys, float* values) const {
   const std::int64_t k = n / (N / K), length = sequence.S;
-  const float* const key = key_.data<float>() + (sequence.first_key * K + k) * H;
-  const float* const value = value_.data<float>() + (sequence.first_key * K + k) * V;
+  const float* const key = key_.data<float>() + first_key_ + sequence.first_key * key_row_ + k * H;
+  const float* const value = value_.data<float>() + first_value_ + sequence.first_key * value_row_ + k * V;
   for (std::int64_t s = 0; s < length; s += kPanel)
-    pack_panel({key + s * K * H, 1, K * H}, H, std::min(kPanel, length - s), keys + s * H);
+    pack_panel({key + s * key_row_, 1, key_row_}, H, std::min(kPanel, length - s), keys + s * H);
   for (std::int64_t v = 0; v < V; v += kPanel)
-    pack_panel({value + v, K * V, 1}, length, std::min(kPanel, V - v), values + v * length);
+    pack_panel({value + v, value_row_, 1}, length, std::min(kPanel, V - v), values + v * length);
 }
 
 void AttentionHeads::find_seen(const Sequence& sequence, std::int64_t n, std::int64_t t, std::int64_t begin,

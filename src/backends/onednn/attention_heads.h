@@ -28,7 +28,7 @@ class AttentionHeads {
 
   /// The numbers of query rows from `first` on, of head n; rows are query_stride() apart.
   [[nodiscard]] const float* query(const Sequence& sequence, std::int64_t n, std::int64_t first) const;
-  [[nodiscard]] std::int64_t query_stride() const { return N * H; }
+  [[nodiscard]] std::int64_t query_stride() const { return query_row_; }
   [[nodiscard]] float* context(const Sequence& sequence, std::int64_t n, std::int64_t first) const;
   [[nodiscard]] std::int64_t context_stride() const { return N * V; }
   /// (T,S) of head n.
@@ -69,8 +69,10 @@ class AttentionHeads {
     std::int64_t strides[4] = {0, 0, 0, 0};
   };
 
-  Operand query_, key_, value_, context_, scores_;
-  Operand starts_{};  // of the sequences that share a batch entry
+  Operand query_, key_, value_, context_, scores_;  // query, key and value may be parts of one packed array
+  std::int64_t query_row_, key_row_, value_row_;    // from one position to the next
+  std::int64_t first_key_ = 0, first_value_ = 0;    // where key and value begin
+  Operand starts_{};                                // of the sequences that share a batch entry
   std::vector<Mask> masks_;
 };
 

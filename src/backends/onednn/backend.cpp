@@ -19,6 +19,7 @@ class OnednnBackend final : public Backend {
     graph = plan::fold_identities(std::move(graph));
     // Every activation runs with its product: inside of oneDNN's, or in a loop over what it just wrote.
     graph = plan::fuse_activation(std::move(graph), [](const graph::Unary&) { return true; });
+    graph = plan::pack_projections(std::move(graph));
     graph = plan::fuse_residual(std::move(graph));
     return plan::remove_dead(std::move(graph));
   }

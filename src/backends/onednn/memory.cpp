@@ -134,7 +134,7 @@ class Pricing {
   }
 
   void add_product(const Product::Size& size, std::pair<ValueId, bool> weights, Footprint& footprint) {
-    uses_library_ = uses_library_ || !takes_panels(size);
+    uses_library_ = uses_library_ || !takes_panels();
     if (!packed_.insert(weights).second) return;
     footprint.packed = plan::sum_of_bytes({footprint.packed, packed_bytes(size)});
   }
@@ -165,11 +165,12 @@ class Pricing {
   }
 
   void add(const graph::Attention& op, const graph::Node& node, Footprint& footprint) {
-    const Shape& key = value(node.inputs[1]).shape;
-    const std::int64_t keys = op.varlen > 0 ? op.varlen : key[1];
+    const bool is_packed = op.packed_heads > 0;
+    const Shape& query = value(node.inputs[0]).shape;
+    const std::int64_t keys = op.varlen > 0 ? op.varlen : value(node.inputs[is_packed ? 0 : 1]).shape[1];
     footprint.scratch =
         times({threads_, (op.scores || !(op.scale > 0) ? row_attention_scratch : flash_attention_scratch)(
-                             keys, value(node.inputs[0]).shape[3], value(node.inputs[2]).shape[3])});
+                             keys, query[3], value(node.inputs[is_packed ? 0 : 2]).shape[3])});
   }
 
   void add(const graph::Conv&, const graph::Node& node, Footprint& footprint) {
@@ -189,7 +190,7 @@ class Pricing {
     const Shape& kernel = value(node.inputs[1]).shape;
     const Shape& recurrent = value(node.inputs[2]).shape;
     const std::int64_t rows = times({x[0], x[1]}), width = kernel[1];
-    uses_library_ = uses_library_ || !takes_panels({rows, kernel[0], width});
+    uses_library_ = uses_library_ || !takes_panels();
     const std::int64_t states = times({x[0], width, 8, kFloat});
     footprint.packed =
         plan::sum_of_bytes({footprint.packed, packed_bytes({rows, kernel[0], width}),

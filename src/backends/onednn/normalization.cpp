@@ -23,8 +23,7 @@ using graph::NormKind;
   }
   float sum = 0.0F;
   for (; i < size; ++i) sum += (x[i] - shift) * (x[i] - shift);
-  for (int lane = 0; lane < kLanes; ++lane) sum += sums[lane];
-  return sum;
+  return sum + sum_of_lanes(sums);
 }
 
 /// y = (x − shift)/√(spread + ε)·gamma + beta, where gamma and beta may be null.

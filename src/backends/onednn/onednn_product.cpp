@@ -27,7 +27,11 @@ class OnednnProduct final : public Product {
     const double operations =
         2.0 * static_cast<double>(size.rows) * static_cast<double>(size.depth) * static_cast<double>(size.width);
     team_ = engine.team_for(operations);
-    rows_ = std::min(size.rows, kMostRows);
+    // Blocks of nearly the same height, as many for each thread.
+    const std::int64_t most =
+        std::max<std::int64_t>(1, std::min(kMostRows, (size.rows + team_.threads - 1) / team_.threads));
+    const std::int64_t rounds = (size.rows + most * team_.threads - 1) / (most * team_.threads);
+    rows_ = (size.rows + rounds * team_.threads - 1) / (rounds * team_.threads);
     blocks_ = (size.rows + rows_ - 1) / rows_;
     const OneThread scope;
     if (fusion.bias != nullptr) {

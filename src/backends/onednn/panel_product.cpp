@@ -6,14 +6,24 @@
 namespace attn::backends::onednn {
 namespace {
 
-/// So many that a thread which is put aside leaves little to wait for.
+/// So many pieces that a thread which is put aside leaves little to wait for, and no thread waits long for the last
+/// one.
 constexpr std::int64_t kPiecesPerThread = 4;
+
+/// Numbers of a block of rows of x, which stays in the second-level cache while panels pass; its height; and so many
+/// panels that what a piece wrote is still in that cache when it is finished.
+constexpr std::int64_t kBlock = 1 << 18, kLeastRows = 48, kMostRows = 240, kMostPanels = 4;
+
+std::int64_t parts_of(std::int64_t size, std::int64_t most) { return (size + most - 1) / most; }
 
 class PanelProduct final : public Product {
  public:
   PanelProduct(Engine& engine, const Size& size, const Weights& weights, const Fusion& fusion)
-      : size_(size), finish_(fusion.activation, fusion.residual, DType::float32) {
-    panels_ = (size.width + kPanel - 1) / kPanel;
+      : size_(size),
+        is_relu_(is_plain_relu(fusion.activation)),
+        adds_residual_(fusion.residual && (is_relu_ || fusion.activation.fn == graph::UnaryFn::linear)),
+        finish_(is_relu_ ? graph::Unary{} : fusion.activation, fusion.residual && !adds_residual_, DType::float32) {
+    panels_ = parts_of(size.width, kPanel);
     if (weights.packed != nullptr) weights_ = weights.packed->panels;
     if (!weights_) pack(static_cast<const float*>(weights.numbers));
     if (weights.packed != nullptr) weights.packed->panels = weights_;
@@ -22,13 +32,17 @@ class PanelProduct final : public Product {
     // Few rows wait for the weights' bytes more than for the multipliers.
     const auto rows = static_cast<double>(std::max<std::int64_t>(size.rows, 8));
     team_ = engine.team_for(2.0 * rows * static_cast<double>(size.depth) * static_cast<double>(size.width));
-    pieces_ = team_.threads == 1 ? 1 : std::min(panels_, kPiecesPerThread * team_.threads);
+    blocks_ = parts_of(size.rows, std::clamp(kBlock / size.depth, kLeastRows, kMostRows));
+    const std::int64_t wanted = team_.threads == 1 ? 1 : parts_of(kPiecesPerThread * team_.threads, blocks_);
+    groups_ = std::min(panels_, std::max(parts_of(panels_, kMostPanels), wanted));
   }
 
   void run(const void* x, const void* residual, void* y) override {
-    parallel_for(pieces_, team_, [&](std::int64_t piece, int) {
-      run_panels(panels_ * piece / pieces_, panels_ * (piece + 1) / pieces_, static_cast<const float*>(x),
-                 static_cast<const float*>(residual), static_cast<float*>(y));
+    parallel_for(blocks_ * groups_, team_, [&](std::int64_t piece, int) {
+      const std::int64_t block = piece / groups_, group = piece % groups_;
+      const Piece part{size_.rows * block / blocks_, size_.rows * (block + 1) / blocks_, panels_ * group / groups_,
+                       panels_ * (group + 1) / groups_};
+      run_piece(part, static_cast<const float*>(x), static_cast<const float*>(residual), static_cast<float*>(y));
     });
   }
 
@@ -52,30 +66,38 @@ class PanelProduct final : public Product {
     return reinterpret_cast<float*>(weights_.get()) + p * size_.depth * kPanel;
   }
 
-  void run_panels(std::int64_t begin, std::int64_t end, const float* x, const float* residual, float* y) const {
-    const View rows{x, size_.depth, 1};
-    const std::int64_t width = size_.width;
-    for (std::int64_t p = begin; p < end; ++p) {
+  /// Rows [first, last) of panels [begin, end).
+  struct Piece {
+    std::int64_t first, last, begin, end;
+  };
+
+  void run_piece(const Piece& piece, const float* x, const float* residual, float* y) const {
+    const std::int64_t width = size_.width, rows = piece.last - piece.first;
+    const View from{x + piece.first * size_.depth, size_.depth, 1};
+    float* const to = y + piece.first * width;
+    for (std::int64_t p = piece.begin; p < piece.end; ++p) {
       const float* const start = start_.data() + p * kPanel;
       const std::int64_t columns = std::min(kPanel, width - p * kPanel);
+      const WriteOut out{is_relu_, adds_residual_ ? residual + piece.first * width + p * kPanel : nullptr};
       if (columns == kPanel) {
-        multiply_panel(rows, panel(p), start, panel(p + 1), size_.rows, size_.depth, y + p * kPanel, width);
+        multiply_panel(from, panel(p), start, panel(p + 1), rows, size_.depth, to + p * kPanel, width, out);
       } else {
-        multiply_part(rows, panel(p), start, size_.rows, size_.depth, columns, y + p * kPanel, width);
+        multiply_part(from, panel(p), start, rows, size_.depth, columns, to + p * kPanel, width, out);
       }
     }
     if (!finish_.is_needed()) return;
-    const std::int64_t first = begin * kPanel, count = std::min(end * kPanel, width) - first;
-    for (std::int64_t i = 0; i < size_.rows; ++i) {
-      const std::int64_t at = i * width + first;
+    const std::int64_t begin = piece.begin * kPanel, count = std::min(piece.end * kPanel, width) - begin;
+    for (std::int64_t i = piece.first; i < piece.last; ++i) {
+      const std::int64_t at = i * width + begin;
       finish_.run(residual == nullptr ? nullptr : residual + at, y + at, count);
     }
   }
 
   Size size_;
-  Finish finish_;
+  bool is_relu_, adds_residual_;  // as sums are written
+  Finish finish_;                 // what else follows, after a piece
   Team team_;
-  std::int64_t panels_, pieces_;
+  std::int64_t panels_, blocks_, groups_;
   std::int64_t packed_bytes_ = 0;
   std::shared_ptr<std::byte> weights_;  // panels (depth, kPanel)
   std::vector<float> start_;            // the bias, padded

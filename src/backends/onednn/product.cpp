@@ -15,11 +15,6 @@ ATTN_VECTORIZED void add_to(float* y, const float* x, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] += x[i];
 }
 
-/// Up to this many rows the panels are faster: weights come from memory, and oneDNN does not fetch ahead. GFLOP/s of
-/// one core for 48 rows, 512 x 2048 and 2048 x 512, weights not in cache: 184 and 177, oneDNN 133 and 130; for 96 rows
-/// 199 and 193. With hundreds of rows both reach 200 (of 229).
-constexpr std::int64_t kPanelRows = 128;
-
 bool has_avx512() {
   const auto has = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
   const auto needed = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
@@ -54,10 +49,10 @@ void Finish::run(const void* residual, void* y, std::int64_t count) const {
   }
 }
 
-bool takes_panels(const Product::Size& size) { return size.rows <= kPanelRows && has_avx512(); }
+bool takes_panels() { return has_avx512(); }
 
 std::int64_t packed_bytes(const Product::Size& size) {
-  const bool panels = takes_panels(size);
+  const bool panels = takes_panels();
   constexpr std::int64_t kBlock = 64;  // the widest of oneDNN's
   const std::int64_t width = panels ? (size.width + kPanel - 1) / kPanel + 1 : (size.width + kBlock - 1) / kBlock;
   const std::array factors{width, panels ? kPanel : kBlock, size.depth, bytes_of(DType::float32)};
@@ -66,7 +61,7 @@ std::int64_t packed_bytes(const Product::Size& size) {
 
 std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size, DType dtype,
                                       const Product::Weights& weights, const Product::Fusion& fusion) {
-  if (dtype == DType::float32 && takes_panels(size)) {
+  if (dtype == DType::float32 && takes_panels()) {
     return make_panel_product(engine, size, weights, fusion);
   }
   return make_onednn_product(engine, size, dtype, weights, fusion);

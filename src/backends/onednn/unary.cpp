@@ -107,8 +107,8 @@ ATTN_VECTORIZED void reciprocal(const Unary&, const float* x, float* y, std::int
   for (std::int64_t i = 0; i < size; ++i) y[i] = 1.0F / x[i];
 }
 
-bool is_leaky_relu(const Unary& f) { return f.b == 0.0 && f.c == std::numeric_limits<double>::infinity(); }
-bool is_plain_relu(const Unary& f) { return f.a == 0.0 && is_leaky_relu(f); }
+/// Of a relu.
+bool is_leaky(const Unary& f) { return f.b == 0.0 && f.c == std::numeric_limits<double>::infinity(); }
 
 class LoopKernel final : public Kernel {
  public:
@@ -136,6 +136,10 @@ class LoopKernel final : public Kernel {
 
 }  // namespace
 
+bool is_plain_relu(const graph::Unary& function) {
+  return function.fn == UnaryFn::relu && function.a == 0.0 && is_leaky(function);
+}
+
 UnaryLoop::UnaryLoop(const Unary& function) : function_(function) {
   switch (function.fn) {
     case UnaryFn::linear:
@@ -151,7 +155,7 @@ UnaryLoop::UnaryLoop(const Unary& function) : function_(function) {
         loop_ = clip;
         return;
       }
-      if (is_leaky_relu(function)) {
+      if (is_leaky(function)) {
         loop_ = leaky_relu;
         return;
       }
@@ -220,7 +224,7 @@ std::optional<Eltwise> eltwise_of(const Unary& f, DType dtype) {
   switch (f.fn) {
     case UnaryFn::relu:
       // With a slope oneDNN compares and NaN stays; without one it takes a maximum and NaN goes.
-      if (f.a == 0.0 || !is_leaky_relu(f)) return std::nullopt;
+      if (f.a == 0.0 || !is_leaky(f)) return std::nullopt;
       return Eltwise{algorithm::eltwise_relu, static_cast<float>(f.a)};
     case UnaryFn::gelu:
       if (dtype == DType::float32) return std::nullopt;

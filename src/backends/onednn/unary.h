@@ -10,6 +10,9 @@
 
 namespace attn::backends::onednn {
 
+/// max(x, 0)?
+[[nodiscard]] bool is_plain_relu(const graph::Unary& function);
+
 /// y[i] = f(x[i]) for float32; x and y may be the same array.
 class UnaryLoop {
  public:

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 // A function with this before it is compiled for AVX-512, AVX2 and the base architecture; the loader picks one. What it
 // calls must be inlined into it to profit.
@@ -26,6 +27,60 @@ using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
 [[gnu::always_inline]] inline void load(const float* from, Lanes& to) { std::memcpy(&to, from, sizeof to); }
 [[gnu::always_inline]] inline void store(const Lanes& from, float* to) { std::memcpy(to, &from, sizeof from); }
 
+/// Lane i of the result is lane kFrom[i] of a and b side by side.
+template <int... kFrom>
+[[gnu::always_inline]] inline void shuffle(const Lanes& a, const Lanes& b, Lanes& to) {
+  to = __builtin_shufflevector(a, b, kFrom...);
+}
+
+/// The lanes' sum, by halves.
+[[gnu::always_inline]] inline float sum_of_lanes(const Lanes& x) {
+  Lanes sum = x, other;
+  shuffle<8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7>(sum, sum, other);
+  sum += other;
+  shuffle<4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11>(sum, sum, other);
+  sum += other;
+  shuffle<2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13>(sum, sum, other);
+  sum += other;
+  return sum[0] + sum[1];
+}
+
+/// The largest of the lanes; none is NaN.
+[[gnu::always_inline]] inline float max_of_lanes(const Lanes& x) {
+  Lanes largest = x, other;
+  shuffle<8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7>(largest, largest, other);
+  largest = other > largest ? other : largest;
+  shuffle<4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11>(largest, largest, other);
+  largest = other > largest ? other : largest;
+  shuffle<2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13>(largest, largest, other);
+  largest = other > largest ? other : largest;
+  return largest[1] > largest[0] ? largest[1] : largest[0];
+}
+
+/// Rows i and i + kStep of blocks (kStep, kStep) change places across the diagonal.
+template <int kStep, int... kLane>
+[[gnu::always_inline]] inline void exchange(Lanes* rows, std::integer_sequence<int, kLane...>) {
+  for (int i = 0; i < kLanes; ++i) {
+    if ((i & kStep) != 0) continue;
+    Lanes& a = rows[i];
+    Lanes& b = rows[i + kStep];
+    Lanes left, right;
+    shuffle<((kLane & kStep) != 0 ? kLanes + kLane - kStep : kLane)...>(a, b, left);
+    shuffle<((kLane & kStep) != 0 ? kLanes + kLane : kLane + kStep)...>(a, b, right);
+    a = left;
+    b = right;
+  }
+}
+
+/// Lane j of row i goes to lane i of row j, of 16 rows.
+[[gnu::always_inline]] inline void transpose(Lanes* rows) {
+  constexpr auto kAll = std::make_integer_sequence<int, kLanes>();
+  exchange<8>(rows, kAll);
+  exchange<4>(rows, kAll);
+  exchange<2>(rows, kAll);
+  exchange<1>(rows, kAll);
+}
+
 /// Σ x
 [[gnu::always_inline]] inline float sum_of(const float* x, std::int64_t size) {
   Lanes sums{};
@@ -37,8 +92,7 @@ using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
   }
   float sum = 0.0F;
   for (; i < size; ++i) sum += x[i];
-  for (int lane = 0; lane < kLanes; ++lane) sum += sums[lane];
-  return sum;
+  return sum + sum_of_lanes(sums);
 }
 
 /// The largest number, passing over NaN; -inf for none.
@@ -53,8 +107,8 @@ using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
   }
   float result = kLowest;
   for (; i < size; ++i) result = x[i] > result ? x[i] : result;
-  for (int lane = 0; lane < kLanes; ++lane) result = largest[lane] > result ? largest[lane] : result;
-  return result;
+  const float other = max_of_lanes(largest);
+  return other > result ? other : result;
 }
 
 /// eʳ − 1 for |r| ≤ ln 2 / 2, by the polynomial of Cephes' expf.

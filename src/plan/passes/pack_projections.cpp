@@ -1,6 +1,8 @@
 #include <array>
+#include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "attn/plan/passes.h"
 #include "passes/uses.h"
@@ -44,13 +46,29 @@ std::optional<Projections> projections_of(const Graph& graph, const Uses& uses, 
   return result;
 }
 
+/// Weights side by side. Layers that share theirs share what this makes of them too.
+class SideBySide {
+ public:
+  explicit SideBySide(Builder& build) : build_(build) {}
+
+  ValueId join(const std::vector<ValueId>& parts, int axis) {
+    ValueId& joined = joined_.try_emplace({parts, axis}, graph::kNone).first->second;
+    if (joined == graph::kNone) joined = build_.apply(graph::Concat{axis}, parts);
+    return joined;
+  }
+
+ private:
+  Builder& build_;
+  std::map<std::pair<std::vector<ValueId>, int>, ValueId> joined_;
+};
+
 /// Appends the one Linear, and gives its result (B, T, N+2K, H).
-ValueId pack(Builder& build, const std::array<const Node*, 3>& linears) {
+ValueId pack(Builder& build, SideBySide& weights, const std::array<const Node*, 3>& linears) {
   const auto op = std::get<graph::Linear>(linears[0]->op);
   const auto beside = [&](std::size_t input, int axis) {
     std::vector<ValueId> parts;
     for (const Node* linear : linears) parts.push_back(linear->inputs[input]);
-    return build.apply(graph::Concat{axis}, parts);
+    return weights.join(parts, axis);
   };
   std::vector<ValueId> inputs{linears[0]->inputs[0], beside(1, op.contracted)};
   if (op.bias) inputs.push_back(beside(2, 0));
@@ -72,6 +90,7 @@ Graph pack_projections(Graph graph) {
 
   const std::vector<Node> nodes = std::exchange(graph.nodes, {});
   Builder build(graph);
+  SideBySide weights(build);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (packed[i]) continue;
     if (!found[i]) {
@@ -83,7 +102,7 @@ Graph pack_projections(Graph graph) {
     build.set_layer(nodes[i].layer);
     Node attention = nodes[i];
     std::get<graph::Attention>(attention.op).packed_heads = build.shape(nodes[i].inputs[1])[2];
-    const ValueId whole = pack(build, linears);
+    const ValueId whole = pack(build, weights, linears);
     attention.inputs.erase(attention.inputs.begin(), attention.inputs.begin() + 2);
     attention.inputs[0] = whole;
     graph.nodes.push_back(std::move(attention));
