@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "attention_heads.h"
+#include "online_softmax.h"
 #include "vector.h"
 
 namespace attn::backends::onednn {
@@ -16,13 +17,6 @@ ATTN_VECTORIZED void mask_row(float* x, const std::uint8_t* seen, float scale, f
 
 ATTN_VECTORIZED void scale_row(float* x, float scale, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] *= scale;
-}
-
-/// x = exp(x − max x); gives Σ x. All NaN where one x is NaN, +∞, or all are −∞.
-ATTN_VECTORIZED float exponentiate_row(float* x, std::int64_t size) {
-  const float maximum = max_of(x, size);
-  for (std::int64_t i = 0; i < size; ++i) x[i] = exp_below_0(x[i] - maximum);
-  return sum_of(x, size);
 }
 
 ATTN_VECTORIZED void clear_hidden(float* x, const std::uint8_t* seen, std::int64_t size) {
@@ -63,17 +57,24 @@ class RowAttention final : public Kernel {
   using Sequence = AttentionHeads::Sequence;
 
   struct Scratch {
-    float* scores;       // (rows, padded S)
-    float* keys;         // padded S / kPanel panels (H, kPanel)
-    float* values;       // padded V / kPanel panels (S, kPanel)
-    std::uint8_t* seen;  // (S)
+    float* scores;  // (rows, padded S)
+    float* keys;    // padded S / kPanel panels (H, kPanel)
+    float* values;  // padded V / kPanel panels (S, kPanel)
+    RunningRows running;
+    std::uint8_t* seen;  // (rows, padded S)
   };
 
   [[nodiscard]] Scratch scratch_of(int thread) const {
     auto* const scores = reinterpret_cast<float*>(engine_.scratch.get() + thread * scratch_bytes_);
     float* const keys = scores + rows_ * padded(heads_.S);
     float* const values = keys + heads_.H * padded(heads_.S);
-    return {scores, keys, values, reinterpret_cast<std::uint8_t*>(values + heads_.S * padded(heads_.V))};
+    float* const maxima = values + heads_.S * padded(heads_.V);
+    const std::int64_t kept = kept_rows(rows_);
+    return {scores,
+            keys,
+            values,
+            {maxima, maxima + kept, maxima + 2 * kept},
+            reinterpret_cast<std::uint8_t*>(maxima + 3 * kept)};
   }
 
   /// The scores and context of queries [first, first + rows) of head n.
@@ -81,27 +82,42 @@ class RowAttention final : public Kernel {
               const Scratch& scratch) const {
     const std::int64_t S = sequence.S, stride = padded(heads_.S);
     const View query{heads_.query(sequence, n, first), heads_.query_stride(), 1};
-    for (std::int64_t s = 0; s < S; s += kPanel)
-      multiply_panel(query, scratch.keys + s * heads_.H, nullptr, nullptr, rows, heads_.H, scratch.scores + s, stride);
-
+    for (std::int64_t s = 0; s < S; s += kPanel) {
+      multiply_panel({.x = query,
+                      .panel = scratch.keys + s * heads_.H,
+                      .rows = rows,
+                      .depth = heads_.H,
+                      .y = scratch.scores + s,
+                      .stride = stride,
+                      .columns = whole_vectors(S - s)});
+    }
+    const bool masked = heads_.is_masked();
     for (std::int64_t r = 0; r < rows; ++r) {
       float* const row = scratch.scores + r * stride;
-      const bool masked = heads_.is_masked();
+      std::uint8_t* const seen = scratch.seen + r * stride;
       if (masked) {
-        heads_.find_seen(sequence, n, first + r, 0, S, scratch.seen);
-        mask_row(row, scratch.seen, heads_.scale, heads_.hidden, S);
+        heads_.find_seen(sequence, n, first + r, 0, S, seen);
+        mask_row(row, seen, heads_.scale, heads_.hidden, S);
       } else {
         scale_row(row, heads_.scale, S);
       }
-      const float sum = exponentiate_row(row, S);
-      scale_row(row, 1.0F / sum, S);
-      if (masked && heads_.op.path == graph::AttentionPath::explicit_) clear_hidden(row, scratch.seen, S);
+    }
+    begin_rows(scratch.running, rows);
+    soften(scratch.scores, stride, rows, S, kLog2E, scratch.running);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      float* const row = scratch.scores + r * stride;
+      scale_row(row, 1.0F / scratch.running.sums[r], S);
+      if (masked && heads_.op.path == graph::AttentionPath::explicit_) clear_hidden(row, scratch.seen + r * stride, S);
       if (heads_.op.scores) std::copy_n(row, S, heads_.scores(sequence, n, first + r));
     }
-
     for (std::int64_t v = 0; v < heads_.V; v += kPanel) {
-      multiply_part({scratch.scores, stride, 1}, scratch.values + v * S, nullptr, rows, S,
-                    std::min(kPanel, heads_.V - v), heads_.context(sequence, n, first) + v, heads_.context_stride());
+      multiply_panel({.x = {scratch.scores, stride, 1},
+                      .panel = scratch.values + v * S,
+                      .rows = rows,
+                      .depth = S,
+                      .y = heads_.context(sequence, n, first) + v,
+                      .stride = heads_.context_stride(),
+                      .columns = std::min(kPanel, heads_.V - v)});
     }
   }
 
@@ -114,7 +130,10 @@ class RowAttention final : public Kernel {
 }  // namespace
 
 std::int64_t row_attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size) {
-  return scratch_size({{rows_for(keys), padded(keys)}, {head_size, padded(keys)}, {keys, padded(value_size)}}, keys);
+  const std::int64_t rows = rows_for(keys);
+  return scratch_size(
+      {{rows, padded(keys)}, {head_size, padded(keys)}, {keys, padded(value_size)}, {kept_rows(rows), 3}},
+      rows * padded(keys));
 }
 
 std::unique_ptr<Kernel> make_row_attention(const graph::Attention& op, const Step& step) {

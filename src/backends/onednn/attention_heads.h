@@ -79,6 +79,9 @@ class AttentionHeads {
 /// Panels' worth of columns.
 [[nodiscard]] inline std::int64_t padded(std::int64_t size) { return (size + kPanel - 1) / kPanel * kPanel; }
 
+/// Columns of the panel that `left` columns begin with, in whole vectors.
+[[nodiscard]] inline std::int64_t whole_vectors(std::int64_t left) { return left <= kPanel / 2 ? kPanel / 2 : kPanel; }
+
 /// Attention by whole rows of scores, which it gives too where they are asked for.
 [[nodiscard]] std::unique_ptr<Kernel> make_row_attention(const graph::Attention& op, const Step& step);
 /// Attention whose scores exist for a block of queries and keys at a time (Dao et al., FlashAttention, 2022).

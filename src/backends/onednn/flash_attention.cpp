@@ -6,12 +6,11 @@
 #include <limits>
 
 #include "attention_heads.h"
+#include "online_softmax.h"
 #include "vector.h"
 
 namespace attn::backends::onednn {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// Keys of a tile, and scores of a block: they stay in the first-level cache together with what is multiplied.
 constexpr std::int64_t kTile = 256, kScores = 9'216, kMostRows = 96;
@@ -26,14 +25,6 @@ ATTN_VECTORIZED void mask_row(float* x, const std::uint8_t* seen, float hidden, 
 
 ATTN_VECTORIZED void clear_hidden(float* x, const std::uint8_t* seen, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? x[i] : 0.0F;
-}
-
-ATTN_VECTORIZED float largest(const float* x, std::int64_t size) { return max_of(x, size); }
-
-/// x = 2^(factor·(x − maximum)); gives Σ x.
-ATTN_VECTORIZED float exponentiate(float* x, std::int64_t size, float maximum, float factor) {
-  for (std::int64_t i = 0; i < size; ++i) x[i] = exp2_below_0(factor * (x[i] - maximum));
-  return sum_of(x, size);
 }
 
 ATTN_VECTORIZED void scale_row(const float* x, float factor, float* y, std::int64_t size) {
@@ -63,7 +54,7 @@ class FlashAttention final : public Kernel {
     pieces_ = heads_.pieces(team_, rows_);
     scratch_bytes_ = flash_attention_scratch(heads_.S, heads_.H, heads_.V);
     engine_.scratch.reserve(team_.threads * scratch_bytes_);
-    factor_ = heads_.scale * 1.44269504F;  // log2 e: 2^(factor·x) = e^(scale·x)
+    factor_ = heads_.scale * kLog2E;
     // In the place of scores before they are scaled.
     hidden_ = std::max(heads_.hidden / heads_.scale, -std::numeric_limits<float>::max());
   }
@@ -93,12 +84,11 @@ class FlashAttention final : public Kernel {
   using Sequence = AttentionHeads::Sequence;
 
   struct Scratch {
-    float* scores;         // (rows, tile)
-    float* context;        // (rows, padded V), before it is divided by the sums
-    float* keys;           // padded S / kPanel panels (H, kPanel)
-    float* values;         // padded V / kPanel panels (S, kPanel)
-    float* maxima;         // (rows)
-    float* sums;           // (rows)
+    float* scores;   // (rows, tile)
+    float* context;  // (rows, padded V), before it is divided by the sums
+    float* keys;     // padded S / kPanel panels (H, kPanel)
+    float* values;   // padded V / kPanel panels (S, kPanel)
+    RunningRows running;
     std::uint8_t* seen;    // (rows, tile)
     std::uint8_t* finite;  // by tile: all values are
   };
@@ -109,17 +99,16 @@ class FlashAttention final : public Kernel {
     float* const keys = context + rows_ * padded_v_;
     float* const values = keys + heads_.H * padded(heads_.S);
     float* const maxima = values + heads_.S * padded_v_;
-    float* const sums = maxima + rows_;
-    auto* const seen = reinterpret_cast<std::uint8_t*>(sums + rows_);
-    return {scores, context, keys, values, maxima, sums, seen, seen + rows_ * tile_};
+    const std::int64_t kept = kept_rows(rows_);
+    auto* const seen = reinterpret_cast<std::uint8_t*>(maxima + 3 * kept);
+    return {scores, context, keys, values, {maxima, maxima + kept, maxima + 2 * kept}, seen, seen + rows_ * tile_};
   }
 
   /// The context of queries [first, first + rows) of head n. False where tiles were skipped that count after all.
   bool attend(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, bool skips,
               const Scratch& scratch) const {
     const std::int64_t S = sequence.S;
-    std::fill_n(scratch.maxima, rows, -kInfinity);
-    std::fill_n(scratch.sums, rows, 0.0F);
+    begin_rows(scratch.running, rows);
     std::fill_n(scratch.context, rows * padded_v_, 0.0F);
     bool skipped = false;
     for (std::int64_t s = 0; s < S; s += tile_) {
@@ -133,11 +122,11 @@ class FlashAttention final : public Kernel {
     }
     // What was skipped weighs e^(hidden − maximum): 0 below −104.
     for (std::int64_t r = 0; skipped && r < rows; ++r) {
-      if (!(heads_.scale * (scratch.maxima[r] - hidden_) > 104.0F)) return false;
+      if (!(heads_.scale * (scratch.running.maxima[r] - hidden_) > 104.0F)) return false;
     }
     float* const context = heads_.context(sequence, n, first);
     for (std::int64_t r = 0; r < rows; ++r) {
-      scale_row(scratch.context + r * padded_v_, 1.0F / scratch.sums[r], context + r * heads_.context_stride(),
+      scale_row(scratch.context + r * padded_v_, 1.0F / scratch.running.sums[r], context + r * heads_.context_stride(),
                 heads_.V);
     }
     return true;
@@ -171,34 +160,36 @@ class FlashAttention final : public Kernel {
 
   void add_tile(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, std::int64_t s,
                 std::int64_t keys, const Scratch& scratch) const {
-    const std::int64_t across = padded(keys);
     const View query{heads_.query(sequence, n, first), heads_.query_stride(), 1};
-    for (std::int64_t i = 0; i < across; i += kPanel) {
-      multiply_panel(query, scratch.keys + (s + i) * heads_.H, nullptr, nullptr, rows, heads_.H, scratch.scores + i,
-                     tile_);
+    for (std::int64_t i = 0; i < keys; i += kPanel) {
+      multiply_panel({.x = query,
+                      .panel = scratch.keys + (s + i) * heads_.H,
+                      .rows = rows,
+                      .depth = heads_.H,
+                      .y = scratch.scores + i,
+                      .stride = tile_,
+                      .columns = whole_vectors(keys - i)});
     }
-    for (std::int64_t r = 0; r < rows; ++r) {
-      float* const row = scratch.scores + r * tile_;
-      const std::uint8_t* const seen = scratch.seen + r * tile_;
-      if (heads_.is_masked()) mask_row(row, seen, hidden_, keys);
-      std::fill(row + keys, row + across, -kInfinity);
-      const float before = scratch.maxima[r], maximum = std::max(before, largest(row, across));
-      // Where all so far are −∞, any finite number gives them the weight 0.
-      const float reference = maximum == -kInfinity ? 0.0F : maximum;
-      const float sum = exponentiate(row, across, reference, factor_);
-      if (heads_.is_masked() && heads_.op.path == graph::AttentionPath::explicit_) clear_hidden(row, seen, keys);
-      if (before != maximum && s > 0) {
-        const float shrink = exp2_below_0(factor_ * (before - reference));
-        scratch.sums[r] *= shrink;
-        float* const context = scratch.context + r * padded_v_;
-        scale_row(context, shrink, context, padded_v_);
-      }
-      scratch.maxima[r] = maximum;
-      scratch.sums[r] += sum;
+    const bool masked = heads_.is_masked();
+    for (std::int64_t r = 0; masked && r < rows; ++r)
+      mask_row(scratch.scores + r * tile_, scratch.seen + r * tile_, hidden_, keys);
+    soften(scratch.scores, tile_, rows, keys, factor_, scratch.running);
+    for (std::int64_t r = 0; masked && heads_.op.path == graph::AttentionPath::explicit_ && r < rows; ++r)
+      clear_hidden(scratch.scores + r * tile_, scratch.seen + r * tile_, keys);
+    for (std::int64_t r = 0; s > 0 && r < rows; ++r) {
+      float* const context = scratch.context + r * padded_v_;
+      const float shrink = scratch.running.shrinks[r];
+      if (shrink != 1.0F) scale_row(context, shrink, context, padded_v_);
     }
-    for (std::int64_t v = 0; v < padded_v_; v += kPanel) {
-      add_panel({scratch.scores, tile_, 1}, scratch.values + v * sequence.S + s * kPanel, rows, keys,
-                scratch.context + v, padded_v_);
+    for (std::int64_t v = 0; v < heads_.V; v += kPanel) {
+      multiply_panel({.x = {scratch.scores, tile_, 1},
+                      .panel = scratch.values + v * sequence.S + s * kPanel,
+                      .rows = rows,
+                      .depth = keys,
+                      .y = scratch.context + v,
+                      .stride = padded_v_,
+                      .columns = whole_vectors(heads_.V - v),
+                      .adds = true});
     }
   }
 
@@ -213,9 +204,12 @@ class FlashAttention final : public Kernel {
 
 std::int64_t flash_attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size) {
   const std::int64_t rows = rows_for(keys), tile = tile_for(keys);
-  return scratch_size(
-      {{rows, tile}, {rows, padded(value_size)}, {head_size, padded(keys)}, {keys, padded(value_size)}, {rows, 2}},
-      rows * tile + (keys + tile - 1) / tile);
+  return scratch_size({{rows, tile},
+                       {rows, padded(value_size)},
+                       {head_size, padded(keys)},
+                       {keys, padded(value_size)},
+                       {kept_rows(rows), 3}},
+                      rows * tile + (keys + tile - 1) / tile);
 }
 
 std::unique_ptr<Kernel> make_flash_attention(const graph::Attention& op, const Step& step) {

@@ -41,8 +41,13 @@ class MatmulKernel final : public Kernel {
       const auto at = static_cast<std::size_t>(b);
       const float* const y = y_.data<float>() + y_starts_[at] + column * column_y_;
       pack_panel({y, row_y_, column_y_}, depth_, width, panel);
-      multiply_part({x_.data<float>() + x_starts_[at], row_x_, column_x_}, panel, nullptr, rows_, depth_, width,
-                    z_.data<float>() + b * rows_ * width_ + column, width_);
+      multiply_panel({.x = {x_.data<float>() + x_starts_[at], row_x_, column_x_},
+                      .panel = panel,
+                      .rows = rows_,
+                      .depth = depth_,
+                      .y = z_.data<float>() + b * rows_ * width_ + column,
+                      .stride = width_,
+                      .columns = width});
     });
   }
   [[nodiscard]] std::string_view name() const override { return "simple"; }

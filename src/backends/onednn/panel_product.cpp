@@ -76,14 +76,17 @@ class PanelProduct final : public Product {
     const View from{x + piece.first * size_.depth, size_.depth, 1};
     float* const to = y + piece.first * width;
     for (std::int64_t p = piece.begin; p < piece.end; ++p) {
-      const float* const start = start_.data() + p * kPanel;
-      const std::int64_t columns = std::min(kPanel, width - p * kPanel);
-      const WriteOut out{is_relu_, adds_residual_ ? residual + piece.first * width + p * kPanel : nullptr};
-      if (columns == kPanel) {
-        multiply_panel(from, panel(p), start, panel(p + 1), rows, size_.depth, to + p * kPanel, width, out);
-      } else {
-        multiply_part(from, panel(p), start, rows, size_.depth, columns, to + p * kPanel, width, out);
-      }
+      float* const block = to + p * kPanel;
+      multiply_panel({.x = from,
+                      .panel = panel(p),
+                      .rows = rows,
+                      .depth = size_.depth,
+                      .y = block,
+                      .stride = width,
+                      .columns = std::min(kPanel, width - p * kPanel),
+                      .start = start_.data() + p * kPanel,
+                      .next = panel(p + 1),
+                      .out = {is_relu_, adds_residual_ ? residual + (block - y) : nullptr}});
     }
     if (!finish_.is_needed()) return;
     const std::int64_t begin = piece.begin * kPanel, count = std::min(piece.end * kPanel, width) - begin;

@@ -9,139 +9,130 @@ namespace {
 
 constexpr std::int64_t kMostRows = 12;  // 24 of AVX-512's 32 registers hold sums
 
-/// What a tile's sums begin with: row r at data + r·stride, zeros where data is null.
+/// A tile's sums begin with row r at data + r·stride, or with zeros where data is null.
 struct Start {
   const float* data;
   std::int64_t stride;
 };
 
-/// kCount rows. Of `next` this fetches the line `step` bytes further on for each k.
-template <int kCount>
-[[gnu::always_inline]] inline void multiply_rows(const View& x, const float* panel, const Start& start,
+/// kRows rows of kVectors · 16 columns. Of `next` this fetches the line `step` bytes further on for each k.
+template <int kRows, int kVectors>
+[[gnu::always_inline]] inline void multiply_tile(const View& x, const float* panel, const Start& start,
                                                  const char* next, std::int64_t step, std::int64_t depth,
                                                  const WriteOut& out, float* y, std::int64_t stride) {
-  Lanes left[kCount], right[kCount];
-  for (int r = 0; r < kCount; ++r) {
-    left[r] = right[r] = Lanes{};
-    if (start.data == nullptr) continue;
-    load(start.data + r * start.stride, left[r]);
-    load(start.data + r * start.stride + kLanes, right[r]);
+  Lanes sums[kRows][kVectors];
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) {
+      sums[r][v] = Lanes{};
+      if (start.data != nullptr) load(start.data + r * start.stride + v * kLanes, sums[r][v]);
+    }
   }
   for (std::int64_t k = 0; k < depth; ++k) {
     if (next != nullptr) __builtin_prefetch(next + k * step, 0, 2);
-    Lanes a, b;
-    load(panel + k * kPanel, a);
-    load(panel + k * kPanel + kLanes, b);
-    for (int r = 0; r < kCount; ++r) {
+    Lanes row[kVectors];
+    for (int v = 0; v < kVectors; ++v) load(panel + k * kPanel + v * kLanes, row[v]);
+    for (int r = 0; r < kRows; ++r) {
       const float factor = x.data[r * x.row + k * x.column];
-      left[r] += factor * a;
-      right[r] += factor * b;
+      for (int v = 0; v < kVectors; ++v) sums[r][v] += factor * row[v];
     }
   }
-  if (out.relu) {
-    const Lanes zero{};
-    for (int r = 0; r < kCount; ++r) {
-      left[r] = left[r] < zero ? zero : left[r];
-      right[r] = right[r] < zero ? zero : right[r];
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) {
+      Lanes& sum = sums[r][v];
+      if (out.relu) sum = sum < Lanes{} ? Lanes{} : sum;
+      if (out.residual != nullptr) {
+        Lanes residual;
+        load(out.residual + r * stride + v * kLanes, residual);
+        sum += residual;
+      }
+      store(sum, y + r * stride + v * kLanes);
     }
-  }
-  if (out.residual != nullptr) {
-    for (int r = 0; r < kCount; ++r) {
-      Lanes a, b;
-      load(out.residual + r * stride, a);
-      load(out.residual + r * stride + kLanes, b);
-      left[r] += a;
-      right[r] += b;
-    }
-  }
-  for (int r = 0; r < kCount; ++r) {
-    store(left[r], y + r * stride);
-    store(right[r], y + r * stride + kLanes);
   }
 }
 
-ATTN_VECTORIZED void multiply_tiles(const View& x, const float* panel, const Start& start, const float* next,
-                                    std::int64_t rows, std::int64_t depth, const WriteOut& out, float* y,
-                                    std::int64_t stride) {
+template <int kVectors, typename... Arguments>
+[[gnu::always_inline]] inline void multiply_rows(std::int64_t count, const Arguments&... arguments) {
+  switch (count) {
+    case 1:
+      return multiply_tile<1, kVectors>(arguments...);
+    case 2:
+      return multiply_tile<2, kVectors>(arguments...);
+    case 3:
+      return multiply_tile<3, kVectors>(arguments...);
+    case 4:
+      return multiply_tile<4, kVectors>(arguments...);
+    case 5:
+      return multiply_tile<5, kVectors>(arguments...);
+    case 6:
+      return multiply_tile<6, kVectors>(arguments...);
+    case 7:
+      return multiply_tile<7, kVectors>(arguments...);
+    case 8:
+      return multiply_tile<8, kVectors>(arguments...);
+    case 9:
+      return multiply_tile<9, kVectors>(arguments...);
+    case 10:
+      return multiply_tile<10, kVectors>(arguments...);
+    case 11:
+      return multiply_tile<11, kVectors>(arguments...);
+    default:
+      return multiply_tile<12, kVectors>(arguments...);
+  }
+}
+
+template <int kVectors>
+[[gnu::always_inline]] inline void multiply_tiles(const PanelSums& sums) {
   // Tiles of nearly the same height: a low one would leave the multipliers waiting for its few sums.
-  const std::int64_t tiles = (rows + kMostRows - 1) / kMostRows;
+  const std::int64_t tiles = (sums.rows + kMostRows - 1) / kMostRows;
   // Each tile fetches its share of the next panel, a step for each k.
-  const std::int64_t share = tiles == 0 ? 0 : depth * kPanel * static_cast<std::int64_t>(sizeof(float)) / tiles;
-  const std::int64_t step = depth == 0 ? 0 : share / depth;
+  const std::int64_t share = tiles == 0 ? 0 : sums.depth * kPanel * static_cast<std::int64_t>(sizeof(float)) / tiles;
+  const std::int64_t step = sums.depth == 0 ? 0 : share / sums.depth;
+  const char* const next = reinterpret_cast<const char*>(sums.next);
+  const Start start{sums.adds ? sums.y : sums.start, sums.adds ? sums.stride : 0};
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
-    const std::int64_t first = rows * tile / tiles, count = rows * (tile + 1) / tiles - first;
-    const View part{x.data + first * x.row, x.row, x.column};
-    const char* const ahead = next == nullptr ? nullptr : reinterpret_cast<const char*>(next) + tile * share;
-    float* const to = y + first * stride;
-    const Start from{start.data == nullptr ? nullptr : start.data + first * start.stride, start.stride};
-    const WriteOut write{out.relu, out.residual == nullptr ? nullptr : out.residual + first * stride};
-    switch (count) {
-      case 1:
-        multiply_rows<1>(part, panel, from, ahead, step, depth, write, to, stride);
-        break;
-      case 2:
-        multiply_rows<2>(part, panel, from, ahead, step, depth, write, to, stride);
-        break;
-      case 3:
-        multiply_rows<3>(part, panel, from, ahead, step, depth, write, to, stride);
-        break;
-      case 4:
-        multiply_rows<4>(part, panel, from, ahead, step, depth, write, to, stride);
-        break;
-      case 5:
-        multiply_rows<5>(part, panel, from, ahead, step, depth, write, to, stride);
-        break;
-      case 6:
-        multiply_rows<6>(part, panel, from, ahead, step, depth, write, to, stride);
-        break;
-      case 7:
-        multiply_rows<7>(part, panel, from, ahead, step, depth, write, to, stride);
-        break;
-      case 8:
-        multiply_rows<8>(part, panel, from, ahead, step, depth, write, to, stride);
-        break;
-      case 9:
-        multiply_rows<9>(part, panel, from, ahead, step, depth, write, to, stride);
-        break;
-      case 10:
-        multiply_rows<10>(part, panel, from, ahead, step, depth, write, to, stride);
-        break;
-      case 11:
-        multiply_rows<11>(part, panel, from, ahead, step, depth, write, to, stride);
-        break;
-      default:
-        multiply_rows<12>(part, panel, from, ahead, step, depth, write, to, stride);
-        break;
+    const std::int64_t first = sums.rows * tile / tiles, count = sums.rows * (tile + 1) / tiles - first;
+    const std::int64_t at = first * sums.stride;
+    multiply_rows<kVectors>(count, View{sums.x.data + first * sums.x.row, sums.x.row, sums.x.column}, sums.panel,
+                            Start{start.data == nullptr ? nullptr : start.data + first * start.stride, start.stride},
+                            next == nullptr ? nullptr : next + tile * share, step, sums.depth,
+                            WriteOut{sums.out.relu, sums.out.residual == nullptr ? nullptr : sums.out.residual + at},
+                            sums.y + at, sums.stride);
+  }
+}
+
+ATTN_VECTORIZED void multiply_whole(const PanelSums& sums) { multiply_tiles<2>(sums); }
+ATTN_VECTORIZED void multiply_half(const PanelSums& sums) { multiply_tiles<1>(sums); }
+
+/// Of other numbers of columns, by way of a block of whole vectors.
+void multiply_part(const PanelSums& sums) {
+  float block[kMostRows * kPanel];
+  for (std::int64_t i = 0; i < sums.rows; i += kMostRows) {
+    PanelSums part = sums;
+    part.x.data += i * sums.x.row;
+    part.rows = std::min(kMostRows, sums.rows - i);
+    part.y = block;
+    part.stride = kPanel;
+    part.columns = sums.columns <= kLanes ? kLanes : kPanel;
+    part.out.residual = nullptr;
+    multiply_panel(part);
+    for (std::int64_t r = 0; r < part.rows; ++r) {
+      const float* const from = block + r * kPanel;
+      const std::int64_t at = (i + r) * sums.stride;
+      for (std::int64_t j = 0; j < sums.columns; ++j)
+        sums.y[at + j] = sums.out.residual == nullptr ? from[j] : from[j] + sums.out.residual[at + j];
     }
   }
 }
 
 }  // namespace
 
-void multiply_panel(const View& x, const float* panel, const float* start, const float* next, std::int64_t rows,
-                    std::int64_t depth, float* y, std::int64_t stride, const WriteOut& out) {
-  multiply_tiles(x, panel, {start, 0}, next, rows, depth, out, y, stride);
-}
-
-void add_panel(const View& x, const float* panel, std::int64_t rows, std::int64_t depth, float* y,
-               std::int64_t stride) {
-  multiply_tiles(x, panel, {y, stride}, nullptr, rows, depth, {}, y, stride);
-}
-
-void multiply_part(const View& x, const float* panel, const float* start, std::int64_t rows, std::int64_t depth,
-                   std::int64_t width, float* y, std::int64_t stride, const WriteOut& out) {
-  if (width == kPanel) return multiply_panel(x, panel, start, nullptr, rows, depth, y, stride, out);
-  float block[kMostRows * kPanel];
-  for (std::int64_t i = 0; i < rows; i += kMostRows) {
-    const std::int64_t count = std::min(kMostRows, rows - i);
-    multiply_panel({x.data + i * x.row, x.row, x.column}, panel, start, nullptr, count, depth, block, kPanel,
-                   {out.relu, nullptr});
-    for (std::int64_t r = 0; r < count; ++r) {
-      const float* const from = block + r * kPanel;
-      float* const to = y + (i + r) * stride;
-      const float* const residual = out.residual == nullptr ? nullptr : out.residual + (i + r) * stride;
-      for (std::int64_t j = 0; j < width; ++j) to[j] = residual == nullptr ? from[j] : from[j] + residual[j];
-    }
+void multiply_panel(const PanelSums& sums) {
+  if (sums.columns == kPanel) {
+    multiply_whole(sums);
+  } else if (sums.columns == kLanes) {
+    multiply_half(sums);
+  } else {
+    multiply_part(sums);
   }
 }
 

@@ -21,17 +21,21 @@ struct WriteOut {
   const float* residual = nullptr;
 };
 
-/// y[i·stride + j] = start[j] + Σ x(i, k) · panel[k·kPanel + j] for i < rows, k < depth, j < kPanel. `start` may be
-/// null (zeros). Meanwhile `next`, as large as the panel, is fetched into the cache where it is not null.
-void multiply_panel(const View& x, const float* panel, const float* start, const float* next, std::int64_t rows,
-                    std::int64_t depth, float* y, std::int64_t stride, const WriteOut& out = {});
+/// y[i·stride + j] = out(start[j] + Σ x(i, k)·panel[k·kPanel + j]) for i < rows, k < depth, j < columns.
+struct PanelSums {
+  View x;
+  const float* panel;
+  std::int64_t rows, depth;
+  float* y;
+  std::int64_t stride;
+  std::int64_t columns = kPanel;  ///< at most kPanel
+  const float* start = nullptr;   ///< kPanel numbers; null: zeros
+  bool adds = false;              ///< to what y holds, instead of to start; columns is 16 or 32 then
+  const float* next = nullptr;    ///< as large as the panel: fetched into the cache meanwhile
+  WriteOut out{};
+};
 
-/// y[i·stride + j] += Σ x(i, k) · panel[k·kPanel + j].
-void add_panel(const View& x, const float* panel, std::int64_t rows, std::int64_t depth, float* y, std::int64_t stride);
-
-/// As the first, but only columns j < width ≤ kPanel of y are written.
-void multiply_part(const View& x, const float* panel, const float* start, std::int64_t rows, std::int64_t depth,
-                   std::int64_t width, float* y, std::int64_t stride, const WriteOut& out = {});
+void multiply_panel(const PanelSums& sums);
 
 /// panel[k·kPanel + j] = from(k, j) for k < depth, j < width; zeros for width ≤ j < kPanel.
 void pack_panel(const View& from, std::int64_t depth, std::int64_t width, float* panel);

@@ -23,6 +23,7 @@ namespace attn::backends::onednn {
 /// One AVX-512 register, two of AVX2, four of SSE.
 inline constexpr int kLanes = 16;
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
+using Integers = int __attribute__((vector_size(kLanes * sizeof(int))));
 
 [[gnu::always_inline]] inline void load(const float* from, Lanes& to) { std::memcpy(&to, from, sizeof to); }
 [[gnu::always_inline]] inline void store(const Lanes& from, float* to) { std::memcpy(to, &from, sizeof from); }
@@ -154,20 +155,22 @@ template <int kStep, int... kLane>
 
 /// 2ˣ for x ≤ 0 to about 1 ulp; NaN stays. The polynomial is the minimax one of 2ʳ for |r| ≤ 1/2, which is 1 at 0; its
 /// relative error is 2e-9.
-[[gnu::always_inline]] inline float exp2_below_0(float x) {
-  const float k = std::nearbyint(x);
-  const float r = x - k;
-  float p = 1.535336193e-4F;
+[[gnu::always_inline]] inline void exp2_below_0(const Lanes& x, Lanes& to) {
+  constexpr float kUnderflow = -126.0F;
+  constexpr float kRound = 12'582'912.0F;  // 1.5·2²³: what is added to it is rounded to an integer, in its last bits
+  const Lanes clamped = x < kUnderflow ? Lanes{} + kUnderflow : x;
+  const Lanes rounded = clamped + kRound;
+  const Lanes r = clamped - (rounded - kRound);
+  Lanes p = Lanes{} + 1.535336193e-4F;
   p = p * r + 1.339887441e-3F;
   p = p * r + 9.618437358e-3F;
   p = p * r + 5.550332471e-2F;
   p = p * r + 2.402264791e-1F;
   p = p * r + 6.931472029e-1F;
   p = p * r + 1.0F;
-  const float clamped = k < -126.0F ? -126.0F : k;
-  const int exponent = clamped == clamped ? static_cast<int>(clamped) : 0;
-  const float y = p * std::bit_cast<float>((exponent + 127) << 23);
-  return x < -126.0F ? 0.0F : y;
+  const Integers power = (reinterpret_cast<Integers>(rounded) << 23) + (127 << 23);
+  p *= reinterpret_cast<Lanes>(power);
+  to = x < kUnderflow ? Lanes{} : p;
 }
 
 /// eˣ − 1, exact near 0.
