@@ -526,6 +526,8 @@ void add_rnn(std::vector<Case>& cases) {
       add("masked backwards zeroed", 3, 9, 5, 8, zeroed);
       add("backwards relu", 2, 5, 17, 3, backwards);
       add("last output without bias", 1, 17, 3, 5, plain);
+      add("in parts of the batch", 35, 4, 7, 17, masked);
+      add("in parts of the batch, backwards", 19, 3, 5, 33, zeroed);
       add("no steps", 2, 0, 3, 5, all);
       add("no samples", 0, 4, 3, 5, all);
     }

@@ -51,6 +51,9 @@ Tensor columns(const Tensor& matrix, Dim first, Dim width) {
   return result;
 }
 
+/// Of a part of the batch: fewer would leave the product waiting for its weights.
+constexpr std::int64_t kLeastSamples = 8, kPartsPerThread = 2;
+
 class RnnKernel final : public Kernel {
  public:
   RnnKernel(const graph::Rnn& op, const Step& step)
@@ -75,16 +78,28 @@ class RnnKernel final : public Kernel {
 
     input_product_ = make_product(step.engine, {B_ * T_, x_.shape[2], width_}, DType::float32, {step.fixed[1].data()},
                                   Product::Fusion{bias, {}, false});
+    // Samples need nothing of each other: parts of the batch go through all steps, each in one thread.
+    const double work = 2.0 * static_cast<double>(B_ * T_) * static_cast<double>(U_) * static_cast<double>(width_);
+    team_ = step.engine.team_for(work);
+    parts_ = team_.threads == 1 ? 1 : std::clamp<std::int64_t>(B_ / kLeastSamples, 1, kPartsPerThread * team_.threads);
+    if (parts_ > 1) alone_ = std::make_unique<Engine>(1, step.engine.work_per_thread);
+    Engine& engine = alone_ ? *alone_ : step.engine;
     // A gru that resets before its product takes that part of the kernel by itself.
     const bool split = op.cell == RnnCell::gru && !op.reset_after;
     recurrent_width_ = split ? 2 * U_ : width_;
     const Tensor recurrent = columns(step.fixed[2], 0, recurrent_width_);
-    state_product_ = make_product(step.engine, {B_, U_, recurrent_width_}, DType::float32, {recurrent.data()},
-                                  Product::Fusion{recurrent_bias, {}, false});
-    if (split) {
-      const Tensor candidate = columns(step.fixed[2], 2 * U_, U_);
-      candidate_product_ =
-          make_product(step.engine, {B_, U_, U_}, DType::float32, {candidate.data()}, Product::Fusion{});
+    const Tensor candidate = split ? columns(step.fixed[2], 2 * U_, U_) : Tensor();
+    Packed packed, packed_candidate;
+    for (std::int64_t part = 0; part < parts_; ++part) {
+      const std::int64_t samples = first_of(part + 1) - first_of(part);
+      Products products{make_product(engine, {samples, U_, recurrent_width_}, DType::float32,
+                                     {recurrent.data(), &packed}, Product::Fusion{recurrent_bias, {}, false}),
+                        nullptr};
+      if (split) {
+        products.candidate = make_product(engine, {samples, U_, U_}, DType::float32,
+                                          {candidate.data(), &packed_candidate}, Product::Fusion{});
+      }
+      products_.push_back(std::move(products));
     }
     for (std::size_t i = 1; i < (op.bias ? 4U : 3U); ++i) step.packed[i] = true;
 
@@ -109,11 +124,13 @@ class RnnKernel final : public Kernel {
     }
     std::ranges::fill(output_, 0.0F);
     input_product_->run(x_.data<void>(), nullptr, projected_.data());
-    for (std::int64_t i = 0; i < T_; ++i) {
-      const std::int64_t t = op_.go_backwards ? T_ - 1 - i : i;
-      step(t);
-      keep(t, i);
-    }
+    parallel_for(parts_, team_, [&](std::int64_t part, int) {
+      for (std::int64_t i = 0; i < T_; ++i) {
+        const std::int64_t t = op_.go_backwards ? T_ - 1 - i : i;
+        step(part, t);
+        keep(part, t, i);
+      }
+    });
     if (!op_.return_sequences) std::ranges::copy(output_, outputs_[0].data<float>());
     for (std::size_t s = 0; op_.return_state && s < states_.size(); ++s) {
       std::ranges::copy(states_[s], outputs_[1 + s].data<float>());
@@ -124,18 +141,26 @@ class RnnKernel final : public Kernel {
   [[nodiscard]] std::int64_t bytes() const override {
     const std::size_t floats = projected_.size() + recurrent_.size() + gates_.size() + reset_.size() +
                                candidate_.size() + output_.size() + 2 * states_.size() * output_.size();
-    std::int64_t sum =
-        input_product_->bytes() + state_product_->bytes() + static_cast<std::int64_t>(floats * sizeof(float));
-    if (candidate_product_) sum += candidate_product_->bytes();
+    std::int64_t sum = input_product_->bytes() + static_cast<std::int64_t>(floats * sizeof(float));
+    for (const Products& products : products_) {
+      sum += products.state->bytes();
+      if (products.candidate) sum += products.candidate->bytes();
+    }
     return sum;
   }
 
  private:
-  /// The states after time t, of every sample, into stepped_.
-  void step(std::int64_t t) {
-    stepped_ = states_;
-    state_product_->run(states_[0].data(), nullptr, recurrent_.data());
-    for (std::int64_t b = 0; b < B_; ++b) {
+  /// The first sample of a part.
+  [[nodiscard]] std::int64_t first_of(std::int64_t part) const { return B_ * part / parts_; }
+
+  /// The states after time t, of a part's samples, into stepped_.
+  void step(std::int64_t part, std::int64_t t) {
+    const std::int64_t begin = first_of(part), end = first_of(part + 1);
+    const Products& products = products_[static_cast<std::size_t>(part)];
+    for (std::size_t s = 0; s < states_.size(); ++s)
+      std::copy(states_[s].begin() + begin * U_, states_[s].begin() + end * U_, stepped_[s].begin() + begin * U_);
+    products.state->run(states_[0].data() + begin * U_, nullptr, recurrent_.data() + begin * recurrent_width_);
+    for (std::int64_t b = begin; b < end; ++b) {
       const float* const x = projected_.data() + (b * T_ + t) * width_;
       const float* const h = recurrent_.data() + b * recurrent_width_;
       float* const z = gates_.data() + b * width_;
@@ -152,8 +177,9 @@ class RnnKernel final : public Kernel {
       }
     }
     if (op_.cell != RnnCell::gru) return;
-    if (candidate_product_) candidate_product_->run(reset_.data(), nullptr, candidate_.data());
-    for (std::int64_t b = 0; b < B_; ++b) {
+    if (products.candidate)
+      products.candidate->run(reset_.data() + begin * U_, nullptr, candidate_.data() + begin * U_);
+    for (std::int64_t b = begin; b < end; ++b) {
       float* const candidate = candidate_.data() + b * U_;
       add(candidate, projected_.data() + (b * T_ + t) * width_ + 2 * U_, candidate, U_);
       activation_(candidate, candidate, U_);
@@ -190,9 +216,9 @@ class RnnKernel final : public Kernel {
     }
   }
 
-  /// Takes over the step for the samples that the mask lets through, and writes the i-th output.
-  void keep(std::int64_t t, std::int64_t i) {
-    for (std::int64_t b = 0; b < B_; ++b) {
+  /// Takes over the step for the samples of a part that the mask lets through, and writes the i-th output.
+  void keep(std::int64_t part, std::int64_t t, std::int64_t i) {
+    for (std::int64_t b = first_of(part); b < first_of(part + 1); ++b) {
       float* const output = output_.data() + b * U_;
       if (!op_.mask || mask_.data<std::uint8_t>()[b * T_ + t] != 0) {
         for (std::size_t s = 0; s < states_.size(); ++s) std::copy_n(state(s, b), U_, states_[s].data() + b * U_);
@@ -209,7 +235,15 @@ class RnnKernel final : public Kernel {
   std::vector<Operand> initial_, outputs_;
   UnaryLoop activation_, gate_;
   std::int64_t B_, T_, U_, width_, recurrent_width_;
-  std::unique_ptr<Product> input_product_, state_product_, candidate_product_;
+  std::unique_ptr<Product> input_product_;
+  /// Of a part's states; for a gru that resets before its product, of its candidate too.
+  struct Products {
+    std::unique_ptr<Product> state, candidate;
+  };
+  Team team_;
+  std::int64_t parts_;
+  std::unique_ptr<Engine> alone_;                     // of one thread, for products inside of parts
+  std::vector<Products> products_;                    // by part
   std::vector<float> projected_;                      // (B,T,g·U)
   std::vector<float> recurrent_, gates_;              // (B,g·U)
   std::vector<float> reset_, candidate_, output_;     // (B,U)
