@@ -480,6 +480,8 @@ void add_convolution(std::vector<Case>& cases) {
   conv("1-D groups", {2, 9, 6}, {3, 2, 9}, {{1}, {1}, Padding::same, 3});
   conv("2-D", {2, 9, 11, 3}, {3, 3, 3, 17}, {{1, 1}, {1, 1}, Padding::same});
   conv("2-D patches", {1, 32, 32, 3}, {8, 8, 3, 33}, {{8, 8}, {1, 1}, Padding::valid});
+  conv("3-D patches", {2, 4, 6, 3, 5}, {2, 3, 1, 5, 7}, {{2, 3, 1}, {1, 1, 1}, Padding::same});
+  conv("1-D of one", {2, 9, 17}, {1, 17, 33}, {{1}, {3}, Padding::causal});
   conv("2-D uneven", {1, 7, 6, 2}, {2, 3, 2, 4}, {{2, 1}, {1, 2}, Padding::same});
   conv("2-D depthwise", {1, 7, 6, 4}, {3, 3, 1, 4}, {{1, 1}, {1, 1}, Padding::same, 4});
   conv("3-D", {1, 5, 4, 6, 2}, {2, 3, 2, 2, 5}, {{1, 2, 1}, {1, 1, 1}, Padding::same});

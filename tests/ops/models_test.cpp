@@ -77,9 +77,10 @@ TEST_CASE("models: every pass keeps what the graph computes") {
     return plan::fuse_activation(std::move(g), [](const graph::Unary&) { return true; });
   };
   const std::vector<std::pair<std::string, Pass>> passes{
-      {"remove_dead", plan::remove_dead},         {"fold_identities", plan::fold_identities},
-      {"simplify_einsum", plan::simplify_einsum}, {"fuse_activation", fuse_activation},
-      {"fuse_residual", plan::fuse_residual},     {"pack_projections", plan::pack_projections},
+      {"remove_dead", plan::remove_dead},           {"fold_identities", plan::fold_identities},
+      {"simplify_einsum", plan::simplify_einsum},   {"simplify_conv", plan::simplify_conv},
+      {"fuse_activation", fuse_activation},         {"fuse_residual", plan::fuse_residual},
+      {"pack_projections", plan::pack_projections},
   };
   for (const bool einsum : {false, true}) {
     EncoderSize size = kSmall;

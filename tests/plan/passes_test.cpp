@@ -241,6 +241,45 @@ TEST_CASE("simplify_einsum: what is no matrix product stays") {
   CHECK(simplified("abc,cd->abd", {kUnknown, 5, 3}, {3, 4}, true) == "einsum");
 }
 
+TEST_CASE("simplify_conv: patches of an image are rows of a dense map") {
+  Graph graph;
+  Builder build(graph);
+  const ValueId x = build.input("x", DType::float32, {2, 6, 8, 3});
+  const ValueId kernel = weight(build, "kernel", {3, 2, 3, 5});
+  const ValueId bias = weight(build, "bias", {5});
+  Conv conv;
+  conv.strides = {3, 2};
+  conv.dilation = {1, 1};
+  conv.bias = true;
+  output(build, build.apply(conv, {x, kernel, bias}));
+  const Graph after = checked(graph, simplify_conv(graph));
+  REQUIRE(after.nodes.size() == 3);
+  const auto* linear = std::get_if<Linear>(&after.nodes[2].op);
+  REQUIRE(linear != nullptr);
+  CHECK(linear->contracted == 3);
+  CHECK(after.value(after.nodes[2].inputs[0]).shape == Shape{2, 2, 4, 3, 2, 3});
+}
+
+TEST_CASE("simplify_conv: windows that overlap, leave something over, or have groups stay convolutions") {
+  const auto stays = [](Shape x, Shape kernel, std::int64_t stride, std::int64_t groups) {
+    Graph graph;
+    Builder build(graph);
+    const ValueId input = build.input("x", DType::float32, std::move(x));
+    Conv conv;
+    conv.strides = {stride};
+    conv.dilation = {1};
+    conv.groups = groups;
+    output(build, build.apply(conv, {input, weight(build, "kernel", std::move(kernel))}));
+    const Graph after = checked(graph, simplify_conv(graph));
+    return after.nodes.size() == 1 && std::holds_alternative<Conv>(after.nodes[0].op);
+  };
+  CHECK_FALSE(stays({1, 8, 4}, {2, 4, 6}, 2, 1));
+  CHECK_FALSE(stays({1, 8, 4}, {1, 4, 6}, 1, 1));
+  CHECK(stays({1, 8, 4}, {2, 4, 6}, 1, 1));
+  CHECK(stays({1, 9, 4}, {2, 4, 6}, 2, 1));
+  CHECK(stays({1, 8, 4}, {2, 2, 6}, 2, 2));
+}
+
 TEST_CASE("pack_projections: query, key and value from one value become one product, with fewer heads of the key too") {
   for (const Dim keys : {Dim{4}, Dim{2}}) {
     Graph graph;

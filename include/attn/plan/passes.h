@@ -49,4 +49,8 @@ namespace attn::plan {
 /// shapes.
 [[nodiscard]] graph::Graph simplify_einsum(graph::Graph graph);
 
+/// A Conv whose windows lie side by side and cover its input, as those of an image's patches and of a window of one do,
+/// becomes Linear behind the Reshape and Transpose that this takes.
+[[nodiscard]] graph::Graph simplify_conv(graph::Graph graph);
+
 }  // namespace attn::plan

@@ -19,6 +19,7 @@ class CudaBackend final : public backends::Backend {
 
   [[nodiscard]] graph::Graph optimize(graph::Graph graph) const override {
     graph = plan::simplify_einsum(std::move(graph));
+    graph = plan::simplify_conv(std::move(graph));
     graph = plan::fold_identities(std::move(graph));
     // What cuBLASLt cannot apply itself runs in one kernel over what the product wrote.
     graph = plan::fuse_activation(std::move(graph), [](const graph::Unary&) { return true; });
