@@ -16,6 +16,7 @@ import math
 import os
 import pathlib
 import platform
+import shlex
 import statistics
 import subprocess
 import sys
@@ -111,8 +112,8 @@ class Attn:
         return self.peak
 
 
-def command(*words):
-    done = subprocess.run([*map(str, words)], capture_output=True, text=True)
+def command(*words, env=None):
+    done = subprocess.run([*map(str, words)], capture_output=True, text=True, env=env)
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, words))}: {done.stderr}")
     return done.stdout
@@ -180,58 +181,111 @@ def error_of(got, expected):
     return worst if worst == worst else math.inf
 
 
-def measure(options, name, dtype, threads, environment):
-    rows = []
-    with tempfile.TemporaryDirectory(prefix="attn-peers-") as where:
-        folder = pathlib.Path(where)
-        gflop = prepare(options.attn, name, folder)
-        exact = Peer(options.torch_python, "torch", "float64", folder, threads, environment)
-        if why := exact.info.get("why"):
-            raise SystemExit(f"{name}: no float64: {why}")
-        expected = outputs_of(exact)
-        exact.end()
-        workload = WORKLOADS[name]
-        peers = [Attn(options.attn, dtype, folder, threads, workload["batch"], environment)]
-        errors = {"attn": error_of(outputs_of_attn(options.attn, folder, dtype, threads), expected)}
-        for runtime in options.runtimes:
-            python = options.keras_python if runtime.startswith("keras") else options.torch_python
-            peer = Peer(python, runtime, dtype, folder, threads, environment)
-            why = peer.info.get("why")
-            if not why:
-                errors[runtime] = error_of(outputs_of(peer), expected)
-                if errors[runtime] > TOLERANCE[dtype]:
-                    why = f"its outputs differ by {errors[runtime]:.1e} of the largest value"
-            if why:
-                print(f"{name} {dtype} {threads}: {runtime}: not measured: {why}", flush=True)
-                rows.append({"runtime": runtime, "why_not": why})
-                peer.process.kill()
-                continue
-            peer.window(0.2)
-            peers.append(peer)
-        if not errors["attn"] <= TOLERANCE[dtype]:
-            raise SystemExit(f"{name} {dtype}: attn's outputs differ by {errors['attn']:.1e}")
-        medians = {peer.name: [] for peer in peers}
-        noisy = dict.fromkeys(medians, 0)
-        for _ in range(options.rounds):
-            for peer in peers:
-                best = None
-                for _ in range(options.retries + 1):
-                    time.sleep(0.2)  # until the threads of the one before have gone to sleep
-                    samples, others = peer.window(options.seconds)
-                    if best is None or others < best[1]:
-                        best = (samples, others)
-                    if others <= 0.1:
-                        break
-                noisy[peer.name] += best[1] > 0.1
-                medians[peer.name].append(statistics.median(best[0]) if best[0] else math.nan)
+def make_peers(options, name, dtype, threads, environment, folder):
+    """attn and the runtimes that give the right outputs, warm, with their errors; rows of those that do not; GFLOP."""
+    gflop = prepare(options.attn, name, folder)
+    exact = Peer(options.torch_python, "torch", "float64", folder, threads, environment)
+    if why := exact.info.get("why"):
+        raise SystemExit(f"{name}: no float64: {why}")
+    expected = outputs_of(exact)
+    exact.end()
+    errors = {"attn": error_of(outputs_of_attn(options.attn, folder, dtype, threads), expected)}
+    if not errors["attn"] <= TOLERANCE[dtype]:
+        raise SystemExit(f"{name} {dtype}: attn's outputs differ by {errors['attn']:.1e}")
+    peers = [Attn(options.attn, dtype, folder, threads, WORKLOADS[name]["batch"], environment)]
+    refused = []
+    for runtime in options.runtimes:
+        python = options.keras_python if runtime.startswith("keras") else options.torch_python
+        peer = Peer(python, runtime, dtype, folder, threads, environment)
+        why = peer.info.get("why")
+        if not why:
+            errors[runtime] = error_of(outputs_of(peer), expected)
+            if errors[runtime] > TOLERANCE[dtype]:
+                why = f"its outputs differ by {errors[runtime]:.1e} of the largest value"
+        if why:
+            print(f"{name} {dtype} {threads}: {runtime}: not measured: {why}", flush=True)
+            refused.append({"runtime": runtime, "why_not": why})
+            peer.process.kill()
+            continue
+        peer.window(0.2)
+        peers.append(peer)
+    return peers, errors, refused, gflop
+
+
+def take_turns(options, peers, retries):
+    """For each peer its median milliseconds in each round, and how many windows others disturbed to the last."""
+    medians = {peer.name: [] for peer in peers}
+    noisy = dict.fromkeys(medians, 0)
+    for _ in range(options.rounds):
         for peer in peers:
-            ratios = [mine / theirs for mine, theirs in zip(medians["attn"], medians[peer.name])]
-            rows.append({"runtime": peer.name, "ms": statistics.median(medians[peer.name]),
-                         "ratio": statistics.median(ratios), "ratio_min": min(ratios), "ratio_max": max(ratios),
+            best = None
+            for _ in range(retries + 1):
+                time.sleep(0.2)  # until the threads of the one before have gone to sleep
+                samples, others = peer.window(options.seconds)
+                if best is None or others < best[1]:
+                    best = (samples, others)
+                if others <= 0.1:
+                    break
+            noisy[peer.name] += best[1] > 0.1
+            medians[peer.name].append(statistics.median(best[0]) if best[0] else math.nan)
+    return medians, noisy
+
+
+def ratio_columns(mine, theirs):
+    ratios = [a / b for a, b in zip(mine, theirs)]
+    return {"ms": statistics.median(theirs), "ratio": statistics.median(ratios), "ratio_min": min(ratios),
+            "ratio_max": max(ratios)}
+
+
+def measure(options, name, dtype, threads, environment):
+    with tempfile.TemporaryDirectory(prefix="attn-peers-") as where:
+        peers, errors, rows, gflop = make_peers(options, name, dtype, threads, environment, pathlib.Path(where))
+        medians, noisy = take_turns(options, peers, options.retries)
+        for peer in peers:
+            rows.append({"runtime": peer.name, **ratio_columns(medians["attn"], medians[peer.name]),
                          "noisy_windows": noisy[peer.name], "error": errors[peer.name], "peak_bytes": peer.end()})
     for row in rows:
         row.update(workload=name, dtype=dtype, threads=threads, gflop=gflop)
     report(rows)
+    return rows
+
+
+def measure_busy(options, name, threads, environment):
+    """While a process that only computes takes a core."""
+    with tempfile.TemporaryDirectory(prefix="attn-peers-") as where:
+        peers, errors, rows, gflop = make_peers(options, name, "float32", threads, environment, pathlib.Path(where))
+        quiet, _ = take_turns(options, peers, options.retries)
+        other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        try:
+            busy, _ = take_turns(options, peers, 0)
+        finally:
+            other.kill()
+            other.wait()
+        for peer in peers:
+            slowdown = statistics.median(busy[peer.name]) / statistics.median(quiet[peer.name])
+            rows.append({"runtime": peer.name, **ratio_columns(busy["attn"], busy[peer.name]), "slowdown": slowdown,
+                         "noisy_windows": 0, "error": errors[peer.name], "peak_bytes": peer.end()})
+    for row in rows:
+        row.update(workload=f"one core busy, {name}", dtype="float32", threads=threads, gflop=gflop)
+    report(rows)
+    return rows
+
+
+def sweep(options, threads, environment):
+    """attn alone: milliseconds and the share of attention by length, of one layer of 512 wide."""
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="attn-peers-") as where:
+        model = pathlib.Path(where) / "model.json"
+        model.write_text(json.dumps(WORKLOADS["long_4096"]["model"]))
+        for length in (64, 128, 256, 512, 1024, 2048, 4096, 8192):
+            answer = json.loads(command(options.attn, "bench", model, "--seq-len", length, "--threads", threads,
+                                        "--verify", "never", "--profile", "--json", "--quiet", env=environment))
+            row = answer["rows"][0]
+            steps = row["profile"]
+            rows.append({"tokens": length, "ms": row["ms"]["median"], "gflop": row["gflop"],
+                         "attention_ms": sum(step["ms"] for step in steps if step["operation"] == "attention"),
+                         "peak_bytes": row["peak_bytes"]})
+            print(f"sweep: {length} tokens {row['ms']['median']:.3f} ms", flush=True)
     return rows
 
 
@@ -275,9 +329,8 @@ def measure_cold(options, name, threads, environment):
             errors[runtime] = error_of([np.load(folder / f"cold.{runtime}.npy")], [expected])
             if errors[runtime] > TOLERANCE["float32"]:
                 raise SystemExit(f"{name} cold: {runtime}'s output differs by {errors[runtime]:.1e}")
-            ratios = [mine / theirs for mine, theirs in zip(seconds["attn"], seconds[runtime])]
-            rows.append({"runtime": runtime, "ms": 1e3 * statistics.median(seconds[runtime]),
-                         "ratio": statistics.median(ratios), "ratio_min": min(ratios), "ratio_max": max(ratios),
+            columns = ratio_columns(seconds["attn"], seconds[runtime])
+            rows.append({"runtime": runtime, **columns, "ms": 1e3 * columns["ms"],
                          "noisy_windows": 0, "error": errors[runtime], "peak_bytes": peak[runtime]})
     for row in rows:
         row.update(workload=f"cold start, {name}", dtype="float32", threads=threads, gflop=gflop)
@@ -315,6 +368,21 @@ def markdown(about, rows):
         lines.append(f"| {key[0]} | {key[1]} | {key[2]} | {mine['ms']:.4g} | {best['runtime']} | {best['ms']:.4g} | "
                      f"**{best['ratio']:.2f}** | {best['ratio_min']:.2f}–{best['ratio_max']:.2f} | {mine['error']:.0e} | "
                      f"{best['error']:.0e} | {mine['peak_bytes'] / 1e6:.0f} | {(best['peak_bytes'] or 0) / 1e6:.0f} |")
+    busy = [row for row in rows if "slowdown" in row]
+    if busy:
+        lines += ["", "## While another process takes a core", "",
+                  "Time beside that of the same process on a quiet machine.", "",
+                  "| workload | runtime | ms | times the quiet ones | attn's ratio |", "|---|---|---:|---:|---:|"]
+        lines += [f"| {row['workload']} | {row['runtime']} | {row['ms']:.4g} | {row['slowdown']:.1f} | {row['ratio']:.2f} |"
+                  for row in busy]
+    if "sweep" in about:
+        lines += ["", "## By length", "", "attn, one layer 512 wide with 8 heads, 2048 inside, float32. What is not "
+                  "attention grows with the tokens, attention with their square, memory with the tokens.", "",
+                  "| tokens | ms | ms without attention, per 1,000 tokens | ms of attention, per 1,000,000 pairs | MB |",
+                  "|---:|---:|---:|---:|---:|"]
+        lines += [f"| {row['tokens']:,} | {row['ms']:.4g} | {1e3 * (row['ms'] - row['attention_ms']) / row['tokens']:.2f} | "
+                  f"{1e6 * row['attention_ms'] / row['tokens'] ** 2:.2f} | {row['peak_bytes'] / 1e6:.0f} |"
+                  for row in about["sweep"]]
     lines += ["", "## All of them", "", "| workload | dtype | threads | runtime | ms | attn's ratio | error |",
               "|---|---|---:|---|---:|---:|---:|"]
     for row in rows:
@@ -338,6 +406,8 @@ def main():
     parser.add_argument("--retries", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.6)
     parser.add_argument("--cold", default="tiny,seed_b1,base_b1_s128", help="workloads of the cold start; '' for none")
+    parser.add_argument("--busy", default="tiny,seed_b1", help="workloads measured while another process takes a core")
+    parser.add_argument("--sweep", action=argparse.BooleanOptionalAction, default=True, help="lengths up to 8192")
     parser.add_argument("--isa", help="limit all to avx2 or avx512, where the CPU has more")
     parser.add_argument("--torch-python", default=sys.executable)
     parser.add_argument("--keras-python", default=sys.executable)
@@ -349,7 +419,7 @@ def main():
         environment.update(ATTN_ISA=options.isa, ONEDNN_MAX_CPU_ISA=limit, DNNL_MAX_CPU_ISA=limit)
     options.output.mkdir(parents=True, exist_ok=True)
     cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
-    about = {"schema": "attn.cpu-peers/1", "command": "bench/cpu/run " + " ".join(sys.argv[1:]),
+    about = {"schema": "attn.cpu-peers/1", "command": os.environ.get("PEERS_COMMAND") or shlex.join(sys.argv),
              "machine": f"{cpu}, {os.cpu_count()} cores, {platform.system()} {platform.release()}", "isa": options.isa,
              "attn": command(options.attn, "--version").split()[-1], "versions": versions(options)}
     rows = []
@@ -365,6 +435,11 @@ def main():
                 keep(measure(options, name, dtype, threads, environment))
     for name in filter(None, options.cold.split(",")):
         keep(measure_cold(options, name, os.cpu_count(), environment))
+    for name in filter(None, options.busy.split(",")):
+        keep(measure_busy(options, name, os.cpu_count(), environment))
+    if options.sweep:
+        about["sweep"] = sweep(options, os.cpu_count(), environment)
+        keep([])
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ constexpr std::int64_t kPiecesPerThread = 4;
 
 /// Numbers of a block of rows of x, which stays in the second-level cache while panels pass; its height; and so many
 /// panels that what a piece wrote is still in that cache when it is finished.
-constexpr std::int64_t kBlock = 1 << 18, kLeastRows = 48, kMostRows = 240, kMostPanels = 4;
+constexpr std::int64_t kBlock = 1 << 20, kLeastRows = 48, kMostRows = 240, kMostPanels = 4;
 
 std::int64_t parts_of(std::int64_t size, std::int64_t most) { return (size + most - 1) / most; }
 

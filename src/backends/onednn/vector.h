@@ -191,7 +191,7 @@ template <int kStep, int... kLane>
   p = p * t + 0.204951122F;
   p = p * t + 0.244375437F;
   p = p * t + 0.24251461F;
-  const float tail = p * t * exp_of(-z * z);  // erfc(z)
+  const float tail = p * t * exp_below_0(-z * z);  // erfc(z)
   return 0.5F * x * (x < 0.0F ? tail : 2.0F - tail);
 }
 
