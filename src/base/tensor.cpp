@@ -1,6 +1,7 @@
 #include "attn/base/tensor.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -127,11 +128,26 @@ namespace {
 /// once it has seen one such block freed.
 constexpr std::int64_t kPagesFrom = std::int64_t{1} << 20;
 
+/// Pages of this size, where the system gives them, spare a large block most of its page faults and look-ups.
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
 std::shared_ptr<std::byte> allocate_pages(std::int64_t bytes) {
-  const auto length = static_cast<std::size_t>(bytes);
-  void* block = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (block == MAP_FAILED) return nullptr;
-  return {static_cast<std::byte*>(block), [length](std::byte* data) { ::munmap(data, length); }};
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t length = (static_cast<std::size_t>(bytes) + page - 1) / page * page;
+  const std::size_t slack = length >= kHugePage ? kHugePage : 0;
+  void* const mapped = ::mmap(nullptr, length + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  auto* block = static_cast<std::byte*>(mapped);
+  if (slack > 0) {
+    const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(mapped) % kHugePage) % kHugePage;
+    if (before > 0) ::munmap(block, before);
+    block += before;
+    if (before < slack) ::munmap(block + length, slack - before);
+#ifdef MADV_HUGEPAGE
+    ::madvise(block, length, MADV_HUGEPAGE);
+#endif
+  }
+  return {block, [length](std::byte* data) { ::munmap(data, length); }};
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class PanelProduct final : public Product {
         finish_(is_relu_ ? graph::Unary{} : fusion.activation, fusion.residual && !adds_residual_, DType::float32) {
     panels_ = parts_of(size.width, kPanel);
     if (weights.packed != nullptr) weights_ = weights.packed->panels;
-    if (!weights_) pack(static_cast<const float*>(weights.numbers));
+    if (!weights_) pack(engine, static_cast<const float*>(weights.numbers));
     if (weights.packed != nullptr) weights.packed->panels = weights_;
     start_.assign(static_cast<std::size_t>(panels_ * kPanel), 0.0F);
     if (fusion.bias != nullptr) std::copy_n(static_cast<const float*>(fusion.bias), size.width, start_.begin());
@@ -52,14 +52,14 @@ class PanelProduct final : public Product {
   }
 
  private:
-  void pack(const float* weights) {
+  void pack(Engine& engine, const float* weights) {
     // One panel more, so that fetching ahead stays inside.
     packed_bytes_ = (panels_ + 1) * size_.depth * kPanel * bytes_of(DType::float32);
     weights_ = allocate_bytes(packed_bytes_);
-    for (std::int64_t p = 0; p < panels_; ++p) {
+    parallel_for(panels_, engine.team_for(static_cast<double>(2 * packed_bytes_)), [&](std::int64_t p, int) {
       const std::int64_t column = p * kPanel;
       pack_panel({weights + column, size_.width, 1}, size_.depth, std::min(kPanel, size_.width - column), panel(p));
-    }
+    });
   }
 
   [[nodiscard]] float* panel(std::int64_t p) const {
