@@ -10,22 +10,22 @@ namespace attn::backends::onednn {
 namespace {
 
 /// x = scale·x, with `hidden` where `seen` is 0.
-ATTN_VECTORIZED void mask_row(float* x, const std::uint8_t* seen, float scale, float hidden, std::int64_t size) {
+ATTN_VECTORIZED(void, mask_row, float* x, const std::uint8_t* seen, float scale, float hidden, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? scale * x[i] : hidden;
 }
 
-ATTN_VECTORIZED void scale_row(float* x, float scale, std::int64_t size) {
+ATTN_VECTORIZED(void, scale_row, float* x, float scale, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] *= scale;
 }
 
 /// x = exp(x − max x); gives Σ x. All NaN where one x is NaN, +∞, or all are −∞.
-ATTN_VECTORIZED float exponentiate_row(float* x, std::int64_t size) {
+ATTN_VECTORIZED(float, exponentiate_row, float* x, std::int64_t size) {
   const float maximum = max_of(x, size);
   for (std::int64_t i = 0; i < size; ++i) x[i] = exp_below_0(x[i] - maximum);
   return sum_of(x, size);
 }
 
-ATTN_VECTORIZED void clear_hidden(float* x, const std::uint8_t* seen, std::int64_t size) {
+ATTN_VECTORIZED(void, clear_hidden, float* x, const std::uint8_t* seen, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? x[i] : 0.0F;
 }
 

@@ -44,8 +44,8 @@ template <int kCount>
   }
 }
 
-ATTN_VECTORIZED void multiply_tiles(const View& x, const float* panel, const Start& start, const float* next,
-                                    std::int64_t rows, std::int64_t depth, float* y, std::int64_t stride) {
+ATTN_VECTORIZED(void, multiply_tiles, const View& x, const float* panel, const Start& start, const float* next,
+                std::int64_t rows, std::int64_t depth, float* y, std::int64_t stride) {
   // Tiles of nearly the same height: a low one would leave the multipliers waiting for its few sums.
   const std::int64_t tiles = (rows + kMostRows - 1) / kMostRows;
   // Each tile fetches its share of the next panel, a step for each k.

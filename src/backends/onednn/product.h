@@ -34,10 +34,11 @@ class Product {
   [[nodiscard]] virtual std::int64_t bytes() const = 0;  ///< weights that it packed, and scratch
 };
 
-/// Is a float32 product of this size one of panels?
-[[nodiscard]] bool takes_panels(const Product::Size& size);
-/// Bytes of the packed weights of a float32 product.
-[[nodiscard]] std::int64_t packed_bytes(const Product::Size& size);
+/// Who computes a product, which is who packs its weights.
+enum class ProductKind : std::uint8_t { panels, tiles, onednn };
+[[nodiscard]] ProductKind product_kind(const Product::Size& size, DType dtype, const Multiplication& multiplication);
+/// Bytes of the packed weights.
+[[nodiscard]] std::int64_t packed_bytes(const Product::Size& size, DType dtype, const Multiplication& multiplication);
 
 /// Packs the weights and the bias, float32 or bfloat16, which x, y and the residual then are too.
 [[nodiscard]] std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size, DType dtype,

@@ -14,18 +14,18 @@ namespace {
 
 using graph::RnnCell;
 
-ATTN_VECTORIZED void add(const float* x, const float* y, float* z, std::int64_t size) {
+ATTN_VECTORIZED(void, add, const float* x, const float* y, float* z, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) z[i] = x[i] + y[i];
 }
-ATTN_VECTORIZED void multiply(const float* x, const float* y, float* z, std::int64_t size) {
+ATTN_VECTORIZED(void, multiply, const float* x, const float* y, float* z, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) z[i] = x[i] * y[i];
 }
 /// x = a·x + b·y
-ATTN_VECTORIZED void mix(const float* a, float* x, const float* b, const float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, mix, const float* a, float* x, const float* b, const float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] = a[i] * x[i] + b[i] * y[i];
 }
 /// x = a·x + (1 − a)·y
-ATTN_VECTORIZED void blend(const float* a, float* x, const float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, blend, const float* a, float* x, const float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] = a[i] * x[i] + (1.0F - a[i]) * y[i];
 }
 
