@@ -15,7 +15,8 @@ struct OnednnOptions {
   double work_per_thread = 5e5;
   /// Fill the arena with NaN before every run, so that reading a value before it is written shows.
   bool poison_arena = false;
-  /// Compute every product by a weight on emulated tiles of bfloat16, as a CPU with AMX would the large ones; for tests.
+  /// Compute every product by a weight on emulated tiles of bfloat16, as a CPU with AMX would the large ones: for
+  /// tests.
   bool emulate_tiles = false;
 };
 
@@ -30,8 +31,9 @@ struct OnednnLibrary {
 /// ATTN_ISA allows. Throws Error (usage) where that is another word.
 [[nodiscard]] std::string_view kernel_isa();
 
-/// Runs float32 with products by oneDNN or its own kernels, and loops of its own for the rest. On a CPU with AMX products
-/// of bfloat16 are computed as such, with float32 sums, and large ones of float32 in parts of bfloat16; other half-precision work in float32, rounded when it is stored. What it has no kernel for runs on the
+/// Runs float32 with products by oneDNN or its own kernels, and loops of its own for the rest. On a CPU with AMX
+/// products of bfloat16 are computed as such, with float32 sums, and large ones of float32 in parts of bfloat16. Other
+/// half-precision work is done in float32 and rounded when it is stored. What it has no kernel for runs on the
 /// reference's; Executable::choices() says which and why.
 [[nodiscard]] std::unique_ptr<Backend> make_onednn_backend();
 [[nodiscard]] std::unique_ptr<Backend> make_onednn_backend(const OnednnOptions& options);

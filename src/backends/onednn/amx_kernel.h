@@ -38,12 +38,12 @@ inline constexpr Pair kNothing{-1, -1};
 template <int kRowTiles, Pair kPair, Pair kBefore, typename Tiles>
 [[gnu::always_inline]] inline void multiply_pair(Tiles& tiles, const Bfloat16* x, const Bfloat16* w) {
   if constexpr (kPair.x != kBefore.x) {
-    tiles.template load<4>(x + kPair.x * 2 * kTileNumbers);
-    if constexpr (kRowTiles == 2) tiles.template load<5>(x + (kPair.x * 2 + 1) * kTileNumbers);
+    tiles.template load<4>(x + kPair.x * kTilePart);
+    if constexpr (kRowTiles == 2) tiles.template load<5>(x + kPair.x * kTilePart + kTileNumbers);
   }
   if constexpr (kPair.w != kBefore.w) {
-    tiles.template load<6>(w + kPair.w * 2 * kTileNumbers);
-    tiles.template load<7>(w + (kPair.w * 2 + 1) * kTileNumbers);
+    tiles.template load<6>(w + kPair.w * kTilePart);
+    tiles.template load<7>(w + kPair.w * kTilePart + kTileNumbers);
   }
   tiles.template multiply<0, 4, 6>();
   tiles.template multiply<1, 4, 7>();
@@ -61,8 +61,8 @@ template <int kParts, int kRowTiles, const auto& kPairs, typename Tiles, std::si
     for (std::int64_t line = 0; line < ahead.lines; ++line, ahead.next += 64) __builtin_prefetch(ahead.next, 0, 2);
     (multiply_pair < kRowTiles, kPairs[kIndex],
      kIndex == 0 ? kNothing : kPairs[kIndex == 0 ? 0 : kIndex - 1] > (tiles, x, w), ...);
-    x += kParts * 2 * kTileNumbers;
-    w += kParts * 2 * kTileNumbers;
+    x += kParts * kTilePart;
+    w += kParts * kTilePart;
   }
 }
 

@@ -23,20 +23,20 @@ constexpr int kMostParts = 3;
   return part;
 }
 
-/// Parts of `count` ≤ 32 numbers to to[part·2·kTileNumbers + i].
+/// Parts of `count` ≤ 32 numbers to to[part·kTilePart + i].
 ATTN_VECTORIZED(void, split_row, const float* x, std::int64_t count, int parts, Bfloat16* to) {
   float rest[kTileDepth] = {};
   for (std::int64_t i = 0; i < count; ++i) rest[i] = x[i];
-  for (int part = 0; part < parts; ++part, to += 2 * kTileNumbers)
+  for (int part = 0; part < parts; ++part, to += kTilePart)
     for (std::int64_t i = 0; i < kTileDepth; ++i) to[i] = static_cast<Bfloat16>(take_part(rest[i]) >> 16);
 }
 
-/// Of two rows of w, 16 columns each, the parts as pairs: to[part·2·kTileNumbers + 2·j + (0 or 1)].
+/// Of two rows of w, 16 columns each, the parts as pairs: to[part·kTilePart + 2·j + (0 or 1)].
 ATTN_VECTORIZED(void, split_pairs, const float* even, const float* odd, int parts, Bfloat16* to) {
   float first[16], second[16];
   for (int j = 0; j < 16; ++j) first[j] = even[j];
   for (int j = 0; j < 16; ++j) second[j] = odd[j];
-  for (int part = 0; part < parts; ++part, to += 2 * kTileNumbers) {
+  for (int part = 0; part < parts; ++part, to += kTilePart) {
     std::uint32_t pairs[16];
     for (int j = 0; j < 16; ++j) pairs[j] = take_part(first[j]) >> 16 | take_part(second[j]);
     std::memcpy(to, pairs, sizeof pairs);  // little-endian: the even row comes first
@@ -59,12 +59,12 @@ void read_row(DType dtype, const void* w, std::int64_t k, std::int64_t depth, st
 ATTN_VECTORIZED(void, multiply_row, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, int parts, float* y) {
   float sums[kTileBlock] = {};
   for (std::int64_t step = 0; step < steps; ++step) {
-    const Bfloat16* const x_step = x + step * parts * 2 * kTileNumbers;
-    const Bfloat16* const w_step = w + step * parts * 2 * kTileNumbers;
+    const Bfloat16* const x_step = x + step * parts * kTilePart;
+    const Bfloat16* const w_step = w + step * parts * kTilePart;
     for (std::int64_t k = 0; k < kTileDepth; ++k) {
       float factor = 0.0F, numbers[kTileBlock] = {};
       for (int part = 0; part < parts; ++part) {
-        const std::int64_t at = part * 2 * kTileNumbers;
+        const std::int64_t at = part * kTilePart;
         factor += std::bit_cast<float>(static_cast<std::uint32_t>(x_step[at + k]) << 16);
         const Bfloat16* const row = w_step + at + k / 2 * kTileDepth + k % 2;
         for (std::int64_t j = 0; j < kTileBlock; ++j) {
@@ -82,10 +82,10 @@ ATTN_VECTORIZED(void, multiply_row, const Bfloat16* x, const Bfloat16* w, std::i
 
 void pack_tile_row(DType dtype, const void* x, std::int64_t depth, int parts, std::int64_t row, Bfloat16* block) {
   Bfloat16* to = block + row / kTileRows * kTileNumbers + row % kTileRows * kTileDepth;
-  for (std::int64_t k = 0; k < depth; k += kTileDepth, to += parts * 2 * kTileNumbers) {
+  for (std::int64_t k = 0; k < depth; k += kTileDepth, to += parts * kTilePart) {
     const std::int64_t count = std::min(kTileDepth, depth - k);
     if (x == nullptr) {
-      for (int part = 0; part < parts; ++part) std::fill_n(to + part * 2 * kTileNumbers, kTileDepth, Bfloat16{0});
+      for (int part = 0; part < parts; ++part) std::fill_n(to + part * kTilePart, kTileDepth, Bfloat16{0});
     } else if (dtype == DType::float32) {
       split_row(static_cast<const float*>(x) + k, count, parts, to);
     } else {
@@ -101,7 +101,7 @@ void pack_tile_columns(DType dtype, const void* w, std::int64_t depth, std::int6
   for (std::int64_t k = 0; k < tile_steps(depth) * kTileDepth; k += 2) {
     read_row(dtype, w, k, depth, width, stride, even);
     read_row(dtype, w, k + 1, depth, width, stride, odd);
-    Bfloat16* const to = block + k / kTileDepth * parts * 2 * kTileNumbers + k % kTileDepth / 2 * kTileDepth;
+    Bfloat16* const to = block + k / kTileDepth * parts * kTilePart + k % kTileDepth / 2 * kTileDepth;
     split_pairs(even, odd, parts, to);
     split_pairs(even + kTileRows, odd + kTileRows, parts, to + kTileNumbers);
   }

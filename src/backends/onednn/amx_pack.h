@@ -17,14 +17,14 @@
 
 namespace attn::backends::onednn {
 
-/// Rows or columns of a block.
-inline constexpr std::int64_t kTileBlock = 32;
+/// Rows or columns of a block, and the numbers of one part of a step.
+inline constexpr std::int64_t kTileBlock = 32, kTilePart = 2 * kTileNumbers;
 
 [[nodiscard]] constexpr std::int64_t tile_steps(std::int64_t depth) { return (depth + kTileDepth - 1) / kTileDepth; }
 
 /// Numbers of a packed block.
 [[nodiscard]] constexpr std::int64_t tile_block_size(std::int64_t depth, int parts) {
-  return tile_steps(depth) * parts * 2 * kTileNumbers;
+  return tile_steps(depth) * parts * kTilePart;
 }
 
 /// Row `row` < 32 of a block from `depth` numbers, float32 or (with one part) bfloat16. A null x is a row of zeros.

@@ -32,12 +32,13 @@ ATTN_VECTORIZED(void, multiply_as_amx, float* sums, const Bfloat16* left, const 
     for (std::int64_t k = 0; k < kTileDepth; k += 2) {
       const float first = widened(left[m * kTileDepth + k]), second = widened(left[m * kTileDepth + k + 1]);
       const Bfloat16* const row = right + k / 2 * kTileDepth;
-      for (int n = 0; n < 16; ++n) {
+      for (std::int64_t n = 0; n < 16; ++n) {
         even[n] = multiply_add(first, widened(row[2 * n]), even[n]);
         odd[n] = multiply_add(second, widened(row[2 * n + 1]), odd[n]);
       }
     }
-    for (int n = 0; n < 16; ++n) sums[m * 16 + n] = flushed(flushed(sums[m * 16 + n]) + flushed(even[n] + odd[n]));
+    for (std::int64_t n = 0; n < 16; ++n)
+      sums[m * 16 + n] = flushed(flushed(sums[m * 16 + n]) + flushed(even[n] + odd[n]));
   }
 }
 

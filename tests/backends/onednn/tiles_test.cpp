@@ -29,7 +29,7 @@ std::vector<float> parts_of(float x, int count) {
   pack_tile_row(DType::float32, &x, 1, count, 0, block.data());
   std::vector<float> parts;
   for (int part = 0; part < count; ++part)
-    parts.push_back(static_cast<float>(widened(block[static_cast<std::size_t>(part * 2 * kTileNumbers)])));
+    parts.push_back(static_cast<float>(widened(block[static_cast<std::size_t>(part * kTilePart)])));
   return parts;
 }
 
