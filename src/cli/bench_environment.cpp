@@ -29,6 +29,7 @@ report::Environment bench_environment(const std::string& device) {
   out.system = kernel_name();
   out.cpu = cpu.name;
   out.isa = cpu.isa;
+  out.kernel_isa = backends::kernel_isa();
   out.cores = cpu.cores;
   out.memory_bytes = cpu.memory_bytes;
   out.governor = first_word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "attn/backends/onednn.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "environment.h"
@@ -73,6 +74,7 @@ CommandLine::Asked CommandLine::parse(const std::vector<std::string>& words) {
 }
 
 int CommandLine::run(const std::vector<std::string>& words) const {
+  (void)backends::kernel_isa();  // a wrong ATTN_ISA is told before anything is read
   for (const auto& [sub, command] : commands_) {
     if (sub != chosen_) continue;
     try {

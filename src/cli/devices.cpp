@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "attn/backends/onednn.h"
 #include "attn/backends/registry.h"
 #include "attn/base/error.h"
 #include "command.h"
@@ -21,6 +22,7 @@ report::DeviceRow row_of(const backends::Gpu& gpu) {
                         0,
                         gpu.memory_bytes,
                         "cuda",
+                        "",
                         ""};
   try {
     (void)backends::make_backend(row.device, "cuda");
@@ -46,7 +48,8 @@ struct DevicesCommand {
 report::DevicesReport find_devices() {
   report::DevicesReport report;
   const CpuInfo cpu = cpu_info();
-  report.devices.push_back({"cpu", cpu.name, cpu.isa, cpu.cores, cpu.memory_bytes, "onednn", ""});
+  report.devices.push_back(
+      {"cpu", cpu.name, cpu.isa, cpu.cores, cpu.memory_bytes, "onednn", "", std::string(backends::kernel_isa())});
   const backends::Gpus found = backends::find_gpus();
   if (found.driver_version > 0) report.driver = backends::cuda_version_text(found.driver_version);
   report.cuda_missing = found.why_none;

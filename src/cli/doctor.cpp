@@ -158,7 +158,7 @@ struct DoctorCommand {
   }
 
   void add_variables(report::DoctorReport& report) const {
-    std::set<std::string> known = {"ATTN_HDF5"};
+    std::set<std::string> known = {"ATTN_HDF5", "ATTN_ISA"};
     for (const CLI::App* command : commands_of(*program))
       for (const CLI::Option* option : command->get_options())
         if (const std::string variable = variable_of(*program, *option); !variable.empty()) known.insert(variable);

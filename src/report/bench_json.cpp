@@ -18,6 +18,7 @@ Json environment_json(const Environment& about) {
   json["system"] = text_or_null(about.system);
   json["cpu"] = text_or_null(about.cpu);
   json["isa"] = about.isa;
+  json["kernel_isa"] = text_or_null(about.kernel_isa);
   json["cores"] = about.cores;
   json["memory_bytes"] = about.memory_bytes;
   json["governor"] = text_or_null(about.governor);

@@ -119,6 +119,7 @@ std::string environment_text(const BenchReport& report) {
   if (!about.gpu.empty()) text += ", " + about.gpu;
   if (!about.attn.empty()) text += ", attn " + about.attn;
   if (!about.onednn.empty()) text += ", oneDNN " + about.onednn;
+  if (!about.kernel_isa.empty()) text += ", kernels up to " + about.kernel_isa;
   if (!about.driver.empty()) text += ", " + about.driver;
   if (!about.system.empty()) text += ", " + about.system;
   return text;

@@ -8,13 +8,21 @@
 #include "attn/report/table.h"
 
 namespace attn::report {
+namespace {
+
+/// "onednn, avx512"
+std::string runner_of(const DeviceRow& row) {
+  if (row.backend.empty()) return "-";
+  return row.kernel_isa.empty() ? row.backend : row.backend + ", " + row.kernel_isa;
+}
+
+}  // namespace
 
 std::string devices_text(const DevicesReport& report) {
   Table table{{{"Device"}, {"Name"}, {"Cores", Align::right}, {"Memory", Align::right}, {"Runs by"}, {"Has"}}, {}};
   for (const DeviceRow& row : report.devices) {
     table.rows.push_back({row.device, row.name, row.cores > 0 ? fmt::format("{}", row.cores) : "-",
-                          byte_size(row.memory_bytes), row.backend.empty() ? "-" : row.backend,
-                          join(row.details, " ")});
+                          byte_size(row.memory_bytes), runner_of(row), join(row.details, " ")});
   }
   std::string text = plain_table(table);
   if (!report.driver.empty()) text += fmt::format("\nNVIDIA driver: CUDA {}\n", printable(report.driver));
@@ -38,6 +46,7 @@ std::string devices_json(const DevicesReport& report) {
     device["cores"] = row.cores > 0 ? Json(row.cores) : Json(nullptr);
     device["memory_bytes"] = row.memory_bytes;
     device["backend"] = row.backend.empty() ? Json(nullptr) : json_text(row.backend);
+    device["kernel_isa"] = row.kernel_isa.empty() ? Json(nullptr) : json_text(row.kernel_isa);
     device["why_not"] = row.why_not.empty() ? Json(nullptr) : json_text(row.why_not);
     json["devices"].push_back(std::move(device));
   }

@@ -26,7 +26,9 @@ Table facts_table(const DoctorReport& report) {
   for (const DeviceRow& row : report.devices.devices) {
     std::string value = row.name;
     if (row.cores > 0) value += fmt::format(", {} core{}", row.cores, row.cores == 1 ? "" : "s");
-    add(row.device, fmt::format("{}, {}, {}", value, byte_size(row.memory_bytes), join(row.details, " ")));
+    value += fmt::format(", {}, {}", byte_size(row.memory_bytes), join(row.details, " "));
+    if (!row.kernel_isa.empty()) value += fmt::format("; kernels use {}", row.kernel_isa);
+    add(row.device, value);
   }
   if (!report.devices.driver.empty()) add("NVIDIA driver", "CUDA " + report.devices.driver);
   add("memory free", byte_size(report.available_bytes));

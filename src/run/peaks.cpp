@@ -14,14 +14,14 @@ namespace attn::run {
 namespace {
 
 /// The fastest pass of `graph`, in seconds: a peak is what no neighbour disturbed.
-double fastest_pass(graph::Graph graph, std::span<const Tensor> inputs, const backends::Backend& backend,
-                    const backends::CompileOptions& options) {
+double fastest_pass(graph::Graph graph, std::vector<Tensor> weights, std::span<const Tensor> inputs,
+                    const backends::Backend& backend, const backends::CompileOptions& options) {
   BenchOptions brief;
   brief.warmup_seconds = 0.05;
   brief.max_warmup_seconds = 0.3;
   brief.min_seconds = 0.4;
   brief.min_runs = 5;
-  Session session(backend, std::move(graph), {}, options);
+  Session session(backend, std::move(graph), std::move(weights), options);
   const std::vector<double> seconds = measure_passes(session, inputs, brief);
   return *std::min_element(seconds.begin(), seconds.end());
 }
@@ -43,7 +43,7 @@ double bandwidth(std::int64_t bytes, const backends::Backend& backend, const bac
     inputs.emplace_back(DType::float32, Shape{elements});
     fill_with_ones(inputs.back().as<float>());
   }
-  return 12.0 * static_cast<double>(elements) / fastest_pass(addition_workload(elements), inputs, backend, options);
+  return 12.0 * static_cast<double>(elements) / fastest_pass(addition_workload(elements), {}, inputs, backend, options);
 }
 
 std::int64_t private_cache_bytes(int threads) {
@@ -61,7 +61,7 @@ Peaks measure_peaks(const backends::Backend& backend, DType dtype, const backend
   const double operations = 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
   graph::Graph product = product_workload(n, dtype);
   const std::vector<Tensor> inputs = make_inputs(product, {}, 0);
-  peaks.flops_per_second = operations / fastest_pass(std::move(product), inputs, backend, options);
+  peaks.flops_per_second = operations / fastest_pass(std::move(product), inputs, inputs, backend, options);
   // Beyond the last cache too, as far as its size is known.
   const std::int64_t last = std::max<std::int64_t>(64 << 20, sysconf(_SC_LEVEL3_CACHE_SIZE));
   peaks.memory_bytes_per_second = bandwidth(std::min<std::int64_t>(3 * last, 768 << 20), backend, options);

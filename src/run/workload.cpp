@@ -69,8 +69,8 @@ graph::Graph product_workload(std::int64_t n, DType dtype) {
   graph.name = "product";
   graph::Builder build(graph);
   const graph::ValueId x = build.input("x", dtype, {n, n});
-  const graph::ValueId y = build.input("y", dtype, {n, n});
-  graph.outputs.push_back({"output_0", build.apply(graph::MatMul{}, {x, y})});
+  const graph::ValueId w = build.weight({"w", "w", {n, n}, dtype, true, {}});
+  graph.outputs.push_back({"output_0", build.apply(graph::Linear{}, {x, w})});
   return graph;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 
 #include "attn/backends/onednn.h"
 #include "attn/backends/reference.h"
@@ -213,6 +214,45 @@ TEST_CASE("models: attention over many tiles of keys is the reference's, with wh
       // Scores of 24 terms, rounded; they are exponents.
       check_same(expected, run_planned(*backend, graph, inputs, {}, 2), 1e-5, c.name);
     }
+  }
+}
+
+TEST_CASE("models: the encoder on emulated tiles, at each precision, in no more memory than was told") {
+  EncoderSize size{.B = 3, .T = 33, .D = 96, .N = 4, .H = 24, .F = 130, .L = 2};
+  using Precision = backends::MatmulPrecision;
+  struct Row {
+    DType dtype;
+    Precision precision;
+    double roundoff;
+  };
+  for (const Row& row :
+       {Row{DType::float32, Precision::highest, 6e-8}, Row{DType::float32, Precision::high, 4e-6},
+        Row{DType::float32, Precision::medium, 2e-3}, Row{DType::bfloat16, Precision::highest, 2e-3}}) {
+    size.dtype = row.dtype;
+    const Graph graph = encoder(size);
+    const auto inputs = draw_inputs(graph);
+    const auto weights = draw_weights(graph);
+    const auto backend = backends::make_onednn_backend({.emulate_tiles = true});
+    const plan::Plan plan = plan::make_plan(backend->optimize(graph));
+    backends::CompileOptions options;
+    options.threads = 2;
+    options.precision = row.precision;
+    const auto executable = backend->compile(plan, weights, options);
+    executable->run(inputs);
+    std::vector<Tensor> got;
+    for (const graph::Output& output : plan.graph.outputs) got.push_back(executable->value(output.value));
+    // As above: some 30 roundings deep.
+    check_same(run_without_plan(graph, inputs, weights), got, 30 * row.roundoff, fmt::format("{}", row.roundoff));
+    std::set<std::string> products;
+    for (const backends::KernelChoice& choice : executable->choices())
+      if (choice.kernel.find("amx") != std::string::npos) products.insert(choice.kernel);
+    CHECK(products.size() == 1);
+    std::int64_t input_bytes = 0;
+    for (const Tensor& input : inputs) input_bytes += input.bytes();
+    const std::int64_t told = backend->memory_needed(plan, options);
+    CHECK(told >= executable->memory_bytes() + input_bytes);
+    constexpr std::int64_t kProgram = 2 << 20;  // the program's own pages, and the library's where it is used
+    CHECK(told <= executable->memory_bytes() * 5 / 4 + kProgram);
   }
 }
 

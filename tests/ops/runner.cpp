@@ -39,10 +39,12 @@ std::vector<Runner> all_runners() {
   result.push_back({"reference", backends::make_reference_backend({.poison_arena = true}), 0});
   result.push_back({"onednn", backends::make_onednn_backend({.poison_arena = true}), 0});
   const backends::OnednnOptions everywhere{.work_per_thread = 1.0, .poison_arena = true};
+  const backends::OnednnOptions on_tiles{.work_per_thread = 1.0, .poison_arena = true, .emulate_tiles = true};
 #ifdef ATTN_CUDA_EMULATED
   result.push_back({"cuda, emulated", std::unique_ptr<backends::Backend>(attn_open_backend(0)), 0});
 #endif
   result.push_back({"onednn on 3 threads", backends::make_onednn_backend(everywhere), 3});
+  result.push_back({"onednn on emulated tiles", backends::make_onednn_backend(on_tiles), 3});
   return result;
 }
 

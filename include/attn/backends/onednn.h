@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "attn/backends/backend.h"
 
@@ -14,6 +15,9 @@ struct OnednnOptions {
   double work_per_thread = 5e5;
   /// Fill the arena with NaN before every run, so that reading a value before it is written shows.
   bool poison_arena = false;
+  /// Compute every product by a weight on emulated tiles of bfloat16, as a CPU with AMX would the large ones: for
+  /// tests.
+  bool emulate_tiles = false;
 };
 
 /// The library that is loaded.
@@ -23,8 +27,13 @@ struct OnednnLibrary {
 };
 [[nodiscard]] OnednnLibrary onednn_library();
 
-/// Runs float32 with products by oneDNN and loops of its own for the rest; bfloat16 products as bfloat16 with float32
-/// sums; other half-precision work in float32, rounded when it is stored. What it has no kernel for runs on the
+/// The newest instruction set that kernels use: "sse41", "avx2", "avx512" or "amx", as the CPU has it and the variable
+/// ATTN_ISA allows. Throws Error (usage) where that is another word.
+[[nodiscard]] std::string_view kernel_isa();
+
+/// Runs float32 with products by oneDNN or its own kernels, and loops of its own for the rest. On a CPU with AMX
+/// products of bfloat16 are computed as such, with float32 sums, and large ones of float32 in parts of bfloat16. Other
+/// half-precision work is done in float32 and rounded when it is stored. What it has no kernel for runs on the
 /// reference's; Executable::choices() says which and why.
 [[nodiscard]] std::unique_ptr<Backend> make_onednn_backend();
 [[nodiscard]] std::unique_ptr<Backend> make_onednn_backend(const OnednnOptions& options);

@@ -13,8 +13,9 @@ struct DeviceRow {
   std::vector<std::string> details;  ///< instruction sets, or the architecture: "sm_90"
   int cores = 0;                     ///< 0: not told
   std::int64_t memory_bytes = 0;
-  std::string backend;  ///< the one that would run: "onednn"; "" where none can
-  std::string why_not;  ///< and why
+  std::string backend;     ///< the one that would run: "onednn"; "" where none can
+  std::string why_not;     ///< and why
+  std::string kernel_isa;  ///< of a CPU: the newest instruction set that kernels use: "avx512"
 };
 
 struct DevicesReport {

@@ -130,7 +130,8 @@ struct Environment {
   std::string onednn;
   std::string system;  ///< "Linux 6.1.0 x86_64"
   std::string cpu;
-  std::vector<std::string> isa;
+  std::vector<std::string> isa;  ///< of the CPU
+  std::string kernel_isa;        ///< the newest that kernels used: "avx512"
   int cores = 0;
   std::int64_t memory_bytes = 0;
   std::string governor;        ///< of the CPU's clock: "performance"

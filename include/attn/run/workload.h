@@ -24,7 +24,7 @@ struct AttentionSize {
 [[nodiscard]] double attention_error(const AttentionSize& size, std::span<const Tensor> inputs, const Tensor& got,
                                      std::int64_t rows = 64);
 
-/// One product of (n, n) matrices.
+/// One product of (n, n) matrices, the second a weight, as in a model's dense layers.
 [[nodiscard]] graph::Graph product_workload(std::int64_t n, DType dtype);
 
 /// One addition of float32 arrays of n elements.

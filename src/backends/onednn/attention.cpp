@@ -11,15 +11,15 @@ namespace attn::backends::onednn {
 namespace {
 
 /// x = scale·x, with `hidden` where `seen` is 0.
-ATTN_VECTORIZED void mask_row(float* x, const std::uint8_t* seen, float scale, float hidden, std::int64_t size) {
+ATTN_VECTORIZED(void, mask_row, float* x, const std::uint8_t* seen, float scale, float hidden, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? scale * x[i] : hidden;
 }
 
-ATTN_VECTORIZED void scale_row(float* x, float scale, std::int64_t size) {
+ATTN_VECTORIZED(void, scale_row, float* x, float scale, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] *= scale;
 }
 
-ATTN_VECTORIZED void clear_hidden(float* x, const std::uint8_t* seen, std::int64_t size) {
+ATTN_VECTORIZED(void, clear_hidden, float* x, const std::uint8_t* seen, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? x[i] : 0.0F;
 }
 

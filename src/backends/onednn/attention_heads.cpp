@@ -9,7 +9,7 @@
 namespace attn::backends::onednn {
 namespace {
 
-ATTN_VECTORIZED void and_row(std::uint8_t* seen, const std::uint8_t* mask, std::int64_t size) {
+ATTN_VECTORIZED(void, and_row, std::uint8_t* seen, const std::uint8_t* mask, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) seen[i] = seen[i] != 0 && mask[i] != 0 ? 1 : 0;
 }
 

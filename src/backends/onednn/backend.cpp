@@ -26,7 +26,8 @@ class OnednnBackend final : public Backend {
   }
 
   [[nodiscard]] std::int64_t memory_needed(const plan::Plan& plan, const CompileOptions& options) const override {
-    return onednn::memory_needed(plan, options.threads > 0 ? options.threads : onednn::default_threads());
+    return onednn::memory_needed(plan, options.threads > 0 ? options.threads : onednn::default_threads(),
+                                 onednn::multiplication_of(options_, options.precision));
   }
 
   [[nodiscard]] std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,

@@ -153,13 +153,6 @@ class Widened final : public Kernel {
   std::string why_, name_;
 };
 
-/// Does the CPU multiply bfloat16 in tiles (AMX)? Without, its bfloat16 instructions are slower than float32.
-bool has_fast_bfloat16() {
-  const auto has = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  const auto needed = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_amx);
-  return (has & needed) == needed;
-}
-
 template <typename Op>
 Choice try_make(const Op& op, const Step& step) {
   try {
@@ -196,7 +189,8 @@ Chosen choose(const Step& step) {
           const DType dtype = step.inputs[0].dtype;
           if (dtype == DType::float32) return made(op);
           if constexpr (std::same_as<Op, graph::Linear>) {
-            if (dtype == DType::bfloat16 && has_fast_bfloat16()) {
+            // Without tiles the CPU's bfloat16 instructions are slower than float32.
+            if (dtype == DType::bfloat16 && step.engine.multiplication.tiles != Tiles::none) {
               Choice native = try_make(op, step);
               if (native.kernel) return {std::move(native.kernel), ""};
             }

@@ -7,11 +7,11 @@
 namespace attn::backends::onednn {
 namespace {
 
-ATTN_VECTORIZED void widen_bfloat16(const std::uint16_t* from, float* to, std::int64_t count) {
+ATTN_VECTORIZED(void, widen_bfloat16, const std::uint16_t* from, float* to, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = std::bit_cast<float>(static_cast<std::uint32_t>(from[i]) << 16);
 }
 
-ATTN_VECTORIZED void narrow_bfloat16(const float* from, std::uint16_t* to, std::int64_t count) {
+ATTN_VECTORIZED(void, narrow_bfloat16, const float* from, std::uint16_t* to, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     const auto bits = std::bit_cast<std::uint32_t>(from[i]);
     const std::uint32_t rounded = bits + 0x7FFF + ((bits >> 16) & 1);

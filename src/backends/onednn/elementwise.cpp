@@ -35,9 +35,10 @@ template <typename Result, typename Function>
   }
 }
 
-#define ATTN_ROW(name, Result, expression)                                                                            \
-  ATTN_VECTORIZED void name(const float* x, bool x_steps, const float* y, bool y_steps, void* z, std::int64_t size) { \
-    apply_row<Result>(x, x_steps, y, y_steps, z, size, [](float a, float b) { return expression; });                  \
+#define ATTN_ROW(name, Result, expression)                                                           \
+  ATTN_VECTORIZED(void, name, const float* x, bool x_steps, const float* y, bool y_steps, void* z,   \
+                  std::int64_t size) {                                                               \
+    apply_row<Result>(x, x_steps, y, y_steps, z, size, [](float a, float b) { return expression; }); \
   }
 ATTN_ROW(add_rows, float, a + b)
 ATTN_ROW(subtract_rows, float, a - b)

@@ -16,12 +16,18 @@ std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 }  // namespace
 
+Multiplication multiplication_of(const OnednnOptions& options, MatmulPrecision precision) {
+  const Tiles tiles = options.emulate_tiles ? Tiles::emulated : isa() == Isa::amx ? Tiles::amx : Tiles::none;
+  return {tiles, precision};
+}
+
 OnednnExecutable::OnednnExecutable(plan::Plan plan, std::vector<Tensor> weights, const CompileOptions& compile_options,
                                    const OnednnOptions& options)
     : options_(options),
       plan_(std::move(plan)),
       storage_(plan_, std::move(weights)),
-      engine_(compile_options.threads > 0 ? compile_options.threads : default_threads(), options.work_per_thread),
+      engine_(compile_options.threads > 0 ? compile_options.threads : default_threads(), options.work_per_thread,
+              multiplication_of(options, compile_options.precision)),
       places_(plan_.graph.values.size(), nullptr) {
   const OneThread scope;
   for (std::size_t i = 0; i < places_.size(); ++i) {

@@ -8,6 +8,9 @@
 
 namespace attn::backends::onednn {
 
+/// Throws Error (usage) where ATTN_ISA has no such word.
+[[nodiscard]] Multiplication multiplication_of(const OnednnOptions& options, MatmulPrecision precision);
+
 class OnednnExecutable final : public Executable {
  public:
   OnednnExecutable(plan::Plan plan, std::vector<Tensor> weights, const CompileOptions& compile_options,

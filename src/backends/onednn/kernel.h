@@ -12,13 +12,16 @@
 
 #include "attn/base/tensor.h"
 #include "attn/graph/graph.h"
+#include "isa.h"
+#include "multiplication.h"
 #include "parallel.h"
 
 namespace attn::backends::onednn {
 
 /// A weight as kernels have packed it, for others that read the same one: ALBERT's layers share theirs.
 struct Packed {
-  std::shared_ptr<std::byte> panels;
+  std::shared_ptr<std::byte> panels, tiles;
+  int tile_parts = 0;  ///< of each number in `tiles`
   dnnl::memory blocked;
 };
 
@@ -41,12 +44,15 @@ class SharedMemory {
 
 /// The CPU as oneDNN sees it, the threads that may be used, and what kernels share.
 struct Engine {
-  Engine(int thread_count, double work) : threads(thread_count), work_per_thread(work), pool(thread_count) {}
+  Engine(int thread_count, double work, const Multiplication& how = {})
+      : threads(thread_count), work_per_thread(work), multiplication(how), pool(thread_count) {}
 
+  Isa limited_to = isa();  ///< before oneDNN is first called
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   int threads;
   double work_per_thread;
+  Multiplication multiplication;
   Pool pool;
   /// For what a widened step reads and writes, and for what a kernel needs while it runs.
   SharedMemory operands, scratch;

@@ -3,6 +3,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "attn/backends/onednn.h"
+#include "isa.h"
 
 namespace attn::backends {
 namespace {
@@ -35,6 +36,7 @@ const char* isa_name(dnnl::cpu_isa isa) {
 }  // namespace
 
 OnednnLibrary onednn_library() {
+  (void)onednn::isa();  // what limits the library comes before its first call
   const dnnl_version_t& version = *dnnl_version();
   return {fmt::format("{}.{}.{}", version.major, version.minor, version.patch),
           isa_name(dnnl::get_effective_cpu_isa())};

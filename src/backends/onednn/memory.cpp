@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "amx_product.h"
 #include "attention_heads.h"
 #include "attn/base/error.h"
 #include "attn/base/size.h"
@@ -46,7 +47,8 @@ struct Footprint {
 
 class Pricing {
  public:
-  Pricing(const plan::Plan& plan, int threads) : plan_(plan), threads_(threads), readers_(plan) {}
+  Pricing(const plan::Plan& plan, int threads, const Multiplication& multiplication)
+      : plan_(plan), threads_(threads), multiplication_(multiplication), readers_(plan) {}
 
   std::int64_t run() {
     for (const graph::WeightSpec& spec : plan_.graph.weights) {
@@ -113,7 +115,7 @@ class Pricing {
 
   /// Half precision is widened: weights once, where their kernel does not pack them, and the rest at each run.
   void widen(const graph::Node& node, Footprint& footprint) {
-    if (node.inputs.empty() || !is_half(value(node.inputs[0]).dtype)) return;
+    if (node.inputs.empty() || !is_half(value(node.inputs[0]).dtype) || is_on_tiles(node)) return;
     std::int64_t operands = 0;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const graph::Value& input = value(node.inputs[i]);
@@ -133,10 +135,28 @@ class Pricing {
     operands_ = std::max(operands_, operands);
   }
 
-  void add_product(const Product::Size& size, std::pair<ValueId, bool> weights, Footprint& footprint) {
-    uses_library_ = uses_library_ || !takes_panels();
-    if (!packed_.insert(weights).second) return;
-    footprint.packed = plan::sum_of_bytes({footprint.packed, packed_bytes(size)});
+  /// bfloat16 that is multiplied as it is.
+  [[nodiscard]] bool is_on_tiles(const graph::Node& node) const {
+    return std::holds_alternative<graph::Linear>(node.op) && value(node.inputs[0]).dtype == DType::bfloat16 &&
+           multiplication_.tiles != Tiles::none && is_fixed(node.inputs[1]);
+  }
+
+  /// Adds what packing the weights takes, and counts what the product itself does.
+  void add_product(const Product::Size& size, DType dtype, Footprint& footprint) {
+    const ProductKind kind = product_kind(size, dtype, multiplication_);
+    uses_library_ = uses_library_ || kind == ProductKind::onednn;
+    if (kind == ProductKind::tiles)
+      footprint.scratch = std::max(footprint.scratch, tile_scratch_bytes(size, dtype, multiplication_));
+    footprint.packed = plan::sum_of_bytes({footprint.packed, packed_bytes(size, dtype, multiplication_)});
+  }
+
+  /// The same, where other products may have packed the same weights.
+  void add_product(const Product::Size& size, DType dtype, std::pair<ValueId, bool> weights, Footprint& footprint) {
+    Footprint product;
+    add_product(size, dtype, product);
+    footprint.scratch = std::max(footprint.scratch, product.scratch);
+    if (packed_.insert({weights, product_kind(size, dtype, multiplication_)}).second)
+      footprint.packed = plan::sum_of_bytes({footprint.packed, product.packed});
   }
 
   void add(const graph::Linear& op, const graph::Node& node, Footprint& footprint) {
@@ -145,7 +165,7 @@ class Pricing {
     const Shape& kernel = value(node.inputs[1]).shape;
     add_product({x.slice(0, x.rank() - op.contracted).size(), kernel.slice(0, op.contracted).size(),
                  kernel.slice(op.contracted, kernel.rank()).size()},
-                {node.inputs[1], false}, footprint);
+                is_on_tiles(node) ? DType::bfloat16 : DType::float32, {node.inputs[1], false}, footprint);
     footprint.lets_go_of[1] = true;
     if (op.bias) footprint.lets_go_of[2] = true;
   }
@@ -158,7 +178,7 @@ class Pricing {
       footprint.scratch = times({threads_, depth, kPanel, kFloat});
       return;
     }
-    add_product({x.slice(0, x.rank() - 1).size(), depth, y.size() / std::max<Dim>(depth, 1)},
+    add_product({x.slice(0, x.rank() - 1).size(), depth, y.size() / std::max<Dim>(depth, 1)}, DType::float32,
                 {node.inputs[1], op.transpose_y}, footprint);
     if (op.transpose_y) footprint.making = plan::sum_of_bytes({footprint.making, times({y.size(), kFloat})});
     footprint.lets_go_of[1] = true;
@@ -190,11 +210,10 @@ class Pricing {
     const Shape& kernel = value(node.inputs[1]).shape;
     const Shape& recurrent = value(node.inputs[2]).shape;
     const std::int64_t rows = times({x[0], x[1]}), width = kernel[1];
-    uses_library_ = uses_library_ || !takes_panels();
     const std::int64_t states = times({x[0], width, 8, kFloat});
-    footprint.packed =
-        plan::sum_of_bytes({footprint.packed, packed_bytes({rows, kernel[0], width}),
-                            packed_bytes({x[0], recurrent[0], width}), times({rows, width, kFloat}), states});
+    add_product({rows, kernel[0], width}, DType::float32, footprint);
+    add_product({x[0], recurrent[0], width}, DType::float32, footprint);
+    footprint.packed = plan::sum_of_bytes({footprint.packed, times({rows, width, kFloat}), states});
     footprint.making = plan::sum_of_bytes({footprint.making, times({recurrent.size(), kFloat})});
     for (std::size_t i = 1; i < (op.bias ? 4U : 3U); ++i) footprint.lets_go_of[i] = true;
   }
@@ -206,14 +225,17 @@ class Pricing {
 
   const plan::Plan& plan_;
   std::int64_t threads_;
+  Multiplication multiplication_;
   Readers readers_;
   std::int64_t held_ = 0, most_ = 0, scratch_ = 0, operands_ = 0;
   bool uses_library_ = false;
-  std::set<std::pair<ValueId, bool>> packed_;  // as Engine::packed
+  std::set<std::pair<std::pair<ValueId, bool>, ProductKind>> packed_;  // as Engine::packed
 };
 
 }  // namespace
 
-std::int64_t memory_needed(const plan::Plan& plan, int threads) { return Pricing(plan, threads).run(); }
+std::int64_t memory_needed(const plan::Plan& plan, int threads, const Multiplication& multiplication) {
+  return Pricing(plan, threads, multiplication).run();
+}
 
 }  // namespace attn::backends::onednn

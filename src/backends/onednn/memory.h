@@ -4,10 +4,11 @@
 #include <cstdint>
 
 #include "attn/plan/plan.h"
+#include "multiplication.h"
 
 namespace attn::backends::onednn {
 
 /// As Backend::memory_needed: follows the making of the kernels, with the bytes that each packs and lets go of.
-[[nodiscard]] std::int64_t memory_needed(const plan::Plan& plan, int threads);
+[[nodiscard]] std::int64_t memory_needed(const plan::Plan& plan, int threads, const Multiplication& multiplication);
 
 }  // namespace attn::backends::onednn

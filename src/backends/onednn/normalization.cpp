@@ -27,8 +27,8 @@ using graph::NormKind;
 }
 
 /// y = (x − shift)/√(spread + ε)·gamma + beta, where gamma and beta may be null.
-ATTN_VECTORIZED void normalize_row(NormKind kind, float epsilon, const float* x, const float* gamma, const float* beta,
-                                   float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, normalize_row, NormKind kind, float epsilon, const float* x, const float* gamma,
+                const float* beta, float* y, std::int64_t size) {
   const auto count = static_cast<float>(size);
   const float mean = kind == NormKind::rms ? 0.0F : sum_of(x, size) / count;
   const float spread = sum_of_squares(x, mean, size) / count;
@@ -78,12 +78,12 @@ class LayerNormKernel final : public Kernel {
 };
 
 /// y = (x − mean)·factor + beta over the last axis; or over `inner` numbers of one channel.
-ATTN_VECTORIZED void shift_and_scale(const float* x, const float* mean, const float* factor, const float* beta,
-                                     float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, shift_and_scale, const float* x, const float* mean, const float* factor, const float* beta,
+                float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = (x[i] - mean[i]) * factor[i] + beta[i];
 }
-ATTN_VECTORIZED void shift_and_scale(const float* x, float mean, float factor, float beta, float* y,
-                                     std::int64_t size) {
+ATTN_VECTORIZED(void, shift_and_scale_evenly, const float* x, float mean, float factor, float beta, float* y,
+                std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = (x[i] - mean) * factor + beta;
 }
 
@@ -117,7 +117,7 @@ class BatchNormKernel final : public Kernel {
     parallel_ranges(x_.size() / inner_, team_, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         const auto c = static_cast<std::size_t>(row % channels_);
-        shift_and_scale(x + row * inner_, mean_[c], factor_[c], beta_[c], y + row * inner_, inner_);
+        shift_and_scale_evenly(x + row * inner_, mean_[c], factor_[c], beta_[c], y + row * inner_, inner_);
       }
     });
   }

@@ -64,15 +64,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
   store(shrinks, running.shrinks);
 }
 
-}  // namespace
-
-void begin_rows(const RunningRows& running, std::int64_t rows) {
-  std::fill_n(running.maxima, kept_rows(rows), -kInfinity);
-  std::fill_n(running.sums, kept_rows(rows), 0.0F);
-}
-
-ATTN_VECTORIZED void soften(float* scores, std::int64_t stride, std::int64_t rows, std::int64_t keys, float factor,
-                            const RunningRows& running) {
+ATTN_VECTORIZED(void, soften_all, float* scores, std::int64_t stride, std::int64_t rows, std::int64_t keys,
+                float factor, const RunningRows& running) {
   for (std::int64_t r = 0; r < rows; r += kLanes) {
     float* const block = scores + r * stride;
     const std::int64_t count = std::min<std::int64_t>(kLanes, rows - r);
@@ -82,6 +75,18 @@ ATTN_VECTORIZED void soften(float* scores, std::int64_t stride, std::int64_t row
       std::fill(block + i * stride + keys, block + i * stride + across, -kInfinity);
     soften_rows(block, stride, count, across, factor, {running.maxima + r, running.sums + r, running.shrinks + r});
   }
+}
+
+}  // namespace
+
+void begin_rows(const RunningRows& running, std::int64_t rows) {
+  std::fill_n(running.maxima, kept_rows(rows), -kInfinity);
+  std::fill_n(running.sums, kept_rows(rows), 0.0F);
+}
+
+void soften(float* scores, std::int64_t stride, std::int64_t rows, std::int64_t keys, float factor,
+            const RunningRows& running) {
+  soften_all(scores, stride, rows, keys, factor, running);
 }
 
 }  // namespace attn::backends::onednn

@@ -100,8 +100,8 @@ template <int kVectors>
   }
 }
 
-ATTN_VECTORIZED void multiply_whole(const PanelSums& sums) { multiply_tiles<2>(sums); }
-ATTN_VECTORIZED void multiply_half(const PanelSums& sums) { multiply_tiles<1>(sums); }
+ATTN_VECTORIZED(void, multiply_whole, const PanelSums& sums) { multiply_tiles<2>(sums); }
+ATTN_VECTORIZED(void, multiply_half, const PanelSums& sums) { multiply_tiles<1>(sums); }
 
 /// Of other numbers of columns, by way of a block of whole vectors.
 void multiply_part(const PanelSums& sums) {
@@ -124,19 +124,7 @@ void multiply_part(const PanelSums& sums) {
   }
 }
 
-}  // namespace
-
-void multiply_panel(const PanelSums& sums) {
-  if (sums.columns == kPanel) {
-    multiply_whole(sums);
-  } else if (sums.columns == kLanes) {
-    multiply_half(sums);
-  } else {
-    multiply_part(sums);
-  }
-}
-
-ATTN_VECTORIZED void pack_panel(const View& from, std::int64_t depth, std::int64_t width, float* panel) {
+ATTN_VECTORIZED(void, pack, const View& from, std::int64_t depth, std::int64_t width, float* panel) {
   if (width < kPanel) std::fill_n(panel, depth * kPanel, 0.0F);
   std::int64_t k = 0;
   if (from.column == 1 && width == kPanel) {
@@ -164,6 +152,22 @@ ATTN_VECTORIZED void pack_panel(const View& from, std::int64_t depth, std::int64
   for (; k < depth; ++k) {
     for (std::int64_t j = 0; j < width; ++j) panel[k * kPanel + j] = from.data[k * from.row + j * from.column];
   }
+}
+
+}  // namespace
+
+void multiply_panel(const PanelSums& sums) {
+  if (sums.columns == kPanel) {
+    multiply_whole(sums);
+  } else if (sums.columns == kLanes) {
+    multiply_half(sums);
+  } else {
+    multiply_part(sums);
+  }
+}
+
+void pack_panel(const View& from, std::int64_t depth, std::int64_t width, float* panel) {
+  pack(from, depth, width, panel);
 }
 
 }  // namespace attn::backends::onednn

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "amx_product.h"
 #include "attn/base/size.h"
 #include "convert.h"
 #include "panels.h"
@@ -11,14 +12,8 @@
 namespace attn::backends::onednn {
 namespace {
 
-ATTN_VECTORIZED void add_to(float* y, const float* x, std::int64_t size) {
+ATTN_VECTORIZED(void, add_to, float* y, const float* x, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] += x[i];
-}
-
-bool has_avx512() {
-  const auto has = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  const auto needed = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-  return (has & needed) == needed;
 }
 
 }  // namespace
@@ -49,20 +44,31 @@ void Finish::run(const void* residual, void* y, std::int64_t count) const {
   }
 }
 
-bool takes_panels() { return has_avx512(); }
+ProductKind product_kind(const Product::Size& size, DType dtype, const Multiplication& multiplication) {
+  if (takes_tiles(size, dtype, multiplication)) return ProductKind::tiles;
+  const bool panels = dtype == DType::float32 && isa() >= Isa::avx512;
+  return panels ? ProductKind::panels : ProductKind::onednn;
+}
 
-std::int64_t packed_bytes(const Product::Size& size) {
-  const bool panels = takes_panels();
+std::int64_t packed_bytes(const Product::Size& size, DType dtype, const Multiplication& multiplication) {
+  const ProductKind kind = product_kind(size, dtype, multiplication);
+  if (kind == ProductKind::tiles) return tile_packed_bytes(size, dtype, multiplication);
+  const bool panels = kind == ProductKind::panels;
   constexpr std::int64_t kBlock = 64;  // the widest of oneDNN's
   const std::int64_t width = panels ? (size.width + kPanel - 1) / kPanel + 1 : (size.width + kBlock - 1) / kBlock;
-  const std::array factors{width, panels ? kPanel : kBlock, size.depth, bytes_of(DType::float32)};
+  const std::array factors{width, panels ? kPanel : kBlock, size.depth, bytes_of(dtype)};
   return checked_product(factors).value_or(kMaxSize);
 }
 
 std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size, DType dtype,
                                       const Product::Weights& weights, const Product::Fusion& fusion) {
-  if (dtype == DType::float32 && takes_panels()) {
-    return make_panel_product(engine, size, weights, fusion);
+  switch (product_kind(size, dtype, engine.multiplication)) {
+    case ProductKind::panels:
+      return make_panel_product(engine, size, weights, fusion);
+    case ProductKind::tiles:
+      return make_tile_product(engine, size, dtype, weights, fusion);
+    case ProductKind::onednn:
+      break;
   }
   return make_onednn_product(engine, size, dtype, weights, fusion);
 }

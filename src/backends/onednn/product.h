@@ -34,12 +34,14 @@ class Product {
   [[nodiscard]] virtual std::int64_t bytes() const = 0;  ///< weights that it packed, and scratch
 };
 
-/// Are float32 products those of panels? Where there is AVX-512: GFLOP/s of one core (of 229) for 48 rows, 512 x 2048
-/// and 2048 x 512, weights not in cache: 184 and 177, oneDNN, which does not fetch ahead, 133 and 130; with hundreds of
-/// rows both reach 200, but here a product is cut into pieces of columns too, so that threads end together.
-[[nodiscard]] bool takes_panels();
-/// Bytes of the packed weights of a float32 product.
-[[nodiscard]] std::int64_t packed_bytes(const Product::Size& size);
+/// Who computes a product, which is who packs its weights. Where there is AVX-512, panels are never slower than
+/// oneDNN's: GFLOP/s of one core (of 229) for 48 rows, 512 x 2048 and 2048 x 512, weights not in cache: 184 and 177,
+/// oneDNN, which does not fetch ahead, 133 and 130; with hundreds of rows both reach 200, but panels are cut into
+/// pieces of columns too, so that threads end together.
+enum class ProductKind : std::uint8_t { panels, tiles, onednn };
+[[nodiscard]] ProductKind product_kind(const Product::Size& size, DType dtype, const Multiplication& multiplication);
+/// Bytes of the packed weights.
+[[nodiscard]] std::int64_t packed_bytes(const Product::Size& size, DType dtype, const Multiplication& multiplication);
 
 /// Packs the weights and the bias, float32 or bfloat16, which x, y and the residual then are too.
 [[nodiscard]] std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size, DType dtype,

@@ -13,20 +13,20 @@ namespace {
 
 using graph::ReduceFn;
 
-ATTN_VECTORIZED void add_row(const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, add_row, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] += x[i];
 }
-ATTN_VECTORIZED void scale_row(float* y, float scale, std::int64_t size) {
+ATTN_VECTORIZED(void, scale_row, float* y, float scale, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] *= scale;
 }
 // Larger than y, or NaN: neither is at most y, unless y is NaN already.
-ATTN_VECTORIZED void raise_row(const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, raise_row, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = x[i] <= y[i] || y[i] != y[i] ? y[i] : x[i];
 }
-ATTN_VECTORIZED void lower_row(const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, lower_row, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = x[i] >= y[i] || y[i] != y[i] ? y[i] : x[i];
 }
-ATTN_VECTORIZED float sum_row(const float* x, std::int64_t size) { return sum_of(x, size); }
+ATTN_VECTORIZED(float, sum_row, const float* x, std::int64_t size) { return sum_of(x, size); }
 
 class ReduceKernel final : public Kernel {
  public:

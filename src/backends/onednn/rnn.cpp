@@ -14,18 +14,18 @@ namespace {
 
 using graph::RnnCell;
 
-ATTN_VECTORIZED void add(const float* x, const float* y, float* z, std::int64_t size) {
+ATTN_VECTORIZED(void, add, const float* x, const float* y, float* z, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) z[i] = x[i] + y[i];
 }
-ATTN_VECTORIZED void multiply(const float* x, const float* y, float* z, std::int64_t size) {
+ATTN_VECTORIZED(void, multiply, const float* x, const float* y, float* z, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) z[i] = x[i] * y[i];
 }
 /// x = a·x + b·y
-ATTN_VECTORIZED void mix(const float* a, float* x, const float* b, const float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, mix, const float* a, float* x, const float* b, const float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] = a[i] * x[i] + b[i] * y[i];
 }
 /// x = a·x + (1 − a)·y
-ATTN_VECTORIZED void blend(const float* a, float* x, const float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, blend, const float* a, float* x, const float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] = a[i] * x[i] + (1.0F - a[i]) * y[i];
 }
 
@@ -82,8 +82,6 @@ class RnnKernel final : public Kernel {
     const double work = 2.0 * static_cast<double>(B_ * T_) * static_cast<double>(U_) * static_cast<double>(width_);
     team_ = step.engine.team_for(work);
     parts_ = team_.threads == 1 ? 1 : std::clamp<std::int64_t>(B_ / kLeastSamples, 1, kPartsPerThread * team_.threads);
-    if (parts_ > 1) alone_ = std::make_unique<Engine>(1, step.engine.work_per_thread);
-    Engine& engine = alone_ ? *alone_ : step.engine;
     // A gru that resets before its product takes that part of the kernel by itself.
     const bool split = op.cell == RnnCell::gru && !op.reset_after;
     recurrent_width_ = split ? 2 * U_ : width_;
@@ -92,6 +90,10 @@ class RnnKernel final : public Kernel {
     Packed packed, packed_candidate;
     for (std::int64_t part = 0; part < parts_; ++part) {
       const std::int64_t samples = first_of(part + 1) - first_of(part);
+      // Products inside of parts are each of one thread, with scratch of its own.
+      if (parts_ > 1)
+        alone_.push_back(std::make_unique<Engine>(1, step.engine.work_per_thread, step.engine.multiplication));
+      Engine& engine = parts_ > 1 ? *alone_.back() : step.engine;
       Products products{make_product(engine, {samples, U_, recurrent_width_}, DType::float32,
                                      {recurrent.data(), &packed}, Product::Fusion{recurrent_bias, {}, false}),
                         nullptr};
@@ -242,7 +244,7 @@ class RnnKernel final : public Kernel {
   };
   Team team_;
   std::int64_t parts_;
-  std::unique_ptr<Engine> alone_;                     // of one thread, for products inside of parts
+  std::vector<std::unique_ptr<Engine>> alone_;        // by part, where there are some
   std::vector<Products> products_;                    // by part
   std::vector<float> projected_;                      // (B,T,g·U)
   std::vector<float> recurrent_, gates_;              // (B,g·U)

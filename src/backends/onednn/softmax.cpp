@@ -9,14 +9,14 @@
 namespace attn::backends::onednn {
 namespace {
 
-ATTN_VECTORIZED void softmax_row(const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, softmax_row, const float* x, float* y, std::int64_t size) {
   const float maximum = max_of(x, size);
   for (std::int64_t i = 0; i < size; ++i) y[i] = exp_below_0(x[i] - maximum);
   const float inverse = 1.0F / sum_of(y, size);
   for (std::int64_t i = 0; i < size; ++i) y[i] *= inverse;
 }
 
-ATTN_VECTORIZED void log_softmax_row(const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, log_softmax_row, const float* x, float* y, std::int64_t size) {
   const float maximum = max_of(x, size);
   for (std::int64_t i = 0; i < size; ++i) y[i] = exp_below_0(x[i] - maximum);
   const float logarithm = std::log(sum_of(y, size));

@@ -20,11 +20,11 @@ void by_reference(const Unary& function, const float* x, float* y, std::int64_t 
 }
 
 // NaN is below nothing and above nothing, and stays.
-ATTN_VECTORIZED void relu(const Unary&, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, relu, const Unary&, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = x[i] < 0.0F ? 0.0F : x[i];
 }
 
-ATTN_VECTORIZED void clip(const Unary& function, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, clip, const Unary& function, const float* x, float* y, std::int64_t size) {
   const auto low = static_cast<float>(function.a), high = static_cast<float>(function.b);
   for (std::int64_t i = 0; i < size; ++i) {
     const float raised = x[i] < low ? low : x[i];
@@ -32,23 +32,23 @@ ATTN_VECTORIZED void clip(const Unary& function, const float* x, float* y, std::
   }
 }
 
-ATTN_VECTORIZED void sigmoid(const Unary&, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, sigmoid, const Unary&, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = sigmoid_of(x[i]);
 }
 
-ATTN_VECTORIZED void hyperbolic_tangent(const Unary&, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, hyperbolic_tangent, const Unary&, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = tanh_of(x[i]);
 }
 
-ATTN_VECTORIZED void silu(const Unary&, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, silu, const Unary&, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = x[i] * sigmoid_of(x[i]);
 }
 
-ATTN_VECTORIZED void gelu(const Unary&, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, gelu, const Unary&, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = gelu_of(x[i]);
 }
 
-ATTN_VECTORIZED void elu(const Unary& function, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, elu, const Unary& function, const float* x, float* y, std::int64_t size) {
   const auto alpha = static_cast<float>(function.a);
   for (std::int64_t i = 0; i < size; ++i) {
     const float below = alpha * expm1_of(x[i]);
@@ -56,30 +56,30 @@ ATTN_VECTORIZED void elu(const Unary& function, const float* x, float* y, std::i
   }
 }
 
-ATTN_VECTORIZED void selu(const Unary&, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, selu, const Unary&, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) {
     const float below = 1.67326324F * expm1_of(x[i]);
     y[i] = 1.05070099F * (x[i] > 0.0F ? x[i] : below);
   }
 }
 
-ATTN_VECTORIZED void leaky_relu(const Unary& function, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, leaky_relu, const Unary& function, const float* x, float* y, std::int64_t size) {
   const auto slope = static_cast<float>(function.a);
   for (std::int64_t i = 0; i < size; ++i) y[i] = x[i] > 0.0F ? x[i] : slope * x[i];
 }
 
-ATTN_VECTORIZED void gelu_tanh(const Unary&, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, gelu_tanh, const Unary&, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) {
     const float inner = 0.797884561F * (x[i] + 0.044715F * x[i] * x[i] * x[i]);
     y[i] = 0.5F * x[i] * (1.0F + tanh_of(inner));
   }
 }
 
-ATTN_VECTORIZED void exponential(const Unary&, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, exponential, const Unary&, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = exp_of(x[i]);
 }
 
-ATTN_VECTORIZED void hard_sigmoid(const Unary& function, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, hard_sigmoid, const Unary& function, const float* x, float* y, std::int64_t size) {
   const float reach = function.a == 0.0 ? 3.0F : static_cast<float>(function.a), whole = 2.0F * reach;
   for (std::int64_t i = 0; i < size; ++i) {
     const float raised = x[i] < -reach ? 0.0F : x[i] + reach;
@@ -87,23 +87,23 @@ ATTN_VECTORIZED void hard_sigmoid(const Unary& function, const float* x, float* 
   }
 }
 
-ATTN_VECTORIZED void absolute(const Unary&, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, absolute, const Unary&, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = std::abs(x[i]);
 }
 
-ATTN_VECTORIZED void negative(const Unary&, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, negative, const Unary&, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = -x[i];
 }
 
-ATTN_VECTORIZED void square(const Unary&, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, square, const Unary&, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = x[i] * x[i];
 }
 
-ATTN_VECTORIZED void square_root(const Unary&, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, square_root, const Unary&, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = std::sqrt(x[i]);
 }
 
-ATTN_VECTORIZED void reciprocal(const Unary&, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, reciprocal, const Unary&, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = 1.0F / x[i];
 }
 

@@ -9,16 +9,37 @@
 #include <limits>
 #include <utility>
 
-// A function with this before it is compiled for AVX-512, AVX2 and the base architecture; the loader picks one. What it
-// calls must be inlined into it to profit.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-#define ATTN_VECTORIZED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define ATTN_VECTORIZED
-#endif
+#include "isa.h"
+
+// ATTN_VECTORIZED(void, scale, float* x, float factor, std::int64_t size) { … } defines scale(x, factor, size),
+// compiled for each of the instruction sets and run in the one that isa() says. What it calls must be inlined into it
+// to profit.
+#define ATTN_VECTORIZED(Result, name, ...)                                       \
+  [[gnu::always_inline]] inline Result name##_loop(__VA_ARGS__);                 \
+  constexpr auto& name = ::attn::backends::onednn::Vectorized<name##_loop>::run; \
+  [[gnu::always_inline]] inline Result name##_loop(__VA_ARGS__)
 
 namespace attn::backends::onednn {
+
+template <auto kLoop>
+struct Vectorized;
+
+template <typename Result, typename... Args, Result (*kLoop)(Args...)>
+struct Vectorized<kLoop> {
+  static Result run(Args... args) {
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (isa() >= Isa::avx512) return run_avx512(args...);
+    if (isa() == Isa::avx2) return run_avx2(args...);
+#endif
+    return kLoop(args...);
+  }
+
+#if defined(__x86_64__) && defined(__GNUC__)
+ private:
+  [[gnu::target("arch=x86-64-v4")]] static Result run_avx512(Args... args) { return kLoop(args...); }
+  [[gnu::target("arch=x86-64-v3")]] static Result run_avx2(Args... args) { return kLoop(args...); }
+#endif
+};
 
 /// One AVX-512 register, two of AVX2, four of SSE.
 inline constexpr int kLanes = 16;

@@ -1,0 +1,115 @@
+#include "amx_pack.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "vector.h"
+
+namespace attn::backends::onednn {
+namespace {
+
+constexpr int kMostParts = 3;
+
+/// The next part of x, in the upper half of the bits; x becomes the rest.
+[[gnu::always_inline]] inline std::uint32_t take_part(float& x) {
+  constexpr std::uint32_t kUpper = 0xFFFF0000, kExponent = 0x7F800000, kQuiet = 0x400000;
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t nearest = (bits + 0x7FFF + ((bits >> 16) & 1)) & kUpper;
+  const std::uint32_t finite = (nearest & kExponent) == kExponent ? bits & kUpper : nearest;
+  const bool is_nan = (bits & ~(1U << 31)) > kExponent, is_special = (bits & kExponent) == kExponent;
+  const std::uint32_t special = is_nan ? (bits & kUpper) | kQuiet : bits;
+  const std::uint32_t part = is_special ? special : finite;
+  x = is_special ? 0.0F : x - std::bit_cast<float>(part);
+  return part;
+}
+
+/// Parts of `count` ≤ 32 numbers to to[part·kTilePart + i].
+ATTN_VECTORIZED(void, split_row, const float* x, std::int64_t count, int parts, Bfloat16* to) {
+  float rest[kTileDepth] = {};
+  for (std::int64_t i = 0; i < count; ++i) rest[i] = x[i];
+  for (int part = 0; part < parts; ++part, to += kTilePart)
+    for (std::int64_t i = 0; i < kTileDepth; ++i) to[i] = static_cast<Bfloat16>(take_part(rest[i]) >> 16);
+}
+
+/// Of two rows of w, 16 columns each, the parts as pairs: to[part·kTilePart + 2·j + (0 or 1)].
+ATTN_VECTORIZED(void, split_pairs, const float* even, const float* odd, int parts, Bfloat16* to) {
+  float first[16], second[16];
+  for (int j = 0; j < 16; ++j) first[j] = even[j];
+  for (int j = 0; j < 16; ++j) second[j] = odd[j];
+  for (int part = 0; part < parts; ++part, to += kTilePart) {
+    std::uint32_t pairs[16];
+    for (int j = 0; j < 16; ++j) pairs[j] = take_part(first[j]) >> 16 | take_part(second[j]);
+    std::memcpy(to, pairs, sizeof pairs);  // little-endian: the even row comes first
+  }
+}
+
+/// w(k, j), j < 32, in float32; zeros beyond the matrix.
+void read_row(DType dtype, const void* w, std::int64_t k, std::int64_t depth, std::int64_t width, std::int64_t stride,
+              float* to) {
+  std::fill_n(to, kTileBlock, 0.0F);
+  if (k >= depth) return;
+  if (dtype == DType::float32) {
+    std::copy_n(static_cast<const float*>(w) + k * stride, width, to);
+    return;
+  }
+  const Bfloat16* const row = static_cast<const Bfloat16*>(w) + k * stride;
+  for (std::int64_t j = 0; j < width; ++j) to[j] = std::bit_cast<float>(static_cast<std::uint32_t>(row[j]) << 16);
+}
+
+ATTN_VECTORIZED(void, multiply_row, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, int parts, float* y) {
+  float sums[kTileBlock] = {};
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const Bfloat16* const x_step = x + step * parts * kTilePart;
+    const Bfloat16* const w_step = w + step * parts * kTilePart;
+    for (std::int64_t k = 0; k < kTileDepth; ++k) {
+      float factor = 0.0F, numbers[kTileBlock] = {};
+      for (int part = 0; part < parts; ++part) {
+        const std::int64_t at = part * kTilePart;
+        factor += std::bit_cast<float>(static_cast<std::uint32_t>(x_step[at + k]) << 16);
+        const Bfloat16* const row = w_step + at + k / 2 * kTileDepth + k % 2;
+        for (std::int64_t j = 0; j < kTileBlock; ++j) {
+          const Bfloat16 number = row[j / kTileRows * kTileNumbers + j % kTileRows * 2];
+          numbers[j] += std::bit_cast<float>(static_cast<std::uint32_t>(number) << 16);
+        }
+      }
+      for (std::int64_t j = 0; j < kTileBlock; ++j) sums[j] += factor * numbers[j];
+    }
+  }
+  for (std::int64_t j = 0; j < kTileBlock; ++j) y[j] = sums[j];
+}
+
+}  // namespace
+
+void pack_tile_row(DType dtype, const void* x, std::int64_t depth, int parts, std::int64_t row, Bfloat16* block) {
+  Bfloat16* to = block + row / kTileRows * kTileNumbers + row % kTileRows * kTileDepth;
+  for (std::int64_t k = 0; k < depth; k += kTileDepth, to += parts * kTilePart) {
+    const std::int64_t count = std::min(kTileDepth, depth - k);
+    if (x == nullptr) {
+      for (int part = 0; part < parts; ++part) std::fill_n(to + part * kTilePart, kTileDepth, Bfloat16{0});
+    } else if (dtype == DType::float32) {
+      split_row(static_cast<const float*>(x) + k, count, parts, to);
+    } else {
+      std::copy_n(static_cast<const Bfloat16*>(x) + k, count, to);
+      std::fill(to + count, to + kTileDepth, Bfloat16{0});
+    }
+  }
+}
+
+void pack_tile_columns(DType dtype, const void* w, std::int64_t depth, std::int64_t width, std::int64_t stride,
+                       int parts, Bfloat16* block) {
+  float even[kTileBlock], odd[kTileBlock];
+  for (std::int64_t k = 0; k < tile_steps(depth) * kTileDepth; k += 2) {
+    read_row(dtype, w, k, depth, width, stride, even);
+    read_row(dtype, w, k + 1, depth, width, stride, odd);
+    Bfloat16* const to = block + k / kTileDepth * parts * kTilePart + k % kTileDepth / 2 * kTileDepth;
+    split_pairs(even, odd, parts, to);
+    split_pairs(even + kTileRows, odd + kTileRows, parts, to + kTileNumbers);
+  }
+}
+
+void multiply_tile_row(const Bfloat16* x, std::int64_t row, const Bfloat16* w, std::int64_t depth, int parts,
+                       float* y) {
+  multiply_row(x + row / kTileRows * kTileNumbers + row % kTileRows * kTileDepth, w, tile_steps(depth), parts, y);
+}
+
+}  // namespace attn::backends::onednn
