@@ -11,27 +11,16 @@ namespace {
 
 using graph::NormKind;
 
-/// Σ (x − shift)²
-[[gnu::always_inline]] inline float sum_of_squares(const float* x, float shift, std::int64_t size) {
-  Lanes sums{};
-  std::int64_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) {
-    Lanes part;
-    load(x + i, part);
-    part -= shift;
-    sums += part * part;
-  }
-  float sum = 0.0F;
-  for (; i < size; ++i) sum += (x[i] - shift) * (x[i] - shift);
-  return sum + sum_of_lanes(sums);
-}
-
 /// y = (x − shift)/√(spread + ε)·gamma + beta, where gamma and beta may be null.
 ATTN_VECTORIZED(void, normalize_row, NormKind kind, float epsilon, const float* x, const float* gamma,
                 const float* beta, float* y, std::int64_t size) {
   const auto count = static_cast<float>(size);
   const float mean = kind == NormKind::rms ? 0.0F : sum_of(x, size) / count;
-  const float spread = sum_of_squares(x, mean, size) / count;
+  const auto squared = [mean](Lanes & part) __attribute__((always_inline)) {
+    part -= mean;
+    part *= part;
+  };
+  const float spread = sum_of(x, size, squared) / count;
   const float inverse = 1.0F / std::sqrt(spread + epsilon);
   const float shift = kind == NormKind::layer ? mean : 0.0F;
   if (gamma != nullptr && beta != nullptr) {

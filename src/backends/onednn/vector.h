@@ -103,18 +103,39 @@ template <int kStep, int... kLane>
   exchange<1>(rows, kAll);
 }
 
-/// Σ x
-[[gnu::always_inline]] inline float sum_of(const float* x, std::int64_t size) {
-  Lanes sums{};
+/// Σ f(x), where f changes 16 numbers in place. Four sums, so that none waits for the one before it.
+template <typename Function>
+[[gnu::always_inline]] inline float sum_of(const float* x, std::int64_t size, const Function& f) {
+  constexpr int kSums = 4;
+  Lanes sums[kSums] = {};
   std::int64_t i = 0;
+  for (; i + kSums * kLanes <= size; i += kSums * kLanes) {
+    for (int s = 0; s < kSums; ++s) {
+      Lanes part;
+      load(x + i + s * kLanes, part);
+      f(part);
+      sums[s] += part;
+    }
+  }
   for (; i + kLanes <= size; i += kLanes) {
     Lanes part;
     load(x + i, part);
-    sums += part;
+    f(part);
+    sums[0] += part;
   }
-  float sum = 0.0F;
-  for (; i < size; ++i) sum += x[i];
-  return sum + sum_of_lanes(sums);
+  float rest = 0.0F;
+  if (i < size) {
+    Lanes part{};
+    std::memcpy(&part, x + i, static_cast<std::size_t>(size - i) * sizeof(float));
+    f(part);
+    for (int lane = 0; lane < static_cast<int>(size - i); ++lane) rest += part[lane];
+  }
+  return rest + sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+/// Σ x
+[[gnu::always_inline]] inline float sum_of(const float* x, std::int64_t size) {
+  return sum_of(x, size, [](Lanes&) __attribute__((always_inline)){});
 }
 
 /// The largest number, passing over NaN; -inf for none.
