@@ -9,99 +9,127 @@ namespace {
 
 constexpr std::int64_t kMostRows = 12;  // 24 of AVX-512's 32 registers hold sums
 
-/// A tile's sums begin with row r at data + r·stride, or with zeros where data is null.
-struct Start {
-  const float* data;
-  std::int64_t stride;
+/// So many products are added one after the other; longer sums are sums of such chains, which round less.
+constexpr std::int64_t kChain = 1024;
+
+/// What a tile's sums begin with, and what becomes of them.
+struct Ends {
+  const float* start;    ///< kPanel numbers for every row; null: zeros
+  const float* earlier;  ///< then added, lying as y does; null: nothing
+  WriteOut out;
 };
 
 /// kRows rows of kVectors · 16 columns. Of `next` this fetches the line `step` bytes further on for each k.
-template <int kRows, int kVectors>
-[[gnu::always_inline]] inline void multiply_tile(const View& x, const float* panel, const Start& start,
-                                                 const char* next, std::int64_t step, std::int64_t depth,
-                                                 const WriteOut& out, float* y, std::int64_t stride) {
+template <int kRows, int kVectors, bool kDense>
+[[gnu::always_inline]] inline void multiply_tile(const View& x, const float* panel, const Ends& ends, const char* next,
+                                                 std::int64_t step, std::int64_t depth, float* y, std::int64_t stride) {
   Lanes sums[kRows][kVectors];
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) {
       sums[r][v] = Lanes{};
-      if (start.data != nullptr) load(start.data + r * start.stride + v * kLanes, sums[r][v]);
+      if (ends.start != nullptr) load(ends.start + v * kLanes, sums[r][v]);
     }
   }
-  for (std::int64_t k = 0; k < depth; ++k) {
+  const auto add_products = [&](std::int64_t k) __attribute__((always_inline)) {
     if (next != nullptr) __builtin_prefetch(next + k * step, 0, 2);
     Lanes row[kVectors];
     for (int v = 0; v < kVectors; ++v) load(panel + k * kPanel + v * kLanes, row[v]);
     for (int r = 0; r < kRows; ++r) {
-      const float factor = x.data[r * x.row + k * x.column];
+      const float factor = x.data[r * x.row + (kDense ? k : k * x.column)];
       for (int v = 0; v < kVectors; ++v) sums[r][v] += factor * row[v];
     }
-  }
-  for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v) {
-      Lanes& sum = sums[r][v];
-      if (out.relu) sum = sum < Lanes{} ? Lanes{} : sum;
-      if (out.residual != nullptr) {
-        Lanes residual;
-        load(out.residual + r * stride + v * kLanes, residual);
-        sum += residual;
-      }
-      store(sum, y + r * stride + v * kLanes);
+  };
+  std::int64_t k = 0;
+  if constexpr (kDense) {
+    constexpr std::int64_t kUnrolled = 4;  // so the addresses of rows, which are too many for registers, serve longer
+    for (; k + kUnrolled <= depth; k += kUnrolled) {
+#pragma GCC unroll 4
+      for (int u = 0; u < kUnrolled; ++u) add_products(k + u);
     }
   }
+  for (; k < depth; ++k) add_products(k);
+  const auto for_all = [&](const auto& change) __attribute__((always_inline)) {
+    for (int r = 0; r < kRows; ++r)
+      for (int v = 0; v < kVectors; ++v) change(sums[r][v], r * stride + v * kLanes);
+  };
+  const auto add = [&](const float* from) __attribute__((always_inline)) {
+    for_all([from](Lanes & sum, std::int64_t at) __attribute__((always_inline)) {
+      Lanes other;
+      load(from + at, other);
+      sum += other;
+    });
+  };
+  if (ends.earlier != nullptr) add(ends.earlier);
+  if (ends.out.relu) {
+    for_all([](Lanes & sum, std::int64_t) __attribute__((always_inline)) { sum = sum < Lanes{} ? Lanes{} : sum; });
+  }
+  if (ends.out.residual != nullptr) add(ends.out.residual);
+  for_all([y](const Lanes& sum, std::int64_t at) __attribute__((always_inline)) { store(sum, y + at); });
 }
 
-template <int kVectors, typename... Arguments>
+template <int kVectors, bool kDense, typename... Arguments>
 [[gnu::always_inline]] inline void multiply_rows(std::int64_t count, const Arguments&... arguments) {
   switch (count) {
     case 1:
-      return multiply_tile<1, kVectors>(arguments...);
+      return multiply_tile<1, kVectors, kDense>(arguments...);
     case 2:
-      return multiply_tile<2, kVectors>(arguments...);
+      return multiply_tile<2, kVectors, kDense>(arguments...);
     case 3:
-      return multiply_tile<3, kVectors>(arguments...);
+      return multiply_tile<3, kVectors, kDense>(arguments...);
     case 4:
-      return multiply_tile<4, kVectors>(arguments...);
+      return multiply_tile<4, kVectors, kDense>(arguments...);
     case 5:
-      return multiply_tile<5, kVectors>(arguments...);
+      return multiply_tile<5, kVectors, kDense>(arguments...);
     case 6:
-      return multiply_tile<6, kVectors>(arguments...);
+      return multiply_tile<6, kVectors, kDense>(arguments...);
     case 7:
-      return multiply_tile<7, kVectors>(arguments...);
+      return multiply_tile<7, kVectors, kDense>(arguments...);
     case 8:
-      return multiply_tile<8, kVectors>(arguments...);
+      return multiply_tile<8, kVectors, kDense>(arguments...);
     case 9:
-      return multiply_tile<9, kVectors>(arguments...);
+      return multiply_tile<9, kVectors, kDense>(arguments...);
     case 10:
-      return multiply_tile<10, kVectors>(arguments...);
+      return multiply_tile<10, kVectors, kDense>(arguments...);
     case 11:
-      return multiply_tile<11, kVectors>(arguments...);
+      return multiply_tile<11, kVectors, kDense>(arguments...);
     default:
-      return multiply_tile<12, kVectors>(arguments...);
+      return multiply_tile<12, kVectors, kDense>(arguments...);
   }
 }
 
-template <int kVectors>
+template <int kVectors, bool kDense>
 [[gnu::always_inline]] inline void multiply_tiles(const PanelSums& sums) {
   // Tiles of nearly the same height: a low one would leave the multipliers waiting for its few sums.
   const std::int64_t tiles = (sums.rows + kMostRows - 1) / kMostRows;
   // Each tile fetches its share of the next panel, a step for each k.
   const std::int64_t share = tiles == 0 ? 0 : sums.depth * kPanel * static_cast<std::int64_t>(sizeof(float)) / tiles;
   const std::int64_t step = sums.depth == 0 ? 0 : share / sums.depth;
-  const char* const next = reinterpret_cast<const char*>(sums.next);
-  const Start start{sums.adds ? sums.y : sums.start, sums.adds ? sums.stride : 0};
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
     const std::int64_t first = sums.rows * tile / tiles, count = sums.rows * (tile + 1) / tiles - first;
-    const std::int64_t at = first * sums.stride;
-    multiply_rows<kVectors>(count, View{sums.x.data + first * sums.x.row, sums.x.row, sums.x.column}, sums.panel,
-                            Start{start.data == nullptr ? nullptr : start.data + first * start.stride, start.stride},
-                            next == nullptr ? nullptr : next + tile * share, step, sums.depth,
-                            WriteOut{sums.out.relu, sums.out.residual == nullptr ? nullptr : sums.out.residual + at},
-                            sums.y + at, sums.stride);
+    float* const y = sums.y + first * sums.stride;
+    const float* const residual = sums.out.residual == nullptr ? nullptr : sums.out.residual + first * sums.stride;
+    const char* const next = reinterpret_cast<const char*>(sums.next);
+    std::int64_t k = 0;
+    do {
+      const std::int64_t depth = std::min(kChain, sums.depth - k);
+      const bool is_first = k == 0, is_last = k + depth == sums.depth;
+      multiply_rows<kVectors, kDense>(
+          count, View{sums.x.data + first * sums.x.row + k * sums.x.column, sums.x.row, sums.x.column},
+          sums.panel + k * kPanel,
+          Ends{is_first ? sums.start : nullptr,
+               is_first && !sums.adds ? nullptr : y,
+               {is_last && sums.out.relu, is_last ? residual : nullptr}},
+          next == nullptr ? nullptr : next + tile * share + k * step, step, depth, y, sums.stride);
+      k += depth;
+    } while (k < sums.depth);
   }
 }
 
-ATTN_VECTORIZED(void, multiply_whole, const PanelSums& sums) { multiply_tiles<2>(sums); }
-ATTN_VECTORIZED(void, multiply_half, const PanelSums& sums) { multiply_tiles<1>(sums); }
+ATTN_VECTORIZED(void, multiply_whole, const PanelSums& sums) { multiply_tiles<2, true>(sums); }
+ATTN_VECTORIZED(void, multiply_half, const PanelSums& sums) { multiply_tiles<1, true>(sums); }
+/// Of an x whose rows are not dense.
+ATTN_VECTORIZED(void, multiply_whole_strided, const PanelSums& sums) { multiply_tiles<2, false>(sums); }
+ATTN_VECTORIZED(void, multiply_half_strided, const PanelSums& sums) { multiply_tiles<1, false>(sums); }
 
 /// Of other numbers of columns, by way of a block of whole vectors.
 void multiply_part(const PanelSums& sums) {
@@ -158,9 +186,9 @@ ATTN_VECTORIZED(void, pack, const View& from, std::int64_t depth, std::int64_t w
 
 void multiply_panel(const PanelSums& sums) {
   if (sums.columns == kPanel) {
-    multiply_whole(sums);
+    (sums.x.column == 1 ? multiply_whole : multiply_whole_strided)(sums);
   } else if (sums.columns == kLanes) {
-    multiply_half(sums);
+    (sums.x.column == 1 ? multiply_half : multiply_half_strided)(sums);
   } else {
     multiply_part(sums);
   }

@@ -30,7 +30,7 @@ struct PanelSums {
   std::int64_t stride;
   std::int64_t columns = kPanel;  ///< at most kPanel
   const float* start = nullptr;   ///< kPanel numbers; null: zeros
-  bool adds = false;              ///< to what y holds, instead of to start; columns is 16 or 32 then
+  bool adds = false;              ///< to what y holds; columns is 16 or 32 then
   const float* next = nullptr;    ///< as large as the panel: fetched into the cache meanwhile
   WriteOut out{};
 };
