@@ -1,6 +1,7 @@
 // What is said where a GPU, its driver or the plugin is missing. The driver is tests/fake_driver.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -28,6 +29,24 @@ TEST_CASE("devices: the CPU is always there, with its instruction sets, cores an
   CHECK(json["devices"][0]["backend"] == "onednn");
   CHECK(json["devices"][0]["cores"] >= 1);
   CHECK(json["devices"][0]["memory_bytes"] > 0);
+}
+
+TEST_CASE("devices: ATTN_ISA limits what kernels use, and another word is a usage error of every command") {
+  for (const char* isa : {"sse41", "avx2", "avx512", "amx"}) {
+    const Environment environment(Variables{{"ATTN_ISA", isa}});
+    const Result result = run_attn({"devices", "--json"});
+    REQUIRE(result.code == 0);
+    const std::string used = nlohmann::json::parse(result.out)["devices"][0]["kernel_isa"];
+    const std::vector<std::string> words{"sse41", "avx2", "avx512", "amx"};
+    CHECK(std::find(words.begin(), words.end(), used) <= std::find(words.begin(), words.end(), isa));
+  }
+  const Environment environment(Variables{{"ATTN_ISA", "neon"}});
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"run"}, {"devices"}, {"doctor"}}) {
+    const Result result = run_attn(words);
+    CHECK(result.code == 2);
+    CHECK(result.err == "attn: error: ATTN_ISA 'neon': expected sse41, avx2, avx512 or amx\n");
+  }
 }
 
 TEST_CASE("devices: each way in which a GPU can be missing is told in its own sentence, with exit code 5") {

@@ -143,21 +143,22 @@ TEST_CASE("models: onednn runs the float32 encoder without the reference's kerne
 }
 
 TEST_CASE("models: onednn packs a weight once that several products use") {
-  for (const Dim rows : {4, 400}) {  // panels, oneDNN's blocks
+  for (const Dim rows : {4, 400}) {  // panels, oneDNN's blocks or tiles
     Graph graph;
     graph::Builder builder(graph);
     const auto w = builder.weight({"w", "w", {256, 256}, DType::float32, true, {}});
     auto y = builder.input("x", DType::float32, {rows, 256});
-    for (int i = 0; i < 4; ++i) y = builder.apply(graph::Linear{}, {y, w});
+    for (int i = 0; i < 8; ++i) y = builder.apply(graph::Linear{}, {y, w});
     graph.outputs.push_back({"output_0", y});
     const auto backend = backends::make_onednn_backend();
     const plan::Plan plan = plan::make_plan(graph);
     const auto executable = backend->compile(plan, draw_weights(graph), {});
     const std::int64_t others = executable->memory_bytes() - plan.arena_bytes;
-    CHECK(others < 2 * plan.weight_bytes);
+    // Eight products would have eight; tiles have 1.5 and, in parts, the 400 rows.
+    CHECK(others < 4 * plan.weight_bytes);
     const auto inputs = draw_inputs(graph);
     const auto weights = draw_weights(graph);
-    // √256 roundings in each of four products.
+    // √256 roundings in each of eight products.
     check_same(run_without_plan(graph, inputs, weights), run_planned(*backend, graph, inputs, weights), 1e-5, "shared");
   }
 }

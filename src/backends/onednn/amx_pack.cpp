@@ -8,8 +8,6 @@
 namespace attn::backends::onednn {
 namespace {
 
-constexpr int kMostParts = 3;
-
 /// The next part of x, in the upper half of the bits; x becomes the rest.
 [[gnu::always_inline]] inline std::uint32_t take_part(float& x) {
   constexpr std::uint32_t kUpper = 0xFFFF0000, kExponent = 0x7F800000, kQuiet = 0x400000;
