@@ -134,15 +134,13 @@ PlanSteps steps_of(const PlanReport& report) {
       if (const auto read = stay(input); read && std::ranges::find(step.reads, *read) == step.reads.end())
         step.reads.push_back(*read);
     for (const ValueId output : step.node->outputs) {
-      PlanResult result{output, plan.slots[at(output)].bytes, stay(output), std::nullopt};
-      if (result.stay) {
-        if (out.stays[*result.stay].value != output) {
-          result.in_place_of = writer[*result.stay];
-          ++out.in_place;
-        }
-        writer[*result.stay] = number;
-        out.unshared_bytes += result.bytes;
+      PlanResult result{output, plan.slots[at(output)].bytes, stay(output).value(), std::nullopt};
+      if (out.stays[result.stay].value != output) {
+        result.in_place_of = writer[result.stay];
+        ++out.in_place;
       }
+      writer[result.stay] = number;
+      out.unshared_bytes += result.bytes;
       step.results.push_back(result);
     }
     for (const plan::Stay& taken : out.stays)

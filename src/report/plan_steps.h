@@ -15,7 +15,7 @@ namespace attn::report {
 struct PlanResult {
   graph::ValueId value = graph::kNone;
   std::int64_t bytes = 0;
-  std::optional<std::size_t> stay;  ///< index into PlanSteps::stays; nothing where it is not in the arena
+  std::size_t stay = 0;            ///< index into PlanSteps::stays
   std::optional<int> in_place_of;   ///< the step whose result it is written over
 };
 

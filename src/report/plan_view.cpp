@@ -43,21 +43,16 @@ Table steps_table(const PlanReport& report, const PlanSteps& plan) {
     bool first = true;
     for (const PlanResult& result : step.results) {
       const graph::Value& value = report.plan.graph.value(result.value);
+      const plan::Stay& stay = plan.stays[result.stay];
       std::vector<std::string> row = {first ? std::to_string(number) : "",
                                       first ? step.layer : "",
                                       first ? step.operation : "",
                                       fmt::format("{} {}", value.shape.str(), name_of(value.dtype)),
                                       with_commas(result.bytes),
-                                      "-",
-                                      "-",
-                                      "-",
+                                      with_commas(stay.offset),
+                                      with_commas(stay.offset + stay.bytes),
+                                      to_the_end(stay, plan) ? "end" : std::to_string(stay.last),
                                       result.in_place_of ? fmt::format("step {}", *result.in_place_of) : ""};
-      if (result.stay) {
-        const plan::Stay& stay = plan.stays[*result.stay];
-        row[5] = with_commas(stay.offset);
-        row[6] = with_commas(stay.offset + stay.bytes);
-        row[7] = to_the_end(stay, plan) ? "end" : std::to_string(stay.last);
-      }
       if (kernels) row.push_back(first ? step.kernel : "");
       table.rows.push_back(std::move(row));
       first = false;
@@ -73,12 +68,12 @@ std::string list_of(const std::vector<PlanChange>& changes) {
 }
 
 std::string passes_text(const PlanReport& report, const PlanSteps& plan) {
-  std::string out =
-      fmt::format("{} as the layers make them; {}, {} once before the first run, {}\n",
-                  counted(plan.lowered, "operation", "operations"),
-                  counted(static_cast<std::int64_t>(plan.steps.size()), "step runs", "steps run"),
-                  counted(static_cast<std::int64_t>(report.plan.prepare.size()), "is prepared", "are prepared"),
-                  counted(plan.views, "only views its input", "only view their input"));
+  const auto prepared = static_cast<std::int64_t>(report.plan.prepare.size());
+  std::string out = counted(plan.lowered, "operation", "operations") + " as the layers make them, " +
+                    counted(static_cast<std::int64_t>(plan.steps.size()), "step", "steps") + " as they run";
+  if (prepared > 0) out += fmt::format("; {} once before the first run", counted(prepared, "runs", "run"));
+  if (plan.views > 0) out += fmt::format("; {}", counted(plan.views, "only views its input", "only view their input"));
+  out += '\n';
   std::vector<std::string> fused;
   if (plan.activations > 0)
     fused.push_back(counted(plan.activations, "activation into its product", "activations into their products"));
@@ -99,7 +94,7 @@ std::string passes_text(const PlanReport& report, const PlanSteps& plan) {
       names.push_back(fmt::format("{} ({})", printable(name), printable(class_name)));
     }
     if (plan.idle.size() > kMostIdle) names.push_back(fmt::format("{} more", plan.idle.size() - kMostIdle));
-    out += fmt::format("  layers without a step: {}\n", join(names, ", "));
+    out += fmt::format("  layers without a step of their own: {}\n", join(names, ", "));
   }
   return out;
 }
@@ -134,7 +129,7 @@ std::vector<Use> uses_of(const PlanSteps& plan, std::int64_t arena, std::size_t 
       if (stay.first <= step && step <= stay.last) mark(stay, Use::kept);
     for (const std::size_t read : plan.steps[number].reads) mark(plan.stays[read], Use::read);
     for (const PlanResult& result : plan.steps[number].results)
-      if (result.stay) mark(plan.stays[*result.stay], Use::written);
+      mark(plan.stays[result.stay], Use::written);
   }
   return out;
 }
@@ -173,18 +168,16 @@ Json changes_json(const std::vector<PlanChange>& changes) {
   return json;
 }
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : json_text(text); }
-
 Json step_json(const PlanReport& report, const PlanSteps& plan, std::size_t number) {
   const PlanStep& step = plan.steps[number];
   Json json;
   json["step"] = number;
-  json["layer"] = text_or_null(step.layer);
-  json["class_name"] = text_or_null(step.class_name);
+  json["layer"] = json_text(step.layer);
+  json["class_name"] = json_text(step.class_name);
   json["operation"] = step.operation;
   if (!report.kernels.empty()) {
     json["kernel"] = json_text(step.kernel);
-    json["why"] = text_or_null(step.why);
+    json["why"] = step.why.empty() ? Json(nullptr) : json_text(step.why);
   }
   json["live_bytes"] = step.live_bytes;
   json["results"] = Json::array();
@@ -194,9 +187,9 @@ Json step_json(const PlanReport& report, const PlanSteps& plan, std::size_t numb
     one["shape"] = json_shape(value.shape);
     one["dtype"] = name_of(value.dtype);
     one["bytes"] = result.bytes;
-    const plan::Stay* stay = result.stay ? &plan.stays[*result.stay] : nullptr;
-    one["offset"] = stay == nullptr ? Json(nullptr) : Json(stay->offset);
-    one["last_read"] = stay == nullptr || to_the_end(*stay, plan) ? Json(nullptr) : Json(stay->last);
+    const plan::Stay& stay = plan.stays[result.stay];
+    one["offset"] = stay.offset;
+    one["last_read"] = to_the_end(stay, plan) ? Json(nullptr) : Json(stay.last);
     one["in_place_of"] = result.in_place_of ? Json(*result.in_place_of) : Json(nullptr);
     json["results"].push_back(std::move(one));
   }

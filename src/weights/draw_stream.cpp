@@ -8,6 +8,7 @@
 #include "attn/base/parallel.h"
 #include "attn/base/stop.h"
 #include "draw.h"
+#include "near_normals.h"
 
 namespace attn::weights {
 namespace {
@@ -31,7 +32,17 @@ void store(std::span<const double> numbers, double shift, double factor, const T
   }
 }
 
-/// `numbers(block, span)` gives those of the stream from a block on.
+/// Numbers of the stream for `store`, but for what becomes of them there.
+void draw_normals(const RandomStream& stream, std::int64_t first, double shift, double factor, DType dtype,
+                  std::span<double> out) {
+  if (dtype == DType::float32) {
+    normals_for_floats(stream, block_of(first), shift, factor, kTruncateAt, out);
+  } else {
+    stream.normals(block_of(first), out);
+  }
+}
+
+/// `numbers(first, span)` gives those of the stream from its first'th on.
 template <typename Numbers>
 void fill(const Tensor& out, double shift, double factor, int threads, Numbers&& numbers) {
   for_each_part(parts_of(out.size()), threads, [&](std::int64_t part) {
@@ -39,7 +50,7 @@ void fill(const Tensor& out, double shift, double factor, int threads, Numbers&&
     const std::int64_t first = part * kPart;
     std::array<double, kPart> room;
     const std::span drawn(room.data(), static_cast<std::size_t>(std::min(kPart, out.size() - first)));
-    numbers(block_of(first), drawn);
+    numbers(first, drawn);
     store(drawn, shift, factor, out, first);
   });
 }
@@ -59,7 +70,7 @@ void fill_truncated(const RandomStream& stream, const Tensor& out, double shift,
       const std::int64_t first = part * kPart;
       const auto numbers = std::span(room).subspan(static_cast<std::size_t>(first),
                                                    static_cast<std::size_t>(std::min(kPart, count - first)));
-      stream.normals(block_of(drawn + first), numbers);
+      draw_normals(stream, drawn + first, shift, factor, out.dtype(), numbers);
       const auto beyond = [](double number) { return !(std::fabs(number) < kTruncateAt); };
       const auto end = std::remove_if(numbers.begin(), numbers.end(), beyond);
       kept[static_cast<std::size_t>(part)] = numbers.first(static_cast<std::size_t>(end - numbers.begin()));
@@ -85,10 +96,11 @@ void draw_from_stream(const RandomStream& stream, const Draw& draw, const Tensor
   switch (draw.distribution) {
     case Distribution::uniform:
       return fill(out, draw.first, draw.second - draw.first, threads,
-                  [&](std::uint64_t block, std::span<double> numbers) { stream.uniforms(block, numbers); });
+                  [&](std::int64_t from, std::span<double> numbers) { stream.uniforms(block_of(from), numbers); });
     case Distribution::normal:
-      return fill(out, draw.first, draw.second, threads,
-                  [&](std::uint64_t block, std::span<double> numbers) { stream.normals(block, numbers); });
+      return fill(out, draw.first, draw.second, threads, [&](std::int64_t from, std::span<double> numbers) {
+        draw_normals(stream, from, draw.first, draw.second, out.dtype(), numbers);
+      });
     case Distribution::truncated_normal:
       return fill_truncated(stream, out, draw.first, draw.second, threads);
   }
