@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -156,7 +157,8 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
   const std::string unbuilt =
       folder.file("dense.json", R"({"module": "keras.layers", "class_name": "Dense", "config": {"units": 3}})");
   // Numbers that are none, and what is made of them.
-  const std::string encoder = folder / "encoder.npz", nan = folder / "nan.npz", nan_input = folder / "nan_input.npz";
+  const std::string encoder = folder / "encoder.npz", nan = folder / "nan.npz", nan_input = folder / "nan_input.npz",
+                    nan_output = folder / "nan_output.npz";
   REQUIRE(run_attn({"init", "-o", encoder}).code == 0);
   std::vector<NamedTensor> ill = io::read_tensors(encoder);
   for (const NamedTensor& array : ill)
@@ -164,6 +166,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
   io::write_tensors(nan, ill);
   const Tensor no_numbers(DType::float32, {1, 50, 512});
   for (float& x : no_numbers.as<float>()) x = std::numeric_limits<float>::quiet_NaN();
+  io::write_tensors(nan_output, std::vector<NamedTensor>{{"output_0", no_numbers}});
   io::write_tensors(nan_input, std::vector<NamedTensor>{{"input_layer", no_numbers}});
   const Tensor large(DType::float32, {4, 3});
   for (float& x : large.as<float>()) x = 3e38F;
@@ -185,6 +188,9 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"class_name": "InputLayer", "config": {"batch_shape": [null, 4], "name": "i"}},
       {"class_name": "Dense", "config": {"name": "d", "units": 3}}]}})");
   io::write_tensors(folder / "large.npz", std::vector<NamedTensor>{{"d/kernel", large}, {"d/bias", {DType::float32, {3}}}});
+  io::write_tensors(folder / "zero.npz", std::vector<NamedTensor>{{"d/kernel", {DType::float32, {4, 3}}},
+                                                                  {"d/bias", {DType::float32, {3}}}});
+  REQUIRE(run_attn({"init", flat, "-o", folder / "flat.npz"}).code == 0);
   REQUIRE(run_attn({"run", flat, "--dump", folder / "flat", "--matmul-precision", "high"}).code == 0);
   REQUIRE(run_attn({"run", flat, "--dump", folder / "medium", "--matmul-precision", "medium"}).code == 0);
   const std::vector<std::vector<std::string>> lines = {
@@ -206,6 +212,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"explain", "configs/lstm_attention.json"},
       {"explain", idle},
       {"explain", flat, "d"},
+      {"explain", narrow, "multi_head_attention"},
       {"run"},
       {"run", "--expect", folder / "out.npz", "--check-finite"},
       {"run", "--expect", folder / "odd.npz"},
@@ -216,12 +223,14 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"run", bert, "--seq-len", "4", "--skip-padding"},
       {"run", "--weights", nan, "--check-finite", "--expect", folder / "out.npz"},
       {"run", "--input", nan_input, "--check-finite"},
-      {"run", flat, "--weights", folder / "large.npz", "--check-finite"},
+      {"run", flat, "--weights", folder / "large.npz", "--dtype", "float16", "--check-finite"},
+      {"run", "--expect", nan_output},
       {"bench", brief},
       {"bench", brief, "--profile", "--samples", "--baseline", earlier, "--batch", "1,2"},
       {"bench", brief, "--ops"},
       {"bench", brief, "--roofline"},
-      {"bench", flat, brief, "--matmul-precision", "high", "--baseline", instant},
+      {"bench", flat, brief, "--matmul-precision", "high"},
+      {"bench", brief, "--baseline", instant},
       {"bench", flat, brief, "--matmul-precision", "medium"},
       {"bench", flat, brief, "--matmul-precision", "high", "--ops"},
       {"bench", flat, brief, "--matmul-precision", "medium", "--ops"},
@@ -239,6 +248,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"weights", encoder, "--model", narrow},
       {"weights", encoder, "--diff", nan},
       {"weights", nan, "--diff", encoder},
+      {"weights", folder / "zero.npz", "--diff", folder / "large.npz"},
       {"weights", weights, "--diff", half, "--model", archive},
       {"weights", archive, "--diff", folder / "odd.npz"},
       {"convert", archive, folder / "c.npz"},
@@ -254,8 +264,9 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"compare", "--weights", nan, "--weights", encoder},
       {"compare", "--weights", encoder, "--weights", nan},
       {"compare", flat, "--matmul-precision", "high,medium"},
-      {"compare", flat, "--matmul-precision", "medium,high", "--rtol", "inf", "--atol", "inf"},
+      {"compare", flat, "--matmul-precision", "medium,high"},
       {"compare", "--expect", folder / "short.npz"},
+      {"compare", flat, "--weights", folder / "zero.npz", "--weights", folder / "flat.npz"},
       {"compare", "configs/encoder.json", "configs/vit_tiny.json"},
       {"plan"},
       {"plan", "configs/lstm_attention.json", "--kernels"},
@@ -292,12 +303,25 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
     CHECK(schema_errors(schema_of("attn.dump/1"), manifest, &seen["attn.dump/1"]).empty());
   }
   // No part of a schema is left without an output that it is held against.
-  const std::set<std::string> elsewhere = {};
+  const auto elsewhere = [](const std::string& part) {
+    constexpr std::array kElsewhere = {
+        "attn.devices/",  // what this machine is, and has
+        "attn.doctor/",
+        "attn.bench/1/properties/environment/",
+        "attn.bench/1/properties/rows/items/properties/noise/properties/other_cores/",
+        "attn.bench/1/properties/rows/items/properties/gpu",
+        "attn.bench/1/properties/rows/items/properties/partial",  // interrupted
+        "attn.bench/1/properties/operations/items/properties/partial",
+        "attn.bench/1/properties/rows/items/properties/verified/properties/error/",  // infinite: a fault of a backend
+        "attn.compare/1/properties/arrays/items/properties/atol/",  // of float64 whose squares have no sum
+    };
+    return std::ranges::any_of(kElsewhere, [&](const char* place) { return part.starts_with(place); });
+  };
   for (const auto& entry : std::filesystem::directory_iterator(ATTN_SOURCE_DIR "/docs/schemas")) {
     const std::string file = entry.path().filename();
     const std::string name = file.substr(0, file.find(".1.schema.json")) + "/1";
     for (const std::string& part : schema_parts(schema_of(name)))
-      CHECK_MESSAGE(seen[name].contains(part) != elsewhere.contains(name + part), name << part);
+      CHECK_MESSAGE((seen[name].contains(part) || elsewhere(name + part)), name << part);
   }
 }
 
