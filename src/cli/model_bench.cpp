@@ -95,8 +95,8 @@ void measure_operations(const BenchPlan& plan, const LoadedModel& loaded, const 
   Prepared model = prepare(plan, loaded, backend);
   const backends::CompileOptions options = compile_options(plan);
   const run::Peaks& peaks = plan.peaks(backend, dtype_of_row(model.setting));
-  std::vector<run::Operation> operations =
-      run::operations_of(backend, std::move(model.graph), model.inputs, load_weights(loaded, plan.execution, *plan.console), options);
+  std::vector<run::Operation> operations = run::operations_of(
+      backend, std::move(model.graph), model.inputs, load_weights(loaded, plan.execution, *plan.console), options);
   report::OperationsReport report{model.setting, {}, false};
   for (run::Operation& operation : operations) {
     if (plan.stopped()) break;

@@ -62,7 +62,8 @@ struct RunCommand {
     keras::LowerOptions lower = lower_options(execution, given);
     lower.scores = scores.has_value();
     graph::Graph graph = loaded.model.lower(lower);
-    if (scores && graph.scores.empty()) throw bad_input("{}: the model has no attention layer, so there are no --scores", loaded.file);
+    if (scores && graph.scores.empty())
+      throw bad_input("{}: the model has no attention layer, so there are no --scores", loaded.file);
     const bool looks_inside = check_finite || dump;
     const run::Keep keep = looks_inside ? run::Keep::layer_outputs : run::Keep::outputs;
     report.predicted_bytes = require_memory(loaded, lower, graph, *backend, execution, keep);
@@ -77,8 +78,8 @@ struct RunCommand {
     if (execution.skip_padding) skip_padding(graph, tensors, common.console);
     const graph::Graph lowered = looks_inside ? graph : graph::Graph();
     const std::vector<Tensor> bound = check_finite ? weights : std::vector<Tensor>();
-    run::Session session =
-        prepare_session(*backend, std::move(graph), std::move(weights), execution.compile_options(), common.console, keep);
+    run::Session session = prepare_session(*backend, std::move(graph), std::move(weights), execution.compile_options(),
+                                           common.console, keep);
     report.prepare_seconds = watch.lap();
     note_choices(session, common.console);
     watch.lap();

@@ -16,7 +16,7 @@ struct PlanResult {
   graph::ValueId value = graph::kNone;
   std::int64_t bytes = 0;
   std::size_t stay = 0;            ///< index into PlanSteps::stays
-  std::optional<int> in_place_of;   ///< the step whose result it is written over
+  std::optional<int> in_place_of;  ///< the step whose result it is written over
 };
 
 struct PlanStep {
@@ -43,8 +43,8 @@ struct PlanSteps {
   std::int64_t unshared_bytes = 0;  ///< of all results, had each a place of its own
   int lowered = 0, views = 0, in_place = 0;
   int activations = 0, residuals = 0, packed = 0, products = 0;  ///< as plan_text tells them
-  std::vector<PlanChange> removed, added;                       ///< besides those
-  std::vector<std::pair<std::string, std::string>> idle;        ///< layers without a step: name and class
+  std::vector<PlanChange> removed, added;                        ///< besides those
+  std::vector<std::pair<std::string, std::string>> idle;         ///< layers without a step: name and class
 };
 
 [[nodiscard]] PlanSteps steps_of(const PlanReport& report);

@@ -46,7 +46,10 @@ std::string plan_svg(const PlanReport& report) {
       width, height, xml_text(title), page::kPlotCss.text);
   for (int tick = 0; tick <= kTicks; ++tick) {
     const double x = left + kArena * tick / kTicks;
-    out += text_at(x, kTop - 12, "detail", tick == 0 ? "start" : tick == kTicks ? "end" : "middle",
+    out += text_at(x, kTop - 12, "detail",
+                   tick == 0        ? "start"
+                   : tick == kTicks ? "end"
+                                    : "middle",
                    byte_size(report.plan.arena_bytes * tick / kTicks));
     out += fmt::format("<path class=\"edge\" d=\"M{0:.1f} {1:.1f}V{2:.1f}\"/>\n", x, kTop - 6, kTop);
   }
@@ -57,16 +60,16 @@ std::string plan_svg(const PlanReport& report) {
     const std::string label = fmt::format("{} {} {}", number, printable(step.layer), step.operation);
     out += text_at(kMargin, y + kRow - 6, peak ? "name" : "detail", "start", shortened(label, kLabelCells));
     if (peak)
-      out += fmt::format("<g class=\"box\"><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/></g>\n", left,
-                         y, kArena, kRow);
+      out += fmt::format("<g class=\"box\"><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/></g>\n",
+                         left, y, kArena, kRow);
   }
   for (const plan::Stay& stay : plan.stays) {
     const PlanStep& step = plan.steps[static_cast<std::size_t>(stay.first)];
     const double x = left + kArena * static_cast<double>(stay.offset) / arena;
     const double wide = std::max(1.0, kArena * static_cast<double>(stay.bytes) / arena);
     const double y = kTop + kRow * stay.first;
-    const double end = kTop + kRow * static_cast<double>(std::min<std::size_t>(
-                                         static_cast<std::size_t>(stay.last) + 1, plan.steps.size()));
+    const double end = kTop + kRow * static_cast<double>(std::min<std::size_t>(static_cast<std::size_t>(stay.last) + 1,
+                                                                               plan.steps.size()));
     out += fmt::format(
         "<g class=\"{}\"><title>{}</title><rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\"/>",
         layer_kind(step.class_name), xml_text(title_of(report, plan, stay)), x, y, wide, end - y);
@@ -74,9 +77,8 @@ std::string plan_svg(const PlanReport& report) {
     if (room >= 4) out += text_at(x + 5, y + kRow - 6, "detail", "start", shortened(step.operation, room));
     out += "</g>\n";
   }
-  const std::string foot =
-      fmt::format("{}, {} at step {}; {} without sharing", byte_size(report.plan.arena_bytes),
-                  byte_size(plan.peak_bytes), plan.peak_step, byte_size(plan.unshared_bytes));
+  const std::string foot = fmt::format("{}, {} at step {}; {} without sharing", byte_size(report.plan.arena_bytes),
+                                       byte_size(plan.peak_bytes), plan.peak_step, byte_size(plan.unshared_bytes));
   out += text_at(left, kTop + rows + kRow, "detail", "start", foot);
   return out + "</svg>\n";
 }

@@ -128,8 +128,7 @@ std::vector<Use> uses_of(const PlanSteps& plan, std::int64_t arena, std::size_t 
     for (const plan::Stay& stay : plan.stays)
       if (stay.first <= step && step <= stay.last) mark(stay, Use::kept);
     for (const std::size_t read : plan.steps[number].reads) mark(plan.stays[read], Use::read);
-    for (const PlanResult& result : plan.steps[number].results)
-      mark(plan.stays[result.stay], Use::written);
+    for (const PlanResult& result : plan.steps[number].results) mark(plan.stays[result.stay], Use::written);
   }
   return out;
 }

@@ -159,11 +159,13 @@ void draw_as_tensorflow(std::int64_t seed, const Draw& draw, const Tensor& out, 
   switch (out.dtype()) {
     case DType::float64: {
       double* data = out.as<double>().data();
-      return draw_numbers<double>(seed, draw, size, 52, exact, [=](std::int64_t i, double value) { data[i] = value; }, threads);
+      return draw_numbers<double>(
+          seed, draw, size, 52, exact, [=](std::int64_t i, double value) { data[i] = value; }, threads);
     }
     case DType::float32: {
       float* data = out.as<float>().data();
-      return draw_numbers<float>(seed, draw, size, 23, exact, [=](std::int64_t i, float value) { data[i] = value; }, threads);
+      return draw_numbers<float>(
+          seed, draw, size, 23, exact, [=](std::int64_t i, float value) { data[i] = value; }, threads);
     }
     case DType::float16: {
       std::uint16_t* data = out.as<std::uint16_t>().data();

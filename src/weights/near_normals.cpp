@@ -38,8 +38,8 @@ template <typename... Rest>
   const double f = std::bit_cast<double>((shifted & kMantissa) + kRootOfHalf) - 1.0;
   const double s = f / (2.0 + f);
   const double z = s * s;
-  const double series = polynomial(z, 1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17,
-                                   1.0 / 19);
+  const double series =
+      polynomial(z, 1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19);
   return k * std::numbers::ln2 + 2.0 * s * series;
 }
 
@@ -50,8 +50,8 @@ template <typename... Rest>
   const auto quarter = std::bit_cast<std::uint64_t>(sum);
   const double angle = 2.0 * std::numbers::pi * (v - 0.25 * (sum - kRounder));
   const double z = angle * angle;
-  const double s = polynomial(z, 1.0, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800,
-                              1.0 / 6227020800, -1.0 / 1307674368000);  // 1/(2i + 1)!
+  const double s = polynomial(z, 1.0, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800,
+                              -1.0 / 1307674368000);  // 1/(2i + 1)!
   const double c = polynomial(z, 1.0, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600,
                               -1.0 / 87178291200, 1.0 / 20922789888000);  // 1/(2i)!
   const auto sine_bits = std::bit_cast<std::uint64_t>(s * angle), cosine_bits = std::bit_cast<std::uint64_t>(c);

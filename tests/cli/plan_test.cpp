@@ -40,7 +40,8 @@ std::vector<Box> boxes_of(const json& plan) {
     for (const json& result : step["results"]) {
       if (!result["in_place_of"].is_null()) continue;
       const double offset = result["offset"].get<double>();
-      const double last = result["last_read"].is_null() ? static_cast<double>(steps) : result["last_read"].get<double>();
+      const double last =
+          result["last_read"].is_null() ? static_cast<double>(steps) : result["last_read"].get<double>();
       out.push_back({offset, step["step"].get<double>(), offset + result["bytes"].get<double>(), last + 1});
     }
   }
@@ -48,8 +49,7 @@ std::vector<Box> boxes_of(const json& plan) {
 }
 
 std::vector<Box> boxes_of_svg(const std::string& svg) {
-  static const std::regex kRect(
-      R"re(</title><rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"/>)re");
+  static const std::regex kRect(R"re(</title><rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"/>)re");
   std::vector<Box> out;
   for (auto it = std::sregex_iterator(svg.begin(), svg.end(), kRect); it != std::sregex_iterator(); ++it) {
     const auto part = [&](std::size_t i) { return std::stod((*it)[i]); };
@@ -59,12 +59,12 @@ std::vector<Box> boxes_of_svg(const std::string& svg) {
 }
 
 TEST_CASE("plan: no two results lie in one place at one time, in the JSON and in the picture") {
-  for (const std::vector<std::string>& model : std::vector<std::vector<std::string>>{
-           {},
-           {"configs/bert_base.json", "--seq-len", "16"},
-           {"configs/encoder_decoder.json", "--batch", "2", "--dtype", "bfloat16"},
-           {"configs/lstm_attention.json", "--backend", "reference"},
-           {fixture("model/encoder_decoder/model.json"), "--seq-len", "6"}}) {
+  for (const std::vector<std::string>& model :
+       std::vector<std::vector<std::string>>{{},
+                                             {"configs/bert_base.json", "--seq-len", "16"},
+                                             {"configs/encoder_decoder.json", "--batch", "2", "--dtype", "bfloat16"},
+                                             {"configs/lstm_attention.json", "--backend", "reference"},
+                                             {fixture("model/encoder_decoder/model.json"), "--seq-len", "6"}}) {
     CAPTURE(join(model, " "));
     std::vector<std::string> words = {"plan"};
     words.insert(words.end(), model.begin(), model.end());
@@ -73,7 +73,7 @@ TEST_CASE("plan: no two results lie in one place at one time, in the JSON and in
       all.insert(all.end(), {"--format", form});
       const Result result = run_attn(all);
       CHECK(result.code == 0);
-        return result.out;
+      return result.out;
     };
     const json plan = json::parse(as("json"));
     const std::vector<Box> boxes = boxes_of(plan);

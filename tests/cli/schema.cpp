@@ -61,8 +61,7 @@ class Validator {
       const auto target = rule.get<std::string>().substr(1);
       return check(whole_.at(json::json_pointer(target)), target, value, place);
     }
-    if (keyword == "type" && rule.is_array())
-      return expect_one([&](std::size_t i) { return is_type(value, rule[i]); });
+    if (keyword == "type" && rule.is_array()) return expect_one([&](std::size_t i) { return is_type(value, rule[i]); });
     if (keyword == "type") return expect(is_type(value, rule));
     if (keyword == "const") return expect(value == rule);
     if (keyword == "enum") return expect_one([&](std::size_t i) { return value == rule[i]; });

@@ -170,8 +170,9 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
   io::write_tensors(nan_input, std::vector<NamedTensor>{{"input_layer", no_numbers}});
   const Tensor large(DType::float32, {4, 3});
   for (float& x : large.as<float>()) x = 3e38F;
-  const std::string narrow =
-      folder.file("narrow.json", R"({"name": "encoder", "input_shape": [50, 512], "num_heads": 8, "key_dim": 32, "intermediate_dim": 2048})");
+  const std::string narrow = folder.file(
+      "narrow.json",
+      R"({"name": "encoder", "input_shape": [50, 512], "num_heads": 8, "key_dim": 32, "intermediate_dim": 2048})");
   const std::string bert = folder.file("bert.json", R"({"class_name": "BertBackbone", "config": {"num_layers": 1,
       "vocabulary_size": 9, "num_heads": 1, "hidden_dim": 8, "intermediate_dim": 8, "max_sequence_length": 8}})");
   const std::string idle = folder.file("idle.json", R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
@@ -180,14 +181,16 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
   json fast = json::parse(baseline.out);
   for (const char* time : {"min", "p10", "median", "mean", "p90"}) fast["rows"][0]["ms"][time] = 0;
   const std::string instant = folder.file("instant.json", fast.dump());
-  const std::string norm = folder.file("norm.json", R"({"class_name": "LayerNormalization", "config": {"name": "norm"}})");
+  const std::string norm =
+      folder.file("norm.json", R"({"class_name": "LayerNormalization", "config": {"name": "norm"}})");
   io::write_tensors(folder / "torch.safetensors", std::vector<NamedTensor>{{"norm.weight", {DType::float32, {2}}},
-                                                                         {"norm.bias", {DType::float32, {2}}}});
+                                                                           {"norm.bias", {DType::float32, {2}}}});
   io::write_tensors(folder / "short.npz", std::vector<NamedTensor>{{"output_0", {DType::float32, {2}}}});
   const std::string flat = folder.file("flat.json", R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
       {"class_name": "InputLayer", "config": {"batch_shape": [null, 4], "name": "i"}},
       {"class_name": "Dense", "config": {"name": "d", "units": 3}}]}})");
-  io::write_tensors(folder / "large.npz", std::vector<NamedTensor>{{"d/kernel", large}, {"d/bias", {DType::float32, {3}}}});
+  io::write_tensors(folder / "large.npz",
+                    std::vector<NamedTensor>{{"d/kernel", large}, {"d/bias", {DType::float32, {3}}}});
   io::write_tensors(folder / "zero.npz", std::vector<NamedTensor>{{"d/kernel", {DType::float32, {4, 3}}},
                                                                   {"d/bias", {DType::float32, {3}}}});
   REQUIRE(run_attn({"init", flat, "-o", folder / "flat.npz"}).code == 0);
@@ -252,7 +255,8 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"weights", weights, "--diff", half, "--model", archive},
       {"weights", archive, "--diff", folder / "odd.npz"},
       {"convert", archive, folder / "c.npz"},
-      {"convert", folder / "torch.safetensors", folder / "n.npz", "--from", "torch", "--model", norm, "--input-shape", "5,2"},
+      {"convert", folder / "torch.safetensors", folder / "n.npz", "--from", "torch", "--model", norm, "--input-shape",
+       "5,2"},
       {"init", "-o", folder / "i.npz"},
       {"validate"},
       {"validate", "configs/encoder_decoder.json"},

@@ -174,7 +174,8 @@ TEST_CASE("initialize: numbers drawn many at a time, on any number of threads, a
       for (const std::int64_t size : {1, 2, 3, 5, 511, 4096, 4097, 300'000}) {
         RandomStream stream(3, "w");
         const Tensor expected(dtype, {size});
-        for (std::int64_t i = 0; i < size; ++i) expected.set(i, distribution.first + factor * distribution.next(stream));
+        for (std::int64_t i = 0; i < size; ++i)
+          expected.set(i, distribution.first + factor * distribution.next(stream));
         for (const int threads : {1, 2, 5}) {
           CAPTURE(distribution.class_name);
           CAPTURE(distribution.first);

@@ -18,9 +18,9 @@ struct StepKernel {
 
 struct PlanReport {
   Setting setting;
-  graph::Graph lowered;  ///< as the layers made it; without weights' numbers
-  plan::Plan plan;       ///< of what the backend made of it
-  std::int64_t memory_bytes = 0;  ///< the most of the host's memory that preparing and running hold
+  graph::Graph lowered;                         ///< as the layers made it; without weights' numbers
+  plan::Plan plan;                              ///< of what the backend made of it
+  std::int64_t memory_bytes = 0;                ///< the most of the host's memory that preparing and running hold
   std::map<graph::NodeId, StepKernel> kernels;  ///< of the steps, where they were asked for
 };
 

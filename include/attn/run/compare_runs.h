@@ -77,8 +77,8 @@ struct RunComparison {
 /// A pass against the arrays of a file, by name. Every output must be among them, itself or as the layer that gives it,
 /// and every array must have a counterpart, but for `inputs` (the names of the model's) and for parts of a layer that
 /// have none here. What Keras has numbered otherwise ("get_item_3") is taken in order. A file of one array of another
-/// name is the model's one output. `advance` counts arrays of `got`. Throws Error (bad_input) where the file has nothing
-/// of the pass; `file` names it.
+/// name is the model's one output. `advance` counts arrays of `got`. Throws Error (bad_input) where the file has
+/// nothing of the pass; `file` names it.
 [[nodiscard]] RunComparison compare_with_file(const std::vector<NamedTensor>& expected,
                                               const std::vector<PassArray>& got, const std::vector<std::string>& inputs,
                                               const ToleranceRule& tolerance, const std::string& file,
