@@ -112,9 +112,11 @@ struct ConvertCommand {
     if (!dtype) return tensors;
     const DType wanted = *dtype_of(*dtype);
     std::int64_t overflown = 0;
-    Progress progress(common.console, "rounding", static_cast<double>(tensors.size()));
+    double numbers = 0;
+    for (const Tensor& tensor : tensors) numbers += static_cast<double>(tensor.size());
+    Progress progress(common.console, "rounding", numbers);
     for (Tensor& tensor : tensors) {
-      progress.advance();
+      progress.advance(static_cast<double>(tensor.size()));
       if (!is_floating(tensor.dtype()) || tensor.dtype() == wanted) continue;
       const std::int64_t infinite = weights::stats_of(tensor).inf_count;
       tensor = tensor.cast(wanted);

@@ -104,9 +104,8 @@ std::string memory_text(const PlanReport& report, const PlanSteps& plan) {
   if (!plan.steps.empty())
     out += fmt::format(", the most of it, {}, at step {}", byte_size(plan.peak_bytes), plan.peak_step);
   out += fmt::format("; {} without sharing\n", byte_size(plan.unshared_bytes));
-  return out + fmt::format("Weights {}, prepared {}, inputs {}; with all that, preparing and running hold at most {}\n",
-                           byte_size(report.plan.weight_bytes), byte_size(report.plan.prepared_bytes),
-                           byte_size(report.plan.input_bytes), byte_size(report.memory_bytes));
+  return out + fmt::format("Weights {}, prepared {}, inputs {}\n", byte_size(report.plan.weight_bytes),
+                           byte_size(report.plan.prepared_bytes), byte_size(report.plan.input_bytes));
 }
 
 /// What happens to a place in the arena at a step; the later wins.
