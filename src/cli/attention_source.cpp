@@ -23,7 +23,6 @@ std::optional<int> number_in(const std::string& text) {
 
 /// Keeps the scores of the layer that was asked for; gives the numbers of those that are left.
 std::vector<int> choose_layer(graph::Graph& graph, const std::optional<std::string>& wanted) {
-  if (graph.scores.empty()) throw bad_input("the model has no attention layer");
   std::vector<int> indices;
   std::vector<graph::Scores> kept;
   const std::optional<int> number = wanted ? number_in(*wanted) : std::nullopt;
@@ -108,6 +107,7 @@ report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& e
   keras::LowerOptions lower = lower_options(execution, given);
   lower.scores = true;
   graph::Graph graph = loaded.model.lower(lower);
+  if (graph.scores.empty()) throw bad_input("{}: the model has no attention layer", loaded.file);
   require_memory(loaded, lower, graph, *backend, execution);
   const std::vector<int> indices = choose_layer(graph, heads.layer);
   const std::vector<run::ScoresLayout> layouts = run::scores_layouts(graph);
@@ -125,10 +125,10 @@ report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& e
   out.inputs = describe_inputs(graph, given);
   // What comes behind the last of the heads need not run.
   graph.outputs.clear();
-  run::Session session(*backend, std::move(graph), load_weights(loaded, execution, console),
-                       execution.compile_options());
+  run::Session session = prepare_session(*backend, std::move(graph), load_weights(loaded, execution, console),
+                                         execution.compile_options(), console);
   note_choices(session, console);
-  session.run(tensors);
+  run_session(session, tensors, console);
 
   run::MapOptions options = limits(layouts);
   options.item = heads.item;

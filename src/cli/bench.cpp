@@ -114,10 +114,7 @@ struct BenchCommand {
       progress.advance();
       if (!samples) row.samples_ms.clear();
       if (baseline) compare_with_baseline(row);
-      if (row.verification && !row.verification->pass)
-        common.console.warn(fmt::format("{}: the outputs differ from those of the {} by {:.1e}, allowed {:.1e}",
-                                        row.setting.model, row.verification->against, row.verification->error,
-                                        row.verification->tolerance));
+      warn_of_wrong_outputs(row, common.console);
       if (streams()) write_result(report::bench_json_line(row), std::nullopt);
       report.rows.push_back(std::move(row));
     };

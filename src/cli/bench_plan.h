@@ -7,7 +7,7 @@
 
 #include "attn/report/values.h"
 #include "attn/run/bench.h"
-#include "prepared_model.h"
+#include "forward.h"
 
 namespace attn::cli {
 
@@ -15,6 +15,7 @@ enum class Verify : std::uint8_t { automatic, always, never };
 
 struct BenchPlan {
   Execution execution;
+  GivenInputs given;  ///< of a model; random numbers for the rest
   run::BenchOptions options;
   std::optional<double> mean_length;
   Verify verify = Verify::automatic;

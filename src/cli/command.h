@@ -40,6 +40,7 @@ Run add_devices(CLI::App& app);
 Run add_explain(CLI::App& app);
 Run add_validate(CLI::App& app);
 Run add_compare(CLI::App& app);
+Run add_plan(CLI::App& app);
 Run add_plot(CLI::App& app);
 Run add_heatmap(CLI::App& app);
 Run add_report(CLI::App& app);

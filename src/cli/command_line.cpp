@@ -19,6 +19,7 @@ constexpr std::array kCommands = {
     Command{"validate", "list all that is wrong with a model, and what may surprise", add_validate},
     Command{"run", "a forward pass on random or file inputs", add_run},
     Command{"compare", "hold two runs, or two models, against each other", add_compare},
+    Command{"plan", "how a pass runs: its steps, and where their results lie in memory", add_plan},
     Command{"plot", "the layers and their connections as a picture: SVG, DOT, Mermaid", add_plot},
     Command{"heatmap", "what each head attends to: figures, a preview, HTML, SVG, PNG", add_heatmap},
     Command{"report", "all about a model on one page: summary, costs, attention, graph", add_report},

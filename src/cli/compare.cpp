@@ -15,6 +15,7 @@
 #include "keras_script.h"
 #include "memory_limit.h"
 #include "prepared_model.h"
+#include "progress.h"
 
 namespace attn::cli {
 namespace {
@@ -77,12 +78,17 @@ struct CompareCommand {
     report.b = describe(loaded, last);
     if (weights.size() > 1) report.weights = compare_weights(loaded, passes);
     const std::vector<run::PassArray> got = record(last);
+    std::vector<run::PassArray> other_pass;
+    if (!expect) other_pass = record(passes.front());
+    Progress progress(common.console, "comparing", static_cast<double>(got.size()));
+    const auto advance = [&](double more) { progress.advance(more); };
     if (expect) {
       report.a.file = *expect;
-      report.result = run::compare_with_file(expected, got, loaded.model.input_names(), report.tolerance, *expect);
+      report.result =
+          run::compare_with_file(expected, got, loaded.model.input_names(), report.tolerance, *expect, advance);
     } else {
       report.a = describe(loaded, passes.front());
-      report.result = run::compare_passes(record(passes.front()), got, report.tolerance);
+      report.result = run::compare_passes(other_pass, got, report.tolerance, advance);
     }
     write_result(common.format == "json"       ? report::comparison_json(report)
                  : common.format == "markdown" ? report::comparison_markdown(report)
@@ -179,8 +185,10 @@ struct CompareCommand {
   }
 
   [[nodiscard]] std::vector<run::PassArray> record(const Side& side) const {
+    const std::string_view backend = side.backend->name();
+    Progress progress(common.console, fmt::format("running ({})", backend), outputs_only ? 1.0 : 2.0);
     return run::record_pass(*side.backend, side.graph, side.weights, side.inputs, side.execution.compile_options(),
-                            !outputs_only);
+                            !outputs_only, [&](double share) { progress.advance(share); });
   }
 
   [[nodiscard]] report::ComparedSide describe(const LoadedModel& loaded, const Side& side) const {

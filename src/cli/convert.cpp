@@ -29,7 +29,6 @@ struct ConvertCommand {
       throw bad_usage("--from torch needs --model: the arrays are named by the layers of another library");
     std::optional<LoadedModel> asked;
     if (model) asked = load_model(model, input_shape, common.console);
-    const Progress progress(common.console, "converting");
     WeightsSource source = read_weights(in, !asked, common.console);
     std::erase_if(source.store.weights, [&](const NamedTensor& array) { return matches_any(array.name, ignored); });
     const report::SavedReport report = from == "torch"         ? from_torch(*asked, source)
@@ -44,7 +43,8 @@ struct ConvertCommand {
     const std::vector<Tensor> tensors = cast(weights::bind_as_stored(loaded.model.weights(), source.store));
     // Elsewhere the names of an optimizer's numbers mean nothing.
     const bool keeps_state = source.store.naming == weights::Naming::store_path;
-    save_model_weights(out, loaded, tensors, keeps_state ? source.store.state : std::vector<NamedTensor>());
+    save_model_weights(out, loaded, tensors, keeps_state ? source.store.state : std::vector<NamedTensor>(),
+                       common.console);
     return saved_report(out, tensors);
   }
 
@@ -59,7 +59,7 @@ struct ConvertCommand {
       common.console.note(fmt::format("{} → {}", printable(found[i].array), printable(specs[i].path)));
     }
     tensors = cast(std::move(tensors));
-    save_model_weights(out, loaded, tensors, {});
+    save_model_weights(out, loaded, tensors, {}, common.console);
     report::SavedReport report = saved_report(out, tensors);
     report.sources = std::move(sources);
     return report;
@@ -78,6 +78,7 @@ struct ConvertCommand {
     std::vector<Tensor> tensors;
     for (const NamedTensor& array : store.weights) tensors.push_back(array.tensor);
     tensors = cast(std::move(tensors));
+    const Progress progress = writing(common.console, out, tensors);
     if (weights::needs_layout(out)) {
       save_places(store, tensors);
     } else {
@@ -111,7 +112,11 @@ struct ConvertCommand {
     if (!dtype) return tensors;
     const DType wanted = *dtype_of(*dtype);
     std::int64_t overflown = 0;
+    double numbers = 0;
+    for (const Tensor& tensor : tensors) numbers += static_cast<double>(tensor.size());
+    Progress progress(common.console, "rounding", numbers);
     for (Tensor& tensor : tensors) {
+      progress.advance(static_cast<double>(tensor.size()));
       if (!is_floating(tensor.dtype()) || tensor.dtype() == wanted) continue;
       const std::int64_t infinite = weights::stats_of(tensor).inf_count;
       tensor = tensor.cast(wanted);

@@ -3,10 +3,9 @@
 #include "attn/base/error.h"
 #include "attn/base/size.h"
 #include "attn/base/text.h"
-#include "attn/library/weights.h"
 #include "command.h"
 #include "memory_limit.h"
-#include "progress.h"
+#include "prepared_model.h"
 #include "weights_target.h"
 
 namespace attn::cli {
@@ -25,12 +24,8 @@ struct InitCommand {
     const LoadedModel loaded = load_model(model, input_shape, common.console, version);
     const std::vector<graph::WeightSpec> specs = loaded.model.weights();
     run::require_memory("the weights take", bytes_of_all(specs), memory_limit(memory));
-    std::optional<Progress> progress;
-    progress.emplace(common.console, "initialising weights", static_cast<double>(elements_of(specs)));
-    const std::vector<Tensor> tensors = library::load_weights(
-        specs, {}, seed, [&](const Tensor& drawn) { progress->advance(static_cast<double>(drawn.size())); });
-    progress.emplace(common.console, "writing " + out);
-    save_model_weights(out, loaded, tensors, {});
+    const std::vector<Tensor> tensors = draw_weights(specs, seed, 0, common.console);
+    save_model_weights(out, loaded, tensors, {}, common.console);
     const report::SavedReport report = saved_report(out, tensors);
     write_report(common.format == "json" ? report::saved_json(report, "init") : report::saved_text(report),
                  common.console, out == "-");
@@ -45,12 +40,6 @@ struct InitCommand {
       bytes += size;
     }
     return bytes;
-  }
-
-  static std::int64_t elements_of(const std::vector<graph::WeightSpec>& specs) {
-    std::int64_t elements = 0;
-    for (const graph::WeightSpec& spec : specs) elements += spec.shape.size();
-    return elements;
   }
 };
 

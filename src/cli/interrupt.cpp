@@ -1,7 +1,10 @@
 #include "interrupt.h"
 
 #include <array>
+#include <atomic>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 
 #include "attn/base/stop.h"
 #include "attn/io/atomic_file.h"
@@ -13,12 +16,27 @@ constexpr std::array kAsking = {SIGINT, SIGTERM, SIGHUP};
 
 volatile std::sig_atomic_t noting = 0;  // does an Interrupt live?
 volatile std::sig_atomic_t noted = 0;
+std::atomic<std::int64_t> noted_at = 0;
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+
+/// timeout(1) sends a signal to the process and to its group: two that are one.
+constexpr std::int64_t kOneRequest = 50;  // milliseconds
+
+std::int64_t milliseconds() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
 
 extern "C" void on_signal(int which) {
-  if (noting != 0 && noted == 0 && which != SIGPIPE) {
-    noted = which;
-    request_stop();
-    return;
+  if (noting != 0 && which != SIGPIPE) {
+    if (noted != 0 && milliseconds() - noted_at < kOneRequest) return;
+    if (noted == 0) {
+      noted_at = milliseconds();
+      noted = which;
+      request_stop();
+      return;
+    }
   }
   io::remove_temporaries();
   // The parent sees the signal itself: a shell's loop ends with Ctrl-C, and set -e knows.

@@ -9,7 +9,8 @@ namespace attn::cli {
 void end_cleanly_on_signals() noexcept;
 
 /// For a command whose results so far are worth having. While it lives, the first SIGINT, SIGTERM or SIGHUP is only
-/// noted and asks all work to stop (attn/base/stop.h); the next one ends the program as ever. One at a time.
+/// noted and asks all work to stop (attn/base/stop.h); the next one ends the program as ever, but for one that comes at
+/// once, as that of timeout(1). One at a time.
 class Interrupt {
  public:
   Interrupt();

@@ -26,14 +26,11 @@ struct Prepared {
 };
 
 Prepared prepare(const BenchPlan& plan, const LoadedModel& loaded, const backends::Backend& backend) {
-  keras::LowerOptions lower;
-  lower.batch = plan.execution.batch;
-  lower.sequence_length = plan.execution.sequence_length;
-  lower.dtype = plan.execution.dtype;
+  const keras::LowerOptions lower = lower_options(plan.execution, plan.given);
   Prepared out;
   out.graph = loaded.model.lower(lower);
   require_memory(loaded, lower, out.graph, backend, plan.execution);
-  out.inputs = run::make_inputs(out.graph, {}, plan.execution.seed);
+  out.inputs = run::make_inputs(out.graph, plan.given.arrays, plan.execution.seed);
   if (plan.mean_length) run::pad_randomly(out.graph, out.inputs, *plan.mean_length, plan.execution.seed);
   out.setting = setting_of(loaded.name, out.graph, backend, plan.execution);
   out.setting.mean_length = plan.mean_length;
@@ -69,7 +66,7 @@ void measure_model(const BenchPlan& plan, const LoadedModel& loaded, const backe
   const auto flops = static_cast<double>(run::total_flops(model.graph));
   // They stay in memory beside their packed copies only where the reference backend is to read them too.
   const bool whole = plan.verify == Verify::always || (plan.verify != Verify::never && flops <= kVerifiableFlops);
-  std::vector<Tensor> weights = load_weights(loaded, plan.execution);
+  std::vector<Tensor> weights = load_weights(loaded, plan.execution, *plan.console);
   const std::vector<Tensor> kept = whole ? weights : std::vector<Tensor>();
   report::BenchRow row;
   row.setting = model.setting;
@@ -98,8 +95,8 @@ void measure_operations(const BenchPlan& plan, const LoadedModel& loaded, const 
   Prepared model = prepare(plan, loaded, backend);
   const backends::CompileOptions options = compile_options(plan);
   const run::Peaks& peaks = plan.peaks(backend, dtype_of_row(model.setting));
-  std::vector<run::Operation> operations =
-      run::operations_of(backend, std::move(model.graph), model.inputs, load_weights(loaded, plan.execution), options);
+  std::vector<run::Operation> operations = run::operations_of(
+      backend, std::move(model.graph), model.inputs, load_weights(loaded, plan.execution, *plan.console), options);
   report::OperationsReport report{model.setting, {}, false};
   for (run::Operation& operation : operations) {
     if (plan.stopped()) break;
@@ -118,6 +115,13 @@ void measure_operations(const BenchPlan& plan, const LoadedModel& loaded, const 
     return operation.ms * static_cast<double>(operation.count);
   });
   plan.emit_operations(std::move(report));
+}
+
+void warn_of_wrong_outputs(const report::BenchRow& row, const Console& console) {
+  if (!row.verification || row.verification->pass) return;
+  console.warn(fmt::format("{}: the outputs differ from those of the {} by {:.1e}, allowed {:.1e}",
+                           printable(row.setting.model), row.verification->against, row.verification->error,
+                           row.verification->tolerance));
 }
 
 }  // namespace attn::cli

@@ -12,4 +12,7 @@ void measure_model(const BenchPlan& plan, const LoadedModel& loaded, const backe
 /// Every distinct operation, the ones that take the most of a pass first.
 void measure_operations(const BenchPlan& plan, const LoadedModel& loaded, const backends::Backend& backend);
 
+/// Says on stderr where what was measured was wrong.
+void warn_of_wrong_outputs(const report::BenchRow& row, const Console& console);
+
 }  // namespace attn::cli

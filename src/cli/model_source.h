@@ -16,6 +16,7 @@ namespace attn::cli {
 struct LoadedModel {
   keras::Model model;
   std::string name;                    ///< for reports: the model's own name, made printable
+  std::string file;                    ///< for messages: "model.keras:config.json"
   std::optional<std::string> weights;  ///< the file that also holds weights (.keras, .h5)
 };
 

@@ -167,9 +167,29 @@ std::int64_t require_memory(const LoadedModel& loaded, const keras::LowerOptions
 std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution, const Console& console) {
   const std::vector<graph::WeightSpec> specs = loaded.model.weights();
   const std::optional<std::string> file = execution.weights ? execution.weights : loaded.weights;
-  if (file) return library::load_weights(specs, file, execution.seed);
-  Progress progress(console, "initialising weights", static_cast<double>(specs.size()));
-  return library::load_weights(specs, file, execution.seed, [&](const Tensor&) { progress.advance(); });
+  if (!file) return draw_weights(specs, execution.seed, execution.threads, console);
+  const Progress progress(console, "reading " + *file);
+  return library::load_weights(specs, file, execution.seed, execution.threads);
+}
+
+std::vector<Tensor> draw_weights(std::span<const graph::WeightSpec> specs, std::uint64_t seed, int threads,
+                                 const Console& console) {
+  double numbers = 0;
+  for (const graph::WeightSpec& spec : specs) numbers += static_cast<double>(spec.shape.size());
+  Progress progress(console, "drawing weights", numbers);
+  return library::load_weights(specs, {}, seed, threads,
+                               [&](const Tensor& drawn) { progress.advance(static_cast<double>(drawn.size())); });
+}
+
+run::Session prepare_session(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
+                             const backends::CompileOptions& options, const Console& console, run::Keep keep) {
+  const Progress progress(console, "preparing");
+  return {backend, std::move(graph), std::move(weights), options, keep};
+}
+
+void run_session(run::Session& session, std::span<const Tensor> inputs, const Console& console) {
+  Progress progress(console, "running", 1.0);
+  session.run(inputs, [&](double share) { progress.advance(share); });
 }
 
 report::Setting setting_of(const std::string& model, const graph::Graph& graph, const backends::Backend& backend,

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,17 @@ std::int64_t require_memory(const LoadedModel& loaded, const keras::LowerOptions
 /// Weights from --weights, else from the model's own file, else from its initializers and the seed; in the order of
 /// model.weights(). Says on the command's console how far it is. Throws Error.
 [[nodiscard]] std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution,
-                                               const Console& console = {.quiet = true});
+                                               const Console& console);
+/// From initializers and the seed alone.
+[[nodiscard]] std::vector<Tensor> draw_weights(std::span<const graph::WeightSpec> specs, std::uint64_t seed,
+                                               int threads, const Console& console);
+
+/// A session of the graph, which says how long it takes to prepare.
+[[nodiscard]] run::Session prepare_session(const backends::Backend& backend, graph::Graph graph,
+                                           std::vector<Tensor> weights, const backends::CompileOptions& options,
+                                           const Console& console, run::Keep keep = run::Keep::outputs);
+/// A pass, which says how far it is.
+void run_session(run::Session& session, std::span<const Tensor> inputs, const Console& console);
 
 /// The batch of the first input.
 [[nodiscard]] std::int64_t batch_of(const graph::Graph& graph);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "attn/base/text.h"
+#include "attn/io/atomic_file.h"
 
 namespace attn::cli {
 namespace {
@@ -46,7 +47,10 @@ std::string coarse(double seconds) {
 }  // namespace
 
 Progress::Progress(const Console& console, const std::string& what, double total)
-    : what_(printable(what)), total_(total) {
+    : Progress(console, what, total, [this] { return done_.load(); }) {}
+
+Progress::Progress(const Console& console, const std::string& what, double total, std::function<double()> done)
+    : what_(printable(what)), total_(total), meter_(std::move(done)) {
   if (console.quiet || isatty(STDERR_FILENO) != 1) return;
   const std::lock_guard lock(shown_mutex);
   if (shown != nullptr) return;
@@ -95,10 +99,32 @@ void Progress::draw_until_done() {
 }
 
 std::string Progress::line(double seconds) const {
-  const double done = done_.load();
-  if (total_ <= 0.0 || done <= 0.0) return fmt::format("attn: {}, {}", what_, coarse(std::floor(seconds)));
-  const double share = std::min(done / total_, 1.0);
+  const double share = total_ > 0.0 ? meter_() / total_ : 0.0;
+  // What comes behind the last step, as a disk that takes its time, is no step.
+  if (share <= 0.0 || share >= 1.0) return fmt::format("attn: {}, {}", what_, coarse(std::floor(seconds)));
   return fmt::format("attn: {} {:3.0f}%, {} left", what_, 100.0 * share, coarse(seconds * (1.0 - share) / share));
+}
+
+namespace {
+
+Progress writing_bytes(const Console& console, const std::string& path, std::int64_t bytes) {
+  const std::int64_t before = io::AtomicFile::bytes_written();
+  return {console, "writing " + path, static_cast<double>(bytes),
+          [before] { return static_cast<double>(io::AtomicFile::bytes_written() - before); }};
+}
+
+}  // namespace
+
+Progress writing(const Console& console, const std::string& path, std::span<const Tensor> tensors) {
+  std::int64_t bytes = 0;
+  for (const Tensor& tensor : tensors) bytes += tensor.bytes();
+  return writing_bytes(console, path, bytes);
+}
+
+Progress writing(const Console& console, const std::string& path, std::span<const NamedTensor> tensors) {
+  std::int64_t bytes = 0;
+  for (const NamedTensor& array : tensors) bytes += array.tensor.bytes();
+  return writing_bytes(console, path, bytes);
 }
 
 }  // namespace attn::cli

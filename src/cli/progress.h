@@ -4,11 +4,14 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 
+#include "attn/base/tensor.h"
 #include "console.h"
 
 namespace attn::cli {
@@ -20,6 +23,8 @@ class Progress {
  public:
   /// `total` steps of any kind; 0 where it is not known, and time alone is shown. `what` is said as it is: "init".
   Progress(const Console& console, const std::string& what, double total = 0.0);
+  /// The same of work that counts its steps itself: `done` gives those so far, and is called by another thread.
+  Progress(const Console& console, const std::string& what, double total, std::function<double()> done);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -36,11 +41,16 @@ class Progress {
 
   std::string what_;
   double total_;
+  std::function<double()> meter_;
   std::atomic<double> done_ = 0.0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::condition_variable ended_;
   bool over_ = false;  // guarded by the mutex of all
   std::thread thread_;
 };
+
+/// While these arrays are written to `path`.
+[[nodiscard]] Progress writing(const Console& console, const std::string& path, std::span<const Tensor> tensors);
+[[nodiscard]] Progress writing(const Console& console, const std::string& path, std::span<const NamedTensor> tensors);
 
 }  // namespace attn::cli

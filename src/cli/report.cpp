@@ -2,10 +2,9 @@
 
 #include "attention_source.h"
 #include "attn/report/model_page.h"
-#include "attn/run/inputs.h"
 #include "command.h"
 #include "layer_graph.h"
-#include "measurement.h"
+#include "model_bench.h"
 #include "model_costs.h"
 
 namespace attn::cli {
@@ -21,12 +20,13 @@ struct ReportCommand {
 
   [[nodiscard]] int run() const {
     const LoadedModel loaded = load_model(model, execution, common.console);
-    const keras::LowerOptions lower = lower_options(execution, read_inputs(loaded.model, inputs));
+    const GivenInputs given = read_inputs(loaded.model, inputs);
+    const keras::LowerOptions lower = lower_options(execution, given);
     report::ModelPage page;
     page.summary = loaded.model.summary();
     page.costs = costs_of(loaded.model, lower);
     page.graph = layer_graph(loaded.model, true);
-    if (bench) page.bench = measured(loaded);
+    if (bench) page.bench = measured(loaded, given);
     if (!no_heatmap && has_attention(loaded.model, lower)) {
       const auto limits = [](const std::vector<run::ScoresLayout>&) {
         run::MapOptions out;
@@ -40,26 +40,25 @@ struct ReportCommand {
     return 0;
   }
 
-  [[nodiscard]] report::BenchRow measured(const LoadedModel& loaded) const {
-    const auto backend = open_backend(execution.device, execution.backend, common.console);
-    const GivenInputs given = read_inputs(loaded.model, inputs);
-    const keras::LowerOptions lower = lower_options(execution, given);
-    graph::Graph graph = loaded.model.lower(lower);
-    require_memory(loaded, lower, graph, *backend, execution);
-    const std::vector<Tensor> tensors = run::make_inputs(graph, given.arrays, execution.seed);
-    report::BenchRow row;
-    row.setting = setting_of(loaded.name, graph, *backend, execution);
-    const auto flops = static_cast<double>(run::total_flops(graph));
-    run::reset_peak_memory();
-    backends::CompileOptions compile = execution.compile_options();
-    compile.tune = true;
-    run::Session session(*backend, std::move(graph), load_weights(loaded, execution, common.console), compile);
-    run::BenchOptions brief;
-    brief.min_seconds = 1.0;
-    time_session(session, tensors, flops, brief, common.console, row);
-    row.samples_ms.clear();
-    row.profile = profile_session(session, tensors, run::measure_peaks(*backend, DType::float32, compile));
-    return row;
+  [[nodiscard]] std::optional<report::BenchRow> measured(const LoadedModel& loaded, const GivenInputs& given) const {
+    std::optional<report::BenchRow> out;
+    std::optional<run::Peaks> peaks;
+    BenchPlan plan;
+    plan.execution = execution;
+    plan.given = given;
+    plan.options.min_seconds = 1.0;
+    plan.profile = true;
+    plan.console = &common.console;
+    plan.peaks = [&](const backends::Backend& backend, DType dtype) -> const run::Peaks& {
+      return peaks.emplace(run::measure_peaks(backend, dtype, execution.compile_options()));
+    };
+    plan.emit = [&](report::BenchRow row) {
+      warn_of_wrong_outputs(row, common.console);
+      row.samples_ms.clear();
+      out = std::move(row);
+    };
+    measure_model(plan, loaded, *open_backend(execution.device, execution.backend, common.console));
+    return out;
   }
 };
 

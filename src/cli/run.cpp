@@ -62,7 +62,8 @@ struct RunCommand {
     keras::LowerOptions lower = lower_options(execution, given);
     lower.scores = scores.has_value();
     graph::Graph graph = loaded.model.lower(lower);
-    if (scores && graph.scores.empty()) throw bad_input("--scores: the model has no attention layer");
+    if (scores && graph.scores.empty())
+      throw bad_input("{}: the model has no attention layer, so there are no --scores", loaded.file);
     const bool looks_inside = check_finite || dump;
     const run::Keep keep = looks_inside ? run::Keep::layer_outputs : run::Keep::outputs;
     report.predicted_bytes = require_memory(loaded, lower, graph, *backend, execution, keep);
@@ -77,20 +78,18 @@ struct RunCommand {
     if (execution.skip_padding) skip_padding(graph, tensors, common.console);
     const graph::Graph lowered = looks_inside ? graph : graph::Graph();
     const std::vector<Tensor> bound = check_finite ? weights : std::vector<Tensor>();
-    std::optional<Progress> progress(std::in_place, common.console, "preparing");
-    run::Session session(*backend, std::move(graph), std::move(weights), execution.compile_options(), keep);
+    run::Session session = prepare_session(*backend, std::move(graph), std::move(weights), execution.compile_options(),
+                                           common.console, keep);
     report.prepare_seconds = watch.lap();
     note_choices(session, common.console);
-    progress.emplace(common.console, "running");
     watch.lap();
-    session.run(tensors);
+    run_session(session, tensors, common.console);
     report.run_seconds = watch.lap();
-    progress.reset();
 
     const std::vector<NamedTensor> outputs = session.outputs();
     for (const NamedTensor& output : outputs) report.outputs.push_back(describe(output));
-    if (arrays) io::write_tensors(*arrays, outputs);
-    if (scores) write_scores(session);
+    if (arrays) write_arrays(*arrays, outputs);
+    if (scores) write_arrays(*scores, session.scores());
     if (dump) write_dump(*dump, lowered, tensors, session, report);
     if (expect) report.compare = compared(outputs);
     report.peak_bytes = run::peak_memory();
@@ -122,7 +121,10 @@ struct RunCommand {
     return out;
   }
 
-  void write_scores(const run::Session& session) const { io::write_tensors(*scores, session.scores()); }
+  void write_arrays(const std::string& path, const std::vector<NamedTensor>& tensors) const {
+    const Progress progress = writing(common.console, path, tensors);
+    io::write_tensors(path, tensors);
+  }
 
   [[nodiscard]] report::CompareReport compared(const std::vector<NamedTensor>& outputs) const {
     report::CompareReport out;

@@ -40,10 +40,12 @@ struct WeightsCommand {
     report.file = file;
     std::vector<NamedTensor> arrays = named_weights(source, asked ? &*asked : nullptr);
     arrays.insert(arrays.end(), source.store.state.begin(), source.store.state.end());
-    Progress progress(common.console, "looking at arrays", static_cast<double>(arrays.size()));
+    double numbers = 0;
+    for (const NamedTensor& array : arrays) numbers += static_cast<double>(array.tensor.size());
+    Progress progress(common.console, "looking at arrays", numbers);
     for (const NamedTensor& array : arrays) {
       if (chosen(array.name)) report.arrays.push_back(describe(array));
-      progress.advance();
+      progress.advance(static_cast<double>(array.tensor.size()));
     }
     if (report.arrays.empty() && !arrays.empty())
       throw bad_usage("--match: none of the {} arrays of {} has such a name", arrays.size(), printable(file));
@@ -60,12 +62,19 @@ struct WeightsCommand {
     const LoadedModel* of_a = asked ? &*asked : a.model ? &*a.model : b.model ? &*b.model : nullptr;
     const LoadedModel* of_b = asked ? &*asked : b.model ? &*b.model : of_a;
     report::DiffReport report{file, *other, tolerance.rtol, tolerance.atol, {}};
-    const Progress progress(common.console, "comparing");
-    report.result = run::compare_weights(filtered(named_weights(a, of_a)), filtered(named_weights(b, of_b)), tolerance);
+    report.result = compared(filtered(named_weights(a, of_a)), filtered(named_weights(b, of_b)));
     if (report.result.both.empty() && of_a == nullptr && !report.result.only_a.empty() && !report.result.only_b.empty())
       common.console.warn("no array has the same name in both files; --model says which is which");
     write_result(text(report), common.output);
     return static_cast<int>(report.result.equal() ? ExitCode::done : ExitCode::differs);
+  }
+
+  [[nodiscard]] run::WeightsComparison compared(const std::vector<NamedTensor>& a,
+                                                const std::vector<NamedTensor>& b) const {
+    double numbers = 0;
+    for (const NamedTensor& array : a) numbers += static_cast<double>(array.tensor.size());
+    Progress progress(common.console, "comparing", numbers);
+    return run::compare_weights(a, b, tolerance, [&](double more) { progress.advance(more); });
   }
 
   [[nodiscard]] bool chosen(const std::string& name) const { return patterns.empty() || matches_any(name, patterns); }

@@ -8,6 +8,7 @@
 #include "attn/io/tensor_file.h"
 #include "attn/io/zip.h"
 #include "attn/weights/agreement.h"
+#include "progress.h"
 
 namespace attn::cli {
 namespace {
@@ -19,6 +20,7 @@ bool is_archive(const io::Bytes& file, const std::string& path) {
 }  // namespace
 
 WeightsSource read_weights(const std::string& path, bool wants_model, const Console& console) {
+  const Progress progress(console, "reading " + path);
   const io::Bytes file = io::read_file(path);
   if (io::kind_of(file) == io::FileKind::npy) {
     weights::Store store;

@@ -8,6 +8,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/weights/save.h"
+#include "progress.h"
 
 namespace attn::cli {
 namespace {
@@ -37,12 +38,13 @@ void check_target(const std::string& path, const std::vector<std::string>& read)
 }
 
 void save_model_weights(const std::string& path, const LoadedModel& loaded, const std::vector<Tensor>& tensors,
-                        std::vector<NamedTensor> state) {
+                        std::vector<NamedTensor> state, const Console& console) {
   const bool trained = std::any_of(state.begin(), state.end(),
                                    [](const NamedTensor& array) { return array.name.starts_with("optimizer/"); });
   weights::SavedModel model;
   if (weights::holds_config(path)) model.config = archive_config(loaded, path, trained);
   model.state = std::move(state);
+  const Progress progress = writing(console, path, tensors);
   weights::save(path, loaded.model.weights(), tensors, model);
 }
 

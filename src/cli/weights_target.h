@@ -14,9 +14,9 @@ namespace attn::cli {
 void check_target(const std::string& path, const std::vector<std::string>& read);
 
 /// Writes the model's weights, in its order. A .keras archive gets the model's config too, without how it was compiled
-/// where no optimizer's `state` goes with it: Keras would miss it. Throws Error.
+/// where no optimizer's `state` goes with it: Keras would miss it. Says on the console how far it is. Throws Error.
 void save_model_weights(const std::string& path, const LoadedModel& loaded, const std::vector<Tensor>& tensors,
-                        std::vector<NamedTensor> state);
+                        std::vector<NamedTensor> state, const Console& console);
 
 /// Counts what was written.
 [[nodiscard]] report::SavedReport saved_report(const std::string& path, const std::vector<Tensor>& tensors);

@@ -59,6 +59,8 @@ void strike_off(char*& listed) noexcept {
   listed = nullptr;
 }
 
+std::atomic<std::int64_t> written_by_all = 0;
+
 /// The descriptor that a path of the /dev/stdout kind stands for. Opening such a path anew would start over at the
 /// file's beginning, and replacing it would leave the shell's redirection behind.
 std::optional<int> descriptor_of(std::string_view path) {
@@ -183,7 +185,7 @@ void AtomicFile::remove_stale() const {
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  constexpr std::size_t kMost = std::size_t{1} << 30;  // Linux writes less than 2 GiB at once
+  constexpr std::size_t kMost = std::size_t{16} << 20;  // so that bytes_written() shows how far it is
   while (!bytes.empty()) {
     const ssize_t written = ::write(file_.get(), bytes.data(), std::min(bytes.size(), kMost));
     if (written < 0) {
@@ -191,8 +193,11 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
       fail("cannot be written", errno);
     }
     bytes = bytes.subspan(static_cast<std::size_t>(written));
+    written_by_all += written;
   }
 }
+
+std::int64_t AtomicFile::bytes_written() noexcept { return written_by_all; }
 
 void AtomicFile::commit() {
   if (temporary_.empty()) {

@@ -100,8 +100,8 @@ Runner Model::prepare(const RunOptions& options) const {
   lower.dtype = options.dtype;
   lower.scores = options.scores;
   graph::Graph graph = parts_->model.lower(lower);
-  std::vector<Tensor> weights =
-      library::load_weights(parts_->model.weights(), options.weights ? options.weights : parts_->weights, options.seed);
+  std::vector<Tensor> weights = library::load_weights(
+      parts_->model.weights(), options.weights ? options.weights : parts_->weights, options.seed, options.threads);
   backends::CompileOptions compile;
   compile.threads = options.threads;
   run::Session session(*backend, graph, std::move(weights), compile);

@@ -291,7 +291,7 @@ std::string explain_latex(const ExplainedModel& model, const Explanation& it) {
 std::string explain_json(const ExplainedModel& model, const Explanation& it) {
   Json json = head_json(model);
   json["name"] = json_text(it.name);
-  json["class_name"] = it.class_name.empty() ? Json() : json_text(it.class_name);
+  json["class_name"] = json_text(it.class_name);
   json["symbols"] = Json::array();
   for (const keras::Symbol& symbol : it.symbols) {
     Json row;

@@ -17,19 +17,6 @@ constexpr double kBoxPadding = 18, kMargin = 16, kLoop = 26;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// What a layer does, by its class, for its colour.
-std::string kind_of(const PlotNode& node) {
-  if (node.is_opened) return "box";
-  const auto has = [&](const char* word) { return node.class_name.find(word) != std::string::npos; };
-  if (node.class_name == "InputLayer") return "input";
-  if (has("Attention") || has("Transformer")) return "attention";
-  if (has("Norm")) return "norm";
-  if (has("Embedding") || has("PositionEncoding")) return "embedding";
-  if (has("Dense") || has("Conv") || has("LSTM") || has("GRU") || has("RNN")) return "dense";
-  if (has("Functional") || has("Sequential") || has("Backbone")) return "model";
-  return "other";
-}
-
 std::string params_text(const PlotNode& node) {
   if (!node.built) return "unbuilt";
   return node.params == 0 ? "" : with_commas(node.params) + " params";
@@ -38,7 +25,7 @@ std::string params_text(const PlotNode& node) {
 DrawnNode labelled(const PlotNode& node) {
   DrawnNode out;
   out.node = &node;
-  out.kind = kind_of(node);
+  out.kind = node.is_opened ? "box" : layer_kind(node.class_name);
   const std::string name = printable(node.name), class_name = printable(node.class_name);
   const std::string shape = printable(node.output_shape), params = params_text(node);
   out.lines = {shortened(name, kLongestName),
@@ -161,6 +148,17 @@ class Drawing {
 };
 
 }  // namespace
+
+std::string layer_kind(std::string_view class_name) {
+  const auto has = [&](const char* word) { return class_name.find(word) != std::string::npos; };
+  if (class_name == "InputLayer") return "input";
+  if (has("Attention") || has("Transformer")) return "attention";
+  if (has("Norm")) return "norm";
+  if (has("Embedding") || has("PositionEncoding")) return "embedding";
+  if (has("Dense") || has("Conv") || has("LSTM") || has("GRU") || has("RNN")) return "dense";
+  if (has("Functional") || has("Sequential") || has("Backbone")) return "model";
+  return "other";
+}
 
 DrawnPlot draw(const PlotGraph& graph) { return Drawing(graph).run(); }
 

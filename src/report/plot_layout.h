@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/report/json.h"
@@ -31,6 +32,9 @@ struct DrawnPlot {
   std::vector<DrawnEdge> edges;
   Size size;
 };
+
+/// What a layer does, by its class: "attention", …, a class of the style sheet, for its colour.
+[[nodiscard]] std::string layer_kind(std::string_view class_name);
 
 inline constexpr double kLineHeight = 15, kNodePadding = 9;
 

@@ -1,10 +1,10 @@
 #include "attn/run/attention_maps.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <span>
-#include <thread>
+
+#include "attn/base/parallel.h"
 
 namespace attn::run {
 namespace {
@@ -184,20 +184,14 @@ std::vector<LayerMap> attention_maps(const std::vector<NamedTensor>& scores, con
   for (std::size_t layer = 0; layer < out.size(); ++layer)
     for (std::size_t head = 0; head < out[layer].heads.size(); ++head) jobs.push_back({layer, head});
   std::vector<std::int64_t> non_finite(jobs.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t job = next++; job < jobs.size(); job = next++) {
-      const ScoresLayout& layout = layouts[jobs[job].layer];
-      LayerMap& layer = out[jobs[job].layer];
-      HeadMap& head = layer.heads[jobs[job].head];
-      const std::int64_t first = (options.item * layout.heads + head.head) * layout.queries * layout.keys;
-      non_finite[job] = map_head(scores[jobs[job].layer].tensor, first, layer, head);
-    }
-  };
-  std::vector<std::thread> helpers;
-  for (int i = 1; i < options.threads; ++i) helpers.emplace_back(work);
-  work();
-  for (std::thread& helper : helpers) helper.join();
+  for_each_part(static_cast<std::int64_t>(jobs.size()), options.threads, [&](std::int64_t part) {
+    const auto job = static_cast<std::size_t>(part);
+    const ScoresLayout& layout = layouts[jobs[job].layer];
+    LayerMap& layer = out[jobs[job].layer];
+    HeadMap& head = layer.heads[jobs[job].head];
+    const std::int64_t first = (options.item * layout.heads + head.head) * layout.queries * layout.keys;
+    non_finite[job] = map_head(scores[jobs[job].layer].tensor, first, layer, head);
+  });
   for (std::size_t job = 0; job < jobs.size(); ++job) out[jobs[job].layer].non_finite += non_finite[job];
   return out;
 }

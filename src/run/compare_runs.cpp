@@ -99,16 +99,16 @@ class Renumbered {
 
 std::vector<PassArray> record_pass(const backends::Backend& backend, const graph::Graph& graph,
                                    const std::vector<Tensor>& weights, std::span<const Tensor> inputs,
-                                   const backends::CompileOptions& options, bool layers) {
+                                   const backends::CompileOptions& options, bool layers, const Advance& advance) {
   std::vector<PassArray> out;
   if (layers) {
     Session session(backend, graph, weights, options, Keep::layer_outputs);
-    session.run(inputs);
+    session.run(inputs, advance);
     for (const LayerArray& array : layer_arrays(graph, session.layer_outputs()))
       out.push_back({array.name, array.class_name, array.from.value, copied(array.from.tensor)});
   }
   Session session(backend, graph, weights, options);
-  session.run(inputs);
+  session.run(inputs, advance);
   const std::vector<NamedTensor> outputs = session.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i)
     out.push_back({outputs[i].name, "", graph.outputs[i].value, copied(outputs[i].tensor)});
@@ -145,7 +145,7 @@ const ArrayComparison* RunComparison::first() const {
 }
 
 RunComparison compare_passes(const std::vector<PassArray>& expected, const std::vector<PassArray>& got,
-                             const ToleranceRule& tolerance) {
+                             const ToleranceRule& tolerance, const Advance& advance) {
   using Key = std::pair<std::string_view, bool>;
   std::map<Key, const PassArray*> partners;
   for (const PassArray& array : expected) partners.emplace(Key(array.name, array.is_output()), &array);
@@ -154,13 +154,14 @@ RunComparison compare_passes(const std::vector<PassArray>& expected, const std::
     const auto partner = partners.find({array.name, array.is_output()});
     if (partner == partners.end()) throw internal_error("the passes have other arrays: '{}'", printable(array.name));
     out.arrays.push_back(compare_array(array, partner->second->tensor, tolerance));
+    if (advance) advance(1);
   }
   return out;
 }
 
 RunComparison compare_with_file(const std::vector<NamedTensor>& expected, const std::vector<PassArray>& got,
                                 const std::vector<std::string>& inputs, const ToleranceRule& tolerance,
-                                const std::string& file) {
+                                const std::string& file, const Advance& advance) {
   std::map<std::string_view, const NamedTensor*> unused;
   for (const NamedTensor& array : expected) unused.emplace(array.name, &array);
   for (const std::string& input : inputs) unused.erase(input);
@@ -195,6 +196,7 @@ RunComparison compare_with_file(const std::vector<NamedTensor>& expected, const 
     } else {
       out.absent.push_back(array.name);
     }
+    if (advance) advance(1);
   }
   if (out.arrays.empty() && uncovered.size() == 1 && unused.size() == 1) {
     out.arrays.push_back(compare_array(*uncovered[0], unused.begin()->second->tensor, tolerance));

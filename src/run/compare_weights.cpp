@@ -29,7 +29,7 @@ bool WeightsComparison::equal() const {
 }
 
 WeightsComparison compare_weights(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b,
-                                  const Tolerance& tolerance) {
+                                  const Tolerance& tolerance, const Advance& advance) {
   std::map<std::string_view, const Tensor*> of_b;
   for (const NamedTensor& array : b) of_b.emplace(array.name, &array.tensor);
   WeightsComparison out;
@@ -37,10 +37,11 @@ WeightsComparison compare_weights(const std::vector<NamedTensor>& a, const std::
     const auto found = of_b.find(array.name);
     if (found == of_b.end()) {
       out.only_a.push_back({array.name, array.tensor.shape(), array.tensor.dtype()});
-      continue;
+    } else {
+      out.both.push_back(compared(array, *found->second, tolerance));
+      of_b.erase(found);
     }
-    out.both.push_back(compared(array, *found->second, tolerance));
-    of_b.erase(found);
+    if (advance) advance(static_cast<double>(array.tensor.size()));
   }
   for (const NamedTensor& array : b)
     if (of_b.contains(array.name)) out.only_b.push_back({array.name, array.tensor.shape(), array.tensor.dtype()});

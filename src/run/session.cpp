@@ -1,6 +1,8 @@
 #include "attn/run/session.h"
 
+#include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "attn/plan/plan.h"
@@ -31,6 +33,16 @@ Session::Session(const backends::Backend& backend, graph::Graph graph, std::vect
   kept_ = std::move(planned.kept);
   graph_ = planned.plan.graph;
   executable_ = backend.compile(std::move(planned.plan), std::move(weights), options);
+}
+
+void Session::run(std::span<const Tensor> inputs, const Advance& advance) {
+  if (!advance || device_clock() != nullptr) return executable_->run(inputs);
+  std::vector<double> work;  // by node
+  for (const graph::Node& node : graph_.nodes)
+    work.push_back(static_cast<double>(graph::flops(graph_, node)) + static_cast<double>(traffic(graph_, node)));
+  const double whole = std::max(1.0, std::reduce(work.begin(), work.end()));
+  executable_->run_profiled(inputs,
+                            [&](graph::NodeId id, double) { advance(work[static_cast<std::size_t>(id)] / whole); });
 }
 
 std::vector<StepTime> Session::profile(std::span<const Tensor> inputs) {

@@ -23,10 +23,12 @@ struct Draw {
 /// Where truncated normals are cut, in standard deviations.
 inline constexpr double kTruncateAt = 2.0;
 
-/// Both fill a floating tensor in the order of its elements, rounded to its dtype.
-void draw_from_stream(RandomStream stream, const Draw& draw, const Tensor& out);
+/// Both fill a floating tensor in the order of its elements, rounded to its dtype, on so many threads (0: all), whose
+/// number changes nothing but the time. They throw Stopped.
+/// The stream is taken from its beginning.
+void draw_from_stream(const RandomStream& stream, const Draw& draw, const Tensor& out, int threads);
 /// As keras.random on TensorFlow draws for an integer seed. The uniform distribution agrees bit for bit; the normals do
 /// where the C library's logf and sincosf are those that TensorFlow calls, and to the last bit or two elsewhere.
-void draw_as_tensorflow(std::int64_t seed, const Draw& draw, const Tensor& out);
+void draw_as_tensorflow(std::int64_t seed, const Draw& draw, const Tensor& out, int threads);
 
 }  // namespace attn::weights

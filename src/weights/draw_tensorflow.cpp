@@ -11,6 +11,8 @@
 #include <numbers>
 
 #include "attn/base/error.h"
+#include "attn/base/parallel.h"
+#include "attn/base/stop.h"
 #include "draw.h"
 
 namespace attn::weights {
@@ -114,15 +116,22 @@ struct Scale {
   Number operator()(Number unit) const { return round(round(product(round(unit), factor)) + shift); }
 };
 
+constexpr std::int64_t kPart = 4096;  // numbers that a thread draws at a time, in whole groups
+
 template <std::floating_point Number, typename Round, typename Store>
-void draw_numbers(std::int64_t seed, const Draw& draw, std::int64_t size, int mantissa_bits, Round round, Store store) {
+void draw_numbers(std::int64_t seed, const Draw& draw, std::int64_t size, int mantissa_bits, Round round, Store store,
+                  int threads) {
   const Blocks blocks(seed);
   const auto fill = [&](const Scale<Number, Round>& scale, auto&& group_at) {
-    for (std::int64_t first = 0, group = 0; first < size; first += kGroup<Number>, ++group) {
-      const Group<Number> values = group_at(static_cast<std::uint64_t>(group));
-      const std::int64_t count = std::min<std::int64_t>(kGroup<Number>, size - first);
-      for (std::int64_t i = 0; i < count; ++i) store(first + i, scale(values[static_cast<std::size_t>(i)]));
-    }
+    for_each_part((size + kPart - 1) / kPart, threads, [&](std::int64_t part) {
+      throw_if_stopped();
+      const std::int64_t end = std::min(size, (part + 1) * kPart);
+      for (std::int64_t first = part * kPart; first < end; first += kGroup<Number>) {
+        const Group<Number> values = group_at(static_cast<std::uint64_t>(first / kGroup<Number>));
+        const std::int64_t count = std::min<std::int64_t>(kGroup<Number>, end - first);
+        for (std::int64_t i = 0; i < count; ++i) store(first + i, scale(values[static_cast<std::size_t>(i)]));
+      }
+    });
   };
   const auto argument = [&](double value) {
     // Keras's tf.cast makes the bounds of a uniform distribution float32 before anything else.
@@ -144,29 +153,31 @@ void draw_numbers(std::int64_t seed, const Draw& draw, std::int64_t size, int ma
 
 }  // namespace
 
-void draw_as_tensorflow(std::int64_t seed, const Draw& draw, const Tensor& out) {
+void draw_as_tensorflow(std::int64_t seed, const Draw& draw, const Tensor& out, int threads) {
   const auto exact = [](auto value) { return value; };
   const std::int64_t size = out.size();
   switch (out.dtype()) {
     case DType::float64: {
       double* data = out.as<double>().data();
-      return draw_numbers<double>(seed, draw, size, 52, exact, [=](std::int64_t i, double value) { data[i] = value; });
+      return draw_numbers<double>(
+          seed, draw, size, 52, exact, [=](std::int64_t i, double value) { data[i] = value; }, threads);
     }
     case DType::float32: {
       float* data = out.as<float>().data();
-      return draw_numbers<float>(seed, draw, size, 23, exact, [=](std::int64_t i, float value) { data[i] = value; });
+      return draw_numbers<float>(
+          seed, draw, size, 23, exact, [=](std::int64_t i, float value) { data[i] = value; }, threads);
     }
     case DType::float16: {
       std::uint16_t* data = out.as<std::uint16_t>().data();
       return draw_numbers<float>(
           seed, draw, size, 10, [](float value) { return float16_to_float(float_to_float16(value)); },
-          [=](std::int64_t i, float value) { data[i] = float_to_float16(value); });
+          [=](std::int64_t i, float value) { data[i] = float_to_float16(value); }, threads);
     }
     case DType::bfloat16: {
       std::uint16_t* data = out.as<std::uint16_t>().data();
       return draw_numbers<float>(
           seed, draw, size, 7, [](float value) { return bfloat16_to_float(float_to_bfloat16(value)); },
-          [=](std::int64_t i, float value) { data[i] = float_to_bfloat16(value); });
+          [=](std::int64_t i, float value) { data[i] = float_to_bfloat16(value); }, threads);
     }
     default:
       throw internal_error("random numbers are not drawn as {}", name_of(out.dtype()));

@@ -88,16 +88,22 @@ Draw draw_of(const WeightSpec& spec) {
   throw failure(spec, fmt::format("unknown initializer '{}'{}", printable(name), did_you_mean(name, kClassNames)));
 }
 
-Tensor random(const WeightSpec& spec, const Shape& shape, const Draw& draw, std::uint64_t seed) {
+/// What random numbers are drawn with.
+struct Source {
+  std::uint64_t seed;
+  int threads;
+};
+
+Tensor random(const WeightSpec& spec, const Shape& shape, const Draw& draw, Source source) {
   if (!is_floating(spec.dtype)) {
     throw failure(spec, fmt::format("{} draws floating-point numbers, but the weight is of {}",
                                     printable(spec.initializer.class_name), name_of(spec.dtype)));
   }
   Tensor out(spec.dtype, shape);
   if (spec.initializer.seed) {
-    draw_as_tensorflow(*spec.initializer.seed, draw, out);
+    draw_as_tensorflow(*spec.initializer.seed, draw, out, source.threads);
   } else {
-    draw_from_stream(RandomStream(seed, spec.path), draw, out);
+    draw_from_stream(RandomStream(source.seed, spec.path), draw, out, source.threads);
   }
   return out;
 }
@@ -137,7 +143,7 @@ Tensor identity(const WeightSpec& spec) {
 }
 
 /// The Q of a normal matrix (long, short), turned where the weight is wide.
-Tensor orthogonal(const WeightSpec& spec, std::uint64_t seed) {
+Tensor orthogonal(const WeightSpec& spec, Source source) {
   if (spec.shape.rank() < 2) {
     throw failure(spec, fmt::format("Orthogonal needs at least two axes, but the shape is {}", spec.shape.str()));
   }
@@ -145,13 +151,13 @@ Tensor orthogonal(const WeightSpec& spec, std::uint64_t seed) {
   const std::int64_t rows = spec.shape.slice(0, spec.shape.rank() - 1).size();
   const std::int64_t length = std::max(rows, columns);
   const std::int64_t count = std::min(rows, columns);
-  const Tensor normal = random(spec, {length, count}, {Distribution::normal, 0.0, 1.0}, seed);
+  const Tensor normal = random(spec, {length, count}, {Distribution::normal, 0.0, 1.0}, source);
 
   const Tensor vectors(DType::float64, {count, length});
   const std::span<double> v = vectors.as<double>();
   for (std::int64_t i = 0; i < length; ++i)
     for (std::int64_t j = 0; j < count; ++j) v[static_cast<std::size_t>(j * length + i)] = normal.at(i * count + j);
-  orthogonalize(v, count, length);
+  orthogonalize(v, count, length, source.threads);
 
   Tensor out(spec.dtype, spec.shape);
   const bool wide = rows < columns;
@@ -163,7 +169,7 @@ Tensor orthogonal(const WeightSpec& spec, std::uint64_t seed) {
 }
 
 /// As the closure in LSTMCell.build (keras/src/layers/rnn/lstm.py): (initial(units), ones(units), initial(2 units)).
-Tensor unit_forget_bias(const WeightSpec& spec, std::uint64_t seed) {
+Tensor unit_forget_bias(const WeightSpec& spec, Source source) {
   if (spec.shape.rank() != 1 || spec.shape[0] % 4 != 0)
     throw failure(spec, fmt::format("four gates need equal parts of one axis, but the shape is {}", spec.shape.str()));
   const Dim units = spec.shape[0] / 4;
@@ -172,7 +178,7 @@ Tensor unit_forget_bias(const WeightSpec& spec, std::uint64_t seed) {
   part.initializer.unit_forget = false;
   const auto draw = [&](Dim first, Dim size) {
     part.shape = {size};
-    const Tensor drawn = initialize(part, seed);
+    const Tensor drawn = initialize(part, source.seed, source.threads);
     for (Dim i = 0; i < size; ++i) out.set(first + i, drawn.at(i));
   };
   draw(0, units);
@@ -182,16 +188,16 @@ Tensor unit_forget_bias(const WeightSpec& spec, std::uint64_t seed) {
 
 }  // namespace
 
-Tensor initialize(const WeightSpec& spec, std::uint64_t seed) {
+Tensor initialize(const WeightSpec& spec, std::uint64_t seed, int threads) {
   const std::string& name = spec.initializer.class_name;
   if (!spec.shape.known()) throw failure(spec, fmt::format("its shape {} is not known", spec.shape.str()));
-  if (spec.initializer.unit_forget) return unit_forget_bias(spec, seed);
+  if (spec.initializer.unit_forget) return unit_forget_bias(spec, {seed, threads});
   if (name == "Zeros") return filled(spec, 0.0);
   if (name == "Ones") return filled(spec, 1.0);
   if (name == "Constant") return constant(spec);
   if (name == "Identity") return identity(spec);
-  if (name == "Orthogonal") return orthogonal(spec, seed);
-  return random(spec, spec.shape, draw_of(spec), seed);
+  if (name == "Orthogonal") return orthogonal(spec, {seed, threads});
+  return random(spec, spec.shape, draw_of(spec), {seed, threads});
 }
 
 }  // namespace attn::weights

@@ -22,55 +22,77 @@ bool is_type(const json& value, const std::string& type) {
 
 class Validator {
  public:
-  explicit Validator(const json& whole) : whole_(whole) {}
+  Validator(const json& whole, std::set<std::string>* seen) : whole_(whole), seen_(seen) {}
 
-  Errors check(const json& schema, const json& value, const std::string& place) const {
+  /// `at` is where the schema is in the whole, `place` where the value is in its own.
+  Errors check(const json& schema, const std::string& at, const json& value, const std::string& place) const {
     if (schema.is_boolean()) return schema.get<bool>() ? Errors() : Errors{place + ": not allowed"};
+    saw(at);
     Errors errors;
     for (const auto& [keyword, rule] : schema.items())
-      for (std::string& error : by(keyword, rule, schema, value, place)) errors.push_back(std::move(error));
+      for (std::string& error : by(keyword, rule, schema, at, value, place)) errors.push_back(std::move(error));
     return errors;
   }
 
  private:
-  Errors by(const std::string& keyword, const json& rule, const json& schema, const json& value,
+  void saw(const std::string& at) const {
+    if (seen_ != nullptr) seen_->insert(at);
+  }
+
+  Errors by(const std::string& keyword, const json& rule, const json& schema, const std::string& at, const json& value,
             const std::string& place) const {
+    const std::string here = at + "/" + keyword;
     const auto expect = [&](bool holds) {
       return holds ? Errors() : Errors{fmt::format("{}: {} {} against {}", place, keyword, rule.dump(), value.dump())};
+    };
+    /// Of alternatives.
+    const auto expect_one = [&](const auto& holds) {
+      for (std::size_t i = 0; i < rule.size(); ++i) {
+        if (!holds(i)) continue;
+        saw(fmt::format("{}/{}", here, i));
+        return Errors();
+      }
+      return expect(false);
     };
     if (keyword == "$schema" || keyword == "$id" || keyword == "$defs" || keyword == "title" ||
         keyword == "description")
       return {};
-    if (keyword == "$ref") return check(whole_.at(json::json_pointer(rule.get<std::string>().substr(1))), value, place);
-    if (keyword == "type") {
-      const json types = rule.is_array() ? rule : json::array({rule});
-      return expect(std::any_of(types.begin(), types.end(), [&](const json& type) { return is_type(value, type); }));
+    if (keyword == "$ref") {
+      const auto target = rule.get<std::string>().substr(1);
+      return check(whole_.at(json::json_pointer(target)), target, value, place);
     }
+    if (keyword == "type" && rule.is_array()) return expect_one([&](std::size_t i) { return is_type(value, rule[i]); });
+    if (keyword == "type") return expect(is_type(value, rule));
     if (keyword == "const") return expect(value == rule);
-    if (keyword == "enum") return expect(std::find(rule.begin(), rule.end(), value) != rule.end());
+    if (keyword == "enum") return expect_one([&](std::size_t i) { return value == rule[i]; });
     if (keyword == "minimum") return expect(!value.is_number() || value.get<double>() >= rule.get<double>());
     if (keyword == "minItems") return expect(!value.is_array() || value.size() >= rule.get<std::size_t>());
-    if (keyword == "anyOf")
-      return expect(
-          std::any_of(rule.begin(), rule.end(), [&](const json& one) { return check(one, value, "").empty(); }));
+    if (keyword == "anyOf") {
+      return expect_one([&](std::size_t i) {
+        const std::string one = fmt::format("{}/{}", here, i);
+        // What a choice that does not fit has in common with the value was not held against it.
+        if (!Validator(whole_, nullptr).check(rule[i], one, value, "").empty()) return false;
+        return check(rule[i], one, value, "").empty();
+      });
+    }
     Errors errors;
-    const auto add = [&](const json& one, const json& part, const std::string& where) {
-      for (std::string& error : check(one, part, where)) errors.push_back(std::move(error));
+    const auto add = [&](const json& one, const std::string& one_at, const json& part, const std::string& where) {
+      for (std::string& error : check(one, one_at, part, where)) errors.push_back(std::move(error));
     };
     if (keyword == "items") {
       if (value.is_array())
-        for (std::size_t i = 0; i < value.size(); ++i) add(rule, value[i], fmt::format("{}/{}", place, i));
+        for (std::size_t i = 0; i < value.size(); ++i) add(rule, here, value[i], fmt::format("{}/{}", place, i));
     } else if (keyword == "required") {
       for (const json& key : rule)
         if (value.is_object() && !value.contains(key)) errors.push_back(place + ": no " + key.get<std::string>());
     } else if (keyword == "properties") {
       for (const auto& [key, one] : rule.items())
-        if (value.is_object() && value.contains(key)) add(one, value.at(key), place + "/" + key);
+        if (value.is_object() && value.contains(key)) add(one, here + "/" + key, value.at(key), place + "/" + key);
     } else if (keyword == "additionalProperties") {
       const json known = schema.value("properties", json::object());
       if (value.is_object())
         for (const auto& [key, part] : value.items())
-          if (!known.contains(key)) add(rule, part, place + "/" + key);
+          if (!known.contains(key)) add(rule, here, part, place + "/" + key);
     } else {
       errors.push_back("unknown keyword " + keyword);
     }
@@ -78,12 +100,37 @@ class Validator {
   }
 
   const json& whole_;
+  std::set<std::string>* seen_;
 };
+
+void collect(const json& schema, const std::string& at, std::set<std::string>& parts) {
+  if (!schema.is_object()) return;
+  parts.insert(at);
+  for (const auto& [keyword, rule] : schema.items()) {
+    const std::string here = at + "/" + keyword;
+    if (keyword == "properties" || keyword == "$defs") {
+      for (const auto& [key, one] : rule.items()) collect(one, here + "/" + key, parts);
+    } else if (keyword == "items" || keyword == "additionalProperties") {
+      collect(rule, here, parts);
+    } else if (rule.is_array() && (keyword == "type" || keyword == "enum" || keyword == "anyOf")) {
+      for (std::size_t i = 0; i < rule.size(); ++i) {
+        parts.insert(fmt::format("{}/{}", here, i));
+        collect(rule[i], fmt::format("{}/{}", here, i), parts);
+      }
+    }
+  }
+}
 
 }  // namespace
 
-std::vector<std::string> schema_errors(const json& schema, const json& value) {
-  return Validator(schema).check(schema, value, "");
+std::vector<std::string> schema_errors(const json& schema, const json& value, std::set<std::string>* seen) {
+  return Validator(schema, seen).check(schema, "", value, "");
+}
+
+std::set<std::string> schema_parts(const json& schema) {
+  std::set<std::string> parts;
+  collect(schema, "", parts);
+  return parts;
 }
 
 }  // namespace attn::test

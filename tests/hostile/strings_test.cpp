@@ -133,6 +133,7 @@ TEST_CASE("strings: no name of a model reaches the terminal or a document as any
       {{"validate", "-"}, {"table", "json", "markdown", "csv"}},
       {{"get-config", "-"}, {"json", "python"}},
       {{"plot", "-"}, {"svg", "dot", "mermaid", "json"}},
+      {{"plan", "-"}, {"table", "json", "svg"}},
   };
   const std::vector<Command> slow = {
       {{"run", "-", "--backend", "reference", "--verbose"}, {"table", "json"}},

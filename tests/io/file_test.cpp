@@ -102,8 +102,10 @@ TEST_CASE("atomic file: the target appears on commit and not before") {
   const TemporaryFolder folder;
   {
     AtomicFile file(folder / "a");
+    const std::int64_t before = AtomicFile::bytes_written();
     file.write("hel");
     file.write("lo");
+    CHECK(AtomicFile::bytes_written() == before + 5);
     CHECK(!std::filesystem::exists(folder / "a"));
     file.commit();
     CHECK(text_of(folder / "a") == "hello");

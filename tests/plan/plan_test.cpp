@@ -243,21 +243,26 @@ TEST_CASE("plan: unknown shapes are our own bug, sizes beyond belief are refused
   }
 }
 
-TEST_CASE("plan: the description shows who lies where, and how long") {
+TEST_CASE("plan: bytes stay from the step that writes them to the last that reads what lies there") {
   Graph graph;
   Builder build(graph);
   const ValueId x = build.input("x", DType::float32, {2, 8});
   begin_layer(build, "dense");
   const ValueId dense = build.apply(Linear{}, {x, build.transpose(weight(build, "kernel", {8, 8}), {1, 0})});
   end_layer(build, dense);
-  const ValueId y = build.unary(UnaryFn::tanh, dense);
-  output(build, y);
-  CHECK(describe(checked_plan(graph)) ==
-        "prepared once\n"
-        "    0  %2     transpose      float32 (8, 8)               256 at 0  # dense\n"
-        "steps\n"
-        "    0  %3     linear         float32 (2, 8)               64 at 0, to the end  # dense\n"
-        "    1  %4     tanh           float32 (2, 8)               over %3\n"
-        "output_0 = %3\n"
-        "arena 64.00 B, prepared 256.00 B, weights 256.00 B, inputs 64.00 B\n");
+  const ValueId y = build.unary(UnaryFn::tanh, dense);  // over dense
+  const ValueId sum = build.apply(Reduce{ReduceFn::sum, {1}, true}, {y});
+  output(build, build.reshape(sum, {2}));
+  const Plan plan = checked_plan(graph);
+  const std::vector<Stay> all = stays(plan);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].value == dense);
+  CHECK(all[0].bytes == 64);
+  CHECK(all[0].first == 0);
+  CHECK(all[0].last == 2);
+  CHECK(all[1].value == sum);
+  CHECK(all[1].bytes == 8);
+  CHECK(all[1].first == 2);
+  CHECK(all[1].last == 3);  // its view is the output
+  CHECK(all[1].offset >= all[0].bytes);
 }

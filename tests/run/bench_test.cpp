@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -11,6 +12,7 @@
 #include "attn/run/noise.h"
 #include "attn/run/operations.h"
 #include "attn/run/peaks.h"
+#include "attn/run/session.h"
 #include "attn/run/verify.h"
 #include "attn/weights/initialize.h"
 
@@ -46,6 +48,27 @@ Case encoder() {
 }
 
 }  // namespace
+
+TEST_CASE("session: a pass whose steps are told gives the same bits, and their shares make a whole") {
+  const Case model = encoder();
+  for (const char* name : {"reference", "onednn"}) {
+    const auto backend = backends::make_backend("cpu", name).backend;
+    Session session(*backend, model.graph, model.weights, {});
+    session.run(model.inputs);
+    const NamedTensor silent = session.outputs().front();
+    std::vector<std::byte> bytes(silent.tensor.data(), silent.tensor.data() + silent.tensor.bytes());
+    double whole = 0;
+    int steps = 0;
+    session.run(model.inputs, [&](double share) {
+      whole += share;
+      ++steps;
+    });
+    CHECK(std::equal(bytes.begin(), bytes.end(), session.outputs().front().tensor.data()));
+    CHECK(steps > 5);
+    CHECK(whole > 0.9);  // nodes that only view their input are no steps
+    CHECK(whole < 1.0 + 1e-9);
+  }
+}
 
 TEST_CASE("measure: warms up for as long as passes get faster, and no longer than it may") {
   BenchOptions options;

@@ -38,6 +38,13 @@ TEST_CASE("compare_runs: the first that differs is the first in the order of exe
   CHECK(found.arrays.size() == 3);
 }
 
+TEST_CASE("compare_runs: tells of each array that it is done with") {
+  double seen = 0;
+  const auto advance = [&](double more) { seen += more; };
+  CHECK(compare_passes(pass({1, 2}, {3}), pass({1, 2}, {3}), kRule, advance).equal());
+  CHECK(seen == 3);
+}
+
 TEST_CASE("compare_runs: atol of the root mean square follows the scale of each array") {
   const ToleranceRule rule{0, 0.1, true};
   CHECK(compare_passes(pass({1000, 1000}, {1e-6}), pass({1090, 1000}, {1.09e-6}), rule).equal());

@@ -58,5 +58,12 @@ TEST_CASE("compare_weights: shapes that differ are not compared, and lone arrays
   CHECK_FALSE(result.equal());
 }
 
+TEST_CASE("compare_weights: tells how many numbers it has seen, of lone arrays too") {
+  double seen = 0;
+  const std::vector<NamedTensor> a = {array("w", {1, 2}), array("a", {1})};
+  CHECK_FALSE(compare_weights(a, {array("w", {1, 2})}, {0, 0}, [&](double more) { seen += more; }).equal());
+  CHECK(seen == 3);
+}
+
 }  // namespace
 }  // namespace attn::run

@@ -146,6 +146,56 @@ TEST_CASE("initialize: unseeded draws are those of the stream of seed and path")
   for (std::int64_t i = 0; i < drawn.size(); ++i) CHECK(drawn.at(i) == -1.0 + 4.0 * stream.uniform());
 }
 
+TEST_CASE("initialize: numbers drawn many at a time, on any number of threads, are those drawn one by one") {
+  struct Distribution {
+    const char* class_name;
+    double first, second;
+    double (*next)(RandomStream& stream);
+  };
+  const auto uniform = [](RandomStream& stream) { return stream.uniform(); };
+  const auto normal = [](RandomStream& stream) { return stream.normal(); };
+  const auto truncated = [](RandomStream& stream) {
+    for (;;)
+      if (const double value = stream.normal(); std::fabs(value) < 2.0) return value;
+  };
+  const std::vector<Distribution> distributions = {
+      {"RandomUniform", -0.05, 0.05, uniform},   {"RandomNormal", 0.0, 0.02, normal},
+      {"RandomNormal", 3.0, 1e-3, normal},       {"RandomNormal", 0.0, 0.0, normal},
+      {"RandomNormal", -1e-30, 1e-38, normal},   {"TruncatedNormal", 0.0, 0.02, truncated},
+      {"TruncatedNormal", 100.0, 7.0, truncated}};
+  for (const Distribution& distribution : distributions) {
+    Initializer initializer_given = initializer(distribution.class_name);
+    initializer_given.minval = initializer_given.mean = distribution.first;
+    initializer_given.maxval = initializer_given.stddev = distribution.second;
+    const bool is_uniform = distribution.next == static_cast<double (*)(RandomStream&)>(uniform);
+    const double factor = is_uniform ? distribution.second - distribution.first : distribution.second;
+    for (const DType dtype : {DType::float32, DType::float64, DType::bfloat16}) {
+      // 300,000 is more than is drawn ahead of the truncated.
+      for (const std::int64_t size : {1, 2, 3, 5, 511, 4096, 4097, 300'000}) {
+        RandomStream stream(3, "w");
+        const Tensor expected(dtype, {size});
+        for (std::int64_t i = 0; i < size; ++i)
+          expected.set(i, distribution.first + factor * distribution.next(stream));
+        for (const int threads : {1, 2, 5}) {
+          CAPTURE(distribution.class_name);
+          CAPTURE(distribution.first);
+          CAPTURE(name_of(dtype));
+          CAPTURE(size);
+          CAPTURE(threads);
+          CHECK(same_bytes(initialize(weight("w", {size}, initializer_given, dtype), 3, threads), expected));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("initialize: threads change nothing about seeded numbers and orthogonal vectors") {
+  Initializer seeded = initializer("TruncatedNormal");
+  seeded.seed = 9;
+  for (const Initializer& one : {seeded, initializer("Orthogonal")})
+    CHECK(same_bytes(initialize(weight("w", {90, 130}, one), 1, 1), initialize(weight("w", {90, 130}, one), 1, 3)));
+}
+
 TEST_CASE("initialize: an integer seed does not depend on path or command seed") {
   Initializer seeded = initializer("HeNormal");
   seeded.seed = 3;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace attn {
@@ -19,9 +20,16 @@ class RandomStream {
   /// Standard normal by Box-Muller over two uniforms u, v: sqrt(-2 ln(1 - u)) * cos(2πv), then … * sin(2πv).
   double normal();
 
+  /// What uniform(), or normal(), gives from its 4·block'th call on, wherever the stream stands.
+  void uniforms(std::uint64_t block, std::span<double> out) const;
+  void normals(std::uint64_t block, std::span<double> out) const;
+
  private:
+  /// The words from the 4·number'th on.
+  [[nodiscard]] std::array<std::uint64_t, 4> block(std::uint64_t number) const;
+
   std::array<std::uint64_t, 2> key_;
-  std::array<std::uint64_t, 4> counter_{};
+  std::uint64_t blocks_ = 0;  // that were begun
   std::array<std::uint64_t, 4> block_{};
   int used_ = 4;
   double spare_ = 0.0;

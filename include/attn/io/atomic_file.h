@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ class AtomicFile {
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
   /// Waits until the bytes are on the disk, then renames. Nothing may be written afterwards.
   void commit();
+
+  /// By all writers in this process so far. May be called from any thread.
+  [[nodiscard]] static std::int64_t bytes_written() noexcept;
 
   /// As it was given.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }

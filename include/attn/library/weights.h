@@ -13,10 +13,10 @@
 
 namespace attn::library {
 
-/// From `file` where there is one, else from initializers and the seed; in the order of the specs. `drawn` is called
-/// with each weight that was drawn. Throws Error.
+/// From `file` where there is one, else from initializers and the seed, drawn on so many threads (0: all cores); in the
+/// order of the specs. `drawn` is called with each weight that was drawn. Throws Error.
 [[nodiscard]] std::vector<Tensor> load_weights(std::span<const graph::WeightSpec> specs,
-                                               const std::optional<std::string>& file, std::uint64_t seed,
+                                               const std::optional<std::string>& file, std::uint64_t seed, int threads,
                                                const std::function<void(const Tensor&)>& drawn = {});
 
 }  // namespace attn::library

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <string>
 #include <vector>
 
 #include "attn/graph/graph.h"
@@ -58,7 +57,15 @@ struct Plan {
 /// Σ bytes; throws Error (no_memory) where it passes kMaxSize.
 [[nodiscard]] std::int64_t sum_of_bytes(std::initializer_list<std::int64_t> bytes);
 
-/// The plan for people: what is prepared, each step with its lifetime in the arena, and the totals.
-[[nodiscard]] std::string describe(const Plan& plan);
+/// Bytes of the arena that are taken from the step that writes them to the last that reads them, by whatever shares
+/// them: views, and what is written over them.
+struct Stay {
+  graph::ValueId value = graph::kNone;  ///< the one that was written first
+  std::int64_t offset = 0, bytes = 0;
+  int first = 0, last = 0;  ///< numbers of steps; as many as there are steps: to the end of a run
+};
+
+/// Every stay, by first step.
+[[nodiscard]] std::vector<Stay> stays(const Plan& plan);
 
 }  // namespace attn::plan

@@ -8,6 +8,7 @@
 #include "attn/backends/backend.h"
 #include "attn/base/tensor.h"
 #include "attn/graph/graph.h"
+#include "attn/run/advance.h"
 #include "attn/run/compare.h"
 #include "attn/run/difference.h"
 
@@ -23,10 +24,11 @@ struct PassArray {
 };
 
 /// Runs the graph: the outputs as they are in any run, and before them, where `layers` are wanted, the layers' outputs
-/// of a second pass, in which nothing is fused over them. In the order of execution.
+/// of a second pass, in which nothing is fused over them. In the order of execution. `advance` counts passes.
 [[nodiscard]] std::vector<PassArray> record_pass(const backends::Backend& backend, const graph::Graph& graph,
                                                  const std::vector<Tensor>& weights, std::span<const Tensor> inputs,
-                                                 const backends::CompileOptions& options, bool layers);
+                                                 const backends::CompileOptions& options, bool layers,
+                                                 const Advance& advance = {});
 
 /// A tolerance for arrays of any scale: the outputs of a softmax over many classes are small, and nothing may pass for
 /// being smaller than atol.
@@ -68,17 +70,18 @@ struct RunComparison {
   [[nodiscard]] const ArrayComparison* first() const;
 };
 
-/// Arrays of integers and bools agree where they are equal, whatever the tolerance.
+/// Arrays of integers and bools agree where they are equal, whatever the tolerance. `advance` counts arrays of `got`.
 [[nodiscard]] RunComparison compare_passes(const std::vector<PassArray>& expected, const std::vector<PassArray>& got,
-                                           const ToleranceRule& tolerance);
+                                           const ToleranceRule& tolerance, const Advance& advance = {});
 
 /// A pass against the arrays of a file, by name. Every output must be among them, itself or as the layer that gives it,
 /// and every array must have a counterpart, but for `inputs` (the names of the model's) and for parts of a layer that
 /// have none here. What Keras has numbered otherwise ("get_item_3") is taken in order. A file of one array of another
-/// name is the model's one output. Throws Error (bad_input) where the file has nothing
-/// of the pass; `file` names it.
+/// name is the model's one output. `advance` counts arrays of `got`. Throws Error (bad_input) where the file has
+/// nothing of the pass; `file` names it.
 [[nodiscard]] RunComparison compare_with_file(const std::vector<NamedTensor>& expected,
                                               const std::vector<PassArray>& got, const std::vector<std::string>& inputs,
-                                              const ToleranceRule& tolerance, const std::string& file);
+                                              const ToleranceRule& tolerance, const std::string& file,
+                                              const Advance& advance = {});
 
 }  // namespace attn::run

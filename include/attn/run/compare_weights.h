@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attn/base/tensor.h"
+#include "attn/run/advance.h"
 #include "attn/run/compare.h"
 
 namespace attn::run {
@@ -35,8 +36,9 @@ struct WeightsComparison {
   [[nodiscard]] bool equal() const;
 };
 
-/// Pairs arrays by name. Without any tolerance arrays of two dtypes differ, whatever their numbers.
+/// Pairs arrays by name. Without any tolerance arrays of two dtypes differ, whatever their numbers. `advance` counts
+/// numbers of `a`.
 [[nodiscard]] WeightsComparison compare_weights(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b,
-                                                const Tolerance& tolerance);
+                                                const Tolerance& tolerance, const Advance& advance = {});
 
 }  // namespace attn::run

@@ -11,6 +11,7 @@
 #include "attn/base/tensor.h"
 #include "attn/graph/graph.h"
 #include "attn/plan/plan.h"
+#include "attn/run/advance.h"
 
 namespace attn::run {
 
@@ -52,8 +53,9 @@ class Session {
   Session(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
           const backends::CompileOptions& options, Keep keep = Keep::outputs);
 
-  /// One pass; `inputs` as make_inputs gives them.
-  void run(std::span<const Tensor> inputs) { executable_->run(inputs); }
+  /// One pass; `inputs` as make_inputs gives them. `advance` is told the share of the pass that each step was, by its
+  /// arithmetic and traffic; a device that is not the host takes all steps at once, and tells nothing.
+  void run(std::span<const Tensor> inputs, const Advance& advance = {});
   /// One pass, with each step's time.
   [[nodiscard]] std::vector<StepTime> profile(std::span<const Tensor> inputs);
   /// The results of the last pass, as views that the next pass overwrites.

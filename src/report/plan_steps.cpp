@@ -1,0 +1,161 @@
+#include "plan_steps.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace attn::report {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::ValueId;
+
+std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+/// What was fused into operations.
+struct Fused {
+  std::map<std::string, int> activations;  // by function
+  int residuals = 0, packed = 0;
+};
+
+const graph::Unary* activation_of(const Node& node) {
+  if (const auto* linear = std::get_if<graph::Linear>(&node.op)) return &linear->activation;
+  if (const auto* conv = std::get_if<graph::Conv>(&node.op)) return &conv->activation;
+  return nullptr;
+}
+
+bool has_residual(const Node& node) {
+  const auto* linear = std::get_if<graph::Linear>(&node.op);
+  return linear != nullptr && linear->residual;
+}
+
+bool is_packed(const Node& node) {
+  const auto* attention = std::get_if<graph::Attention>(&node.op);
+  return attention != nullptr && attention->packed_heads > 0;
+}
+
+Fused fused_in(const Graph& graph) {
+  Fused out;
+  for (const Node& node : graph.nodes) {
+    const graph::Unary* activation = activation_of(node);
+    if (activation != nullptr && activation->fn != graph::UnaryFn::linear)
+      ++out.activations[std::string(graph::name_of(activation->fn))];
+    if (has_residual(node)) ++out.residuals;
+    if (is_packed(node)) ++out.packed;
+  }
+  return out;
+}
+
+std::map<std::string, int> operations_in(const Graph& graph) {
+  std::map<std::string, int> out;
+  for (const Node& node : graph.nodes) ++out[std::string(graph::name_of(node.op))];
+  return out;
+}
+
+std::string operation_text(const Node& node) {
+  std::string text(graph::name_of(node.op));
+  if (is_packed(node)) text += " of packed q, k, v";
+  const graph::Unary* activation = activation_of(node);
+  if (activation != nullptr && activation->fn != graph::UnaryFn::linear)
+    text += " + " + std::string(graph::name_of(activation->fn));
+  if (has_residual(node)) text += " + residual";
+  return text;
+}
+
+/// The difference of both graphs, by kinds of operations; what was fused is told by itself.
+void add_changes(const PlanReport& report, PlanSteps& out) {
+  const Fused before = fused_in(report.lowered), after = fused_in(report.plan.graph);
+  std::map<std::string, int> gone = operations_in(report.lowered);
+  for (const auto& [operation, count] : operations_in(report.plan.graph)) gone[operation] -= count;
+  for (const auto& [function, count] : after.activations) {
+    const auto found = before.activations.find(function);
+    const int fused = count - (found == before.activations.end() ? 0 : found->second);
+    out.activations += fused;
+    gone[function] -= fused;
+  }
+  out.residuals = after.residuals - before.residuals;
+  out.packed = after.packed - before.packed;
+  gone["add"] -= out.residuals;
+  gone["linear"] -= 2 * out.packed;  // of three one is left
+  out.products = std::max(0, gone["einsum"]);
+  gone["einsum"] -= out.products;
+  // They became products of one of two kinds.
+  for (const char* product : {"linear", "matmul"})
+    if (out.products > 0 && gone[product] < 0) gone[product] = std::min(0, gone[product] + out.products);
+  for (const auto& [operation, count] : gone) {
+    if (count > 0) out.removed.push_back({operation, count});
+    if (count < 0) out.added.push_back({operation, -count});
+  }
+}
+
+void add_idle_layers(const PlanReport& report, PlanSteps& out) {
+  const Graph& graph = report.plan.graph;
+  std::set<graph::LayerId> busy;
+  for (const Node& node : graph.nodes)
+    for (graph::LayerId layer = node.layer; layer != graph::kNone; layer = graph.layers[at(layer)].parent)
+      busy.insert(layer);
+  for (std::size_t i = 0; i < graph.layers.size(); ++i)
+    if (const graph::Layer& layer = graph.layers[i]; !busy.contains(static_cast<graph::LayerId>(i)))
+      out.idle.emplace_back(layer.name, layer.class_name);
+}
+
+}  // namespace
+
+PlanSteps steps_of(const PlanReport& report) {
+  const plan::Plan& plan = report.plan;
+  PlanSteps out;
+  out.stays = plan::stays(plan);
+  std::map<ValueId, std::size_t> stay_of;
+  for (std::size_t i = 0; i < out.stays.size(); ++i) stay_of.emplace(out.stays[i].value, i);
+  const auto stay = [&](ValueId id) -> std::optional<std::size_t> {
+    const plan::Slot& slot = plan.slots[at(id)];
+    const auto found = stay_of.find(slot.alias_of == graph::kNone ? id : slot.alias_of);
+    if (slot.place != plan::Place::arena || found == stay_of.end()) return std::nullopt;
+    return found->second;
+  };
+
+  std::vector<int> writer(out.stays.size());  // the last step that wrote there
+  for (const graph::NodeId id : plan.steps) {
+    const int number = static_cast<int>(out.steps.size());
+    PlanStep step;
+    step.node = &plan.graph.nodes[at(id)];
+    step.operation = operation_text(*step.node);
+    if (step.node->layer != graph::kNone) {
+      const graph::Layer& layer = plan.graph.layers[at(step.node->layer)];
+      step.layer = layer.name;
+      step.class_name = layer.class_name;
+    }
+    if (const auto kernel = report.kernels.find(id); kernel != report.kernels.end()) {
+      step.kernel = kernel->second.name;
+      step.why = kernel->second.why;
+    }
+    for (const ValueId input : step.node->inputs)
+      if (const auto read = stay(input); read && std::ranges::find(step.reads, *read) == step.reads.end())
+        step.reads.push_back(*read);
+    for (const ValueId output : step.node->outputs) {
+      PlanResult result{output, plan.slots[at(output)].bytes, stay(output).value(), std::nullopt};
+      if (out.stays[result.stay].value != output) {
+        result.in_place_of = writer[result.stay];
+        ++out.in_place;
+      }
+      writer[result.stay] = number;
+      out.unshared_bytes += result.bytes;
+      step.results.push_back(result);
+    }
+    for (const plan::Stay& taken : out.stays)
+      if (taken.first <= number && number <= taken.last) step.live_bytes += taken.bytes;
+    if (step.live_bytes > out.peak_bytes) {
+      out.peak_bytes = step.live_bytes;
+      out.peak_step = number;
+    }
+    out.steps.push_back(std::move(step));
+  }
+  out.lowered = static_cast<int>(report.lowered.nodes.size());
+  out.views = static_cast<int>(plan.graph.nodes.size() - plan.steps.size() - plan.prepare.size());
+  add_changes(report, out);
+  add_idle_layers(report, out);
+  return out;
+}
+
+}  // namespace attn::report

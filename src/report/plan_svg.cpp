@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "attn/base/text.h"
+#include "attn/report/number.h"
+#include "attn/report/plan_view.h"
+#include "escape.h"
+#include "page_assets.h"
+#include "plan_steps.h"
+#include "plot_layout.h"
+
+namespace attn::report {
+namespace {
+
+constexpr double kMargin = 16, kLabels = 300, kArena = 760, kRow = 20, kTop = 46, kCell = 7.25;
+constexpr int kLabelCells = 40, kTitleCells = 400, kTicks = 4;
+
+std::string text_at(double x, double y, std::string_view style, std::string_view anchor, const std::string& text) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" text-anchor=\"{}\">{}</text>\n", x, y, style, anchor,
+                     xml_text(text));
+}
+
+/// What a stay is called: by the step that wrote it first.
+std::string title_of(const PlanReport& report, const PlanSteps& plan, const plan::Stay& stay) {
+  const PlanStep& step = plan.steps[static_cast<std::size_t>(stay.first)];
+  const graph::Value& value = report.plan.graph.value(stay.value);
+  const bool to_end = static_cast<std::size_t>(stay.last) >= plan.steps.size();
+  return fmt::format("{}\n{}\n{} {}\n{} bytes from {}\nsteps {} to {}", shortened(printable(step.layer), kTitleCells),
+                     step.operation, value.shape.str(), name_of(value.dtype), with_commas(stay.bytes),
+                     with_commas(stay.offset), stay.first, to_end ? "the end" : std::to_string(stay.last));
+}
+
+}  // namespace
+
+std::string plan_svg(const PlanReport& report) {
+  const PlanSteps plan = steps_of(report);
+  const auto arena = static_cast<double>(std::max<std::int64_t>(1, report.plan.arena_bytes));
+  const double left = kMargin + kLabels, rows = kRow * static_cast<double>(plan.steps.size());
+  const double width = left + kArena + kMargin, height = kTop + rows + kMargin + kRow;
+  const std::string title = fmt::format("{}: the arena, {}", shortened(printable(report.setting.model), kTitleCells),
+                                        byte_size(report.plan.arena_bytes));
+  std::string out = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" role=\"img\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+      "viewBox=\"0 0 {0:.0f} {1:.0f}\">\n<title>{2}</title>\n<style>\n{3}</style>\n",
+      width, height, xml_text(title), page::kPlotCss.text);
+  for (int tick = 0; tick <= kTicks; ++tick) {
+    const double x = left + kArena * tick / kTicks;
+    out += text_at(x, kTop - 12, "detail",
+                   tick == 0        ? "start"
+                   : tick == kTicks ? "end"
+                                    : "middle",
+                   byte_size(report.plan.arena_bytes * tick / kTicks));
+    out += fmt::format("<path class=\"edge\" d=\"M{0:.1f} {1:.1f}V{2:.1f}\"/>\n", x, kTop - 6, kTop);
+  }
+  for (std::size_t number = 0; number < plan.steps.size(); ++number) {
+    const PlanStep& step = plan.steps[number];
+    const bool peak = static_cast<int>(number) == plan.peak_step;
+    const double y = kTop + kRow * static_cast<double>(number);
+    const std::string label = fmt::format("{} {} {}", number, printable(step.layer), step.operation);
+    out += text_at(kMargin, y + kRow - 6, peak ? "name" : "detail", "start", shortened(label, kLabelCells));
+    if (peak)
+      out += fmt::format("<g class=\"box\"><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/></g>\n",
+                         left, y, kArena, kRow);
+  }
+  for (const plan::Stay& stay : plan.stays) {
+    const PlanStep& step = plan.steps[static_cast<std::size_t>(stay.first)];
+    const double x = left + kArena * static_cast<double>(stay.offset) / arena;
+    const double wide = std::max(1.0, kArena * static_cast<double>(stay.bytes) / arena);
+    const double y = kTop + kRow * stay.first;
+    const double end = kTop + kRow * static_cast<double>(std::min<std::size_t>(static_cast<std::size_t>(stay.last) + 1,
+                                                                               plan.steps.size()));
+    out += fmt::format(
+        "<g class=\"{}\"><title>{}</title><rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\"/>",
+        layer_kind(step.class_name), xml_text(title_of(report, plan, stay)), x, y, wide, end - y);
+    const int room = static_cast<int>((wide - 10) / kCell);
+    if (room >= 4) out += text_at(x + 5, y + kRow - 6, "detail", "start", shortened(step.operation, room));
+    out += "</g>\n";
+  }
+  const std::string foot = fmt::format("{}, {} at step {}; {} without sharing", byte_size(report.plan.arena_bytes),
+                                       byte_size(plan.peak_bytes), plan.peak_step, byte_size(plan.unshared_bytes));
+  out += text_at(left, kTop + rows + kRow, "detail", "start", foot);
+  return out + "</svg>\n";
+}
+
+}  // namespace attn::report
