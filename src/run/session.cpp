@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "attn/base/stop.h"
 #include "attn/plan/plan.h"
 
 namespace attn::run {
@@ -33,7 +34,13 @@ Session::Session(const backends::Backend& backend, graph::Graph graph, std::vect
   executable_ = backend.compile(std::move(planned.plan), std::move(weights), options);
 }
 
+void Session::run(std::span<const Tensor> inputs) {
+  throw_if_stopped();
+  executable_->run(inputs);
+}
+
 std::vector<StepTime> Session::profile(std::span<const Tensor> inputs) {
+  throw_if_stopped();
   std::map<graph::NodeId, std::string> kernels;
   for (const backends::KernelChoice& choice : executable_->choices()) kernels[choice.node] = choice.kernel;
   std::vector<StepTime> out;

@@ -52,9 +52,10 @@ class Session {
   Session(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
           const backends::CompileOptions& options, Keep keep = Keep::outputs);
 
-  /// One pass; `inputs` as make_inputs gives them.
-  void run(std::span<const Tensor> inputs) { executable_->run(inputs); }
-  /// One pass, with each step's time.
+  /// One pass; `inputs` as make_inputs gives them. Throws what Executable::run does, and Stopped where a stop was asked
+  /// for before it: devices do not look.
+  void run(std::span<const Tensor> inputs);
+  /// The same, with each step's time.
   [[nodiscard]] std::vector<StepTime> profile(std::span<const Tensor> inputs);
   /// The results of the last pass, as views that the next pass overwrites.
   [[nodiscard]] std::vector<NamedTensor> outputs() const;
