@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "attn/backends/devices.h"
@@ -32,15 +33,17 @@ int index_of(const std::string& device) {
   return index;
 }
 
-report::GpuTimes gpu_times(run::Session& session, std::span<const Tensor> inputs, const run::BenchOptions& options,
-                           const std::string& device) {
+/// Nothing where a stop was asked for before each was measured once.
+std::optional<report::GpuTimes> gpu_times(run::Session& session, std::span<const Tensor> inputs,
+                                          const run::BenchOptions& options, const std::string& device) {
   const backends::GpuState state = backends::gpu_state(index_of(device));
   run::BenchOptions brief = options;  // the main figure has had its time already
   brief.min_seconds /= 4;
   brief.warmup_seconds /= 4;
   const auto cold = run::measure_timed([&] { return session.device_clock()->pass_seconds(true); }, brief);
   const auto whole = run::measure([&] { session.run(inputs); }, brief);
-  return {run::latency_of(cold).median, run::latency_of(whole).median, state.clock_mhz, state.watts};
+  if (cold.empty() || whole.empty()) return std::nullopt;
+  return report::GpuTimes{run::latency_of(cold).median, run::latency_of(whole).median, state.clock_mhz, state.watts};
 }
 
 }  // namespace

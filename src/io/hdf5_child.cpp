@@ -26,6 +26,10 @@
 #include "hdf5_reader.h"
 #include "hdf5_writer.h"
 
+#if defined(ATTN_COVERAGE)
+extern "C" void __gcov_dump();
+#endif
+
 namespace attn::io {
 namespace {
 
@@ -40,10 +44,11 @@ void limit(__rlimit_resource resource, std::int64_t most) {
   ::setrlimit(resource, &now);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // sanitizers reserve terabytes, and probe memory with pipes
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(ATTN_COVERAGE)
+// Sanitizers reserve terabytes, and probe memory with pipes; counts of lines are written to files.
+constexpr bool kInstrumented = true;
 #else
-constexpr bool kSanitized = false;
+constexpr bool kInstrumented = false;
 #endif
 
 /// Takes away what reading or writing these bytes does not need. After this no file can be opened any more.
@@ -51,13 +56,13 @@ void confine(std::int64_t size, bool writes) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   limit(RLIMIT_CORE, 0);
-  if (!writes) limit(RLIMIT_FSIZE, 0);
   // To the millisecond by a timer, whose signal ends the process; the limit counts in seconds and cannot be taken back.
   const std::int64_t milliseconds = kHdf5Milliseconds + size / kHdf5Slowest * 1000;
   const itimerval most{{}, {milliseconds / 1000, milliseconds % 1000 * 1000}};
   ::setitimer(ITIMER_PROF, &most, nullptr);
   limit(RLIMIT_CPU, 1 + milliseconds / 1000);
-  if (kSanitized) return;
+  if (kInstrumented) return;
+  if (!writes) limit(RLIMIT_FSIZE, 0);
   limit(RLIMIT_NOFILE, kDescriptors);
   // The program and the library, and what may be unpacked at most (bomb.h) with what it takes on the way.
   constexpr std::int64_t kProgram = std::int64_t{512} << 20;
@@ -157,6 +162,9 @@ int main(int count, char** words) {
   } catch (const attn::io::ChannelBroken&) {
     // attn has gone, or its patience has.
   }
+#if defined(ATTN_COVERAGE)
+  __gcov_dump();
+#endif
   // Not by exit: the library has been seen to crash while it cleans up after a damaged file.
   ::_exit(status);
 }

@@ -60,13 +60,17 @@ std::vector<double> measure(const std::function<void()>& body, const BenchOption
 std::vector<double> measure_timed(const std::function<double()>& body, const BenchOptions& options,
                                   const Clock& clock) {
   const auto stop = [&] { return options.stop && options.stop(); };
+  const std::function<double()> pass = [&] {
+    throw_if_stopped();  // devices do not look themselves
+    return body();
+  };
   std::vector<double> samples;
   try {
-    warm_up(body, options, clock, stop);
+    warm_up(pass, options, clock, stop);
     const double from = clock();
     while (static_cast<std::int64_t>(samples.size()) < options.max_runs && !stop() &&
            (static_cast<std::int64_t>(samples.size()) < options.min_runs || clock() - from < options.min_seconds)) {
-      samples.push_back(body());
+      samples.push_back(pass());
     }
   } catch (const Stopped&) {  // in the middle of a pass
     if (!stop()) throw;

@@ -35,15 +35,19 @@ void fill_with_ones(std::span<float> numbers) {
   }
 }
 
-/// The bytes per second of z = x + y for arrays of `bytes` in all.
+/// The bytes per second of z = x + y for arrays of `bytes` in all. Large arrays are added in pieces, between which the
+/// pass can be stopped.
 double bandwidth(std::int64_t bytes, const backends::Backend& backend, const backends::CompileOptions& options) {
-  const std::int64_t elements = std::max<std::int64_t>(bytes / 3 / 4, 1024);
+  constexpr std::int64_t kPiece = 48 << 20;
+  const auto pieces = static_cast<int>(std::max<std::int64_t>(1, bytes / kPiece));
+  const std::int64_t elements = std::max<std::int64_t>(bytes / pieces / 3 / 4, 1024);
   std::vector<Tensor> inputs;
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < 2 * pieces; ++i) {
     inputs.emplace_back(DType::float32, Shape{elements});
     fill_with_ones(inputs.back().as<float>());
   }
-  return 12.0 * static_cast<double>(elements) / fastest_pass(addition_workload(elements), {}, inputs, backend, options);
+  return 12.0 * static_cast<double>(elements) * pieces /
+         fastest_pass(addition_workload(elements, pieces), {}, inputs, backend, options);
 }
 
 std::int64_t private_cache_bytes(int threads) {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "attn/base/stop.h"
 #include "attn/plan/plan.h"
 
 namespace attn::run {
@@ -36,6 +37,7 @@ Session::Session(const backends::Backend& backend, graph::Graph graph, std::vect
 }
 
 void Session::run(std::span<const Tensor> inputs, const Advance& advance) {
+  throw_if_stopped();
   if (!advance || device_clock() != nullptr) return executable_->run(inputs);
   std::vector<double> work;  // by node
   for (const graph::Node& node : graph_.nodes)
@@ -46,6 +48,7 @@ void Session::run(std::span<const Tensor> inputs, const Advance& advance) {
 }
 
 std::vector<StepTime> Session::profile(std::span<const Tensor> inputs) {
+  throw_if_stopped();
   std::map<graph::NodeId, std::string> kernels;
   for (const backends::KernelChoice& choice : executable_->choices()) kernels[choice.node] = choice.kernel;
   std::vector<StepTime> out;

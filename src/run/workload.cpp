@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace attn::run {
@@ -74,13 +75,15 @@ graph::Graph product_workload(std::int64_t n, DType dtype) {
   return graph;
 }
 
-graph::Graph addition_workload(std::int64_t n) {
+graph::Graph addition_workload(std::int64_t n, int pieces) {
   graph::Graph graph;
   graph.name = "addition";
   graph::Builder build(graph);
-  const graph::ValueId x = build.input("x", DType::float32, {n});
-  const graph::ValueId y = build.input("y", DType::float32, {n});
-  graph.outputs.push_back({"output_0", build.apply(graph::Binary{graph::BinaryFn::add}, {x, y})});
+  for (int i = 0; i < pieces; ++i) {
+    const graph::ValueId x = build.input("x_" + std::to_string(i), DType::float32, {n});
+    const graph::ValueId y = build.input("y_" + std::to_string(i), DType::float32, {n});
+    graph.outputs.push_back({"output_" + std::to_string(i), build.apply(graph::Binary{graph::BinaryFn::add}, {x, y})});
+  }
   return graph;
 }
 

@@ -11,7 +11,14 @@
 #include <cmath>
 #include <numbers>
 
-#include "attn/base/vectorized.h"
+// A function with this before it is compiled for AVX-512, AVX2 and the base architecture; the loader picks one. What it
+// calls must be inlined into it to profit.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#define ATTN_VECTORIZED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define ATTN_VECTORIZED
+#endif
 
 namespace attn::weights {
 namespace {

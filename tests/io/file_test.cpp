@@ -90,6 +90,42 @@ TEST_CASE("file: a mapped file that is cut short ends the program with exit code
   CHECK(WEXITSTATUS(status) == 3);
 }
 
+TEST_CASE("file: a file beside another is read by its name, and neither links nor other folders are") {
+  const TemporaryFolder folder;
+  const std::string index = folder / "index.json";
+  write_text(folder / "a", "hello");
+  CHECK(read_file_beside(index, "a").text() == "hello");
+  CHECK(refusal([&] { return read_file_beside(index, "none"); }) == (folder / "none") + ": no such file");
+  std::filesystem::create_symlink("a", folder / "link");
+  CHECK(refusal([&] { return read_file_beside(index, "link"); }).find("a symbolic link, which is not followed") !=
+        std::string::npos);
+  std::filesystem::create_directory(folder / "inner");
+  CHECK(refusal([&] { return read_file_beside(index, "inner"); }).ends_with("a directory, not a file"));
+  CHECK(refusal([&] { return read_file_beside(folder / "inner/index.json", "../a"); }).find("cannot be opened") !=
+        std::string::npos);
+  CHECK(refusal([&] { return read_file_beside(folder / "none/index.json", "a"); }).find("cannot be opened") !=
+        std::string::npos);
+}
+
+TEST_CASE("file: a pipe that holds more than is accepted is refused before it is at its end") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "pipe";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const int both = ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // it never ends
+  REQUIRE(::write(both, "hello", 5) == 5);
+  CHECK(refusal([&] { return read_file(path, 4); }).find("larger than the 4 bytes") != std::string::npos);
+  ::close(both);
+}
+
+TEST_CASE("bytes: a large slice of a mapped file gives its memory back, and can be read again") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "large";
+  write_text(path, "hello");
+  std::filesystem::resize_file(path, static_cast<std::uintmax_t>(kMapFrom));
+  const Bytes bytes = read_file(path);
+  for (int turn = 0; turn < 2; ++turn) CHECK(bytes.slice(0, kMapFrom / 2).text().starts_with("hello"));
+}
+
 TEST_CASE("bytes: a slice must lie inside") {
   const Bytes bytes = bytes_of_text("hello");
   CHECK(bytes.slice(5, 0).size() == 0);

@@ -241,6 +241,17 @@ TEST_CASE("zip: the writer's archives are read again, and the same contents give
   CHECK(reader.read(*reader.find("two"), kMaxSize).text().empty());
 }
 
+TEST_CASE("zip: an archive of more members than 16 bits count has its number in 64") {
+  const TemporaryFolder folder;
+  AtomicFile file(folder / "a.zip");
+  ZipWriter writer(file);
+  for (int i = 0; i < 70'000; ++i) writer.add(std::to_string(i), {});
+  writer.finish();
+  file.commit();
+  CHECK(refusal([&] { ZipReader(read_file(folder / "a.zip"), "a.zip"); }) ==
+        "a.zip: a zip archive of 70000 members; at most 10000 are accepted");
+}
+
 TEST_CASE("npz: files of NumPy are read, stored, deflated or streamed") {
   for (const char* name : {"stored.npz", "deflated.npz"}) {
     const std::vector<NamedTensor> tensors = parse_npz(data_file(name), name);

@@ -31,9 +31,9 @@ class Attn:
     """The program of one build."""
 
     def __init__(self, build):
-        build = pathlib.Path(build).resolve()
-        self.path = str(build / "attn")
-        self.fault = str(build / "tests/robust/libfault.so")
+        self.build = pathlib.Path(build).resolve()
+        self.path = str(self.build / "attn")
+        self.fault = str(self.build / "tests/robust/libfault.so")
 
     def environment(self, more=None):
         kept = {"PATH", "HOME", "LANG", "ATTN_HDF5", "LD_LIBRARY_PATH"}

@@ -11,7 +11,9 @@ import time
 sys.dont_write_bytecode = True
 import allocation
 import determinism
+import foreign_files
 import kills
+import mutants
 import numbers_of_ops
 import odd_files
 import parallel_runs
@@ -21,7 +23,8 @@ from program import Attn, Folder
 from scenario import make_inputs
 
 CHECKS = {"allocation": allocation, "system-calls": system_calls, "odd-files": odd_files, "kills": kills,
-          "signals": signals, "parallel-runs": parallel_runs, "determinism": determinism, "numbers": numbers_of_ops}
+          "signals": signals, "parallel-runs": parallel_runs, "foreign-files": foreign_files, "mutants": mutants,
+          "determinism": determinism, "numbers": numbers_of_ops}
 SHOWN = 20
 
 

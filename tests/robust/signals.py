@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from program import Folder, shell_code, temporaries
 from sweep import OLD
 
-LIMIT = 0.5    # seconds to the end
+LIMIT = 0.5         # seconds to the end
+LIMIT_SECOND = 0.1  # after a second Ctrl-C
+BUSY = 10           # where little is tried, the machine may be busy: the limits are so many times wider
 LONGEST = 1.2  # seconds in which a signal may come: every phase has begun by then
 # Half a second of work or more, so that a signal meets it in every phase: reading, drawing weights, packing, computing,
 # writing.
@@ -43,7 +45,7 @@ LONG = (
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 
 
-def one(attn, folder, long, which, delay):
+def one(attn, folder, long, which, delay, wider):
     """(seconds from the signal to the end or None where it was over before, what is wrong)"""
     for name in long.outputs:
         (folder / name).write_bytes(OLD)
@@ -57,11 +59,11 @@ def one(attn, folder, long, which, delay):
     out, err = process.communicate(timeout=60)
     took = time.monotonic() - sent
     code = shell_code(process.returncode)
-    if code == 0 and took < 0.05:
+    if code == 0 and took < 0.05 * wider:
         return None, None  # the end was there first
     if code != 128 + which:
         return took, f"exit {code}: {err[:200]!r}"
-    if took > LIMIT:
+    if took > LIMIT * wider:
         return took, f"{took:.2f} s after the signal"
     if temporaries(folder):
         return took, f"left {temporaries(folder)}"
@@ -94,6 +96,7 @@ def second(attn, folder, delay):
 
 def check(attn, _, __, short):
     times, failures, met = {}, [], 0
+    wider = BUSY if short else 1
     with Folder() as folder:
         (folder / "m.json").write_text(json.dumps(MODEL))
         assert attn.run(("init", "m.json", "-o", "w.weights.h5"), folder).code == 0
@@ -109,7 +112,7 @@ def check(attn, _, __, short):
             whole = min(LONGEST, time.monotonic() - start)
             for i in range(4 if short else 200):
                 which = SIGNALS[i % len(SIGNALS)]
-                took, wrong = one(attn, folder, long, which, chance.random() * whole)
+                took, wrong = one(attn, folder, long, which, chance.random() * whole, wider)
                 if took is None:
                     continue
                 met += 1
@@ -118,7 +121,7 @@ def check(attn, _, __, short):
                     failures.append(f"{long.name}, {which.name}: {wrong}")
         seconds = [second(attn, folder, 0.1 + 0.02 * i) for i in range(5 if short else 50)]
         for took, code in seconds:
-            if code != 130 or took > 0.1:
+            if code != 130 or took > LIMIT_SECOND * wider:
                 failures.append(f"the second Ctrl-C: exit {code} after {took:.3f} s")
     slowest = max(times.items(), key=lambda item: max(item[1]))
     every = sorted(took for each in times.values() for took in each)

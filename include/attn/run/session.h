@@ -54,7 +54,8 @@ class Session {
           const backends::CompileOptions& options, Keep keep = Keep::outputs);
 
   /// One pass; `inputs` as make_inputs gives them. `advance` is told the share of the pass that each step was, by its
-  /// arithmetic and traffic; a device that is not the host takes all steps at once, and tells nothing.
+  /// arithmetic and traffic; a device that is not the host takes all steps at once, and tells nothing. Throws what
+  /// Executable::run does, and Stopped where a stop was asked for before it: devices do not look.
   void run(std::span<const Tensor> inputs, const Advance& advance = {});
   /// One pass, with each step's time.
   [[nodiscard]] std::vector<StepTime> profile(std::span<const Tensor> inputs);

@@ -27,7 +27,7 @@ struct AttentionSize {
 /// One product of (n, n) matrices, the second a weight, as in a model's dense layers.
 [[nodiscard]] graph::Graph product_workload(std::int64_t n, DType dtype);
 
-/// One addition of float32 arrays of n elements.
-[[nodiscard]] graph::Graph addition_workload(std::int64_t n);
+/// `pieces` additions, one after the other, each of two float32 arrays of n elements.
+[[nodiscard]] graph::Graph addition_workload(std::int64_t n, int pieces);
 
 }  // namespace attn::run

@@ -245,8 +245,6 @@ TEST_CASE("tiles: float32 in three parts is no less exact than oneDNN's float32,
       const Errors one = errors_of(multiply(on_tiles, operands, MatmulPrecision::medium), operands);
       const Errors onednn = errors_of(multiply(by_onednn, operands, MatmulPrecision::highest), operands);
       const Errors panels = errors_of(multiply(by_panels, operands, MatmulPrecision::highest), operands);
-      CHECK(six.largest <= panels.largest);
-      CHECK(six.mean <= panels.mean);
       if (isa() < Isa::avx512) continue;  // no CPU with AMX: there oneDNN adds in another order
       CHECK(six.largest <= onednn.largest);
       CHECK(six.mean <= onednn.mean);

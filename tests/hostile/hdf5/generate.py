@@ -1,6 +1,6 @@
 """Writes the files beside it with h5py (pip install h5py numpy): HDF5 that leads elsewhere, grows, or holds what weights never do.
 
-The files damaged_*.h5 are not made here: tests/oracle/check_mutants.py has found them.
+The files damaged_*.h5 are not made here: tests/oracle/check_mutants.py and `make fuzz TARGET=hdf5_walk` have found them.
 """
 import os
 
