@@ -19,10 +19,12 @@ struct Ends {
   WriteOut out;
 };
 
-/// kRows rows of kVectors · 16 columns. Of `next` this fetches the line `step` bytes further on for each k.
-template <int kRows, int kVectors, bool kDense>
-[[gnu::always_inline]] inline void multiply_tile(const View& x, const float* panel, const Ends& ends, const char* next,
-                                                 std::int64_t step, std::int64_t depth, float* y, std::int64_t stride) {
+/// kRows rows of kVectors · 16 columns; the rows of x are dense, `row` numbers apart. Of `next` this fetches the line
+/// `step` bytes further on for each k.
+template <int kRows, int kVectors>
+[[gnu::always_inline]] inline void multiply_tile(const float* x, std::int64_t row_x, const float* panel,
+                                                 const Ends& ends, const char* next, std::int64_t step,
+                                                 std::int64_t depth, float* y, std::int64_t stride) {
   Lanes sums[kRows][kVectors];
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) {
@@ -35,17 +37,15 @@ template <int kRows, int kVectors, bool kDense>
     Lanes row[kVectors];
     for (int v = 0; v < kVectors; ++v) load(panel + k * kPanel + v * kLanes, row[v]);
     for (int r = 0; r < kRows; ++r) {
-      const float factor = x.data[r * x.row + (kDense ? k : k * x.column)];
+      const float factor = x[r * row_x + k];
       for (int v = 0; v < kVectors; ++v) sums[r][v] += factor * row[v];
     }
   };
   std::int64_t k = 0;
-  if constexpr (kDense) {
-    constexpr std::int64_t kUnrolled = 4;  // so the addresses of rows, which are too many for registers, serve longer
-    for (; k + kUnrolled <= depth; k += kUnrolled) {
+  constexpr std::int64_t kUnrolled = 4;  // so the addresses of rows, which are too many for registers, serve longer
+  for (; k + kUnrolled <= depth; k += kUnrolled) {
 #pragma GCC unroll 4
-      for (int u = 0; u < kUnrolled; ++u) add_products(k + u);
-    }
+    for (int u = 0; u < kUnrolled; ++u) add_products(k + u);
   }
   for (; k < depth; ++k) add_products(k);
   const auto for_all = [&](const auto& change) __attribute__((always_inline)) {
@@ -67,43 +67,44 @@ template <int kRows, int kVectors, bool kDense>
   for_all([y](const Lanes& sum, std::int64_t at) __attribute__((always_inline)) { store(sum, y + at); });
 }
 
-template <int kVectors, bool kDense, typename... Arguments>
+template <int kVectors, typename... Arguments>
 [[gnu::always_inline]] inline void multiply_rows(std::int64_t count, const Arguments&... arguments) {
   switch (count) {
     case 1:
-      return multiply_tile<1, kVectors, kDense>(arguments...);
+      return multiply_tile<1, kVectors>(arguments...);
     case 2:
-      return multiply_tile<2, kVectors, kDense>(arguments...);
+      return multiply_tile<2, kVectors>(arguments...);
     case 3:
-      return multiply_tile<3, kVectors, kDense>(arguments...);
+      return multiply_tile<3, kVectors>(arguments...);
     case 4:
-      return multiply_tile<4, kVectors, kDense>(arguments...);
+      return multiply_tile<4, kVectors>(arguments...);
     case 5:
-      return multiply_tile<5, kVectors, kDense>(arguments...);
+      return multiply_tile<5, kVectors>(arguments...);
     case 6:
-      return multiply_tile<6, kVectors, kDense>(arguments...);
+      return multiply_tile<6, kVectors>(arguments...);
     case 7:
-      return multiply_tile<7, kVectors, kDense>(arguments...);
+      return multiply_tile<7, kVectors>(arguments...);
     case 8:
-      return multiply_tile<8, kVectors, kDense>(arguments...);
+      return multiply_tile<8, kVectors>(arguments...);
     case 9:
-      return multiply_tile<9, kVectors, kDense>(arguments...);
+      return multiply_tile<9, kVectors>(arguments...);
     case 10:
-      return multiply_tile<10, kVectors, kDense>(arguments...);
+      return multiply_tile<10, kVectors>(arguments...);
     case 11:
-      return multiply_tile<11, kVectors, kDense>(arguments...);
+      return multiply_tile<11, kVectors>(arguments...);
     default:
-      return multiply_tile<12, kVectors, kDense>(arguments...);
+      return multiply_tile<12, kVectors>(arguments...);
   }
 }
 
-template <int kVectors, bool kDense>
+template <int kVectors>
 [[gnu::always_inline]] inline void multiply_tiles(const PanelSums& sums) {
   // Tiles of nearly the same height: a low one would leave the multipliers waiting for its few sums.
   const std::int64_t tiles = (sums.rows + kMostRows - 1) / kMostRows;
   // Each tile fetches its share of the next panel, a step for each k.
   const std::int64_t share = tiles == 0 ? 0 : sums.depth * kPanel * static_cast<std::int64_t>(sizeof(float)) / tiles;
   const std::int64_t step = sums.depth == 0 ? 0 : share / sums.depth;
+  float dense[kMostRows * kChain];  // rows of an x that is not
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
     const std::int64_t first = sums.rows * tile / tiles, count = sums.rows * (tile + 1) / tiles - first;
     float* const y = sums.y + first * sums.stride;
@@ -113,23 +114,26 @@ template <int kVectors, bool kDense>
     do {
       const std::int64_t depth = std::min(kChain, sums.depth - k);
       const bool is_first = k == 0, is_last = k + depth == sums.depth;
-      multiply_rows<kVectors, kDense>(
-          count, View{sums.x.data + first * sums.x.row + k * sums.x.column, sums.x.row, sums.x.column},
-          sums.panel + k * kPanel,
-          Ends{is_first ? sums.start : nullptr,
-               is_first && !sums.adds ? nullptr : y,
-               {is_last && sums.out.relu, is_last ? residual : nullptr}},
-          next == nullptr ? nullptr : next + tile * share + k * step, step, depth, y, sums.stride);
+      const float* x = sums.x.data + first * sums.x.row + k * sums.x.column;
+      std::int64_t row_x = sums.x.row;
+      if (sums.x.column != 1) {
+        for (std::int64_t r = 0; r < count; ++r)
+          for (std::int64_t i = 0; i < depth; ++i) dense[r * kChain + i] = x[r * row_x + i * sums.x.column];
+        x = dense;
+        row_x = kChain;
+      }
+      multiply_rows<kVectors>(count, x, row_x, sums.panel + k * kPanel,
+                              Ends{is_first ? sums.start : nullptr,
+                                   is_first && !sums.adds ? nullptr : y,
+                                   {is_last && sums.out.relu, is_last ? residual : nullptr}},
+                              next == nullptr ? nullptr : next + tile * share + k * step, step, depth, y, sums.stride);
       k += depth;
     } while (k < sums.depth);
   }
 }
 
-ATTN_VECTORIZED(void, multiply_whole, const PanelSums& sums) { multiply_tiles<2, true>(sums); }
-ATTN_VECTORIZED(void, multiply_half, const PanelSums& sums) { multiply_tiles<1, true>(sums); }
-/// Of an x whose rows are not dense.
-ATTN_VECTORIZED(void, multiply_whole_strided, const PanelSums& sums) { multiply_tiles<2, false>(sums); }
-ATTN_VECTORIZED(void, multiply_half_strided, const PanelSums& sums) { multiply_tiles<1, false>(sums); }
+ATTN_VECTORIZED(void, multiply_whole, const PanelSums& sums) { multiply_tiles<2>(sums); }
+ATTN_VECTORIZED(void, multiply_half, const PanelSums& sums) { multiply_tiles<1>(sums); }
 
 /// Of other numbers of columns, by way of a block of whole vectors.
 void multiply_part(const PanelSums& sums) {
@@ -186,9 +190,9 @@ ATTN_VECTORIZED(void, pack, const View& from, std::int64_t depth, std::int64_t w
 
 void multiply_panel(const PanelSums& sums) {
   if (sums.columns == kPanel) {
-    (sums.x.column == 1 ? multiply_whole : multiply_whole_strided)(sums);
+    multiply_whole(sums);
   } else if (sums.columns == kLanes) {
-    (sums.x.column == 1 ? multiply_half : multiply_half_strided)(sums);
+    multiply_half(sums);
   } else {
     multiply_part(sums);
   }

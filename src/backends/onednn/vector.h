@@ -109,7 +109,7 @@ template <typename Function>
   constexpr int kSums = 4;
   Lanes sums[kSums] = {};
   std::int64_t i = 0;
-  for (; i + kSums * kLanes <= size; i += kSums * kLanes) {
+  for (; size - i >= kSums * kLanes; i += kSums * kLanes) {
     for (int s = 0; s < kSums; ++s) {
       Lanes part;
       load(x + i + s * kLanes, part);
