@@ -18,6 +18,7 @@
 #include "attn/base/system_error.h"
 #include "attn/base/tensor.h"
 #include "attn/base/text.h"
+#include "attn/io/atomic_file.h"
 
 namespace attn::io {
 namespace {
@@ -138,6 +139,7 @@ Bytes read_open(Descriptor opened, const std::string& place, std::int64_t limit)
 extern "C" void on_bus_error(int) {
   static constexpr char kMessage[] = "attn: error: a file was cut short while it was in use\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  remove_temporaries();
   ::_exit(static_cast<int>(ExitCode::bad_input));
 }
 

@@ -70,7 +70,8 @@ TEST_CASE("file: a pipe is read to its end") {
   CHECK(!bytes.backing());
 }
 
-TEST_CASE("file: a mapped file that is cut short ends the program with exit code 3") {
+TEST_CASE(
+    "file: a mapped file that is cut short ends the program with exit code 3, and no output is left half-written") {
   const TemporaryFolder folder;
   const std::string path = folder / "large";
   write_text(path, "hello");
@@ -81,6 +82,7 @@ TEST_CASE("file: a mapped file that is cut short ends the program with exit code
     ::dup2(nowhere, STDERR_FILENO);
     exit_where_a_mapped_file_shrinks();
     const Bytes bytes = read_file(path);
+    AtomicFile begun(folder / "output");
     if (::truncate(path.c_str(), 0) != 0) ::_exit(1);
     ::_exit(bytes.span()[static_cast<std::size_t>(kMapFrom) - 1] == std::byte{0} ? 0 : 1);
   }
@@ -88,6 +90,7 @@ TEST_CASE("file: a mapped file that is cut short ends the program with exit code
   REQUIRE(::waitpid(child, &status, 0) == child);
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 3);
+  CHECK(folder.names() == std::vector<std::string>{"large"});  // nothing of the output that had been begun
 }
 
 TEST_CASE("file: a file beside another is read by its name, and neither links nor other folders are") {

@@ -1,6 +1,7 @@
 #include "attn/io/hdf5.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -220,6 +221,23 @@ TEST_CASE("hdf5: nothing that the process says is believed") {
             .find("are not all in the file") != std::string::npos);
   CHECK(refusal_with("printf 'G\\1\\0\\0\\0aG\\1\\0\\0\\0a' >&0").find("/a is there twice") != std::string::npos);
   CHECK(refusal_with("printf 'E\\4\\0\\0\\0a\\033[m' >&0") == "x: a\\u{1b}[m");
+}
+
+TEST_CASE("hdf5: the library's version is told, and a program that is another one is found out") {
+  CHECK(hdf5_version().starts_with("1."));
+  const TemporaryFolder folder;
+  const auto stand_in = [&](const std::string& name, std::string_view script) {
+    std::ofstream(folder / name) << script;
+    std::filesystem::permissions(folder / name, std::filesystem::perms::owner_all);
+    ::setenv("ATTN_HDF5", (folder / name).c_str(), 1);
+  };
+  stand_in("other", "#!/bin/sh\necho 2.0\n");
+  CHECK(refusal([] { return hdf5_version(); }) == "attn-hdf5 answers '2.0\\u{a}' where its version is expected");
+  stand_in("silent", "#!/bin/sh\n");
+  CHECK(refusal([] { return hdf5_version(); }) == (folder / "silent") + " does not answer");
+  CHECK(refusal([] { return read_hdf5(data_file("types.h5"), "x"); }) ==
+        "x: not a readable HDF5 file (the HDF5 library ended with status 0)");
+  ::unsetenv("ATTN_HDF5");
 }
 
 TEST_CASE("hdf5: a program that is not there is named") {

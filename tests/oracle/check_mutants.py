@@ -4,7 +4,7 @@ usage: check_mutants.py VERDICTS [COUNT] [SEED]      (VERDICTS: build/fuzz/attn_
 
 COUNT (100000) files are made from valid ones under tests/data by flipping bits, cutting, inserting and moving bytes and
 putting in numbers at the edges of their types. Each that attn accepts goes to NumPy, safetensors, zipfile or h5py. Prints a
-line per format and exits 1 where one of those refuses such a file; the file is then kept as mutant-*.
+line per format and exits 1 where one of those refuses such a file, but for KNOWN; the file is then kept as mutant-*.
 """
 import collections
 import glob
@@ -114,6 +114,9 @@ def read_hdf5(data):
         file.visititems(visit)
 
 
+# Mistakes in an object's header that HDF5 1.10 passes over on purpose, for the sake of files that its earlier versions
+# wrote, and 1.14 does not. No number that is read depends on them.
+KNOWN = ("bad object header message count", "gap found in early version of file format")
 READERS = {"npy": read_npy, "npz": read_npz, "zip": read_zip, "safetensors": read_safetensors, "hdf5": read_hdf5}
 
 
@@ -146,7 +149,7 @@ def main():
         "safetensors": seeds("io/*.safetensors", 8000) + small_safetensors(),
         "hdf5": seeds("io/*.h5", 40000),
     }
-    wrong = 0
+    wrong = known = 0
     with multiprocessing.Pool(1, maxtasksperchild=2000) as pool:
         for kind, share in SHARES.items():
             total = count * share // 100
@@ -161,13 +164,16 @@ def main():
                     reason = pool.apply_async(refusal, ((kind, data),)).get(60)
                     if reason is None:
                         continue
+                    if kind == "hdf5" and any(each in reason for each in KNOWN):
+                        known += 1
+                        continue
                     wrong += 1
                     name = f"mutant-{hashlib.sha256(data).hexdigest()[:12]}.{kind}"
                     with open(name, "wb") as file:
                         file.write(data)
                     print(f"{name}: accepted, and refused with {reason}", flush=True)
             print(f"{kind:12} {total:7} mutants, {tally['A']:6} accepted, {tally['R']:6} refused", flush=True)
-    print(f"{wrong} accepted that the oracle refuses")
+    print(f"{wrong} accepted that the oracle refuses, and {known} that HDF5 1.14 does and 1.10 does not")
     return 1 if wrong else 0
 
 
