@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "attn/base/stop.h"
@@ -33,18 +32,20 @@ Session::Session(const backends::Backend& backend, graph::Graph graph, std::vect
   model_outputs_ = planned.model_outputs;
   kept_ = std::move(planned.kept);
   graph_ = planned.plan.graph;
+  steps_ = planned.plan.steps;
   executable_ = backend.compile(std::move(planned.plan), std::move(weights), options);
 }
 
 void Session::run(std::span<const Tensor> inputs, const Advance& advance) {
   throw_if_stopped();
   if (!advance || device_clock() != nullptr) return executable_->run(inputs);
-  std::vector<double> work;  // by node
-  for (const graph::Node& node : graph_.nodes)
-    work.push_back(static_cast<double>(graph::flops(graph_, node)) + static_cast<double>(traffic(graph_, node)));
-  const double whole = std::max(1.0, std::reduce(work.begin(), work.end()));
-  executable_->run_profiled(inputs,
-                            [&](graph::NodeId id, double) { advance(work[static_cast<std::size_t>(id)] / whole); });
+  const auto work = [&](graph::NodeId id) {
+    const graph::Node& node = graph_.nodes[static_cast<std::size_t>(id)];
+    return static_cast<double>(graph::flops(graph_, node)) + static_cast<double>(traffic(graph_, node));
+  };
+  double whole = 0.0;
+  for (const graph::NodeId id : steps_) whole += work(id);
+  executable_->run_profiled(inputs, [&](graph::NodeId id, double) { advance(work(id) / std::max(1.0, whole)); });
 }
 
 std::vector<StepTime> Session::profile(std::span<const Tensor> inputs) {

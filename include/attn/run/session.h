@@ -76,6 +76,7 @@ class Session {
 
  private:
   graph::Graph graph_;
+  std::vector<graph::NodeId> steps_;  // those of graph_ that run
   std::size_t model_outputs_ = 0;
   std::vector<LayerOutput> kept_;
   std::unique_ptr<backends::Executable> executable_;

@@ -106,11 +106,11 @@ template <int kStep, int... kLane>
 /// Σ f(x), where f changes 16 numbers in place. Four sums, so that none waits for the one before it.
 template <typename Function>
 [[gnu::always_inline]] inline float sum_of(const float* x, std::int64_t size, const Function& f) {
-  constexpr int kSums = 4;
+  constexpr std::int64_t kSums = 4;
   Lanes sums[kSums] = {};
   std::int64_t i = 0;
   for (; size - i >= kSums * kLanes; i += kSums * kLanes) {
-    for (int s = 0; s < kSums; ++s) {
+    for (std::int64_t s = 0; s < kSums; ++s) {
       Lanes part;
       load(x + i + s * kLanes, part);
       f(part);
