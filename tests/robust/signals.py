@@ -95,6 +95,10 @@ def second(attn, folder, delay):
 
 
 def check(attn, _, __, short):
+    # A shell lets what it starts in the background ignore Ctrl-C, and attn would keep to that.
+    for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(which) == signal.SIG_IGN:
+            signal.signal(which, signal.SIG_DFL)
     times, failures, met = {}, [], 0
     wider = BUSY if short else 1
     with Folder() as folder:
