@@ -7,7 +7,7 @@ usage: peers.py --attn ATTN -o FOLDER [--only W,…] [--runtimes R,…] [--dtype
 Each runtime is a process that stays loaded (worker.py). In every round each is given a short window, one after the
 other, and what counts is the ratio of attn's median to the runtime's in the same round, so that a slow minute of the
 machine falls on all alike. A window in which other processes took more than a tenth of the machine is measured again.
-With --cold also from the start of a process to its first output, and the process's peak memory.
+With --cold also from the start of a process to its first output.
 Outputs must agree with PyTorch's in float64; a runtime whose outputs do not has no row. FOLDER gets results.json and results.md.
 """
 import argparse
@@ -290,13 +290,10 @@ def sweep(options, threads, environment):
 
 
 def whole_process(words, environment):
-    """Seconds from start to end, and the peak of its memory in bytes."""
+    """Seconds from start to end."""
     start = time.perf_counter()
-    process = subprocess.Popen([*map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
-    _, status, used = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"{' '.join(map(str, words))}: status {status}")
-    return time.perf_counter() - start, 1024 * used.ru_maxrss
+    command(*words, env=environment)
+    return time.perf_counter() - start
 
 
 def measure_cold(options, name, threads, environment):
@@ -317,11 +314,10 @@ def measure_cold(options, name, threads, environment):
                 rows.append({"runtime": runtime, "why_not": why})
             else:
                 calls[runtime] = [options.torch_python, HERE / "cold.py", runtime, folder, threads]
-        seconds, peak, errors = {runtime: [] for runtime in calls}, dict.fromkeys(calls, 0), {}
+        seconds, errors = {runtime: [] for runtime in calls}, {}
         for attempt in range(options.rounds + 1):
             for runtime, words in calls.items():
-                took, bytes_used = whole_process(words, environment)
-                peak[runtime] = max(peak[runtime], bytes_used)
+                took = whole_process(words, environment)
                 if attempt > 0:  # the first brings the files into memory
                     seconds[runtime].append(took)
         expected = np.load(folder / "cold.attn.npy")
@@ -331,7 +327,7 @@ def measure_cold(options, name, threads, environment):
                 raise SystemExit(f"{name} cold: {runtime}'s output differs by {errors[runtime]:.1e}")
             columns = ratio_columns(seconds["attn"], seconds[runtime])
             rows.append({"runtime": runtime, **columns, "ms": 1e3 * columns["ms"],
-                         "noisy_windows": 0, "error": errors[runtime], "peak_bytes": peak[runtime]})
+                         "noisy_windows": 0, "error": errors[runtime], "peak_bytes": None})
     for row in rows:
         row.update(workload=f"cold start, {name}", dtype="float32", threads=threads, gflop=gflop)
     report(rows)
@@ -352,6 +348,10 @@ def versions(options):
     return found
 
 
+def megabytes(row):
+    return f"{row['peak_bytes'] / 1e6:.0f}" if row["peak_bytes"] else "–"
+
+
 def markdown(about, rows):
     lines = ["# attn and its peers on a CPU", "", f"`{about['command']}`", "",
              f"{about['machine']}; attn {about['attn']}, " +
@@ -367,7 +367,7 @@ def markdown(about, rows):
             continue
         lines.append(f"| {key[0]} | {key[1]} | {key[2]} | {mine['ms']:.4g} | {best['runtime']} | {best['ms']:.4g} | "
                      f"**{best['ratio']:.2f}** | {best['ratio_min']:.2f}–{best['ratio_max']:.2f} | {mine['error']:.0e} | "
-                     f"{best['error']:.0e} | {mine['peak_bytes'] / 1e6:.0f} | {(best['peak_bytes'] or 0) / 1e6:.0f} |")
+                     f"{best['error']:.0e} | {megabytes(mine)} | {megabytes(best)} |")
     busy = [row for row in rows if "slowdown" in row]
     if busy:
         lines += ["", "## While another process takes a core", "",
