@@ -16,6 +16,7 @@
 #include "amx_kernel.h"
 #include "attn/base/size.h"
 #include "convert.h"
+#include "loops.h"
 #include "vector.h"
 
 namespace attn::backends::onednn {
@@ -65,10 +66,6 @@ ATTN_VECTORIZED(bool, is_finite, const float* x, std::int64_t size) {
 ATTN_VECTORIZED(void, add_bias, float* y, const float* bias, std::int64_t rows) {
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < kTileBlock; ++j) y[i * kTileBlock + j] += bias[j];
-}
-
-ATTN_VECTORIZED(void, add_to, float* y, const float* x, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) y[i] += x[i];
 }
 
 template <typename Tiles>

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "attention_heads.h"
+#include "loops.h"
 #include "online_softmax.h"
 #include "vector.h"
 
@@ -13,14 +14,6 @@ namespace {
 /// x = scale·x, with `hidden` where `seen` is 0.
 ATTN_VECTORIZED(void, mask_row, float* x, const std::uint8_t* seen, float scale, float hidden, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? scale * x[i] : hidden;
-}
-
-ATTN_VECTORIZED(void, scale_row, float* x, float scale, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) x[i] *= scale;
-}
-
-ATTN_VECTORIZED(void, clear_hidden, float* x, const std::uint8_t* seen, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? x[i] : 0.0F;
 }
 
 // A block's scores should stay in the second-level cache.
@@ -99,14 +92,14 @@ class RowAttention final : public Kernel {
         heads_.find_seen(sequence, n, first + r, 0, S, seen);
         mask_row(row, seen, heads_.scale, heads_.hidden, S);
       } else {
-        scale_row(row, heads_.scale, S);
+        scale_row(row, heads_.scale, row, S);
       }
     }
     begin_rows(scratch.running, rows);
     soften(scratch.scores, stride, rows, S, kLog2E, scratch.running);
     for (std::int64_t r = 0; r < rows; ++r) {
       float* const row = scratch.scores + r * stride;
-      scale_row(row, 1.0F / scratch.running.sums[r], S);
+      scale_row(row, 1.0F / scratch.running.sums[r], row, S);
       if (masked && heads_.op.path == graph::AttentionPath::explicit_) clear_hidden(row, scratch.seen + r * stride, S);
       if (heads_.op.scores) std::copy_n(row, S, heads_.scores(sequence, n, first + r));
     }

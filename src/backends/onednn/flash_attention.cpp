@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "attention_heads.h"
+#include "loops.h"
 #include "online_softmax.h"
 #include "vector.h"
 
@@ -21,14 +22,6 @@ std::int64_t rows_for(std::int64_t keys) { return std::min(kScores / tile_for(ke
 /// x = `hidden` where `seen` is 0.
 ATTN_VECTORIZED(void, mask_row, float* x, const std::uint8_t* seen, float hidden, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? x[i] : hidden;
-}
-
-ATTN_VECTORIZED(void, clear_hidden, float* x, const std::uint8_t* seen, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? x[i] : 0.0F;
-}
-
-ATTN_VECTORIZED(void, scale_row, const float* x, float factor, float* y, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) y[i] = factor * x[i];
 }
 
 /// Of a multiple of 16 numbers.

@@ -6,18 +6,10 @@
 #include "amx_product.h"
 #include "attn/base/size.h"
 #include "convert.h"
+#include "loops.h"
 #include "panels.h"
-#include "vector.h"
 
 namespace attn::backends::onednn {
-namespace {
-
-ATTN_VECTORIZED(void, add_to, float* y, const float* x, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) y[i] += x[i];
-}
-
-}  // namespace
-
 Finish::Finish(const graph::Unary& activation, bool residual, DType dtype) : residual_(residual), dtype_(dtype) {
   if (activation.fn != graph::UnaryFn::linear) activation_.emplace(activation);
 }

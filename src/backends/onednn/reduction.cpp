@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernel.h"
+#include "loops.h"
 #include "parallel.h"
 #include "vector.h"
 
@@ -15,9 +16,6 @@ using graph::ReduceFn;
 
 ATTN_VECTORIZED(void, add_row, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] += x[i];
-}
-ATTN_VECTORIZED(void, scale_row, float* y, float scale, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) y[i] *= scale;
 }
 // Larger than y, or NaN: neither is at most y, unless y is NaN already.
 ATTN_VECTORIZED(void, raise_row, const float* x, float* y, std::int64_t size) {
@@ -57,7 +55,7 @@ class ReduceKernel final : public Kernel {
       const auto row = sums ? add_row : fn_ == ReduceFn::max ? raise_row : lower_row;
       for (std::int64_t j = 1; j < length_; ++j) row(x + j * inner_, y, inner_);
     }
-    if (fn_ == ReduceFn::mean) scale_row(y, 1.0F / static_cast<float>(length_), inner_);
+    if (fn_ == ReduceFn::mean) scale_row(y, 1.0F / static_cast<float>(length_), y, inner_);
   }
 
   ReduceFn fn_;
