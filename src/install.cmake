@@ -59,12 +59,15 @@ install(DIRECTORY docs configs DESTINATION share/doc/attn PATTERN outputs EXCLUD
 # Manual pages and completions are the program's own words.
 install(CODE "
   set(share \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share\")
-  file(MAKE_DIRECTORY \${share}/man/man1 \${share}/bash-completion/completions \${share}/zsh/site-functions
-       \${share}/fish/vendor_completions.d)
+  set(zsh \${share}/zsh/site-functions)
+  if(CMAKE_INSTALL_PREFIX MATCHES \"/usr\$\")  # where Debian's zsh looks for what packages bring
+    set(zsh \${share}/zsh/vendor-completions)
+  endif()
+  file(MAKE_DIRECTORY \${share}/man/man1 \${share}/bash-completion/completions \${zsh} \${share}/fish/vendor_completions.d)
   set(attn \"${CMAKE_BINARY_DIR}/attn\")
   execute_process(COMMAND \${attn} man --all -o \${share}/man/man1 COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND \${attn} completion bash -o \${share}/bash-completion/completions/attn COMMAND_ERROR_IS_FATAL ANY)
-  execute_process(COMMAND \${attn} completion zsh -o \${share}/zsh/site-functions/_attn COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND \${attn} completion zsh -o \${zsh}/_attn COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND \${attn} completion fish -o \${share}/fish/vendor_completions.d/attn.fish COMMAND_ERROR_IS_FATAL ANY)
 ")
 

@@ -10,7 +10,7 @@ namespace {
 
 using graph::UnaryFn;
 
-struct Named {
+struct NamedActivation {
   std::string_view name;
   graph::Unary unary;
   WholeActivation whole = WholeActivation::none;
@@ -20,35 +20,35 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // keras/src/activations/activations.py with the defaults of each function.
 const std::array kActivations = {
-    Named{"linear", {UnaryFn::linear}},
-    Named{"relu", {UnaryFn::relu, 0.0, 0.0, kInfinity}},
-    Named{"relu6", {UnaryFn::relu, 0.0, 0.0, 6.0}},
-    Named{"leaky_relu", {UnaryFn::relu, 0.2, 0.0, kInfinity}},
-    Named{"elu", {UnaryFn::elu, 1.0}},
-    Named{"selu", {UnaryFn::selu}},
-    Named{"celu", {UnaryFn::celu, 1.0}},
-    Named{"gelu", {UnaryFn::gelu}},
-    Named{"silu", {UnaryFn::silu}},
-    Named{"sigmoid", {UnaryFn::sigmoid}},
-    Named{"tanh", {UnaryFn::tanh}},
-    Named{"softplus", {UnaryFn::softplus}},
-    Named{"softsign", {UnaryFn::softsign}},
-    Named{"exponential", {UnaryFn::exponential}},
-    Named{"hard_sigmoid", {UnaryFn::hard_sigmoid}},
-    Named{"hard_silu", {UnaryFn::hard_silu}},
-    Named{"hard_tanh", {UnaryFn::hard_tanh}},
-    Named{"hard_shrink", {UnaryFn::hard_shrink, 0.5}},
-    Named{"soft_shrink", {UnaryFn::soft_shrink, 0.5}},
-    Named{"tanh_shrink", {UnaryFn::tanh_shrink}},
-    Named{"mish", {UnaryFn::mish}},
-    Named{"squareplus", {UnaryFn::squareplus, 4.0}},
-    Named{"sparse_plus", {UnaryFn::sparse_plus}},
-    Named{"sparse_sigmoid", {UnaryFn::sparse_sigmoid}},
-    Named{"log_sigmoid", {UnaryFn::log_sigmoid}},
-    Named{"softmax", {}, WholeActivation::softmax},
-    Named{"log_softmax", {}, WholeActivation::log_softmax},
-    Named{"sparsemax", {}, WholeActivation::sparsemax},
-    Named{"glu", {}, WholeActivation::glu},
+    NamedActivation{"linear", {UnaryFn::linear}},
+    NamedActivation{"relu", {UnaryFn::relu, 0.0, 0.0, kInfinity}},
+    NamedActivation{"relu6", {UnaryFn::relu, 0.0, 0.0, 6.0}},
+    NamedActivation{"leaky_relu", {UnaryFn::relu, 0.2, 0.0, kInfinity}},
+    NamedActivation{"elu", {UnaryFn::elu, 1.0}},
+    NamedActivation{"selu", {UnaryFn::selu}},
+    NamedActivation{"celu", {UnaryFn::celu, 1.0}},
+    NamedActivation{"gelu", {UnaryFn::gelu}},
+    NamedActivation{"silu", {UnaryFn::silu}},
+    NamedActivation{"sigmoid", {UnaryFn::sigmoid}},
+    NamedActivation{"tanh", {UnaryFn::tanh}},
+    NamedActivation{"softplus", {UnaryFn::softplus}},
+    NamedActivation{"softsign", {UnaryFn::softsign}},
+    NamedActivation{"exponential", {UnaryFn::exponential}},
+    NamedActivation{"hard_sigmoid", {UnaryFn::hard_sigmoid}},
+    NamedActivation{"hard_silu", {UnaryFn::hard_silu}},
+    NamedActivation{"hard_tanh", {UnaryFn::hard_tanh}},
+    NamedActivation{"hard_shrink", {UnaryFn::hard_shrink, 0.5}},
+    NamedActivation{"soft_shrink", {UnaryFn::soft_shrink, 0.5}},
+    NamedActivation{"tanh_shrink", {UnaryFn::tanh_shrink}},
+    NamedActivation{"mish", {UnaryFn::mish}},
+    NamedActivation{"squareplus", {UnaryFn::squareplus, 4.0}},
+    NamedActivation{"sparse_plus", {UnaryFn::sparse_plus}},
+    NamedActivation{"sparse_sigmoid", {UnaryFn::sparse_sigmoid}},
+    NamedActivation{"log_sigmoid", {UnaryFn::log_sigmoid}},
+    NamedActivation{"softmax", {}, WholeActivation::softmax},
+    NamedActivation{"log_softmax", {}, WholeActivation::log_softmax},
+    NamedActivation{"sparsemax", {}, WholeActivation::sparsemax},
+    NamedActivation{"glu", {}, WholeActivation::glu},
 };
 
 // Other spellings that Keras accepts; it serializes the function's own name.
@@ -57,7 +57,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kAliases 
 
 std::vector<std::string_view> names() {
   std::vector<std::string_view> out;
-  for (const Named& row : kActivations) out.push_back(row.name);
+  for (const NamedActivation& row : kActivations) out.push_back(row.name);
   return out;
 }
 
@@ -93,7 +93,7 @@ std::optional<Activation> of_layer(const std::string& class_name, const Ref& con
 std::optional<Activation> Activation::named(std::string_view name) {
   for (const auto& [alias, real] : kAliases)
     if (name == alias) name = real;
-  for (const Named& row : kActivations)
+  for (const NamedActivation& row : kActivations)
     if (row.name == name) return Activation{row.whole, row.unary, std::string(name)};
   return std::nullopt;
 }

@@ -9,8 +9,6 @@
 namespace attn::keras {
 namespace {
 
-bool is_model(const Layer& layer) { return dynamic_cast<const Functional*>(&layer) != nullptr; }
-
 /// The layers and operations inside a layer, in the order of summaries.
 std::vector<Layer*> inner_layers(Layer& layer) {
   if (dynamic_cast<Sequential*>(&layer) != nullptr) return layer.layers();

@@ -11,12 +11,12 @@ namespace {
 
 using Pair = std::pair<std::optional<std::size_t>, std::optional<std::size_t>>;
 
-struct Named {
+struct NamedLayer {
   std::string name, class_name;
 };
 
 /// Indices that belong together: a's in order, then what only b has.
-std::vector<Pair> pair_up(const std::vector<Named>& a, const std::vector<Named>& b) {
+std::vector<Pair> pair_up(const std::vector<NamedLayer>& a, const std::vector<NamedLayer>& b) {
   std::map<std::string_view, std::size_t> by_name;
   for (std::size_t i = 0; i < b.size(); ++i) by_name.emplace(b[i].name, i);
   std::vector<Pair> out;
@@ -49,7 +49,7 @@ std::string text_at(const Json& json, const char* key) {
 }
 
 /// A layer's name and class, out of its envelope.
-Named named(const Json& layer) {
+NamedLayer named(const Json& layer) {
   if (!layer.is_object()) return {};
   std::string name = text_at(layer, "name");
   if (const auto config = layer.find("config"); name.empty() && config != layer.end() && config->is_object())
@@ -110,7 +110,7 @@ class ConfigWalk {
   /// The config of a model.
   void compare_members(const Json& a, const Json& b, const Json& layers_a, const Json& layers_b, const Place& at,
                        const std::string& path) {
-    std::vector<Named> of_a, of_b;
+    std::vector<NamedLayer> of_a, of_b;
     for (const Json& layer : layers_a) of_a.push_back(named(layer));
     for (const Json& layer : layers_b) of_b.push_back(named(layer));
     const std::vector<Pair> pairs = pair_up(of_a, of_b);
@@ -120,7 +120,7 @@ class ConfigWalk {
       if (i && k && of_a[*i].name != of_b[*k].name) renamed_[of_a[*i].name] = of_b[*k].name;
     for (const auto& [i, k] : pairs) {
       const Place place = (at / "layers").at(i.value_or(0), k.value_or(0));
-      const Named& known = i ? of_a[*i] : of_b[*k];
+      const NamedLayer& known = i ? of_a[*i] : of_b[*k];
       const std::string layer = path.empty() ? known.name : path + '/' + known.name;
       if (!i || !k) {
         const auto side = [&](bool here, const std::string& text) {
@@ -138,7 +138,7 @@ class ConfigWalk {
   }
 
   void compare_layer(const Json& a, const Json& b, const Place& at, const std::string& layer) {
-    const Named of_a = named(a), of_b = named(b);
+    const NamedLayer of_a = named(a), of_b = named(b);
     if (of_a.name == of_b.name || !a.is_object() || !b.is_object()) return compare(a, b, at, layer);
     // Told once, where it stands in both.
     const Place name = at / "config" / "name";
@@ -173,8 +173,8 @@ std::optional<Summary> summary_of(const Model& model) {
 }
 
 /// Rows by path, "block/dense".
-std::vector<Named> paths_of(const Summary& summary) {
-  std::vector<Named> out;
+std::vector<NamedLayer> paths_of(const Summary& summary) {
+  std::vector<NamedLayer> out;
   std::vector<std::string> around;
   for (const SummaryRow& row : summary.rows) {
     around.resize(static_cast<std::size_t>(row.level));
@@ -185,7 +185,7 @@ std::vector<Named> paths_of(const Summary& summary) {
 }
 
 std::vector<LayerDifference> compare_summaries(const Summary& a, const Summary& b) {
-  const std::vector<Named> of_a = paths_of(a);
+  const std::vector<NamedLayer> of_a = paths_of(a);
   std::vector<LayerDifference> out;
   for (const auto& [i, k] : pair_up(of_a, paths_of(b))) {
     if (!i || !k) continue;

@@ -107,4 +107,7 @@ class InputLayer : public Layer {
 /// Keys of dicts in the order in which keras.tree flattens them.
 void collect_refs(const Arg& arg, std::vector<TensorRef>& out);
 
+/// Is it a model inside a model, with layers and a graph of its own?
+[[nodiscard]] inline bool is_model(const Layer& layer) { return dynamic_cast<const Functional*>(&layer) != nullptr; }
+
 }  // namespace attn::keras

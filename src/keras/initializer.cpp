@@ -46,7 +46,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kAliases 
      {"eye", "identity"},
      {"orthogonal_initializer", "orthogonal"}}};
 
-const Row* find_row(std::string_view name) {
+const Row* find_initializer(std::string_view name) {
   for (const auto& [alias, real] : kAliases)
     if (name == alias) name = real;
   for (const Row& row : kInitializers)
@@ -180,7 +180,7 @@ void flatten(const Ref& ref, std::vector<double>& out) {
 }  // namespace
 
 Initializer::Initializer(std::string_view name) {
-  const Row* row = find_row(name);
+  const Row* row = find_initializer(name);
   if (row == nullptr) throw internal_error("no initializer '{}'", name);
   value = defaults_of(*row);
   json = envelope(*row, value, nullptr);
@@ -192,7 +192,7 @@ Initializer Initializer::read(const Ref& ref) {
   const bool by_name = ref.is_string();
   if (!by_name && !ref.is_object()) ref.fail("expected the name of an initializer, got " + ref.kind());
   const Ref name = by_name ? ref : ref["class_name"];
-  const Row* row = find_row(name.text());
+  const Row* row = find_initializer(name.text());
   if (row == nullptr)
     name.fail(fmt::format("unknown initializer '{}'{}", printable(name.text()), did_you_mean(name.text(), names())));
   out.value = defaults_of(*row);

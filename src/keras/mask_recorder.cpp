@@ -8,8 +8,6 @@
 namespace attn::keras {
 namespace {
 
-bool is_model(const Layer& layer) { return dynamic_cast<const Functional*>(&layer) != nullptr; }
-
 bool is_mask_argument(std::string_view name) { return name == "mask" || name.ends_with("_mask"); }
 
 /// "'a'", "'a' and 'b'".

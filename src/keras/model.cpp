@@ -249,8 +249,6 @@ const Layer* find_quoted(Functional& model, const std::string& sentence) {
 
 constexpr const char* kHasInputShape = "the model has input shapes of its own, so the one that was given is not used";
 
-bool is_model(const Layer& layer) { return dynamic_cast<const Functional*>(&layer) != nullptr; }
-
 }  // namespace
 
 Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}

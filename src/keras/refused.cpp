@@ -17,11 +17,11 @@ constexpr std::string_view kDecomposes = "attn has no decompositions of matrices
 constexpr std::string_view kLoss = "losses and metrics belong to training";
 constexpr std::string_view kBits = "attn has no operations on bits";
 constexpr std::string_view kCounted = "the shape of its result depends on numbers that only a run knows";
-constexpr std::string_view kImages = "attn does not warp or recolour images";
+constexpr std::string_view kNoImages = "attn does not warp or recolour images";
 constexpr std::string_view kNotReadBack = "Keras cannot read it back itself; use the layer";
 constexpr std::string_view kNoKernel = "attn has no kernel for it";
 
-constexpr std::array kLayers = {
+constexpr std::array kRefusedLayers = {
     Refused{"FlaxLayer", kCode},
     Refused{"JaxLayer", kCode},
     Refused{"Lambda", kCode},
@@ -57,7 +57,7 @@ constexpr std::array kLayers = {
     Refused{"NonMaxSuppression", kBoxes},
 };
 
-constexpr std::array kOperations = {
+constexpr std::array kRefusedOperations = {
     Refused{"AssociativeScan", kCallsCode},
     Refused{"Cond", kCallsCode},
     Refused{"ForiLoop", kCallsCode},
@@ -115,18 +115,18 @@ constexpr std::array kOperations = {
     Refused{"Bincount", kCounted},
     Refused{"Nonzero", kCounted},
     Refused{"Unique", kCounted},
-    Refused{"AffineTransform", kImages},
-    Refused{"CropImages", kImages},
-    Refused{"ElasticTransform", kImages},
-    Refused{"GaussianBlur", kImages},
-    Refused{"HSVToRGB", kImages},
-    Refused{"MapCoordinates", kImages},
-    Refused{"PadImages", kImages},
-    Refused{"PerspectiveTransform", kImages},
-    Refused{"RGBToGrayscale", kImages},
-    Refused{"RGBToHSV", kImages},
-    Refused{"ScaleAndTranslate", kImages},
-    Refused{"SobelEdges", kImages},
+    Refused{"AffineTransform", kNoImages},
+    Refused{"CropImages", kNoImages},
+    Refused{"ElasticTransform", kNoImages},
+    Refused{"GaussianBlur", kNoImages},
+    Refused{"HSVToRGB", kNoImages},
+    Refused{"MapCoordinates", kNoImages},
+    Refused{"PadImages", kNoImages},
+    Refused{"PerspectiveTransform", kNoImages},
+    Refused{"RGBToGrayscale", kNoImages},
+    Refused{"RGBToHSV", kNoImages},
+    Refused{"ScaleAndTranslate", kNoImages},
+    Refused{"SobelEdges", kNoImages},
     Refused{"AdaptiveAveragePool", kNotReadBack},
     Refused{"AdaptiveMaxPool", kNotReadBack},
     Refused{"AllClose", kNoKernel},
@@ -170,7 +170,7 @@ constexpr std::array kOperations = {
 
 }  // namespace
 
-std::span<const Refused> refused_layers() { return kLayers; }
-std::span<const Refused> refused_operations() { return kOperations; }
+std::span<const Refused> refused_layers() { return kRefusedLayers; }
+std::span<const Refused> refused_operations() { return kRefusedOperations; }
 
 }  // namespace attn::keras

@@ -12,9 +12,9 @@ namespace {
 
 using Since = std::pair<std::string_view, Version>;
 
-constexpr std::array kLayers = {Since{"RMSNormalization", 309}, Since{"ReversibleEmbedding", 312}};
+constexpr std::array kLayersSince = {Since{"RMSNormalization", 309}, Since{"ReversibleEmbedding", 312}};
 
-constexpr std::array kOperations = {
+constexpr std::array kOperationsSince = {
     Since{"Select", 303},
     Since{"DotProductAttention", 306},
     Since{"Trunc", 306},
@@ -90,7 +90,7 @@ std::optional<Version> version_of(std::string_view text) {
 std::string version_text(Version version) { return fmt::format("{}.{}", version / 100, version % 100); }
 
 Version class_since(std::string_view class_name, bool operation) {
-  return operation ? since(kOperations, class_name) : since(kLayers, class_name);
+  return operation ? since(kOperationsSince, class_name) : since(kLayersSince, class_name);
 }
 
 Version activation_since(std::string_view name) { return since(kActivations, name); }

@@ -27,14 +27,14 @@ struct OnednnLibrary {
 };
 [[nodiscard]] OnednnLibrary onednn_library();
 
-/// The newest instruction set that kernels use: "sse41", "avx2", "avx512" or "amx", as the CPU has it and the variable
-/// ATTN_ISA allows. Throws Error (usage) where that is another word.
+/// The newest instruction set that kernels use: "sse41", "avx2", "avx512", "avx512_bf16" or "amx", as the CPU has it
+/// and the variable ATTN_ISA allows. Throws Error (usage) where that is another word.
 [[nodiscard]] std::string_view kernel_isa();
 
-/// Runs float32 with products by oneDNN or its own kernels, and loops of its own for the rest. On a CPU with AMX
-/// products of bfloat16 are computed as such, with float32 sums, and large ones of float32 in parts of bfloat16. Other
-/// half-precision work is done in float32 and rounded when it is stored. What it has no kernel for runs on the
-/// reference's; Executable::choices() says which and why.
+/// Runs float32 with products by oneDNN or its own kernels, and loops of its own for the rest. On a CPU with
+/// AVX-512's dot products of bfloat16 or AMX products of bfloat16 are computed as such, with float32 sums; on one with
+/// AMX large ones of float32 in parts of bfloat16. Other half-precision work is done in float32 and rounded when it is
+/// stored. What it has no kernel for runs on the reference's; Executable::choices() says which and why.
 [[nodiscard]] std::unique_ptr<Backend> make_onednn_backend();
 [[nodiscard]] std::unique_ptr<Backend> make_onednn_backend(const OnednnOptions& options);
 

@@ -68,14 +68,12 @@ template <int kParts, int kRowTiles, const auto& kPairs, typename Tiles, std::si
 
 }  // namespace tiles
 
-/// y(i, j) = Σ x(i, k)·w(k, j) for a block of rows and one of columns, of which the first 16·kRowTiles rows are
-/// computed.
+/// y(i, j) = Σ x(i, k)·w(k, j) for the first 16·kRowTiles rows of a block, and a block of columns.
 ///
 /// First all small products over the whole depth, then the large ones: so few and only the last of the additions round
 /// a sum of the result's size, and the error is below that of a float32 product.
 template <int kParts, int kRowTiles, typename Tiles>
-void multiply_tile_block(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead ahead,
-                         float* y) {
+void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead ahead, float* y) {
   tiles.template zero<0>();
   tiles.template zero<1>();
   if constexpr (kRowTiles == 2) {
@@ -93,6 +91,17 @@ void multiply_tile_block(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std
   if constexpr (kRowTiles == 2) {
     tiles.template store<2>(y + kTileRows * kTileBlock, kTileBlock);
     tiles.template store<3>(y + kTileRows * kTileBlock + kTileRows, kTileBlock);
+  }
+}
+
+/// The same for the first `rows` ≤ 32 rows, and some more of which nothing is known.
+template <int kParts, typename Tiles>
+void multiply_tile_block(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
+                         Ahead ahead, float* y) {
+  if (rows > kTileRows) {
+    multiply_row_tiles<kParts, 2>(tiles, x, w, steps, ahead, y);
+  } else {
+    multiply_row_tiles<kParts, 1>(tiles, x, w, steps, ahead, y);
   }
 }
 

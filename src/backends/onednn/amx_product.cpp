@@ -16,6 +16,7 @@
 #include "amx_kernel.h"
 #include "attn/base/size.h"
 #include "convert.h"
+#include "dot_kernel.h"
 #include "loops.h"
 #include "vector.h"
 
@@ -42,6 +43,7 @@ std::int64_t group_rows(const Product::Size& size, int parts) {
 }
 
 std::string_view name_of(Tiles tiles, int parts) {
+  if (tiles == Tiles::dots) return "dot products of bfloat16";
   const bool is_amx = tiles == Tiles::amx;
   switch (parts) {
     case 1:
@@ -68,7 +70,7 @@ ATTN_VECTORIZED(void, add_bias, float* y, const float* bias, std::int64_t rows) 
     for (std::int64_t j = 0; j < kTileBlock; ++j) y[i * kTileBlock + j] += bias[j];
 }
 
-template <typename Tiles>
+template <typename Tiles, int kMostParts>
 class TileProduct final : public Product {
  public:
   TileProduct(Engine& engine, const Size& size, DType dtype, const Weights& weights, const Fusion& fusion)
@@ -113,13 +115,17 @@ class TileProduct final : public Product {
                         blocks * (row + 1) / row_pieces_,
                         first,
                         rows};
-        switch (parts_) {
-          case 1:
-            return run_part<1>(part, residual, y);
-          case 2:
-            return run_part<2>(part, residual, y);
-          default:
-            return run_part<3>(part, residual, y);
+        if constexpr (kMostParts == 1) {
+          run_part<1>(part, residual, y);
+        } else {
+          switch (parts_) {
+            case 1:
+              return run_part<1>(part, residual, y);
+            case 2:
+              return run_part<2>(part, residual, y);
+            default:
+              return run_part<3>(part, residual, y);
+          }
         }
       });
     }
@@ -185,11 +191,7 @@ class TileProduct final : public Product {
         if (p + 1 < panels_)
           ahead = {reinterpret_cast<const char*>(panel(p + 1)) + (b - part.first_block) * lines * steps_ * kLine,
                    lines};
-        if (rows > kTileRows) {
-          multiply_tile_block<kParts, 2>(tiles, x, w, steps_, ahead, sums.data());
-        } else {
-          multiply_tile_block<kParts, 1>(tiles, x, w, steps_, ahead, sums.data());
-        }
+        multiply_tile_block<kParts>(tiles, x, w, steps_, rows, ahead, sums.data());
         finish(x, w, part.first_row + b * kTileBlock, rows, p * kTileBlock, sums.data(), residual, y);
       }
     }
@@ -250,8 +252,9 @@ int tile_parts(DType dtype, MatmulPrecision precision) {
 
 bool takes_tiles(const Product::Size& size, DType dtype, const Multiplication& multiplication) {
   if (multiplication.tiles == Tiles::none || (dtype != DType::float32 && dtype != DType::bfloat16)) return false;
-  return multiplication.tiles == Tiles::emulated ||
-         size.rows >= least_rows(tile_parts(dtype, multiplication.precision));
+  const int parts = tile_parts(dtype, multiplication.precision);
+  if (multiplication.tiles == Tiles::dots) return parts == 1;  // twice as fast as float32: too slow for more
+  return multiplication.tiles == Tiles::emulated || size.rows >= least_rows(parts);
 }
 
 std::int64_t tile_packed_bytes(const Product::Size& size, DType dtype, const Multiplication& multiplication) {
@@ -270,9 +273,11 @@ std::unique_ptr<Product> make_tile_product(Engine& engine, const Product::Size& 
                                            const Product::Weights& weights, const Product::Fusion& fusion) {
 #if defined(__x86_64__)
   if (engine.multiplication.tiles == Tiles::amx)
-    return std::make_unique<TileProduct<AmxTiles>>(engine, size, dtype, weights, fusion);
+    return std::make_unique<TileProduct<AmxTiles, 3>>(engine, size, dtype, weights, fusion);
+  if (engine.multiplication.tiles == Tiles::dots)
+    return std::make_unique<TileProduct<DotProducts, 1>>(engine, size, dtype, weights, fusion);
 #endif
-  return std::make_unique<TileProduct<EmulatedTiles>>(engine, size, dtype, weights, fusion);
+  return std::make_unique<TileProduct<EmulatedTiles, 3>>(engine, size, dtype, weights, fusion);
 }
 
 }  // namespace attn::backends::onednn

@@ -189,7 +189,6 @@ Chosen choose(const Step& step) {
           const DType dtype = step.inputs[0].dtype;
           if (dtype == DType::float32) return made(op);
           if constexpr (std::same_as<Op, graph::Linear>) {
-            // Without tiles the CPU's bfloat16 instructions are slower than float32.
             if (dtype == DType::bfloat16 && step.engine.multiplication.tiles != Tiles::none) {
               Choice native = try_make(op, step);
               if (native.kernel) return {std::move(native.kernel), ""};

@@ -46,8 +46,8 @@ class ConvKernel final : public Kernel {
   ConvKernel(const graph::Conv& op, const Step& step)
       : x_(step.inputs[0]),
         y_(step.outputs[0]),
-        eltwise_(eltwise_of(op.activation, DType::float32)),
-        finish_(eltwise_ ? graph::Unary{} : op.activation, false, DType::float32) {
+        eltwise_(eltwise_of(op.activation)),
+        finish_(eltwise_ ? graph::Unary{} : op.activation, false) {
     const Shape& kernel = step.inputs[1].shape;
     memory::dims strides, dilation, before, after;
     for (int axis = 0; axis < x_.shape.rank() - 2; ++axis) {

@@ -17,8 +17,8 @@ std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 }  // namespace
 
 Multiplication multiplication_of(const OnednnOptions& options, MatmulPrecision precision) {
-  const Tiles tiles = options.emulate_tiles ? Tiles::emulated : isa() == Isa::amx ? Tiles::amx : Tiles::none;
-  return {tiles, precision};
+  if (options.emulate_tiles) return {Tiles::emulated, precision};
+  return {isa() == Isa::amx ? Tiles::amx : isa() == Isa::avx512_bf16 ? Tiles::dots : Tiles::none, precision};
 }
 
 OnednnExecutable::OnednnExecutable(plan::Plan plan, std::vector<Tensor> weights, const CompileOptions& compile_options,

@@ -20,13 +20,24 @@
 namespace attn::backends::onednn {
 namespace {
 
-constexpr std::array<std::pair<Isa, std::string_view>, 4> kNames = {
-    {{Isa::sse41, "sse41"}, {Isa::avx2, "avx2"}, {Isa::avx512, "avx512"}, {Isa::amx, "amx"}}};
+constexpr std::array<std::pair<Isa, std::string_view>, 5> kNames = {{{Isa::sse41, "sse41"},
+                                                                     {Isa::avx2, "avx2"},
+                                                                     {Isa::avx512, "avx512"},
+                                                                     {Isa::avx512_bf16, "avx512_bf16"},
+                                                                     {Isa::amx, "amx"}}};
 
 /// What oneDNN may use where kernels may use less than AMX.
 dnnl::cpu_isa library_limit(Isa limit) {
-  if (limit == Isa::sse41) return dnnl::cpu_isa::sse41;
-  return limit == Isa::avx2 ? dnnl::cpu_isa::avx2 : dnnl::cpu_isa::avx512_core_fp16;
+  switch (limit) {
+    case Isa::sse41:
+      return dnnl::cpu_isa::sse41;
+    case Isa::avx2:
+      return dnnl::cpu_isa::avx2;
+    case Isa::avx512:
+      return dnnl::cpu_isa::avx512_core_vnni;
+    default:
+      return dnnl::cpu_isa::avx512_core_fp16;
+  }
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -39,9 +50,12 @@ bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
+
+bool has_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }
 #else
 bool has_avx2() { return false; }
 bool has_avx512() { return false; }
+bool has_bf16() { return false; }
 #endif
 
 #if defined(__x86_64__) && defined(__linux__)
@@ -65,7 +79,8 @@ bool has_amx() { return false; }
 Isa isa_of_cpu(Isa limit) {
   if (limit == Isa::sse41 || !has_avx2()) return Isa::sse41;
   if (limit == Isa::avx2 || !has_avx512()) return Isa::avx2;
-  return limit == Isa::avx512 || !has_amx() ? Isa::avx512 : Isa::amx;
+  if (limit == Isa::avx512 || !has_bf16()) return Isa::avx512;
+  return limit == Isa::avx512_bf16 || !has_amx() ? Isa::avx512_bf16 : Isa::amx;
 }
 
 Isa choose() {
@@ -88,7 +103,7 @@ std::string_view name_of(Isa isa) {
 Isa parse_isa(std::string_view word) {
   for (const auto& [isa, name] : kNames)
     if (name == word) return isa;
-  throw bad_usage("ATTN_ISA '{}': expected sse41, avx2, avx512 or amx", printable(word));
+  throw bad_usage("ATTN_ISA '{}': expected sse41, avx2, avx512, avx512_bf16 or amx", printable(word));
 }
 
 Isa find_isa() {

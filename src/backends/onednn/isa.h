@@ -7,9 +7,9 @@
 
 namespace attn::backends::onednn {
 
-/// Each with those before it: x86-64 with SSE 4.1; x86-64-v3; x86-64-v4; and tiles of bfloat16 (AMX), which Linux has
-/// let this process use.
-enum class Isa : std::uint8_t { sse41 = 1, avx2, avx512, amx };
+/// Each with those before it: x86-64 with SSE 4.1; x86-64-v3; x86-64-v4; dot products of bfloat16; and tiles of it
+/// (AMX), which Linux has let this process use.
+enum class Isa : std::uint8_t { sse41 = 1, avx2, avx512, avx512_bf16, amx };
 
 /// "avx512"
 [[nodiscard]] std::string_view name_of(Isa isa);

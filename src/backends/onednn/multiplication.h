@@ -7,8 +7,9 @@
 
 namespace attn::backends::onednn {
 
-/// What computes tiles of bfloat16: nothing, the CPU (AMX), or plain loops that give the same bits, for tests.
-enum class Tiles : std::uint8_t { none, amx, emulated };
+/// What multiplies bfloat16: nothing, AVX-512's dot products, AMX's tiles, or plain loops that give the bits of these,
+/// for tests.
+enum class Tiles : std::uint8_t { none, dots, amx, emulated };
 
 struct Multiplication {
   Tiles tiles = Tiles::none;

@@ -11,19 +11,14 @@ namespace {
 /// Rows of a block: enough for full speed, and few enough that a block is in the cache when it is finished.
 constexpr std::int64_t kMostRows = 128;
 
-const void* advance(const void* from, DType dtype, std::int64_t elements) {
-  return from == nullptr ? nullptr : static_cast<const std::byte*>(from) + elements * bytes_of(dtype);
-}
-
 class OnednnProduct final : public Product {
  public:
-  OnednnProduct(Engine& engine, const Size& size, DType dtype, const Weights& weights, const Fusion& fusion)
+  OnednnProduct(Engine& engine, const Size& size, const Weights& weights, const Fusion& fusion)
       : size_(size),
-        dtype_(dtype),
         // oneDNN adds the residual after the activation; so where the activation is ours, so is the residual.
-        eltwise_(eltwise_of(fusion.activation, dtype)),
+        eltwise_(eltwise_of(fusion.activation)),
         adds_residual_(fusion.residual && (eltwise_ || fusion.activation.fn == graph::UnaryFn::linear)),
-        finish_(eltwise_ ? graph::Unary{} : fusion.activation, fusion.residual && !adds_residual_, dtype) {
+        finish_(eltwise_ ? graph::Unary{} : fusion.activation, fusion.residual && !adds_residual_) {
     const double operations =
         2.0 * static_cast<double>(size.rows) * static_cast<double>(size.depth) * static_cast<double>(size.width);
     team_ = engine.team_for(operations);
@@ -35,7 +30,7 @@ class OnednnProduct final : public Product {
     blocks_ = (size.rows + rows_ - 1) / rows_;
     const OneThread scope;
     if (fusion.bias != nullptr) {
-      const dnnl::memory::desc description = plain({1, size.width}, dtype);
+      const dnnl::memory::desc description = plain({1, size.width});
       bias_ = packed(engine, description, fusion.bias, description);
     }
     whole_ = calls(engine, rows_, weights);
@@ -47,9 +42,10 @@ class OnednnProduct final : public Product {
     parallel_for(blocks_, team_, [&](std::int64_t block, int thread) {
       const std::int64_t first = block * rows_, rows = std::min(rows_, size_.rows - first);
       BlockCall& call = (rows == rows_ ? whole_ : last_)[static_cast<std::size_t>(thread)];
-      const void* const block_residual = advance(residual, dtype_, first * size_.width);
-      void* const block_y = static_cast<std::byte*>(y) + first * size_.width * bytes_of(dtype_);
-      call.call.set_address(call.x, advance(x, dtype_, first * size_.depth));
+      const float* const block_residual =
+          residual == nullptr ? nullptr : static_cast<const float*>(residual) + first * size_.width;
+      float* const block_y = static_cast<float*>(y) + first * size_.width;
+      call.call.set_address(call.x, static_cast<const float*>(x) + first * size_.depth);
       call.call.set_address(call.y, block_y);
       if (adds_residual_) call.call.set_address(call.residual, block_residual);
       call.call.run();
@@ -74,12 +70,10 @@ class OnednnProduct final : public Product {
 
   /// The product of a block of rows, for each thread.
   std::vector<BlockCall> calls(Engine& engine, std::int64_t rows, const Weights& weights) {
-    const dnnl::memory::desc x = plain({rows, size_.depth}, dtype_), y = plain({rows, size_.width}, dtype_);
-    const dnnl::memory::desc any({size_.depth, size_.width}, data_type_of(dtype_), dnnl::memory::format_tag::any);
-    if (!weights_ && weights.packed != nullptr && weights.packed->blocked &&
-        weights.packed->blocked.get_desc().get_data_type() == any.get_data_type()) {
-      weights_ = weights.packed->blocked;
-    }
+    const dnnl::memory::desc x = plain({rows, size_.depth}), y = plain({rows, size_.width});
+    const dnnl::memory::desc any({size_.depth, size_.width}, dnnl::memory::data_type::f32,
+                                 dnnl::memory::format_tag::any);
+    if (!weights_ && weights.packed != nullptr && weights.packed->blocked) weights_ = weights.packed->blocked;
     const dnnl::memory::desc w = weights_ ? weights_.get_desc() : any;
 
     dnnl::post_ops after;
@@ -90,7 +84,7 @@ class OnednnProduct final : public Product {
     const auto description = bias_ ? dnnl::matmul::primitive_desc(engine.engine, x, w, bias_.get_desc(), y, attributes)
                                    : dnnl::matmul::primitive_desc(engine.engine, x, w, y, attributes);
     if (!weights_) {
-      weights_ = packed(engine, plain({size_.depth, size_.width}, dtype_), weights.numbers, description.weights_desc());
+      weights_ = packed(engine, plain({size_.depth, size_.width}), weights.numbers, description.weights_desc());
       packed_bytes_ = static_cast<std::int64_t>(weights_.get_desc().get_size());
       if (weights.packed != nullptr) weights.packed->blocked = weights_;
     }
@@ -112,7 +106,6 @@ class OnednnProduct final : public Product {
   }
 
   Size size_;
-  DType dtype_;
   std::optional<Eltwise> eltwise_;
   bool adds_residual_;
   Finish finish_;
@@ -125,9 +118,9 @@ class OnednnProduct final : public Product {
 
 }  // namespace
 
-std::unique_ptr<Product> make_onednn_product(Engine& engine, const Product::Size& size, DType dtype,
-                                             const Product::Weights& weights, const Product::Fusion& fusion) {
-  return std::make_unique<OnednnProduct>(engine, size, dtype, weights, fusion);
+std::unique_ptr<Product> make_onednn_product(Engine& engine, const Product::Size& size, const Product::Weights& weights,
+                                             const Product::Fusion& fusion) {
+  return std::make_unique<OnednnProduct>(engine, size, weights, fusion);
 }
 
 }  // namespace attn::backends::onednn

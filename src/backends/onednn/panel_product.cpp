@@ -22,7 +22,7 @@ class PanelProduct final : public Product {
       : size_(size),
         is_relu_(is_plain_relu(fusion.activation)),
         adds_residual_(fusion.residual && (is_relu_ || fusion.activation.fn == graph::UnaryFn::linear)),
-        finish_(is_relu_ ? graph::Unary{} : fusion.activation, fusion.residual && !adds_residual_, DType::float32) {
+        finish_(is_relu_ ? graph::Unary{} : fusion.activation, fusion.residual && !adds_residual_) {
     panels_ = parts_of(size.width, kPanel);
     if (weights.packed != nullptr) weights_ = weights.packed->panels;
     if (!weights_) pack(engine, static_cast<const float*>(weights.numbers));

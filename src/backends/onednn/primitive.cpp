@@ -6,25 +6,14 @@
 
 namespace attn::backends::onednn {
 
-dnnl::memory::data_type data_type_of(DType dtype) {
-  switch (dtype) {
-    case DType::float32:
-      return dnnl::memory::data_type::f32;
-    case DType::bfloat16:
-      return dnnl::memory::data_type::bf16;
-    default:
-      throw internal_error("oneDNN is not used for {}", name_of(dtype));
-  }
-}
-
-dnnl::memory::desc plain(const dnnl::memory::dims& dims, DType dtype) {
+dnnl::memory::desc plain(const dnnl::memory::dims& dims) {
   dnnl::memory::dims strides(dims.size());
   dnnl::memory::dim stride = 1;
   for (std::size_t axis = dims.size(); axis-- > 0;) {
     strides[axis] = stride;
     stride *= dims[axis];
   }
-  return {dims, data_type_of(dtype), strides};
+  return {dims, dnnl::memory::data_type::f32, strides};
 }
 
 dnnl::primitive_attr user_scratchpad() {

@@ -9,10 +9,8 @@
 
 namespace attn::backends::onednn {
 
-[[nodiscard]] dnnl::memory::data_type data_type_of(DType dtype);
-
-/// A dense row-major description.
-[[nodiscard]] dnnl::memory::desc plain(const dnnl::memory::dims& dims, DType dtype = DType::float32);
+/// A dense row-major description of float32 numbers.
+[[nodiscard]] dnnl::memory::desc plain(const dnnl::memory::dims& dims);
 
 /// Attributes that leave scratch memory to us.
 [[nodiscard]] dnnl::primitive_attr user_scratchpad();

@@ -4,42 +4,25 @@
 #include <array>
 
 #include "amx_product.h"
+#include "attn/base/error.h"
 #include "attn/base/size.h"
-#include "convert.h"
 #include "loops.h"
 #include "panels.h"
 
 namespace attn::backends::onednn {
-Finish::Finish(const graph::Unary& activation, bool residual, DType dtype) : residual_(residual), dtype_(dtype) {
+
+Finish::Finish(const graph::Unary& activation, bool residual) : residual_(residual) {
   if (activation.fn != graph::UnaryFn::linear) activation_.emplace(activation);
 }
 
-void Finish::run_on_floats(const float* residual, float* y, std::int64_t count) const {
+void Finish::run(const float* residual, float* y, std::int64_t count) const {
   if (activation_) (*activation_)(y, y, count);
   if (residual_) add_to(y, residual, count);
 }
 
-void Finish::run(const void* residual, void* y, std::int64_t count) const {
-  if (dtype_ == DType::float32) {
-    run_on_floats(static_cast<const float*>(residual), static_cast<float*>(y), count);
-    return;
-  }
-  std::array<float, 512> numbers, others;
-  constexpr auto kBlock = static_cast<std::int64_t>(numbers.size());
-  for (std::int64_t i = 0; i < count; i += kBlock) {
-    const std::int64_t part = std::min(kBlock, count - i);
-    std::uint16_t* const half = static_cast<std::uint16_t*>(y) + i;
-    widen(dtype_, half, numbers.data(), part);
-    if (residual_) widen(dtype_, static_cast<const std::uint16_t*>(residual) + i, others.data(), part);
-    run_on_floats(others.data(), numbers.data(), part);
-    narrow(dtype_, numbers.data(), half, part);
-  }
-}
-
 ProductKind product_kind(const Product::Size& size, DType dtype, const Multiplication& multiplication) {
   if (takes_tiles(size, dtype, multiplication)) return ProductKind::tiles;
-  const bool panels = dtype == DType::float32 && isa() >= Isa::avx512;
-  return panels ? ProductKind::panels : ProductKind::onednn;
+  return isa() >= Isa::avx512 ? ProductKind::panels : ProductKind::onednn;
 }
 
 std::int64_t packed_bytes(const Product::Size& size, DType dtype, const Multiplication& multiplication) {
@@ -48,7 +31,7 @@ std::int64_t packed_bytes(const Product::Size& size, DType dtype, const Multipli
   const bool panels = kind == ProductKind::panels;
   constexpr std::int64_t kBlock = 64;  // the widest of oneDNN's
   const std::int64_t width = panels ? (size.width + kPanel - 1) / kPanel + 1 : (size.width + kBlock - 1) / kBlock;
-  const std::array factors{width, panels ? kPanel : kBlock, size.depth, bytes_of(dtype)};
+  const std::array factors{width, panels ? kPanel : kBlock, size.depth, bytes_of(DType::float32)};
   return checked_product(factors).value_or(kMaxSize);
 }
 
@@ -56,13 +39,15 @@ std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size,
                                       const Product::Weights& weights, const Product::Fusion& fusion) {
   switch (product_kind(size, dtype, engine.multiplication)) {
     case ProductKind::panels:
+      if (dtype != DType::float32) break;
       return make_panel_product(engine, size, weights, fusion);
     case ProductKind::tiles:
       return make_tile_product(engine, size, dtype, weights, fusion);
     case ProductKind::onednn:
       break;
   }
-  return make_onednn_product(engine, size, dtype, weights, fusion);
+  if (dtype != DType::float32) throw internal_error("no product of {} without what multiplies it", name_of(dtype));
+  return make_onednn_product(engine, size, weights, fusion);
 }
 
 }  // namespace attn::backends::onednn

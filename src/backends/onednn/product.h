@@ -47,8 +47,8 @@ enum class ProductKind : std::uint8_t { panels, tiles, onednn };
 [[nodiscard]] std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size, DType dtype,
                                                     const Product::Weights& weights, const Product::Fusion& fusion);
 
-/// By oneDNN, a block of rows at a time.
-[[nodiscard]] std::unique_ptr<Product> make_onednn_product(Engine& engine, const Product::Size& size, DType dtype,
+/// Of float32 by oneDNN, a block of rows at a time.
+[[nodiscard]] std::unique_ptr<Product> make_onednn_product(Engine& engine, const Product::Size& size,
                                                            const Product::Weights& weights,
                                                            const Product::Fusion& fusion);
 
@@ -60,17 +60,14 @@ enum class ProductKind : std::uint8_t { panels, tiles, onednn };
 /// What follows a product and is not part of it: the activation, then the residual, over numbers just written.
 class Finish {
  public:
-  Finish(const graph::Unary& activation, bool residual, DType dtype);
+  Finish(const graph::Unary& activation, bool residual);
   [[nodiscard]] bool is_needed() const { return activation_ || residual_; }
   /// y = activation(y) + residual, `count` numbers.
-  void run(const void* residual, void* y, std::int64_t count) const;
+  void run(const float* residual, float* y, std::int64_t count) const;
 
  private:
-  void run_on_floats(const float* residual, float* y, std::int64_t count) const;
-
   std::optional<UnaryLoop> activation_;
   bool residual_;
-  DType dtype_;
 };
 
 }  // namespace attn::backends::onednn

@@ -219,16 +219,13 @@ UnaryLoop::UnaryLoop(const Unary& function) : function_(function) {
   vectorized_ = false;
 }
 
-std::optional<Eltwise> eltwise_of(const Unary& f, DType dtype) {
+std::optional<Eltwise> eltwise_of(const Unary& f) {
   using dnnl::algorithm;
   switch (f.fn) {
     case UnaryFn::relu:
       // With a slope oneDNN compares and NaN stays; without one it takes a maximum and NaN goes.
       if (f.a == 0.0 || !is_leaky(f)) return std::nullopt;
       return Eltwise{algorithm::eltwise_relu, static_cast<float>(f.a)};
-    case UnaryFn::gelu:
-      if (dtype == DType::float32) return std::nullopt;
-      return Eltwise{algorithm::eltwise_gelu_erf};
     case UnaryFn::gelu_tanh:
       return Eltwise{algorithm::eltwise_gelu_tanh};
     case UnaryFn::silu:

@@ -35,7 +35,7 @@ struct Eltwise {
 };
 
 /// Nothing where oneDNN's function differs: its relu, clip and exponential turn NaN into a number, its elu loses what
-/// is near 0, its gelu is exact enough for bfloat16 alone.
-[[nodiscard]] std::optional<Eltwise> eltwise_of(const graph::Unary& function, DType dtype);
+/// is near 0, its gelu is not exact enough.
+[[nodiscard]] std::optional<Eltwise> eltwise_of(const graph::Unary& function);
 
 }  // namespace attn::backends::onednn

@@ -160,7 +160,7 @@ class Softmax : public Layer {
   Axes axis = std::int64_t{-1};
 };
 
-constexpr std::array kRows = {
+constexpr std::array kActivationRows = {
     LayerRow{"ReLU", "keras.layers", make_layer<ReLU>},
     LayerRow{"LeakyReLU", "keras.layers", make_layer<LeakyReLU>},
     LayerRow{"PReLU", "keras.layers", make_layer<PReLU>},
@@ -170,6 +170,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> activation_rows() { return kRows; }
+std::span<const LayerRow> activation_rows() { return kActivationRows; }
 
 }  // namespace attn::keras

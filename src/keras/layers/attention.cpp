@@ -462,7 +462,7 @@ class GroupedQueryAttention : public HeadAttention {
   Positive head_dim, num_query_heads, num_key_value_heads;
 };
 
-const std::array kRows = {
+const std::array kAttentionRows = {
     LayerRow{"MultiHeadAttention", "keras.layers", make_layer<MultiHeadAttention>},
     keras_hub_row("CachedMultiHeadAttention", "keras_hub.src.layers.modeling.cached_multi_head_attention",
                   make_layer<CachedMultiHeadAttention>),
@@ -473,6 +473,6 @@ const std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> attention_rows() { return kRows; }
+std::span<const LayerRow> attention_rows() { return kAttentionRows; }
 
 }  // namespace attn::keras

@@ -146,7 +146,7 @@ class ConvTranspose : public ConvolutionLayer {
   Opaque kernel_regularizer, kernel_constraint;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kConvTransposeRows = {
     LayerRow{"Conv1DTranspose", "keras.layers", make_with<ConvTranspose, 1>},
     LayerRow{"Conv2DTranspose", "keras.layers", make_with<ConvTranspose, 2>},
     LayerRow{"Conv3DTranspose", "keras.layers", make_with<ConvTranspose, 3>},
@@ -154,6 +154,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> conv_transpose_rows() { return kRows; }
+std::span<const LayerRow> conv_transpose_rows() { return kConvTransposeRows; }
 
 }  // namespace attn::keras

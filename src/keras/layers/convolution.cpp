@@ -205,7 +205,7 @@ class SeparableConv : public DepthwiseConv {
   Opaque pointwise_regularizer, pointwise_constraint;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kConvolutionRows = {
     LayerRow{"Conv1D", "keras.layers", make_with<Conv, 1>},
     LayerRow{"Conv2D", "keras.layers", make_with<Conv, 2>},
     LayerRow{"Conv3D", "keras.layers", make_with<Conv, 3>},
@@ -217,6 +217,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> convolution_rows() { return kRows; }
+std::span<const LayerRow> convolution_rows() { return kConvolutionRows; }
 
 }  // namespace attn::keras

@@ -219,7 +219,7 @@ class Masking : public Layer {
   Number mask_value;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kCoreRows = {
     LayerRow{"Dense", "keras.layers", make_layer<Dense>},
     LayerRow{"Embedding", "keras.layers", make_layer<Embedding>},
     LayerRow{"ReversibleEmbedding", "keras.layers", make_layer<ReversibleEmbedding>},
@@ -231,6 +231,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> core_rows() { return kRows; }
+std::span<const LayerRow> core_rows() { return kCoreRows; }
 
 }  // namespace attn::keras

@@ -227,10 +227,10 @@ class EinsumDense : public Layer {
   Opaque kernel_regularizer, bias_regularizer, activity, kernel_constraint, bias_constraint, quantization_config;
 };
 
-constexpr std::array kRows = {LayerRow{"EinsumDense", "keras.layers", make_layer<EinsumDense>}};
+constexpr std::array kEinsumDenseRows = {LayerRow{"EinsumDense", "keras.layers", make_layer<EinsumDense>}};
 
 }  // namespace
 
-std::span<const LayerRow> einsum_dense_rows() { return kRows; }
+std::span<const LayerRow> einsum_dense_rows() { return kEinsumDenseRows; }
 
 }  // namespace attn::keras

@@ -147,10 +147,10 @@ constexpr auto rows_of(std::index_sequence<kIndices...>) {
                     LayerRow{"CenterCrop", "keras.layers", make_layer<CenterCrop>},
                     LayerRow{kAugmentations[kIndices].class_name, "keras.layers", make_training_images<kIndices>}...};
 }
-constexpr auto kRows = rows_of(std::make_index_sequence<kAugmentations.size()>());
+constexpr auto kImageRows = rows_of(std::make_index_sequence<kAugmentations.size()>());
 
 }  // namespace
 
-std::span<const LayerRow> image_rows() { return kRows; }
+std::span<const LayerRow> image_rows() { return kImageRows; }
 
 }  // namespace attn::keras

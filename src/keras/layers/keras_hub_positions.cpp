@@ -355,7 +355,7 @@ class AlibiBias : public Layer {
   Number alibi_bias_max = 8;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kKerasHubPositionRows = {
     keras_hub_row("PositionEmbedding", "keras_hub.src.layers.modeling.position_embedding",
                   make_layer<PositionEmbedding>),
     keras_hub_row("SinePositionEncoding", "keras_hub.src.layers.modeling.sine_position_encoding",
@@ -366,6 +366,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> keras_hub_position_rows() { return kRows; }
+std::span<const LayerRow> keras_hub_position_rows() { return kKerasHubPositionRows; }
 
 }  // namespace attn::keras

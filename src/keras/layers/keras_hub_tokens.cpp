@@ -169,7 +169,7 @@ class MaskedLMHead : public Composite {
   Layer* norm_ = nullptr;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kKerasHubTokenRows = {
     keras_hub_row("TokenAndPositionEmbedding", "keras_hub.src.layers.modeling.token_and_position_embedding",
                   make_layer<TokenAndPositionEmbedding>),
     keras_hub_row("MaskedLMHead", "keras_hub.src.layers.modeling.masked_lm_head", make_layer<MaskedLMHead>),
@@ -177,6 +177,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> keras_hub_token_rows() { return kRows; }
+std::span<const LayerRow> keras_hub_token_rows() { return kKerasHubTokenRows; }
 
 }  // namespace attn::keras

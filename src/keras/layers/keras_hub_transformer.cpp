@@ -237,7 +237,7 @@ class TransformerDecoder : public TransformerBlock {
   Layer* cross_attention_dropout_ = nullptr;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kKerasHubTransformerRows = {
     keras_hub_row("TransformerEncoder", "keras_hub.src.layers.modeling.transformer_encoder",
                   make_layer<TransformerEncoder>),
     keras_hub_row("TransformerDecoder", "keras_hub.src.layers.modeling.transformer_decoder",
@@ -246,6 +246,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> keras_hub_transformer_rows() { return kRows; }
+std::span<const LayerRow> keras_hub_transformer_rows() { return kKerasHubTransformerRows; }
 
 }  // namespace attn::keras

@@ -256,7 +256,7 @@ class ViTEncoder : public ViTLayer {
   Layer* layer_norm_ = nullptr;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kKerasHubVitRows = {
     LayerRow{"ViTPatchingAndEmbedding", kModule, make_layer<ViTPatchingAndEmbedding>},
     LayerRow{"MLP", kModule, make_layer<MLP>},
     LayerRow{"ViTEncoderBlock", kModule, make_layer<ViTEncoderBlock>},
@@ -265,6 +265,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> keras_hub_vit_rows() { return kRows; }
+std::span<const LayerRow> keras_hub_vit_rows() { return kKerasHubVitRows; }
 
 }  // namespace attn::keras

@@ -303,7 +303,7 @@ class Dot : public Layer {
   bool normalize = false;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kMergeRows = {
     LayerRow{"Add", "keras.layers", make_with<Fold, BinaryFn::add>},
     LayerRow{"Subtract", "keras.layers", make_with<Fold, BinaryFn::subtract>},
     LayerRow{"Multiply", "keras.layers", make_layer<Multiply>},
@@ -316,6 +316,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> merge_rows() { return kRows; }
+std::span<const LayerRow> merge_rows() { return kMergeRows; }
 
 }  // namespace attn::keras

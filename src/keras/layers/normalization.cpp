@@ -283,7 +283,7 @@ class UnitNormalization : public Layer {
   Axes axis = std::int64_t{-1};
 };
 
-constexpr std::array kRows = {
+constexpr std::array kNormalizationRows = {
     LayerRow{"LayerNormalization", "keras.layers", make_layer<LayerNormalization>},
     LayerRow{"RMSNormalization", "keras.layers", make_layer<RMSNormalization>},
     LayerRow{"BatchNormalization", "keras.layers", make_layer<BatchNormalization>},
@@ -300,6 +300,6 @@ ValueId l2_normalize(graph::Builder& b, ValueId x, const std::vector<int>& axes,
   return b.binary(BinaryFn::multiply, x, bounded);
 }
 
-std::span<const LayerRow> normalization_rows() { return kRows; }
+std::span<const LayerRow> normalization_rows() { return kNormalizationRows; }
 
 }  // namespace attn::keras

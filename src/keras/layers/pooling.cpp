@@ -129,7 +129,7 @@ class AdaptivePooling : public Layer {
   DataFormat format;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kPoolingRows = {
     LayerRow{"AdaptiveMaxPooling1D", "keras.layers", make_with<AdaptivePooling, 1, Mode::maximum>},
     LayerRow{"AdaptiveMaxPooling2D", "keras.layers", make_with<AdaptivePooling, 2, Mode::maximum>},
     LayerRow{"AdaptiveMaxPooling3D", "keras.layers", make_with<AdaptivePooling, 3, Mode::maximum>},
@@ -152,6 +152,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> pooling_rows() { return kRows; }
+std::span<const LayerRow> pooling_rows() { return kPoolingRows; }
 
 }  // namespace attn::keras

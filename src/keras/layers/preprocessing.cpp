@@ -160,13 +160,13 @@ class Normalization : public Layer {
   std::optional<Numbers> mean, variance;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kPreprocessingRows = {
     LayerRow{"Rescaling", "keras.layers", make_layer<Rescaling>},
     LayerRow{"Normalization", "keras.layers", make_layer<Normalization>},
 };
 
 }  // namespace
 
-std::span<const LayerRow> preprocessing_rows() { return kRows; }
+std::span<const LayerRow> preprocessing_rows() { return kPreprocessingRows; }
 
 }  // namespace attn::keras

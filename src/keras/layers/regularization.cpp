@@ -100,7 +100,7 @@ class ActivityRegularization : public TrainingOnly {
   Number l1 = 0.0, l2 = 0.0;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kRegularizationRows = {
     LayerRow{"GaussianNoise", "keras.layers", make_layer<GaussianNoise>},
     LayerRow{"GaussianDropout", "keras.layers", make_layer<GaussianDropout>},
     LayerRow{"AlphaDropout", "keras.layers", make_layer<AlphaDropout>},
@@ -112,6 +112,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> regularization_rows() { return kRows; }
+std::span<const LayerRow> regularization_rows() { return kRegularizationRows; }
 
 }  // namespace attn::keras

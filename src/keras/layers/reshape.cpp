@@ -261,7 +261,7 @@ class UpSampling : public Layer {
   Choice interpolation{"nearest", {kInterpolations.begin(), kInterpolations.end()}};
 };
 
-constexpr std::array kRows = {
+constexpr std::array kReshapeRows = {
     LayerRow{"Reshape", "keras.layers", make_layer<Reshape>},
     LayerRow{"Permute", "keras.layers", make_layer<Permute>},
     LayerRow{"Flatten", "keras.layers", make_layer<Flatten>},
@@ -279,6 +279,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> reshape_rows() { return kRows; }
+std::span<const LayerRow> reshape_rows() { return kReshapeRows; }
 
 }  // namespace attn::keras

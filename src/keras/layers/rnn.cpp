@@ -120,7 +120,7 @@ LayerPtr make_of_cell(std::string_view cell_class) {
   return std::make_unique<OfCell<OwnCell>>(cell_class);
 }
 
-constexpr std::array kRows = {
+constexpr std::array kRnnRows = {
     LayerRow{"RNN", "keras.layers", make_layer<RNN>},
     LayerRow{"LSTM", "keras.layers", [] { return make_of_cell<LSTMCell>("LSTMCell"); }},
     LayerRow{"GRU", "keras.layers", [] { return make_of_cell<GRUCell>("GRUCell"); }},
@@ -129,6 +129,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> rnn_rows() { return kRows; }
+std::span<const LayerRow> rnn_rows() { return kRnnRows; }
 
 }  // namespace attn::keras

@@ -319,7 +319,7 @@ class StackedRNNCells : public Cell {
   std::vector<std::unique_ptr<Cell>> cells_;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kRnnCellRows = {
     LayerRow{"LSTMCell", "keras.layers", make_layer<LSTMCell>},
     LayerRow{"GRUCell", "keras.layers", make_layer<GRUCell>},
     LayerRow{"SimpleRNNCell", "keras.layers", make_layer<SimpleRNNCell>},
@@ -328,6 +328,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> rnn_cell_rows() { return kRows; }
+std::span<const LayerRow> rnn_cell_rows() { return kRnnCellRows; }
 
 }  // namespace attn::keras

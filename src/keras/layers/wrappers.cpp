@@ -236,7 +236,7 @@ class SpectralNormalization : public Layer {
   std::optional<int> kernel_;  // what it normalizes, among the layer's weights
 };
 
-constexpr std::array kRows = {
+constexpr std::array kWrapperRows = {
     LayerRow{"Bidirectional", "keras.layers", make_layer<Bidirectional>},
     LayerRow{"TimeDistributed", "keras.layers", make_layer<TimeDistributed>},
     LayerRow{"SpectralNormalization", "keras.layers", make_layer<SpectralNormalization>},
@@ -244,6 +244,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> wrapper_rows() { return kRows; }
+std::span<const LayerRow> wrapper_rows() { return kWrapperRows; }
 
 }  // namespace attn::keras

@@ -126,7 +126,7 @@ class SoftmaxOver : public Taking<kX> {
   std::optional<Axes> axis = Axes{std::int64_t{-1}};
 };
 
-constexpr std::array kRows = {
+constexpr std::array kActivationOperations = {
     LayerRow{"Relu", kNnOps, make_layer<Plain<kRelu>>},
     LayerRow{"Relu6", kNnOps, make_layer<Plain<kRelu6>>},
     LayerRow{"Sigmoid", kNnOps, make_layer<Plain<kSigmoid>>},
@@ -157,6 +157,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> activation_operations() { return kRows; }
+std::span<const LayerRow> activation_operations() { return kActivationOperations; }
 
 }  // namespace attn::keras

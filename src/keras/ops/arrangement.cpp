@@ -261,7 +261,7 @@ class Pad : public Taking<kPadArguments> {
   Choice mode{"constant", {"constant", "reflect", "symmetric", "edge"}};
 };
 
-constexpr std::array kRows = {
+constexpr std::array kArrangementOperations = {
     LayerRow{"Flip", kNumpyOps, make_layer<Flip>},          LayerRow{"Flipud", kNumpyOps, make_layer<FlipAxis<0>>},
     LayerRow{"Fliplr", kNumpyOps, make_layer<FlipAxis<1>>}, LayerRow{"Rot90", kNumpyOps, make_layer<Rot90>},
     LayerRow{"Roll", kNumpyOps, make_layer<Roll>},          LayerRow{"Repeat", kNumpyOps, make_layer<Repeat>},
@@ -271,6 +271,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> arrangement_operations() { return kRows; }
+std::span<const LayerRow> arrangement_operations() { return kArrangementOperations; }
 
 }  // namespace attn::keras

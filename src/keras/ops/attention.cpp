@@ -95,12 +95,12 @@ class DotProductAttention : public Taking<kArguments> {
   Opaque attn_logits_soft_cap;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kAttentionOperations = {
     LayerRow{"DotProductAttention", kNnOps, make_layer<DotProductAttention>},
 };
 
 }  // namespace
 
-std::span<const LayerRow> attention_operations() { return kRows; }
+std::span<const LayerRow> attention_operations() { return kAttentionOperations; }
 
 }  // namespace attn::keras

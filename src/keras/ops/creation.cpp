@@ -200,7 +200,7 @@ class MultiHot : public OneHot {
   }
 };
 
-constexpr std::array kRows = {
+constexpr std::array kCreationOperations = {
     LayerRow{"Cast", kCoreOps, make_layer<Cast>},
     LayerRow{"SaturateCast", kCoreOps, make_layer<SaturateCast>},
     LayerRow{"Size", kNumpyOps, make_layer<Extent<true>>},
@@ -218,6 +218,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> creation_operations() { return kRows; }
+std::span<const LayerRow> creation_operations() { return kCreationOperations; }
 
 }  // namespace attn::keras

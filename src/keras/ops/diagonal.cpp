@@ -127,7 +127,7 @@ class Diagflat : public Taking<kX> {
   std::int64_t k = 0;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kDiagonalOperations = {
     LayerRow{"Tril", kNumpyOps, make_layer<Triangle<false>>},
     LayerRow{"Triu", kNumpyOps, make_layer<Triangle<true>>},
     LayerRow{"Diagonal", kNumpyOps, make_layer<Diagonal>},
@@ -138,6 +138,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> diagonal_operations() { return kRows; }
+std::span<const LayerRow> diagonal_operations() { return kDiagonalOperations; }
 
 }  // namespace attn::keras

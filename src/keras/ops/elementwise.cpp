@@ -277,7 +277,7 @@ class Select : public Taking<kSelectArguments> {
   }
 };
 
-constexpr std::array kRows = {
+constexpr std::array kElementwiseOperations = {
     // of one tensor
     LayerRow{"Absolute", kNumpyOps, make_layer<OfOne<absolute>>},
     LayerRow{"Abs", kNumpyOps, make_layer<OfOne<absolute>>},
@@ -370,6 +370,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> elementwise_operations() { return kRows; }
+std::span<const LayerRow> elementwise_operations() { return kElementwiseOperations; }
 
 }  // namespace attn::keras

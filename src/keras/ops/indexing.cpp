@@ -202,7 +202,7 @@ class SliceUpdate : public Taking<kUpdateArguments> {
   }
 };
 
-constexpr std::array kRows = {
+constexpr std::array kIndexingOperations = {
     LayerRow{"GetItem", kNumpyOps, make_layer<GetItem>},
     LayerRow{"Slice", kCoreOps, make_layer<Slice>},
     LayerRow{"Take", kNumpyOps, make_layer<Take>},
@@ -248,6 +248,6 @@ ValueId taken_along(Builder& b, ValueId x, ValueId indices, int axis) {
   return b.apply(graph::Gather{0}, {b.reshape(x, {kUnknown}), flat_index});
 }
 
-std::span<const LayerRow> indexing_operations() { return kRows; }
+std::span<const LayerRow> indexing_operations() { return kIndexingOperations; }
 
 }  // namespace attn::keras

@@ -309,7 +309,7 @@ class Unstack : public Taking<kX> {
   std::int64_t axis = 0;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kJoiningOperations = {
     LayerRow{"Concatenate", kNumpyOps, make_layer<Concatenate>},
     LayerRow{"Stack", kNumpyOps, make_layer<Stack>},
     LayerRow{"Hstack", kNumpyOps, make_layer<Hstack>},
@@ -327,6 +327,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> joining_operations() { return kRows; }
+std::span<const LayerRow> joining_operations() { return kJoiningOperations; }
 
 }  // namespace attn::keras

@@ -213,7 +213,7 @@ class StopGradient : public Taking<kVariable> {
   Arg call(Call& call) override { return Call::result(call.tensor("variable")->id); }
 };
 
-constexpr std::array kRows = {
+constexpr std::array kLayoutOperations = {
     LayerRow{"Reshape", kNumpyOps, make_layer<Reshape>},
     LayerRow{"Ravel", kNumpyOps, make_layer<Ravel>},
     LayerRow{"ExpandDims", kNumpyOps, make_layer<ExpandDims>},
@@ -228,6 +228,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> layout_operations() { return kRows; }
+std::span<const LayerRow> layout_operations() { return kLayoutOperations; }
 
 }  // namespace attn::keras

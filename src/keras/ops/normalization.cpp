@@ -175,7 +175,7 @@ class Normalize : public Taking<kX> {
   std::optional<Number> epsilon;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kNormalizationOperations = {
     LayerRow{"LayerNorm", kNnOps, make_layer<LayerNorm>}, LayerRow{"RMSNorm", kNnOps, make_layer<RmsNorm>},
     LayerRow{"BatchNorm", kNnOps, make_layer<BatchNorm>}, LayerRow{"Moments", kNnOps, make_layer<Moments>},
     LayerRow{"Normalize", kNnOps, make_layer<Normalize>},
@@ -183,6 +183,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> normalization_operations() { return kRows; }
+std::span<const LayerRow> normalization_operations() { return kNormalizationOperations; }
 
 }  // namespace attn::keras

@@ -308,7 +308,7 @@ class Einsum : public Taking<kOperands> {
   std::string subscripts;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kProductOperations = {
     LayerRow{"Matmul", kNumpyOps, make_layer<Matmul>},        LayerRow{"Dot", kNumpyOps, make_layer<Product<dot>>},
     LayerRow{"Inner", kNumpyOps, make_layer<Product<inner>>}, LayerRow{"Vdot", kNumpyOps, make_layer<Product<vdot>>},
     LayerRow{"Outer", kNumpyOps, make_layer<Outer>},          LayerRow{"Tensordot", kNumpyOps, make_layer<Tensordot>},
@@ -317,6 +317,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> product_operations() { return kRows; }
+std::span<const LayerRow> product_operations() { return kProductOperations; }
 
 }  // namespace attn::keras

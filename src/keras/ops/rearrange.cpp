@@ -125,12 +125,12 @@ class Rearrange : public Operation {
   mutable std::vector<std::string_view> arguments_;  // views of the keys in `nodes`
 };
 
-constexpr std::array kRows = {
+constexpr std::array kRearrangeOperations = {
     LayerRow{"Rearrange", kEinopsOps, make_layer<Rearrange>},
 };
 
 }  // namespace
 
-std::span<const LayerRow> rearrange_operations() { return kRows; }
+std::span<const LayerRow> rearrange_operations() { return kRearrangeOperations; }
 
 }  // namespace attn::keras

@@ -243,7 +243,7 @@ class Norm : public Taking<kX> {
   bool keepdims = false;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kReductionOperations = {
     LayerRow{"Sum", kNumpyOps, make_layer<Reduction<ReduceFn::sum, as_accumulator>>},
     LayerRow{"Mean", kNumpyOps, make_layer<Reduction<ReduceFn::mean, as_floating>>},
     LayerRow{"Max", kNumpyOps, make_layer<Extremum<ReduceFn::max, graph::BinaryFn::maximum>>},
@@ -277,6 +277,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> reduction_operations() { return kRows; }
+std::span<const LayerRow> reduction_operations() { return kReductionOperations; }
 
 }  // namespace attn::keras

@@ -197,7 +197,7 @@ class Quantile : public Median {
   Choice method{"linear", {"linear", "lower", "higher", "midpoint", "nearest"}};
 };
 
-constexpr std::array kRows = {
+constexpr std::array kSortingOperations = {
     LayerRow{"Sort", kNumpyOps, make_layer<Sort<false>>},
     LayerRow{"Argsort", kNumpyOps, make_layer<Sort<true>>},
     LayerRow{"TopK", kMathOps, make_layer<TopK>},
@@ -208,6 +208,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> sorting_operations() { return kRows; }
+std::span<const LayerRow> sorting_operations() { return kSortingOperations; }
 
 }  // namespace attn::keras

@@ -295,7 +295,7 @@ class Resize : public Taking<kImages> {
   DataFormat data_format;
 };
 
-constexpr std::array kRows = {
+constexpr std::array kWindowOperations = {
     LayerRow{"DepthToSpace", kNnOps, make_layer<BlockDepth<false>>},
     LayerRow{"SpaceToDepth", kNnOps, make_layer<BlockDepth<true>>},
     LayerRow{"Resize", kImageOps, make_layer<Resize>},
@@ -309,6 +309,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const LayerRow> window_operations() { return kRows; }
+std::span<const LayerRow> window_operations() { return kWindowOperations; }
 
 }  // namespace attn::keras

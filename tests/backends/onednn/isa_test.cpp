@@ -12,14 +12,15 @@ namespace attn::backends::onednn {
 namespace {
 
 TEST_CASE("isa: the words of ATTN_ISA, and any other is a usage error that names them") {
-  for (const Isa isa : {Isa::sse41, Isa::avx2, Isa::avx512, Isa::amx}) CHECK(parse_isa(name_of(isa)) == isa);
+  for (const Isa isa : {Isa::sse41, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx})
+    CHECK(parse_isa(name_of(isa)) == isa);
   for (const char* word : {"", "AVX2", "avx", "avx512 ", "sse2", "\x1b[31m"}) {
     try {
       (void)parse_isa(word);
       FAIL("taken");
     } catch (const Error& error) {
       CHECK(error.code() == ExitCode::usage);
-      CHECK(std::string(error.what()).find("expected sse41, avx2, avx512 or amx") != std::string::npos);
+      CHECK(std::string(error.what()).find("expected sse41, avx2, avx512, avx512_bf16 or amx") != std::string::npos);
     }
   }
 }

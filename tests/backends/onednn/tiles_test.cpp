@@ -197,8 +197,9 @@ Operands draw(const Product::Size& size, const Distribution& distribution) {
 
 using Make = std::function<std::unique_ptr<Product>(Engine&, const Product::Size&, const Product::Weights&)>;
 
-std::vector<float> multiply(const Make& make, const Operands& operands, MatmulPrecision precision) {
-  Engine engine(2, 1.0, {Tiles::emulated, precision});
+std::vector<float> multiply(const Make& make, const Operands& operands, MatmulPrecision precision,
+                            Tiles tiles = Tiles::emulated) {
+  Engine engine(2, 1.0, {tiles, precision});
   const auto product = make(engine, operands.size, {operands.w.data()});
   std::vector<float> y(operands.exact.size(), NAN);
   product->run(operands.x.data(), nullptr, y.data());
@@ -209,7 +210,7 @@ std::unique_ptr<Product> on_tiles(Engine& engine, const Product::Size& size, con
   return make_tile_product(engine, size, DType::float32, weights, {});
 }
 std::unique_ptr<Product> by_onednn(Engine& engine, const Product::Size& size, const Product::Weights& weights) {
-  return make_onednn_product(engine, size, DType::float32, weights, {});
+  return make_onednn_product(engine, size, weights, {});
 }
 std::unique_ptr<Product> by_panels(Engine& engine, const Product::Size& size, const Product::Weights& weights) {
   return make_panel_product(engine, size, weights, {});
@@ -258,6 +259,30 @@ TEST_CASE("tiles: float32 in three parts is no less exact than oneDNN's float32,
   if (const char* file = std::getenv("ATTN_ERROR_TABLE"); file != nullptr) std::ofstream(file) << table;
 }
 
+/// What this CPU can multiply bfloat16 with, and the emulation.
+std::vector<Tiles> tiles_at_hand() {
+  std::vector<Tiles> all{Tiles::emulated};
+  if (isa() >= Isa::avx512_bf16) all.push_back(Tiles::dots);
+  if (isa() >= Isa::amx) all.push_back(Tiles::amx);
+  return all;
+}
+
+TEST_CASE("tiles: dot products of bfloat16 err no more than tiles do, whatever the numbers") {
+  if (isa() < Isa::avx512_bf16) return;
+  for (const Product::Size& size : std::vector<Product::Size>{{1, 7, 1}, {13, 64, 96}, {44, 2049, 130}}) {
+    for (const Distribution& distribution : distributions()) {
+      CAPTURE(distribution.name);
+      CAPTURE(size.depth);
+      const Operands operands = draw(size, distribution);
+      const Errors tiles = errors_of(multiply(on_tiles, operands, MatmulPrecision::medium), operands);
+      const Errors dots = errors_of(multiply(on_tiles, operands, MatmulPrecision::medium, Tiles::dots), operands);
+      // Most of it is that of the operands' rounding, which is the same; sums are added in another order.
+      CHECK(dots.largest <= 1.01 * tiles.largest);
+      CHECK(dots.mean <= 1.01 * tiles.mean);
+    }
+  }
+}
+
 TEST_CASE("tiles: of numbers near the smallest, what tiles take for zero is lost and no more") {
   for (const double size : {1e-31, 1e-34, 1e-37, 1e-40}) {
     CAPTURE(size);
@@ -278,12 +303,15 @@ TEST_CASE("tiles: of numbers near the smallest, what tiles take for zero is lost
 /// y as float32 products have it, in double, with what fma would make of infinities.
 void check_kinds(const Operands& operands) {
   for (const auto precision : {MatmulPrecision::highest, MatmulPrecision::high, MatmulPrecision::medium}) {
-    const std::vector<float> y = multiply(on_tiles, operands, precision);
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      const auto expected = static_cast<float>(operands.exact[i]);
-      CHECK(std::isnan(y[i]) == std::isnan(expected));
-      CHECK(std::isinf(y[i]) == std::isinf(expected));
-      if (std::isinf(expected)) CHECK(y[i] == expected);
+    for (const Tiles tiles : tiles_at_hand()) {
+      if (tiles == Tiles::dots && precision != MatmulPrecision::medium) continue;  // these are of one part
+      const std::vector<float> y = multiply(on_tiles, operands, precision, tiles);
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const auto expected = static_cast<float>(operands.exact[i]);
+        CHECK(std::isnan(y[i]) == std::isnan(expected));
+        CHECK(std::isinf(y[i]) == std::isinf(expected));
+        if (std::isinf(expected)) CHECK(y[i] == expected);
+      }
     }
   }
 }
@@ -326,8 +354,17 @@ TEST_CASE("tiles: finite numbers stay finite where their float32 product is, and
 graph::Unary relu() { return {graph::UnaryFn::relu, 0.0, 0.0, kInf}; }
 
 TEST_CASE("tiles: bias, activation and residual follow the product, at every edge, for both dtypes and any threads") {
-  for (const DType dtype : {DType::float32, DType::bfloat16}) {
-    const auto tensor = [&](const std::string& name, Shape shape) {
+  struct Row {
+    Tiles tiles;
+    DType dtype;
+  };
+  std::vector<Row> rows;
+  for (const Tiles tiles : tiles_at_hand()) {
+    rows.push_back({tiles, DType::bfloat16});
+    if (tiles != Tiles::dots) rows.push_back({tiles, DType::float32});
+  }
+  for (const auto [tiles, dtype] : rows) {
+    const auto tensor = [&, dtype = dtype](const std::string& name, Shape shape) {
       RandomStream stream(0, name);
       Tensor made(dtype, std::move(shape));
       for (std::int64_t i = 0; i < made.size(); ++i) made.set(i, stream.normal());
@@ -345,7 +382,7 @@ TEST_CASE("tiles: bias, activation and residual follow the product, at every edg
           Tensor y(dtype, {size.rows * size.width + 2});
           y.set(0, 7.0);
           y.set(y.size() - 1, 7.0);
-          Engine engine(threads, 1.0, {Tiles::emulated, MatmulPrecision::highest});
+          Engine engine(threads, 1.0, {tiles, MatmulPrecision::highest});
           const auto product = make_tile_product(engine, size, dtype, {w.data()}, {bias.data(), activation, true});
           product->run(x.data(), residual.data(), y.data() + bytes_of(dtype));
           CHECK(y.at(0) == 7.0);
