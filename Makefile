@@ -5,11 +5,14 @@ ATTN := $(BUILD)/attn
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build setup run test test-asan test-tsan test-robust fuzz coverage lint format install package docs bench \
+.PHONY: build build-all setup run test test-asan test-tsan test-robust fuzz coverage lint format install package docs bench \
         bench-peers gpu-check gpu-kit clean distclean help
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/CMakeCache.txt ## compile the program to build/attn
+	@cmake --build $(BUILD) --target programs --parallel $$(nproc)
+
+build-all: $(BUILD)/CMakeCache.txt ## the same, and the tests
 	@cmake --build $(BUILD) --parallel $$(nproc)
 
 setup: ## look for compilers and libraries, install what is missing
@@ -19,10 +22,10 @@ run: setup build ## summarise and run the built-in encoder
 	$(ATTN) summary
 	$(ATTN) run
 
-test: setup build ## compile and run all tests
+test: setup build-all ## compile and run all tests
 	@ctest --test-dir $(BUILD) --output-on-failure
 
-test-robust: setup build ## faults, kills, signals, repeats (SHORT=1: four minutes)
+test-robust: setup build-all ## faults, kills, signals, repeats (SHORT=1: four minutes)
 	@tests/robust/robust.py $(BUILD) $(if $(SHORT),--short)
 
 test-asan: setup ## all tests under AddressSanitizer, UBSan and LeakSanitizer, in build-asan
@@ -74,7 +77,7 @@ bench-peers: setup build ## PyTorch, ONNX Runtime, OpenVINO and Keras in turn wi
 gpu-check: ## on a machine with a GPU: tests, sanitizer, and PyTorch in turn (25 minutes)
 	@bench/gpu/check
 
-gpu-kit: setup build ## pack the build for gpu-check on a machine that cannot build it
+gpu-kit: setup build-all ## pack the build for gpu-check on a machine that cannot build it
 	@bench/gpu/kit
 
 clean: ## remove what was built, keep what was fetched
