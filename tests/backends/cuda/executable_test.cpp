@@ -343,7 +343,7 @@ TEST_CASE(
     std::string_view kernel;
   };
   const Row rows[] = {{9, 0, 227, 64, DType::bfloat16, "flash sm90"}, {9, 0, 227, 256, DType::bfloat16, "flash sm90"},
-                      {9, 0, 99, 64, DType::bfloat16, "flash mma"},   {8, 0, 163, 64, DType::bfloat16, "flash mma"},
+                      {9, 0, 99, 128, DType::bfloat16, "flash mma"},  {8, 0, 163, 64, DType::bfloat16, "flash mma"},
                       {8, 0, 163, 256, DType::bfloat16, "flash mma"}, {8, 6, 99, 128, DType::bfloat16, "flash mma"},
                       {8, 6, 99, 256, DType::bfloat16, "flash mma"},  {8, 9, 98, 256, DType::float16, "plain"},
                       {8, 6, 99, 64, DType::float32, "flash fma"},    {8, 6, 99, 256, DType::float32, "flash fma"},
