@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""attn against PyTorch on one GPU, in turn: attention kernels alone, and whole encoders.
+"""attn against PyTorch on one GPU, in turn: whole encoders, what skipping padding gains, and attention kernels alone.
 
 Every row is a ratio of medians: in each round PyTorch and attn measure the same work one after the other, with CUDA
 events around replays of a CUDA graph, so that drift of the clocks shows as spread and not as speed. Every row carries
-the error of both against float64.
+the error of both against float64, the clocks and watts after each round, whether attn's error is within what issue and
+docs allow ("pass"), and where there is a goal for the ratio, whether it is met. Exits with 1 where an error is too large
+or attn failed; a goal that is missed is told and is no failure.
 
-    bench/gpu/peers.py --attn build/attn -o bench/gpu/results/h200.json [--only attention,encoders] [--rounds 3]
+    bench/gpu/peers.py --attn build/attn -o bench/gpu/results/h200.json [--only encoders,padding,attention] [--rounds 3]
 
 --smoke runs tiny sizes on the CPU, to try the script itself; its times mean nothing.
 """
@@ -29,7 +31,7 @@ DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--attn", default="build/attn")
 parser.add_argument("-o", "--output", default="peers.json")
-parser.add_argument("--only", default="attention,encoders")
+parser.add_argument("--only", default="encoders,padding,attention")
 parser.add_argument("--rounds", type=int, default=3)
 parser.add_argument("--minutes", type=float, default=16, help="begin no further row after this long")
 parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
@@ -43,6 +45,10 @@ torch.backends.cudnn.allow_tf32 = False
 DEVICE = "cpu" if options.smoke else "cuda"
 BEGAN = time.time()
 rows = []
+failures = []
+# Relative Frobenius norm against float64. An encoder in bfloat16 may have twice the error of PyTorch's.
+LARGEST_ERROR = {("attention", "bfloat16"): 3e-3, ("attention", "float16"): 5e-4, ("attention", "float32"): 1e-5,
+                 ("encoder", "float16"): 3e-3, ("encoder", "float32"): 1e-5}
 
 
 def command(*words):
@@ -50,12 +56,44 @@ def command(*words):
     done = subprocess.run([options.attn, *words], capture_output=True, text=True)
     if done.returncode != 0:
         print("attn", *words, "->", done.returncode, done.stderr.strip()[:300], file=sys.stderr)
+        failures.append(f"attn {' '.join(words)}: exit {done.returncode}")
         return None
     return json.loads(done.stdout) if "--json" in words else {}
 
 
 def time_left():
     return time.time() - BEGAN < 60 * options.minutes
+
+
+def machine_state():
+    """Clock in MHz, watts and °C, now."""
+    if options.smoke:
+        return None
+    done = subprocess.run(["nvidia-smi", "--query-gpu=clocks.sm,power.draw,temperature.gpu",
+                           "--format=csv,noheader,nounits"], capture_output=True, text=True)
+    return done.stdout.strip().splitlines()[:1]
+
+
+def goal_of(kind, name, dtype):
+    """(peer, largest ratio of times) that attn is to reach, or None."""
+    if kind == "encoder" and dtype != "float32":
+        return "compile+graph", 0.9
+    if kind == "padding":
+        return "padded", 0.75
+    if kind == "attention" and dtype == "bfloat16" and (" s4096 " in name or " s16384 " in name):
+        if " d128" in name:
+            return "cudnn", 1 / 0.75
+        if " d64" in name:
+            return "cudnn", 1 / 0.8
+    return None
+
+
+def error_passes(kind, dtype, errors):
+    if kind == "padding":
+        return True  # both sides are attn's own; its tests hold them to each other
+    if kind == "encoder" and dtype == "bfloat16":
+        return errors["attn"] <= 2 * errors["eager"]
+    return errors["attn"] <= LARGEST_ERROR[kind, dtype]
 
 
 def relative_error(got, exact):
@@ -95,6 +133,7 @@ class Timed:
         samples, start = [], time.time()
         while len(samples) < least or time.time() - start < seconds:
             first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            self.replay()  # so that the first event is not there before the host has launched what is timed
             first.record()
             self.replay()
             last.record()
@@ -104,7 +143,10 @@ class Timed:
 
 
 def row_of(name, kind, dtype, peers, ours, errors, flops=None, extra=None):
-    """peers and ours: milliseconds per round. The ratio of each round is attn's time over the peer's."""
+    """peers and ours: milliseconds per round. The ratio of each round is attn's time over the peer's. A peer that failed
+    has its reason, a text, in the place of its times."""
+    reasons = {peer: times for peer, times in peers.items() if isinstance(times, str)}
+    peers = {peer: times for peer, times in peers.items() if peer not in reasons}
     row = {"name": name, "kind": kind, "dtype": dtype, "rounds": options.rounds, "attn_ms": statistics.median(ours),
            "attn_ms_rounds": ours, "relative_error": errors, "peers": {}}
     if flops:
@@ -115,11 +157,22 @@ def row_of(name, kind, dtype, peers, ours, errors, flops=None, extra=None):
                               "ratio_min": min(ratios), "ratio_max": max(ratios)}
         if flops:
             row["peers"][peer]["tflops"] = flops / row["peers"][peer]["ms"] / 1e9
+    row["peers"].update({peer: {"failed": reason} for peer, reason in reasons.items()})
+    row["pass"] = error_passes(kind, dtype, errors)
+    if not row["pass"]:
+        failures.append(f"{name} {dtype}: error {errors['attn']:.1e}")
+    goal = goal_of(kind, name, dtype)
+    if goal:
+        ratio = row["peers"].get(goal[0], {}).get("ratio")
+        row["goal"] = {"peer": goal[0], "ratio": goal[1], "met": None if ratio is None else ratio <= goal[1]}
     row.update(extra or {})
     rows.append(row)
     print(f"{name:34s} {dtype:9s} attn {row['attn_ms']:9.4f} ms"
           + (f" {row['attn_tflops']:6.1f} TF/s" if flops else "") + f" err {errors.get('attn') or float('nan'):.1e}")
     for peer, it in row["peers"].items():
+        if "failed" in it:
+            print(f"{'':34s} {peer:>22s} failed: {it['failed']}")
+            continue
         print(f"{'':34s} {peer:>22s} {it['ms']:9.4f} ms  ratio {it['ratio']:.3f} "
               f"[{it['ratio_min']:.3f}, {it['ratio_max']:.3f}]  err {errors.get(peer) or float('nan'):.1e}", flush=True)
     save()
@@ -139,8 +192,13 @@ def save():
     if folder:
         os.makedirs(folder, exist_ok=True)
     with open(options.output, "w") as file:
-        json.dump({**about, "rows": rows}, file, indent=1)
+        json.dump({**about, "failures": failures, "rows": rows}, file, indent=1)
         file.write("\n")
+
+
+def why(error):
+    """The first line of an exception."""
+    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}"
 
 
 def exact_attention(q, k, v, causal, last):
@@ -170,7 +228,7 @@ def attention():
             q, k, v = (torch.randn(b, h, s, d, device=DEVICE).to(DTYPES[dtype]) for _ in range(3))
             last = min(s, 64)
             exact = exact_attention(q, k, v, causal, last)
-            peers, errors = {}, {}
+            peers, errors, reasons = {}, {}, {}
             kinds = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION,
                      "efficient": SDPBackend.EFFICIENT_ATTENTION}
             if options.smoke:
@@ -184,11 +242,11 @@ def attention():
                         errors[peer] = relative_error(call()[:, :, -last:], exact)
                         peers[peer] = Timed(call)
                 except Exception as error:
-                    print(name, peer, "cannot:", str(error).splitlines()[0][:100], file=sys.stderr)
+                    reasons[peer] = why(error)
             words = ["bench", "--attention", "--head-dim", str(d), "--heads", str(h), "--batch", str(b), "--seq-len",
                      str(s), "--dtype", dtype, "--device", "cpu" if options.smoke else "cuda", "--json", "--min-time",
                      "0.05" if options.smoke else "0.5"] + (["--causal"] if causal else [])
-            times, ours, share = {peer: [] for peer in peers}, [], None
+            times, ours, share, states = {peer: [] for peer in peers}, [], None, []
             for _ in range(options.rounds):
                 for peer, timed in peers.items():
                     times[peer].append(timed.milliseconds())
@@ -198,8 +256,10 @@ def attention():
                 ours.append(report["rows"][0]["ms"]["median"])
                 errors["attn"] = report["rows"][0]["relative_error"]
                 share = report["rows"][0].get("peak_share")
+                states.append({"attn": report["rows"][0].get("gpu"), "after": machine_state()})
             if len(ours) == options.rounds:
-                row_of(name, "attention", dtype, times, ours, errors, flops, {"peak_share": share})
+                row_of(name, "attention", dtype, {**times, **reasons}, ours, errors, flops,
+                       {"peak_share": share, "state_rounds": states})
 
 
 class Encoder(torch.nn.Module):
@@ -263,14 +323,18 @@ def encoders():
                 inputs = x.to(DEVICE).to(DTYPES[dtype])
                 call = lambda: cast(inputs)
                 error = relative_error(call().cpu(), exact)
-                peers, errors = {"eager": Timed(call, graph=False), "eager+graph": Timed(call)}, {}
+                peers, errors, reasons = {"eager": Timed(call, graph=False), "eager+graph": Timed(call)}, {}, {}
                 errors["eager"] = errors["eager+graph"] = error
                 if not options.smoke and not options.no_compile and dtype != "float32":
-                    torch._dynamo.reset()
-                    compiled = torch.compile(cast, fullgraph=True, dynamic=False)
-                    compiled_call = lambda: compiled(inputs)
-                    errors["compile+graph"] = relative_error(compiled_call().cpu(), exact)
-                    peers["compile+graph"] = Timed(compiled_call)
+                    try:  # Triton needs a C compiler and Python's headers, and may not have them
+                        torch._dynamo.reset()
+                        compiled = torch.compile(cast, fullgraph=True, dynamic=False)
+                        compiled_call = lambda: compiled(inputs)
+                        errors["compile+graph"] = relative_error(compiled_call().cpu(), exact)
+                        peers["compile+graph"] = Timed(compiled_call)
+                    except Exception as error:
+                        errors.pop("compile+graph", None)
+                        reasons["compile+graph"] = why(error)
                 device = "cpu" if options.smoke else "cuda"
                 words = [path("config.json"), "--weights", path("weights.npz"), "--device", device, "--dtype", dtype]
                 if command("run", *words, "--input", path("input.npz"), "-o", path("output.npz"), "--json") is None:
@@ -280,7 +344,7 @@ def encoders():
                 if got.dtype == np.uint16 or got.dtype.kind == "V":  # bfloat16, which NumPy does not know
                     got = (got.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
                 errors["attn"] = relative_error(torch.from_numpy(got.astype(np.float64)), exact)
-                times, ours, cold = {peer: [] for peer in peers}, [], []
+                times, ours, cold, states = {peer: [] for peer in peers}, [], [], []
                 for _ in range(options.rounds):
                     for peer, timed in peers.items():
                         times[peer].append(timed.milliseconds())
@@ -290,18 +354,48 @@ def encoders():
                         break
                     ours.append(report["rows"][0]["ms"]["median"])
                     cold.append((report["rows"][0].get("gpu") or {}).get("cold_ms"))
+                    states.append({"attn": report["rows"][0].get("gpu"), "after": machine_state()})
                 if len(ours) == options.rounds:
-                    row_of(name, "encoder", dtype, times, ours, errors, flops, {"attn_cold_ms_rounds": cold})
+                    row_of(name, "encoder", dtype, {**times, **reasons}, ours, errors, flops,
+                           {"attn_cold_ms_rounds": cold, "state_rounds": states})
+
+
+def padding():
+    """attn with --skip-padding over attn without, at 0.6 of the length in the mean."""
+    if options.smoke:
+        return
+    for batch in (8, 32):
+        if not time_left():
+            return
+        times = {"padded": [], "skipped": []}
+        states = []
+        for _ in range(options.rounds):
+            for how, flags in (("padded", []), ("skipped", ["--skip-padding"])):
+                report = command("bench", "configs/bert_base.json", "--device", "cuda", "--dtype", "bfloat16", "--batch",
+                                 str(batch), "--seq-len", "128", "--mean-length", "0.6", "--min-time", "0.5", "--json",
+                                 *flags)
+                if report is None:
+                    return
+                times[how].append(report["rows"][0]["ms"]["median"])
+            states.append({"attn": report["rows"][0].get("gpu"), "after": machine_state()})
+        row_of(f"bert-base b{batch} s128, 0.6 of it", "padding", "bfloat16", {"padded": times["padded"]}, times["skipped"],
+               {}, None, {"state_rounds": states})
 
 
 def main():
     print("torch", torch.__version__, "on", DEVICE if options.smoke else torch.cuda.get_device_name())
-    parts = {"attention": attention, "encoders": encoders}
+    parts = {"encoders": encoders, "padding": padding, "attention": attention}
     for part in options.only.split(","):
         if part in parts:
             parts[part]()
     save()
     print("wrote", options.output)
+    for failure in failures:
+        print("failed:", failure)
+    for row in rows:
+        if row.get("goal") and not row["goal"]["met"]:
+            print("goal not reached:", row["name"], row["dtype"], row["goal"])
+    return 1 if failures else 0
 
 
-main()
+sys.exit(main())

@@ -58,7 +58,7 @@ std::unique_ptr<Backend> open_cuda_backend(int index) {
   }
   auto* const build = reinterpret_cast<PluginBuild*>(dlsym(plugin, kPluginBuildSymbol));
   auto* const open = reinterpret_cast<OpenBackend*>(dlsym(plugin, kOpenBackendSymbol));
-  if (build == nullptr || open == nullptr || std::string_view(build()) != plugin_build()) {
+  if (build == nullptr || open == nullptr || std::string_view(build()) != ATTN_PLUGIN_BUILD) {
     throw no_device(
         fmt::format("cuda:{}: {} is of another build than this attn: build both together", index, printable(path)));
   }

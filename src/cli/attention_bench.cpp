@@ -41,7 +41,7 @@ void measure_attention(const BenchPlan& plan, const AttentionSweep& sweep, const
           if (plan.stopped()) return;
           const run::AttentionSize size{batch, length, sweep.heads, key_heads, head_dim, sweep.causal, dtype};
           const graph::Graph graph = run::attention_workload(size);
-          const std::vector<Tensor> inputs = run::make_inputs(graph, {}, plan.execution.seed);
+          const std::vector<Tensor> inputs = run::workload_inputs(graph, plan.execution.seed);
           Execution one = plan.execution;
           one.dtype = name;
           report::BenchRow row;

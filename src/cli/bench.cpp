@@ -57,12 +57,15 @@ struct BenchCommand {
     report.machine = machine_name();
     report.environment = bench_environment(devices.front());
     if (baseline) read_baseline();
+    // All of them first: hours of measurements on one device are not lost to another that is not there.
+    std::vector<std::unique_ptr<backends::Backend>> backends;
+    for (const std::string& device : devices)
+      backends.push_back(open_backend(device, execution.backend, common.console));
     if (streams()) write_result(report::bench_json_head(report), std::nullopt);
     Progress progress(common.console, "measuring", static_cast<double>(measurements()));
     const BenchPlan plan = plan_of(report, progress);
     try {
-      for (const std::string& device : devices) {
-        const auto backend = open_backend(device, execution.backend, common.console);
+      for (const auto& backend : backends) {
         if (roofline) measure_roofline(plan, *backend);
         attention ? measure_kernels(plan, *backend) : measure_models(plan, *backend);
       }
@@ -125,7 +128,8 @@ struct BenchCommand {
     };
     // Of each device and dtype, once.
     auto known = std::make_shared<std::map<std::pair<std::string, DType>, run::Peaks>>();
-    const backends::CompileOptions compile = execution.compile_options();
+    backends::CompileOptions compile = execution.compile_options();
+    compile.tune = true;  // as what is held against the peaks
     const bool told = roofline;
     plan.peaks = [known, compile, told, &report](const backends::Backend& backend, DType dtype) -> const run::Peaks& {
       const auto key = std::pair(std::string(backend.device()), dtype);

@@ -64,7 +64,7 @@ Peaks measure_peaks(const backends::Backend& backend, DType dtype, const backend
   peaks.dtype = dtype;
   const double operations = 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
   graph::Graph product = product_workload(n, dtype);
-  const std::vector<Tensor> inputs = make_inputs(product, {}, 0);
+  const std::vector<Tensor> inputs = workload_inputs(product, 0);
   peaks.flops_per_second = operations / fastest_pass(std::move(product), inputs, inputs, backend, options);
   // Beyond the last cache too, as far as its size is known.
   const std::int64_t last = std::max<std::int64_t>(64 << 20, sysconf(_SC_LEVEL3_CACHE_SIZE));

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
+
+#include "attn/base/rng.h"
 
 namespace attn::run {
 
@@ -85,6 +88,24 @@ graph::Graph addition_workload(std::int64_t n, int pieces) {
     graph.outputs.push_back({"output_" + std::to_string(i), build.apply(graph::Binary{graph::BinaryFn::add}, {x, y})});
   }
   return graph;
+}
+
+std::vector<Tensor> workload_inputs(const graph::Graph& graph, std::uint64_t seed) {
+  constexpr std::int64_t kDrawn = 1048573;  // a prime: no axis repeats in step with it
+  std::vector<Tensor> inputs;
+  for (const graph::ValueId id : graph.inputs) {
+    const graph::Value& value = graph.value(id);
+    Tensor& tensor = inputs.emplace_back(value.dtype, value.shape);
+    RandomStream random(seed, value.name);
+    const std::int64_t drawn = std::min(kDrawn, tensor.size());
+    for (std::int64_t i = 0; i < drawn; ++i) tensor.set(i, random.normal());
+    for (std::int64_t done = drawn * bytes_of(value.dtype); done < tensor.bytes();) {
+      const std::int64_t bytes = std::min(drawn * bytes_of(value.dtype), tensor.bytes() - done);
+      std::memcpy(tensor.data() + done, tensor.data(), static_cast<std::size_t>(bytes));
+      done += bytes;
+    }
+  }
+  return inputs;
 }
 
 }  // namespace attn::run

@@ -1,6 +1,7 @@
 // cuBLASLt's products by plain loops: sums in double, the epilogue, one rounding.
 #include <cublasLt.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -203,7 +204,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                               cublasLtMatrixLayout_t la, const void* b, cublasLtMatrixLayout_t lb, const void* beta,
                               const void* c, cublasLtMatrixLayout_t lc, void* d, cublasLtMatrixLayout_t ld,
                               const cublasLtMatmulAlgo_t* algorithm, void* workspace, size_t, cudaStream_t stream) {
-  ++attn::simt::machine().products;
+  attn::simt::Machine& machine = attn::simt::machine();
+  ++machine.products;
+  if (algorithm->data[0] == machine.refused_algorithm) return CUBLAS_STATUS_NOT_SUPPORTED;
+  machine.largest_batch = std::max(machine.largest_batch, of(ld).batch);
   if (algorithm->data[0] < 1 || algorithm->data[0] > 3 || workspace == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   const bool wide = of(description).compute == CUBLAS_COMPUTE_64F;
   const auto scalar = [&](const void* x) {

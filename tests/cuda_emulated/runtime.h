@@ -15,12 +15,15 @@ cudaError_t submit(cudaStream_t stream, std::function<void()> work);
 struct Machine {
   int devices = 1;
   int major = 9, minor = 0;
-  std::int64_t total_bytes = std::int64_t{1} << 34;
+  std::int64_t shared_bytes = 227 * 1024;  ///< that a block may ask for
+  std::int64_t total_bytes = std::int64_t{1} << 36;
   std::int64_t used_bytes = 0;       ///< allocated now
   std::int64_t allocations = 0;      ///< cudaMalloc calls so far
   std::int64_t fail_allocation = 0;  ///< the number of the cudaMalloc call that fails; 0: none
   std::int64_t graph_launches = 0;
   std::int64_t products = 0;             ///< cublasLtMatmul calls so far
+  std::uint64_t refused_algorithm = 0;   ///< which cublasLtMatmul proposes and does not launch; 0: none
+  std::int32_t largest_batch = 0;        ///< of a product so far
   cudaError_t next_error = cudaSuccess;  ///< what the next synchronisation reports
 };
 [[nodiscard]] Machine& machine();

@@ -8,10 +8,8 @@
 
 namespace attn::backends {
 
-/// A plugin shares C++ types with the program, so both must come from one build: the plugin's function
-/// `attn_plugin_build` gives this text.
-[[nodiscard]] constexpr const char* plugin_build() { return ATTN_VERSION " " __VERSION__; }
-
+/// A plugin shares C++ types with the program, so both must come from one build: its function `attn_plugin_build` gives
+/// the version, the compiler and a hash of the public headers, where those types are laid out.
 inline constexpr const char* kPluginBuildSymbol = "attn_plugin_build";
 using PluginBuild = const char*();
 /// `attn_open_backend(device index)`; the caller owns what it gives. Throws Error.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "attn/base/tensor.h"
 #include "attn/graph/graph.h"
@@ -29,5 +30,9 @@ struct AttentionSize {
 
 /// `pieces` additions, one after the other, each of two float32 arrays of n elements.
 [[nodiscard]] graph::Graph addition_workload(std::int64_t n, int pieces);
+
+/// The inputs of such a graph: normal numbers, of which a million are drawn and then repeat, as the largest workloads
+/// have hundreds of millions.
+[[nodiscard]] std::vector<Tensor> workload_inputs(const graph::Graph& graph, std::uint64_t seed);
 
 }  // namespace attn::run

@@ -52,9 +52,7 @@ class CudaBackend final : public backends::Backend {
 }  // namespace attn::cuda
 
 // The names and types of attn/backends/plugin.h.
-extern "C" __attribute__((visibility("default"))) const char* attn_plugin_build() {
-  return attn::backends::plugin_build();
-}
+extern "C" __attribute__((visibility("default"))) const char* attn_plugin_build() { return ATTN_PLUGIN_BUILD; }
 extern "C" __attribute__((visibility("default"))) attn::backends::Backend* attn_open_backend(int index) {
   return new attn::cuda::CudaBackend(index);
 }

@@ -67,6 +67,7 @@ AttentionProblem problem_of(const graph::Attention& op, const Step& step) {
     problem.starts = step.inputs[first].as<const std::int32_t>();
     problem.B = step.inputs[first].shape[0] - 1;
     problem.T = problem.S = op.varlen;
+    problem.rows = query.shape[0] * query.shape[1];
     return problem;
   }
   const Shape scores{problem.B, problem.N, problem.T, problem.S};

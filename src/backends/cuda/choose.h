@@ -1,19 +1,14 @@
 // Which kernel runs a step.
 #pragma once
 
-#include <functional>
-#include <vector>
+#include <string>
 
 #include "attn/backends/backend.h"
 #include "attn/graph/op.h"
 #include "kernel.h"
+#include "tuning.h"
 
 namespace attn::cuda {
-
-class TuningCache;
-
-/// What measures products once scratch is there.
-using TuneLater = std::vector<std::function<void(cudaStream_t, TuningCache&)>>;
 
 struct ProductOptions {
   backends::MatmulPrecision precision = backends::MatmulPrecision::highest;

@@ -9,7 +9,9 @@
 #include "attn/base/size.h"
 #include "attn/base/text.h"
 #include "fusion.h"
+#include "kernels/rnn.h"
 #include "product.h"
+#include "tuning.h"
 
 namespace attn::cuda {
 namespace {
@@ -43,8 +45,6 @@ class Pieces {
 
 }  // namespace
 
-void DestroyGraph::operator()(cudaGraphExec_t graph) const noexcept { (void)cudaGraphExecDestroy(graph); }
-
 CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan plan, std::vector<Tensor> weights,
                                const backends::CompileOptions& options)
     : device_(std::move(device)),
@@ -56,10 +56,14 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
   place(weights);
   weights.clear();
 
-  TuneLater tune_later;
-  const ProductOptions products{options.precision, tune_later};
+  // Preparation is not tuned: what it makes on the way shares memory with what it has made, so no product of it can run
+  // again when it is over.
+  TuneLater never, tune_later;
   std::vector<Launch> preparation;
-  for (const NodeId id : plan_.prepare) preparation.push_back(choose(step_of(id), products).launch);
+  for (const NodeId id : plan_.prepare) {
+    preparation.push_back(choose(step_of(id), {options.precision, never}).launch);
+  }
+  const ProductOptions products{options.precision, tune_later};
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
     const NodeId id = plan_.steps[i];
     if (i + 1 < plan_.steps.size()) {
@@ -82,12 +86,18 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
 
   for (const Launch& launch : preparation) launch(stream_.get());
   finish();
+  raw_.reset();
   if (options.tune) {
+    fill_with_numbers(arena_.get(), plan_.arena_bytes, stream_.get());
+    const TuningSpace space(*device_, stream_.get());
     TuningCache cache(TuningCache::default_folder(), *device_);
-    for (const auto& tune : tune_later) tune(stream_.get(), cache);
+    for (const auto& tune : tune_later) tune({stream_.get(), space, cache});
     cache.save();
   }
-  capture();
+  warm_up();
+  pass_ = record(stream_.get(), [this] {
+    for (const Prepared& step : steps_) step.launch(stream_.get());
+  });
 }
 
 CudaExecutable::~CudaExecutable() = default;
@@ -115,8 +125,18 @@ ValueId CudaExecutable::root(ValueId id) const {
 }
 
 void CudaExecutable::price() const {
-  const std::int64_t parts[] = {plan_.weight_bytes, plan_.prepared_bytes, plan_.arena_bytes, plan_.input_bytes,
-                                kWorkspaceBytes};
+  std::int64_t constants = 0, scratch = kWorkspaceBytes;
+  for (const plan::Slot& slot : plan_.slots) {
+    if (slot.place == Place::constant && slot.alias_of == graph::kNone) constants += padded(slot.bytes);
+  }
+  for (const graph::Node& node : plan_.graph.nodes) {
+    if (const auto* rnn = std::get_if<graph::Rnn>(&node.op)) {
+      const graph::Value& x = plan_.graph.value(node.inputs[0]);
+      scratch = std::max(scratch, rnn_scratch_bytes(*rnn, x.shape, plan_.graph.value(node.inputs[2]).shape, x.dtype));
+    }
+  }
+  const std::int64_t parts[] = {plan_.weight_bytes, constants,         plan_.prepared_bytes,
+                                plan_.arena_bytes,  plan_.input_bytes, scratch};
   std::int64_t needed = 0;
   for (const std::int64_t part : parts) {
     const auto sum = checked_add(needed, part);
@@ -125,9 +145,9 @@ void CudaExecutable::price() const {
   }
   const std::int64_t free = device_->free_bytes();
   if (needed <= free) return;
-  const std::int64_t fixed = plan_.weight_bytes + plan_.prepared_bytes + kWorkspaceBytes;
+  const std::int64_t fixed = plan_.weight_bytes + constants + plan_.prepared_bytes + kWorkspaceBytes;
   const std::int64_t left = free - fixed;
-  const std::int64_t moving = plan_.arena_bytes + plan_.input_bytes;
+  const std::int64_t moving = needed - fixed;
   const std::string way_out = left > 0 && moving > 0
                                   ? fmt::format("about {:.0f} % of this batch would fit",
                                                 100.0 * static_cast<double>(left) / static_cast<double>(moving))
@@ -138,10 +158,22 @@ void CudaExecutable::price() const {
                           bytes_text(free), way_out));
 }
 
+/// By value: whether a step reads it, or it is a result.
+std::vector<bool> CudaExecutable::read_by_steps() const {
+  std::vector<bool> read(plan_.graph.values.size(), false);
+  for (const NodeId id : plan_.steps) {
+    for (const ValueId input : plan_.graph.nodes[at(id)].inputs) read[at(root(input))] = true;
+  }
+  for (const graph::Output& output : plan_.graph.outputs) read[at(root(output.value))] = true;
+  for (const graph::Scores& scores : plan_.graph.scores) read[at(root(scores.value))] = true;
+  return read;
+}
+
 /// Gives every value its place on the device, and puts weights and constants there.
 void CudaExecutable::place(const std::vector<Tensor>& weights) {
   const auto& values = plan_.graph.values;
-  Pieces weight_pieces, constant_pieces, input_pieces, staging_pieces;
+  Pieces raw_pieces, weight_pieces, constant_pieces, input_pieces, staging_pieces;
+  const std::vector<bool> stays = read_by_steps();
   std::vector<std::int64_t> offsets(values.size(), 0), staging_offsets(values.size(), -1);
   std::vector<bool> comes_down(values.size(), false);
   for (const graph::Output& output : plan_.graph.outputs) comes_down[at(root(output.value))] = true;
@@ -149,14 +181,15 @@ void CudaExecutable::place(const std::vector<Tensor>& weights) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const plan::Slot& slot = plan_.slots[i];
     if (slot.alias_of != graph::kNone) continue;
-    if (slot.place == Place::weight) offsets[i] = weight_pieces.add(slot.bytes);
-    if (slot.place == Place::constant) offsets[i] = constant_pieces.add(slot.bytes);
+    if (slot.place == Place::weight) offsets[i] = (stays[i] ? weight_pieces : raw_pieces).add(slot.bytes);
+    if (slot.place == Place::constant) offsets[i] = (stays[i] ? constant_pieces : raw_pieces).add(slot.bytes);
     if (slot.place == Place::input) offsets[i] = input_pieces.add(slot.bytes);
     if (slot.place == Place::input || comes_down[i]) staging_offsets[i] = staging_pieces.add(slot.bytes);
     if (comes_down[i]) results_.push_back(static_cast<ValueId>(i));
   }
   const std::int64_t fault_offset = staging_pieces.add(sizeof(Fault));
 
+  raw_ = allocate_device(raw_pieces.total());
   weights_ = allocate_device(weight_pieces.total());
   constants_ = allocate_device(constant_pieces.total());
   inputs_ = allocate_device(input_pieces.total());
@@ -182,11 +215,11 @@ void CudaExecutable::place(const std::vector<Tensor>& weights) {
       case Place::nowhere:
         break;
       case Place::weight:
-        places_[i] = weights_.get() + offsets[i];
+        places_[i] = (stays[i] ? weights_ : raw_).get() + offsets[i];
         up(places_[i], weights[at(values[i].weight)]);
         break;
       case Place::constant:
-        places_[i] = constants_.get() + offsets[i];
+        places_[i] = (stays[i] ? constants_ : raw_).get() + offsets[i];
         up(places_[i], values[i].constant);
         break;
       case Place::input:
@@ -201,6 +234,8 @@ void CudaExecutable::place(const std::vector<Tensor>& weights) {
     }
   }
   check(cudaMemsetAsync(fault_bytes_.get(), 0, sizeof(Fault), stream_.get()), "clearing memory");
+  check(cudaMemsetAsync(inputs_.get(), 0, static_cast<std::size_t>(input_pieces.total()), stream_.get()),
+        "clearing memory");
 }
 
 Operand CudaExecutable::operand(ValueId id) const {
@@ -216,23 +251,12 @@ Step CudaExecutable::step_of(NodeId id) {
   return step;
 }
 
-/// Records a pass. A shape has one executable, so this happens once.
-void CudaExecutable::capture() {
-  check(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal), "recording a pass");
-  cudaGraph_t graph = nullptr;
-  try {
-    for (const Prepared& step : steps_) step.launch(stream_.get());
-  } catch (...) {
-    (void)cudaStreamEndCapture(stream_.get(), &graph);
-    if (graph != nullptr) (void)cudaGraphDestroy(graph);
-    throw;
-  }
-  check(cudaStreamEndCapture(stream_.get(), &graph), "recording a pass");
-  cudaGraphExec_t exec = nullptr;
-  const cudaError_t error = cudaGraphInstantiate(&exec, graph, 0);
-  (void)cudaGraphDestroy(graph);
-  check(error, "making a pass ready");
-  pass_.reset(exec);
+/// A pass over inputs that are 0, as they were cleared, before one is recorded: CUDA loads every kernel's code, and a
+/// product takes its next algorithm where one cannot be launched, both of which may spoil a recording.
+void CudaExecutable::warm_up() {
+  for (const Prepared& step : steps_) step.launch(stream_.get());
+  check(cudaMemsetAsync(fault_bytes_.get(), 0, sizeof(Fault), stream_.get()), "clearing memory");  // of zeros' making
+  finish();
 }
 
 void CudaExecutable::upload(std::span<const Tensor> inputs) {
@@ -314,6 +338,8 @@ double CudaExecutable::pass_seconds(bool cold_cache) {
     if (!flush_) flush_ = allocate_device(bytes);
     check(cudaMemsetAsync(flush_.get(), 0, static_cast<std::size_t>(bytes), stream_.get()), "clearing the cache");
   }
+  // Not on an idle stream, where the first event would be there before the host has launched the pass.
+  if (!cold_cache) check(cudaGraphLaunch(pass_.get(), stream_.get()), "running the pass");
   const Event from = make_event(), to = make_event();
   check(cudaEventRecord(from.get(), stream_.get()), "timing a pass");
   check(cudaGraphLaunch(pass_.get(), stream_.get()), "running the pass");

@@ -11,13 +11,9 @@
 #include "choose.h"
 #include "device.h"
 #include "kernel.h"
+#include "recording.h"
 
 namespace attn::cuda {
-
-struct DestroyGraph {
-  void operator()(cudaGraphExec_t graph) const noexcept;
-};
-using GraphExec = std::unique_ptr<CUgraphExec_st, DestroyGraph>;
 
 class CudaExecutable final : public backends::Executable, public backends::DeviceClock {
  public:
@@ -45,20 +41,21 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
 
   void price() const;
   void place(const std::vector<Tensor>& weights);
+  [[nodiscard]] std::vector<bool> read_by_steps() const;
   [[nodiscard]] Operand operand(graph::ValueId id) const;
   [[nodiscard]] Step step_of(graph::NodeId id);
   [[nodiscard]] int readers(graph::NodeId id) const;
   [[nodiscard]] graph::ValueId root(graph::ValueId id) const;
   void upload(std::span<const Tensor> inputs);
   void download();
-  void capture();
+  void warm_up();
   void finish();
 
   std::shared_ptr<const Device> device_;
   plan::Plan plan_;
   Stream stream_;
   // On the device. What only the preparation reads is let go after it.
-  DeviceBytes weights_, constants_, prepared_, arena_, inputs_, scratch_bytes_, fault_bytes_;
+  DeviceBytes raw_, weights_, constants_, prepared_, arena_, inputs_, scratch_bytes_, fault_bytes_;
   std::vector<std::byte*> places_;  // by value; on the device
   Scratch scratch_;
   std::vector<Prepared> steps_;

@@ -8,6 +8,7 @@
 
 #include "attn/base/error.h"
 #include "device.h"
+#include "recording.h"
 
 namespace attn::cuda {
 namespace {
@@ -15,7 +16,12 @@ namespace {
 using backends::MatmulPrecision;
 
 constexpr int kProposals = 16;  // of cuBLASLt, to measure
-constexpr int kTimedRuns = 5;   // of each
+constexpr int kCalls = 20;      // of each in a recording, so that the host's time for a launch does not count
+constexpr int kReplays = 3;     // of the recording; the fastest counts
+
+// Beyond these cuBLASLt's kernels are launched with more blocks along an axis than CUDA takes.
+constexpr std::int64_t kMostBatch = 65535;
+constexpr std::int64_t kMostSide = kMostBatch * 32;
 
 struct DestroyDescription {
   void operator()(cublasLtMatmulDesc_t it) const { (void)cublasLtMatmulDescDestroy(it); }
@@ -64,6 +70,8 @@ cublasLtEpilogue_t epilogue_of(const Product& product) {
   }
   return CUBLASLT_EPILOGUE_DEFAULT;
 }
+
+constexpr std::int64_t kLine = 256;
 
 /// Bytes that the address is a multiple of, at most 256: algorithms are chosen by it.
 unsigned alignment_of(const void* address) {
@@ -124,15 +132,42 @@ class Call {
            result.workspaceSize <= static_cast<std::size_t>(kWorkspaceBytes);
   }
 
-  [[nodiscard]] cublasStatus_t run(const cublasLtMatmulAlgo_t& algorithm, std::byte* workspace,
+  struct Operands {
+    const std::byte *a, *b, *residual;  // residual: null where there is none
+    std::byte* out;
+  };
+  [[nodiscard]] Operands operands() const { return {product_.a, product_.b, product_.residual, product_.out}; }
+
+  /// For measurements: places in memory that begin as the real ones do, and follow on those of the call before. The
+  /// real ones where there is no room.
+  [[nodiscard]] Operands operands(const TuningSpace& space, int call) const {
+    const std::int64_t size = bytes_of(product_.dtype), batch = product_.batch;
+    const auto bytes = [&](std::int64_t matrix, std::int64_t stride) {
+      return ((stride == 0 ? matrix : stride * (batch - 1) + matrix) * size + 2 * kLine - 1) / kLine * kLine;
+    };
+    const std::int64_t a = bytes(product_.m * product_.k, product_.a_stride);
+    const std::int64_t b = bytes(product_.k * product_.n, product_.b_stride);
+    const std::int64_t out = bytes(product_.m * product_.n, product_.m * product_.n);
+    const std::int64_t all = a + b + 2 * out, places = space.bytes() / all;
+    if (places == 0) return operands();
+    std::byte* const first = space.data() + call % places * all;
+    const auto like = [](std::byte* place, const std::byte* real) {
+      return place + reinterpret_cast<std::uintptr_t>(real) % kLine;
+    };
+    return {like(first, product_.a), like(first + a, product_.b),
+            product_.residual == nullptr ? nullptr : like(first + a + b + out, product_.residual),
+            like(first + a + b, product_.out)};
+  }
+
+  [[nodiscard]] cublasStatus_t run(const cublasLtMatmulAlgo_t& algorithm, const Operands& given, std::byte* workspace,
                                    cudaStream_t stream) const {
     const bool wide = product_.dtype == DType::float64;
-    const double one = 1.0, add = product_.residual != nullptr ? 1.0 : 0.0;
+    const double one = 1.0, add = given.residual != nullptr ? 1.0 : 0.0;
     const auto one_f = static_cast<float>(one), add_f = static_cast<float>(add);
-    return cublasLtMatmul(handle_, description_.get(), wide ? static_cast<const void*>(&one) : &one_f, product_.b,
-                          b_.get(), product_.a, a_.get(), wide ? static_cast<const void*>(&add) : &add_f, c(),
-                          out_.get(), product_.out, out_.get(), &algorithm, workspace,
-                          static_cast<std::size_t>(kWorkspaceBytes), stream);
+    return cublasLtMatmul(handle_, description_.get(), wide ? static_cast<const void*>(&one) : &one_f, given.b,
+                          b_.get(), given.a, a_.get(), wide ? static_cast<const void*>(&add) : &add_f,
+                          given.residual != nullptr ? given.residual : given.out, out_.get(), given.out, out_.get(),
+                          &algorithm, workspace, static_cast<std::size_t>(kWorkspaceBytes), stream);
   }
 
  private:
@@ -168,64 +203,116 @@ class Call {
   Layout a_, b_, out_;
 };
 
-/// A call with its algorithm. The residual may be the output's own memory, so a measurement that runs it again and
-/// again must not keep what it wrote; timing does not depend on it, and the plan's next pass writes it anew.
+/// A call with its algorithms, the one to take first.
 struct Prepared {
   Call call;
-  cublasLtMatmulAlgo_t algorithm;
+  std::vector<cublasLtMatmulAlgo_t> algorithms;
+
+  /// The next algorithm takes the place of one that cannot be launched.
+  void launch(std::byte* workspace, cudaStream_t stream) {
+    for (;;) {
+      const cublasStatus_t status = call.run(algorithms.front(), call.operands(), workspace, stream);
+      if (status == CUBLAS_STATUS_SUCCESS) return;
+      if (algorithms.size() == 1) check(status, "a product");
+      algorithms.erase(algorithms.begin());
+    }
+  }
+
+  void prefer(const cublasLtMatmulAlgo_t& algorithm) { algorithms.insert(algorithms.begin(), algorithm); }
 };
+
+/// Of a call, on the device: the fastest of some replays of many calls in a row. Nothing where it cannot be launched.
+std::optional<double> seconds_of(const Call& call, const cublasLtMatmulAlgo_t& algorithm, std::byte* workspace,
+                                 const Tuning& tuning) {
+  const auto run = [&](int i) {
+    return call.run(algorithm, call.operands(tuning.space, i), workspace, tuning.stream) == CUBLAS_STATUS_SUCCESS;
+  };
+  if (!run(0)) return std::nullopt;
+  bool all = true;
+  const GraphExec calls = record(tuning.stream, [&] {
+    for (int i = 0; i < kCalls; ++i) all = run(i) && all;
+  });
+  if (!all) return std::nullopt;
+  const Event from = make_event(), to = make_event();
+  double fastest = 0;
+  for (int replay = 0; replay <= kReplays; ++replay) {  // the first warms up
+    check(cudaEventRecord(from.get(), tuning.stream), "timing a product");
+    check(cudaGraphLaunch(calls.get(), tuning.stream), "timing a product");
+    check(cudaEventRecord(to.get(), tuning.stream), "timing a product");
+    const double seconds = seconds_between(from.get(), to.get()) / kCalls;
+    if (replay == 1 || (replay > 1 && seconds < fastest)) fastest = seconds;
+  }
+  return fastest;
+}
+
+PreparedProduct prepare_call(const Product& product, const Device& device, Scratch& scratch) {
+  auto prepared = std::make_shared<Prepared>(Prepared{Call(product, device.blas()), {}});
+  prepared->algorithms = prepared->call.proposals();
+  if (prepared->algorithms.empty()) return {{}, {}, fmt::format("cuBLASLt has no algorithm for {}", product.key())};
+  scratch.reserve(kWorkspaceBytes);
+  PreparedProduct result;
+  result.launch = [prepared, &scratch](cudaStream_t stream) { prepared->launch(scratch.data, stream); };
+  result.tune = [prepared, &scratch, key = product.key()](const Tuning& tuning) {
+    if (const auto known = tuning.cache.find(key); known && prepared->call.takes(*known)) {
+      prepared->prefer(*known);
+      return;
+    }
+    std::optional<double> best;
+    cublasLtMatmulAlgo_t fastest{};
+    for (const cublasLtMatmulAlgo_t& algorithm : prepared->algorithms) {
+      const auto seconds = seconds_of(prepared->call, algorithm, scratch.data, tuning);
+      if (!seconds || (best && *seconds >= *best)) continue;
+      best = seconds;
+      fastest = algorithm;
+    }
+    if (!best) return;  // the launch says why
+    prepared->prefer(fastest);
+    tuning.cache.store(key, fastest);
+  };
+  return result;
+}
 
 }  // namespace
 
 std::string Product::key() const {
   const auto align = [](const void* address) { return alignment_of(address); };
-  return fmt::format("{} {}x{}x{} b{} {}{} s{},{} {}{}{} p{} a{},{},{}", name_of(dtype), m, n, k, batch,
+  return fmt::format("{} {}x{}x{} b{} {}{} s{},{} {}{}{} p{} a{},{},{},{},{}", name_of(dtype), m, n, k, batch,
                      transpose_a ? "T" : "N", transpose_b ? "T" : "N", a_stride, b_stride,
                      bias != nullptr ? "bias" : "", residual != nullptr ? "+residual" : "",
                      epilogue == Epilogue::relu        ? "+relu"
                      : epilogue == Epilogue::gelu_tanh ? "+gelu_tanh"
                                                        : "",
-                     static_cast<int>(precision), align(a), align(b), align(out));
+                     static_cast<int>(precision), align(a), align(b), align(out), align(residual), align(bias));
 }
 
 PreparedProduct prepare_product(const Product& product, const Device& device, Scratch& scratch) {
   if (!is_floating(product.dtype)) return {{}, {}, fmt::format("cuBLASLt has no {} products", name_of(product.dtype))};
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  if (product.m >= kMost || product.n >= kMost || product.k >= kMost || product.batch >= kMost) {
-    return {{}, {}, "a side of 2^31 or more"};
+  if (std::max({product.m, product.n, product.k}) > kMostSide) {
+    return {{}, {}, fmt::format("a side is beyond the {} that cuBLASLt takes", kMostSide)};
   }
   if (product.k == 0) return {{}, {}, "nothing to sum over"};
-  auto prepared = std::make_shared<Prepared>(Prepared{Call(product, device.blas()), {}});
-  const auto proposals = prepared->call.proposals();
-  if (proposals.empty()) return {{}, {}, fmt::format("cuBLASLt has no algorithm for {}", product.key())};
-  prepared->algorithm = proposals.front();
-  scratch.reserve(kWorkspaceBytes);
-
-  PreparedProduct result;
-  result.launch = [prepared, &scratch](cudaStream_t stream) {
-    check(prepared->call.run(prepared->algorithm, scratch.data, stream), "a product");
-  };
-  result.tune = [prepared, proposals, &scratch, key = product.key()](cudaStream_t stream, TuningCache& cache) {
-    if (const auto known = cache.find(key); known && prepared->call.takes(*known)) {
-      prepared->algorithm = *known;
-      return;
-    }
-    const Event from = make_event(), to = make_event();
-    double best = 0;
-    for (std::size_t i = 0; i < proposals.size(); ++i) {
-      if (prepared->call.run(proposals[i], scratch.data, stream) != CUBLAS_STATUS_SUCCESS) continue;
-      check(cudaEventRecord(from.get(), stream), "timing a product");
-      for (int run = 0; run < kTimedRuns; ++run) (void)prepared->call.run(proposals[i], scratch.data, stream);
-      check(cudaEventRecord(to.get(), stream), "timing a product");
-      const double seconds = seconds_between(from.get(), to.get());
-      if (best == 0 || seconds < best) {
-        best = seconds;
-        prepared->algorithm = proposals[i];
-      }
-    }
-    cache.store(key, prepared->algorithm);
-  };
-  return result;
+  if (product.batch <= kMostBatch) return prepare_call(product, device, scratch);
+  std::vector<Launch> launches;
+  std::vector<std::function<void(const Tuning&)>> tunes;
+  const std::int64_t size = bytes_of(product.dtype);
+  for (std::int64_t first = 0; first < product.batch; first += kMostBatch) {
+    Product part = product;
+    part.batch = std::min(kMostBatch, product.batch - first);
+    part.a += first * product.a_stride * size;
+    part.b += first * product.b_stride * size;
+    part.out += first * product.m * product.n * size;
+    PreparedProduct prepared = prepare_call(part, device, scratch);
+    if (!prepared.launch) return prepared;
+    launches.push_back(std::move(prepared.launch));
+    tunes.push_back(std::move(prepared.tune));
+  }
+  return {[launches](cudaStream_t stream) {
+            for (const Launch& launch : launches) launch(stream);
+          },
+          [tunes](const Tuning& tuning) {
+            for (const auto& tune : tunes) tune(tuning);
+          },
+          ""};
 }
 
 }  // namespace attn::cuda

@@ -13,6 +13,7 @@
 #include "attn/backends/backend.h"
 #include "attn/base/dtype.h"
 #include "kernel.h"
+#include "tuning.h"
 
 namespace attn::cuda {
 
@@ -63,12 +64,11 @@ class TuningCache {
   std::shared_ptr<Entries> entries_;
 };
 
-/// A product made ready, or why cuBLASLt declines. With a `cache` the algorithm is the one found there, else the
-/// fastest of those that cuBLASLt proposes, measured when the launch is first `tuned`; without one it is the first
-/// proposed, which is the same at every run.
+/// A product made ready, or why cuBLASLt declines. The algorithm is the first of those that cuBLASLt proposes that can
+/// be launched, which is the same at every run; after `tune` it is the one that the cache knows, else the fastest.
 struct PreparedProduct {
   Launch launch;
-  std::function<void(cudaStream_t, TuningCache&)> tune;  ///< measures on the real operands; needs scratch
+  std::function<void(const Tuning&)> tune;  ///< needs scratch, and writes the real operands' memory
   std::string why_not;
 };
 [[nodiscard]] PreparedProduct prepare_product(const Product& product, const Device& device, Scratch& scratch);

@@ -15,8 +15,11 @@ namespace {
 
 using graph::UnaryFn;
 
-/// The function that cuBLASLt applies itself, where it has it.
-std::optional<Epilogue> epilogue_of(const graph::Unary& activation) {
+/// The function that cuBLASLt applies itself, where it has it. Its tanh may be the hardware's approximate one, which is
+/// too rough for strict float32.
+std::optional<Epilogue> epilogue_of(const graph::Unary& activation, const Product& product) {
+  const bool is_strict = product.dtype == DType::float64 ||
+                         (product.dtype == DType::float32 && product.precision == backends::MatmulPrecision::highest);
   switch (activation.fn) {
     case UnaryFn::linear:
       return Epilogue::none;
@@ -25,7 +28,7 @@ std::optional<Epilogue> epilogue_of(const graph::Unary& activation) {
       return plain ? std::optional(Epilogue::relu) : std::nullopt;
     }
     case UnaryFn::gelu_tanh:
-      return Epilogue::gelu_tanh;
+      return is_strict ? std::nullopt : std::optional(Epilogue::gelu_tanh);
     default:
       return std::nullopt;
   }
@@ -87,7 +90,7 @@ Choice make_product(const graph::Linear& op, const Step& step, const ProductOpti
   const std::byte* residual = op.residual ? step.inputs[next++].data : nullptr;
 
   // The residual comes after the activation, and cuBLASLt adds it before: one of them is left to a kernel of ours.
-  const auto fused = epilogue_of(op.activation);
+  const auto fused = epilogue_of(op.activation, product);
   const bool separate = !fused || (*fused != Epilogue::none && residual != nullptr);
   if (!separate) {
     product.bias = bias;

@@ -165,6 +165,9 @@ __device__ __forceinline__ void load_box(void* shared, const CUtensorMap* map, s
       : "memory");
 }
 
+/// Shows what this thread has written to shared memory to TMA and to products begun after a barrier.
+__device__ __forceinline__ void show_to_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
 /// Changes how many registers each thread of this warpgroup has.
 template <int Registers>
 __device__ __forceinline__ void keep_registers() {

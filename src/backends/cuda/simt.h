@@ -53,15 +53,28 @@ __device__ __forceinline__ T* shared_memory() {
   return reinterpret_cast<T*>(attn_shared_bytes);
 }
 
+/// Whether the code of a kernel that runs on this GPU has the wait of wait_for_previous_kernel(): not that of sm_80,
+/// nor what the driver compiles from its PTX for a newer GPU.
+inline cudaError_t waits_for_previous_kernel(const void* kernel, bool& waits) {
+  cudaFuncAttributes attributes{};
+  const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+  waits = attributes.ptxVersion >= 90;  // __CUDA_ARCH__ / 10, also of what was compiled to machine code
+  return error;
+}
+
 /// Puts a kernel on a stream, which may be capturing. Asks for shared memory beyond the default 48 KiB.
 template <typename... Parameters, typename... Arguments>
 cudaError_t launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,
                    Arguments&&... arguments) {
+  const auto* const code = reinterpret_cast<const void*>(kernel);
   if (shape.shared_bytes > 48 * 1024) {
     const cudaError_t error =
-        cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shape.shared_bytes));
+        cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes));
     if (error != cudaSuccess) return error;
+  }
+  bool overlaps = shape.overlap;
+  if (overlaps) {  // a launch is recorded once: what is asked here need not be kept
+    if (const cudaError_t error = waits_for_previous_kernel(code, overlaps); error != cudaSuccess) return error;
   }
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -72,11 +85,12 @@ cudaError_t launch(void (*kernel)(Parameters...), const LaunchShape& shape, cuda
   config.dynamicSmemBytes = shape.shared_bytes;
   config.stream = stream;
   config.attrs = &attribute;
-  config.numAttrs = shape.overlap ? 1 : 0;
+  config.numAttrs = overlaps ? 1 : 0;
   return cudaLaunchKernelEx(&config, kernel, Parameters(std::forward<Arguments>(arguments))...);
 }
 
-/// Until the kernels ahead in the stream have ended and their writes are seen (sm_90; a no-op before).
+/// Until the kernels ahead in the stream have ended and their writes are seen. A no-op in code for less than sm_90,
+/// which launch() therefore never lets overlap.
 __device__ __forceinline__ void wait_for_previous_kernel() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

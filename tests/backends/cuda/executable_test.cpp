@@ -235,6 +235,137 @@ TEST_CASE("cuda: tuning measures each kind of product once, and takes what the c
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("cuda: where an algorithm that cuBLASLt proposes cannot be launched, the next one is taken") {
+  const MachineGuard guard;
+  machine().refused_algorithm = 1;
+  const graph::Graph graph = encoder(kSmall);
+  const auto inputs = draw_inputs(graph);
+  const auto weights = draw_weights(graph);
+  const auto backend = open();
+  const auto executable = compile(*backend, graph, weights);
+  executable->run(inputs);
+  const Tensor got = executable->value(graph.outputs[0].value).cast(DType::float64);
+  machine().refused_algorithm = 0;
+  const auto other = compile(*backend, graph, weights);
+  other->run(inputs);
+  const Tensor expected = other->value(graph.outputs[0].value);
+  for (std::int64_t i = 0; i < got.size(); ++i) CHECK(got.at(i) == expected.at(i));
+}
+
+TEST_CASE("cuda: more than 65535 products of a batch go to cuBLASLt in parts") {
+  const MachineGuard guard;
+  machine().largest_batch = 0;
+  constexpr std::int64_t kCount = 65535 + 3;
+  graph::Graph graph;
+  graph::Builder build(graph);
+  const ValueId x = build.input("x", DType::float32, {kCount, 1, 2});
+  const ValueId y = build.input("y", DType::float32, {kCount, 2, 1});
+  graph.outputs.push_back({"output_0", build.apply(graph::MatMul{}, {x, y})});
+  const auto backend = open();
+  const auto executable = compile(*backend, graph, {});
+  const std::vector<Tensor> inputs{Tensor(DType::float32, {kCount, 1, 2}), Tensor(DType::float32, {kCount, 2, 1})};
+  for (std::int64_t i = 0; i < 2 * kCount; ++i) inputs[0].set(i, 1), inputs[1].set(i, static_cast<double>(i / 2 % 100));
+  executable->run(inputs);
+  const Tensor z = executable->value(graph.outputs[0].value);
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < kCount; ++i) wrong += z.at(i) != static_cast<double>(2 * (i % 100));
+  CHECK(wrong == 0);
+  CHECK(machine().largest_batch == 65535);
+}
+
+TEST_CASE("cuda: a side too long for cuBLASLt's launches is left to the plain kernel, with the reason") {
+  graph::Graph graph;
+  graph::Builder build(graph);
+  constexpr std::int64_t kRows = 65535 * 32 + 1;
+  const ValueId x = build.input("x", DType::float32, {kRows, 1});
+  const ValueId y = build.input("y", DType::float32, {1, 1});
+  graph.outputs.push_back({"output_0", build.apply(graph::MatMul{}, {x, y})});
+  const auto backend = open();
+  const auto choice = compile(*backend, graph, {})->choices().at(0);
+  CHECK(choice.kernel == "plain");
+  CHECK_MESSAGE(choice.why.find("a side is beyond") != std::string::npos, choice.why);
+}
+
+TEST_CASE("cuda: strict float32 leaves gelu's tanh to our own kernel, and half precision fuses it") {
+  for (const auto& [dtype, fused] : {std::pair(DType::float32, false), std::pair(DType::bfloat16, true)}) {
+    graph::Graph graph;
+    graph::Builder build(graph);
+    const ValueId x = build.input("x", dtype, {3, 8});
+    const ValueId w = build.weight({"w", "w", {8, 8}, dtype, true, {}});
+    graph::Unary gelu;
+    gelu.fn = graph::UnaryFn::gelu_tanh;
+    graph.outputs.push_back({"output_0", build.apply(gelu, {build.apply(graph::Linear{}, {x, w})})});
+    const auto backend = open();
+    const auto choice = compile(*backend, graph, {Tensor(dtype, {8, 8})})->choices().at(0);
+    CHECK_MESSAGE((choice.kernel.find("+gelu_tanh") != std::string::npos) == fused, choice.kernel);
+  }
+}
+
+TEST_CASE("cuda: what only the preparation reads is given back: packed weights are there once") {
+  const graph::Graph graph = encoder(kSmall);
+  const auto backend = open();
+  const auto plan = plan::make_plan(backend->optimize(graph));
+  REQUIRE(plan.prepared_bytes > 0);
+  const auto executable = compile(*backend, graph, draw_weights(graph));
+  // The kernels of query, key and value are neither weights nor anything else any more.
+  const std::int64_t packed = 3 * kSmall.L * kSmall.D * kSmall.N * kSmall.H * 4;
+  CHECK(executable->memory_bytes() + packed <= plan.weight_bytes + plan.prepared_bytes + plan.arena_bytes +
+                                                   plan.input_bytes + cuda::kWorkspaceBytes + 256 * 40);
+}
+
+TEST_CASE("cuda: memory is priced with the scratch of recurrent layers before anything is allocated") {
+  const MachineGuard guard;
+  graph::Graph graph;
+  graph::Builder build(graph);
+  constexpr std::int64_t kSamples = 64, kSteps = 512, kUnits = 512;
+  const ValueId x = build.input("x", DType::float32, {kSamples, kSteps, 4});
+  const ValueId kernel = build.weight({"k", "k", {4, kUnits}, DType::float32, true, {}});
+  const ValueId recurrent = build.weight({"r", "r", {kUnits, kUnits}, DType::float32, true, {}});
+  graph::Rnn rnn;
+  rnn.cell = graph::RnnCell::simple;
+  rnn.bias = false;
+  graph.outputs.push_back({"output_0", build.apply(rnn, {x, kernel, recurrent})});
+  const auto backend = open();
+  machine().total_bytes = machine().used_bytes + (std::int64_t{48} << 20);  // scratch takes 64 MiB
+  const auto allocations = machine().allocations;
+  const std::vector<Tensor> weights{Tensor(DType::float32, {4, kUnits}), Tensor(DType::float32, {kUnits, kUnits})};
+  CHECK(code_of([&] { (void)compile(*backend, graph, weights); }) == ExitCode::no_memory);
+  CHECK(machine().allocations == allocations);
+}
+
+TEST_CASE(
+    "cuda: which attention kernel runs follows the GPU: Hopper's own, those with less shared memory, older code") {
+  struct Row {
+    int major, minor;
+    std::int64_t shared_kib;  // of A100 163, of sm_86 and sm_89 99, of H100 227; others for their edges
+    std::int64_t head;
+    DType dtype;
+    std::string_view kernel;
+  };
+  const Row rows[] = {{9, 0, 227, 64, DType::bfloat16, "flash sm90"}, {9, 0, 227, 256, DType::bfloat16, "flash sm90"},
+                      {9, 0, 99, 128, DType::bfloat16, "flash mma"},  {8, 0, 163, 64, DType::bfloat16, "flash mma"},
+                      {8, 0, 163, 256, DType::bfloat16, "flash mma"}, {8, 6, 99, 128, DType::bfloat16, "flash mma"},
+                      {8, 6, 99, 256, DType::bfloat16, "flash mma"},  {8, 9, 98, 256, DType::float16, "plain"},
+                      {8, 6, 99, 64, DType::float32, "flash fma"},    {8, 6, 99, 256, DType::float32, "flash fma"},
+                      {12, 0, 99, 128, DType::bfloat16, "flash mma"}};
+  for (const Row& row : rows) {
+    const MachineGuard guard;
+    machine().major = row.major;
+    machine().minor = row.minor;
+    machine().shared_bytes = row.shared_kib * 1024;
+    CAPTURE(row.head);
+    CAPTURE(row.major);
+    CAPTURE(row.minor);
+    graph::Graph graph;
+    graph::Builder build(graph);
+    std::vector<ValueId> ids;
+    for (const char* name : {"q", "k", "v"}) ids.push_back(build.input(name, row.dtype, {1, 140, 1, row.head}));
+    graph.outputs.push_back({"output_0", build.apply(graph::Attention{}, ids)});
+    const auto backend = open();
+    CHECK(compile(*backend, graph, {})->choices().at(0).kernel == row.kernel);
+  }
+}
+
 TEST_CASE("cuda: a GPU that is too old or not there is refused") {
   const MachineGuard guard;
   machine().major = 7;

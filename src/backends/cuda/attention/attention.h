@@ -53,6 +53,7 @@ struct AttentionProblem {
   /// (B + 1) on the device: sequence b is the rows from starts[b] to before starts[b + 1] of all arrays, at most T = S;
   /// batch strides mean nothing then, and there are no lengths, masks and scores. Null: batch entries.
   const std::int32_t* starts = nullptr;
+  std::int64_t rows = 0;  ///< of all sequences, where there are starts
 };
 
 /// One kernel.

@@ -86,6 +86,8 @@ class Kernel {
       sweep(what, first, end);
       if (what == Sweep::attention) finish_sums();
       if (what == Sweep::uniform) count_uniform();
+      // Rows that see a key are stored before the mean of all values is taken, in which padding counts.
+      if (what != Sweep::scores) store(what == Sweep::uniform);
       const bool fused = problem_.path == graph::AttentionPath::fused;
       if (what == Sweep::attention && fused && __syncthreads_or(any_hidden_row())) {
         what = Sweep::uniform;
@@ -97,7 +99,6 @@ class Kernel {
       first = 0;
       end = (keys() + kKeys - 1) / kKeys;
     }
-    store();
   }
 
  private:
@@ -134,11 +135,13 @@ class Kernel {
   }
 
   __device__ __forceinline__ void load_keys(int tile) {
-    load_rows(key_, problem_.key, kKeys, tile * kKeys, keys(), k_, static_cast<int>(problem_.H), given_.head_vectors,
+    load_rows(key_, problem_.key, kKeys, tile * kKeys, keys_, k_, static_cast<int>(problem_.H), given_.head_vectors,
               stride_, given_.copies_vectors[1]);
   }
-  __device__ __forceinline__ void load_values(int tile) {
-    load_rows(value_, problem_.value, kKeys, tile * kKeys, keys(), k_, static_cast<int>(problem_.V),
+  /// Zeros for padding, of which weight 0 times NaN would be NaN; but in a mean of all values it counts.
+  __device__ __forceinline__ void load_values(Sweep what, int tile) {
+    const int end = what == Sweep::uniform ? keys() : keys_;
+    load_rows(value_, problem_.value, kKeys, tile * kKeys, end, k_, static_cast<int>(problem_.V),
               kValueStride / kVector, kValueStride, given_.copies_vectors[2]);
   }
 
@@ -149,7 +152,7 @@ class Kernel {
         ptx::commit_copies();
         ptx::wait_copies<0>();
         __syncthreads();  // the keys are there, and nobody needs the values before them
-        if (what != Sweep::scores) load_values(tile);
+        if (what != Sweep::scores) load_values(what, tile);
         ptx::commit_copies();
         float scores[Rows][kKeysOfThread];
         if (what == Sweep::uniform) {
@@ -314,7 +317,7 @@ class Kernel {
 #pragma unroll
     for (int i = 0; i < Rows; ++i) {
       sum_[i] = sum_of_row(sum_[i]);
-      hidden_[i] = sum_[i] == 0.0F;
+      hidden_[i] = sum_[i] == 0.0F && row_of(i) < queries();
     }
   }
 
@@ -355,12 +358,13 @@ class Kernel {
     }
   }
 
-  __device__ __forceinline__ void store() {
+  /// All rows, or those that see no key.
+  __device__ __forceinline__ void store(bool hidden_alone) {
     const HeadsView& view = problem_.context;
 #pragma unroll
     for (int i = 0; i < Rows; ++i) {
       const int row = row_of(i);
-      if (row >= queries()) continue;
+      if (row >= queries() || (hidden_alone && !hidden_[i])) continue;
       if (problem_.log_sum_exp != nullptr && lane_ == 0) {
         problem_.log_sum_exp[(b_ * problem_.N + n_) * problem_.T + row] =
             hidden_[i] ? -INFINITY : natural_log_sum(top_[i], sum_[i]);

@@ -23,6 +23,12 @@ std::string why_not_flash_mma(const AttentionProblem& problem, const Device& dev
   if (device.architecture() < 80) return "needs sm_80 or later";
   if (std::max(problem.H, problem.V) > 256) return "a head size is beyond 256";
   if (std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
+  // In the mean of all values, which a query that sees no key gets, padding counts; NaN there would reach the other
+  // queries of its tile, whose weight for the mean is 0.
+  const bool some_see_none = problem.masks > 0 || with_plain_window(problem).window > 0;
+  if (problem.lengths != nullptr && some_see_none && problem.path == graph::AttentionPath::fused) {
+    return "there are lengths, and beside them masks or a window";
+  }
   if (flash_mma_shared_bytes(rounded_size(problem), 1) > device.shared_bytes()) return "too little shared memory";
   return "";
 }

@@ -127,8 +127,8 @@ class FlashMmaKernel {
                        given_.copies_vectors[1]);
     }
     if (what != Sweep::scores) {
-      load_rows<kKeys>(shared_.value[tile % kStages], problem_.value, tile * kKeys, S_, k_,
-                       static_cast<int>(problem_.V), given_.copies_vectors[2]);
+      load_rows<kKeys>(shared_.value[tile % kStages], problem_.value, tile * kKeys, what == Sweep::uniform ? S_ : keys_,
+                       k_, static_cast<int>(problem_.V), given_.copies_vectors[2]);
     }
     ptx::commit_copies();
   }
@@ -250,8 +250,11 @@ class FlashMmaKernel {
     const bool* const cells = mask.data + b_ * mask.strides[0] + n_ * mask.strides[1] + first_row * mask.strides[2] +
                               (first_key + lane_) * mask.strides[3];
     const int inside = S_ - first_key;  // columns
-    std::uint32_t bits[kKeys / 32] = {};
+    std::uint32_t bits[kKeys / 32];
     const int rows = static_cast<int>(smaller(mask.strides[2] == 0 ? 1 : 16 * Tiles, queries() - first_row));
+    // Rows that are not there see all: as rows that see nothing they would cost another sweep.
+#pragma unroll
+    for (int w = 0; w < kKeys / 32; ++w) bits[w] = lane_ < rows ? 0 : ~0U;
 #pragma unroll 4
     for (int row = 0; row < rows; ++row) {
 #pragma unroll

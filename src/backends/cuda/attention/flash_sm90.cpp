@@ -14,6 +14,13 @@
 namespace attn::cuda {
 namespace {
 
+constexpr std::int64_t kMostRows = std::int64_t{1} << 30;
+#ifdef ATTN_SM90A
+constexpr bool kHasCode = true;
+#else
+constexpr bool kHasCode = false;
+#endif
+
 FlashSm90Tiles tiles_for(const AttentionProblem& problem) {
   const std::int64_t size = std::max(problem.H, problem.V);
   if (size <= 64) return kFlashSm90Tiles64;
@@ -37,7 +44,9 @@ void encode(CUtensorMap& map, const AttentionProblem& problem, const HeadsView& 
             std::int64_t heads, std::int64_t size, int box_rows) {
   constexpr std::uint64_t kBytes = 2;
   const auto number = [](std::int64_t x) { return static_cast<cuuint64_t>(x); };
-  const cuuint64_t sizes[] = {number(size), number(heads), number(rows), number(problem.B)};
+  const bool sequences = problem.starts != nullptr;
+  const cuuint64_t sizes[] = {number(size), number(heads), number(sequences ? problem.rows : rows),
+                              number(sequences ? 1 : problem.B)};
   const cuuint64_t strides[] = {number(view.head_stride) * kBytes, number(view.row_stride) * kBytes,
                                 number(view.batch_stride) * kBytes};
   const cuuint32_t box[] = {64, 1, static_cast<cuuint32_t>(box_rows), 1};
@@ -69,11 +78,12 @@ Launch make(const FlashSm90& given, const FlashSm90Tiles& tiles, int blocks) {
 std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& device) {
   if (problem.dtype != DType::float16 && problem.dtype != DType::bfloat16) return "not in half precision";
   if (device.architecture() != 90) return "needs sm_90";
+  if (!kHasCode) return "this build has no code for sm_90a (ATTN_CUDA_ARCHITECTURES)";
   if (std::max(problem.H, problem.V) > 256) return "a head size is beyond 256";
   if (std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
   if (problem.T <= 128) return "a tile of queries would be mostly empty";
   if (problem.masks > 0) return "there are masks";
-  if (problem.starts != nullptr) return "sequences stand one behind the other";
+  if (problem.rows > kMostRows) return "sequences have more than 2^30 rows";
   if (with_plain_window(problem).window > 0) return "there is a window";
   if (problem.scores != nullptr) return "the scores are asked for";
   if (!fits_map(problem, problem.query, problem.H) || !fits_map(problem, problem.key, problem.H) ||
@@ -93,6 +103,8 @@ Launch prepare_flash_sm90(const AttentionProblem& problem, const Device& device)
   given.context = problem.context;
   given.log_sum_exp = problem.log_sum_exp;
   given.lengths = problem.lengths;
+  given.starts = problem.starts;
+  given.rows = static_cast<int>(problem.rows);
   given.tiling = tile_queries(problem, tiles.queries(), device);
   given.T = static_cast<int>(problem.T);
   given.S = static_cast<int>(problem.S);

@@ -33,6 +33,7 @@ struct Shared {
   alignas(8) std::uint64_t query_full, query_empty;
   std::uint64_t key_full[kStages], key_empty[kStages], value_full[kStages], value_empty[kStages];
   std::uint64_t block_full[kStages], block_empty[kStages];
+  std::uint64_t cut_full;  // a tile of values is there whose last rows are to become zeros
   unsigned block[kStages];
 };
 
@@ -44,24 +45,34 @@ struct Turn {
   __device__ __forceinline__ unsigned parity() const { return count / kStages % 2; }
 };
 
-/// A tile of queries, and the keys that it sees.
+/// A tile of queries, and the keys that it sees. Rows and keys are counted from where the sequence starts.
 struct Work {
   int b, n, first_row;
-  int keys;      // that are not padding
-  bool uniform;  // no key is seen, and all count the same
-  int tiles;     // of keys
+  int start, rows;  // of the sequence; rows of queries
+  int keys;         // that are not padding
+  bool uniform;     // no key is seen, and all count the same
+  int tiles;        // of keys
 
   __device__ __forceinline__ Work(const FlashSm90& given, unsigned block, int queries, int tile) {
     const TilePlace place = place_of(given.tiling, block);
     b = place.head / given.N;
     n = place.head % given.N;
     first_row = place.tile * queries;
+    start = 0;
+    rows = given.T;
     keys = given.lengths == nullptr ? given.S : std::min(std::max(given.lengths[b], 0), given.S);
-    uniform = keys == 0 && given.uniform_if_empty;
+    if (given.starts != nullptr) {
+      start = given.starts[b];
+      rows = keys = std::min(given.S, given.starts[b + 1] - start);
+    }
+    uniform = keys == 0 && given.uniform_if_empty && given.starts == nullptr;
     if (uniform) keys = given.S;
     const int end = given.causal && !uniform ? std::min(keys, first_row + queries) : keys;
-    tiles = (end + tile - 1) / tile;
+    tiles = first_row < rows ? (end + tile - 1) / tile : 0;
   }
+
+  /// Its place among the batch entries: sequences one behind the other are all in the first.
+  __device__ __forceinline__ int batch(const FlashSm90& given) const { return given.starts == nullptr ? b : 0; }
 };
 
 template <typename Half, int D, int Groups, int Keys>
@@ -79,6 +90,7 @@ class Kernel {
     if (threadIdx.x == 0) {
       ptx::init_barrier(&shared_.query_full, 1);
       ptx::init_barrier(&shared_.query_empty, kConsumerWarps);
+      ptx::init_barrier(&shared_.cut_full, 1);
       for (int i = 0; i < kStages; ++i) {
         ptx::init_barrier(&shared_.key_full[i], 1);
         ptx::init_barrier(&shared_.value_full[i], 1);
@@ -92,66 +104,111 @@ class Kernel {
     __syncthreads();
     // Registers: 65536 for all.
     if (threadIdx.x / 128 == Groups) {
-      ptx::keep_registers<Groups == 2 ? 24 : 32>();
-      if (threadIdx.x == Groups * 128) produce();
+      ptx::keep_registers<Groups == 2 ? 40 : 32>();
+      if (threadIdx.x / 32 == Groups * 4) produce();
     } else {
-      ptx::get_registers<Groups == 2 ? 240 : 160>();
+      ptx::get_registers<Groups == 2 ? 232 : 160>();
       consume();
     }
   }
 
  private:
+  /// One warp. Its first lane waits for room and asks TMA; the others would miss phases of barriers, as nothing holds
+  /// them in step with it but a tile that they clear together.
   __device__ __forceinline__ void produce() {
-    Turn blocks, keys, values;
-    unsigned queries = 0;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    Turn blocks, first;  // first: of the keys and values of a tile of queries
+    unsigned queries = 0, cuts = 0;
 #pragma unroll 1
     for (;; ++blocks.count) {
-      const unsigned block = atomicAdd(given_.next_block, 1U);
-      ptx::wait_barrier(&shared_.block_empty[blocks.stage()], blocks.parity() ^ 1);
-      shared_.block[blocks.stage()] = block;
-      ptx::arrive(&shared_.block_full[blocks.stage()]);
+      unsigned block = 0;
+      if (lane == 0) block = atomicAdd(given_.next_block, 1U);
+      block = __shfl_sync(~0U, block, 0);
+      if (lane == 0) {
+        ptx::wait_barrier(&shared_.block_empty[blocks.stage()], blocks.parity() ^ 1);
+        shared_.block[blocks.stage()] = block;
+        ptx::arrive(&shared_.block_full[blocks.stage()]);
+      }
       if (block >= given_.tiling.blocks()) {
         // Every block of the grid comes here once; the last one prepares the next launch.
-        if (block == given_.tiling.blocks() + gridDim.x - 1) *given_.next_block = 0;
+        if (lane == 0 && block == given_.tiling.blocks() + gridDim.x - 1) *given_.next_block = 0;
         return;
       }
       const Work work(given_, block, kQueries, Keys);
       if (work.tiles == 0) continue;
-      ptx::wait_barrier(&shared_.query_empty, (queries & 1) ^ 1);
+      if (lane == 0) load_all_but_last(work, first, queries & 1);
       ++queries;
-      ptx::arrive_expecting(&shared_.query_full, static_cast<int>(sizeof(shared_.query)));
-#pragma unroll 1
-      for (int g = 0; g < Groups; ++g) {
-#pragma unroll 1
-        for (int p = 0; p < kPanels; ++p) {
-          ptx::load_box(shared_.query[g][p], &given_.query, &shared_.query_full, p * kPanel, work.n,
-                        work.first_row + g * 64, work.b);
-        }
-      }
-      const int k = work.n / (given_.N / given_.K);
-      // Keys are asked for one tile ahead of values, as they are used.
-#pragma unroll 1
-      for (int tile = 0; tile <= work.tiles; ++tile) {
-        if (tile < work.tiles) {
-          load(shared_.key[keys.stage()], given_.key, &shared_.key_full[keys.stage()], &shared_.key_empty[keys.stage()],
-               keys.parity(), k, tile, work.b);
-          ++keys.count;
-        }
-        if (tile > 0) {
-          load(shared_.value[values.stage()], given_.value, &shared_.value_full[values.stage()],
-               &shared_.value_empty[values.stage()], values.parity(), k, tile - 1, work.b);
-          ++values.count;
-        }
-      }
+      first.count += work.tiles - 1;
+      load_last_values(work, first, cuts, lane);
+      ++first.count;
     }
   }
 
+  __device__ __forceinline__ void load_all_but_last(const Work& work, Turn turn, unsigned query_parity) {
+    const int b = work.batch(given_), k = work.n / (given_.N / given_.K);
+    ptx::wait_barrier(&shared_.query_empty, query_parity ^ 1);
+    ptx::arrive_expecting(&shared_.query_full, static_cast<int>(sizeof(shared_.query)));
+#pragma unroll 1
+    for (int g = 0; g < Groups; ++g) {
+#pragma unroll 1
+      for (int p = 0; p < kPanels; ++p) {
+        ptx::load_box(shared_.query[g][p], &given_.query, &shared_.query_full, p * kPanel, work.n,
+                      work.start + work.first_row + g * 64, b);
+      }
+    }
+    // Keys are asked for one tile ahead of values, as they are used.
+    int row = work.start;
+#pragma unroll 1
+    for (int tile = 0; tile < work.tiles; ++tile, ++turn.count, row += Keys) {
+      load(shared_.key[turn.stage()], given_.key, &shared_.key_full[turn.stage()], &shared_.key_empty[turn.stage()],
+           turn.parity(), k, row, b);
+      if (tile == 0) continue;
+      const Turn last{turn.count - 1};
+      load(shared_.value[last.stage()], given_.value, &shared_.value_full[last.stage()],
+           &shared_.value_empty[last.stage()], last.parity(), k, row - Keys, b);
+    }
+  }
+
+  /// The only tile of values that may have rows which are padding, or another sequence's.
+  __device__ __forceinline__ void load_last_values(const Work& work, const Turn& turn, unsigned& cuts, int lane) {
+    auto& to = shared_.value[turn.stage()];
+    std::uint64_t* const full = &shared_.value_full[turn.stage()];
+    const int row = (work.tiles - 1) * Keys, inside = work.keys - row;
+    // Behind the array TMA puts zeros itself.
+    const bool cut = inside < Keys && work.start + work.keys < array_rows();
+    if (lane == 0) {
+      load(to, given_.value, cut ? &shared_.cut_full : full, &shared_.value_empty[turn.stage()], turn.parity(),
+           work.n / (given_.N / given_.K), work.start + row, work.batch(given_));
+    }
+    if (!cut) return;
+    ptx::wait_barrier(&shared_.cut_full, cuts++ & 1);
+    clear(lane, to, inside);
+    if (lane == 0) ptx::arrive(full);
+  }
+
+  /// Rows of keys and values of a batch entry.
+  __device__ __forceinline__ int array_rows() const { return given_.starts == nullptr ? given_.S : given_.rows; }
+
   __device__ __forceinline__ void load(Half (&to)[kPanels][Keys * kPanel], const CUtensorMap& map, std::uint64_t* full,
-                                       std::uint64_t* empty, unsigned parity, int head, int tile, int b) {
+                                       std::uint64_t* empty, unsigned parity, int head, int row, int b) {
     ptx::wait_barrier(empty, parity ^ 1);
     ptx::arrive_expecting(full, static_cast<int>(sizeof(to)));
 #pragma unroll 1
-    for (int p = 0; p < kPanels; ++p) ptx::load_box(to[p], &map, full, p * kPanel, head, tile * Keys, b);
+    for (int p = 0; p < kPanels; ++p) ptx::load_box(to[p], &map, full, p * kPanel, head, row, b);
+  }
+
+  /// Zeros from row `first` on, in the place of padding and of other sequences: weight 0 times NaN would be NaN. The
+  /// swizzle moves nothing from one row to another.
+  __device__ __forceinline__ void clear(int lane, Half (&tile)[kPanels][Keys * kPanel], int first) {
+    constexpr int kVectors = kPanel / 8;  // of 16 bytes, in a row of a panel
+#pragma unroll 1
+    for (int p = 0; p < kPanels; ++p) {
+      auto* const vectors = reinterpret_cast<uint4*>(tile[p]);
+#pragma unroll 1
+      for (int i = first * kVectors + lane; i < Keys * kVectors; i += 32) vectors[i] = make_uint4(0, 0, 0, 0);
+    }
+    ptx::show_to_products();
+    __syncwarp();
   }
 
   __device__ __forceinline__ void consume() {
@@ -335,14 +392,14 @@ class Kernel {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const int row = work.first_row + row_of_tile + r * 8;
-      const bool inside = row < given_.T;
+      const bool inside = row < work.rows;
       if (given_.log_sum_exp != nullptr && inside && lane % 4 == 0) {
         given_.log_sum_exp[(static_cast<std::int64_t>(work.b) * given_.N + work.n) * given_.T + row] =
             work.uniform ? -INFINITY : natural_log_sum(top[r], sum[r]);
       }
       const float inverse = sum[r] == 0.0F ? 0.0F : ptx::reciprocal(sum[r]);
-      Half* const to = reinterpret_cast<Half*>(view.data) + work.b * view.batch_stride + row * view.row_stride +
-                       work.n * view.head_stride;
+      Half* const to = reinterpret_cast<Half*>(view.data) + work.batch(given_) * view.batch_stride +
+                       (work.start + row) * view.row_stride + work.n * view.head_stride;
 #pragma unroll
       for (int j = 0; j < D / 8; j += 4) {
         std::uint32_t words[4];
@@ -378,6 +435,8 @@ template <typename Half, int D, int Groups, int Keys>
 __global__ void __launch_bounds__((Groups + 1) * 128, 1) flash_sm90(const __grid_constant__ FlashSm90 given) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(ATTN_CUDA_EMULATED)
   Kernel<Half, D, Groups, Keys>(given).run();
+#else
+  __trap();  // why_not_flash_sm90 declines where there is no code for sm_90a
 #endif
 }
 

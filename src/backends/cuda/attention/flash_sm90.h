@@ -13,9 +13,11 @@ struct FlashSm90 {
   HeadsView context;
   float* log_sum_exp = nullptr;
   const std::int32_t* lengths = nullptr;
-  unsigned* next_block = nullptr;  ///< a ticket for the next tile of queries; 0 before and after a launch
+  const std::int32_t* starts = nullptr;  ///< of sequences that stand one behind the other, in a batch of one; or null
+  unsigned* next_block = nullptr;        ///< a ticket for the next tile of queries; 0 before and after a launch
   Tiling tiling;
   int T = 0, S = 0, N = 0, K = 0, V = 0;
+  int rows = 0;        ///< of all sequences, where there are starts
   float scale = 1.0F;  ///< of scores, times log2(e)
   bool causal = false;
   bool uniform_if_empty = false;  ///< a query that sees no key averages all values, else it gives zeros

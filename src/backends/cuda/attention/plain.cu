@@ -120,7 +120,8 @@ __global__ void __launch_bounds__(kThreads) plain_attention(const AttentionProbl
     row.query = at<Element>(problem, problem.query, row.b, row.t, row.n);
     row.key = at<Element>(problem, problem.key, row.b, 0, k);
     row.value = at<Element>(problem, problem.value, row.b, 0, k);
-    row.range = keys_seen<std::int64_t>(problem, keys_of(problem, row.b), row.t, 1);
+    const std::int64_t keys = keys_of(problem, row.b);
+    row.range = keys_seen<std::int64_t>(problem, keys, row.t, 1);
 
     Sum<Number> sum;
     for (std::int64_t s = thread; s < S; s += kThreads) {
@@ -147,6 +148,8 @@ __global__ void __launch_bounds__(kThreads) plain_attention(const AttentionProbl
       problem.log_sum_exp[i] = static_cast<float>(sum.largest + log(sum.seen));
     }
 
+    // Padding is not multiplied by its weight 0, which NaN would turn to NaN; but it counts where all keys count alike.
+    const std::int64_t values = problem.path == AttentionPath::fused && sum.seen == 0 ? S : keys;
     Element* const scores = reinterpret_cast<Element*>(problem.scores) + i * S;
     Element* const context = const_cast<Element*>(at<Element>(problem, problem.context, row.b, row.t, row.n));
     for (std::int64_t first = 0; first == 0 || first < problem.V; first += kThreads * kColumns) {
@@ -160,7 +163,7 @@ __global__ void __launch_bounds__(kThreads) plain_attention(const AttentionProbl
           shared.probabilities[thread] = probability;
         }
         __syncthreads();
-        const int count = static_cast<int>(smaller(kThreads, S - start));
+        const int count = static_cast<int>(smaller(kThreads, values - start));
         for (int j = 0; j < count; ++j) {
           const Element* const value = row.value + (start + j) * problem.value.row_stride;
 #pragma unroll

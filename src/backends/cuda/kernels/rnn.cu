@@ -7,6 +7,7 @@
 #include "function.h"
 #include "number.h"
 #include "plain.h"
+#include "rnn.h"
 #include "threads.h"
 #include "walk.h"
 
@@ -154,6 +155,12 @@ __global__ void recurrence_kernel(Recurrence r, Work<Number> work, Function<Numb
 
 }  // namespace
 
+std::int64_t rnn_scratch_bytes(const graph::Rnn& op, const Shape& x, const Shape& recurrent, DType dtype) {
+  const std::int64_t units = recurrent[0], width = units * gates_of(op.cell);
+  const std::int64_t numbers = Shape{x[0], x[1], width}.size() + x[0] * (width + 2 * units);
+  return numbers * (dtype == DType::float64 ? 8 : 4);
+}
+
 Choice make_plain(const graph::Rnn& op, const Step& step) {
   const Shape& x = step.inputs[0].shape;
   Recurrence r;
@@ -181,8 +188,7 @@ Choice make_plain(const graph::Rnn& op, const Step& step) {
   }
 
   const std::int64_t parts = Shape{r.samples, r.steps, r.width}.size();
-  const std::int64_t numbers = parts + r.samples * (r.width + 2 * r.units);
-  step.scratch.reserve(numbers * (r.x.dtype == DType::float64 ? 8 : 4));
+  step.scratch.reserve(rnn_scratch_bytes(op, x, step.inputs[2].shape, r.x.dtype));
   return {"plain", [r, parts, activation = op.activation, recurrent_activation = op.recurrent_activation,
                     &scratch = step.scratch](cudaStream_t stream) {
             with_float_of(r.x.dtype, [&](auto zero) {

@@ -1,0 +1,28 @@
+#include "recording.h"
+
+#include "device.h"
+
+namespace attn::cuda {
+
+void DestroyGraph::operator()(cudaGraphExec_t graph) const noexcept { (void)cudaGraphExecDestroy(graph); }
+
+GraphExec record(cudaStream_t stream, const std::function<void()>& work) {
+  // Relaxed: CUDA loads the code of a kernel when it is first launched, which other modes refuse while recording.
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "recording a pass");
+  cudaGraph_t graph = nullptr;
+  try {
+    work();
+  } catch (...) {
+    (void)cudaStreamEndCapture(stream, &graph);
+    if (graph != nullptr) (void)cudaGraphDestroy(graph);
+    throw;
+  }
+  check(cudaStreamEndCapture(stream, &graph), "recording a pass");
+  cudaGraphExec_t exec = nullptr;
+  const cudaError_t error = cudaGraphInstantiate(&exec, graph, 0);
+  (void)cudaGraphDestroy(graph);
+  check(error, "making a pass ready");
+  return GraphExec(exec);
+}
+
+}  // namespace attn::cuda
