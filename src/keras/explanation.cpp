@@ -197,6 +197,14 @@ Explanation Explainer::explain(std::int32_t part) const {
     return out;
   }
   Names names(out);
+  if (itself.rest) {  // its sizes have their names from the layer around it
+    const std::int32_t around = owners_.parent(part);
+    if (!is_made_of_layers(around)) add_params(out, around, names);
+    out.params.clear();
+    out.no_params = "what the layer computes with the results of its parts";
+    add_flops(out, is_made_of_layers(around) ? part : around, names, part);
+    return out;
+  }
   add_params(out, part, names);
   if (out.class_name.find("Attention") != std::string::npos) AttentionSums(out.params).add(out);
   add_flops(out, part, names);
@@ -251,7 +259,7 @@ void Explainer::add_params(Explanation& out, std::int32_t part, Names& names) co
   }
 }
 
-void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names) const {
+void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names, std::int32_t only) const {
   const auto symbols_of_value = [&](graph::ValueId id) -> std::vector<std::string>& {
     const Shape& shape = graph_.value(id).shape;
     const auto [it, added] = names.of_value.try_emplace(id);
@@ -305,6 +313,7 @@ void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names) con
     const graph::Node& node = graph_.nodes[at(id)];
     const Part& group = anatomy_.parts[at(inner)];
     name_output(node);
+    if (only != kNone && inner != only) continue;
     for (const graph::FlopTerm& term : graph::flop_terms(graph_, node, graph::Hidden::counted)) {
       if (term.count() == 0) continue;
       const bool grouped = inner != part && !group.rest;

@@ -118,7 +118,7 @@ TEST_CASE("plot: hostile names stay text in every form") {
   }
   const std::string svg = report::plot_svg(graph);
   CHECK(svg.size() < 30'000);
-  CHECK(contains(svg, "}&#10;\\u{1b}[31m"));  // lines of a tip are ours alone: a newline of a name breaks none
+  CHECK(contains(svg, "$(x)&#10;\\u{1b}[31m"));  // lines of a tip are ours alone: a newline of a name breaks none
   CHECK_FALSE(contains(svg, "<script"));
   CHECK_FALSE(contains(svg, "]]>"));
   CHECK(nlohmann::json::parse(report::plot_json(graph))["nodes"][0]["name"] == kHostile);
