@@ -16,6 +16,7 @@
 #include "memory_limit.h"
 #include "prepared_model.h"
 #include "progress.h"
+#include "weights_source.h"
 
 namespace attn::cli {
 namespace {
@@ -40,15 +41,26 @@ struct CompareCommand {
 
   [[nodiscard]] int compare_models() const {
     if (differing() || !weights.empty() || !inputs.empty() || expect || rtol || atol)
-      throw bad_usage("two models are compared by their configs; what is run is one MODEL");
+      throw bad_usage("two models are compared by their configs and weights; what is run is one MODEL");
+    if (model == "-" && other == "-") throw bad_usage("stdin is read once: only one of the two models can be -");
     const LoadedModel a = load_model(model, execution, common.console);
     const LoadedModel b = load_model(other, execution, common.console);
-    const report::ModelsReport report{*model, *other, keras::compare_models(a.model, b.model)};
+    report::ModelsReport report{*model, *other, keras::compare_models(a.model, b.model), {}, {}};
+    if (a.weights && b.weights) report.weights = compared_weights(a, b);
+    if (a.weights.has_value() != b.weights.has_value()) report.without = a.weights ? *other : *model;
     write_result(common.format == "json"       ? report::models_json(report)
                  : common.format == "markdown" ? report::models_markdown(report)
                                                : report::models_text(report),
                  common.output);
-    return static_cast<int>(report.result.equal() ? ExitCode::done : ExitCode::differs);
+    return static_cast<int>(report.equal() ? ExitCode::done : ExitCode::differs);
+  }
+
+  /// Of two files that hold models and their weights.
+  [[nodiscard]] report::DiffReport compared_weights(const LoadedModel& a, const LoadedModel& b) const {
+    const WeightsSource of_a = read_weights(*a.weights, false, common.console);
+    const WeightsSource of_b = read_weights(*b.weights, false, common.console);
+    const Progress progress(common.console, "comparing weights");
+    return {*model, *other, 0, 0, run::compare_weights(named_weights(of_a, &a), named_weights(of_b, &b), {0, 0})};
   }
 
   /// One of the two passes.
@@ -72,6 +84,7 @@ struct CompareCommand {
     std::vector<Side> passes;
     for (const Execution& setting : settings) passes.push_back(prepare(loaded, setting, given));
     report.inputs = describe_inputs(passes.back().graph, given);
+    if (expect) check_sizes(passes.back().graph);
     choose_tolerance(report, passes, expected);
 
     Side& last = passes.back();
@@ -173,6 +186,17 @@ struct CompareCommand {
     return arrays;
   }
 
+  /// The inputs in the file of --expect tell the sizes; what else is asked for does nothing.
+  void check_sizes(const graph::Graph& graph) const {
+    const auto told = [&](const char* option, const auto& asked, const std::optional<std::int64_t>& used) {
+      if (asked && used && *asked != *used)
+        common.console.warn(
+            fmt::format("{} {} does nothing: the arrays of {} are of {}", option, *asked, printable(*expect), *used));
+    };
+    told("--batch", execution.batch, batch_of(graph));
+    told("--seq-len", execution.sequence_length, sequence_length_of(graph));
+  }
+
   [[nodiscard]] Side prepare(const LoadedModel& loaded, const Execution& setting, const GivenInputs& given) const {
     const keras::LowerOptions lower = lower_options(setting, given);
     Side side{
@@ -235,7 +259,8 @@ Run add_compare(CLI::App& app) {
   add_common(app, command->common, {"table", "json", "markdown"});
   app.add_option("model", command->model, "Keras JSON, .keras, .h5, or short encoder config; - is stdin")
       ->type_name("MODEL");
-  app.add_option("other", command->other, "a second model, to compare the configs of the two")->type_name("MODEL");
+  app.add_option("other", command->other, "a second model, to compare the configs and weights of the two")
+      ->type_name("MODEL");
   app.add_option("--device", command->devices, "A,B: cpu, cuda, cuda:N or auto")->type_name("DEVICES");
   app.add_option("--backend", command->backends, "A,B: reference, onednn or cuda; by default the device's best")
       ->type_name("NAMES");

@@ -1,7 +1,10 @@
 #include "fold.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "ascii.h"
@@ -11,12 +14,15 @@ namespace attn::cli {
 namespace {
 
 constexpr std::string_view kDash = "─";
-constexpr int kGap = 2;        // blanks between columns
-constexpr int kNarrowest = 8;  // cells that a column keeps
+constexpr int kGap = 2;                     // blanks between columns
+constexpr int kNarrowest = 8;               // cells that a column keeps
+constexpr int kLongestPart = 28;            // cells of a part of a name that is not broken; hostile ones are longer
+constexpr std::string_view kMarks = "_/,";  // behind which a name may be broken
 
 struct Column {
   int width;
   bool right = false;  ///< aligned: numbers, which are not folded
+  int least = 0;       ///< as narrow as it gets
 };
 
 /// The first `width` cells of the text, whole characters; takes them off it.
@@ -63,18 +69,23 @@ int total_of(const std::vector<Column>& columns) {
                          [](int total, const Column& column) { return total + column.width; });
 }
 
-/// The widest columns of text, one cell after the other, until the table fits or all are as narrow as they get.
-std::vector<int> narrowed(const std::vector<Column>& table, int columns) {
-  std::vector<int> widths;
-  for (const Column& column : table) widths.push_back(column.width);
-  for (int over = total_of(table) - columns; over > 0; --over) {
-    int* widest = nullptr;
-    for (std::size_t i = 0; i < table.size(); ++i)
-      if (!table[i].right && widths[i] > kNarrowest && (widest == nullptr || widths[i] > *widest)) widest = &widths[i];
-    if (widest == nullptr) break;
-    --*widest;
+/// The widest columns of text, one cell after the other, until the table fits; then without its last columns. Nothing
+/// where neither makes it fit.
+std::vector<int> narrowed(std::vector<Column> table, int columns) {
+  for (; table.size() > 1; table.pop_back()) {
+    std::vector<int> widths;
+    for (const Column& column : table) widths.push_back(column.width);
+    int over = total_of(table) - columns;
+    for (; over > 0; --over) {
+      int* widest = nullptr;
+      for (std::size_t i = 0; i < table.size(); ++i)
+        if (widths[i] > table[i].least && (widest == nullptr || widths[i] > *widest)) widest = &widths[i];
+      if (widest == nullptr) break;
+      --*widest;
+    }
+    if (over <= 0) return widths;
   }
-  return widths;
+  return {};
 }
 
 std::string trimmed(const std::string& text) {
@@ -82,32 +93,70 @@ std::string trimmed(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-/// Lines of at most `width` cells, broken at a blank, else behind a mark inside a name, where there is one.
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// How long the part that the text begins with is, with the blanks behind it: up to a blank or behind a mark. A shape,
+/// "(None, 50, 512)", a number, "1,024", and what is counted, "dense_1", are whole.
+std::size_t part_of(std::string_view text) {
+  std::size_t end = text.size();
+  if (text.size() > 1 && text[0] == '(' && (is_digit(text[1]) || text.starts_with("(None"))) {
+    end = std::min(text.find(')'), text.size() - 1) + 1;
+  } else {
+    for (std::size_t i = 0; i < text.size() && end == text.size(); ++i) {
+      const bool before_digit = i + 1 < text.size() && is_digit(text[i + 1]);
+      if (text[i] == ' ') end = i;
+      if (kMarks.find(text[i]) != std::string_view::npos && !before_digit) end = i + 1;
+    }
+  }
+  return std::min(text.find_first_not_of(' ', end), text.size());
+}
+
+/// The cells of the longest part.
+int longest_part(std::string_view text) {
+  int longest = 0;
+  while (!text.empty()) {
+    const std::size_t length = part_of(text);
+    longest = std::max(longest, display_width(trimmed(std::string(text.substr(0, length)))));
+    text.remove_prefix(length);
+  }
+  return std::min(longest, kLongestPart);
+}
+
+/// Lines of at most `width` cells, broken between parts; a part that is wider by itself is broken anywhere.
 std::vector<std::string> pieces(std::string_view text, int width) {
   std::vector<std::string> lines;
+  std::string line;
+  const auto fits = [&](const std::string& candidate) { return display_width(trimmed(candidate)) <= width; };
   while (!text.empty()) {
-    std::string line = take_cells(text, width);
-    if (!text.empty() && text.front() != ' ') {
-      auto keep = line.rfind(' ');
-      if (keep == std::string::npos) keep = line.find_last_of("_/,(") + 1;  // 0 where there is none
-      if (keep > 0 && keep < line.size()) {
-        text = std::string_view(text.data() - (line.size() - keep), text.size() + line.size() - keep);
-        line.resize(keep);
-      }
+    const std::string part(text.substr(0, part_of(text)));
+    if (!line.empty() && !fits(line + part)) lines.push_back(trimmed(std::exchange(line, "")));
+    if (line.empty() && !fits(part)) {
+      lines.push_back(take_cells(text, width));
+      continue;
     }
-    lines.push_back(trimmed(line));
-    text.remove_prefix(std::min(text.size(), text.find_first_not_of(' ')));
+    line += part;
+    text.remove_prefix(part.size());
   }
+  if (!line.empty()) lines.push_back(trimmed(line));
   return lines;
+}
+
+std::vector<std::string> cells_of(std::string_view row, const std::vector<Column>& columns) {
+  std::vector<std::string> cells;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const bool last = i + 1 == columns.size();
+    cells.push_back(trimmed(last ? std::string(row) : take_cells(row, columns[i].width)));
+    if (!last) take_cells(row, kGap);
+  }
+  return cells;
 }
 
 std::string folded_row(std::string_view row, const std::vector<Column>& columns, const std::vector<int>& widths) {
   std::vector<std::vector<std::string>> cells;
   std::size_t height = 1;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const std::string cell = i + 1 < columns.size() ? take_cells(row, columns[i].width) : std::string(row);
-    if (i + 1 < columns.size()) take_cells(row, kGap);
-    cells.push_back(pieces(trimmed(cell), widths[i]));
+  for (const std::string& cell : cells_of(row, columns)) {
+    if (cells.size() == widths.size()) break;
+    cells.push_back(pieces(cell, widths[cells.size()]));
     height = std::max(height, cells.back().size());
   }
   std::string out;
@@ -146,19 +195,47 @@ bool is_table_rule(std::string_view line) {
   return dashes;
 }
 
+namespace {
+
+/// The table whose heading is line `i` and whose rule the next, up to an empty line.
+std::vector<Column> table_at(const std::vector<std::string>& lines, std::size_t i) {
+  std::vector<Column> table = columns_of(lines[i + 1], lines[i], i + 2 < lines.size() ? lines[i + 2] : "");
+  for (Column& column : table) column.least = column.right ? column.width : std::min(column.width, kNarrowest);
+  for (std::size_t row = i; row < lines.size() && !lines[row].empty(); ++row) {
+    if (row == i + 1) continue;
+    const std::vector<std::string> cells = cells_of(lines[row], table);
+    for (std::size_t k = 0; k < table.size(); ++k)
+      if (!table[k].right) table[k].least = std::min(table[k].width, std::max(table[k].least, longest_part(cells[k])));
+  }
+  return table;
+}
+
+std::string left_out(const std::vector<std::string>& headings, std::size_t kept, int columns) {
+  const std::vector<std::string> names(headings.begin() + static_cast<std::ptrdiff_t>(kept), headings.end());
+  return fmt::format("{} columns have no room for {}\n", columns, join(names, ", "));
+}
+
+}  // namespace
+
 std::string folded_tables(std::string_view text, int columns) {
   const std::vector<std::string> lines = split(text, '\n');
-  std::string out;
+  std::string out, note;
   std::vector<Column> table;  // the one whose rows follow, where it is folded
   std::vector<int> widths;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const bool last = i + 1 == lines.size();
-    if (lines[i].empty()) table.clear();
+    if (lines[i].empty()) {
+      table.clear();
+      out += std::exchange(note, "");
+    }
     const bool heading = !last && is_table_rule(lines[i + 1]);
     if (heading) {
-      table = columns_of(lines[i + 1], lines[i], i + 2 < lines.size() ? lines[i + 2] : "");
+      out += std::exchange(note, "");
+      table = table_at(lines, i);
       widths = narrowed(table, columns);
-      if (total_of(table) <= columns) table.clear();
+      if (total_of(table) <= columns || widths.empty()) table.clear();
+      if (!table.empty() && widths.size() < table.size())
+        note = left_out(cells_of(lines[i], table), widths.size(), columns);
     }
     if (table.empty()) {
       out += lines[i] + (last ? "" : "\n");
@@ -170,7 +247,7 @@ std::string folded_tables(std::string_view text, int columns) {
       ++i;
     }
   }
-  return out;
+  return out + note;
 }
 
 }  // namespace attn::cli

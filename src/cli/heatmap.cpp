@@ -26,6 +26,8 @@ struct HeatmapCommand {
     const bool to_stdout = !common.output || *common.output == "-";
     if (form == "png" && to_stdout && isatty(STDOUT_FILENO) == 1)
       throw bad_usage("a PNG image is no text for a terminal; write it with -o FILE.png");
+    if (!heads.labels.empty() && (form == "table" || form == "json"))
+      common.console.warn("--labels changes pages and pictures alone (-o FILE.html, FILE.svg)");
     const LoadedModel loaded = load_model(model, execution, common.console);
     const report::PreviewOptions preview{ink(to_stdout), terminal_columns().value_or(100)};
     const auto limits = [&](const std::vector<run::ScoresLayout>& layouts) {

@@ -76,9 +76,12 @@ std::string capitals(std::string text) {
 }
 
 std::string head(const CommandSpec& command) {
+  // The description of the program itself begins with its name.
+  std::string_view about = command.description;
+  if (about.starts_with("attn ")) about.remove_prefix(std::string_view("attn ").size());
   return fmt::format(".TH {} 1 \"\" \"attn {}\" \"attn manual\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n{}\n",
-                     roff(capitals(page_name(command))), ATTN_VERSION, roff(page_name(command)),
-                     roff(command.description), bold(command.usage()));
+                     roff(capitals(page_name(command))), ATTN_VERSION, roff(page_name(command)), roff(about),
+                     bold(command.usage()));
 }
 
 std::string option_entry(const OptionSpec& option) {

@@ -2,6 +2,7 @@
 
 #include "attention_source.h"
 #include "attn/report/model_page.h"
+#include "attn/run/session.h"
 #include "command.h"
 #include "layer_graph.h"
 #include "model_bench.h"
@@ -25,6 +26,7 @@ struct ReportCommand {
     report::ModelPage page;
     page.summary = loaded.model.summary();
     page.costs = costs_of(loaded.model, lower);
+    page.plan = planned(loaded, lower);
     page.graph = layer_graph(loaded.model, true);
     if (bench) page.bench = measured(loaded, given);
     if (!no_heatmap && has_attention(loaded.model, lower)) {
@@ -38,6 +40,15 @@ struct ReportCommand {
     }
     write_result(report::model_page(page), common.output, Look::exact);
     return 0;
+  }
+
+  [[nodiscard]] report::PlanReport planned(const LoadedModel& loaded, const keras::LowerOptions& lower) const {
+    const auto backend = open_backend(execution.device, execution.backend, common.console);
+    report::PlanReport out;
+    out.lowered = loaded.model.lower(lower);
+    out.setting = setting_of(loaded.name, out.lowered, *backend, execution);
+    out.plan = run::plan_for(*backend, out.lowered).plan;
+    return out;
   }
 
   [[nodiscard]] std::optional<report::BenchRow> measured(const LoadedModel& loaded, const GivenInputs& given) const {

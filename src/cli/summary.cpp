@@ -1,5 +1,6 @@
 #include "attn/report/summary.h"
 
+#include <cstdlib>
 #include <memory>
 
 #include "attn/base/error.h"
@@ -56,7 +57,10 @@ struct SummaryCommand {
   [[nodiscard]] bool opens() const { return costs || depth || variables; }
 
   void check() const {
-    if ((batch || sequence_length) && !costs) throw bad_usage("--batch and --seq-len are for --costs");
+    // A variable is for every command; the table of a model without costs has no use for it.
+    const bool asked =
+        (batch && std::getenv("ATTN_BATCH") == nullptr) || (sequence_length && std::getenv("ATTN_SEQ_LEN") == nullptr);
+    if (asked && !costs) throw bad_usage("--batch and --seq-len are for --costs");
     if (line_length && Console::ascii)
       throw bad_usage("--line-length prints Keras's table byte for byte, and --ascii changes it; give one of them");
     if (masks && opens()) throw bad_usage("--masks goes without --costs, --depth and --weights");
@@ -110,11 +114,9 @@ Run add_summary(CLI::App& app) {
   app.add_flag("--costs", command->costs, "FLOPs, bytes of weights, activations and attention scores, and their peak");
   app.add_option("--batch", command->batch, "of --costs, for an unknown first dimension (1)")
       ->check(CLI::PositiveNumber)
-      ->configurable(false)  // as --seq-len it is refused without --costs
       ->type_name("N");
   app.add_option("--seq-len", command->sequence_length, "of --costs, for other unknown lengths (128)")
       ->check(CLI::PositiveNumber)
-      ->configurable(false)
       ->type_name("N");
   app.add_option("--depth", command->depth, "open layers this deep: attention's query, key, value, output")
       ->check(CLI::NonNegativeNumber)

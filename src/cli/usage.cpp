@@ -108,6 +108,8 @@ std::string sentence(const CommandSpec& command, const CLI::App& app, const CLI:
   if (!value) {
     if (option->results().empty() && !spec.value.empty())
       return fmt::format("{} needs a value: {}", spec.title(), spec.value);
+    if (option->results().size() > 1 && option->get_items_expected_max() == 1)
+      return fmt::format("{} is given once, and stands here {} times", spec.title(), option->results().size());
     return printable(found.what());
   }
   const std::string given = refused_value(*option, spec);

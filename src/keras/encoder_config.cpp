@@ -16,6 +16,7 @@ struct Block {
   Number dropout, layer_norm_epsilon{1e-6};
   bool use_bias = true, normalize_first = false, causal = false;
   Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};
+  std::map<std::string, std::string, std::less<>> origins;  // pointers of the keys that were given
 
   void fields(Fields& f) {
     f("num_heads", num_heads);
@@ -31,6 +32,17 @@ struct Block {
     f("kernel_initializer", kernel_initializer);
     f("bias_initializer", bias_initializer);
   }
+
+  void read(const Ref& config, Fields& f) {
+    fields(f);
+    for (const auto& [key, member] : config.members()) origins.insert_or_assign(key, member.pointer());
+  }
+
+  /// Where the key stands, or the whole config where it is nowhere.
+  [[nodiscard]] std::string origin(std::string_view key) const {
+    const auto found = origins.find(key);
+    return found == origins.end() ? "" : found->second;
+  }
 };
 
 struct EncoderConfig {
@@ -44,9 +56,44 @@ struct EncoderConfig {
   std::vector<Block> layers;
 };
 
-std::int64_t number_of(const Ref& config, const char* key, const std::optional<Positive>& value) {
-  if (!value) config.fail(fmt::format("the key '{}' is missing", key));
-  return *value;
+bool gives(const Ref& config, const char* key) {
+  const auto member = config.find(key);
+  return member && !member->is_null();
+}
+
+/// What every block needs, out of its own overrides or of the config.
+void check_block(const Ref& config, const std::optional<Ref>& overrides) {
+  for (const char* key : {"num_heads", "intermediate_dim"})
+    if (!gives(config, key) && !(overrides && gives(*overrides, key)))
+      config.document().attempt([&] { config.fail(fmt::format("the key '{}' is missing", key)); });
+}
+
+void check_rate(const Ref& config) {
+  const auto rate = config.find("dropout");
+  if (!rate || !rate->is_number()) return;
+  if (rate->number() < 0.0 || rate->number() > 1.0)
+    config.document().attempt([&] { rate->fail("expected a number from 0 to 1, got " + rate->kind()); });
+}
+
+/// What no key by itself tells. Every problem of the config is found, not the first alone.
+void check_together(const Ref& config, const EncoderConfig& read) {
+  const auto refuse = [&](const char* key, const std::string& message) {
+    config.document().attempt([&] { key == nullptr ? config.fail(message) : config[key].fail(message); });
+  };
+  const bool features = gives(config, "input_shape"), tokens = gives(config, "vocabulary_size");
+  if (features && tokens)
+    refuse("vocabulary_size", "give either input_shape (features) or vocabulary_size (tokens), not both");
+  if (!features && !tokens) refuse(nullptr, "the key 'input_shape' is missing (or vocabulary_size for tokens)");
+  if (tokens)
+    for (const char* key : {"sequence_length", "hidden_dim"})
+      if (!gives(config, key)) refuse(nullptr, fmt::format("the key '{}' is missing (tokens need it)", key));
+  if (read.input_shape && read.input_shape->rank() != 2) {
+    refuse("input_shape", "expected [sequence length, features], got " + config["input_shape"].json().dump());
+  } else if (read.input_shape && read.input_shape->back() == kUnknown) {
+    refuse("input_shape", "the number of features must be known");
+  } else if (read.input_shape && read.hidden_dim && *read.hidden_dim != read.input_shape->back()) {
+    refuse("hidden_dim", "it differs from the last dimension of input_shape");
+  }
 }
 
 EncoderConfig read(const Ref& config, std::vector<std::string>& warnings) {
@@ -55,7 +102,7 @@ EncoderConfig read(const Ref& config, std::vector<std::string>& warnings) {
   f("name", out.name);
   f("input_shape", out.input_shape);
   f("num_layers", out.num_layers);
-  out.block.fields(f);
+  out.block.read(config, f);
   f("position_encoding", out.position_encoding);
   f("vocabulary_size", out.vocabulary_size);
   f("sequence_length", out.sequence_length);
@@ -64,35 +111,32 @@ EncoderConfig read(const Ref& config, std::vector<std::string>& warnings) {
   f("output_activation", out.output_activation);
   const auto layers = f.take("layers");
   f.check_keys();
+  check_rate(config);
+  check_together(config, out);
+  const Document& document = config.document();
   if (layers) {
-    for (const Ref& ref : layers->elements()) {
-      Block block = out.block;
-      ref.expect_object();
-      Fields overrides(ref, warnings);
-      block.fields(overrides);
-      overrides.check_keys();
-      out.layers.push_back(std::move(block));
-    }
+    document.attempt([&] {
+      for (const Ref& ref : layers->elements()) {
+        Block block = out.block;
+        ref.expect_object();
+        Fields overrides(ref, warnings);
+        block.read(ref, overrides);
+        overrides.check_keys();
+        check_rate(ref);
+        check_block(config, ref);
+        out.layers.push_back(std::move(block));
+      }
+      if (config.find("num_layers") && static_cast<std::size_t>(out.num_layers.value) != out.layers.size())
+        layers->fail(
+            fmt::format("num_layers is {}, but {} layers are listed", out.num_layers.value, out.layers.size()));
+      out.num_layers = static_cast<std::int64_t>(out.layers.size());
+    });
+  } else {
+    check_block(config, std::nullopt);
+    if (out.num_layers > 10000)
+      document.attempt([&] { config["num_layers"].fail("more than 10,000 blocks are not accepted"); });
   }
-  config.document().stop_after_problems(0);
-  if (layers) {
-    if (config.find("num_layers") && static_cast<std::size_t>(out.num_layers.value) != out.layers.size())
-      layers->fail(fmt::format("num_layers is {}, but {} layers are listed", out.num_layers.value, out.layers.size()));
-    out.num_layers = static_cast<std::int64_t>(out.layers.size());
-  } else if (out.num_layers > 10000) {
-    config["num_layers"].fail("more than 10,000 blocks are not accepted");
-  }
-  if (out.input_shape && out.vocabulary_size)
-    config["vocabulary_size"].fail("give either input_shape (features) or vocabulary_size (tokens), not both");
-  if (!out.input_shape && !out.vocabulary_size)
-    config.fail("the key 'input_shape' is missing (or vocabulary_size for tokens)");
-  if (out.input_shape && out.input_shape->rank() != 2)
-    config["input_shape"].fail("expected [sequence length, features], got " + config["input_shape"].json().dump());
-  if (out.input_shape && out.input_shape->back() == kUnknown)
-    config["input_shape"].fail("the number of features must be known");
-  if (out.input_shape && out.hidden_dim && *out.hidden_dim != out.input_shape->back())
-    config["hidden_dim"].fail("it differs from the last dimension of input_shape");
-  if (out.vocabulary_size && !out.sequence_length) config.fail("the key 'sequence_length' is missing (tokens need it)");
+  document.stop_after_problems(0);
   return out;
 }
 
@@ -101,10 +145,9 @@ class Expansion {
  public:
   explicit Expansion(const EncoderConfig& config) : config_(config) {}
 
-  Json run(const Ref& source) {
+  Translation run(const Ref& source) {
     const bool tokens = config_.vocabulary_size.has_value();
-    const std::int64_t width =
-        tokens ? number_of(source, "hidden_dim", config_.hidden_dim) : config_.input_shape->back();
+    const std::int64_t width = tokens ? config_.hidden_dim->value : config_.input_shape->back();
     shape_ = Json::array({nullptr, nullptr, width});
     if (tokens) {
       shape_[1] = config_.sequence_length->value;
@@ -119,15 +162,17 @@ class Expansion {
       x = encoder_block(x, block, source, width);
     }
     if (config_.block.normalize_first) x = layer_normalization(x, config_.block);
-    if (config_.units) x = dense(x, *config_.units, config_.output_activation, config_.block);
+    if (config_.units)
+      x = dense(x, *config_.units, config_.output_activation, config_.block, "units", "output_activation");
     Json model_config = {{"name", config_.name},
                          {"trainable", true},
                          {"layers", std::move(layers_)},
                          {"input_layers", Json::array({"input_layer", 0, 0})},
                          {"output_layers", Json::array({x, 0, 0})}};
-    return {{"module", "keras.src.models.functional"},    {"class_name", "Functional"},
-            {"config", std::move(model_config)},          {"registered_name", "Functional"},
-            {"build_config", {{"input_shape", nullptr}}}, {"compile_config", Json::object()}};
+    Json root = {{"module", "keras.src.models.functional"},    {"class_name", "Functional"},
+                 {"config", std::move(model_config)},          {"registered_name", "Functional"},
+                 {"build_config", {{"input_shape", nullptr}}}, {"compile_config", Json::object()}};
+    return {std::move(root), std::move(origins_)};
   }
 
  private:
@@ -169,6 +214,13 @@ class Expansion {
     return name;
   }
 
+  /// Tells which keys the layer that was added last, and fields of it, come from; "" is none of them.
+  void came_from(const std::string& origin, std::initializer_list<std::pair<const char*, std::string>> fields = {}) {
+    const std::string layer = "/config/layers/" + std::to_string(layers_.size() - 1);
+    origins_[layer] = origin;
+    for (const auto& [field, key] : fields) origins_[layer + "/config/" + field] = key;
+  }
+
   static std::string hub_module(std::string_view class_name) {
     return "keras_hub.src.layers.modeling." + snake_case(class_name);
   }
@@ -189,6 +241,7 @@ class Expansion {
                        {"registered_name", nullptr},
                        {"name", name},
                        {"inbound_nodes", Json::array()}});
+    came_from(tokens ? "/sequence_length" : "/input_shape");
     shapes_[name] = std::move(shape);
     dtypes_[name] = dtype;
     return name;
@@ -203,8 +256,10 @@ class Expansion {
                    {"embeddings_constraint", nullptr},
                    {"mask_zero", false},
                    {"quantization_config", nullptr}};
-    return add("keras.layers", "Embedding", "embedding", std::move(config), Json::array({tensor(x)}), Json::object(),
-               Json{{"input_shape", shapes_[x]}}, shape_);
+    std::string name = add("keras.layers", "Embedding", "embedding", std::move(config), Json::array({tensor(x)}),
+                           Json::object(), Json{{"input_shape", shapes_[x]}}, shape_);
+    came_from("/vocabulary_size", {{"output_dim", "/hidden_dim"}});
+    return name;
   }
 
   std::string positions(const std::string& x, const Ref& source) {
@@ -220,6 +275,7 @@ class Expansion {
                      {{"sequence_length", shape_[1]}, {"initializer", Initializer("glorot_uniform").json}},
                      Json::array({tensor(x)}), Json::object(), Json{{"input_shape", shape_}}, shape_);
     }
+    came_from("/position_encoding");
     return plus(x, encoding);
   }
 
@@ -229,7 +285,7 @@ class Expansion {
   }
 
   std::string attention(const std::string& x, const Block& block, const Ref& source, std::int64_t width) {
-    const std::int64_t heads = number_of(source, "num_heads", block.num_heads);
+    const std::int64_t heads = *block.num_heads;
     const std::int64_t key_dim = block.key_dim ? block.key_dim->value : width / heads;
     if (key_dim < 1) source.fail("the key 'key_dim' is missing, and hidden_dim / num_heads is 0");
     const std::int64_t value_dim = block.value_dim ? block.value_dim->value : key_dim;
@@ -254,6 +310,10 @@ class Expansion {
         add("keras.layers", "MultiHeadAttention", "multi_head_attention", std::move(config),
             Json::array({tensor(x), tensor(x)}), block.causal ? Json{{"use_causal_mask", true}} : Json::object(),
             Json{{"shapes_dict", {{"query_shape", shape_}, {"value_shape", shape_}}}}, shape_);
+    came_from(block.origin("num_heads"), {{"key_dim", block.origin("key_dim")},
+                                          {"value_dim", block.origin("value_dim")},
+                                          {"kernel_initializer", block.origin("kernel_initializer")},
+                                          {"bias_initializer", block.origin("bias_initializer")}});
     // Its hidden Softmax and Dropout use up automatic names.
     automatic("softmax");
     automatic("dropout");
@@ -262,9 +322,11 @@ class Expansion {
 
   std::string dropout(const std::string& x, const Block& block) {
     if (block.dropout == 0.0) return x;
-    return add("keras.layers", "Dropout", "dropout",
-               {{"rate", block.dropout.value}, {"seed", nullptr}, {"noise_shape", nullptr}}, Json::array({tensor(x)}),
-               {{"training", false}}, std::nullopt, shapes_[x]);
+    std::string name = add("keras.layers", "Dropout", "dropout",
+                           {{"rate", block.dropout.value}, {"seed", nullptr}, {"noise_shape", nullptr}},
+                           Json::array({tensor(x)}), {{"training", false}}, std::nullopt, shapes_[x]);
+    came_from(block.origin("dropout"), {{"rate", block.origin("dropout")}});
+    return name;
   }
 
   std::string layer_normalization(const std::string& x, const Block& block) {
@@ -279,11 +341,15 @@ class Expansion {
                    {"gamma_regularizer", nullptr},
                    {"beta_constraint", nullptr},
                    {"gamma_constraint", nullptr}};
-    return add("keras.layers", "LayerNormalization", "layer_normalization", std::move(config), Json::array({tensor(x)}),
-               Json::object(), Json{{"input_shape", shape_}}, shape_);
+    std::string name = add("keras.layers", "LayerNormalization", "layer_normalization", std::move(config),
+                           Json::array({tensor(x)}), Json::object(), Json{{"input_shape", shape_}}, shape_);
+    came_from("", {{"epsilon", block.origin("layer_norm_epsilon")}});
+    return name;
   }
 
-  std::string dense(const std::string& x, std::int64_t units, const Activation& activation, const Block& block) {
+  /// `units_key` and `activation_key` are the keys that give them; "" is none.
+  std::string dense(const std::string& x, std::int64_t units, const Activation& activation, const Block& block,
+                    std::string_view units_key, std::string_view activation_key) {
     Json config = {{"units", units},
                    {"activation", activation.json},
                    {"use_bias", block.use_bias},
@@ -297,25 +363,30 @@ class Expansion {
     Json shape = shapes_[x];
     Json build = {{"input_shape", shape}};
     shape[2] = units;
-    return add("keras.layers", "Dense", "dense", std::move(config), Json::array({tensor(x)}), Json::object(),
-               std::move(build), std::move(shape));
+    std::string name = add("keras.layers", "Dense", "dense", std::move(config), Json::array({tensor(x)}),
+                           Json::object(), std::move(build), std::move(shape));
+    came_from(block.origin(units_key), {{"activation", block.origin(activation_key)},
+                                        {"kernel_initializer", block.origin("kernel_initializer")},
+                                        {"bias_initializer", block.origin("bias_initializer")}});
+    return name;
   }
 
   std::string encoder_block(std::string x, const Block& block, const Ref& source, std::int64_t width) {
-    number_of(source, "num_heads", block.num_heads);
-    const std::int64_t inner = number_of(source, "intermediate_dim", block.intermediate_dim);
+    const std::int64_t inner = *block.intermediate_dim;
     const Activation linear = *Activation::named("linear");
     if (block.normalize_first) {
       x = plus(x, dropout(attention(layer_normalization(x, block), block, source, width), block));
-      const std::string hidden = dense(layer_normalization(x, block), inner, block.activation, block);
-      return plus(x, dropout(dense(hidden, width, linear, block), block));
+      const std::string hidden =
+          dense(layer_normalization(x, block), inner, block.activation, block, "intermediate_dim", "activation");
+      return plus(x, dropout(dense(hidden, width, linear, block, "", ""), block));
     }
     x = layer_normalization(plus(x, dropout(attention(x, block, source, width), block)), block);
-    const std::string hidden = dense(x, inner, block.activation, block);
-    return layer_normalization(plus(x, dropout(dense(hidden, width, linear, block), block)), block);
+    const std::string hidden = dense(x, inner, block.activation, block, "intermediate_dim", "activation");
+    return layer_normalization(plus(x, dropout(dense(hidden, width, linear, block, "", ""), block)), block);
   }
 
   const EncoderConfig& config_;
+  Origins origins_{{"", ""}};
   Json layers_ = Json::array();
   Json shape_;  // (B,T,D) between the blocks
   std::map<std::string, Json> shapes_;
@@ -332,7 +403,7 @@ bool is_encoder_config(const Ref& config) {
   return false;
 }
 
-Json expand_encoder_config(const Ref& config, std::vector<std::string>& warnings) {
+Translation expand_encoder_config(const Ref& config, std::vector<std::string>& warnings) {
   const EncoderConfig read_config = read(config, warnings);
   return Expansion(read_config).run(config);
 }

@@ -139,8 +139,8 @@ Explainer::Explainer(const Anatomy& anatomy, const graph::Graph& graph, std::spa
 std::optional<std::int32_t> Explainer::find(const std::string& name) const {
   std::optional<std::int32_t> found;
   for (std::int32_t part = 0; part < static_cast<std::int32_t>(anatomy_.parts.size()); ++part) {
-    if (anatomy_.parts[at(part)].rest) continue;
     if (owners_.path(part) == name) return part;
+    if (anatomy_.parts[at(part)].rest) continue;
     if (!found && anatomy_.parts[at(part)].layer != nullptr && anatomy_.parts[at(part)].name == name) found = part;
   }
   return found;
@@ -197,6 +197,14 @@ Explanation Explainer::explain(std::int32_t part) const {
     return out;
   }
   Names names(out);
+  if (itself.rest) {  // its sizes have their names from the layer around it
+    const std::int32_t around = owners_.parent(part);
+    if (!is_made_of_layers(around)) add_params(out, around, names);
+    out.params.clear();
+    out.no_params = "what the layer computes with the results of its parts";
+    add_flops(out, is_made_of_layers(around) ? part : around, names, part);
+    return out;
+  }
   add_params(out, part, names);
   if (out.class_name.find("Attention") != std::string::npos) AttentionSums(out.params).add(out);
   add_flops(out, part, names);
@@ -204,15 +212,19 @@ Explanation Explainer::explain(std::int32_t part) const {
 }
 
 void Explainer::add_inner(Explanation& out, std::int32_t part) const {
+  Names names(out);
   for (std::int32_t inner = part + 1; inner < end_of(part); ++inner) {
     const Part& layer = anatomy_.parts[at(inner)];
     if (layer.level != anatomy_.parts[at(part)].level + 1) continue;
     const std::string what = layer.class_name.empty() ? layer.name : layer.name + " (" + layer.class_name + ")";
     if (const Count params = params_of(inner, false); params > 0) out.params.push_back({what, {}, {}, params});
-    if (const Count flops = flops_of(inner); flops > 0) out.flops.push_back({what, {}, {}, flops});
+    if (layer.rest) {
+      add_flops(out, inner, names);
+    } else if (const Count flops = flops_of(inner); flops > 0) {
+      out.flops.push_back({what, {}, {}, flops});
+    }
   }
   // What a layer of layers has of its own.
-  Names names(out);
   const Part& itself = anatomy_.parts[at(part)];
   for (std::size_t i = 0; i < itself.weights.size(); ++i) {
     const graph::WeightSpec& spec = graph_.weights[at(itself.weights[i])];
@@ -247,7 +259,7 @@ void Explainer::add_params(Explanation& out, std::int32_t part, Names& names) co
   }
 }
 
-void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names) const {
+void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names, std::int32_t only) const {
   const auto symbols_of_value = [&](graph::ValueId id) -> std::vector<std::string>& {
     const Shape& shape = graph_.value(id).shape;
     const auto [it, added] = names.of_value.try_emplace(id);
@@ -261,7 +273,7 @@ void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names) con
       return symbols;
     }
     if (shape.rank() > 0) symbols[0] = "B";
-    if (shape.rank() == 3) symbols[1] = "T";
+    if (shape.rank() == 3) symbols[1] = "T|S";
     // The width of what comes in is what the layer's weights call a size of this kind.
     for (const char* width : {"d_model", "c"})
       for (const Symbol& known : out.symbols)
@@ -301,6 +313,7 @@ void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names) con
     const graph::Node& node = graph_.nodes[at(id)];
     const Part& group = anatomy_.parts[at(inner)];
     name_output(node);
+    if (only != kNone && inner != only) continue;
     for (const graph::FlopTerm& term : graph::flop_terms(graph_, node, graph::Hidden::counted)) {
       if (term.count() == 0) continue;
       const bool grouped = inner != part && !group.rest;
@@ -351,7 +364,8 @@ std::vector<ClassTotals> Explainer::classes() const {
         }
         totals->how = join(terms, " + ");
       } else if (is_made_of_layers(part)) {
-        totals->how = fmt::format("those of the {} layers in it", first.params.size());
+        totals->how = first.params.size() == 1 ? "those of the layer in it"
+                                               : fmt::format("those of the {} layers in it", first.params.size());
       } else if (first.no_params.empty()) {
         std::vector<const Product*> lines;
         for (const Product& line : first.params) lines.push_back(&line);

@@ -33,13 +33,17 @@ class Locator {
  public:
   explicit Locator(std::string_view text) : text_(text) {}
 
-  std::size_t find(const std::string& pointer, bool at_key) {
+  /// Cuts the pointer to what the text holds of it.
+  std::size_t find(std::string& pointer, bool at_key) {
     std::size_t key_at = 0;
     skip_blanks();
     std::size_t begin = 1;
     while (begin <= pointer.size() && !pointer.empty()) {
       const std::size_t end = std::min(pointer.find('/', begin), pointer.size());
-      if (!enter(unescaped(pointer.substr(begin, end - begin)), key_at)) break;
+      if (!enter(unescaped(pointer.substr(begin, end - begin)), key_at)) {
+        pointer.resize(begin - 1);
+        break;
+      }
       begin = end + 1;
     }
     return at_key && !pointer.empty() ? key_at : at_;
@@ -159,7 +163,7 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
   bool key(string_t& value) override {
     if (value.size() > kMaxJsonKey) refuse("a key of over 1 KiB");
     if (!keys_.back().insert(value).second)
-      refuse(fmt::format("the key '{}' stands twice in one object", printable(value)));
+      fail(here(), fmt::format("the key '{}' stands twice in one object", printable(value)));
     key_ = std::move(value);
     return true;
   }
@@ -182,9 +186,8 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
     const Position at = position_of(text_, offset);
     throw ConfigError({false, source_, static_cast<int>(at.line), static_cast<int>(at.column), "", message});
   }
-  [[noreturn]] void refuse(const std::string& what) const {
-    fail(read_ == 0 ? 0 : read_ - 1, what + " is not accepted");
-  }
+  [[nodiscard]] std::size_t here() const { return read_ == 0 ? 0 : read_ - 1; }
+  [[noreturn]] void refuse(const std::string& what) const { fail(here(), what + " is not accepted"); }
 
   Json* place(Json value) {
     if (++tokens_ > kMaxJsonTokens) refuse("a file of over 2,000,000 values");
@@ -297,7 +300,9 @@ Problem Document::problem(const std::string& translated, bool at_key, std::strin
     }
     if (end == 0 || end == std::string::npos) break;
   }
-  const Position at = position_of(text_, Locator(text_).find(pointer, at_key));
+  std::string found = pointer;
+  const Position at = position_of(text_, Locator(text_).find(found, at_key));
+  if (!origins_.empty()) pointer = found;  // the translation has keys that the file has not
   return {
       false, source_, static_cast<int>(at.line), static_cast<int>(at.column), printable(pointer), std::move(message)};
 }

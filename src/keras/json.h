@@ -29,6 +29,12 @@ inline constexpr std::size_t kMaxJsonString = std::size_t{1} << 20;
 /// JSON pointers of a config that was translated, and where that stood in the file: prefixes, the longest wins.
 using Origins = std::map<std::string, std::string>;
 
+/// A config in Keras 3's form, and where its parts stand in the file where that is another place.
+struct Translation {
+  Json root;
+  Origins origins;
+};
+
 /// Ends the reading of something whose problems were collected already.
 class Collected : public Error {
  public:
@@ -44,13 +50,13 @@ class Document {
   Document(const std::string& source, std::string text);
   /// Of what no file holds: the configs of layers that layers make.
   Document(std::string source, Json root) : source_(std::move(source)), root_(std::move(root)) {}
-  /// What a config of Keras 2 became: messages still tell places in the original.
-  Document(const Document& original, Json translated, Origins origins)
+  /// What a config of Keras 2 or a short one became: messages still tell places in the original.
+  Document(const Document& original, Json translated, Origins origins, bool keras2)
       : source_(original.source_),
         text_(original.text_),
         root_(std::move(translated)),
         origins_(std::move(origins)),
-        keras2_(true),
+        keras2_(keras2),
         keras_version_(original.keras_version_),
         problems_(original.problems_) {}
 

@@ -275,17 +275,18 @@ std::unique_ptr<Model::Parts> Model::read_parts(const std::string& source, std::
   if (const Ref read(*parts->document); !is_encoder_config(read) && is_keras2(read, options.keras_version)) {
     Translation translation = translate_keras2(read);
     parts->expanded =
-        std::make_unique<Document>(*parts->document, std::move(translation.root), std::move(translation.origins));
+        std::make_unique<Document>(*parts->document, std::move(translation.root), std::move(translation.origins), true);
   }
   const Ref root(parts->expanded ? *parts->expanded : *parts->document);
   std::optional<Shape> shape = options.input_shape;
   if (is_encoder_config(root)) {
-    const Json expanded = expand_encoder_config(root, parts->warnings);
+    Translation expanded = expand_encoder_config(root, parts->warnings);
     parts->from_encoder_config = true;
     if (options.input_shape) parts->warnings.push_back(kHasInputShape);
-    parts->expanded = std::make_unique<Document>(source, to_json_text(expanded));
+    parts->expanded =
+        std::make_unique<Document>(*parts->document, std::move(expanded.root), std::move(expanded.origins), false);
     parts->root = read_layer(Ref(*parts->expanded), parts->warnings);
-    // The text is ours: places in it would mislead.
+    root.document().stop_after_problems(0);
     return parts;
   }
   if (root.find("class_name") && root.find("config")) {
@@ -326,20 +327,17 @@ std::vector<Problem> Model::validate(const std::string& source, std::string text
     auto parts = read_parts(source, std::move(text), options, &problems);
     parts->document->collect(nullptr);
     if (parts->expanded) parts->expanded->collect(nullptr);
-    const bool ours = parts->expanded && !parts->expanded->is_keras2();
-    const Document* file = ours ? nullptr : parts->expanded ? parts->expanded.get() : parts->document.get();
-    if (file != nullptr)
-      for (const std::string& pointer : file->foreign_key_pointers())
-        problems.push_back(as_warning(file->problem(pointer, true, "a key of another version of Keras, read over")));
+    const Document& file = parts->expanded ? *parts->expanded : *parts->document;
+    for (const std::string& pointer : file.foreign_key_pointers())
+      problems.push_back(as_warning(file.problem(pointer, true, "a key of another version of Keras, read over")));
     Functional* model = parts->model();
     const Model whole(std::move(parts));
     for (Problem& problem : surprises(*whole.parts_->root, file)) problems.push_back(std::move(problem));
     if (model != nullptr && model->connected) {
       for (const std::string& warning : whole.masks().warnings) {
         const Layer* layer = find_quoted(*model, warning);
-        problems.push_back(as_warning(file != nullptr && layer != nullptr
-                                          ? file->problem(layer->pointer, false, warning)
-                                          : Problem{true, "", 0, 0, "", warning}));
+        problems.push_back(as_warning(layer != nullptr ? file.problem(layer->pointer, false, warning)
+                                                       : Problem{true, "", 0, 0, "", warning}));
       }
     }
   } catch (const Collected&) {  // they are in the list

@@ -15,7 +15,7 @@ constexpr double kLargestHalf = 65504.0;
 
 class Watcher {
  public:
-  explicit Watcher(const Document* document) : document_(document) {}
+  explicit Watcher(const Document& document) : document_(document) {}
 
   void watch(Layer& layer) {
     if (!seen_.insert(&layer).second) return;
@@ -40,7 +40,7 @@ class Watcher {
   void warn(const Layer& layer, const std::string& what) {
     const std::string text = fmt::format("'{}' ({}) {}", printable(layer.name), layer.class_name(), what);
     Problem problem;
-    if (document_ != nullptr && layer.document == document_) problem = document_->problem(layer.pointer, false, text);
+    if (layer.document == &document_) problem = document_.problem(layer.pointer, false, text);
     problem.message = text;
     problem.warning = true;
     found.push_back(std::move(problem));
@@ -126,14 +126,14 @@ class Watcher {
     return 0;
   }
 
-  const Document* document_;
+  const Document& document_;
   std::set<const Layer*> seen_;
   DType around_ = DType::float32;
 };
 
 }  // namespace
 
-std::vector<Problem> surprises(Layer& root, const Document* document) {
+std::vector<Problem> surprises(Layer& root, const Document& document) {
   Watcher watcher(document);
   watcher.watch(root);
   return std::move(watcher.found);

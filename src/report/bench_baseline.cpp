@@ -1,4 +1,6 @@
 // Reads an earlier benchmark back.
+#include <fmt/format.h>
+
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/report/bench_view.h"
@@ -34,11 +36,13 @@ bool too_deep(std::string_view text) {
 std::vector<BenchRow> parse_bench_json(const std::string& name, std::string_view text) {
   const std::string file = printable(name);
   if (too_deep(text)) throw bad_input("{}: not written by attn bench --json: it nests too deep", file);
+  std::string place;  // that is being read
   try {
     const Json json = Json::parse(text);
     if (json.at("schema") != "attn.bench/1") throw bad_input("{}: not of the schema attn.bench/1", file);
     std::vector<BenchRow> rows;
     for (const Json& item : json.at("rows")) {
+      place = fmt::format("/rows/{}", rows.size());
       BenchRow row;
       item.at("model").get_to(row.setting.model);
       item.at("device").get_to(row.setting.device);
@@ -57,8 +61,11 @@ std::vector<BenchRow> parse_bench_json(const std::string& name, std::string_view
       rows.push_back(std::move(row));
     }
     return rows;
-  } catch (const Json::exception& error) {
-    throw bad_input("{}: not written by attn bench --json: {}", file, printable(error.what()));
+  } catch (const Json::parse_error&) {
+    throw bad_input("{}: not written by attn bench --json: it is not valid JSON", file);
+  } catch (const Json::exception&) {
+    throw bad_input("{}: not written by attn bench --json: {}", file,
+                    place.empty() ? "it has no schema and rows" : place + " lacks a value, or has one of another kind");
   }
 }
 

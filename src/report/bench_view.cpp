@@ -152,7 +152,33 @@ std::string bench_markdown(const BenchReport& report) {
   return out + (report.partial ? "\ninterrupted: what is here is not all\n" : "");
 }
 
+namespace {
+
+/// One record per operation of --ops.
+std::string operations_csv(const std::vector<OperationsReport>& reports) {
+  Table table;
+  for (const char* name :
+       {"model", "device", "backend", "dtype", "matmul_precision", "batch", "seq_len", "threads", "layer", "operation",
+        "implementation", "times", "ms", "gflop", "megabytes", "bound_ms", "bound_by"})
+    table.columns.push_back({name});
+  for (const OperationsReport& one : reports) {
+    const Setting& setting = one.setting;
+    for (const ProfileRow& row : one.operations)
+      table.rows.push_back({setting.model, setting.device, setting.backend, setting.dtype, setting.matmul_precision,
+                            fmt::format("{}", setting.batch),
+                            setting.seq_len ? fmt::format("{}", *setting.seq_len) : "",
+                            fmt::format("{}", setting.threads), row.layer, row.operation, row.implementation,
+                            fmt::format("{}", row.count), fmt::format("{}", row.ms), fmt::format("{}", row.gflop),
+                            fmt::format("{}", row.megabytes), fmt::format("{}", row.bound_ms),
+                            row.bound_ms > 0 ? row.by_memory ? "memory" : "compute" : ""});
+  }
+  return csv_table(table);
+}
+
+}  // namespace
+
 std::string bench_csv(const BenchReport& report) {
+  if (!report.operations.empty()) return operations_csv(report.operations);
   Table table;
   for (const std::string_view name :
        {"model", "device", "backend", "dtype", "matmul_precision", "batch", "seq_len", "threads", "iterations"}) {

@@ -92,7 +92,7 @@ std::string needed_text(const run::Tolerance& needed) {
   std::vector<std::string> ways;
   if (std::isfinite(needed.atol)) ways.push_back(fmt::format("--atol {} (rtol as it is)", number(needed.atol)));
   if (std::isfinite(needed.rtol)) ways.push_back(fmt::format("--rtol {} (atol as it is)", number(needed.rtol)));
-  return ways.empty() ? "no tolerance" : join(ways, ", or with ");
+  return ways.empty() ? "" : join(ways, ", or with ");
 }
 
 std::string bin_text(const run::Histogram::Bin& bin) { return fmt::format("up to {}", number(bin.to)); }
@@ -148,10 +148,11 @@ std::vector<std::string> details(const ArrayComparison& array, const RunComparis
 /// Sentences on everything else.
 std::vector<std::string> notes(const RunComparisonReport& report) {
   std::vector<std::string> out;
+  const std::string needed = needed_text(needed_by_all(report.result));
   if (!report.result.equal()) {
-    out.push_back("all would pass with " + needed_text(needed_by_all(report.result)));
+    out.push_back(needed.empty() ? "no tolerance would let all pass" : "all would pass with " + needed);
   } else if (in_detail(report.result) != nullptr) {
-    out.push_back("all still pass with " + needed_text(needed_by_all(report.result)));
+    out.push_back("all still pass with " + needed);
   }
   if (report.weights) {
     std::vector<std::string> differing;

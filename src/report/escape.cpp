@@ -59,6 +59,12 @@ std::string xml_text(std::string_view text) {
   return out;
 }
 
+std::string xml_lines(const std::vector<std::string>& lines) {
+  std::vector<std::string> safe;
+  for (const std::string& line : lines) safe.push_back(xml_text(line));
+  return join(safe, "&#10;");
+}
+
 std::string dot_text(std::string_view text) {
   std::string out;
   for (const char c : printable(text)) {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "attn/report/json.h"
 
@@ -10,6 +11,9 @@ namespace attn::report {
 
 /// For the text and the quoted attributes of XML and HTML.
 [[nodiscard]] std::string xml_text(std::string_view text);
+
+/// The same of several lines, which stay lines ("&#10;"): a tip. What stands in a line breaks none.
+[[nodiscard]] std::string xml_lines(const std::vector<std::string>& lines);
 
 /// For the inside of a quoted string of Graphviz that is a label.
 [[nodiscard]] std::string dot_text(std::string_view text);

@@ -112,7 +112,9 @@ std::string preview(const HeatmapReport& report, const PreviewOptions& options) 
       out += line + '\n';
     }
   }
-  if (shown < layer.heads.size()) out += fmt::format("{} more heads; --head N shows one\n", layer.heads.size() - shown);
+  if (shown < layer.heads.size())
+    out += fmt::format("{} more {}; --head N shows one\n", layer.heads.size() - shown,
+                       layer.heads.size() - shown == 1 ? "head" : "heads");
   return out;
 }
 
@@ -129,17 +131,21 @@ std::string heatmap_text(const HeatmapReport& report, const PreviewOptions& opti
   for (const std::string& line : heatmap_about(report)) out += line + "\n  ";
   out.resize(out.size() - 2);
   out += '\n' + plain_table(heads_table(report)) + '\n';
-  out +=
-      fmt::format("Means over queries; entropy in bits (0: one key alone, {}: all {} alike), distance in positions\n",
-                  measured(std::log2(static_cast<double>(std::max<std::int64_t>(1, report.layers.front().keys)))),
-                  report.layers.front().keys);
+  std::int64_t keys = report.layers.front().keys;
+  for (const LayerMap& layer : report.layers)
+    if (layer.keys != keys) keys = 0;  // layers differ
+  const std::string alike = keys == 0
+                                ? "log2 of the keys: all alike"
+                                : fmt::format("{}: all {} alike", measured(std::log2(static_cast<double>(keys))), keys);
+  out += fmt::format("Means over queries; entropy in bits (0: one key alone, {}), distance in positions\n", alike);
   if (report.items > 1)
     out += fmt::format("Item {} of the {} in the batch, counted from 0\n", report.item, report.items);
   for (const std::string& line : heatmap_warnings(report)) out += line + '\n';
   out += '\n' + preview(report, options);
   if (report.layers.size() > 1) {
-    out += fmt::format("{} more attention layers; --layer NAME or INDEX shows one, -o FILE.html all\n",
-                       report.layers.size() - 1);
+    const std::size_t more = report.layers.size() - 1;
+    out += fmt::format("{} more attention {}; --layer NAME or INDEX shows one, -o FILE.html all\n", more,
+                       more == 1 ? "layer" : "layers");
   }
   return out;
 }

@@ -8,8 +8,10 @@
 #include "attn/report/number.h"
 #include "attn/report/setting.h"
 #include "costs_rows.h"
+#include "escape.h"
 #include "heatmap_page.h"
 #include "page.h"
+#include "plan_steps.h"
 #include "plot_layout.h"
 
 namespace attn::report {
@@ -54,6 +56,48 @@ void add_costs(Page& page, const CostReport& costs) {
   page.sections.push_back(table_section("", costs_as_table(costs, options)));
 }
 
+/// The arena as plan_svg draws it: offsets across, steps down.
+Json arena_section(const PlanReport& report, const PlanSteps& plan) {
+  constexpr double kArena = 960, kRow = 30, kCell = 7.25;
+  const auto arena = static_cast<double>(std::max<std::int64_t>(1, report.plan.arena_bytes));
+  DrawnPlot drawing;
+  drawing.size = {kArena, kRow * static_cast<double>(plan.steps.size())};
+  for (const plan::Stay& stay : plan.stays) {
+    const PlanStep& step = plan.steps[static_cast<std::size_t>(stay.first)];
+    const double behind = std::min(static_cast<double>(stay.last) + 1, static_cast<double>(plan.steps.size()));
+    DrawnNode node;
+    node.kind = layer_kind(step.class_name);
+    node.corner = {kArena * static_cast<double>(stay.offset) / arena, kRow * stay.first};
+    node.size = {std::max(1.0, kArena * static_cast<double>(stay.bytes) / arena), kRow * (behind - stay.first)};
+    node.title = title_of(report, plan, stay);
+    const int room = static_cast<int>((node.size.width - 20) / kCell);
+    if (room >= 4) node.lines = {shortened(fmt::format("{} {}", stay.first, step.operation), room)};
+    drawing.nodes.push_back(std::move(node));
+  }
+  Json section = drawn_json(drawing);
+  section["kind"] = "plot";
+  section["title"] = "";
+  section["line_height"] = kLineHeight;
+  section["notes"] = {fmt::format("The arena from 0 to {} across, steps down.", byte_size(report.plan.arena_bytes))};
+  return section;
+}
+
+void add_plan(Page& page, const PlanReport& report) {
+  const PlanSteps plan = steps_of(report);
+  Json facts =
+      facts_section("Plan", {{"Arena", byte_size(report.plan.arena_bytes)},
+                             {"Fullest", fmt::format("{} at step {}", byte_size(plan.peak_bytes), plan.peak_step)},
+                             {"Without sharing", byte_size(plan.unshared_bytes)},
+                             {"Weights", byte_size(report.plan.weight_bytes)},
+                             {"Prepared", byte_size(report.plan.prepared_bytes)},
+                             {"Inputs", byte_size(report.plan.input_bytes)}});
+  facts["notes"] = {setting_text(report.setting)};
+  page.sections.push_back(std::move(facts));
+  if (plan.steps.empty()) return;
+  if (report.plan.arena_bytes > 0) page.sections.push_back(arena_section(report, plan));
+  page.sections.push_back(table_section("", steps_table(report, plan)));
+}
+
 void add_bench(Page& page, const BenchRow& row) {
   Facts facts = {{"Latency", fmt::format("{} ms in the median of {} passes, {} to {} ms in the middle 80%",
                                          measured(row.ms.median), with_commas(row.iterations), measured(row.ms.p10),
@@ -91,6 +135,7 @@ std::string model_page(const ModelPage& model) {
   page.sections.push_back(facts_section("Summary", summary_facts(model.summary)));
   page.sections.push_back(layers_section(model.summary));
   add_costs(page, model.costs);
+  add_plan(page, model.plan);
   if (model.bench) add_bench(page, *model.bench);
   if (model.heatmap) {
     page.warnings = heatmap_warnings(*model.heatmap);

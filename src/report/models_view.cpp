@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "attn/base/text.h"
 #include "attn/report/json.h"
 #include "attn/report/table.h"
@@ -48,9 +50,21 @@ std::string totals_text(const std::optional<Summary>& summary) {
 }
 
 std::string verdict(const ModelsReport& report) {
-  if (report.result.equal()) return "no difference";
+  const std::string unseen = report.without.empty()
+                                 ? ""
+                                 : fmt::format("; weights were not compared: {} holds none", printable(report.without));
+  if (report.equal()) return "no difference" + unseen;
   const std::size_t keys = report.result.config.size(), rows = report.result.layers.size();
-  return fmt::format("{} difference{} in the config, {} in shapes and parameters", keys, keys == 1 ? "" : "s", rows);
+  std::string out =
+      fmt::format("{} difference{} in the config, {} in shapes and parameters", keys, keys == 1 ? "" : "s", rows);
+  if (report.weights) {
+    const run::WeightsComparison& weights = report.weights->result;
+    const auto differ =
+        std::count_if(weights.both.begin(), weights.both.end(), [](const auto& pair) { return !pair.equal; });
+    out += fmt::format(", {} in weights",
+                       static_cast<std::size_t>(differ) + weights.only_a.size() + weights.only_b.size());
+  }
+  return out + unseen;
 }
 
 Json side_json(const std::string& file, const std::optional<Summary>& summary) {
@@ -77,6 +91,7 @@ std::string models_text(const ModelsReport& report) {
                                 printable(report.b), totals_text(report.result.b));
   if (!report.result.config.empty()) out += '\n' + plain_table(keys_table(report));
   if (!report.result.layers.empty()) out += '\n' + plain_table(layers_table(report));
+  if (report.weights && !report.weights->result.equal()) out += '\n' + diff_text(*report.weights);
   return out + '\n' + verdict(report) + '\n';
 }
 
@@ -85,14 +100,15 @@ std::string models_markdown(const ModelsReport& report) {
                                 markdown_text(report.b), totals_text(report.result.b));
   if (!report.result.config.empty()) out += '\n' + markdown_table(keys_table(report));
   if (!report.result.layers.empty()) out += '\n' + markdown_table(layers_table(report));
-  return out + "\n**" + verdict(report) + "**\n";
+  if (report.weights && !report.weights->result.equal()) out += '\n' + diff_markdown(*report.weights);
+  return out + "\n**" + markdown_text(verdict(report)) + "**\n";
 }
 
 std::string models_json(const ModelsReport& report) {
   Json json;
   json["schema"] = "attn.compare/1";
   json["kind"] = "config";
-  json["equal"] = report.result.equal();
+  json["equal"] = report.equal();
   json["a"] = side_json(report.a, report.result.a);
   json["b"] = side_json(report.b, report.result.b);
   json["config"] = Json::array();
@@ -113,6 +129,7 @@ std::string models_json(const ModelsReport& report) {
                               {"a", json_text(row.a)},
                               {"b", json_text(row.b)}});
   }
+  json["weights"] = report.weights ? Json::parse(diff_json(*report.weights))["diff"] : Json();
   return json_document(json);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attn/report/plan_view.h"
+#include "attn/report/table.h"
 
 namespace attn::report {
 
@@ -48,5 +49,12 @@ struct PlanSteps {
 };
 
 [[nodiscard]] PlanSteps steps_of(const PlanReport& report);
+
+/// A row per result of a step.
+[[nodiscard]] Table steps_table(const PlanReport& report, const PlanSteps& plan);
+
+/// What a stay is called, in lines: by the step that wrote it first.
+[[nodiscard]] std::vector<std::string> title_of(const PlanReport& report, const PlanSteps& plan,
+                                                const plan::Stay& stay);
 
 }  // namespace attn::report

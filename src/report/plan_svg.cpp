@@ -21,17 +21,17 @@ std::string text_at(double x, double y, std::string_view style, std::string_view
                      xml_text(text));
 }
 
-/// What a stay is called: by the step that wrote it first.
-std::string title_of(const PlanReport& report, const PlanSteps& plan, const plan::Stay& stay) {
+}  // namespace
+
+std::vector<std::string> title_of(const PlanReport& report, const PlanSteps& plan, const plan::Stay& stay) {
   const PlanStep& step = plan.steps[static_cast<std::size_t>(stay.first)];
   const graph::Value& value = report.plan.graph.value(stay.value);
   const bool to_end = static_cast<std::size_t>(stay.last) >= plan.steps.size();
-  return fmt::format("{}\n{}\n{} {}\n{} bytes from {}\nsteps {} to {}", shortened(printable(step.layer), kTitleCells),
-                     step.operation, value.shape.str(), name_of(value.dtype), with_commas(stay.bytes),
-                     with_commas(stay.offset), stay.first, to_end ? "the end" : std::to_string(stay.last));
+  return {shortened(printable(step.layer), kTitleCells), step.operation,
+          fmt::format("{} {}", value.shape.str(), name_of(value.dtype)),
+          fmt::format("{} bytes from {}", with_commas(stay.bytes), with_commas(stay.offset)),
+          fmt::format("steps {} to {}", stay.first, to_end ? "the end" : std::to_string(stay.last))};
 }
-
-}  // namespace
 
 std::string plan_svg(const PlanReport& report) {
   const PlanSteps plan = steps_of(report);
@@ -72,7 +72,7 @@ std::string plan_svg(const PlanReport& report) {
                                                                                plan.steps.size()));
     out += fmt::format(
         "<g class=\"{}\"><title>{}</title><rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\"/>",
-        layer_kind(step.class_name), xml_text(title_of(report, plan, stay)), x, y, wide, end - y);
+        layer_kind(step.class_name), xml_lines(title_of(report, plan, stay)), x, y, wide, end - y);
     const int room = static_cast<int>((wide - 10) / kCell);
     if (room >= 4) out += text_at(x + 5, y + kRow - 6, "detail", "start", shortened(step.operation, room));
     out += "</g>\n";

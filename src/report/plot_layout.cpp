@@ -31,8 +31,8 @@ DrawnNode labelled(const PlotNode& node) {
   out.lines = {shortened(name, kLongestName),
                shortened(class_name, kLongestName) + (params.empty() ? "" : " · " + params),
                shortened(shape, kLongestName)};
-  out.title = shortened(name, kLongestTitle) + "\n" + shortened(class_name, kLongestTitle) +
-              (params.empty() ? "" : "\n" + params) + "\n" + shortened(shape, kLongestTitle);
+  out.title = {shortened(name, kLongestTitle), shortened(class_name, kLongestTitle), shortened(shape, kLongestTitle)};
+  if (!params.empty()) out.title.insert(out.title.end() - 1, params);
   int cells = 8;
   for (const std::string& line : out.lines) cells = std::max(cells, display_width(line));
   out.size = {cells * kCell + 2 * kNodePadding + 6, 3 * kLineHeight + 2 * kNodePadding};

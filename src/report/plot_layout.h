@@ -16,7 +16,7 @@ struct DrawnNode {
   std::string kind;  ///< "input", "attention", …: a class of the style sheet
   Point corner;      ///< the left upper one
   Size size;
-  std::string title;               ///< all of it, for a tip
+  std::vector<std::string> title;  ///< all of it, for a tip
   std::vector<std::string> lines;  ///< name, class and parameters, shape; cut to fit
 };
 

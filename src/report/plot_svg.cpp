@@ -12,7 +12,7 @@ namespace {
 constexpr double kTextLeft = 12, kFirstLine = 21;
 
 std::string node_svg(const DrawnNode& node) {
-  std::string out = fmt::format("<g class=\"{}\"><title>{}</title>", node.kind, xml_text(node.title));
+  std::string out = fmt::format("<g class=\"{}\"><title>{}</title>", node.kind, xml_lines(node.title));
   out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"6\"/>", node.corner.x,
                      node.corner.y, node.size.width, node.size.height);
   for (std::size_t i = 0; i < node.lines.size(); ++i) {

@@ -27,6 +27,8 @@ std::optional<std::string> between(const std::string& text, std::string_view fir
 
 std::optional<std::string> meant(const Problem& problem) { return between(problem.message, "(did you mean '", "'?)"); }
 
+std::optional<std::string> expected(const Problem& problem) { return between(problem.message, "expected ", ", got "); }
+
 std::string totals(const ProblemReport& report) {
   const auto count = [](std::size_t n, std::string_view what) {
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
@@ -71,12 +73,13 @@ std::string problems_markdown(const ProblemReport& report) {
 }
 
 std::string problems_csv(const ProblemReport& report) {
-  Table table{{{"severity"}, {"file"}, {"line"}, {"column"}, {"pointer"}, {"message"}, {"did_you_mean"}}, {}};
+  Table table{{{"severity"}, {"file"}, {"line"}, {"column"}, {"pointer"}, {"message"}, {"expected"}, {"did_you_mean"}},
+              {}};
   for (const Problem& problem : report.problems) {
     const bool told = problem.line > 0;
     table.rows.push_back({std::string(severity(problem)), problem.file, told ? fmt::format("{}", problem.line) : "",
                           told ? fmt::format("{}", problem.column) : "", problem.pointer, problem.message,
-                          meant(problem).value_or("")});
+                          expected(problem).value_or(""), meant(problem).value_or("")});
   }
   return csv_table(table);
 }
@@ -97,7 +100,7 @@ std::string problems_json(const ProblemReport& report) {
     row["column"] = problem.line > 0 ? Json(problem.column) : Json();
     row["pointer"] = json_text(problem.pointer);
     row["message"] = json_text(problem.message);
-    row["expected"] = optional_json(between(problem.message, "expected ", ", got "));
+    row["expected"] = optional_json(expected(problem));
     row["did_you_mean"] = optional_json(meant(problem));
     json["problems"].push_back(std::move(row));
   }

@@ -347,6 +347,27 @@ TEST_CASE("bench: --baseline compares with an earlier result") {
   CHECK(run_attn({"bench", "--iterations", "1", "--baseline", "configs/encoder.json"}).code == 3);
 }
 
+TEST_CASE("bench: CSV has a record per operation of --ops, and --profile does not fit into it") {
+  const Result operations = run_attn({"bench", "--ops", "--iterations", "1", "--warmup", "0", "--format", "csv"});
+  CHECK(operations.code == 0);
+  CHECK(contains(operations.out, "layer,operation,implementation,times,ms,gflop"));
+  CHECK(contains(operations.out, "multi_head_attention,"));
+  const Result profile = run_attn({"bench", "--profile", "--format", "csv"});
+  CHECK(profile.code == 2);
+  CHECK(contains(profile.err, "--profile"));
+}
+
+TEST_CASE("bench: a baseline that is none is told in our words") {
+  const TemporaryFolder folder;
+  for (const std::string text : {"{", "[]", R"({"schema": "attn.bench/1", "rows": [{"model": 3}]})"}) {
+    CAPTURE(text);
+    const Result result = run_attn({"bench", "--iterations", "1", "--baseline", folder.file("old.json", text)});
+    CHECK(result.code == 3);
+    CHECK(contains(result.err, "old.json: not written by attn bench --json: "));
+    CHECK_FALSE(contains(result.err, "json.exception"));
+  }
+}
+
 TEST_CASE("bench: --fail-if-slower exits 1 where a median is over the baseline's by more") {
   const TemporaryFolder folder;
   const std::string earlier = folder / "earlier.json";
@@ -361,6 +382,11 @@ TEST_CASE("bench: --fail-if-slower exits 1 where a median is over the baseline's
   const Result slower = compared(1e-6);
   CHECK(slower.code == 1);
   CHECK(contains(slower.err, "slower than - by over 5%"));
+  // What the baseline does not have was not checked.
+  const Result unmatched = run_attn(
+      {"bench", "--iterations", "1", "--batch", "2", "--baseline", earlier, "--fail-if-slower", "5%", "--quiet"});
+  CHECK(unmatched.code == 1);
+  CHECK(contains(unmatched.err, "has no measurement of the setting of 1 of 1 here"));
   CHECK(run_attn({"bench", "--fail-if-slower", "5%"}).code == 2);
   CHECK(run_attn({"bench", "--fail-if-slower", "five", "--baseline", earlier}).code == 2);
 }

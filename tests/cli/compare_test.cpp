@@ -152,7 +152,7 @@ TEST_CASE("compare: the first array that differs from a file is named, with its 
   CHECK(text.code == 1);
   CHECK(contains(text.out, "The first is 'layer_normalization' (LayerNormalization): 1 of 320 differ"));
   CHECK(contains(text.out, "NaN or Inf in one alone, which no tolerance passes: 1"));
-  CHECK(contains(text.out, "all would pass with no tolerance"));
+  CHECK(contains(text.out, "no tolerance would let all pass"));
 }
 
 TEST_CASE("compare: what run --dump writes agrees to the bit with the same run") {
@@ -241,6 +241,33 @@ TEST_CASE("compare: a layer under another number is the same layer, one that was
   CHECK(added["config"][1]["pointer_a"] == nullptr);
   CHECK(added["config"][1]["pointer_b"] == "/config/layers/3");
   CHECK(added["config"][1]["b"] == "Dropout");
+}
+
+TEST_CASE("compare: two files that hold weights are compared by them too, and one that holds none is named") {
+  const TemporaryFolder folder;
+  const std::string config =
+      folder.file("config.json", R"({"input_shape": [4, 8], "num_heads": 2, "intermediate_dim": 8})");
+  const auto made = [&](const char* name, const char* seed) {
+    CHECK(run_attn({"init", config, "--seed", seed, "-o", folder / name}).code == 0);
+    return folder / name;
+  };
+  const std::string a = made("a.keras", "1"), again = made("again.keras", "1"), b = made("b.keras", "2");
+  CHECK(compared({a, again})["weights"]["equal"] == true);
+  const json report = compared({a, b});
+  CHECK(report["equal"] == false);
+  CHECK(report["config"].empty());
+  CHECK(report["weights"]["equal"] == false);
+  for (const char* format : {"table", "markdown"}) {
+    const Result result = run_attn({"compare", a, b, "--format", format});
+    CHECK(result.code == 1);
+    CHECK(contains(result.out, "query/kernel"));
+    CHECK(contains(result.out, "0 differences in the config, 0 in shapes and parameters"));
+  }
+  CHECK(compared({a, config})["weights"].is_null());
+  CHECK(contains(run_attn({"compare", a, config}).out, "weights were not compared: " + config + " holds none"));
+  const Result twice = run_attn({"compare", "-", "-"});
+  CHECK(twice.code == 2);
+  CHECK(contains(twice.err, "only one of the two models can be -"));
 }
 
 TEST_CASE("compare: what cannot be compared is a usage error that says what can") {

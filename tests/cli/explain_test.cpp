@@ -45,6 +45,20 @@ TEST_CASE("explain: all forms tell the same totals as attn summary --costs") {
   CHECK(contains(latex.out, "\\text{kernel (512, 512)} &: d_{\\text{in}} \\times d_{\\text{out}} = 262{,}144 \\\\"));
 }
 
+TEST_CASE(
+    "explain: what a layer of layers computes itself has its arithmetic, and every row of summary --depth a name") {
+  const std::string config = R"({"module": "keras_hub.layers", "class_name": "TransformerDecoder", "config":
+    {"name": "decoder", "intermediate_dim": 8, "num_heads": 2}, "registered_name": "keras_hub>TransformerDecoder"})";
+  const Result decoder = run_attn({"explain", "-", "decoder", "--input-shape", "5,8"}, config);
+  CHECK(decoder.code == 0);
+  CHECK_FALSE(contains(decoder.out, "(itself)"));
+  CHECK(contains(decoder.out, " B × T × "));
+
+  const Result attends = run_attn({"explain", "configs/encoder.json", "multi_head_attention/attention"});
+  CHECK(attends.code == 0);
+  CHECK(contains(attends.out, "softmax: 4 × B × h × T × S"));
+}
+
 TEST_CASE("explain: a layer that is not there is a usage error, with the one that was meant") {
   const Result result = run_attn({"explain", "configs/encoder.json", "multi_head_atention"});
   CHECK(result.code == 2);

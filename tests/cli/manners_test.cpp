@@ -285,6 +285,7 @@ TEST_CASE("attn: ATTN_ variables give defaults, options go before them, and a wr
                                        {"ATTN_MODEL", "nowhere"},
                                        {"ATTN_DTYPE", "float16"}});
   CHECK(run_attn({"summary"}).code == 0);
+  CHECK(json::parse(run_attn({"summary", "--costs", "--json"}).out)["costs"]["batch"] == 4);
   CHECK(run_attn({"weights", "tests/data/io/model.weights.h5"}).code == 0);
 }
 
@@ -365,7 +366,7 @@ TEST_CASE("attn: a terminal's width is kept by tables and help, and no name is c
                                  {60, {"doctor"}},
                                  {100, {"run"}},
                                  {80, {"weights", "tests/data/io/model.keras"}},
-                                 {110, {"summary", "--costs"}}};
+                                 {80, {"summary", "--costs"}}};
   for (const int columns : {60, 80, 110}) {
     for (const auto& [least, line] : rows) {
       if (columns < least) continue;
@@ -385,6 +386,24 @@ TEST_CASE("attn: a terminal's width is kept by tables and help, and no name is c
   std::sort(joined.begin(), joined.end());
   std::sort(whole.begin(), whole.end());
   CHECK(joined.substr(joined.find('A')) == whole.substr(whole.find('A')));  // digits differ from run to run
+}
+
+TEST_CASE("attn: a table too wide for a terminal breaks names at their parts, and leaves out what has no room") {
+  const Environment utf8(Variables{{"LC_ALL", "C.UTF-8"}, {"NO_COLOR", "1"}});
+  const std::string narrow = run_on_terminal({"summary", "--costs"}, 80).out;
+  for (const char* whole : {"(MultiHeadAttention)", "(1, 50, 2048)", "104,960,000",
+                            "80 columns have no room for Weights, Activations, Scores"})
+    CHECK_MESSAGE(contains(narrow, whole), whole);
+  const std::string wide = run_on_terminal({"summary", "--costs"}, 120).out;
+  for (const char* whole : {"(LayerNormalization)", "4.01 MB float32", "78.12 KB"})
+    CHECK_MESSAGE(contains(wide, whole), whole);
+  CHECK_FALSE(contains(wide, "no room"));
+}
+
+TEST_CASE("attn: an option that is given twice, and once is enough, is told in our words") {
+  const Result result = run_attn({"run", "--seed", "1", "--seed", "2"});
+  CHECK(result.code == 2);
+  CHECK(contains(result.err, "--seed is given once, and stands here 2 times"));
 }
 
 TEST_CASE("attn: a reader that goes away ends it without a word") {

@@ -136,14 +136,40 @@ TEST_CASE("validate: chains, nested models and short configs too") {
                                                                "/config/layers/2/config/unit",
                                                                "/config/layers/3/config/units"});
   const json short_config = validated("{\"input_shape\": [50, 512],\n \"num_head\": 8,\n \"activation\": \"rleu\"}");
-  REQUIRE(short_config["errors"] == 2);
-  CHECK(short_config["problems"][0]["line"] == 2);
-  CHECK(short_config["problems"][0]["did_you_mean"] == "num_heads");
-  CHECK(short_config["problems"][1]["line"] == 3);
+  CHECK(pointers(short_config) == std::vector<std::string>{"", "", "/num_head", "/activation"});
+  CHECK(short_config["problems"][0]["message"] == "the key 'intermediate_dim' is missing");
+  CHECK(short_config["problems"][1]["message"] == "the key 'num_heads' is missing");
+  CHECK(short_config["problems"][2]["line"] == 2);
+  CHECK(short_config["problems"][2]["did_you_mean"] == "num_heads");
+  CHECK(short_config["problems"][3]["line"] == 3);
   const json broken = validated("{\"input_shape\": [50, 512}");
   CHECK(broken["errors"] == 1);
   CHECK(broken["problems"][0]["line"] == 1);
   CHECK(contains(broken["problems"][0]["message"], "not valid JSON"));
+}
+
+TEST_CASE("validate: problems and warnings of a short config tell the place in the file, never in what it stands for") {
+  const std::string sizes = R"({"input_shape": [50, 512], "num_heads": 8, "intermediate_dim": 64,)";
+  for (const char* rate : {"1.5", "-0.5"}) {
+    CAPTURE(rate);
+    const json report = validated(sizes + "\n \"dropout\": " + rate + ", \"unit\": 2}");
+    CHECK(pointers(report) == std::vector<std::string>{"/dropout", "/unit"});
+    CHECK(report["problems"][0]["line"] == 2);
+    CHECK(report["problems"][0]["column"] == 13);
+    CHECK(report["problems"][0]["expected"] == "a number from 0 to 1");
+  }
+  CHECK(pointers(validated(sizes + R"("layers": [{"dropout": 0.1}, {"dropout": 2}], "unit": 2})")) ==
+        std::vector<std::string>{"/layers/1/dropout", "/unit"});
+  CHECK(pointers(validated(R"({"vocabulary_size": 9, "dropout": 7})")) ==
+        std::vector<std::string>{"", "", "", "", "/dropout"});  // heads, inner width, length and width are missing
+
+  const json heads = validated("{\"input_shape\": [5, 10],\n \"num_heads\": 4, \"intermediate_dim\": 8}");
+  REQUIRE(heads["warnings"] == 1);
+  CHECK(heads["problems"][0]["pointer"] == "/num_heads");
+  CHECK(heads["problems"][0]["line"] == 2);
+  CHECK(heads["problems"][0]["column"] == 15);
+  const json block = validated(sizes + R"("layers": [{}, {"num_heads": 3}]})");
+  CHECK(pointers(block) == std::vector<std::string>{"/layers/1/num_heads"});
 }
 
 TEST_CASE("validate: masks that end, heads that do not fill the width and numbers beyond float16 are warnings") {
@@ -173,6 +199,13 @@ TEST_CASE("validate: masks that end, heads that do not fill the width and number
   bool told = false;
   for (const json& problem : range["problems"]) told = told || contains(problem["message"], "over 65504");
   CHECK(told);
+}
+
+TEST_CASE("validate: records have what was expected, as the JSON has") {
+  const Result result = run_attn({"validate", "-", "--format", "csv"},
+                                 R"({"input_shape": [4, 8], "num_heads": "2", "intermediate_dim": 8})");
+  CHECK(contains(result.out, "severity,file,line,column,pointer,message,expected,did_you_mean"));
+  CHECK(contains(result.out, ",an integer > 0,"));
 }
 
 TEST_CASE("validate: what a file names stays text in every form") {

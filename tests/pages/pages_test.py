@@ -281,11 +281,15 @@ class Pages(unittest.TestCase):
         path = self.write('report.html', 'report', '-', '--seq-len', '9', '--bench', model=READER)
         page = self.open(path)
         titles = page.run('[...document.querySelectorAll("h2")].map((h) => h.textContent)')
-        self.assertEqual(titles, ['Summary', 'Layers', 'Costs', 'Speed', 'Attention', 'Graph'])
+        self.assertEqual(titles, ['Summary', 'Layers', 'Costs', 'Plan', 'Speed', 'Attention', 'Graph'])
         summary = json.loads(attn('summary', '-', '--json', model=READER))
         self.assertIn(f'{summary["total_params"]:,}', page.run('document.querySelector("dl").textContent'))
         self.assertEqual(page.run('document.querySelector("tbody").rows.length'), len(summary['layers']))
-        self.assertEqual(page.run('document.querySelectorAll("svg.plot g").length'), len(summary['layers']))
+        steps = json.loads(attn('plan', '-', '--seq-len', '9', '--json', model=READER))['steps']
+        arena, graph = page.run('[...document.querySelectorAll("svg.plot")].map((s) => s.querySelectorAll("g").length)')
+        self.assertEqual(graph, len(summary['layers']))
+        self.assertLessEqual(1, arena)
+        self.assertLessEqual(arena, len(steps))
         page.press('2')
         self.assertEqual(self.state(page)['view'], 'lines')
         page.size(340, 700)
@@ -299,7 +303,7 @@ class Pages(unittest.TestCase):
             {'class_name': 'Dense', 'config': {'name': 'd', 'units': 2}}]}}
         page = self.open(self.write('plain.html', 'report', '-', model=model))
         titles = page.run('[...document.querySelectorAll("h2")].map((h) => h.textContent)')
-        self.assertEqual(titles, ['Summary', 'Layers', 'Costs', 'Graph'])
+        self.assertEqual(titles, ['Summary', 'Layers', 'Costs', 'Plan', 'Graph'])
         self.check_quiet(page)
 
 

@@ -118,9 +118,20 @@ TEST_CASE("plot: hostile names stay text in every form") {
   }
   const std::string svg = report::plot_svg(graph);
   CHECK(svg.size() < 30'000);
+  CHECK(contains(svg, "$(x)&#10;\\u{1b}[31m"));  // lines of a tip are ours alone: a newline of a name breaks none
   CHECK_FALSE(contains(svg, "<script"));
   CHECK_FALSE(contains(svg, "]]>"));
   CHECK(nlohmann::json::parse(report::plot_json(graph))["nodes"][0]["name"] == kHostile);
+}
+
+TEST_CASE("plot: a tip holds name, class, parameters and shape in lines of their own") {
+  report::PlotGraph graph;
+  graph.nodes = {node("dense\n2")};
+  graph.nodes[0].params = 1234;
+  const std::string svg = report::plot_svg(graph);
+  CHECK(contains(svg, "<title>dense\\u{a}2&#10;Dense&#10;1,234 params&#10;(None, 8)</title>"));
+  const report::Json page = report::drawn_json(report::draw(graph));
+  CHECK(page["nodes"][0]["title"] == report::Json({"dense\\u{a}2", "Dense", "1,234 params", "(None, 8)"}));
 }
 
 TEST_CASE("escape: each language gets what it reads back as the same text") {

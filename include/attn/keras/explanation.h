@@ -83,7 +83,8 @@ class Explainer {
   [[nodiscard]] bool is_made_of_layers(std::int32_t part) const;
   void add_inner(Explanation& out, std::int32_t part) const;
   void add_params(Explanation& out, std::int32_t part, Names& names) const;
-  void add_flops(Explanation& out, std::int32_t part, Names& names) const;
+  /// Of all below `part`, or of `only` alone.
+  void add_flops(Explanation& out, std::int32_t part, Names& names, std::int32_t only = graph::kNone) const;
 
   const Anatomy& anatomy_;
   const graph::Graph& graph_;

@@ -7,6 +7,7 @@
 #include "attn/keras/summary.h"
 #include "attn/report/costs_view.h"
 #include "attn/report/heatmap.h"
+#include "attn/report/plan_view.h"
 #include "attn/report/plot.h"
 #include "attn/report/values.h"
 
@@ -15,6 +16,7 @@ namespace attn::report {
 struct ModelPage {
   keras::Summary summary;
   CostReport costs;
+  PlanReport plan;
   PlotGraph graph;
   std::optional<BenchRow> bench;         ///< with its profile
   std::optional<HeatmapReport> heatmap;  ///< of a model with attention

@@ -1,18 +1,24 @@
 // Where two models differ, as text.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "attn/keras/compare_models.h"
+#include "attn/report/weights_view.h"
 
 namespace attn::report {
 
 struct ModelsReport {
   std::string a, b;  ///< the files
   keras::ModelComparison result;
+  std::optional<DiffReport> weights;  ///< of files that both hold theirs
+  std::string without;                ///< the one file that holds none, where the other does
+
+  [[nodiscard]] bool equal() const { return result.equal() && (!weights || weights->result.equal()); }
 };
 
-/// Tables of keys and of layers, and both models' parameters.
+/// Tables of keys, of layers and of weights, and both models' parameters.
 [[nodiscard]] std::string models_text(const ModelsReport& report);
 [[nodiscard]] std::string models_markdown(const ModelsReport& report);
 /// "attn.compare/1", with "kind": "config"

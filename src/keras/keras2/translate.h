@@ -16,12 +16,6 @@ namespace attn::keras {
 /// "keras_version" tells, and else its form.
 [[nodiscard]] bool is_keras2(const Ref& root, std::optional<Version> version);
 
-/// A config in Keras 3's form, and where its parts stand in the file where that is another place.
-struct Translation {
-  Json root;
-  Origins origins;
-};
-
 /// Throws Error (bad_input) with the place of what Keras 3 does not have.
 [[nodiscard]] Translation translate_keras2(const Ref& root);
 

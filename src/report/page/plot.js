@@ -12,7 +12,7 @@ builders.plot = (section) => {
     {id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse"},
     make("path", {class: "arrow", d: "M0 0L8 4L0 8z"}))));
   for (const node of section.nodes) {
-    const group = make("g", {class: node.kind}, make("title", {}, node.title));
+    const group = make("g", {class: node.kind}, make("title", {}, node.title.join("\n")));
     group.append(make("rect", {x: node.x, y: node.y, width: node.width, height: node.height, rx: 6}));
     node.lines.forEach((line, i) => group.append(make("text",
       {x: node.x + 12, y: node.y + 21 + i * section.line_height, class: i ? "detail" : "name"}, line)));
