@@ -1,6 +1,7 @@
 // Scripts that complete command lines, written from the tree of options.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "attn/base/error.h"
@@ -27,6 +28,8 @@ Values values_of(const OptionSpec& option, const std::vector<std::string>& comma
   const auto is = [&](std::string_view part) { return option.kind.find(part) != std::string::npos; };
   if (is("COMMAND")) return {false, commands};
   if (is("DEVICE")) return {false, {"cpu", "cuda", "auto"}};
+  if (std::find(option.names.begin(), option.names.end(), "--backend") != option.names.end())
+    return {false, {"reference", "onednn", "cuda"}};
   if (is("DTYPE")) return {false, {"float32", "bfloat16", "float16"}};
   const bool place = option.kind == "IN" || option.kind == "OUT";
   return {place || is("FILE") || is("MODEL") || is("PATH") || is("DIR"), {}};
@@ -91,7 +94,10 @@ std::string bash_script(const Tree& tree) {
 
 _attn_words() {{
   [ -n "$1" ] || compopt +o default 2>/dev/null
-  mapfile -t COMPREPLY < <(compgen -W "$1" -- "$word")
+  # Of a list, float32,bf, the last word is being typed.
+  local listed=
+  case $word in *,*) listed=${{word%,*}}, ;; esac
+  mapfile -t COMPREPLY < <(compgen -P "$listed" -W "$1" -- "${{word##*,}}")
 }}
 
 _attn() {{
@@ -172,7 +178,11 @@ _attn() {{
   commands=({}
   )
   if (( CURRENT == 2 )); then
-    _describe command commands
+    if [[ $words[2] == -* ]]; then
+      _arguments '--help[this page]' '--version[the version]'
+    else
+      _describe command commands
+    fi
     return
   fi
   shift words

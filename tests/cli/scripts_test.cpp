@@ -19,6 +19,7 @@ namespace attn::test {
 namespace {
 
 using attn::test::contains;
+using attn::test::fixture;
 
 using nlohmann::json;
 
@@ -54,6 +55,8 @@ TEST_CASE("completion: bash offers commands, options and the values of options")
   CHECK(bash_offers(path, {"attn", "summary", "--format", "=", "j"}) == std::set<std::string>{"json"});
   CHECK(bash_offers(path, {"attn", "summary", "--format", "="}).contains("csv"));
   CHECK(bash_offers(path, {"attn", "run", "--device", ""}) == std::set<std::string>{"cpu", "cuda", "auto"});
+  CHECK(bash_offers(path, {"attn", "bench", "--dtype", "float32,b"}) == std::set<std::string>{"float32,bfloat16"});
+  CHECK(bash_offers(path, {"attn", "compare", "--backend", "ref"}) == std::set<std::string>{"reference"});
   CHECK(bash_offers(path, {"attn", "run", "--seed", ""}).empty());
   CHECK(bash_offers(path, {"attn", "help", "conv"}) == std::set<std::string>{"convert"});
   CHECK(bash_offers(path, {"attn", "completion", "z"}) == std::set<std::string>{"zsh"});
@@ -99,6 +102,7 @@ TEST_CASE("completion: the scripts for zsh and fish are read without an error, w
     CHECK(contains(offers("attn summary --for"), "--format\thow the result is written"));
     CHECK(contains(offers("attn summary --format m"), "markdown"));
     CHECK(contains(offers("attn run --matmul-precision "), "highest"));
+    CHECK(contains(offers("attn compare --backend "), "onednn"));
     CHECK(contains(offers("attn summary confi"), "configs/"));
   } else {
     MESSAGE("fish is not installed");
@@ -261,6 +265,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"validate"},
       {"validate", "configs/encoder_decoder.json"},
       {"validate", wrong},
+      {"compare", fixture("model/encoder/model.keras"), fixture("model/encoder/model.keras")},
       {"compare"},
       {"compare", "--dtype", "float32,bfloat16", "--rtol", "0"},
       {"compare", "--expect", folder / "dump"},
