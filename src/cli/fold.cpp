@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kDash = "─";
 constexpr int kGap = 2;                     // blanks between columns
-constexpr int kNarrowest = 8;               // cells that a column keeps
+constexpr int kNarrowestColumn = 8;         // cells that a column keeps
 constexpr int kLongestPart = 28;            // cells of a part of a name that is not broken; hostile ones are longer
 constexpr std::string_view kMarks = "_/,";  // behind which a name may be broken
 
@@ -200,7 +200,7 @@ namespace {
 /// The table whose heading is line `i` and whose rule the next, up to an empty line.
 std::vector<Column> table_at(const std::vector<std::string>& lines, std::size_t i) {
   std::vector<Column> table = columns_of(lines[i + 1], lines[i], i + 2 < lines.size() ? lines[i + 2] : "");
-  for (Column& column : table) column.least = column.right ? column.width : std::min(column.width, kNarrowest);
+  for (Column& column : table) column.least = column.right ? column.width : std::min(column.width, kNarrowestColumn);
   for (std::size_t row = i; row < lines.size() && !lines[row].empty(); ++row) {
     if (row == i + 1) continue;
     const std::vector<std::string> cells = cells_of(lines[row], table);

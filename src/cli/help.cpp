@@ -13,8 +13,8 @@
 namespace attn::cli {
 namespace {
 
-constexpr int kNarrowest = 40, kWidest = 110;  // longer lines are hard to read
-constexpr int kMostLeft = 26;                  // cells for names; longer ones push their text to the next line
+constexpr int kNarrowestHelp = 40, kWidestHelp = 110;  // longer lines are hard to read
+constexpr int kMostLeft = 26;                          // cells for names; longer ones push their text to the next line
 
 constexpr std::string_view kExitCodes =
     "0 done, 1 the numbers differ or a check failed, 2 the command line is wrong, 3 a file is wrong, 4 it does not fit "
@@ -27,7 +27,7 @@ struct Entry {
 class Page {
  public:
   explicit Page(const HelpStyle& style) : style_(style) {
-    style_.width = std::clamp(style_.width, kNarrowest, kWidest);
+    style_.width = std::clamp(style_.width, kNarrowestHelp, kWidestHelp);
   }
 
   void heading(std::string_view text) {
