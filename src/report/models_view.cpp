@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "attn/base/text.h"
-#include "attn/report/json.h"
 #include "attn/report/table.h"
+#include "diff_section.h"
 
 namespace attn::report {
 namespace {
@@ -129,7 +129,7 @@ std::string models_json(const ModelsReport& report) {
                               {"a", json_text(row.a)},
                               {"b", json_text(row.b)}});
   }
-  json["weights"] = report.weights ? Json::parse(diff_json(*report.weights))["diff"] : Json();
+  json["weights"] = report.weights ? diff_section(*report.weights) : Json();
   return json_document(json);
 }
 

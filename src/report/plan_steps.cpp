@@ -1,8 +1,14 @@
 #include "plan_steps.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
+
+#include "attn/base/text.h"
+#include "attn/report/number.h"
+#include "escape.h"
 
 namespace attn::report {
 namespace {
@@ -156,6 +162,56 @@ PlanSteps steps_of(const PlanReport& report) {
   add_changes(report, out);
   add_idle_layers(report, out);
   return out;
+}
+
+bool to_the_end(const plan::Stay& stay, const PlanSteps& plan) {
+  return static_cast<std::size_t>(stay.last) >= plan.steps.size();
+}
+
+Table steps_table(const PlanReport& report, const PlanSteps& plan) {
+  Table table{{{"Step", Align::right},
+               {"Layer"},
+               {"Operation"},
+               {"Output"},
+               {"Bytes", Align::right},
+               {"From", Align::right},
+               {"To", Align::right},
+               {"Last read", Align::right},
+               {"In place of"}},
+              {}};
+  const bool kernels = !report.kernels.empty();
+  if (kernels) table.columns.push_back({"Kernel"});
+  for (std::size_t number = 0; number < plan.steps.size(); ++number) {
+    const PlanStep& step = plan.steps[number];
+    bool first = true;
+    for (const PlanResult& result : step.results) {
+      const graph::Value& value = report.plan.graph.value(result.value);
+      const plan::Stay& stay = plan.stays[result.stay];
+      std::vector<std::string> row = {first ? std::to_string(number) : "",
+                                      first ? step.layer : "",
+                                      first ? step.operation : "",
+                                      fmt::format("{} {}", value.shape.str(), name_of(value.dtype)),
+                                      with_commas(result.bytes),
+                                      with_commas(stay.offset),
+                                      with_commas(stay.offset + stay.bytes),
+                                      to_the_end(stay, plan) ? "end" : std::to_string(stay.last),
+                                      result.in_place_of ? fmt::format("step {}", *result.in_place_of) : ""};
+      if (kernels) row.push_back(first ? step.kernel : "");
+      table.rows.push_back(std::move(row));
+      first = false;
+    }
+  }
+  return table;
+}
+
+std::vector<std::string> title_of(const PlanReport& report, const PlanSteps& plan, const plan::Stay& stay) {
+  constexpr int kTitleCells = 400;
+  const PlanStep& step = plan.steps[static_cast<std::size_t>(stay.first)];
+  const graph::Value& value = report.plan.graph.value(stay.value);
+  return {shortened(printable(step.layer), kTitleCells), step.operation,
+          fmt::format("{} {}", value.shape.str(), name_of(value.dtype)),
+          fmt::format("{} bytes from {}", with_commas(stay.bytes), with_commas(stay.offset)),
+          fmt::format("steps {} to {}", stay.first, to_the_end(stay, plan) ? "the end" : std::to_string(stay.last))};
 }
 
 }  // namespace attn::report

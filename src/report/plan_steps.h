@@ -50,6 +50,9 @@ struct PlanSteps {
 
 [[nodiscard]] PlanSteps steps_of(const PlanReport& report);
 
+/// Is the result read behind the last step, as an output is?
+[[nodiscard]] bool to_the_end(const plan::Stay& stay, const PlanSteps& plan);
+
 /// A row per result of a step.
 [[nodiscard]] Table steps_table(const PlanReport& report, const PlanSteps& plan);
 

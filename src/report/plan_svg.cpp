@@ -23,16 +23,6 @@ std::string text_at(double x, double y, std::string_view style, std::string_view
 
 }  // namespace
 
-std::vector<std::string> title_of(const PlanReport& report, const PlanSteps& plan, const plan::Stay& stay) {
-  const PlanStep& step = plan.steps[static_cast<std::size_t>(stay.first)];
-  const graph::Value& value = report.plan.graph.value(stay.value);
-  const bool to_end = static_cast<std::size_t>(stay.last) >= plan.steps.size();
-  return {shortened(printable(step.layer), kTitleCells), step.operation,
-          fmt::format("{} {}", value.shape.str(), name_of(value.dtype)),
-          fmt::format("{} bytes from {}", with_commas(stay.bytes), with_commas(stay.offset)),
-          fmt::format("steps {} to {}", stay.first, to_end ? "the end" : std::to_string(stay.last))};
-}
-
 std::string plan_svg(const PlanReport& report) {
   const PlanSteps plan = steps_of(report);
   const auto arena = static_cast<double>(std::max<std::int64_t>(1, report.plan.arena_bytes));

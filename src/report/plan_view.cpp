@@ -21,10 +21,6 @@ std::string counted(std::int64_t count, std::string_view one, std::string_view m
   return fmt::format("{} {}", with_commas(count), count == 1 ? one : more);
 }
 
-bool to_the_end(const plan::Stay& stay, const PlanSteps& plan) {
-  return static_cast<std::size_t>(stay.last) >= plan.steps.size();
-}
-
 std::string list_of(const std::vector<PlanChange>& changes) {
   std::vector<std::string> parts;
   for (const PlanChange& change : changes) parts.push_back(fmt::format("{} {}", change.count, change.operation));
@@ -159,42 +155,6 @@ Json step_json(const PlanReport& report, const PlanSteps& plan, std::size_t numb
 }
 
 }  // namespace
-
-Table steps_table(const PlanReport& report, const PlanSteps& plan) {
-  Table table{{{"Step", Align::right},
-               {"Layer"},
-               {"Operation"},
-               {"Output"},
-               {"Bytes", Align::right},
-               {"From", Align::right},
-               {"To", Align::right},
-               {"Last read", Align::right},
-               {"In place of"}},
-              {}};
-  const bool kernels = !report.kernels.empty();
-  if (kernels) table.columns.push_back({"Kernel"});
-  for (std::size_t number = 0; number < plan.steps.size(); ++number) {
-    const PlanStep& step = plan.steps[number];
-    bool first = true;
-    for (const PlanResult& result : step.results) {
-      const graph::Value& value = report.plan.graph.value(result.value);
-      const plan::Stay& stay = plan.stays[result.stay];
-      std::vector<std::string> row = {first ? std::to_string(number) : "",
-                                      first ? step.layer : "",
-                                      first ? step.operation : "",
-                                      fmt::format("{} {}", value.shape.str(), name_of(value.dtype)),
-                                      with_commas(result.bytes),
-                                      with_commas(stay.offset),
-                                      with_commas(stay.offset + stay.bytes),
-                                      to_the_end(stay, plan) ? "end" : std::to_string(stay.last),
-                                      result.in_place_of ? fmt::format("step {}", *result.in_place_of) : ""};
-      if (kernels) row.push_back(first ? step.kernel : "");
-      table.rows.push_back(std::move(row));
-      first = false;
-    }
-  }
-  return table;
-}
 
 std::string plan_text(const PlanReport& report, int columns) {
   const PlanSteps plan = steps_of(report);

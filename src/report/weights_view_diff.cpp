@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
 #include "attn/base/text.h"
-#include "attn/report/json.h"
 #include "attn/report/number.h"
 #include "attn/report/table.h"
-#include "attn/report/weights_view.h"
+#include "diff_section.h"
 
 namespace attn::report {
 namespace {
@@ -160,7 +159,7 @@ std::string diff_csv(const DiffReport& report) {
   return csv_table(table);
 }
 
-std::string diff_json(const DiffReport& report) {
+Json diff_section(const DiffReport& report) {
   Json diff;
   diff["a"] = json_text(report.a);
   diff["b"] = json_text(report.b);
@@ -171,9 +170,13 @@ std::string diff_json(const DiffReport& report) {
   diff["only_b"] = lone_json(report.result.only_b);
   diff["arrays"] = Json::array();
   for (const PairedArray& pair : report.result.both) diff["arrays"].push_back(pair_json(pair));
+  return diff;
+}
+
+std::string diff_json(const DiffReport& report) {
   Json json;
   json["schema"] = "attn.weights/1";
-  json["diff"] = diff;
+  json["diff"] = diff_section(report);
   return json_document(json);
 }
 

@@ -37,16 +37,17 @@ std::int64_t packed_bytes(const Product::Size& size, DType dtype, const Multipli
 
 std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size, DType dtype,
                                       const Product::Weights& weights, const Product::Fusion& fusion) {
-  switch (product_kind(size, dtype, engine.multiplication)) {
+  const ProductKind kind = product_kind(size, dtype, engine.multiplication);
+  if (kind != ProductKind::tiles && dtype != DType::float32)
+    throw internal_error("no product of {} without what multiplies it", name_of(dtype));
+  switch (kind) {
     case ProductKind::panels:
-      if (dtype != DType::float32) break;
       return make_panel_product(engine, size, weights, fusion);
     case ProductKind::tiles:
       return make_tile_product(engine, size, dtype, weights, fusion);
     case ProductKind::onednn:
       break;
   }
-  if (dtype != DType::float32) throw internal_error("no product of {} without what multiplies it", name_of(dtype));
   return make_onednn_product(engine, size, weights, fusion);
 }
 

@@ -14,14 +14,11 @@ namespace {
 
 using graph::ReduceFn;
 
-ATTN_VECTORIZED(void, add_row, const float* x, float* y, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) y[i] += x[i];
-}
 // Larger than y, or NaN: neither is at most y, unless y is NaN already.
-ATTN_VECTORIZED(void, raise_row, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, raise_row, float* y, const float* x, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = x[i] <= y[i] || y[i] != y[i] ? y[i] : x[i];
 }
-ATTN_VECTORIZED(void, lower_row, const float* x, float* y, std::int64_t size) {
+ATTN_VECTORIZED(void, lower_row, float* y, const float* x, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = x[i] >= y[i] || y[i] != y[i] ? y[i] : x[i];
 }
 ATTN_VECTORIZED(float, sum_row, const float* x, std::int64_t size) { return sum_of(x, size); }
@@ -52,8 +49,8 @@ class ReduceKernel final : public Kernel {
       *y = sum_row(x, length_);
     } else {
       std::copy_n(x, inner_, y);
-      const auto row = sums ? add_row : fn_ == ReduceFn::max ? raise_row : lower_row;
-      for (std::int64_t j = 1; j < length_; ++j) row(x + j * inner_, y, inner_);
+      const auto row = sums ? add_to : fn_ == ReduceFn::max ? raise_row : lower_row;
+      for (std::int64_t j = 1; j < length_; ++j) row(y, x + j * inner_, inner_);
     }
     if (fn_ == ReduceFn::mean) scale_row(y, 1.0F / static_cast<float>(length_), y, inner_);
   }

@@ -1,0 +1,12 @@
+// How the weights of two files differ, as JSON inside a document.
+#pragma once
+
+#include "attn/report/json.h"
+#include "attn/report/weights_view.h"
+
+namespace attn::report {
+
+/// {"a": …, "b": …, "equal": …, "arrays": […], …}
+[[nodiscard]] Json diff_section(const DiffReport& report);
+
+}  // namespace attn::report
