@@ -8,10 +8,15 @@
 
 namespace attn::backends::onednn {
 
-/// What is fetched into the second-level cache while something else is multiplied: so many lines at each step.
+/// What is fetched into the second-level cache while something else is multiplied: so many lines with each product of
+/// two tiles. All at once they would keep the loads of the tiles waiting.
 struct Ahead {
   const char* next;
   std::int64_t lines;
+
+  [[gnu::always_inline]] void fetch(std::int64_t products = 1) {
+    for (std::int64_t i = 0; i < lines * products; ++i, next += 64) __builtin_prefetch(next, 0, 2);
+  }
 };
 
 namespace tiles {
@@ -36,7 +41,7 @@ inline constexpr Pair kNothing{-1, -1};
 /// Tiles 0 to 3 are the sums (first rows by first and last columns, then the last rows), 4 and 5 hold a part of x, 6
 /// and 7 one of w, from the pair before where it is the same.
 template <int kRowTiles, Pair kPair, Pair kBefore, typename Tiles>
-[[gnu::always_inline]] inline void multiply_pair(Tiles& tiles, const Bfloat16* x, const Bfloat16* w) {
+[[gnu::always_inline]] inline void multiply_pair(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, Ahead& ahead) {
   if constexpr (kPair.x != kBefore.x) {
     tiles.template load<4>(x + kPair.x * kTilePart);
     if constexpr (kRowTiles == 2) tiles.template load<5>(x + kPair.x * kTilePart + kTileNumbers);
@@ -46,10 +51,14 @@ template <int kRowTiles, Pair kPair, Pair kBefore, typename Tiles>
     tiles.template load<7>(w + kPair.w * kTilePart + kTileNumbers);
   }
   tiles.template multiply<0, 4, 6>();
+  ahead.fetch();
   tiles.template multiply<1, 4, 7>();
+  ahead.fetch();
   if constexpr (kRowTiles == 2) {
     tiles.template multiply<2, 5, 6>();
+    ahead.fetch();
     tiles.template multiply<3, 5, 7>();
+    ahead.fetch();
   }
 }
 
@@ -58,9 +67,8 @@ template <int kParts, int kRowTiles, const auto& kPairs, typename Tiles, std::si
 [[gnu::always_inline]] inline void add_pairs(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps,
                                              Ahead& ahead, std::index_sequence<kIndex...>) {
   for (std::int64_t step = 0; step < steps; ++step) {
-    for (std::int64_t line = 0; line < ahead.lines; ++line, ahead.next += 64) __builtin_prefetch(ahead.next, 0, 2);
     (multiply_pair < kRowTiles, kPairs[kIndex],
-     kIndex == 0 ? kNothing : kPairs[kIndex == 0 ? 0 : kIndex - 1] > (tiles, x, w), ...);
+     kIndex == 0 ? kNothing : kPairs[kIndex == 0 ? 0 : kIndex - 1] > (tiles, x, w, ahead), ...);
     x += kParts * kTilePart;
     w += kParts * kTilePart;
   }
@@ -73,7 +81,7 @@ template <int kParts, int kRowTiles, const auto& kPairs, typename Tiles, std::si
 /// First all small products over the whole depth, then the large ones: so few and only the last of the additions round
 /// a sum of the result's size, and the error is below that of a float32 product.
 template <int kParts, int kRowTiles, typename Tiles>
-void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead ahead, float* y) {
+void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead& ahead, float* y) {
   tiles.template zero<0>();
   tiles.template zero<1>();
   if constexpr (kRowTiles == 2) {
@@ -83,7 +91,6 @@ void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std:
   if constexpr (kParts > 1) {
     constexpr auto& kPairs = tiles::kSmall<kParts>;
     tiles::add_pairs<kParts, kRowTiles, kPairs>(tiles, x, w, steps, ahead, std::make_index_sequence<kPairs.size()>());
-    ahead.lines = 0;
   }
   tiles::add_pairs<kParts, kRowTiles, tiles::kLarge>(tiles, x, w, steps, ahead, std::index_sequence<0>());
   tiles.template store<0>(y, kTileBlock);
@@ -97,7 +104,7 @@ void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std:
 /// The same for the first `rows` ≤ 32 rows, and some more of which nothing is known.
 template <int kParts, typename Tiles>
 void multiply_tile_block(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
-                         Ahead ahead, float* y) {
+                         Ahead& ahead, float* y) {
   if (rows > kTileRows) {
     multiply_row_tiles<kParts, 2>(tiles, x, w, steps, ahead, y);
   } else {

@@ -21,12 +21,54 @@ namespace {
   return part;
 }
 
-/// Parts of `count` ≤ 32 numbers to to[part·kTilePart + i].
-ATTN_VECTORIZED(void, split_row, const float* x, std::int64_t count, int parts, Bfloat16* to) {
-  float rest[kTileDepth] = {};
-  for (std::int64_t i = 0; i < count; ++i) rest[i] = x[i];
+/// Parts of 32 numbers to to[part·kTilePart + i].
+[[gnu::always_inline]] inline void split_any(const float* x, int parts, Bfloat16* to) {
+  float rest[kTileDepth];
+  std::memcpy(rest, x, sizeof rest);
   for (int part = 0; part < parts; ++part, to += kTilePart)
     for (std::int64_t i = 0; i < kTileDepth; ++i) to[i] = static_cast<Bfloat16>(take_part(rest[i]) >> 16);
+}
+
+/// The same where no part is infinite; `large` then keeps the lanes where that was not so.
+[[gnu::always_inline]] inline void split(const float* x, int parts, Bfloat16* to, Integers& large) {
+  constexpr int kLeastLarge = 0x7F000000;  // 2¹²⁷
+  for (int v = 0; v < 2; ++v) {
+    Lanes rest;
+    load(x + v * kLanes, rest);
+    large |= (reinterpret_cast<Integers>(rest) & 0x7FFFFFFF) >= kLeastLarge;
+    for (int part = 0; part < parts; ++part) {
+      const auto bits = reinterpret_cast<Integers>(rest);
+      const Integers nearest = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16;
+      const Halves halves = __builtin_convertvector(nearest, Halves);
+      std::memcpy(to + part * kTilePart + v * kLanes, &halves, sizeof halves);
+      rest -= reinterpret_cast<Lanes>(nearest << 16);
+    }
+  }
+}
+
+/// Parts of a row, 32 numbers to each step.
+ATTN_VECTORIZED(void, split_row, const float* x, std::int64_t depth, int parts, Bfloat16* to) {
+  const std::int64_t whole = depth / kTileDepth, step = parts * kTilePart;
+  float last[kTileDepth] = {};
+  if (whole * kTileDepth < depth)
+    std::memcpy(last, x + whole * kTileDepth, static_cast<std::size_t>(depth % kTileDepth) * sizeof(float));
+  Integers large{};
+  for (std::int64_t i = 0; i < whole; ++i) split(x + i * kTileDepth, parts, to + i * step, large);
+  if (whole * kTileDepth < depth) split(last, parts, to + whole * step, large);
+  if (!any_of(large)) return;
+  for (std::int64_t i = 0; i < whole; ++i) split_any(x + i * kTileDepth, parts, to + i * step);
+  if (whole * kTileDepth < depth) split_any(last, parts, to + whole * step);
+}
+
+/// A row that has one part already, or zeros for null.
+ATTN_VECTORIZED(void, copy_row, const Bfloat16* x, std::int64_t depth, int parts, Bfloat16* to) {
+  constexpr std::size_t kBytes = kTileDepth * sizeof(Bfloat16);
+  const std::int64_t whole = x != nullptr ? depth / kTileDepth : 0, steps = tile_steps(depth);
+  for (std::int64_t i = 0; i < whole; ++i) std::memcpy(to + i * kTilePart, x + i * kTileDepth, kBytes);
+  for (std::int64_t i = whole * parts; i < steps * parts; ++i) std::memset(to + i * kTilePart, 0, kBytes);
+  if (x != nullptr && whole < steps)
+    std::memcpy(to + whole * kTilePart, x + whole * kTileDepth,
+                static_cast<std::size_t>(depth % kTileDepth) * sizeof(Bfloat16));
 }
 
 /// Of two rows of w, 16 columns each, the parts as pairs: to[part·kTilePart + 2·j + (0 or 1)].
@@ -79,17 +121,11 @@ ATTN_VECTORIZED(void, multiply_row, const Bfloat16* x, const Bfloat16* w, std::i
 }  // namespace
 
 void pack_tile_row(DType dtype, const void* x, std::int64_t depth, int parts, std::int64_t row, Bfloat16* block) {
-  Bfloat16* to = block + row / kTileRows * kTileNumbers + row % kTileRows * kTileDepth;
-  for (std::int64_t k = 0; k < depth; k += kTileDepth, to += parts * kTilePart) {
-    const std::int64_t count = std::min(kTileDepth, depth - k);
-    if (x == nullptr) {
-      for (int part = 0; part < parts; ++part) std::fill_n(to + part * kTilePart, kTileDepth, Bfloat16{0});
-    } else if (dtype == DType::float32) {
-      split_row(static_cast<const float*>(x) + k, count, parts, to);
-    } else {
-      std::copy_n(static_cast<const Bfloat16*>(x) + k, count, to);
-      std::fill(to + count, to + kTileDepth, Bfloat16{0});
-    }
+  Bfloat16* const to = block + row / kTileRows * kTileNumbers + row % kTileRows * kTileDepth;
+  if (x != nullptr && dtype == DType::float32) {
+    split_row(static_cast<const float*>(x), depth, parts, to);
+  } else {
+    copy_row(static_cast<const Bfloat16*>(x), depth, parts, to);
   }
 }
 

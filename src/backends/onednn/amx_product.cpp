@@ -11,36 +11,55 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <optional>
 
 #include "amx_kernel.h"
 #include "attn/base/size.h"
 #include "convert.h"
 #include "dot_kernel.h"
 #include "loops.h"
-#include "vector.h"
+#include "tile_output.h"
 
 namespace attn::backends::onednn {
 namespace {
 
 constexpr std::int64_t kPiecesPerThread = 4;
 
-/// Float32 products with fewer rows wait for the bytes of the weights, of which panels have 4 for a number: by the
-/// sketch (50 rows: 178 with three parts, 275 with two; panels 184 for 48).
+/// Float32 products with fewer rows wait for the bytes of the weights, of which panels have 4 for a number.
 std::int64_t least_rows(int parts) { return parts == 3 ? 65 : parts == 2 ? 17 : 1; }
 
 std::int64_t blocks_of(std::int64_t count) { return (count + kTileBlock - 1) / kTileBlock; }
 
-/// Rows of x that are packed at a time.
-std::int64_t group_rows(const Product::Size& size, int parts) {
-  constexpr std::int64_t kLeastCache = 1 << 20, kLeastBlocks = 2;
-  const std::int64_t cache = std::max<std::int64_t>(kLeastCache, sysconf(_SC_LEVEL2_CACHE_SIZE)) / 4 * 3;
-  const std::array<std::int64_t, 3> factors{tile_steps(size.depth), parts, 2 * kTileBytes};
-  const std::int64_t block = std::max<std::int64_t>(1, checked_product(factors).value_or(kMaxSize));
-  const std::int64_t most = std::max(kLeastBlocks, cache / block) * kTileBlock;
-  const std::int64_t groups = std::max<std::int64_t>(1, (size.rows + most - 1) / most);
-  return blocks_of((size.rows + groups - 1) / groups) * kTileBlock;
-}
+/// How a product is cut so that what is read again and again stays in the second-level cache: the depth into chunks,
+/// whose sums are added up; the rows of x into groups that are packed together, of whose chunk all panels are
+/// multiplied; and the panels into sets whose sums wait for the next chunk.
+struct Blocking {
+  /// Of a size whose numbers may be 0 where only its price is asked.
+  Blocking(const Product::Size& size, int parts) : steps(std::max<std::int64_t>(1, tile_steps(size.depth))) {
+    // Chunks of a panel, and of a block, stay in the first-level cache. They do not depend on the rows, so that neither
+    // do the bits of a row's result.
+    const std::int64_t most_chunk = parts == 3 ? 24 << 10 : 16 << 10;
+    const std::int64_t step_bytes = parts * kTilePart * 2, most_steps = most_chunk / step_bytes;
+    chunks = (steps + most_steps - 1) / most_steps;
+    chunk_steps = (steps + chunks - 1) / chunks;
+    const std::int64_t cache = std::max<std::int64_t>(1 << 20, sysconf(_SC_LEVEL2_CACHE_SIZE));
+    const std::int64_t most_blocks = std::max<std::int64_t>(1, cache / 8 / (chunk_steps * step_bytes));
+    const std::int64_t blocks = std::max<std::int64_t>(1, blocks_of(size.rows));
+    const std::int64_t groups = (blocks + most_blocks - 1) / most_blocks;
+    group_blocks = (blocks + groups - 1) / groups;
+    const std::int64_t panels = std::max<std::int64_t>(1, blocks_of(size.width));
+    set_panels = std::clamp<std::int64_t>(cache / 4 / (group_blocks * kSumsBytes), 1, panels);
+  }
+
+  /// Of the rows that are packed together, and of the sums that wait in one thread.
+  [[nodiscard]] std::optional<std::int64_t> packed_bytes(int parts) const {
+    return checked_product(std::array<std::int64_t, 4>{group_blocks, steps, parts, kTilePart * 2});
+  }
+  [[nodiscard]] std::int64_t sums_bytes() const { return chunks == 1 ? 0 : set_panels * group_blocks * kSumsBytes; }
+
+  static constexpr std::int64_t kSumsBytes = kTileBlock * kTileBlock * 4;
+  std::int64_t steps, chunks, chunk_steps, group_blocks, set_panels;
+};
 
 std::string_view name_of(Tiles tiles, int parts) {
   if (tiles == Tiles::dots) return "dot products of bfloat16";
@@ -55,21 +74,6 @@ std::string_view name_of(Tiles tiles, int parts) {
   }
 }
 
-ATTN_VECTORIZED(bool, is_finite, const float* x, std::int64_t size) {
-  std::uint32_t infinite = 0;
-  for (std::int64_t i = 0; i < size; ++i) {
-    const std::uint32_t exponent = std::bit_cast<std::uint32_t>(x[i]) & 0x7F800000;
-    infinite |= exponent == 0x7F800000 ? 1U : 0U;
-  }
-  return infinite == 0;
-}
-
-/// To each of `rows` rows of a block.
-ATTN_VECTORIZED(void, add_bias, float* y, const float* bias, std::int64_t rows) {
-  for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < kTileBlock; ++j) y[i * kTileBlock + j] += bias[j];
-}
-
 template <typename Tiles, int kMostParts>
 class TileProduct final : public Product {
  public:
@@ -78,53 +82,56 @@ class TileProduct final : public Product {
         size_(size),
         dtype_(dtype),
         parts_(tile_parts(dtype, engine.multiplication.precision)),
-        steps_(tile_steps(size.depth)),
         panels_(blocks_of(size.width)),
-        group_(group_rows(size, parts_)),
+        blocking_(size, parts_),
         has_residual_(fusion.residual),
-        activation_(fusion.activation) {
+        is_relu_(is_plain_relu(fusion.activation)) {
+    if (!is_relu_ && fusion.activation.fn != graph::UnaryFn::linear) activation_.emplace(fusion.activation);
     // Few rows wait for the weights' bytes.
     const auto rows = static_cast<double>(std::max<std::int64_t>(size.rows, 8));
     team_ = engine.team_for(2.0 * rows * static_cast<double>(size.depth) * static_cast<double>(size.width));
     if (weights.packed != nullptr && weights.packed->tile_parts == parts_) weights_ = weights.packed->tiles;
     if (!weights_) pack(weights);
     bias_.assign(static_cast<std::size_t>(panels_ * kTileBlock), 0.0F);
-    if (fusion.bias != nullptr) read(fusion.bias, bias_.data(), size.width);
-    engine.scratch.reserve(tile_scratch_bytes(size, dtype, engine.multiplication));
+    if (fusion.bias != nullptr) read_bias(fusion.bias);
+    engine.scratch.reserve(tile_scratch_bytes(size, dtype, engine.multiplication, team_.threads));
     if (team_.threads > 1) {
       const std::int64_t wanted = kPiecesPerThread * team_.threads;
       column_pieces_ = std::min(panels_, wanted);
-      row_pieces_ = std::min(group_ / kTileBlock, (wanted + column_pieces_ - 1) / column_pieces_);
+      row_pieces_ = std::min(blocking_.group_blocks, (wanted + column_pieces_ - 1) / column_pieces_);
     }
   }
 
   void run(const void* x, const void* residual, void* y) override {
-    for (std::int64_t first = 0; first < size_.rows; first += group_) {
-      const std::int64_t rows = std::min(group_, size_.rows - first), blocks = blocks_of(rows);
+    const std::int64_t group = blocking_.group_blocks * kTileBlock;
+    for (std::int64_t first = 0; first < size_.rows; first += group) {
+      const std::int64_t rows = std::min(group, size_.rows - first), blocks = blocks_of(rows);
       parallel_ranges(blocks * kTileBlock, team_, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) {
           const void* const row = i < rows ? advance(x, (first + i) * size_.depth) : nullptr;
           pack_tile_row(dtype_, row, size_.depth, parts_, i % kTileBlock, x_block(i / kTileBlock));
         }
       });
-      parallel_for(column_pieces_ * row_pieces_, team_, [&](std::int64_t piece, int) {
-        const std::int64_t column = piece / row_pieces_, row = piece % row_pieces_;
+      const std::int64_t row_pieces = std::min(row_pieces_, blocks);
+      parallel_for(column_pieces_ * row_pieces, team_, [&](std::int64_t piece, int thread) {
+        const std::int64_t column = piece / row_pieces, row = piece % row_pieces;
         const Part part{panels_ * column / column_pieces_,
                         panels_ * (column + 1) / column_pieces_,
-                        blocks * row / row_pieces_,
-                        blocks * (row + 1) / row_pieces_,
+                        blocks * row / row_pieces,
+                        blocks * (row + 1) / row_pieces,
                         first,
                         rows};
+        float* const waiting = sums_of(thread);
         if constexpr (kMostParts == 1) {
-          run_part<1>(part, residual, y);
+          run_part<1>(part, waiting, residual, y);
         } else {
           switch (parts_) {
             case 1:
-              return run_part<1>(part, residual, y);
+              return run_part<1>(part, waiting, residual, y);
             case 2:
-              return run_part<2>(part, residual, y);
+              return run_part<2>(part, waiting, residual, y);
             default:
-              return run_part<3>(part, residual, y);
+              return run_part<3>(part, waiting, residual, y);
           }
         }
       });
@@ -141,6 +148,9 @@ class TileProduct final : public Product {
   struct Part {
     std::int64_t first_panel, last_panel, first_block, last_block;
     std::int64_t first_row, rows;  // of the group, in the whole
+  };
+  struct Block {
+    std::int64_t row, panel;  // of 32 rows in the group, of 32 columns
   };
 
   void pack(const Weights& weights) {
@@ -162,80 +172,117 @@ class TileProduct final : public Product {
   [[nodiscard]] Bfloat16* panel(std::int64_t p) const {
     return reinterpret_cast<Bfloat16*>(weights_.get()) + p * tile_block_size(size_.depth, parts_);
   }
+  [[nodiscard]] const Bfloat16* chunk_of(std::int64_t p, std::int64_t chunk) const {
+    return panel(p) + chunk * blocking_.chunk_steps * parts_ * kTilePart;
+  }
   [[nodiscard]] Bfloat16* x_block(std::int64_t b) const {
     return reinterpret_cast<Bfloat16*>(engine_.scratch.get()) + b * tile_block_size(size_.depth, parts_);
   }
+  [[nodiscard]] float* sums_of(int thread) const {
+    return reinterpret_cast<float*>(engine_.scratch.get() + blocking_.packed_bytes(parts_).value_or(0) +
+                                    thread * blocking_.sums_bytes());
+  }
 
-  void read(const void* from, float* to, std::int64_t count) const {
+  void read_bias(const void* bias) {
     if (dtype_ == DType::float32) {
-      std::copy_n(static_cast<const float*>(from), count, to);
+      std::copy_n(static_cast<const float*>(bias), size_.width, bias_.data());
     } else {
-      widen(dtype_, static_cast<const std::uint16_t*>(from), to, count);
+      widen(dtype_, static_cast<const std::uint16_t*>(bias), bias_.data(), size_.width);
     }
   }
 
   template <int kParts>
-  void run_part(const Part& part, const void* residual, void* y) const {
-    alignas(64) std::array<float, kTileBlock * kTileBlock> sums;
-    constexpr std::int64_t kLine = 64;
-    const std::int64_t blocks = std::max<std::int64_t>(part.last_block - part.first_block, 1);
-    const std::int64_t panel_lines = tile_block_size(size_.depth, kParts) * 2 / kLine;
-    const std::int64_t lines = (panel_lines + blocks * steps_ - 1) / (blocks * steps_);
+  void run_part(const Part& part, float* waiting, const void* residual, void* y) const {
+    const std::int64_t blocks = part.last_block - part.first_block;
     Tiles tiles;
-    for (std::int64_t p = part.first_panel; p < part.last_panel; ++p) {
-      const Bfloat16* const w = panel(p);
-      for (std::int64_t b = part.first_block; b < part.last_block; ++b) {
-        const Bfloat16* const x = x_block(b);
-        const std::int64_t rows = std::min(kTileBlock, part.rows - b * kTileBlock);
-        Ahead ahead{nullptr, 0};
-        if (p + 1 < panels_)
-          ahead = {reinterpret_cast<const char*>(panel(p + 1)) + (b - part.first_block) * lines * steps_ * kLine,
-                   lines};
-        multiply_tile_block<kParts>(tiles, x, w, steps_, rows, ahead, sums.data());
-        finish(x, w, part.first_row + b * kTileBlock, rows, p * kTileBlock, sums.data(), residual, y);
+    for (std::int64_t first = part.first_panel; first < part.last_panel; first += blocking_.set_panels) {
+      const std::int64_t last = std::min(first + blocking_.set_panels, part.last_panel);
+      for (std::int64_t chunk = 0; chunk < blocking_.chunks; ++chunk) {
+        float* earlier = waiting;
+        for (std::int64_t p = first; p < last; ++p) {
+          const bool is_last = p + 1 == last, is_done = is_last && chunk + 1 == blocking_.chunks;
+          Ahead ahead = ahead_of<kParts>(blocks, is_done ? panel(last) : chunk_of(is_last ? first : p + 1, chunk + is_last));
+          for (std::int64_t b = part.first_block; b < part.last_block; ++b, earlier += kSums)
+            multiply_chunk<kParts>(tiles, chunk, part, {b, p}, ahead, earlier, residual, y);
+        }
       }
     }
   }
 
-  /// Sums of `rows` rows from `row` and 32 columns from `column` become y's numbers.
-  void finish(const Bfloat16* x, const Bfloat16* w, std::int64_t row, std::int64_t rows, std::int64_t column,
-              float* sums, const void* residual, void* y) const {
-    if (!is_finite(sums, rows * kTileBlock)) repair(x, w, rows, sums);
-    add_bias(sums, bias_.data() + column, rows);
-    activation_(sums, sums, rows * kTileBlock);
-    const std::int64_t width = std::min(kTileBlock, size_.width - column);
-    std::array<float, kTileBlock> other;
-    for (std::int64_t i = 0; i < rows; ++i) {
-      const std::int64_t at = (row + i) * size_.width + column;
-      float* const numbers = sums + i * kTileBlock;
-      if (has_residual_) {
-        read(advance(residual, at), other.data(), width);
-        add_to(numbers, other.data(), width);
-      }
-      if (dtype_ == DType::float32) {
-        std::copy_n(numbers, width, static_cast<float*>(y) + at);
-      } else {
-        narrow(dtype_, numbers, static_cast<std::uint16_t*>(y) + at, width);
-      }
+  /// A chunk of a panel, fetched while one is multiplied by so many blocks.
+  template <int kParts>
+  [[nodiscard]] Ahead ahead_of(std::int64_t blocks, const Bfloat16* next) const {
+    constexpr std::int64_t kLine = 64, kProducts = 4 * (kParts == 3 ? 6 : kParts == 2 ? 3 : 1);
+    const std::int64_t lines = kParts * kTilePart * 2 / kLine;  // of a step
+    return {reinterpret_cast<const char*>(next), (lines + blocks * kProducts - 1) / (blocks * kProducts)};
+  }
+
+  /// The sums of a block over a chunk of the depth, added to the earlier ones.
+  template <int kParts>
+  void multiply_chunk(Tiles& tiles, std::int64_t chunk, const Part& part, const Block& block, Ahead& ahead,
+                      float* earlier, const void* residual, void* y) const {
+    alignas(64) std::array<float, kSums> sums;
+    const std::int64_t step = chunk * blocking_.chunk_steps;
+    const std::int64_t steps = std::min(blocking_.chunk_steps, blocking_.steps - step);
+    const std::int64_t rows = std::min(kTileBlock, part.rows - block.row * kTileBlock);
+    const Bfloat16* const x = x_block(block.row) + step * kParts * kTilePart;
+    const Bfloat16* const w = chunk_of(block.panel, chunk);
+    if (chunk + 1 == blocking_.chunks) {
+      multiply_tile_block<kParts>(tiles, x, w, steps, rows, ahead, sums.data());
+      if (chunk > 0) add_to(sums.data(), earlier, rows * kTileBlock);
+      finish(part, block, rows, sums.data(), residual, y);
+    } else if (chunk == 0) {
+      multiply_tile_block<kParts>(tiles, x, w, steps, rows, ahead, earlier);
+    } else {
+      multiply_tile_block<kParts>(tiles, x, w, steps, rows, ahead, sums.data());
+      add_to(earlier, sums.data(), rows * kTileBlock);
+    }
+  }
+
+  /// A block's sums become y's numbers.
+  void finish(const Part& part, const Block& block, std::int64_t rows, float* sums, const void* residual,
+              void* y) const {
+    static constexpr std::array<float, kTileBlock> kZeros{};
+    const std::int64_t column = block.panel * kTileBlock;
+    const std::int64_t at = ((part.first_row + block.row * kTileBlock) * size_.width + column) * bytes_of(dtype_);
+    const TileOutput out{dtype_,
+                         static_cast<std::byte*>(y) + at,
+                         has_residual_ ? static_cast<const std::byte*>(residual) + at : nullptr,
+                         rows,
+                         std::min(kTileBlock, size_.width - column),
+                         size_.width};
+    const float* const bias = bias_.data() + column;
+    if (!activation_) {
+      if (write_out(sums, bias, is_relu_, out)) return;
+      repair(block, rows, sums);
+      write_out(sums, bias, is_relu_, out);
+    } else {
+      if (!is_finite(sums, rows)) repair(block, rows, sums);
+      add_bias(sums, bias, rows);
+      (*activation_)(sums, sums, rows * kTileBlock);
+      write_out(sums, kZeros.data(), false, out);
     }
   }
 
   /// ∞ times the part of a number that is 0, or of another sign, is NaN where ∞ times the number is ∞; and a product of
   /// first parts may overflow where the sum of all does not. So what is not finite is computed from whole numbers.
-  void repair(const Bfloat16* x, const Bfloat16* w, std::int64_t rows, float* sums) const {
+  void repair(const Block& block, std::int64_t rows, float* sums) const {
     for (std::int64_t i = 0; i < rows; ++i) {
-      float* const numbers = sums + i * kTileBlock;
-      if (!is_finite(numbers, kTileBlock)) multiply_tile_row(x, i, w, size_.depth, parts_, numbers);
+      float* const row = sums + i * kTileBlock;
+      if (!is_finite(row, 1)) multiply_tile_row(x_block(block.row), i, panel(block.panel), size_.depth, parts_, row);
     }
   }
+
+  static constexpr std::int64_t kSums = kTileBlock * kTileBlock;
 
   Engine& engine_;
   Size size_;
   DType dtype_;
   int parts_;
-  std::int64_t steps_, panels_, group_;
-  bool has_residual_;
-  UnaryLoop activation_;
+  std::int64_t panels_;
+  Blocking blocking_;
+  bool has_residual_, is_relu_;
+  std::optional<UnaryLoop> activation_;  // another one
   Team team_;
   std::int64_t column_pieces_ = 1, row_pieces_ = 1;
   std::int64_t packed_bytes_ = 0;
@@ -263,10 +310,13 @@ std::int64_t tile_packed_bytes(const Product::Size& size, DType dtype, const Mul
   return checked_product(factors).value_or(kMaxSize);
 }
 
-std::int64_t tile_scratch_bytes(const Product::Size& size, DType dtype, const Multiplication& multiplication) {
+std::int64_t tile_scratch_bytes(const Product::Size& size, DType dtype, const Multiplication& multiplication,
+                                int threads) {
   const int parts = tile_parts(dtype, multiplication.precision);
-  const std::array<std::int64_t, 4> factors{group_rows(size, parts), tile_steps(size.depth) * kTileDepth, parts, 2};
-  return checked_product(factors).value_or(kMaxSize);
+  const Blocking blocking(size, parts);
+  const auto packed = blocking.packed_bytes(parts);
+  const auto waiting = checked_product(std::array<std::int64_t, 2>{threads, blocking.sums_bytes()});
+  return packed && waiting ? checked_add(*packed, *waiting).value_or(kMaxSize) : kMaxSize;
 }
 
 std::unique_ptr<Product> make_tile_product(Engine& engine, const Product::Size& size, DType dtype,

@@ -16,7 +16,7 @@ namespace attn::backends::onednn {
 [[nodiscard]] std::int64_t tile_packed_bytes(const Product::Size& size, DType dtype,
                                              const Multiplication& multiplication);
 [[nodiscard]] std::int64_t tile_scratch_bytes(const Product::Size& size, DType dtype,
-                                              const Multiplication& multiplication);
+                                              const Multiplication& multiplication, int threads);
 
 /// As the engine's `multiplication` has it; float32 or bfloat16.
 [[nodiscard]] std::unique_ptr<Product> make_tile_product(Engine& engine, const Product::Size& size, DType dtype,

@@ -19,11 +19,11 @@ namespace dots {
 /// Of kRows rows: VDPBF16PS takes denormals for zero, as tiles do, and adds the odd product of each pair before the
 /// even one.
 template <int kRows>
-ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead ahead, float* y) {
+ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead& ahead, float* y) {
   __m512 sums[kRows][2];
   for (auto& row : sums) row[0] = row[1] = _mm512_setzero_ps();
   for (std::int64_t step = 0; step < steps; ++step) {
-    for (std::int64_t line = 0; line < ahead.lines; ++line, ahead.next += 64) __builtin_prefetch(ahead.next, 0, 2);
+    ahead.fetch(4);
 #pragma GCC unroll 4
     for (int pair = 0; pair < kTileDepth / 2; ++pair) {
       // Numbers 2·pair and 2·pair + 1 of 16 columns.
@@ -47,7 +47,7 @@ ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t 
   }
 }
 
-using MultiplyRows = void (*)(const Bfloat16*, const Bfloat16*, std::int64_t, Ahead, float*);
+using MultiplyRows = void (*)(const Bfloat16*, const Bfloat16*, std::int64_t, Ahead&, float*);
 inline constexpr std::array<MultiplyRows, 12> kMultiplyRows{
     multiply_rows<1>, multiply_rows<2>, multiply_rows<3>, multiply_rows<4>,  multiply_rows<5>,  multiply_rows<6>,
     multiply_rows<7>, multiply_rows<8>, multiply_rows<9>, multiply_rows<10>, multiply_rows<11>, multiply_rows<12>};
@@ -59,15 +59,15 @@ inline constexpr std::array<MultiplyRows, 12> kMultiplyRows{
 /// As for tiles, of one part: the first `rows` rows in groups of nearly the same height, whose sums stay in registers.
 template <int kParts>
 void multiply_tile_block(DotProducts&, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
-                         Ahead ahead, float* y) {
+                         Ahead& ahead, float* y) {
   static_assert(kParts == 1);
   constexpr auto kMost = static_cast<std::int64_t>(dots::kMultiplyRows.size());
   const std::int64_t groups = (rows + kMost - 1) / kMost;
+  Ahead nothing{nullptr, 0};
   for (std::int64_t group = 0; group < groups; ++group) {
     const std::int64_t first = rows * group / groups, count = rows * (group + 1) / groups - first;
-    dots::kMultiplyRows[static_cast<std::size_t>(count - 1)](x + first * kTileDepth, w, steps, ahead,
-                                                             y + first * kTileBlock);
-    ahead.lines = 0;
+    dots::kMultiplyRows[static_cast<std::size_t>(count - 1)](x + first * kTileDepth, w, steps,
+                                                             group == 0 ? ahead : nothing, y + first * kTileBlock);
   }
 }
 

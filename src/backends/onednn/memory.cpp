@@ -146,7 +146,7 @@ class Pricing {
     const ProductKind kind = product_kind(size, dtype, multiplication_);
     uses_library_ = uses_library_ || kind == ProductKind::onednn;
     if (kind == ProductKind::tiles)
-      footprint.scratch = std::max(footprint.scratch, tile_scratch_bytes(size, dtype, multiplication_));
+      footprint.scratch = std::max(footprint.scratch, tile_scratch_bytes(size, dtype, multiplication_, static_cast<int>(threads_)));
     footprint.packed = plan::sum_of_bytes({footprint.packed, packed_bytes(size, dtype, multiplication_)});
   }
 

@@ -49,10 +49,35 @@ using Integers = int __attribute__((vector_size(kLanes * sizeof(int))));
 [[gnu::always_inline]] inline void load(const float* from, Lanes& to) { std::memcpy(&to, from, sizeof to); }
 [[gnu::always_inline]] inline void store(const Lanes& from, float* to) { std::memcpy(to, &from, sizeof from); }
 
+using Halves = std::uint16_t __attribute__((vector_size(kLanes * sizeof(std::uint16_t))));
+
+/// 16 bfloat16.
+[[gnu::always_inline]] inline void load(const std::uint16_t* from, Lanes& to) {
+  Halves halves;
+  std::memcpy(&halves, from, sizeof halves);
+  to = reinterpret_cast<Lanes>(__builtin_convertvector(halves, Integers) << 16);
+}
+
+/// The nearest bfloat16, halves to even; NaN stays.
+[[gnu::always_inline]] inline void store(const Lanes& from, std::uint16_t* to) {
+  const auto bits = reinterpret_cast<Integers>(from);
+  const Integers rounded = bits + 0x7FFF + ((bits >> 16) & 1);
+  const Integers number = from != from ? bits | 0x400000 : rounded;
+  const Halves halves = __builtin_convertvector(number >> 16, Halves);
+  std::memcpy(to, &halves, sizeof halves);
+}
+
 /// Lane i of the result is lane kFrom[i] of a and b side by side.
 template <int... kFrom>
 [[gnu::always_inline]] inline void shuffle(const Lanes& a, const Lanes& b, Lanes& to) {
   to = __builtin_shufflevector(a, b, kFrom...);
+}
+
+/// Is one of the lanes of a comparison true?
+[[gnu::always_inline]] inline bool any_of(const Integers& is) {
+  int any = 0;
+  for (int lane = 0; lane < kLanes; ++lane) any |= is[lane];
+  return any != 0;
 }
 
 /// The lanes' sum, by halves.

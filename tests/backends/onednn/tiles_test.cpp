@@ -435,7 +435,7 @@ TEST_CASE("tiles: more rows than a cache holds are packed in groups, and the scr
   const Operands operands = draw(size, {"normal", normal, normal});
   Engine engine(2, 1.0, multiplication);
   const auto product = make_tile_product(engine, size, DType::float32, {operands.w.data()}, {});
-  CHECK(engine.scratch.size() == tile_scratch_bytes(size, DType::float32, multiplication));
+  CHECK(engine.scratch.size() == tile_scratch_bytes(size, DType::float32, multiplication, 2));
   CHECK(engine.scratch.size() < 1700 * 256 * 6);
   CHECK(product->bytes() == tile_packed_bytes(size, DType::float32, multiplication) + 64 * 4);
   CHECK(tile_packed_bytes(size, DType::float32, multiplication) == 64 * 256 * 6);
