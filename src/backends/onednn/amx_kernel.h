@@ -81,7 +81,8 @@ template <int kParts, int kRowTiles, const auto& kPairs, typename Tiles, std::si
 /// First all small products over the whole depth, then the large ones: so few and only the last of the additions round
 /// a sum of the result's size, and the error is below that of a float32 product.
 template <int kParts, int kRowTiles, typename Tiles>
-void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead& ahead, float* y) {
+void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead& ahead, float* y,
+                        std::int64_t stride) {
   tiles.template zero<0>();
   tiles.template zero<1>();
   if constexpr (kRowTiles == 2) {
@@ -93,22 +94,22 @@ void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std:
     tiles::add_pairs<kParts, kRowTiles, kPairs>(tiles, x, w, steps, ahead, std::make_index_sequence<kPairs.size()>());
   }
   tiles::add_pairs<kParts, kRowTiles, tiles::kLarge>(tiles, x, w, steps, ahead, std::index_sequence<0>());
-  tiles.template store<0>(y, kTileBlock);
-  tiles.template store<1>(y + kTileRows, kTileBlock);
+  tiles.template store<0>(y, stride);
+  tiles.template store<1>(y + kTileRows, stride);
   if constexpr (kRowTiles == 2) {
-    tiles.template store<2>(y + kTileRows * kTileBlock, kTileBlock);
-    tiles.template store<3>(y + kTileRows * kTileBlock + kTileRows, kTileBlock);
+    tiles.template store<2>(y + kTileRows * stride, stride);
+    tiles.template store<3>(y + kTileRows * stride + kTileRows, stride);
   }
 }
 
-/// The same for the first `rows` ≤ 32 rows, and some more of which nothing is known.
+/// The same for the first `rows` ≤ 32 rows, and some more of which nothing is known. Row i is written to y + i·stride.
 template <int kParts, typename Tiles>
 void multiply_tile_block(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
-                         Ahead& ahead, float* y) {
+                         Ahead& ahead, float* y, std::int64_t stride = kTileBlock) {
   if (rows > kTileRows) {
-    multiply_row_tiles<kParts, 2>(tiles, x, w, steps, ahead, y);
+    multiply_row_tiles<kParts, 2>(tiles, x, w, steps, ahead, y, stride);
   } else {
-    multiply_row_tiles<kParts, 1>(tiles, x, w, steps, ahead, y);
+    multiply_row_tiles<kParts, 1>(tiles, x, w, steps, ahead, y, stride);
   }
 }
 

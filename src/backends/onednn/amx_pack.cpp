@@ -29,19 +29,30 @@ namespace {
     for (std::int64_t i = 0; i < kTileDepth; ++i) to[i] = static_cast<Bfloat16>(take_part(rest[i]) >> 16);
 }
 
-/// The same where no part is infinite; `large` then keeps the lanes where that was not so.
-[[gnu::always_inline]] inline void split(const float* x, int parts, Bfloat16* to, Integers& large) {
+/// Keeps the lanes whose nearest bfloat16 may be infinite.
+[[gnu::always_inline]] inline void find_large(const Lanes& x, Integers& large) {
   constexpr int kLeastLarge = 0x7F000000;  // 2¹²⁷
+  large |= (reinterpret_cast<Integers>(x) & 0x7FFFFFFF) >= kLeastLarge;
+}
+
+/// As take_part, of numbers that are not large.
+[[gnu::always_inline]] inline void take_nearest(Lanes& x, Integers& part) {
+  const auto bits = reinterpret_cast<Integers>(x);
+  part = (bits + 0x7FFF + ((bits >> 16) & 1)) & static_cast<int>(0xFFFF0000);
+  x -= reinterpret_cast<Lanes>(part);
+}
+
+/// As split_any, of numbers that are not large.
+[[gnu::always_inline]] inline void split(const float* x, int parts, Bfloat16* to, Integers& large) {
   for (int v = 0; v < 2; ++v) {
     Lanes rest;
     load(x + v * kLanes, rest);
-    large |= (reinterpret_cast<Integers>(rest) & 0x7FFFFFFF) >= kLeastLarge;
+    find_large(rest, large);
     for (int part = 0; part < parts; ++part) {
-      const auto bits = reinterpret_cast<Integers>(rest);
-      const Integers nearest = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16;
-      const Halves halves = __builtin_convertvector(nearest, Halves);
+      Integers nearest;
+      take_nearest(rest, nearest);
+      const Halves halves = __builtin_convertvector(nearest >> 16, Halves);
       std::memcpy(to + part * kTilePart + v * kLanes, &halves, sizeof halves);
-      rest -= reinterpret_cast<Lanes>(nearest << 16);
     }
   }
 }
@@ -71,29 +82,81 @@ ATTN_VECTORIZED(void, copy_row, const Bfloat16* x, std::int64_t depth, int parts
                 static_cast<std::size_t>(depth % kTileDepth) * sizeof(Bfloat16));
 }
 
-/// Of two rows of w, 16 columns each, the parts as pairs: to[part·kTilePart + 2·j + (0 or 1)].
-ATTN_VECTORIZED(void, split_pairs, const float* even, const float* odd, int parts, Bfloat16* to) {
-  float first[16], second[16];
-  for (int j = 0; j < 16; ++j) first[j] = even[j];
-  for (int j = 0; j < 16; ++j) second[j] = odd[j];
+/// Of two rows of w, 16 columns each, the parts as pairs: to[part·kTilePart + 2·j + (0 or 1)]. The even row comes
+/// first, as numbers are little-endian.
+[[gnu::always_inline]] inline void split_pairs(const Lanes& even_row, const Lanes& odd_row, int parts, Bfloat16* to,
+                                               Integers& large) {
+  find_large(even_row, large);
+  find_large(odd_row, large);
+  Lanes even = even_row, odd = odd_row;
   for (int part = 0; part < parts; ++part, to += kTilePart) {
-    std::uint32_t pairs[16];
-    for (int j = 0; j < 16; ++j) pairs[j] = take_part(first[j]) >> 16 | take_part(second[j]);
-    std::memcpy(to, pairs, sizeof pairs);  // little-endian: the even row comes first
+    Integers first, second;
+    take_nearest(even, first);
+    take_nearest(odd, second);
+    const Integers pairs = ((first >> 16) & 0xFFFF) | second;
+    std::memcpy(to, &pairs, sizeof pairs);
   }
 }
 
-/// w(k, j), j < 32, in float32; zeros beyond the matrix.
-void read_row(DType dtype, const void* w, std::int64_t k, std::int64_t depth, std::int64_t width, std::int64_t stride,
-              float* to) {
-  std::fill_n(to, kTileBlock, 0.0F);
-  if (k >= depth) return;
-  if (dtype == DType::float32) {
-    std::copy_n(static_cast<const float*>(w) + k * stride, width, to);
-    return;
+[[gnu::always_inline]] inline void split_any_pairs(const Lanes& even, const Lanes& odd, int parts, Bfloat16* to) {
+  float first[kLanes], second[kLanes];
+  store(even, first);
+  store(odd, second);
+  for (int part = 0; part < parts; ++part, to += kTilePart) {
+    std::uint32_t pairs[kLanes];
+    for (int j = 0; j < kLanes; ++j) pairs[j] = take_part(first[j]) >> 16 | take_part(second[j]);
+    std::memcpy(to, pairs, sizeof pairs);
   }
-  const Bfloat16* const row = static_cast<const Bfloat16*>(w) + k * stride;
-  for (std::int64_t j = 0; j < width; ++j) to[j] = std::bit_cast<float>(static_cast<std::uint32_t>(row[j]) << 16);
+}
+
+/// `kAny`: numbers of any size.
+template <bool kAny, typename Number>
+[[gnu::always_inline]] inline bool split_columns(const Number* w, std::int64_t depth, std::int64_t width,
+                                                 std::int64_t stride, int parts, Bfloat16* block) {
+  Integers large{};
+  for (std::int64_t k = 0; k < tile_steps(depth) * kTileDepth; k += 2) {
+    Bfloat16* const to = block + k / kTileDepth * parts * kTilePart + k % kTileDepth / 2 * kTileDepth;
+    for (std::int64_t v = 0; v < 2; ++v) {
+      Lanes even{}, odd{};
+      const std::int64_t first = v * kLanes;
+      if (first < width && k < depth) load_some(w + k * stride + first, width - first, even);
+      if (first < width && k + 1 < depth) load_some(w + (k + 1) * stride + first, width - first, odd);
+      if (kAny) {
+        split_any_pairs(even, odd, parts, to + v * kTileNumbers);
+      } else {
+        split_pairs(even, odd, parts, to + v * kTileNumbers, large);
+      }
+    }
+  }
+  return !any_of(large);
+}
+
+template <typename Number>
+[[gnu::always_inline]] inline void split_all_columns(const void* w, std::int64_t depth, std::int64_t width,
+                                                     std::int64_t stride, int parts, Bfloat16* block) {
+  const auto* const numbers = static_cast<const Number*>(w);
+  if (!split_columns<false>(numbers, depth, width, stride, parts, block))
+    split_columns<true>(numbers, depth, width, stride, parts, block);
+}
+
+ATTN_VECTORIZED(void, pack_columns, DType dtype, const void* w, std::int64_t depth, std::int64_t width,
+                std::int64_t stride, int parts, Bfloat16* block) {
+  if (dtype == DType::float32) {
+    split_all_columns<float>(w, depth, width, stride, parts, block);
+  } else {
+    split_all_columns<Bfloat16>(w, depth, width, stride, parts, block);
+  }
+}
+
+/// Pairs of numbers change places across the diagonals of tiles.
+ATTN_VECTORIZED(void, transpose_tiles, Bfloat16* tiles, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto* const tile = reinterpret_cast<float*>(tiles + i * kTileNumbers);
+    Lanes rows[kLanes];
+    for (int r = 0; r < kLanes; ++r) load(tile + r * kLanes, rows[r]);
+    transpose(rows);
+    for (int r = 0; r < kLanes; ++r) store(rows[r], tile + r * kLanes);
+  }
 }
 
 ATTN_VECTORIZED(void, multiply_row, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, int parts, float* y) {
@@ -131,14 +194,11 @@ void pack_tile_row(DType dtype, const void* x, std::int64_t depth, int parts, st
 
 void pack_tile_columns(DType dtype, const void* w, std::int64_t depth, std::int64_t width, std::int64_t stride,
                        int parts, Bfloat16* block) {
-  float even[kTileBlock], odd[kTileBlock];
-  for (std::int64_t k = 0; k < tile_steps(depth) * kTileDepth; k += 2) {
-    read_row(dtype, w, k, depth, width, stride, even);
-    read_row(dtype, w, k + 1, depth, width, stride, odd);
-    Bfloat16* const to = block + k / kTileDepth * parts * kTilePart + k % kTileDepth / 2 * kTileDepth;
-    split_pairs(even, odd, parts, to);
-    split_pairs(even + kTileRows, odd + kTileRows, parts, to + kTileNumbers);
-  }
+  pack_columns(dtype, w, depth, width, stride, parts, block);
+}
+
+void transpose_tile_block(std::int64_t depth, int parts, Bfloat16* block) {
+  transpose_tiles(block, tile_block_size(depth, parts) / kTileNumbers);
 }
 
 void multiply_tile_row(const Bfloat16* x, std::int64_t row, const Bfloat16* w, std::int64_t depth, int parts,

@@ -35,6 +35,9 @@ void pack_tile_row(DType dtype, const void* x, std::int64_t depth, int parts, st
 void pack_tile_columns(DType dtype, const void* w, std::int64_t depth, std::int64_t width, std::int64_t stride,
                        int parts, Bfloat16* block);
 
+/// Rows of x become columns of w.
+void transpose_tile_block(std::int64_t depth, int parts, Bfloat16* block);
+
 /// y[j] = Σ x(row, k)·w(k, j) over a block's 32 columns, of the parts put together again, in float32 as other products
 /// are: without zeroing denormals, and infinite or NaN just where the sum is.
 void multiply_tile_row(const Bfloat16* x, std::int64_t row, const Bfloat16* w, std::int64_t depth, int parts, float* y);

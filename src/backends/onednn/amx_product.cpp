@@ -74,7 +74,7 @@ std::string_view name_of(Tiles tiles, int parts) {
   }
 }
 
-template <typename Tiles, int kMostParts>
+template <typename Tiles>
 class TileProduct final : public Product {
  public:
   TileProduct(Engine& engine, const Size& size, DType dtype, const Weights& weights, const Fusion& fusion)
@@ -122,7 +122,7 @@ class TileProduct final : public Product {
                         first,
                         rows};
         float* const waiting = sums_of(thread);
-        if constexpr (kMostParts == 1) {
+        if constexpr (Tiles::kMostParts == 1) {
           run_part<1>(part, waiting, residual, y);
         } else {
           switch (parts_) {
@@ -323,11 +323,11 @@ std::unique_ptr<Product> make_tile_product(Engine& engine, const Product::Size& 
                                            const Product::Weights& weights, const Product::Fusion& fusion) {
 #if defined(__x86_64__)
   if (engine.multiplication.tiles == Tiles::amx)
-    return std::make_unique<TileProduct<AmxTiles, 3>>(engine, size, dtype, weights, fusion);
+    return std::make_unique<TileProduct<AmxTiles>>(engine, size, dtype, weights, fusion);
   if (engine.multiplication.tiles == Tiles::dots)
-    return std::make_unique<TileProduct<DotProducts, 1>>(engine, size, dtype, weights, fusion);
+    return std::make_unique<TileProduct<DotProducts>>(engine, size, dtype, weights, fusion);
 #endif
-  return std::make_unique<TileProduct<EmulatedTiles, 3>>(engine, size, dtype, weights, fusion);
+  return std::make_unique<TileProduct<EmulatedTiles>>(engine, size, dtype, weights, fusion);
 }
 
 }  // namespace attn::backends::onednn

@@ -19,6 +19,9 @@ inline constexpr std::int64_t kTileNumbers = kTileRows * kTileDepth;
 #if defined(__x86_64__)
 class AmxTiles {
  public:
+  /// Of a number, at which products on them are worth it.
+  static constexpr int kMostParts = 3;
+
   AmxTiles() {
     static constexpr Shape kWhole;
     __asm__ volatile("ldtilecfg %0" : : "m"(kWhole));
@@ -71,6 +74,8 @@ void multiply_tiles(float* sums, const Bfloat16* left, const Bfloat16* right);
 /// What AmxTiles does, on any CPU.
 class EmulatedTiles {
  public:
+  static constexpr int kMostParts = 3;
+
   template <int kTile>
   void zero() {
     std::memset(registers_[kTile], 0, kTileBytes);

@@ -67,26 +67,12 @@ AttentionHeads::Sequence AttentionHeads::sequence_of(std::int64_t b) const {
   return {b, length, length, starts[b], starts[b]};
 }
 
-const float* AttentionHeads::query(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
-  return query_.data<float>() + (sequence.first_query + first) * query_row_ + n * H;
-}
-
-float* AttentionHeads::context(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
-  return context_.data<float>() + ((sequence.first_query + first) * N + n) * V;
-}
-
-float* AttentionHeads::scores(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
-  return scores_.data<float>() + ((sequence.b * N + n) * T + first) * S;
-}
-
 void AttentionHeads::pack(const Sequence& sequence, std::int64_t n, float* keys, float* values) const {
-  const std::int64_t k = n / (N / K), length = sequence.S;
-  const float* const key = key_.data<float>() + first_key_ + sequence.first_key * key_row_ + k * H;
-  const float* const value = value_.data<float>() + first_value_ + sequence.first_key * value_row_ + k * V;
+  const std::int64_t length = sequence.S;
   for (std::int64_t s = 0; s < length; s += kPanel)
-    pack_panel({key + s * key_row_, 1, key_row_}, H, std::min(kPanel, length - s), keys + s * H);
+    pack_panel({key(sequence, n) + s * key_row_, 1, key_row_}, H, std::min(kPanel, length - s), keys + s * H);
   for (std::int64_t v = 0; v < V; v += kPanel)
-    pack_panel({value + v, value_row_, 1}, length, std::min(kPanel, V - v), values + v * length);
+    pack_panel({value(sequence, n) + v, value_row_, 1}, length, std::min(kPanel, V - v), values + v * length);
 }
 
 void AttentionHeads::find_seen(const Sequence& sequence, std::int64_t n, std::int64_t t, std::int64_t begin,

@@ -26,13 +26,36 @@ class AttentionHeads {
   };
   [[nodiscard]] Sequence sequence_of(std::int64_t b) const;
 
+  /// Of query, key, value, context and scores: float32, or bfloat16 for who takes it.
+  [[nodiscard]] DType dtype() const { return query_.dtype; }
+
   /// The numbers of query rows from `first` on, of head n; rows are query_stride() apart.
-  [[nodiscard]] const float* query(const Sequence& sequence, std::int64_t n, std::int64_t first) const;
+  template <typename Number = float>
+  [[nodiscard]] const Number* query(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
+    return query_.data<Number>() + (sequence.first_query + first) * query_row_ + n * H;
+  }
   [[nodiscard]] std::int64_t query_stride() const { return query_row_; }
-  [[nodiscard]] float* context(const Sequence& sequence, std::int64_t n, std::int64_t first) const;
+  /// Those of the keys and values that head n meets.
+  template <typename Number = float>
+  [[nodiscard]] const Number* key(const Sequence& sequence, std::int64_t n) const {
+    return key_.data<Number>() + first_key_ + sequence.first_key * key_row_ + n / (N / K) * H;
+  }
+  [[nodiscard]] std::int64_t key_stride() const { return key_row_; }
+  template <typename Number = float>
+  [[nodiscard]] const Number* value(const Sequence& sequence, std::int64_t n) const {
+    return value_.data<Number>() + first_value_ + sequence.first_key * value_row_ + n / (N / K) * V;
+  }
+  [[nodiscard]] std::int64_t value_stride() const { return value_row_; }
+  template <typename Number = float>
+  [[nodiscard]] Number* context(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
+    return context_.data<Number>() + ((sequence.first_query + first) * N + n) * V;
+  }
   [[nodiscard]] std::int64_t context_stride() const { return N * V; }
   /// (T,S) of head n.
-  [[nodiscard]] float* scores(const Sequence& sequence, std::int64_t n, std::int64_t first) const;
+  template <typename Number = float>
+  [[nodiscard]] Number* scores(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
+    return scores_.data<Number>() + ((sequence.b * N + n) * T + first) * S;
+  }
 
   /// Keys as panels (H, kPanel) of 32 keys, 0 behind the last; values as panels (S, kPanel) of 32 features.
   void pack(const Sequence& sequence, std::int64_t n, float* keys, float* values) const;
@@ -84,14 +107,21 @@ class AttentionHeads {
 
 /// Attention by whole rows of scores, which it gives too where they are asked for.
 [[nodiscard]] std::unique_ptr<Kernel> make_row_attention(const graph::Attention& op, const Step& step);
+/// Products of attention on tiles: as the engine's `multiplication` has it, of float32 or bfloat16; its scale is
+/// above 0.
+[[nodiscard]] bool takes_tile_attention(const graph::Attention& op, DType dtype, std::int64_t keys,
+                                        const Multiplication& multiplication);
+[[nodiscard]] std::unique_ptr<Kernel> make_tile_attention(const graph::Attention& op, const Step& step);
 /// Attention whose scores exist for a block of queries and keys at a time (Dao et al., FlashAttention, 2022).
 [[nodiscard]] std::unique_ptr<Kernel> make_flash_attention(const graph::Attention& op, const Step& step);
 
 /// Bytes of arrays (rows, columns) of floats and of `bytes` bytes, in whole cache lines, at most kMaxSize.
 [[nodiscard]] std::int64_t scratch_size(std::initializer_list<std::pair<std::int64_t, std::int64_t>> arrays,
                                         std::int64_t bytes);
-/// Bytes that either takes for each thread.
+/// Bytes that each takes for each thread.
 [[nodiscard]] std::int64_t row_attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size);
 [[nodiscard]] std::int64_t flash_attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size);
+[[nodiscard]] std::int64_t tile_attention_scratch(const graph::Attention& op, int parts, std::int64_t keys,
+                                                  std::int64_t head_size, std::int64_t value_size);
 
 }  // namespace attn::backends::onednn

@@ -46,6 +46,11 @@ concept Arithmetic = std::same_as<Op, graph::Unary> || std::same_as<Op, graph::B
     std::same_as<Op, graph::Attention> || std::same_as<Op, graph::LayerNorm> || std::same_as<Op, graph::BatchNorm> ||
     std::same_as<Op, graph::Reduce> || std::same_as<Op, graph::Conv> || std::same_as<Op, graph::Rnn>;
 
+/// Those that may have one for bfloat16.
+template <typename Op>
+concept Native =
+    std::same_as<Op, graph::Linear> || std::same_as<Op, graph::Attention> || std::same_as<Op, graph::LayerNorm>;
+
 /// Operations whose kernels move bytes of any dtype.
 template <typename Op>
 concept Movement =
@@ -188,8 +193,8 @@ Chosen choose(const Step& step) {
           if (std::ranges::any_of(step.inputs, is_empty)) return reference("an input has no elements");
           const DType dtype = step.inputs[0].dtype;
           if (dtype == DType::float32) return made(op);
-          if constexpr (std::same_as<Op, graph::Linear>) {
-            if (dtype == DType::bfloat16 && step.engine.multiplication.tiles != Tiles::none) {
+          if constexpr (Native<Op>) {
+            if (dtype == DType::bfloat16) {
               Choice native = try_make(op, step);
               if (native.kernel) return {std::move(native.kernel), ""};
             }

@@ -10,7 +10,9 @@
 namespace attn::backends::onednn {
 
 /// Stands where tile registers would. Only where isa() is avx512_bf16 or more.
-struct DotProducts {};
+struct DotProducts {
+  static constexpr int kMostParts = 1;
+};
 
 namespace dots {
 
@@ -19,7 +21,8 @@ namespace dots {
 /// Of kRows rows: VDPBF16PS takes denormals for zero, as tiles do, and adds the odd product of each pair before the
 /// even one.
 template <int kRows>
-ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead& ahead, float* y) {
+ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead& ahead, float* y,
+                             std::int64_t stride) {
   __m512 sums[kRows][2];
   for (auto& row : sums) row[0] = row[1] = _mm512_setzero_ps();
   for (std::int64_t step = 0; step < steps; ++step) {
@@ -42,12 +45,12 @@ ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t 
     w += kTilePart;
   }
   for (int r = 0; r < kRows; ++r) {
-    _mm512_storeu_ps(y + r * kTileBlock, sums[r][0]);
-    _mm512_storeu_ps(y + r * kTileBlock + kTileBlock / 2, sums[r][1]);
+    _mm512_storeu_ps(y + r * stride, sums[r][0]);
+    _mm512_storeu_ps(y + r * stride + kTileBlock / 2, sums[r][1]);
   }
 }
 
-using MultiplyRows = void (*)(const Bfloat16*, const Bfloat16*, std::int64_t, Ahead&, float*);
+using MultiplyRows = void (*)(const Bfloat16*, const Bfloat16*, std::int64_t, Ahead&, float*, std::int64_t);
 inline constexpr std::array<MultiplyRows, 12> kMultiplyRows{
     multiply_rows<1>, multiply_rows<2>, multiply_rows<3>, multiply_rows<4>,  multiply_rows<5>,  multiply_rows<6>,
     multiply_rows<7>, multiply_rows<8>, multiply_rows<9>, multiply_rows<10>, multiply_rows<11>, multiply_rows<12>};
@@ -59,7 +62,7 @@ inline constexpr std::array<MultiplyRows, 12> kMultiplyRows{
 /// As for tiles, of one part: the first `rows` rows in groups of nearly the same height, whose sums stay in registers.
 template <int kParts>
 void multiply_tile_block(DotProducts&, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
-                         Ahead& ahead, float* y) {
+                         Ahead& ahead, float* y, std::int64_t stride = kTileBlock) {
   static_assert(kParts == 1);
   constexpr auto kMost = static_cast<std::int64_t>(dots::kMultiplyRows.size());
   const std::int64_t groups = (rows + kMost - 1) / kMost;
@@ -67,7 +70,7 @@ void multiply_tile_block(DotProducts&, const Bfloat16* x, const Bfloat16* w, std
   for (std::int64_t group = 0; group < groups; ++group) {
     const std::int64_t first = rows * group / groups, count = rows * (group + 1) / groups - first;
     dots::kMultiplyRows[static_cast<std::size_t>(count - 1)](x + first * kTileDepth, w, steps,
-                                                             group == 0 ? ahead : nothing, y + first * kTileBlock);
+                                                             group == 0 ? ahead : nothing, y + first * stride, stride);
   }
 }
 

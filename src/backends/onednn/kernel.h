@@ -118,7 +118,7 @@ struct Choice {
 };
 
 /// Kernels, or why not. choose() asks only where every output has elements; arithmetic also only for float32 inputs
-/// that all have elements (Linear for bfloat16 too), and movement for any dtype.
+/// that all have elements (Linear, Attention and LayerNorm for bfloat16 too), and movement for any dtype.
 Choice make(const graph::Unary& op, const Step& step);
 Choice make(const graph::Binary& op, const Step& step);
 Choice make(const graph::Select& op, const Step& step);
@@ -139,6 +139,9 @@ Choice make(const graph::Pad& op, const Step& step);
 Choice make(const graph::Gather& op, const Step& step);
 Choice make(const graph::Conv& op, const Step& step);
 Choice make(const graph::Rnn& op, const Step& step);
+
+/// What a kernel of a normalization needs, in whatever dtype.
+[[nodiscard]] bool normalizes_last_axes(const graph::LayerNorm& op, const Shape& x);
 
 /// The kernel that will run a step, and why better ones would not.
 struct Chosen {

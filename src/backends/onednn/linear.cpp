@@ -39,6 +39,8 @@ Tensor transposed(const Tensor& matrix) {
 Choice make(const graph::Linear& op, const Step& step) {
   if (!step.is_fixed(1)) return "the kernel is no weight";
   if (op.bias && !step.is_fixed(2)) return "the bias is no weight";
+  const bool on_tiles = step.engine.multiplication.tiles != Tiles::none;
+  if (step.inputs[0].dtype != DType::float32 && !on_tiles) return "no tiles for it";
   const Shape& x = step.inputs[0].shape;
   const Shape& kernel = step.inputs[1].shape;
   const Product::Size size{x.slice(0, x.rank() - op.contracted).size(), kernel.slice(0, op.contracted).size(),

@@ -115,7 +115,7 @@ class Pricing {
 
   /// Half precision is widened: weights once, where their kernel does not pack them, and the rest at each run.
   void widen(const graph::Node& node, Footprint& footprint) {
-    if (node.inputs.empty() || !is_half(value(node.inputs[0]).dtype) || is_on_tiles(node)) return;
+    if (node.inputs.empty() || !is_half(value(node.inputs[0]).dtype) || is_native(node)) return;
     std::int64_t operands = 0;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const graph::Value& input = value(node.inputs[i]);
@@ -135,10 +135,20 @@ class Pricing {
     operands_ = std::max(operands_, operands);
   }
 
-  /// bfloat16 that is multiplied as it is.
-  [[nodiscard]] bool is_on_tiles(const graph::Node& node) const {
-    return std::holds_alternative<graph::Linear>(node.op) && value(node.inputs[0]).dtype == DType::bfloat16 &&
-           multiplication_.tiles != Tiles::none && is_fixed(node.inputs[1]);
+  /// bfloat16 that is taken as it is.
+  [[nodiscard]] bool is_native(const graph::Node& node) const {
+    if (value(node.inputs[0]).dtype != DType::bfloat16) return false;
+    if (const auto* const norm = std::get_if<graph::LayerNorm>(&node.op))
+      return normalizes_last_axes(*norm, value(node.inputs[0]).shape) &&
+             std::all_of(node.inputs.begin() + 1, node.inputs.end(), [&](ValueId id) { return is_fixed(id); });
+    if (const auto* const attention = std::get_if<graph::Attention>(&node.op))
+      return takes_tile_attention(*attention, DType::bfloat16, keys_of(*attention, node), multiplication_);
+    return std::holds_alternative<graph::Linear>(node.op) && multiplication_.tiles != Tiles::none &&
+           is_fixed(node.inputs[1]);
+  }
+
+  [[nodiscard]] std::int64_t keys_of(const graph::Attention& op, const graph::Node& node) const {
+    return op.varlen > 0 ? op.varlen : value(node.inputs[op.packed_heads > 0 ? 0 : 1]).shape[1];
   }
 
   /// Adds what packing the weights takes, and counts what the product itself does.
@@ -165,7 +175,7 @@ class Pricing {
     const Shape& kernel = value(node.inputs[1]).shape;
     add_product({x.slice(0, x.rank() - op.contracted).size(), kernel.slice(0, op.contracted).size(),
                  kernel.slice(op.contracted, kernel.rank()).size()},
-                is_on_tiles(node) ? DType::bfloat16 : DType::float32, {node.inputs[1], false}, footprint);
+                is_native(node) ? DType::bfloat16 : DType::float32, {node.inputs[1], false}, footprint);
     footprint.lets_go_of[1] = true;
     if (op.bias) footprint.lets_go_of[2] = true;
   }
@@ -185,12 +195,16 @@ class Pricing {
   }
 
   void add(const graph::Attention& op, const graph::Node& node, Footprint& footprint) {
-    const bool is_packed = op.packed_heads > 0;
-    const Shape& query = value(node.inputs[0]).shape;
-    const std::int64_t keys = op.varlen > 0 ? op.varlen : value(node.inputs[is_packed ? 0 : 1]).shape[1];
-    footprint.scratch =
-        times({threads_, (op.scores || !(op.scale > 0) ? row_attention_scratch : flash_attention_scratch)(
-                             keys, query[3], value(node.inputs[is_packed ? 0 : 2]).shape[3])});
+    const graph::Value& query = value(node.inputs[0]);
+    const std::int64_t keys = keys_of(op, node), head_size = query.shape[3];
+    const std::int64_t value_size = value(node.inputs[op.packed_heads > 0 ? 0 : 2]).shape[3];
+    const DType dtype = is_native(node) ? DType::bfloat16 : DType::float32;
+    const bool by_rows = op.scores || !(op.scale > 0);
+    footprint.scratch = times(
+        {threads_, takes_tile_attention(op, dtype, keys, multiplication_)
+                       ? tile_attention_scratch(op, tile_parts(dtype, multiplication_.precision), keys, head_size,
+                                                value_size)
+                       : (by_rows ? row_attention_scratch : flash_attention_scratch)(keys, head_size, value_size)});
   }
 
   void add(const graph::Conv&, const graph::Node& node, Footprint& footprint) {

@@ -12,8 +12,9 @@ namespace {
 using graph::NormKind;
 
 /// y = (x − shift)/√(spread + ε)·gamma + beta, where gamma and beta may be null.
-ATTN_VECTORIZED(void, normalize_row, NormKind kind, float epsilon, const float* x, const float* gamma,
-                const float* beta, float* y, std::int64_t size) {
+template <typename Number>
+[[gnu::always_inline]] inline void normalize(NormKind kind, float epsilon, const Number* x, const float* gamma,
+                                             const float* beta, Number* y, std::int64_t size) {
   const auto count = static_cast<float>(size);
   const float mean = kind == NormKind::rms ? 0.0F : sum_of(x, size) / count;
   const auto squared = [mean](Lanes & part) __attribute__((always_inline)) {
@@ -23,22 +24,54 @@ ATTN_VECTORIZED(void, normalize_row, NormKind kind, float epsilon, const float* 
   const float spread = sum_of(x, size, squared) / count;
   const float inverse = 1.0F / std::sqrt(spread + epsilon);
   const float shift = kind == NormKind::layer ? mean : 0.0F;
-  if (gamma != nullptr && beta != nullptr) {
-    for (std::int64_t i = 0; i < size; ++i) y[i] = (x[i] - shift) * inverse * gamma[i] + beta[i];
-  } else if (gamma != nullptr) {
-    for (std::int64_t i = 0; i < size; ++i) y[i] = (x[i] - shift) * inverse * gamma[i];
-  } else if (beta != nullptr) {
-    for (std::int64_t i = 0; i < size; ++i) y[i] = (x[i] - shift) * inverse + beta[i];
-  } else {
-    for (std::int64_t i = 0; i < size; ++i) y[i] = (x[i] - shift) * inverse;
+  for (std::int64_t i = 0; i < size; i += kLanes) {
+    Lanes numbers, factors;
+    load_some(x + i, size - i, numbers);
+    numbers = (numbers - shift) * inverse;
+    if (gamma != nullptr) {
+      load_some(gamma + i, size - i, factors);
+      numbers *= factors;
+    }
+    if (beta != nullptr) {
+      load_some(beta + i, size - i, factors);
+      numbers += factors;
+    }
+    store_some(numbers, size - i, y + i);
   }
 }
+
+ATTN_VECTORIZED(void, normalize_floats, NormKind kind, float epsilon, const float* x, const float* gamma,
+                const float* beta, float* y, std::int64_t size) {
+  normalize(kind, epsilon, x, gamma, beta, y, size);
+}
+ATTN_VECTORIZED(void, normalize_bfloat16, NormKind kind, float epsilon, const std::uint16_t* x, const float* gamma,
+                const float* beta, std::uint16_t* y, std::int64_t size) {
+  normalize(kind, epsilon, x, gamma, beta, y, size);
+}
+
+/// A weight in float32, whatever its dtype, and what is no weight where it is.
+class Factors {
+ public:
+  Factors() = default;
+  Factors(const Operand& operand, const Tensor& fixed) : operand_(operand) {
+    if (operand.dtype != DType::float32) numbers_ = fixed.cast(DType::float32);
+  }
+  [[nodiscard]] const float* data() const {
+    if (numbers_.data() != nullptr) return reinterpret_cast<const float*>(numbers_.data());
+    return operand_.place != nullptr ? operand_.data<float>() : nullptr;
+  }
+  [[nodiscard]] std::int64_t bytes() const { return numbers_.bytes(); }
+
+ private:
+  Operand operand_;
+  Tensor numbers_;
+};
 
 class LayerNormKernel final : public Kernel {
  public:
   LayerNormKernel(const graph::LayerNorm& op, const Step& step) : op_(op), x_(step.inputs[0]), y_(step.outputs[0]) {
-    if (op.scale) gamma_ = step.inputs[1];
-    if (op.center) beta_ = step.inputs.back();
+    if (op.scale) gamma_ = {step.inputs[1], step.fixed[1]};
+    if (op.center) beta_ = {step.inputs.back(), step.fixed.back()};
     length_ = 1;
     for (const int axis : op.axes) length_ *= x_.shape[axis];
     constexpr double kWork = 8.0;  // operations for a number
@@ -46,22 +79,31 @@ class LayerNormKernel final : public Kernel {
   }
 
   void run() override {
-    const float* const x = x_.data<float>();
-    const float* const gamma = op_.scale ? gamma_.data<float>() : nullptr;
-    const float* const beta = op_.center ? beta_.data<float>() : nullptr;
-    float* const y = y_.data<float>();
+    if (x_.dtype == DType::float32) {
+      run_on<float>(normalize_floats);
+    } else {
+      run_on<std::uint16_t>(normalize_bfloat16);
+    }
+  }
+  [[nodiscard]] std::string_view name() const override { return "simple"; }
+  [[nodiscard]] std::int64_t bytes() const override { return gamma_.bytes() + beta_.bytes(); }
+
+ private:
+  template <typename Number>
+  void run_on(const auto& normalize_row) const {
+    const auto* const x = x_.data<Number>();
+    auto* const y = y_.data<Number>();
     const auto epsilon = static_cast<float>(op_.epsilon);
     parallel_ranges(x_.size() / length_, team_, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
-        normalize_row(op_.kind, epsilon, x + row * length_, gamma, beta, y + row * length_, length_);
+        normalize_row(op_.kind, epsilon, x + row * length_, gamma_.data(), beta_.data(), y + row * length_, length_);
       }
     });
   }
-  [[nodiscard]] std::string_view name() const override { return "simple"; }
 
- private:
   graph::LayerNorm op_;
-  Operand x_, gamma_, beta_, y_;
+  Operand x_, y_;
+  Factors gamma_, beta_;
   std::int64_t length_;
   Team team_;
 };
@@ -121,9 +163,14 @@ class BatchNormKernel final : public Kernel {
 
 }  // namespace
 
+bool normalizes_last_axes(const graph::LayerNorm& op, const Shape& x) {
+  return op.axes.front() == x.rank() - static_cast<int>(op.axes.size());
+}
+
 Choice make(const graph::LayerNorm& op, const Step& step) {
-  if (op.axes.front() != step.inputs[0].shape.rank() - static_cast<int>(op.axes.size())) {
-    return "the axes are not the last ones";
+  if (!normalizes_last_axes(op, step.inputs[0].shape)) return "the axes are not the last ones";
+  for (std::size_t i = 1; i < step.inputs.size(); ++i) {
+    if (step.inputs[i].dtype != DType::float32 && !step.is_fixed(i)) return "gamma or beta is no weight";
   }
   return std::make_unique<LayerNormKernel>(op, step);
 }

@@ -24,25 +24,13 @@ template <typename Number, bool kRelu, bool kResidual>
       test(x, zeros);
       x += shift[v];
       if (kRelu) x = x < Lanes{} ? Lanes{} : x;
-      if (first + kLanes <= out.width) {
-        if (kResidual) {
-          Lanes other;
-          load(residual + first, other);
-          x += other;
-        }
-        store(x, y + first);
-      } else if (first < out.width) {
-        const auto bytes = static_cast<std::size_t>(out.width - first) * sizeof(Number);
-        Number numbers[kLanes] = {};
-        if (kResidual) {
-          std::memcpy(numbers, residual + first, bytes);
-          Lanes other;
-          load(numbers, other);
-          x += other;
-        }
-        store(x, numbers);
-        std::memcpy(y + first, numbers, bytes);
+      if (first >= out.width) continue;
+      if (kResidual) {
+        Lanes other;
+        load_some(residual + first, out.width - first, other);
+        x += other;
       }
+      store_some(x, out.width - first, y + first);
     }
     if (kResidual) residual += out.stride;
   }

@@ -128,9 +128,25 @@ template <int kStep, int... kLane>
   exchange<1>(rows, kAll);
 }
 
+/// The first `count` lanes, of which there may be more than 16; zeros for the others.
+template <typename Number>
+[[gnu::always_inline]] inline void load_some(const Number* from, std::int64_t count, Lanes& to) {
+  if (count >= kLanes) return load(from, to);
+  Number numbers[kLanes] = {};
+  std::memcpy(numbers, from, static_cast<std::size_t>(count) * sizeof(Number));
+  load(numbers, to);
+}
+template <typename Number>
+[[gnu::always_inline]] inline void store_some(const Lanes& from, std::int64_t count, Number* to) {
+  if (count >= kLanes) return store(from, to);
+  Number numbers[kLanes];
+  store(from, numbers);
+  std::memcpy(to, numbers, static_cast<std::size_t>(count) * sizeof(Number));
+}
+
 /// Σ f(x), where f changes 16 numbers in place. Four sums, so that none waits for the one before it.
-template <typename Function>
-[[gnu::always_inline]] inline float sum_of(const float* x, std::int64_t size, const Function& f) {
+template <typename Number, typename Function>
+[[gnu::always_inline]] inline float sum_of(const Number* x, std::int64_t size, const Function& f) {
   constexpr std::int64_t kSums = 4;
   Lanes sums[kSums] = {};
   std::int64_t i = 0;
@@ -150,8 +166,8 @@ template <typename Function>
   }
   float rest = 0.0F;
   if (i < size) {
-    Lanes part{};
-    std::memcpy(&part, x + i, static_cast<std::size_t>(size - i) * sizeof(float));
+    Lanes part;
+    load_some(x + i, size - i, part);
     f(part);
     for (int lane = 0; lane < static_cast<int>(size - i); ++lane) rest += part[lane];
   }
@@ -159,7 +175,8 @@ template <typename Function>
 }
 
 /// Σ x
-[[gnu::always_inline]] inline float sum_of(const float* x, std::int64_t size) {
+template <typename Number>
+[[gnu::always_inline]] inline float sum_of(const Number* x, std::int64_t size) {
   return sum_of(x, size, [](Lanes&) __attribute__((always_inline)){});
 }
 
