@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "attn/base/error.h"
 #include "infer.h"
@@ -39,7 +40,10 @@ bool needs_elements(ReduceFn fn) {
 
 Types infer_types(const LayerNorm& op, Inputs in) {
   expect_inputs(in, 1U + (op.scale ? 1U : 0U) + (op.center ? 1U : 0U));
-  expect_one_dtype(in);
+  // Half precision is normalized with factors of its own dtype or of float32.
+  for (std::size_t i = 1; i < in.size(); ++i)
+    if (in[i].dtype != DType::float32) expect_one_dtype(std::array{in[0], in[i]});
+  if (in[0].dtype == DType::float64) expect_one_dtype(in);
   expect_floating(in[0].dtype, name_of(op));
   const Shape& x = in[0].shape;
   if (op.axes.empty()) throw bad_input("{} has no axis", name_of(op));

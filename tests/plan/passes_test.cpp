@@ -74,6 +74,46 @@ TEST_CASE("fold_identities: casts, reshapes and transposes that lead back vanish
         "%0 = input x float16 (2, 3, 4)\n%7 = relu(%0) float16 (2, 3, 4)\noutput_0 = %7\noutput_1 = %0\n");
 }
 
+TEST_CASE("fold_identities: of two equal casts of one value the second is the first") {
+  Graph graph;
+  Builder build(graph);
+  const ValueId x = build.input("x", DType::float32, {2});
+  output(build, build.unary(UnaryFn::relu, build.cast(x, DType::bfloat16)));
+  output(build, build.unary(UnaryFn::tanh, build.cast(x, DType::bfloat16)));
+  output(build, build.cast(x, DType::float16));
+  const Graph after = checked(graph, fold_identities(graph));
+  CHECK(after.nodes.size() == 4);
+  CHECK(after.nodes[1].inputs == after.nodes[2].inputs);
+}
+
+namespace {
+
+/// x, normalized in float32 and rounded back, as Keras does it.
+Graph norm_of_halves(DType half, DType back, bool others_read) {
+  Graph graph;
+  Builder build(graph);
+  const ValueId x = build.input("x", half, {2, 3});
+  const ValueId gamma = build.weight({"gamma", "gamma", {3}, DType::float32, true, {}});
+  const ValueId norm = build.apply(LayerNorm{NormKind::layer, {1}, 1e-3, true, false},
+                                   {build.cast(x, DType::float32), gamma});
+  output(build, build.cast(norm, back));
+  if (others_read) output(build, norm);
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("narrow_norms: a normalization between casts of half precision takes the halves") {
+  const Graph bfloat16 = norm_of_halves(DType::bfloat16, DType::bfloat16, false);
+  CHECK(print(checked(bfloat16, narrow_norms(bfloat16))) ==
+        "%0 = input x bfloat16 (2, 3)\n%4 = layer_norm(%0, gamma, axes=(1,), epsilon=0.001) "
+        "bfloat16 (2, 3)\noutput_0 = %4\n");
+  for (const Graph& kept : {norm_of_halves(DType::bfloat16, DType::float16, false),
+                            norm_of_halves(DType::bfloat16, DType::bfloat16, true),
+                            norm_of_halves(DType::float32, DType::bfloat16, false)})
+    CHECK(print(checked(kept, narrow_norms(kept))) == print(kept));
+}
+
 TEST_CASE("fold_identities: a cast through a narrower dtype stays, as it rounds") {
   Graph graph;
   Builder build(graph);

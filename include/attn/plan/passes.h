@@ -14,8 +14,8 @@ namespace attn::plan {
 /// Without the nodes that no output and no scores need, and without attention probabilities that nothing reads.
 [[nodiscard]] graph::Graph remove_dead(graph::Graph graph);
 
-/// Without what changes nothing: a Cast to the dtype at hand or there and back through a wider one, a Reshape or
-/// Transpose to the shape or order at hand; Reshapes and Transposes in a row become one.
+/// Without what changes nothing: a Cast to the dtype at hand or there and back through a wider one, one that is there
+/// already, a Reshape or Transpose to the shape or order at hand; Reshapes and Transposes in a row become one.
 [[nodiscard]] graph::Graph fold_identities(graph::Graph graph);
 
 /// Linear, or Conv, then Unary becomes Linear.activation, or Conv.activation, where nothing else reads what lies
@@ -26,6 +26,10 @@ namespace attn::plan {
 /// Linear then add becomes Linear.residual, where nothing else reads what lies between, the Linear has no activation,
 /// and the other summand is of the same shape and ready before the Linear.
 [[nodiscard]] graph::Graph fuse_residual(graph::Graph graph);
+
+/// LayerNorm between a Cast of half precision to float32 and one back becomes LayerNorm of half precision, with gamma
+/// and beta in float32. For backends whose kernels work in float32 inside.
+[[nodiscard]] graph::Graph narrow_norms(graph::Graph graph);
 
 /// The three Linears that make query, key and value of one Attention from one value become one Linear, whose kernel and
 /// bias are those of the three side by side, and Attention takes what it makes as one packed input. Only where nothing

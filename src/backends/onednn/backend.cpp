@@ -18,6 +18,7 @@ class OnednnBackend final : public Backend {
     graph = plan::simplify_einsum(std::move(graph));
     graph = plan::simplify_conv(std::move(graph));
     graph = plan::fold_identities(std::move(graph));
+    graph = plan::narrow_norms(std::move(graph));
     // Every activation runs with its product: inside of oneDNN's, or in a loop over what it just wrote.
     graph = plan::fuse_activation(std::move(graph), [](const graph::Unary&) { return true; });
     graph = plan::pack_projections(std::move(graph));

@@ -1,4 +1,6 @@
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "attn/plan/passes.h"
 #include "passes/uses.h"
@@ -32,8 +34,9 @@ class Folder {
       Node& node = graph_.nodes[i];
       for (ValueId& id : node.inputs) id = now(id);
       skip_middle(node);
-      if (changes_nothing(node)) {
-        replacement_[static_cast<std::size_t>(node.outputs[0])] = node.inputs[0];
+      const ValueId same = same_as(node);
+      if (same != graph::kNone) {
+        replacement_[static_cast<std::size_t>(node.outputs[0])] = same;
         removed[i] = true;
       } else {
         for (const ValueId id : node.outputs) producer_[static_cast<std::size_t>(id)] = static_cast<NodeId>(i);
@@ -79,6 +82,15 @@ class Folder {
     }
   }
 
+  /// A value that is there already and equal to the node's.
+  ValueId same_as(const Node& node) {
+    if (changes_nothing(node)) return node.inputs[0];
+    const auto* const cast = std::get_if<graph::Cast>(&node.op);
+    if (cast == nullptr) return graph::kNone;
+    const auto [earlier, is_new] = casts_.try_emplace({node.inputs[0], cast->dtype}, node.outputs[0]);
+    return is_new ? graph::kNone : earlier->second;
+  }
+
   bool changes_nothing(const Node& node) const {
     if (const auto* transpose = std::get_if<graph::Transpose>(&node.op)) {
       std::vector<int> identity(transpose->permutation.size());
@@ -94,6 +106,7 @@ class Folder {
   Graph& graph_;
   std::vector<NodeId> producer_;      // by value, among the nodes that stay
   std::vector<ValueId> replacement_;  // by value
+  std::map<std::pair<ValueId, DType>, ValueId> casts_;
 };
 
 }  // namespace
