@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "vector.h"
+#include "tile_parts.h"
 
 namespace attn::backends::onednn {
 namespace {
@@ -29,32 +29,26 @@ namespace {
     for (std::int64_t i = 0; i < kTileDepth; ++i) to[i] = static_cast<Bfloat16>(take_part(rest[i]) >> 16);
 }
 
-/// Keeps the lanes whose nearest bfloat16 may be infinite.
-[[gnu::always_inline]] inline void find_large(const Lanes& x, Integers& large) {
-  constexpr int kLeastLarge = 0x7F000000;  // 2¹²⁷
-  large |= (reinterpret_cast<Integers>(x) & 0x7FFFFFFF) >= kLeastLarge;
+/// The bits of the largest magnitude so far.
+[[gnu::always_inline]] inline void find_largest(const Lanes& x, Integers& largest) {
+  const Integers magnitude = reinterpret_cast<Integers>(x) & 0x7FFFFFFF;
+  largest = magnitude > largest ? magnitude : largest;
 }
 
-/// As take_part, of numbers that are not large.
-[[gnu::always_inline]] inline void take_nearest(Lanes& x, Integers& part) {
-  const auto bits = reinterpret_cast<Integers>(x);
-  part = (bits + 0x7FFF + ((bits >> 16) & 1)) & static_cast<int>(0xFFFF0000);
-  x -= reinterpret_cast<Lanes>(part);
+/// Is there one whose nearest bfloat16 may be infinite, or NaN?
+[[gnu::always_inline]] inline bool is_any_large(const Integers& largest) {
+  constexpr int kLeastLarge = 0x7F000000;  // 2¹²⁷
+  return any_of(largest >= kLeastLarge);
 }
 
 /// As split_any, of numbers that are not large.
-[[gnu::always_inline]] inline void split(const float* x, int parts, Bfloat16* to, Integers& large) {
-  for (int v = 0; v < 2; ++v) {
-    Lanes rest;
-    load(x + v * kLanes, rest);
-    find_large(rest, large);
-    for (int part = 0; part < parts; ++part) {
-      Integers nearest;
-      take_nearest(rest, nearest);
-      const Halves halves = __builtin_convertvector(nearest >> 16, Halves);
-      std::memcpy(to + part * kTilePart + v * kLanes, &halves, sizeof halves);
-    }
-  }
+[[gnu::always_inline]] inline void split(const float* x, int parts, Bfloat16* to, Integers& largest) {
+  Lanes first, second;
+  load(x, first);
+  load(x + kLanes, second);
+  find_largest(first, largest);
+  find_largest(second, largest);
+  for (int part = 0; part < parts; ++part) take_nearest(first, second, to + part * kTilePart);
 }
 
 /// Parts of a row, 32 numbers to each step.
@@ -63,10 +57,10 @@ ATTN_VECTORIZED(void, split_row, const float* x, std::int64_t depth, int parts, 
   float last[kTileDepth] = {};
   if (whole * kTileDepth < depth)
     std::memcpy(last, x + whole * kTileDepth, static_cast<std::size_t>(depth % kTileDepth) * sizeof(float));
-  Integers large{};
-  for (std::int64_t i = 0; i < whole; ++i) split(x + i * kTileDepth, parts, to + i * step, large);
-  if (whole * kTileDepth < depth) split(last, parts, to + whole * step, large);
-  if (!any_of(large)) return;
+  Integers largest{};
+  for (std::int64_t i = 0; i < whole; ++i) split(x + i * kTileDepth, parts, to + i * step, largest);
+  if (whole * kTileDepth < depth) split(last, parts, to + whole * step, largest);
+  if (!is_any_large(largest)) return;
   for (std::int64_t i = 0; i < whole; ++i) split_any(x + i * kTileDepth, parts, to + i * step);
   if (whole * kTileDepth < depth) split_any(last, parts, to + whole * step);
 }
@@ -84,15 +78,15 @@ ATTN_VECTORIZED(void, copy_row, const Bfloat16* x, std::int64_t depth, int parts
 
 /// Of two rows of w, 16 columns each, the parts as pairs: to[part·kTilePart + 2·j + (0 or 1)]. The even row comes
 /// first, as numbers are little-endian.
-[[gnu::always_inline]] inline void split_pairs(const Lanes& even_row, const Lanes& odd_row, int parts, Bfloat16* to,
-                                               Integers& large) {
-  find_large(even_row, large);
-  find_large(odd_row, large);
+[[gnu::always_inline]] inline void split_pairs(const Lanes& even_row, const Lanes& odd_row, int parts,
+                                               Bfloat16* to) {
   Lanes even = even_row, odd = odd_row;
+  const Integers upper = Integers{} + static_cast<int>(0xFFFF0000);
   for (int part = 0; part < parts; ++part, to += kTilePart) {
-    Integers first, second;
-    take_nearest(even, first);
-    take_nearest(odd, second);
+    const Integers first = (reinterpret_cast<Integers>(even) + 0x8000) & upper;
+    const Integers second = (reinterpret_cast<Integers>(odd) + 0x8000) & upper;
+    even -= reinterpret_cast<Lanes>(first);
+    odd -= reinterpret_cast<Lanes>(second);
     const Integers pairs = ((first >> 16) & 0xFFFF) | second;
     std::memcpy(to, &pairs, sizeof pairs);
   }
@@ -113,7 +107,7 @@ ATTN_VECTORIZED(void, copy_row, const Bfloat16* x, std::int64_t depth, int parts
 template <bool kAny, typename Number>
 [[gnu::always_inline]] inline bool split_columns(const Number* w, std::int64_t depth, std::int64_t width,
                                                  std::int64_t stride, int parts, Bfloat16* block) {
-  Integers large{};
+  Integers largest{};
   for (std::int64_t k = 0; k < tile_steps(depth) * kTileDepth; k += 2) {
     Bfloat16* const to = block + k / kTileDepth * parts * kTilePart + k % kTileDepth / 2 * kTileDepth;
     for (std::int64_t v = 0; v < 2; ++v) {
@@ -124,11 +118,13 @@ template <bool kAny, typename Number>
       if (kAny) {
         split_any_pairs(even, odd, parts, to + v * kTileNumbers);
       } else {
-        split_pairs(even, odd, parts, to + v * kTileNumbers, large);
+        find_largest(even, largest);
+        find_largest(odd, largest);
+        split_pairs(even, odd, parts, to + v * kTileNumbers);
       }
     }
   }
-  return !any_of(large);
+  return !is_any_large(largest);
 }
 
 template <typename Number>

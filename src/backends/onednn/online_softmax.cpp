@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "tile_parts.h"
 #include "vector.h"
 
 namespace attn::backends::onednn {
@@ -29,9 +30,28 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (int lane = 0; lane < kLanes; ++lane) larger(parts[lane], maxima);
 }
 
-/// Of up to 16 rows.
-[[gnu::always_inline]] inline void soften_rows(float* scores, std::int64_t stride, std::int64_t rows, std::int64_t keys,
-                                               float factor, const RunningRows& running) {
+/// Stores what 32 numbers of a row have become, in float32 in their own place or as parts in a block of x.
+template <int kParts>
+struct Sink {
+  Bfloat16* weights;
+
+  [[gnu::always_inline]] void store_pair(Lanes a, Lanes b, float* scores, std::int64_t row, std::int64_t i) const {
+    if constexpr (kParts == 0) {
+      store(a, scores);
+      store(b, scores + kLanes);
+    } else {
+      Bfloat16* const to = weights + row / kTileRows * kTileNumbers + row % kTileRows * kTileDepth +
+                           i / kTileDepth * kParts * kTilePart;
+      for (int part = 0; part < kParts; ++part) take_nearest(a, b, to + part * kTilePart);
+    }
+  }
+};
+
+/// Of up to 16 rows from `first` on; keys is a multiple of 32.
+template <int kParts, int kDegree>
+[[gnu::always_inline]] inline void soften_rows(float* scores, std::int64_t stride, std::int64_t first,
+                                               std::int64_t rows, std::int64_t keys, float factor,
+                                               const RunningRows& running, const Sink<kParts>& sink) {
   Lanes before, sums;
   load(running.maxima, before);
   load(running.sums, sums);
@@ -48,13 +68,18 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (std::int64_t r = 0; r < kLanes; ++r) {
     parts[r] = Lanes{};
     if (r >= rows) continue;
-    for (std::int64_t i = 0; i < keys; i += kLanes) {
-      Lanes x;
+    Lanes other{};
+    for (std::int64_t i = 0; i < keys; i += 2 * kLanes) {
+      Lanes x, y;
       load(scores + r * stride + i, x);
-      exp2_below_0(factor * (x - references[r]), x);
-      store(x, scores + r * stride + i);
+      load(scores + r * stride + i + kLanes, y);
+      exp2_below_0<kDegree>(factor * (x - references[r]), x);
+      exp2_below_0<kDegree>(factor * (y - references[r]), y);
       parts[r] += x;
+      other += y;
+      sink.store_pair(x, y, scores + r * stride + i, first + r, i);
     }
+    parts[r] += other;
   }
   transpose(parts);
   sums *= shrinks;
@@ -64,16 +89,36 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
   store(shrinks, running.shrinks);
 }
 
-ATTN_VECTORIZED(void, soften_all, float* scores, std::int64_t stride, std::int64_t rows, std::int64_t keys,
-                float factor, const RunningRows& running) {
+template <int kParts, int kDegree>
+[[gnu::always_inline]] inline void soften_blocks(float* scores, std::int64_t stride, std::int64_t rows,
+                                                 std::int64_t keys, float factor, const RunningRows& running,
+                                                 const Sink<kParts>& sink) {
+  const std::int64_t across = (keys + 2 * kLanes - 1) / (2 * kLanes) * (2 * kLanes);
   for (std::int64_t r = 0; r < rows; r += kLanes) {
     float* const block = scores + r * stride;
     const std::int64_t count = std::min<std::int64_t>(kLanes, rows - r);
     // Lanes behind the last key weigh nothing.
-    const std::int64_t across = kept_rows(keys);
     for (std::int64_t i = 0; across != keys && i < count; ++i)
       std::fill(block + i * stride + keys, block + i * stride + across, -kInfinity);
-    soften_rows(block, stride, count, across, factor, {running.maxima + r, running.sums + r, running.shrinks + r});
+    soften_rows<kParts, kDegree>(block, stride, r, count, across, factor,
+                                 {running.maxima + r, running.sums + r, running.shrinks + r}, sink);
+  }
+}
+
+ATTN_VECTORIZED(void, soften_all, float* scores, std::int64_t stride, std::int64_t rows, std::int64_t keys,
+                float factor, const RunningRows& running) {
+  soften_blocks<0, 6>(scores, stride, rows, keys, factor, running, Sink<0>{nullptr});
+}
+
+ATTN_VECTORIZED(void, soften_into_parts, float* scores, std::int64_t stride, std::int64_t rows, std::int64_t keys,
+                float factor, const RunningRows& running, int parts, Bfloat16* weights) {
+  switch (parts) {
+    case 1:
+      return soften_blocks<1, 4>(scores, stride, rows, keys, factor, running, Sink<1>{weights});
+    case 2:
+      return soften_blocks<2, 5>(scores, stride, rows, keys, factor, running, Sink<2>{weights});
+    default:
+      return soften_blocks<3, 6>(scores, stride, rows, keys, factor, running, Sink<3>{weights});
   }
 }
 
@@ -87,6 +132,11 @@ void begin_rows(const RunningRows& running, std::int64_t rows) {
 void soften(float* scores, std::int64_t stride, std::int64_t rows, std::int64_t keys, float factor,
             const RunningRows& running) {
   soften_all(scores, stride, rows, keys, factor, running);
+}
+
+void soften_into_tiles(float* scores, std::int64_t stride, std::int64_t rows, std::int64_t keys, float factor,
+                       const RunningRows& running, int parts, Bfloat16* weights) {
+  soften_into_parts(scores, stride, rows, keys, factor, running, parts, weights);
 }
 
 }  // namespace attn::backends::onednn

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "amx_tiles.h"
+
 namespace attn::backends::onednn {
 
 /// log₂ e: 2^(kLog2E·x) = eˣ.
@@ -23,9 +25,14 @@ struct RunningRows {
 void begin_rows(const RunningRows& running, std::int64_t rows);
 
 /// The scores (rows, keys), `stride` numbers apart, become 2^(factor·(x − maximum)) with the maximum of all so far, and
-/// `running` follows. factor is above 0. A row is written up to a multiple of 16. Rows with a NaN or +∞ become NaN; so
+/// `running` follows. factor is above 0. A row is written up to a multiple of 32. Rows with a NaN or +∞ become NaN; so
 /// long as all scores are −∞, they stand for 0.
 void soften(float* scores, std::int64_t stride, std::int64_t rows, std::int64_t keys, float factor,
             const RunningRows& running);
+
+/// The same, but what becomes of the scores are `parts` bfloat16 of each number, as rows of x's block
+/// (amx_pack.h); they are worthless in rows whose sum is NaN. With fewer parts e is less exact too.
+void soften_into_tiles(float* scores, std::int64_t stride, std::int64_t rows, std::int64_t keys, float factor,
+                       const RunningRows& running, int parts, Bfloat16* weights);
 
 }  // namespace attn::backends::onednn

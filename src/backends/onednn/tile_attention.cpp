@@ -295,12 +295,16 @@ class TileAttention final : public Kernel {
     const bool masked = heads_.is_masked();
     for (std::int64_t r = 0; masked && r < tile.rows; ++r)
       hide(scratch.scores + r * layout_.tile, scratch.seen + r * layout_.tile, hidden_, tile.keys);
+    const bool clears = masked && heads_.op.path == graph::AttentionPath::explicit_;
+    if (!clears && !heads_.op.scores) {
+      soften_into_tiles(scratch.scores, layout_.tile, tile.rows, tile.keys, factor_, running, kParts, scratch.weights);
+      return multiply_values(tiles, head, tile);
+    }
     soften(scratch.scores, layout_.tile, tile.rows, tile.keys, factor_, running);
     for (std::int64_t r = 0; r < tile.rows; ++r) {
       float* const row = scratch.scores + r * layout_.tile;
       if (heads_.op.scores) scale_row(row, 1.0F / running.sums[r], row, tile.keys);
-      if (masked && heads_.op.path == graph::AttentionPath::explicit_)
-        clear_hidden(row, scratch.seen + r * layout_.tile, tile.keys);
+      if (clears) clear_hidden(row, scratch.seen + r * layout_.tile, tile.keys);
       if (heads_.op.scores) {
         auto* const to = heads_.template scores<Number>(head.sequence, head.n, tile.first + r);
         write_scaled(row, 1.0F, to, tile.keys);
