@@ -79,15 +79,25 @@ template <int kParts, int kRowTiles, const auto& kPairs, typename Tiles, std::si
 /// y(i, j) = Σ x(i, k)·w(k, j) for the first 16·kRowTiles rows of a block, and a block of columns.
 ///
 /// First all small products over the whole depth, then the large ones: so few and only the last of the additions round
-/// a sum of the result's size, and the error is below that of a float32 product.
+/// a sum of the result's size, and the error is below that of a float32 product. With one part the sums begin with
+/// `start`, which lies as y does; null: zeros.
 template <int kParts, int kRowTiles, typename Tiles>
 void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead& ahead, float* y,
-                        std::int64_t stride) {
-  tiles.template zero<0>();
-  tiles.template zero<1>();
-  if constexpr (kRowTiles == 2) {
-    tiles.template zero<2>();
-    tiles.template zero<3>();
+                        std::int64_t stride, const float* start) {
+  if (kParts == 1 && start != nullptr) {
+    tiles.template load_sums<0>(start, stride);
+    tiles.template load_sums<1>(start + kTileRows, stride);
+    if constexpr (kRowTiles == 2) {
+      tiles.template load_sums<2>(start + kTileRows * stride, stride);
+      tiles.template load_sums<3>(start + kTileRows * stride + kTileRows, stride);
+    }
+  } else {
+    tiles.template zero<0>();
+    tiles.template zero<1>();
+    if constexpr (kRowTiles == 2) {
+      tiles.template zero<2>();
+      tiles.template zero<3>();
+    }
   }
   if constexpr (kParts > 1) {
     constexpr auto& kPairs = tiles::kSmall<kParts>;
@@ -105,11 +115,12 @@ void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std:
 /// The same for the first `rows` ≤ 32 rows, and some more of which nothing is known. Row i is written to y + i·stride.
 template <int kParts, typename Tiles>
 void multiply_tile_block(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
-                         Ahead& ahead, float* y, std::int64_t stride = kTileBlock) {
+                         Ahead& ahead, float* y, std::int64_t stride = kTileBlock,
+                         const float* start = nullptr) {
   if (rows > kTileRows) {
-    multiply_row_tiles<kParts, 2>(tiles, x, w, steps, ahead, y, stride);
+    multiply_row_tiles<kParts, 2>(tiles, x, w, steps, ahead, y, stride, start);
   } else {
-    multiply_row_tiles<kParts, 1>(tiles, x, w, steps, ahead, y, stride);
+    multiply_row_tiles<kParts, 1>(tiles, x, w, steps, ahead, y, stride, start);
   }
 }
 

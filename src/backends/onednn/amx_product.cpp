@@ -26,7 +26,7 @@ namespace {
 constexpr std::int64_t kPiecesPerThread = 4;
 
 /// Float32 products with fewer rows wait for the bytes of the weights, of which panels have 4 for a number.
-std::int64_t least_rows(int parts) { return parts == 3 ? 65 : parts == 2 ? 17 : 1; }
+std::int64_t least_rows(int parts) { return parts == 3 ? 57 : parts == 2 ? 17 : 1; }
 
 std::int64_t blocks_of(std::int64_t count) { return (count + kTileBlock - 1) / kTileBlock; }
 
@@ -227,15 +227,17 @@ class TileProduct final : public Product {
     const std::int64_t rows = std::min(kTileBlock, part.rows - block.row * kTileBlock);
     const Bfloat16* const x = x_block(block.row) + step * kParts * kTilePart;
     const Bfloat16* const w = chunk_of(block.panel, chunk);
-    if (chunk + 1 == blocking_.chunks) {
-      multiply_tile_block<kParts>(tiles, x, w, steps, rows, ahead, sums.data());
-      if (chunk > 0) add_to(sums.data(), earlier, rows * kTileBlock);
-      finish(part, block, rows, sums.data(), residual, y);
-    } else if (chunk == 0) {
+    const bool is_last = chunk + 1 == blocking_.chunks;
+    if constexpr (kParts == 1) {
+      float* const to = is_last ? sums.data() : earlier;
+      multiply_tile_block<kParts>(tiles, x, w, steps, rows, ahead, to, kTileBlock, chunk > 0 ? earlier : nullptr);
+      if (is_last) finish(part, block, rows, to, residual, y);
+    } else if (chunk == 0 && !is_last) {
       multiply_tile_block<kParts>(tiles, x, w, steps, rows, ahead, earlier);
     } else {
       multiply_tile_block<kParts>(tiles, x, w, steps, rows, ahead, sums.data());
-      add_to(earlier, sums.data(), rows * kTileBlock);
+      if (chunk > 0) add_to(is_last ? sums.data() : earlier, is_last ? earlier : sums.data(), rows * kTileBlock);
+      if (is_last) finish(part, block, rows, sums.data(), residual, y);
     }
   }
 

@@ -39,6 +39,14 @@ class AmxTiles {
   [[gnu::always_inline]] void load(const Bfloat16* from) {
     __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(kRowBytes), "i"(kTile) : "memory");
   }
+  /// Row r from from + r·stride.
+  template <int kTile>
+  [[gnu::always_inline]] void load_sums(const float* from, std::int64_t stride) {
+    __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2"
+                     :
+                     : "r"(from), "r"(stride * static_cast<std::int64_t>(sizeof(float))), "i"(kTile)
+                     : "memory");
+  }
   /// Row r to to + r·stride.
   template <int kTile>
   [[gnu::always_inline]] void store(float* to, std::int64_t stride) {
@@ -83,6 +91,11 @@ class EmulatedTiles {
   template <int kTile>
   void load(const Bfloat16* from) {
     std::memcpy(registers_[kTile], from, kTileBytes);
+  }
+  template <int kTile>
+  void load_sums(const float* from, std::int64_t stride) {
+    for (std::int64_t row = 0; row < kTileRows; ++row)
+      std::memcpy(registers_[kTile] + row * kTileDepth, from + row * stride, kTileBytes / kTileRows);
   }
   template <int kTile>
   void store(float* to, std::int64_t stride) {

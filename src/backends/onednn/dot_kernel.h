@@ -22,9 +22,12 @@ namespace dots {
 /// even one.
 template <int kRows>
 ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead& ahead, float* y,
-                             std::int64_t stride) {
+                             std::int64_t stride, const float* start) {
   __m512 sums[kRows][2];
-  for (auto& row : sums) row[0] = row[1] = _mm512_setzero_ps();
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < 2; ++v)
+      sums[r][v] = start != nullptr ? _mm512_loadu_ps(start + r * stride + v * 16) : _mm512_setzero_ps();
+  }
   for (std::int64_t step = 0; step < steps; ++step) {
     ahead.fetch(4);
 #pragma GCC unroll 4
@@ -50,7 +53,7 @@ ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t 
   }
 }
 
-using MultiplyRows = void (*)(const Bfloat16*, const Bfloat16*, std::int64_t, Ahead&, float*, std::int64_t);
+using MultiplyRows = void (*)(const Bfloat16*, const Bfloat16*, std::int64_t, Ahead&, float*, std::int64_t, const float*);
 inline constexpr std::array<MultiplyRows, 12> kMultiplyRows{
     multiply_rows<1>, multiply_rows<2>, multiply_rows<3>, multiply_rows<4>,  multiply_rows<5>,  multiply_rows<6>,
     multiply_rows<7>, multiply_rows<8>, multiply_rows<9>, multiply_rows<10>, multiply_rows<11>, multiply_rows<12>};
@@ -62,7 +65,8 @@ inline constexpr std::array<MultiplyRows, 12> kMultiplyRows{
 /// As for tiles, of one part: the first `rows` rows in groups of nearly the same height, whose sums stay in registers.
 template <int kParts>
 void multiply_tile_block(DotProducts&, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
-                         Ahead& ahead, float* y, std::int64_t stride = kTileBlock) {
+                         Ahead& ahead, float* y, std::int64_t stride = kTileBlock,
+                         const float* start = nullptr) {
   static_assert(kParts == 1);
   constexpr auto kMost = static_cast<std::int64_t>(dots::kMultiplyRows.size());
   const std::int64_t groups = (rows + kMost - 1) / kMost;
@@ -70,7 +74,8 @@ void multiply_tile_block(DotProducts&, const Bfloat16* x, const Bfloat16* w, std
   for (std::int64_t group = 0; group < groups; ++group) {
     const std::int64_t first = rows * group / groups, count = rows * (group + 1) / groups - first;
     dots::kMultiplyRows[static_cast<std::size_t>(count - 1)](x + first * kTileDepth, w, steps,
-                                                             group == 0 ? ahead : nothing, y + first * stride, stride);
+                                                             group == 0 ? ahead : nothing, y + first * stride, stride,
+                                                             start != nullptr ? start + first * stride : nullptr);
   }
 }
 

@@ -35,13 +35,15 @@ template <int kParts>
 struct Sink {
   Bfloat16* weights;
 
-  [[gnu::always_inline]] void store_pair(Lanes a, Lanes b, float* scores, std::int64_t row, std::int64_t i) const {
+  [[gnu::always_inline]] void store_pair(const Lanes& first, const Lanes& second, float* scores, std::int64_t row,
+                                         std::int64_t i) const {
     if constexpr (kParts == 0) {
-      store(a, scores);
-      store(b, scores + kLanes);
+      store(first, scores);
+      store(second, scores + kLanes);
     } else {
       Bfloat16* const to = weights + row / kTileRows * kTileNumbers + row % kTileRows * kTileDepth +
                            i / kTileDepth * kParts * kTilePart;
+      Lanes a = first, b = second;
       for (int part = 0; part < kParts; ++part) take_nearest(a, b, to + part * kTilePart);
     }
   }

@@ -81,14 +81,14 @@ ATTN_VECTORIZED(float, largest_float, const float* x, std::int64_t stride, std::
 
 ATTN_VECTORIZED(float, largest_bfloat16, const Bfloat16* x, std::int64_t stride, std::int64_t rows,
                 std::int64_t columns) {
-  std::int32_t most = 0;
+  Bfloat16 most = 0;
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t i = 0; i < columns; ++i) {
-      const std::int32_t bits = x[r * stride + i] & 0x7FFF;
+      const auto bits = static_cast<Bfloat16>(x[r * stride + i] & 0x7FFF);
       most = bits > most ? bits : most;
     }
   }
-  return std::bit_cast<float>(most << 16);
+  return std::bit_cast<float>(static_cast<std::uint32_t>(most) << 16);
 }
 
 float largest(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns) {

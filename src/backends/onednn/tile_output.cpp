@@ -17,22 +17,24 @@ template <typename Number, bool kRelu, bool kResidual>
   Lanes zeros{}, shift[2];
   for (int v = 0; v < 2; ++v) load(bias + v * kLanes, shift[v]);
   for (std::int64_t i = 0; i < out.rows; ++i, sums += kTileBlock, y += out.stride) {
+    Lanes x[2];
     for (int v = 0; v < 2; ++v) {
-      const std::int64_t first = v * kLanes;
-      Lanes x;
-      load(sums + first, x);
-      test(x, zeros);
-      x += shift[v];
-      if (kRelu) x = x < Lanes{} ? Lanes{} : x;
-      if (first >= out.width) continue;
-      if (kResidual) {
-        Lanes other;
-        load_some(residual + first, out.width - first, other);
-        x += other;
-      }
-      store_some(x, out.width - first, y + first);
+      load(sums + v * kLanes, x[v]);
+      test(x[v], zeros);
+      x[v] += shift[v];
+      if (kRelu) x[v] = x[v] < Lanes{} ? Lanes{} : x[v];
+      if (!kResidual || v * kLanes >= out.width) continue;
+      Lanes other;
+      load_some(residual + v * kLanes, out.width - v * kLanes, other);
+      x[v] += other;
     }
     if (kResidual) residual += out.stride;
+    if (out.width == kTileBlock) {
+      // A NaN here comes from numbers of this type: a bfloat16's has no lower bits.
+      store(x[0], x[1], y);
+      continue;
+    }
+    for (int v = 0; v < 2 && v * kLanes < out.width; ++v) store_some(x[v], out.width - v * kLanes, y + v * kLanes);
   }
   return are_zeros(zeros);
 }

@@ -6,23 +6,12 @@
 
 namespace attn::backends::onednn {
 
-/// 32 bfloat16: the upper halves of two vectors' numbers.
-using Words = std::uint16_t __attribute__((vector_size(2 * kLanes * sizeof(std::uint16_t))));
-
-template <int... kIndex>
-[[gnu::always_inline]] inline void store_upper(const Integers& a, const Integers& b, Bfloat16* to,
-                                               std::integer_sequence<int, kIndex...>) {
-  const Words words =
-      __builtin_shufflevector(reinterpret_cast<Words>(a), reinterpret_cast<Words>(b), (2 * kIndex + 1)...);
-  std::memcpy(to, &words, sizeof words);
-}
-
 /// The bfloat16 nearest to each of 32 numbers (of two the one away from 0), whose place the rests take. Not for
 /// numbers that it would make infinite, nor for NaN.
 [[gnu::always_inline]] inline void take_nearest(Lanes& a, Lanes& b, Bfloat16* to) {
   const Integers upper = Integers{} + static_cast<int>(0xFFFF0000);
   const Integers first = reinterpret_cast<Integers>(a) + 0x8000, second = reinterpret_cast<Integers>(b) + 0x8000;
-  store_upper(first, second, to, std::make_integer_sequence<int, 2 * kLanes>());
+  store_upper(first, second, to);
   a -= reinterpret_cast<Lanes>(first & upper);
   b -= reinterpret_cast<Lanes>(second & upper);
 }

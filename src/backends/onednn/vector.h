@@ -67,6 +67,32 @@ using Halves = std::uint16_t __attribute__((vector_size(kLanes * sizeof(std::uin
   std::memcpy(to, &halves, sizeof halves);
 }
 
+/// 32 bfloat16.
+using Words = std::uint16_t __attribute__((vector_size(2 * kLanes * sizeof(std::uint16_t))));
+
+/// The upper halves of two vectors' numbers.
+template <int... kIndex>
+[[gnu::always_inline]] inline void store_upper(const Integers& a, const Integers& b, std::uint16_t* to,
+                                               std::integer_sequence<int, kIndex...>) {
+  const Words words =
+      __builtin_shufflevector(reinterpret_cast<Words>(a), reinterpret_cast<Words>(b), (2 * kIndex + 1)...);
+  std::memcpy(to, &words, sizeof words);
+}
+[[gnu::always_inline]] inline void store_upper(const Integers& a, const Integers& b, std::uint16_t* to) {
+  store_upper(a, b, to, std::make_integer_sequence<int, 2 * kLanes>());
+}
+
+/// 32 numbers.
+[[gnu::always_inline]] inline void store(const Lanes& a, const Lanes& b, float* to) {
+  store(a, to);
+  store(b, to + kLanes);
+}
+/// The same as bfloat16, halves to even. Not for a NaN with bits in its lower half.
+[[gnu::always_inline]] inline void store(const Lanes& a, const Lanes& b, std::uint16_t* to) {
+  const auto first = reinterpret_cast<Integers>(a), second = reinterpret_cast<Integers>(b);
+  store_upper(first + 0x7FFF + ((first >> 16) & 1), second + 0x7FFF + ((second >> 16) & 1), to);
+}
+
 /// Lane i of the result is lane kFrom[i] of a and b side by side.
 template <int... kFrom>
 [[gnu::always_inline]] inline void shuffle(const Lanes& a, const Lanes& b, Lanes& to) {
