@@ -94,8 +94,8 @@ Graph norm_of_halves(DType half, DType back, bool others_read) {
   Builder build(graph);
   const ValueId x = build.input("x", half, {2, 3});
   const ValueId gamma = build.weight({"gamma", "gamma", {3}, DType::float32, true, {}});
-  const ValueId norm = build.apply(LayerNorm{NormKind::layer, {1}, 1e-3, true, false},
-                                   {build.cast(x, DType::float32), gamma});
+  const ValueId norm =
+      build.apply(LayerNorm{NormKind::layer, {1}, 1e-3, true, false}, {build.cast(x, DType::float32), gamma});
   output(build, build.cast(norm, back));
   if (others_read) output(build, norm);
   return graph;
@@ -108,9 +108,9 @@ TEST_CASE("narrow_norms: a normalization between casts of half precision takes t
   CHECK(print(checked(bfloat16, narrow_norms(bfloat16))) ==
         "%0 = input x bfloat16 (2, 3)\n%4 = layer_norm(%0, gamma, axes=(1,), epsilon=0.001) "
         "bfloat16 (2, 3)\noutput_0 = %4\n");
-  for (const Graph& kept : {norm_of_halves(DType::bfloat16, DType::float16, false),
-                            norm_of_halves(DType::bfloat16, DType::bfloat16, true),
-                            norm_of_halves(DType::float32, DType::bfloat16, false)})
+  for (const Graph& kept :
+       {norm_of_halves(DType::bfloat16, DType::float16, false), norm_of_halves(DType::bfloat16, DType::bfloat16, true),
+        norm_of_halves(DType::float32, DType::bfloat16, false)})
     CHECK(print(checked(kept, narrow_norms(kept))) == print(kept));
 }
 

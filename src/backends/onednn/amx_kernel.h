@@ -115,8 +115,7 @@ void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std:
 /// The same for the first `rows` ≤ 32 rows, and some more of which nothing is known. Row i is written to y + i·stride.
 template <int kParts, typename Tiles>
 void multiply_tile_block(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
-                         Ahead& ahead, float* y, std::int64_t stride = kTileBlock,
-                         const float* start = nullptr) {
+                         Ahead& ahead, float* y, std::int64_t stride = kTileBlock, const float* start = nullptr) {
   if (rows > kTileRows) {
     multiply_row_tiles<kParts, 2>(tiles, x, w, steps, ahead, y, stride, start);
   } else {

@@ -201,7 +201,8 @@ class TileProduct final : public Product {
         float* earlier = waiting;
         for (std::int64_t p = first; p < last; ++p) {
           const bool is_last = p + 1 == last, is_done = is_last && chunk + 1 == blocking_.chunks;
-          Ahead ahead = ahead_of<kParts>(blocks, is_done ? panel(last) : chunk_of(is_last ? first : p + 1, chunk + is_last));
+          Ahead ahead =
+              ahead_of<kParts>(blocks, is_done ? panel(last) : chunk_of(is_last ? first : p + 1, chunk + is_last));
           for (std::int64_t b = part.first_block; b < part.last_block; ++b, earlier += kSums)
             multiply_chunk<kParts>(tiles, chunk, part, {b, p}, ahead, earlier, residual, y);
         }

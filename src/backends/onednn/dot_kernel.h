@@ -53,7 +53,8 @@ ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t 
   }
 }
 
-using MultiplyRows = void (*)(const Bfloat16*, const Bfloat16*, std::int64_t, Ahead&, float*, std::int64_t, const float*);
+using MultiplyRows = void (*)(const Bfloat16*, const Bfloat16*, std::int64_t, Ahead&, float*, std::int64_t,
+                              const float*);
 inline constexpr std::array<MultiplyRows, 12> kMultiplyRows{
     multiply_rows<1>, multiply_rows<2>, multiply_rows<3>, multiply_rows<4>,  multiply_rows<5>,  multiply_rows<6>,
     multiply_rows<7>, multiply_rows<8>, multiply_rows<9>, multiply_rows<10>, multiply_rows<11>, multiply_rows<12>};
@@ -65,8 +66,7 @@ inline constexpr std::array<MultiplyRows, 12> kMultiplyRows{
 /// As for tiles, of one part: the first `rows` rows in groups of nearly the same height, whose sums stay in registers.
 template <int kParts>
 void multiply_tile_block(DotProducts&, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
-                         Ahead& ahead, float* y, std::int64_t stride = kTileBlock,
-                         const float* start = nullptr) {
+                         Ahead& ahead, float* y, std::int64_t stride = kTileBlock, const float* start = nullptr) {
   static_assert(kParts == 1);
   constexpr auto kMost = static_cast<std::int64_t>(dots::kMultiplyRows.size());
   const std::int64_t groups = (rows + kMost - 1) / kMost;

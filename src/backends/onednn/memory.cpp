@@ -156,7 +156,8 @@ class Pricing {
     const ProductKind kind = product_kind(size, dtype, multiplication_);
     uses_library_ = uses_library_ || kind == ProductKind::onednn;
     if (kind == ProductKind::tiles)
-      footprint.scratch = std::max(footprint.scratch, tile_scratch_bytes(size, dtype, multiplication_, static_cast<int>(threads_)));
+      footprint.scratch =
+          std::max(footprint.scratch, tile_scratch_bytes(size, dtype, multiplication_, static_cast<int>(threads_)));
     footprint.packed = plan::sum_of_bytes({footprint.packed, packed_bytes(size, dtype, multiplication_)});
   }
 
@@ -201,10 +202,10 @@ class Pricing {
     const DType dtype = is_native(node) ? DType::bfloat16 : DType::float32;
     const bool by_rows = op.scores || !(op.scale > 0);
     footprint.scratch = times(
-        {threads_, takes_tile_attention(op, dtype, keys, multiplication_)
-                       ? tile_attention_scratch(op, tile_parts(dtype, multiplication_.precision), keys, head_size,
-                                                value_size)
-                       : (by_rows ? row_attention_scratch : flash_attention_scratch)(keys, head_size, value_size)});
+        {threads_,
+         takes_tile_attention(op, dtype, keys, multiplication_)
+             ? tile_attention_scratch(op, tile_parts(dtype, multiplication_.precision), keys, head_size, value_size)
+             : (by_rows ? row_attention_scratch : flash_attention_scratch)(keys, head_size, value_size)});
   }
 
   void add(const graph::Conv&, const graph::Node& node, Footprint& footprint) {

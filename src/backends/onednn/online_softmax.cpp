@@ -41,8 +41,8 @@ struct Sink {
       store(first, scores);
       store(second, scores + kLanes);
     } else {
-      Bfloat16* const to = weights + row / kTileRows * kTileNumbers + row % kTileRows * kTileDepth +
-                           i / kTileDepth * kParts * kTilePart;
+      Bfloat16* const to =
+          weights + row / kTileRows * kTileNumbers + row % kTileRows * kTileDepth + i / kTileDepth * kParts * kTilePart;
       Lanes a = first, b = second;
       for (int part = 0; part < kParts; ++part) take_nearest(a, b, to + part * kTilePart);
     }

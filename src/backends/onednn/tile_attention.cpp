@@ -1,6 +1,6 @@
-// Attention whose products are on tiles: 32 query rows meet a tile of keys at a time, as in flash_attention.cpp. Keys and
-// values of a head are packed once, and met by several blocks of rows while they are in the second-level cache. Where
-// the probabilities are asked for, all keys are one tile.
+// Attention whose products are on tiles: 32 query rows meet a tile of keys at a time, as in flash_attention.cpp. Keys
+// and values of a head are packed once, and met by several blocks of rows while they are in the second-level cache.
+// Where the probabilities are asked for, all keys are one tile.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -134,15 +134,15 @@ class TileAttention final : public Kernel {
   static constexpr DType kDType = std::is_same_v<Number, float> ? DType::float32 : DType::bfloat16;
 
   struct Scratch {
-    float* scores;           // (32, tile)
-    float* context;          // of each block (32, padded V), before it is divided by the sums
-    float* sums;             // (32, 32)
-    RunningRows running;     // of all blocks
-    Bfloat16* queries;       // of each block
-    Bfloat16* weights;       // of a block and a tile
+    float* scores;            // (32, tile)
+    float* context;           // of each block (32, padded V), before it is divided by the sums
+    float* sums;              // (32, 32)
+    RunningRows running;      // of all blocks
+    Bfloat16* queries;        // of each block
+    Bfloat16* weights;        // of a block and a tile
     Bfloat16 *keys, *values;  // blocks of 32 keys; of 32 features
-    std::uint8_t* seen;      // (32, tile)
-    std::uint8_t* finite;    // by tile: all values are
+    std::uint8_t* seen;       // (32, tile)
+    std::uint8_t* finite;     // by tile: all values are
   };
 
   /// A head of a sequence, packed.
@@ -166,7 +166,8 @@ class TileAttention final : public Kernel {
     scratch.weights = scratch.queries + kMostBlocks * layout_.query_block;
     scratch.keys = scratch.weights + tile_block_size(layout_.tile, kParts);
     scratch.values = scratch.keys + layout_.padded_s / kTileBlock * layout_.query_block;
-    scratch.seen = reinterpret_cast<std::uint8_t*>(scratch.values + layout_.padded_v / kTileBlock * layout_.value_block);
+    scratch.seen =
+        reinterpret_cast<std::uint8_t*>(scratch.values + layout_.padded_v / kTileBlock * layout_.value_block);
     scratch.finite = scratch.seen + kTileBlock * layout_.tile;
     return scratch;
   }
@@ -334,8 +335,8 @@ class TileAttention final : public Kernel {
     const bool safe = is_safe(head.largest_value, 1.0F, tile.keys);
     Ahead nothing{nullptr, 0};
     for (std::int64_t v = 0; v < heads_.V; v += kTileBlock) {
-      const Bfloat16* const values = scratch.values + v / kTileBlock * layout_.value_block +
-                                     tile.s / kTileDepth * kParts * kTilePart;
+      const Bfloat16* const values =
+          scratch.values + v / kTileBlock * layout_.value_block + tile.s / kTileDepth * kParts * kTilePart;
       multiply_tile_block<kParts>(tiles, scratch.weights, values, tile_steps(tile.keys), tile.rows, nothing,
                                   scratch.sums);
       for (std::int64_t r = 0; !safe && r < tile.rows; ++r) {

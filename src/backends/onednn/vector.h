@@ -268,12 +268,15 @@ template <typename Number>
 template <int kDegree>
 inline constexpr float kExp2[kDegree]{};
 template <>
-inline constexpr float kExp2<4>[]{9.582853142e-3F, 5.590642673e-2F, 2.402409862e-1F, 6.931241932e-1F};
+inline constexpr float kExp2<4>[] { 9.582853142e-3F, 5.590642673e-2F, 2.402409862e-1F, 6.931241932e-1F };
 template <>
-inline constexpr float kExp2<5>[]{1.326472708e-3F, 9.671512862e-3F, 5.550733746e-2F, 2.402224208e-1F, 6.931469776e-1F};
+inline constexpr float kExp2<5>[] {
+  1.326472708e-3F, 9.671512862e-3F, 5.550733746e-2F, 2.402224208e-1F, 6.931469776e-1F
+};
 template <>
-inline constexpr float kExp2<6>[]{1.535336193e-4F, 1.339887441e-3F, 9.618437358e-3F,
-                                  5.550332471e-2F, 2.402264791e-1F, 6.931472029e-1F};
+inline constexpr float kExp2<6>[] {
+  1.535336193e-4F, 1.339887441e-3F, 9.618437358e-3F, 5.550332471e-2F, 2.402264791e-1F, 6.931472029e-1F
+};
 
 /// 2ˣ for x ≤ 0, with a polynomial of degree 6 to about 1 ulp; 0 below -126.5; NaN stays.
 template <int kDegree = 6>

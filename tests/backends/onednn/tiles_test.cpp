@@ -75,6 +75,45 @@ TEST_CASE("tiles: even and odd products are summed apart, from 0, and then added
   CHECK(sum_of_products(0.0F, {{-1, 1}, {0, 0}, {x, x}}) == x * x - 1.0F);
 }
 
+#if defined(__x86_64__)
+/// Two products of tiles, one after the other, of numbers of many sizes.
+template <typename Tiles>
+std::vector<float> two_products(const std::vector<Bfloat16>& left, const std::vector<Bfloat16>& right) {
+  std::vector<float> sums(256);
+  Tiles tiles;
+  tiles.template zero<0>();
+  for (int i = 0; i < 2; ++i) {
+    tiles.template load<4>(left.data() + i * kTileNumbers);
+    tiles.template load<6>(right.data() + i * kTileNumbers);
+    tiles.template multiply<0, 4, 6>();
+  }
+  tiles.template store<0>(sums.data(), 16);
+  return sums;
+}
+
+TEST_CASE("tiles: AMX, where this CPU has it, gives the bits of the emulated tiles") {
+  if (isa() < Isa::amx) return;
+  RandomStream stream(0, "bits");
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Bfloat16> left(2 * kTileNumbers), right(2 * kTileNumbers);
+    // From one octave up to products that are denormal and beyond the largest number.
+    const double octaves = round % 10 * 15.0;
+    const auto draw = [&] {
+      return bits_of(static_cast<float>(stream.normal() * std::exp2(octaves * (2.0 * stream.uniform() - 1.0))));
+    };
+    std::ranges::generate(left, draw);
+    std::ranges::generate(right, draw);
+    const std::vector<float> amx = two_products<AmxTiles>(left, right);
+    const std::vector<float> emulated = two_products<EmulatedTiles>(left, right);
+    for (std::size_t i = 0; i < amx.size(); ++i) {
+      const bool both_nan = std::isnan(amx[i]) && std::isnan(emulated[i]);
+      const bool same = both_nan || std::bit_cast<std::uint32_t>(amx[i]) == std::bit_cast<std::uint32_t>(emulated[i]);
+      CHECK_MESSAGE(same, fmt::format("{} octaves: {} and {}", octaves, amx[i], emulated[i]));
+    }
+  }
+}
+#endif
+
 TEST_CASE("tiles: denormals count as zero and become zero, infinity and NaN spread") {
   const float least = 0x1p-126F;
   CHECK(sum_of_products(0.0F, {{0x1p-127F, 0x1p100F}}) == 0.0F);
