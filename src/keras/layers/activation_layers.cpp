@@ -98,7 +98,8 @@ class PReLU : public Layer {
 
  private:
   Initializer alpha_initializer{"zeros"};
-  Opaque alpha_regularizer, alpha_constraint;
+  Regularizer alpha_regularizer;
+  Constraint alpha_constraint;
   std::optional<Axes> shared_axes;
 };
 
