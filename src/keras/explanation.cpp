@@ -14,12 +14,6 @@ namespace {
 constexpr std::int32_t kNone = graph::kNone;
 std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
-Count elements_of(const Shape& shape) {
-  Count elements = 1;
-  for (const Dim dim : shape) elements *= static_cast<Count>(dim);
-  return elements;
-}
-
 /// "d_model·h": a product in symbols, equal factors as powers.
 std::string short_product(const std::vector<NamedNumber>& factors) {
   std::vector<std::string> words;
@@ -165,7 +159,7 @@ Count Explainer::params_of(std::int32_t part, bool trainable_only) const {
   for (std::int32_t inner = part; inner < end_of(part); ++inner)
     for (const std::int32_t weight : anatomy_.parts[at(inner)].weights)
       if (const graph::WeightSpec& spec = graph_.weights[at(weight)]; spec.trainable || !trainable_only)
-        total += elements_of(spec.shape);
+        total += spec.shape.count();
   return total;
 }
 
@@ -173,7 +167,7 @@ Count Explainer::flops_of(std::int32_t part) const {
   Count total = 0;
   for (std::int32_t inner = part; inner < end_of(part); ++inner)
     for (const graph::NodeId id : nodes_[at(inner)])
-      total += static_cast<Count>(graph::flops(graph_, graph_.nodes[at(id)], graph::Hidden::counted));
+      total += graph::flops(graph_, graph_.nodes[at(id)], graph::Hidden::counted);
   return total;
 }
 
@@ -228,7 +222,7 @@ void Explainer::add_inner(Explanation& out, std::int32_t part) const {
   const Part& itself = anatomy_.parts[at(part)];
   for (std::size_t i = 0; i < itself.weights.size(); ++i) {
     const graph::WeightSpec& spec = graph_.weights[at(itself.weights[i])];
-    Product line{itself.weight_names[i], spec.shape, {}, elements_of(spec.shape)};
+    Product line{itself.weight_names[i], spec.shape, {}, spec.shape.count()};
     for (const Dim dim : spec.shape) line.factors.push_back({static_cast<Count>(dim), ""});
     out.params.push_back(std::move(line));
   }
@@ -247,7 +241,7 @@ void Explainer::add_params(Explanation& out, std::int32_t part, Names& names) co
                                              ? std::vector<std::string>{}
                                              : symbols_of(*anatomy_.parts[at(around)].layer, in_layer, spec.shape);
       symbols.resize(static_cast<std::size_t>(spec.shape.rank()));
-      Product line{inner == part ? group.weight_names[i] : in_layer, spec.shape, {}, elements_of(spec.shape)};
+      Product line{inner == part ? group.weight_names[i] : in_layer, spec.shape, {}, spec.shape.count()};
       for (int axis = 0; axis < spec.shape.rank(); ++axis) {
         std::string& symbol = symbols[at(axis)];
         symbol = names.settle(symbol, static_cast<Count>(spec.shape[axis]));
@@ -320,15 +314,15 @@ void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names, std
       const bool attends = std::holds_alternative<graph::Attention>(node.op);
       Product line;
       line.what = grouped ? group.name + ": " + term.what : term.what;
-      line.value = static_cast<Count>(term.count());
+      line.value = term.count();
       for (const graph::Factor& factor : term.factors) {
         std::string symbol;
         if (factor.of != kNone) {
           symbol = symbols_of_value(factor.of)[at(factor.axis)];
           if (attends && factor.of != node.inputs[0] && factor.axis == 1) symbol = "S";
-          if (!symbol.empty()) symbol = names.settle(symbol, static_cast<Count>(factor.size));
+          if (!symbol.empty()) symbol = names.settle(symbol, factor.size);
         }
-        line.factors.push_back({static_cast<Count>(factor.size), symbol});
+        line.factors.push_back({factor.size, symbol});
       }
       const auto again = std::find_if(out.flops.begin(), out.flops.end(), [&](const Product& known) {
         return known.what == line.what && known.value == line.value * static_cast<Count>(known.calls);

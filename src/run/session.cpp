@@ -102,8 +102,8 @@ std::int64_t traffic(const graph::Graph& graph, const graph::Node& node) {
   return total;
 }
 
-std::int64_t total_flops(const graph::Graph& graph) {
-  std::int64_t total = 0;
+UInt128 total_flops(const graph::Graph& graph) {
+  UInt128 total = 0;
   for (const graph::Node& node : graph.nodes) total += graph::flops(graph, node);
   return total;
 }

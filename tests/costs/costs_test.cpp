@@ -61,7 +61,7 @@ TEST_CASE("costs: every step of every case takes the operations that an instrume
       if (!is_floating(graph.value(first).dtype)) continue;
       const std::string op(graph::name_of(node.op));
       CAPTURE(op);
-      const std::int64_t told = graph::flops(graph, node, graph::Hidden::counted);
+      const auto told = static_cast<std::int64_t>(graph::flops(graph, node, graph::Hidden::counted));
       if (takes_branches(node.op)) {
         CHECK(counts[i] <= told);
       } else {
@@ -88,7 +88,7 @@ TEST_CASE("costs: every function of one number takes what its longest branch tak
       graph::Graph graph;
       graph::Builder build(graph);
       build.apply(op, {build.input("x", fn == UnaryFn::logical_not ? DType::boolean : DType::float32, {1})});
-      CHECK(graph::flops(graph, graph.nodes.back()) == most);
+      CHECK(static_cast<std::int64_t>(graph::flops(graph, graph.nodes.back())) == most);
     }
   }
 }
@@ -111,7 +111,7 @@ TEST_CASE("costs: windows that reach into the padding take what lies inside") {
             graph::Builder build(graph);
             build.apply(conv,
                         {build.input("x", DType::float32, shapes[0]), build.input("k", DType::float32, shapes[1])});
-            CHECK(graph::flops(graph, graph.nodes.back()) == count_operations(conv, shapes));
+            CHECK(static_cast<std::int64_t>(graph::flops(graph, graph.nodes.back())) == count_operations(conv, shapes));
           }
         }
       }
@@ -164,7 +164,7 @@ TEST_CASE("costs: attn summary --costs tells for every layer of every case what 
     std::int64_t written = 0;
     for (const graph::NodeId id : plan.steps) {
       const graph::Node& node = plan.graph.nodes[static_cast<std::size_t>(id)];
-      const std::int64_t flops = graph::flops(plan.graph, node, graph::Hidden::counted);
+      const auto flops = static_cast<std::int64_t>(graph::flops(plan.graph, node, graph::Hidden::counted));
       const std::string layer = outermost(plan.graph, node);
       const bool floating = node.inputs.empty() || is_floating(plan.graph.value(node.inputs.front()).dtype);
       counted[layer] += floating ? counts[static_cast<std::size_t>(id)] : 0;

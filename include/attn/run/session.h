@@ -21,7 +21,7 @@ struct StepTime {
   std::string operation;  ///< "linear"
   std::string kernel;     ///< which implementation ran
   double seconds = 0;
-  std::int64_t flops = 0;
+  UInt128 flops = 0;
   std::int64_t bytes = 0;  ///< of what it reads and writes, each once
 };
 
@@ -85,6 +85,6 @@ class Session {
 /// Bytes of the values that a node reads and writes, each once.
 [[nodiscard]] std::int64_t traffic(const graph::Graph& graph, const graph::Node& node);
 /// FLOPs of one pass.
-[[nodiscard]] std::int64_t total_flops(const graph::Graph& graph);
+[[nodiscard]] UInt128 total_flops(const graph::Graph& graph);
 
 }  // namespace attn::run
