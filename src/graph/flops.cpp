@@ -327,7 +327,7 @@ class Counter {
     const ValueId id = node_.outputs.front();
     const Dim positions = graph_.value(id).shape[spatial_axis + 1];
     const UInt128 cells = cells_read(in(0)[spatial_axis + 1], window, strides[i], dilation[i], padding);
-    if (cells != times(positions, window)) return number(cells);
+    if (cells != times(positions, window)) return {{cells, node_.inputs[0], spatial_axis + 1, true}};
     Factors factors{size_of_axis(positions, id, spatial_axis + 1)};
     append(factors, taps);
     return factors;

@@ -44,6 +44,10 @@ TEST_CASE("explain: all forms tell the same totals as attn summary --costs") {
     CHECK(layer["no_params"].is_null() == (row["params"] != 0));
   }
   CHECK(contains(run_attn({"explain", "--markdown"}).out, "| MultiHeadAttention "));
+  CHECK(
+      contains(run_attn({"explain", "multi_head_attention", "--latex"}).out,
+               "= 4 \\cdot d_{\\text{model}} = 2{,}048, \\text{ since } h \\cdot d_{\\text{head}} = d_{\\text{model}} "
+               "\\\\\n"));
   const Result latex = run_attn({"explain", "dense_2", "--latex"});
   CHECK(contains(latex.out, "\\text{kernel (512, 512)} &: d_{\\text{in}} \\times d_{\\text{out}} = 262{,}144 \\\\"));
 }

@@ -97,6 +97,7 @@ struct Factor {
   UInt128 size = 1;
   ValueId of = kNone;  ///< kNone: a number
   int axis = 0;
+  bool cells = false;  ///< not the axis's size, but how many of its cells all windows read that reach into padding
 };
 
 /// One part of a node's arithmetic: the product of its factors.
