@@ -9,6 +9,7 @@
 #include "attn/backends/backend.h"
 #include "attn/base/tensor.h"
 #include "attn/graph/graph.h"
+#include "attn/run/session.h"
 
 namespace attn::run {
 
@@ -20,7 +21,7 @@ struct Operation {
   std::string layer;       ///< the first Keras layer that has it, "" for none
   std::int64_t count = 0;  ///< how often the model has it
   UInt128 flops = 0;       ///< of one
-  std::int64_t bytes = 0;  ///< of one, as traffic() counts them
+  Traffic bytes;           ///< of one
 };
 
 /// What differs in `graph`, as the backend fuses it, with the numbers that a pass over `inputs` meets there.
