@@ -24,6 +24,19 @@ std::int64_t Shape::size() const {
   return *count;
 }
 
+UInt128 Shape::count() const {
+  if (!known()) throw internal_error("the elements of shape {} were asked for, but they are not known", str());
+  constexpr UInt128 kMost = UInt128{1} << 124;  // two axes of kMaxSize; its bytes still fit
+  UInt128 count = std::find(begin(), end(), 0) == end() ? 1 : 0;
+  for (const Dim dim : dims_) {
+    if (count == 0) break;
+    if (static_cast<UInt128>(dim) > kMost / count)
+      throw Error(ExitCode::no_memory, fmt::format("a tensor of shape {} has more than 2^124 elements", str()));
+    count *= static_cast<UInt128>(dim);
+  }
+  return count;
+}
+
 std::string Shape::str() const {
   std::string text = "(";
   for (int axis = 0; axis < rank(); ++axis) {

@@ -1,14 +1,9 @@
-// Text for what shows ASCII alone.
+// Characters of UTF-8, and whether the locale has them.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 namespace attn::cli {
-
-/// Lines of boxes and a few signs become ASCII of the same width; any other character is written as its number, as the
-/// text's own form does (JSON, Python), else as \u{..}.
-[[nodiscard]] std::string ascii_text(std::string_view utf8);
 
 /// The code point at the front of valid UTF-8, which must not be empty, and its bytes.
 struct Character {

@@ -169,7 +169,10 @@ struct BenchCommand {
       const auto key = std::pair(std::string(backend.device()), dtype);
       const auto found = known->find(key);
       if (found != known->end()) return found->second;
-      const run::Peaks& peaks = known->emplace(key, run::measure_peaks(backend, dtype, compile)).first->second;
+      const auto same =
+          std::find_if(known->begin(), known->end(), [&](const auto& other) { return other.first.first == key.first; });
+      const run::Peaks* const memory = same == known->end() ? nullptr : &same->second;
+      const run::Peaks& peaks = known->emplace(key, run::measure_peaks(backend, dtype, compile, memory)).first->second;
       if (told) report.peaks.push_back(peaks);
       return peaks;
     };

@@ -17,6 +17,7 @@ void add_common(CLI::App& app, Common& common, const std::vector<std::string>& f
   app.add_flag("-v,--verbose", common.console.verbose, "say what is done");
   app.add_flag("--ascii", Console::ascii, "ASCII alone; by itself where the terminal's locale is not UTF-8");
   add_color(app);
+  app.parse_complete_callback([&common] { choose_alphabet(common.output); });
 }
 
 void add_color(CLI::App& app) {

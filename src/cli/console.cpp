@@ -18,6 +18,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/atomic_file.h"
+#include "attn/report/alphabet.h"
 #include "fold.h"
 #include "progress.h"
 
@@ -75,7 +76,7 @@ void put(std::string text, int descriptor, Look look) {
   const std::optional<int> columns = descriptor == STDOUT_FILENO ? terminal_columns() : std::nullopt;
   if (look == Look::fitting && columns) text = folded_tables(text, *columns);
   if (look == Look::fitting && wants_color(descriptor)) text = with_bold_headings(text);
-  if (look == Look::fitting && wants_ascii(descriptor)) text = ascii_text(text);
+  if (look == Look::fitting && wants_ascii(descriptor)) text = report::ascii_text(text);
   const auto hidden = Progress::hide();
   try {
     io::AtomicFile file(descriptor == STDOUT_FILENO ? "-" : "/dev/stderr");
@@ -99,7 +100,7 @@ std::string cut(std::string_view message) {
 /// As it is shown on stderr.
 std::string fit(std::string_view message) {
   const std::string whole = cut(message);
-  return wants_ascii(STDERR_FILENO) ? ascii_text(whole) : whole;
+  return wants_ascii(STDERR_FILENO) ? report::ascii_text(whole) : whole;
 }
 
 }  // namespace
@@ -128,9 +129,15 @@ void Console::error(std::string_view message) const noexcept {
   }
 }
 
+void choose_alphabet(const std::optional<std::string>& path) {
+  const bool to_file = path && *path != "-";
+  const bool ascii = to_file ? Console::ascii : wants_ascii(STDOUT_FILENO);
+  report::write_cells_in(ascii ? report::Alphabet::ascii : report::Alphabet::unicode);
+}
+
 void write_result(const std::string& text, const std::optional<std::string>& path, Look look) {
   if (path && *path != "-") {
-    const std::string written = Console::ascii && look == Look::fitting ? ascii_text(text) : text;
+    const std::string written = Console::ascii && look == Look::fitting ? report::ascii_text(text) : text;
     io::AtomicFile file(*path);
     file.write(std::as_bytes(std::span(written)));
     file.commit();

@@ -35,6 +35,9 @@ enum class Look : std::uint8_t {
   exact     ///< byte for byte
 };
 
+/// Tables for stdout, or for `path` where it is given, are laid out in what write_result will show there.
+void choose_alphabet(const std::optional<std::string>& path);
+
 /// Writes a result to stdout, or whole to `path` where it is given. --ascii and --color always hold for both and for
 /// pipes. Throws Error where it cannot be written.
 void write_result(const std::string& text, const std::optional<std::string>& path, Look look = Look::fitting);

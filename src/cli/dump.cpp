@@ -7,13 +7,13 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "ascii.h"
 #include "attn/base/error.h"
 #include "attn/base/system_error.h"
 #include "attn/base/text.h"
 #include "attn/io/atomic_file.h"
 #include "attn/io/descriptor.h"
 #include "attn/io/npz.h"
+#include "attn/report/alphabet.h"
 #include "attn/report/dump_view.h"
 #include "attn/run/layer_arrays.h"
 #include "console.h"
@@ -46,7 +46,7 @@ void write_dump(const std::string& folder, const graph::Graph& graph, std::span<
   io::AtomicFile arrays(folder + "/" + kDumpArrays), manifest(folder + "/manifest.json");
   io::write_npz(arrays, named);
   const std::string text = report::dump_json(report, layers);
-  manifest.write(Console::ascii ? ascii_text(text) : text);
+  manifest.write(Console::ascii ? report::ascii_text(text) : text);
   commit(folder, arrays, manifest);
 }
 

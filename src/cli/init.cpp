@@ -34,11 +34,8 @@ struct InitCommand {
 
   static UInt128 bytes_of_all(const std::vector<graph::WeightSpec>& specs) {
     UInt128 bytes = 0;
-    for (const graph::WeightSpec& spec : specs) {
-      UInt128 size = static_cast<UInt128>(bytes_of(spec.dtype));
-      for (const Dim dim : spec.shape) size *= static_cast<UInt128>(dim);
-      bytes += size;
-    }
+    for (const graph::WeightSpec& spec : specs)
+      bytes += spec.shape.count() * static_cast<UInt128>(bytes_of(spec.dtype));
     return bytes;
   }
 };

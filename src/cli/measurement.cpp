@@ -81,8 +81,8 @@ std::vector<report::ProfileRow> profile_session(run::Session& session, std::span
     for (const auto& pass : passes) seconds.push_back(pass[step].seconds);
     std::nth_element(seconds.begin(), seconds.begin() + kPasses / 2, seconds.end());
     const run::StepTime& time = passes.front()[step];
-    const auto flops = static_cast<double>(time.flops), bytes = static_cast<double>(time.bytes);
-    const run::Bound bound = run::bound_of(peaks, flops, bytes, session.executable().memory_bytes());
+    const auto flops = static_cast<double>(time.flops), bytes = static_cast<double>(time.bytes.total());
+    const run::Bound bound = run::bound_of(peaks, flops, time.bytes, session.executable().memory_bytes());
     rows.push_back({time.layer, time.operation, time.kernel, seconds[kPasses / 2] * 1e3, flops * 1e-9, bytes * 1e-6,
                     bound.seconds * 1e3, bound.by_memory});
   }

@@ -101,11 +101,11 @@ void measure_operations(const BenchPlan& plan, const LoadedModel& loaded, const 
   for (run::Operation& operation : operations) {
     if (plan.stopped()) break;
     run::Session session(backend, std::move(operation.graph), operation.weights, options);
-    const auto flops = static_cast<double>(operation.flops), bytes = static_cast<double>(operation.bytes);
+    const auto flops = static_cast<double>(operation.flops), bytes = static_cast<double>(operation.bytes.total());
     const std::vector<double> seconds = run::measure_passes(session, operation.inputs, plan.options);
     if (seconds.empty()) break;
     const std::vector<backends::KernelChoice> choices = session.executable().choices();
-    const run::Bound bound = run::bound_of(peaks, flops, bytes, operation.bytes);
+    const run::Bound bound = run::bound_of(peaks, flops, operation.bytes, operation.bytes.total());
     report.operations.push_back({operation.layer, operation.name, choices.empty() ? "" : choices.front().kernel,
                                  run::latency_of(seconds).median, flops * 1e-9, bytes * 1e-6, bound.seconds * 1e3,
                                  bound.by_memory, operation.count});

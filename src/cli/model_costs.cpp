@@ -15,12 +15,7 @@ using report::Count;
 constexpr std::int32_t kNone = graph::kNone;
 std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
-Count elements_of(const Shape& shape) {
-  Count elements = 1;
-  for (const Dim dim : shape) elements *= static_cast<Count>(dim);
-  return elements;
-}
-Count bytes_of(const graph::Value& value) { return elements_of(value.shape) * Count(attn::bytes_of(value.dtype)); }
+Count bytes_of(const graph::Value& value) { return value.shape.count() * Count(attn::bytes_of(value.dtype)); }
 
 void add_bytes(std::vector<report::DTypeBytes>& list, DType dtype, Count bytes) {
   auto it = std::lower_bound(list.begin(), list.end(), dtype, [](const auto& a, DType b) { return a.dtype < b; });
@@ -48,7 +43,7 @@ CostRow row_of(const keras::Part& part, const graph::Graph& graph) {
   row.output_shapes = part.output_shapes;
   for (std::size_t i = 0; i < part.weights.size(); ++i) {
     const graph::WeightSpec& spec = graph.weights[at(part.weights[i])];
-    const Count params = elements_of(spec.shape), bytes = params * Count(attn::bytes_of(spec.dtype));
+    const Count params = spec.shape.count(), bytes = params * Count(attn::bytes_of(spec.dtype));
     row.variables.push_back({part.weight_names[i], spec.shape, spec.dtype, spec.trainable, params, bytes});
     row.params += params;
     if (spec.trainable) row.trainable_params += params;
@@ -76,9 +71,9 @@ void add_steps(report::CostReport& report, keras::Anatomy anatomy, const keras::
     const graph::Node& node = plan.graph.nodes[at(id)];
     const std::int32_t part = owners.of(node);
     CostRow& row = part == kNone ? report.total : report.rows[at(part)];
-    const std::int64_t all = graph::flops(plan.graph, node, graph::Hidden::counted);
-    row.flops += Count(all);
-    row.hidden_flops += Count(all - graph::flops(plan.graph, node));
+    const Count all = graph::flops(plan.graph, node, graph::Hidden::counted);
+    row.flops += all;
+    row.hidden_flops += all - graph::flops(plan.graph, node);
     for (const graph::ValueId output : node.outputs) row.activation_bytes += bytes_of(plan.graph.value(output));
   }
 }

@@ -1,9 +1,10 @@
-// What the operations cost in arithmetic. Every count stops at kMaxSize.
+// What the operations cost in arithmetic.
 //
 // An addition, subtraction, multiplication, division or elementary function (exp, tanh, erf, √, …) is 1, as the
 // reference backend does them; of branches the longest counts. To compare, choose, round, change a sign or move is 0.
 #include <algorithm>
 
+#include "attn/base/error.h"
 #include "attn/base/size.h"
 #include "attn/graph/einsum.h"
 #include "attn/graph/graph.h"
@@ -14,8 +15,10 @@ namespace {
 
 using Factors = std::vector<Factor>;
 
-std::int64_t times(std::int64_t a, std::int64_t b) { return checked_mul(a, b).value_or(kMaxSize); }
-std::int64_t plus(std::int64_t a, std::int64_t b) { return checked_add(a, b).value_or(kMaxSize); }
+/// For products of two dimensions, below zero too.
+__extension__ using Int128 = __int128;
+
+UInt128 times(std::int64_t a, std::int64_t b) { return static_cast<UInt128>(a) * static_cast<UInt128>(b); }
 
 std::int64_t cost_of(const Unary& op) {
   switch (op.fn) {
@@ -96,38 +99,37 @@ std::int64_t cost_of(BinaryFn fn) {
 }
 
 // Σ over t in [0, length) of t + first, held within [0, limit].
-std::int64_t ramp(std::int64_t length, std::int64_t first, std::int64_t limit) {
-  const std::int64_t begin = std::clamp<std::int64_t>(-first, 0, length);           // the first t above 0
-  const std::int64_t end = std::clamp<std::int64_t>(limit - first, begin, length);  // the first t at the limit
-  const std::int64_t n = end - begin;
-  const std::int64_t rising = n * (begin + first) + n * (n - 1) / 2;
+Int128 ramp(Int128 length, Int128 first, Int128 limit) {
+  const Int128 begin = std::clamp<Int128>(-first, 0, length);           // the first t above 0
+  const Int128 end = std::clamp<Int128>(limit - first, begin, length);  // the first t at the limit
+  const Int128 n = end - begin;
+  const Int128 rising = n * (begin + first) + n * (n - 1) / 2;
   return rising + (length - end) * limit;
 }
 
 // How many of the T·S pairs of positions causality and the window leave.
-std::int64_t seen_pairs(const Attention& op, Dim query_length, Dim key_length) {
-  const auto all = checked_mul(query_length, key_length);
-  if (!all || (!op.causal && !op.window)) return all.value_or(kMaxSize);
-  const std::int64_t longest = query_length + key_length;
-  const std::int64_t window = std::min(op.window.value_or(longest), longest);
+UInt128 seen_pairs(const Attention& op, Dim query_length, Dim key_length) {
+  if (!op.causal && !op.window) return times(query_length, key_length);
+  const Int128 longest = Int128{query_length} + key_length;
+  const Int128 window = std::min<Int128>(op.window ? Int128{*op.window} : longest, longest);
   if (window < 1) return 0;
   // Row t sees the positions from t − window + 1 to t, or to t + window − 1 where it may look ahead.
-  const std::int64_t upper = ramp(query_length, op.causal ? 1 : window, key_length);
-  return upper - ramp(query_length, 1 - window, key_length);
+  const Int128 upper = ramp(query_length, op.causal ? 1 : window, key_length);
+  return static_cast<UInt128>(upper - ramp(query_length, 1 - window, key_length));
 }
 
 // How many cells the windows along one axis read: of those that reach into the padding, the ones inside.
-std::int64_t cells_read(Dim dim, std::int64_t window, std::int64_t stride, std::int64_t dilation, Padding padding) {
+UInt128 cells_read(Dim dim, std::int64_t window, std::int64_t stride, std::int64_t dilation, Padding padding) {
   constexpr std::int64_t kMostCounted = 1 << 20;  // longer windows are taken as full
   const Windows windows = windows_of(dim, window, stride, dilation, padding);
   if (padding == Padding::valid || window > kMostCounted) return times(windows.count, window);
-  std::int64_t cells = 0;
+  UInt128 cells = 0;
   for (std::int64_t tap = 0; tap < window; ++tap) {
     // Position i reads cell i·stride + shift.
     const std::int64_t shift = tap * dilation - windows.before;
     const std::int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
     const std::int64_t end = shift >= dim ? 0 : std::min(windows.count, (dim - shift - 1) / stride + 1);
-    cells = plus(cells, std::max<std::int64_t>(end - first, 0));
+    cells += static_cast<UInt128>(std::max<std::int64_t>(end - first, 0));
   }
   return cells;
 }
@@ -192,9 +194,9 @@ class Counter {
     Factors pairs{query[0], query[2]};
     if (op.varlen > 0) {  // how long the sequences are is known when they come; here, as long as they may be
       pairs.push_back(query[1]);
-      pairs.push_back({op.varlen, kNone, 0});
+      append(pairs, number(op.varlen));
     } else if (hidden_ == Hidden::skipped && (op.causal || op.window)) {
-      pairs.push_back({seen_pairs(op, query[1].size, value[1].size), kNone, 0});
+      append(pairs, number(seen_pairs(op, static_cast<Dim>(query[1].size), static_cast<Dim>(value[1].size))));
     } else {
       pairs.push_back(query[1]);
       pairs.push_back(op.packed_heads > 0 ? query[1] : axis(1, 1).front());
@@ -286,11 +288,14 @@ class Counter {
   [[nodiscard]] const Shape& in(std::size_t i) const { return graph_.value(node_.inputs[i]).shape; }
 
   // ---- factors
-  static Factors number(std::int64_t n) { return {{n, kNone, 0}}; }
+  static Factors number(UInt128 n) { return {{n, kNone, 0}}; }
+  static Factors number(std::int64_t n) { return number(static_cast<UInt128>(n)); }
+  static Factors number(int n) { return number(static_cast<UInt128>(n)); }
+  static Factor size_of_axis(Dim size, ValueId of, int axis) { return {static_cast<UInt128>(size), of, axis}; }
   [[nodiscard]] Factors axis(std::size_t input, int axis) const {
     const Shape& shape = in(input);
     const int at = axis < 0 ? axis + shape.rank() : axis;
-    return {{shape[at], node_.inputs[input], at}};
+    return {size_of_axis(shape[at], node_.inputs[input], at)};
   }
   // All axes of an input, or those before the last `dropped`.
   [[nodiscard]] Factors axes(std::size_t input) const { return rows(input, 0); }
@@ -305,13 +310,14 @@ class Counter {
     const Shape& shape = graph_.value(id).shape;
     Factors factors;
     for (int i = 0; i < shape.rank(); ++i)
-      if (std::find(left_out.begin(), left_out.end(), i) == left_out.end()) factors.push_back({shape[i], id, i});
+      if (std::find(left_out.begin(), left_out.end(), i) == left_out.end())
+        factors.push_back(size_of_axis(shape[i], id, i));
     return factors;
   }
   // The query inside a packed input, with the query's own number of heads.
   [[nodiscard]] Factors packed_query(const Attention& op) const {
     Factors query = axes(0);
-    query[2] = {query[2].size - 2 * op.packed_heads, kNone, 0};
+    query[2] = {query[2].size - times(2, op.packed_heads), kNone, 0};
     return query;
   }
   // Positions times cells of a window along a spatial axis.
@@ -320,9 +326,9 @@ class Counter {
     const auto i = static_cast<std::size_t>(spatial_axis);
     const ValueId id = node_.outputs.front();
     const Dim positions = graph_.value(id).shape[spatial_axis + 1];
-    const std::int64_t cells = cells_read(in(0)[spatial_axis + 1], window, strides[i], dilation[i], padding);
-    if (cells != times(positions, window)) return number(cells);
-    Factors factors{{positions, id, spatial_axis + 1}};
+    const UInt128 cells = cells_read(in(0)[spatial_axis + 1], window, strides[i], dilation[i], padding);
+    if (cells != times(positions, window)) return {{cells, node_.inputs[0], spatial_axis + 1, true}};
+    Factors factors{size_of_axis(positions, id, spatial_axis + 1)};
     append(factors, taps);
     return factors;
   }
@@ -364,22 +370,21 @@ class Counter {
 
 }  // namespace
 
-std::int64_t FlopTerm::count() const {
-  std::int64_t product = 1;
-  for (const Factor& factor : factors) {
-    if (factor.size == 0) return 0;
-    product = times(product, factor.size);
-  }
-  return product;
+UInt128 FlopTerm::count() const {
+  std::vector<UInt128> sizes;
+  for (const Factor& factor : factors) sizes.push_back(factor.size);
+  const auto product = count_product(sizes);
+  if (!product) throw Error(ExitCode::no_memory, fmt::format("'{}' takes more than 2^100 operations", what));
+  return *product;
 }
 
 std::vector<FlopTerm> flop_terms(const Graph& graph, const Node& node, Hidden hidden) {
   return Counter(graph, node, hidden).terms();
 }
 
-std::int64_t flops(const Graph& graph, const Node& node, Hidden hidden) {
-  std::int64_t total = 0;
-  for (const FlopTerm& term : flop_terms(graph, node, hidden)) total = plus(total, term.count());
+UInt128 flops(const Graph& graph, const Node& node, Hidden hidden) {
+  UInt128 total = 0;
+  for (const FlopTerm& term : flop_terms(graph, node, hidden)) total += term.count();
   return total;
 }
 

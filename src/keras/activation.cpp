@@ -1,7 +1,6 @@
 #include "activation.h"
 
 #include <array>
-#include <limits>
 
 #include "attn/base/text.h"
 
@@ -15,8 +14,6 @@ struct NamedActivation {
   graph::Unary unary;
   WholeActivation whole = WholeActivation::none;
 };
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // keras/src/activations/activations.py with the defaults of each function.
 const std::array kActivations = {

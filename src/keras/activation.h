@@ -1,6 +1,7 @@
 // keras.activations, by the forms in which a config may name one.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,8 @@
 #include "json.h"
 
 namespace attn::keras {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The functions of keras.activations that are no function of one number.
 enum class WholeActivation : std::uint8_t { none, softmax, log_softmax, sparsemax, glu };

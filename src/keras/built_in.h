@@ -17,4 +17,8 @@ void check_built_in(const Ref& object);
 /// The same for every object in a value, and for functions, none of which is ever run.
 void check_inert(const Ref& value);
 
+/// The same for what must be a regularizer or a constraint: null, an object, or a name that Keras knows.
+void check_regularizer(const Ref& value);
+void check_constraint(const Ref& value);
+
 }  // namespace attn::keras

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <iterator>
 
 #include "attn/base/text.h"
+#include "axis_names.h"
 #include "layer.h"
 #include "symbols.h"
 
@@ -13,12 +14,6 @@ namespace {
 
 constexpr std::int32_t kNone = graph::kNone;
 std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
-
-Count elements_of(const Shape& shape) {
-  Count elements = 1;
-  for (const Dim dim : shape) elements *= static_cast<Count>(dim);
-  return elements;
-}
 
 /// "d_model·h": a product in symbols, equal factors as powers.
 std::string short_product(const std::vector<NamedNumber>& factors) {
@@ -123,17 +118,32 @@ class Explainer::Names {
     return "";
   }
 
-  std::map<std::int32_t, std::vector<std::string>> of_weight;  // the symbols of its dimensions
-  std::map<graph::ValueId, std::vector<std::string>> of_value;
+  /// A weight and its sizes.
+  Product of_weight(const std::string& what, std::int32_t weight, const graph::WeightSpec& spec,
+                    std::vector<std::string> symbols) {
+    symbols.resize(at(spec.shape.rank()));
+    Product line{what, spec.shape, {}, spec.shape.count()};
+    for (int axis = 0; axis < spec.shape.rank(); ++axis) {
+      std::string& symbol = symbols[at(axis)];
+      symbol = settle(symbol, static_cast<Count>(spec.shape[axis]));
+      line.factors.push_back({static_cast<Count>(spec.shape[axis]), symbol});
+    }
+    axes.of_weight[weight] = std::move(symbols);
+    return line;
+  }
+
+  KnownAxes axes;
 
  private:
   Explanation& out_;
 };
 
 Explainer::Explainer(const Anatomy& anatomy, const graph::Graph& graph, std::span<const graph::NodeId> steps)
-    : anatomy_(anatomy), graph_(graph), owners_(anatomy), nodes_(anatomy.parts.size()) {
-  for (const graph::NodeId id : steps)
-    if (const std::int32_t part = owners_.of(graph.nodes[at(id)]); part != kNone) nodes_[at(part)].push_back(id);
+    : anatomy_(anatomy), graph_(graph), owners_(anatomy), nodes_(anatomy.parts.size()), is_step_(graph.nodes.size()) {
+  for (const graph::NodeId id : steps) is_step_[at(id)] = true;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (const std::int32_t part = owners_.of(graph.nodes[i]); part != kNone)
+      nodes_[at(part)].push_back(static_cast<graph::NodeId>(i));
 }
 
 std::optional<std::int32_t> Explainer::find(const std::string& name) const {
@@ -165,7 +175,7 @@ Count Explainer::params_of(std::int32_t part, bool trainable_only) const {
   for (std::int32_t inner = part; inner < end_of(part); ++inner)
     for (const std::int32_t weight : anatomy_.parts[at(inner)].weights)
       if (const graph::WeightSpec& spec = graph_.weights[at(weight)]; spec.trainable || !trainable_only)
-        total += elements_of(spec.shape);
+        total += spec.shape.count();
   return total;
 }
 
@@ -173,7 +183,7 @@ Count Explainer::flops_of(std::int32_t part) const {
   Count total = 0;
   for (std::int32_t inner = part; inner < end_of(part); ++inner)
     for (const graph::NodeId id : nodes_[at(inner)])
-      total += static_cast<Count>(graph::flops(graph_, graph_.nodes[at(id)], graph::Hidden::counted));
+      if (is_step_[at(id)]) total += graph::flops(graph_, graph_.nodes[at(id)], graph::Hidden::counted);
   return total;
 }
 
@@ -213,9 +223,18 @@ Explanation Explainer::explain(std::int32_t part) const {
 
 void Explainer::add_inner(Explanation& out, std::int32_t part) const {
   Names names(out);
+  // What a layer of layers has of its own, whose names the rest of its arithmetic takes over.
+  const Part& itself = anatomy_.parts[at(part)];
+  std::vector<Product> own;
+  for (std::size_t i = 0; i < itself.weights.size(); ++i) {
+    const graph::WeightSpec& spec = graph_.weights[at(itself.weights[i])];
+    std::vector<std::string> symbols;
+    if (itself.layer != nullptr) symbols = symbols_of(*itself.layer, itself.weight_names[i], spec.shape);
+    own.push_back(names.of_weight(itself.weight_names[i], itself.weights[i], spec, std::move(symbols)));
+  }
   for (std::int32_t inner = part + 1; inner < end_of(part); ++inner) {
     const Part& layer = anatomy_.parts[at(inner)];
-    if (layer.level != anatomy_.parts[at(part)].level + 1) continue;
+    if (layer.level != itself.level + 1) continue;
     const std::string what = layer.class_name.empty() ? layer.name : layer.name + " (" + layer.class_name + ")";
     if (const Count params = params_of(inner, false); params > 0) out.params.push_back({what, {}, {}, params});
     if (layer.rest) {
@@ -224,14 +243,7 @@ void Explainer::add_inner(Explanation& out, std::int32_t part) const {
       out.flops.push_back({what, {}, {}, flops});
     }
   }
-  // What a layer of layers has of its own.
-  const Part& itself = anatomy_.parts[at(part)];
-  for (std::size_t i = 0; i < itself.weights.size(); ++i) {
-    const graph::WeightSpec& spec = graph_.weights[at(itself.weights[i])];
-    Product line{itself.weight_names[i], spec.shape, {}, elements_of(spec.shape)};
-    for (const Dim dim : spec.shape) line.factors.push_back({static_cast<Count>(dim), ""});
-    out.params.push_back(std::move(line));
-  }
+  std::move(own.begin(), own.end(), std::back_inserter(out.params));
 }
 
 void Explainer::add_params(Explanation& out, std::int32_t part, Names& names) const {
@@ -243,68 +255,27 @@ void Explainer::add_params(Explanation& out, std::int32_t part, Names& names) co
     for (std::size_t i = 0; i < group.weights.size(); ++i) {
       const graph::WeightSpec& spec = graph_.weights[at(group.weights[i])];
       const std::string in_layer = group.name + "/" + group.weight_names[i];
-      std::vector<std::string> symbols = around == kNone
-                                             ? std::vector<std::string>{}
-                                             : symbols_of(*anatomy_.parts[at(around)].layer, in_layer, spec.shape);
-      symbols.resize(static_cast<std::size_t>(spec.shape.rank()));
-      Product line{inner == part ? group.weight_names[i] : in_layer, spec.shape, {}, elements_of(spec.shape)};
-      for (int axis = 0; axis < spec.shape.rank(); ++axis) {
-        std::string& symbol = symbols[at(axis)];
-        symbol = names.settle(symbol, static_cast<Count>(spec.shape[axis]));
-        line.factors.push_back({static_cast<Count>(spec.shape[axis]), symbol});
-      }
-      names.of_weight[group.weights[i]] = symbols;
-      out.params.push_back(std::move(line));
+      std::vector<std::string> symbols;
+      if (around != kNone) symbols = symbols_of(*anatomy_.parts[at(around)].layer, in_layer, spec.shape);
+      out.params.push_back(names.of_weight(inner == part ? group.weight_names[i] : in_layer, group.weights[i], spec,
+                                           std::move(symbols)));
     }
   }
 }
 
-void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names, std::int32_t only) const {
-  const auto symbols_of_value = [&](graph::ValueId id) -> std::vector<std::string>& {
-    const Shape& shape = graph_.value(id).shape;
-    const auto [it, added] = names.of_value.try_emplace(id);
-    std::vector<std::string>& symbols = it->second;
-    if (!added) return symbols;
-    symbols.resize(static_cast<std::size_t>(shape.rank()));
-    const std::int32_t weight = owners_.weight(id);
-    if (weight != kNone) {
-      const auto known = names.of_weight.find(weight);
-      if (known != names.of_weight.end() && graph_.weights[at(weight)].shape == shape) symbols = known->second;
-      return symbols;
-    }
-    if (shape.rank() > 0) symbols[0] = "B";
-    if (shape.rank() == 3) symbols[1] = "T|S";
-    // The width of what comes in is what the layer's weights call a size of this kind.
-    for (const char* width : {"d_model", "c"})
-      for (const Symbol& known : out.symbols)
-        if (shape.rank() > 1 && known.symbol == width && known.value == static_cast<Count>(shape[-1]))
-          symbols.back() = width;
-    return symbols;
-  };
-  const auto name_output = [&](const graph::Node& node) {
-    const graph::ValueId output = node.outputs.front();
-    const Shape& shape = graph_.value(output).shape;
-    if (const auto* linear = std::get_if<graph::Linear>(&node.op)) {
-      std::vector<std::string> symbols = symbols_of_value(node.inputs[0]);
-      symbols.resize(symbols.size() - static_cast<std::size_t>(linear->contracted));
-      const std::vector<std::string>& kernel = symbols_of_value(node.inputs[1]);
-      symbols.insert(symbols.end(), kernel.begin() + linear->contracted, kernel.end());
-      names.of_value[output] = std::move(symbols);
-      return;
-    }
-    for (const graph::ValueId input : node.inputs) {
-      if (owners_.weight(input) != kNone || graph_.value(input).shape != shape) continue;
-      const std::vector<std::string> symbols = symbols_of_value(input);
-      names.of_value[output] = symbols;
-      return;
-    }
-    if (std::holds_alternative<graph::Attention>(node.op)) {
-      std::vector<std::string> symbols = symbols_of_value(node.inputs[0]);
-      symbols.back() = symbols_of_value(node.inputs[2]).back();
-      names.of_value[output] = std::move(symbols);
-    }
-  };
+std::string Explainer::role_of(const graph::Node& node, const Part& part) const {
+  if (const auto* product = std::get_if<graph::MatMul>(&node.op))
+    return product->transpose_y ? "scores: " : "weighted values: ";
+  if (is_pairwise(graph_, node)) return "query and key: ";
+  if (std::holds_alternative<graph::Binary>(node.op))
+    for (const graph::ValueId input : node.inputs)
+      for (std::size_t i = 0; i < part.weights.size(); ++i)
+        if (part.weights[i] == owners_.weight(input)) return part.weight_names[i] + ": ";
+  return "";
+}
 
+void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names, std::int32_t only) const {
+  AxisNames axes(graph_, owners_, out.symbols, names.axes);
   std::vector<std::pair<graph::NodeId, std::int32_t>> nodes;  // with the part that does them, in their order
   for (std::int32_t inner = part; inner < end_of(part); ++inner)
     for (const graph::NodeId id : nodes_[at(inner)]) nodes.emplace_back(id, inner);
@@ -312,23 +283,20 @@ void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names, std
   for (const auto& [id, inner] : nodes) {
     const graph::Node& node = graph_.nodes[at(id)];
     const Part& group = anatomy_.parts[at(inner)];
-    name_output(node);
-    if (only != kNone && inner != only) continue;
+    const bool attends = group.class_name == "Attention" || group.class_name == "AdditiveAttention";
+    axes.pass(node, attends);
+    if (!is_step_[at(id)] || (only != kNone && inner != only)) continue;
     for (const graph::FlopTerm& term : graph::flop_terms(graph_, node, graph::Hidden::counted)) {
       if (term.count() == 0) continue;
       const bool grouped = inner != part && !group.rest;
-      const bool attends = std::holds_alternative<graph::Attention>(node.op);
       Product line;
-      line.what = grouped ? group.name + ": " + term.what : term.what;
-      line.value = static_cast<Count>(term.count());
+      line.what = grouped ? group.name + ": " + term.what : (attends ? role_of(node, group) : "") + term.what;
+      line.value = term.count();
       for (const graph::Factor& factor : term.factors) {
-        std::string symbol;
-        if (factor.of != kNone) {
-          symbol = symbols_of_value(factor.of)[at(factor.axis)];
-          if (attends && factor.of != node.inputs[0] && factor.axis == 1) symbol = "S";
-          if (!symbol.empty()) symbol = names.settle(symbol, static_cast<Count>(factor.size));
-        }
-        line.factors.push_back({static_cast<Count>(factor.size), symbol});
+        std::string symbol = axes.of(node, factor);
+        if (!symbol.empty()) symbol = names.settle(symbol, factor.size);
+        // An axis of size 1 that has no name was put in to fit shapes together.
+        if (factor.of == kNone || factor.size != 1 || !symbol.empty()) line.factors.push_back({factor.size, symbol});
       }
       const auto again = std::find_if(out.flops.begin(), out.flops.end(), [&](const Product& known) {
         return known.what == line.what && known.value == line.value * static_cast<Count>(known.calls);
@@ -364,8 +332,10 @@ std::vector<ClassTotals> Explainer::classes() const {
         }
         totals->how = join(terms, " + ");
       } else if (is_made_of_layers(part)) {
-        totals->how = first.params.size() == 1 ? "those of the layer in it"
-                                               : fmt::format("those of the {} layers in it", first.params.size());
+        const auto layers = std::count_if(first.params.begin(), first.params.end(),
+                                          [](const Product& line) { return !line.shape.has_value(); });
+        totals->how = layers == 1 ? "those of the layer in it" : fmt::format("those of the {} layers in it", layers);
+        if (layers < static_cast<std::ptrdiff_t>(first.params.size())) totals->how += ", and its own";
       } else if (first.no_params.empty()) {
         std::vector<const Product*> lines;
         for (const Product& line : first.params) lines.push_back(&line);

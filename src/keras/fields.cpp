@@ -94,6 +94,16 @@ void Fields::read(const Ref& ref, Opaque& value) {
   value.json = ref.json();
 }
 
+void Fields::read(const Ref& ref, Regularizer& value) {
+  check_regularizer(ref);
+  value.json = ref.json();
+}
+
+void Fields::read(const Ref& ref, Constraint& value) {
+  check_constraint(ref);
+  value.json = ref.json();
+}
+
 void Fields::read(const Ref& ref, LayerPtr& value) { value = read_layer(ref, *warnings_); }
 
 Json Fields::write(const Number& value) const {

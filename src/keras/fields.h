@@ -1,6 +1,7 @@
 // One list of fields per class: reading a config, writing it, and the check for unknown keys all walk it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -53,8 +54,16 @@ struct Choice {
   std::vector<std::string_view> allowed;
 };
 
-/// Regularizers, constraints and the like: nothing that acts at inference. Kept as read.
+/// Seeds and the like: nothing that acts at inference. Kept as read.
 struct Opaque {
+  Json json;
+};
+
+/// A regularizer and a constraint, as objects or by name. They act in training only: kept as read.
+struct Regularizer {
+  Json json;
+};
+struct Constraint {
   Json json;
 };
 
@@ -90,6 +99,10 @@ class Fields {
   void required(std::string_view key, T& value, Version since = 300) {
     if (reading() && !config_->find(key)) missing_.emplace_back(key);
     (*this)(key, value, since);
+  }
+  /// Was there a field of this key?
+  [[nodiscard]] bool knows(std::string_view key) const {
+    return std::find(known_.begin(), known_.end(), key) != known_.end();
   }
   /// For what is no plain field: when reading, the member `key` (nothing where it is missing); when writing, `json`
   /// under it.
@@ -130,6 +143,8 @@ class Fields {
   void read(const Ref& ref, Axes& value);
   void read(const Ref& ref, Choice& value);
   void read(const Ref& ref, Opaque& value);
+  void read(const Ref& ref, Regularizer& value);
+  void read(const Ref& ref, Constraint& value);
   void read(const Ref& ref, Initializer& value) { value = Initializer::read(ref); }
   void read(const Ref& ref, Activation& value) { value = Activation::read(ref); }
   void read(const Ref& ref, DTypePolicy& value) { value = DTypePolicy::read(ref); }
@@ -155,6 +170,8 @@ class Fields {
   Json write(const Axes& value) const;
   Json write(const Choice& value) const { return value.value; }
   Json write(const Opaque& value) const { return value.json; }
+  Json write(const Regularizer& value) const { return value.json; }
+  Json write(const Constraint& value) const { return value.json; }
   Json write(const Initializer& value) const;
   Json write(const Activation& value) const;
   Json write(const DTypePolicy& value) const;

@@ -89,8 +89,7 @@ struct Totals {
 Totals totals_of(Layer& layer) {
   Totals totals;
   for (const graph::WeightSpec& spec : collect_weights(layer)) {
-    Count elements = 1;
-    for (const Dim dim : spec.shape) elements *= static_cast<Count>(dim);
+    const Count elements = spec.shape.count();
     const Count bytes = elements * static_cast<Count>(bytes_of(spec.dtype));
     totals.params += elements;
     totals.bytes += bytes;

@@ -66,9 +66,11 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
   const Document& document = config.document();
   const std::size_t before = document.problem_count();
   if (!document.attempt([&] { layer.config(fields); })) return;
+  // Any layer of Keras takes one, whether it is among its fields or not.
   if (const auto regularizer = config.find("activity_regularizer"); regularizer && !layer.is_operation()) {
-    fields.ignored({"activity_regularizer"});
-    layer.activity_regularizer = regularizer->json();
+    Regularizer value{regularizer->json()};
+    if (!fields.knows("activity_regularizer")) fields("activity_regularizer", value);
+    layer.activity_regularizer = std::move(value.json);
   }
   // What any layer may carry over from other versions of Keras.
   fields.foreign({"batch_input_shape", "build_config", "registered_name"});

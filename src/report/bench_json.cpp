@@ -34,6 +34,8 @@ Json peaks_json(const std::vector<run::Peaks>& peaks) {
     list.push_back({{"dtype", name_of(peak.dtype)},
                     {"gflops_per_second", peak.flops_per_second * 1e-9},
                     {"memory_bytes_per_second", peak.memory_bytes_per_second},
+                    {"shared_cache_bytes_per_second", peak.shared_bytes_per_second},
+                    {"shared_cache_bytes", peak.shared_bytes},
                     {"cache_bytes_per_second", peak.cache_bytes_per_second},
                     {"cache_bytes", peak.cache_bytes}});
   }

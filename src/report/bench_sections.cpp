@@ -46,10 +46,12 @@ Table peaks_table(const std::vector<run::Peaks>& peaks) {
         {"products", std::string(name_of(peak.dtype)), measured(peak.flops_per_second * 1e-9), "GFLOP/s"});
   const run::Peaks& first = peaks.front();
   table.rows.push_back({"memory", "", measured(first.memory_bytes_per_second * 1e-9), "GB/s"});
-  if (first.cache_bytes_per_second > 0) {
-    table.rows.push_back({fmt::format("caches of {}", byte_size(first.cache_bytes)), "",
-                          measured(first.cache_bytes_per_second * 1e-9), "GB/s"});
-  }
+  const auto add_cache = [&](std::string_view what, std::int64_t bytes, double rate) {
+    if (rate > 0)
+      table.rows.push_back({fmt::format("{} of {}", what, byte_size(bytes)), "", measured(rate * 1e-9), "GB/s"});
+  };
+  add_cache("last cache", first.shared_bytes, first.shared_bytes_per_second);
+  add_cache("cores' caches", first.cache_bytes, first.cache_bytes_per_second);
   return table;
 }
 

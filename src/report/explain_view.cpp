@@ -114,7 +114,7 @@ std::string latex_formula(std::string_view formula) {
       i += what.size() - 1;
       return true;
     };
-    if (replace("×", "\\times") || replace("·", "\\,") || replace("²", "^2") || replace(",", "{,}") ||
+    if (replace("×", "\\times") || replace("·", " \\cdot ") || replace("²", "^2") || replace(",", "{,}") ||
         replace("times", "\\text{times}"))
       continue;
     if (rest.front() == '_') {
@@ -268,9 +268,11 @@ std::string explain_latex(const ExplainedModel& model, const Explanation& it) {
   if (!symbols.empty()) out += join(symbols, ", ") + ".\n";
   std::vector<std::pair<std::string, std::string>> lines;
   for (const Product& line : it.params) lines.emplace_back(name_text(line), latex_formula(formula_text(line)));
-  for (const Identity& identity : it.identities)
-    lines.emplace_back(identity.what,
-                       latex_formula(fmt::format("{} = {}", identity.formula, with_commas(identity.value))));
+  for (const Identity& identity : it.identities) {
+    std::string formula = latex_formula(fmt::format("{} = {}", identity.formula, with_commas(identity.value)));
+    if (!identity.since.empty()) formula += ", \\text{ since } " + latex_formula(identity.since);
+    lines.emplace_back(identity.what, std::move(formula));
+  }
   if (lines.empty()) {
     out += fmt::format("No parameters: {}.\n", latex_text(it.no_params));
   } else {

@@ -25,7 +25,12 @@ std::optional<std::string> between(const std::string& text, std::string_view fir
   return end == std::string::npos ? std::nullopt : std::optional(text.substr(from, end - from));
 }
 
-std::optional<std::string> meant(const Problem& problem) { return between(problem.message, "(did you mean '", "'?)"); }
+/// The first of what may have been meant.
+std::optional<std::string> meant(const Problem& problem) {
+  std::optional<std::string> names = between(problem.message, "(did you mean '", "'?)");
+  if (names) names->erase(std::min({names->size(), names->find("', '"), names->find("' or '")}));
+  return names;
+}
 
 std::optional<std::string> expected(const Problem& problem) { return between(problem.message, "expected ", ", got "); }
 

@@ -7,6 +7,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/report/alphabet.h"
 #include "attn/report/summary.h"
 #include "cells.h"
 #include "markup.h"
@@ -106,14 +107,20 @@ std::string trainable_cell(const SummaryRow& row) {
   return *row.trainable ? "Y" : "N";
 }
 
+/// A text as the table shows it. Keras's own bytes have one alphabet.
+std::string fit(const std::string& text, const SummaryOptions& options) {
+  return options.line_length ? text : cell_text(text);
+}
+
 std::vector<std::vector<std::u32string>> rows_of(const Summary& summary, const SummaryOptions& options) {
   std::vector<std::vector<std::u32string>> rows;
   for (const SummaryRow* row : shown_rows(summary, options)) {
-    std::vector<std::u32string> cells{code_points(layer_cell(*row)), code_points(printable(row->output_shape_text)),
-                                      code_points(row->built ? with_commas(row->params) : "0 (unbuilt)")};
-    if (!summary.sequential_like) cells.push_back(code_points(connected_cell(*row)));
-    if (options.show_trainable) cells.push_back(code_points(trainable_cell(*row)));
-    rows.push_back(std::move(cells));
+    std::vector<std::string> cells{layer_cell(*row), printable(row->output_shape_text),
+                                   row->built ? with_commas(row->params) : "0 (unbuilt)"};
+    if (!summary.sequential_like) cells.push_back(connected_cell(*row));
+    if (options.show_trainable) cells.push_back(trainable_cell(*row));
+    rows.emplace_back();
+    for (const std::string& cell : cells) rows.back().push_back(code_points(fit(cell, options)));
   }
   return rows;
 }
@@ -238,7 +245,8 @@ std::string summary_table(const Summary& summary, const SummaryOptions& options)
 
   std::string out;
   const std::string name = printable(summary.name);
-  append_text(out, shown("Model: \"" + escape_markup(name) + "\"", "Model: \"" + name + "\""), console_columns);
+  append_text(out, fit(shown("Model: \"" + escape_markup(name) + "\"", "Model: \"" + name + "\""), options),
+              console_columns);
   append_table(out, table, overflow);
   const auto append_total = [&](std::string_view what, keras::Count count, keras::Count bytes) {
     append_text(out, fmt::format(" {}: {} ({})", what, with_commas(count), memory_size(bytes)), console_columns);

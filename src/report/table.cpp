@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "attn/base/text.h"
+#include "attn/report/alphabet.h"
 
 namespace attn::report {
 namespace {
@@ -71,7 +72,7 @@ std::string csv_cell(const std::string& cell) {
 }  // namespace
 
 std::string plain_table(const Table& table) {
-  const std::vector<Row> rows = changed(table, [](const std::string& text) { return printable(text); });
+  const std::vector<Row> rows = changed(table, [](const std::string& text) { return cell_text(printable(text)); });
   const std::vector<int> widths = widths_of(rows, 1);
   std::string out;
   for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -90,7 +91,7 @@ std::string plain_table(const Table& table) {
 }
 
 std::string markdown_table(const Table& table) {
-  const std::vector<Row> rows = changed(table, [](const std::string& text) { return markdown_text(text); });
+  const std::vector<Row> rows = changed(table, [](const std::string& text) { return cell_text(markdown_text(text)); });
   const std::vector<int> widths = widths_of(rows, 3);  // a rule has three dashes at least
   std::string out;
   for (std::size_t r = 0; r < rows.size(); ++r) {

@@ -88,6 +88,7 @@ std::vector<Operation> operations_of(const backends::Backend& backend, Graph gra
     whole.value(id).kind = graph::ValueKind::constant;
   }
 
+  const std::vector<bool> fixed = fixed_values(whole);
   std::vector<Operation> out;
   std::map<std::string, std::size_t> known;
   for (const graph::NodeId id : steps) {
@@ -103,7 +104,7 @@ std::vector<Operation> operations_of(const backends::Backend& backend, Graph gra
     if (node.layer != graph::kNone) operation.layer = whole.layers[static_cast<std::size_t>(node.layer)].name;
     operation.count = 1;
     operation.flops = graph::flops(whole, node);
-    operation.bytes = traffic(whole, node);
+    operation.bytes = traffic(whole, node, fixed);
     std::set<ValueId> seen;
     for (const ValueId input : node.inputs) {
       if (!seen.insert(input).second) continue;

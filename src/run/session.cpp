@@ -39,9 +39,10 @@ Session::Session(const backends::Backend& backend, graph::Graph graph, std::vect
 void Session::run(std::span<const Tensor> inputs, const Advance& advance) {
   throw_if_stopped();
   if (!advance || device_clock() != nullptr) return executable_->run(inputs);
+  const std::vector<bool> fixed = fixed_values(graph_);
   const auto work = [&](graph::NodeId id) {
     const graph::Node& node = graph_.nodes[static_cast<std::size_t>(id)];
-    return static_cast<double>(graph::flops(graph_, node)) + static_cast<double>(traffic(graph_, node));
+    return static_cast<double>(graph::flops(graph_, node)) + static_cast<double>(traffic(graph_, node, fixed).total());
   };
   double whole = 0.0;
   for (const graph::NodeId id : steps_) whole += work(id);
@@ -52,6 +53,7 @@ std::vector<StepTime> Session::profile(std::span<const Tensor> inputs) {
   throw_if_stopped();
   std::map<graph::NodeId, std::string> kernels;
   for (const backends::KernelChoice& choice : executable_->choices()) kernels[choice.node] = choice.kernel;
+  const std::vector<bool> fixed = fixed_values(graph_);
   std::vector<StepTime> out;
   executable_->run_profiled(inputs, [&](graph::NodeId id, double seconds) {
     const graph::Node& node = graph_.nodes[static_cast<std::size_t>(id)];
@@ -61,7 +63,7 @@ std::vector<StepTime> Session::profile(std::span<const Tensor> inputs) {
     step.kernel = kernels[id];
     step.seconds = seconds;
     step.flops = graph::flops(graph_, node);
-    step.bytes = traffic(graph_, node);
+    step.bytes = traffic(graph_, node, fixed);
     out.push_back(std::move(step));
   });
   return out;
@@ -89,21 +91,33 @@ std::vector<NamedTensor> Session::scores() const {
   return out;
 }
 
-std::int64_t traffic(const graph::Graph& graph, const graph::Node& node) {
+std::vector<bool> fixed_values(const graph::Graph& graph) {
+  std::vector<bool> fixed;
+  for (const graph::Value& value : graph.values)
+    fixed.push_back(value.kind == graph::ValueKind::weight || value.kind == graph::ValueKind::constant);
+  for (const graph::Node& node : graph.nodes) {
+    const bool all = std::ranges::all_of(node.inputs, [&](auto id) { return fixed[static_cast<std::size_t>(id)]; });
+    for (const graph::ValueId output : node.outputs) fixed[static_cast<std::size_t>(output)] = all;
+  }
+  return fixed;
+}
+
+Traffic traffic(const graph::Graph& graph, const graph::Node& node, const std::vector<bool>& fixed) {
   std::set<graph::ValueId> values(node.inputs.begin(), node.inputs.end());
   values.insert(node.outputs.begin(), node.outputs.end());
-  std::int64_t total = 0;
+  Traffic out;
   for (const graph::ValueId id : values) {
     const graph::Value& value = graph.value(id);
     // A look-up reads the rows that it gives, not the table.
     const bool table = std::holds_alternative<graph::Gather>(node.op) && id == node.inputs.front();
-    total += (table ? graph.value(node.outputs.front()) : value).shape.size() * bytes_of(value.dtype);
+    std::int64_t& sum = fixed[static_cast<std::size_t>(id)] ? out.weights : out.others;
+    sum += (table ? graph.value(node.outputs.front()) : value).shape.size() * bytes_of(value.dtype);
   }
-  return total;
+  return out;
 }
 
-std::int64_t total_flops(const graph::Graph& graph) {
-  std::int64_t total = 0;
+UInt128 total_flops(const graph::Graph& graph) {
+  UInt128 total = 0;
   for (const graph::Node& node : graph.nodes) total += graph::flops(graph, node);
   return total;
 }

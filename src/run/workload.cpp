@@ -68,12 +68,12 @@ double attention_error(const AttentionSize& size, std::span<const Tensor> inputs
   return std::sqrt(difference / norm);
 }
 
-graph::Graph product_workload(std::int64_t n, DType dtype) {
+graph::Graph product_workload(const ProductSize& size, DType dtype) {
   graph::Graph graph;
   graph.name = "product";
   graph::Builder build(graph);
-  const graph::ValueId x = build.input("x", dtype, {n, n});
-  const graph::ValueId w = build.weight({"w", "w", {n, n}, dtype, true, {}});
+  const graph::ValueId x = build.input("x", dtype, {size.rows, size.depth});
+  const graph::ValueId w = build.weight({"w", "w", {size.depth, size.width}, dtype, true, {}});
   graph.outputs.push_back({"output_0", build.apply(graph::Linear{}, {x, w})});
   return graph;
 }
@@ -86,6 +86,20 @@ graph::Graph addition_workload(std::int64_t n, int pieces) {
     const graph::ValueId x = build.input("x_" + std::to_string(i), DType::float32, {n});
     const graph::ValueId y = build.input("y_" + std::to_string(i), DType::float32, {n});
     graph.outputs.push_back({"output_" + std::to_string(i), build.apply(graph::Binary{graph::BinaryFn::add}, {x, y})});
+  }
+  return graph;
+}
+
+graph::Graph sum_workload(std::int64_t n, int pieces) {
+  constexpr std::int64_t kRow = 1024;
+  graph::Graph graph;
+  graph.name = "sum";
+  graph::Builder build(graph);
+  for (int i = 0; i < pieces; ++i) {
+    const graph::ValueId x =
+        build.input("x_" + std::to_string(i), DType::float32, {std::max<std::int64_t>(1, n / kRow), kRow});
+    graph.outputs.push_back(
+        {"output_" + std::to_string(i), build.apply(graph::Reduce{graph::ReduceFn::sum, {1}, false}, {x})});
   }
   return graph;
 }

@@ -1,11 +1,14 @@
 // attn explain, as scripts and terminals see it.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "../text.h"
+#include "attn/base/text.h"
 #include "program.h"
 
+using attn::split;
 using attn::test::contains;
 using attn::test::Result;
 using attn::test::run_attn;
@@ -41,6 +44,10 @@ TEST_CASE("explain: all forms tell the same totals as attn summary --costs") {
     CHECK(layer["no_params"].is_null() == (row["params"] != 0));
   }
   CHECK(contains(run_attn({"explain", "--markdown"}).out, "| MultiHeadAttention "));
+  CHECK(
+      contains(run_attn({"explain", "multi_head_attention", "--latex"}).out,
+               "= 4 \\cdot d_{\\text{model}} = 2{,}048, \\text{ since } h \\cdot d_{\\text{head}} = d_{\\text{model}} "
+               "\\\\\n"));
   const Result latex = run_attn({"explain", "dense_2", "--latex"});
   CHECK(contains(latex.out, "\\text{kernel (512, 512)} &: d_{\\text{in}} \\times d_{\\text{out}} = 262{,}144 \\\\"));
 }
@@ -95,6 +102,41 @@ TEST_CASE("costs and explanations: names that mean harm stay text in every form"
     const std::string out = check({"explain", "-", evil, "--format", format});
     if (std::string(format) == "latex") CHECK(contains(out, "\\$\\textasciicircum{}\\_"));
     if (std::string(format) == "markdown") CHECK_FALSE(contains(out, "<script"));
+  }
+}
+
+TEST_CASE("costs and explanations: counts of a giant batch are those of one, times it, or are refused") {
+  const std::string zeros = "000000000000";
+  const auto rows = [](const std::string& batch) {
+    std::vector<std::vector<std::string>> out;
+    for (const std::string& line :
+         split(run_attn({"summary", "--costs", "--batch", batch, "--format", "csv"}).out, '\n'))
+      out.push_back(split(line.substr(0, line.find('\r')), ','));
+    return out;
+  };
+  // Of each row the last five cells: FLOPs, their share, the hidden ones, activations, scores.
+  const auto cell = [](const std::vector<std::string>& row, std::size_t behind) { return row[row.size() - behind]; };
+  const auto one = rows("1"), giant = rows("1" + zeros);
+  REQUIRE(one.size() > 10);
+  REQUIRE(giant.size() == one.size());
+  for (std::size_t i = 1; i < one.size(); ++i) {
+    if (one[i].size() < 5) continue;
+    CAPTURE(one[i][0]);
+    for (const std::size_t behind : {5, 2, 1})
+      CHECK(cell(giant[i], behind) == (cell(one[i], behind) == "0" ? "0" : cell(one[i], behind) + zeros));
+    CHECK(std::stod(cell(giant[i], 4)) == doctest::Approx(std::stod(cell(one[i], 4))));
+  }
+  for (const std::string& text : {run_attn({"summary", "--costs", "--batch", "1" + zeros, "--json"}).out,
+                                  run_attn({"explain", "--batch", "1" + zeros, "--json"}).out})
+    CHECK(contains(text, "346826900" + zeros));
+  CHECK(contains(run_attn({"explain", "dense", "--batch", "1" + zeros}).out, "  total: 104,960,000,000,000,000,000\n"));
+  for (const std::string command : {"summary --costs", "explain"}) {
+    std::vector<std::string> line = split(command, ' ');
+    line.insert(line.end(), {"--batch", "1000000" + zeros});
+    const Result refused = run_attn(line);
+    CHECK(refused.code == 4);
+    CHECK(refused.out.empty());
+    CHECK(std::count(refused.err.begin(), refused.err.end(), '\n') == 1);
   }
 }
 

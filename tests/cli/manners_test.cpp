@@ -11,6 +11,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "../text.h"
@@ -330,6 +331,50 @@ TEST_CASE("attn: ASCII where asked for and where the terminal's locale has no mo
   const std::vector<std::string> drawn = split(run_attn({"summary"}).out, '\n');
   REQUIRE(lines.size() == drawn.size());
   for (std::size_t i = 0; i < lines.size(); ++i) CHECK(display_width(lines[i]) == display_width(drawn[i]));
+  // Names that are written by the numbers of their characters take more room than they had.
+  const TemporaryFolder wide;
+  const std::string names = wide.file("m.json", R"({"class_name": "Functional", "config": {"name": "注意力", "layers": [
+    {"class_name": "InputLayer", "name": "入力", "config": {"name": "入力", "batch_shape": [null, 4, 8]}},
+    {"class_name": "Dense", "name": "e\u0301té\u202e", "config": {"name": "e\u0301té\u202e", "units": 8}, "inbound_nodes":
+      [{"args": [{"class_name": "__keras_tensor__", "config": {"shape": [null, 4, 8], "dtype": "float32",
+                  "keras_history": ["入力", 0, 0]}}], "kwargs": {}}]},
+    {"class_name": "Add", "name": "plain", "config": {"name": "plain"}, "inbound_nodes":
+      [{"args": [[{"class_name": "__keras_tensor__", "config": {"shape": [null, 4, 8], "dtype": "float32",
+                   "keras_history": ["入力", 0, 0]}},
+                  {"class_name": "__keras_tensor__", "config": {"shape": [null, 4, 8], "dtype": "float32",
+                   "keras_history": ["e\u0301té\u202e", 0, 0]}}]], "kwargs": {}}]}],
+    "input_layers": [["入力", 0, 0]], "output_layers": [["plain", 0, 0]]}})");
+  const auto table_widths = [](const std::string& text) {
+    std::set<int> widths;
+    for (std::string line : split(text, '\n')) {
+      std::erase(line, '\r');
+      if (line.starts_with('|') || line.starts_with('+')) widths.insert(display_width(line));
+    }
+    return widths;
+  };
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"summary", names, "--ascii"}, {"summary", names, "--format", "markdown", "--ascii"}}) {
+    const Result result = run_attn(line);
+    CHECK(result.code == 0);
+    CHECK(is_ascii(result.out));
+    CHECK(contains(result.out, "\\u{5165}\\u{529b}"));
+    CHECK_MESSAGE(table_widths(result.out).size() == 1, result.out);
+  }
+  for (const int columns : {70, 90, 140}) {
+    const std::string shown = run_on_terminal({"summary", names}, columns).out;
+    CHECK(is_ascii(shown));
+    CHECK_MESSAGE(table_widths(shown).size() == 1, shown);
+    CHECK(*table_widths(shown).begin() <= columns);
+  }
+  const std::vector<std::string> costs = split(run_attn({"summary", names, "--costs", "--ascii"}).out, '\n');
+  const auto shape_at = [](const std::string& line) { return line.find("(1, 4, 8)"); };
+  REQUIRE(costs.size() > 6);
+  CHECK(shape_at(costs[4]) != std::string::npos);
+  CHECK(shape_at(costs[4]) == shape_at(costs[5]));
+  CHECK(shape_at(costs[4]) == shape_at(costs[6]));
+  // A file is not the terminal.
+  CHECK(run_on_terminal({"summary", names, "--costs", "-o", wide / "costs.txt"}).code == 0);
+  CHECK(read_text(wide / "costs.txt") == run_attn({"summary", names, "--costs"}).out);
   // In JSON a character is written by its number, and means the same.
   const TemporaryFolder folder;
   const std::string model =

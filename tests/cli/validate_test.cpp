@@ -126,6 +126,36 @@ TEST_CASE("validate: shapes are checked wherever they follow from what is right"
   CHECK(contains(report["problems"][1]["message"], "cannot be reshaped"));
 }
 
+TEST_CASE("validate: regularizers and constraints are those that Keras knows, in every layer") {
+  json model = encoder();
+  layer(model, "multi_head_attention")["config"]["kernel_regularizer"] = "foo";
+  layer(model, "dropout_1")["config"]["activity_regularizer"] = "l3";
+  layer(model, "layer_normalization")["config"]["gamma_constraint"] = "unit_nrom";
+  layer(model, "dense")["config"]["bias_constraint"] = "L2";
+  layer(model, "dense_1")["config"]["kernel_regularizer"] = "l1l2";
+  const json report = validated(model.dump(1));
+  CHECK(pointers(report) == std::vector<std::string>{"/config/layers/1/config/kernel_regularizer",
+                                                     "/config/layers/2/config/activity_regularizer",
+                                                     "/config/layers/4/config/gamma_constraint",
+                                                     "/config/layers/5/config/bias_constraint"});
+  CHECK(report["problems"][0]["message"] == "unknown regularizer 'foo'");
+  CHECK(report["problems"][1]["did_you_mean"] == "L1");  // the first of several
+  CHECK(report["problems"][2]["message"] == "unknown constraint 'unit_nrom' (did you mean 'unit_norm'?)");
+  CHECK(report["problems"][3]["message"] == "unknown constraint 'L2'");
+
+  for (const char* name : {"L1", "l1", "L2", "l2", "L1L2", "l1l2", "OrthogonalRegularizer", "orthogonal_regularizer"}) {
+    json right = encoder();
+    layer(right, "dense")["config"]["kernel_regularizer"] = name;
+    layer(right, "dropout_1")["config"]["activity_regularizer"] = name;
+    CHECK(validated(right.dump())["errors"] == 0);
+  }
+  for (const char* name : {"MaxNorm", "max_norm", "MinMaxNorm", "min_max_norm", "NonNeg", "non_neg", "UnitNorm"}) {
+    json right = encoder();
+    layer(right, "dense")["config"]["kernel_constraint"] = name;
+    CHECK(validated(right.dump())["errors"] == 0);
+  }
+}
+
 TEST_CASE("validate: chains, nested models and short configs too") {
   const std::string chain = R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
     {"class_name": "InputLayer", "config": {"batch_shape": [null, 4, 8], "name": "i"}},

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "attn/keras/explanation.h"
 #include "attn/keras/model.h"
 #include "attn/plan/plan.h"
 #include "counted.h"
@@ -61,7 +62,7 @@ TEST_CASE("costs: every step of every case takes the operations that an instrume
       if (!is_floating(graph.value(first).dtype)) continue;
       const std::string op(graph::name_of(node.op));
       CAPTURE(op);
-      const std::int64_t told = graph::flops(graph, node, graph::Hidden::counted);
+      const auto told = static_cast<std::int64_t>(graph::flops(graph, node, graph::Hidden::counted));
       if (takes_branches(node.op)) {
         CHECK(counts[i] <= told);
       } else {
@@ -88,7 +89,7 @@ TEST_CASE("costs: every function of one number takes what its longest branch tak
       graph::Graph graph;
       graph::Builder build(graph);
       build.apply(op, {build.input("x", fn == UnaryFn::logical_not ? DType::boolean : DType::float32, {1})});
-      CHECK(graph::flops(graph, graph.nodes.back()) == most);
+      CHECK(static_cast<std::int64_t>(graph::flops(graph, graph.nodes.back())) == most);
     }
   }
 }
@@ -111,7 +112,7 @@ TEST_CASE("costs: windows that reach into the padding take what lies inside") {
             graph::Builder build(graph);
             build.apply(conv,
                         {build.input("x", DType::float32, shapes[0]), build.input("k", DType::float32, shapes[1])});
-            CHECK(graph::flops(graph, graph.nodes.back()) == count_operations(conv, shapes));
+            CHECK(static_cast<std::int64_t>(graph::flops(graph, graph.nodes.back())) == count_operations(conv, shapes));
           }
         }
       }
@@ -139,6 +140,28 @@ void check_sums(const json& row) {
   CHECK(scores == row["score_bytes"]);
 }
 
+/// The lines of an explanation add up to the costs of the row, and so do those of all rows inside it.
+void check_explanations(const json& rows, const keras::Explainer& explainer, const std::string& around) {
+  for (const json& row : rows) {
+    const std::string name = around + row["name"].get<std::string>();
+    CAPTURE(name);
+    const std::optional<std::int32_t> part = explainer.find(name);
+    REQUIRE(part.has_value());
+    const keras::Explanation it = explainer.explain(*part);
+    keras::Count params = 0, flops = 0;
+    for (const keras::Product& line : it.params) params += line.value;
+    for (const keras::Product& line : it.flops) flops += line.value;
+    CHECK(row["params"] == static_cast<std::int64_t>(params));
+    CHECK(row["flops"] == static_cast<std::int64_t>(flops));
+    CHECK(row["params"] == static_cast<std::int64_t>(it.total_params));
+    CHECK(row["flops"] == static_cast<std::int64_t>(it.total_flops));
+    std::int64_t of_variables = 0;
+    for (const json& variable : row["variables"]) of_variables += variable["params"].get<std::int64_t>();
+    if (!row.contains("layers")) CHECK(of_variables == row["params"]);
+    if (row.contains("layers")) check_explanations(row["layers"], explainer, name + "/");
+  }
+}
+
 /// The name of the outermost layer around a node.
 std::string outermost(const graph::Graph& graph, const graph::Node& node) {
   graph::LayerId layer = node.layer;
@@ -149,22 +172,28 @@ std::string outermost(const graph::Graph& graph, const graph::Node& node) {
 
 }  // namespace
 
-TEST_CASE("costs: attn summary --costs tells for every layer of every case what an instrumented run counts in it") {
+TEST_CASE(
+    "costs: attn summary --costs tells for every layer of every case what an instrumented run counts in it, and "
+    "attn explain what adds up to that") {
   for (const std::string& path : all_cases()) {
     CAPTURE(path);
-    const Result result = run_attn({"summary", path, "--costs", "--depth", "9", "--seq-len", "5", "--json"});
+    const Result result =
+        run_attn({"summary", path, "--costs", "--depth", "9", "--weights", "--seq-len", "5", "--json"});
     REQUIRE(result.code == 0);
     const json told = json::parse(result.out);
 
     keras::LowerOptions options;
     options.sequence_length = 5;
-    const plan::Plan plan = plan::make_plan(keras::Model::read(path, read_text(path)).lower(options));
+    const keras::Model model = keras::Model::read(path, read_text(path));
+    const keras::Anatomy anatomy = model.anatomy(options);
+    const plan::Plan plan = plan::make_plan(anatomy.graph);
+    check_explanations(told["layers"], keras::Explainer(anatomy, plan.graph, plan.steps), "");
     const std::vector<std::int64_t> counts = count_operations(plan.graph);
     std::map<std::string, std::int64_t> counted, left_out;
     std::int64_t written = 0;
     for (const graph::NodeId id : plan.steps) {
       const graph::Node& node = plan.graph.nodes[static_cast<std::size_t>(id)];
-      const std::int64_t flops = graph::flops(plan.graph, node, graph::Hidden::counted);
+      const auto flops = static_cast<std::int64_t>(graph::flops(plan.graph, node, graph::Hidden::counted));
       const std::string layer = outermost(plan.graph, node);
       const bool floating = node.inputs.empty() || is_floating(plan.graph.value(node.inputs.front()).dtype);
       counted[layer] += floating ? counts[static_cast<std::size_t>(id)] : 0;

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "attn/base/error.h"
 #include "attn/base/size.h"
 #include "attn/graph/graph.h"
 
@@ -10,7 +11,7 @@ using namespace attn::graph;
 
 namespace {
 
-std::int64_t flops_of(const Op& op, const std::vector<Shape>& shapes) {
+UInt128 whole_flops_of(const Op& op, const std::vector<Shape>& shapes) {
   Graph graph;
   Builder build(graph);
   std::vector<ValueId> inputs;
@@ -19,11 +20,23 @@ std::int64_t flops_of(const Op& op, const std::vector<Shape>& shapes) {
   return flops(graph, graph.nodes.back());
 }
 
-std::int64_t attention_flops(bool causal, std::optional<std::int64_t> window, Dim query_length, Dim key_length) {
+UInt128 whole_attention_flops(bool causal, std::optional<std::int64_t> window, Dim query_length, Dim key_length) {
   Attention op;
   op.causal = causal;
   op.window = window;
-  return flops_of(op, {{2, query_length, 4, 8}, {2, key_length, 4, 8}, {2, key_length, 4, 8}});
+  return whole_flops_of(op, {{2, query_length, 4, 8}, {2, key_length, 4, 8}, {2, key_length, 4, 8}});
+}
+
+/// A count that a test can print.
+std::int64_t small(UInt128 count) {
+  REQUIRE(bool(count <= UInt128{kMaxSize}));
+  return static_cast<std::int64_t>(count);
+}
+
+std::int64_t flops_of(const Op& op, const std::vector<Shape>& shapes) { return small(whole_flops_of(op, shapes)); }
+
+std::int64_t attention_flops(bool causal, std::optional<std::int64_t> window, Dim query_length, Dim key_length) {
+  return small(whole_attention_flops(causal, window, query_length, key_length));
 }
 
 }  // namespace
@@ -64,10 +77,24 @@ TEST_CASE("flops: attention counts the pairs of positions that can see each othe
   CHECK(attention_flops(false, std::nullopt, 3, 5) == 2 * 4 * 3 * 5 * (2 * (8 + 8) + 5));
 }
 
-TEST_CASE("flops: a count that does not fit stops at the largest") {
-  const Dim huge = Dim{1} << 40;
-  CHECK(flops_of(MatMul{}, {{huge, huge}, {huge, huge}}) == kMaxSize);
-  CHECK(attention_flops(true, 4, Dim{1} << 60, Dim{1} << 60) == kMaxSize);
+TEST_CASE("flops: counts beyond 64 bits are exact, and what passes 2^100 is refused") {
+  const Dim huge = Dim{1} << 32;
+  const auto h = static_cast<UInt128>(huge);
+  CHECK(bool(whole_flops_of(MatMul{}, {{huge, huge}, {huge, huge}}) == 2 * h * h * h));
+  CHECK(bool(whole_attention_flops(false, std::nullopt, huge, huge) == 2 * 4 * h * h * (2 * (8 + 8) + 5)));
+  // Row t sees t + 1 positions; with a window of 4 the last 4 of them.
+  CHECK(bool(whole_attention_flops(true, std::nullopt, huge, huge) == 2 * 4 * (h * (h + 1) / 2) * (2 * (8 + 8) + 5)));
+  const Dim longest = Dim{1} << 60;
+  const UInt128 seen = 4 * static_cast<UInt128>(longest) - 6;
+  CHECK(bool(whole_attention_flops(true, 4, longest, longest) == 2 * 4 * seen * (2 * (8 + 8) + 5)));
+  const Dim vast = Dim{1} << 40;
+  try {
+    static_cast<void>(whole_flops_of(MatMul{}, {{vast, vast}, {vast, vast}}));
+    FAIL("accepted");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::no_memory);
+    CHECK(std::string(error.what()).find("takes more than 2^100 operations") != std::string::npos);
+  }
 }
 
 TEST_CASE("flops: what causality hides can be counted too, as a backend that computes and hides it does it") {
@@ -79,8 +106,8 @@ TEST_CASE("flops: what causality hides can be counted too, as a backend that com
   build.apply(op, {build.input("q", DType::float32, shape), build.input("k", DType::float32, shape),
                    build.input("v", DType::float32, shape)});
   const std::int64_t pair = 2 * 4 * (2 * (8 + 8) + 5);
-  CHECK(flops(graph, graph.nodes.back()) == 21 * pair);
-  CHECK(flops(graph, graph.nodes.back(), Hidden::counted) == 36 * pair);
+  CHECK(small(flops(graph, graph.nodes.back())) == 21 * pair);
+  CHECK(small(flops(graph, graph.nodes.back(), Hidden::counted)) == 36 * pair);
 }
 
 TEST_CASE("flops: the terms of a node are products of the sizes of axes") {
@@ -92,14 +119,14 @@ TEST_CASE("flops: the terms of a node are products of the sizes of axes") {
   const std::vector<FlopTerm> terms = flop_terms(graph, graph.nodes.back());
   REQUIRE(terms.size() == 2);
   CHECK(terms[0].what == "multiply and add");
-  CHECK(terms[0].count() == 2 * 2 * 5 * 3 * 4 * 7);
+  CHECK(small(terms[0].count()) == 2 * 2 * 5 * 3 * 4 * 7);
   REQUIRE(terms[0].factors.size() == 6);
   CHECK(terms[0].factors[0].of == kNone);
   CHECK(terms[0].factors[1].of == x);
   CHECK(terms[0].factors[2].axis == 1);
   CHECK(terms[0].factors[3].of == kernel);
   CHECK(terms[1].what == "bias");
-  CHECK(terms[1].count() == 2 * 5 * 4 * 7);
+  CHECK(small(terms[1].count()) == 2 * 5 * 4 * 7);
 }
 
 TEST_CASE("flops: integers and masks take none") {
@@ -107,5 +134,5 @@ TEST_CASE("flops: integers and masks take none") {
   Builder build(graph);
   const ValueId x = build.input("x", DType::int32, {5});
   build.apply(Binary{BinaryFn::add}, {x, x});
-  CHECK(flops(graph, graph.nodes.back()) == 0);
+  CHECK(small(flops(graph, graph.nodes.back())) == 0);
 }

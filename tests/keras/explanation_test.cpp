@@ -152,6 +152,85 @@ TEST_CASE("explanation: groups share heads, gates stand side by side, letters ar
   CHECK(spelled(einsum.of("it").params[0]) == "c.d.e");
 }
 
+namespace {
+
+/// Every line of FLOPs as "what: symbols".
+std::vector<std::string> flops_of(const keras::Explanation& it) {
+  std::vector<std::string> out;
+  for (const keras::Product& line : it.flops) out.push_back(line.what + ": " + spelled(line));
+  return out;
+}
+
+std::vector<std::string> flops_of(const std::string& class_name, const std::string& config, Shape input) {
+  return flops_of(Explained(layer(class_name, config), shape(std::move(input))).of("it"));
+}
+
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("explanation: windows are told by what they read, by the cells of the output and by filters") {
+  CHECK(flops_of("Conv1D", R"("filters": 6, "kernel_size": 3)", {5, 4}) ==
+        Lines{"multiply and add: 2.B.o.k.c_in.f", "bias: B.o.f"});
+  CHECK(flops_of("Conv1D", R"("filters": 6, "kernel_size": 3, "padding": "same")", {5, 4}) ==
+        Lines{"multiply and add: 2.B.r.c_in.f", "bias: B.o.f"});
+  CHECK(flops_of("Conv2D", R"("filters": 6, "kernel_size": [3, 2], "groups": 2, "activation": "tanh")", {7, 8, 4}) ==
+        Lines{"multiply and add: 2.B.o_h.k_h.o_w.k_w.c_in.f", "bias: B.o_h.o_w.f", "tanh: B.o_h.o_w.f"});
+  CHECK(flops_of("Conv2D", R"("filters": 6, "kernel_size": [3, 2], "padding": "same", "strides": 2)", {7, 9, 4}) ==
+        Lines{"multiply and add: 2.B.r_h.r_w.c_in.f", "bias: B.o_h.o_w.f"});
+  CHECK(flops_of("DepthwiseConv2D", R"("kernel_size": [3, 2], "depth_multiplier": 2)", {7, 8, 4}) ==
+        Lines{"multiply and add: 2.B.o_h.k_h.o_w.k_w.c_in·m", "bias: B.o_h.o_w.c_in·m"});
+  CHECK(flops_of("DepthwiseConv1D", R"("kernel_size": 3)", {7, 4}) ==
+        Lines{"multiply and add: 2.B.o.k.c_in·m", "bias: B.o.c_in·m"});
+  CHECK(flops_of("SeparableConv2D", R"("filters": 5, "kernel_size": [3, 2], "padding": "same")", {7, 8, 4}) ==
+        Lines{"multiply and add: 2.B.r_h.r_w.c_in·m", "multiply and add: 2.B.o_h.o_w.c_in·m.f", "bias: B.o_h.o_w.f"});
+  CHECK(flops_of("Conv2DTranspose", R"("filters": 6, "kernel_size": [3, 2])", {7, 8, 4}) ==
+        Lines{"multiply and add: 2.B.o_h.k_h.o_w.k_w.c_in.f", "bias: B.o_h.o_w.f"});
+  CHECK(flops_of("AveragePooling1D", R"("pool_size": 3, "strides": 1, "padding": "same")", {5, 4}) ==
+        Lines{"sum: B.r.c", "quotient: B.o.c"});
+  const Explained same(layer("Conv1D", R"("filters": 6, "kernel_size": 3, "padding": "same")"), shape({5, 4}));
+  for (const keras::Symbol& symbol : same.of("it").symbols)
+    if (symbol.symbol == "r") CHECK(bool(symbol.value == 5 * 3 - 2));
+}
+
+TEST_CASE("explanation: attention without projections has its scores, its scale and its values by name") {
+  const auto of_case = [](const std::string& name, const std::string& layer_name) {
+    const Explained explained(
+        read_text(std::string(ATTN_SOURCE_DIR) + "/tests/data/keras/attention/" + name + "/model.json"));
+    return flops_of(explained.of(layer_name));
+  };
+  CHECK(of_case("dot_scale", "attention") == Lines{"scores: multiply and add: 2.B.T.S.d_model",
+                                                   "scale: multiply: B.T.S", "softmax: 4.B.T.S",
+                                                   "weighted values: multiply and add: 2.B.T.d_model.S"});
+  CHECK(of_case("additive", "additive_attention") ==
+        Lines{"query and key: add: B.T.S.d_model", "tanh: B.T.S.d_model", "scale: multiply: B.T.S.d_model",
+              "sum: B.T.S.d_model", "softmax: 4.B.T.S", "weighted values: multiply and add: 2.B.T.d_model.S"});
+  CHECK(of_case("concat", "attention")[4] == "concat_score_weight: multiply: B.T.S");
+}
+
+TEST_CASE("explanation: embeddings and heads count a vocabulary, and what a layer of layers has itself is named") {
+  const Explained backward(
+      read_text(std::string(ATTN_SOURCE_DIR) + "/tests/data/keras/families/hub_masked_lm_head/model.json"));
+  int heads = 0;
+  for (const std::string& name : backward.explainer.names()) {
+    const keras::Explanation it = backward.of(name);
+    if (it.class_name == "ReversibleEmbedding") CHECK(spelled(it.params[0]) == "V.d_model");
+    if (it.class_name == "ReversibleEmbedding" && !it.flops.empty())
+      CHECK(flops_of(it)[0] == "multiply and add: 2.B.T.V.d_model");
+    if (it.class_name != "MaskedLMHead") continue;
+    ++heads;
+    CHECK(it.params.back().what == "output_bias");
+    CHECK(spelled(it.params.back()) == "V");
+    const Lines lines = flops_of(it);
+    CHECK(std::count(lines.begin(), lines.end(), "add: B.T.V") == 1);
+  }
+  CHECK(heads > 0);
+  const Explained vit(read_text(std::string(ATTN_SOURCE_DIR) + "/tests/data/keras/hub/vit_backbone/model.json"));
+  CHECK(spelled(vit.of("vit_patching_and_embedding").params.back()) == "1.1.d_model");
+  for (const keras::ClassTotals& row : vit.explainer.classes())
+    if (row.class_name == "ViTPatchingAndEmbedding") CHECK(row.how == "those of the 2 layers in it, and its own");
+}
+
 TEST_CASE("explanation: a layer without parameters says why") {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"Dropout", "training only"},  {"Flatten", "moves numbers"},      {"GlobalAveragePooling1D", "means or maxima"},

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "attn/base/size.h"
+
 namespace attn {
 
 using Dim = std::int64_t;
@@ -40,6 +42,8 @@ class Shape {
   [[nodiscard]] std::optional<std::int64_t> elements() const noexcept;
   /// The number of elements of a known shape. Throws Error (no_memory) where it passes kMaxSize.
   [[nodiscard]] std::int64_t size() const;
+  /// The same as a number to tell, of a tensor that nobody makes. Throws Error (no_memory) where it passes 2^124.
+  [[nodiscard]] UInt128 count() const;
   /// As Python prints the tuple: "(None, 50, 512)", "(3,)", "()".
   [[nodiscard]] std::string str() const;
 

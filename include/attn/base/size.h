@@ -14,6 +14,22 @@ __extension__ using UInt128 = unsigned __int128;
 /// The largest element or byte count that is ever believed; one more doubling still fits a signed 64-bit number.
 inline constexpr std::int64_t kMaxSize = std::int64_t{1} << 62;
 
+/// The largest count that is told of one operation or array. Sums of as many as a program holds still fit UInt128.
+inline constexpr UInt128 kMaxCount = UInt128{1} << 100;
+
+/// The product of counts, or nothing where it passes kMaxCount.
+template <typename Numbers>
+[[nodiscard]] constexpr std::optional<UInt128> count_product(const Numbers& numbers) noexcept {
+  UInt128 product = 1;
+  for (const auto number : numbers)
+    if (number == 0) return 0;
+  for (const auto number : numbers) {
+    if (static_cast<UInt128>(number) > kMaxCount / product) return std::nullopt;
+    product *= static_cast<UInt128>(number);
+  }
+  return product;
+}
+
 /// a * b for non-negative a and b, or nothing where it passes kMaxSize.
 [[nodiscard]] constexpr std::optional<std::int64_t> checked_mul(std::int64_t a, std::int64_t b) noexcept {
   if (a < 0 || b < 0) return std::nullopt;

@@ -10,6 +10,7 @@
 
 #include "attn/base/dtype.h"
 #include "attn/base/shape.h"
+#include "attn/base/size.h"
 #include "attn/base/tensor.h"
 #include "attn/graph/op.h"
 #include "attn/graph/weight.h"
@@ -93,16 +94,17 @@ struct TensorType {
 
 /// A factor of a count: a number, or the size of an axis of a value.
 struct Factor {
-  std::int64_t size = 1;
+  UInt128 size = 1;
   ValueId of = kNone;  ///< kNone: a number
   int axis = 0;
+  bool cells = false;  ///< not the axis's size, but how many of its cells all windows read that reach into padding
 };
 
 /// One part of a node's arithmetic: the product of its factors.
 struct FlopTerm {
   std::string what;  ///< "multiply and add", "bias", "softmax", …
   std::vector<Factor> factors;
-  [[nodiscard]] std::int64_t count() const;  ///< at most kMaxSize
+  [[nodiscard]] UInt128 count() const;  ///< throws Error (no_memory) where it passes kMaxCount
 };
 
 /// Attention to positions that causality or a window hides: Keras and the reference backend compute it and hide it, a
@@ -113,8 +115,8 @@ enum class Hidden : std::uint8_t { skipped, counted };
 /// or elementary function is 1, so a multiply-add 2; comparing, choosing and moving are 0, as is what is done to
 /// integers.
 [[nodiscard]] std::vector<FlopTerm> flop_terms(const Graph& graph, const Node& node, Hidden hidden = Hidden::skipped);
-/// Their sum, at most kMaxSize.
-[[nodiscard]] std::int64_t flops(const Graph& graph, const Node& node, Hidden hidden = Hidden::skipped);
+/// Their sum. Throws Error (no_memory) where one of them passes kMaxCount.
+[[nodiscard]] UInt128 flops(const Graph& graph, const Node& node, Hidden hidden = Hidden::skipped);
 
 /// Appends to a graph, with shapes inferred at once.
 class Builder {

@@ -82,6 +82,8 @@ class Explainer {
   [[nodiscard]] Count flops_of(std::int32_t part) const;
   [[nodiscard]] bool is_made_of_layers(std::int32_t part) const;
   void add_inner(Explanation& out, std::int32_t part) const;
+  /// What a node of keras.layers.Attention and AdditiveAttention is for: "scores: ", or "".
+  [[nodiscard]] std::string role_of(const graph::Node& node, const Part& part) const;
   void add_params(Explanation& out, std::int32_t part, Names& names) const;
   /// Of all below `part`, or of `only` alone.
   void add_flops(Explanation& out, std::int32_t part, Names& names, std::int32_t only = graph::kNone) const;
@@ -90,6 +92,7 @@ class Explainer {
   const graph::Graph& graph_;
   Owners owners_;
   std::vector<std::vector<graph::NodeId>> nodes_;  ///< by part, its own
+  std::vector<bool> is_step_;                      ///< by node; others are views, or done once
 };
 
 }  // namespace attn::keras

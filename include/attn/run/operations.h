@@ -9,6 +9,7 @@
 #include "attn/backends/backend.h"
 #include "attn/base/tensor.h"
 #include "attn/graph/graph.h"
+#include "attn/run/session.h"
 
 namespace attn::run {
 
@@ -16,10 +17,11 @@ namespace attn::run {
 struct Operation {
   graph::Graph graph;  ///< of one node
   std::vector<Tensor> inputs, weights;
-  std::string name;                   ///< "linear"
-  std::string layer;                  ///< the first Keras layer that has it, "" for none
-  std::int64_t count = 0;             ///< how often the model has it
-  std::int64_t flops = 0, bytes = 0;  ///< of one; bytes as traffic() counts them
+  std::string name;        ///< "linear"
+  std::string layer;       ///< the first Keras layer that has it, "" for none
+  std::int64_t count = 0;  ///< how often the model has it
+  UInt128 flops = 0;       ///< of one
+  Traffic bytes;           ///< of one
 };
 
 /// What differs in `graph`, as the backend fuses it, with the numbers that a pass over `inputs` meets there.

@@ -7,28 +7,33 @@
 
 #include "attn/backends/backend.h"
 #include "attn/base/dtype.h"
-#include "attn/run/bench.h"
+#include "attn/run/session.h"
 
 namespace attn::run {
 
 struct Peaks {
   DType dtype = DType::float32;
-  double flops_per_second = 0;         ///< of one large product
-  double memory_bytes_per_second = 0;  ///< of an addition of arrays that no cache holds
-  double cache_bytes_per_second = 0;   ///< of one whose arrays the cores' own caches hold; 0 on a GPU
-  std::int64_t cache_bytes = 0;        ///< that those hold together; 0 where the system does not tell
+  double flops_per_second = 0;         ///< the best of products of several sizes, which get different kernels
+  double memory_bytes_per_second = 0;  ///< the best of adding and summing arrays that no cache holds
+  double shared_bytes_per_second = 0;  ///< of arrays that the last cache holds, not the cores' own; 0: it has none
+  double cache_bytes_per_second = 0;   ///< of arrays that the cores' own caches hold; 0 on a GPU
+  std::int64_t shared_bytes = 0;       ///< that the last cache holds; 0 where the system does not tell
+  std::int64_t cache_bytes = 0;        ///< that the cores' own caches hold together; 0 likewise
 };
 
-/// A second or so. Throws Error where the backend has no such product.
+/// A few seconds: everything is tried twice, at different times, and the best counts, as no step may beat a peak.
+/// `known` are peaks of the same device in another dtype, whose memory is the same. Throws Error where the backend has
+/// no such product.
 [[nodiscard]] Peaks measure_peaks(const backends::Backend& backend, DType dtype,
-                                  const backends::CompileOptions& options);
+                                  const backends::CompileOptions& options, const Peaks* known = nullptr);
 
 /// The least time of a step of so many operations and bytes, and what sets it.
 struct Bound {
   double seconds = 0;
   bool by_memory = false;
 };
-/// `resident` bytes are what a pass goes through in all: where the cores' caches hold that much, bytes come from them.
-[[nodiscard]] Bound bound_of(const Peaks& peaks, double flops, double bytes, std::int64_t resident);
+/// `resident` bytes are what a pass goes through in all: weights come from the nearest cache that holds that much, as
+/// all of it passes before they are read again. What the steps before have left may be in the nearest that holds it.
+[[nodiscard]] Bound bound_of(const Peaks& peaks, double flops, const Traffic& bytes, std::int64_t resident);
 
 }  // namespace attn::run

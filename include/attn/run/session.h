@@ -15,14 +15,21 @@
 
 namespace attn::run {
 
+/// Bytes that a step moves.
+struct Traffic {
+  std::int64_t weights = 0;  ///< of weights, constants and what was computed from them: read again in every pass
+  std::int64_t others = 0;   ///< of what the pass is given and computes: fresh from the step before
+  [[nodiscard]] std::int64_t total() const noexcept { return weights + others; }
+};
+
 /// One step's share of a pass.
 struct StepTime {
   std::string layer;      ///< the Keras layer's name, "" for none
   std::string operation;  ///< "linear"
   std::string kernel;     ///< which implementation ran
   double seconds = 0;
-  std::int64_t flops = 0;
-  std::int64_t bytes = 0;  ///< of what it reads and writes, each once
+  UInt128 flops = 0;
+  Traffic bytes;  ///< of what it reads and writes, each once
 };
 
 /// What one application of a layer gave.
@@ -82,9 +89,11 @@ class Session {
   std::unique_ptr<backends::Executable> executable_;
 };
 
-/// Bytes of the values that a node reads and writes, each once.
-[[nodiscard]] std::int64_t traffic(const graph::Graph& graph, const graph::Node& node);
+/// Which values depend on weights and constants alone.
+[[nodiscard]] std::vector<bool> fixed_values(const graph::Graph& graph);
+/// Bytes of the values that a node reads and writes, each once; `fixed` is of its graph.
+[[nodiscard]] Traffic traffic(const graph::Graph& graph, const graph::Node& node, const std::vector<bool>& fixed);
 /// FLOPs of one pass.
-[[nodiscard]] std::int64_t total_flops(const graph::Graph& graph);
+[[nodiscard]] UInt128 total_flops(const graph::Graph& graph);
 
 }  // namespace attn::run

@@ -25,11 +25,18 @@ struct AttentionSize {
 [[nodiscard]] double attention_error(const AttentionSize& size, std::span<const Tensor> inputs, const Tensor& got,
                                      std::int64_t rows = 64);
 
-/// One product of (n, n) matrices, the second a weight, as in a model's dense layers.
-[[nodiscard]] graph::Graph product_workload(std::int64_t n, DType dtype);
+/// One product of (rows, depth) and (depth, width), the second a weight, as in a model's dense layers.
+struct ProductSize {
+  std::int64_t rows = 1, depth = 1, width = 1;
+};
+[[nodiscard]] graph::Graph product_workload(const ProductSize& size, DType dtype);
 
 /// `pieces` additions, one after the other, each of two float32 arrays of n elements.
 [[nodiscard]] graph::Graph addition_workload(std::int64_t n, int pieces);
+
+/// `pieces` sums, one after the other, each over the rows of a float32 array (n / 1024, 1024): all of it is read, and
+/// next to nothing written.
+[[nodiscard]] graph::Graph sum_workload(std::int64_t n, int pieces);
 
 /// The inputs of such a graph: normal numbers, of which a million are drawn and then repeat, as the largest workloads
 /// have hundreds of millions.

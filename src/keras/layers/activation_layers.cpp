@@ -1,6 +1,5 @@
 // Activations as layers of their own (keras/src/layers/activations).
 #include <array>
-#include <limits>
 
 #include "axes.h"
 #include "layers.h"
@@ -12,8 +11,6 @@ namespace {
 using graph::BinaryFn;
 using graph::UnaryFn;
 using graph::ValueId;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void expect_not_negative(const Ref& config, std::string_view key, double value) {
   if (!(value >= 0.0)) config[key].fail("expected a number >= 0, got " + config[key].kind());
@@ -98,7 +95,8 @@ class PReLU : public Layer {
 
  private:
   Initializer alpha_initializer{"zeros"};
-  Opaque alpha_regularizer, alpha_constraint;
+  Regularizer alpha_regularizer;
+  Constraint alpha_constraint;
   std::optional<Axes> shared_axes;
 };
 

@@ -187,7 +187,9 @@ class HeadAttention : public Layer {
   bool use_bias = true, use_gate = false;
   std::optional<std::int64_t> sliding_window;
   Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};
-  Opaque kernel_regularizer, bias_regularizer, activity, kernel_constraint, bias_constraint, seed;
+  Regularizer kernel_regularizer, bias_regularizer, activity;
+  Constraint kernel_constraint, bias_constraint;
+  Opaque seed;
   Projection query_, key_, gate_, value_, output_;
   bool plain_ = false;  ///< computes neither gate nor window, whatever the config says
 };

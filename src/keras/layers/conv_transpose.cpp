@@ -143,7 +143,8 @@ class ConvTranspose : public ConvolutionLayer {
   Positive filters;
   std::optional<std::vector<std::int64_t>> output_padding;
   Initializer kernel_initializer{"glorot_uniform"};
-  Opaque kernel_regularizer, kernel_constraint;
+  Regularizer kernel_regularizer;
+  Constraint kernel_constraint;
 };
 
 constexpr std::array kConvTransposeRows = {

@@ -106,7 +106,8 @@ class Conv : public ConvolutionLayer {
  private:
   Positive filters, groups;
   Initializer kernel_initializer{"glorot_uniform"};
-  Opaque kernel_regularizer, kernel_constraint;
+  Regularizer kernel_regularizer;
+  Constraint kernel_constraint;
 };
 
 /// `depth_multiplier` outputs for each channel alone.
@@ -153,7 +154,8 @@ class DepthwiseConv : public ConvolutionLayer {
 
   Positive depth_multiplier;
   Initializer depthwise_initializer{"glorot_uniform"};
-  Opaque depthwise_regularizer, depthwise_constraint;
+  Regularizer depthwise_regularizer;
+  Constraint depthwise_constraint;
 };
 
 /// A depthwise convolution, then a dense map of the channels.
@@ -202,7 +204,8 @@ class SeparableConv : public DepthwiseConv {
  private:
   Positive filters;
   Initializer pointwise_initializer{"glorot_uniform"};
-  Opaque pointwise_regularizer, pointwise_constraint;
+  Regularizer pointwise_regularizer;
+  Constraint pointwise_constraint;
 };
 
 constexpr std::array kConvolutionRows = {

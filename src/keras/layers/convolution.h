@@ -33,7 +33,8 @@ class ConvolutionLayer : public Layer {
   Activation activation;
   bool use_bias = true;
   Initializer bias_initializer{"zeros"};
-  Opaque bias_regularizer, activity, bias_constraint;
+  Regularizer bias_regularizer, activity;
+  Constraint bias_constraint;
 
  private:
   static Window window(int rank) { return {std::vector<std::int64_t>(static_cast<std::size_t>(rank), 1)}; }

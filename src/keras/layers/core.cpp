@@ -56,7 +56,9 @@ class Dense : public Layer {
   Activation activation;
   bool use_bias = true;
   Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};
-  Opaque kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint, quantization_config;
+  Regularizer kernel_regularizer, bias_regularizer;
+  Constraint kernel_constraint, bias_constraint;
+  Opaque quantization_config;
 };
 
 /// Rows of a table by index; with `mask_zero`, index 0 is padding.
@@ -95,7 +97,9 @@ class Embedding : public Layer {
  protected:
   Positive input_dim, output_dim;
   Initializer embeddings_initializer{"uniform"};
-  Opaque embeddings_regularizer, activity, embeddings_constraint, quantization_config;
+  Regularizer embeddings_regularizer, activity;
+  Constraint embeddings_constraint;
+  Opaque quantization_config;
   bool mask_zero = false;
 };
 

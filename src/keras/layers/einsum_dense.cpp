@@ -224,7 +224,9 @@ class EinsumDense : public Layer {
   Activation activation;
   std::optional<std::string> bias_axes;
   Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};
-  Opaque kernel_regularizer, bias_regularizer, activity, kernel_constraint, bias_constraint, quantization_config;
+  Regularizer kernel_regularizer, bias_regularizer, activity;
+  Constraint kernel_constraint, bias_constraint;
+  Opaque quantization_config;
 };
 
 constexpr std::array kEinsumDenseRows = {LayerRow{"EinsumDense", "keras.layers", make_layer<EinsumDense>}};

@@ -73,7 +73,8 @@ class LayerNormalization : public Layer {
   Number epsilon = 1e-3;
   bool center = true, scale = true, rms_scaling = false;
   Initializer beta_initializer{"zeros"}, gamma_initializer{"ones"};
-  Opaque beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint;
+  Regularizer beta_regularizer, gamma_regularizer;
+  Constraint beta_constraint, gamma_constraint;
 };
 
 /// x/√(mean(x²) + ε)·scale over `axis`.
@@ -190,7 +191,9 @@ class BatchNormalization : public Layer {
   bool center = true, scale = true, synchronized = false, renorm = false;
   Initializer beta_initializer{"zeros"}, gamma_initializer{"ones"};
   Initializer moving_mean_initializer{"zeros"}, moving_variance_initializer{"ones"};
-  Opaque beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint, renorm_clipping;
+  Regularizer beta_regularizer, gamma_regularizer;
+  Constraint beta_constraint, gamma_constraint;
+  Opaque renorm_clipping;
   Number renorm_momentum = 0.99;
   int gamma_ = 0, beta_ = 0, mean_ = 0, variance_ = 0;
 };
@@ -263,7 +266,8 @@ class GroupNormalization : public Layer {
   Number epsilon = 1e-3;
   bool center = true, scale = true;
   Initializer beta_initializer{"zeros"}, gamma_initializer{"ones"};
-  Opaque beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint;
+  Regularizer beta_regularizer, gamma_regularizer;
+  Constraint beta_constraint, gamma_constraint;
 };
 
 /// x/‖x‖₂ over `axis`.

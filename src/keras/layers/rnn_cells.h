@@ -36,8 +36,9 @@ class GatedCell : public Cell {
   Activation activation = *Activation::named("tanh"), recurrent_activation = *Activation::named("sigmoid");
   bool use_bias = true;
   Initializer kernel_initializer{"glorot_uniform"}, recurrent_initializer{"orthogonal"}, bias_initializer{"zeros"};
-  Opaque kernel_regularizer, recurrent_regularizer, bias_regularizer, activity;
-  Opaque kernel_constraint, recurrent_constraint, bias_constraint, seed;
+  Regularizer kernel_regularizer, recurrent_regularizer, bias_regularizer, activity;
+  Constraint kernel_constraint, recurrent_constraint, bias_constraint;
+  Opaque seed;
   Number dropout, recurrent_dropout;
 };
 

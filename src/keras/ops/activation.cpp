@@ -1,5 +1,4 @@
 // The activations of keras.ops.nn.
-#include <limits>
 
 #include "ops.h"
 
@@ -10,8 +9,6 @@ using graph::Builder;
 using graph::SoftmaxKind;
 using graph::UnaryFn;
 using graph::ValueId;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 constexpr graph::Unary kRelu{UnaryFn::relu, 0.0, 0.0, kInfinity};
 constexpr graph::Unary kRelu6{UnaryFn::relu, 0.0, 0.0, 6.0};

@@ -15,8 +15,6 @@ using graph::Builder;
 using graph::UnaryFn;
 using graph::ValueId;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // ---- of one tensor
 
 using Formula = Expression (*)(const Expression&);

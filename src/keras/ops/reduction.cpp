@@ -54,7 +54,6 @@ Expression numbers_mean(const Expression& x, const Over& over) {
 template <ReduceFn kFn>
 Expression numbers_extremum(const Expression& x, const Over& over) {
   if (!is_floating(x.dtype())) return x.reduced(over.by(kFn));
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Expression extremum = number_or(x, kFn == ReduceFn::max ? -kInfinity : kInfinity).reduced(over.by(kFn));
   return where(isnan(x).reduced(over.by(ReduceFn::all)), x.number(std::nan("")), extremum);
 }
