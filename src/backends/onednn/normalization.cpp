@@ -22,7 +22,8 @@ template <typename Number>
     part *= part;
   };
   const float spread = sum_of(x, size, squared) / count;
-  const float inverse = 1.0F / std::sqrt(spread + epsilon);
+  const auto inverse =
+      static_cast<float>(1.0 / std::sqrt(static_cast<double>(spread) + static_cast<double>(epsilon)));  // rounded once
   const float shift = kind == NormKind::layer ? mean : 0.0F;
   for (std::int64_t i = 0; i < size; i += kLanes) {
     Lanes numbers, factors;

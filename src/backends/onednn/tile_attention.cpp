@@ -375,7 +375,7 @@ bool takes_tile_attention(const graph::Attention& op, DType dtype, std::int64_t 
   if (dtype == DType::bfloat16 || multiplication.tiles == Tiles::emulated) return true;
   const int parts = tile_parts(dtype, multiplication.precision);
   if (multiplication.tiles == Tiles::dots) return dtype == DType::float32 && parts == 1;
-  constexpr std::int64_t kLeastKeys = 64;  // with fewer, packing takes longer than the products win
+  constexpr std::int64_t kLeastKeys = 256;  // with fewer, packing takes longer than the products win
   return dtype == DType::float32 && (parts < 3 || keys >= kLeastKeys);
 }
 
