@@ -81,7 +81,7 @@ TEST_CASE("models: every pass keeps what the graph computes") {
       {"remove_dead", plan::remove_dead},           {"fold_identities", plan::fold_identities},
       {"simplify_einsum", plan::simplify_einsum},   {"simplify_conv", plan::simplify_conv},
       {"fuse_activation", fuse_activation},         {"fuse_residual", plan::fuse_residual},
-      {"pack_projections", plan::pack_projections},
+      {"pack_projections", plan::pack_projections}, {"narrow_norms", plan::narrow_norms},
   };
   for (const bool einsum : {false, true}) {
     EncoderSize size = kSmall;
@@ -105,6 +105,32 @@ TEST_CASE("models: every pass keeps what the graph computes") {
     const auto has_einsum = [](const graph::Node& node) { return std::holds_alternative<graph::Einsum>(node.op); };
     CHECK(std::none_of(all.nodes.begin(), all.nodes.end(), has_einsum));
     if (!einsum) CHECK(all.nodes.size() < graph.nodes.size());
+  }
+}
+
+TEST_CASE("models: a normalization of halves is the one between casts, rounded once") {
+  for (const DType half : {DType::bfloat16, DType::float16}) {
+    for (const DType factors : {DType::float32, half}) {
+      Graph graph;
+      graph::Builder builder(graph);
+      const auto wide = [&](graph::ValueId id) { return builder.cast(id, DType::float32); };
+      const auto x = builder.input("x", half, {5, 37});
+      const auto gamma = wide(builder.weight({"gamma", "gamma", {37}, factors, true, {}}));
+      const auto beta = wide(builder.weight({"beta", "beta", {37}, factors, true, {}}));
+      const graph::LayerNorm norm{graph::NormKind::layer, {1}, 1e-6, true, true};
+      graph.outputs.push_back({"output_0", builder.cast(builder.apply(norm, {wide(x), gamma, beta}), half)});
+      const auto inputs = draw_inputs(graph);
+      const auto weights = draw_weights(graph);
+      const auto expected = run_without_plan(graph, inputs, weights);
+      const Graph narrow = plan::narrow_norms(plan::fold_identities(graph));
+      CHECK(narrow.nodes.size() < graph.nodes.size());
+      // The same sums, and a number between two halves may go to the other one: an ulp of numbers below 8.
+      const double tolerance = half == DType::bfloat16 ? 0x1p-5 : 0x1p-8;
+      for (const bool on_reference : {true, false}) {
+        const auto backend = on_reference ? backends::make_reference_backend({}) : backends::make_onednn_backend();
+        check_same(expected, run_planned(*backend, narrow, inputs, weights), tolerance, backend->name().data());
+      }
+    }
   }
 }
 
@@ -195,32 +221,42 @@ TEST_CASE("models: attention over many tiles of keys is the reference's, with wh
       {"a NaN that is hidden spreads", 600, 600, true, {}, -1, 0, 590},
       {"a NaN that is masked spreads", 40, 700, false, {}, 300, 0, 650},
   };
+  struct Backend {
+    std::unique_ptr<backends::Backend> backend;
+    DType dtype;
+    double tolerance;
+  };
+  std::vector<Backend> all;
+  // Scores of 24 terms, rounded; they are exponents. In bfloat16 a weight, and in the end the result, is rounded.
+  all.push_back({backends::make_onednn_backend(), DType::float32, 1e-5});
+  all.push_back({backends::make_onednn_backend({.emulate_tiles = true}), DType::float32, 1e-5});
+  all.push_back({backends::make_onednn_backend({.emulate_tiles = true}), DType::bfloat16, 1e-2});
   for (const Case& c : cases) {
     for (const auto path : {graph::AttentionPath::fused, graph::AttentionPath::explicit_}) {
-      Graph graph;
-      graph::Builder builder(graph);
-      const Dim N = 2, K = 1, H = 24, V = 40;
-      std::vector<graph::ValueId> in = {builder.input("q", DType::float32, {1, c.T, N, H}),
-                                        builder.input("k", DType::float32, {1, c.S, K, H}),
-                                        builder.input("v", DType::float32, {1, c.S, K, V})};
-      graph::Attention op;
-      op.scale = 0.5;
-      op.path = path;
-      op.causal = c.causal;
-      op.window = c.window;
-      if (c.hidden_from >= 0) {
-        op.masks = 1;
-        in.push_back(builder.input("mask", DType::boolean, {1, 1, 1, c.S}));
+      for (const Backend& row : all) {
+        Graph graph;
+        graph::Builder builder(graph);
+        const Dim N = 2, K = 1, H = 24, V = 40;
+        std::vector<graph::ValueId> in = {builder.input("q", row.dtype, {1, c.T, N, H}),
+                                          builder.input("k", row.dtype, {1, c.S, K, H}),
+                                          builder.input("v", row.dtype, {1, c.S, K, V})};
+        graph::Attention op;
+        op.scale = 0.5;
+        op.path = path;
+        op.causal = c.causal;
+        op.window = c.window;
+        if (c.hidden_from >= 0) {
+          op.masks = 1;
+          in.push_back(builder.input("mask", DType::boolean, {1, 1, 1, c.S}));
+        }
+        graph.outputs.push_back({"output_0", builder.apply(op, in)});
+        std::vector<Tensor> inputs = draw_inputs(graph);
+        if (c.hidden_from >= 0)
+          for (Dim s = 0; s < c.S; ++s) inputs[3].set(s, s >= c.seen_from && s < c.hidden_from ? 1 : 0);
+        if (c.nan_at >= 0) inputs[2].set(c.nan_at * V + 3, std::nan(""));
+        const auto expected = run_without_plan(graph, inputs, {});
+        check_same(expected, run_planned(*row.backend, graph, inputs, {}, 2), row.tolerance, c.name);
       }
-      graph.outputs.push_back({"output_0", builder.apply(op, in)});
-      std::vector<Tensor> inputs = draw_inputs(graph);
-      if (c.hidden_from >= 0)
-        for (Dim s = 0; s < c.S; ++s) inputs[3].set(s, s >= c.seen_from && s < c.hidden_from ? 1 : 0);
-      if (c.nan_at >= 0) inputs[2].set(c.nan_at * V + 3, std::nan(""));
-      const auto expected = run_without_plan(graph, inputs, {});
-      const auto backend = backends::make_onednn_backend();
-      // Scores of 24 terms, rounded; they are exponents.
-      check_same(expected, run_planned(*backend, graph, inputs, {}, 2), 1e-5, c.name);
     }
   }
 }

@@ -1,10 +1,8 @@
 // Products on tiles of bfloat16: of bfloat16 numbers, or of float32 ones as sums of one, two or three of them.
 //
-// The weights are packed once. Of x as many rows are packed at a time as stay in a core's second-level cache; each
-// block of 32 columns of w meets all of them while the next one is fetched. The loops are checked on emulated tiles,
-// where they give AMX's bits. The speed was measured on a sketch of them (Sapphire Rapids, one core, GFLOP/s of the
-// float32 product, 128 x 768 x 3072): 250 with three parts, 435 with two, 1005 with one; oneDNN 122 in float32, 730 in
-// bfloat16.
+// The weights are packed once, in blocks of 32 columns. Rows of x are packed a group at a time, and a chunk of each
+// block's depth meets all rows of the group while the next one is fetched. The loops are checked on emulated tiles,
+// where they give AMX's bits.
 #include "amx_product.h"
 
 #include <unistd.h>
