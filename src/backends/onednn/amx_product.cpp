@@ -33,7 +33,9 @@ std::int64_t blocks_of(std::int64_t count) { return (count + kTileBlock - 1) / k
 /// multiplied; and the panels into sets whose sums wait for the next chunk.
 struct Blocking {
   /// Of a size whose numbers may be 0 where only its price is asked.
-  Blocking(const Product::Size& size, int parts) : steps(std::max<std::int64_t>(1, tile_steps(size.depth))) {
+  Blocking(const Product::Size& size, int parts, int threads)
+      : steps(std::max<std::int64_t>(1, tile_steps(size.depth))),
+        blocks(std::max<std::int64_t>(1, blocks_of(size.rows))) {
     // Chunks of a panel, and of a block, stay in the first-level cache. They do not depend on the rows, so that neither
     // do the bits of a row's result.
     const std::int64_t most_chunk = parts == 3 ? 24 << 10 : 16 << 10;
@@ -42,8 +44,12 @@ struct Blocking {
     chunk_steps = (steps + chunks - 1) / chunks;
     const std::int64_t cache = std::max<std::int64_t>(1 << 20, sysconf(_SC_LEVEL2_CACHE_SIZE));
     const std::int64_t most_blocks = std::max<std::int64_t>(1, cache / 8 / (chunk_steps * step_bytes));
-    const std::int64_t blocks = std::max<std::int64_t>(1, blocks_of(size.rows));
-    const std::int64_t groups = (blocks + most_blocks - 1) / most_blocks;
+    groups = (blocks + most_blocks - 1) / most_blocks;
+    // Groups that are high enough for the panels' bytes go to one thread each, which finds what it packed in its cache.
+    constexpr std::int64_t kLeastBlocks = 6;
+    const std::int64_t pieces = kPiecesPerThread / 2 * threads;
+    by_groups = threads > 1 && blocks >= kLeastBlocks * pieces;
+    if (by_groups) groups = (groups + pieces - 1) / pieces * pieces;
     group_blocks = (blocks + groups - 1) / groups;
     const std::int64_t panels = std::max<std::int64_t>(1, blocks_of(size.width));
     set_panels = std::clamp<std::int64_t>(cache / 4 / (group_blocks * kSumsBytes), 1, panels);
@@ -56,7 +62,8 @@ struct Blocking {
   [[nodiscard]] std::int64_t sums_bytes() const { return chunks == 1 ? 0 : set_panels * group_blocks * kSumsBytes; }
 
   static constexpr std::int64_t kSumsBytes = kTileBlock * kTileBlock * 4;
-  std::int64_t steps, chunks, chunk_steps, group_blocks, set_panels;
+  std::int64_t steps, blocks, chunks, chunk_steps, groups, group_blocks, set_panels;
+  bool by_groups;
 };
 
 std::string_view name_of(Tiles tiles, int parts) {
@@ -81,13 +88,11 @@ class TileProduct final : public Product {
         dtype_(dtype),
         parts_(tile_parts(dtype, engine.multiplication.precision)),
         panels_(blocks_of(size.width)),
-        blocking_(size, parts_),
+        team_(team_of(engine, size)),
+        blocking_(size, parts_, team_.threads),
         has_residual_(fusion.residual),
         is_relu_(is_plain_relu(fusion.activation)) {
     if (!is_relu_ && fusion.activation.fn != graph::UnaryFn::linear) activation_.emplace(fusion.activation);
-    // Few rows wait for the weights' bytes.
-    const auto rows = static_cast<double>(std::max<std::int64_t>(size.rows, 8));
-    team_ = engine.team_for(2.0 * rows * static_cast<double>(size.depth) * static_cast<double>(size.width));
     if (weights.packed != nullptr && weights.packed->tile_parts == parts_) weights_ = weights.packed->tiles;
     if (!weights_) pack(weights);
     bias_.assign(static_cast<std::size_t>(panels_ * kTileBlock), 0.0F);
@@ -101,37 +106,28 @@ class TileProduct final : public Product {
   }
 
   void run(const void* x, const void* residual, void* y) override {
-    const std::int64_t group = blocking_.group_blocks * kTileBlock;
-    for (std::int64_t first = 0; first < size_.rows; first += group) {
-      const std::int64_t rows = std::min(group, size_.rows - first), blocks = blocks_of(rows);
-      parallel_ranges(blocks * kTileBlock, team_, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) {
-          const void* const row = i < rows ? advance(x, (first + i) * size_.depth) : nullptr;
-          pack_tile_row(dtype_, row, size_.depth, parts_, i % kTileBlock, x_block(i / kTileBlock));
-        }
+    if (blocking_.by_groups) {
+      parallel_for(blocking_.groups, team_, [&](std::int64_t g, int thread) {
+        Part part = group(g, thread);
+        for (std::int64_t i = 0; i < part.last_block * kTileBlock; ++i) pack_row(x, part, i);
+        multiply(part, thread, residual, y);
       });
-      const std::int64_t row_pieces = std::min(row_pieces_, blocks);
+      return;
+    }
+    for (std::int64_t g = 0; g < blocking_.groups; ++g) {
+      const Part whole = group(g, 0);
+      const std::int64_t blocks = whole.last_block, row_pieces = std::min(row_pieces_, blocks);
+      parallel_ranges(blocks * kTileBlock, team_, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) pack_row(x, whole, i);
+      });
       parallel_for(column_pieces_ * row_pieces, team_, [&](std::int64_t piece, int thread) {
         const std::int64_t column = piece / row_pieces, row = piece % row_pieces;
-        const Part part{panels_ * column / column_pieces_,
-                        panels_ * (column + 1) / column_pieces_,
-                        blocks * row / row_pieces,
-                        blocks * (row + 1) / row_pieces,
-                        first,
-                        rows};
-        float* const waiting = sums_of(thread);
-        if constexpr (Tiles::kMostParts == 1) {
-          run_part<1>(part, waiting, residual, y);
-        } else {
-          switch (parts_) {
-            case 1:
-              return run_part<1>(part, waiting, residual, y);
-            case 2:
-              return run_part<2>(part, waiting, residual, y);
-            default:
-              return run_part<3>(part, waiting, residual, y);
-          }
-        }
+        Part part = whole;
+        part.first_panel = panels_ * column / column_pieces_;
+        part.last_panel = panels_ * (column + 1) / column_pieces_;
+        part.first_block = blocks * row / row_pieces;
+        part.last_block = blocks * (row + 1) / row_pieces;
+        multiply(part, thread, residual, y);
       });
     }
   }
@@ -144,12 +140,47 @@ class TileProduct final : public Product {
  private:
   /// Panels and, of the rows that are packed, blocks.
   struct Part {
+    Bfloat16* x;
     std::int64_t first_panel, last_panel, first_block, last_block;
     std::int64_t first_row, rows;  // of the group, in the whole
   };
   struct Block {
     std::int64_t row, panel;  // of 32 rows in the group, of 32 columns
   };
+
+  static Team team_of(Engine& engine, const Size& size) {
+    // Few rows wait for the weights' bytes.
+    const auto rows = static_cast<double>(std::max<std::int64_t>(size.rows, 8));
+    return engine.team_for(2.0 * rows * static_cast<double>(size.depth) * static_cast<double>(size.width));
+  }
+
+  /// All of it, packed in a thread's scratch.
+  [[nodiscard]] Part group(std::int64_t g, int thread) const {
+    const std::int64_t first = blocking_.blocks * g / blocking_.groups;
+    const std::int64_t last = blocking_.blocks * (g + 1) / blocking_.groups, row = first * kTileBlock;
+    return {x_of(thread), 0, panels_, 0, last - first, row, std::min((last - first) * kTileBlock, size_.rows - row)};
+  }
+
+  void pack_row(const void* x, const Part& part, std::int64_t i) const {
+    const void* const row = i < part.rows ? advance(x, (part.first_row + i) * size_.depth) : nullptr;
+    pack_tile_row(dtype_, row, size_.depth, parts_, i % kTileBlock, x_block(part, i / kTileBlock));
+  }
+
+  void multiply(const Part& part, int thread, const void* residual, void* y) const {
+    float* const waiting = sums_of(thread);
+    if constexpr (Tiles::kMostParts == 1) {
+      run_part<1>(part, waiting, residual, y);
+    } else {
+      switch (parts_) {
+        case 1:
+          return run_part<1>(part, waiting, residual, y);
+        case 2:
+          return run_part<2>(part, waiting, residual, y);
+        default:
+          return run_part<3>(part, waiting, residual, y);
+      }
+    }
+  }
 
   void pack(const Weights& weights) {
     packed_bytes_ = tile_packed_bytes(size_, dtype_, engine_.multiplication);
@@ -173,12 +204,17 @@ class TileProduct final : public Product {
   [[nodiscard]] const Bfloat16* chunk_of(std::int64_t p, std::int64_t chunk) const {
     return panel(p) + chunk * blocking_.chunk_steps * parts_ * kTilePart;
   }
-  [[nodiscard]] Bfloat16* x_block(std::int64_t b) const {
-    return reinterpret_cast<Bfloat16*>(engine_.scratch.get()) + b * tile_block_size(size_.depth, parts_);
+  /// Where a thread packs rows of x; behind it are the sums that wait.
+  [[nodiscard]] Bfloat16* x_of(int thread) const {
+    const std::int64_t bytes = blocking_.packed_bytes(parts_).value_or(0) + blocking_.sums_bytes();
+    return reinterpret_cast<Bfloat16*>(engine_.scratch.get() + thread * bytes);
   }
   [[nodiscard]] float* sums_of(int thread) const {
-    return reinterpret_cast<float*>(engine_.scratch.get() + blocking_.packed_bytes(parts_).value_or(0) +
-                                    thread * blocking_.sums_bytes());
+    return reinterpret_cast<float*>(reinterpret_cast<std::byte*>(x_of(thread)) +
+                                    blocking_.packed_bytes(parts_).value_or(0));
+  }
+  [[nodiscard]] Bfloat16* x_block(const Part& part, std::int64_t b) const {
+    return part.x + b * tile_block_size(size_.depth, parts_);
   }
 
   void read_bias(const void* bias) {
@@ -224,7 +260,7 @@ class TileProduct final : public Product {
     const std::int64_t step = chunk * blocking_.chunk_steps;
     const std::int64_t steps = std::min(blocking_.chunk_steps, blocking_.steps - step);
     const std::int64_t rows = std::min(kTileBlock, part.rows - block.row * kTileBlock);
-    const Bfloat16* const x = x_block(block.row) + step * kParts * kTilePart;
+    const Bfloat16* const x = x_block(part, block.row) + step * kParts * kTilePart;
     const Bfloat16* const w = chunk_of(block.panel, chunk);
     const bool is_last = chunk + 1 == blocking_.chunks;
     if constexpr (kParts == 1) {
@@ -255,10 +291,10 @@ class TileProduct final : public Product {
     const float* const bias = bias_.data() + column;
     if (!activation_) {
       if (write_out(sums, bias, is_relu_, out)) return;
-      repair(block, rows, sums);
+      repair(part, block, rows, sums);
       write_out(sums, bias, is_relu_, out);
     } else {
-      if (!is_finite(sums, rows)) repair(block, rows, sums);
+      if (!is_finite(sums, rows)) repair(part, block, rows, sums);
       add_bias(sums, bias, rows);
       (*activation_)(sums, sums, rows * kTileBlock);
       write_out(sums, kZeros.data(), false, out);
@@ -267,10 +303,10 @@ class TileProduct final : public Product {
 
   /// ∞ times the part of a number that is 0, or of another sign, is NaN where ∞ times the number is ∞; and a product of
   /// first parts may overflow where the sum of all does not. So what is not finite is computed from whole numbers.
-  void repair(const Block& block, std::int64_t rows, float* sums) const {
+  void repair(const Part& part, const Block& block, std::int64_t rows, float* sums) const {
     for (std::int64_t i = 0; i < rows; ++i) {
       float* const row = sums + i * kTileBlock;
-      if (!is_finite(row, 1)) multiply_tile_row(x_block(block.row), i, panel(block.panel), size_.depth, parts_, row);
+      if (!is_finite(row, 1)) multiply_tile_row(x_block(part, block.row), i, panel(block.panel), size_.depth, parts_, row);
     }
   }
 
@@ -281,10 +317,10 @@ class TileProduct final : public Product {
   DType dtype_;
   int parts_;
   std::int64_t panels_;
+  Team team_;
   Blocking blocking_;
   bool has_residual_, is_relu_;
   std::optional<UnaryLoop> activation_;  // another one
-  Team team_;
   std::int64_t column_pieces_ = 1, row_pieces_ = 1;
   std::int64_t packed_bytes_ = 0;
   std::shared_ptr<std::byte> weights_;  // panels of 32 columns, as amx_pack.h has them
@@ -314,10 +350,11 @@ std::int64_t tile_packed_bytes(const Product::Size& size, DType dtype, const Mul
 std::int64_t tile_scratch_bytes(const Product::Size& size, DType dtype, const Multiplication& multiplication,
                                 int threads) {
   const int parts = tile_parts(dtype, multiplication.precision);
-  const Blocking blocking(size, parts);
+  const Blocking blocking(size, parts, threads);
   const auto packed = blocking.packed_bytes(parts);
-  const auto waiting = checked_product(std::array<std::int64_t, 2>{threads, blocking.sums_bytes()});
-  return packed && waiting ? checked_add(*packed, *waiting).value_or(kMaxSize) : kMaxSize;
+  if (!packed) return kMaxSize;
+  const auto of_thread = checked_add(*packed, blocking.sums_bytes());
+  return of_thread ? checked_mul(*of_thread, threads).value_or(kMaxSize) : kMaxSize;
 }
 
 std::unique_ptr<Product> make_tile_product(Engine& engine, const Product::Size& size, DType dtype,
