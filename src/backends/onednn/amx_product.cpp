@@ -46,7 +46,7 @@ struct Blocking {
     const std::int64_t most_blocks = std::max<std::int64_t>(1, cache / 8 / (chunk_steps * step_bytes));
     groups = (blocks + most_blocks - 1) / most_blocks;
     // Groups that are high enough for the panels' bytes go to one thread each, which finds what it packed in its cache.
-    constexpr std::int64_t kLeastBlocks = 6;
+    constexpr std::int64_t kLeastBlocks = 4;
     const std::int64_t pieces = kPiecesPerThread / 2 * threads;
     by_groups = threads > 1 && blocks >= kLeastBlocks * pieces;
     if (by_groups) groups = (groups + pieces - 1) / pieces * pieces;
