@@ -200,10 +200,10 @@ class TileAttention final : public Kernel {
     }
   }
 
-  /// 32 rows of which `rows` are there.
+  /// 32 rows of which `rows` are there. What stands in the others reaches only scores of theirs, which nobody reads.
   void pack_rows(const Number* from, std::int64_t stride, std::int64_t rows, Bfloat16* block) const {
-    for (std::int64_t r = 0; r < kTileBlock; ++r)
-      pack_tile_row(kDType, r < rows ? from + r * stride : nullptr, heads_.H, kParts, r, block);
+    for (std::int64_t r = 0; r < std::min(rows, kTileBlock); ++r)
+      pack_tile_row(kDType, from + r * stride, heads_.H, kParts, r, block);
   }
 
   /// Sums of parts are what the sums of numbers are, where none comes near the largest number.
