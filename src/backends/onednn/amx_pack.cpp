@@ -148,9 +148,9 @@ ATTN_VECTORIZED(void, transpose_tiles, Bfloat16* tiles, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     auto* const tile = reinterpret_cast<float*>(tiles + i * kTileNumbers);
     Lanes rows[kLanes];
-    for (int r = 0; r < kLanes; ++r) load(tile + r * kLanes, rows[r]);
+    for (std::int64_t r = 0; r < kLanes; ++r) load(tile + r * kLanes, rows[r]);
     transpose(rows);
-    for (int r = 0; r < kLanes; ++r) store(rows[r], tile + r * kLanes);
+    for (std::int64_t r = 0; r < kLanes; ++r) store(rows[r], tile + r * kLanes);
   }
 }
 

@@ -247,7 +247,7 @@ class TileProduct final : public Product {
   /// A chunk of a panel, fetched while one is multiplied by so many blocks.
   template <int kParts>
   [[nodiscard]] Ahead ahead_of(std::int64_t blocks, const Bfloat16* next) const {
-    constexpr std::int64_t kLine = 64, kProducts = 4 * (kParts == 3 ? 6 : kParts == 2 ? 3 : 1);
+    constexpr std::int64_t kLine = 64, kPairs = kParts == 3 ? 6 : kParts == 2 ? 3 : 1, kProducts = 4 * kPairs;
     const std::int64_t lines = kParts * kTilePart * 2 / kLine;  // of a step
     return {reinterpret_cast<const char*>(next), (lines + blocks * kProducts - 1) / (blocks * kProducts)};
   }
@@ -306,7 +306,8 @@ class TileProduct final : public Product {
   void repair(const Part& part, const Block& block, std::int64_t rows, float* sums) const {
     for (std::int64_t i = 0; i < rows; ++i) {
       float* const row = sums + i * kTileBlock;
-      if (!is_finite(row, 1)) multiply_tile_row(x_block(part, block.row), i, panel(block.panel), size_.depth, parts_, row);
+      if (!is_finite(row, 1))
+        multiply_tile_row(x_block(part, block.row), i, panel(block.panel), size_.depth, parts_, row);
     }
   }
 

@@ -71,7 +71,7 @@ template <int kParts, int kDegree>
     parts[r] = Lanes{};
     if (r >= rows) continue;
     Lanes other{};
-    for (std::int64_t i = 0; i < keys; i += 2 * kLanes) {
+    for (std::int64_t i = 0; i < keys; i += kTileDepth) {
       Lanes x, y;
       load(scores + r * stride + i, x);
       load(scores + r * stride + i + kLanes, y);
@@ -95,7 +95,7 @@ template <int kParts, int kDegree>
 [[gnu::always_inline]] inline void soften_blocks(float* scores, std::int64_t stride, std::int64_t rows,
                                                  std::int64_t keys, float factor, const RunningRows& running,
                                                  const Sink<kParts>& sink) {
-  const std::int64_t across = (keys + 2 * kLanes - 1) / (2 * kLanes) * (2 * kLanes);
+  const std::int64_t across = (keys + kTileDepth - 1) / kTileDepth * kTileDepth;
   for (std::int64_t r = 0; r < rows; r += kLanes) {
     float* const block = scores + r * stride;
     const std::int64_t count = std::min<std::int64_t>(kLanes, rows - r);

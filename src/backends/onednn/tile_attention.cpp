@@ -44,12 +44,12 @@ ATTN_VECTORIZED(void, hide, float* x, const std::uint8_t* seen, float hidden, st
 ATTN_VECTORIZED(void, add_context, float* context, std::int64_t stride, const float* sums, const float* shrinks,
                 std::int64_t rows) {
   for (std::int64_t r = 0; r < rows; ++r) {
-    for (int v = 0; v < 2; ++v) {
+    for (std::int64_t v = 0; v < kTileBlock; v += kLanes) {
       Lanes x, sum;
-      load(context + r * stride + v * kLanes, x);
-      load(sums + r * kTileBlock + v * kLanes, sum);
+      load(context + r * stride + v, x);
+      load(sums + r * kTileBlock + v, sum);
       x = x * shrinks[r] + sum;
-      store(x, context + r * stride + v * kLanes);
+      store(x, context + r * stride + v);
     }
   }
 }

@@ -15,10 +15,10 @@ template <typename Number, bool kRelu, bool kResidual>
   auto* y = reinterpret_cast<Number*>(out.y);
   const auto* residual = reinterpret_cast<const Number*>(out.residual);
   Lanes zeros{}, shift[2];
-  for (int v = 0; v < 2; ++v) load(bias + v * kLanes, shift[v]);
+  for (std::int64_t v = 0; v < 2; ++v) load(bias + v * kLanes, shift[v]);
   for (std::int64_t i = 0; i < out.rows; ++i, sums += kTileBlock, y += out.stride) {
     Lanes x[2];
-    for (int v = 0; v < 2; ++v) {
+    for (std::int64_t v = 0; v < 2; ++v) {
       load(sums + v * kLanes, x[v]);
       test(x[v], zeros);
       x[v] += shift[v];
@@ -34,7 +34,8 @@ template <typename Number, bool kRelu, bool kResidual>
       store(x[0], x[1], y);
       continue;
     }
-    for (int v = 0; v < 2 && v * kLanes < out.width; ++v) store_some(x[v], out.width - v * kLanes, y + v * kLanes);
+    for (std::int64_t v = 0; v < 2 && v * kLanes < out.width; ++v)
+      store_some(x[v], out.width - v * kLanes, y + v * kLanes);
   }
   return are_zeros(zeros);
 }
