@@ -19,11 +19,6 @@ constexpr std::int64_t kTile = 256, kScores = 9'216, kMostRows = 96;
 std::int64_t tile_for(std::int64_t keys) { return std::clamp(padded(keys), kPanel, kTile); }
 std::int64_t rows_for(std::int64_t keys) { return std::min(kScores / tile_for(keys), kMostRows); }
 
-/// x = `hidden` where `seen` is 0.
-ATTN_VECTORIZED(void, mask_row, float* x, const std::uint8_t* seen, float hidden, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? x[i] : hidden;
-}
-
 /// Of a multiple of 16 numbers.
 ATTN_VECTORIZED(bool, is_finite, const float* x, std::int64_t size) {
   Lanes sums{};  // of 0·x, which is NaN for NaN and ±∞
@@ -165,7 +160,7 @@ class FlashAttention final : public Kernel {
     }
     const bool masked = heads_.is_masked();
     for (std::int64_t r = 0; masked && r < rows; ++r)
-      mask_row(scratch.scores + r * tile_, scratch.seen + r * tile_, hidden_, keys);
+      hide(scratch.scores + r * tile_, scratch.seen + r * tile_, hidden_, keys);
     soften(scratch.scores, tile_, rows, keys, factor_, scratch.running);
     for (std::int64_t r = 0; masked && heads_.op.path == graph::AttentionPath::explicit_ && r < rows; ++r)
       clear_hidden(scratch.scores + r * tile_, scratch.seen + r * tile_, keys);

@@ -13,14 +13,15 @@ ATTN_VECTORIZED(void, scale_all, const float* x, float factor, float* y, std::in
   for (std::int64_t i = 0; i < size; ++i) y[i] = factor * x[i];
 }
 
-ATTN_VECTORIZED(void, clear_all, float* x, const std::uint8_t* seen, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? x[i] : 0.0F;
+ATTN_VECTORIZED(void, hide_all, float* x, const std::uint8_t* seen, float hidden, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? x[i] : hidden;
 }
 
 }  // namespace
 
 void add_to(float* y, const float* x, std::int64_t size) { add_all(y, x, size); }
 void scale_row(const float* x, float factor, float* y, std::int64_t size) { scale_all(x, factor, y, size); }
-void clear_hidden(float* x, const std::uint8_t* seen, std::int64_t size) { clear_all(x, seen, size); }
+void hide(float* x, const std::uint8_t* seen, float hidden, std::int64_t size) { hide_all(x, seen, hidden, size); }
+void clear_hidden(float* x, const std::uint8_t* seen, std::int64_t size) { hide_all(x, seen, 0.0F, size); }
 
 }  // namespace attn::backends::onednn

@@ -35,11 +35,6 @@ struct Layout {
   std::int64_t query_block, value_block;  // of 32 queries or keys, of 32 features
 };
 
-/// x = `hidden` where `seen` is 0.
-ATTN_VECTORIZED(void, hide, float* x, const std::uint8_t* seen, float hidden, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? x[i] : hidden;
-}
-
 /// context = shrink·context + sums, by rows, for 32 columns.
 ATTN_VECTORIZED(void, add_context, float* context, std::int64_t stride, const float* sums, const float* shrinks,
                 std::int64_t rows) {
