@@ -26,7 +26,7 @@ int default_threads() { return std::max(1U, std::thread::hardware_concurrency())
 OneThread::OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
 OneThread::~OneThread() { omp_set_num_threads(before_); }
 
-Pool::Pool(int threads) {
+Pool::Pool(int threads) : ranges_(static_cast<std::size_t>(threads)) {
   try {
     for (int thread = 1; thread < threads; ++thread) workers_.emplace_back([this, thread] { serve(thread); });
   } catch (const std::system_error&) {
@@ -50,11 +50,14 @@ void Pool::end() {
 }
 
 void Pool::run(std::int64_t count, int threads, Body body, void* context) {
-  count_ = count;
   threads_ = threads;
+  for (int thread = 0; thread < threads; ++thread) {
+    Range& range = ranges_[static_cast<std::size_t>(thread)];
+    range.next = count * thread / threads;
+    range.end = count * (thread + 1) / threads;
+  }
   body_ = body;
   context_ = context;
-  next_ = 0;
   ++epoch_;
   epoch_.notify_all();
   take_pieces(0);
@@ -84,7 +87,10 @@ void Pool::serve(int thread) {
 }
 
 void Pool::take_pieces(int thread) {
-  for (std::int64_t i = next_++; i < count_; i = next_++) body_(context_, i, thread);
+  for (int k = 0; k < threads_; ++k) {
+    Range& range = ranges_[static_cast<std::size_t>((thread + k) % threads_)];
+    for (std::int64_t i = range.next++; i < range.end; i = range.next++) body_(context_, i, thread);
+  }
 }
 
 }  // namespace attn::backends::onednn
