@@ -45,7 +45,12 @@ ATTN_VECTORIZED(void, silu, const Unary&, const float* x, float* y, std::int64_t
 }
 
 ATTN_VECTORIZED(void, gelu, const Unary&, const float* x, float* y, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) y[i] = gelu_of(x[i]);
+  for (std::int64_t i = 0; i < size; i += kLanes) {
+    Lanes numbers;
+    load_some(x + i, size - i, numbers);
+    gelu_of(numbers, numbers);
+    store_some(numbers, size - i, y + i);
+  }
 }
 
 ATTN_VECTORIZED(void, elu, const Unary& function, const float* x, float* y, std::int64_t size) {
@@ -69,9 +74,11 @@ ATTN_VECTORIZED(void, leaky_relu, const Unary& function, const float* x, float* 
 }
 
 ATTN_VECTORIZED(void, gelu_tanh, const Unary&, const float* x, float* y, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) {
-    const float inner = 0.797884561F * (x[i] + 0.044715F * x[i] * x[i] * x[i]);
-    y[i] = 0.5F * x[i] * (1.0F + tanh_of(inner));
+  for (std::int64_t i = 0; i < size; i += kLanes) {
+    Lanes numbers;
+    load_some(x + i, size - i, numbers);
+    gelu_tanh_of(numbers, numbers);
+    store_some(numbers, size - i, y + i);
   }
 }
 

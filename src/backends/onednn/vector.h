@@ -298,21 +298,29 @@ template <int kDegree = 6>
   return std::abs(x) < 0.3465736F ? expm1_near_0(x) : exp_of(x) - 1.0F;
 }
 
-/// x·Φ(x) with erfc(z) = e^(−z²)·t·P(t), t = 1/(1 + 0.43z): the polynomial is the minimax one of its degree for z up to
-/// 9.5, beyond which the result is ±0 or x; its relative error is 9e-8.
-[[gnu::always_inline]] inline float gelu_of(float x) {
-  const float z = std::abs(x) * 0.707106781F;
-  const float t = 1.0F / (1.0F + 0.43F * z);
-  float p = 0.0737079009F;
-  p = p * t - 0.310373276F;
+/// x·Φ(x) with erfc(z) = e^(−z²)·t·P(t), z = |x|/√2, t = 1/(1 + 0.43z): the polynomial is the minimax one of its degree
+/// for z up to 9.5, beyond which the result is ±0 or x; its relative error is 9e-8.
+[[gnu::always_inline]] inline void gelu_of(const Lanes& x, Lanes& to) {
+  const Lanes t = 1.0F / (1.0F + 0.304055916F * (x < 0.0F ? -x : x));
+  Lanes p = 0.0737079009F * t - 0.310373276F;
   p = p * t + 0.383705527F;
   p = p * t - 0.0857256204F;
   p = p * t + 0.246844381F;
   p = p * t + 0.204951122F;
   p = p * t + 0.244375437F;
   p = p * t + 0.24251461F;
-  const float tail = p * t * exp_below_0(-z * z);  // erfc(z)
-  return 0.5F * x * (x < 0.0F ? tail : 2.0F - tail);
+  Lanes power;
+  exp2_below_0(x * x * -0.721347520F, power);
+  const Lanes tail = p * t * power;  // erfc(z)
+  to = 0.5F * x * (x < 0.0F ? tail : 2.0F - tail);
+}
+
+/// x·(1 + tanh u)/2 = x/(1 + e^(−2u)), 2u = x·√(8/π)·(1 + 0.044715x²)
+[[gnu::always_inline]] inline void gelu_tanh_of(const Lanes& x, Lanes& to) {
+  const Lanes twice = x * (1.59576912F + 0.0713548163F * (x * x));
+  Lanes power;
+  exp2_below_0((twice < 0.0F ? twice : -twice) * 1.44269504F, power);
+  to = x * (twice < 0.0F ? power : Lanes{} + 1.0F) / (1.0F + power);
 }
 
 [[gnu::always_inline]] inline float sigmoid_of(float x) { return 1.0F / (1.0F + exp_of(-x)); }

@@ -58,7 +58,26 @@ TEST_CASE("vector: tanh and expm1 keep their relative precision near 0") {
   CHECK(worst(-10.0F, 1.0F, expm1_of, minus_one, [](double) { return 1.0; }) < 8.0);
 }
 
+/// f of one number, in all lanes.
+template <void (*kFunction)(const Lanes&, Lanes&)>
+float lane_of(float x) {
+  Lanes y;
+  kFunction(Lanes{} + x, y);
+  return y[0];
+}
+
 TEST_CASE("vector: gelu and sigmoid") {
+  constexpr auto& gelu_of = lane_of<onednn::gelu_of>;
+  constexpr auto& gelu_tanh_of = lane_of<onednn::gelu_tanh_of>;
+  const auto gelu_tanh = [](double x) {
+    return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (x + 0.044715 * x * x * x)));
+  };
+  // e^(−2u) is off by 2u times the few units of u: 2u is 4.8 at x = −2.
+  CHECK(worst(-2.0F, 8.0F, gelu_tanh_of, gelu_tanh, [&](double x) { return std::max(std::abs(gelu_tanh(x)), 1e-30); }) <
+        20.0);
+  CHECK(worst(-14.0F, -2.0F, gelu_tanh_of, gelu_tanh, [](double) { return 1.0; }) < 0.5);
+  CHECK(gelu_tanh_of(kInf) == kInf);
+  CHECK(std::isnan(gelu_tanh_of(NAN)));
   const auto gelu = [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); };
   // z = |x|/√2 is off by a unit, z² by three, and e^(−z²) by z² times that: 14 at x = −3. All the rest is below 6.
   CHECK(worst(-3.0F, 8.0F, gelu_of, gelu, [&](double x) { return std::max(std::abs(gelu(x)), 1e-30); }) < 20.0);
