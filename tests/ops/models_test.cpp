@@ -187,7 +187,7 @@ TEST_CASE("models: onednn packs a weight once that several products use") {
       const plan::Plan plan = plan::make_plan(graph);
       return backend->compile(plan, draw_weights(graph), {})->memory_bytes() - plan.arena_bytes;
     };
-    CHECK(bytes(8) - bytes(1) < 256 * 256 * 4);
+    CHECK(bytes(8) - bytes(2) < 256 * 256 * 4);  // two: the first leaves its result packed
     const Graph graph = power_graph(rows, 8);
     const auto inputs = draw_inputs(graph);
     const auto weights = draw_weights(graph);

@@ -51,29 +51,55 @@ namespace {
   for (int part = 0; part < parts; ++part) take_nearest(first, second, to + part * kTilePart);
 }
 
-/// Parts of a row, 32 numbers to each step.
-ATTN_VECTORIZED(void, split_row, const float* x, std::int64_t depth, int parts, Bfloat16* to) {
-  const std::int64_t whole = depth / kTileDepth, step = parts * kTilePart;
-  float last[kTileDepth] = {};
-  if (whole * kTileDepth < depth)
-    std::memcpy(last, x + whole * kTileDepth, static_cast<std::size_t>(depth % kTileDepth) * sizeof(float));
-  Integers largest{};
-  for (std::int64_t i = 0; i < whole; ++i) split(x + i * kTileDepth, parts, to + i * step, largest);
-  if (whole * kTileDepth < depth) split(last, parts, to + whole * step, largest);
-  if (!is_any_large(largest)) return;
-  for (std::int64_t i = 0; i < whole; ++i) split_any(x + i * kTileDepth, parts, to + i * step);
-  if (whole * kTileDepth < depth) split_any(last, parts, to + whole * step);
+/// What of a row of `depth` numbers is there at `step`, with zeros behind it.
+template <typename Number>
+[[gnu::always_inline]] inline const Number* step_of(const Number* row, std::int64_t depth, std::int64_t step,
+                                                    Number* room) {
+  const std::int64_t first = step * kTileDepth, count = std::min(kTileDepth, depth - first);
+  if (count == kTileDepth) return row + first;
+  std::memset(room, 0, kTileDepth * sizeof(Number));
+  std::memcpy(room, row + first, static_cast<std::size_t>(count) * sizeof(Number));
+  return room;
 }
 
-/// A row that has one part already, or zeros for null.
-ATTN_VECTORIZED(void, copy_row, const Bfloat16* x, std::int64_t depth, int parts, Bfloat16* to) {
-  constexpr std::size_t kBytes = kTileDepth * sizeof(Bfloat16);
-  const std::int64_t whole = x != nullptr ? depth / kTileDepth : 0, steps = tile_steps(depth);
-  for (std::int64_t i = 0; i < whole; ++i) std::memcpy(to + i * kTilePart, x + i * kTileDepth, kBytes);
-  for (std::int64_t i = whole * parts; i < steps * parts; ++i) std::memset(to + i * kTilePart, 0, kBytes);
-  if (x != nullptr && whole < steps)
-    std::memcpy(to + whole * kTilePart, x + whole * kTileDepth,
-                static_cast<std::size_t>(depth % kTileDepth) * sizeof(Bfloat16));
+/// f(row, step) for rows of one tile: some steps of each row, which lie together, so that memory is read in runs, and
+/// not many more, so that what is written lies together too.
+template <typename Function>
+[[gnu::always_inline]] inline void for_each_step(std::int64_t rows, std::int64_t depth, Function f) {
+  constexpr std::int64_t kRun = 4;
+  const std::int64_t steps = tile_steps(depth);
+  for (std::int64_t first = 0; first < steps; first += kRun) {
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t step = first; step < std::min(first + kRun, steps); ++step) f(r, step);
+  }
+}
+
+/// Parts of rows of one tile.
+ATTN_VECTORIZED(void, split_rows, const float* x, std::int64_t stride, std::int64_t rows, std::int64_t depth, int parts,
+                Bfloat16* to) {
+  float room[kTileDepth];
+  Integers largest{};
+  for_each_step(
+      rows, depth, [&](std::int64_t r, std::int64_t step) __attribute__((always_inline)) {
+        split(step_of(x + r * stride, depth, step, room), parts, to + step * parts * kTilePart + r * kTileDepth,
+              largest);
+      });
+  if (!is_any_large(largest)) return;
+  for_each_step(
+      rows, depth, [&](std::int64_t r, std::int64_t step) __attribute__((always_inline)) {
+        split_any(step_of(x + r * stride, depth, step, room), parts, to + step * parts * kTilePart + r * kTileDepth);
+      });
+}
+
+/// Rows that have one part already.
+ATTN_VECTORIZED(void, copy_rows, const Bfloat16* x, std::int64_t stride, std::int64_t rows, std::int64_t depth,
+                Bfloat16* to) {
+  Bfloat16 room[kTileDepth];
+  for_each_step(
+      rows, depth, [&](std::int64_t r, std::int64_t step) __attribute__((always_inline)) {
+        std::memcpy(to + step * kTilePart + r * kTileDepth, step_of(x + r * stride, depth, step, room),
+                    kTileDepth * sizeof(Bfloat16));
+      });
 }
 
 /// Of two rows of w, 16 columns each, the parts as pairs: to[part·kTilePart + 2·j + (0 or 1)]. The even row comes
@@ -178,12 +204,17 @@ ATTN_VECTORIZED(void, multiply_row, const Bfloat16* x, const Bfloat16* w, std::i
 
 }  // namespace
 
-void pack_tile_row(DType dtype, const void* x, std::int64_t depth, int parts, std::int64_t row, Bfloat16* block) {
-  Bfloat16* const to = block + row / kTileRows * kTileNumbers + row % kTileRows * kTileDepth;
-  if (x != nullptr && dtype == DType::float32) {
-    split_row(static_cast<const float*>(x), depth, parts, to);
-  } else {
-    copy_row(static_cast<const Bfloat16*>(x), depth, parts, to);
+void pack_tile_rows(DType dtype, const void* x, std::int64_t stride, std::int64_t first, std::int64_t rows,
+                    std::int64_t depth, int parts, Bfloat16* block) {
+  for (std::int64_t i = first; i < first + rows;) {
+    const std::int64_t last = std::min(first + rows, (i / kTileRows + 1) * kTileRows);
+    Bfloat16* const to = block + i / kTileRows * kTileNumbers + i % kTileRows * kTileDepth;
+    if (dtype == DType::float32) {
+      split_rows(static_cast<const float*>(x) + (i - first) * stride, stride, last - i, depth, parts, to);
+    } else {
+      copy_rows(static_cast<const Bfloat16*>(x) + (i - first) * stride, stride, last - i, depth, to);
+    }
+    i = last;
   }
 }
 

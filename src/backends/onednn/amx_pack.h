@@ -27,8 +27,10 @@ inline constexpr std::int64_t kTileBlock = 32, kTilePart = 2 * kTileNumbers;
   return tile_steps(depth) * parts * kTilePart;
 }
 
-/// Row `row` < 32 of a block from `depth` numbers, float32 or (with one part) bfloat16. A null x is a row of zeros.
-void pack_tile_row(DType dtype, const void* x, std::int64_t depth, int parts, std::int64_t row, Bfloat16* block);
+/// Rows [first, first + rows) of a block, of 32, from x(i, k) at x[i·stride + k], k < depth: float32, or bfloat16 with
+/// one part.
+void pack_tile_rows(DType dtype, const void* x, std::int64_t stride, std::int64_t first, std::int64_t rows,
+                    std::int64_t depth, int parts, Bfloat16* block);
 
 /// A block of columns w(k, j), k < depth and j < width ≤ 32, found at w[k·stride + j]; float32, or bfloat16 with one
 /// part.
@@ -38,7 +40,7 @@ void pack_tile_columns(DType dtype, const void* w, std::int64_t depth, std::int6
 /// Rows of x become columns of w.
 void transpose_tile_block(std::int64_t depth, int parts, Bfloat16* block);
 
-/// y[j] = Σ x(row, k)·w(k, j) over a block's 32 columns, of the parts put together again, in float32 as other products
+/// y[j] = Σ x(row, k)·w(k, j) over a block of 32 columns, of the parts put together again, in float32 as other products
 /// are: without zeroing denormals, and infinite or NaN just where the sum is.
 void multiply_tile_row(const Bfloat16* x, std::int64_t row, const Bfloat16* w, std::int64_t depth, int parts, float* y);
 

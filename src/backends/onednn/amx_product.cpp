@@ -28,22 +28,28 @@ std::int64_t least_rows(int parts) { return parts == 3 ? 57 : parts == 2 ? 17 : 
 
 std::int64_t blocks_of(std::int64_t count) { return (count + kTileBlock - 1) / kTileBlock; }
 
-/// How a product is cut so that what is read again and again stays in the second-level cache: the depth into chunks,
-/// whose sums are added up; the rows of x into groups that are packed together, of whose chunk all panels are
-/// multiplied; and the panels into sets whose sums wait for the next chunk.
+/// Steps of the depth whose products are summed before they are added to the sums of those before: so few that sums of
+/// parts round seldom.
+constexpr std::int64_t kSumSteps = 4;
+
+/// How a product is cut so that what is read again and again stays in the second-level cache: the depth into sections,
+/// whose sums are added up; the rows of x into groups, of whose section all panels are multiplied; and the panels into
+/// sets whose sums wait for the next section.
 struct Blocking {
   /// Of a size whose numbers may be 0 where only its price is asked.
   Blocking(const Product::Size& size, int parts, int threads)
       : steps(std::max<std::int64_t>(1, tile_steps(size.depth))),
         blocks(std::max<std::int64_t>(1, blocks_of(size.rows))) {
-    // Chunks of a panel, and of a block, stay in the first-level cache. They do not depend on the rows, so that neither
-    // do the bits of a row's result.
-    const std::int64_t most_chunk = parts == 3 ? 24 << 10 : 16 << 10;
-    const std::int64_t step_bytes = parts * kTilePart * 2, most_steps = most_chunk / step_bytes;
-    chunks = (steps + most_steps - 1) / most_steps;
-    chunk_steps = (steps + chunks - 1) / chunks;
+    // The bytes of a block's whole depth, or of a section. They do not depend on the rows, so that neither do the bits
+    // of a row's result.
+    constexpr std::int64_t kMostWhole = 192 << 10, kMostSection = 96 << 10;
+    const std::int64_t step_bytes = parts * kTilePart * 2;
+    const std::int64_t most_steps = steps * step_bytes <= kMostWhole ? steps : kMostSection / step_bytes;
+    section_steps = (most_steps + kSumSteps - 1) / kSumSteps * kSumSteps;
+    sections = (steps + section_steps - 1) / section_steps;
     const std::int64_t cache = std::max<std::int64_t>(1 << 20, sysconf(_SC_LEVEL2_CACHE_SIZE));
-    const std::int64_t most_blocks = std::max<std::int64_t>(1, cache / 8 / (chunk_steps * step_bytes));
+    const std::int64_t of_blocks = sections == 1 ? cache / 2 : cache / 4;  // beside the sums that wait
+    const std::int64_t most_blocks = std::max<std::int64_t>(1, of_blocks / (section_steps * step_bytes));
     groups = (blocks + most_blocks - 1) / most_blocks;
     // Groups that are high enough for the panels' bytes go to one thread each, which finds what it packed in its cache.
     constexpr std::int64_t kLeastBlocks = 4;
@@ -59,10 +65,10 @@ struct Blocking {
   [[nodiscard]] std::optional<std::int64_t> packed_bytes(int parts) const {
     return checked_product(std::array<std::int64_t, 4>{group_blocks, steps, parts, kTilePart * 2});
   }
-  [[nodiscard]] std::int64_t sums_bytes() const { return chunks == 1 ? 0 : set_panels * group_blocks * kSumsBytes; }
+  [[nodiscard]] std::int64_t sums_bytes() const { return sections == 1 ? 0 : set_panels * group_blocks * kSumsBytes; }
 
   static constexpr std::int64_t kSumsBytes = kTileBlock * kTileBlock * 4;
-  std::int64_t steps, blocks, chunks, chunk_steps, groups, group_blocks, set_panels;
+  std::int64_t steps, blocks, sections, section_steps, groups, group_blocks, set_panels;
   bool by_groups;
 };
 
@@ -90,9 +96,10 @@ class TileProduct final : public Product {
         panels_(blocks_of(size.width)),
         team_(team_of(engine, size)),
         blocking_(size, parts_, team_.threads),
+        handover_(fusion.handover),
         has_residual_(fusion.residual),
-        is_relu_(is_plain_relu(fusion.activation)) {
-    if (!is_relu_ && fusion.activation.fn != graph::UnaryFn::linear) activation_.emplace(fusion.activation);
+        activation_(tile_activation(fusion.activation)),
+        loop_(fusion.activation) {
     if (weights.packed != nullptr && weights.packed->tile_parts == parts_) weights_ = weights.packed->tiles;
     if (!weights_) pack(weights);
     bias_.assign(static_cast<std::size_t>(panels_ * kTileBlock), 0.0F);
@@ -106,20 +113,23 @@ class TileProduct final : public Product {
   }
 
   void run(const void* x, const void* residual, void* y) override {
+    const Call call{x, residual, y};
     if (blocking_.by_groups) {
       parallel_for(blocking_.groups, team_, [&](std::int64_t g, int thread) {
-        Part part = group(g, thread);
-        for (std::int64_t i = 0; i < part.last_block * kTileBlock; ++i) pack_row(x, part, i);
-        multiply(part, thread, residual, y);
+        const Part part = group(g, thread);
+        if (handover_ != Handover::takes) pack_rows(call, part, part.first_row, part.first_row + part.rows);
+        multiply(call, part, thread);
       });
       return;
     }
     for (std::int64_t g = 0; g < blocking_.groups; ++g) {
       const Part whole = group(g, 0);
       const std::int64_t blocks = whole.last_block, row_pieces = std::min(row_pieces_, blocks);
-      parallel_ranges(blocks * kTileBlock, team_, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) pack_row(x, whole, i);
-      });
+      if (handover_ != Handover::takes) {
+        parallel_ranges(whole.rows, team_, [&](std::int64_t begin, std::int64_t end) {
+          pack_rows(call, whole, whole.first_row + begin, whole.first_row + end);
+        });
+      }
       parallel_for(column_pieces_ * row_pieces, team_, [&](std::int64_t piece, int thread) {
         const std::int64_t column = piece / row_pieces, row = piece % row_pieces;
         Part part = whole;
@@ -127,7 +137,7 @@ class TileProduct final : public Product {
         part.last_panel = panels_ * (column + 1) / column_pieces_;
         part.first_block = blocks * row / row_pieces;
         part.last_block = blocks * (row + 1) / row_pieces;
-        multiply(part, thread, residual, y);
+        multiply(call, part, thread);
       });
     }
   }
@@ -138,9 +148,13 @@ class TileProduct final : public Product {
   }
 
  private:
-  /// Panels and, of the rows that are packed, blocks.
+  struct Call {
+    const void *x, *residual;
+    void* y;
+  };
+  /// Panels and, of a group of rows, blocks.
   struct Part {
-    Bfloat16* x;
+    Bfloat16* packed;
     std::int64_t first_panel, last_panel, first_block, last_block;
     std::int64_t first_row, rows;  // of the group, in the whole
   };
@@ -154,30 +168,46 @@ class TileProduct final : public Product {
     return engine.team_for(2.0 * rows * static_cast<double>(size.depth) * static_cast<double>(size.width));
   }
 
-  /// All of it, packed in a thread's scratch.
+  /// All of it, packed in a thread's scratch or by the product before.
   [[nodiscard]] Part group(std::int64_t g, int thread) const {
     const std::int64_t first = blocking_.blocks * g / blocking_.groups;
     const std::int64_t last = blocking_.blocks * (g + 1) / blocking_.groups, row = first * kTileBlock;
-    return {x_of(thread), 0, panels_, 0, last - first, row, std::min((last - first) * kTileBlock, size_.rows - row)};
+    Bfloat16* const packed = handover_ == Handover::takes ? handed(first) : packed_of(thread);
+    return {packed, 0, panels_, 0, last - first, row, std::min((last - first) * kTileBlock, size_.rows - row)};
   }
 
-  void pack_row(const void* x, const Part& part, std::int64_t i) const {
-    const void* const row = i < part.rows ? advance(x, (part.first_row + i) * size_.depth) : nullptr;
-    pack_tile_row(dtype_, row, size_.depth, parts_, i % kTileBlock, x_block(part, i / kTileBlock));
+  /// Rows [first, last) of the whole.
+  void pack_rows(const Call& call, const Part& part, std::int64_t first, std::int64_t last) const {
+    while (first < last) {
+      const std::int64_t i = first % kTileBlock, count = std::min(last - first, kTileBlock - i);
+      pack_tile_rows(dtype_, advance(call.x, first * size_.depth), size_.depth, i, count, size_.depth, parts_,
+                     packed_block(part, (first - part.first_row) / kTileBlock));
+      first += count;
+    }
   }
 
-  void multiply(const Part& part, int thread, const void* residual, void* y) const {
+  /// Block b of all rows in what is handed over.
+  [[nodiscard]] Bfloat16* handed(std::int64_t b) const {
+    const std::int64_t depth = handover_ == Handover::takes ? size_.depth : size_.width;
+    return reinterpret_cast<Bfloat16*>(engine_.handover.get()) + b * tile_block_size(depth, parts_);
+  }
+
+  [[nodiscard]] Bfloat16* packed_block(const Part& part, std::int64_t b) const {
+    return part.packed + b * tile_block_size(size_.depth, parts_);
+  }
+
+  void multiply(const Call& call, const Part& part, int thread) const {
     float* const waiting = sums_of(thread);
     if constexpr (Tiles::kMostParts == 1) {
-      run_part<1>(part, waiting, residual, y);
+      run_part<1>(call, part, waiting);
     } else {
       switch (parts_) {
         case 1:
-          return run_part<1>(part, waiting, residual, y);
+          return run_part<1>(call, part, waiting);
         case 2:
-          return run_part<2>(part, waiting, residual, y);
+          return run_part<2>(call, part, waiting);
         default:
-          return run_part<3>(part, waiting, residual, y);
+          return run_part<3>(call, part, waiting);
       }
     }
   }
@@ -201,20 +231,17 @@ class TileProduct final : public Product {
   [[nodiscard]] Bfloat16* panel(std::int64_t p) const {
     return reinterpret_cast<Bfloat16*>(weights_.get()) + p * tile_block_size(size_.depth, parts_);
   }
-  [[nodiscard]] const Bfloat16* chunk_of(std::int64_t p, std::int64_t chunk) const {
-    return panel(p) + chunk * blocking_.chunk_steps * parts_ * kTilePart;
+  [[nodiscard]] const Bfloat16* section_of(std::int64_t p, std::int64_t section) const {
+    return panel(p) + section * blocking_.section_steps * parts_ * kTilePart;
   }
   /// Where a thread packs rows of x; behind it are the sums that wait.
-  [[nodiscard]] Bfloat16* x_of(int thread) const {
+  [[nodiscard]] Bfloat16* packed_of(int thread) const {
     const std::int64_t bytes = blocking_.packed_bytes(parts_).value_or(0) + blocking_.sums_bytes();
     return reinterpret_cast<Bfloat16*>(engine_.scratch.get() + thread * bytes);
   }
   [[nodiscard]] float* sums_of(int thread) const {
-    return reinterpret_cast<float*>(reinterpret_cast<std::byte*>(x_of(thread)) +
+    return reinterpret_cast<float*>(reinterpret_cast<std::byte*>(packed_of(thread)) +
                                     blocking_.packed_bytes(parts_).value_or(0));
-  }
-  [[nodiscard]] Bfloat16* x_block(const Part& part, std::int64_t b) const {
-    return part.x + b * tile_block_size(size_.depth, parts_);
   }
 
   void read_bias(const void* bias) {
@@ -226,25 +253,35 @@ class TileProduct final : public Product {
   }
 
   template <int kParts>
-  void run_part(const Part& part, float* waiting, const void* residual, void* y) const {
+  void run_part(const Call& call, const Part& part, float* waiting) const {
     const std::int64_t blocks = part.last_block - part.first_block;
     Tiles tiles;
     for (std::int64_t first = part.first_panel; first < part.last_panel; first += blocking_.set_panels) {
       const std::int64_t last = std::min(first + blocking_.set_panels, part.last_panel);
-      for (std::int64_t chunk = 0; chunk < blocking_.chunks; ++chunk) {
+      for (std::int64_t section = 0; section < blocking_.sections; ++section) {
         float* earlier = waiting;
         for (std::int64_t p = first; p < last; ++p) {
-          const bool is_last = p + 1 == last, is_done = is_last && chunk + 1 == blocking_.chunks;
+          const bool is_last = p + 1 == last, is_done = is_last && section + 1 == blocking_.sections;
           Ahead ahead =
-              ahead_of<kParts>(blocks, is_done ? panel(last) : chunk_of(is_last ? first : p + 1, chunk + is_last));
-          for (std::int64_t b = part.first_block; b < part.last_block; ++b, earlier += kSums)
-            multiply_chunk<kParts>(tiles, chunk, part, {b, p}, ahead, earlier, residual, y);
+              ahead_of<kParts>(blocks, is_done ? panel(last) : section_of(is_last ? first : p + 1, section + is_last));
+          for (std::int64_t b = part.first_block; b < part.last_block; ++b, earlier += kSums) {
+            alignas(64) std::array<float, kSums> sums;
+            multiply_section<kParts>(tiles, section, packed_block(part, b), height(part, b), p, ahead,
+                                     blocking_.sections == 1 ? sums.data() : earlier);
+            if (section + 1 == blocking_.sections)
+              finish(call, part, {b, p}, blocking_.sections == 1 ? sums.data() : earlier);
+          }
         }
       }
     }
   }
 
-  /// A chunk of a panel, fetched while one is multiplied by so many blocks.
+  /// Rows of a block of 32 that are there.
+  [[nodiscard]] static std::int64_t height(const Part& part, std::int64_t block) {
+    return std::min(kTileBlock, part.rows - block * kTileBlock);
+  }
+
+  /// A section of a panel, fetched while one is multiplied by so many blocks.
   template <int kParts>
   [[nodiscard]] Ahead ahead_of(std::int64_t blocks, const Bfloat16* next) const {
     constexpr std::int64_t kLine = 64, kPairs = kParts == 3 ? 6 : kParts == 2 ? 3 : 1, kProducts = 4 * kPairs;
@@ -252,62 +289,70 @@ class TileProduct final : public Product {
     return {reinterpret_cast<const char*>(next), (lines + blocks * kProducts - 1) / (blocks * kProducts)};
   }
 
-  /// The sums of a block over a chunk of the depth, added to the earlier ones.
+  /// Adds a section of a block to its sums, or begins them.
   template <int kParts>
-  void multiply_chunk(Tiles& tiles, std::int64_t chunk, const Part& part, const Block& block, Ahead& ahead,
-                      float* earlier, const void* residual, void* y) const {
-    alignas(64) std::array<float, kSums> sums;
-    const std::int64_t step = chunk * blocking_.chunk_steps;
-    const std::int64_t steps = std::min(blocking_.chunk_steps, blocking_.steps - step);
-    const std::int64_t rows = std::min(kTileBlock, part.rows - block.row * kTileBlock);
-    const Bfloat16* const x = x_block(part, block.row) + step * kParts * kTilePart;
-    const Bfloat16* const w = chunk_of(block.panel, chunk);
-    const bool is_last = chunk + 1 == blocking_.chunks;
+  void multiply_section(Tiles& tiles, std::int64_t section, const Bfloat16* x, std::int64_t rows, std::int64_t p,
+                        Ahead& ahead, float* sums) const {
+    const std::int64_t first = section * blocking_.section_steps;
+    const std::int64_t last = std::min(first + blocking_.section_steps, blocking_.steps);
+    const Bfloat16* w = section_of(p, section);
+    x += first * kParts * kTilePart;
     if constexpr (kParts == 1) {
-      float* const to = is_last ? sums.data() : earlier;
-      multiply_tile_block<kParts>(tiles, x, w, steps, rows, ahead, to, kTileBlock, chunk > 0 ? earlier : nullptr);
-      if (is_last) finish(part, block, rows, to, residual, y);
-    } else if (chunk == 0 && !is_last) {
-      multiply_tile_block<kParts>(tiles, x, w, steps, rows, ahead, earlier);
+      multiply_tile_block<1, true>(tiles, x, w, last - first, rows, ahead, sums, kTileBlock,
+                                   section > 0 ? sums : nullptr);
     } else {
-      multiply_tile_block<kParts>(tiles, x, w, steps, rows, ahead, sums.data());
-      if (chunk > 0) add_to(is_last ? sums.data() : earlier, is_last ? earlier : sums.data(), rows * kTileBlock);
-      if (is_last) finish(part, block, rows, sums.data(), residual, y);
+      alignas(64) std::array<float, kSums> next;
+      for (std::int64_t step = first; step < last; step += kSumSteps) {
+        multiply_tile_block<kParts, true>(tiles, x, w, std::min(kSumSteps, last - step), rows, ahead,
+                                          step == 0 ? sums : next.data());
+        if (step > 0) add_to(sums, next.data(), rows * kTileBlock);
+        x += kSumSteps * kParts * kTilePart;
+        w += kSumSteps * kParts * kTilePart;
+      }
     }
   }
 
-  /// A block's sums become y's numbers.
-  void finish(const Part& part, const Block& block, std::int64_t rows, float* sums, const void* residual,
-              void* y) const {
-    static constexpr std::array<float, kTileBlock> kZeros{};
-    const std::int64_t column = block.panel * kTileBlock;
+  /// A block's sums become y's numbers, or a step of the next product's x.
+  void finish(const Call& call, const Part& part, const Block& block, float* sums) const {
+    const std::int64_t column = block.panel * kTileBlock, rows = height(part, block.row);
+    if (handover_ == Handover::leaves) {
+      Bfloat16* const step = handed(part.first_row / kTileBlock + block.row) + block.panel * parts_ * kTilePart;
+      if (dtype_ == DType::bfloat16)
+        return finish(part, block, sums, {dtype_, step, nullptr, rows, kTileBlock, kTileBlock});
+      alignas(64) std::array<float, kSums> y;
+      finish(part, block, sums, {dtype_, y.data(), nullptr, rows, kTileBlock, kTileBlock});
+      return pack_tile_rows(dtype_, y.data(), kTileBlock, 0, rows, kTileBlock, parts_, step);
+    }
     const std::int64_t at = ((part.first_row + block.row * kTileBlock) * size_.width + column) * bytes_of(dtype_);
-    const TileOutput out{dtype_,
-                         static_cast<std::byte*>(y) + at,
-                         has_residual_ ? static_cast<const std::byte*>(residual) + at : nullptr,
-                         rows,
-                         std::min(kTileBlock, size_.width - column),
-                         size_.width};
-    const float* const bias = bias_.data() + column;
-    if (!activation_) {
-      if (write_out(sums, bias, is_relu_, out)) return;
-      repair(part, block, rows, sums);
-      write_out(sums, bias, is_relu_, out);
+    finish(part, block, sums,
+           {dtype_, static_cast<std::byte*>(call.y) + at,
+            has_residual_ ? static_cast<const std::byte*>(call.residual) + at : nullptr, rows,
+            std::min(kTileBlock, size_.width - column), size_.width});
+  }
+
+  void finish(const Part& part, const Block& block, float* sums, const TileOutput& out) const {
+    static constexpr std::array<float, kTileBlock> kZeros{};
+    const std::int64_t rows = out.rows;
+    const float* const bias = bias_.data() + block.panel * kTileBlock;
+    const auto repair = [&] { repair_rows(packed_block(part, block.row), block.panel, rows, sums); };
+    if (activation_ != TileActivation::other) {
+      if (write_out(sums, bias, activation_, out)) return;
+      repair();
+      write_out(sums, bias, activation_, out);
     } else {
-      if (!is_finite(sums, rows)) repair(part, block, rows, sums);
+      if (!is_finite(sums, rows)) repair();
       add_bias(sums, bias, rows);
-      (*activation_)(sums, sums, rows * kTileBlock);
-      write_out(sums, kZeros.data(), false, out);
+      loop_(sums, sums, rows * kTileBlock);
+      write_out(sums, kZeros.data(), TileActivation::none, out);
     }
   }
 
   /// ∞ times the part of a number that is 0, or of another sign, is NaN where ∞ times the number is ∞; and a product of
   /// first parts may overflow where the sum of all does not. So what is not finite is computed from whole numbers.
-  void repair(const Part& part, const Block& block, std::int64_t rows, float* sums) const {
+  void repair_rows(const Bfloat16* x, std::int64_t p, std::int64_t rows, float* sums) const {
     for (std::int64_t i = 0; i < rows; ++i) {
       float* const row = sums + i * kTileBlock;
-      if (!is_finite(row, 1))
-        multiply_tile_row(x_block(part, block.row), i, panel(block.panel), size_.depth, parts_, row);
+      if (!is_finite(row, 1)) multiply_tile_row(x, i, panel(p), size_.depth, parts_, row);
     }
   }
 
@@ -320,8 +365,10 @@ class TileProduct final : public Product {
   std::int64_t panels_;
   Team team_;
   Blocking blocking_;
-  bool has_residual_, is_relu_;
-  std::optional<UnaryLoop> activation_;  // another one
+  Handover handover_;
+  bool has_residual_;
+  TileActivation activation_;
+  UnaryLoop loop_;  // of another one
   std::int64_t column_pieces_ = 1, row_pieces_ = 1;
   std::int64_t packed_bytes_ = 0;
   std::shared_ptr<std::byte> weights_;  // panels of 32 columns, as amx_pack.h has them

@@ -39,6 +39,11 @@ class AmxTiles {
   [[gnu::always_inline]] void load(const Bfloat16* from) {
     __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(kRowBytes), "i"(kTile) : "memory");
   }
+  /// The same of what is not read again soon, which leaves the first-level cache to other numbers.
+  template <int kTile>
+  [[gnu::always_inline]] void stream(const Bfloat16* from) {
+    __asm__ volatile("tileloaddt1 (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(kRowBytes), "i"(kTile) : "memory");
+  }
   /// Row r from from + r·stride.
   template <int kTile>
   [[gnu::always_inline]] void load_sums(const float* from, std::int64_t stride) {
@@ -91,6 +96,10 @@ class EmulatedTiles {
   template <int kTile>
   void load(const Bfloat16* from) {
     std::memcpy(registers_[kTile], from, kTileBytes);
+  }
+  template <int kTile>
+  void stream(const Bfloat16* from) {
+    load<kTile>(from);
   }
   template <int kTile>
   void load_sums(const float* from, std::int64_t stride) {

@@ -63,7 +63,14 @@ concept Movement =
 class Widened final : public Kernel {
  public:
   explicit Widened(const Step& step) : engine_(step.engine) {
-    Step wide{step.node, step.graph, {}, {}, step.fixed, step.engine, std::vector<bool>(step.inputs.size(), false)};
+    Step wide{step.node,
+              step.graph,
+              {},
+              {},
+              step.fixed,
+              step.engine,
+              Handover::none,
+              std::vector<bool>(step.inputs.size(), false)};
     copies_.reserve(step.inputs.size() + step.outputs.size());  // their places must stay
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
       const Operand& input = step.inputs[i];

@@ -64,7 +64,7 @@ inline constexpr std::array<MultiplyRows, 12> kMultiplyRows{
 }  // namespace dots
 
 /// As for tiles, of one part: the first `rows` rows in groups of nearly the same height, whose sums stay in registers.
-template <int kParts>
+template <int kParts, bool kOnce = false>
 void multiply_tile_block(DotProducts&, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
                          Ahead& ahead, float* y, std::int64_t stride = kTileBlock, const float* start = nullptr) {
   static_assert(kParts == 1);

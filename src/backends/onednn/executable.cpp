@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "attn/base/stop.h"
+#include "handover.h"
 #include "making.h"
 #include "parallel.h"
 
@@ -47,6 +48,7 @@ void OnednnExecutable::make_kernels() {
     if (readers.leaves(id) && is_ours) storage_.drop(readers.root(id));
   };
 
+  const std::vector<std::int64_t> handed = handovers(plan_, engine_.multiplication);
   const std::vector<std::vector<NodeId>> preparation = preparation_by_step(plan_);
   for (std::size_t i = 0; i < preparation.size(); ++i) {
     for (const NodeId id : preparation[i]) {
@@ -59,7 +61,13 @@ void OnednnExecutable::make_kernels() {
     if (i == plan_.steps.size()) break;
     throw_if_stopped();
     const NodeId id = plan_.steps[i];
-    const Step step = step_of(id);
+    Step step = step_of(id);
+    if (handed[i] > 0) {
+      step.handover = Handover::leaves;
+      engine_.handover.reserve(handed[i]);
+    } else if (i > 0 && handed[i - 1] > 0) {
+      step.handover = Handover::takes;
+    }
     Chosen chosen = choose(step);
     choices_.push_back({id, std::string(chosen.kernel->name()), std::move(chosen.why)});
     kernels_.push_back(std::move(chosen.kernel));
@@ -81,7 +89,7 @@ void OnednnExecutable::find_places() {
 
 Step OnednnExecutable::step_of(NodeId id) {
   const graph::Node& node = plan_.graph.nodes[at(id)];
-  Step step{node, plan_.graph, {}, {}, {}, engine_, std::vector<bool>(node.inputs.size(), false)};
+  Step step{node, plan_.graph, {}, {}, {}, engine_, Handover::none, std::vector<bool>(node.inputs.size(), false)};
   const auto operand = [&](ValueId value_id) {
     const graph::Value& value = plan_.graph.value(value_id);
     return Operand{&places_[at(value_id)], value.dtype, value.shape};
@@ -124,7 +132,7 @@ void OnednnExecutable::run_profiled(std::span<const Tensor> inputs, const StepTi
 }
 
 std::int64_t OnednnExecutable::memory_bytes() const {
-  std::int64_t sum = storage_.bytes() + engine_.operands.size() + engine_.scratch.size();
+  std::int64_t sum = storage_.bytes() + engine_.operands.size() + engine_.scratch.size() + engine_.handover.size();
   for (const auto& kernel : kernels_) sum += kernel->bytes();
   return sum;
 }

@@ -25,6 +25,9 @@ struct Packed {
   dnnl::memory blocked;
 };
 
+/// What a product on tiles finds or leaves in the engine's `handover`, packed, in place of x or y.
+enum class Handover : std::uint8_t { none, takes, leaves };
+
 /// Memory that all kernels use, as one runs at a time.
 class SharedMemory {
  public:
@@ -56,6 +59,8 @@ struct Engine {
   Pool pool;
   /// For what a widened step reads and writes, and for what a kernel needs while it runs.
   SharedMemory operands, scratch;
+  /// What a product leaves packed for the next step.
+  SharedMemory handover;
   /// By the weight and whether it is transposed; empty once all kernels are made.
   std::map<std::pair<graph::ValueId, bool>, Packed> packed;
 
@@ -101,6 +106,7 @@ struct Step {
   std::vector<Operand> outputs;
   std::vector<Tensor> fixed;  ///< by input: the weight or constant that it always is, else without bytes
   Engine& engine;
+  Handover handover = Handover::none;
   mutable std::vector<bool> packed;  ///< by input: set by a kernel that keeps its own copy and never reads it again
 
   [[nodiscard]] bool is_fixed(std::size_t input) const { return fixed[input].data() != nullptr; }

@@ -41,15 +41,12 @@ Choice make(const graph::Linear& op, const Step& step) {
   if (op.bias && !step.is_fixed(2)) return "the bias is no weight";
   const bool on_tiles = step.engine.multiplication.tiles != Tiles::none;
   if (step.inputs[0].dtype != DType::float32 && !on_tiles) return "no tiles for it";
-  const Shape& x = step.inputs[0].shape;
-  const Shape& kernel = step.inputs[1].shape;
-  const Product::Size size{x.slice(0, x.rank() - op.contracted).size(), kernel.slice(0, op.contracted).size(),
-                           kernel.slice(op.contracted, kernel.rank()).size()};
+  const Product::Size size = product_size(op, step.inputs[0].shape, step.inputs[1].shape);
   step.packed[1] = true;
   if (op.bias) step.packed[2] = true;
   return std::make_unique<LinearKernel>(
       step, size, Product::Weights{step.fixed[1].data(), &step.engine.packed[{step.node.inputs[1], false}]},
-      Product::Fusion{op.bias ? step.fixed[2].data() : nullptr, op.activation, op.residual});
+      Product::Fusion{op.bias ? step.fixed[2].data() : nullptr, op.activation, op.residual, step.handover});
 }
 
 Choice make(const graph::MatMul& op, const Step& step) {

@@ -9,6 +9,7 @@
 #include "attention_heads.h"
 #include "attn/base/error.h"
 #include "attn/base/size.h"
+#include "handover.h"
 #include "kernel.h"
 #include "making.h"
 #include "panels.h"
@@ -62,6 +63,8 @@ class Pricing {
     }
     hold(plan_.arena_bytes);
     hold(scratch_);
+    for (const std::int64_t bytes : handovers(plan_, multiplication_)) handover_ = std::max(handover_, bytes);
+    hold(handover_);
     hold(operands_);
     return plan::sum_of_bytes({most_, kProgram, uses_library_ ? kLibrary : 0});
   }
@@ -172,10 +175,7 @@ class Pricing {
 
   void add(const graph::Linear& op, const graph::Node& node, Footprint& footprint) {
     if (!is_fixed(node.inputs[1])) return;
-    const Shape& x = value(node.inputs[0]).shape;
-    const Shape& kernel = value(node.inputs[1]).shape;
-    add_product({x.slice(0, x.rank() - op.contracted).size(), kernel.slice(0, op.contracted).size(),
-                 kernel.slice(op.contracted, kernel.rank()).size()},
+    add_product(product_size(op, value(node.inputs[0]).shape, value(node.inputs[1]).shape),
                 is_native(node) ? DType::bfloat16 : DType::float32, {node.inputs[1], false}, footprint);
     footprint.lets_go_of[1] = true;
     if (op.bias) footprint.lets_go_of[2] = true;
@@ -242,7 +242,7 @@ class Pricing {
   std::int64_t threads_;
   Multiplication multiplication_;
   Readers readers_;
-  std::int64_t held_ = 0, most_ = 0, scratch_ = 0, operands_ = 0;
+  std::int64_t held_ = 0, most_ = 0, scratch_ = 0, operands_ = 0, handover_ = 0;
   bool uses_library_ = false;
   std::set<std::pair<std::pair<ValueId, bool>, ProductKind>> packed_;  // as Engine::packed
 };

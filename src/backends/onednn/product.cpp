@@ -20,6 +20,11 @@ void Finish::run(const float* residual, float* y, std::int64_t count) const {
   if (residual_) add_to(y, residual, count);
 }
 
+Product::Size product_size(const graph::Linear& op, const Shape& x, const Shape& kernel) {
+  return {x.slice(0, x.rank() - op.contracted).size(), kernel.slice(0, op.contracted).size(),
+          kernel.slice(op.contracted, kernel.rank()).size()};
+}
+
 ProductKind product_kind(const Product::Size& size, DType dtype, const Multiplication& multiplication) {
   if (takes_tiles(size, dtype, multiplication)) return ProductKind::tiles;
   return isa() >= Isa::avx512 ? ProductKind::panels : ProductKind::onednn;

@@ -25,6 +25,7 @@ class Product {
     const void* bias = nullptr;  ///< (width), or null
     graph::Unary activation;
     bool residual = false;
+    Handover handover = Handover::none;
   };
 
   virtual ~Product() = default;
@@ -33,6 +34,9 @@ class Product {
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual std::int64_t bytes() const = 0;  ///< weights that it packed, and scratch
 };
+
+/// Of a dense map of x by a kernel.
+[[nodiscard]] Product::Size product_size(const graph::Linear& op, const Shape& x, const Shape& kernel);
 
 /// Who computes a product, which is who packs its weights. Where there is AVX-512, panels are never slower than
 /// oneDNN's: GFLOP/s of one core (of 229) for 48 rows, 512 x 2048 and 2048 x 512, weights not in cache: 184 and 177,

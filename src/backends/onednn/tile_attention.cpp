@@ -197,8 +197,7 @@ class TileAttention final : public Kernel {
 
   /// 32 rows of which `rows` are there. What stands in the others reaches only scores of theirs, which nobody reads.
   void pack_rows(const Number* from, std::int64_t stride, std::int64_t rows, Bfloat16* block) const {
-    for (std::int64_t r = 0; r < std::min(rows, kTileBlock); ++r)
-      pack_tile_row(kDType, from + r * stride, heads_.H, kParts, r, block);
+    pack_tile_rows(kDType, from, stride, 0, std::min(rows, kTileBlock), heads_.H, kParts, block);
   }
 
   /// Sums of parts are what the sums of numbers are, where none comes near the largest number.
@@ -305,7 +304,7 @@ class TileAttention final : public Kernel {
         auto* const to = heads_.template scores<Number>(head.sequence, head.n, tile.first + r);
         write_scaled(row, 1.0F, to, tile.keys);
       }
-      pack_tile_row(DType::float32, row, tile.keys, kParts, r, scratch.weights);
+      pack_tile_rows(DType::float32, row, layout_.tile, r, 1, tile.keys, kParts, scratch.weights);
     }
     multiply_values(tiles, head, tile);
   }

@@ -10,10 +10,21 @@ namespace {
 [[gnu::always_inline]] inline void test(const Lanes& x, Lanes& zeros) { zeros += 0.0F * x; }
 [[gnu::always_inline]] inline bool are_zeros(const Lanes& zeros) { return !any_of(zeros != Lanes{}); }
 
-template <typename Number, bool kRelu, bool kResidual>
+template <TileActivation kActivation>
+[[gnu::always_inline]] inline void activate(Lanes& x) {
+  if constexpr (kActivation == TileActivation::relu) {
+    x = x < Lanes{} ? Lanes{} : x;
+  } else if constexpr (kActivation == TileActivation::gelu) {
+    gelu_of(x, x);
+  } else if constexpr (kActivation == TileActivation::gelu_tanh) {
+    gelu_tanh_of(x, x);
+  }
+}
+
+template <typename Number, TileActivation kActivation, bool kResidual>
 [[gnu::always_inline]] inline bool write_rows(const float* sums, const float* bias, const TileOutput& out) {
-  auto* y = reinterpret_cast<Number*>(out.y);
-  const auto* residual = reinterpret_cast<const Number*>(out.residual);
+  auto* y = static_cast<Number*>(out.y);
+  const auto* residual = static_cast<const Number*>(out.residual);
   Lanes zeros{}, shift[2];
   for (std::int64_t v = 0; v < 2; ++v) load(bias + v * kLanes, shift[v]);
   for (std::int64_t i = 0; i < out.rows; ++i, sums += kTileBlock, y += out.stride) {
@@ -22,7 +33,7 @@ template <typename Number, bool kRelu, bool kResidual>
       load(sums + v * kLanes, x[v]);
       test(x[v], zeros);
       x[v] += shift[v];
-      if (kRelu) x[v] = x[v] < Lanes{} ? Lanes{} : x[v];
+      activate<kActivation>(x[v]);
       if (!kResidual || v * kLanes >= out.width) continue;
       Lanes other;
       load_some(residual + v * kLanes, out.width - v * kLanes, other);
@@ -40,17 +51,27 @@ template <typename Number, bool kRelu, bool kResidual>
   return are_zeros(zeros);
 }
 
-template <typename Number>
-[[gnu::always_inline]] inline bool write_numbers(const float* sums, const float* bias, bool relu,
-                                                 const TileOutput& out) {
-  if (out.residual != nullptr)
-    return relu ? write_rows<Number, true, true>(sums, bias, out) : write_rows<Number, false, true>(sums, bias, out);
-  return relu ? write_rows<Number, true, false>(sums, bias, out) : write_rows<Number, false, false>(sums, bias, out);
+template <TileActivation kActivation>
+[[gnu::always_inline]] inline bool write_block(const float* sums, const float* bias, const TileOutput& out) {
+  const bool adds = out.residual != nullptr;
+  if (out.dtype == DType::float32)
+    return adds ? write_rows<float, kActivation, true>(sums, bias, out)
+                : write_rows<float, kActivation, false>(sums, bias, out);
+  return adds ? write_rows<std::uint16_t, kActivation, true>(sums, bias, out)
+              : write_rows<std::uint16_t, kActivation, false>(sums, bias, out);
 }
 
-ATTN_VECTORIZED(bool, write_all, const float* sums, const float* bias, bool relu, const TileOutput& out) {
-  return out.dtype == DType::float32 ? write_numbers<float>(sums, bias, relu, out)
-                                     : write_numbers<std::uint16_t>(sums, bias, relu, out);
+ATTN_VECTORIZED(bool, write_plain, const float* sums, const float* bias, const TileOutput& out) {
+  return write_block<TileActivation::none>(sums, bias, out);
+}
+ATTN_VECTORIZED(bool, write_relu, const float* sums, const float* bias, const TileOutput& out) {
+  return write_block<TileActivation::relu>(sums, bias, out);
+}
+ATTN_VECTORIZED(bool, write_gelu, const float* sums, const float* bias, const TileOutput& out) {
+  return write_block<TileActivation::gelu>(sums, bias, out);
+}
+ATTN_VECTORIZED(bool, write_gelu_tanh, const float* sums, const float* bias, const TileOutput& out) {
+  return write_block<TileActivation::gelu_tanh>(sums, bias, out);
 }
 
 ATTN_VECTORIZED(bool, test_rows, const float* sums, std::int64_t rows) {
@@ -69,9 +90,33 @@ ATTN_VECTORIZED(void, add_row, float* sums, const float* bias, std::int64_t rows
 
 }  // namespace
 
-bool write_out(const float* sums, const float* bias, bool relu, const TileOutput& out) {
-  return write_all(sums, bias, relu, out);
+TileActivation tile_activation(const graph::Unary& function) {
+  if (is_plain_relu(function)) return TileActivation::relu;
+  switch (function.fn) {
+    case graph::UnaryFn::linear:
+      return TileActivation::none;
+    case graph::UnaryFn::gelu:
+      return TileActivation::gelu;
+    case graph::UnaryFn::gelu_tanh:
+      return TileActivation::gelu_tanh;
+    default:
+      return TileActivation::other;
+  }
 }
+
+bool write_out(const float* sums, const float* bias, TileActivation activation, const TileOutput& out) {
+  switch (activation) {
+    case TileActivation::relu:
+      return write_relu(sums, bias, out);
+    case TileActivation::gelu:
+      return write_gelu(sums, bias, out);
+    case TileActivation::gelu_tanh:
+      return write_gelu_tanh(sums, bias, out);
+    default:
+      return write_plain(sums, bias, out);
+  }
+}
+
 bool is_finite(const float* sums, std::int64_t rows) { return test_rows(sums, rows); }
 void add_bias(float* sums, const float* bias, std::int64_t rows) { add_row(sums, bias, rows); }
 

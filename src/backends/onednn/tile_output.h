@@ -5,21 +5,26 @@
 #include <cstdint>
 
 #include "attn/base/dtype.h"
+#include "unary.h"
 
 namespace attn::backends::onednn {
 
 /// Where `rows` ≤ 32 rows of `width` ≤ 32 numbers go, in float32 or bfloat16.
 struct TileOutput {
   DType dtype;
-  std::byte* y;
-  const std::byte* residual;  ///< lies as y does; null: none
+  void* y;
+  const void* residual;  ///< lies as y does; null: none
   std::int64_t rows, width;
   std::int64_t stride;  ///< numbers from one row of y to the next
 };
 
-/// y = sums + bias + residual, or max(sums + bias, 0) + residual, where NaN stays. bias has 32 numbers. False where a
-/// sum, with all 32 columns, is infinite or NaN.
-bool write_out(const float* sums, const float* bias, bool relu, const TileOutput& out);
+/// The activations that are computed as a block is written; `other` ones have to be before.
+enum class TileActivation : std::uint8_t { none, relu, gelu, gelu_tanh, other };
+[[nodiscard]] TileActivation tile_activation(const graph::Unary& function);
+
+/// y = activation(sums + bias) + residual, where NaN stays. bias has 32 numbers. False where a sum, with all 32
+/// columns, is infinite or NaN.
+bool write_out(const float* sums, const float* bias, TileActivation activation, const TileOutput& out);
 
 /// Are all 32 numbers of so many rows?
 [[nodiscard]] bool is_finite(const float* sums, std::int64_t rows);

@@ -26,7 +26,7 @@ double widened(Bfloat16 x) { return std::bit_cast<float>(static_cast<std::uint32
 /// A row of `count` parts of x, in float32.
 std::vector<float> parts_of(float x, int count) {
   std::vector<Bfloat16> block(static_cast<std::size_t>(tile_block_size(1, count)));
-  pack_tile_row(DType::float32, &x, 1, count, 0, block.data());
+  pack_tile_rows(DType::float32, &x, 1, 0, 1, 1, count, block.data());
   std::vector<float> parts;
   for (int part = 0; part < count; ++part)
     parts.push_back(static_cast<float>(widened(block[static_cast<std::size_t>(part * kTilePart)])));
@@ -444,6 +444,41 @@ TEST_CASE("tiles: bias, activation and residual follow the product, at every edg
             }
           }
           CHECK(worst <= 1.0);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("tiles: what a product hands over packed has the bits of what it stores") {
+  for (const Tiles tiles : tiles_at_hand()) {
+    for (const DType dtype : {DType::float32, DType::bfloat16}) {
+      if (tiles == Tiles::dots && dtype == DType::float32) continue;
+      for (const std::int64_t rows : {1, 33, 300}) {
+        const std::int64_t depth = 40, inner = 96, width = 50;
+        const auto tensor = [&](const std::string& name, Shape shape) {
+          RandomStream stream(0, name);
+          Tensor made(dtype, std::move(shape));
+          for (std::int64_t i = 0; i < made.size(); ++i) made.set(i, stream.normal());
+          return made;
+        };
+        const Tensor x = tensor("x", {rows, depth}), first = tensor("first", {depth, inner});
+        const Tensor bias = tensor("bias", {inner}), second = tensor("second", {inner, width});
+        const Tensor residual = tensor("residual", {rows, width});
+        for (const int threads : {1, 3}) {
+          Engine engine(threads, 1.0, {tiles, MatmulPrecision::highest});
+          const auto run = [&](Handover from, Handover to) {
+            Tensor h(dtype, {rows, inner}), y(dtype, {rows, width});
+            const graph::Unary gelu{graph::UnaryFn::gelu};
+            make_tile_product(engine, {rows, depth, inner}, dtype, {first.data()}, {bias.data(), gelu, false, from})
+                ->run(x.data(), nullptr, h.data());
+            make_tile_product(engine, {rows, inner, width}, dtype, {second.data()}, {nullptr, {}, true, to})
+                ->run(h.data(), residual.data(), y.data());
+            return std::vector<std::byte>(y.data(), y.data() + y.bytes());
+          };
+          const auto stored = run(Handover::none, Handover::none);
+          engine.handover.reserve((rows + 31) / 32 * tile_block_size(inner, tile_parts(dtype, {})) * 2);
+          CHECK(run(Handover::leaves, Handover::takes) == stored);
         }
       }
     }
