@@ -19,46 +19,102 @@ bool is_keras_package(std::string_view package) {
   return package.empty() || package == "keras_hub" || package == "keras_nlp" || package == "keras";
 }
 
-/// A kind of objects that a config names and none of which acts at inference.
-struct Kind {
+/// A class whose objects do not act at inference.
+struct InertClass {
   std::string_view name;
-  /// Classes, and the short names by which keras.regularizers.get and keras.constraints.get know them.
-  std::span<const std::string_view> names;
-  std::span<const std::string_view> of_keras2;  ///< what Keras 1 and 2 call them besides
+  std::string_view short_name;  ///< by which keras.regularizers.get and keras.constraints.get know it too
+  std::string_view defaults;    ///< its arguments, in the order in which Keras writes them
 };
 
-constexpr std::string_view kRegularizerNames[] = {
-    "L1",          "l1",         "L2", "l2", "L1L2", "l1l2", "OrthogonalRegularizer", "orthogonal_regularizer",
-    "Regularizer", "regularizer"};
-constexpr std::string_view kRegularizerNames2[] = {"l1_l2"};
-constexpr std::string_view kConstraintNames[] = {"MaxNorm", "max_norm", "MinMaxNorm", "min_max_norm", "NonNeg",
-                                                 "non_neg", "UnitNorm", "unit_norm",  "Constraint",   "constraint"};
-constexpr std::string_view kConstraintNames2[] = {"maxnorm", "nonneg", "unitnorm"};
+struct Kind {
+  std::string_view name, module;
+  std::span<const InertClass> classes;
+  std::span<const InertClass> of_keras2;  ///< with the names that only Keras 1 and 2 know
+};
 
-constexpr Kind kRegularizer{"regularizer", kRegularizerNames, kRegularizerNames2};
-constexpr Kind kConstraint{"constraint", kConstraintNames, kConstraintNames2};
+// Keras holds the factors of L1 and OrthogonalRegularizer as float32.
+constexpr InertClass kRegularizers[] = {
+    {"L1", "l1", R"({"l1": 0.009999999776482582})"},
+    {"L2", "l2", R"({"l2": 0.01})"},
+    {"L1L2", "l1l2", R"({"l1": 0.0, "l2": 0.0})"},
+    {"OrthogonalRegularizer", "orthogonal_regularizer", R"({"factor": 0.009999999776482582, "mode": "rows"})"},
+    {"Regularizer", "regularizer", "{}"}};  // which Keras reads and cannot write
+constexpr InertClass kRegularizers2[] = {{"L1L2", "l1_l2", R"({"l1": 0.01, "l2": 0.01})"}};
+constexpr InertClass kConstraints[] = {
+    {"MaxNorm", "max_norm", R"({"max_value": 2, "axis": 0})"},
+    {"MinMaxNorm", "min_max_norm", R"({"min_value": 0.0, "max_value": 1.0, "rate": 1.0, "axis": 0})"},
+    {"NonNeg", "non_neg", "{}"},
+    {"UnitNorm", "unit_norm", R"({"axis": 0})"},
+    {"Constraint", "constraint", "{}"}};
+constexpr InertClass kConstraints2[] = {{"MaxNorm", "maxnorm", R"({"max_value": 2, "axis": 0})"},
+                                        {"NonNeg", "nonneg", "{}"},
+                                        {"UnitNorm", "unitnorm", R"({"axis": 0})"}};
+
+constexpr Kind kRegularizer{"regularizer", "keras.regularizers", kRegularizers, kRegularizers2};
+constexpr Kind kConstraint{"constraint", "keras.constraints", kConstraints, kConstraints2};
+
+std::vector<std::string_view> names_of(std::span<const InertClass> classes) {
+  std::vector<std::string_view> names;
+  for (const InertClass& row : classes) names.insert(names.end(), {row.name, row.short_name});
+  return names;
+}
+
+const InertClass* find(std::span<const InertClass> classes, std::string_view name) {
+  const auto found =
+      std::ranges::find_if(classes, [&](const InertClass& row) { return row.name == name || row.short_name == name; });
+  return found == classes.end() ? nullptr : &*found;
+}
 
 /// What an object may be whose kind is not told: a regularizer, a constraint or a seed.
 std::vector<std::string_view> inert_classes() {
   std::vector<std::string_view> out = {"SeedGenerator"};
-  for (const Kind& kind : {kRegularizer, kConstraint})
-    for (const auto names : {kind.names, kind.of_keras2}) out.insert(out.end(), names.begin(), names.end());
+  for (const Kind& kind : {kRegularizer, kConstraint}) {
+    for (const auto classes : {kind.classes, kind.of_keras2}) {
+      const auto names = names_of(classes);
+      out.insert(out.end(), names.begin(), names.end());
+    }
+  }
   return out;
 }
 
+/// As Keras writes it: a number that its constructor makes float32 or float is one.
+Json written(const Kind& kind, const InertClass& row, const Json& given) {
+  Json config = Json::parse(row.defaults);
+  const bool is_float32 = row.name == "L1" || row.name == "OrthogonalRegularizer";
+  for (const auto& [key, value] : given.items()) {
+    if (value.is_number() && kind.module == kRegularizer.module) {
+      const auto number = value.get<double>();
+      config[key] = is_float32 ? static_cast<double>(static_cast<float>(number)) : number;
+    } else {
+      config[key] = value;
+    }
+  }
+  return {{"module", kind.module}, {"class_name", row.name}, {"config", config}, {"registered_name", nullptr}};
+}
+
 /// An object of a kind, or its name. Keras takes an object of any class that it knows, so only a name tells the kind.
-void check_kind(const Ref& value, const Kind& kind) {
-  if (value.is_null()) return;
+Json object_of(const Ref& value, const Kind& kind) {
+  if (value.is_null()) return nullptr;
+  const bool is_keras2 = value.document().is_keras2();
+  const auto find_class = [&](std::string_view name) {
+    const InertClass* row = find(kind.classes, name);
+    return row == nullptr && is_keras2 ? find(kind.of_keras2, name) : row;
+  };
   if (value.is_object()) {
-    (void)value["class_name"].text();
+    const std::string& name = value["class_name"].text();
     check_inert(value);
-    return;
+    const InertClass* const row = find_class(name);
+    const auto config = value.find("config");
+    if (row == nullptr || (config && !config->is_object())) return value.json();
+    return written(kind, *row, config ? config->json() : Json::object());
   }
   if (!value.is_string()) value.fail(fmt::format("expected the name of a {}, got {}", kind.name, value.kind()));
-  std::vector<std::string_view> known(kind.names.begin(), kind.names.end());
-  if (value.document().is_keras2()) known.insert(known.end(), kind.of_keras2.begin(), kind.of_keras2.end());
-  if (const std::string& name = value.text(); std::find(known.begin(), known.end(), name) == known.end())
-    value.fail(fmt::format("unknown {} '{}'{}", kind.name, shortened(name), did_you_mean(name, known)));
+  const std::string& name = value.text();
+  if (const InertClass* const row = find_class(name)) return written(kind, *row, Json::object());
+  std::vector<std::string_view> known = names_of(kind.classes);
+  if (is_keras2)
+    for (const std::string_view old : names_of(kind.of_keras2)) known.push_back(old);
+  value.fail(fmt::format("unknown {} '{}'{}", kind.name, shortened(name), did_you_mean(name, known)));
 }
 
 }  // namespace
@@ -98,8 +154,8 @@ void check_inert(const Ref& value) {
   for (const auto& [key, member] : value.members()) check_inert(member);
 }
 
-void check_regularizer(const Ref& value) { check_kind(value, kRegularizer); }
+Json regularizer(const Ref& value) { return object_of(value, kRegularizer); }
 
-void check_constraint(const Ref& value) { check_kind(value, kConstraint); }
+Json constraint(const Ref& value) { return object_of(value, kConstraint); }
 
 }  // namespace attn::keras

@@ -17,8 +17,9 @@ void check_built_in(const Ref& object);
 /// The same for every object in a value, and for functions, none of which is ever run.
 void check_inert(const Ref& value);
 
-/// The same for what must be a regularizer or a constraint: null, an object, or a name that Keras knows.
-void check_regularizer(const Ref& value);
-void check_constraint(const Ref& value);
+/// What must be a regularizer or a constraint (null, an object, or a name that Keras knows), as Keras writes it: with
+/// its module and all arguments. An object of another class, which does not act at inference, is kept as it is.
+[[nodiscard]] Json regularizer(const Ref& value);
+[[nodiscard]] Json constraint(const Ref& value);
 
 }  // namespace attn::keras

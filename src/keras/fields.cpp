@@ -94,15 +94,9 @@ void Fields::read(const Ref& ref, Opaque& value) {
   value.json = ref.json();
 }
 
-void Fields::read(const Ref& ref, Regularizer& value) {
-  check_regularizer(ref);
-  value.json = ref.json();
-}
+void Fields::read(const Ref& ref, Regularizer& value) { value.json = regularizer(ref); }
 
-void Fields::read(const Ref& ref, Constraint& value) {
-  check_constraint(ref);
-  value.json = ref.json();
-}
+void Fields::read(const Ref& ref, Constraint& value) { value.json = constraint(ref); }
 
 void Fields::read(const Ref& ref, LayerPtr& value) { value = read_layer(ref, *warnings_); }
 

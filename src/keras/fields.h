@@ -59,7 +59,7 @@ struct Opaque {
   Json json;
 };
 
-/// A regularizer and a constraint, as objects or by name. They act in training only: kept as read.
+/// A regularizer and a constraint, as objects or by name. They act in training only.
 struct Regularizer {
   Json json;
 };

@@ -41,6 +41,26 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 }  // namespace
 
+TEST_CASE("keras: a regularizer or constraint is written as Keras writes it, with its module and all arguments") {
+  const std::string text = written(layer_json("Dense", R"("units": 4, "kernel_regularizer": "l2",
+      "bias_regularizer": {"class_name": "L1", "config": {"l1": 0.1}}, "activity_regularizer": "L1L2",
+      "kernel_constraint": "max_norm", "bias_constraint": {"class_name": "MinMaxNorm", "config": {"rate": 0.5}})"),
+                                   315);
+  const auto object = [](const std::string& kind, const std::string& name, const std::string& config) {
+    return "'" + kind + "': {'module': 'keras." + (kind.ends_with("constraint") ? "constraints" : "regularizers") +
+           "', 'class_name': '" + name + "', 'config': {" + config + "}, 'registered_name': None}";
+  };
+  CAPTURE(text);
+  CHECK(has(text, object("kernel_regularizer", "L2", "'l2': 0.01")));
+  CHECK(has(text, object("bias_regularizer", "L1", "'l1': 0.10000000149011612")));  // which Keras holds as float32
+  CHECK(has(text, object("activity_regularizer", "L1L2", "'l1': 0.0, 'l2': 0.0")));
+  CHECK(has(text, object("kernel_constraint", "MaxNorm", "'max_value': 2, 'axis': 0")));
+  CHECK(
+      has(text, object("bias_constraint", "MinMaxNorm", "'min_value': 0.0, 'max_value': 1.0, 'rate': 0.5, 'axis': 0")));
+  CHECK(has(written(layer_json("Dense", R"("units": 4, "bias_regularizer": "orthogonal_regularizer")"), 315),
+            object("bias_regularizer", "OrthogonalRegularizer", "'factor': 0.009999999776482582, 'mode': 'rows'")));
+}
+
 TEST_CASE("versions: keys of other versions are read over with one warning that names them and their places") {
   const auto model = keras::Model::read(
       "it.json", layer_json("LSTM", R"("units": 3, "implementation": 2, "time_major": false, "seed": null)"));
