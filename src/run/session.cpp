@@ -91,17 +91,6 @@ std::vector<NamedTensor> Session::scores() const {
   return out;
 }
 
-std::vector<bool> fixed_values(const graph::Graph& graph) {
-  std::vector<bool> fixed;
-  for (const graph::Value& value : graph.values)
-    fixed.push_back(value.kind == graph::ValueKind::weight || value.kind == graph::ValueKind::constant);
-  for (const graph::Node& node : graph.nodes) {
-    const bool all = std::ranges::all_of(node.inputs, [&](auto id) { return fixed[static_cast<std::size_t>(id)]; });
-    for (const graph::ValueId output : node.outputs) fixed[static_cast<std::size_t>(output)] = all;
-  }
-  return fixed;
-}
-
 Traffic traffic(const graph::Graph& graph, const graph::Node& node, const std::vector<bool>& fixed) {
   std::set<graph::ValueId> values(node.inputs.begin(), node.inputs.end());
   values.insert(node.outputs.begin(), node.outputs.end());

@@ -168,6 +168,9 @@ class Builder {
 /// (internal).
 void verify(const Graph& graph);
 
+/// By value: does it depend on weights and constants alone?
+[[nodiscard]] std::vector<bool> fixed_values(const Graph& graph);
+
 /// One line per node, for people: `%7 = linear(%3, dense/kernel, dense/bias) float32 (1, 50, 512)  # dense`.
 [[nodiscard]] std::string print(const Graph& graph);
 

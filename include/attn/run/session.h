@@ -89,8 +89,6 @@ class Session {
   std::unique_ptr<backends::Executable> executable_;
 };
 
-/// Which values depend on weights and constants alone.
-[[nodiscard]] std::vector<bool> fixed_values(const graph::Graph& graph);
 /// Bytes of the values that a node reads and writes, each once; `fixed` is of its graph.
 [[nodiscard]] Traffic traffic(const graph::Graph& graph, const graph::Node& node, const std::vector<bool>& fixed);
 /// FLOPs of one pass.

@@ -50,7 +50,9 @@ struct Blocking {
     const std::int64_t cache = std::max<std::int64_t>(1 << 20, sysconf(_SC_LEVEL2_CACHE_SIZE));
     const std::int64_t of_blocks = sections == 1 ? cache / 2 : cache / 4;  // beside the sums that wait
     const std::int64_t most_blocks = std::max<std::int64_t>(1, of_blocks / (section_steps * step_bytes));
-    groups = (blocks + most_blocks - 1) / most_blocks;
+    // A few more blocks are better than two groups, each of which reads all panels.
+    const bool is_one_group = blocks * section_steps * step_bytes <= of_blocks + cache / 8;
+    groups = is_one_group ? 1 : (blocks + most_blocks - 1) / most_blocks;
     // Groups that are high enough for the panels' bytes go to one thread each, which finds what it packed in its cache.
     constexpr std::int64_t kLeastBlocks = 4;
     const std::int64_t pieces = kPiecesPerThread / 2 * threads;
@@ -340,7 +342,7 @@ class TileProduct final : public Product {
       repair();
       write_out(sums, bias, activation_, out);
     } else {
-      if (!is_finite(sums, rows)) repair();
+      if (!is_finite(sums, rows * kTileBlock)) repair();
       add_bias(sums, bias, rows);
       loop_(sums, sums, rows * kTileBlock);
       write_out(sums, kZeros.data(), TileActivation::none, out);
@@ -352,7 +354,7 @@ class TileProduct final : public Product {
   void repair_rows(const Bfloat16* x, std::int64_t p, std::int64_t rows, float* sums) const {
     for (std::int64_t i = 0; i < rows; ++i) {
       float* const row = sums + i * kTileBlock;
-      if (!is_finite(row, 1)) multiply_tile_row(x, i, panel(p), size_.depth, parts_, row);
+      if (!is_finite(row, kTileBlock)) multiply_tile_row(x, i, panel(p), size_.depth, parts_, row);
     }
   }
 

@@ -135,7 +135,7 @@ std::unique_ptr<Kernel> make_row_attention(const graph::Attention& op, const Ste
 
 Choice make(const graph::Attention& op, const Step& step) {
   const DType dtype = step.inputs[0].dtype;
-  const std::int64_t keys = op.varlen > 0 ? op.varlen : step.inputs[op.packed_heads > 0 ? 0 : 1].shape[1];
+  const std::int64_t keys = keys_of(op, step.inputs[op.packed_heads > 0 ? 0 : 1].shape);
   if (takes_tile_attention(op, dtype, keys, step.engine.multiplication)) return make_tile_attention(op, step);
   if (dtype != DType::float32) return "no tiles for it";
   // A running maximum of the scores is one of the scaled scores only where the scale is above 0.

@@ -50,6 +50,7 @@ AttentionHeads::AttentionHeads(const graph::Attention& attention, const Step& st
   hidden = op.path == graph::AttentionPath::fused ? -0.7F * std::numeric_limits<float>::max()
            : is_float16                           ? -3e4F
                                                   : -1e9F;
+  hidden_score = std::max(hidden / scale, -std::numeric_limits<float>::max());
 }
 
 AttentionHeads::Mask::Mask(const Operand& mask, const Shape& all) : operand(mask) {
@@ -97,6 +98,25 @@ void AttentionHeads::find_seen(const Sequence& sequence, std::int64_t n, std::in
       std::fill_n(seen, end - begin, std::uint8_t{0});
     }
   }
+}
+
+bool AttentionHeads::find_seen(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows,
+                               std::int64_t begin, std::int64_t end, std::uint8_t* seen, std::int64_t stride) const {
+  if (op.causal && begin > first + rows - 1) {
+    std::fill_n(seen, rows * stride, std::uint8_t{0});
+    return false;
+  }
+  bool any = false;
+  for (std::int64_t r = 0; r < rows; ++r, seen += stride) {
+    find_seen(sequence, n, first + r, begin, end, seen);
+    any = any || std::find(seen, seen + (end - begin), std::uint8_t{1}) != seen + (end - begin);
+  }
+  return any;
+}
+
+bool AttentionHeads::hides_fully(const float* maxima, std::int64_t rows) const {
+  // What is hidden weighs e^(hidden − maximum): 0 below −104.
+  return std::all_of(maxima, maxima + rows, [&](float most) { return scale * (most - hidden_score) > 104.0F; });
 }
 
 Team AttentionHeads::team(Engine& engine) const {

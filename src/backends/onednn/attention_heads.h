@@ -65,6 +65,12 @@ class AttentionHeads {
   void find_seen(const Sequence& sequence, std::int64_t n, std::int64_t t, std::int64_t begin, std::int64_t end,
                  std::uint8_t* seen) const;
 
+  /// The same of queries [first, first + rows), whose rows of `seen` are `stride` apart. False where none sees any key.
+  bool find_seen(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, std::int64_t begin,
+                 std::int64_t end, std::uint8_t* seen, std::int64_t stride) const;
+  /// Do hidden keys weigh nothing beside those that gave each row its largest score, before it is scaled?
+  [[nodiscard]] bool hides_fully(const float* maxima, std::int64_t rows) const;
+
   /// Threads worth waking, and into how many pieces of at least `rows` queries each head is to be cut for them.
   [[nodiscard]] Team team(Engine& engine) const;
   [[nodiscard]] std::int64_t pieces(const Team& team, std::int64_t rows) const;
@@ -82,7 +88,8 @@ class AttentionHeads {
   graph::Attention op;
   std::int64_t B, T, N, H, S, K, V;
   float scale;
-  float hidden;  ///< what Keras puts in the place of a scaled score that is hidden
+  float hidden;        ///< what Keras puts in the place of a scaled score that is hidden
+  float hidden_score;  ///< the same before it is scaled, by a scale above 0
 
  private:
   /// A bool array that broadcasts to (B,N,T,S).
@@ -104,6 +111,11 @@ class AttentionHeads {
 
 /// Columns of the panel that `left` columns begin with, in whole vectors.
 [[nodiscard]] inline std::int64_t whole_vectors(std::int64_t left) { return left <= kPanel / 2 ? kPanel / 2 : kPanel; }
+
+/// Keys of the longest sequence; `key` is the key's shape, or that of what it is packed in.
+[[nodiscard]] inline std::int64_t keys_of(const graph::Attention& op, const Shape& key) {
+  return op.varlen > 0 ? op.varlen : key[1];
+}
 
 /// Attention by whole rows of scores, which it gives too where they are asked for.
 [[nodiscard]] std::unique_ptr<Kernel> make_row_attention(const graph::Attention& op, const Step& step);

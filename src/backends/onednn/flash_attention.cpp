@@ -3,7 +3,6 @@
 // cache.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "attention_heads.h"
 #include "loops.h"
@@ -19,19 +18,6 @@ constexpr std::int64_t kTile = 256, kScores = 9'216, kMostRows = 96;
 std::int64_t tile_for(std::int64_t keys) { return std::clamp(padded(keys), kPanel, kTile); }
 std::int64_t rows_for(std::int64_t keys) { return std::min(kScores / tile_for(keys), kMostRows); }
 
-/// Of a multiple of 16 numbers.
-ATTN_VECTORIZED(bool, is_finite, const float* x, std::int64_t size) {
-  Lanes sums{};  // of 0·x, which is NaN for NaN and ±∞
-  for (std::int64_t i = 0; i < size; i += kLanes) {
-    Lanes part;
-    load(x + i, part);
-    sums += 0.0F * part;
-  }
-  bool finite = true;
-  for (int lane = 0; lane < kLanes; ++lane) finite = finite && sums[lane] == 0.0F;
-  return finite;
-}
-
 class FlashAttention final : public Kernel {
  public:
   FlashAttention(const graph::Attention& op, const Step& step) : engine_(step.engine), heads_(op, step) {
@@ -43,8 +29,6 @@ class FlashAttention final : public Kernel {
     scratch_bytes_ = flash_attention_scratch(heads_.S, heads_.H, heads_.V);
     engine_.scratch.reserve(team_.threads * scratch_bytes_);
     factor_ = heads_.scale * kLog2E;
-    // In the place of scores before they are scaled.
-    hidden_ = std::max(heads_.hidden / heads_.scale, -std::numeric_limits<float>::max());
   }
 
   void run() override {
@@ -101,39 +85,21 @@ class FlashAttention final : public Kernel {
     bool skipped = false;
     for (std::int64_t s = 0; s < S; s += tile_) {
       const std::int64_t keys = std::min(tile_, S - s);
-      if (heads_.is_masked() && !find_seen(sequence, n, first, rows, s, keys, scratch) && skips &&
-          scratch.finite[s / tile_] != 0) {
+      const bool sees =
+          !heads_.is_masked() || heads_.find_seen(sequence, n, first, rows, s, s + keys, scratch.seen, tile_);
+      if (!sees && skips && scratch.finite[s / tile_] != 0) {
         skipped = true;
       } else {
         add_tile(sequence, n, first, rows, s, keys, scratch);
       }
     }
-    // What was skipped weighs e^(hidden − maximum): 0 below −104.
-    for (std::int64_t r = 0; skipped && r < rows; ++r) {
-      if (!(heads_.scale * (scratch.running.maxima[r] - hidden_) > 104.0F)) return false;
-    }
+    if (skipped && !heads_.hides_fully(scratch.running.maxima, rows)) return false;
     float* const context = heads_.context(sequence, n, first);
     for (std::int64_t r = 0; r < rows; ++r) {
       scale_row(scratch.context + r * padded_v_, 1.0F / scratch.running.sums[r], context + r * heads_.context_stride(),
                 heads_.V);
     }
     return true;
-  }
-
-  /// Of a tile, for all rows; false where no row sees any of it.
-  bool find_seen(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, std::int64_t s,
-                 std::int64_t keys, const Scratch& scratch) const {
-    if (heads_.op.causal && s > first + rows - 1) {
-      std::fill_n(scratch.seen, rows * tile_, std::uint8_t{0});
-      return false;
-    }
-    bool any = false;
-    for (std::int64_t r = 0; r < rows; ++r) {
-      std::uint8_t* const seen = scratch.seen + r * tile_;
-      heads_.find_seen(sequence, n, first + r, s, s + keys, seen);
-      any = any || std::find(seen, seen + keys, std::uint8_t{1}) != seen + keys;
-    }
-    return any;
   }
 
   /// 0·NaN is NaN: tiles with such values are not to be skipped, whatever their weight.
@@ -160,7 +126,7 @@ class FlashAttention final : public Kernel {
     }
     const bool masked = heads_.is_masked();
     for (std::int64_t r = 0; masked && r < rows; ++r)
-      hide(scratch.scores + r * tile_, scratch.seen + r * tile_, hidden_, keys);
+      hide(scratch.scores + r * tile_, scratch.seen + r * tile_, heads_.hidden_score, keys);
     soften(scratch.scores, tile_, rows, keys, factor_, scratch.running);
     for (std::int64_t r = 0; masked && heads_.op.path == graph::AttentionPath::explicit_ && r < rows; ++r)
       clear_hidden(scratch.scores + r * tile_, scratch.seen + r * tile_, keys);
@@ -184,7 +150,7 @@ class FlashAttention final : public Kernel {
   Engine& engine_;
   AttentionHeads heads_;
   std::int64_t tile_ = 0, rows_ = 0, padded_v_ = 0, pieces_ = 0, scratch_bytes_ = 0;
-  float factor_ = 0, hidden_ = 0;
+  float factor_ = 0;
   Team team_;
 };
 

@@ -145,13 +145,14 @@ class Pricing {
       return normalizes_last_axes(*norm, value(node.inputs[0]).shape) &&
              std::all_of(node.inputs.begin() + 1, node.inputs.end(), [&](ValueId id) { return is_fixed(id); });
     if (const auto* const attention = std::get_if<graph::Attention>(&node.op))
-      return takes_tile_attention(*attention, DType::bfloat16, keys_of(*attention, node), multiplication_);
+      return takes_tile_attention(*attention, DType::bfloat16, keys_of(*attention, key_of(*attention, node).shape),
+                                  multiplication_);
     return std::holds_alternative<graph::Linear>(node.op) && multiplication_.tiles != Tiles::none &&
            is_fixed(node.inputs[1]);
   }
 
-  [[nodiscard]] std::int64_t keys_of(const graph::Attention& op, const graph::Node& node) const {
-    return op.varlen > 0 ? op.varlen : value(node.inputs[op.packed_heads > 0 ? 0 : 1]).shape[1];
+  [[nodiscard]] const graph::Value& key_of(const graph::Attention& op, const graph::Node& node) const {
+    return value(node.inputs[op.packed_heads > 0 ? 0 : 1]);
   }
 
   /// Adds what packing the weights takes, and counts what the product itself does.
@@ -197,7 +198,7 @@ class Pricing {
 
   void add(const graph::Attention& op, const graph::Node& node, Footprint& footprint) {
     const graph::Value& query = value(node.inputs[0]);
-    const std::int64_t keys = keys_of(op, node), head_size = query.shape[3];
+    const std::int64_t keys = keys_of(op, key_of(op, node).shape), head_size = query.shape[3];
     const std::int64_t value_size = value(node.inputs[op.packed_heads > 0 ? 0 : 2]).shape[3];
     const DType dtype = is_native(node) ? DType::bfloat16 : DType::float32;
     const bool by_rows = op.scores || !(op.scale > 0);

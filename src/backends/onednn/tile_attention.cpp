@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <type_traits>
 
 #include "amx_kernel.h"
@@ -13,7 +12,6 @@
 #include "dot_kernel.h"
 #include "loops.h"
 #include "online_softmax.h"
-#include "tile_output.h"
 #include "vector.h"
 
 namespace attn::backends::onednn {
@@ -103,8 +101,6 @@ class TileAttention final : public Kernel {
     scratch_bytes_ = tile_attention_scratch(op, kParts, heads_.S, heads_.H, heads_.V);
     engine_.scratch.reserve(team_.threads * scratch_bytes_);
     factor_ = heads_.scale * kLog2E;
-    // In the place of scores before they are scaled.
-    hidden_ = std::max(heads_.hidden / heads_.scale, -std::numeric_limits<float>::max());
   }
 
   void run() override {
@@ -223,7 +219,7 @@ class TileAttention final : public Kernel {
       for (std::int64_t b = 0; b < blocks; ++b) {
         const Tile tile{b, first + b * kTileBlock, std::min(kTileBlock, rows - b * kTileBlock), s,
                         std::min(layout_.tile, S - s)};
-        if (heads_.is_masked() && !find_seen(head, tile) && skips && scratch.finite[s / layout_.tile] != 0) {
+        if (!find_seen(head, tile) && skips && scratch.finite[s / layout_.tile] != 0) {
           skipped[static_cast<std::size_t>(b)] = true;
         } else {
           add_tile(tiles, head, tile, safe);
@@ -232,7 +228,7 @@ class TileAttention final : public Kernel {
     }
     for (std::int64_t b = 0; b < blocks; ++b) {
       const std::int64_t row = first + b * kTileBlock, count = std::min(kTileBlock, rows - b * kTileBlock);
-      if (!skipped[static_cast<std::size_t>(b)] || weighs_nothing(running_of(head, b), count)) {
+      if (!skipped[static_cast<std::size_t>(b)] || heads_.hides_fully(running_of(head, b).maxima, count)) {
         write_context(head, b, row, count);
         skipped[static_cast<std::size_t>(b)] = false;
       }
@@ -242,13 +238,6 @@ class TileAttention final : public Kernel {
       if (skipped[static_cast<std::size_t>(b)])
         attend(tiles, head, first + b * kTileBlock, std::min(kTileBlock, rows - b * kTileBlock), false);
     }
-  }
-
-  /// What was skipped weighs e^(hidden − maximum): 0 below −104.
-  [[nodiscard]] bool weighs_nothing(const RunningRows& running, std::int64_t rows) const {
-    for (std::int64_t r = 0; r < rows; ++r)
-      if (!(heads_.scale * (running.maxima[r] - hidden_) > 104.0F)) return false;
-    return true;
   }
 
   void write_context(const Head& head, std::int64_t block, std::int64_t first, std::int64_t rows) const {
@@ -267,20 +256,9 @@ class TileAttention final : public Kernel {
     std::int64_t s, keys;
   };
 
-  /// False where no row sees any key.
-  bool find_seen(const Head& head, const Tile& tile) const {
-    std::uint8_t* const all = head.scratch.seen;
-    if (heads_.op.causal && tile.s > tile.first + tile.rows - 1) {
-      std::fill_n(all, tile.rows * layout_.tile, std::uint8_t{0});
-      return false;
-    }
-    bool any = false;
-    for (std::int64_t r = 0; r < tile.rows; ++r) {
-      std::uint8_t* const seen = all + r * layout_.tile;
-      heads_.find_seen(head.sequence, head.n, tile.first + r, tile.s, tile.s + tile.keys, seen);
-      any = any || std::find(seen, seen + tile.keys, std::uint8_t{1}) != seen + tile.keys;
-    }
-    return any;
+  [[nodiscard]] bool find_seen(const Head& head, const Tile& tile) const {
+    return !heads_.is_masked() || heads_.find_seen(head.sequence, head.n, tile.first, tile.rows, tile.s,
+                                                   tile.s + tile.keys, head.scratch.seen, layout_.tile);
   }
 
   void add_tile(Tiles& tiles, const Head& head, const Tile& tile, bool safe) const {
@@ -289,7 +267,7 @@ class TileAttention final : public Kernel {
     multiply_keys(tiles, head, tile, safe);
     const bool masked = heads_.is_masked();
     for (std::int64_t r = 0; masked && r < tile.rows; ++r)
-      hide(scratch.scores + r * layout_.tile, scratch.seen + r * layout_.tile, hidden_, tile.keys);
+      hide(scratch.scores + r * layout_.tile, scratch.seen + r * layout_.tile, heads_.hidden_score, tile.keys);
     const bool clears = masked && heads_.op.path == graph::AttentionPath::explicit_;
     if (!clears && !heads_.op.scores) {
       soften_into_tiles(scratch.scores, layout_.tile, tile.rows, tile.keys, factor_, running, kParts, scratch.weights);
@@ -319,7 +297,7 @@ class TileAttention final : public Kernel {
                                   layout_.tile);
       for (std::int64_t r = 0; !safe && r < tile.rows; ++r) {
         float* const row = scratch.scores + r * layout_.tile + i;
-        if (!is_finite(row, 1)) multiply_tile_row(queries, r, keys, heads_.H, kParts, row);
+        if (!is_finite(row, kTileBlock)) multiply_tile_row(queries, r, keys, heads_.H, kParts, row);
       }
     }
   }
@@ -335,7 +313,7 @@ class TileAttention final : public Kernel {
                                   scratch.sums);
       for (std::int64_t r = 0; !safe && r < tile.rows; ++r) {
         float* const row = scratch.sums + r * kTileBlock;
-        if (!is_finite(row, 1)) multiply_tile_row(scratch.weights, r, values, tile.keys, kParts, row);
+        if (!is_finite(row, kTileBlock)) multiply_tile_row(scratch.weights, r, values, tile.keys, kParts, row);
       }
       add_context(scratch.context + tile.block * kTileBlock * layout_.padded_v + v, layout_.padded_v, scratch.sums,
                   running_of(head, tile.block).shrinks, tile.rows);
@@ -346,7 +324,7 @@ class TileAttention final : public Kernel {
   AttentionHeads heads_;
   Layout layout_;
   std::int64_t pieces_ = 0, scratch_bytes_ = 0;
-  float factor_ = 0, hidden_ = 0;
+  float factor_ = 0;
   Team team_;
 };
 

@@ -6,10 +6,6 @@
 namespace attn::backends::onednn {
 namespace {
 
-/// 0·x, which is NaN for NaN and ±∞, added up.
-[[gnu::always_inline]] inline void test(const Lanes& x, Lanes& zeros) { zeros += 0.0F * x; }
-[[gnu::always_inline]] inline bool are_zeros(const Lanes& zeros) { return !any_of(zeros != Lanes{}); }
-
 template <TileActivation kActivation>
 [[gnu::always_inline]] inline void activate(Lanes& x) {
   if constexpr (kActivation == TileActivation::relu) {
@@ -25,13 +21,13 @@ template <typename Number, TileActivation kActivation, bool kResidual>
 [[gnu::always_inline]] inline bool write_rows(const float* sums, const float* bias, const TileOutput& out) {
   auto* y = static_cast<Number*>(out.y);
   const auto* residual = static_cast<const Number*>(out.residual);
-  Lanes zeros{}, shift[2];
+  Lanes zeros{}, shift[2];  // 0·x added up, which is NaN for NaN and ±∞
   for (std::int64_t v = 0; v < 2; ++v) load(bias + v * kLanes, shift[v]);
   for (std::int64_t i = 0; i < out.rows; ++i, sums += kTileBlock, y += out.stride) {
     Lanes x[2];
     for (std::int64_t v = 0; v < 2; ++v) {
       load(sums + v * kLanes, x[v]);
-      test(x[v], zeros);
+      zeros += 0.0F * x[v];
       x[v] += shift[v];
       activate<kActivation>(x[v]);
       if (!kResidual || v * kLanes >= out.width) continue;
@@ -48,7 +44,7 @@ template <typename Number, TileActivation kActivation, bool kResidual>
     for (std::int64_t v = 0; v < 2 && v * kLanes < out.width; ++v)
       store_some(x[v], out.width - v * kLanes, y + v * kLanes);
   }
-  return are_zeros(zeros);
+  return !any_of(zeros != Lanes{});
 }
 
 template <TileActivation kActivation>
@@ -72,15 +68,6 @@ ATTN_VECTORIZED(bool, write_gelu, const float* sums, const float* bias, const Ti
 }
 ATTN_VECTORIZED(bool, write_gelu_tanh, const float* sums, const float* bias, const TileOutput& out) {
   return write_block<TileActivation::gelu_tanh>(sums, bias, out);
-}
-
-ATTN_VECTORIZED(bool, test_rows, const float* sums, std::int64_t rows) {
-  Lanes zeros{}, x;
-  for (std::int64_t i = 0; i < rows * kTileBlock; i += kLanes) {
-    load(sums + i, x);
-    test(x, zeros);
-  }
-  return are_zeros(zeros);
 }
 
 ATTN_VECTORIZED(void, add_row, float* sums, const float* bias, std::int64_t rows) {
@@ -117,7 +104,6 @@ bool write_out(const float* sums, const float* bias, TileActivation activation, 
   }
 }
 
-bool is_finite(const float* sums, std::int64_t rows) { return test_rows(sums, rows); }
 void add_bias(float* sums, const float* bias, std::int64_t rows) { add_row(sums, bias, rows); }
 
 }  // namespace attn::backends::onednn

@@ -26,9 +26,6 @@ enum class TileActivation : std::uint8_t { none, relu, gelu, gelu_tanh, other };
 /// columns, is infinite or NaN.
 bool write_out(const float* sums, const float* bias, TileActivation activation, const TileOutput& out);
 
-/// Are all 32 numbers of so many rows?
-[[nodiscard]] bool is_finite(const float* sums, std::int64_t rows);
-
 /// sums = sums + bias, of so many rows.
 void add_bias(float* sums, const float* bias, std::int64_t rows);
 

@@ -1,7 +1,5 @@
 #include "passes/uses.h"
 
-#include <algorithm>
-
 namespace attn::plan {
 
 using graph::Graph;
@@ -45,18 +43,6 @@ void drop_nodes(Graph& graph, const std::vector<bool>& removed) {
   for (graph::Layer& layer : graph.layers) {
     std::erase_if(layer.outputs, [&](ValueId id) { return !exists[at(id)]; });
   }
-}
-
-std::vector<bool> fixed_values(const Graph& graph) {
-  std::vector<bool> fixed;
-  for (const graph::Value& value : graph.values) {
-    fixed.push_back(value.kind == ValueKind::weight || value.kind == ValueKind::constant);
-  }
-  for (const Node& node : graph.nodes) {
-    const bool all = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return fixed[at(id)]; });
-    for (const ValueId id : node.outputs) fixed[at(id)] = all;
-  }
-  return fixed;
 }
 
 }  // namespace attn::plan

@@ -18,7 +18,4 @@ struct Uses {
 /// Drops the nodes marked in `removed` (by node), and from the layers' outputs the values that nothing makes any more.
 void drop_nodes(graph::Graph& graph, const std::vector<bool>& removed);
 
-/// By value: does it depend on weights and constants alone?
-[[nodiscard]] std::vector<bool> fixed_values(const graph::Graph& graph);
-
 }  // namespace attn::plan
