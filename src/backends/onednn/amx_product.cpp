@@ -44,14 +44,15 @@ struct Blocking {
     // of a row's result.
     constexpr std::int64_t kMostWhole = 192 << 10, kMostSection = 96 << 10;
     const std::int64_t step_bytes = parts * kTilePart * 2;
-    const std::int64_t most_steps = steps * step_bytes <= kMostWhole ? steps : kMostSection / step_bytes;
+    const std::int64_t most_steps = steps <= kMostWhole / step_bytes ? steps : kMostSection / step_bytes;
     section_steps = (most_steps + kSumSteps - 1) / kSumSteps * kSumSteps;
     sections = (steps + section_steps - 1) / section_steps;
     const std::int64_t cache = std::max<std::int64_t>(1 << 20, sysconf(_SC_LEVEL2_CACHE_SIZE));
     const std::int64_t of_blocks = sections == 1 ? cache / 2 : cache / 4;  // beside the sums that wait
-    const std::int64_t most_blocks = std::max<std::int64_t>(1, of_blocks / (section_steps * step_bytes));
+    const std::int64_t block_bytes = section_steps * step_bytes;
+    const std::int64_t most_blocks = std::max<std::int64_t>(1, of_blocks / block_bytes);
     // A few more blocks are better than two groups, each of which reads all panels.
-    const bool is_one_group = blocks * section_steps * step_bytes <= of_blocks + cache / 8;
+    const bool is_one_group = blocks <= (of_blocks + cache / 8) / block_bytes;
     groups = is_one_group ? 1 : (blocks + most_blocks - 1) / most_blocks;
     // Groups that are high enough for the panels' bytes go to one thread each, which finds what it packed in its cache.
     constexpr std::int64_t kLeastBlocks = 4;

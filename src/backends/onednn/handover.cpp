@@ -1,6 +1,7 @@
 #include "handover.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <variant>
 
@@ -37,7 +38,8 @@ class Handovers {
     if (plan_.slots[at(value)].alias_of != graph::kNone || std::get<graph::Linear>(node.op).residual) return 0;
     if (from->rows != to->rows || from->width != to->depth || to->depth % kTileBlock != 0) return 0;
     const int parts = tile_parts(plan_.graph.value(value).dtype, multiplication_.precision);
-    const auto bytes = checked_mul((to->rows + kTileBlock - 1) / kTileBlock, tile_block_size(to->depth, parts) * 2);
+    const auto bytes = checked_product(
+        std::array<std::int64_t, 4>{(to->rows + kTileBlock - 1) / kTileBlock * kTileBlock, to->depth, parts, 2});
     // The output keeps its place in the arena, so this comes on top.
     constexpr std::int64_t kMost = 64 << 20;
     return bytes && *bytes <= kMost ? *bytes : 0;
