@@ -24,7 +24,7 @@ using graph::ValueId;
 std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 /// What comes on top: the program's own pages, and where oneDNN makes primitives, its code and theirs.
-constexpr std::int64_t kProgram = 3 << 19, kLibrary = 9 << 20;
+constexpr std::int64_t kProgram = 3 << 20, kLibrary = 9 << 20;
 
 constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
 
