@@ -10,6 +10,7 @@ import time
 
 sys.dont_write_bytecode = True
 import allocation
+import commands
 import determinism
 import foreign_files
 import kills
@@ -19,12 +20,13 @@ import odd_files
 import parallel_runs
 import signals
 import system_calls
+import valgrind
 from program import Attn, Folder
 from scenario import make_inputs
 
-CHECKS = {"allocation": allocation, "system-calls": system_calls, "odd-files": odd_files, "kills": kills,
+CHECKS = {"commands": commands, "allocation": allocation, "system-calls": system_calls, "odd-files": odd_files, "kills": kills,
           "signals": signals, "parallel-runs": parallel_runs, "foreign-files": foreign_files, "mutants": mutants,
-          "determinism": determinism, "numbers": numbers_of_ops}
+          "determinism": determinism, "numbers": numbers_of_ops, "valgrind": valgrind}
 SHOWN = 20
 
 

@@ -19,6 +19,7 @@ class Scenario:
     may_go: tuple = ()    # outputs that may be gone where it fails
     timed: bool = False   # do its texts hold times?
     checks: bool = False  # does it tell what works on this machine, which a fault changes?
+    code: int = 0         # how it ends undisturbed
 
 
 def make_inputs(attn, folder):
@@ -60,7 +61,10 @@ def scenarios():
         run("run dump", "m.json", "--dump", "out", outputs=["out/layers.npz", "out/manifest.json"],
             may_go=("out/manifest.json",)),
         run("run check", "w.keras", "--check-finite", "--dtype", "bfloat16"),
-        of("compare", "compare", "dump", "m.json"),
+        of("compare", "compare", "m.json", "--expect", "dump"),
+        of("plan", "plan", "m.json"),
+        of("plan svg", "plan", "m.json", "-o", "p.svg", outputs=["p.svg"]),
+        of("plan kernels", "plan", "m.json", "--kernels", "--json", "-o", "p.json", outputs=["p.json"]),
         of("heatmap html", "heatmap", "m.json", "-o", "h.html", outputs=["h.html"]),
         of("heatmap svg", "heatmap", "m.json", "-o", "h.svg", outputs=["h.svg"]),
         of("heatmap png", "heatmap", "m.json", "-o", "h.png", outputs=["h.png"]),
@@ -83,7 +87,7 @@ def scenarios():
         of("man", "man", "run"),
         of("man all", "man", "--all", "-o", "pages", outputs=["pages/attn.1", "pages/attn-run.1"]),
         of("help", "help", "run"),
-        of("wrong option", "run", "--no-such"),
+        of("wrong option", "run", "--no-such", code=2),
     ]
 
 

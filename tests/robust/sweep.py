@@ -56,6 +56,7 @@ class Sweep:
 
     def expected(self, scenario, fault):
         result, outputs, _, (calls, _) = self.disturbed(scenario, fault, 0, False)
+        assert scenario.checks or result.code == scenario.code, (scenario.name, result)
         assert all(data is not None for data in outputs.values()), (scenario.name, result)
         return result, outputs, calls
 
