@@ -364,13 +364,14 @@ std::vector<std::string> Model::layer_classes() {
 
 Model Model::make_layer(const std::string& class_name,
                         const std::vector<std::pair<std::string, std::string>>& arguments) {
-  Json config = Json::object();
+  // Values stay text here: Document reads them, which has its limits on what they hold.
+  std::string config;
   for (const auto& [key, value] : arguments) {
-    const Json parsed = Json::parse(value, nullptr, false);
-    config[key] = parsed.is_discarded() ? Json(value) : parsed;
+    config += config.empty() ? "{" : ", ";
+    config += to_json_text(Json(key)) + ": " + (Json::accept(value) ? value : to_json_text(Json(value)));
   }
   auto parts = std::make_unique<Parts>();
-  parts->document = std::make_unique<Document>(class_name, to_json_text(config));
+  parts->document = std::make_unique<Document>(class_name, config.empty() ? "{}" : config + "}");
   parts->root = read_layer_config(class_name, Ref(*parts->document), parts->warnings);
   parts->single_layer = true;
   parts->layer = parts->root.get();

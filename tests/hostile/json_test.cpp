@@ -421,6 +421,17 @@ TEST_CASE("json: depth, keys that repeat, long keys and strings, and many values
   }
 }
 
+TEST_CASE("json: the values of key=value words have the limits of a file") {
+  const auto refused = [](const std::string& value, std::string_view part) {
+    check_refused(attempt({"get-config", "Dense", "units=" + value}), "Dense:1:", part);
+  };
+  refused(repeated("[", 60'000) + repeated("]", 60'000), "nesting deeper than 64");
+  refused(repeated("{\"a\":", 20'000) + "1" + repeated("}", 20'000), "nesting deeper than 64");
+  refused(R"({"a": 1, "a": 2})", "twice");
+  refused("18446744073709551616", "64 bits");
+  check_refused(attempt({"get-config", "Dense", "units=2", "units=3"}), "Dense:1:", "twice");
+}
+
 TEST_CASE("json: a million layers are refused, not read for minutes") {
   std::string text = R"({"class_name": "Sequential", "config": {"name": "s", "layers": [)";
   for (int i = 0; i < 1'000'000; ++i) text += R"({"class_name":"ReLU","config":{}},)";
