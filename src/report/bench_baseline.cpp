@@ -1,6 +1,8 @@
 // Reads an earlier benchmark back.
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/report/bench_view.h"
@@ -31,12 +33,28 @@ bool too_deep(std::string_view text) {
   return false;
 }
 
+/// Thrown for a number that is no count.
+struct NoCount {};
+
+/// A count as it was written: the library would make one of a fraction, of true and of what 64 bits do not hold.
+template <typename Count>
+Count count_of(const Json& value) {
+  const std::int64_t count = value.is_number_integer() ? value.get<std::int64_t>() : -1;  // negative beyond 63 bits too
+  if (count < 0 || count > std::numeric_limits<Count>::max()) throw NoCount{};
+  return static_cast<Count>(count);
+}
+
 }  // namespace
 
 std::vector<BenchRow> parse_bench_json(const std::string& name, std::string_view text) {
   const std::string file = printable(name);
   if (too_deep(text)) throw bad_input("{}: not written by attn bench --json: it nests too deep", file);
   std::string place;  // that is being read
+  const auto unfit = [&] {
+    return bad_input(
+        "{}: not written by attn bench --json: {}", file,
+        place.empty() ? "it has no schema and rows" : place + " lacks a value, or has one of another kind");
+  };
   try {
     const Json json = Json::parse(text);
     if (json.at("schema") != "attn.bench/1") throw bad_input("{}: not of the schema attn.bench/1", file);
@@ -49,9 +67,9 @@ std::vector<BenchRow> parse_bench_json(const std::string& name, std::string_view
       item.at("backend").get_to(row.setting.backend);
       item.at("dtype").get_to(row.setting.dtype);
       item.at("matmul_precision").get_to(row.setting.matmul_precision);
-      item.at("batch").get_to(row.setting.batch);
-      if (!item.at("seq_len").is_null()) row.setting.seq_len = item.at("seq_len").get<std::int64_t>();
-      item.at("threads").get_to(row.setting.threads);
+      row.setting.batch = count_of<std::int64_t>(item.at("batch"));
+      if (!item.at("seq_len").is_null()) row.setting.seq_len = count_of<std::int64_t>(item.at("seq_len"));
+      row.setting.threads = count_of<int>(item.at("threads"));
       // What came later is missing in older files.
       if (item.contains("mean_length") && !item["mean_length"].is_null())
         row.setting.mean_length = item["mean_length"].get<double>();
@@ -64,8 +82,9 @@ std::vector<BenchRow> parse_bench_json(const std::string& name, std::string_view
   } catch (const Json::parse_error&) {
     throw bad_input("{}: not written by attn bench --json: it is not valid JSON", file);
   } catch (const Json::exception&) {
-    throw bad_input("{}: not written by attn bench --json: {}", file,
-                    place.empty() ? "it has no schema and rows" : place + " lacks a value, or has one of another kind");
+    throw unfit();
+  } catch (const NoCount&) {
+    throw unfit();
   }
 }
 

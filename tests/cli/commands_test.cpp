@@ -82,7 +82,8 @@ TEST_CASE("attn: the backbones of configs/ have KerasHub's parameters and config
     CHECK(json::parse(run_attn({"summary", path, "--json"}).out)["total_params"] == backbone.params);
     const json config = json::parse(run_attn({"get-config", path}).out);
     CHECK(config["registered_name"] == "keras_hub>" + backbone.class_name);
-    for (const auto& [key, value] : json::parse(read_text(std::string(ATTN_SOURCE_DIR) + "/" + path))["config"].items())
+    const json file = json::parse(read_text(std::string(ATTN_SOURCE_DIR) + "/" + path));
+    for (const auto& [key, value] : file["config"].items())
       if (key != "patch_size") CHECK(config["config"][key] == value);
   }
   const Result run = run_attn({"run", "configs/albert_base.json", "--seq-len", "16", "--json"});
@@ -359,7 +360,24 @@ TEST_CASE("bench: CSV has a record per operation of --ops, and --profile does no
 
 TEST_CASE("bench: a baseline that is none is told in our words") {
   const TemporaryFolder folder;
-  for (const std::string text : {"{", "[]", R"({"schema": "attn.bench/1", "rows": [{"model": 3}]})"}) {
+  const auto of_counts = [](const std::string& batch, const std::string& length, const std::string& threads) {
+    return R"({"schema": "attn.bench/1", "rows": [{"model": "encoder", "device": "cpu", "backend": "onednn",
+      "dtype": "float32", "matmul_precision": "highest", "ms": {"median": 1, "p90": 1}, "batch": )" +
+           batch + R"(, "seq_len": )" + length + R"(, "threads": )" + threads + "}]}";
+  };
+  const std::vector<std::string> texts = {"{",
+                                          "[]",
+                                          R"({"schema": "attn.bench/1", "rows": [{"model": 3}]})",
+                                          of_counts("true", "50", "2"),
+                                          of_counts("1", "5184467440737095516150", "2"),
+                                          of_counts("1", "1.5", "2"),
+                                          of_counts("1", "-50", "2"),
+                                          of_counts("18446744073709551615", "50", "2"),
+                                          of_counts("1", "50", "4294967297")};
+  CHECK(
+      run_attn({"bench", "--iterations", "1", "--baseline", folder.file("old.json", of_counts("1", "50", "2"))}).code ==
+      0);
+  for (const std::string& text : texts) {
     CAPTURE(text);
     const Result result = run_attn({"bench", "--iterations", "1", "--baseline", folder.file("old.json", text)});
     CHECK(result.code == 3);
