@@ -19,7 +19,7 @@ std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 Multiplication multiplication_of(const OnednnOptions& options, MatmulPrecision precision) {
   if (options.emulate_tiles) return {Tiles::emulated, precision};
-  return {isa() == Isa::amx ? Tiles::amx : isa() == Isa::avx512_bf16 ? Tiles::dots : Tiles::none, precision};
+  return {isa() == Isa::amx ? Tiles::amx : dots_are_faster() ? Tiles::dots : Tiles::none, precision};
 }
 
 OnednnExecutable::OnednnExecutable(plan::Plan plan, std::vector<Tensor> weights, const CompileOptions& compile_options,

@@ -52,10 +52,12 @@ bool has_avx512() {
 }
 
 bool has_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }
+bool is_intel() { return __builtin_cpu_is("intel"); }
 #else
 bool has_avx2() { return false; }
 bool has_avx512() { return false; }
 bool has_bf16() { return false; }
+bool is_intel() { return false; }
 #endif
 
 #if defined(__x86_64__) && defined(__linux__)
@@ -111,6 +113,8 @@ Isa find_isa() {
   detail::found_isa = static_cast<std::uint8_t>(found);
   return found;
 }
+
+bool dots_are_faster() { return isa() >= Isa::avx512_bf16 && !is_intel(); }
 
 }  // namespace attn::backends::onednn
 

@@ -32,4 +32,9 @@ inline constinit std::atomic<std::uint8_t> found_isa = 0;  // 0: not yet
   return found != 0 ? static_cast<Isa>(found) : find_isa();
 }
 
+/// Whether a dot product of pairs of bfloat16 (VDPBF16PS, from avx512_bf16 on) does more in a second than float32's
+/// multiply-add. AMD's CPUs run both at the same rate, so that it does twice as much; Intel's run one dot product in
+/// the time of four multiply-adds, so that it does half as much.
+[[nodiscard]] bool dots_are_faster();
+
 }  // namespace attn::backends::onednn
