@@ -57,7 +57,7 @@ std::string path_of(const std::vector<Point>& points, Point origin) {
 
 class Drawing {
  public:
-  explicit Drawing(const PlotGraph& graph) : graph_(graph), children_(graph.nodes.size()) {
+  explicit Drawing(const PlotGraph& graph) : children_(graph.nodes.size()) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const int parent = graph.nodes[i].parent;
       (parent == kNoParent ? top_ : children_[at(parent)]).push_back(static_cast<int>(i));
@@ -137,7 +137,6 @@ class Drawing {
     }
   }
 
-  const PlotGraph& graph_;
   std::vector<int> top_;
   std::vector<std::vector<int>> children_;
   // By scope: 0 is the model, n + 1 the box that is node n.

@@ -25,6 +25,8 @@ class Backbone : public Functional {
   /// Checks what fields cannot check alone, before assemble(); `config` is for messages.
   virtual void check_fields(const Ref& /*config*/) {}
 
+  using Functional::call;
+
   /// An input layer.
   TensorRef input(std::string_view name, const Shape& shape, DType dtype);
   /// A member that is not called yet, with this model's dtype policy.

@@ -58,7 +58,8 @@ class SegmentedBackbone : public TextBackbone {
         call("Embedding", "segment_embedding",
              {{"input_dim", num_segments.value}, {"output_dim", width}, {"embeddings_initializer", initializer()}},
              {segment_ids_});
-    const TensorRef x = call("Add", "embeddings_add", Json::object(), {ArgList{rows, positions, segments}});
+    // One argument that is a list: by braces alone some compilers would pass its members.
+    const TensorRef x = call("Add", "embeddings_add", Json::object(), {Arg(ArgList{rows, positions, segments})});
     return embeddings_dropout(layer_norm("embeddings_layer_norm", x, 1e-12));
   }
   Layer& block(const std::string& called) {
@@ -227,7 +228,7 @@ class GPT2Backbone : public PlainTextBackbone {
     const TensorRef positions =
         call("PositionEmbedding", "position_embedding",
              {{"sequence_length", max_sequence_length.value}, {"initializer", initializer}}, {rows});
-    TensorRef x = embeddings_dropout(call("Add", "embeddings_add", Json::object(), {ArgList{rows, positions}}));
+    TensorRef x = embeddings_dropout(call("Add", "embeddings_add", Json::object(), {Arg(ArgList{rows, positions})}));
     for (std::int64_t i = 0; i < num_layers; ++i)
       x = call("TransformerDecoder", fmt::format("transformer_layer_{}", i),
                {{"intermediate_dim", intermediate_dim.value},
