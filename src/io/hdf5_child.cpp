@@ -44,7 +44,7 @@ void limit(__rlimit_resource resource, std::int64_t most) {
   ::setrlimit(resource, &now);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(ATTN_COVERAGE)
+#if defined(ATTN_SANITIZED) || defined(ATTN_COVERAGE)
 // Sanitizers reserve terabytes, and probe memory with pipes; counts of lines are written to files.
 constexpr bool kInstrumented = true;
 #else

@@ -53,7 +53,9 @@ TEST_CASE("display_width: counts terminal cells as rich does") {
       {"", 0},     {"dense", 5}, {"größe", 5},      {"世界", 4},     {"e\u0301", 1},
       {"🙂", 2}, {"─┃", 2},    {"\u200b\x1b", 0}, {"\xff\xfe", 2}, {"👩\u200d🚀", 2},
   };
-  for (const auto& [text, width] : cases) {
+  for (const auto& row : cases) {
+    const auto& text = row.first;
+    const auto& width = row.second;
     CAPTURE(text);
     CHECK(display_width(text) == width);
   }
@@ -71,7 +73,9 @@ TEST_CASE("did_you_mean: names the nearest candidate, and is silent where none i
       {"", ""},
       {"gamma", ""},
   };
-  for (const auto& [word, expected] : cases) {
+  for (const auto& row : cases) {
+    const auto& word = row.first;
+    const auto& expected = row.second;
     CAPTURE(word);
     CHECK(did_you_mean(word, keys) == (expected.empty() ? "" : " (did you mean '" + expected + "'?)"));
   }

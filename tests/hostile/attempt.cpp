@@ -16,7 +16,7 @@
 namespace attn::test {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(ATTN_COVERAGE)
+#if defined(ATTN_SANITIZED) || defined(ATTN_COVERAGE)
 constexpr bool kMeasures = false;  // the program is another one, slower and larger
 #else
 constexpr bool kMeasures = true;

@@ -105,7 +105,9 @@ TEST_CASE("sizes: shapes that multiply past any memory are refused with their la
       {"GroupQueryAttention",
        R"({"name": "r", "head_dim": 4611686018427387904, "num_query_heads": 4, "num_key_value_heads": 2})"},
   };
-  for (const auto& [name, config] : layers) {
+  for (const auto& row : layers) {
+    const auto& name = row.first;
+    const auto& config = row.second;
     CAPTURE(name);
     const Attempt result = attempt({"summary", "--json", "-"}, model_of(name, config));
     CAPTURE(result.err);

@@ -190,7 +190,9 @@ TEST_CASE("zip: archives that are damaged, ambiguous or lead out of their folder
       {"zip64 missing", changed([](Archive& a) { a.directory_offset = kElsewhere; })},
   };
   const Folder folder;
-  for (const auto& [name, archive] : cases) {
+  for (const auto& row : cases) {
+    const auto& name = row.first;
+    const auto& archive = row.second;
     CAPTURE(name);
     check_refused(attempt({"weights", folder.file("hostile.npz", make(archive))}), "hostile.npz");
     check_refused(attempt({"summary", folder.file("hostile.keras", make(archive))}), "hostile.keras");
@@ -222,7 +224,9 @@ TEST_CASE("zip: bombs are refused before they are unpacked") {
       {"4 GiB that are not there", raw(0xFFFFFFFE, 1)}, {"many of them", raw(0xFFFFFFFE, 100)},
       {"a little too much", raw(17 << 20, 1)},
   };
-  for (const auto& [name, file] : bombs) {
+  for (const auto& row : bombs) {
+    const auto& name = row.first;
+    const auto& file = row.second;
     CAPTURE(name);
     check_refused_bomb(attempt({"weights", folder.file("bomb.npz", file)}), "bomb.npz");
     check_refused_bomb(attempt({"summary", folder.file("bomb.keras", file)}), "bomb.keras");

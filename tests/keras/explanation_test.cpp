@@ -235,7 +235,9 @@ TEST_CASE("explanation: a layer without parameters says why") {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"Dropout", "training only"},  {"Flatten", "moves numbers"},      {"GlobalAveragePooling1D", "means or maxima"},
       {"Softmax", "fixed function"}, {"Attention", "use_scale is off"}, {"Identity", "hands on"}};
-  for (const auto& [class_name, reason] : rows) {
+  for (const auto& row : rows) {
+    const auto& class_name = row.first;
+    const auto& reason = row.second;
     CAPTURE(class_name);
     const std::string config = class_name == "Dropout" ? R"("rate": 0.1)" : R"("trainable": true)";
     CHECK(Explained(layer(class_name, config), shape({4, 6})).of("it").no_params.find(reason) != std::string::npos);

@@ -56,7 +56,9 @@ TEST_CASE("table: docs/keras.md lists what the tables hold") {
       {"Operations", names(keras::operation_rows())},
       {"Refused layers", names(keras::refused_layers())},
       {"Refused operations", names(keras::refused_operations())}};
-  for (const auto& [heading, rows] : tables) {
+  for (const auto& row : tables) {
+    const auto& heading = row.first;
+    const auto& rows = row.second;
     CAPTURE(heading);
     REQUIRE(docs.contains(heading));
     CHECK_MESSAGE(difference(rows, docs.at(heading)).empty(),

@@ -94,7 +94,11 @@ double roundings(const Case& row) {
             return terms;
           },
           [&](const Softmax& op) { return size_of(row.inputs[0].shape, op.axes); },
-          [&](const Attention&) { return dim(0, 3) + dim(1, 1); },  // H for the scores, S for the context
+          // H for the scores, S for the context.
+          [&](const Attention& op) {
+            const double keys = op.varlen > 0 ? static_cast<double>(op.varlen) : dim(op.packed_heads > 0 ? 0 : 1, 1);
+            return dim(0, 3) + keys;
+          },
           [&](const LayerNorm& op) { return size_of(row.inputs[0].shape, op.axes); },
           [&](const Reduce& op) { return size_of(row.inputs[0].shape, op.axes); },
           [&](const Cumulate& op) { return dim(0, op.axis); },

@@ -58,9 +58,10 @@ TEST_CASE("compare: NaN agrees with NaN and is counted, and nothing allows NaN o
   CHECK(same.nan_pairs == 1);
   CHECK(same.unordered == 0);
   CHECK(same.max_abs_error == 0);
-  for (const auto& [a, b] :
-       {std::pair(kNaN, 1.0), std::pair(1.0, kNaN), std::pair(kInfinity, 1.0), std::pair(1.0, -kInfinity),
-        std::pair(kInfinity, -kInfinity), std::pair(kInfinity, kNaN)}) {
+  for (const auto& row : {std::pair(kNaN, 1.0), std::pair(1.0, kNaN), std::pair(kInfinity, 1.0),
+                          std::pair(1.0, -kInfinity), std::pair(kInfinity, -kInfinity), std::pair(kInfinity, kNaN)}) {
+    const auto& a = row.first;
+    const auto& b = row.second;
     CAPTURE(a);
     CAPTURE(b);
     const OutputComparison other = compared({5, a, 3}, {5, b, 3}, {10, 1e9});

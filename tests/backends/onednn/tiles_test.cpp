@@ -402,8 +402,10 @@ TEST_CASE("tiles: bias, activation and residual follow the product, at every edg
     rows.push_back({tiles, DType::bfloat16});
     if (tiles != Tiles::dots) rows.push_back({tiles, DType::float32});
   }
-  for (const auto [tiles, dtype] : rows) {
-    const auto tensor = [&, dtype = dtype](const std::string& name, Shape shape) {
+  for (const Row& row : rows) {
+    const Tiles tiles = row.tiles;
+    const DType dtype = row.dtype;
+    const auto tensor = [&](const std::string& name, Shape shape) {
       RandomStream stream(0, name);
       Tensor made(dtype, std::move(shape));
       for (std::int64_t i = 0; i < made.size(); ++i) made.set(i, stream.normal());
