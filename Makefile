@@ -23,7 +23,7 @@ run: setup build ## summarise and run the built-in encoder
 	$(ATTN) run
 
 test: setup build-all ## compile and run all tests
-	@ctest --test-dir $(BUILD) --output-on-failure
+	@ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc)
 
 test-robust: setup build-all ## faults, kills, signals, repeats (SHORT=1: four minutes)
 	@tests/robust/robust.py $(BUILD) $(if $(SHORT),--short)

@@ -9,11 +9,11 @@
 namespace attn::cli {
 namespace {
 
+using graph::at;
 using report::CostRow;
 using report::Count;
 
 constexpr std::int32_t kNone = graph::kNone;
-std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 Count bytes_of(const graph::Value& value) { return value.shape.count() * Count(attn::bytes_of(value.dtype)); }
 

@@ -13,14 +13,13 @@
 namespace attn::plan {
 namespace {
 
+using graph::at;
 using graph::Graph;
 using graph::Node;
 using graph::NodeId;
 using graph::Value;
 using graph::ValueId;
 using graph::ValueKind;
-
-std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 std::int64_t bytes_of(const Value& value) {
   const auto bytes = checked_mul(value.shape.size(), attn::bytes_of(value.dtype));

@@ -14,8 +14,6 @@ constexpr std::size_t kMostBends = 300'000;
 // Barycentres settle in a few rounds; large graphs get fewer, so that time stays linear.
 constexpr std::size_t kRounds = 12, kWork = 3'000'000;
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 /// A box, or the bend of a long link where it passes a rank.
 struct Item {
   int rank = 0;

@@ -1,9 +1,13 @@
 // Places the boxes of a directed graph in ranks from top to bottom (Sugiyama, Tagawa, Toda 1981).
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace attn::report {
+
+/// The index of a box or link as what lists are indexed by.
+[[nodiscard]] constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 struct Point {
   double x = 0, y = 0;

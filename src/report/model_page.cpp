@@ -58,7 +58,7 @@ void add_costs(Page& page, const CostReport& costs) {
 
 /// The arena as plan_svg draws it: offsets across, steps down.
 Json arena_section(const PlanReport& report, const PlanSteps& plan) {
-  constexpr double kArena = 960, kRow = 30, kCell = 7.25;
+  constexpr double kArena = 960, kRow = 30;
   const auto arena = static_cast<double>(std::max<std::int64_t>(1, report.plan.arena_bytes));
   DrawnPlot drawing;
   drawing.size = {kArena, kRow * static_cast<double>(plan.steps.size())};

@@ -17,8 +17,6 @@ using graph::Graph;
 using graph::Node;
 using graph::ValueId;
 
-std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 /// What was fused into operations.
 struct Fused {
   std::map<std::string, int> activations;  // by function
@@ -99,7 +97,7 @@ void add_idle_layers(const PlanReport& report, PlanSteps& out) {
   const Graph& graph = report.plan.graph;
   std::set<graph::LayerId> busy;
   for (const Node& node : graph.nodes)
-    for (graph::LayerId layer = node.layer; layer != graph::kNone; layer = graph.layers[at(layer)].parent)
+    for (graph::LayerId layer = node.layer; layer != graph::kNone; layer = graph.layers[graph::at(layer)].parent)
       busy.insert(layer);
   for (std::size_t i = 0; i < graph.layers.size(); ++i)
     if (const graph::Layer& layer = graph.layers[i]; !busy.contains(static_cast<graph::LayerId>(i)))
@@ -115,7 +113,7 @@ PlanSteps steps_of(const PlanReport& report) {
   std::map<ValueId, std::size_t> stay_of;
   for (std::size_t i = 0; i < out.stays.size(); ++i) stay_of.emplace(out.stays[i].value, i);
   const auto stay = [&](ValueId id) -> std::optional<std::size_t> {
-    const plan::Slot& slot = plan.slots[at(id)];
+    const plan::Slot& slot = plan.slots[graph::at(id)];
     const auto found = stay_of.find(slot.alias_of == graph::kNone ? id : slot.alias_of);
     if (slot.place != plan::Place::arena || found == stay_of.end()) return std::nullopt;
     return found->second;
@@ -125,10 +123,10 @@ PlanSteps steps_of(const PlanReport& report) {
   for (const graph::NodeId id : plan.steps) {
     const int number = static_cast<int>(out.steps.size());
     PlanStep step;
-    step.node = &plan.graph.nodes[at(id)];
+    step.node = &plan.graph.nodes[graph::at(id)];
     step.operation = operation_text(*step.node);
     if (step.node->layer != graph::kNone) {
-      const graph::Layer& layer = plan.graph.layers[at(step.node->layer)];
+      const graph::Layer& layer = plan.graph.layers[graph::at(step.node->layer)];
       step.layer = layer.name;
       step.class_name = layer.class_name;
     }
@@ -140,7 +138,7 @@ PlanSteps steps_of(const PlanReport& report) {
       if (const auto read = stay(input); read && std::ranges::find(step.reads, *read) == step.reads.end())
         step.reads.push_back(*read);
     for (const ValueId output : step.node->outputs) {
-      PlanResult result{output, plan.slots[at(output)].bytes, stay(output).value(), std::nullopt};
+      PlanResult result{output, plan.slots[graph::at(output)].bytes, stay(output).value(), std::nullopt};
       if (out.stays[result.stay].value != output) {
         result.in_place_of = writer[result.stay];
         ++out.in_place;

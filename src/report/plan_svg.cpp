@@ -13,7 +13,7 @@
 namespace attn::report {
 namespace {
 
-constexpr double kMargin = 16, kLabels = 300, kArena = 760, kRow = 20, kTop = 46, kCell = 7.25;
+constexpr double kLabels = 300, kArena = 760, kRow = 20, kTop = 46;
 constexpr int kLabelCells = 40, kTitleCells = 400, kTicks = 4;
 
 std::string text_at(double x, double y, std::string_view style, std::string_view anchor, const std::string& text) {

@@ -12,10 +12,7 @@ namespace attn::report {
 namespace {
 
 constexpr int kLongestName = 40, kLongestTitle = 400;  // terminal cells
-constexpr double kCell = 7.25;                         // the width of a letter of a 12 pixel monospaced font
-constexpr double kBoxPadding = 18, kMargin = 16, kLoop = 26;
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
+constexpr double kBoxPadding = 18, kLoop = 26;
 
 std::string params_text(const PlotNode& node) {
   if (!node.built) return "unbuilt";

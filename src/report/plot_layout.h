@@ -36,7 +36,8 @@ struct DrawnPlot {
 /// What a layer does, by its class: "attention", …, a class of the style sheet, for its colour.
 [[nodiscard]] std::string layer_kind(std::string_view class_name);
 
-inline constexpr double kLineHeight = 15, kNodePadding = 9;
+inline constexpr double kLineHeight = 15, kNodePadding = 9, kMargin = 16;
+inline constexpr double kCell = 7.25;  ///< the width of a letter of a 12 pixel monospaced font
 
 [[nodiscard]] DrawnPlot draw(const PlotGraph& graph);
 

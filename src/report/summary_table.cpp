@@ -43,7 +43,7 @@ struct Column {
   int width = 0;    ///< of its text, in cells
 };
 
-struct Table {
+struct LayerTable {
   std::vector<Column> columns;
   std::vector<std::vector<std::u32string>> rows;
 };
@@ -147,7 +147,7 @@ void fit_columns(std::vector<Column>& columns, int line_length) {
 }
 
 /// Columns in which no word is cut.
-void widen_columns(Table& table) {
+void widen_columns(LayerTable& table) {
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     Column& column = table.columns[i];
     column.width = cell_width(column.header);
@@ -159,7 +159,7 @@ void widen_columns(Table& table) {
 }
 
 /// "┏━━┳━━┓"
-void append_rule(std::string& out, const Table& table, const std::array<std::string_view, 4>& parts) {
+void append_rule(std::string& out, const LayerTable& table, const std::array<std::string_view, 4>& parts) {
   const auto& [left, line, cross, right] = parts;
   out += left;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
@@ -172,7 +172,7 @@ void append_rule(std::string& out, const Table& table, const std::array<std::str
 
 enum class Vertical { top, bottom };
 
-void append_row(std::string& out, const Table& table, const std::vector<std::u32string>& cells,
+void append_row(std::string& out, const LayerTable& table, const std::vector<std::u32string>& cells,
                 std::string_view divider, Vertical vertical, Overflow overflow) {
   std::vector<std::vector<std::u32string>> wrapped;
   std::size_t height = 1;
@@ -194,7 +194,7 @@ void append_row(std::string& out, const Table& table, const std::vector<std::u32
   }
 }
 
-void append_table(std::string& out, const Table& table, Overflow overflow) {
+void append_table(std::string& out, const LayerTable& table, Overflow overflow) {
   std::vector<std::u32string> headers;
   for (const Column& column : table.columns) headers.push_back(column.header);
   append_rule(out, table, {"┏", "━", "┳", "┓"});
@@ -230,7 +230,7 @@ std::string summary_table(const Summary& summary, const SummaryOptions& options)
   if (options.line_length.value_or(0) > kLongestLine) {
     throw bad_usage("the line length {} is beyond {}", *options.line_length, kLongestLine);
   }
-  Table table{columns_of(summary, options), {}};
+  LayerTable table{columns_of(summary, options), {}};
   std::optional<int> console_columns;  // nothing: no end
   if (options.line_length) {
     fit_columns(table.columns, *options.line_length);

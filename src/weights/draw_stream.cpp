@@ -13,8 +13,6 @@
 namespace attn::weights {
 namespace {
 
-/// Numbers that a thread draws at a time: a tenth of a millisecond's work, and in cache.
-constexpr std::int64_t kPart = 4096;
 /// Parts of truncated normals that are drawn before any is stored: 2 MB.
 constexpr std::int64_t kPartsAhead = 64;
 

@@ -116,8 +116,6 @@ struct Scale {
   Number operator()(Number unit) const { return round(round(product(round(unit), factor)) + shift); }
 };
 
-constexpr std::int64_t kPart = 4096;  // numbers that a thread draws at a time, in whole groups
-
 template <std::floating_point Number, typename Round, typename Store>
 void draw_numbers(std::int64_t seed, const Draw& draw, std::int64_t size, int mantissa_bits, Round round, Store store,
                   int threads) {

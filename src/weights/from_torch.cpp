@@ -58,10 +58,10 @@ void check_one_stack(const std::vector<TorchModule>& modules, const std::string&
   }
 }
 
-constexpr std::size_t kListed = 1000;  // names in a message
+constexpr std::size_t kListedMissing = 1000;  // names in a message
 
 std::string listed(std::vector<std::string> names) {
-  const std::size_t rest = names.size() > kListed ? names.size() - kListed : 0;
+  const std::size_t rest = names.size() > kListedMissing ? names.size() - kListedMissing : 0;
   names.resize(names.size() - rest);
   return join(names, ", ") + (rest > 0 ? fmt::format(" and {} more", rest) : "");
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "../places.h"
 #include "../text.h"
 #include "attn/io/tensor_file.h"
 #include "program.h"
@@ -82,7 +83,7 @@ TEST_CASE("attn: the backbones of configs/ have KerasHub's parameters and config
     CHECK(json::parse(run_attn({"summary", path, "--json"}).out)["total_params"] == backbone.params);
     const json config = json::parse(run_attn({"get-config", path}).out);
     CHECK(config["registered_name"] == "keras_hub>" + backbone.class_name);
-    const json file = json::parse(read_text(std::string(ATTN_SOURCE_DIR) + "/" + path));
+    const json file = json::parse(read_text(attn::test::in_repository(path)));
     for (const auto& [key, value] : file["config"].items())
       if (key != "patch_size") CHECK(config["config"][key] == value);
   }
@@ -129,7 +130,7 @@ TEST_CASE("summary: the short config and the same Keras code give the same model
   const Result by_hand = run_attn({"summary", "configs/encoder.json"});
   CHECK(by_hand.out == run_attn({"summary", "configs/encoder_keras.json"}).out);
   CHECK(json::parse(run_attn({"get-config", "configs/encoder.json"}).out) ==
-        json::parse(read_text(std::string(ATTN_SOURCE_DIR) + "/configs/encoder_keras.json")));
+        json::parse(read_text(attn::test::in_repository("configs/encoder_keras.json"))));
 }
 
 TEST_CASE("run: --check-finite names the layer that leaves float16's range, and says so where all is finite") {
@@ -435,8 +436,9 @@ TEST_CASE("bench: --ops measures each operation alone, --profile each in a pass,
 }
 
 TEST_CASE("bench: Ctrl-C leaves what was measured, whole and marked, and exit code 130") {
-  const Result result = run_program("/usr/bin/timeout", {"--signal=INT", "--preserve-status", "2", ATTN_BINARY, "bench",
-                                                         "--min-time", "60", "--json"});
+  const Result result = run_program(
+      "/usr/bin/timeout",
+      {"--signal=INT", "--preserve-status", "2", attn::test::attn_program(), "bench", "--min-time", "60", "--json"});
   CHECK(result.code == 130);
   const json report = json::parse(result.out);
   CHECK(report["partial"] == true);
@@ -447,9 +449,9 @@ TEST_CASE("bench: Ctrl-C leaves what was measured, whole and marked, and exit co
 
 TEST_CASE("bench: Ctrl-C ends a pass of a minute in the middle") {
   const auto start = std::chrono::steady_clock::now();
-  const Result result = run_program(
-      "/usr/bin/timeout", {"--signal=INT", "--preserve-status", "0.5", ATTN_BINARY, "bench", "configs/bert_base.json",
-                           "--seq-len", "512", "--backend", "reference", "--json"});
+  const Result result = run_program("/usr/bin/timeout",
+                                    {"--signal=INT", "--preserve-status", "0.5", attn::test::attn_program(), "bench",
+                                     "configs/bert_base.json", "--seq-len", "512", "--backend", "reference", "--json"});
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   CHECK(result.code == 130);
   CHECK(seconds < 10);  // the pass takes a minute, and the machine may be busy
@@ -461,8 +463,9 @@ TEST_CASE("bench: Ctrl-C ends a pass of a minute in the middle") {
 TEST_CASE("run: Ctrl-C leaves no hidden file, and the signal is passed on") {
   const TemporaryFolder folder;
   for (const char* after : {"0.02", "0.1", "0.2", "0.4"}) {
-    const Result result = run_program("/usr/bin/timeout", {"--signal=TERM", "--preserve-status", after, ATTN_BINARY,
-                                                           "init", "configs/bert_base.json", "-o", folder / "w.npz"});
+    const Result result =
+        run_program("/usr/bin/timeout", {"--signal=TERM", "--preserve-status", after, attn::test::attn_program(),
+                                         "init", "configs/bert_base.json", "-o", folder / "w.npz"});
     CHECK(result.code == 143);
     CHECK(folder.names().empty());
   }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "../places.h"
 #include "../text.h"
 #include "attn/io/tensor_file.h"
 #include "program.h"
@@ -39,7 +40,7 @@ json array(const json& report, const std::string& name) {
   return {};
 }
 
-const std::string kSharedLayers = std::string(ATTN_SOURCE_DIR) + "/tests/data/compare/shared_layers.npz";
+const std::string kSharedLayers = attn::test::in_repository("tests/data/compare/shared_layers.npz");
 
 /// A copy of a file of arrays with one changed.
 template <typename Change>
@@ -188,7 +189,7 @@ TEST_CASE("compare: a file of outputs is enough, and one of another model is ref
 TEST_CASE("compare: two configs differ by keys with their pointers, and in what they make") {
   const TemporaryFolder folder;
   CHECK(compared({"configs/encoder.json", "configs/encoder_keras.json"})["equal"] == true);
-  json other = json::parse(read_text(std::string(ATTN_SOURCE_DIR) + "/configs/encoder.json"));
+  json other = json::parse(read_text(attn::test::in_repository("configs/encoder.json")));
   other["num_heads"] = 4;
   const std::string path = folder.file("other.json", other.dump());
   const json report = compared({"configs/encoder.json", path});

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "../places.h"
 #include "../text.h"
 #include "program.h"
 
@@ -20,7 +21,7 @@ using attn::test::contains;
 
 /// With the libraries of the program, which a copy of it does not find beside itself.
 const std::pair<std::string, std::string> kFakeDriver{"LD_LIBRARY_PATH",
-                                                      ATTN_FAKE_DRIVER ":" ATTN_SOURCE_DIR "/build/deps/onednn/lib"};
+                                                      fake_driver() + (":" + in_repository("build/deps/onednn/lib"))};
 
 TEST_CASE("devices: the CPU is always there, with its instruction sets, cores and memory") {
   const Result result = run_attn({"devices", "--json"});
@@ -106,7 +107,7 @@ TEST_CASE(
   const Environment environment({kFakeDriver});
   const TemporaryFolder folder;
   const std::string program = folder / "attn";
-  std::filesystem::copy_file(ATTN_BINARY, program);
+  std::filesystem::copy_file(attn_program(), program);
   const Result missing = run_program(program, {"run", "--device", "cuda"});
   CHECK(missing.code == 5);
   CHECK_MESSAGE(contains(missing.err, "libattn_cuda.so is neither beside the program nor in ../lib/attn"), missing.err);
@@ -114,7 +115,7 @@ TEST_CASE(
   const Result wrong = run_program(program, {"run", "--device", "cuda"});
   CHECK(wrong.code == 5);
   CHECK_MESSAGE(contains(wrong.err, "invalid ELF header"), wrong.err);
-  std::filesystem::copy_file(std::string(ATTN_FAKE_DRIVER) + "/libcuda.so.1", folder / "libattn_cuda.so",
+  std::filesystem::copy_file(fake_driver() + "/libcuda.so.1", folder / "libattn_cuda.so",
                              std::filesystem::copy_options::overwrite_existing);
   const Result other = run_program(program, {"run", "--device", "cuda"});
   CHECK(other.code == 5);

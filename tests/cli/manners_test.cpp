@@ -14,6 +14,7 @@
 #include <set>
 #include <thread>
 
+#include "../places.h"
 #include "../text.h"
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"
@@ -231,9 +232,9 @@ TEST_CASE("attn: words that mean harm reach no terminal") {
 
 TEST_CASE("attn: the examples in the help of each command run, three of them") {
   const TemporaryFolder folder;
-  std::filesystem::copy(ATTN_SOURCE_DIR "/configs", folder / "configs", std::filesystem::copy_options::recursive);
+  std::filesystem::copy(in_repository("configs"), folder / "configs", std::filesystem::copy_options::recursive);
   std::filesystem::create_directories(folder / "tests");
-  std::filesystem::create_directory_symlink(ATTN_SOURCE_DIR "/tests/data", folder / "tests/data");
+  std::filesystem::create_directory_symlink(in_repository("tests/data"), folder / "tests/data");
   for (const std::string& command : command_names()) {
     const Result help = run_attn({command, "--help"});
     CHECK(help.code == 0);
@@ -245,7 +246,7 @@ TEST_CASE("attn: the examples in the help of each command run, three of them") {
       if (line.starts_with("  attn ")) examples.push_back(line.substr(2));
     CHECK_MESSAGE(examples.size() == 3, command);
     for (const std::string& example : examples) {
-      const std::string path = std::filesystem::path(ATTN_BINARY).parent_path().string();
+      const std::string path = std::filesystem::path(attn_program()).parent_path().string();
       const Result result =
           run_program("/bin/bash", {"-ec", "cd \"$1\"; PATH=\"$2:$PATH\"; " + example, "bash", folder / "", path});
       CHECK_MESSAGE(result.code == 0, example << "\n" << result.err);
@@ -454,7 +455,7 @@ TEST_CASE("attn: an option that is given twice, and once is enough, is told in o
 TEST_CASE("attn: a reader that goes away ends it without a word") {
   const Result result = run_program(
       "/bin/bash",
-      {"-c", "\"$1\" summary configs/bert_base.json --weights --expand-nested | head -n 1", "bash", ATTN_BINARY});
+      {"-c", "\"$1\" summary configs/bert_base.json --weights --expand-nested | head -n 1", "bash", attn_program()});
   CHECK(result.code == 0);
   CHECK(std::count(result.out.begin(), result.out.end(), '\n') == 1);
   CHECK(result.err.empty());
@@ -479,8 +480,7 @@ TEST_CASE("attn: - is stdin and stdout for arrays too, and the report then goes 
   CHECK(run_attn({"run", "--expect", "-"}, outputs.out).code == 0);
   CHECK(run_attn({"run", "-o", "-", "--scores", "-"}).code == 2);
   CHECK(run_attn({"get-config", "-o", "-"}).out == run_attn({"get-config"}).out);
-  CHECK(run_attn({"summary", "-"}, read_text(ATTN_SOURCE_DIR "/configs/encoder.json")).out ==
-        run_attn({"summary"}).out);
+  CHECK(run_attn({"summary", "-"}, read_text(in_repository("configs/encoder.json"))).out == run_attn({"summary"}).out);
 }
 
 /// What a fourth of some work, and a second and a half, leave on a terminal.

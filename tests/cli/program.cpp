@@ -13,6 +13,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "../places.h"
+
 namespace attn::test {
 
 std::string read_text(const std::string& path) {
@@ -22,10 +24,10 @@ std::string read_text(const std::string& path) {
   return text.str();
 }
 
-std::string fixture(const std::string& name) { return std::string(ATTN_SOURCE_DIR) + "/tests/data/keras/" + name; }
+std::string fixture(const std::string& name) { return in_repository("tests/data/keras/") + name; }
 
 Result run_attn(const std::vector<std::string>& arguments, const std::string& input) {
-  return run_program(ATTN_BINARY, arguments, input);
+  return run_program(attn_program(), arguments, input);
 }
 
 Result run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input) {
@@ -37,7 +39,7 @@ Result run_program(const std::string& program, const std::vector<std::string>& a
     dup2(open(in.c_str(), O_RDONLY), STDIN_FILENO);
     dup2(open(out.c_str(), write_flags, 0600), STDOUT_FILENO);
     dup2(open(err.c_str(), write_flags, 0600), STDERR_FILENO);
-    if (chdir(ATTN_SOURCE_DIR) != 0) _exit(126);
+    if (chdir(in_repository("").c_str()) != 0) _exit(126);
     std::vector<char*> words = {const_cast<char*>(program.c_str())};
     for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
@@ -58,13 +60,14 @@ Result run_on_terminal(const std::vector<std::string>& arguments, int columns) {
   size.ws_col = static_cast<unsigned short>(columns);
   size.ws_row = 24;
   int terminal = -1;
+  const std::string program = attn_program();
   const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
   if (child == 0) {
-    if (chdir(ATTN_SOURCE_DIR) != 0) _exit(126);
-    std::vector<char*> words = {const_cast<char*>(ATTN_BINARY)};
+    if (chdir(in_repository("").c_str()) != 0) _exit(126);
+    std::vector<char*> words = {const_cast<char*>(program.c_str())};
     for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
-    execv(ATTN_BINARY, words.data());
+    execv(program.c_str(), words.data());
     _exit(127);
   }
   Result result;

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "../places.h"
 #include "../text.h"
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"
@@ -137,7 +138,7 @@ TEST_CASE("man: a page for each command, which groff takes without a warning") {
 
 /// One file of docs/schemas, by the name that a result gives.
 json schema_of(const std::string& name) {
-  const std::string path = ATTN_SOURCE_DIR "/docs/schemas/" + name.substr(0, name.find('/')) + ".1.schema.json";
+  const std::string path = in_repository("docs/schemas/") + name.substr(0, name.find('/')) + ".1.schema.json";
   CHECK_MESSAGE(std::filesystem::exists(path), path);
   return json::parse(read_text(path));
 }
@@ -327,7 +328,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
     };
     return std::ranges::any_of(kElsewhere, [&](const char* place) { return part.starts_with(place); });
   };
-  for (const auto& entry : std::filesystem::directory_iterator(ATTN_SOURCE_DIR "/docs/schemas")) {
+  for (const auto& entry : std::filesystem::directory_iterator(in_repository("docs/schemas"))) {
     const std::string file = entry.path().filename();
     const std::string name = file.substr(0, file.find(".1.schema.json")) + "/1";
     for (const std::string& part : schema_parts(schema_of(name)))

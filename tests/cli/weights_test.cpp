@@ -6,6 +6,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "../places.h"
 #include "../text.h"
 #include "program.h"
 
@@ -20,7 +21,7 @@ using nlohmann::json;
 namespace {
 
 /// A model that real Keras has saved in many forms; element i of weight w is 1000 w + i.
-std::string saved(const std::string& name) { return std::string(ATTN_SOURCE_DIR) + "/tests/data/weights/" + name; }
+std::string saved(const std::string& name) { return attn::test::in_repository("tests/data/weights/") + name; }
 
 /// A .npz of float32 arrays of one axis would need a writer; a .safetensors is a header and bytes.
 std::string safetensors(const std::vector<std::pair<std::string, std::vector<float>>>& arrays) {
@@ -70,7 +71,7 @@ TEST_CASE("weights: every form of file is listed, whatever it is called") {
     CHECK(result.err.empty());
     CHECK(contains(result.out, "(6, 2, 3)"));
   }
-  const Result one = run_attn({"weights", std::string(ATTN_SOURCE_DIR) + "/tests/data/io/float32.npy"});
+  const Result one = run_attn({"weights", attn::test::in_repository("tests/data/io/float32.npy")});
   CHECK(contains(one.out, "1 array, 6 elements, 24.00 B"));
   CHECK(contains(run_attn({"weights", "-"}, read_text(saved("model.npz"))).out, "22 arrays, 360 elements"));
 }

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "../places.h"
 #include "attn/weights/bind.h"
 #include "attn/weights/initialize.h"
 #include "support.h"
@@ -47,7 +48,7 @@ TEST_CASE("versions: what a version of Keras 3 wrote is read without a word, and
 }
 
 TEST_CASE("versions: a seeded einsum kernel is drawn by the rule of the Keras that saved it") {
-  const fs::path file = fs::path(ATTN_SOURCE_DIR) / "tests/data/keras_versions/3.14.1/drawn/model.keras";
+  const fs::path file = attn::test::in_repository("tests/data/keras_versions/3.14.1/drawn/model.keras");
   const cli::LoadedModel loaded = test::load(file);
   const std::vector<graph::WeightSpec> specs = loaded.model.weights();
   const std::vector<Tensor> stored = weights::bind(specs, file.string());

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "../largest.h"
+#include "../places.h"
 #include "attn/backends/registry.h"
 #include "attn/io/tensor_file.h"
 #include "attn/run/inputs.h"
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> cases(const std::string& group) {
   std::vector<fs::path> out;
-  for (const auto& entry : fs::directory_iterator(fs::path(ATTN_SOURCE_DIR) / "tests/data" / group))
+  for (const auto& entry : fs::directory_iterator(fs::path(in_repository("tests/data")) / group))
     if (entry.is_directory()) out.push_back(entry.path());
   std::sort(out.begin(), out.end());
   return out;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "../places.h"
 #include "attempt.h"
 #include "attn/base/error.h"
 #include "attn/base/tensor.h"
@@ -27,7 +28,7 @@ namespace {
 using namespace std::string_literals;
 
 std::string data_file(const std::string& name) {
-  std::ifstream file(std::string(ATTN_SOURCE_DIR) + "/tests/data/io/" + name, std::ios::binary);
+  std::ifstream file(in_repository("tests/data/io/") + name, std::ios::binary);
   REQUIRE(file);
   return {std::istreambuf_iterator<char>(file), {}};
 }

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../places.h"
 #include "attn/base/text.h"
 
 namespace attn::test {
@@ -66,7 +67,8 @@ void check_sentence(const Attempt& attempt, std::string_view place, std::string_
 
 Attempt attempt(const std::vector<std::string>& words, std::string_view input) {
   const MemoryFile in(input), out, err;
-  std::vector<char*> arguments = {const_cast<char*>(ATTN_BINARY)};
+  const std::string program = attn_program();
+  std::vector<char*> arguments = {const_cast<char*>(program.c_str())};
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   malloc_trim(0);  // what this process holds when it forks counts as memory of the other
@@ -76,8 +78,8 @@ Attempt attempt(const std::vector<std::string>& words, std::string_view input) {
     dup2(in.fd(), STDIN_FILENO);
     dup2(out.fd(), STDOUT_FILENO);
     dup2(err.fd(), STDERR_FILENO);
-    if (chdir(ATTN_SOURCE_DIR) != 0) _exit(126);
-    execv(ATTN_BINARY, arguments.data());
+    if (chdir(in_repository("").c_str()) != 0) _exit(126);
+    execv(program.c_str(), arguments.data());
     _exit(127);
   }
   int status = 0;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../places.h"
 #include "attempt.h"
 
 namespace attn::test {
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> hostile_files() {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(std::string(ATTN_SOURCE_DIR) + "/tests/hostile/hdf5"))
+  for (const auto& entry : fs::directory_iterator(in_repository("tests/hostile/hdf5")))
     if (entry.path().extension() == ".h5") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
@@ -53,7 +54,7 @@ TEST_CASE("hdf5: what leads to other files or places, grows, or is no array of n
 }
 
 TEST_CASE("hdf5: every cut of a file of weights is refused, and every flipped bit of its first structures answered") {
-  const std::string whole = contents(std::string(ATTN_SOURCE_DIR) + "/tests/data/io/model.weights.h5");
+  const std::string whole = contents(in_repository("tests/data/io/model.weights.h5"));
   const Folder folder;
   REQUIRE(attempt({"weights", folder.file("x.h5", whole)}).code == 0);
   for (std::size_t size = 0; size < whole.size(); size += whole.size() / 40 + 1)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "../places.h"
 #include "attempt.h"
 #include "attn/base/text.h"
 #include "zip.h"
@@ -292,8 +293,7 @@ TEST_CASE("strings: words of the command line are quoted in part, as text, and w
     }
   }
   // "init -o \n" and the like are good names of files.
-  for (const std::string& word : words)
-    std::filesystem::remove(std::string(ATTN_SOURCE_DIR) + "/" + word.substr(0, 200));
+  for (const std::string& word : words) std::filesystem::remove(in_repository(word.substr(0, 200)));
 }
 
 }  // namespace attn::test

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../places.h"
 #include "attn/base/error.h"
 #include "attn/base/tensor.h"
 #include "attn/io/bytes.h"
@@ -20,9 +21,7 @@
 namespace attn::io {
 
 /// A file that real NumPy, safetensors, h5py or Keras has written; tests/data/io/generate.py tells what is in it.
-inline std::string data_path(std::string_view name) {
-  return std::string(ATTN_SOURCE_DIR "/tests/data/io/").append(name);
-}
+inline std::string data_path(std::string_view name) { return test::in_repository("tests/data/io/").append(name); }
 inline Bytes data_file(std::string_view name) { return read_file(data_path(name)); }
 
 /// A folder that is empty at first and gone in the end.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <sstream>
 
+#include "../places.h"
 #include "attn/keras/model.h"
 #include "attn/plan/plan.h"
 
@@ -73,7 +74,7 @@ keras::ReadOptions shape(Shape shape) {
 TEST_CASE("explanation: the lines of every layer of every case add up to what the summary tells") {
   namespace fs = std::filesystem;
   int cases = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(std::string(ATTN_SOURCE_DIR) + "/tests/data/keras")) {
+  for (const auto& entry : fs::recursive_directory_iterator(attn::test::in_repository("tests/data/keras"))) {
     if (entry.path().filename() != "model.json") continue;
     const std::string path = entry.path().string();
     CAPTURE(path);
@@ -196,7 +197,7 @@ TEST_CASE("explanation: windows are told by what they read, by the cells of the 
 TEST_CASE("explanation: attention without projections has its scores, its scale and its values by name") {
   const auto of_case = [](const std::string& name, const std::string& layer_name) {
     const Explained explained(
-        read_text(std::string(ATTN_SOURCE_DIR) + "/tests/data/keras/attention/" + name + "/model.json"));
+        read_text(attn::test::in_repository("tests/data/keras/attention/") + name + "/model.json"));
     return flops_of(explained.of(layer_name));
   };
   CHECK(of_case("dot_scale", "attention") == Lines{"scores: multiply and add: 2.B.T.S.d_model",
@@ -210,7 +211,7 @@ TEST_CASE("explanation: attention without projections has its scores, its scale 
 
 TEST_CASE("explanation: embeddings and heads count a vocabulary, and what a layer of layers has itself is named") {
   const Explained backward(
-      read_text(std::string(ATTN_SOURCE_DIR) + "/tests/data/keras/families/hub_masked_lm_head/model.json"));
+      read_text(attn::test::in_repository("tests/data/keras/families/hub_masked_lm_head/model.json")));
   int heads = 0;
   for (const std::string& name : backward.explainer.names()) {
     const keras::Explanation it = backward.of(name);
@@ -225,7 +226,7 @@ TEST_CASE("explanation: embeddings and heads count a vocabulary, and what a laye
     CHECK(std::count(lines.begin(), lines.end(), "add: B.T.V") == 1);
   }
   CHECK(heads > 0);
-  const Explained vit(read_text(std::string(ATTN_SOURCE_DIR) + "/tests/data/keras/hub/vit_backbone/model.json"));
+  const Explained vit(read_text(attn::test::in_repository("tests/data/keras/hub/vit_backbone/model.json")));
   CHECK(spelled(vit.of("vit_patching_and_embedding").params.back()) == "1.1.d_model");
   for (const keras::ClassTotals& row : vit.explainer.classes())
     if (row.class_name == "ViTPatchingAndEmbedding") CHECK(row.how == "those of the 2 layers in it, and its own");

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "../places.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/keras/model.h"
@@ -21,7 +22,7 @@ using namespace attn;
 
 /// Heading → the names in `back quotes` below it.
 std::map<std::string, std::set<std::string>> documented() {
-  std::ifstream file(std::string(ATTN_SOURCE_DIR) + "/docs/keras.md");
+  std::ifstream file(attn::test::in_repository("docs/keras.md"));
   REQUIRE(file.good());
   std::map<std::string, std::set<std::string>> out;
   std::string line, heading;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "../places.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 
@@ -24,7 +25,7 @@ keras::Count count_of(const json& digits) {
 
 /// The values and tables of tests/data/summary were taken from Keras 3.15.1.
 json golden(const std::string& name) {
-  std::ifstream file(ATTN_SOURCE_DIR "/tests/data/summary/" + name + ".json");
+  std::ifstream file(attn::test::in_repository("tests/data/summary/") + name + ".json");
   REQUIRE(file.good());
   return json::parse(file);
 }

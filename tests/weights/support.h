@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "../places.h"
 #include "attn/base/error.h"
 #include "attn/base/tensor.h"
 #include "attn/graph/weight.h"
@@ -17,9 +18,7 @@
 namespace attn::weights {
 
 /// A file that real Keras has written; tests/data/weights/generate.py tells what is in it.
-inline std::string data_path(std::string_view name) {
-  return std::string(ATTN_SOURCE_DIR "/tests/data/weights/").append(name);
-}
+inline std::string data_path(std::string_view name) { return test::in_repository("tests/data/weights/").append(name); }
 
 /// A folder that is empty at first and gone in the end.
 class TemporaryFolder {

@@ -1,6 +1,7 @@
 // The intermediate representation: values (tensor slots) and nodes (operations on them), in an order that runs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -22,6 +23,9 @@ using ValueId = std::int32_t;
 using NodeId = std::int32_t;
 using LayerId = std::int32_t;
 inline constexpr std::int32_t kNone = -1;
+
+/// An id as what lists are indexed by.
+[[nodiscard]] constexpr std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 enum class ValueKind : std::uint8_t {
   input,     ///< given by the caller of a run

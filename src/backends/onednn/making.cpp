@@ -5,10 +5,9 @@
 namespace attn::backends::onednn {
 namespace {
 
+using graph::at;
 using graph::NodeId;
 using graph::ValueId;
-
-std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 ValueId root_of(const plan::Plan& plan, ValueId id) {
   const ValueId shared = plan.slots[at(id)].alias_of;

@@ -14,13 +14,12 @@
 namespace attn::plan {
 namespace {
 
+using graph::at;
 using graph::Builder;
 using graph::Graph;
 using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
-
-std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 /// By value: what Reshapes and Casts made it of, or itself.
 std::vector<ValueId> origins_of(const Graph& graph) {
@@ -59,9 +58,9 @@ std::optional<Padding> padding_of(const Graph& graph, const std::vector<ValueId>
 }
 
 /// Rewrites the nodes that treat every position alone, and attention, to work on the rows that are there.
-class Rewriter {
+class PaddingSkipper {
  public:
-  Rewriter(Graph graph, const Padding& padding, Dim rows)
+  PaddingSkipper(Graph graph, const Padding& padding, Dim rows)
       : origins_(origins_of(graph)),
         fixed_(fixed_values(graph)),
         padding_(padding),
@@ -290,7 +289,7 @@ ValueId padding_mask(const Graph& graph) {
 
 Graph skip_padding(Graph graph, ValueId mask, Dim rows) {
   const Shape& shape = graph.value(mask).shape;
-  return Rewriter(std::move(graph), {shape[0], shape[1], mask}, rows).run();
+  return PaddingSkipper(std::move(graph), {shape[0], shape[1], mask}, rows).run();
 }
 
 }  // namespace attn::plan

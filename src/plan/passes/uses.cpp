@@ -2,16 +2,11 @@
 
 namespace attn::plan {
 
+using graph::at;
 using graph::Graph;
 using graph::Node;
 using graph::ValueId;
 using graph::ValueKind;
-
-namespace {
-
-std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
-
-}  // namespace
 
 Uses::Uses(const Graph& graph)
     : producer(graph.values.size(), graph::kNone),

@@ -1,0 +1,20 @@
+// Where a test finds what it needs. main.cpp alone holds the paths, so that all other tests compile to the same bytes
+// wherever the repository lies, and a compiler cache serves every clone of it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace attn::test {
+
+/// A file or folder by its path in the repository, which ATTN_SOURCE_DIR in the environment names where it was moved
+/// after the build; the repository itself for "".
+[[nodiscard]] std::string in_repository(std::string_view path);
+
+/// The attn that was built with the tests.
+[[nodiscard]] std::string attn_program();
+
+/// The folder of a stand-in for NVIDIA's driver.
+[[nodiscard]] std::string fake_driver();
+
+}  // namespace attn::test
