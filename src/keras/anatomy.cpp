@@ -103,7 +103,7 @@ class Dissection {
 
 namespace {
 constexpr std::int32_t kNone = graph::kNone;
-std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
+using graph::at;
 }  // namespace
 
 Owners::Owners(const Anatomy& anatomy)

@@ -13,7 +13,7 @@ namespace attn::keras {
 namespace {
 
 constexpr std::int32_t kNone = graph::kNone;
-std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
+using graph::at;
 
 /// "d_model·h": a product in symbols, equal factors as powers.
 std::string short_product(const std::vector<NamedNumber>& factors) {

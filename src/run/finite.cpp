@@ -12,14 +12,13 @@
 namespace attn::run {
 namespace {
 
+using graph::at;
 using graph::Graph;
 using graph::kNone;
 using graph::LayerId;
 using graph::Node;
 using graph::ValueId;
 using graph::ValueKind;
-
-std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 /// Numbers of a format are NaN or infinite where all bits of the exponent are set.
 template <typename Bits>

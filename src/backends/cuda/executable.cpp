@@ -16,13 +16,13 @@
 namespace attn::cuda {
 namespace {
 
+using graph::at;
 using graph::NodeId;
 using graph::ValueId;
 using plan::Place;
 
 constexpr std::int64_t kLine = 256;  // of cudaMalloc's own addresses; TMA and vector loads ask for less
 
-std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 std::int64_t padded(std::int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
 std::string bytes_text(std::int64_t bytes) {

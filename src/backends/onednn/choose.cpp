@@ -7,6 +7,7 @@
 #include "convert.h"
 #include "kernel.h"
 #include "parallel.h"
+#include "product.h"
 
 namespace attn::backends::onednn {
 namespace {
@@ -58,6 +59,13 @@ concept Movement =
     std::same_as<Op, graph::Reshape> || std::same_as<Op, graph::Broadcast> || std::same_as<Op, graph::Concat> ||
     std::same_as<Op, graph::Slice> || std::same_as<Op, graph::Pad> || std::same_as<Op, graph::Gather>;
 
+/// A weight that its kernel takes as it is beside an x in float32.
+bool stays_half(const Step& step, std::size_t input) {
+  const auto* const map = std::get_if<graph::Linear>(&step.node.op);
+  return map != nullptr && input == 1 && (!map->bias || step.is_fixed(2)) &&
+         keeps_half_weights(*map, step.inputs[0].shape, step.inputs[1].shape, step.engine.multiplication);
+}
+
 /// A step on float32 copies of its half-precision operands: widened before, rounded once after. The copies are in the
 /// memory that kernels share, but for those of weights.
 class Widened final : public Kernel {
@@ -76,6 +84,9 @@ class Widened final : public Kernel {
       const Operand& input = step.inputs[i];
       if (!is_half(input.dtype)) {
         wide.inputs.push_back(input);
+      } else if (step.is_fixed(i) && stays_half(step, i)) {
+        wide.inputs.push_back(input);
+        step.packed[i] = true;
       } else if (step.is_fixed(i)) {
         wide.fixed[i] = step.fixed[i].cast(DType::float32);
         wide.inputs.push_back(add_weight(input, wide.fixed[i]));

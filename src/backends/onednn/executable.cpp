@@ -10,10 +10,9 @@
 namespace attn::backends::onednn {
 namespace {
 
+using graph::at;
 using graph::NodeId;
 using graph::ValueId;
-
-std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 }  // namespace
 

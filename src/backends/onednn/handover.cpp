@@ -13,9 +13,8 @@
 namespace attn::backends::onednn {
 namespace {
 
+using graph::at;
 using graph::ValueId;
-
-std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 class Handovers {
  public:

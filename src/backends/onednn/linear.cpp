@@ -45,7 +45,8 @@ Choice make(const graph::Linear& op, const Step& step) {
   step.packed[1] = true;
   if (op.bias) step.packed[2] = true;
   return std::make_unique<LinearKernel>(
-      step, size, Product::Weights{step.fixed[1].data(), &step.engine.packed[{step.node.inputs[1], false}]},
+      step, size,
+      Product::Weights{step.fixed[1].data(), &step.engine.packed[{step.node.inputs[1], false}], step.fixed[1].dtype()},
       Product::Fusion{op.bias ? step.fixed[2].data() : nullptr, op.activation, op.residual, step.handover});
 }
 

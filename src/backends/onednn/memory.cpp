@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -18,10 +19,9 @@
 namespace attn::backends::onednn {
 namespace {
 
+using graph::at;
 using graph::NodeId;
 using graph::ValueId;
-
-std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 /// What comes on top: the program's own pages, and where oneDNN makes primitives, its code and theirs.
 constexpr std::int64_t kProgram = 3 << 20, kLibrary = 9 << 20;
@@ -126,6 +126,8 @@ class Pricing {
       const std::int64_t bytes = rounded_up(times({input.shape.size(), kFloat}), kLine);
       if (!is_fixed(node.inputs[i])) {
         operands = plan::sum_of_bytes({operands, bytes});
+      } else if (i == 1 && panels_of(node) != DType::float32) {
+        continue;  // the product packs it as it is
       } else if (std::holds_alternative<graph::Linear>(node.op)) {
         footprint.making = plan::sum_of_bytes({footprint.making, bytes});
       } else {
@@ -151,33 +153,46 @@ class Pricing {
            is_fixed(node.inputs[1]);
   }
 
+  /// What the numbers of a map's kernel are in panels.
+  [[nodiscard]] DType panels_of(const graph::Node& node) const {
+    const auto* const map = std::get_if<graph::Linear>(&node.op);
+    if (map == nullptr || !is_fixed(node.inputs[1]) || (map->bias && !is_fixed(node.inputs[2]))) return DType::float32;
+    const graph::Value& kernel = value(node.inputs[1]);
+    const bool keeps = keeps_half_weights(*map, value(node.inputs[0]).shape, kernel.shape, multiplication_);
+    return keeps ? kernel.dtype : DType::float32;
+  }
+
   [[nodiscard]] const graph::Value& key_of(const graph::Attention& op, const graph::Node& node) const {
     return value(node.inputs[op.packed_heads > 0 ? 0 : 1]);
   }
 
   /// Adds what packing the weights takes, and counts what the product itself does.
-  void add_product(const Product::Size& size, DType dtype, Footprint& footprint) {
+  void add_product(const Product::Size& size, DType dtype, DType weights, Footprint& footprint) {
     const ProductKind kind = product_kind(size, dtype, multiplication_);
     uses_library_ = uses_library_ || kind == ProductKind::onednn;
-    if (kind == ProductKind::tiles)
-      footprint.scratch =
-          std::max(footprint.scratch, tile_scratch_bytes(size, dtype, multiplication_, static_cast<int>(threads_)));
-    footprint.packed = plan::sum_of_bytes({footprint.packed, packed_bytes(size, dtype, multiplication_)});
+    const std::int64_t scratch = kind == ProductKind::tiles
+                                     ? tile_scratch_bytes(size, dtype, multiplication_, static_cast<int>(threads_))
+                                 : kind == ProductKind::panels ? panel_scratch_bytes(size, weights, threads_)
+                                                               : 0;
+    footprint.scratch = std::max(footprint.scratch, scratch);
+    footprint.packed = plan::sum_of_bytes({footprint.packed, packed_bytes(size, dtype, weights, multiplication_)});
   }
 
   /// The same, where other products may have packed the same weights.
-  void add_product(const Product::Size& size, DType dtype, std::pair<ValueId, bool> weights, Footprint& footprint) {
+  void add_product(const Product::Size& size, DType dtype, std::pair<ValueId, bool> id, DType weights,
+                   Footprint& footprint) {
     Footprint product;
-    add_product(size, dtype, product);
+    add_product(size, dtype, weights, product);
     footprint.scratch = std::max(footprint.scratch, product.scratch);
-    if (packed_.insert({weights, product_kind(size, dtype, multiplication_)}).second)
+    if (packed_.insert({id, product_kind(size, dtype, multiplication_), weights}).second)
       footprint.packed = plan::sum_of_bytes({footprint.packed, product.packed});
   }
 
   void add(const graph::Linear& op, const graph::Node& node, Footprint& footprint) {
     if (!is_fixed(node.inputs[1])) return;
     add_product(product_size(op, value(node.inputs[0]).shape, value(node.inputs[1]).shape),
-                is_native(node) ? DType::bfloat16 : DType::float32, {node.inputs[1], false}, footprint);
+                is_native(node) ? DType::bfloat16 : DType::float32, {node.inputs[1], false}, panels_of(node),
+                footprint);
     footprint.lets_go_of[1] = true;
     if (op.bias) footprint.lets_go_of[2] = true;
   }
@@ -191,7 +206,7 @@ class Pricing {
       return;
     }
     add_product({x.slice(0, x.rank() - 1).size(), depth, y.size() / std::max<Dim>(depth, 1)}, DType::float32,
-                {node.inputs[1], op.transpose_y}, footprint);
+                {node.inputs[1], op.transpose_y}, DType::float32, footprint);
     if (op.transpose_y) footprint.making = plan::sum_of_bytes({footprint.making, times({y.size(), kFloat})});
     footprint.lets_go_of[1] = true;
   }
@@ -227,8 +242,8 @@ class Pricing {
     const Shape& recurrent = value(node.inputs[2]).shape;
     const std::int64_t rows = times({x[0], x[1]}), width = kernel[1];
     const std::int64_t states = times({x[0], width, 8, kFloat});
-    add_product({rows, kernel[0], width}, DType::float32, footprint);
-    add_product({x[0], recurrent[0], width}, DType::float32, footprint);
+    add_product({rows, kernel[0], width}, DType::float32, DType::float32, footprint);
+    add_product({x[0], recurrent[0], width}, DType::float32, DType::float32, footprint);
     footprint.packed = plan::sum_of_bytes({footprint.packed, times({rows, width, kFloat}), states});
     footprint.making = plan::sum_of_bytes({footprint.making, times({recurrent.size(), kFloat})});
     for (std::size_t i = 1; i < (op.bias ? 4U : 3U); ++i) footprint.lets_go_of[i] = true;
@@ -245,7 +260,7 @@ class Pricing {
   Readers readers_;
   std::int64_t held_ = 0, most_ = 0, scratch_ = 0, operands_ = 0, handover_ = 0;
   bool uses_library_ = false;
-  std::set<std::pair<std::pair<ValueId, bool>, ProductKind>> packed_;  // as Engine::packed
+  std::set<std::tuple<std::pair<ValueId, bool>, ProductKind, DType>> packed_;  // as Engine::packed
 };
 
 }  // namespace

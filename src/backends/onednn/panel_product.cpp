@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <array>
 
+#include "attn/base/size.h"
+#include "convert.h"
 #include "panels.h"
 #include "product.h"
 
@@ -22,11 +25,15 @@ class PanelProduct final : public Product {
       : size_(size),
         is_relu_(is_plain_relu(fusion.activation)),
         adds_residual_(fusion.residual && (is_relu_ || fusion.activation.fn == graph::UnaryFn::linear)),
-        finish_(is_relu_ ? graph::Unary{} : fusion.activation, fusion.residual && !adds_residual_) {
+        finish_(is_relu_ ? graph::Unary{} : fusion.activation, fusion.residual && !adds_residual_),
+        engine_(engine),
+        dtype_(weights.dtype) {
     panels_ = parts_of(size.width, kPanel);
-    if (weights.packed != nullptr) weights_ = weights.packed->panels;
-    if (!weights_) pack(engine, static_cast<const float*>(weights.numbers));
-    if (weights.packed != nullptr) weights.packed->panels = weights_;
+    std::shared_ptr<std::byte> unshared;
+    std::shared_ptr<std::byte>& shared =
+        weights.packed == nullptr ? unshared : (is_half() ? weights.packed->half_panels : weights.packed->panels);
+    if (!shared) shared = pack(weights.numbers);
+    weights_ = shared;
     start_.assign(static_cast<std::size_t>(panels_ * kPanel), 0.0F);
     if (fusion.bias != nullptr) std::copy_n(static_cast<const float*>(fusion.bias), size.width, start_.begin());
     // Few rows wait for the weights' bytes more than for the multipliers.
@@ -35,35 +42,54 @@ class PanelProduct final : public Product {
     blocks_ = parts_of(size.rows, std::clamp(kBlock / size.depth, kLeastRows, kMostRows));
     const std::int64_t wanted = team_.threads == 1 ? 1 : parts_of(kPiecesPerThread * team_.threads, blocks_);
     groups_ = std::min(panels_, std::max(parts_of(panels_, kMostPanels), wanted));
+    if (is_half()) engine.scratch.reserve(panel_scratch_bytes(size, dtype_, team_.threads));
   }
 
   void run(const void* x, const void* residual, void* y) override {
-    parallel_for(blocks_ * groups_, team_, [&](std::int64_t piece, int) {
+    parallel_for(blocks_ * groups_, team_, [&](std::int64_t piece, int thread) {
       const std::int64_t block = piece / groups_, group = piece % groups_;
       const Piece part{size_.rows * block / blocks_, size_.rows * (block + 1) / blocks_, panels_ * group / groups_,
                        panels_ * (group + 1) / groups_};
-      run_piece(part, static_cast<const float*>(x), static_cast<const float*>(residual), static_cast<float*>(y));
+      run_piece(part, static_cast<const float*>(x), static_cast<const float*>(residual), static_cast<float*>(y),
+                wide_panel(thread));
     });
   }
 
-  [[nodiscard]] std::string_view name() const override { return "panels"; }
+  [[nodiscard]] std::string_view name() const override {
+    if (dtype_ == DType::bfloat16) return "panels of bfloat16";
+    return dtype_ == DType::float16 ? "panels of float16" : "panels";
+  }
   [[nodiscard]] std::int64_t bytes() const override {
     return packed_bytes_ + panels_ * kPanel * bytes_of(DType::float32);
   }
 
  private:
-  void pack(Engine& engine, const float* weights) {
+  [[nodiscard]] bool is_half() const { return dtype_ != DType::float32; }
+  [[nodiscard]] std::int64_t panel_bytes() const { return size_.depth * kPanel * bytes_of(dtype_); }
+
+  std::shared_ptr<std::byte> pack(const void* weights) {
     // One panel more, so that fetching ahead stays inside.
-    packed_bytes_ = (panels_ + 1) * size_.depth * kPanel * bytes_of(DType::float32);
-    weights_ = allocate_bytes(packed_bytes_);
-    parallel_for(panels_, engine.team_for(static_cast<double>(2 * packed_bytes_)), [&](std::int64_t p, int) {
-      const std::int64_t column = p * kPanel;
-      pack_panel({weights + column, size_.width, 1}, size_.depth, std::min(kPanel, size_.width - column), panel(p));
+    packed_bytes_ = (panels_ + 1) * panel_bytes();
+    std::shared_ptr<std::byte> packed = allocate_bytes(packed_bytes_);
+    parallel_for(panels_, engine_.team_for(static_cast<double>(2 * packed_bytes_)), [&](std::int64_t p, int) {
+      const std::int64_t column = p * kPanel, width = std::min(kPanel, size_.width - column);
+      std::byte* const panel = packed.get() + p * panel_bytes();
+      if (is_half()) {
+        pack_half_panel(static_cast<const std::uint16_t*>(weights) + column, size_.width, size_.depth, width,
+                        reinterpret_cast<std::uint16_t*>(panel));
+      } else {
+        pack_panel({static_cast<const float*>(weights) + column, size_.width, 1}, size_.depth, width,
+                   reinterpret_cast<float*>(panel));
+      }
     });
+    return packed;
   }
 
-  [[nodiscard]] float* panel(std::int64_t p) const {
-    return reinterpret_cast<float*>(weights_.get()) + p * size_.depth * kPanel;
+  [[nodiscard]] const std::byte* panel(std::int64_t p) const { return weights_.get() + p * panel_bytes(); }
+
+  /// A thread's room for a panel in float32. Null where panels are that.
+  [[nodiscard]] float* wide_panel(int thread) const {
+    return is_half() ? reinterpret_cast<float*>(engine_.scratch.get()) + thread * size_.depth * kPanel : nullptr;
   }
 
   /// Rows [first, last) of panels [begin, end).
@@ -71,21 +97,22 @@ class PanelProduct final : public Product {
     std::int64_t first, last, begin, end;
   };
 
-  void run_piece(const Piece& piece, const float* x, const float* residual, float* y) const {
+  void run_piece(const Piece& piece, const float* x, const float* residual, float* y, float* wide) const {
     const std::int64_t width = size_.width, rows = piece.last - piece.first;
     const View from{x + piece.first * size_.depth, size_.depth, 1};
     float* const to = y + piece.first * width;
     for (std::int64_t p = piece.begin; p < piece.end; ++p) {
       float* const block = to + p * kPanel;
+      if (is_half()) widen(dtype_, reinterpret_cast<const std::uint16_t*>(panel(p)), wide, size_.depth * kPanel);
       multiply_panel({.x = from,
-                      .panel = panel(p),
+                      .panel = is_half() ? wide : reinterpret_cast<const float*>(panel(p)),
                       .rows = rows,
                       .depth = size_.depth,
                       .y = block,
                       .stride = width,
                       .columns = std::min(kPanel, width - p * kPanel),
                       .start = start_.data() + p * kPanel,
-                      .next = panel(p + 1),
+                      .next = {panel(p + 1), static_cast<std::size_t>(panel_bytes())},
                       .out = {is_relu_, adds_residual_ ? residual + (block - y) : nullptr}});
     }
     if (!finish_.is_needed()) return;
@@ -99,14 +126,22 @@ class PanelProduct final : public Product {
   Size size_;
   bool is_relu_, adds_residual_;  // as sums are written
   Finish finish_;                 // what else follows, after a piece
+  Engine& engine_;
+  DType dtype_;  // of the weights
   Team team_;
   std::int64_t panels_, blocks_, groups_;
   std::int64_t packed_bytes_ = 0;
-  std::shared_ptr<std::byte> weights_;  // panels (depth, kPanel)
+  std::shared_ptr<std::byte> weights_;  // panels (depth, kPanel) of dtype_
   std::vector<float> start_;            // the bias, padded
 };
 
 }  // namespace
+
+std::int64_t panel_scratch_bytes(const Product::Size& size, DType weights, std::int64_t threads) {
+  if (weights == DType::float32) return 0;
+  const std::array factors{threads, size.depth, kPanel, bytes_of(DType::float32)};
+  return checked_product(factors).value_or(kMaxSize);
+}
 
 std::unique_ptr<Product> make_panel_product(Engine& engine, const Product::Size& size, const Product::Weights& weights,
                                             const Product::Fusion& fusion) {

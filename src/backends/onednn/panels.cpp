@@ -101,15 +101,15 @@ template <int kVectors>
 [[gnu::always_inline]] inline void multiply_tiles(const PanelSums& sums) {
   // Tiles of nearly the same height: a low one would leave the multipliers waiting for its few sums.
   const std::int64_t tiles = (sums.rows + kMostRows - 1) / kMostRows;
-  // Each tile fetches its share of the next panel, a step for each k.
-  const std::int64_t share = tiles == 0 ? 0 : sums.depth * kPanel * static_cast<std::int64_t>(sizeof(float)) / tiles;
+  // Each tile fetches its share of what is next, a step for each k.
+  const std::int64_t share = tiles == 0 ? 0 : static_cast<std::int64_t>(sums.next.size()) / tiles;
   const std::int64_t step = sums.depth == 0 ? 0 : share / sums.depth;
   float dense[kMostRows * kChain];  // rows of an x that is not
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
     const std::int64_t first = sums.rows * tile / tiles, count = sums.rows * (tile + 1) / tiles - first;
     float* const y = sums.y + first * sums.stride;
     const float* const residual = sums.out.residual == nullptr ? nullptr : sums.out.residual + first * sums.stride;
-    const char* const next = reinterpret_cast<const char*>(sums.next);
+    const char* const next = reinterpret_cast<const char*>(sums.next.data());
     std::int64_t k = 0;
     do {
       const std::int64_t depth = std::min(kChain, sums.depth - k);
@@ -200,6 +200,14 @@ void multiply_panel(const PanelSums& sums) {
 
 void pack_panel(const View& from, std::int64_t depth, std::int64_t width, float* panel) {
   pack(from, depth, width, panel);
+}
+
+void pack_half_panel(const std::uint16_t* from, std::int64_t row, std::int64_t depth, std::int64_t width,
+                     std::uint16_t* panel) {
+  for (std::int64_t k = 0; k < depth; ++k) {
+    std::copy_n(from + k * row, width, panel + k * kPanel);
+    std::fill_n(panel + k * kPanel + width, kPanel - width, std::uint16_t{0});
+  }
 }
 
 }  // namespace attn::backends::onednn

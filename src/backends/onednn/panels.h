@@ -1,7 +1,9 @@
 // Products with panels of 32 columns, in tiles of up to 12 rows whose sums stay in registers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace attn::backends::onednn {
 
@@ -28,10 +30,10 @@ struct PanelSums {
   std::int64_t rows, depth;
   float* y;
   std::int64_t stride;
-  std::int64_t columns = kPanel;  ///< at most kPanel
-  const float* start = nullptr;   ///< kPanel numbers; null: zeros
-  bool adds = false;              ///< to what y holds; columns is 16 or 32 then
-  const float* next = nullptr;    ///< as large as the panel: fetched into the cache meanwhile
+  std::int64_t columns = kPanel;      ///< at most kPanel
+  const float* start = nullptr;       ///< kPanel numbers; null: zeros
+  bool adds = false;                  ///< to what y holds; columns is 16 or 32 then
+  std::span<const std::byte> next{};  ///< fetched into the cache meanwhile
   WriteOut out{};
 };
 
@@ -39,5 +41,8 @@ void multiply_panel(const PanelSums& sums);
 
 /// panel[k·kPanel + j] = from(k, j) for k < depth, j < width; zeros for width ≤ j < kPanel.
 void pack_panel(const View& from, std::int64_t depth, std::int64_t width, float* panel);
+/// The same of half precision as it lies in a matrix whose rows are `row` numbers apart.
+void pack_half_panel(const std::uint16_t* from, std::int64_t row, std::int64_t depth, std::int64_t width,
+                     std::uint16_t* panel);
 
 }  // namespace attn::backends::onednn

@@ -30,13 +30,18 @@ ProductKind product_kind(const Product::Size& size, DType dtype, const Multiplic
   return isa() >= Isa::avx512 ? ProductKind::panels : ProductKind::onednn;
 }
 
-std::int64_t packed_bytes(const Product::Size& size, DType dtype, const Multiplication& multiplication) {
+bool keeps_half_weights(const graph::Linear& op, const Shape& x, const Shape& kernel,
+                        const Multiplication& multiplication) {
+  return product_kind(product_size(op, x, kernel), DType::float32, multiplication) == ProductKind::panels;
+}
+
+std::int64_t packed_bytes(const Product::Size& size, DType dtype, DType weights, const Multiplication& multiplication) {
   const ProductKind kind = product_kind(size, dtype, multiplication);
   if (kind == ProductKind::tiles) return tile_packed_bytes(size, dtype, multiplication);
   const bool panels = kind == ProductKind::panels;
   constexpr std::int64_t kBlock = 64;  // the widest of oneDNN's
   const std::int64_t width = panels ? (size.width + kPanel - 1) / kPanel + 1 : (size.width + kBlock - 1) / kBlock;
-  const std::array factors{width, panels ? kPanel : kBlock, size.depth, bytes_of(DType::float32)};
+  const std::array factors{width, panels ? kPanel : kBlock, size.depth, bytes_of(panels ? weights : DType::float32)};
   return checked_product(factors).value_or(kMaxSize);
 }
 

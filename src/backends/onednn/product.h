@@ -18,8 +18,9 @@ class Product {
     std::int64_t rows, depth, width;
   };
   struct Weights {
-    const void* numbers;       ///< (depth, width), dense
-    Packed* packed = nullptr;  ///< where it is left, and found, packed; null: nobody else reads it
+    const void* numbers;           ///< (depth, width), dense
+    Packed* packed = nullptr;      ///< where it is left, and found, packed; null: nobody else reads it
+    DType dtype = DType::float32;  ///< that of x, or on panels also half precision beside float32
   };
   struct Fusion {
     const void* bias = nullptr;  ///< (width), or null
@@ -44,10 +45,14 @@ class Product {
 /// pieces of columns too, so that threads end together.
 enum class ProductKind : std::uint8_t { panels, tiles, onednn };
 [[nodiscard]] ProductKind product_kind(const Product::Size& size, DType dtype, const Multiplication& multiplication);
-/// Bytes of the packed weights.
-[[nodiscard]] std::int64_t packed_bytes(const Product::Size& size, DType dtype, const Multiplication& multiplication);
+/// Does a map, computed in float32, take a kernel that is in half precision as it is?
+[[nodiscard]] bool keeps_half_weights(const graph::Linear& op, const Shape& x, const Shape& kernel,
+                                      const Multiplication& multiplication);
+/// Bytes of the packed weights, which are of the dtype `weights`.
+[[nodiscard]] std::int64_t packed_bytes(const Product::Size& size, DType dtype, DType weights,
+                                        const Multiplication& multiplication);
 
-/// Packs the weights and the bias, float32 or bfloat16, which x, y and the residual then are too.
+/// Packs the weights and the bias. x, y, bias and residual are of `dtype`, float32 or bfloat16.
 [[nodiscard]] std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size, DType dtype,
                                                     const Product::Weights& weights, const Product::Fusion& fusion);
 
@@ -56,10 +61,14 @@ enum class ProductKind : std::uint8_t { panels, tiles, onednn };
                                                            const Product::Weights& weights,
                                                            const Product::Fusion& fusion);
 
-/// Of float32: panels of 32 columns of w, each read once for a block of rows while the next one is fetched.
+/// Of float32: panels of 32 columns of w, each read once for a block of rows while the next one is fetched. Of weights
+/// in half precision the panels hold half the bytes, and each is widened for a block of rows.
 [[nodiscard]] std::unique_ptr<Product> make_panel_product(Engine& engine, const Product::Size& size,
                                                           const Product::Weights& weights,
                                                           const Product::Fusion& fusion);
+
+/// Of a thread each, for a widened panel.
+[[nodiscard]] std::int64_t panel_scratch_bytes(const Product::Size& size, DType weights, std::int64_t threads);
 
 /// What follows a product and is not part of it: the activation, then the residual, over numbers just written.
 class Finish {

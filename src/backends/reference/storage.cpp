@@ -7,9 +7,8 @@
 namespace attn::backends {
 namespace {
 
+using graph::at;
 using graph::ValueId;
-
-std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 void expect_type(const Tensor& tensor, const DType dtype, const Shape& shape, std::string_view what, std::size_t i) {
   if (tensor.dtype() == dtype && tensor.shape() == shape) return;
