@@ -26,8 +26,8 @@ template <int kRows, int kVectors>
                                                  const Ends& ends, const char* next, std::int64_t step,
                                                  std::int64_t depth, float* y, std::int64_t stride) {
   Lanes sums[kRows][kVectors];
-  for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v) {
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    for (std::int64_t v = 0; v < kVectors; ++v) {
       sums[r][v] = Lanes{};
       if (ends.start != nullptr) load(ends.start + v * kLanes, sums[r][v]);
     }
@@ -35,10 +35,10 @@ template <int kRows, int kVectors>
   const auto add_products = [&](std::int64_t k) __attribute__((always_inline)) {
     if (next != nullptr) __builtin_prefetch(next + k * step, 0, 2);
     Lanes row[kVectors];
-    for (int v = 0; v < kVectors; ++v) load(panel + k * kPanel + v * kLanes, row[v]);
-    for (int r = 0; r < kRows; ++r) {
+    for (std::int64_t v = 0; v < kVectors; ++v) load(panel + k * kPanel + v * kLanes, row[v]);
+    for (std::int64_t r = 0; r < kRows; ++r) {
       const float factor = x[r * row_x + k];
-      for (int v = 0; v < kVectors; ++v) sums[r][v] += factor * row[v];
+      for (std::int64_t v = 0; v < kVectors; ++v) sums[r][v] += factor * row[v];
     }
   };
   std::int64_t k = 0;
@@ -49,8 +49,8 @@ template <int kRows, int kVectors>
   }
   for (; k < depth; ++k) add_products(k);
   const auto for_all = [&](const auto& change) __attribute__((always_inline)) {
-    for (int r = 0; r < kRows; ++r)
-      for (int v = 0; v < kVectors; ++v) change(sums[r][v], r * stride + v * kLanes);
+    for (std::int64_t r = 0; r < kRows; ++r)
+      for (std::int64_t v = 0; v < kVectors; ++v) change(sums[r][v], r * stride + v * kLanes);
   };
   const auto add = [&](const float* from) __attribute__((always_inline)) {
     for_all([from](Lanes & sum, std::int64_t at) __attribute__((always_inline)) {
