@@ -19,6 +19,9 @@ struct Ends {
   WriteOut out;
 };
 
+/// The first lane of a tile's vector. Counters of rows and vectors are int: with 64 bits GCC 12's addresses cost 4 %.
+constexpr std::ptrdiff_t lane_of(int vector) { return std::ptrdiff_t{vector} * kLanes; }
+
 /// kRows rows of kVectors · 16 columns; the rows of x are dense, `row` numbers apart. Of `next` this fetches the line
 /// `step` bytes further on for each k.
 template <int kRows, int kVectors>
@@ -26,19 +29,19 @@ template <int kRows, int kVectors>
                                                  const Ends& ends, const char* next, std::int64_t step,
                                                  std::int64_t depth, float* y, std::int64_t stride) {
   Lanes sums[kRows][kVectors];
-  for (std::int64_t r = 0; r < kRows; ++r) {
-    for (std::int64_t v = 0; v < kVectors; ++v) {
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) {
       sums[r][v] = Lanes{};
-      if (ends.start != nullptr) load(ends.start + v * kLanes, sums[r][v]);
+      if (ends.start != nullptr) load(ends.start + lane_of(v), sums[r][v]);
     }
   }
   const auto add_products = [&](std::int64_t k) __attribute__((always_inline)) {
     if (next != nullptr) __builtin_prefetch(next + k * step, 0, 2);
     Lanes row[kVectors];
-    for (std::int64_t v = 0; v < kVectors; ++v) load(panel + k * kPanel + v * kLanes, row[v]);
-    for (std::int64_t r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) load(panel + k * kPanel + lane_of(v), row[v]);
+    for (int r = 0; r < kRows; ++r) {
       const float factor = x[r * row_x + k];
-      for (std::int64_t v = 0; v < kVectors; ++v) sums[r][v] += factor * row[v];
+      for (int v = 0; v < kVectors; ++v) sums[r][v] += factor * row[v];
     }
   };
   std::int64_t k = 0;
@@ -49,8 +52,8 @@ template <int kRows, int kVectors>
   }
   for (; k < depth; ++k) add_products(k);
   const auto for_all = [&](const auto& change) __attribute__((always_inline)) {
-    for (std::int64_t r = 0; r < kRows; ++r)
-      for (std::int64_t v = 0; v < kVectors; ++v) change(sums[r][v], r * stride + v * kLanes);
+    for (int r = 0; r < kRows; ++r)
+      for (int v = 0; v < kVectors; ++v) change(sums[r][v], r * stride + lane_of(v));
   };
   const auto add = [&](const float* from) __attribute__((always_inline)) {
     for_all([from](Lanes & sum, std::int64_t at) __attribute__((always_inline)) {
