@@ -60,10 +60,10 @@ concept Movement =
     std::same_as<Op, graph::Slice> || std::same_as<Op, graph::Pad> || std::same_as<Op, graph::Gather>;
 
 /// A weight that its kernel takes as it is beside an x in float32.
-bool stays_half(const Step& step, std::size_t input) {
+bool stays_bfloat16(const Step& step, std::size_t input) {
   const auto* const map = std::get_if<graph::Linear>(&step.node.op);
-  return map != nullptr && input == 1 && (!map->bias || step.is_fixed(2)) &&
-         keeps_half_weights(*map, step.inputs[0].shape, step.inputs[1].shape, step.engine.multiplication);
+  return map != nullptr && input == 1 && step.inputs[1].dtype == DType::bfloat16 && (!map->bias || step.is_fixed(2)) &&
+         keeps_bfloat16(*map, step.inputs[0].shape, step.inputs[1].shape, step.engine.multiplication);
 }
 
 /// A step on float32 copies of its half-precision operands: widened before, rounded once after. The copies are in the
@@ -84,7 +84,7 @@ class Widened final : public Kernel {
       const Operand& input = step.inputs[i];
       if (!is_half(input.dtype)) {
         wide.inputs.push_back(input);
-      } else if (step.is_fixed(i) && stays_half(step, i)) {
+      } else if (step.is_fixed(i) && stays_bfloat16(step, i)) {
         wide.inputs.push_back(input);
         step.packed[i] = true;
       } else if (step.is_fixed(i)) {

@@ -20,7 +20,7 @@ namespace attn::backends::onednn {
 
 /// A weight as kernels have packed it, for others that read the same one: ALBERT's layers share theirs.
 struct Packed {
-  std::shared_ptr<std::byte> panels, half_panels, tiles;
+  std::shared_ptr<std::byte> panels, bfloat16_panels, tiles;
   int tile_parts = 0;  ///< of each number in `tiles`
   dnnl::memory blocked;
 };
@@ -124,7 +124,7 @@ struct Choice {
 };
 
 /// Kernels, or why not. choose() asks only where every output has elements; arithmetic also only for float32 inputs
-/// that all have elements (Linear, Attention and LayerNorm for bfloat16 too; see keeps_half_weights()), and movement
+/// that all have elements (Linear, Attention and LayerNorm for bfloat16 too; see keeps_bfloat16()), and movement
 /// for any dtype.
 Choice make(const graph::Unary& op, const Step& step);
 Choice make(const graph::Binary& op, const Step& step);

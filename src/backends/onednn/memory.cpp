@@ -158,8 +158,9 @@ class Pricing {
     const auto* const map = std::get_if<graph::Linear>(&node.op);
     if (map == nullptr || !is_fixed(node.inputs[1]) || (map->bias && !is_fixed(node.inputs[2]))) return DType::float32;
     const graph::Value& kernel = value(node.inputs[1]);
-    const bool keeps = keeps_half_weights(*map, value(node.inputs[0]).shape, kernel.shape, multiplication_);
-    return keeps ? kernel.dtype : DType::float32;
+    const bool keeps = kernel.dtype == DType::bfloat16 &&
+                       keeps_bfloat16(*map, value(node.inputs[0]).shape, kernel.shape, multiplication_);
+    return keeps ? DType::bfloat16 : DType::float32;
   }
 
   [[nodiscard]] const graph::Value& key_of(const graph::Attention& op, const graph::Node& node) const {

@@ -2,7 +2,6 @@
 #include <array>
 
 #include "attn/base/size.h"
-#include "convert.h"
 #include "panels.h"
 #include "product.h"
 
@@ -31,7 +30,8 @@ class PanelProduct final : public Product {
     panels_ = parts_of(size.width, kPanel);
     std::shared_ptr<std::byte> unshared;
     std::shared_ptr<std::byte>& shared =
-        weights.packed == nullptr ? unshared : (is_half() ? weights.packed->half_panels : weights.packed->panels);
+        weights.packed == nullptr ? unshared
+                                  : (is_bfloat16() ? weights.packed->bfloat16_panels : weights.packed->panels);
     if (!shared) shared = pack(weights.numbers);
     weights_ = shared;
     start_.assign(static_cast<std::size_t>(panels_ * kPanel), 0.0F);
@@ -42,7 +42,7 @@ class PanelProduct final : public Product {
     blocks_ = parts_of(size.rows, std::clamp(kBlock / size.depth, kLeastRows, kMostRows));
     const std::int64_t wanted = team_.threads == 1 ? 1 : parts_of(kPiecesPerThread * team_.threads, blocks_);
     groups_ = std::min(panels_, std::max(parts_of(panels_, kMostPanels), wanted));
-    if (is_half()) engine.scratch.reserve(panel_scratch_bytes(size, dtype_, team_.threads));
+    if (is_bfloat16()) engine.scratch.reserve(panel_scratch_bytes(size, dtype_, team_.threads));
   }
 
   void run(const void* x, const void* residual, void* y) override {
@@ -55,16 +55,13 @@ class PanelProduct final : public Product {
     });
   }
 
-  [[nodiscard]] std::string_view name() const override {
-    if (dtype_ == DType::bfloat16) return "panels of bfloat16";
-    return dtype_ == DType::float16 ? "panels of float16" : "panels";
-  }
+  [[nodiscard]] std::string_view name() const override { return is_bfloat16() ? "panels of bfloat16" : "panels"; }
   [[nodiscard]] std::int64_t bytes() const override {
     return packed_bytes_ + panels_ * kPanel * bytes_of(DType::float32);
   }
 
  private:
-  [[nodiscard]] bool is_half() const { return dtype_ != DType::float32; }
+  [[nodiscard]] bool is_bfloat16() const { return dtype_ == DType::bfloat16; }
   [[nodiscard]] std::int64_t panel_bytes() const { return size_.depth * kPanel * bytes_of(dtype_); }
 
   std::shared_ptr<std::byte> pack(const void* weights) {
@@ -74,9 +71,9 @@ class PanelProduct final : public Product {
     parallel_for(panels_, engine_.team_for(static_cast<double>(2 * packed_bytes_)), [&](std::int64_t p, int) {
       const std::int64_t column = p * kPanel, width = std::min(kPanel, size_.width - column);
       std::byte* const panel = packed.get() + p * panel_bytes();
-      if (is_half()) {
-        pack_half_panel(static_cast<const std::uint16_t*>(weights) + column, size_.width, size_.depth, width,
-                        reinterpret_cast<std::uint16_t*>(panel));
+      if (is_bfloat16()) {
+        pack_bfloat16_panel(static_cast<const std::uint16_t*>(weights) + column, size_.width, size_.depth, width,
+                            reinterpret_cast<std::uint16_t*>(panel));
       } else {
         pack_panel({static_cast<const float*>(weights) + column, size_.width, 1}, size_.depth, width,
                    reinterpret_cast<float*>(panel));
@@ -89,7 +86,7 @@ class PanelProduct final : public Product {
 
   /// A thread's room for a panel in float32. Null where panels are that.
   [[nodiscard]] float* wide_panel(int thread) const {
-    return is_half() ? reinterpret_cast<float*>(engine_.scratch.get()) + thread * size_.depth * kPanel : nullptr;
+    return is_bfloat16() ? reinterpret_cast<float*>(engine_.scratch.get()) + thread * size_.depth * kPanel : nullptr;
   }
 
   /// Rows [first, last) of panels [begin, end).
@@ -103,9 +100,9 @@ class PanelProduct final : public Product {
     float* const to = y + piece.first * width;
     for (std::int64_t p = piece.begin; p < piece.end; ++p) {
       float* const block = to + p * kPanel;
-      if (is_half()) widen(dtype_, reinterpret_cast<const std::uint16_t*>(panel(p)), wide, size_.depth * kPanel);
+      if (is_bfloat16()) widen_panel(reinterpret_cast<const std::uint16_t*>(panel(p)), size_.depth, wide);
       multiply_panel({.x = from,
-                      .panel = is_half() ? wide : reinterpret_cast<const float*>(panel(p)),
+                      .panel = is_bfloat16() ? wide : reinterpret_cast<const float*>(panel(p)),
                       .rows = rows,
                       .depth = size_.depth,
                       .y = block,

@@ -1,6 +1,7 @@
 #include "panels.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "vector.h"
 
@@ -159,6 +160,15 @@ void multiply_part(const PanelSums& sums) {
   }
 }
 
+ATTN_VECTORIZED(void, widen, const std::uint16_t* from, std::int64_t depth, float* panel) {
+  for (std::int64_t k = 0; k < depth; ++k) {
+    Integers pairs;
+    std::memcpy(&pairs, from + k * kPanel, sizeof pairs);
+    store(reinterpret_cast<Lanes>(pairs << 16), panel + k * kPanel);
+    store(reinterpret_cast<Lanes>(pairs & ~0xFFFF), panel + k * kPanel + kLanes);
+  }
+}
+
 ATTN_VECTORIZED(void, pack, const View& from, std::int64_t depth, std::int64_t width, float* panel) {
   if (width < kPanel) std::fill_n(panel, depth * kPanel, 0.0F);
   std::int64_t k = 0;
@@ -205,12 +215,14 @@ void pack_panel(const View& from, std::int64_t depth, std::int64_t width, float*
   pack(from, depth, width, panel);
 }
 
-void pack_half_panel(const std::uint16_t* from, std::int64_t row, std::int64_t depth, std::int64_t width,
-                     std::uint16_t* panel) {
+void pack_bfloat16_panel(const std::uint16_t* from, std::int64_t row, std::int64_t depth, std::int64_t width,
+                         std::uint16_t* panel) {
   for (std::int64_t k = 0; k < depth; ++k) {
-    std::copy_n(from + k * row, width, panel + k * kPanel);
-    std::fill_n(panel + k * kPanel + width, kPanel - width, std::uint16_t{0});
+    for (std::int64_t j = 0; j < kPanel; ++j)
+      panel[k * kPanel + 2 * (j % kLanes) + j / kLanes] = j < width ? from[k * row + j] : std::uint16_t{0};
   }
 }
+
+void widen_panel(const std::uint16_t* from, std::int64_t depth, float* panel) { widen(from, depth, panel); }
 
 }  // namespace attn::backends::onednn

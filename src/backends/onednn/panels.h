@@ -41,8 +41,12 @@ void multiply_panel(const PanelSums& sums);
 
 /// panel[k·kPanel + j] = from(k, j) for k < depth, j < width; zeros for width ≤ j < kPanel.
 void pack_panel(const View& from, std::int64_t depth, std::int64_t width, float* panel);
-/// The same of half precision as it lies in a matrix whose rows are `row` numbers apart.
-void pack_half_panel(const std::uint16_t* from, std::int64_t row, std::int64_t depth, std::int64_t width,
-                     std::uint16_t* panel);
+
+/// The same of bfloat16 as it lies in a matrix whose rows are `row` numbers apart. Columns j and j + 16 lie side
+/// by side, which is where a vector of 32-bit numbers has two columns that are quickly taken apart.
+void pack_bfloat16_panel(const std::uint16_t* from, std::int64_t row, std::int64_t depth, std::int64_t width,
+                         std::uint16_t* panel);
+/// A panel in float32 of one in bfloat16.
+void widen_panel(const std::uint16_t* from, std::int64_t depth, float* panel);
 
 }  // namespace attn::backends::onednn

@@ -30,8 +30,8 @@ ProductKind product_kind(const Product::Size& size, DType dtype, const Multiplic
   return isa() >= Isa::avx512 ? ProductKind::panels : ProductKind::onednn;
 }
 
-bool keeps_half_weights(const graph::Linear& op, const Shape& x, const Shape& kernel,
-                        const Multiplication& multiplication) {
+bool keeps_bfloat16(const graph::Linear& op, const Shape& x, const Shape& kernel,
+                    const Multiplication& multiplication) {
   return product_kind(product_size(op, x, kernel), DType::float32, multiplication) == ProductKind::panels;
 }
 

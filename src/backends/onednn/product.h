@@ -20,7 +20,7 @@ class Product {
   struct Weights {
     const void* numbers;           ///< (depth, width), dense
     Packed* packed = nullptr;      ///< where it is left, and found, packed; null: nobody else reads it
-    DType dtype = DType::float32;  ///< that of x, or on panels also half precision beside float32
+    DType dtype = DType::float32;  ///< that of x, or on panels also bfloat16 beside float32
   };
   struct Fusion {
     const void* bias = nullptr;  ///< (width), or null
@@ -45,9 +45,9 @@ class Product {
 /// pieces of columns too, so that threads end together.
 enum class ProductKind : std::uint8_t { panels, tiles, onednn };
 [[nodiscard]] ProductKind product_kind(const Product::Size& size, DType dtype, const Multiplication& multiplication);
-/// Does a map, computed in float32, take a kernel that is in half precision as it is?
-[[nodiscard]] bool keeps_half_weights(const graph::Linear& op, const Shape& x, const Shape& kernel,
-                                      const Multiplication& multiplication);
+/// Does a map, computed in float32, take a kernel in bfloat16 as it is? float16 takes too long to be widened.
+[[nodiscard]] bool keeps_bfloat16(const graph::Linear& op, const Shape& x, const Shape& kernel,
+                                  const Multiplication& multiplication);
 /// Bytes of the packed weights, which are of the dtype `weights`.
 [[nodiscard]] std::int64_t packed_bytes(const Product::Size& size, DType dtype, DType weights,
                                         const Multiplication& multiplication);
@@ -62,7 +62,7 @@ enum class ProductKind : std::uint8_t { panels, tiles, onednn };
                                                            const Product::Fusion& fusion);
 
 /// Of float32: panels of 32 columns of w, each read once for a block of rows while the next one is fetched. Of weights
-/// in half precision the panels hold half the bytes, and each is widened for a block of rows.
+/// in bfloat16 the panels hold half the bytes, and each is widened for a block of rows.
 [[nodiscard]] std::unique_ptr<Product> make_panel_product(Engine& engine, const Product::Size& size,
                                                           const Product::Weights& weights,
                                                           const Product::Fusion& fusion);

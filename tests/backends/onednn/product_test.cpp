@@ -74,23 +74,21 @@ TEST_CASE("product: panels and oneDNN agree with plain sums, at every tile's edg
   }
 }
 
-TEST_CASE("product: panels of half precision give the bits of panels of the same numbers in float32") {
-  for (const DType half : {DType::float16, DType::bfloat16}) {
-    for (const Product::Size& size :
-         {Product::Size{1, 17, 1}, {13, 1, 33}, {300, 65, 40}, {25, 1100, 96}, {500, 2100, 31}, {7, 48, 128}}) {
-      CAPTURE(size.rows);
-      CAPTURE(size.width);
-      const Tensor x = draw("x", {size.rows, size.depth}), bias = draw("bias", {size.width});
-      const Tensor kept = draw("w", {size.depth, size.width}).cast(half), wide = kept.cast(DType::float32);
-      const Tensor y(DType::float32, {size.rows, size.width}), expected(DType::float32, {size.rows, size.width});
-      Engine engine(3, 1.0);
-      Packed packed;  // of both, as for a weight that two steps read
-      const Product::Fusion fusion{bias.data(), relu(), false};
-      make_panel_product(engine, size, {wide.data(), &packed}, fusion)->run(x.data(), nullptr, expected.data());
-      const auto product = make_panel_product(engine, size, {kept.data(), &packed, half}, fusion);
-      product->run(x.data(), nullptr, y.data());
-      CHECK(std::memcmp(y.data(), expected.data(), static_cast<std::size_t>(y.bytes())) == 0);
-    }
+TEST_CASE("product: panels of bfloat16 give the bits of panels of the same numbers in float32") {
+  for (const Product::Size& size :
+       {Product::Size{1, 17, 1}, {13, 1, 33}, {300, 65, 40}, {25, 1100, 96}, {500, 2100, 31}, {7, 48, 128}}) {
+    CAPTURE(size.rows);
+    CAPTURE(size.width);
+    const Tensor x = draw("x", {size.rows, size.depth}), bias = draw("bias", {size.width});
+    const Tensor kept = draw("w", {size.depth, size.width}).cast(DType::bfloat16), wide = kept.cast(DType::float32);
+    const Tensor y(DType::float32, {size.rows, size.width}), expected(DType::float32, {size.rows, size.width});
+    Engine engine(3, 1.0);
+    Packed packed;  // of both, as for a weight that two steps read
+    const Product::Fusion fusion{bias.data(), relu(), false};
+    make_panel_product(engine, size, {wide.data(), &packed}, fusion)->run(x.data(), nullptr, expected.data());
+    const auto product = make_panel_product(engine, size, {kept.data(), &packed, DType::bfloat16}, fusion);
+    product->run(x.data(), nullptr, y.data());
+    CHECK(std::memcmp(y.data(), expected.data(), static_cast<std::size_t>(y.bytes())) == 0);
   }
 }
 
