@@ -437,8 +437,8 @@ TEST_CASE("bench: --ops measures each operation alone, --profile each in a pass,
 
 TEST_CASE("bench: Ctrl-C leaves what was measured, whole and marked, and exit code 130") {
   const Result result = run_program(
-      "/usr/bin/timeout",
-      {"--signal=INT", "--preserve-status", "2", attn::test::attn_program(), "bench", "--min-time", "60", "--json"});
+      "/usr/bin/timeout", {"--signal=INT", "--preserve-status", "2", attn::test::attn_program(), "bench",
+                           fixture("model/encoder/model.keras"), "--warmup", "0", "--min-time", "60", "--json"});
   CHECK(result.code == 130);
   const json report = json::parse(result.out);
   CHECK(report["partial"] == true);
