@@ -44,7 +44,7 @@ test-tsan: setup ## all tests under ThreadSanitizer, in build-tsan
 	@.ci/setup clang
 	@$(SANITIZE) -B build-tsan -DATTN_SANITIZE=thread
 	@cmake --build build-tsan
-	@OMP_NUM_THREADS=1 TSAN_OPTIONS=halt_on_error=1 ctest --test-dir build-tsan --output-on-failure --parallel $$(nproc)
+	@OMP_NUM_THREADS=1 TSAN_OPTIONS="halt_on_error=1 suppressions=$(CURDIR)/tests/tsan.supp" ctest --test-dir build-tsan --output-on-failure --parallel $$(nproc)
 
 fuzz: build-asan ## fuzz every parser for T seconds (60), or only TARGET, in build-asan
 	@tests/fuzz/run build-asan

@@ -11,17 +11,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../instrumented.h"
 #include "../places.h"
 #include "attn/base/text.h"
 
 namespace attn::test {
 namespace {
-
-#if defined(ATTN_SANITIZED) || defined(ATTN_COVERAGE)
-constexpr bool kMeasures = false;  // the program is another one, slower and larger
-#else
-constexpr bool kMeasures = true;
-#endif
 
 class MemoryFile {
  public:
@@ -96,13 +91,13 @@ Attempt attempt(const std::vector<std::string>& words, std::string_view input) {
 
 void check_refused(const Attempt& attempt, std::string_view place, std::string_view part) {
   check_sentence(attempt, place, part);
-  if (kMeasures) CHECK(attempt.seconds <= 1.0);
+  if (!kIsInstrumented) CHECK(attempt.seconds <= 1.0);
 }
 
 void check_refused_bomb(const Attempt& attempt, std::string_view place, std::string_view part) {
   check_sentence(attempt, place, part);
-  if (kMeasures) CHECK(attempt.seconds <= 0.2);
-  if (kMeasures) CHECK(attempt.peak <= std::int64_t{64} << 20);
+  if (!kIsInstrumented) CHECK(attempt.seconds <= 0.2);
+  if (!kIsInstrumented) CHECK(attempt.peak <= std::int64_t{64} << 20);
 }
 
 bool is_clean(std::string_view text) {

@@ -1,0 +1,12 @@
+// Builds that sanitizers check or that count lines: another program, larger and many times slower.
+#pragma once
+
+namespace attn::test {
+
+#if defined(ATTN_SANITIZED) || defined(ATTN_COVERAGE)
+inline constexpr bool kIsInstrumented = true;
+#else
+inline constexpr bool kIsInstrumented = false;
+#endif
+
+}  // namespace attn::test
