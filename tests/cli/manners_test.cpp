@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -485,6 +486,7 @@ TEST_CASE("attn: - is stdin and stdout for arrays too, and the report then goes 
 
 /// What a fourth of some work, and a second and a half, leave on a terminal.
 std::string progress_on_terminal(bool quiet, double total) {
+  std::fflush(stdout);  // ThreadSanitizer's _exit would write the child's copy of it
   int terminal = -1;
   const pid_t child = forkpty(&terminal, nullptr, nullptr, nullptr);
   if (child == 0) {
