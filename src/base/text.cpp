@@ -130,12 +130,12 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
   std::size_t best_distance = 0;
   std::size_t best_ends = 0;
   for (const std::string_view candidate : candidates) {
-    const std::size_t longer = std::max(word.size(), candidate.size());
-    if (longer > kLongest) continue;
-    const std::string name = lower(candidate);
-    const std::size_t found = distance(wanted, name);
+    const auto [shorter, longer] = std::minmax({word.size(), candidate.size()});
     // Two slips leave nothing of a word of three letters to know it by.
     const std::size_t allowed = longer < 4 ? 1 : std::max<std::size_t>(2, longer / 3);
+    if (longer > kLongest || longer - shorter > allowed) continue;  // no word is nearer than the letters it lacks
+    const std::string name = lower(candidate);
+    const std::size_t found = distance(wanted, name);
     if (found > allowed || found >= longer || (!best.empty() && found > best_distance)) continue;
     const std::size_t ends = shared_ends(wanted, name);
     if (!best.empty() && found == best_distance && ends < best_ends) continue;
