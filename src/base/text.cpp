@@ -124,7 +124,7 @@ int display_width(std::string_view text) noexcept {
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates) {
   constexpr std::size_t kLongest = 64;  // no name that a person types is longer, and the work grows with the square
   constexpr std::size_t kMost = 3;
-  if (word.empty() || word.size() > kLongest) return {};
+  if (word.empty() || word.size() > kLongest || candidates.size() > kMostNames) return {};
   const std::string wanted = lower(word);
   std::vector<std::string> best;
   std::size_t best_distance = 0;

@@ -85,13 +85,15 @@ ZipReader::Directory ZipReader::find_directory() const {
   // The record at the end holds a comment of up to 64 KiB: the last signature whose comment ends where the file does.
   const std::int64_t earliest = std::max<std::int64_t>(0, size - kDirectoryEndSize - 0xFFFF);
   static constexpr std::string_view kSignature("PK\5\6", 4);
-  const std::size_t at = file_.text().rfind(kSignature, static_cast<std::size_t>(size - kDirectoryEndSize));
-  if (at == std::string_view::npos || static_cast<std::int64_t>(at) < earliest) {
+  const std::string_view tail = file_.text().substr(static_cast<std::size_t>(earliest));
+  const std::size_t in_tail = tail.rfind(kSignature, static_cast<std::size_t>(size - kDirectoryEndSize - earliest));
+  if (in_tail == std::string_view::npos) {
     throw bad_input("{}: not a zip archive, or cut short: it has no directory at its end", place_);
   }
 
+  const std::int64_t at = earliest + static_cast<std::int64_t>(in_tail);
   ByteReader reader(file_.span(), place_);
-  reader.seek(static_cast<std::int64_t>(at) + 4);
+  reader.seek(at + 4);
   const std::uint16_t disk = reader.u16();
   const std::uint16_t first_disk = reader.u16();
   const std::uint16_t count_here = reader.u16();
@@ -103,7 +105,7 @@ ZipReader::Directory ZipReader::find_directory() const {
   if (disk != 0 || first_disk != 0 || count_here != count) {
     throw bad_input("{}: a zip archive in several parts", place_);
   }
-  auto end = static_cast<std::int64_t>(at);
+  std::int64_t end = at;
   std::uint64_t count64 = count;
   std::uint64_t size64 = directory_size;
   std::uint64_t offset64 = offset;

@@ -25,8 +25,9 @@ void Fields::check_keys() const {
   };
   const Document& document = config_->document();
   const bool newer = document.keras_version() > kNewest;
-  for (const auto& [key, member] : config_->members()) {
+  for (const auto& [key, value] : config_->json().items()) {
     if (in(known_, key) || in(ignored_, key)) continue;
+    const Ref member = (*config_)[key];
     if (in(foreign_, key) || (newer && is_empty(member.json()))) {
       document.note_foreign_key(member.pointer());
       continue;
@@ -38,7 +39,7 @@ void Fields::check_keys() const {
           "is computed. Where it does not, take it out",
           version_text(document.keras_version()), version_text(kNewest));
     message += did_you_mean(key, std::span<const std::string>(known_));
-    document.attempt([&, &unknown = member] { unknown.fail_key(message); });
+    document.attempt([&] { member.fail_key(message); });
   }
   for (const std::string& key : missing_) document.attempt([&] { config_->fail("the key '" + key + "' is missing"); });
 }

@@ -270,10 +270,11 @@ Layer* Functional::find(std::string_view wanted) const {
 NodeKey Functional::producer(const TensorRef& ref, const std::string& at) const {
   const auto it = index_.find(ref.layer);
   if (it == index_.end()) {
-    std::vector<std::string> names;
-    for (const auto& [key, index] : index_) names.push_back(key);
-    const std::string message = fmt::format("no layer is called '{}'{}", printable(ref.layer),
-                                            did_you_mean(ref.layer, std::span<const std::string>(names)));
+    std::vector<std::string_view> names;
+    if (index_.size() <= kMostNames)
+      for (const auto& [key, index] : index_) names.emplace_back(key);
+    const std::string message =
+        fmt::format("no layer is called '{}'{}", printable(ref.layer), did_you_mean(ref.layer, names));
     if (document != nullptr) throw document->error(at, false, message);
     throw bad_input("{}", message);
   }
@@ -481,15 +482,10 @@ std::vector<std::string> Functional::connections(const Layer& layer) const {
   std::vector<std::string> out;
   const auto it = index_.find(layer.name);
   if (it == index_.end() || member(it->second) != &layer) return out;
-  const auto& calls = reads_[static_cast<std::size_t>(it->second)];
-  std::set<int> relevant;
-  for (const auto& level : topology_.by_depth)
-    for (const NodeKey& node : level)
-      if (node.operation == it->second) relevant.insert(node.index);
-  for (std::size_t n = 0; n < calls.size(); ++n) {
-    if (!relevant.contains(static_cast<int>(n))) continue;
-    for (const TensorRef& ref : calls[n]) out.push_back(fmt::format("{}[{}][{}]", ref.layer, ref.node, ref.tensor));
-  }
+  const auto operation = static_cast<std::size_t>(it->second);
+  for (const int call : topology_.calls[operation])
+    for (const TensorRef& ref : reads_[operation][static_cast<std::size_t>(call)])
+      out.push_back(fmt::format("{}[{}][{}]", ref.layer, ref.node, ref.tensor));
   return out;
 }
 

@@ -11,132 +11,10 @@ namespace {
 constexpr int kNumberOverflow = 406;            // the id of nlohmann's exception
 constexpr const char* kTupleKey = "\x01tuple";  // no key of a file can hold it: a guard refuses control characters
 
-struct Position {
-  std::size_t line = 1, column = 1;
-};
-
-Position position_of(std::string_view text, std::size_t offset) {
-  Position position;
-  for (std::size_t i = 0; i < offset && i < text.size(); ++i) {
-    if (text[i] == '\n') {
-      ++position.line;
-      position.column = 1;
-    } else {
-      ++position.column;
-    }
-  }
-  return position;
-}
-
-/// Finds where a JSON pointer stands in a text that is known to parse.
-class Locator {
- public:
-  explicit Locator(std::string_view text) : text_(text) {}
-
-  /// Cuts the pointer to what the text holds of it.
-  std::size_t find(std::string& pointer, bool at_key) {
-    std::size_t key_at = 0;
-    skip_blanks();
-    std::size_t begin = 1;
-    while (begin <= pointer.size() && !pointer.empty()) {
-      const std::size_t end = std::min(pointer.find('/', begin), pointer.size());
-      if (!enter(unescaped(pointer.substr(begin, end - begin)), key_at)) {
-        pointer.resize(begin - 1);
-        break;
-      }
-      begin = end + 1;
-    }
-    return at_key && !pointer.empty() ? key_at : at_;
-  }
-
- private:
-  static std::string unescaped(std::string token) {
-    std::string out;
-    for (std::size_t i = 0; i < token.size(); ++i) {
-      if (token[i] == '~' && i + 1 < token.size()) {
-        out += token[++i] == '1' ? '/' : '~';
-      } else {
-        out += token[i];
-      }
-    }
-    return out;
-  }
-
-  void skip_blanks() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t'))
-      ++at_;
-  }
-
-  /// Moves past the string at `at_` and gives its decoded value.
-  std::string string() {
-    const std::size_t begin = at_++;
-    while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
-    ++at_;
-    const Json value = Json::parse(text_.substr(begin, at_ - begin), nullptr, false);
-    return value.is_string() ? value.get<std::string>() : std::string();
-  }
-
-  /// Moves past the value at `at_`.
-  void skip_value() {
-    int depth = 0;
-    do {
-      skip_blanks();
-      if (at_ >= text_.size()) return;
-      const char c = text_[at_];
-      if (c == '"') {
-        string();
-      } else if (c == '{' || c == '[') {
-        ++depth;
-        ++at_;
-      } else if (c == '}' || c == ']') {
-        --depth;
-        ++at_;
-      } else if (c == ',' || c == ':') {
-        ++at_;
-      } else {
-        while (at_ < text_.size() && std::string_view(",:]} \n\r\t").find(text_[at_]) == std::string_view::npos) ++at_;
-      }
-    } while (depth > 0);
-  }
-
-  /// From the value at `at_` into its member or element `token`; false where it has none.
-  bool enter(const std::string& token, std::size_t& key_at) {
-    const std::size_t start = at_;
-    const bool object = at_ < text_.size() && text_[at_] == '{';
-    const bool array = at_ < text_.size() && text_[at_] == '[';
-    if (!object && !array) return false;
-    ++at_;
-    for (std::size_t index = 0; at_ < text_.size(); ++index) {
-      skip_blanks();
-      if (text_[at_] == '}' || text_[at_] == ']') break;
-      const std::size_t item = at_;
-      bool found = array && token == std::to_string(index);
-      if (object) {
-        found = string() == token;
-        skip_blanks();
-        ++at_;  // ':'
-        skip_blanks();
-      }
-      if (found) {
-        key_at = item;
-        return true;
-      }
-      skip_value();
-      skip_blanks();
-      if (text_[at_] == ',') ++at_;
-    }
-    at_ = start;
-    return false;
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-};
-
 /// Builds the tree and refuses what a config must not hold. Positions are those of the reading iterator.
 class GuardedBuilder : public nlohmann::json_sax<Json> {
  public:
-  GuardedBuilder(const std::string& source, std::string_view text, Json& root, const std::size_t& read)
+  GuardedBuilder(const std::string& source, const SourceText& text, Json& root, const std::size_t& read)
       : source_(source), text_(text), root_(root), read_(read) {}
 
   bool null() override { return add(Json(nullptr)); }
@@ -162,6 +40,7 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
   bool end_array() override { return close(); }
   bool key(string_t& value) override {
     if (value.size() > kMaxJsonKey) refuse("a key of over 1 KiB");
+    if (keys_.back().size() == kMaxJsonKeys) refuse("an object of over 10,000 keys");
     if (!keys_.back().insert(value).second)
       fail(here(), fmt::format("the key '{}' stands twice in one object", printable(value)));
     key_ = std::move(value);
@@ -183,7 +62,7 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
 
  private:
   [[noreturn]] void fail(std::size_t offset, const std::string& message) const {
-    const Position at = position_of(text_, offset);
+    const Position at = text_.position(offset);
     throw ConfigError({false, source_, static_cast<int>(at.line), static_cast<int>(at.column), "", message});
   }
   [[nodiscard]] std::size_t here() const { return read_ == 0 ? 0 : read_ - 1; }
@@ -222,7 +101,7 @@ class GuardedBuilder : public nlohmann::json_sax<Json> {
   }
 
   const std::string& source_;
-  std::string_view text_;
+  const SourceText& text_;
   Json& root_;
   const std::size_t& read_;
   std::vector<Json*> open_;  // stays valid: only the innermost container grows
@@ -276,22 +155,23 @@ std::string escaped(std::string_view token) {
 
 }  // namespace
 
-Document::Document(const std::string& source, std::string text) : source_(printable(source)), text_(std::move(text)) {
-  if (text_.size() > kMaxJsonBytes) throw bad_input("{}: a config of over 64 MiB is not accepted", source_);
+Document::Document(const std::string& source, std::string content)
+    : source_(printable(source)), text_(std::make_shared<const SourceText>(std::move(content))) {
+  const std::string& text = text_->text();
+  if (text.size() > kMaxConfigBytes) throw bad_input("{}: a config of over 64 MiB is not accepted", source_);
   // The parser takes a null character for the end of its input.
-  if (const std::size_t null = text_.find('\0'); null != std::string::npos) {
-    const Position at = position_of(text_, null);
+  if (const std::size_t null = text.find('\0'); null != std::string::npos) {
+    const Position at = text_->position(null);
     throw ConfigError({false, source_, static_cast<int>(at.line), static_cast<int>(at.column), "",
                        "not valid JSON: a null character"});
   }
   std::size_t read = 0;
-  GuardedBuilder builder(source_, text_, root_, read);
-  Json::sax_parse(CountingIterator(text_.data(), &read), CountingIterator(text_.data() + text_.size(), &read),
-                  &builder);
+  GuardedBuilder builder(source_, *text_, root_, read);
+  Json::sax_parse(CountingIterator(text.data(), &read), CountingIterator(text.data() + text.size(), &read), &builder);
 }
 
 Problem Document::problem(const std::string& translated, bool at_key, std::string message) const {
-  if (text_.empty()) return {false, source_, 0, 0, printable(translated), std::move(message)};
+  if (text_ == nullptr) return {false, source_, 0, 0, printable(translated), std::move(message)};
   std::string pointer = translated;
   for (std::size_t end = translated.size();; end = translated.rfind('/', end - 1)) {
     if (const auto origin = origins_.find(translated.substr(0, end)); origin != origins_.end()) {
@@ -301,7 +181,7 @@ Problem Document::problem(const std::string& translated, bool at_key, std::strin
     if (end == 0 || end == std::string::npos) break;
   }
   std::string found = pointer;
-  const Position at = position_of(text_, Locator(text_).find(found, at_key));
+  const Position at = text_->position(text_->find(found, at_key));
   if (!origins_.empty()) pointer = found;  // the translation has keys that the file has not
   return {
       false, source_, static_cast<int>(at.line), static_cast<int>(at.column), printable(pointer), std::move(message)};

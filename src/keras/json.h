@@ -13,18 +13,23 @@
 
 #include "attn/base/error.h"
 #include "attn/base/shape.h"
+#include "attn/keras/model.h"
 #include "attn/keras/problem.h"
+#include "source_text.h"
 
 namespace attn::keras {
 
 /// Keeps the order of keys, which Python prints.
 using Json = nlohmann::ordered_json;
 
-inline constexpr std::size_t kMaxJsonBytes = std::size_t{64} << 20;
 inline constexpr int kMaxJsonDepth = 64;
 inline constexpr std::size_t kMaxJsonTokens = 2'000'000;
 inline constexpr std::size_t kMaxJsonKey = std::size_t{1} << 10;
+inline constexpr std::size_t kMaxJsonKeys = 10'000;  // of one object
 inline constexpr std::size_t kMaxJsonString = std::size_t{1} << 20;
+
+/// What is found wrong is collected up to this many: the rest says little, and takes long to tell.
+inline constexpr std::size_t kMostProblems = 1000;
 
 /// JSON pointers of a config that was translated, and where that stood in the file: prefixes, the longest wins.
 using Origins = std::map<std::string, std::string>;
@@ -41,13 +46,19 @@ class Collected : public Error {
   Collected() : Error(ExitCode::bad_input, "the config has problems") {}
 };
 
+/// Collects a problem. Throws Collected where the list is full then.
+inline void collect(Problem problem, std::vector<Problem>& problems) {
+  problems.push_back(std::move(problem));
+  if (problems.size() >= kMostProblems) throw Collected();
+}
+
 /// A parsed config with the text it came from.
 class Document {
  public:
-  /// Parses `text` and refuses, as Error (bad_input) with `source:line:column`, what JSON or a config does not allow:
-  /// duplicate keys, depth over 64, integers that no 64-bit number holds, invalid UTF-8, NaN, trailing text, and more
-  /// than the limits above.
-  Document(const std::string& source, std::string text);
+  /// Parses `content` and refuses, as Error (bad_input) with `source:line:column`, what JSON or a config does not
+  /// allow: duplicate keys, depth over 64, integers that no 64-bit number holds, invalid UTF-8, NaN, trailing text, and
+  /// more than the limits above.
+  Document(const std::string& source, std::string content);
   /// Of what no file holds: the configs of layers that layers make.
   Document(std::string source, Json root) : source_(std::move(source)), root_(std::move(root)) {}
   /// What a config of Keras 2 or a short one became: messages still tell places in the original.
@@ -90,7 +101,7 @@ class Document {
   /// How many problems were collected so far.
   [[nodiscard]] std::size_t problem_count() const noexcept { return problems_ == nullptr ? 0 : problems_->size(); }
   /// Reads a part that others do not depend on. Where problems are collected, an Error (bad_input) in it is noted, and
-  /// the answer is false.
+  /// the answer is false, or Collected where that are enough.
   template <typename Read>
   bool attempt(Read&& read) const {
     if (problems_ == nullptr) {
@@ -101,10 +112,11 @@ class Document {
       read();
       return true;
     } catch (const Collected&) {
+      if (problem_count() >= kMostProblems) throw;
       return false;
     } catch (const Error& error) {
       if (error.code() != ExitCode::bad_input) throw;
-      problems_->push_back(problem_of(error));
+      keras::collect(problem_of(error), *problems_);
       return false;
     }
   }
@@ -115,7 +127,7 @@ class Document {
 
  private:
   std::string source_;
-  std::string text_;  // empty where no file was read
+  std::shared_ptr<const SourceText> text_;  // null where no file was read
   Json root_;
   Origins origins_;
   bool keras2_ = false;

@@ -328,15 +328,16 @@ std::vector<Problem> Model::validate(const std::string& source, std::string text
     if (parts->expanded) parts->expanded->collect(nullptr);
     const Document& file = parts->expanded ? *parts->expanded : *parts->document;
     for (const std::string& pointer : file.foreign_key_pointers())
-      problems.push_back(as_warning(file.problem(pointer, true, "a key of another version of Keras, read over")));
+      collect(as_warning(file.problem(pointer, true, "a key of another version of Keras, read over")), problems);
     Functional* model = parts->model();
     const Model whole(std::move(parts));
-    for (Problem& problem : surprises(*whole.parts_->root, file)) problems.push_back(std::move(problem));
+    find_surprises(*whole.parts_->root, file, problems);
     if (model != nullptr && model->connected) {
       for (const std::string& warning : whole.masks().warnings) {
         const Layer* layer = find_quoted(*model, warning);
-        problems.push_back(as_warning(layer != nullptr ? file.problem(layer->pointer, false, warning)
-                                                       : Problem{true, "", 0, 0, "", warning}));
+        collect(as_warning(layer != nullptr ? file.problem(layer->pointer, false, warning)
+                                            : Problem{true, "", 0, 0, "", warning}),
+                problems);
       }
     }
   } catch (const Collected&) {  // they are in the list
@@ -344,6 +345,7 @@ std::vector<Problem> Model::validate(const std::string& source, std::string text
     if (error.code() != ExitCode::bad_input) throw;
     problems.push_back(problem_of(error));
   }
+  const bool full = problems.size() >= kMostProblems;
   for (Problem& problem : problems)
     if (problem.file.empty()) problem.file = printable(source);
   const auto key = [](const Problem& problem) {
@@ -353,6 +355,11 @@ std::vector<Problem> Model::validate(const std::string& source, std::string text
   problems.erase(
       std::unique(problems.begin(), problems.end(), [&](const auto& a, const auto& b) { return key(a) == key(b); }),
       problems.end());
+  if (full) {
+    const std::string more = fmt::format("there may be more: {} problems end the reading",
+                                         with_commas(static_cast<std::int64_t>(kMostProblems)));
+    problems.push_back({true, printable(source), 0, 0, "", more});
+  }
   return problems;
 }
 

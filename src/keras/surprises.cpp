@@ -15,7 +15,7 @@ constexpr double kLargestHalf = 65504.0;
 
 class Watcher {
  public:
-  explicit Watcher(const Document& document) : document_(document) {}
+  Watcher(const Document& document, std::vector<Problem>& problems) : document_(document), problems_(problems) {}
 
   void watch(Layer& layer) {
     if (!seen_.insert(&layer).second) return;
@@ -34,8 +34,6 @@ class Watcher {
     }
   }
 
-  std::vector<Problem> found;
-
  private:
   void warn(const Layer& layer, const std::string& what) {
     const std::string text = fmt::format("'{}' ({}) {}", printable(layer.name), layer.class_name(), what);
@@ -43,7 +41,7 @@ class Watcher {
     if (layer.document == &document_) problem = document_.problem(layer.pointer, false, text);
     problem.message = text;
     problem.warning = true;
-    found.push_back(std::move(problem));
+    collect(std::move(problem), problems_);
   }
 
   void watch_attention(Layer& layer) {
@@ -127,16 +125,15 @@ class Watcher {
   }
 
   const Document& document_;
+  std::vector<Problem>& problems_;
   std::set<const Layer*> seen_;
   DType around_ = DType::float32;
 };
 
 }  // namespace
 
-std::vector<Problem> surprises(Layer& root, const Document& document) {
-  Watcher watcher(document);
-  watcher.watch(root);
-  return std::move(watcher.found);
+void find_surprises(Layer& root, const Document& document, std::vector<Problem>& problems) {
+  Watcher(document, problems).watch(root);
 }
 
 }  // namespace attn::keras

@@ -8,8 +8,8 @@
 
 namespace attn::keras {
 
-/// Warnings about the layers of a model that is built: heads that do not fill the width, numbers beyond float16.
-/// `document` is what the layers' places are in; null: in nothing that a user wrote.
-[[nodiscard]] std::vector<Problem> surprises(Layer& root, const Document& document);
+/// Collects warnings about the layers of a model that is built: heads that do not fill the width, numbers beyond
+/// float16. `document` is what the layers' places are in. Throws Collected where there are too many.
+void find_surprises(Layer& root, const Document& document, std::vector<Problem>& problems);
 
 }  // namespace attn::keras

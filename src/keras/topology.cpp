@@ -88,6 +88,9 @@ Topology map_graph(const std::vector<std::vector<std::vector<NodeKey>>>& parents
   std::map<int, std::vector<NodeKey>, std::greater<>> by_depth;
   for (const NodeKey& node : inserted) by_depth[depth_of(node)].push_back(node);
   for (auto& [key, nodes] : by_depth) out.by_depth.push_back(std::move(nodes));
+  out.calls.resize(parents.size());
+  for (const NodeKey& node : inserted) out.calls[static_cast<std::size_t>(node.operation)].push_back(node.index);
+  for (std::vector<int>& calls : out.calls) std::sort(calls.begin(), calls.end());
 
   std::vector<int> order;
   for (std::size_t i = 0; i < parents.size(); ++i)

@@ -78,7 +78,12 @@ ModelText model_text_of(const io::Bytes& file, const std::string& path) {
     case io::FileKind::other:
       break;
   }
-  return {path == "-" ? "stdin" : path, std::string(file.text()), {}, {}};
+  const std::string name = path == "-" ? "stdin" : path;
+  // The text is copied, so its size is looked at before.
+  if (file.text().size() > keras::kMaxConfigBytes)
+    throw bad_input("{}: neither a .keras nor an .h5 file, and a config of over 64 MiB is not accepted",
+                    printable(name));
+  return {name, std::string(file.text()), {}, {}};
 }
 
 ModelText read_model_file(const std::string& path) {

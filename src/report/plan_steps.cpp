@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "attn/base/text.h"
@@ -104,6 +105,17 @@ void add_idle_layers(const PlanReport& report, PlanSteps& out) {
       out.idle.emplace_back(layer.name, layer.class_name);
 }
 
+/// Of the arena, at each step.
+std::vector<std::int64_t> live_bytes_of(const std::vector<plan::Stay>& stays, std::size_t steps) {
+  std::vector<std::int64_t> changes(steps + 1, 0);
+  for (const plan::Stay& stay : stays) {
+    changes[std::min(static_cast<std::size_t>(stay.first), steps)] += stay.bytes;
+    changes[std::min(static_cast<std::size_t>(stay.last) + 1, steps)] -= stay.bytes;
+  }
+  std::partial_sum(changes.begin(), changes.end(), changes.begin());
+  return changes;
+}
+
 }  // namespace
 
 PlanSteps steps_of(const PlanReport& report) {
@@ -119,6 +131,7 @@ PlanSteps steps_of(const PlanReport& report) {
     return found->second;
   };
 
+  const std::vector<std::int64_t> live_bytes = live_bytes_of(out.stays, plan.steps.size());
   std::vector<int> writer(out.stays.size());  // the last step that wrote there
   for (const graph::NodeId id : plan.steps) {
     const int number = static_cast<int>(out.steps.size());
@@ -147,8 +160,7 @@ PlanSteps steps_of(const PlanReport& report) {
       out.unshared_bytes += result.bytes;
       step.results.push_back(result);
     }
-    for (const plan::Stay& taken : out.stays)
-      if (taken.first <= number && number <= taken.last) step.live_bytes += taken.bytes;
+    step.live_bytes = live_bytes[static_cast<std::size_t>(number)];
     if (step.live_bytes > out.peak_bytes) {
       out.peak_bytes = step.live_bytes;
       out.peak_step = number;

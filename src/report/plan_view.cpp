@@ -82,10 +82,9 @@ std::vector<Use> uses_of(const PlanSteps& plan, std::int64_t arena, std::size_t 
     const auto last = static_cast<std::size_t>(static_cast<double>(stay.offset + stay.bytes - 1) * scale);
     for (std::size_t cell = first; cell <= std::min(last, cells - 1); ++cell) out[cell] = std::max(out[cell], use);
   };
+  for (const plan::Stay& stay : plan.stays)
+    if (stay.first < static_cast<int>(to) && static_cast<int>(from) <= stay.last) mark(stay, Use::kept);
   for (std::size_t number = from; number < to; ++number) {
-    const int step = static_cast<int>(number);
-    for (const plan::Stay& stay : plan.stays)
-      if (stay.first <= step && step <= stay.last) mark(stay, Use::kept);
     for (const std::size_t read : plan.steps[number].reads) mark(plan.stays[read], Use::read);
     for (const PlanResult& result : plan.steps[number].results) mark(plan.stays[result.stay], Use::written);
   }

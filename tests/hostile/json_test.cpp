@@ -1,10 +1,13 @@
 // Texts that are no JSON, JSON that is no model, and models with numbers, names and graphs that cannot be.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 #include <vector>
 
+#include "../instrumented.h"
 #include "attempt.h"
+#include "attn/base/text.h"
 
 namespace attn::test {
 namespace {
@@ -362,6 +365,13 @@ std::string repeated(std::string_view text, int times) {
   return out;
 }
 
+/// Members of an object.
+std::string many_keys(int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += fmt::format("{}\"k{}\": 0", i == 0 ? "" : ", ", i);
+  return out;
+}
+
 }  // namespace
 
 TEST_CASE("json: what is no JSON is refused with line and column") {
@@ -401,6 +411,9 @@ TEST_CASE("json: depth, keys that repeat, long keys and strings, and many values
       {R"({"": 1, "": 2})", "stands twice"},
       {R"({"x": {"b": {}, "b": {}}})", "stands twice"},
       {"{\"" + std::string(1025, 'k') + "\": 1}", "a key of over 1 KiB"},
+      {"{" + many_keys(10'001) + "}", "an object of over 10,000 keys"},
+      {R"({"class_name": "Dense", "config": {"units": 1, )" + many_keys(200'000) + "}}",
+       "an object of over 10,000 keys"},
       {"\"" + std::string((1 << 20) + 1, 's') + "\"", "a string of over 1 MiB"},
       {"{\"name\": \"" + std::string(8 << 20, 's') + "\"}", "a string of over 1 MiB"},
       {"[" + repeated("1,", 2'000'000) + "1]", "over 2,000,000 values"},
@@ -437,6 +450,41 @@ TEST_CASE("json: a million layers are refused, not read for minutes") {
   for (int i = 0; i < 1'000'000; ++i) text += R"({"class_name":"ReLU","config":{}},)";
   text.back() = ']';
   check_refused(attempt({"summary", "-"}, text + "}}"), "stdin:", "over 2,000,000 values");
+}
+
+TEST_CASE("json: of a file's many problems validate tells a thousand with their places, and that there may be more") {
+  struct Case {
+    const char* layer;
+    const char* message;
+  };
+  const std::vector<Case> cases = {
+      {R"({"class_name": "Dense", "config": {"name": "d"}})", "the key 'units' is missing"},
+      {R"({"class_name": "Dens", "config": {"units": 2}})", "(did you mean 'Dense'?)"},
+      {R"({"class_name": "Dense", "config": {"units": 2, "unit": 3}})", "unknown key (did you mean 'units'?)"},
+      {R"({"class_name": "Dense", "config": {"units": 2, "activation": "rel"}})", "unknown activation"},
+      {R"({"class_name": "Dense", "registered_name": "My>Dense", "config": {"units": 2}})", "My>Dense"},
+      {"null", "expected an object, got null"},
+  };
+  constexpr int kLayers = 150'000, kFirstLine = 3;
+  for (const Case& item : cases) {
+    CAPTURE(item.layer);
+    std::string text = "{\"class_name\": \"Sequential\", \"config\": {\"name\": \"s\",\n\"layers\": [\n";
+    for (int i = 0; i < kLayers; ++i) text += std::string(item.layer) + ",\n";
+    text.resize(text.size() - 2);
+    const Attempt done = attempt({"validate", "-"}, text + "\n]}}\n");
+    CHECK(done.code == 3);
+    if (!kIsInstrumented) CHECK(done.seconds <= 1.0);
+    CHECK(contains(done.out, "\nstdin: warning: there may be more: 1,000 problems end the reading\n"));
+    CHECK(contains(done.out, "\nstdin: 1000 errors, 1 warning\n"));
+    int number = 0;
+    for (const std::string& line : split(done.out, '\n')) {
+      if (number == 1000) break;
+      CHECK(line.starts_with(fmt::format("stdin:{}:", kFirstLine + number)));
+      CHECK(contains(line, fmt::format(": error: /config/layers/{}", number)));
+      CHECK(contains(line, item.message));
+      ++number;
+    }
+  }
 }
 
 TEST_CASE("json: a dimension is an integer above 0, whatever stands there") {

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <utility>
@@ -236,6 +237,22 @@ TEST_CASE("zip: bombs are refused before they are unpacked") {
   outer.members = {member("inner.npz")};
   outer.members[0].data = raw(200 << 20, 1);
   check_refused_bomb(attempt({"weights", folder.file("nested.npz", make(outer))}), "nested.npz");
+}
+
+TEST_CASE("files of any size are refused by what they begin and end with, and are not read through") {
+  const Folder folder;
+  const auto huge = [&](std::string_view name, std::string_view begin) {
+    const std::string path = folder.file(name, begin);
+    std::filesystem::resize_file(path, std::uintmax_t{64} << 30);
+    return path;
+  };
+  for (const char* command : {"summary", "weights"}) {
+    CAPTURE(command);
+    check_refused_bomb(attempt({command, huge("huge.keras", "PK\3\4")}), "huge.keras", "no directory at its end");
+    check_refused_bomb(attempt({command, huge("huge.h5", "\x89HDF\r\n\x1a\n")}), "huge.h5");
+    check_refused_bomb(attempt({command, huge("huge.npy", "\x93NUMPY")}), "huge.npy");
+    check_refused_bomb(attempt({command, huge("huge.json", "{")}), "huge.json");
+  }
 }
 
 TEST_CASE("zip: a .keras archive without a config, with weights in another form, or with text that is none") {

@@ -24,8 +24,11 @@ namespace attn {
 /// Terminal cells of a UTF-8 string: 0 for combining marks, 2 for wide characters, else 1 each.
 [[nodiscard]] int display_width(std::string_view text) noexcept;
 
+/// Among more names nothing is meant: a near one says little there, and the search takes long.
+inline constexpr std::size_t kMostNames = 2000;
+
 /// The candidate nearest to `word` by Damerau-Levenshtein distance, if it is near enough to be a typo of it; of equally
-/// near ones that which begins and ends like it, and up to three where that leaves several.
+/// near ones that which begins and ends like it, and up to three where that leaves several. None of over kMostNames.
 [[nodiscard]] std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 /// " (did you mean 'x'?)", " (did you mean 'x' or 'y'?)", or "" where nothing is near.

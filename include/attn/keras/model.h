@@ -18,6 +18,9 @@
 
 namespace attn::keras {
 
+/// Longer configs are refused.
+inline constexpr std::size_t kMaxConfigBytes = std::size_t{64} << 20;
+
 struct ReadOptions {
   /// Without the batch: builds a single layer, or a Sequential that knows no input.
   std::optional<Shape> input_shape;
@@ -55,7 +58,8 @@ class Model {
   /// messages. Throws Error (bad_input).
   [[nodiscard]] static Model read(const std::string& source, std::string text, const ReadOptions& options = {});
   /// Everything that is wrong with such a text, and what will surprise (Problem::warning), in the order of the file.
-  /// Where the JSON itself cannot be read, or a whole that the rest depends on, that is the only problem.
+  /// A thousand problems end the reading, and a last one says so. Where the JSON itself cannot be read, or a whole that
+  /// the rest depends on, that is the only problem.
   [[nodiscard]] static std::vector<Problem> validate(const std::string& source, std::string text,
                                                      const ReadOptions& options = {});
   /// A layer of class `class_name` from key=value pairs; values are JSON, or plain words.
