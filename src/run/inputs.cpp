@@ -74,6 +74,8 @@ std::map<std::string, Tensor> name_inputs(const std::vector<std::string>& inputs
   };
   const bool npy = file.size() >= 4 && file.compare(file.size() - 4, 4, ".npy") == 0;
   const auto is_no_name = [&](const NamedTensor& array) { return npy || array.name.rfind("keras_tensor", 0) == 0; };
+  if (arrays.empty())
+    throw bad_input("{}: holds no arrays; the inputs are {}", printable(file), printable(join(inputs, ", ")));
   std::map<std::string, Tensor> out;
   if (arrays.size() == inputs.size() && std::none_of(arrays.begin(), arrays.end(), is_input) &&
       std::all_of(arrays.begin(), arrays.end(), is_no_name)) {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "../text.h"
 #include "program.h"
@@ -206,7 +207,7 @@ TEST_CASE("weights that do not fit are refused: missing, extra, of the wrong sha
   CHECK(run_attn({"run", encoder, "--weights", "configs/encoder.json"}).code == 3);
 }
 
-TEST_CASE("inputs that do not fit are refused: name, shape, dtype") {
+TEST_CASE("inputs that do not fit are refused: name, shape, dtype, none at all") {
   const Result name =
       run_attn({"run", fixture("model/encoder/model.keras"), "--input", fixture("model/shared_layers/inputs.npz")});
   CHECK(name.code == 3);
@@ -217,6 +218,10 @@ TEST_CASE("inputs that do not fit are refused: name, shape, dtype") {
   const Result dtype =
       run_attn({"run", "configs/gpt_small.json", "--input", "input_layer=" + fixture("dense/rank2/inputs.npz")});
   CHECK(dtype.code == 3);
+  const TemporaryFolder folder;
+  const std::string empty = folder / "empty.npz";
+  std::ofstream(empty) << std::string("PK\5\6", 4) + std::string(18, '\0');
+  CHECK(contains(run_attn({"run", "--input", empty}).err, "empty.npz: holds no arrays; the inputs are input_layer"));
 }
 
 TEST_CASE("an output that cannot be written is an error and leaves nothing behind") {

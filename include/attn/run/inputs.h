@@ -13,7 +13,8 @@ namespace attn::run {
 
 /// Arrays of one file by the names of a model's inputs. Two kinds of names are none and count by position: those that
 /// Keras gives to the tensors of unnamed inputs ("keras_tensor", "keras_tensor_1", …), and that of a .npy file.
-/// Otherwise throws Error (bad_input) for a name that is no input's. `file` is the path the arrays came from.
+/// Otherwise throws Error (bad_input) for a name that is no input's, and where there is no array at all. `file` is the
+/// path the arrays came from.
 [[nodiscard]] std::map<std::string, Tensor> name_inputs(const std::vector<std::string>& inputs,
                                                         const std::vector<NamedTensor>& arrays,
                                                         const std::string& file);
