@@ -155,6 +155,8 @@ TEST_CASE("relative error: NaN meets NaN and infinity its like; a NaN that meets
   CHECK(std::isnan(relative_error(tensor({3, 4}), tensor({3, nan}))));
   CHECK(relative_error(tensor({0, 0}), tensor({0, 0})) == 0);
   CHECK(std::isinf(relative_error(tensor({0, 0}), tensor({0, 1}))));
+  CHECK(relative_error(tensor({0, 0}), tensor({0, -1.4e-45F})) == 0);
+  CHECK(std::isinf(relative_error(tensor({0, 0}), tensor({0, 1.2e-38F}))));
   CHECK(std::isinf(relative_error(tensor({1}), tensor({1, 1}))));
 }
 

@@ -19,6 +19,7 @@ struct Verification {
 };
 
 /// ‖got − expected‖ / ‖expected‖ over all elements that are not NaN, or the same infinity, in both. 0 where both are 0.
+/// Differences below the smallest normal float32 count as none.
 [[nodiscard]] double relative_error(const Tensor& expected, const Tensor& got);
 
 /// Runs `graph`, as it was lowered, on the reference backend and compares. The tolerance is meant to find wrong
