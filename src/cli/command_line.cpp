@@ -8,6 +8,7 @@
 #include "attn/base/text.h"
 #include "environment.h"
 #include "option_tree.h"
+#include "plain_numbers.h"
 #include "usage.h"
 
 namespace attn::cli {
@@ -55,6 +56,7 @@ CommandLine::CommandLine()
   for (const Command& command : kCommands) {
     CLI::App* sub = app_.add_subcommand(command.name, command.description);
     commands_.emplace_back(sub, command.add(*sub));
+    take_plain_numbers(*sub);
   }
 }
 

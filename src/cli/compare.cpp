@@ -286,7 +286,7 @@ Run add_compare(CLI::App& app) {
   app.add_option("--seq-len", command->execution.sequence_length, "for other unknown lengths (128)")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
-  app.add_option("--seed", command->execution.seed, "of random weights and inputs")->type_name("N");
+  app.add_option("--seed", command->execution.seed, "of random weights and inputs")->type_name("SEED");
   app.add_option("--input-shape", command->execution.input_shape, "shape without the batch, for a single layer: 50,512")
       ->type_name("DIMS");
   add_keras_version(app, command->execution.keras_version);

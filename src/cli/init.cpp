@@ -52,7 +52,7 @@ Run add_init(CLI::App& app) {
   app.add_option("-o,--output", command->out, ".weights.h5, .keras, .h5, .safetensors or .npz")
       ->required()
       ->type_name("FILE");
-  app.add_option("--seed", command->seed, "of the random numbers")->type_name("N");
+  app.add_option("--seed", command->seed, "of the random numbers")->type_name("SEED");
   add_keras_version(app, command->keras_version);
   add_memory_limit(app, command->memory);
   return [command] { return command->run(); };

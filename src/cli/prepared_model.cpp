@@ -64,7 +64,7 @@ void add_execution(CLI::App& app, Execution& execution) {
   app.add_option("--backend", execution.backend, "reference, onednn or cuda; by default the device's best")
       ->type_name("NAME");
   app.add_option("--weights", execution.weights, ".weights.h5, .keras, .safetensors or .npz")->type_name("FILE");
-  app.add_option("--seed", execution.seed, "of random weights and inputs")->type_name("N");
+  app.add_option("--seed", execution.seed, "of random weights and inputs")->type_name("SEED");
   add_keras_version(app, execution.keras_version);
   add_memory_limit(app, execution.memory_limit);
   app.add_flag("--skip-padding", execution.skip_padding,

@@ -68,9 +68,11 @@ std::string expectation(const OptionSpec& spec, const std::string& value) {
   double number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   const bool is_number = error == std::errc() && end == value.data() + value.size();
+  if (spec.kind == "SEED") return "expected a whole number from 0 to 2^64 - 1";
   // What is refused where any number would do has a fraction, or more digits than the machine's numbers.
-  if (is_number && (spec.limits.empty() || value.find_first_of(".e") != std::string::npos))
-    return "expected a whole number";
+  const bool has_fraction = value.find_first_of(".e") != std::string::npos;
+  if (is_number && !has_fraction && number >= 2147483648.0 && spec.kind == "N") return "expected a smaller number";
+  if (is_number && (spec.limits.empty() || has_fraction)) return "expected a whole number";
   return "expected " + (spec.limits.empty() ? std::string("a number") : spec.limits);
 }
 

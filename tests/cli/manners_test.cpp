@@ -157,6 +157,15 @@ TEST_CASE("attn: of 200 misspelt commands, options, layers and classes 95 % are 
   CHECK_MESSAGE(right >= 190, wrong);
 }
 
+TEST_CASE("attn: numbers of the command line are decimal, with zeros in front or not") {
+  const auto summary = [](const std::string& depth) { return run_attn({"summary", "--depth", depth}).out; };
+  CHECK(summary("01") == summary("1"));
+  CHECK(summary("+1") == summary("1"));
+  CHECK(summary("1") != summary("0"));
+  CHECK(contains(run_attn({"plan", "--batch", "010"}).out, "batch 10,"));
+  CHECK(contains(run_attn({"run", "--seed", "18446744073709551615"}).out, "seed 18446744073709551615"));
+}
+
 TEST_CASE("attn: a wrong command line is one sentence that names the wrong word, with exit code 2") {
   struct Row {
     std::vector<std::string> line;
@@ -175,7 +184,14 @@ TEST_CASE("attn: a wrong command line is one sentence that names the wrong word,
       {{"run", "--batch", "0"}, "--batch '0': expected a number above 0"},
       {{"run", "--threads", "x"}, "--threads 'x': expected a number that is not below 0"},
       {{"run", "--threads", "1.5"}, "--threads '1.5': expected a whole number"},
-      {{"run", "--seed", "many"}, "--seed 'many': expected a number"},
+      {{"run", "--threads", "0x2"}, "--threads '0x2': expected a number that is not below 0"},
+      {{"run", "--threads", "4294967297"}, "--threads '4294967297': expected a smaller number"},
+      {{"run", "--batch", "9223372036854775808"}, "--batch '9223372036854775808': expected a smaller number"},
+      {{"run", "--rtol", "nan"}, "--rtol 'nan': expected a number that is not below 0"},
+      {{"run", "--seed", "many"}, "--seed 'many': expected a whole number from 0 to 2^64 - 1"},
+      {{"run", "--seed", "-1"}, "--seed '-1': expected a whole number from 0 to 2^64 - 1"},
+      {{"run", "--seed", "18446744073709551616"}, "expected a whole number from 0 to 2^64 - 1"},
+      {{"bench", "--mean-length", "nan"}, "--mean-length 'nan': expected a number from 0 to 1"},
       {{"bench", "--mean-length", "2"}, "--mean-length '2': expected a number from 0 to 1"},
       {{"summary", "--batch"}, "--batch needs a value: N"},
       {{"convert", "in.npz"}, "OUT is missing: attn convert IN OUT [options]"},
