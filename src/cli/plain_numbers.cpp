@@ -3,7 +3,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "option_tree.h"
 

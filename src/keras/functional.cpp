@@ -58,7 +58,7 @@ std::string name_in(const Ref& ref) {
     if (!json.is_object() || !json.contains("name") || !json["name"].is_string()) return "";
     return json["name"].get<std::string>();
   };
-  const std::string own = text(ref.json());
+  std::string own = text(ref.json());
   if (!own.empty() || !ref.is_object() || !ref.json().contains("config")) return own;
   return text(ref.json()["config"]);
 }

@@ -281,7 +281,7 @@ std::unique_ptr<Model::Parts> Model::read_parts(const std::string& source, std::
   if (is_encoder_config(root)) {
     Translation expanded = expand_encoder_config(root, parts->warnings);
     parts->from_encoder_config = true;
-    if (options.input_shape) parts->warnings.push_back(kHasInputShape);
+    if (options.input_shape) parts->warnings.emplace_back(kHasInputShape);
     parts->expanded =
         std::make_unique<Document>(*parts->document, std::move(expanded.root), std::move(expanded.origins), false);
     parts->root = read_layer(Ref(*parts->expanded), parts->warnings);
@@ -310,7 +310,7 @@ std::unique_ptr<Model::Parts> Model::read_parts(const std::string& source, std::
     sequential->build_chain(whole);
     sequential->build_symbolic();
   } else if (options.input_shape && is_model(*parts->root)) {
-    parts->warnings.push_back(kHasInputShape);
+    parts->warnings.emplace_back(kHasInputShape);
   }
   if (!is_model(*parts->root)) {
     parts->single_layer = true;
