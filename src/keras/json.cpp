@@ -4,6 +4,7 @@
 
 #include "attn/base/size.h"
 #include "attn/base/text.h"
+#include "attn/keras/model.h"
 
 namespace attn::keras {
 namespace {

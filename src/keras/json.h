@@ -13,7 +13,6 @@
 
 #include "attn/base/error.h"
 #include "attn/base/shape.h"
-#include "attn/keras/model.h"
 #include "attn/keras/problem.h"
 #include "source_text.h"
 
@@ -46,8 +45,8 @@ class Collected : public Error {
   Collected() : Error(ExitCode::bad_input, "the config has problems") {}
 };
 
-/// Collects a problem. Throws Collected where the list is full then.
-inline void collect(Problem problem, std::vector<Problem>& problems) {
+/// Throws Collected where the list is full with it.
+inline void add_problem(Problem problem, std::vector<Problem>& problems) {
   problems.push_back(std::move(problem));
   if (problems.size() >= kMostProblems) throw Collected();
 }
@@ -116,7 +115,7 @@ class Document {
       return false;
     } catch (const Error& error) {
       if (error.code() != ExitCode::bad_input) throw;
-      keras::collect(problem_of(error), *problems_);
+      add_problem(problem_of(error), *problems_);
       return false;
     }
   }

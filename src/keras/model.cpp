@@ -328,16 +328,16 @@ std::vector<Problem> Model::validate(const std::string& source, std::string text
     if (parts->expanded) parts->expanded->collect(nullptr);
     const Document& file = parts->expanded ? *parts->expanded : *parts->document;
     for (const std::string& pointer : file.foreign_key_pointers())
-      collect(as_warning(file.problem(pointer, true, "a key of another version of Keras, read over")), problems);
+      add_problem(as_warning(file.problem(pointer, true, "a key of another version of Keras, read over")), problems);
     Functional* model = parts->model();
     const Model whole(std::move(parts));
     find_surprises(*whole.parts_->root, file, problems);
     if (model != nullptr && model->connected) {
       for (const std::string& warning : whole.masks().warnings) {
         const Layer* layer = find_quoted(*model, warning);
-        collect(as_warning(layer != nullptr ? file.problem(layer->pointer, false, warning)
-                                            : Problem{true, "", 0, 0, "", warning}),
-                problems);
+        add_problem(as_warning(layer != nullptr ? file.problem(layer->pointer, false, warning)
+                                                : Problem{true, "", 0, 0, "", warning}),
+                    problems);
       }
     }
   } catch (const Collected&) {  // they are in the list

@@ -41,7 +41,7 @@ class Watcher {
     if (layer.document == &document_) problem = document_.problem(layer.pointer, false, text);
     problem.message = text;
     problem.warning = true;
-    collect(std::move(problem), problems_);
+    add_problem(std::move(problem), problems_);
   }
 
   void watch_attention(Layer& layer) {
