@@ -2,48 +2,13 @@
 
 #include <algorithm>
 #include <optional>
-// GCC 12 sees uninitialized members inside <regex> when it builds with sanitizers (GCC bug 105562).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <regex>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "regex.h"
 
 namespace attn::report {
 namespace {
-
-/// Longer names match nothing: std::regex recurses once per character, and three `.*` take the cube of the length.
-constexpr std::size_t kLongestMatched = 500;
-
-/// Does the pattern match at the beginning of the name?
-class Pattern {
- public:
-  explicit Pattern(const std::string& text) : text_(text) {
-    // A plain name needs no engine, so that names of any length can be given.
-    if (text.find_first_of("\\^$.|?*+()[]{}") == std::string::npos) return;
-    try {
-      regex_.emplace(text, std::regex::ECMAScript);
-    } catch (const std::regex_error&) {
-      throw bad_usage("layer range: '{}' is not a regular expression", printable(text));
-    }
-  }
-
-  [[nodiscard]] bool matches(const std::string& name) const {
-    if (!regex_) return name.starts_with(text_);
-    if (name.size() > kLongestMatched) return false;
-    try {
-      return std::regex_search(name, *regex_, std::regex_constants::match_continuous);
-    } catch (const std::regex_error&) {
-      throw bad_usage("layer range: '{}' takes too long to match", printable(text_));
-    }
-  }
-
- private:
-  std::string text_;
-  std::optional<std::regex> regex_;
-};
 
 struct Bounds {
   std::size_t first;
@@ -53,16 +18,16 @@ struct Bounds {
 /// The first layer that matches `first` to the last that matches `last`. Where the last of those comes before the first
 /// of these, Keras widens the range to every match of either.
 Bounds bounds_of(const std::vector<const std::string*>& names, const LayerRange& range) {
-  const Pattern first(range.first);
-  const Pattern last(range.last);
+  const Regex first("layer range", range.first);
+  const Regex last("layer range", range.last);
   std::optional<Bounds> lower;
   std::optional<Bounds> upper;
   const auto extend = [](std::optional<Bounds>& bounds, std::size_t i) {
     bounds = Bounds{bounds ? bounds->first : i, i};
   };
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (first.matches(*names[i])) extend(lower, i);
-    if (last.matches(*names[i])) extend(upper, i);
+    if (first.matches_start(*names[i])) extend(lower, i);
+    if (last.matches_start(*names[i])) extend(upper, i);
   }
   if (!lower || !upper) {
     throw bad_usage("Passed layer_names do not match the layer names in the model. Received: [{}, {}]",

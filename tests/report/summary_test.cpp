@@ -151,17 +151,45 @@ TEST_CASE("summary: a layer range without a match is a usage error in Keras's wo
   CHECK(error_of(chain({"a", "b"}), options) ==
         "Passed layer_names do not match the layer names in the model. Received: ['nothing', 'a']");
   options.layer_range = report::LayerRange{"(", "a"};
-  CHECK(error_of(chain({"a"}), options) == "layer range: '(' is not a regular expression");
+  CHECK(error_of(chain({"a"}), options) == "layer range: '(' is not a regular expression: missing closing parenthesis");
+}
+
+TEST_CASE("summary: a layer range takes the regular expressions of Python") {
+  const keras::Summary summary = chain({"dense", "dense_1", "größe", "a_a"});
+  for (const char* pattern :
+       {R"(dense_\d$)", R"((?P<first>dense)_1)", R"(d(?!ense$))", R"(gr\w{3}$)", R"((\w)_\1)", "gr..e"}) {
+    CAPTURE(pattern);
+    SummaryOptions options = of_length(80);
+    options.layer_range = report::LayerRange{pattern, pattern};
+    CHECK(error_of(summary, options).empty());
+    CHECK(summary_table(summary, options).find("dense (") == std::string::npos);
+  }
 }
 
 TEST_CASE("summary: a layer range does not choke on a name of any length") {
   SummaryOptions options = of_length(80);
-  options.layer_range = report::LayerRange{"(a|b)*z", "last"};
-  CHECK(error_of(chain({std::string(1000000, 'a'), "last"}), options).starts_with("Passed layer_names"));
+  for (const std::size_t length : {500, 10000}) {
+    options.layer_range = report::LayerRange{"(a|b)*z", "last"};
+    CHECK(error_of(chain({std::string(length, 'a'), "last"}), options).starts_with("Passed layer_names"));
+    CHECK(error_of(chain({std::string(length, 'a') + "z", "last"}), options).empty());
+  }
   options.layer_range = report::LayerRange{".*a.*b.*c", "last"};
   CHECK(error_of(chain({std::string(500, 'a'), "last"}), options).starts_with("Passed layer_names"));
   options.layer_range = report::LayerRange{"aaa", "last"};
   CHECK(error_of(chain({std::string(1000000, 'a'), "last"}), options).empty());
+}
+
+TEST_CASE("summary: a layer range that would match for hours is a usage error") {
+  const auto goes_too_far = [](const std::string& pattern, std::size_t length) {
+    SummaryOptions options = of_length(80);
+    options.layer_range = report::LayerRange{pattern, "last"};
+    return error_of(chain({std::string(length, 'a'), "last"}), options)
+        .starts_with("layer range: matching '" + pattern + "' goes too far: ");
+  };
+  CHECK(goes_too_far("(a+)+[bc]", 50));
+  CHECK(goes_too_far("(a|aa)+[bc]", 100));
+  CHECK(goes_too_far(".*a.*b.*c", 10000));
+  CHECK(goes_too_far("(a|b)*z", 1000000));
 }
 
 TEST_CASE("summary: no control character of a name reaches the text") {

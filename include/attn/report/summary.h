@@ -12,8 +12,8 @@ namespace attn::report {
 /// The widest table that is drawn, in cells.
 inline constexpr int kLongestLine = 10000;
 
-/// Which layers, by regular expressions that match the beginning of their names (Python's re.match, in the syntax of
-/// std::regex). An expression that is a plain word matches names of any length, others those of up to 500 bytes.
+/// Which layers, by regular expressions of up to 4,096 bytes that match the beginning of their names (Python's
+/// re.match, in the syntax of PCRE2).
 struct LayerRange {
   std::string first;
   std::string last;
