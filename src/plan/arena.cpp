@@ -1,7 +1,11 @@
 #include "arena.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "attn/base/error.h"
 #include "attn/base/size.h"
@@ -13,15 +17,19 @@ namespace {
 
 constexpr auto kAlign = static_cast<std::int64_t>(kAlignment);
 
+/// More buffers than any model of people's has; their square is a tenth of a second.
+constexpr std::size_t kMostBySize = 10'000;
+
 bool overlap(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
 
-}  // namespace
+std::int64_t rounded(std::int64_t bytes) { return sum_of_bytes({bytes, kAlign - 1}) / kAlign * kAlign; }
 
-Placement place(std::span<const Lifetime> lifetimes) {
+/// The largest first, each at the lowest gap that holds it.
+Placement by_size(std::span<const Lifetime> lifetimes) {
   Placement placement{std::vector<std::int64_t>(lifetimes.size(), 0), 0};
-  std::vector<std::size_t> by_size(lifetimes.size());
-  std::iota(by_size.begin(), by_size.end(), 0);
-  std::stable_sort(by_size.begin(), by_size.end(),
+  std::vector<std::size_t> order(lifetimes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; });
 
   struct Placed {
@@ -29,10 +37,10 @@ Placement place(std::span<const Lifetime> lifetimes) {
     std::size_t index;
   };
   std::vector<Placed> placed;  // by begin
-  for (const std::size_t index : by_size) {
+  for (const std::size_t index : order) {
     const Lifetime& lifetime = lifetimes[index];
     if (lifetime.bytes == 0) continue;
-    const std::int64_t size = sum_of_bytes({lifetime.bytes, kAlign - 1}) / kAlign * kAlign;
+    const std::int64_t size = rounded(lifetime.bytes);
     std::int64_t offset = 0;
     for (const Placed& other : placed) {
       if (!overlap(lifetimes[other.index], lifetime)) continue;
@@ -47,6 +55,97 @@ Placement place(std::span<const Lifetime> lifetimes) {
     placement.bytes = std::max(placement.bytes, mine.end);
   }
   return placement;
+}
+
+/// Bytes that are free between others; what lies behind the last is always free.
+class Gaps {
+ public:
+  /// Takes `size` bytes from the smallest gap that holds them, or at the end; where they begin.
+  std::int64_t take(std::int64_t size) {
+    const auto best = by_size_.lower_bound({size, 0});
+    if (best != by_size_.end()) {
+      const auto [bytes, begin] = *best;
+      remove(begin, bytes);
+      if (bytes > size) add(begin + size, bytes - size);
+      return begin;
+    }
+    std::int64_t begin = end_;
+    if (!by_begin_.empty()) {
+      const auto [last, bytes] = *by_begin_.rbegin();
+      if (last + bytes == end_) {
+        begin = last;
+        remove(last, bytes);
+      }
+    }
+    end_ = sum_of_bytes({begin, size});
+    return begin;
+  }
+
+  void give_back(std::int64_t begin, std::int64_t size) {
+    const auto next = by_begin_.find(begin + size);
+    if (next != by_begin_.end()) {
+      const std::int64_t bytes = next->second;
+      remove(begin + size, bytes);
+      size += bytes;
+    }
+    const auto after = by_begin_.lower_bound(begin);
+    if (after != by_begin_.begin()) {
+      const auto [before, bytes] = *std::prev(after);
+      if (before + bytes == begin) {
+        remove(before, bytes);
+        begin = before;
+        size += bytes;
+      }
+    }
+    add(begin, size);
+  }
+
+  [[nodiscard]] std::int64_t end() const { return end_; }
+
+ private:
+  void add(std::int64_t begin, std::int64_t bytes) {
+    by_begin_.emplace(begin, bytes);
+    by_size_.emplace(bytes, begin);
+  }
+  void remove(std::int64_t begin, std::int64_t bytes) {
+    by_begin_.erase(begin);
+    by_size_.erase({bytes, begin});
+  }
+
+  std::map<std::int64_t, std::int64_t> by_begin_;            // bytes of each
+  std::set<std::pair<std::int64_t, std::int64_t>> by_size_;  // bytes and begin
+  std::int64_t end_ = 0;
+};
+
+/// As an allocator would while the steps run.
+Placement by_time(std::span<const Lifetime> lifetimes) {
+  Placement placement{std::vector<std::int64_t>(lifetimes.size(), 0), 0};
+  std::vector<std::size_t> order(lifetimes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return lifetimes[a].first < lifetimes[b].first; });
+
+  Gaps gaps;
+  std::set<std::pair<std::int64_t, std::size_t>> living;  // last step and index
+  for (const std::size_t index : order) {
+    const Lifetime& lifetime = lifetimes[index];
+    if (lifetime.bytes == 0) continue;
+    while (!living.empty() && living.begin()->first < lifetime.first) {
+      const std::size_t over = living.begin()->second;
+      gaps.give_back(placement.offsets[over], rounded(lifetimes[over].bytes));
+      living.erase(living.begin());
+    }
+    placement.offsets[index] = gaps.take(rounded(lifetime.bytes));
+    living.emplace(lifetime.last, index);
+  }
+  placement.bytes = gaps.end();
+  return placement;
+}
+
+}  // namespace
+
+Placement place(std::span<const Lifetime> lifetimes) {
+  return lifetimes.size() <= kMostBySize ? by_size(lifetimes) : by_time(lifetimes);
 }
 
 }  // namespace attn::plan

@@ -21,8 +21,9 @@ struct Placement {
 
 /// Places each buffer where no other lies at the same time. Greedy by size: the largest first, each at the lowest gap
 /// that holds it, which comes within a few percent of the best on real networks (Pisarchyk & Lee, "Efficient Memory
-/// Management for Deep Neural Net Inference", 2020). Takes time quadratic in the number of buffers. Throws Error
-/// (no_memory) where a size passes kMaxSize.
+/// Management for Deep Neural Net Inference", 2020). That takes time quadratic in the number of buffers: more than
+/// 10,000 are placed in order of time, each at the smallest gap that holds it. Throws Error (no_memory) where a size
+/// passes kMaxSize.
 [[nodiscard]] Placement place(std::span<const Lifetime> lifetimes);
 
 }  // namespace attn::plan

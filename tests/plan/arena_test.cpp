@@ -71,6 +71,28 @@ TEST_CASE("arena: random buffers that live at the same time lie apart") {
   }
 }
 
+TEST_CASE("arena: a hundred thousand buffers are placed too, in no more than twice what lives at a time") {
+  RandomStream random(1, "arena");
+  std::vector<Lifetime> lifetimes;
+  std::vector<std::int64_t> living(100'016, 0);  // bytes of each step
+  for (std::int64_t step = 0; step < 100'000; ++step) {
+    const auto bytes = static_cast<std::int64_t>(random.bits() % 5000);
+    const auto last = step + static_cast<std::int64_t>(random.bits() % 16);
+    lifetimes.push_back({bytes, step, last});
+    for (std::int64_t i = step; i <= last; ++i) living[static_cast<std::size_t>(i)] += (bytes + 63) / 64 * 64;
+  }
+  const Placement placement = place(lifetimes);
+  CHECK(placement.bytes <= 2 * *std::max_element(living.begin(), living.end()));
+  for (std::size_t from = 0; from + 1000 <= lifetimes.size(); from += 25'000) {
+    const auto begin = static_cast<std::ptrdiff_t>(from);
+    check_apart({lifetimes.begin() + begin, lifetimes.begin() + begin + 1000},
+                {{placement.offsets.begin() + begin, placement.offsets.begin() + begin + 1000}, placement.bytes});
+  }
+  const Placement chain = place(std::vector<Lifetime>(20'000, Lifetime{64, 0, 1}));
+  CHECK(chain.bytes == 64 * 20'000);
+  CHECK_THROWS_AS(static_cast<void>(place(std::vector<Lifetime>(20'000, Lifetime{kMaxSize / 2 + 1, 0, 1}))), Error);
+}
+
 TEST_CASE("arena: sizes that pass the largest are refused") {
   CHECK_THROWS_AS(static_cast<void>(place(std::vector<Lifetime>{{kMaxSize, 0, 1}})), Error);
   CHECK_THROWS_AS(static_cast<void>(place(std::vector<Lifetime>{{kMaxSize / 2 + 1, 0, 1}, {kMaxSize / 2 + 1, 0, 1}})),
