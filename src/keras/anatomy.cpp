@@ -23,6 +23,7 @@ class Dissection {
   explicit Dissection(Lowering& lowering) : lowering_(lowering), graph_(lowering.builder().graph()) {
     const std::vector<const Layer*>& callees = lowering.callees();
     for (std::size_t i = 0; i < callees.size(); ++i) calls_[callees[i]].push_back(static_cast<graph::LayerId>(i));
+    for (const graph::ValueId id : graph_.inputs) inputs_[graph_.value(id).name].push_back(id);
   }
 
   /// What lies inside a layer, `level` deep.
@@ -55,8 +56,7 @@ class Dissection {
     for (std::size_t i = 0; i < layer.weights.size(); ++i)
       if (group_of(layer, i).empty()) add_weight(part, layer, i, layer.weights[i].path);
     if (dynamic_cast<const InputLayer*>(&layer) != nullptr) {
-      for (const graph::ValueId id : graph_.inputs)
-        if (graph_.value(id).name == layer.name) part.output_shapes.push_back(graph_.value(id).shape);
+      for (const graph::ValueId id : inputs_[layer.name]) part.output_shapes.push_back(graph_.value(id).shape);
     } else if (!part.calls.empty()) {
       for (const graph::ValueId id : graph_.layers[static_cast<std::size_t>(part.calls.back())].outputs)
         part.output_shapes.push_back(graph_.value(id).shape);
@@ -96,6 +96,7 @@ class Dissection {
   Lowering& lowering_;
   graph::Graph& graph_;
   std::map<const Layer*, std::vector<graph::LayerId>> calls_;
+  std::map<std::string, std::vector<graph::ValueId>> inputs_;  // by name
   std::set<const Layer*> seen_;
 };
 
