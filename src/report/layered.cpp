@@ -11,6 +11,7 @@ namespace {
 constexpr double kRankGap = 40, kBoxGap = 28, kLineGap = 14;
 constexpr double kPort = 14;  // between the ends of links on one box
 constexpr std::size_t kMostBends = 300'000;
+constexpr std::size_t kMostPassed = 1'000'000;  // ranks that lines pass, each of which is drawn
 // Barycentres settle in a few rounds; large graphs get fewer, so that time stays linear.
 constexpr std::size_t kRounds = 12, kWork = 3'000'000;
 
@@ -73,13 +74,14 @@ class Placing {
     std::vector<std::vector<int>> lowers(boxes_);
     for (const Link& link : links_)
       if (link.from != link.to) lowers[at(downward(link).upper)].push_back(downward(link).lower);
-    std::size_t bends = 0;
+    std::size_t bends = 0, passed = 0;
     for (std::size_t i = 0; i < boxes_; ++i) {
+      for (const int lower : lowers[i]) passed += at(items_[at(lower)].rank - items_[i].rank - 1);
       std::sort(lowers[i].begin(), lowers[i].end());
       lowers[i].erase(std::unique(lowers[i].begin(), lowers[i].end()), lowers[i].end());
       bends += at(std::max(0, last_rank(lowers[i]) - items_[i].rank - 1));
     }
-    straight_ = bends > kMostBends;
+    straight_ = bends > kMostBends || passed > kMostPassed;
     chains_.resize(boxes_);
     for (std::size_t i = 0; i < boxes_; ++i) {
       const int last = straight_ ? 0 : last_rank(lowers[i]);

@@ -36,7 +36,7 @@ struct Layout {
 };
 
 /// Links from a box to a later one run downwards; those to an earlier one are let run backwards. No two boxes overlap.
-/// Time grows with boxes and links; at some hundred thousand bends, long links become straight.
+/// Time and points grow with boxes and links: where the bends would be too many, long links become straight.
 [[nodiscard]] Layout place(const std::vector<Size>& boxes, const std::vector<Link>& links);
 
 }  // namespace attn::report

@@ -78,6 +78,26 @@ TEST_CASE("layered: nothing, one box, a box that reads itself, and a link backwa
   CHECK(layout.routes[2].points.empty());
 }
 
+TEST_CASE("layered: links of a graph in which all is linked to all do not pass each rank") {
+  constexpr int kBoxes = 300;
+  std::vector<Link> links;
+  for (int to = 1; to < kBoxes; ++to)
+    for (int from = 0; from < to; ++from) links.push_back({from, to});
+  std::size_t points = 0;
+  for (const report::Route& route : report::place(std::vector<Size>(kBoxes, {50, 20}), links).routes) {
+    points += route.points.size();
+  }
+  CHECK(points == 4 * links.size());
+
+  std::vector<Link> chain(20'000, Link{0, 199});  // one box reads another many times
+  for (int to = 1; to < 200; ++to) chain.push_back({to - 1, to});
+  points = 0;
+  for (const report::Route& route : report::place(std::vector<Size>(200, {50, 20}), chain).routes) {
+    points += route.points.size();
+  }
+  CHECK(points == 4 * chain.size());
+}
+
 TEST_CASE("plot: a box holds what is in it") {
   report::PlotGraph graph;
   graph.name = "m";
