@@ -56,6 +56,13 @@ install(FILES README.md DESTINATION share/doc/attn)
 install(FILES LICENSE DESTINATION share/doc/attn RENAME copyright)
 install(DIRECTORY docs configs DESTINATION share/doc/attn PATTERN outputs EXCLUDE)
 
+# The notices of the libraries whose code is compiled in, as their licences ask for.
+foreach(package libcli11-dev libfmt-dev libmd-dev libpcre2-dev librandom123-dev libspdlog-dev nlohmann-json3-dev)
+  if(EXISTS /usr/share/doc/${package}/copyright)
+    install(FILES /usr/share/doc/${package}/copyright DESTINATION share/doc/attn/notices RENAME ${package})
+  endif()
+endforeach()
+
 # Manual pages and completions are the program's own words.
 install(CODE "
   set(share \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share\")
@@ -77,6 +84,7 @@ set(own_onednn "")
 if(dnnl_DIR MATCHES "^${ATTN_DEPS}")
   set(own_onednn $<TARGET_FILE:DNNL::dnnl>)
   install(PROGRAMS ${own_onednn} DESTINATION lib/attn RENAME libdnnl.so.3)
+  install(DIRECTORY ${ATTN_DEPS}/onednn/share/doc/onednn DESTINATION share/doc/attn/notices)
 endif()
 install(CODE "
   if(NOT \"\$ENV{ATTN_BUNDLE}\" STREQUAL \"\")
@@ -88,6 +96,13 @@ install(CODE "
     endif()
     foreach(library IN LISTS found)
       file(INSTALL \"\${library}\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/lib/attn\" FOLLOW_SYMLINK_CHAIN)
+      cmake_path(GET library FILENAME name)
+      execute_process(COMMAND dpkg-query --search \"*/\${name}\" OUTPUT_VARIABLE package ERROR_QUIET)
+      string(REGEX REPLACE \":.*\" \"\" package \"\${package}\")
+      if(EXISTS \"/usr/share/doc/\${package}/copyright\")
+        file(INSTALL \"/usr/share/doc/\${package}/copyright\" RENAME \"\${package}\"
+             DESTINATION \"\${CMAKE_INSTALL_PREFIX}/share/doc/attn/notices\")
+      endif()
     endforeach()
   endif()
 ")
