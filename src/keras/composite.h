@@ -10,8 +10,9 @@
 
 namespace attn::keras {
 
-/// More blocks than this are refused: each is made, however short the config.
-inline constexpr std::int64_t kMaxBlocks = 10'000;
+/// More blocks than this are refused: each is made, however short the config. The deepest published have 1,000 layers
+/// (Wang et al., "DeepNet", 2022).
+inline constexpr std::int64_t kMaxBlocks = 1'000;
 
 /// The layer that `maker` makes of a class from the arguments of its constructor, with the dtype policy of `maker`.
 /// What fails in it is told at the place of `maker`.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "attn/base/text.h"
+#include "composite.h"
 #include "fields.h"
 
 namespace attn::keras {
@@ -96,6 +97,10 @@ void check_together(const Ref& config, const EncoderConfig& read) {
   }
 }
 
+[[noreturn]] void too_many(const Ref& ref) {
+  ref.fail(fmt::format("more than {} blocks are not accepted", kMaxBlocks));
+}
+
 EncoderConfig read(const Ref& config, std::vector<std::string>& warnings) {
   EncoderConfig out;
   Fields f(config, warnings);
@@ -116,6 +121,7 @@ EncoderConfig read(const Ref& config, std::vector<std::string>& warnings) {
   const Document& document = config.document();
   if (layers) {
     document.attempt([&] {
+      if (static_cast<std::int64_t>(layers->elements().size()) > kMaxBlocks) too_many(*layers);
       for (const Ref& ref : layers->elements()) {
         Block block = out.block;
         ref.expect_object();
@@ -133,8 +139,7 @@ EncoderConfig read(const Ref& config, std::vector<std::string>& warnings) {
     });
   } else {
     check_block(config, std::nullopt);
-    if (out.num_layers > 10000)
-      document.attempt([&] { config["num_layers"].fail("more than 10,000 blocks are not accepted"); });
+    if (out.num_layers > kMaxBlocks) document.attempt([&] { too_many(config["num_layers"]); });
   }
   document.stop_after_problems(0);
   return out;

@@ -76,22 +76,20 @@ Tensor read_constant(const Ref& value, DType dtype) {
     shape.push_back(static_cast<Dim>(level.size()));
     if (level.size() == 0) break;
   }
-  Tensor tensor(dtype, shape);
-  std::int64_t next = 0;
-  const auto fill = [&](auto& self, const Ref& ref, int axis) -> void {
+  // The list is read before the tensor is made: only its first rows say how large that would be.
+  std::vector<double> elements;
+  const auto read = [&](auto& self, const Ref& ref, int axis) -> void {
     if (axis == shape.rank()) {
-      if (ref.is_bool()) {
-        tensor.set(next++, ref.boolean() ? 1.0 : 0.0);
-      } else {
-        tensor.set(next++, ref.number());
-      }
+      elements.push_back(ref.is_bool() ? static_cast<double>(ref.boolean()) : ref.number());
       return;
     }
     if (!ref.is_array() || static_cast<Dim>(ref.size()) != shape[axis])
       ref.fail(fmt::format("a constant must be rectangular: expected {} elements here", shape[axis]));
     for (const Ref& item : ref.elements()) self(self, item, axis + 1);
   };
-  fill(fill, value, 0);
+  read(read, value, 0);
+  Tensor tensor(dtype, shape);
+  for (std::size_t i = 0; i < elements.size(); ++i) tensor.set(static_cast<std::int64_t>(i), elements[i]);
   return tensor;
 }
 
@@ -234,6 +232,8 @@ void Functional::config(Fields& f) {
 }
 
 void Functional::add(LayerPtr layer) {
+  if (members_.size() >= kMostCalls)
+    layer->fail(fmt::format("more than {} layers in a model are not accepted", kMostCalls));
   if (!index_.emplace(layer->name, static_cast<int>(members_.size())).second)
     layer->fail(fmt::format("two layers of this model have the name '{}'", printable(layer->name)));
   members_.push_back(std::move(layer));

@@ -91,8 +91,13 @@ TensorPtr Call::optional_tensor(std::string_view name) const { return has(name) 
 
 std::vector<TensorPtr> Call::tensors(std::string_view name) const {
   const Arg& value = arg(name);
-  if (!value.as<ArgList>()) throw bad_input("the argument '{}' must be a list of tensors", name);
-  return tensors_of(value);
+  const auto* list = value.as<ArgList>();
+  std::vector<TensorPtr> out;
+  for (std::size_t i = 0; list != nullptr && i < list->size(); ++i)
+    if (const auto* tensor = (*list)[i].as<TensorPtr>()) out.push_back(*tensor);
+  if (list == nullptr || out.size() < list->size())
+    throw bad_input("the argument '{}' must be a list of tensors", name);
+  return out;
 }
 
 bool Call::flag(std::string_view name, bool missing) const {

@@ -45,21 +45,28 @@ Masks explicit_masks(const Arg& arg) {
 
 }  // namespace
 
-Arg Lowering::cast_inputs(const Arg& arg, DType dtype) {
+std::string too_long_names() {
+  return fmt::format("more than {} MiB of layers' names, with those of the models around them, are not accepted",
+                     kMostNameBytes >> 20U);
+}
+
+Arg Lowering::as_inputs(const Arg& arg, std::optional<DType> dtype) {
+  if (const auto* constant = arg.as<ConstantArg>())
+    return as_inputs(Call::result(builder_.constant(constant->tensor)), dtype);
   if (const auto* tensor = arg.as<TensorPtr>()) {
     const DType own = builder_.dtype((*tensor)->id);
-    if (!is_floating(own) || own == dtype) return arg;
+    if (!dtype || !is_floating(own) || own == *dtype) return arg;
     // A new object with the mask of the old one: taking the mask off it leaves the original's in place.
-    return std::make_shared<KerasTensor>(KerasTensor{builder_.cast((*tensor)->id, dtype), (*tensor)->mask});
+    return std::make_shared<KerasTensor>(KerasTensor{builder_.cast((*tensor)->id, *dtype), (*tensor)->mask});
   }
   if (const auto* list = arg.as<ArgList>()) {
     ArgList out;
-    for (const Arg& item : *list) out.push_back(cast_inputs(item, dtype));
+    for (const Arg& item : *list) out.push_back(as_inputs(item, dtype));
     return out;
   }
   if (const auto* dict = arg.as<ArgDict>()) {
     ArgDict out;
-    for (const auto& [key, item] : *dict) out.emplace_back(key, cast_inputs(item, dtype));
+    for (const auto& [key, item] : *dict) out.emplace_back(key, as_inputs(item, dtype));
     return out;
   }
   return arg;
@@ -108,6 +115,17 @@ void Lowering::fill_masks(Layer& layer, std::map<std::string, Arg, std::less<>>&
   }
 }
 
+void Lowering::count(const Layer& layer) {
+  called_.insert(&layer);
+  name_bytes_ += scope_.size() + layer.name.size();
+  constexpr const char* kInner = "those inside of models and wrappers count at each call of these";
+  const std::size_t calls = callees_.size();
+  if (calls > kMostCalls) throw bad_input("more than {} calls of layers are not accepted; {}", kMostCalls, kInner);
+  if (calls - called_.size() > kMostRepeats)
+    throw bad_input("more than {} calls of layers that were called before are not accepted; {}", kMostRepeats, kInner);
+  if (name_bytes_ > kMostNameBytes) throw bad_input("{}; {}", too_long_names(), kInner);
+}
+
 Arg Lowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
   graph::Graph& graph = builder_.graph();
   const graph::LayerId outer_layer = builder_.layer();
@@ -119,9 +137,10 @@ Arg Lowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
   builder_.set_layer(id);
 
   try {
-    const auto dtype = layer.is_operation() ? std::nullopt : layer.input_dtype();
-    auto bound =
-        dtype ? bind(layer, cast_inputs(args, *dtype), cast_inputs(kwargs, *dtype)) : bind(layer, args, kwargs);
+    count(layer);
+    auto bound = layer.is_operation()
+                     ? bind(layer, args, kwargs)
+                     : bind(layer, as_inputs(args, layer.input_dtype()), as_inputs(kwargs, layer.input_dtype()));
     if (!layer.is_operation()) fill_masks(layer, bound);
 
     const std::string first(layer.arguments().front());

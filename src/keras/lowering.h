@@ -2,6 +2,8 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +12,14 @@
 #include "layer.h"
 
 namespace attn::keras {
+
+/// A config of some kilobytes can nest models that call each other twice, and so on: what would take hours is refused.
+inline constexpr std::size_t kMostCalls = 100'000;          // of layers, those of inner models at each call of theirs
+inline constexpr std::size_t kMostRepeats = 20'000;         // calls of layers that were called before
+inline constexpr std::size_t kMostNameBytes = 16UL << 20U;  // of "block/dense", over all layers or calls
+
+/// What is said where names pass kMostNameBytes.
+[[nodiscard]] std::string too_long_names();
 
 class MaskRecorder;
 
@@ -36,7 +46,7 @@ class Lowering {
   void add_scores(graph::ValueId scores);
 
   /// One call. `args` is an ArgList and `kwargs` an ArgDict of resolved values. Throws Error (bad_input) with the
-  /// layer's place.
+  /// layer's place, also where the calls become too many.
   Arg apply(Layer& layer, const Arg& args, const Arg& kwargs);
   /// Declares a layer's variable under its full name, before anything uses it.
   void declare(const Layer& layer, int index, const graph::WeightSpec& spec) {
@@ -53,14 +63,18 @@ class Lowering {
 
  private:
   std::map<std::string, Arg, std::less<>> bind(Layer& layer, const Arg& args, const Arg& kwargs);
-  Arg cast_inputs(const Arg& arg, DType dtype);
+  /// Arrays become tensors, and tensors of floats get the dtype that the layer wants, if any.
+  Arg as_inputs(const Arg& arg, std::optional<DType> dtype);
   void fill_masks(Layer& layer, std::map<std::string, Arg, std::less<>>& bound);
+  void count(const Layer& layer);
 
   graph::Builder builder_;
   bool symbolic_;
   std::string scope_;
   Layer* current_ = nullptr;
   std::vector<const Layer*> callees_;
+  std::set<const Layer*> called_;
+  std::size_t name_bytes_ = 0;
   bool mask_used_ = false;
   std::map<std::string, int> scores_given_;  // by layer
   bool watching_ = true;                     // the layer around is a model whose calls are rows

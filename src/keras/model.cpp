@@ -73,6 +73,14 @@ void visit_weights(Layer& root, Visit&& visit) {
        });
 }
 
+/// Bytes of the names of a layer and all below it, each with those of the layers around it.
+std::size_t full_name_bytes(Layer& layer, std::size_t around) {
+  const std::size_t own = around + layer.name.size();
+  std::size_t bytes = own;
+  for (const Layer::Sublayer& sub : layer.sublayers()) bytes += full_name_bytes(*sub.layer, own + 1);
+  return bytes;
+}
+
 std::vector<graph::WeightSpec> collect_weights(Layer& root) {
   std::vector<graph::WeightSpec> out;
   visit_weights(root, [&](const Layer&, int, graph::WeightSpec spec) { out.push_back(std::move(spec)); });
@@ -300,6 +308,7 @@ std::unique_ptr<Model::Parts> Model::read_parts(const std::string& source, std::
   }
   root.document().stop_after_problems(0);
   if (parts->root->is_operation()) root.fail("one operation is no model");
+  if (full_name_bytes(*parts->root, 0) > kMostNameBytes) root.fail(too_long_names());
   parts->older_fans = parts->older_fans || root.document().is_keras2();
   if (const std::string foreign = root.document().foreign_keys(); !foreign.empty()) parts->warnings.push_back(foreign);
   if (parts->expanded && parts->model() != nullptr) complete_histories(*parts->model());

@@ -452,6 +452,60 @@ TEST_CASE("json: a million layers are refused, not read for minutes") {
   check_refused(attempt({"summary", "-"}, text + "}}"), "stdin:", "over 2,000,000 values");
 }
 
+TEST_CASE("json: models that call models that call models are refused, not followed for hours") {
+  const auto tensor = [](const std::string& layer, int call) {
+    return R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 2], "dtype": "float32", "keras_history": [")" +
+           layer + "\", " + std::to_string(call) + ", 0]}}";
+  };
+  // Each calls the one inside it ten times, one after the other.
+  const auto nested = [&](int depth, const std::string& name) {
+    std::string inner = R"({"class_name": "ReLU", "name": "l", "config": {"name": "l"})";
+    std::string calls, model;
+    for (int call = 0; call < 10; ++call) {
+      calls += fmt::format(R"({}{{"args": [{}], "kwargs": {{}}}})", call == 0 ? "" : ", ",
+                           call == 0 ? tensor("in", 0) : tensor("l", call - 1));
+    }
+    for (int level = 0; level < depth; ++level) {
+      model = fmt::format(R"({{"name": "{0}", "layers": [{{"class_name": "InputLayer", "name": "in",
+        "config": {{"name": "in", "batch_shape": [null, 2]}}, "inbound_nodes": []}}, {1}, "inbound_nodes": [{2}]}}],
+        "input_layers": [["in", 0, 0]], "output_layers": [["l", {3}, 0]]}})",
+                          name, inner, calls, level == 0 ? 9 : 10);
+      inner = R"({"class_name": "Functional", "name": "l", "config": )" + model;
+    }
+    return R"({"class_name": "Functional", "config": )" + model + "}";
+  };
+  CHECK(attempt({"summary", "-"}, nested(4, "m")).code == 0);
+  for (const int depth : {5, 12}) {
+    CAPTURE(depth);
+    for (const char* command : {"summary", "plan", "get-config", "validate"}) {
+      const Attempt done = attempt({command, "-"}, nested(depth, "m"));
+      CHECK(done.code == 3);
+      CHECK(contains(done.out + done.err, "more than 20000 calls of layers that were called before are not accepted"));
+      if (!kIsInstrumented) CHECK(done.seconds <= 1.0);
+    }
+  }
+}
+
+TEST_CASE("json: names that grow with the models around them are refused before they fill the memory") {
+  const std::string input = R"({"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [null, 2]}}, )";
+  for (const bool called : {true, false}) {
+    CAPTURE(called);
+    std::string text;
+    for (int i = 0; i < 500; ++i)
+      text +=
+          fmt::format(R"({}{{"class_name": "Dense", "config": {{"name": "l{}", "units": 2}}}})", i > 0 ? ", " : "", i);
+    for (int level = 0; level < 6; ++level) {
+      text = fmt::format(R"({{"class_name": "Sequential", "config": {{"name": "{}", "layers": [{}{}]}}}})",
+                         std::string(60'000, static_cast<char>('a' + level)), called || level == 0 ? input : "", text);
+    }
+    for (const char* command : {"summary", "plan", "get-config"}) {
+      const Attempt done = attempt({command, "-"}, text);
+      check_refused(done, "stdin:", "more than 16 MiB of layers' names");
+      if (!kIsInstrumented) CHECK(done.peak <= 128 << 20);
+    }
+  }
+}
+
 TEST_CASE("json: of a file's many problems validate tells a thousand with their places, and that there may be more") {
   struct Case {
     const char* layer;

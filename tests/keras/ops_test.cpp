@@ -30,6 +30,7 @@ struct Call {
 };
 
 const std::string kNumpy = "numpy", kNn = "nn", kCore = "core", kMath = "math";
+const std::string kLayer = "";  // no operation
 
 std::string with_tensors(const std::string& text) {
   std::string out;
@@ -46,10 +47,11 @@ std::string with_tensors(const std::string& text) {
 }
 
 std::string operation_json(const Call& call) {
-  return R"({"module": "keras.src.ops.)" + call.module + R"(", "class_name": ")" + call.class_name +
-         R"(", "config": {"name": "op")" + call.parameters + R"(}, "registered_name": ")" + call.class_name +
-         R"(", "name": "op", "inbound_nodes": [{"args": )" + with_tensors(call.args) + R"(, "kwargs": )" +
-         with_tensors(call.kwargs) + "}]}";
+  const std::string module = call.module == kLayer ? "keras.layers" : "keras.src.ops." + call.module;
+  const std::string registered = call.module == kLayer ? "null" : '"' + call.class_name + '"';
+  return R"({"module": ")" + module + R"(", "class_name": ")" + call.class_name + R"(", "config": {"name": "op")" +
+         call.parameters + R"(}, "registered_name": )" + registered + R"(, "name": "op", "inbound_nodes": [{"args": )" +
+         with_tensors(call.args) + R"(, "kwargs": )" + with_tensors(call.kwargs) + "}]}";
 }
 
 std::string model_json(const Call& call, const std::vector<Given>& inputs) {
@@ -171,6 +173,31 @@ TEST_CASE("operations: constant arrays keep their dtype") {
   const std::string array = R"({"class_name": "__numpy__", "config": {"value": [1.5, 2.5], "dtype": "float32"}})";
   check_exact({kNumpy, "Add", "", "[$x, " + array + "]"}, {x_of(DType::float16, {1, 2})}, DType::float32, {1, 2},
               {2.5, 4.5});
+}
+
+TEST_CASE("layers: constant arrays are inputs too, cast and broadcast as Keras does") {
+  const auto array = [](const std::string& value, const std::string& dtype = "float32") {
+    return R"({"class_name": "__numpy__", "config": {"value": )" + value + R"(, "dtype": ")" + dtype + R"("}})";
+  };
+  check_exact({kLayer, "Add", "", "[[$x, " + array("[[[0, 1, 2], [3, 4, 5]]]", "float64") + "]]"}, {counted()},
+              DType::float32, {1, 2, 3}, {0, 2, 4, 6, 8, 10});
+  // As Keras 3.15: axes are put in front of the second, the batch aside.
+  check_exact({kLayer, "Add", "", "[[$x, " + array("[1, 2, 3]") + "]]"}, {counted()}, DType::float32, {3, 2, 3},
+              {1, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 7, 3, 4, 5, 6, 7, 8});
+  check_exact({kLayer, "Concatenate", ", \"axis\": -1", "[[$x, " + array("[[[7], [8]]]") + "]]"}, {counted()},
+              DType::float32, {1, 2, 4}, {0, 1, 2, 7, 3, 4, 5, 8});
+  check_refused({kLayer, "Add", "", "[[$x, 2.0]]"}, {counted()}, "must be a list of tensors");
+  check_refused({kLayer, "Add", "", "[[$x, [$x]]]"}, {counted()}, "must be a list of tensors");
+}
+
+TEST_CASE("layers: a constant that is not rectangular is refused before its first rows say how large it is") {
+  std::string value = "[[" + std::string(200'000, '1');
+  for (std::size_t i = 3; i < value.size(); i += 2) value[i] = ',';
+  value.back() = ']';
+  for (int i = 0; i < 100'000; ++i) value += ", 0";
+  check_refused({kLayer, "Add", "",
+                 R"([[$x, {"class_name": "__numpy__", "config": {"dtype": "float32", "value": )" + value + "]}}]]"},
+                {counted()}, "a constant must be rectangular");
 }
 
 TEST_CASE("operations: a division of integers is one of float32, a floor division stays") {
