@@ -46,8 +46,8 @@ test-tsan: setup ## all tests under ThreadSanitizer, in build-tsan
 	@cmake --build build-tsan
 	@OMP_NUM_THREADS=1 TSAN_OPTIONS="halt_on_error=1 suppressions=$(CURDIR)/tests/tsan.supp" ctest --test-dir build-tsan --output-on-failure --parallel $$(nproc)
 
-fuzz: build-asan ## fuzz every parser for T seconds (60), or only TARGET, in build-asan
-	@tests/fuzz/run build-asan
+fuzz: build-asan $(BUILD)/CMakeCache.txt ## fuzz every parser for T seconds (60), or only TARGET, in build-asan
+	@tests/fuzz/run build-asan $(BUILD)
 
 coverage: setup ## which lines the tests run, per room, in build-coverage
 	@.ci/setup coverage
