@@ -281,8 +281,13 @@ const std::string& Ref::text() const {
   return json_->get_ref<const std::string&>();
 }
 
-Shape Ref::shape() const {
+void Ref::expect_dimensions() const {
   if (!json_->is_array()) fail("expected a list of dimensions, got " + kind());
+  if (size() > kMostDimensions) fail(fmt::format("more than {} dimensions are not accepted", kMostDimensions));
+}
+
+Shape Ref::shape() const {
+  expect_dimensions();
   Shape shape;
   for (const Ref& dim : elements()) shape.push_back(dim.is_null() ? kUnknown : dim.integer_from(0));
   return shape;

@@ -26,6 +26,7 @@ inline constexpr std::size_t kMaxJsonTokens = 2'000'000;
 inline constexpr std::size_t kMaxJsonKey = std::size_t{1} << 10;
 inline constexpr std::size_t kMaxJsonKeys = 10'000;  // of one object
 inline constexpr std::size_t kMaxJsonString = std::size_t{1} << 20;
+inline constexpr std::size_t kMostDimensions = 64;  // of a shape; NumPy's limit
 
 /// What is found wrong is collected up to this many: the rest says little, and takes long to tell.
 inline constexpr std::size_t kMostProblems = 1000;
@@ -184,6 +185,8 @@ class Ref {
   [[nodiscard]] const std::string& text() const;
   /// A list of dimensions, null for an unknown one.
   [[nodiscard]] Shape shape() const;
+  /// Fails unless it is a list of no more than kMostDimensions.
+  void expect_dimensions() const;
   /// Checks the type, else refuses.
   void expect_object() const;
   void expect_array() const;

@@ -541,6 +541,21 @@ TEST_CASE("json: of a file's many problems validate tells a thousand with their 
   }
 }
 
+TEST_CASE("json: a shape has at most 64 dimensions") {
+  const auto model = [](const std::string& shape, const std::string& layer) {
+    return R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
+      {"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [)" +
+           shape + R"(]}}, )" + layer + "]}}";
+  };
+  const std::string layer = R"({"class_name": "LayerNormalization", "config": {"name": "n"}})";
+  CHECK(attempt({"summary", "-"}, model("null" + repeated(", 1", 63), layer)).code == 0);
+  check_refused(attempt({"summary", "-"}, model("null" + repeated(", 1", 64), layer)),
+                "stdin:2:", "more than 64 dimensions");
+  check_refused(attempt({"plan", "-"}, model("null, 1", R"({"class_name": "Reshape", "config": {"name": "r",
+      "target_shape": [1)" + repeated(", 1", 500'000) + "]}}")),
+                "stdin:3:", "more than 64 dimensions");
+}
+
 TEST_CASE("json: a dimension is an integer above 0, whatever stands there") {
   const std::vector<std::string> numbers = {
       "0",

@@ -32,7 +32,7 @@ class Reshape : public Layer {
     }
     const auto ref = f.take("target_shape");
     if (!ref) f.config().fail("the key 'target_shape' is missing");
-    ref->expect_array();
+    ref->expect_dimensions();
     for (const Ref& dim : ref->elements())
       target_shape.push_back(dim.is_null() ? std::nullopt : std::optional(dim.integer_from(-1)));
     if (std::count(target_shape.begin(), target_shape.end(), std::optional<Dim>(-1)) > 1)
