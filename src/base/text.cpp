@@ -212,7 +212,7 @@ std::string python_repr(std::string_view text) {
       result += "\\r";
     } else if (c == '\t') {
       result += "\\t";
-    } else if (is_python_printable(*point)) {
+    } else if (is_python_printable(*point) && !is_hidden(*point)) {
       result += text.substr(0, length);
     } else if (*point < 0x100) {
       result += fmt::format("\\x{:02x}", static_cast<std::uint32_t>(*point));

@@ -94,13 +94,14 @@ constexpr std::array<Range, 14> kHidden{{{0xad, 0xad},
                                          {0xe0000, 0xe0fff}}};
 
 /// What Python's repr escapes beyond the controls: format characters, spaces other than U+0020, line and paragraph
-/// separators, private use. Code points without a character, which Python escapes too, differ from version to version.
-constexpr std::array<Range, 24> kPythonEscapes{{
+/// separators, private use, and what is reserved for format characters. Other code points without a character, which
+/// Python escapes too, differ from version to version.
+constexpr std::array<Range, 25> kPythonEscapes{{
     {0xa0, 0xa0},       {0xad, 0xad},       {0x600, 0x605},     {0x61c, 0x61c},     {0x6dd, 0x6dd},
     {0x70f, 0x70f},     {0x890, 0x891},     {0x8e2, 0x8e2},     {0x1680, 0x1680},   {0x180e, 0x180e},
     {0x2000, 0x200f},   {0x2028, 0x202f},   {0x205f, 0x206f},   {0x3000, 0x3000},   {0xe000, 0xf8ff},
     {0xfeff, 0xfeff},   {0xfff0, 0xfffb},   {0xfffe, 0xffff},   {0x110bd, 0x110bd}, {0x110cd, 0x110cd},
-    {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe007f},
+    {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe00ff}, {0xe01f0, 0xe0fff},
 }};
 
 template <std::size_t kCount>

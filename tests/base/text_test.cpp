@@ -128,6 +128,7 @@ TEST_CASE("python_repr: a str as Python prints it") {
       {"a\\b\n\r\t\x01", "'a\\\\b\\n\\r\\t\\x01'"},
       {"é世🙂", "'é世🙂'"},
       {"\u00a0\u2028\U000e0001\x7f", "'\\xa0\\u2028\\U000e0001\\x7f'"},
+      {"\U000e0820\u3164\U000e0100", "'\\U000e0820\\u3164\\U000e0100'"},
       {"\xff", "'\\udcff'"},
   };
   for (const auto& [text, expected] : cases) CHECK(python_repr(std::string_view(text)) == expected);

@@ -150,6 +150,8 @@ TEST_CASE("summary: a layer range without a match is a usage error in Keras's wo
   options.layer_range = report::LayerRange{"nothing", "a"};
   CHECK(error_of(chain({"a", "b"}), options) ==
         "Passed layer_names do not match the layer names in the model. Received: ['nothing', 'a']");
+  options.layer_range = report::LayerRange{"nothing\u3164", "a"};
+  CHECK(error_of(chain({"a", "b"}), options).ends_with("Received: ['nothing\\u3164', 'a']"));
   options.layer_range = report::LayerRange{"(", "a"};
   CHECK(error_of(chain({"a"}), options) == "layer range: '(' is not a regular expression: missing closing parenthesis");
 }

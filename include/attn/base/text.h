@@ -37,7 +37,8 @@ inline constexpr std::size_t kMostNames = 2000;
 
 /// Shortest decimal that reads back as the same double, as Python's repr: "0.1", "1e-06", "1.0", "inf", "nan".
 [[nodiscard]] std::string python_repr(double value);
-/// Python's repr of a str: 'x', or "it's" where it holds a single quote.
+/// Python's repr of a str: 'x', or "it's" where it holds a single quote. What is not seen is escaped even where Python
+/// prints it, as the Hangul filler U+3164: that reads back as the same str.
 [[nodiscard]] std::string python_repr(std::string_view text);
 
 /// 1234567 as "1,234,567".
