@@ -530,14 +530,34 @@ std::vector<TensorPtr> Functional::run(Lowering& lowering, const std::vector<Ten
 void Functional::build_symbolic() {
   graph::Graph scratch;
   Lowering lowering(scratch, true);
+  lowering.only_shapes = true;
   std::vector<TensorPtr> inputs;
   for (Layer* layer : input_layers()) {
     const auto& input = static_cast<const InputLayer&>(*layer);
     inputs.push_back(Call::result(lowering.builder().input(input.name, input.element_type(), input.batch_shape)));
     layer->built = true;
   }
-  run(lowering, inputs, true);
+  known_results_.clear();
+  for (const TensorPtr& out : run(lowering, inputs, true))
+    known_results_.push_back(
+        {lowering.builder().shape(out->id), lowering.builder().dtype(out->id), out->mask.has_value()});
   built = true;
+}
+
+std::optional<std::vector<TensorPtr>> Functional::known_results(Lowering& lowering,
+                                                                const std::vector<TensorPtr>& inputs) const {
+  const auto masked = [](const Result& result) { return result.masked; };
+  if (!lowering.only_shapes || known_results_.empty() ||
+      std::any_of(known_results_.begin(), known_results_.end(), masked))
+    return std::nullopt;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto& layer = static_cast<const InputLayer&>(*find(inputs_[i].layer));
+    if (inputs[i]->mask || lowering.builder().shape(inputs[i]->id) != layer.batch_shape) return std::nullopt;
+  }
+  std::vector<TensorPtr> out;
+  for (const Result& result : known_results_)
+    out.push_back(Call::result(lowering.builder().apply(graph::Fill{result.shape, result.dtype, 0.0}, {})));
+  return out;
 }
 
 namespace {
@@ -625,6 +645,7 @@ Arg Functional::call(Call& call) {
             : std::make_shared<KerasTensor>(KerasTensor{lowering.builder().cast(given[i]->id, dtype), given[i]->mask}));
     if (i < masks.size() && masks[i] != nullptr) inputs.back()->mask = masks[i]->id;
   }
+  if (const auto known = known_results(lowering, inputs)) return packed(output_struct, *known);
   const LayerScope scope(lowering, name);
   return packed(output_struct, run(lowering, inputs, false));
 }

@@ -52,6 +52,17 @@ class Functional : public Layer {
   bool connected = false;
 
  protected:
+  /// What build_symbolic() found a result to be.
+  struct Result {
+    Shape shape;
+    DType dtype;
+    bool masked = false;
+  };
+  /// The results of a call where only their shapes are wanted and `inputs` are as those that the model was built on, as
+  /// keras.Functional.compute_output_spec has it; else nothing. Masks have to be followed through the calls.
+  [[nodiscard]] std::optional<std::vector<TensorPtr>> known_results(Lowering& lowering,
+                                                                    const std::vector<TensorPtr>& inputs) const;
+
   [[nodiscard]] bool is_wrong(const std::string& layer_name) const { return wrong_.contains(layer_name); }
   /// Lowers every call of layers that are right on results of such.
   void check_calls(const Document& document);
@@ -63,7 +74,8 @@ class Functional : public Layer {
   Topology topology_;
   std::vector<std::vector<std::vector<TensorRef>>> reads_;  ///< per member and call, in order of arguments
   std::vector<TensorRef> inputs_, outputs_;
-  std::set<std::string> wrong_;  ///< names of members that have problems or could not be read
+  std::vector<Result> known_results_;  ///< empty before it is built
+  std::set<std::string> wrong_;        ///< names of members that have problems or could not be read
 };
 
 /// keras.Sequential: a chain. Without an input shape it stays unbuilt until it is called.

@@ -40,6 +40,8 @@ class Lowering {
   MaskRecorder* recorder = nullptr;
   /// A layer says so where a lowering for a summary leaves out the operations that use its masks.
   void note_mask_use() noexcept { mask_used_ = true; }
+  /// Is the graph of no use but for the shapes of its values?
+  bool only_shapes = false;
   /// Should attention layers give their probabilities too?
   bool want_scores = false;
   /// Of the layer that is called: "layer", from its second call on "layer[1]".

@@ -46,31 +46,36 @@ void walk(Layer& layer, const std::string& path, const std::string& store, std::
     walk(*sub.layer, sub.detached ? sub.path : path + sub.path, store + sub.store, seen, visit);
 }
 
-/// Visits all variables below a layer in Keras's order: their layer, their index in it, and the spec with full names.
+/// Visits all variables below a layer in Keras's order: the layer that declares it, its index there, what its two names
+/// begin with, and the other name in .weights.h5 of what two layers hold.
 template <typename Visit>
-void visit_weights(Layer& root, Visit&& visit) {
+void visit_variables(Layer& root, Visit&& visit) {
   std::set<const Layer*> seen;
   std::set<std::pair<const Layer*, int>> borrowed;
-  const auto full = [](const Layer& layer, int index, const std::string& path, const std::string& store) {
-    graph::WeightSpec spec = layer.weights[static_cast<std::size_t>(index)];
-    spec.path = path + spec.path;
-    spec.store_path = store + spec.store_path;
-    return spec;
-  };
   walk(root, is_functional(&root) ? "" : root.name + "/", "", seen,
        [&](Layer& layer, const std::string& path, const std::string& store) {
          if (const auto index = layer.borrowed_weight()) {
            const Layer::Sublayer owner = layer.sublayers().front();
-           if (!seen.contains(owner.layer) && borrowed.emplace(owner.layer, *index).second) {
-             auto spec =
-                 full(*owner.layer, *index, owner.detached ? owner.path : path + owner.path, store + owner.store);
-             spec.store_again = store + "vars/0";
-             visit(*owner.layer, *index, std::move(spec));
-           }
+           if (!seen.contains(owner.layer) && borrowed.emplace(owner.layer, *index).second)
+             visit(*owner.layer, *index, owner.detached ? owner.path : path + owner.path, store + owner.store,
+                   store + "vars/0");
          }
          for (int i = 0; i < static_cast<int>(layer.weights.size()); ++i)
-           if (!borrowed.contains({&layer, i})) visit(layer, i, full(layer, i, path, store));
+           if (!borrowed.contains({&layer, i})) visit(layer, i, path, store, "");
        });
+}
+
+/// The same with the spec under its full names.
+template <typename Visit>
+void visit_weights(Layer& root, Visit&& visit) {
+  visit_variables(root, [&](const Layer& layer, int index, const std::string& path, const std::string& store,
+                            std::string store_again) {
+    graph::WeightSpec spec = layer.weights[static_cast<std::size_t>(index)];
+    spec.path = path + spec.path;
+    spec.store_path = store + spec.store_path;
+    spec.store_again = std::move(store_again);
+    visit(layer, index, std::move(spec));
+  });
 }
 
 /// Bytes of the names of a layer and all below it, each with those of the layers around it.
@@ -81,33 +86,31 @@ std::size_t full_name_bytes(Layer& layer, std::size_t around) {
   return bytes;
 }
 
-std::vector<graph::WeightSpec> collect_weights(Layer& root) {
-  std::vector<graph::WeightSpec> out;
-  visit_weights(root, [&](const Layer&, int, graph::WeightSpec spec) { out.push_back(std::move(spec)); });
-  return out;
-}
-
 /// Sequential.from_config leaves the flag of a frozen Sequential behind; its layers keep theirs.
 bool is_trainable(const Layer& layer) { return layer.trainable || dynamic_cast<const Sequential*>(&layer) != nullptr; }
 
 struct Totals {
+  bool any = false;  // variables, be they empty
   Count params = 0, trainable = 0, bytes = 0, trainable_bytes = 0;
 };
 
 Totals totals_of(Layer& layer) {
   Totals totals;
-  for (const graph::WeightSpec& spec : collect_weights(layer)) {
+  const bool trainable = is_trainable(layer);
+  visit_variables(layer, [&](const Layer& owner, int index, const auto&, const auto&, const auto&) {
+    const graph::WeightSpec& spec = owner.weights[static_cast<std::size_t>(index)];
+    totals.any = true;
     const Count elements = spec.shape.count();
     const Count bytes = elements * static_cast<Count>(bytes_of(spec.dtype));
     totals.params += elements;
     totals.bytes += bytes;
     // A frozen layer freezes its own variables only; what is inside it keeps its own flag. Asked for its trainable
     // variables, it answers that it has none (keras/src/layers/layer.py, trainable_variables).
-    if (spec.trainable && is_trainable(layer)) {
+    if (spec.trainable && trainable) {
       totals.trainable += elements;
       totals.trainable_bytes += bytes;
     }
-  }
+  });
   return totals;
 }
 
@@ -127,7 +130,7 @@ SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   const Totals totals = totals_of(layer);
   row.params = totals.params;
   row.trainable_params = totals.trainable;
-  if (totals.params > 0 || !collect_weights(layer).empty()) row.trainable = is_trainable(layer);
+  if (totals.any) row.trainable = is_trainable(layer);
   row.output_shape_text = "?";
   if (!layer.node_shapes.empty()) {
     row.output_shapes = layer.node_shapes.back();
