@@ -169,14 +169,19 @@ class Expansion {
     if (config_.block.normalize_first) x = layer_normalization(x, config_.block);
     if (config_.units)
       x = dense(x, *config_.units, config_.output_activation, config_.block, "units", "output_activation");
-    Json model_config = {{"name", config_.name},
-                         {"trainable", true},
-                         {"layers", std::move(layers_)},
-                         {"input_layers", Json::array({"input_layer", 0, 0})},
-                         {"output_layers", Json::array({x, 0, 0})}};
-    Json root = {{"module", "keras.src.models.functional"},    {"class_name", "Functional"},
-                 {"config", std::move(model_config)},          {"registered_name", "Functional"},
-                 {"build_config", {{"input_shape", nullptr}}}, {"compile_config", Json::object()}};
+    Json model_config = object_with_room(5);
+    model_config["name"] = config_.name;
+    model_config["trainable"] = true;
+    model_config["layers"] = std::move(layers_);
+    model_config["input_layers"] = Json::array({"input_layer", 0, 0});
+    model_config["output_layers"] = Json::array({x, 0, 0});
+    Json root = object_with_room(6);
+    root["module"] = "keras.src.models.functional";
+    root["class_name"] = "Functional";
+    root["config"] = std::move(model_config);
+    root["registered_name"] = "Functional";
+    root["build_config"] = {{"input_shape", nullptr}};
+    root["compile_config"] = Json::object();
     return {std::move(root), std::move(origins_)};
   }
 

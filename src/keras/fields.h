@@ -152,11 +152,11 @@ class Fields {
   void read(const Ref& ref, Shape& value) { value = ref.shape(); }
   template <typename T>
   void read(const Ref& ref, std::optional<T>& value) {
-    if (ref.is_null()) {
-      value.reset();
-    } else {
-      read(ref, value.emplace());
-    }
+    value.reset();  // and so it stays where the value is none
+    if (ref.is_null()) return;
+    T given;
+    read(ref, given);
+    value = std::move(given);
   }
 
   Json write(bool value) const { return value; }

@@ -390,17 +390,9 @@ std::string to_python_text(const Json& json) {
   return out;
 }
 
-Json without_tuples(const Json& json) {
-  if (is_tuple(json)) return without_tuples(json.front());
-  if (!json.is_structured()) return json;
-  Json out = json.is_object() ? Json::object() : Json::array();
-  for (auto it = json.begin(); it != json.end(); ++it) {
-    if (json.is_object()) {
-      out[it.key()] = without_tuples(*it);
-    } else {
-      out.push_back(without_tuples(*it));
-    }
-  }
+Json object_with_room(std::size_t members) {
+  Json out = Json::object();
+  out.get_ref<Json::object_t&>().reserve(members);
   return out;
 }
 

@@ -213,7 +213,8 @@ class Ref {
 [[nodiscard]] std::string to_python_text(const Json& json);
 /// A list that Python holds as a tuple; to_json_text writes it as a list.
 [[nodiscard]] Json python_tuple(Json list);
-/// The same value with every python_tuple as a plain list.
-[[nodiscard]] Json without_tuples(const Json& json);
+/// An empty object that takes so many members without growing: to grow, ordered_json copies every member it has, and
+/// all that is in it.
+[[nodiscard]] Json object_with_room(std::size_t members);
 
 }  // namespace attn::keras

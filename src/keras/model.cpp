@@ -677,7 +677,7 @@ std::string Model::config(const ConfigOptions& options) const {
     json.erase("name");
     json.erase("inbound_nodes");
   }
-  return to_json_text(without_tuples(json), options.indent);
+  return to_json_text(json, options.indent);
 }
 
 }  // namespace attn::keras

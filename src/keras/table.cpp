@@ -205,7 +205,7 @@ Json layer_config(Layer& layer, Version version) {
   if (const Version since = class_since(layer.row->class_name, layer.is_operation()); version < since)
     throw bad_input("'{}': {} is in Keras since {}, so it cannot be written for {}", printable(layer.name),
                     layer.class_name(), version_text(since), version_text(version));
-  Json out = Json::object();
+  Json out = object_with_room(16);
   Fields fields(out, version);
   layer.config(fields);
   check_left_out(layer, fields.left_out(), version);
@@ -227,7 +227,7 @@ Json registered_name(const Layer& layer) {
 
 Json layer_json(Layer& layer, Version version) {
   const Json& read = layer.envelope;
-  Json out = Json::object();
+  Json out = object_with_room(8);
   // KerasNLP is the old name of KerasHub, which writes its own.
   const bool old_name = read.contains("module") && read["module"].is_string() &&
                         starts_with(read["module"].get_ref<const std::string&>(), "keras_nlp");

@@ -192,6 +192,9 @@ TEST_CASE("validate: problems and warnings of a short config tell the place in t
         std::vector<std::string>{"/layers/1/dropout", "/unit"});
   CHECK(pointers(validated(R"({"vocabulary_size": 9, "dropout": 7})")) ==
         std::vector<std::string>{"", "", "", "", "/dropout"});  // heads, inner width, length and width are missing
+  const json shape = validated(R"({"input_shape": "50, \u202e512", "num_heads": 8, "intermediate_dim": 64})");
+  REQUIRE(pointers(shape) == std::vector<std::string>{"/input_shape"});  // once: what cannot be read has no rank
+  CHECK(shape["problems"][0]["expected"] == "a list of dimensions");
 
   const json heads = validated("{\"input_shape\": [5, 10],\n \"num_heads\": 4, \"intermediate_dim\": 8}");
   REQUIRE(heads["warnings"] == 1);

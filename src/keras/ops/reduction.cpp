@@ -229,7 +229,7 @@ class Norm : public Taking<kX> {
     const bool euclidean = ord.json.is_null() || (count == 1 && ord.json == 2) || (count == 2 && ord.json == "fro");
     if (euclidean && (count == 1 || count == 2)) return Call::result(sqrt(sum(square(x), over)));
     if (count != 1 || !ord.json.is_number())
-      throw bad_input("the norm of order {} over {} axes is not supported", ord.json.dump(), count);
+      throw bad_input("the norm of order {} over {} axes is not supported", printable(ord.json.dump()), count);
     const auto order = ord.json.get<double>();
     if (order == 0.0) return Call::result(sum(x.cast(DType::boolean).cast(x.dtype()), over));
     const Expression total = sum(pow(abs(x), x.number(order)), over);
