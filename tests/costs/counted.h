@@ -152,5 +152,8 @@ namespace attn::backends {
 }  // namespace attn::backends
 
 #ifdef ATTN_COUNTED_SOURCE
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wkeyword-macro"
+#endif
 #define double attn::test::Counted
 #endif
