@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "attn/base/text.h"
 #include "expression.h"
 #include "operand.h"
 #include "ops.h"
