@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Holds every #include under src/ and include/ against the table of rooms in CMakeLists.txt."""
+"""Holds every #include under src/ and include/ against the table of rooms in CMakeLists.txt.
+
+A room's public headers lie in src/<room>/include/attn/<room>; those that are installed lie in include/attn.
+"""
 
 import pathlib
 import re
@@ -27,11 +30,16 @@ for call in re.findall(r"^attn_room\((.*?)\)", (ROOT / "CMakeLists.txt").read_te
 
 
 def room_of(path):
-    """The innermost room whose folder holds the path (relative to src/ or include/attn/), or None."""
+    """The innermost room whose folder holds the path (relative to src/, include/attn/ or attn/), or None."""
     if str(path) == "attn.h":
         return "library"  # the door for other programs
     parents = [str(parent) for parent in pathlib.PurePosixPath(path).parents]
     return next((parent for parent in parents if parent in uses), None)
+
+
+def public_folders(room):
+    """Where the public headers of a room lie: a nested room stands behind the headers of the room around it."""
+    return [ROOT / "src" / part / "include" for part in (room, str(pathlib.PurePosixPath(room).parent))]
 
 
 wrong = 0
@@ -56,8 +64,8 @@ for top in (ROOT / "src", ROOT / "include/attn"):
                 # A nested room may include its parent's headers: the seam that it stands behind.
                 if other not in uses[room] and not (other and room.startswith(other + "/")):
                     problem = f"{room} may not use {other}"
-                elif not (ROOT / "include" / header).is_file():
-                    problem = f"there is no include/{header}"
+                elif not any((top / header).is_file() for top in (ROOT / "include", *public_folders(other))):
+                    problem = f"{other} has no public header {header}"
             elif '"' in line and not any((base / header).is_file() for base in (file.parent, ROOT / "src" / room, EMULATED)):
                 problem = f"{header} is no header of {room}"
             for target, begins in THIRD_PARTY.items():

@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "attn/backends/onednn.h"
+#include "attn/backends/cpu.h"
 #include "attn/backends/plugin.h"
 #include "attn/backends/reference.h"
 #include "attn/base/error.h"
@@ -13,7 +13,7 @@
 namespace attn::backends {
 namespace {
 
-std::unique_ptr<Backend> make_onednn(int) { return make_onednn_backend(); }
+std::unique_ptr<Backend> make_onednn(int) { return make_cpu_backend(); }
 std::unique_ptr<Backend> make_reference(int) { return make_reference_backend(); }
 
 // The best of each device first, and the best device first.

@@ -4,8 +4,8 @@
 
 #include <fstream>
 
+#include "attn/backends/cpu.h"
 #include "attn/backends/devices.h"
-#include "attn/backends/onednn.h"
 #include "attn/base/text.h"
 #include "machine.h"
 

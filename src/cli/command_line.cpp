@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "attn/backends/onednn.h"
+#include "attn/backends/cpu.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "environment.h"

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "attn/backends/onednn.h"
+#include "attn/backends/cpu.h"
 #include "attn/backends/registry.h"
 #include "attn/base/error.h"
 #include "command.h"

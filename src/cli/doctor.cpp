@@ -8,8 +8,8 @@
 #include <new>
 #include <set>
 
+#include "attn/backends/cpu.h"
 #include "attn/backends/devices.h"
-#include "attn/backends/onednn.h"
 #include "attn/backends/registry.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"

@@ -8,7 +8,7 @@
 #include <functional>
 #include <set>
 
-#include "attn/backends/onednn.h"
+#include "attn/backends/cpu.h"
 #include "attn/backends/reference.h"
 #include "attn/base/error.h"
 #include "attn/plan/passes.h"
@@ -127,7 +127,7 @@ TEST_CASE("models: a normalization of halves is the one between casts, rounded o
       // The same sums, and a number between two halves may go to the other one: an ulp of numbers below 8.
       const double tolerance = half == DType::bfloat16 ? 0x1p-5 : 0x1p-8;
       for (const bool on_reference : {true, false}) {
-        const auto backend = on_reference ? backends::make_reference_backend({}) : backends::make_onednn_backend();
+        const auto backend = on_reference ? backends::make_reference_backend({}) : backends::make_cpu_backend();
         check_same(expected, run_planned(*backend, narrow, inputs, weights), tolerance, backend->name().data());
       }
     }
@@ -142,7 +142,7 @@ TEST_CASE("models: the encoder on onednn agrees with the reference on any number
     const auto inputs = draw_inputs(graph);
     const auto weights = draw_weights(graph);
     const auto expected = run_without_plan(graph, inputs, weights);
-    const auto backend = backends::make_onednn_backend();
+    const auto backend = backends::make_cpu_backend();
     const Graph optimized = backend->optimize(graph);
     // Probabilities below 1 after 13 products of normalised rows: some 30 roundings deep.
     const double tolerance = dtype == DType::float32 ? 30 * 6e-8 : 30 * 2e-3;
@@ -156,7 +156,7 @@ TEST_CASE("models: the encoder on onednn agrees with the reference on any number
 
 TEST_CASE("models: onednn runs the float32 encoder without the reference's kernels and drops the weights it packed") {
   const Graph graph = encoder({});
-  const auto backend = backends::make_onednn_backend();
+  const auto backend = backends::make_cpu_backend();
   const plan::Plan plan = plan::make_plan(backend->optimize(graph));
   const auto executable = backend->compile(plan, draw_weights(graph), {});
   for (const backends::KernelChoice& choice : executable->choices()) {
@@ -181,7 +181,7 @@ Graph power_graph(Dim rows, int times) {
 
 TEST_CASE("models: onednn packs a weight once that several products use") {
   for (const Dim rows : {4, 400}) {  // panels, oneDNN's blocks or tiles
-    const auto backend = backends::make_onednn_backend();
+    const auto backend = backends::make_cpu_backend();
     const auto bytes = [&](int times) {
       const Graph graph = power_graph(rows, times);
       const plan::Plan plan = plan::make_plan(graph);
@@ -228,9 +228,9 @@ TEST_CASE("models: attention over many tiles of keys is the reference's, with wh
   };
   std::vector<Backend> all;
   // Scores of 24 terms, rounded; they are exponents. In bfloat16 a weight, and in the end the result, is rounded.
-  all.push_back({backends::make_onednn_backend(), DType::float32, 1e-5});
-  all.push_back({backends::make_onednn_backend({.emulate_tiles = true}), DType::float32, 1e-5});
-  all.push_back({backends::make_onednn_backend({.emulate_tiles = true}), DType::bfloat16, 1e-2});
+  all.push_back({backends::make_cpu_backend(), DType::float32, 1e-5});
+  all.push_back({backends::make_cpu_backend({.emulate_tiles = true}), DType::float32, 1e-5});
+  all.push_back({backends::make_cpu_backend({.emulate_tiles = true}), DType::bfloat16, 1e-2});
   for (const Case& c : cases) {
     for (const auto path : {graph::AttentionPath::fused, graph::AttentionPath::explicit_}) {
       for (const Backend& row : all) {
@@ -276,7 +276,7 @@ TEST_CASE("models: the encoder on emulated tiles, at each precision, in no more 
     const Graph graph = encoder(size);
     const auto inputs = draw_inputs(graph);
     const auto weights = draw_weights(graph);
-    const auto backend = backends::make_onednn_backend({.emulate_tiles = true});
+    const auto backend = backends::make_cpu_backend({.emulate_tiles = true});
     const plan::Plan plan = plan::make_plan(backend->optimize(graph));
     backends::CompileOptions options;
     options.threads = 2;
@@ -308,7 +308,7 @@ TEST_CASE("models: onednn names the layer of an index that is out of range") {
   const auto table = builder.weight({"table", "table", {4, 3}, DType::float32, true, {}});
   const auto y = builder.apply(graph::Gather{0}, {table, builder.input("tokens", DType::int32, {2})});
   graph.outputs.push_back({"output_0", y});
-  const auto backend = backends::make_onednn_backend();
+  const auto backend = backends::make_cpu_backend();
   const auto executable = backend->compile(plan::make_plan(graph), draw_weights(graph), {});
   Tensor indices(DType::int32, {2});
   indices.as<std::int32_t>()[1] = 4;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "attn/backends/onednn.h"
+#include "attn/backends/cpu.h"
 #include "attn/backends/reference.h"
 #include "attn/graph/graph.h"
 #include "attn/plan/plan.h"
@@ -37,14 +37,14 @@ graph::Graph graph_of(const Case& row) {
 std::vector<Runner> all_runners() {
   std::vector<Runner> result;
   result.push_back({"reference", backends::make_reference_backend({.poison_arena = true}), 0});
-  result.push_back({"onednn", backends::make_onednn_backend({.poison_arena = true}), 0});
-  const backends::OnednnOptions everywhere{.work_per_thread = 1.0, .poison_arena = true};
-  const backends::OnednnOptions on_tiles{.work_per_thread = 1.0, .poison_arena = true, .emulate_tiles = true};
+  result.push_back({"onednn", backends::make_cpu_backend({.poison_arena = true}), 0});
+  const backends::CpuOptions everywhere{.work_per_thread = 1.0, .poison_arena = true};
+  const backends::CpuOptions on_tiles{.work_per_thread = 1.0, .poison_arena = true, .emulate_tiles = true};
 #ifdef ATTN_CUDA_EMULATED
   result.push_back({"cuda, emulated", std::unique_ptr<backends::Backend>(attn_open_backend(0)), 0});
 #endif
-  result.push_back({"onednn on 3 threads", backends::make_onednn_backend(everywhere), 3});
-  result.push_back({"onednn on emulated tiles", backends::make_onednn_backend(on_tiles), 3});
+  result.push_back({"onednn on 3 threads", backends::make_cpu_backend(everywhere), 3});
+  result.push_back({"onednn on emulated tiles", backends::make_cpu_backend(on_tiles), 3});
   return result;
 }
 

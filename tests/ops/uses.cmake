@@ -1,1 +1,1 @@
-set(uses backends/onednn backends/reference plan graph base)
+set(uses backends/cpu backends/reference plan graph base)

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../largest.h"
-#include "attn/backends/onednn.h"
+#include "attn/backends/cpu.h"
 #include "attn/backends/reference.h"
 #include "attn/base/error.h"
 #include "attn/base/rng.h"
@@ -100,7 +100,7 @@ TEST_CASE("skip_padding: positions that count are computed as with padding, and 
     CAPTURE(causal);
     Encoder encoder(causal);
     encoder.graph.outputs = {{"output", encoder.last}};
-    for (const auto& backend : {backends::make_reference_backend(), backends::make_onednn_backend()}) {
+    for (const auto& backend : {backends::make_reference_backend(), backends::make_cpu_backend()}) {
       CAPTURE(backend->name());
       const Tensor padded = encoder.run(*backend, tokens, false).front();
       const Tensor skipped = encoder.run(*backend, tokens, true).front();
@@ -140,7 +140,7 @@ TEST_CASE("skip_padding: a batch of nothing but padding gives zeros") {
   const Tensor tokens = tokens_of(std::vector<double>(kBatch * kLength, 0.0));
   Encoder encoder(false);
   encoder.graph.outputs = {{"output", encoder.last}};
-  for (const auto& backend : {backends::make_reference_backend(), backends::make_onednn_backend()})
+  for (const auto& backend : {backends::make_reference_backend(), backends::make_cpu_backend()})
     CHECK(test::largest(encoder.run(*backend, tokens, true)[0]) == 0.0);
 }
 

@@ -1,0 +1,149 @@
+// 32 × 32 sums of products of bfloat16 parts, in eight tiles.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "amx_pack.h"
+
+namespace attn::backends::cpu {
+
+/// What is fetched into the second-level cache while something else is multiplied: so many lines with each product of
+/// two tiles. All at once they would keep the loads of the tiles waiting.
+struct Ahead {
+  const char* next;
+  std::int64_t lines;
+
+  [[gnu::always_inline]] void fetch(std::int64_t products = 1) {
+    for (std::int64_t i = 0; i < lines * products; ++i, next += 64) __builtin_prefetch(next, 0, 2);
+  }
+};
+
+namespace tiles {
+
+/// Part x of the rows times part w of the columns.
+struct Pair {
+  int x, w;
+};
+
+/// The products that are small beside that of the first parts, by the number of parts; what is left out is smaller than
+/// float32's rounding (three parts) or 2⁻¹⁶ (two). Neighbours share what they load.
+template <int kParts>
+inline constexpr std::array<Pair, 0> kSmall{};
+template <>
+inline constexpr std::array<Pair, 2> kSmall<2>{{{1, 0}, {0, 1}}};
+template <>
+inline constexpr std::array<Pair, 5> kSmall<3>{{{2, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}}};
+inline constexpr std::array<Pair, 1> kLarge{{{0, 0}}};
+
+inline constexpr Pair kNothing{-1, -1};
+
+/// What stays in the first-level cache: all of it, the first parts (which are read twice), or none.
+enum class Keep : std::uint8_t { all, first_parts, none };
+
+template <int kTile, bool kStreams, typename Tiles>
+[[gnu::always_inline]] inline void load(Tiles& tiles, const Bfloat16* from) {
+  if constexpr (kStreams) {
+    tiles.template stream<kTile>(from);
+  } else {
+    tiles.template load<kTile>(from);
+  }
+}
+
+/// Tiles 0 to 3 are the sums (first rows by first and last columns, then the last rows), 4 and 5 hold a part of x, 6
+/// and 7 one of w, from the pair before where it is the same.
+template <int kRowTiles, Pair kPair, Pair kBefore, Keep kX, Keep kW, typename Tiles>
+[[gnu::always_inline]] inline void multiply_pair(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, Ahead& ahead) {
+  constexpr bool kStreamsX = kX == Keep::none || (kX == Keep::first_parts && kPair.x > 0);
+  constexpr bool kStreamsW = kW == Keep::none || (kW == Keep::first_parts && kPair.w > 0);
+  if constexpr (kPair.x != kBefore.x) load<4, kStreamsX>(tiles, x + kPair.x * kTilePart);
+  if constexpr (kPair.w != kBefore.w) load<6, kStreamsW>(tiles, w + kPair.w * kTilePart);
+  tiles.template multiply<0, 4, 6>();
+  ahead.fetch();
+  if constexpr (kPair.w != kBefore.w) load<7, kStreamsW>(tiles, w + kPair.w * kTilePart + kTileNumbers);
+  tiles.template multiply<1, 4, 7>();
+  ahead.fetch();
+  if constexpr (kRowTiles == 2) {
+    if constexpr (kPair.x != kBefore.x) load<5, kStreamsX>(tiles, x + kPair.x * kTilePart + kTileNumbers);
+    tiles.template multiply<2, 5, 6>();
+    ahead.fetch();
+    tiles.template multiply<3, 5, 7>();
+    ahead.fetch();
+  }
+}
+
+/// Adds the products of `kPairs` over all steps.
+template <int kParts, int kRowTiles, const auto& kPairs, Keep kX, Keep kW, typename Tiles, std::size_t... kIndex>
+[[gnu::always_inline]] inline void add_pairs(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps,
+                                             Ahead& ahead, std::index_sequence<kIndex...>) {
+  for (std::int64_t step = 0; step < steps; ++step) {
+    (multiply_pair < kRowTiles, kPairs[kIndex], kIndex == 0 ? kNothing : kPairs[kIndex == 0 ? 0 : kIndex - 1], kX,
+     kW > (tiles, x, w, ahead), ...);
+    x += kParts * kTilePart;
+    w += kParts * kTilePart;
+  }
+}
+
+}  // namespace tiles
+
+/// y(i, j) = Σ x(i, k)·w(k, j) for the first 16·kRowTiles rows of a block, and a block of columns.
+///
+/// First all small products over the whole depth, then the large ones: so few and only the last of the additions round
+/// a sum of the result's size, and the error is below that of a float32 product. With one part the sums begin with
+/// `start`, which lies as y does; null: zeros. `kOnce`: x is not read again soon.
+template <int kParts, int kRowTiles, bool kOnce, typename Tiles>
+void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead& ahead, float* y,
+                        std::int64_t stride, const float* start) {
+  using tiles::Keep;
+  if (kParts == 1 && start != nullptr) {
+    tiles.template load_sums<0>(start, stride);
+    tiles.template load_sums<1>(start + kTileRows, stride);
+    if constexpr (kRowTiles == 2) {
+      tiles.template load_sums<2>(start + kTileRows * stride, stride);
+      tiles.template load_sums<3>(start + kTileRows * stride + kTileRows, stride);
+    }
+  } else {
+    tiles.template zero<0>();
+    tiles.template zero<1>();
+    if constexpr (kRowTiles == 2) {
+      tiles.template zero<2>();
+      tiles.template zero<3>();
+    }
+  }
+  constexpr std::index_sequence<0> kOne;
+  if constexpr (kParts > 1) {
+    constexpr auto& kPairs = tiles::kSmall<kParts>;
+    constexpr Keep kKeep = kOnce ? Keep::first_parts : Keep::all;
+    tiles::add_pairs<kParts, kRowTiles, kPairs, kKeep, kKeep>(tiles, x, w, steps, ahead,
+                                                              std::make_index_sequence<kPairs.size()>());
+    tiles::add_pairs<kParts, kRowTiles, tiles::kLarge, Keep::all, Keep::all>(tiles, x, w, steps, ahead, kOne);
+  } else if constexpr (kOnce) {
+    constexpr std::int64_t kKept = 16;
+    const std::int64_t kept = std::min(steps, kKept);
+    tiles::add_pairs<1, kRowTiles, tiles::kLarge, Keep::none, Keep::all>(tiles, x, w, kept, ahead, kOne);
+    tiles::add_pairs<1, kRowTiles, tiles::kLarge, Keep::none, Keep::none>(
+        tiles, x + kept * kTilePart, w + kept * kTilePart, steps - kept, ahead, kOne);
+  } else {
+    tiles::add_pairs<1, kRowTiles, tiles::kLarge, Keep::all, Keep::all>(tiles, x, w, steps, ahead, kOne);
+  }
+  tiles.template store<0>(y, stride);
+  tiles.template store<1>(y + kTileRows, stride);
+  if constexpr (kRowTiles == 2) {
+    tiles.template store<2>(y + kTileRows * stride, stride);
+    tiles.template store<3>(y + kTileRows * stride + kTileRows, stride);
+  }
+}
+
+/// The same for the first `rows` ≤ 32 rows, and some more of which nothing is known. Row i is written to y + i·stride.
+template <int kParts, bool kOnce = false, typename Tiles>
+void multiply_tile_block(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
+                         Ahead& ahead, float* y, std::int64_t stride = kTileBlock, const float* start = nullptr) {
+  if (rows > kTileRows) {
+    multiply_row_tiles<kParts, 2, kOnce>(tiles, x, w, steps, ahead, y, stride, start);
+  } else {
+    multiply_row_tiles<kParts, 1, kOnce>(tiles, x, w, steps, ahead, y, stride, start);
+  }
+}
+
+}  // namespace attn::backends::cpu

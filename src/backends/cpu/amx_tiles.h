@@ -1,0 +1,126 @@
+// Eight registers of 16 rows of 64 bytes, and the product of two of them: AMX, and plain loops that give the same bits.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace attn::backends::cpu {
+
+/// The bits of a bfloat16.
+using Bfloat16 = std::uint16_t;
+
+/// A tile holds 16 × 32 bfloat16 or 16 × 16 float32.
+inline constexpr std::int64_t kTileRows = 16, kTileDepth = 32, kTileBytes = 1024;
+inline constexpr std::int64_t kTileNumbers = kTileRows * kTileDepth;
+
+/// The CPU's tile registers, of this thread, while it lives. Only where isa() is amx.
+///
+/// GCC's intrinsics of the same names take literal register numbers alone, and do not say that they read memory.
+#if defined(__x86_64__)
+class AmxTiles {
+ public:
+  /// Of a number, at which products on them are worth it.
+  static constexpr int kMostParts = 3;
+
+  AmxTiles() {
+    static constexpr Shape kWhole;
+    __asm__ volatile("ldtilecfg %0" : : "m"(kWhole));
+  }
+  ~AmxTiles() { __asm__ volatile("tilerelease"); }
+  AmxTiles(const AmxTiles&) = delete;
+  AmxTiles& operator=(const AmxTiles&) = delete;
+
+  template <int kTile>
+  [[gnu::always_inline]] void zero() {
+    __asm__ volatile("tilezero %%tmm%c0" : : "i"(kTile));
+  }
+  /// 16 rows, each behind the one before.
+  template <int kTile>
+  [[gnu::always_inline]] void load(const Bfloat16* from) {
+    __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(kRowBytes), "i"(kTile) : "memory");
+  }
+  /// The same of what is not read again soon, which leaves the first-level cache to other numbers.
+  template <int kTile>
+  [[gnu::always_inline]] void stream(const Bfloat16* from) {
+    __asm__ volatile("tileloaddt1 (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(kRowBytes), "i"(kTile) : "memory");
+  }
+  /// Row r from from + r·stride.
+  template <int kTile>
+  [[gnu::always_inline]] void load_sums(const float* from, std::int64_t stride) {
+    __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2"
+                     :
+                     : "r"(from), "r"(stride * static_cast<std::int64_t>(sizeof(float))), "i"(kTile)
+                     : "memory");
+  }
+  /// Row r to to + r·stride.
+  template <int kTile>
+  [[gnu::always_inline]] void store(float* to, std::int64_t stride) {
+    __asm__ volatile("tilestored %%tmm%c2, (%0,%1,1)"
+                     :
+                     : "r"(to), "r"(stride * static_cast<std::int64_t>(sizeof(float))), "i"(kTile)
+                     : "memory");
+  }
+  /// As multiply_tiles.
+  template <int kSums, int kLeft, int kRight>
+  [[gnu::always_inline]] void multiply() {
+    __asm__ volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kLeft), "i"(kRight));
+  }
+
+ private:
+  static constexpr std::int64_t kRowBytes = 64;
+
+  /// All eight registers whole, as LDTILECFG reads it.
+  struct alignas(64) Shape {
+    std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
+    std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+    std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+  };
+};
+#endif
+
+/// sums(m, n) += Σ left(m, k)·right(k, n), in float32 and in the order in which Intel's manual has TDPBF16PS add: from
+/// 0 the even k, from 0 the odd k, each product added without rounding it before; the two together; then to what was
+/// there. Denormal operands count as zero and denormal results become zero. left is (16, 32), right (16, 16, 2): number
+/// (k, n) at (k/2, n, k%2).
+void multiply_tiles(float* sums, const Bfloat16* left, const Bfloat16* right);
+
+/// What AmxTiles does, on any CPU.
+class EmulatedTiles {
+ public:
+  static constexpr int kMostParts = 3;
+
+  template <int kTile>
+  void zero() {
+    std::memset(registers_[kTile], 0, kTileBytes);
+  }
+  template <int kTile>
+  void load(const Bfloat16* from) {
+    std::memcpy(registers_[kTile], from, kTileBytes);
+  }
+  template <int kTile>
+  void stream(const Bfloat16* from) {
+    load<kTile>(from);
+  }
+  template <int kTile>
+  void load_sums(const float* from, std::int64_t stride) {
+    for (std::int64_t row = 0; row < kTileRows; ++row)
+      std::memcpy(registers_[kTile] + row * kTileDepth, from + row * stride, kTileBytes / kTileRows);
+  }
+  template <int kTile>
+  void store(float* to, std::int64_t stride) {
+    for (std::int64_t row = 0; row < kTileRows; ++row)
+      std::memcpy(to + row * stride, registers_[kTile] + row * kTileDepth, kTileBytes / kTileRows);
+  }
+  template <int kSums, int kLeft, int kRight>
+  void multiply() {
+    float sums[kTileBytes / sizeof(float)];
+    std::memcpy(sums, registers_[kSums], kTileBytes);
+    multiply_tiles(sums, registers_[kLeft], registers_[kRight]);
+    std::memcpy(registers_[kSums], sums, kTileBytes);
+  }
+
+ private:
+  Bfloat16 registers_[8][kTileNumbers] = {};
+};
+
+}  // namespace attn::backends::cpu

@@ -1,0 +1,145 @@
+// Attention with its probabilities, row by row: for a block of query rows of one head, all scores into scratch, a
+// softmax of each row, then the context.
+#include <algorithm>
+#include <cmath>
+
+#include "attention_heads.h"
+#include "loops.h"
+#include "online_softmax.h"
+#include "vector.h"
+
+namespace attn::backends::cpu {
+namespace {
+
+/// x = scale·x, with `hidden` where `seen` is 0.
+ATTN_VECTORIZED(void, mask_row, float* x, const std::uint8_t* seen, float scale, float hidden, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? scale * x[i] : hidden;
+}
+
+// A block's scores should stay in the second-level cache.
+constexpr std::int64_t kScores = 131'072, kLeastRows = 6, kMostRows = 96;
+
+/// Of a block.
+std::int64_t rows_for(std::int64_t keys) {
+  return std::clamp<std::int64_t>(kScores / std::max(padded(keys), kPanel), kLeastRows, kMostRows);
+}
+
+class RowAttention final : public Kernel {
+ public:
+  RowAttention(const graph::Attention& op, const Step& step) : engine_(step.engine), heads_(op, step) {
+    rows_ = rows_for(heads_.S);
+    team_ = heads_.team(engine_);
+    pieces_ = heads_.pieces(team_, rows_);
+    scratch_bytes_ = row_attention_scratch(heads_.S, heads_.H, heads_.V);
+    engine_.scratch.reserve(team_.threads * scratch_bytes_);
+  }
+
+  void run() override {
+    heads_.for_each_piece(
+        team_, pieces_,
+        [&](const Sequence& sequence, std::int64_t n, std::int64_t begin, std::int64_t end, int thread) {
+          const Scratch scratch = scratch_of(thread);
+          heads_.pack(sequence, n, scratch.keys, scratch.values);
+          for (std::int64_t t = begin; t < end; t += rows_) attend(sequence, n, t, std::min(rows_, end - t), scratch);
+        });
+  }
+
+  [[nodiscard]] std::string_view name() const override { return "row attention"; }
+
+ private:
+  using Sequence = AttentionHeads::Sequence;
+
+  struct Scratch {
+    float* scores;  // (rows, padded S)
+    float* keys;    // padded S / kPanel panels (H, kPanel)
+    float* values;  // padded V / kPanel panels (S, kPanel)
+    RunningRows running;
+    std::uint8_t* seen;  // (rows, padded S)
+  };
+
+  [[nodiscard]] Scratch scratch_of(int thread) const {
+    auto* const scores = reinterpret_cast<float*>(engine_.scratch.get() + thread * scratch_bytes_);
+    float* const keys = scores + rows_ * padded(heads_.S);
+    float* const values = keys + heads_.H * padded(heads_.S);
+    float* const maxima = values + heads_.S * padded(heads_.V);
+    const std::int64_t kept = kept_rows(rows_);
+    return {scores,
+            keys,
+            values,
+            {maxima, maxima + kept, maxima + 2 * kept},
+            reinterpret_cast<std::uint8_t*>(maxima + 3 * kept)};
+  }
+
+  /// The scores and context of queries [first, first + rows) of head n.
+  void attend(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows,
+              const Scratch& scratch) const {
+    const std::int64_t S = sequence.S, stride = padded(heads_.S);
+    const View query{heads_.query(sequence, n, first), heads_.query_stride(), 1};
+    for (std::int64_t s = 0; s < S; s += kPanel) {
+      multiply_panel({.x = query,
+                      .panel = scratch.keys + s * heads_.H,
+                      .rows = rows,
+                      .depth = heads_.H,
+                      .y = scratch.scores + s,
+                      .stride = stride,
+                      .columns = whole_vectors(S - s)});
+    }
+    const bool masked = heads_.is_masked();
+    for (std::int64_t r = 0; r < rows; ++r) {
+      float* const row = scratch.scores + r * stride;
+      std::uint8_t* const seen = scratch.seen + r * stride;
+      if (masked) {
+        heads_.find_seen(sequence, n, first + r, 0, S, seen);
+        mask_row(row, seen, heads_.scale, heads_.hidden, S);
+      } else {
+        scale_row(row, heads_.scale, row, S);
+      }
+    }
+    begin_rows(scratch.running, rows);
+    soften(scratch.scores, stride, rows, S, kLog2E, scratch.running);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      float* const row = scratch.scores + r * stride;
+      scale_row(row, 1.0F / scratch.running.sums[r], row, S);
+      if (masked && heads_.op.path == graph::AttentionPath::explicit_) clear_hidden(row, scratch.seen + r * stride, S);
+      if (heads_.op.scores) std::copy_n(row, S, heads_.scores(sequence, n, first + r));
+    }
+    for (std::int64_t v = 0; v < heads_.V; v += kPanel) {
+      multiply_panel({.x = {scratch.scores, stride, 1},
+                      .panel = scratch.values + v * S,
+                      .rows = rows,
+                      .depth = S,
+                      .y = heads_.context(sequence, n, first) + v,
+                      .stride = heads_.context_stride(),
+                      .columns = std::min(kPanel, heads_.V - v)});
+    }
+  }
+
+  Engine& engine_;
+  AttentionHeads heads_;
+  std::int64_t rows_ = 0, pieces_ = 0, scratch_bytes_ = 0;
+  Team team_;
+};
+
+}  // namespace
+
+std::int64_t row_attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size) {
+  const std::int64_t rows = rows_for(keys);
+  return scratch_size(
+      {{rows, padded(keys)}, {head_size, padded(keys)}, {keys, padded(value_size)}, {kept_rows(rows), 3}},
+      rows * padded(keys));
+}
+
+std::unique_ptr<Kernel> make_row_attention(const graph::Attention& op, const Step& step) {
+  return std::make_unique<RowAttention>(op, step);
+}
+
+Choice make(const graph::Attention& op, const Step& step) {
+  const DType dtype = step.inputs[0].dtype;
+  const std::int64_t keys = keys_of(op, step.inputs[op.packed_heads > 0 ? 0 : 1].shape);
+  if (takes_tile_attention(op, dtype, keys, step.engine.multiplication)) return make_tile_attention(op, step);
+  if (dtype != DType::float32) return "no tiles for it";
+  // A running maximum of the scores is one of the scaled scores only where the scale is above 0.
+  return op.scores || !(op.scale > 0) ? make_row_attention(op, step) : make_flash_attention(op, step);
+}
+
+}  // namespace attn::backends::cpu

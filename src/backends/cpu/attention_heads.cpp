@@ -1,0 +1,142 @@
+#include "attention_heads.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "attn/base/size.h"
+#include "vector.h"
+
+namespace attn::backends::cpu {
+namespace {
+
+ATTN_VECTORIZED(void, and_row, std::uint8_t* seen, const std::uint8_t* mask, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) seen[i] = seen[i] != 0 && mask[i] != 0 ? 1 : 0;
+}
+
+}  // namespace
+
+AttentionHeads::AttentionHeads(const graph::Attention& attention, const Step& step)
+    : op(attention), context_(step.outputs[0]), scores_(step.outputs.back()) {
+  const bool is_packed = op.packed_heads > 0;
+  query_ = step.inputs[0];
+  key_ = step.inputs[is_packed ? 0 : 1];
+  value_ = step.inputs[is_packed ? 0 : 2];
+  B = query_.shape[0];
+  T = query_.shape[1];
+  S = key_.shape[1];
+  N = context_.shape[2];
+  K = is_packed ? op.packed_heads : key_.shape[2];
+  H = query_.shape[3];
+  V = value_.shape[3];
+  query_row_ = query_.shape[2] * H;
+  key_row_ = key_.shape[2] * H;
+  value_row_ = value_.shape[2] * V;
+  if (is_packed) {
+    first_key_ = N * H;
+    first_value_ = (N + K) * H;
+  }
+  const std::size_t others = is_packed ? 1 : 3;  // the input behind query, key and value
+  if (op.varlen > 0) {
+    starts_ = step.inputs[others];
+    B = starts_.shape[0] - 1;
+    T = S = op.varlen;
+  }
+  const Shape all{B, N, T, S};
+  for (int i = 0; i < op.masks; ++i) masks_.emplace_back(step.inputs[others + static_cast<std::size_t>(i)], all);
+  scale = static_cast<float>(op.scale);
+  // Keras's constants: ops.dot_product_attention, layers.Softmax. The model's dtype decides, not the one in which we
+  // work.
+  const bool is_float16 = step.graph.value(step.node.inputs[0]).dtype == DType::float16;
+  hidden = op.path == graph::AttentionPath::fused ? -0.7F * std::numeric_limits<float>::max()
+           : is_float16                           ? -3e4F
+                                                  : -1e9F;
+  hidden_score = std::max(hidden / scale, -std::numeric_limits<float>::max());
+}
+
+AttentionHeads::Mask::Mask(const Operand& mask, const Shape& all) : operand(mask) {
+  std::int64_t stride = 1;
+  for (int axis = mask.shape.rank() - 1; axis >= 0; --axis) {
+    if (mask.shape[axis] != 1) strides[axis + all.rank() - mask.shape.rank()] = stride;
+    stride *= mask.shape[axis];
+  }
+}
+
+AttentionHeads::Sequence AttentionHeads::sequence_of(std::int64_t b) const {
+  if (op.varlen == 0) return {b, T, S, b * T, b * S};
+  const auto* const starts = starts_.data<std::int32_t>();
+  const std::int64_t length = starts[b + 1] - starts[b];
+  return {b, length, length, starts[b], starts[b]};
+}
+
+void AttentionHeads::pack(const Sequence& sequence, std::int64_t n, float* keys, float* values) const {
+  const std::int64_t length = sequence.S;
+  for (std::int64_t s = 0; s < length; s += kPanel)
+    pack_panel({key(sequence, n) + s * key_row_, 1, key_row_}, H, std::min(kPanel, length - s), keys + s * H);
+  for (std::int64_t v = 0; v < V; v += kPanel)
+    pack_panel({value(sequence, n) + v, value_row_, 1}, length, std::min(kPanel, V - v), values + v * length);
+}
+
+void AttentionHeads::find_seen(const Sequence& sequence, std::int64_t n, std::int64_t t, std::int64_t begin,
+                               std::int64_t end, std::uint8_t* seen) const {
+  const std::int64_t length = sequence.S;
+  std::int64_t first = 0, last = length;
+  if (op.causal) last = std::min(last, t + 1);
+  if (op.window) {
+    first = std::max(first, std::min(length, t - std::min(*op.window, t + 1) + 1));
+    last = *op.window > length ? last : std::min(last, t + *op.window);
+  }
+  first = std::max(first, begin);
+  last = std::min(last, end);
+  std::fill_n(seen, end - begin, std::uint8_t{0});
+  if (first < last) std::fill(seen + (first - begin), seen + (last - begin), std::uint8_t{1});
+  for (const Mask& mask : masks_) {
+    const auto* const row =
+        mask.operand.data<std::uint8_t>() + sequence.b * mask.strides[0] + n * mask.strides[1] + t * mask.strides[2];
+    if (mask.strides[3] == 1) {
+      and_row(seen, row + begin, end - begin);
+    } else if (*row == 0) {
+      std::fill_n(seen, end - begin, std::uint8_t{0});
+    }
+  }
+}
+
+bool AttentionHeads::find_seen(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows,
+                               std::int64_t begin, std::int64_t end, std::uint8_t* seen, std::int64_t stride) const {
+  if (op.causal && begin > first + rows - 1) {
+    std::fill_n(seen, rows * stride, std::uint8_t{0});
+    return false;
+  }
+  bool any = false;
+  for (std::int64_t r = 0; r < rows; ++r, seen += stride) {
+    find_seen(sequence, n, first + r, begin, end, seen);
+    any = any || std::find(seen, seen + (end - begin), std::uint8_t{1}) != seen + (end - begin);
+  }
+  return any;
+}
+
+bool AttentionHeads::hides_fully(const float* maxima, std::int64_t rows) const {
+  // What is hidden weighs e^(hidden − maximum): 0 below −104.
+  return std::all_of(maxima, maxima + rows, [&](float most) { return scale * (most - hidden_score) > 104.0F; });
+}
+
+Team AttentionHeads::team(Engine& engine) const {
+  return engine.team_for(2.0 * static_cast<double>(B * N * T) * static_cast<double>(S) * static_cast<double>(H + V));
+}
+
+std::int64_t AttentionHeads::pieces(const Team& team, std::int64_t rows) const {
+  // A head is one piece of work, unless there are too few heads for the threads: each piece packs for itself.
+  constexpr std::int64_t kPiecesPerThread = 4;
+  const std::int64_t heads = std::max<std::int64_t>(B * N, 1);
+  const std::int64_t wanted = team.threads == 1 ? 1 : (kPiecesPerThread * team.threads + heads - 1) / heads;
+  return std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>((T + rows - 1) / rows, 1));
+}
+
+std::int64_t scratch_size(std::initializer_list<std::pair<std::int64_t, std::int64_t>> arrays, std::int64_t bytes) {
+  auto sum = static_cast<UInt128>(bytes);
+  for (const auto& [rows, columns] : arrays)
+    sum += static_cast<UInt128>(rows) * static_cast<UInt128>(columns) * sizeof(float);
+  const UInt128 lines = (sum + kAlignment - 1) / kAlignment * kAlignment;
+  return static_cast<std::int64_t>(std::min(lines, static_cast<UInt128>(kMaxSize)));
+}
+
+}  // namespace attn::backends::cpu

@@ -1,0 +1,139 @@
+// What attention reads and writes, head by head.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "kernel.h"
+#include "panels.h"
+#include "parallel.h"
+
+namespace attn::backends::cpu {
+
+/// B batch, T queries, S keys, N query heads, K key/value heads, H head size, V value head size; T and S of the longest
+/// sequence.
+class AttentionHeads {
+ public:
+  AttentionHeads(const graph::Attention& op, const Step& step);
+
+  /// A batch entry, or one of the sequences that share one.
+  struct Sequence {
+    std::int64_t b, T, S;
+    std::int64_t first_query, first_key;  // rows of query and context, rows of key and value
+  };
+  [[nodiscard]] Sequence sequence_of(std::int64_t b) const;
+
+  /// Of query, key, value, context and scores: float32, or bfloat16 for who takes it.
+  [[nodiscard]] DType dtype() const { return query_.dtype; }
+
+  /// The numbers of query rows from `first` on, of head n; rows are query_stride() apart.
+  template <typename Number = float>
+  [[nodiscard]] const Number* query(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
+    return query_.data<Number>() + (sequence.first_query + first) * query_row_ + n * H;
+  }
+  [[nodiscard]] std::int64_t query_stride() const { return query_row_; }
+  /// Those of the keys and values that head n meets.
+  template <typename Number = float>
+  [[nodiscard]] const Number* key(const Sequence& sequence, std::int64_t n) const {
+    return key_.data<Number>() + first_key_ + sequence.first_key * key_row_ + n / (N / K) * H;
+  }
+  [[nodiscard]] std::int64_t key_stride() const { return key_row_; }
+  template <typename Number = float>
+  [[nodiscard]] const Number* value(const Sequence& sequence, std::int64_t n) const {
+    return value_.data<Number>() + first_value_ + sequence.first_key * value_row_ + n / (N / K) * V;
+  }
+  [[nodiscard]] std::int64_t value_stride() const { return value_row_; }
+  template <typename Number = float>
+  [[nodiscard]] Number* context(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
+    return context_.data<Number>() + ((sequence.first_query + first) * N + n) * V;
+  }
+  [[nodiscard]] std::int64_t context_stride() const { return N * V; }
+  /// (T,S) of head n.
+  template <typename Number = float>
+  [[nodiscard]] Number* scores(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
+    return scores_.data<Number>() + ((sequence.b * N + n) * T + first) * S;
+  }
+
+  /// Keys as panels (H, kPanel) of 32 keys, 0 behind the last; values as panels (S, kPanel) of 32 features.
+  void pack(const Sequence& sequence, std::int64_t n, float* keys, float* values) const;
+
+  [[nodiscard]] bool is_masked() const { return op.causal || op.window || !masks_.empty(); }
+  /// seen[s - begin]: may query t of head n attend to key s, for begin ≤ s < end ≤ S?
+  void find_seen(const Sequence& sequence, std::int64_t n, std::int64_t t, std::int64_t begin, std::int64_t end,
+                 std::uint8_t* seen) const;
+
+  /// The same of queries [first, first + rows), whose rows of `seen` are `stride` apart. False where none sees any key.
+  bool find_seen(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, std::int64_t begin,
+                 std::int64_t end, std::uint8_t* seen, std::int64_t stride) const;
+  /// Do hidden keys weigh nothing beside those that gave each row its largest score, before it is scaled?
+  [[nodiscard]] bool hides_fully(const float* maxima, std::int64_t rows) const;
+
+  /// Threads worth waking, and into how many pieces of at least `rows` queries each head is to be cut for them.
+  [[nodiscard]] Team team(Engine& engine) const;
+  [[nodiscard]] std::int64_t pieces(const Team& team, std::int64_t rows) const;
+
+  /// f(sequence, n, begin, end, thread) for queries [begin, end) of head n, for all pieces of all heads.
+  template <typename Function>
+  void for_each_piece(const Team& team, std::int64_t pieces, Function&& f) const {
+    parallel_for(B * N * pieces, team, [&](std::int64_t item, int thread) {
+      const std::int64_t head = item / pieces, piece = item % pieces;
+      const Sequence sequence = sequence_of(head / N);
+      f(sequence, head % N, sequence.T * piece / pieces, sequence.T * (piece + 1) / pieces, thread);
+    });
+  }
+
+  graph::Attention op;
+  std::int64_t B, T, N, H, S, K, V;
+  float scale;
+  float hidden;        ///< what Keras puts in the place of a scaled score that is hidden
+  float hidden_score;  ///< the same before it is scaled, by a scale above 0
+
+ private:
+  /// A bool array that broadcasts to (B,N,T,S).
+  struct Mask {
+    Mask(const Operand& mask, const Shape& all);
+    Operand operand;
+    std::int64_t strides[4] = {0, 0, 0, 0};
+  };
+
+  Operand query_, key_, value_, context_, scores_;  // query, key and value may be parts of one packed array
+  std::int64_t query_row_, key_row_, value_row_;    // from one position to the next
+  std::int64_t first_key_ = 0, first_value_ = 0;    // where key and value begin
+  Operand starts_{};                                // of the sequences that share a batch entry
+  std::vector<Mask> masks_;
+};
+
+/// Panels' worth of columns.
+[[nodiscard]] inline std::int64_t padded(std::int64_t size) { return (size + kPanel - 1) / kPanel * kPanel; }
+
+/// Columns of the panel that `left` columns begin with, in whole vectors.
+[[nodiscard]] inline std::int64_t whole_vectors(std::int64_t left) { return left <= kPanel / 2 ? kPanel / 2 : kPanel; }
+
+/// Keys of the longest sequence; `key` is the key's shape, or that of what it is packed in.
+[[nodiscard]] inline std::int64_t keys_of(const graph::Attention& op, const Shape& key) {
+  return op.varlen > 0 ? op.varlen : key[1];
+}
+
+/// Attention by whole rows of scores, which it gives too where they are asked for.
+[[nodiscard]] std::unique_ptr<Kernel> make_row_attention(const graph::Attention& op, const Step& step);
+/// Products of attention on tiles: as the engine's `multiplication` has it, of float32 or bfloat16; its scale is
+/// above 0.
+[[nodiscard]] bool takes_tile_attention(const graph::Attention& op, DType dtype, std::int64_t keys,
+                                        const Multiplication& multiplication);
+[[nodiscard]] std::unique_ptr<Kernel> make_tile_attention(const graph::Attention& op, const Step& step);
+/// Attention whose scores exist for a block of queries and keys at a time (Dao et al., FlashAttention, 2022).
+[[nodiscard]] std::unique_ptr<Kernel> make_flash_attention(const graph::Attention& op, const Step& step);
+
+/// Bytes of arrays (rows, columns) of floats and of `bytes` bytes, in whole cache lines, at most kMaxSize.
+[[nodiscard]] std::int64_t scratch_size(std::initializer_list<std::pair<std::int64_t, std::int64_t>> arrays,
+                                        std::int64_t bytes);
+/// Bytes that each takes for each thread.
+[[nodiscard]] std::int64_t row_attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size);
+[[nodiscard]] std::int64_t flash_attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size);
+[[nodiscard]] std::int64_t tile_attention_scratch(const graph::Attention& op, int parts, std::int64_t keys,
+                                                  std::int64_t head_size, std::int64_t value_size);
+
+}  // namespace attn::backends::cpu

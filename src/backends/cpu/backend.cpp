@@ -1,0 +1,49 @@
+#include "attn/backends/cpu.h"
+#include "attn/plan/passes.h"
+#include "executable.h"
+#include "memory.h"
+#include "parallel.h"
+
+namespace attn::backends {
+namespace {
+
+class CpuBackend final : public Backend {
+ public:
+  explicit CpuBackend(const CpuOptions& options) : options_(options) {}
+
+  [[nodiscard]] std::string_view name() const override { return "onednn"; }
+  [[nodiscard]] std::string_view device() const override { return "cpu"; }
+
+  [[nodiscard]] graph::Graph optimize(graph::Graph graph) const override {
+    graph = plan::simplify_einsum(std::move(graph));
+    graph = plan::simplify_conv(std::move(graph));
+    graph = plan::fold_identities(std::move(graph));
+    graph = plan::narrow_norms(std::move(graph));
+    // Every activation runs with its product: inside of oneDNN's, or in a loop over what it just wrote.
+    graph = plan::fuse_activation(std::move(graph), [](const graph::Unary&) { return true; });
+    graph = plan::pack_projections(std::move(graph));
+    graph = plan::fuse_residual(std::move(graph));
+    return plan::remove_dead(std::move(graph));
+  }
+
+  [[nodiscard]] std::int64_t memory_needed(const plan::Plan& plan, const CompileOptions& options) const override {
+    return cpu::memory_needed(plan, options.threads > 0 ? options.threads : cpu::default_threads(),
+                              cpu::multiplication_of(options_, options.precision));
+  }
+
+  [[nodiscard]] std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,
+                                                    const CompileOptions& compile_options) const override {
+    return std::make_unique<cpu::CpuExecutable>(std::move(plan), std::move(weights), compile_options, options_);
+  }
+
+ private:
+  CpuOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend() { return make_cpu_backend({}); }
+
+std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options) { return std::make_unique<CpuBackend>(options); }
+
+}  // namespace attn::backends

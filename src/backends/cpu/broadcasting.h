@@ -1,0 +1,71 @@
+// Loops over operands that are broadcast to one shape: rows of the output, in each of which an operand either steps or
+// stands still.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "attn/base/shape.h"
+
+namespace attn::backends::cpu {
+
+/// How `kCount` operands are walked together. Axes along which the same operands step are merged, so that rows are
+/// long.
+template <std::size_t kCount>
+struct Walk {
+  std::int64_t length = 1;                                   ///< of a row
+  std::array<bool, kCount> steps{};                          ///< does the operand step along a row
+  std::vector<std::array<std::int64_t, kCount>> row_starts;  ///< per row, in elements of each operand
+};
+
+template <std::size_t kCount>
+[[nodiscard]] Walk<kCount> walk(const std::array<const Shape*, kCount>& shapes, const Shape& output) {
+  using Strides = std::array<std::int64_t, kCount>;
+  struct Axis {
+    std::int64_t size;
+    std::array<bool, kCount> steps;
+    Strides strides;
+  };
+  // From the last axis to the first; an axis like the one after it joins it.
+  std::vector<Axis> axes;
+  Strides next;
+  next.fill(1);
+  for (int back = 1; back <= output.rank(); ++back) {
+    const Dim size = output[-back];
+    Axis axis{size, {}, {}};
+    for (std::size_t n = 0; n < kCount; ++n) {
+      const Shape& shape = *shapes[n];
+      const Dim own = back <= shape.rank() ? shape[-back] : 1;
+      axis.steps[n] = own != 1;
+      axis.strides[n] = axis.steps[n] ? next[n] : 0;
+      next[n] *= own;
+    }
+    if (size == 1) continue;
+    if (!axes.empty() && axes.back().steps == axis.steps) {
+      axes.back().size *= size;
+    } else {
+      axes.push_back(axis);
+    }
+  }
+  Walk<kCount> result;
+  result.row_starts.push_back({});
+  if (axes.empty()) return result;
+  result.length = axes.front().size;
+  result.steps = axes.front().steps;
+  for (std::size_t a = axes.size(); a-- > 1;) {
+    std::vector<Strides> longer;
+    longer.reserve(result.row_starts.size() * static_cast<std::size_t>(axes[a].size));
+    for (const Strides& start : result.row_starts) {
+      for (std::int64_t i = 0; i < axes[a].size; ++i) {
+        Strides moved = start;
+        for (std::size_t n = 0; n < kCount; ++n) moved[n] += i * axes[a].strides[n];
+        longer.push_back(moved);
+      }
+    }
+    result.row_starts = std::move(longer);
+  }
+  return result;
+}
+
+}  // namespace attn::backends::cpu

@@ -1,0 +1,84 @@
+// 32 × 32 sums of products of bfloat16 by AVX-512's dot products of pairs, over the blocks that tiles read.
+#pragma once
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#include "amx_kernel.h"
+
+namespace attn::backends::cpu {
+
+/// Stands where tile registers would. Only where isa() is avx512_bf16 or more.
+struct DotProducts {
+  static constexpr int kMostParts = 1;
+};
+
+namespace dots {
+
+#define ATTN_DOTS [[gnu::target("avx512f,avx512bf16")]]
+
+/// Of kRows rows: VDPBF16PS takes denormals for zero, as tiles do, and adds the odd product of each pair before the
+/// even one.
+template <int kRows>
+ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead& ahead, float* y,
+                             std::int64_t stride, const float* start) {
+  __m512 sums[kRows][2];
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    for (std::int64_t v = 0; v < 2; ++v)
+      sums[r][v] = start != nullptr ? _mm512_loadu_ps(start + r * stride + v * kTileRows) : _mm512_setzero_ps();
+  }
+  for (std::int64_t step = 0; step < steps; ++step) {
+    ahead.fetch(4);
+#pragma GCC unroll 4
+    for (std::int64_t pair = 0; pair < kTileDepth / 2; ++pair) {
+      // Numbers 2·pair and 2·pair + 1 of 16 columns.
+      const auto left = reinterpret_cast<__m512bh>(_mm512_loadu_si512(w + pair * 32));
+      const auto right = reinterpret_cast<__m512bh>(_mm512_loadu_si512(w + kTileNumbers + pair * 32));
+#pragma GCC unroll 12
+      for (std::int64_t r = 0; r < kRows; ++r) {
+        std::int32_t numbers;
+        std::memcpy(&numbers, x + r * kTileDepth + 2 * pair, sizeof numbers);
+        const auto factor = reinterpret_cast<__m512bh>(_mm512_set1_epi32(numbers));
+        sums[r][0] = _mm512_dpbf16_ps(sums[r][0], factor, left);
+        sums[r][1] = _mm512_dpbf16_ps(sums[r][1], factor, right);
+      }
+    }
+    x += kTilePart;
+    w += kTilePart;
+  }
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    _mm512_storeu_ps(y + r * stride, sums[r][0]);
+    _mm512_storeu_ps(y + r * stride + kTileBlock / 2, sums[r][1]);
+  }
+}
+
+using MultiplyRows = void (*)(const Bfloat16*, const Bfloat16*, std::int64_t, Ahead&, float*, std::int64_t,
+                              const float*);
+inline constexpr std::array<MultiplyRows, 12> kMultiplyRows{
+    multiply_rows<1>, multiply_rows<2>, multiply_rows<3>, multiply_rows<4>,  multiply_rows<5>,  multiply_rows<6>,
+    multiply_rows<7>, multiply_rows<8>, multiply_rows<9>, multiply_rows<10>, multiply_rows<11>, multiply_rows<12>};
+
+#undef ATTN_DOTS
+
+}  // namespace dots
+
+/// As for tiles, of one part: the first `rows` rows in groups of nearly the same height, whose sums stay in registers.
+template <int kParts, bool kOnce = false>
+void multiply_tile_block(DotProducts&, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
+                         Ahead& ahead, float* y, std::int64_t stride = kTileBlock, const float* start = nullptr) {
+  static_assert(kParts == 1);
+  constexpr auto kMost = static_cast<std::int64_t>(dots::kMultiplyRows.size());
+  const std::int64_t groups = (rows + kMost - 1) / kMost;
+  Ahead nothing{nullptr, 0};
+  for (std::int64_t group = 0; group < groups; ++group) {
+    const std::int64_t first = rows * group / groups, count = rows * (group + 1) / groups - first;
+    dots::kMultiplyRows[static_cast<std::size_t>(count - 1)](x + first * kTileDepth, w, steps,
+                                                             group == 0 ? ahead : nothing, y + first * stride, stride,
+                                                             start != nullptr ? start + first * stride : nullptr);
+  }
+}
+
+}  // namespace attn::backends::cpu
+
+#endif

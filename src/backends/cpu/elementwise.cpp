@@ -1,0 +1,205 @@
+// Functions of two numbers, selection and conversion.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "broadcasting.h"
+#include "convert.h"
+#include "kernel.h"
+#include "parallel.h"
+#include "vector.h"
+
+namespace attn::backends::cpu {
+namespace {
+
+using graph::BinaryFn;
+
+/// z[i] = x ∘ y along a row, where x or y may stand still. Result is float or, for a comparison, a byte.
+using Row = void (*)(const float* x, bool x_steps, const float* y, bool y_steps, void* z, std::int64_t size);
+
+template <typename Result, typename Function>
+[[gnu::always_inline]] inline void apply_row(const float* x, bool x_steps, const float* y, bool y_steps, void* to,
+                                             std::int64_t size, Function f) {
+  auto* const z = static_cast<Result*>(to);
+  if (x_steps && y_steps) {
+    for (std::int64_t i = 0; i < size; ++i) z[i] = static_cast<Result>(f(x[i], y[i]));
+  } else if (x_steps) {
+    const float b = *y;
+    for (std::int64_t i = 0; i < size; ++i) z[i] = static_cast<Result>(f(x[i], b));
+  } else if (y_steps) {
+    const float a = *x;
+    for (std::int64_t i = 0; i < size; ++i) z[i] = static_cast<Result>(f(a, y[i]));
+  } else {
+    std::fill_n(z, size, static_cast<Result>(f(*x, *y)));
+  }
+}
+
+#define ATTN_ROW(name, Result, expression)                                                           \
+  ATTN_VECTORIZED(void, name, const float* x, bool x_steps, const float* y, bool y_steps, void* z,   \
+                  std::int64_t size) {                                                               \
+    apply_row<Result>(x, x_steps, y, y_steps, z, size, [](float a, float b) { return expression; }); \
+  }
+ATTN_ROW(add_rows, float, a + b)
+ATTN_ROW(subtract_rows, float, a - b)
+ATTN_ROW(multiply_rows, float, a* b)
+ATTN_ROW(divide_rows, float, a / b)
+ATTN_ROW(maximum_rows, float, (a != a || a > b ? a : b))
+ATTN_ROW(minimum_rows, float, (a != a || a < b ? a : b))
+ATTN_ROW(equal_rows, std::uint8_t, a == b)
+ATTN_ROW(not_equal_rows, std::uint8_t, a != b)
+ATTN_ROW(less_rows, std::uint8_t, a < b)
+ATTN_ROW(less_equal_rows, std::uint8_t, a <= b)
+ATTN_ROW(greater_rows, std::uint8_t, a > b)
+ATTN_ROW(greater_equal_rows, std::uint8_t, a >= b)
+#undef ATTN_ROW
+
+Row row_of(BinaryFn fn) {
+  switch (fn) {
+    case BinaryFn::add:
+      return add_rows;
+    case BinaryFn::subtract:
+      return subtract_rows;
+    case BinaryFn::multiply:
+      return multiply_rows;
+    case BinaryFn::divide:
+      return divide_rows;
+    case BinaryFn::maximum:
+      return maximum_rows;
+    case BinaryFn::minimum:
+      return minimum_rows;
+    case BinaryFn::equal:
+      return equal_rows;
+    case BinaryFn::not_equal:
+      return not_equal_rows;
+    case BinaryFn::less:
+      return less_rows;
+    case BinaryFn::less_equal:
+      return less_equal_rows;
+    case BinaryFn::greater:
+      return greater_rows;
+    case BinaryFn::greater_equal:
+      return greater_equal_rows;
+    default:
+      return nullptr;
+  }
+}
+
+class BinaryKernel final : public Kernel {
+ public:
+  BinaryKernel(Row row, const Step& step)
+      : row_(row),
+        x_(step.inputs[0]),
+        y_(step.inputs[1]),
+        z_(step.outputs[0]),
+        walk_(walk<2>({&x_.shape, &y_.shape}, z_.shape)),
+        team_(step.engine.team_for(4.0 * static_cast<double>(z_.size()))) {}
+
+  void run() override {
+    const std::int64_t width = bytes_of(z_.dtype);
+    const auto one = [&](std::size_t row, std::int64_t begin, std::int64_t end) {
+      const auto& [x, y] = walk_.row_starts[row];
+      const std::int64_t first = static_cast<std::int64_t>(row) * walk_.length + begin;
+      row_(x_.data<float>() + x + (walk_.steps[0] ? begin : 0), walk_.steps[0],
+           y_.data<float>() + y + (walk_.steps[1] ? begin : 0), walk_.steps[1], z_.data<std::byte>() + first * width,
+           end - begin);
+    };
+    if (walk_.row_starts.size() == 1) {
+      parallel_ranges(walk_.length, team_, [&](std::int64_t begin, std::int64_t end) { one(0, begin, end); });
+      return;
+    }
+    parallel_ranges(static_cast<std::int64_t>(walk_.row_starts.size()), team_,
+                    [&](std::int64_t begin, std::int64_t end) {
+                      for (std::int64_t row = begin; row < end; ++row)
+                        one(static_cast<std::size_t>(row), 0, walk_.length);
+                    });
+  }
+  [[nodiscard]] std::string_view name() const override { return "simple"; }
+
+ private:
+  Row row_;
+  Operand x_, y_, z_;
+  Walk<2> walk_;
+  Team team_;
+};
+
+class SelectKernel final : public Kernel {
+ public:
+  explicit SelectKernel(const Step& step)
+      : condition_(step.inputs[0]),
+        x_(step.inputs[1]),
+        y_(step.inputs[2]),
+        z_(step.outputs[0]),
+        walk_(walk<3>({&condition_.shape, &x_.shape, &y_.shape}, z_.shape)),
+        team_(step.engine.team_for(4.0 * static_cast<double>(z_.size()))) {}
+
+  void run() override {
+    const std::int64_t c_step = walk_.steps[0] ? 1 : 0, x_step = walk_.steps[1] ? 1 : 0,
+                       y_step = walk_.steps[2] ? 1 : 0;
+    parallel_ranges(static_cast<std::int64_t>(walk_.row_starts.size()), team_,
+                    [&](std::int64_t begin, std::int64_t end) {
+                      for (std::int64_t row = begin; row < end; ++row) {
+                        const auto& [c, x, y] = walk_.row_starts[static_cast<std::size_t>(row)];
+                        const auto* const condition = condition_.data<std::uint8_t>() + c;
+                        const auto* const left = x_.data<std::uint32_t>() + x;
+                        const auto* const right = y_.data<std::uint32_t>() + y;
+                        auto* const z = z_.data<std::uint32_t>() + row * walk_.length;
+                        for (std::int64_t i = 0; i < walk_.length; ++i) {
+                          z[i] = condition[i * c_step] != 0 ? left[i * x_step] : right[i * y_step];
+                        }
+                      }
+                    });
+  }
+  [[nodiscard]] std::string_view name() const override { return "simple"; }
+
+ private:
+  Operand condition_, x_, y_, z_;
+  Walk<3> walk_;
+  Team team_;
+};
+
+/// Between float32 and half precision.
+class CastKernel final : public Kernel {
+ public:
+  explicit CastKernel(const Step& step)
+      : x_(step.inputs[0]), y_(step.outputs[0]), team_(step.engine.team_for(4.0 * static_cast<double>(x_.size()))) {}
+
+  void run() override {
+    parallel_ranges(x_.size(), team_, [&](std::int64_t begin, std::int64_t end) {
+      if (y_.dtype == DType::float32) {
+        widen(x_.dtype, x_.data<std::uint16_t>() + begin, y_.data<float>() + begin, end - begin);
+      } else {
+        narrow(y_.dtype, x_.data<float>() + begin, y_.data<std::uint16_t>() + begin, end - begin);
+      }
+    });
+  }
+  [[nodiscard]] std::string_view name() const override { return "simple"; }
+
+ private:
+  Operand x_, y_;
+  Team team_;
+};
+
+bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+
+}  // namespace
+
+Choice make(const graph::Binary& op, const Step& step) {
+  const Row row = row_of(op.fn);
+  if (row == nullptr) return fmt::format("no kernel here for {}", graph::name_of(op.fn));
+  return std::make_unique<BinaryKernel>(row, step);
+}
+
+Choice make(const graph::Select&, const Step& step) {
+  if (bytes_of(step.outputs[0].dtype) != 4) return "no kernel here for elements of this width";
+  return std::make_unique<SelectKernel>(step);
+}
+
+Choice make(const graph::Cast&, const Step& step) {
+  const DType from = step.inputs[0].dtype, to = step.outputs[0].dtype;
+  const bool converts = (from == DType::float32 && is_half(to)) || (is_half(from) && to == DType::float32);
+  if (!converts) return fmt::format("no kernel here from {} to {}", name_of(from), name_of(to));
+  return std::make_unique<CastKernel>(step);
+}
+
+}  // namespace attn::backends::cpu

@@ -1,0 +1,139 @@
+#include "executable.h"
+
+#include <chrono>
+
+#include "attn/base/stop.h"
+#include "handover.h"
+#include "making.h"
+#include "parallel.h"
+
+namespace attn::backends::cpu {
+namespace {
+
+using graph::at;
+using graph::NodeId;
+using graph::ValueId;
+
+}  // namespace
+
+Multiplication multiplication_of(const CpuOptions& options, MatmulPrecision precision) {
+  if (options.emulate_tiles) return {Tiles::emulated, precision};
+  return {isa() == Isa::amx ? Tiles::amx : dots_are_faster() ? Tiles::dots : Tiles::none, precision};
+}
+
+CpuExecutable::CpuExecutable(plan::Plan plan, std::vector<Tensor> weights, const CompileOptions& compile_options,
+                             const CpuOptions& options)
+    : options_(options),
+      plan_(std::move(plan)),
+      storage_(plan_, std::move(weights)),
+      engine_(compile_options.threads > 0 ? compile_options.threads : default_threads(), options.work_per_thread,
+              multiplication_of(options, compile_options.precision)),
+      places_(plan_.graph.values.size(), nullptr) {
+  const OneThread scope;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (plan_.slots[i].place == plan::Place::input) moving_.push_back(static_cast<ValueId>(i));
+  }
+  find_places();
+  make_kernels();
+}
+
+/// What a step reads is prepared just before it and let go of when the last step that reads it has packed it, so that
+/// the weights and their packed copies are never in memory together.
+void CpuExecutable::make_kernels() {
+  Readers readers(plan_);
+  const auto leave = [&](ValueId id) {
+    const plan::Place place = plan_.slots[at(id)].place;
+    const bool is_ours = place == plan::Place::weight || place == plan::Place::prepared;
+    if (readers.leaves(id) && is_ours) storage_.drop(readers.root(id));
+  };
+
+  const std::vector<std::int64_t> handed = handovers(plan_, engine_.multiplication);
+  const std::vector<std::vector<NodeId>> preparation = preparation_by_step(plan_);
+  for (std::size_t i = 0; i < preparation.size(); ++i) {
+    for (const NodeId id : preparation[i]) {
+      const graph::Node& node = plan_.graph.nodes[at(id)];
+      for (const ValueId output : node.outputs) storage_.add_prepared(output);
+      find_places();
+      choose(step_of(id)).kernel->run();
+      for (const ValueId input : node.inputs) leave(input);
+    }
+    if (i == plan_.steps.size()) break;
+    throw_if_stopped();
+    const NodeId id = plan_.steps[i];
+    Step step = step_of(id);
+    if (handed[i] > 0) {
+      step.handover = Handover::leaves;
+      engine_.handover.reserve(handed[i]);
+    } else if (i > 0 && handed[i - 1] > 0) {
+      step.handover = Handover::takes;
+    }
+    Chosen chosen = choose(step);
+    choices_.push_back({id, std::string(chosen.kernel->name()), std::move(chosen.why)});
+    kernels_.push_back(std::move(chosen.kernel));
+    for (std::size_t k = 0; k < step.packed.size(); ++k) {
+      if (step.packed[k]) leave(step.node.inputs[k]);
+    }
+  }
+  engine_.packed.clear();
+}
+
+/// Of everything but inputs; null for prepared values that are not there.
+void CpuExecutable::find_places() {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const plan::Place place = plan_.slots[i].place;
+    if (place != plan::Place::nowhere && place != plan::Place::input)
+      places_[i] = storage_.data(static_cast<ValueId>(i));
+  }
+}
+
+Step CpuExecutable::step_of(NodeId id) {
+  const graph::Node& node = plan_.graph.nodes[at(id)];
+  Step step{node, plan_.graph, {}, {}, {}, engine_, Handover::none, std::vector<bool>(node.inputs.size(), false)};
+  const auto operand = [&](ValueId value_id) {
+    const graph::Value& value = plan_.graph.value(value_id);
+    return Operand{&places_[at(value_id)], value.dtype, value.shape};
+  };
+  for (const ValueId input : node.inputs) {
+    step.inputs.push_back(operand(input));
+    const plan::Place place = plan_.slots[at(input)].place;
+    const bool is_fixed =
+        place == plan::Place::weight || place == plan::Place::constant || place == plan::Place::prepared;
+    step.fixed.push_back(is_fixed ? storage_.tensor(input) : Tensor());
+  }
+  for (const ValueId output : node.outputs) step.outputs.push_back(operand(output));
+  return step;
+}
+
+void CpuExecutable::bind(std::span<const Tensor> inputs) {
+  storage_.bind(inputs);
+  for (const ValueId id : moving_) places_[at(id)] = storage_.data(id);
+  if (options_.poison_arena) storage_.poison_arena();
+}
+
+void CpuExecutable::run(std::span<const Tensor> inputs) {
+  bind(inputs);
+  const OneThread scope;
+  for (const auto& kernel : kernels_) {
+    throw_if_stopped();
+    kernel->run();
+  }
+}
+
+void CpuExecutable::run_profiled(std::span<const Tensor> inputs, const StepTimer& timer) {
+  bind(inputs);
+  const OneThread scope;
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    throw_if_stopped();
+    const auto start = std::chrono::steady_clock::now();
+    kernels_[i]->run();
+    timer(plan_.steps[i], std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+}
+
+std::int64_t CpuExecutable::memory_bytes() const {
+  std::int64_t sum = storage_.bytes() + engine_.operands.size() + engine_.scratch.size() + engine_.handover.size();
+  for (const auto& kernel : kernels_) sum += kernel->bytes();
+  return sum;
+}
+
+}  // namespace attn::backends::cpu

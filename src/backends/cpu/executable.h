@@ -1,0 +1,41 @@
+// A plan whose steps are kernels.
+#pragma once
+
+#include "attn/backends/backend.h"
+#include "attn/backends/cpu.h"
+#include "attn/backends/storage.h"
+#include "kernel.h"
+
+namespace attn::backends::cpu {
+
+/// Throws Error (usage) where ATTN_ISA has no such word.
+[[nodiscard]] Multiplication multiplication_of(const CpuOptions& options, MatmulPrecision precision);
+
+class CpuExecutable final : public Executable {
+ public:
+  CpuExecutable(plan::Plan plan, std::vector<Tensor> weights, const CompileOptions& compile_options,
+                const CpuOptions& options);
+
+  void run(std::span<const Tensor> inputs) override;
+  void run_profiled(std::span<const Tensor> inputs, const StepTimer& timer) override;
+  [[nodiscard]] Tensor value(graph::ValueId id) const override { return storage_.tensor(id); }
+  [[nodiscard]] std::vector<KernelChoice> choices() const override { return choices_; }
+  [[nodiscard]] std::int64_t memory_bytes() const override;
+
+ private:
+  [[nodiscard]] Step step_of(graph::NodeId id);
+  void make_kernels();
+  void find_places();
+  void bind(std::span<const Tensor> inputs);
+
+  CpuOptions options_;
+  plan::Plan plan_;
+  Storage storage_;
+  Engine engine_;
+  std::vector<std::byte*> places_;                // by ValueId: what operands point to
+  std::vector<graph::ValueId> moving_;            // inputs and views of them
+  std::vector<std::unique_ptr<Kernel>> kernels_;  // by step
+  std::vector<KernelChoice> choices_;
+};
+
+}  // namespace attn::backends::cpu

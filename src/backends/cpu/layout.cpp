@@ -1,0 +1,268 @@
+// Moving elements: every operation here is one or several copies between two strided views.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "attn/backends/reference.h"
+#include "attn/graph/range.h"
+#include "kernel.h"
+#include "parallel.h"
+
+namespace attn::backends::cpu {
+namespace {
+
+/// to[to_start + Σ iₐ·to_strideₐ] = from[from_start + Σ iₐ·from_strideₐ], elements of any width.
+class StridedCopy {
+ public:
+  struct Axis {
+    Dim size;
+    std::int64_t from, to;  ///< strides, in elements
+  };
+
+  StridedCopy(std::int64_t width, const std::vector<Axis>& axes, std::int64_t from_start, std::int64_t to_start)
+      : width_(width), from_start_(from_start * width), to_start_(to_start * width) {
+    for (const Axis& axis : axes) {
+      if (axis.size == 1) continue;
+      const bool joins =
+          !axes_.empty() && axes_.back().from == axis.from * axis.size && axes_.back().to == axis.to * axis.size;
+      if (joins) {
+        axes_.back() = {axes_.back().size * axis.size, axis.from, axis.to};
+      } else {
+        axes_.push_back(axis);
+      }
+    }
+    // A last axis that is dense on both sides is one block of bytes.
+    block_ = width;
+    if (!axes_.empty() && axes_.back().from == 1 && axes_.back().to == 1) {
+      block_ = axes_.back().size * width;
+      axes_.pop_back();
+    }
+    for (const Axis& axis : axes_) copies_ *= axis.size;
+    if (axes_.empty()) return;
+    inner_ = axes_.back();
+    axes_.pop_back();
+    for (const Axis& axis : axes_) outer_ *= axis.size;
+  }
+
+  [[nodiscard]] double bytes() const { return static_cast<double>(copies_ * block_); }
+
+  void run(const std::byte* from, std::byte* to, const Team& team) const {
+    parallel_ranges(outer_, team, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) copy_row(i, from + from_start_, to + to_start_);
+    });
+  }
+
+ private:
+  /// The copies along the innermost axis at place i of the others.
+  void copy_row(std::int64_t i, const std::byte* from, std::byte* to) const {
+    for (std::size_t a = axes_.size(); a-- > 0;) {
+      const Dim index = i % axes_[a].size;
+      i /= axes_[a].size;
+      from += index * axes_[a].from * width_;
+      to += index * axes_[a].to * width_;
+    }
+    const std::int64_t from_step = inner_.from * width_, to_step = inner_.to * width_;
+    switch (block_) {
+      case 2:
+        return copy_blocks<2>(from, from_step, to, to_step);
+      case 4:
+        return copy_blocks<4>(from, from_step, to, to_step);
+      default:
+        break;
+    }
+    for (Dim j = 0; j < inner_.size; ++j) {
+      std::memcpy(to + j * to_step, from + j * from_step, static_cast<std::size_t>(block_));
+    }
+  }
+
+  /// Blocks of a size that the compiler knows, which makes each copy one instruction.
+  template <std::size_t kBytes>
+  void copy_blocks(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step) const {
+    for (Dim j = 0; j < inner_.size; ++j) std::memcpy(to + j * to_step, from + j * from_step, kBytes);
+  }
+
+  std::int64_t width_, from_start_, to_start_, block_;
+  std::vector<Axis> axes_;
+  Axis inner_{1, 0, 0};
+  std::int64_t outer_ = 1, copies_ = 1;
+};
+
+std::vector<std::int64_t> strides_of(const Shape& shape) {
+  std::vector<std::int64_t> strides(static_cast<std::size_t>(shape.rank()));
+  std::int64_t stride = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    strides[static_cast<std::size_t>(axis)] = stride;
+    stride *= shape[axis];
+  }
+  return strides;
+}
+
+std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
+
+/// One copy for each input into the one output.
+class CopyKernel final : public Kernel {
+ public:
+  explicit CopyKernel(const Step& step) : from_(step.inputs), to_(step.outputs[0]), engine_(step.engine) {}
+
+  void add(StridedCopy copy) {
+    teams_.push_back(engine_.team_for(copy.bytes()));
+    copies_.push_back(std::move(copy));
+  }
+  /// Fills the output with this element first.
+  void set_background(std::vector<std::byte> element) { background_ = std::move(element); }
+
+  void run() override {
+    if (!background_.empty()) {
+      for (std::int64_t i = 0; i < to_.size(); ++i) {
+        std::memcpy(to_.data<std::byte>() + i * static_cast<std::int64_t>(background_.size()), background_.data(),
+                    background_.size());
+      }
+    }
+    for (std::size_t n = 0; n < copies_.size(); ++n) {
+      if (from_[n].size() > 0) copies_[n].run(from_[n].data<std::byte>(), to_.data<std::byte>(), teams_[n]);
+    }
+  }
+  [[nodiscard]] std::string_view name() const override { return "simple"; }
+
+ private:
+  std::vector<Operand> from_;
+  Operand to_;
+  Engine& engine_;
+  std::vector<StridedCopy> copies_;  // by input
+  std::vector<Team> teams_;
+  std::vector<std::byte> background_;
+};
+
+/// table[:axis] + indices + table[axis+1:], rows of the table copied whole.
+class GatherKernel final : public Kernel {
+ public:
+  GatherKernel(const graph::Gather& op, const Step& step)
+      : node_(step.node), graph_(step.graph), table_(step.inputs[0]), indices_(step.inputs[1]), out_(step.outputs[0]) {
+    const Shape& table = table_.shape;
+    outer_ = table.slice(0, op.axis).size();
+    entries_ = table[op.axis];
+    row_bytes_ = table.slice(op.axis + 1, table.rank()).size() * bytes_of(table_.dtype);
+  }
+
+  void run() override {
+    const std::int64_t count = indices_.size();
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t wanted = index(i);
+      const std::int64_t entry = wanted < 0 ? wanted + entries_ : wanted;
+      if (entry < 0 || entry >= entries_) return refuse();
+      for (std::int64_t o = 0; o < outer_; ++o) {
+        std::memcpy(out_.data<std::byte>() + (o * count + i) * row_bytes_,
+                    table_.data<std::byte>() + (o * entries_ + entry) * row_bytes_,
+                    static_cast<std::size_t>(row_bytes_));
+      }
+    }
+  }
+  [[nodiscard]] std::string_view name() const override { return "simple"; }
+
+ private:
+  [[nodiscard]] std::int64_t index(std::int64_t i) const {
+    return indices_.dtype == DType::int64 ? indices_.data<std::int64_t>()[i] : indices_.data<std::int32_t>()[i];
+  }
+
+  /// The reference finds the same index and throws the sentence about it.
+  void refuse() const {
+    const std::array inputs{view_of(table_), view_of(indices_)};
+    const std::array outputs{view_of(out_)};
+    evaluate(node_, graph_, inputs, outputs);
+  }
+
+  const graph::Node& node_;
+  const graph::Graph& graph_;
+  Operand table_, indices_, out_;
+  std::int64_t outer_, entries_, row_bytes_;
+};
+
+}  // namespace
+
+Choice make(const graph::Reshape&, const Step& step) {
+  auto kernel = std::make_unique<CopyKernel>(step);
+  kernel->add({bytes_of(step.inputs[0].dtype), {{step.inputs[0].size(), 1, 1}}, 0, 0});
+  return kernel;
+}
+
+Choice make(const graph::Transpose& op, const Step& step) {
+  const auto from = strides_of(step.inputs[0].shape), to = strides_of(step.outputs[0].shape);
+  std::vector<StridedCopy::Axis> axes;
+  for (std::size_t a = 0; a < to.size(); ++a) {
+    axes.push_back({step.outputs[0].shape[static_cast<int>(a)], from[at(op.permutation[a])], to[a]});
+  }
+  auto kernel = std::make_unique<CopyKernel>(step);
+  kernel->add({bytes_of(step.inputs[0].dtype), axes, 0, 0});
+  return kernel;
+}
+
+Choice make(const graph::Broadcast&, const Step& step) {
+  const Shape& x = step.inputs[0].shape;
+  const Shape& y = step.outputs[0].shape;
+  const auto from = strides_of(x), to = strides_of(y);
+  std::vector<StridedCopy::Axis> axes;
+  for (int axis = 0; axis < y.rank(); ++axis) {
+    const int own = axis + x.rank() - y.rank();
+    const bool repeats = own < 0 || x[own] == 1;
+    axes.push_back({y[axis], repeats ? 0 : from[at(own)], to[at(axis)]});
+  }
+  auto kernel = std::make_unique<CopyKernel>(step);
+  kernel->add({bytes_of(step.inputs[0].dtype), axes, 0, 0});
+  return kernel;
+}
+
+Choice make(const graph::Concat& op, const Step& step) {
+  auto kernel = std::make_unique<CopyKernel>(step);
+  const auto to = strides_of(step.outputs[0].shape);
+  Dim begin = 0;
+  for (const Operand& part : step.inputs) {
+    const auto from = strides_of(part.shape);
+    std::vector<StridedCopy::Axis> axes;
+    for (int axis = 0; axis < part.shape.rank(); ++axis)
+      axes.push_back({part.shape[axis], from[at(axis)], to[at(axis)]});
+    kernel->add({bytes_of(part.dtype), axes, 0, begin * to[at(op.axis)]});
+    begin += part.shape[op.axis];
+  }
+  return kernel;
+}
+
+Choice make(const graph::Slice& op, const Step& step) {
+  const Shape& x = step.inputs[0].shape;
+  const auto from = strides_of(x), to = strides_of(step.outputs[0].shape);
+  std::vector<StridedCopy::Axis> axes;
+  std::int64_t start = 0;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const graph::Picked picked = graph::pick(op.ranges[at(axis)], x[axis]);
+    start += picked.start * from[at(axis)];
+    axes.push_back({picked.count, picked.step * from[at(axis)], to[at(axis)]});
+  }
+  auto kernel = std::make_unique<CopyKernel>(step);
+  kernel->add({bytes_of(step.inputs[0].dtype), axes, start, 0});
+  return kernel;
+}
+
+Choice make(const graph::Pad& op, const Step& step) {
+  if (op.mode != graph::PadMode::constant) return "no kernel here for mirrored or repeated edges";
+  const Operand& x = step.inputs[0];
+  const auto from = strides_of(x.shape), to = strides_of(step.outputs[0].shape);
+  std::vector<StridedCopy::Axis> axes;
+  std::int64_t start = 0;
+  for (int axis = 0; axis < x.shape.rank(); ++axis) {
+    start += op.before[at(axis)] * to[at(axis)];
+    axes.push_back({x.shape[axis], from[at(axis)], to[at(axis)]});
+  }
+  auto kernel = std::make_unique<CopyKernel>(step);
+  std::vector<std::byte> element(static_cast<std::size_t>(bytes_of(x.dtype)));
+  Tensor::store(x.dtype, element.data(), 0, op.value);
+  kernel->set_background(std::move(element));
+  kernel->add({bytes_of(x.dtype), axes, 0, start});
+  return kernel;
+}
+
+Choice make(const graph::Gather& op, const Step& step) {
+  const DType indices = step.inputs[1].dtype;
+  if (indices != DType::int32 && indices != DType::int64) return "no kernel here for indices of this dtype";
+  return std::make_unique<GatherKernel>(op, step);
+}
+
+}  // namespace attn::backends::cpu

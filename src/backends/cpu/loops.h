@@ -1,0 +1,19 @@
+// Loops over rows of numbers that several kernels run.
+#pragma once
+
+#include <cstdint>
+
+namespace attn::backends::cpu {
+
+/// y = y + x
+void add_to(float* y, const float* x, std::int64_t size);
+/// y = factor·x; they may be the same.
+void scale_row(const float* x, float factor, float* y, std::int64_t size);
+/// x = `hidden` where `seen` is 0.
+void hide(float* x, const std::uint8_t* seen, float hidden, std::int64_t size);
+/// No infinity and no NaN; of a multiple of 16 numbers.
+[[nodiscard]] bool is_finite(const float* x, std::int64_t size);
+/// x = 0 where `seen` is 0.
+void clear_hidden(float* x, const std::uint8_t* seen, std::int64_t size);
+
+}  // namespace attn::backends::cpu

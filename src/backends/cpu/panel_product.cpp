@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <array>
+
+#include "attn/base/size.h"
+#include "panels.h"
+#include "product.h"
+
+namespace attn::backends::cpu {
+namespace {
+
+/// So many pieces that a thread which is put aside leaves little to wait for, and no thread waits long for the last
+/// one.
+constexpr std::int64_t kPiecesPerThread = 4;
+
+/// Numbers of a block of rows of x, which stays in the second-level cache while panels pass; its height; and so many
+/// panels that what a piece wrote is still in that cache when it is finished.
+constexpr std::int64_t kBlock = 1 << 20, kLeastRows = 48, kMostRows = 240, kMostPanels = 4;
+
+std::int64_t parts_of(std::int64_t size, std::int64_t most) { return (size + most - 1) / most; }
+
+class PanelProduct final : public Product {
+ public:
+  PanelProduct(Engine& engine, const Size& size, const Weights& weights, const Fusion& fusion)
+      : size_(size),
+        is_relu_(is_plain_relu(fusion.activation)),
+        adds_residual_(fusion.residual && (is_relu_ || fusion.activation.fn == graph::UnaryFn::linear)),
+        finish_(is_relu_ ? graph::Unary{} : fusion.activation, fusion.residual && !adds_residual_),
+        engine_(engine),
+        dtype_(weights.dtype) {
+    panels_ = parts_of(size.width, kPanel);
+    std::shared_ptr<std::byte> unshared;
+    std::shared_ptr<std::byte>& shared =
+        weights.packed == nullptr ? unshared
+                                  : (is_bfloat16() ? weights.packed->bfloat16_panels : weights.packed->panels);
+    if (!shared) shared = pack(weights.numbers);
+    weights_ = shared;
+    start_.assign(static_cast<std::size_t>(panels_ * kPanel), 0.0F);
+    if (fusion.bias != nullptr) std::copy_n(static_cast<const float*>(fusion.bias), size.width, start_.begin());
+    // Few rows wait for the weights' bytes more than for the multipliers.
+    const auto rows = static_cast<double>(std::max<std::int64_t>(size.rows, 8));
+    team_ = engine.team_for(2.0 * rows * static_cast<double>(size.depth) * static_cast<double>(size.width));
+    blocks_ = parts_of(size.rows, std::clamp(kBlock / size.depth, kLeastRows, kMostRows));
+    const std::int64_t wanted = team_.threads == 1 ? 1 : parts_of(kPiecesPerThread * team_.threads, blocks_);
+    groups_ = std::min(panels_, std::max(parts_of(panels_, kMostPanels), wanted));
+    if (is_bfloat16()) engine.scratch.reserve(panel_scratch_bytes(size, dtype_, team_.threads));
+  }
+
+  void run(const void* x, const void* residual, void* y) override {
+    parallel_for(blocks_ * groups_, team_, [&](std::int64_t piece, int thread) {
+      const std::int64_t block = piece / groups_, group = piece % groups_;
+      const Piece part{size_.rows * block / blocks_, size_.rows * (block + 1) / blocks_, panels_ * group / groups_,
+                       panels_ * (group + 1) / groups_};
+      run_piece(part, static_cast<const float*>(x), static_cast<const float*>(residual), static_cast<float*>(y),
+                wide_panel(thread));
+    });
+  }
+
+  [[nodiscard]] std::string_view name() const override { return is_bfloat16() ? "panels of bfloat16" : "panels"; }
+  [[nodiscard]] std::int64_t bytes() const override {
+    return packed_bytes_ + panels_ * kPanel * bytes_of(DType::float32);
+  }
+
+ private:
+  [[nodiscard]] bool is_bfloat16() const { return dtype_ == DType::bfloat16; }
+  [[nodiscard]] std::int64_t panel_bytes() const { return size_.depth * kPanel * bytes_of(dtype_); }
+
+  std::shared_ptr<std::byte> pack(const void* weights) {
+    // One panel more, so that fetching ahead stays inside.
+    packed_bytes_ = (panels_ + 1) * panel_bytes();
+    std::shared_ptr<std::byte> packed = allocate_bytes(packed_bytes_);
+    parallel_for(panels_, engine_.team_for(static_cast<double>(2 * packed_bytes_)), [&](std::int64_t p, int) {
+      const std::int64_t column = p * kPanel, width = std::min(kPanel, size_.width - column);
+      std::byte* const panel = packed.get() + p * panel_bytes();
+      if (is_bfloat16()) {
+        pack_bfloat16_panel(static_cast<const std::uint16_t*>(weights) + column, size_.width, size_.depth, width,
+                            reinterpret_cast<std::uint16_t*>(panel));
+      } else {
+        pack_panel({static_cast<const float*>(weights) + column, size_.width, 1}, size_.depth, width,
+                   reinterpret_cast<float*>(panel));
+      }
+    });
+    return packed;
+  }
+
+  [[nodiscard]] const std::byte* panel(std::int64_t p) const { return weights_.get() + p * panel_bytes(); }
+
+  /// A thread's room for a panel in float32. Null where panels are that.
+  [[nodiscard]] float* wide_panel(int thread) const {
+    return is_bfloat16() ? reinterpret_cast<float*>(engine_.scratch.get()) + thread * size_.depth * kPanel : nullptr;
+  }
+
+  /// Rows [first, last) of panels [begin, end).
+  struct Piece {
+    std::int64_t first, last, begin, end;
+  };
+
+  void run_piece(const Piece& piece, const float* x, const float* residual, float* y, float* wide) const {
+    const std::int64_t width = size_.width, rows = piece.last - piece.first;
+    const View from{x + piece.first * size_.depth, size_.depth, 1};
+    float* const to = y + piece.first * width;
+    for (std::int64_t p = piece.begin; p < piece.end; ++p) {
+      float* const block = to + p * kPanel;
+      if (is_bfloat16()) widen_panel(reinterpret_cast<const std::uint16_t*>(panel(p)), size_.depth, wide);
+      multiply_panel({.x = from,
+                      .panel = is_bfloat16() ? wide : reinterpret_cast<const float*>(panel(p)),
+                      .rows = rows,
+                      .depth = size_.depth,
+                      .y = block,
+                      .stride = width,
+                      .columns = std::min(kPanel, width - p * kPanel),
+                      .start = start_.data() + p * kPanel,
+                      .next = {panel(p + 1), static_cast<std::size_t>(panel_bytes())},
+                      .out = {is_relu_, adds_residual_ ? residual + (block - y) : nullptr}});
+    }
+    if (!finish_.is_needed()) return;
+    const std::int64_t begin = piece.begin * kPanel, count = std::min(piece.end * kPanel, width) - begin;
+    for (std::int64_t i = piece.first; i < piece.last; ++i) {
+      const std::int64_t at = i * width + begin;
+      finish_.run(residual == nullptr ? nullptr : residual + at, y + at, count);
+    }
+  }
+
+  Size size_;
+  bool is_relu_, adds_residual_;  // as sums are written
+  Finish finish_;                 // what else follows, after a piece
+  Engine& engine_;
+  DType dtype_;  // of the weights
+  Team team_;
+  std::int64_t panels_, blocks_, groups_;
+  std::int64_t packed_bytes_ = 0;
+  std::shared_ptr<std::byte> weights_;  // panels (depth, kPanel) of dtype_
+  std::vector<float> start_;            // the bias, padded
+};
+
+}  // namespace
+
+std::int64_t panel_scratch_bytes(const Product::Size& size, DType weights, std::int64_t threads) {
+  if (weights == DType::float32) return 0;
+  const std::array factors{threads, size.depth, kPanel, bytes_of(DType::float32)};
+  return checked_product(factors).value_or(kMaxSize);
+}
+
+std::unique_ptr<Product> make_panel_product(Engine& engine, const Product::Size& size, const Product::Weights& weights,
+                                            const Product::Fusion& fusion) {
+  return std::make_unique<PanelProduct>(engine, size, weights, fusion);
+}
+
+}  // namespace attn::backends::cpu

@@ -1,0 +1,52 @@
+// Products with panels of 32 columns, in tiles of up to 12 rows whose sums stay in registers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace attn::backends::cpu {
+
+/// Columns of a panel.
+inline constexpr std::int64_t kPanel = 32;
+
+/// A matrix as it is addressed: element (i, k) at data[i·row + k·column].
+struct View {
+  const float* data;
+  std::int64_t row, column;
+};
+
+/// What becomes of the sums before they are written: max(·, 0), where NaN stays, then plus the residual, which lies as
+/// y does.
+struct WriteOut {
+  bool relu = false;
+  const float* residual = nullptr;
+};
+
+/// y[i·stride + j] = out(start[j] + Σ x(i, k)·panel[k·kPanel + j]) for i < rows, k < depth, j < columns.
+struct PanelSums {
+  View x;
+  const float* panel;
+  std::int64_t rows, depth;
+  float* y;
+  std::int64_t stride;
+  std::int64_t columns = kPanel;      ///< at most kPanel
+  const float* start = nullptr;       ///< kPanel numbers; null: zeros
+  bool adds = false;                  ///< to what y holds; columns is 16 or 32 then
+  std::span<const std::byte> next{};  ///< fetched into the cache meanwhile
+  WriteOut out{};
+};
+
+void multiply_panel(const PanelSums& sums);
+
+/// panel[k·kPanel + j] = from(k, j) for k < depth, j < width; zeros for width ≤ j < kPanel.
+void pack_panel(const View& from, std::int64_t depth, std::int64_t width, float* panel);
+
+/// The same of bfloat16 as it lies in a matrix whose rows are `row` numbers apart. Columns j and j + 16 lie side
+/// by side, which is where a vector of 32-bit numbers has two columns that are quickly taken apart.
+void pack_bfloat16_panel(const std::uint16_t* from, std::int64_t row, std::int64_t depth, std::int64_t width,
+                         std::uint16_t* panel);
+/// A panel in float32 of one in bfloat16.
+void widen_panel(const std::uint16_t* from, std::int64_t depth, float* panel);
+
+}  // namespace attn::backends::cpu

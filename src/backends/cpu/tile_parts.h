@@ -1,0 +1,19 @@
+// Taking numbers apart into bfloat16, in the vectors that loops are made of.
+#pragma once
+
+#include "amx_pack.h"
+#include "vector.h"
+
+namespace attn::backends::cpu {
+
+/// The bfloat16 nearest to each of 32 numbers (of two the one away from 0), whose place the rests take. Not for
+/// numbers that it would make infinite, nor for NaN.
+[[gnu::always_inline]] inline void take_nearest(Lanes& a, Lanes& b, Bfloat16* to) {
+  const Integers upper = Integers{} + static_cast<int>(0xFFFF0000);
+  const Integers first = reinterpret_cast<Integers>(a) + 0x8000, second = reinterpret_cast<Integers>(b) + 0x8000;
+  store_upper(first, second, to);
+  a -= reinterpret_cast<Lanes>(first & upper);
+  b -= reinterpret_cast<Lanes>(second & upper);
+}
+
+}  // namespace attn::backends::cpu

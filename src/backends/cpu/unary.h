@@ -1,0 +1,41 @@
+// Functions of one number over arrays.
+#pragma once
+
+#include <cstdint>
+#include <dnnl.hpp>
+#include <optional>
+#include <string>
+
+#include "attn/graph/op.h"
+
+namespace attn::backends::cpu {
+
+/// max(x, 0)?
+[[nodiscard]] bool is_plain_relu(const graph::Unary& function);
+
+/// y[i] = f(x[i]) for float32; x and y may be the same array.
+class UnaryLoop {
+ public:
+  explicit UnaryLoop(const graph::Unary& function);
+  void operator()(const float* x, float* y, std::int64_t size) const { loop_(function_, x, y, size); }
+  /// Is the loop vectorised? Else it calls the reference's function in double for each number.
+  [[nodiscard]] bool is_vectorized() const { return vectorized_; }
+
+ private:
+  using Loop = void (*)(const graph::Unary&, const float*, float*, std::int64_t);
+  graph::Unary function_;
+  Loop loop_;
+  bool vectorized_ = true;
+};
+
+/// An activation of oneDNN that is Keras's, also at NaN (at infinities its gelu may give NaN where Keras's does not).
+struct Eltwise {
+  dnnl::algorithm algorithm;
+  float alpha = 0.0F, beta = 0.0F;
+};
+
+/// Nothing where oneDNN's function differs: its relu, clip and exponential turn NaN into a number, its elu loses what
+/// is near 0, its gelu is not exact enough.
+[[nodiscard]] std::optional<Eltwise> eltwise_of(const graph::Unary& function);
+
+}  // namespace attn::backends::cpu
