@@ -3,143 +3,75 @@
 #include <algorithm>
 #include <cstring>
 
+#include "isa.h"
+#include "panel_tiles.h"
 #include "vector.h"
 
 namespace attn::backends::cpu {
 namespace {
 
-constexpr std::int64_t kMostRows = 12;  // 24 of AVX-512's 32 registers hold sums
-
 /// So many products are added one after the other; longer sums are sums of such chains, which round less.
 constexpr std::int64_t kChain = 1024;
 
-/// What a tile's sums begin with, and what becomes of them.
-struct Ends {
-  const float* start;    ///< kPanel numbers for every row; null: zeros
-  const float* earlier;  ///< then added, lying as y does; null: nothing
-  WriteOut out;
-};
+/// The most rows of any tile.
+constexpr std::int64_t kMostRows = 12;
 
-/// The first lane of a tile's vector. Counters of rows and vectors are int: with 64 bits GCC 12's addresses cost 4 %.
-constexpr std::ptrdiff_t lane_of(int vector) { return std::ptrdiff_t{vector} * kLanes; }
-
-/// kRows rows of kVectors · 16 columns; the rows of x are dense, `row` numbers apart. Of `next` this fetches the line
-/// `step` bytes further on for each k.
-template <int kRows, int kVectors>
-[[gnu::always_inline]] inline void multiply_tile(const float* x, std::int64_t row_x, const float* panel,
-                                                 const Ends& ends, const char* next, std::int64_t step,
-                                                 std::int64_t depth, float* y, std::int64_t stride) {
-  Lanes sums[kRows][kVectors];
-  for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v) {
-      sums[r][v] = Lanes{};
-      if (ends.start != nullptr) load(ends.start + lane_of(v), sums[r][v]);
-    }
-  }
-  const auto add_products = [&](std::int64_t k) __attribute__((always_inline)) {
-    if (next != nullptr) __builtin_prefetch(next + k * step, 0, 2);
-    Lanes row[kVectors];
-    for (int v = 0; v < kVectors; ++v) load(panel + k * kPanel + lane_of(v), row[v]);
-    for (int r = 0; r < kRows; ++r) {
-      const float factor = x[r * row_x + k];
-      for (int v = 0; v < kVectors; ++v) sums[r][v] += factor * row[v];
-    }
-  };
-  std::int64_t k = 0;
-  constexpr std::int64_t kUnrolled = 4;  // so the addresses of rows, which are too many for registers, serve longer
-  for (; k + kUnrolled <= depth; k += kUnrolled) {
-#pragma GCC unroll 4
-    for (int u = 0; u < kUnrolled; ++u) add_products(k + u);
-  }
-  for (; k < depth; ++k) add_products(k);
-  const auto for_all = [&](const auto& change) __attribute__((always_inline)) {
-    for (int r = 0; r < kRows; ++r)
-      for (int v = 0; v < kVectors; ++v) change(sums[r][v], r * stride + lane_of(v));
-  };
-  const auto add = [&](const float* from) __attribute__((always_inline)) {
-    for_all([from](Lanes & sum, std::int64_t at) __attribute__((always_inline)) {
-      Lanes other;
-      load(from + at, other);
-      sum += other;
-    });
-  };
-  if (ends.earlier != nullptr) add(ends.earlier);
-  if (ends.out.relu) {
-    for_all([](Lanes & sum, std::int64_t) __attribute__((always_inline)) { sum = sum < Lanes{} ? Lanes{} : sum; });
-  }
-  if (ends.out.residual != nullptr) add(ends.out.residual);
-  for_all([y](const Lanes& sum, std::int64_t at) __attribute__((always_inline)) { store(sum, y + at); });
+/// The loops for sums of 16 or of 32 columns.
+const TileLoops& loops_for([[maybe_unused]] std::int64_t columns) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  if (isa() >= Isa::avx512) return columns == kPanel ? kTilesOfAvx512 : kHalfTilesOfAvx512;
+  if (isa() == Isa::avx2) return kTilesOfAvx2;
+#endif
+  return kTiles;
 }
 
-template <int kVectors, typename... Arguments>
-[[gnu::always_inline]] inline void multiply_rows(std::int64_t count, const Arguments&... arguments) {
-  switch (count) {
-    case 1:
-      return multiply_tile<1, kVectors>(arguments...);
-    case 2:
-      return multiply_tile<2, kVectors>(arguments...);
-    case 3:
-      return multiply_tile<3, kVectors>(arguments...);
-    case 4:
-      return multiply_tile<4, kVectors>(arguments...);
-    case 5:
-      return multiply_tile<5, kVectors>(arguments...);
-    case 6:
-      return multiply_tile<6, kVectors>(arguments...);
-    case 7:
-      return multiply_tile<7, kVectors>(arguments...);
-    case 8:
-      return multiply_tile<8, kVectors>(arguments...);
-    case 9:
-      return multiply_tile<9, kVectors>(arguments...);
-    case 10:
-      return multiply_tile<10, kVectors>(arguments...);
-    case 11:
-      return multiply_tile<11, kVectors>(arguments...);
-    default:
-      return multiply_tile<12, kVectors>(arguments...);
-  }
-}
-
-template <int kVectors>
-[[gnu::always_inline]] inline void multiply_tiles(const PanelSums& sums) {
+/// Sums of 16 or of 32 columns.
+void multiply_tiles(const PanelSums& sums) {
+  const TileLoops& loops = loops_for(sums.columns);
+  const auto most_rows = static_cast<std::int64_t>(loops.by_rows.size());
   // Tiles of nearly the same height: a low one would leave the multipliers waiting for its few sums.
-  const std::int64_t tiles = (sums.rows + kMostRows - 1) / kMostRows;
+  const std::int64_t heights = (sums.rows + most_rows - 1) / most_rows, widths = sums.columns / loops.columns;
   // Each tile fetches its share of what is next, a step for each k.
+  const std::int64_t tiles = heights * widths;
   const std::int64_t share = tiles == 0 ? 0 : static_cast<std::int64_t>(sums.next.size()) / tiles;
   const std::int64_t step = sums.depth == 0 ? 0 : share / sums.depth;
+  const char* const next = reinterpret_cast<const char*>(sums.next.data());
   float dense[kMostRows * kChain];  // rows of an x that is not
-  for (std::int64_t tile = 0; tile < tiles; ++tile) {
-    const std::int64_t first = sums.rows * tile / tiles, count = sums.rows * (tile + 1) / tiles - first;
-    float* const y = sums.y + first * sums.stride;
-    const float* const residual = sums.out.residual == nullptr ? nullptr : sums.out.residual + first * sums.stride;
-    const char* const next = reinterpret_cast<const char*>(sums.next.data());
+  for (std::int64_t height = 0; height < heights; ++height) {
+    const std::int64_t first = sums.rows * height / heights, rows = sums.rows * (height + 1) / heights - first;
     std::int64_t k = 0;
     do {
       const std::int64_t depth = std::min(kChain, sums.depth - k);
       const bool is_first = k == 0, is_last = k + depth == sums.depth;
-      const float* x = sums.x.data + first * sums.x.row + k * sums.x.column;
-      std::int64_t row_x = sums.x.row;
+      Tile tile;
+      tile.x = sums.x.data + first * sums.x.row + k * sums.x.column;
+      tile.row_x = sums.x.row;
+      tile.depth = depth;
       if (sums.x.column != 1) {
-        for (std::int64_t r = 0; r < count; ++r)
-          for (std::int64_t i = 0; i < depth; ++i) dense[r * kChain + i] = x[r * row_x + i * sums.x.column];
-        x = dense;
-        row_x = kChain;
+        for (std::int64_t r = 0; r < rows; ++r)
+          for (std::int64_t i = 0; i < depth; ++i) dense[r * kChain + i] = tile.x[r * sums.x.row + i * sums.x.column];
+        tile.x = dense;
+        tile.row_x = kChain;
       }
-      multiply_rows<kVectors>(count, x, row_x, sums.panel + k * kPanel,
-                              Ends{is_first ? sums.start : nullptr,
-                                   is_first && !sums.adds ? nullptr : y,
-                                   {is_last && sums.out.relu, is_last ? residual : nullptr}},
-                              next == nullptr ? nullptr : next + tile * share + k * step, step, depth, y, sums.stride);
+      tile.out.relu = is_last && sums.out.relu;
+      tile.step = step;
+      tile.stride = sums.stride;
+      for (std::int64_t width = 0; width < widths; ++width) {
+        const std::int64_t column = width * loops.columns, at = first * sums.stride + column;
+        tile.panel = sums.panel + k * kPanel + column;
+        tile.start = is_first && sums.start != nullptr ? sums.start + column : nullptr;
+        tile.y = sums.y + at;
+        tile.earlier = is_first && !sums.adds ? nullptr : tile.y;
+        tile.out.residual = is_last && sums.out.residual != nullptr ? sums.out.residual + at : nullptr;
+        tile.next = next == nullptr ? nullptr : next + (height * widths + width) * share + k * step;
+        loops.by_rows[static_cast<std::size_t>(rows - 1)](tile);
+      }
       k += depth;
     } while (k < sums.depth);
   }
 }
 
-ATTN_VECTORIZED(void, multiply_whole, const PanelSums& sums) { multiply_tiles<2>(sums); }
-ATTN_VECTORIZED(void, multiply_half, const PanelSums& sums) { multiply_tiles<1>(sums); }
-
-/// Of other numbers of columns, by way of a block of whole vectors.
+/// Sums of any number of columns, by way of a block of 16 or 32.
 void multiply_part(const PanelSums& sums) {
   float block[kMostRows * kPanel];
   for (std::int64_t i = 0; i < sums.rows; i += kMostRows) {
@@ -202,10 +134,8 @@ ATTN_VECTORIZED(void, pack, const View& from, std::int64_t depth, std::int64_t w
 }  // namespace
 
 void multiply_panel(const PanelSums& sums) {
-  if (sums.columns == kPanel) {
-    multiply_whole(sums);
-  } else if (sums.columns == kLanes) {
-    multiply_half(sums);
+  if (sums.columns == kPanel || sums.columns == kLanes) {
+    multiply_tiles(sums);
   } else {
     multiply_part(sums);
   }

@@ -1,4 +1,4 @@
-// Products with panels of 32 columns, in tiles of up to 12 rows whose sums stay in registers.
+// Products with panels of 32 columns.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,110 @@
+// A product with a panel, tile by tile: the sums of a tile's rows and columns stay in registers over the whole depth.
+// Tiles are as high and as wide as an instruction set's registers allow, so each has a source with loops of its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "panels.h"
+
+namespace attn::backends::cpu {
+
+/// y = out(start + earlier + Σ x(i, k)·panel(k, j)) for the rows and columns of one tile.
+struct Tile {
+  const float* x = nullptr;  ///< dense rows, row_x numbers apart
+  std::int64_t row_x = 0;
+  const float* panel = nullptr;  ///< at the tile's first column
+  std::int64_t depth = 0;
+  const float* start = nullptr;    ///< a number for each column, with which the sums begin; null: zeros
+  const float* earlier = nullptr;  ///< added to the sums, and lies as y does; null: nothing
+  WriteOut out{};
+  const char* next = nullptr;  ///< of this the line `step` bytes further on is fetched for each k; null: nothing
+  std::int64_t step = 0;
+  float* y = nullptr;  ///< rows, stride numbers apart
+  std::int64_t stride = 0;
+};
+
+using TileLoop = void (*)(const Tile& tile);
+
+/// Loops over tiles of so many columns; by_rows[n - 1] multiplies n rows.
+struct TileLoops {
+  std::int64_t columns;
+  std::span<const TileLoop> by_rows;
+};
+
+/// For any CPU: 4 rows of 8 columns and less, in vectors of 4 numbers.
+extern const TileLoops kTiles;
+#if defined(__x86_64__) && defined(__GNUC__)
+/// For AVX2 and FMA: 6 rows of 16 columns and less.
+extern const TileLoops kTilesOfAvx2;
+/// For AVX-512: 12 rows of 32 columns or of 16, and less.
+extern const TileLoops kTilesOfAvx512, kHalfTilesOfAvx512;
+#endif
+
+/// kRows rows of kVectors vectors. It is inlined into a function that is compiled for the instruction set.
+///
+/// Counters of rows and vectors are int: with 64 bits GCC 12's addresses cost 4 %.
+template <typename Vector, int kRows, int kVectors>
+[[gnu::always_inline]] inline void multiply_tile(const Tile& tile) {
+  constexpr std::ptrdiff_t kLanes = sizeof(Vector) / sizeof(float);
+  const auto load = [](const float* from, Vector& to) __attribute__((always_inline)) {
+    std::memcpy(&to, from, sizeof to);
+  };
+  const float* const panel = tile.panel;
+  const std::int64_t row_x = tile.row_x, depth = tile.depth, step = tile.step;
+  const char* next = tile.next;
+  // Three rows share an address, from which they are none, one and two strides away: there are not enough registers
+  // for the addresses of twelve.
+  const float* threes[(kRows + 2) / 3];
+  for (int r = 0; r < kRows; r += 3) threes[r / 3] = tile.x + r * row_x;
+  Vector sums[kRows][kVectors];
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) {
+      sums[r][v] = Vector{};
+      if (tile.start != nullptr) load(tile.start + v * kLanes, sums[r][v]);
+    }
+  }
+  const auto add_products = [&](std::int64_t k) __attribute__((always_inline)) {
+    if (next != nullptr) {
+      __builtin_prefetch(next, 0, 2);
+      next += step;
+    }
+    Vector row[kVectors];
+    for (int v = 0; v < kVectors; ++v) load(panel + k * kPanel + v * kLanes, row[v]);
+    for (int r = 0; r < kRows; ++r) {
+      const float factor = threes[r / 3][r % 3 * row_x + k];
+      for (int v = 0; v < kVectors; ++v) sums[r][v] += factor * row[v];
+    }
+  };
+  std::int64_t k = 0;
+  constexpr std::int64_t kUnrolled = 4;
+  for (; k + kUnrolled <= depth; k += kUnrolled) {
+#pragma GCC unroll 4
+    for (int u = 0; u < kUnrolled; ++u) add_products(k + u);
+  }
+  for (; k < depth; ++k) add_products(k);
+  const auto for_all = [&](const auto& change) __attribute__((always_inline)) {
+    for (int r = 0; r < kRows; ++r)
+      for (int v = 0; v < kVectors; ++v) change(sums[r][v], r * tile.stride + v * kLanes);
+  };
+  const auto add = [&](const float* from) __attribute__((always_inline)) {
+    for_all([&](Vector & sum, std::int64_t at) __attribute__((always_inline)) {
+      Vector other;
+      load(from + at, other);
+      sum += other;
+    });
+  };
+  if (tile.earlier != nullptr) add(tile.earlier);
+  if (tile.out.relu) {
+    for_all([](Vector & sum, std::int64_t) __attribute__((always_inline)) { sum = sum < Vector{} ? Vector{} : sum; });
+  }
+  if (tile.out.residual != nullptr) add(tile.out.residual);
+  float* const y = tile.y;
+  for_all([y](const Vector& sum, std::int64_t at)
+              __attribute__((always_inline)) { std::memcpy(y + at, &sum, sizeof sum); });
+}
+
+}  // namespace attn::backends::cpu
