@@ -5,8 +5,8 @@ ATTN := $(BUILD)/attn
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build build-all build-asan setup run test test-asan test-tsan test-robust fuzz coverage lint format install \
-        package docs bench bench-peers gpu-check gpu-kit clean distclean help
+.PHONY: build build-all build-asan setup run test test-long test-asan test-tsan test-robust fuzz check check-long coverage \
+        lint format install package docs bench bench-peers gpu-check gpu-kit clean distclean help
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/CMakeCache.txt ## compile the program to build/attn
@@ -18,14 +18,26 @@ build-all: $(BUILD)/CMakeCache.txt ## the same, and the tests
 setup: ## look for compilers and libraries, install what is missing
 	@.ci/setup
 
-run: setup build ## summarise and run the built-in encoder
+# What nvcc compiles comes behind what is shown.
+run: setup $(BUILD)/CMakeCache.txt ## summarise and run the built-in encoder
+	@cmake --build $(BUILD) --target attn --parallel $$(nproc)
 	$(ATTN) summary
 	$(ATTN) run
+	@cmake --build $(BUILD) --target programs --parallel $$(nproc)
 
 test: setup build-all ## compile and run all tests
-	@ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc)
+	@ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc) --label-exclude long
 
-test-robust: setup build-all ## faults, kills, signals, repeats (SHORT=1: four minutes)
+test-long: setup build-all ## the same with the cases and instruction sets that take long
+	@ATTN_TEST_LONG=1 ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc)
+
+check: ## what must hold before a change is taken (docs/contributing.md)
+	@.ci/run
+
+check-long: test-long test-asan test-tsan fuzz test-robust ## what finds little on a small change, in hours
+	@LINT_ALL=1 $(MAKE) lint
+
+test-robust: setup build-all ## faults, kills, signals, repeats (SHORT=1: a share of each)
 	@tests/robust/robust.py $(BUILD) $(if $(SHORT),--short)
 
 # By clang, which compiles instrumented code faster, and has libFuzzer.
@@ -46,7 +58,7 @@ test-tsan: setup ## all tests under ThreadSanitizer, in build-tsan
 	@cmake --build build-tsan
 	@OMP_NUM_THREADS=1 TSAN_OPTIONS="halt_on_error=1 suppressions=$(CURDIR)/tests/tsan.supp" ctest --test-dir build-tsan --output-on-failure --parallel $$(nproc)
 
-fuzz: build-asan $(BUILD)/CMakeCache.txt ## fuzz every parser for T seconds (60), or only TARGET, in build-asan
+fuzz: build-asan $(BUILD)/CMakeCache.txt ## fuzz every parser for T seconds (60), or those that TARGETS names, in build-asan
 	@tests/fuzz/run build-asan $(BUILD)
 
 coverage: setup ## which lines the tests run, per room, in build-coverage

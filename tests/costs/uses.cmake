@@ -9,6 +9,6 @@ target_include_directories(attn_counted PRIVATE ${CMAKE_SOURCE_DIR}/src/backends
 target_link_libraries(attn_counted PRIVATE attn_options attn_graph attn_base fmt::fmt)
 target_link_libraries(${target} PRIVATE attn_counted)
 # What attn tells is asked of the program; weights in HDF5 are read by the other.
-target_sources(${target} PRIVATE src/backends/reference/numbers.cpp tests/cli/program.cpp)
+target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src/backends/reference/numbers.cpp cli/program.cpp)
 target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src/backends/reference ${CMAKE_SOURCE_DIR}/tests/cli)
 add_dependencies(${target} attn attn-hdf5)

@@ -1,16 +1,16 @@
 # Through the plugin, as attn opens it; cases that need a GPU are skipped where there is none.
 set(uses report run backends weights keras plan graph io base)
-target_sources(${target} PRIVATE tests/ops/cases.cpp tests/ops/compare.cpp tests/ops/tolerance.cpp tests/ops/models.cpp
-               tests/fixtures/fixture_cases.cpp)
+target_sources(${target} PRIVATE ops/cases.cpp ops/compare.cpp ops/tolerance.cpp ops/models.cpp
+               fixtures/fixture_cases.cpp)
 target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/ops ${CMAKE_SOURCE_DIR}/tests/fixtures)
 # The attention kernels' own table, on the device: with the plugin's code in this program.
 if(TARGET attn_cuda)
-  target_sources(${target} PRIVATE tests/backends/cuda/attention_cases.cpp tests/backends/cuda/attention_check.cpp
+  target_sources(${target} PRIVATE backends/cuda/attention_cases.cpp backends/cuda/attention_check.cpp
                  $<TARGET_OBJECTS:attn_cuda_code>)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src/backends/cuda ${CMAKE_SOURCE_DIR}/tests/backends/cuda)
   target_include_directories(${target} SYSTEM PRIVATE ${ATTN_CUDA_INCLUDE})
   target_link_libraries(${target} PRIVATE ${ATTN_CUDA_LIBRARIES} Threads::Threads ${CMAKE_DL_LIBS} rt)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
 else()
-  set_source_files_properties(tests/gpu/attention_test.cpp PROPERTIES HEADER_FILE_ONLY ON)
+  set_source_files_properties(gpu/attention_test.cpp PROPERTIES HEADER_FILE_ONLY ON)
 endif()

@@ -21,7 +21,7 @@ std::string model_json(const std::string& layers) {
          R"(], "input_layers": [["x", 0, 0]], "output_layers": [["y", 0, 0]]}})";
 }
 
-std::string layer(const std::string& class_name, const std::string& config, const std::string& more = "{}") {
+std::string one_layer(const std::string& class_name, const std::string& config, const std::string& more = "{}") {
   return fmt::format(R"({{"class_name": "{}", "name": "y", "config": {{"name": "y"{}}},
     "inbound_nodes": [[["x", 0, 0, {}]]]}})",
                      class_name, config.empty() ? "" : ", " + config, more);
@@ -60,16 +60,18 @@ TEST_CASE("keras 2: what Keras 3 does not have is refused with the place and the
   };
   const std::string x = R"("x", 0, 0)";
   const std::vector<Row> rows = {
-      {layer("CuDNNLSTM", R"("units": 3)"), "/config/layers/1/class_name: Keras 2's layer 'CuDNNLSTM' cannot be read"},
-      {layer("LocallyConnected1D", R"("filters": 3)"), "Keras 3 has no such layer"},
-      {layer("TensorFlowOpLayer", ""), "holds a TensorFlow graph"},
-      {layer("Lambda", R"("function": "f")"), "it carries Python code"},
-      {layer("LSTM", R"("units": 3, "time_major": true)"),
+      {one_layer("CuDNNLSTM", R"("units": 3)"),
+       "/config/layers/1/class_name: Keras 2's layer 'CuDNNLSTM' cannot be read"},
+      {one_layer("LocallyConnected1D", R"("filters": 3)"), "Keras 3 has no such layer"},
+      {one_layer("TensorFlowOpLayer", ""), "holds a TensorFlow graph"},
+      {one_layer("Lambda", R"("function": "f")"), "it carries Python code"},
+      {one_layer("LSTM", R"("units": 3, "time_major": true)"),
        "Keras 3's LSTM has no 'time_major': only false is accepted"},
-      {layer("BatchNormalization", R"("axis": [1, 2])"), "over one axis, got 2"},
-      {layer("Conv1DTranspose", R"("filters": 2, "kernel_size": [2], "groups": 2)"), "only 1 is accepted"},
-      {layer("Dense", R"("units": 3, "unit": 4)"), "/config/layers/1/config/unit: unknown key (did you mean 'units'?)"},
-      {layer("Dense", R"("units": 3, "activation": "rel")"), "unknown activation 'rel' (did you mean"},
+      {one_layer("BatchNormalization", R"("axis": [1, 2])"), "over one axis, got 2"},
+      {one_layer("Conv1DTranspose", R"("filters": 2, "kernel_size": [2], "groups": 2)"), "only 1 is accepted"},
+      {one_layer("Dense", R"("units": 3, "unit": 4)"),
+       "/config/layers/1/config/unit: unknown key (did you mean 'units'?)"},
+      {one_layer("Dense", R"("units": 3, "activation": "rel")"), "unknown activation 'rel' (did you mean"},
       {function("linalg.band_part", x, R"("num_lower": -1)"), "tf.linalg.band_part has no counterpart here"},
       {function("einsum", R"("_CONSTANT_VALUE", -1, "ab->ba")", ""), "tf.einsum has no counterpart here"},
       {function("math.add", x, ""), "tf.math.add of 'y': the argument 'y' is missing"},
@@ -77,7 +79,7 @@ TEST_CASE("keras 2: what Keras 3 does not have is refused with the place and the
       {function("math.cumsum", x, R"("axis": 1, "reverse": true)"), "only reverse=False is supported"},
       {function("reshape", x, R"("shape": ["a"])"), "expected a list of integers"},
       {function("split", x, R"("num_or_size_splits": [2, -1])"), "the sizes of the parts must be given"},
-      {layer("Dense", R"("units": 3)", R"({"mask": ["z", 0, 0]})"), "'mask'"},
+      {one_layer("Dense", R"("units": 3)", R"({"mask": ["z", 0, 0]})"), "'mask'"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.layers);
@@ -106,13 +108,13 @@ TEST_CASE("keras 2: objects are spelt as Keras 3 spells them") {
   const std::string initializer =
       R"({"class_name": "VarianceScaling", "config": {"scale": 1.0, "mode": "fan_avg", "distribution": "normal",
           "seed": null, "dtype": "float32"}})";
-  const std::string text = config_of(model_json(
-      layer("Dense",
-            R"("units": 3, "dtype": {"class_name": "PolicyV1", "config": {"name": "mixed_float16", "loss_scale": null}},
+  const std::string text = config_of(model_json(one_layer(
+      "Dense",
+      R"("units": 3, "dtype": {"class_name": "PolicyV1", "config": {"name": "mixed_float16", "loss_scale": null}},
       "activation": {"class_name": "LeakyReLU", "config": {"name": "l", "alpha": 0.25}},
       "kernel_regularizer": {"class_name": "L1L2", "config": {"l1": 0.0, "l2": 0.5}},
       "bias_initializer": {"class_name": "ZerosV2", "config": {"dtype": "float32"}}, "kernel_initializer": )" +
-                initializer)));
+          initializer)));
   CAPTURE(text);
   CHECK(has(text, "'class_name': 'DTypePolicy', 'config': {'name': 'mixed_float16'}"));
   CHECK(has(text, "'class_name': 'LeakyReLU', 'config': {'name': 'l', 'negative_slope': 0.25}"));
@@ -131,7 +133,7 @@ TEST_CASE("keras 2: a causal attention layer is one that is called so in Keras 3
 }
 
 TEST_CASE("keras 2: a layer and a bare config are read without a model around them") {
-  const auto model = keras::Model::read("m.json", model_json(layer("LayerNormalization", R"("axis": [2])")));
+  const auto model = keras::Model::read("m.json", model_json(one_layer("LayerNormalization", R"("axis": [2])")));
   CHECK(model.summary().total_params == 12);
   CHECK(refusal(R"({"name": "m", "layers": [{"class_name": "InputLayer", "name": "x", "inbound_nodes": [],
     "config": {"batch_input_shape": [null, 3], "name": "x"}}], "input_layers": [["x", 0, 0]],

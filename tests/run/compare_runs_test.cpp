@@ -7,21 +7,18 @@
 
 #include "attn/base/error.h"
 #include "attn/run/layer_arrays.h"
+#include "support.h"
 
 namespace attn::run {
 namespace {
 
-Tensor array(const std::vector<double>& values, DType dtype = DType::float32) {
-  const Tensor tensor(dtype, {static_cast<Dim>(values.size())});
-  for (std::size_t i = 0; i < values.size(); ++i) tensor.set(static_cast<std::int64_t>(i), values[i]);
-  return tensor;
-}
+Tensor floats(const std::vector<double>& values) { return array(values, DType::float32); }
 
 /// Two layers, of which the second gives the output.
 std::vector<PassArray> pass(const std::vector<double>& first, const std::vector<double>& second) {
-  return {{"dense", "Dense", 3, array(first)},
-          {"block/norm", "Norm", 5, array(second)},
-          {"output_0", "", 5, array(second)}};
+  return {{"dense", "Dense", 3, floats(first)},
+          {"block/norm", "Norm", 5, floats(second)},
+          {"output_0", "", 5, floats(second)}};
 }
 
 const ToleranceRule kRule{0, 0.1, false};
@@ -59,7 +56,7 @@ TEST_CASE("compare_runs: integers are compared exactly, whatever the tolerance")
 
 TEST_CASE("compare_runs: a file of layers covers the outputs that they give, and what lies inside a layer is finer") {
   const std::vector<NamedTensor> file = {
-      {"x", array({9})}, {"dense", array({1, 2})}, {"block/norm", array({3})}, {"block/norm/part", array({7})}};
+      {"x", floats({9})}, {"dense", floats({1, 2})}, {"block/norm", floats({3})}, {"block/norm/part", floats({7})}};
   const RunComparison found = compare_with_file(file, pass({1, 2}, {3}), {"x"}, kRule, "f.npz");
   CHECK(found.equal());
   CHECK(found.arrays.size() == 3);
@@ -69,22 +66,22 @@ TEST_CASE("compare_runs: a file of layers covers the outputs that they give, and
 }
 
 TEST_CASE("compare_runs: an output that a file lacks, and an array that the model lacks, are differences") {
-  const RunComparison without = compare_with_file({{"dense", array({1, 2})}}, pass({1, 2}, {3}), {}, kRule, "f.npz");
+  const RunComparison without = compare_with_file({{"dense", floats({1, 2})}}, pass({1, 2}, {3}), {}, kRule, "f.npz");
   CHECK_FALSE(without.equal());
   CHECK(without.first()->name == "output_0");
   CHECK(without.absent == std::vector<std::string>{"block/norm"});
   const RunComparison wrong =
-      compare_with_file({{"output_0", array({3})}, {"dence", array({1})}}, pass({1, 2}, {3}), {}, kRule, "f.npz");
+      compare_with_file({{"output_0", floats({3})}, {"dence", floats({1})}}, pass({1, 2}, {3}), {}, kRule, "f.npz");
   REQUIRE_FALSE(wrong.equal());
   CHECK(wrong.first()->name == "dence");
   CHECK(wrong.first()->values.problem.find("did you mean 'dense'?") != std::string::npos);
-  CHECK_THROWS_AS((void)compare_with_file({{"a", array({3})}, {"b", array({3})}}, pass({1}, {3}), {}, kRule, "f.npz"),
+  CHECK_THROWS_AS((void)compare_with_file({{"a", floats({3})}, {"b", floats({3})}}, pass({1}, {3}), {}, kRule, "f.npz"),
                   Error);
 }
 
 TEST_CASE("compare_runs: a file of one array is the model's one output, whatever it is called") {
-  CHECK(compare_with_file({{"arr_0", array({3})}}, pass({1}, {3}), {}, kRule, "f.npy").equal());
-  CHECK_FALSE(compare_with_file({{"arr_0", array({4})}}, pass({1}, {3}), {}, kRule, "f.npy").equal());
+  CHECK(compare_with_file({{"arr_0", floats({3})}}, pass({1}, {3}), {}, kRule, "f.npy").equal());
+  CHECK_FALSE(compare_with_file({{"arr_0", floats({4})}}, pass({1}, {3}), {}, kRule, "f.npy").equal());
 }
 
 TEST_CASE("compare_runs: an array of another shape is a difference that says so") {

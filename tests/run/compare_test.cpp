@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "attn/run/difference.h"
+#include "support.h"
 
 namespace attn::run {
 namespace {
@@ -14,15 +15,11 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-Tensor array(const std::vector<double>& values, DType dtype = DType::float64) {
-  const Tensor tensor(dtype, {static_cast<Dim>(values.size())});
-  for (std::size_t i = 0; i < values.size(); ++i) tensor.set(static_cast<std::int64_t>(i), values[i]);
-  return tensor;
-}
+Tensor doubles(const std::vector<double>& values) { return array(values, DType::float64); }
 
 OutputComparison compared(const std::vector<double>& expected, const std::vector<double>& got,
                           const Tolerance& tolerance = {0, 0}) {
-  return compare("x", array(expected), array(got), tolerance);
+  return compare("x", doubles(expected), doubles(got), tolerance);
 }
 
 TEST_CASE("compare: an element may be off by atol and by rtol of what was expected") {
@@ -96,7 +93,7 @@ TEST_CASE("difference: steps are counted between neighbours of a dtype, also acr
   // A difference that rounding to the dtype hides is none.
   CHECK(*steps_between(1, 1 + std::ldexp(1, -20), DType::bfloat16) == 0);
   CHECK_FALSE(steps_between(kNaN, 1, DType::float32).has_value());
-  CHECK(most_steps(array({1, kNaN, kInfinity, 2}), array({1, 1, 1, 2 + std::ldexp(1, -21)}), DType::float32) == 2);
+  CHECK(most_steps(doubles({1, kNaN, kInfinity, 2}), doubles({1, 1, 1, 2 + std::ldexp(1, -21)}), DType::float32) == 2);
 }
 
 TEST_CASE("difference: the coarser of two dtypes is the floating one with the larger steps") {
@@ -109,7 +106,7 @@ TEST_CASE("difference: the coarser of two dtypes is the floating one with the la
 
 TEST_CASE("difference: a histogram counts every element once, by powers of ten") {
   const Histogram found =
-      histogram(array({0, 0, 0, 0, 0, kNaN, kNaN, 7}), array({0, 0.001, 0.0011, 0.5, 1, kNaN, 1, 7}));
+      histogram(doubles({0, 0, 0, 0, 0, kNaN, kNaN, 7}), doubles({0, 0.001, 0.0011, 0.5, 1, kNaN, 1, 7}));
   CHECK(found.equal == 3);
   CHECK(found.unordered == 1);
   REQUIRE(found.bins.size() == 4);
@@ -119,11 +116,11 @@ TEST_CASE("difference: a histogram counts every element once, by powers of ten")
   CHECK(found.bins[2].count == 0);
   CHECK(found.bins[3].to == 1);
   CHECK(found.bins[3].count == 2);
-  CHECK(histogram(array({1}), array({1})).bins.empty());
+  CHECK(histogram(doubles({1}), doubles({1})).bins.empty());
 }
 
 TEST_CASE("difference: a histogram of differences over many powers of ten keeps ten bins, the first from 0") {
-  const Histogram found = histogram(array({0, 0, 0}), array({1e-30, 1e-20, 1}));
+  const Histogram found = histogram(doubles({0, 0, 0}), doubles({1e-30, 1e-20, 1}));
   REQUIRE(found.bins.size() == 10);
   CHECK(found.bins.front().from == 0);
   CHECK(found.bins.front().count == 2);

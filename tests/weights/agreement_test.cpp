@@ -8,12 +8,6 @@ namespace {
 using graph::WeightSpec;
 using Indices = std::vector<std::size_t>;
 
-WeightSpec stored(const std::string& path, const std::string& store_path, const Shape& shape) {
-  WeightSpec spec = weight(path, shape);
-  spec.store_path = store_path;
-  return spec;
-}
-
 Store store_of(const std::vector<std::pair<std::string, Tensor>>& weights) {
   Store store;
   store.file = "f";

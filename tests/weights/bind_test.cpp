@@ -51,12 +51,6 @@ Store store_of(Naming naming, const std::vector<std::pair<std::string, Shape>>& 
   return store;
 }
 
-WeightSpec stored(const std::string& path, const std::string& store_path, const Shape& shape) {
-  WeightSpec spec = weight(path, shape);
-  spec.store_path = store_path;
-  return spec;
-}
-
 std::string bind_refusal(const std::vector<WeightSpec>& specs, const Store& store) {
   return refusal([&] { static_cast<void>(weights::bind(specs, store)); });
 }

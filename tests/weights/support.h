@@ -59,6 +59,13 @@ inline graph::WeightSpec weight(std::string path, Shape shape, graph::Initialize
   return spec;
 }
 
+/// The same with a name in .weights.h5 too.
+inline graph::WeightSpec stored(const std::string& path, const std::string& store_path, const Shape& shape) {
+  graph::WeightSpec spec = weight(path, shape);
+  spec.store_path = store_path;
+  return spec;
+}
+
 inline graph::Initializer initializer(std::string class_name) {
   graph::Initializer out;
   out.class_name = std::move(class_name);
