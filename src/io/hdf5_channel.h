@@ -32,6 +32,7 @@ inline constexpr std::int64_t kMaxHdf5Text = std::int64_t{256} << 20;
 
 /// What the HDF5 library may take: milliseconds of processor time, and a second more for so many bytes of the file.
 inline constexpr std::int64_t kHdf5Milliseconds = 700;
+inline constexpr std::int64_t kHdf5WriteMilliseconds = 10'000;
 inline constexpr std::int64_t kHdf5Slowest = std::int64_t{4} << 20;
 
 /// The other side is gone, silent for too long, or says what makes no sense.

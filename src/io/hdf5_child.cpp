@@ -57,7 +57,8 @@ void confine(std::int64_t size, bool writes) {
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   limit(RLIMIT_CORE, 0);
   // To the millisecond by a timer, whose signal ends the process; the limit counts in seconds and cannot be taken back.
-  const std::int64_t milliseconds = kHdf5Milliseconds + size / kHdf5Slowest * 1000;
+  // What is written is attn's own, and how much that is stands in no file's size.
+  const std::int64_t milliseconds = (writes ? kHdf5WriteMilliseconds : kHdf5Milliseconds) + size / kHdf5Slowest * 1000;
   const itimerval most{{}, {milliseconds / 1000, milliseconds % 1000 * 1000}};
   ::setitimer(ITIMER_PROF, &most, nullptr);
   limit(RLIMIT_CPU, 1 + milliseconds / 1000);
