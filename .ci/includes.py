@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Holds every #include under src/ and include/ against the table of rooms in CMakeLists.txt.
+"""Holds every #include under src/ and include/ against the table of rooms in CMakeLists.txt, and finds loops.
 
 A room's public headers lie in src/<room>/include/attn/<room>; those that are installed lie in include/attn. Rooms inside
 another room's folder share headers with each other, spelled from that folder ("config/fields.h"), as far as USES lets
 them. A public header of the room around belongs to the one room inside that holds the .cpp of its name; one that has no
 .cpp, or several, belongs to all.
+
+A header and the .cpp of its name are a unit. Units may not include each other in a loop.
 """
 
 import pathlib
@@ -75,6 +77,13 @@ def owner(file):
     return None if any(around(other) == room for other in uses) else room
 
 
+def unit(file):
+    """What a header and its source are together: a path without its suffix."""
+    found = homes(file) if is_public(file) else []
+    base = (found[0] if len(found) == 1 else file).relative_to(ROOT).with_suffix("")
+    return str(base).removeprefix("src/")
+
+
 def resolve(file, header, quoted):
     """The file that an #include means, if it is one of ours."""
     if header.startswith("attn/"):
@@ -135,7 +144,32 @@ def problem_of(room, file, header, quoted, target):
     return None
 
 
+def find_loops(graph):
+    """Of each group of units that reach each other the shortest way round, and the number of its units."""
+    reach = {}
+    for start in graph:
+        seen, stack = set(), [start]
+        while stack:
+            for other in graph.get(stack.pop(), ()):
+                if other not in seen:
+                    seen.add(other)
+                    stack.append(other)
+        reach[start] = seen
+    done = set()
+    for start in sorted(graph):
+        if start in done or start not in reach[start]:
+            continue
+        group = {other for other in reach[start] if start in reach[other]}
+        done |= group
+        ways = [[at] for at in sorted(group)]
+        while not any(way[0] in graph[way[-1]] for way in ways):
+            ways = [way + [other] for way in ways for other in sorted(graph[way[-1]] & group) if other not in way]
+        way = next(way for way in ways if way[0] in graph[way[-1]])
+        yield way + way[:1], len(group)
+
+
 wrong = 0
+graph = {}
 for file in files:
     where = file.relative_to(ROOT)
     room = room_of(file.relative_to(SRC if file.is_relative_to(SRC) else INSTALLED))
@@ -144,9 +178,15 @@ for file in files:
         wrong += 1
         continue
     room = owner(file) or room
+    reads = graph.setdefault(unit(file), set())
     for number, header, quoted, target in included[file]:
         problem = problem_of(room, file, header, quoted, target)
         if problem:
             print(f"{where}:{number}: {problem}")
             wrong += 1
+        if target is not None and unit(target) != unit(file):
+            reads.add(unit(target))
+for way, count in find_loops(graph):
+    print(f"{way[0]}: includes run in a loop: {' -> '.join(way)}" + (f" (and more, among {count})" if count >= len(way) else ""))
+    wrong += 1
 sys.exit(1 if wrong else 0)
