@@ -1,7 +1,12 @@
 #!/usr/bin/env python3
-"""Holds every #include under src/ and include/ against the table of rooms in CMakeLists.txt.
+"""Holds every #include under src/ and include/ against the table of rooms in CMakeLists.txt, and finds loops.
 
-A room's public headers lie in src/<room>/include/attn/<room>; those that are installed lie in include/attn.
+A room's public headers lie in src/<room>/include/attn/<room>; those that are installed lie in include/attn. Rooms inside
+another room's folder share headers with each other, spelled from that folder ("config/fields.h"), as far as USES lets
+them. A public header of the room around belongs to the one room inside that holds the .cpp of its name; one that has no
+.cpp, or several, belongs to all.
+
+A header and the .cpp of its name are a unit. Units may not include each other in a loop.
 """
 
 import pathlib
@@ -9,6 +14,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+SRC, INSTALLED = ROOT / "src", ROOT / "include/attn"
 # The headers that a third-party target brings, by how their #include begins.
 THIRD_PARTY = {"nlohmann_json": "nlohmann/", "CLI11": "CLI/", "spdlog": "spdlog/", "DNNL": ("oneapi/", "dnnl"), "ZLIB": "zlib.h"}
 
@@ -28,6 +34,13 @@ for call in re.findall(r"^attn_room\((.*?)\)", (ROOT / "CMakeLists.txt").read_te
         else:
             into.add(word.split("::")[0])
 
+files = sorted(file for top in (SRC, INSTALLED) for file in top.rglob("*") if file.suffix in (".h", ".cpp", ".cu"))
+sources = [file for file in files if file.suffix != ".h"]
+
+
+def around(room):
+    return str(pathlib.PurePosixPath(room).parent)
+
 
 def room_of(path):
     """The innermost room whose folder holds the path (relative to src/, include/attn/ or attn/), or None."""
@@ -37,41 +50,143 @@ def room_of(path):
     return next((parent for parent in parents if parent in uses), None)
 
 
-def public_folders(room):
-    """Where the public headers of a room lie: a nested room stands behind the headers of the room around it."""
-    return [ROOT / "src" / part / "include" for part in (room, str(pathlib.PurePosixPath(room).parent))]
+def is_public(file):
+    return file.is_relative_to(INSTALLED) or "/include/attn/" in str(file)
+
+
+def homes(file):
+    """The sources of a public header: those of its name in the room, else those in the rooms inside."""
+    top = INSTALLED if file.is_relative_to(INSTALLED) else pathlib.Path(str(file).split("/attn/")[0]) / "attn"
+    room = room_of(file.relative_to(top))
+    own = SRC / room / file.relative_to(top if room == "library" else top / room).with_suffix(".cpp")
+    if own.exists():
+        return [own]
+    return [s for s in sources if s.stem == file.stem and s.is_relative_to(SRC / room)
+            and room_of(s.relative_to(SRC)) != room]
+
+
+def owner(file):
+    """The room that a file belongs to; None for a public header that all rooms inside another share."""
+    if not is_public(file):
+        return room_of(file.relative_to(SRC))
+    found = homes(file)
+    if len(found) == 1:
+        return room_of(found[0].relative_to(SRC))
+    top = INSTALLED if file.is_relative_to(INSTALLED) else pathlib.Path(str(file).split("/attn/")[0]) / "attn"
+    room = room_of(file.relative_to(top))
+    return None if any(around(other) == room for other in uses) else room
+
+
+def unit(file):
+    """What a header and its source are together: a path without its suffix."""
+    found = homes(file) if is_public(file) else []
+    base = (found[0] if len(found) == 1 else file).relative_to(ROOT).with_suffix("")
+    return str(base).removeprefix("src/")
+
+
+def resolve(file, header, quoted):
+    """The file that an #include means, if it is one of ours."""
+    if header.startswith("attn/"):
+        other = room_of(header.removeprefix("attn/"))
+        folders = [ROOT / "include"] + [SRC / part / "include" for part in (other or ".", around(other or "."))]
+    elif quoted:
+        room = room_of(file.relative_to(SRC)) if file.is_relative_to(SRC) else "."
+        folders = [file.parent, SRC / room, SRC / around(room)]
+    else:
+        return None
+    return next((folder / header for folder in folders if (folder / header).is_file()), None)
+
+
+def includes(file):
+    """Number of the line, header, is it in quotes, and the file that it means."""
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        match = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
+        if match:
+            quoted = match[1] == '"'
+            yield number, match[2], quoted, resolve(file, match[2], quoted)
+
+
+included = {file: list(includes(file)) for file in files}
+
+
+def rooms_behind(header, seen=None):
+    """The rooms that a public header needs: its own, or, where it is shared, those of what it includes."""
+    if owner(header) is not None:
+        return {owner(header)}
+    seen = {header} if seen is None else seen
+    out = set()
+    for _, _, _, other in included[header]:
+        if other is not None and other not in seen:
+            seen.add(other)
+            out |= rooms_behind(other, seen)
+    return out
+
+
+def problem_of(room, file, header, quoted, target):
+    if header.startswith("attn/"):
+        other = room_of(header.removeprefix("attn/"))
+        inside = other and room.startswith(other + "/")
+        if other not in uses[room] and not inside:
+            return f"{room} may not use {other}"
+        if target is None:
+            return f"{other} has no public header {header}"
+        if inside:
+            for needed in sorted(rooms_behind(target)):
+                if needed not in uses[room] and (needed == other or needed.startswith(other + "/")):
+                    return f"{room} may not use {needed}, to which {header} belongs"
+    elif quoted and target is None and not (EMULATED / header).is_file():
+        return f"{header} is no header of {room}"
+    elif target is not None and owner(target) not in uses[room]:
+        return f"{room} may not use {owner(target)}"
+    for library, begins in THIRD_PARTY.items():
+        if header.startswith(begins) and library not in targets[room]:
+            return f"{library} is not among the libraries of {room}"
+    return None
+
+
+def find_loops(graph):
+    """Of each group of units that reach each other the shortest way round, and the number of its units."""
+    reach = {}
+    for start in graph:
+        seen, stack = set(), [start]
+        while stack:
+            for other in graph.get(stack.pop(), ()):
+                if other not in seen:
+                    seen.add(other)
+                    stack.append(other)
+        reach[start] = seen
+    done = set()
+    for start in sorted(graph):
+        if start in done or start not in reach[start]:
+            continue
+        group = {other for other in reach[start] if start in reach[other]}
+        done |= group
+        ways = [[at] for at in sorted(group)]
+        while not any(way[0] in graph[way[-1]] for way in ways):
+            ways = [way + [other] for way in ways for other in sorted(graph[way[-1]] & group) if other not in way]
+        way = next(way for way in ways if way[0] in graph[way[-1]])
+        yield way + way[:1], len(group)
 
 
 wrong = 0
-for top in (ROOT / "src", ROOT / "include/attn"):
-    for file in sorted(top.rglob("*")):
-        if file.suffix not in (".h", ".cpp", ".cu"):
-            continue
-        where = file.relative_to(ROOT)
-        room = room_of(file.relative_to(top))
-        if room is None:
-            print(f"{where}: in no room of CMakeLists.txt")
+graph = {}
+for file in files:
+    where = file.relative_to(ROOT)
+    room = room_of(file.relative_to(SRC if file.is_relative_to(SRC) else INSTALLED))
+    if room is None:
+        print(f"{where}: in no room of CMakeLists.txt")
+        wrong += 1
+        continue
+    room = owner(file) or room
+    reads = graph.setdefault(unit(file), set())
+    for number, header, quoted, target in included[file]:
+        problem = problem_of(room, file, header, quoted, target)
+        if problem:
+            print(f"{where}:{number}: {problem}")
             wrong += 1
-            continue
-        for number, line in enumerate(file.read_text().splitlines(), 1):
-            match = re.match(r'\s*#\s*include\s*["<]([^">]+)[">]', line)
-            if not match:
-                continue
-            header = match[1]
-            problem = None
-            if header.startswith("attn/"):
-                other = room_of(header.removeprefix("attn/"))
-                # A nested room may include its parent's headers: the seam that it stands behind.
-                if other not in uses[room] and not (other and room.startswith(other + "/")):
-                    problem = f"{room} may not use {other}"
-                elif not any((top / header).is_file() for top in (ROOT / "include", *public_folders(other))):
-                    problem = f"{other} has no public header {header}"
-            elif '"' in line and not any((base / header).is_file() for base in (file.parent, ROOT / "src" / room, EMULATED)):
-                problem = f"{header} is no header of {room}"
-            for target, begins in THIRD_PARTY.items():
-                if header.startswith(begins) and target not in targets[room]:
-                    problem = f"{target} is not among the libraries of {room}"
-            if problem:
-                print(f"{where}:{number}: {problem}")
-                wrong += 1
+        if target is not None and unit(target) != unit(file):
+            reads.add(unit(target))
+for way, count in find_loops(graph):
+    print(f"{way[0]}: includes run in a loop: {' -> '.join(way)}" + (f" (and more, among {count})" if count >= len(way) else ""))
+    wrong += 1
 sys.exit(1 if wrong else 0)

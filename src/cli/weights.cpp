@@ -8,6 +8,7 @@
 #include "attn/report/weights_view.h"
 #include "attn/run/compare_weights.h"
 #include "attn/weights/agreement.h"
+#include "attn/weights/file_names.h"
 #include "attn/weights/stats.h"
 #include "command.h"
 #include "name_pattern.h"

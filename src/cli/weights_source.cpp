@@ -8,6 +8,7 @@
 #include "attn/io/tensor_file.h"
 #include "attn/io/zip.h"
 #include "attn/weights/agreement.h"
+#include "attn/weights/read_store.h"
 #include "progress.h"
 
 namespace attn::cli {

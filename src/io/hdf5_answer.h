@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "attn/io/hdf5.h"
+#include "attn/io/bytes.h"
+#include "attn/io/hdf5_file.h"
 #include "hdf5_channel.h"
 
 namespace attn::io {

@@ -16,7 +16,7 @@
 
 #include "attn/base/size.h"
 #include "attn/base/tensor.h"
-#include "attn/io/hdf5.h"
+#include "attn/io/hdf5_file.h"
 #include "bomb.h"
 #include "hdf5_channel.h"
 #include "hdf5_handle.h"

@@ -10,7 +10,7 @@
 #include "attn/base/error.h"
 #include "attn/base/size.h"
 #include "attn/base/tensor.h"
-#include "attn/plan/plan.h"
+#include "attn/plan/bytes.h"
 
 namespace attn::plan {
 namespace {

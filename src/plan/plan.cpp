@@ -197,16 +197,6 @@ class Planner {
 
 }  // namespace
 
-std::int64_t sum_of_bytes(std::initializer_list<std::int64_t> bytes) {
-  std::int64_t sum = 0;
-  for (const std::int64_t part : bytes) {
-    const auto larger = checked_add(sum, part);
-    if (!larger) throw Error(ExitCode::no_memory, fmt::format("{} and {} bytes are too large together", sum, part));
-    sum = *larger;
-  }
-  return sum;
-}
-
 Plan make_plan(Graph graph) { return Planner(remove_dead(std::move(graph))).run(); }
 
 }  // namespace attn::plan

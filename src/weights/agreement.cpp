@@ -1,9 +1,8 @@
 #include "attn/weights/agreement.h"
 
-#include <map>
 #include <set>
-#include <string_view>
 
+#include "attn/weights/file_names.h"
 #include "match.h"
 
 namespace attn::weights {
@@ -30,15 +29,6 @@ Agreement agree(std::span<const WeightSpec> specs, const Store& store) {
     if (!spec.store_again.empty()) again.insert(plain_name(spec.store_again));
   for (std::size_t i = 0; i < used.size(); ++i)
     if (!used[i] && !again.contains(plain_name(store.weights[i].name))) out.extra.push_back(i);
-  return out;
-}
-
-std::vector<std::string> file_names(std::span<const WeightSpec> specs) {
-  std::map<std::string_view, int> uses;
-  for (const WeightSpec& spec : specs) ++uses[spec.path];
-  std::vector<std::string> out;
-  out.reserve(specs.size());
-  for (const WeightSpec& spec : specs) out.push_back(uses[spec.path] == 1 ? spec.path : spec.store_path);
   return out;
 }
 

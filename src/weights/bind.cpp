@@ -7,6 +7,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/weights/agreement.h"
+#include "attn/weights/read_store.h"
 
 namespace attn::weights {
 namespace {

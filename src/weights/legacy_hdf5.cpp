@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "attn/weights/agreement.h"
+#include "attn/weights/file_names.h"
 #include "keras_version.h"
 
 namespace attn::weights {

@@ -16,7 +16,7 @@
 #include "attn/io/keras_archive.h"
 #include "attn/io/npz.h"
 #include "attn/io/safetensors.h"
-#include "attn/weights/agreement.h"
+#include "attn/weights/file_names.h"
 #include "keras_version.h"
 #include "legacy_hdf5.h"
 

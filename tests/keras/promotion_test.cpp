@@ -1,4 +1,4 @@
-#include "ops/promotion.h"
+#include "classes/ops/promotion.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "source_text.h"
+#include "config/source_text.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,4 @@
 // docs/keras.md lists the classes that attn knows and those that it refuses; the lists must be those of the tables.
-#include "table.h"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -14,7 +12,9 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/keras/model.h"
-#include "refused.h"
+#include "classes/class_table.h"
+#include "classes/refused.h"
+#include "model/layer_classes.h"
 
 namespace {
 
@@ -34,8 +34,11 @@ std::map<std::string, std::set<std::string>> documented() {
   return out;
 }
 
-template <typename Rows>
-std::set<std::string> names(const Rows& rows) {
+std::set<std::string> names(const keras::ClassTable& table) {
+  const auto names = table.names();
+  return {names.begin(), names.end()};
+}
+std::set<std::string> names(std::span<const keras::Refused> rows) {
   std::set<std::string> out;
   for (const auto& row : rows) out.emplace(row.class_name);
   return out;
@@ -53,8 +56,8 @@ std::string difference(const std::set<std::string>& a, const std::set<std::strin
 TEST_CASE("table: docs/keras.md lists what the tables hold") {
   const auto docs = documented();
   const std::map<std::string, std::set<std::string>> tables = {
-      {"Layers", names(keras::layer_rows())},
-      {"Operations", names(keras::operation_rows())},
+      {"Layers", names(keras::layer_classes())},
+      {"Operations", names(keras::operation_classes())},
       {"Refused layers", names(keras::refused_layers())},
       {"Refused operations", names(keras::refused_operations())}};
   for (const auto& row : tables) {
@@ -71,7 +74,7 @@ TEST_CASE("table: docs/keras.md lists what the tables hold") {
 
 TEST_CASE("table: no class is both known and refused, and a refusal names it and says why") {
   for (const bool operation : {false, true}) {
-    const auto known = names(operation ? keras::operation_rows() : keras::layer_rows());
+    const auto known = names(operation ? keras::operation_classes() : keras::layer_classes());
     for (const keras::Refused& refused : operation ? keras::refused_operations() : keras::refused_layers()) {
       CAPTURE(refused.class_name);
       CHECK_FALSE(known.contains(std::string(refused.class_name)));

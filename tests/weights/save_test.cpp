@@ -5,6 +5,7 @@
 #include "attn/io/keras_archive.h"
 #include "attn/weights/bind.h"
 #include "attn/weights/initialize.h"
+#include "attn/weights/read_store.h"
 #include "support.h"
 
 namespace attn::weights {

@@ -1,4 +1,4 @@
-#include "attn/weights/store.h"
+#include "attn/weights/read_store.h"
 
 #include <algorithm>
 #include <fstream>

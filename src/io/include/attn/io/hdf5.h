@@ -5,33 +5,14 @@
 // are never copied: the process tells where they are.
 #pragma once
 
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "attn/base/tensor.h"
 #include "attn/io/atomic_file.h"
 #include "attn/io/bytes.h"
+#include "attn/io/hdf5_file.h"
 
 namespace attn::io {
-
-/// A string attribute. Attributes of numbers are not read, except that an empty array is an empty list.
-struct Hdf5Text {
-  std::vector<std::string> values;
-  bool is_list = false;  ///< otherwise there is one value
-};
-
-struct Hdf5Object {
-  std::optional<Tensor> tensor;  ///< of a dataset; a group has none
-  std::map<std::string, Hdf5Text> attributes;
-};
-
-struct Hdf5File {
-  /// By path without a leading slash ("layers/dense/vars/0"); the root group is "".
-  std::map<std::string, Hdf5Object> objects;
-};
 
 /// The version that the program attn-hdf5 runs by: "1.10.8". Throws Error (bad_input) where it is missing or does not
 /// answer.

@@ -8,21 +8,9 @@
 #include <vector>
 
 #include "attn/keras/anatomy.h"
-#include "attn/keras/summary.h"
+#include "attn/keras/symbol.h"
 
 namespace attn::keras {
-
-/// A number with its name in the literature: (512, "d_model"). Without a name it stands for itself.
-struct NamedNumber {
-  Count value = 1;
-  std::string symbol;
-};
-
-struct Symbol {
-  std::string symbol;
-  Count value = 0;
-  std::string meaning;  ///< "heads"
-};
 
 /// One line of arithmetic: what it is about, and the product that gives its value. Without factors it is the sum of a
 /// layer inside.

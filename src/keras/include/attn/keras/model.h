@@ -1,55 +1,20 @@
 // A Keras model as its config tells it: read, inspect, lower, write.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "attn/base/shape.h"
 #include "attn/graph/graph.h"
 #include "attn/keras/anatomy.h"
 #include "attn/keras/masks.h"
+#include "attn/keras/options.h"
 #include "attn/keras/problem.h"
 #include "attn/keras/summary.h"
-#include "attn/keras/version.h"
 
 namespace attn::keras {
-
-/// Longer configs are refused.
-inline constexpr std::size_t kMaxConfigBytes = std::size_t{64} << 20;
-
-struct ReadOptions {
-  /// Without the batch: builds a single layer, or a Sequential that knows no input.
-  std::optional<Shape> input_shape;
-  /// The Keras that wrote the config, where its file says so beside it.
-  std::optional<Version> keras_version;
-};
-
-/// Stands for unknown lengths that nothing else tells.
-inline constexpr std::int64_t kDefaultSequenceLength = 128;
-
-struct LowerOptions {
-  std::optional<std::int64_t> batch;  ///< for an unknown first dimension; else an input's or array's own, else 1
-  /// For the other unknown dimensions; else 128, or as many as there are learned positions. A short encoder config that
-  /// fixes its length is built anew with it; other fixed lengths stay (reaches_length).
-  std::optional<std::int64_t> sequence_length;
-  std::map<std::string, Shape> input_shapes;  ///< whole shapes of inputs that are there, by name; they win
-  std::optional<std::string> dtype;           ///< compute in this dtype instead of the layers' own policies
-  bool scores = false;                        ///< attention layers give their probabilities too
-  bool symbolic = false;                      ///< unknown dimensions stay so: a graph to look at, not to run
-};
-
-enum class ConfigFormat : std::uint8_t { json, python };
-
-struct ConfigOptions {
-  ConfigFormat format = ConfigFormat::json;
-  std::optional<std::string> layer;  ///< the layer of this name (also "block/dense" inside a nested model)
-  Version version = kNewest;         ///< the keys of that Keras
-  int indent = 0;                    ///< of JSON; 0: one line
-};
 
 /// Holds a model or a single layer. Movable; not for two threads at once.
 class Model {
@@ -108,8 +73,6 @@ class Model {
   /// none.
   [[nodiscard]] const Model* resized(std::int64_t length) const;
 
-  [[nodiscard]] static std::unique_ptr<Parts> read_parts(const std::string& source, std::string text,
-                                                         const ReadOptions& options, std::vector<Problem>* problems);
   explicit Model(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };

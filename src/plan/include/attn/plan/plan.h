@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <vector>
 
 #include "attn/graph/graph.h"
+#include "attn/plan/bytes.h"
 
 namespace attn::plan {
 
@@ -53,9 +53,6 @@ struct Plan {
 /// Plans `graph`: removes dead nodes, separates what can be prepared, finds lifetimes and places. The graph's shapes
 /// must be known. Throws Error (no_memory) where a size passes kMaxSize.
 [[nodiscard]] Plan make_plan(graph::Graph graph);
-
-/// Σ bytes; throws Error (no_memory) where it passes kMaxSize.
-[[nodiscard]] std::int64_t sum_of_bytes(std::initializer_list<std::int64_t> bytes);
 
 /// Bytes of the arena that are taken from the step that writes them to the last that reads them, by whatever shares
 /// them: views, and what is written over them.

@@ -31,10 +31,6 @@ struct Agreement {
 /// any other; integers and bools go with their own alone.
 [[nodiscard]] Agreement agree(std::span<const graph::WeightSpec> specs, const Store& store);
 
-/// What files call the weights that they name themselves: each by its path; weights that share a path by their
-/// store_path.
-[[nodiscard]] std::vector<std::string> file_names(std::span<const graph::WeightSpec> specs);
-
 /// The file's weights under file_names where the model has them, in its order, and then the others as the file calls
 /// them.
 [[nodiscard]] std::vector<NamedTensor> with_paths(std::span<const graph::WeightSpec> specs, const Store& store);

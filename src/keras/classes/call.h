@@ -1,0 +1,53 @@
+// A call of a layer in progress.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attn/graph/graph.h"
+#include "classes/layer.h"
+#include "classes/lowering.h"
+
+namespace attn::keras {
+
+/// A call in progress: the bound arguments, and the tools to lower it.
+class Call {
+ public:
+  Call(Lowering& lowering, Layer& layer, std::map<std::string, Arg, std::less<>> bound)
+      : lowering_(lowering), layer_(layer), bound_(std::move(bound)) {}
+
+  [[nodiscard]] Lowering& lowering() noexcept { return lowering_; }
+  [[nodiscard]] graph::Builder& builder() noexcept;
+  [[nodiscard]] Layer& layer() noexcept { return layer_; }
+
+  [[nodiscard]] bool has(std::string_view name) const;  ///< given, and not None
+  [[nodiscard]] const Arg& arg(std::string_view name) const;
+  void set(std::string_view name, Arg value) { bound_[std::string(name)] = std::move(value); }
+  /// The tensor argument; fails with a sentence where it is missing or no tensor.
+  [[nodiscard]] TensorPtr tensor(std::string_view name) const;
+  [[nodiscard]] TensorPtr optional_tensor(std::string_view name) const;  ///< null where absent
+  /// A list of tensors (merge layers).
+  [[nodiscard]] std::vector<TensorPtr> tensors(std::string_view name) const;
+  [[nodiscard]] bool flag(std::string_view name, bool missing = false) const;
+  [[nodiscard]] Shape shape(const TensorPtr& tensor);
+  [[nodiscard]] Shape shape(std::string_view name) { return shape(tensor(name)); }
+
+  /// The layer's variable, cast to the compute dtype (Keras's autocast scope) or as it is stored.
+  graph::ValueId weight(int index);
+  graph::ValueId raw_weight(int index);
+  /// A result without a mask.
+  [[nodiscard]] static TensorPtr result(graph::ValueId id) {
+    return std::make_shared<KerasTensor>(KerasTensor{id, {}});
+  }
+  [[nodiscard]] DType compute_dtype() const;
+
+ private:
+  Lowering& lowering_;
+  Layer& layer_;
+  std::map<std::string, Arg, std::less<>> bound_;
+};
+
+}  // namespace attn::keras

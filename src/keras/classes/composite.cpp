@@ -1,0 +1,48 @@
+#include "classes/composite.h"
+
+#include <utility>
+
+#include "attn/base/error.h"
+#include "classes/class_table.h"
+#include "classes/reading.h"
+
+namespace attn::keras {
+
+LayerPtr make_sublayer(const Layer& maker, std::string_view class_name, std::string_view name, Json arguments) {
+  arguments["name"] = std::string(name);
+  arguments["dtype"] = maker.policy.name;
+  if (maker.document == nullptr) throw internal_error("'{}' makes layers, and no document says of which", maker.name);
+  const Document document(std::string(class_name), std::move(arguments), &maker.document->layers());
+  std::vector<std::string> warnings;  // of what no user wrote
+  LayerPtr layer;
+  try {
+    layer = read_layer_config(class_name, Ref(document), warnings);
+  } catch (const Error& error) {
+    maker.fail(error.what());
+  }
+  layer->document = maker.document;
+  layer->pointer = maker.pointer;
+  return layer;
+}
+
+std::vector<Layer::Sublayer> Composite::sublayers() {
+  std::vector<Sublayer> out;
+  for (const Part& part : parts_) out.push_back({part.layer.get(), part.layer->name + "/", part.attribute + "/"});
+  return out;
+}
+
+Layer& Composite::make(std::string_view class_name, std::string_view called, std::string_view attribute,
+                       Json arguments) {
+  parts_.push_back({make_sublayer(*this, class_name, called, std::move(arguments)), std::string(attribute)});
+  return *parts_.back().layer;
+}
+
+TensorPtr Composite::apply(Call& call, Layer& sublayer, ArgList args, ArgDict kwargs) {
+  return tensors_of(call.lowering().apply(sublayer, std::move(args), std::move(kwargs))).front();
+}
+
+TensorPtr Composite::sum(Call& call, const TensorPtr& x, const TensorPtr& y) {
+  return Call::result(call.builder().binary(graph::BinaryFn::add, x->id, y->id));
+}
+
+}  // namespace attn::keras

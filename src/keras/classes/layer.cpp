@@ -1,0 +1,32 @@
+#include "classes/layer.h"
+
+#include <array>
+
+#include "attn/base/text.h"
+
+namespace attn::keras {
+
+void Layer::config(Fields& f) {
+  f("name", name);
+  if (!is_operation()) {
+    f("trainable", trainable);
+    f("dtype", policy);
+    if (!f.reading() && !activity_regularizer.is_null()) f.put("activity_regularizer", activity_regularizer);
+  }
+  fields(f);
+}
+
+std::span<const std::string_view> Layer::arguments() const {
+  static constexpr std::array<std::string_view, 1> kInputs = {"inputs"};
+  return kInputs;
+}
+
+std::string_view Layer::class_name() const { return row->shown.empty() ? row->class_name : row->shown; }
+
+void Layer::fail(const std::string& message) const {
+  const std::string text = fmt::format("{} '{}': {}", class_name(), printable(name), message);
+  if (document != nullptr) throw document->error(pointer, false, text);
+  throw bad_input("{}", text);
+}
+
+}  // namespace attn::keras

@@ -1,0 +1,172 @@
+// Activations as layers of their own (keras/src/layers/activations).
+#include <array>
+
+#include "classes/layers/axes.h"
+#include "classes/layers/layers.h"
+
+namespace attn::keras {
+namespace {
+
+using graph::BinaryFn;
+using graph::UnaryFn;
+using graph::ValueId;
+
+void expect_not_negative(const Ref& config, std::string_view key, double value) {
+  if (!(value >= 0.0)) config[key].fail("expected a number >= 0, got " + config[key].kind());
+}
+
+class ReLU : public Layer {
+ public:
+  void fields(Fields& f) override {
+    f("max_value", max_value);
+    f("negative_slope", negative_slope);
+    f("threshold", threshold);
+  }
+  void check(const Ref& config) override {
+    if (max_value) expect_not_negative(config, "max_value", *max_value);
+    expect_not_negative(config, "negative_slope", negative_slope);
+    expect_not_negative(config, "threshold", threshold);
+  }
+  [[nodiscard]] bool supports_masking() const override { return true; }
+
+  Arg call(Call& call) override {
+    const double greatest = max_value ? max_value->value : kInfinity;
+    return Call::result(
+        call.builder().unary(UnaryFn::relu, call.tensor("inputs")->id, negative_slope, threshold, greatest));
+  }
+
+ private:
+  std::optional<Number> max_value;
+  Number negative_slope = 0.0, threshold = 0.0;
+};
+
+class LeakyReLU : public Layer {
+ public:
+  void fields(Fields& f) override {
+    if (f.reading() && f.config().find("alpha")) f("alpha", negative_slope);  // Keras 2's name
+    f("negative_slope", negative_slope);
+  }
+  void check(const Ref& config) override {
+    expect_not_negative(config, config.find("negative_slope") ? "negative_slope" : "alpha", negative_slope);
+  }
+  [[nodiscard]] bool supports_masking() const override { return true; }
+
+  Arg call(Call& call) override {
+    return Call::result(call.builder().unary(UnaryFn::relu, call.tensor("inputs")->id, negative_slope, 0.0, kInfinity));
+  }
+
+ private:
+  Number negative_slope = 0.3;
+};
+
+/// max(0, x) − alpha·max(0, −x) with an alpha per element of a sample; along `shared_axes` there is one alpha.
+class PReLU : public Layer {
+ public:
+  void fields(Fields& f) override {
+    f("alpha_initializer", alpha_initializer);
+    f("alpha_regularizer", alpha_regularizer);
+    f("alpha_constraint", alpha_constraint);
+    if (f.reading()) {
+      if (const auto ref = f.take("shared_axes"); ref && !ref->is_null()) f("shared_axes", shared_axes.emplace());
+    } else {
+      f.put("shared_axes", shared_axes ? Json(listed(*shared_axes)) : Json());
+    }
+  }
+  [[nodiscard]] bool supports_masking() const override { return true; }
+
+  void build(Weights& w, Call& call) override {
+    const Shape in = call.shape("inputs");
+    Shape alpha = in.slice(1, in.rank());
+    for (const std::int64_t axis : shared_axes ? listed(*shared_axes) : std::vector<std::int64_t>()) {
+      if (axis < 1 || axis > alpha.rank()) throw bad_input("shared_axes holds {}, the input is {}", axis, in.str());
+      alpha[static_cast<int>(axis) - 1] = 1;
+    }
+    w.add("alpha", alpha, alpha_initializer);
+  }
+
+  Arg call(Call& call) override {
+    graph::Builder& b = call.builder();
+    const ValueId x = call.tensor("inputs")->id;
+    const auto positive = [&](ValueId value) { return b.unary(UnaryFn::relu, value, 0.0, 0.0, kInfinity); };
+    const ValueId below = b.binary(BinaryFn::multiply, call.weight(0), positive(b.unary(UnaryFn::negative, x)));
+    return Call::result(b.binary(BinaryFn::subtract, positive(x), below));
+  }
+
+ private:
+  Initializer alpha_initializer{"zeros"};
+  Regularizer alpha_regularizer;
+  Constraint alpha_constraint;
+  std::optional<Axes> shared_axes;
+};
+
+class ELU : public Layer {
+ public:
+  /// Keras writes `alpha` from the arguments of the constructor, in front of the layer's own keys.
+  void config(Fields& f) override {
+    f("name", name);
+    f("alpha", alpha, alpha == 1.0 ? 312 : kOldest);  // taken before, and then not written
+    f("trainable", trainable);
+    f("dtype", policy);
+  }
+  [[nodiscard]] bool supports_masking() const override { return true; }
+
+  Arg call(Call& call) override {
+    return Call::result(call.builder().unary(UnaryFn::elu, call.tensor("inputs")->id, alpha));
+  }
+
+ private:
+  Number alpha = 1.0;
+};
+
+/// Softmax over `axis`; what the mask leaves out counts as −1e9 (−3e4 in float16) and gives 0 (in Keras 2 what the
+/// softmax then gives).
+class Softmax : public Layer {
+ public:
+  void fields(Fields& f) override { f("axis", axis); }
+  [[nodiscard]] bool supports_masking() const override { return true; }
+  [[nodiscard]] std::span<const std::string_view> arguments() const override {
+    static constexpr std::array<std::string_view, 2> kNames = {"inputs", "mask"};
+    return kNames;
+  }
+
+  Arg call(Call& call) override {
+    graph::Builder& b = call.builder();
+    ValueId x = call.tensor("inputs")->id;
+    const Shape in = b.shape(x);
+    std::optional<ValueId> kept;
+    const TensorPtr mask = call.optional_tensor("mask");
+    if (mask && call.lowering().watches_masks()) {
+      // An attention's scores may have another shape symbolically than their mask.
+      call.lowering().note_mask_use();
+    } else if (mask) {
+      const Shape shape = b.shape(mask->id);
+      const auto fits = broadcast(shape, in);
+      if (shape.rank() > in.rank() || !fits)
+        throw bad_input("a mask {} does not fit the input {}", shape.str(), in.str());
+      kept = mask->id;
+      if (b.dtype(*kept) != DType::boolean) kept = b.binary(BinaryFn::greater, *kept, b.scalar_like(*kept, 0.5));
+      const double excluded = b.dtype(x) == DType::float16 ? -3e4 : -1e9;
+      x = b.apply(graph::Select{}, {*kept, x, b.scalar_like(x, excluded)});
+    }
+    ValueId y = b.apply(graph::Softmax{graph::SoftmaxKind::softmax, axes_of(axis, in.rank())}, {x});
+    if (kept && !follows_keras2()) y = b.apply(graph::Select{}, {*kept, y, b.scalar_like(y, 0.0)});
+    return Call::result(y);
+  }
+
+ private:
+  Axes axis = std::int64_t{-1};
+};
+
+constexpr std::array kActivationRows = {
+    LayerRow{"ReLU", "keras.layers", make_layer<ReLU>},
+    LayerRow{"LeakyReLU", "keras.layers", make_layer<LeakyReLU>},
+    LayerRow{"PReLU", "keras.layers", make_layer<PReLU>},
+    LayerRow{"ELU", "keras.layers", make_layer<ELU>},
+    LayerRow{"Softmax", "keras.layers", make_layer<Softmax>},
+};
+
+}  // namespace
+
+Family activation_rows() { return kActivationRows; }
+
+}  // namespace attn::keras

@@ -1,0 +1,237 @@
+// EinsumDense: a dense map by an einsum equation (keras/src/layers/core/einsum_dense.py).
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "classes/layers/layers.h"
+
+namespace attn::keras {
+namespace {
+
+using graph::BinaryFn;
+using graph::ValueId;
+
+constexpr std::string_view kEllipsis = "...";
+
+enum class Elided : std::uint8_t { none, left, right };
+
+/// "ab,bc->ac", or with "..." in front of or behind both the input and the output.
+struct Equation {
+  std::string input, kernel, output;
+  Elided elided = Elided::none;
+};
+
+bool is_letters(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
+}
+
+std::optional<Equation> parse(std::string_view text) {
+  const auto comma = text.find(','), arrow = text.find("->");
+  if (comma == std::string_view::npos || arrow == std::string_view::npos || arrow < comma) return std::nullopt;
+  std::string_view input = text.substr(0, comma), output = text.substr(arrow + 2);
+  const std::string_view kernel = text.substr(comma + 1, arrow - comma - 1);
+  Equation out;
+  if (input.starts_with(kEllipsis) && output.starts_with(kEllipsis)) {
+    out.elided = Elided::left;
+    input.remove_prefix(kEllipsis.size());
+    output.remove_prefix(kEllipsis.size());
+  } else if (input.ends_with(kEllipsis) && output.ends_with(kEllipsis)) {
+    out.elided = Elided::right;
+    input.remove_suffix(kEllipsis.size());
+    output.remove_suffix(kEllipsis.size());
+  }
+  if (!is_letters(input) || !is_letters(kernel) || !is_letters(output)) return std::nullopt;
+  if (out.elided == Elided::right && input.size() < 2) return std::nullopt;
+  out.input = input;
+  out.kernel = kernel;
+  out.output = output;
+  return out;
+}
+
+bool contains(std::string_view letters, char letter) { return letters.find(letter) != std::string_view::npos; }
+
+/// What an equation means for an input (_analyze_split_string).
+struct Analysis {
+  int elided = 0;  ///< how many axes "..." stands for
+  Shape kernel, bias, output;
+  std::vector<int> input_axes, output_axes;  ///< of the kernel, for its fans
+};
+
+class EinsumDense : public Layer {
+ public:
+  void fields(Fields& f) override {
+    output_shape_field(f);
+    f.required("equation", equation_text);
+    f("activation", activation);
+    f("bias_axes", bias_axes);
+    f("kernel_initializer", kernel_initializer);
+    f("bias_initializer", bias_initializer);
+    f("kernel_regularizer", kernel_regularizer);
+    f("bias_regularizer", bias_regularizer);
+    f("activity_regularizer", activity);
+    f("kernel_constraint", kernel_constraint);
+    f("bias_constraint", bias_constraint);
+    f("quantization_config", quantization_config, 313);
+  }
+  void check(const Ref& config) override {
+    const auto parsed = parse(equation_text);
+    if (!parsed)
+      config["equation"].fail("expected an equation as 'ab,bc->ac', '...ab,bc->...ac' or 'ab...,bc->ac...', got " +
+                              config["equation"].kind());
+    equation = *parsed;
+    if (!bias_axes) return;
+    if (bias_axes->empty()) config["bias_axes"].fail("expected letters of the output");
+    for (const char axis : *bias_axes)
+      if (!contains(equation.output, axis))
+        config["bias_axes"].fail(fmt::format("the output '{}' does not have all of these letters", equation.output));
+  }
+
+  void build(Weights& w, Call& call) override {
+    const Analysis found = analyze(call.shape("inputs"));
+    w.add("kernel", found.kernel, kernel_initializer.with_axes(found.input_axes, found.output_axes));
+    if (bias_axes) w.add("bias", found.bias, bias_initializer);
+  }
+
+  Arg call(Call& call) override {
+    graph::Builder& b = call.builder();
+    const ValueId x = b.cast(call.tensor("inputs")->id, call.compute_dtype());  // integers come as they are
+    const Analysis found = analyze(b.shape(x));
+    const std::string elided = elided_letters(found.elided);
+    const bool left = equation.elided == Elided::left;
+    const std::string in = left ? elided + equation.input : equation.input + elided;
+    const std::string out = left ? elided + equation.output : equation.output + elided;
+
+    std::vector<ValueId> inputs = {x, call.weight(0)};
+    ValueId y = graph::kNone;
+    bool bias = bias_axes.has_value();
+    if (const int contracted = contracted_axes(in, out)) {
+      graph::Linear linear;
+      linear.contracted = contracted;
+      linear.bias = bias && found.bias == found.kernel.slice(contracted, found.kernel.rank());
+      if (linear.bias) inputs.push_back(call.weight(1));
+      bias = bias && !linear.bias;
+      y = b.apply(linear, inputs);
+    } else {
+      y = b.apply(graph::Einsum{in + "," + equation.kernel + "->" + out}, inputs);
+    }
+    if (bias) y = b.binary(BinaryFn::add, y, call.weight(1));
+    return Call::result(activation.apply(b, y));
+  }
+
+  /// Keras believes `output_shape`: null there is unknown, whatever the input says.
+  std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    return {{analyze(call.shape("inputs")).output}};
+  }
+
+ private:
+  void output_shape_field(Fields& f) {
+    if (!f.reading()) {
+      Json list = Json::array();
+      for (const Dim dim : output_shape) list.push_back(dim == kUnknown ? Json() : Json(dim));
+      f.put("output_shape", python_tuple(std::move(list)));
+      return;
+    }
+    const auto ref = f.take("output_shape");
+    if (!ref) f.config().fail("the key 'output_shape' is missing");
+    output_shape = ref->is_integer() ? Shape{ref->integer_from(1)} : ref->shape();
+  }
+
+  [[nodiscard]] Analysis analyze(const Shape& in) const {
+    Analysis out;
+    const int named = static_cast<int>(equation.input.size());
+    out.elided = in.rank() - named;
+    if (out.elided < 0 || (out.elided > 0 && equation.elided == Elided::none))
+      throw bad_input("the equation '{}' does not fit an input of {}", equation_text, in.str());
+    const bool left = equation.elided == Elided::left;
+
+    std::vector<Dim> output = {in[0]};
+    output.insert(output.end(), output_shape.begin(), output_shape.end());
+    if (left) {
+      for (int i = 1; i < out.elided; ++i) output.insert(output.begin() + 1, in[i]);
+    } else {
+      for (int i = named; i < in.rank(); ++i) output.push_back(in[i]);
+    }
+    out.output = Shape(output);
+    const int shift = left ? out.elided : 0;
+    if (out.output.rank() < shift + static_cast<int>(equation.output.size()))
+      throw bad_input("output_shape needs {} dimensions for the equation '{}', got {}",
+                      static_cast<int>(equation.output.size()) - (shift == 0 ? 1 : 0), equation_text,
+                      output_shape.str());
+
+    std::map<char, Dim> input_dims, output_dims;
+    for (int i = 0; i < named; ++i) input_dims[equation.input[static_cast<std::size_t>(i)]] = in[i + shift];
+    for (std::size_t i = 0; i < equation.output.size(); ++i)
+      output_dims[equation.output[i]] = out.output[static_cast<int>(i) + shift];
+    for (const char letter : equation.input) {
+      const auto it = output_dims.find(letter);
+      if (it != output_dims.end() && it->second != kUnknown && it->second != input_dims[letter])
+        throw bad_input("'{}' of the equation '{}' is {} in the input {} and {} in output_shape", letter, equation_text,
+                        input_dims[letter], in.str(), it->second);
+    }
+    for (std::size_t i = 0; i < equation.kernel.size(); ++i) {
+      const char letter = equation.kernel[i];
+      if (const auto it = output_dims.find(letter); it != output_dims.end()) {
+        out.kernel.push_back(it->second);
+        out.output_axes.push_back(static_cast<int>(i));
+      } else if (const auto at = input_dims.find(letter); at != input_dims.end()) {
+        out.kernel.push_back(at->second);
+        out.input_axes.push_back(static_cast<int>(i));
+      } else {
+        throw bad_input("'{}' of the equation '{}' is neither in the input nor in the output", letter, equation_text);
+      }
+    }
+    if (bias_axes) {
+      for (std::size_t i = equation.output.find_first_of(*bias_axes); i < equation.output.size(); ++i)
+        out.bias.push_back(contains(*bias_axes, equation.output[i]) ? out.output[static_cast<int>(i) + shift] : 1);
+      if (!left) out.bias.append(Shape(std::vector<Dim>(static_cast<std::size_t>(out.elided), 1)));
+    }
+    return out;
+  }
+
+  /// `count` letters that the equation does not use.
+  [[nodiscard]] std::string elided_letters(int count) const {
+    const std::string used = equation.input + equation.kernel + equation.output;
+    std::string out;
+    for (const char first : {'A', 'a'})
+      for (char letter = first; letter < first + 26 && static_cast<int>(out.size()) < count; ++letter)
+        if (!contains(used, letter)) out += letter;
+    if (static_cast<int>(out.size()) < count) throw bad_input("the equation '{}' has too many axes", equation_text);
+    return out;
+  }
+
+  /// How many axes a plain dense map would contract: those at the end of the input that begin the kernel, where the
+  /// output is the rest of both; 0 where it is none.
+  [[nodiscard]] int contracted_axes(const std::string& in, const std::string& out) const {
+    const auto repeats = [](std::string letters) {
+      std::sort(letters.begin(), letters.end());
+      return std::adjacent_find(letters.begin(), letters.end()) != letters.end();
+    };
+    if (repeats(in) || repeats(equation.kernel)) return 0;
+    for (std::size_t n = 1; n <= std::min(in.size(), equation.kernel.size()); ++n) {
+      const std::string rest = in.substr(0, in.size() - n), units = equation.kernel.substr(n);
+      if (in.substr(in.size() - n) == equation.kernel.substr(0, n) && out == rest + units &&
+          units.find_first_of(in) == std::string::npos)
+        return static_cast<int>(n);
+    }
+    return 0;
+  }
+
+  Shape output_shape;
+  std::string equation_text;
+  Equation equation;
+  Activation activation;
+  std::optional<std::string> bias_axes;
+  Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};
+  Regularizer kernel_regularizer, bias_regularizer, activity;
+  Constraint kernel_constraint, bias_constraint;
+  Opaque quantization_config;
+};
+
+constexpr std::array kEinsumDenseRows = {LayerRow{"EinsumDense", "keras.layers", make_layer<EinsumDense>}};
+
+}  // namespace
+
+Family einsum_dense_rows() { return kEinsumDenseRows; }
+
+}  // namespace attn::keras

@@ -1,0 +1,370 @@
+// KerasHub's layers of positions. What depends on nothing but lengths is computed here, rounded after every step to the
+// dtype in which Keras takes the step: in half precision most of what such a table holds comes from the rounding.
+//
+// Letters: B batch, T length, D features, N heads, S length of the keys.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "classes/layers/axes.h"
+#include "classes/layers/layers.h"
+#include "classes/ops/expression.h"
+
+namespace attn::keras {
+namespace {
+
+using graph::Builder;
+using graph::ValueId;
+
+constexpr std::array<std::string_view, 3> kArguments = {"inputs", "start_index", "positions"};
+
+/// A number rounded to an element type.
+class Rounding {
+ public:
+  explicit Rounding(DType dtype) : one_(dtype, {1}) {}
+  double operator()(double value) const {
+    one_.set(0, value);
+    return one_.at(0);
+  }
+
+ private:
+  Tensor one_;
+};
+
+constexpr std::int64_t kHighestStart = std::int64_t{1} << 31;
+
+/// The position of the first step of a call.
+std::int64_t start_index(Call& call) {
+  if (!call.has("start_index")) return 0;
+  const auto* start = call.arg("start_index").as<std::int64_t>();
+  if (start == nullptr || *start < 0 || *start > kHighestStart)
+    throw bad_input("start_index must be an integer from 0 to {}; a tensor is not supported", kHighestStart);
+  return *start;
+}
+
+/// The positions of a call as (1,T) or (B,T), where they are given.
+std::optional<ValueId> given_positions(Call& call) {
+  const TensorPtr positions = call.optional_tensor("positions");
+  if (!positions) return std::nullopt;
+  const Shape shape = call.shape(positions);
+  if (shape.rank() != 1 && shape.rank() != 2)
+    throw bad_input("positions must be (length) or (batch, length), got {}", shape.str());
+  return shape.rank() == 1 ? call.builder().expand_dims(positions->id, 0) : positions->id;
+}
+
+/// What a summary needs of a result. A table may be larger than any memory, and its length unknown.
+Arg shape_only(Call& call, const Shape& shape) {
+  return Call::result(call.builder().apply(graph::Fill{shape, call.compute_dtype(), 0.0}, {}));
+}
+
+/// A learned row per position, (B,T,D) like its input.
+class PositionEmbedding : public Layer {
+ public:
+  void fields(Fields& f) override {
+    f.required("sequence_length", sequence_length);
+    f("initializer", initializer);
+  }
+  [[nodiscard]] std::span<const std::string_view> arguments() const override { return kArguments; }
+  [[nodiscard]] std::optional<std::int64_t> most_positions() const override { return sequence_length.value; }
+  void build(Weights& w, Call& call) override {
+    const Shape& in = call.shape("inputs");
+    if (in.rank() < 2 || in.back() == kUnknown) throw bad_input("expected an input (…, T, D), got {}", in.str());
+    w.add("embeddings", {sequence_length, in.back()}, initializer);
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const Shape in = call.shape("inputs");
+    const auto positions = given_positions(call);
+    const std::int64_t start = start_index(call);
+    const std::int64_t stop = start + std::max<Dim>(in[-2], 0);
+    if (!positions && stop > sequence_length)
+      throw bad_input("the input has {} positions, the layer knows {}: a shorter --seq-len fits", stop,
+                      sequence_length.value);
+    if (call.lowering().symbolic()) return shape_only(call, in);
+    ValueId rows = call.weight(0);
+    if (positions) {
+      rows = b.apply(graph::Gather{0}, {rows, b.cast(*positions, DType::int32)});
+    } else {
+      graph::Slice some;
+      some.ranges = {{start, stop, 1}, {}};
+      rows = b.apply(some, {rows});
+    }
+    return Call::result(b.apply(graph::Broadcast{in}, {rows}));
+  }
+
+ private:
+  Positive sequence_length;
+  Initializer initializer{"glorot_uniform"};
+};
+
+/// "Attention Is All You Need", 3.5: even features sin, odd ones cos of position · max_wavelength^(−2⌊i/2⌋/D).
+class SinePositionEncoding : public Layer {
+ public:
+  void fields(Fields& f) override { f("max_wavelength", max_wavelength); }
+  [[nodiscard]] std::span<const std::string_view> arguments() const override { return kArguments; }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const Shape in = call.shape("inputs");
+    if (in.rank() < 2) throw bad_input("expected an input (…, T, D), got {}", in.str());
+    if (call.lowering().symbolic()) return shape_only(call, in);
+    const auto positions = given_positions(call);
+    const ValueId encoded = positions ? at(b, b.cast(*positions, call.compute_dtype()), in.back())
+                                      : b.constant(table(call, in[-2], in.back()));
+    return Call::result(b.apply(graph::Broadcast{in}, {encoded}));
+  }
+
+ private:
+  /// (D): the angle of each feature per position.
+  [[nodiscard]] Tensor timescales(DType dtype, Dim width) const {
+    const Rounding rounded(dtype);
+    Tensor out(dtype, {width});
+    const double lowest = rounded(1.0 / max_wavelength);
+    for (Dim i = 0; i < width; ++i) {
+      const auto even = static_cast<double>(i - i % 2);
+      out.set(i, std::pow(lowest, rounded(rounded(even) / rounded(static_cast<double>(width)))));
+    }
+    return out;
+  }
+  /// (T,D) for positions that count from start_index.
+  [[nodiscard]] Tensor table(Call& call, Dim length, Dim width) const {
+    const DType dtype = call.compute_dtype();
+    const Rounding rounded(dtype);
+    const Tensor scales = timescales(dtype, width);
+    const std::int64_t start = start_index(call);
+    Tensor out(dtype, {length, width});
+    for (Dim t = 0; t < length; ++t) {
+      const double position = rounded(static_cast<double>(start + t));
+      for (Dim i = 0; i < width; ++i) {
+        const double angle = rounded(position * scales.at(i));
+        out.set(t * width + i, i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+      }
+    }
+    return out;
+  }
+  /// (B,T,D) for the positions (B,T).
+  [[nodiscard]] ValueId at(Builder& b, ValueId positions, Dim width) const {
+    const DType dtype = b.dtype(positions);
+    const Expression angles =
+        Expression(b, b.expand_dims(positions, -1)) * Expression(b, b.constant(timescales(dtype, width)));
+    Tensor odd(DType::boolean, {width});
+    for (Dim i = 0; i < width; ++i) odd.set(i, static_cast<double>(i % 2));
+    return where({b, b.constant(odd)}, angles.unary(graph::UnaryFn::cos), angles.unary(graph::UnaryFn::sin));
+  }
+
+  Number max_wavelength = 10000;
+};
+
+/// RoFormer: pairs of features (i, i + D/2) turned by an angle that grows with the position.
+class RotaryEmbedding : public Layer {
+ public:
+  void fields(Fields& f) override {
+    f("max_wavelength", max_wavelength);
+    f("scaling_factor", scaling_factor);
+    f("rope_type", rope_type);
+    f("beta_fast", beta_fast);
+    f("beta_slow", beta_slow);
+    f("original_max_position_embeddings", original_max_position_embeddings);
+    f("truncate", truncate);
+    f("sequence_axis", sequence_axis);
+    f("feature_axis", feature_axis);
+    f("denominator_dim", denominator_dim);
+  }
+  [[nodiscard]] std::span<const std::string_view> arguments() const override { return kArguments; }
+
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const TensorPtr inputs = call.tensor("inputs");
+    const Shape in = call.shape(inputs);
+    const int rank = in.rank();
+    if (rank < 3) throw bad_input("expected an input of rank 3 or more, got {}", in.str());
+    const int sequence = axis_of(sequence_axis, rank), feature = axis_of(feature_axis, rank);
+    if (sequence == feature) throw bad_input("sequence_axis and feature_axis must differ");
+    const Dim width = in[feature];
+    if (width == kUnknown || width % 2 != 0)
+      throw bad_input("the features, which are turned in pairs, must be even in number, got {}", in.str());
+    if (call.lowering().symbolic()) return shape_only(call, in);
+
+    std::vector<int> order;  // (B,T,…,D)
+    for (int axis = 0; axis < rank; ++axis)
+      if (axis != sequence && axis != feature) order.push_back(axis);
+    order.insert(order.begin() + 1, sequence);
+    order.push_back(feature);
+    std::vector<int> back(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+
+    const Expression x(b, b.transpose(inputs->id, order));
+    const auto positions = given_positions(call);
+    auto [cos, sin] = positions ? at(call, *positions, width) : tables(call, in[sequence], width);
+    for (int axis = 2; axis < rank - 1; ++axis)
+      for (ValueId* factor : {&cos, &sin}) *factor = b.expand_dims(*factor, axis);
+    const Expression turned = x * Expression(b, cos) + half_turned(b, x, width) * Expression(b, sin);
+    return Call::result(b.transpose(turned, back));
+  }
+
+ private:
+  /// (−x₂, x₁) of the halves of the last axis.
+  static Expression half_turned(Builder& b, const Expression& x, Dim width) {
+    const auto half = [&](std::int64_t from) {
+      graph::Slice slice;
+      slice.ranges.resize(static_cast<std::size_t>(x.shape().rank()));
+      slice.ranges.back() = {from, from + width / 2, 1};
+      return Expression(b, b.apply(slice, {x}));
+    };
+    return {b, b.apply(graph::Concat{x.shape().rank() - 1}, {-half(width / 2), half(0)})};
+  }
+
+  /// cos and sin, each (1,T,D), for positions that count from start_index.
+  [[nodiscard]] std::pair<ValueId, ValueId> tables(Call& call, Dim length, Dim width) const {
+    const DType dtype = call.compute_dtype();
+    const Rounding rounded(dtype);
+    const std::vector<float> frequencies = inverse_frequencies(width);
+    const double factor = temperature(dtype);
+    const std::int64_t start = start_index(call);
+    const Dim half = width / 2;
+    Tensor cos(dtype, {1, length, width}), sin(dtype, {1, length, width});
+    for (Dim t = 0; t < length; ++t) {
+      for (Dim i = 0; i < width; ++i) {
+        const float angle = static_cast<float>(start + t) * frequencies[static_cast<std::size_t>(i % half)];
+        cos.set(t * width + i, rounded(std::cos(angle)) * factor);
+        sin.set(t * width + i, rounded(std::sin(angle)) * factor);
+      }
+    }
+    return {call.builder().constant(std::move(cos)), call.builder().constant(std::move(sin))};
+  }
+
+  /// cos and sin, each (B,T,D), of the positions (B,T).
+  [[nodiscard]] std::pair<ValueId, ValueId> at(Call& call, ValueId positions, Dim width) const {
+    Builder& b = call.builder();
+    const DType dtype = call.compute_dtype();
+    const std::vector<float> frequencies = inverse_frequencies(width);
+    Tensor scales(DType::float32, {width});
+    for (Dim i = 0; i < width; ++i) scales.set(i, frequencies[static_cast<std::size_t>(i % (width / 2))]);
+    const Expression angles = Expression(b, b.expand_dims(b.cast(positions, DType::float32), -1)) *
+                              Expression(b, b.constant(std::move(scales)));
+    const double factor = temperature(dtype);
+    const auto of = [&](graph::UnaryFn fn) {
+      const Expression value = angles.unary(fn).cast(dtype);
+      return factor == 1.0 ? value : value * factor;
+    };
+    return {of(graph::UnaryFn::cos), of(graph::UnaryFn::sin)};
+  }
+
+  /// YaRN scales what it turns, 0.1·log(scaling_factor) + 1 in the compute dtype.
+  [[nodiscard]] double temperature(DType dtype) const {
+    if (rope_type.value != "yarn") return 1.0;
+    const Rounding rounded(dtype);
+    return rounded(rounded(rounded(0.1) * rounded(std::log(rounded(scaling_factor)))) + 1.0);
+  }
+
+  /// The angle per position of each pair, in float32 whatever the policy.
+  [[nodiscard]] std::vector<float> inverse_frequencies(Dim width) const {
+    const auto base = static_cast<float>(max_wavelength), scaling = static_cast<float>(scaling_factor);
+    const auto size = static_cast<float>(width);
+    const bool yarn = rope_type.value == "yarn";
+    const float denominator = denominator_dim && !yarn ? static_cast<float>(*denominator_dim) : size;
+    std::vector<float> out;
+    for (Dim i = 0; i < width; i += 2) {
+      const float exponent = static_cast<float>(i) / denominator;
+      if (yarn) {
+        const float frequency = std::pow(base, exponent);
+        const float kept = 1.0F - ramp(static_cast<float>(out.size()), size);
+        out.push_back(1.0F / (scaling * frequency) * (1.0F - kept) + 1.0F / frequency * kept);
+      } else if (rope_type.value == "dynamic") {
+        out.push_back(std::pow(base, -exponent) /
+                      std::pow(scaling, size / static_cast<float>(std::max<Dim>(1, width - 2))));
+      } else {
+        out.push_back(std::pow(base, -exponent) / scaling);
+      }
+    }
+    return out;
+  }
+
+  /// YaRN: 0 for pairs that turn often within the original length, which keep their angle, up to 1 for those that are
+  /// interpolated.
+  [[nodiscard]] float ramp(float pair, float width) const {
+    const auto pair_that_turns = [&](double times) {
+      const auto length = static_cast<float>(original_max_position_embeddings);
+      const float turns = static_cast<float>(times) * 2.0F * std::numbers::pi_v<float>;
+      return width * std::log(length / turns) / (2.0F * std::log(static_cast<float>(max_wavelength)));
+    };
+    float low = pair_that_turns(beta_fast), high = pair_that_turns(beta_slow);
+    if (truncate) {
+      low = std::floor(low);
+      high = std::ceil(high);
+    }
+    low = std::max(low, 0.0F);
+    high = std::min(high, width - 1.0F);
+    return std::clamp((pair - low) / std::max(high - low, 0.001F), 0.0F, 1.0F);
+  }
+
+  Number max_wavelength = 10000, scaling_factor{1.0}, beta_fast{32.0}, beta_slow{1.0};
+  Number original_max_position_embeddings = 4096;
+  Choice rope_type{"linear", {"linear", "dynamic", "yarn"}};
+  bool truncate = true;
+  std::int64_t sequence_axis = 1, feature_axis = -1;
+  std::optional<Positive> denominator_dim;
+};
+
+/// Adds to scores (B,N,T,S) what falls with the distance of a key from the last one, steeper from head to head.
+class AlibiBias : public Layer {
+ public:
+  void fields(Fields& f) override { f("alibi_bias_max", alibi_bias_max); }
+  void check(const Ref& config) override {
+    if (!(alibi_bias_max > 0.0)) config["alibi_bias_max"].fail("expected a number > 0");
+  }
+  [[nodiscard]] std::span<const std::string_view> arguments() const override {
+    static constexpr std::array<std::string_view, 1> kNames = {"attention_scores"};
+    return kNames;
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const TensorPtr scores = call.tensor("attention_scores");
+    const Shape in = call.shape(scores);
+    if (in.rank() != 4) throw bad_input("expected scores (batch, heads, queries, keys), got {}", in.str());
+    if (call.lowering().symbolic()) return shape_only(call, in);
+    const Dim heads = in[1], keys = in[3];
+    const Rounding rounded(call.compute_dtype());
+    const std::vector<double> slopes = slopes_of(heads);
+    Tensor bias(call.compute_dtype(), {1, heads, 1, keys});
+    for (Dim n = 0; n < heads; ++n)
+      for (Dim s = 0; s < keys; ++s)
+        bias.set(n * keys + s,
+                 rounded(slopes[static_cast<std::size_t>(n)]) * rounded(static_cast<double>(s + 1 - keys)));
+    return Call::result(b.binary(graph::BinaryFn::add, scores->id, b.constant(std::move(bias))));
+  }
+
+ private:
+  /// A geometric sequence for a power of two; else that of the next lower one, and every other slope of the next.
+  [[nodiscard]] std::vector<double> slopes_of(Dim heads) const {
+    const auto sequence = [&](Dim count) {
+      const double ratio = std::pow(2.0, -alibi_bias_max / static_cast<double>(count));
+      std::vector<double> out;
+      for (double slope = ratio; static_cast<Dim>(out.size()) < count; slope *= ratio) out.push_back(slope);
+      return out;
+    };
+    Dim lower = 1;
+    while (lower <= heads / 2) lower *= 2;
+    std::vector<double> out = sequence(lower);
+    const std::vector<double> next = sequence(2 * lower);
+    for (std::size_t i = 0; static_cast<Dim>(out.size()) < heads; i += 2) out.push_back(next[i]);
+    return out;
+  }
+
+  Number alibi_bias_max = 8;
+};
+
+constexpr std::array kKerasHubPositionRows = {
+    keras_hub_row("PositionEmbedding", "keras_hub.src.layers.modeling.position_embedding",
+                  make_layer<PositionEmbedding>),
+    keras_hub_row("SinePositionEncoding", "keras_hub.src.layers.modeling.sine_position_encoding",
+                  make_layer<SinePositionEncoding>),
+    keras_hub_row("RotaryEmbedding", "keras_hub.src.layers.modeling.rotary_embedding", make_layer<RotaryEmbedding>),
+    keras_hub_row("AlibiBias", "keras_hub.src.layers.modeling.alibi_bias", make_layer<AlibiBias>),
+};
+
+}  // namespace
+
+Family keras_hub_position_rows() { return kKerasHubPositionRows; }
+
+}  // namespace attn::keras

@@ -1,0 +1,182 @@
+// KerasHub's layers between tokens and features.
+#include <array>
+
+#include "classes/composite.h"
+#include "classes/layers/layers.h"
+#include "classes/ops/expression.h"
+#include "classes/ops/promotion.h"
+#include "classes/reading.h"
+
+namespace attn::keras {
+namespace {
+
+using graph::ValueId;
+
+/// The rows of tokens plus those of their positions.
+class TokenAndPositionEmbedding : public Composite {
+ public:
+  void fields(Fields& f) override {
+    f.required("vocabulary_size", vocabulary_size);
+    f.required("sequence_length", sequence_length);
+    f.required("embedding_dim", embedding_dim);
+    f("embeddings_initializer", embeddings_initializer);
+    f("tie_weights", tie_weights);
+    f("mask_zero", mask_zero);
+  }
+  [[nodiscard]] bool supports_masking() const override { return mask_zero; }
+  [[nodiscard]] std::span<const std::string_view> arguments() const override {
+    static constexpr std::array<std::string_view, 3> kNames = {"inputs", "start_index", "positions"};
+    return kNames;
+  }
+
+  void build(Weights&, Call&) override {
+    tokens_ = &make("ReversibleEmbedding", "token_embedding", "token_embedding",
+                    {{"input_dim", vocabulary_size.value},
+                     {"output_dim", embedding_dim.value},
+                     {"tie_weights", tie_weights},
+                     {"embeddings_initializer", embeddings_initializer.json},
+                     {"mask_zero", mask_zero}});
+    positions_ = &make("PositionEmbedding", "position_embedding", "position_embedding",
+                       {{"sequence_length", sequence_length.value}, {"initializer", embeddings_initializer.json}});
+  }
+
+  Arg call(Call& call) override {
+    const LayerScope scope(call.lowering(), name);
+    const TensorPtr tokens = apply(call, *tokens_, {call.tensor("inputs")});
+    ArgDict where;
+    for (const char* argument : {"start_index", "positions"})
+      if (call.has(argument)) where.emplace_back(argument, call.arg(argument));
+    const TensorPtr out = sum(call, tokens, apply(call, *positions_, {tokens}, where));
+    out->mask = tokens->mask;
+    return out;
+  }
+
+ private:
+  Positive vocabulary_size, sequence_length, embedding_dim;
+  bool tie_weights = true, mask_zero = false;
+  Initializer embeddings_initializer{"uniform"};
+  Layer* tokens_ = nullptr;
+  Layer* positions_ = nullptr;
+};
+
+/// The logits, or what `activation` makes of them, at some positions of a sequence.
+class MaskedLMHead : public Composite {
+ public:
+  void fields(Fields& f) override {
+    f("vocabulary_size", vocabulary_size);
+    if (!f.reading()) {
+      f("token_embedding", token_embedding);
+    } else if (const auto ref = f.take("token_embedding"); ref && !ref->is_null()) {
+      token_embedding = read_layer(*ref, f.warnings());
+      embedding_ = token_embedding.get();
+    }
+    f("intermediate_activation", intermediate_activation);
+    f("activation", activation);
+    f("layer_norm_epsilon", layer_norm_epsilon);
+    f("kernel_initializer", kernel_initializer);
+    f("bias_initializer", bias_initializer);
+  }
+  void check(const Ref& config) override {
+    if (!token_embedding) {
+      if (!vocabulary_size) config.fail("one of 'vocabulary_size' and 'token_embedding' is needed");
+      return;
+    }
+    const Ref embedding = config["token_embedding"];
+    if (token_embedding->row->class_name != "ReversibleEmbedding")
+      embedding.fail("expected a ReversibleEmbedding, got " + std::string(token_embedding->class_name()));
+    const std::int64_t rows = embedding["config"]["input_dim"].integer();
+    if (vocabulary_size && vocabulary_size->value != rows)
+      config["vocabulary_size"].fail(
+          fmt::format("the token embedding has {} rows, got {}", rows, vocabulary_size->value));
+    vocabulary_size = rows;
+    features_ = embedding["config"]["output_dim"].integer();
+  }
+  [[nodiscard]] std::optional<DType> input_dtype() const override { return std::nullopt; }
+  [[nodiscard]] std::span<const std::string_view> arguments() const override {
+    static constexpr std::array<std::string_view, 2> kNames = {"inputs", "mask_positions"};
+    return kNames;
+  }
+  [[nodiscard]] std::vector<Sublayer> sublayers() override {
+    std::vector<Sublayer> out = Composite::sublayers();
+    // It was built before it came here: its paths do not name this layer.
+    if (embedding_ != nullptr) out.insert(out.begin(), {embedding_, embedding_->name + "/", "token_embedding/", true});
+    return out;
+  }
+  void share(const std::map<std::int64_t, Layer*>& members) override {
+    if (!token_embedding) return;
+    const Json& read = token_embedding->envelope;
+    if (const auto id = read.find("shared_object_id"); id != read.end() && id->is_number_integer())
+      if (const auto member = members.find(id->get<std::int64_t>());
+          member != members.end() && member->second->row == token_embedding->row)
+        embedding_ = member->second;
+  }
+
+  void build(Weights& w, Call& call) override {
+    const Shape in = call.shape("inputs");
+    if (in.rank() != 3 || in.back() == kUnknown)
+      throw bad_input("expected an input (batch, length, features), got {}", in.str());
+    if (!token_embedding) features_ = in.back();
+    dense_ = &make("Dense", "intermediate_dense", "_intermediate_dense",
+                   {{"units", features_},
+                    {"activation", intermediate_activation.json},
+                    {"kernel_initializer", kernel_initializer.json},
+                    {"bias_initializer", bias_initializer.json}});
+    norm_ = &make("LayerNormalization", "intermediate_layer_norm", "_intermediate_layer_norm",
+                  {{"epsilon", layer_norm_epsilon.value}});
+    if (!token_embedding) w.add("output_kernel", {features_, *vocabulary_size}, kernel_initializer);
+    w.add("output_bias", {*vocabulary_size}, bias_initializer);
+  }
+
+  Arg call(Call& call) override {
+    const LayerScope scope(call.lowering(), name);
+    graph::Builder& b = call.builder();
+    const TensorPtr positions = call.tensor("mask_positions");
+    TensorPtr x = apply(call, *take_, {call.tensor("inputs"), Call::result(b.expand_dims(positions->id, -1))});
+    x = apply(call, *norm_, {apply(call, *dense_, {x})});
+    // The layer does not cast its variables, so half features end as float32 with a float32 bias.
+    const auto together = [&](graph::ValueId y, int weight) {
+      const ValueId variable = call.raw_weight(weight);
+      const DType dtype = result_type({b.dtype(y), b.dtype(variable)});
+      return std::pair{b.cast(y, dtype), b.cast(variable, dtype)};
+    };
+    ValueId logits;
+    if (token_embedding) {
+      logits = apply(call, *embedding_, {x}, {{"reverse", true}})->id;
+    } else {
+      const auto [y, kernel] = together(x->id, 0);
+      logits = b.apply(graph::MatMul{}, {y, kernel});
+    }
+    const auto [y, bias] = together(b.cast(logits, call.compute_dtype()), token_embedding ? 0 : 1);
+    return Call::result(activation.apply(b, b.binary(graph::BinaryFn::add, y, bias)));
+  }
+  /// As compute_output_shape: the batch is that of the positions.
+  [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    Shape out = call.shape("mask_positions");
+    out.push_back(*vocabulary_size);
+    return {{out}};
+  }
+
+ private:
+  std::optional<Positive> vocabulary_size;
+  LayerPtr token_embedding;     // as the config has it
+  Layer* embedding_ = nullptr;  // itself, or the member of the model that it stands for
+  Activation intermediate_activation = *Activation::named("relu"), activation;
+  Number layer_norm_epsilon = 1e-5;
+  Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};
+  std::int64_t features_ = 0;
+  LayerPtr take_ = make_operation("TakeAlongAxis", {{"axis", 1}});
+  Layer* dense_ = nullptr;
+  Layer* norm_ = nullptr;
+};
+
+constexpr std::array kKerasHubTokenRows = {
+    keras_hub_row("TokenAndPositionEmbedding", "keras_hub.src.layers.modeling.token_and_position_embedding",
+                  make_layer<TokenAndPositionEmbedding>),
+    keras_hub_row("MaskedLMHead", "keras_hub.src.layers.modeling.masked_lm_head", make_layer<MaskedLMHead>),
+};
+
+}  // namespace
+
+Family keras_hub_token_rows() { return kKerasHubTokenRows; }
+
+}  // namespace attn::keras

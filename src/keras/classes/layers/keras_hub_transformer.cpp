@@ -1,0 +1,250 @@
+// KerasHub's transformer blocks.
+//
+// Letters: B batch, T length of the decoder or encoder, S length of what a decoder attends to, D width.
+#include <algorithm>
+#include <array>
+
+#include "classes/composite.h"
+#include "classes/layers/layers.h"
+
+namespace attn::keras {
+namespace {
+
+using graph::Builder;
+using graph::ValueId;
+
+/// The mask of a call as KerasHub merges it (transformer_layer_utils.py): an explicit padding mask wins over that of
+/// the inputs, and masks keys alone. int32 (B,1,T) or (B,T,S); None where there is none.
+Arg merged_mask(Call& call, const TensorPtr& inputs, std::string_view padding_mask, std::string_view attention_mask) {
+  Builder& b = call.builder();
+  std::optional<ValueId> mask = inputs->mask;
+  if (const TensorPtr padding = call.optional_tensor(padding_mask)) mask = padding->id;
+  if (mask) {
+    if (b.shape(*mask).rank() != 2)
+      throw bad_input("{} must be (batch, length), got {}", padding_mask, b.shape(*mask).str());
+    mask = b.cast(b.expand_dims(*mask, 1), DType::int32);
+  }
+  if (const TensorPtr attention = call.optional_tensor(attention_mask)) {
+    if (call.shape(attention).rank() != 3)
+      throw bad_input("{} must be (batch, length, length), got {}", attention_mask, call.shape(attention).str());
+    const ValueId whole = b.cast(attention->id, DType::int32);
+    mask = mask ? b.binary(graph::BinaryFn::minimum, *mask, whole) : whole;
+  }
+  return mask ? Arg(Call::result(*mask)) : Arg();
+}
+
+/// What encoder and decoder share: their config, and the sublayers that it describes.
+class TransformerBlock : public Composite {
+ public:
+  void fields(Fields& f) override {
+    f.required("intermediate_dim", intermediate_dim);
+    f.required("num_heads", num_heads);
+    f("dropout", dropout);
+    f("activation", activation);
+    f("layer_norm_epsilon", layer_norm_epsilon);
+    f("kernel_initializer", kernel_initializer);
+    f("bias_initializer", bias_initializer);
+    f("normalize_first", normalize_first);
+  }
+  void check(const Ref& config) override {
+    if (dropout < 0.0 || dropout > 1.0)
+      config["dropout"].fail("expected a number from 0 to 1, got " + config["dropout"].kind());
+  }
+  [[nodiscard]] bool supports_masking() const override { return true; }
+
+ protected:
+  /// x, then what `sublayer` makes of it is added, with the normalization before or after.
+  template <typename Sublayer>
+  TensorPtr residual(Call& call, const TensorPtr& x, Layer& norm, Layer& dropout_layer, Sublayer&& sublayer) {
+    const TensorPtr in = normalize_first ? apply(call, norm, {x}) : x;
+    const TensorPtr out = sum(call, apply(call, dropout_layer, {sublayer(in)}), x);
+    return normalize_first ? out : apply(call, norm, {out});
+  }
+
+  TensorPtr feed_forward(Call& call, const TensorPtr& x) {
+    return residual(call, x, *feedforward_norm_, *feedforward_dropout_, [&](const TensorPtr& in) {
+      return apply(call, *output_dense_, {apply(call, *intermediate_dense_, {in})});
+    });
+  }
+
+  /// The width of an input (B,T,D).
+  [[nodiscard]] static std::int64_t width(const Shape& in) {
+    if (in.rank() != 3 || in.back() == kUnknown)
+      throw bad_input("expected an input (batch, length, width), got {}", in.str());
+    return in.back();
+  }
+  Layer& make_attention(const char* class_name, const char* called, const char* attribute, std::int64_t hidden_dim) {
+    if (hidden_dim < num_heads) throw bad_input("{} features are too few for {} heads", hidden_dim, num_heads.value);
+    return make(class_name, called, attribute,
+                {{"num_heads", num_heads.value},
+                 {"key_dim", hidden_dim / num_heads},
+                 {"dropout", dropout.value},
+                 {"kernel_initializer", kernel_initializer.json},
+                 {"bias_initializer", bias_initializer.json}});
+  }
+  Layer& make_norm(const char* called, const char* attribute) {
+    return make("LayerNormalization", called, attribute, {{"epsilon", layer_norm_epsilon.value}});
+  }
+  Layer& make_dropout(const char* called, const char* attribute) {
+    return make("Dropout", called, attribute, {{"rate", dropout.value}});
+  }
+  Layer& make_dense(const char* called, const char* attribute, std::int64_t units, const Json& function) {
+    return make("Dense", called, attribute,
+                {{"units", units},
+                 {"activation", function},
+                 {"kernel_initializer", kernel_initializer.json},
+                 {"bias_initializer", bias_initializer.json}});
+  }
+  void make_feed_forward(std::int64_t hidden_dim) {
+    intermediate_dense_ = &make_dense("feedforward_intermediate_dense", "_feedforward_intermediate_dense",
+                                      intermediate_dim, activation.json);
+    output_dense_ = &make_dense("feedforward_output_dense", "_feedforward_output_dense", hidden_dim, "linear");
+  }
+
+  Positive intermediate_dim, num_heads;
+  Number dropout = 0;
+  Activation activation = *Activation::named("relu");
+  Number layer_norm_epsilon = 1e-5;
+  Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};
+  bool normalize_first = false;
+
+  Layer* self_attention_ = nullptr;
+  Layer* self_attention_norm_ = nullptr;
+  Layer* self_attention_dropout_ = nullptr;
+  Layer* intermediate_dense_ = nullptr;
+  Layer* output_dense_ = nullptr;
+  Layer* feedforward_norm_ = nullptr;
+  Layer* feedforward_dropout_ = nullptr;
+};
+
+class TransformerEncoder : public TransformerBlock {
+ public:
+  [[nodiscard]] std::span<const std::string_view> arguments() const override {
+    static constexpr std::array<std::string_view, 5> kNames = {"inputs", "padding_mask", "attention_mask", "training",
+                                                               "return_attention_scores"};
+    return kNames;
+  }
+
+  void build(Weights&, Call& call) override {
+    const std::int64_t hidden_dim = width(call.shape("inputs"));
+    self_attention_ =
+        &make_attention("MultiHeadAttention", "self_attention_layer", "_self_attention_layer", hidden_dim);
+    self_attention_norm_ = &make_norm("self_attention_layer_norm", "_self_attention_layer_norm");
+    self_attention_dropout_ = &make_dropout("self_attention_dropout", "_self_attention_dropout");
+    feedforward_norm_ = &make_norm("feedforward_layer_norm", "_feedforward_layer_norm");
+    make_feed_forward(hidden_dim);
+    feedforward_dropout_ = &make_dropout("feedforward_dropout", "_feedforward_dropout");
+  }
+
+  Arg call(Call& call) override {
+    const LayerScope scope(call.lowering(), name);
+    const TensorPtr inputs = call.tensor("inputs");
+    const Arg mask = merged_mask(call, inputs, "padding_mask", "attention_mask");
+    // Asked for scores the layer computes them, but compute_output_shape knows of the sequence alone, and so no model
+    // can use them.
+    const bool give_scores = call.flag("return_attention_scores");
+    const TensorPtr x =
+        residual(call, inputs, *self_attention_norm_, *self_attention_dropout_, [&](const TensorPtr& in) {
+          const ArgDict kwargs = {
+              {"query", in}, {"value", in}, {"attention_mask", mask}, {"return_attention_scores", give_scores}};
+          return tensors_of(call.lowering().apply(*self_attention_, ArgList{}, kwargs)).front();
+        });
+    return feed_forward(call, x);
+  }
+};
+
+/// With an encoder sequence in its call it also attends to that.
+class TransformerDecoder : public TransformerBlock {
+ public:
+  void fields(Fields& f) override {
+    TransformerBlock::fields(f);
+    f("decoder_sequence_shape", decoder_sequence_shape);
+    f("encoder_sequence_shape", encoder_sequence_shape);
+  }
+  [[nodiscard]] std::span<const std::string_view> arguments() const override {
+    static constexpr std::array<std::string_view, 12> kNames = {
+        "decoder_sequence",      "encoder_sequence",
+        "decoder_padding_mask",  "decoder_attention_mask",
+        "encoder_padding_mask",  "encoder_attention_mask",
+        "self_attention_cache",  "self_attention_cache_update_index",
+        "cross_attention_cache", "cross_attention_cache_update_index",
+        "use_causal_mask",       "training"};
+    return kNames;
+  }
+
+  void build(Weights&, Call& call) override {
+    const Shape decoder = call.shape("decoder_sequence");
+    const std::int64_t hidden_dim = width(decoder);
+    std::optional<Shape> encoder;
+    if (call.has("encoder_sequence")) encoder = call.shape("encoder_sequence");
+    // A config that tells the shapes was built by them, not by this call.
+    if (!decoder_sequence_shape) {
+      decoder_sequence_shape = decoder;
+      encoder_sequence_shape = encoder;
+    } else if (decoder_sequence_shape->rank() != 3 || decoder_sequence_shape->back() != hidden_dim) {
+      throw bad_input("decoder_sequence_shape is {}, but the layer is called with {}", decoder_sequence_shape->str(),
+                      decoder.str());
+    }
+    self_attention_ =
+        &make_attention("CachedMultiHeadAttention", "self_attention", "_self_attention_layer", hidden_dim);
+    self_attention_norm_ = &make_norm("self_attention_layer_norm", "_self_attention_layer_norm");
+    self_attention_dropout_ = &make_dropout("self_attention_dropout", "_self_attention_dropout");
+    if (encoder_sequence_shape) {
+      cross_attention_ =
+          &make_attention("CachedMultiHeadAttention", "cross_attention", "_cross_attention_layer", hidden_dim);
+      cross_attention_norm_ = &make_norm("cross_attention_layer_norm", "_cross_attention_layer_norm");
+      cross_attention_dropout_ = &make_dropout("cross_attention_dropout", "_cross_attention_dropout");
+    }
+    make_feed_forward(hidden_dim);
+    feedforward_norm_ = &make_norm("feedforward_layer_norm", "_feedforward_layer_norm");
+    feedforward_dropout_ = &make_dropout("feedforward_dropout", "_feedforward_dropout");
+  }
+
+  Arg call(Call& call) override {
+    for (const std::string_view argument : arguments())
+      if (argument.find("_cache") != std::string_view::npos && call.has(argument))
+        throw bad_input("the argument '{}' is not supported: runs keep no cache", argument);
+    const bool crosses = call.has("encoder_sequence");
+    if (crosses != (cross_attention_ != nullptr))
+      throw bad_input("the layer was built {} an encoder sequence, but is called {}", crosses ? "without" : "with",
+                      crosses ? "with one" : "without one");
+
+    const LayerScope scope(call.lowering(), name);
+    const TensorPtr decoder = call.tensor("decoder_sequence");
+    const Arg self_mask = merged_mask(call, decoder, "decoder_padding_mask", "decoder_attention_mask");
+    TensorPtr x = residual(call, decoder, *self_attention_norm_, *self_attention_dropout_, [&](const TensorPtr& in) {
+      return apply(call, *self_attention_, {},
+                   {{"query", in},
+                    {"value", in},
+                    {"attention_mask", self_mask},
+                    {"use_causal_mask", call.flag("use_causal_mask", true)}});
+    });
+    if (crosses) {
+      const TensorPtr encoder = call.tensor("encoder_sequence");
+      const Arg cross_mask = merged_mask(call, encoder, "encoder_padding_mask", "encoder_attention_mask");
+      x = residual(call, x, *cross_attention_norm_, *cross_attention_dropout_, [&](const TensorPtr& in) {
+        return apply(call, *cross_attention_, {}, {{"query", in}, {"value", encoder}, {"attention_mask", cross_mask}});
+      });
+    }
+    return feed_forward(call, x);
+  }
+
+ private:
+  std::optional<Shape> decoder_sequence_shape, encoder_sequence_shape;
+  Layer* cross_attention_ = nullptr;
+  Layer* cross_attention_norm_ = nullptr;
+  Layer* cross_attention_dropout_ = nullptr;
+};
+
+constexpr std::array kKerasHubTransformerRows = {
+    keras_hub_row("TransformerEncoder", "keras_hub.src.layers.modeling.transformer_encoder",
+                  make_layer<TransformerEncoder>),
+    keras_hub_row("TransformerDecoder", "keras_hub.src.layers.modeling.transformer_decoder",
+                  make_layer<TransformerDecoder>),
+};
+
+}  // namespace
+
+Family keras_hub_transformer_rows() { return kKerasHubTransformerRows; }
+
+}  // namespace attn::keras

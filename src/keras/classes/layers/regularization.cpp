@@ -1,0 +1,116 @@
+// Layers that act in training only: a run gets their input back, the same object with its mask.
+#include <array>
+
+#include "classes/layers/layers.h"
+#include "classes/layers/spatial.h"
+
+namespace attn::keras {
+namespace {
+
+class TrainingOnly : public Layer {
+ public:
+  [[nodiscard]] bool supports_masking() const override { return true; }
+  Arg call(Call& call) override { return call.arg("inputs"); }
+
+ protected:
+  static void expect_share(const Ref& config, std::string_view key, double value) {
+    if (!(value >= 0.0 && value <= 1.0)) config[key].fail("expected a number from 0 to 1, got " + config[key].kind());
+  }
+};
+
+class GaussianNoise : public TrainingOnly {
+ public:
+  void fields(Fields& f) override {
+    f.required("stddev", stddev);
+    f("seed", seed);
+  }
+  void check(const Ref& config) override { expect_share(config, "stddev", stddev); }
+
+ private:
+  Number stddev;
+  Opaque seed;
+};
+
+class GaussianDropout : public TrainingOnly {
+ public:
+  void fields(Fields& f) override {
+    f.required("rate", rate);
+    f("seed", seed);
+  }
+  void check(const Ref& config) override { expect_share(config, "rate", rate); }
+
+ private:
+  Number rate;
+  Opaque seed;
+};
+
+class AlphaDropout : public TrainingOnly {
+ public:
+  void fields(Fields& f) override {
+    f.required("rate", rate);
+    f("seed", seed);
+    f("noise_shape", noise_shape);
+  }
+  void check(const Ref& config) override { expect_share(config, "rate", rate); }
+
+ private:
+  Number rate;
+  Opaque seed, noise_shape;
+};
+
+class SpatialDropout : public TrainingOnly {
+ public:
+  explicit SpatialDropout(int rank) : rank_(rank) {}
+
+  /// Keras writes these keys alone, and the dtype of the variables by its name.
+  void config(Fields& f) override {
+    f.required("rate", rate);
+    f("seed", seed);
+    f("name", name);
+    if (f.reading()) {
+      f("dtype", policy);
+      f.ignored({"trainable", "noise_shape"});
+    } else {
+      f.put("dtype", std::string(name_of(policy.variable)));
+    }
+    if (rank_ > 1) format.field(f);
+  }
+  void check(const Ref& config) override { expect_share(config, "rate", rate); }
+  Arg call(Call& call) override {
+    expect_rank(call.shape("inputs"), rank_ + 2);
+    return call.arg("inputs");
+  }
+
+ private:
+  int rank_;
+  Number rate;
+  Opaque seed;
+  DataFormat format;
+};
+
+class ActivityRegularization : public TrainingOnly {
+ public:
+  void fields(Fields& f) override {
+    f("l1", l1);
+    f("l2", l2);
+  }
+
+ private:
+  Number l1 = 0.0, l2 = 0.0;
+};
+
+constexpr std::array kRegularizationRows = {
+    LayerRow{"GaussianNoise", "keras.layers", make_layer<GaussianNoise>},
+    LayerRow{"GaussianDropout", "keras.layers", make_layer<GaussianDropout>},
+    LayerRow{"AlphaDropout", "keras.layers", make_layer<AlphaDropout>},
+    LayerRow{"SpatialDropout1D", "keras.layers", make_with<SpatialDropout, 1>},
+    LayerRow{"SpatialDropout2D", "keras.layers", make_with<SpatialDropout, 2>},
+    LayerRow{"SpatialDropout3D", "keras.layers", make_with<SpatialDropout, 3>},
+    LayerRow{"ActivityRegularization", "keras.layers", make_layer<ActivityRegularization>},
+};
+
+}  // namespace
+
+Family regularization_rows() { return kRegularizationRows; }
+
+}  // namespace attn::keras

@@ -1,0 +1,41 @@
+// What layers over spatial axes share: where the channels are, and cells before and after each axis.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "attn/graph/graph.h"
+#include "config/fields.h"
+
+namespace attn::keras {
+
+/// The field `data_format`: (B, spatial…, C) or (B, C, spatial…). null stands for channels_last.
+class DataFormat {
+ public:
+  void field(Fields& f, Version since = kOldest);
+  [[nodiscard]] bool channels_first() const { return choice_.value == "channels_first"; }
+  [[nodiscard]] int channel_axis(int rank) const { return channels_first() ? 1 : rank - 1; }
+  [[nodiscard]] int first_spatial_axis() const { return channels_first() ? 2 : 1; }
+  /// x with its channels last, whatever the format.
+  [[nodiscard]] graph::ValueId channels_last(graph::Builder& b, graph::ValueId x) const;
+  /// The way back.
+  [[nodiscard]] graph::ValueId as_given(graph::Builder& b, graph::ValueId x) const;
+
+ private:
+  Choice choice_{"channels_last", {"channels_last", "channels_first"}};
+};
+
+/// (before, after) for each spatial axis.
+struct Margins {
+  using Side = std::pair<std::int64_t, std::int64_t>;
+  std::vector<Side> sides;
+
+  Margins(int rank, std::int64_t each) : sides(static_cast<std::size_t>(rank), {each, each}) {}
+  /// One integer stands for all; one for an axis stands for both of its sides. With one axis, its pair stands alone.
+  void field(Fields& f, std::string_view key);
+};
+
+/// Throws Error (bad_input) for an input of another rank.
+void expect_rank(const Shape& shape, int rank);
+
+}  // namespace attn::keras

@@ -1,0 +1,67 @@
+// What a layer may ask of the lowering that calls it.
+#pragma once
+
+#include <string>
+
+#include "attn/graph/graph.h"
+#include "classes/arg.h"
+
+namespace attn::keras {
+
+class Layer;
+
+/// Applies layers as keras.Layer.__call__ does, and adds their operations to a graph.
+class Lowering {
+ public:
+  virtual ~Lowering() = default;
+
+  [[nodiscard]] graph::Builder& builder() noexcept { return builder_; }
+  /// May shapes be unknown, and are they Keras's symbolic ones (for summaries)? Else it is for a run.
+  [[nodiscard]] bool symbolic() const noexcept { return symbolic_; }
+  /// Is the graph of no use but for the shapes of its values?
+  bool only_shapes = false;
+  /// Should attention layers give their probabilities too?
+  bool want_scores = false;
+
+  /// Does somebody watch where masks go?
+  [[nodiscard]] virtual bool watches_masks() const = 0;
+  /// A layer says so where a lowering for a summary leaves out the operations that use its masks.
+  virtual void note_mask_use() = 0;
+  /// Of the layer that is called: "layer", from its second call on "layer[1]".
+  virtual void add_scores(graph::ValueId scores) = 0;
+
+  /// One call. `args` is an ArgList and `kwargs` an ArgDict of resolved values. Throws Error (bad_input) with the
+  /// layer's place, also where the calls become too many.
+  virtual Arg apply(Layer& layer, const Arg& args, const Arg& kwargs) = 0;
+  /// The value of a layer's variable.
+  virtual graph::ValueId weight(const Layer& layer, int index) = 0;
+
+  /// "block/": the nested models that are open, for the names of layers in the graph.
+  [[nodiscard]] const std::string& scope() const noexcept { return scope_; }
+  void set_scope(std::string scope) { scope_ = std::move(scope); }
+
+ protected:
+  Lowering(graph::Graph& graph, bool symbolic) : builder_(graph), symbolic_(symbolic) {}
+
+ private:
+  graph::Builder builder_;
+  bool symbolic_;
+  std::string scope_;
+};
+
+/// Names the layers inside another ("bidirectional/forward_lstm") for the time of a call.
+class LayerScope {
+ public:
+  LayerScope(Lowering& lowering, const std::string& name) : lowering_(lowering), outer_(lowering.scope()) {
+    lowering.set_scope(outer_ + name + "/");
+  }
+  ~LayerScope() { lowering_.set_scope(outer_); }
+  LayerScope(const LayerScope&) = delete;
+  LayerScope& operator=(const LayerScope&) = delete;
+
+ private:
+  Lowering& lowering_;
+  std::string outer_;
+};
+
+}  // namespace attn::keras

@@ -1,0 +1,159 @@
+// The activations of keras.ops.nn.
+
+#include "classes/ops/ops.h"
+
+namespace attn::keras {
+namespace {
+
+using graph::Builder;
+using graph::SoftmaxKind;
+using graph::UnaryFn;
+using graph::ValueId;
+
+constexpr graph::Unary kRelu{UnaryFn::relu, 0.0, 0.0, kInfinity};
+constexpr graph::Unary kRelu6{UnaryFn::relu, 0.0, 0.0, 6.0};
+constexpr graph::Unary kSigmoid{UnaryFn::sigmoid};
+constexpr graph::Unary kSilu{UnaryFn::silu};
+constexpr graph::Unary kSelu{UnaryFn::selu};
+constexpr graph::Unary kSoftplus{UnaryFn::softplus};
+constexpr graph::Unary kSoftsign{UnaryFn::softsign};
+constexpr graph::Unary kHardSigmoid{UnaryFn::hard_sigmoid};
+constexpr graph::Unary kHardSilu{UnaryFn::hard_silu};
+constexpr graph::Unary kHardTanh{UnaryFn::hard_tanh};
+constexpr graph::Unary kLogSigmoid{UnaryFn::log_sigmoid};
+constexpr graph::Unary kTanhShrink{UnaryFn::tanh_shrink};
+constexpr graph::Unary kSparsePlus{UnaryFn::sparse_plus};
+constexpr graph::Unary kSparseSigmoid{UnaryFn::sparse_sigmoid};
+
+template <const graph::Unary& kFunction>
+class Plain : public Taking<kX> {
+ public:
+  Arg call(Call& call) override { return Call::result(call.builder().apply(kFunction, {call.tensor("x")->id})); }
+};
+
+/// An activation whose `a` stands in the config.
+struct WithNumber {
+  graph::Unary unary;  ///< `a` as Keras has it where the config says nothing
+  std::string_view key;
+  bool integral = false;  ///< Keras's default is an integer
+};
+constexpr WithNumber kLeakyRelu{{UnaryFn::relu, 0.2, 0.0, kInfinity}, "negative_slope"};
+constexpr WithNumber kElu{{UnaryFn::elu, 1.0}, "alpha"};
+constexpr WithNumber kCelu{{UnaryFn::celu, 1.0}, "alpha"};
+constexpr WithNumber kSoftShrink{{UnaryFn::soft_shrink, 0.5}, "threshold"};
+constexpr WithNumber kHardShrink{{UnaryFn::hard_shrink, 0.5}, "threshold"};
+constexpr WithNumber kSquareplus{{UnaryFn::squareplus, 4.0}, "b", true};
+
+template <const WithNumber& kRow>
+class Shaped : public Taking<kX> {
+ public:
+  Shaped() { number.integral = kRow.integral; }
+  void fields(Fields& f) override { f(kRow.key, number); }
+  Arg call(Call& call) override {
+    graph::Unary unary = kRow.unary;
+    unary.a = number;
+    return Call::result(call.builder().apply(unary, {call.tensor("x")->id}));
+  }
+
+ private:
+  Number number{kRow.unary.a};
+};
+
+class Threshold : public Taking<kX> {
+ public:
+  void fields(Fields& f) override {
+    f.required("threshold", threshold);
+    f.required("default_value", default_value);
+  }
+  Arg call(Call& call) override {
+    return Call::result(call.builder().unary(UnaryFn::threshold, call.tensor("x")->id, threshold, default_value));
+  }
+
+ private:
+  Number threshold, default_value;
+};
+
+class Gelu : public Taking<kX> {
+ public:
+  void fields(Fields& f) override { f("approximate", approximate); }
+  Arg call(Call& call) override {
+    return Call::result(call.builder().unary(approximate ? UnaryFn::gelu_tanh : UnaryFn::gelu, call.tensor("x")->id));
+  }
+
+ private:
+  bool approximate = true;
+};
+
+/// The first half of an axis, times the sigmoid of the second.
+class Glu : public Taking<kX> {
+ public:
+  void fields(Fields& f) override { f("axis", axis); }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = call.tensor("x")->id;
+    const int at = axis_in(axis, b.shape(x));
+    const Dim size = b.shape(x)[at];
+    if (size % 2 != 0 && size != kUnknown) throw bad_input("glu halves axis {}, which has {} elements", axis, size);
+    const auto half = [&](graph::Range range) {
+      graph::Slice slice{std::vector<graph::Range>(static_cast<std::size_t>(b.shape(x).rank()))};
+      slice.ranges[static_cast<std::size_t>(at)] = range;
+      return b.apply(slice, {x});
+    };
+    const Dim middle = size == kUnknown ? 0 : size / 2;
+    const ValueId gate = b.unary(UnaryFn::sigmoid, half({middle, {}, 1}));
+    return Call::result(b.binary(graph::BinaryFn::multiply, half({{}, middle, 1}), gate));
+  }
+
+ private:
+  std::int64_t axis = -1;
+};
+
+/// Softmax and its kin over some axes jointly, or over all elements.
+template <SoftmaxKind kKind>
+class SoftmaxOver : public Taking<kX> {
+ public:
+  void fields(Fields& f) override { f("axis", axis); }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = call.tensor("x")->id;
+    return Call::result(b.apply(graph::Softmax{kKind, axes_in(axis, b.shape(x))}, {x}));
+  }
+
+ private:
+  std::optional<Axes> axis = Axes{std::int64_t{-1}};
+};
+
+constexpr std::array kActivationOperations = {
+    LayerRow{"Relu", kNnOps, make_layer<Plain<kRelu>>},
+    LayerRow{"Relu6", kNnOps, make_layer<Plain<kRelu6>>},
+    LayerRow{"Sigmoid", kNnOps, make_layer<Plain<kSigmoid>>},
+    LayerRow{"Silu", kNnOps, make_layer<Plain<kSilu>>},
+    LayerRow{"Selu", kNnOps, make_layer<Plain<kSelu>>},
+    LayerRow{"Softplus", kNnOps, make_layer<Plain<kSoftplus>>},
+    LayerRow{"Softsign", kNnOps, make_layer<Plain<kSoftsign>>},
+    LayerRow{"HardSigmoid", kNnOps, make_layer<Plain<kHardSigmoid>>},
+    LayerRow{"HardSilu", kNnOps, make_layer<Plain<kHardSilu>>},
+    LayerRow{"HardTanh", kNnOps, make_layer<Plain<kHardTanh>>},
+    LayerRow{"LogSigmoid", kNnOps, make_layer<Plain<kLogSigmoid>>},
+    LayerRow{"TanhShrink", kNnOps, make_layer<Plain<kTanhShrink>>},
+    LayerRow{"SparsePlus", kNnOps, make_layer<Plain<kSparsePlus>>},
+    LayerRow{"SparseSigmoid", kNnOps, make_layer<Plain<kSparseSigmoid>>},
+    LayerRow{"LeakyRelu", kNnOps, make_layer<Shaped<kLeakyRelu>>},
+    LayerRow{"Elu", kNnOps, make_layer<Shaped<kElu>>},
+    LayerRow{"Celu", kNnOps, make_layer<Shaped<kCelu>>},
+    LayerRow{"SoftShrink", kNnOps, make_layer<Shaped<kSoftShrink>>},
+    LayerRow{"HardShrink", kNnOps, make_layer<Shaped<kHardShrink>>},
+    LayerRow{"Squareplus", kNnOps, make_layer<Shaped<kSquareplus>>},
+    LayerRow{"Threshold", kNnOps, make_layer<Threshold>},
+    LayerRow{"Gelu", kNnOps, make_layer<Gelu>},
+    LayerRow{"Glu", kNnOps, make_layer<Glu>},
+    LayerRow{"Softmax", kNnOps, make_layer<SoftmaxOver<SoftmaxKind::softmax>>},
+    LayerRow{"LogSoftmax", kNnOps, make_layer<SoftmaxOver<SoftmaxKind::log_softmax>>},
+    LayerRow{"Sparsemax", kNnOps, make_layer<SoftmaxOver<SoftmaxKind::sparsemax>>},
+};
+
+}  // namespace
+
+Family activation_operations() { return kActivationOperations; }
+
+}  // namespace attn::keras

@@ -1,0 +1,223 @@
+// Casts, and tensors that take only their shape from another.
+#include <cmath>
+
+#include "classes/ops/expression.h"
+#include "classes/ops/operand.h"
+#include "classes/ops/ops.h"
+
+namespace attn::keras {
+namespace {
+
+using graph::Builder;
+using graph::ValueId;
+
+class Cast : public Taking<kX> {
+ public:
+  void fields(Fields& f) override {
+    dtype_field(f, dtype);
+    if (f.reading() && !dtype) f.config().fail("the key 'dtype' is missing");
+  }
+  Arg call(Call& call) override { return Call::result(call.builder().cast(call.tensor("x")->id, *dtype)); }
+
+ private:
+  std::optional<DType> dtype;
+};
+
+/// The least and the greatest number of a dtype, as doubles that it holds.
+std::pair<double, double> range_of(DType dtype) {
+  switch (dtype) {
+    case DType::uint8:
+      return {0.0, 255.0};
+    case DType::int8:
+      return {-128.0, 127.0};
+    case DType::uint16:
+      return {0.0, 65535.0};
+    case DType::int16:
+      return {-32768.0, 32767.0};
+    case DType::uint32:
+      return {0.0, 4294967295.0};
+    case DType::int32:
+      return {-2147483648.0, 2147483647.0};
+    case DType::float16:
+      return {-65504.0, 65504.0};
+    case DType::bfloat16:
+      return {-std::ldexp(255.0, 120), std::ldexp(255.0, 120)};
+    default:
+      throw bad_input("saturate_cast to {} is not supported", name_of(dtype));
+  }
+}
+
+/// A cast of what is first brought into the range of the dtype.
+class SaturateCast : public Taking<kX> {
+ public:
+  void fields(Fields& f) override {
+    dtype_field(f, dtype);
+    if (f.reading() && !dtype) f.config().fail("the key 'dtype' is missing");
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = call.tensor("x")->id;
+    if (b.dtype(x) == *dtype || b.dtype(x) == DType::boolean) return Call::result(b.cast(x, *dtype));
+    const auto [least, greatest] = range_of(*dtype);
+    // In float64, in which all of these numbers and every x but the longest integers are exact.
+    const ValueId bounded = b.unary(graph::UnaryFn::clip, b.cast(x, DType::float64), least, greatest);
+    return Call::result(b.cast(bounded, *dtype));
+  }
+
+ private:
+  std::optional<DType> dtype;
+};
+
+/// How many elements or axes a tensor has.
+template <bool kElements>
+class Extent : public Taking<kX> {
+ public:
+  Arg call(Call& call) override {
+    const Shape& shape = call.shape("x");
+    const Dim count = kElements ? shape.elements().value_or(0) : shape.rank();
+    return Call::result(call.builder().apply(graph::Fill{{}, DType::int32, static_cast<double>(count)}, {}));
+  }
+};
+
+/// array(x, dtype) and convert_to_tensor(x, dtype): x itself, or a cast.
+class Array : public Taking<kX> {
+ public:
+  void fields(Fields& f) override { dtype_field(f, dtype); }
+  Arg call(Call& call) override {
+    const ValueId x = call.tensor("x")->id;
+    return Call::result(dtype ? call.builder().cast(x, *dtype) : x);
+  }
+
+ private:
+  std::optional<DType> dtype;
+};
+
+class ConvertToTensor : public Array {
+ public:
+  void fields(Fields& f) override {
+    Array::fields(f);
+    f("sparse", sparse);
+    f("ragged", ragged, 312);
+  }
+
+ private:
+  std::optional<bool> sparse, ragged;
+};
+
+/// zeros_like, ones_like and empty_like.
+template <int kValue>
+class Like : public Taking<kX> {
+ public:
+  void fields(Fields& f) override { dtype_field(f, dtype); }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = call.tensor("x")->id;
+    const graph::Fill fill{b.shape(x), dtype.value_or(b.dtype(x)), static_cast<double>(kValue)};
+    return Call::result(b.apply(fill, {}));
+  }
+
+ private:
+  std::optional<DType> dtype;
+};
+
+inline constexpr std::array<std::string_view, 2> kFullLikeArguments = {"x", "fill_value"};
+
+class FullLike : public Taking<kFullLikeArguments> {
+ public:
+  void fields(Fields& f) override { dtype_field(f, dtype); }
+  Arg call(Call& call) override {
+    const Operand x(call, "x");
+    const ValueId value = Operand(call, "fill_value").as(dtype.value_or(x.own_dtype()));
+    return Call::result(call.builder().apply(graph::Broadcast{x.shape()}, {value}));
+  }
+
+ private:
+  std::optional<DType> dtype;
+};
+
+inline constexpr std::array<std::string_view, 1> kFillValue = {"fill_value"};
+
+class Full : public Taking<kFillValue> {
+ public:
+  void fields(Fields& f) override {
+    f.required("shape", shape);
+    dtype_field(f, dtype);
+  }
+  Arg call(Call& call) override {
+    const ValueId value = Operand(call, "fill_value").as(dtype.value_or(DType::float32));
+    return Call::result(call.builder().apply(graph::Broadcast{shape}, {value}));
+  }
+
+ private:
+  Shape shape;
+  std::optional<DType> dtype;
+};
+
+/// A new axis of `num_classes`, 1 where its index is x.
+class OneHot : public Taking<kX> {
+ public:
+  void fields(Fields& f) override {
+    f.required("num_classes", num_classes);
+    f("axis", axis);
+    dtype_field(f, dtype);
+    f("sparse", sparse);
+    if (f.reading() && sparse) f.config()["sparse"].fail("sparse tensors are not supported");
+  }
+  Arg call(Call& call) override { return Call::result(one_hot(call, "x")); }
+
+ protected:
+  ValueId one_hot(Call& call, std::string_view argument) {
+    Builder& b = call.builder();
+    const Operand x(call, argument);
+    const int rank = x.rank() + 1;
+    if (axis < -1 || axis >= rank) throw bad_input("axis {} must be -1 or from 0 to {}", axis, rank - 1);
+    const int at = axis == -1 ? rank - 1 : static_cast<int>(axis);
+    Shape classes(std::vector<Dim>(static_cast<std::size_t>(rank), 1));
+    classes[at] = num_classes;
+    const Expression index{b, b.expand_dims(x.as(DType::int64), at)};
+    const Expression counted{b, b.apply(graph::Iota{classes, DType::int64, at, 0.0, 1.0}, {})};
+    return (index == counted).cast(dtype.value_or(DType::float32));
+  }
+
+ private:
+  Positive num_classes;
+  std::int64_t axis = -1;
+  std::optional<DType> dtype;
+  bool sparse = false;
+};
+
+inline constexpr std::array<std::string_view, 1> kInputs = {"inputs"};
+
+/// 1 for every class that occurs in a row.
+class MultiHot : public OneHot {
+ public:
+  [[nodiscard]] std::span<const std::string_view> arguments() const override { return kInputs; }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId hot = one_hot(call, "inputs");
+    const int axis_of_row = call.shape("inputs").rank() > 1 ? 1 : 0;
+    return Call::result(b.apply(graph::Reduce{graph::ReduceFn::max, {axis_of_row}, false}, {hot}));
+  }
+};
+
+constexpr std::array kCreationOperations = {
+    LayerRow{"Cast", kCoreOps, make_layer<Cast>},
+    LayerRow{"SaturateCast", kCoreOps, make_layer<SaturateCast>},
+    LayerRow{"Size", kNumpyOps, make_layer<Extent<true>>},
+    LayerRow{"Ndim", kNumpyOps, make_layer<Extent<false>>},
+    LayerRow{"ConvertToTensor", kCoreOps, make_layer<ConvertToTensor>},
+    LayerRow{"Array", kNumpyOps, make_layer<Array>},
+    LayerRow{"ZerosLike", kNumpyOps, make_layer<Like<0>>},
+    LayerRow{"EmptyLike", kNumpyOps, make_layer<Like<0>>},
+    LayerRow{"OnesLike", kNumpyOps, make_layer<Like<1>>},
+    LayerRow{"FullLike", kNumpyOps, make_layer<FullLike>},
+    LayerRow{"Full", kNumpyOps, make_layer<Full>},
+    LayerRow{"OneHot", kNnOps, make_layer<OneHot>},
+    LayerRow{"MultiHot", kNnOps, make_layer<MultiHot>},
+};
+
+}  // namespace
+
+Family creation_operations() { return kCreationOperations; }
+
+}  // namespace attn::keras

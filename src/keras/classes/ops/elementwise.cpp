@@ -1,0 +1,373 @@
+// Arithmetic, comparisons and logic, element by element (keras/src/backend/tensorflow/numpy.py, math.py).
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "classes/ops/expression.h"
+#include "classes/ops/operand.h"
+#include "classes/ops/ops.h"
+
+namespace attn::keras {
+namespace {
+
+using graph::BinaryFn;
+using graph::Builder;
+using graph::UnaryFn;
+using graph::ValueId;
+
+// ---- of one tensor
+
+using Formula = Expression (*)(const Expression&);
+ValueId applied(UnaryFn fn, Builder& b, ValueId x) { return b.unary(fn, x); }
+ValueId applied(Formula formula, Builder& b, ValueId x) { return formula({b, x}); }
+
+/// f(x) in the dtype that `kRule` gives.
+template <auto kFunction, DTypeRule kRule = same>
+class OfOne : public Taking<kX> {
+ public:
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = call.tensor("x")->id;
+    return Call::result(applied(kFunction, b, b.cast(x, kRule(b.dtype(x)))));
+  }
+};
+
+Expression unchanged(const Expression& x) { return x; }
+
+Expression absolute(const Expression& x) {
+  const DType dtype = x.dtype();
+  const bool has_sign = is_floating(dtype) || dtype == DType::int8 || dtype == DType::int16 || dtype == DType::int32 ||
+                        dtype == DType::int64;
+  return has_sign ? abs(x) : x;
+}
+
+Expression truncated(const Expression& x) { return is_floating(x.dtype()) ? x.unary(UnaryFn::trunc) : x; }
+Expression exp2(const Expression& x) { return pow(x.number(2.0), x); }
+Expression cbrt(const Expression& x) { return x.unary(UnaryFn::sign) * pow(abs(x), x.number(1.0 / 3.0)); }
+Expression deg2rad(const Expression& x) { return x * (std::numbers::pi / 180.0); }
+Expression rad2deg(const Expression& x) { return x * (180.0 / std::numbers::pi); }
+Expression erfc(const Expression& x) { return 1.0 - x.unary(UnaryFn::erf); }
+Expression isneginf(const Expression& x) { return is_floating(x.dtype()) ? x == -kInfinity : x < x; }
+Expression isposinf(const Expression& x) { return is_floating(x.dtype()) ? x == kInfinity : x < x; }
+
+Expression signbit(const Expression& x) {
+  // −0.0 has a sign too: its reciprocal shows it.
+  const Expression negative = x < 0.0;
+  return is_floating(x.dtype()) ? negative | ((x == 0.0) & (x.unary(UnaryFn::reciprocal) < 0.0)) : negative;
+}
+Expression angle(const Expression& x) { return x.number(0.0).binary(BinaryFn::atan2, x); }
+Expression imaginary(const Expression& x) { return where(x == x, x.number(0.0), x.number(0.0)); }
+Expression is_real(const Expression& x) { return (x == x) | isnan(x); }
+
+Expression sinc(const Expression& x) {
+  const Expression angle = x * std::numbers::pi;
+  return where(x == 0.0, x.number(1.0), angle.unary(UnaryFn::sin) / angle);
+}
+
+/// The largest finite number of a floating dtype.
+double largest(DType dtype) {
+  switch (dtype) {
+    case DType::float16:
+      return 65504.0;
+    case DType::bfloat16:
+      return std::ldexp(255.0, 120);
+    case DType::float32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
+
+class NanToNum : public Taking<kX> {
+ public:
+  void fields(Fields& f) override {
+    f("nan", nan);
+    f("posinf", posinf);
+    f("neginf", neginf);
+  }
+  Arg call(Call& call) override {
+    const Expression x{call.builder(), call.tensor("x")->id};
+    if (!is_floating(x.dtype())) return Call::result(x);
+    const double limit = largest(x.dtype());
+    const Expression finite =
+        where(isposinf(x), x.number(posinf.value_or(limit)), where(isneginf(x), x.number(neginf.value_or(-limit)), x));
+    return Call::result(where(isnan(x), x.number(nan), finite));
+  }
+
+ private:
+  Number nan{0.0};
+  std::optional<Number> posinf, neginf;
+};
+
+class Clip : public Taking<kX> {
+ public:
+  void fields(Fields& f) override {
+    f.required("x_min", x_min);
+    f.required("x_max", x_max);
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = call.tensor("x")->id;
+    return Call::result(b.unary(UnaryFn::clip, b.cast(x, as_number(b.dtype(x))), x_min, x_max));
+  }
+
+ private:
+  Number x_min, x_max;
+};
+
+/// Rounds to a number of decimals, half to even.
+class Round : public Taking<kX> {
+ public:
+  void fields(Fields& f) override { f("decimals", decimals); }
+  Arg call(Call& call) override {
+    const Expression x{call.builder(), call.tensor("x")->id};
+    if (decimals == 0) return Call::result(x.unary(UnaryFn::round));
+    const bool integral = !is_floating(x.dtype());
+    if (integral && decimals > 0) return Call::result(x);
+    const double factor = std::pow(10.0, static_cast<double>(decimals));
+    const Expression scaled = x.cast(integral ? DType::float32 : x.dtype()) * factor;
+    return Call::result((scaled.unary(UnaryFn::round) / factor).cast(x.dtype()));
+  }
+
+ private:
+  std::int64_t decimals = 0;
+};
+
+// ---- of two
+
+/// Decides in which dtype two operands meet.
+using MeetingRule = DType (*)(const Operand&, const Operand&);
+DType common(const Operand& x, const Operand& y) { return result_type({x.type(), y.type()}); }
+DType common_number(const Operand& x, const Operand& y) { return as_number(common(x, y)); }
+DType common_floating(const Operand& x, const Operand& y) { return as_floating(common(x, y)); }
+DType common_wide_floating(const Operand& x, const Operand& y) { return as_wide_floating(common(x, y)); }
+/// Comparisons and arctan2 make a tensor of a Python number first: 0.1 is a float32 next to a float16.
+DType compared(const Operand& x, const Operand& y) { return result_type({x.own_dtype(), y.own_dtype()}); }
+DType compared_floating(const Operand& x, const Operand& y) { return as_floating(compared(x, y)); }
+DType both_boolean(const Operand&, const Operand&) { return DType::boolean; }
+
+using PairFormula = Expression (*)(const Expression&, const Expression&);
+ValueId applied(BinaryFn fn, Builder& b, ValueId x, ValueId y) { return b.binary(fn, x, y); }
+ValueId applied(PairFormula formula, Builder& b, ValueId x, ValueId y) { return formula({b, x}, {b, y}); }
+
+/// f(x1, x2) with NumPy broadcasting, in the dtype that `kRule` gives.
+template <auto kFunction, MeetingRule kRule = common>
+class OfTwo : public Taking<kX1X2> {
+ public:
+  Arg call(Call& call) override {
+    const Operand x1(call, "x1"), x2(call, "x2");
+    const DType dtype = kRule(x1, x2);
+    return Call::result(applied(kFunction, call.builder(), x1.as(dtype), x2.as(dtype)));
+  }
+};
+
+Expression divide_no_nan(const Expression& x, const Expression& y) { return where(y == 0.0, y.number(0.0), x / y); }
+Expression hypot(const Expression& x, const Expression& y) { return sqrt(square(x) + square(y)); }
+
+Expression heaviside(const Expression& x, const Expression& at_zero) {
+  return where(x < 0.0, x.number(0.0), where(x > 0.0, x.number(1.0), at_zero));
+}
+
+/// C's remainder: it has the dividend's sign.
+Expression fmod(const Expression& x, const Expression& y) {
+  return x.unary(UnaryFn::sign) * abs(x).binary(BinaryFn::mod, abs(y));
+}
+
+/// `pick` of both, or the one that is a number.
+Expression ignoring_nan(PairFormula pick, const Expression& x, const Expression& y) {
+  const Expression picked = pick(x, y);
+  return is_floating(x.dtype()) ? where(isnan(x), y, where(isnan(y), x, picked)) : picked;
+}
+Expression fmax(const Expression& x, const Expression& y) { return ignoring_nan(max, x, y); }
+Expression fmin(const Expression& x, const Expression& y) { return ignoring_nan(min, x, y); }
+
+/// log(baseˣ + baseʸ) / log(base); where the difference is no number (∞ − ∞), the sum is the answer.
+Expression log_of_sum(const Expression& x, const Expression& y, double log_of_base) {
+  const Expression difference = x - y;
+  const Expression sum = max(x, y) + log1p(exp(abs(difference) * -log_of_base)) / log_of_base;
+  return where(isnan(difference), x + y, sum);
+}
+Expression logaddexp(const Expression& x, const Expression& y) { return log_of_sum(x, y, 1.0); }
+Expression logaddexp2(const Expression& x, const Expression& y) { return log_of_sum(x, y, std::numbers::ln2); }
+
+/// |x1 − x2| ≤ atol + rtol·|x2|.
+Expression is_close(const Operand& x1, const Operand& x2, Builder& b, double rtol, double atol, bool equal_nan) {
+  const DType dtype = compared(x1, x2);
+  const Expression x{b, x1.as(dtype)}, y{b, x2.as(dtype)};
+  if (!is_floating(dtype)) return x == y;
+  const Expression close = abs(x - y) <= abs(y) * rtol + atol;
+  return equal_nan ? close | (isnan(x) & isnan(y)) : close;
+}
+
+inline constexpr std::array<std::string_view, 4> kIscloseArguments = {"x1", "x2", "rtol", "atol"};
+
+class Isclose : public Taking<kIscloseArguments> {
+ public:
+  void fields(Fields& f) override { f("equal_nan", equal_nan, 311); }
+  Arg call(Call& call) override {
+    return Call::result(is_close({call, "x1"}, {call, "x2"}, call.builder(), number_argument(call, "rtol", 1e-5),
+                                 number_argument(call, "atol", 1e-8), equal_nan));
+  }
+
+ private:
+  bool equal_nan = false;
+};
+
+/// Is x1 among the elements of x2?
+class IsIn : public Taking<kX1X2> {
+ public:
+  void fields(Fields& f) override {
+    f("assume_unique", assume_unique);
+    f("invert", invert);
+  }
+  Arg call(Call& call) override {
+    const Operand x1(call, "x1"), x2(call, "x2");
+    const DType dtype = result_type({x1.type(), x2.type()});
+    Builder& b = call.builder();
+    const Expression x{b, b.expand_dims(x1.as(dtype), -1)}, any{b, b.reshape(x2.as(dtype), {kUnknown})};
+    const Expression found = (x == any).reduced({graph::ReduceFn::any, {x.shape().rank() - 1}, false});
+    return Call::result(invert ? found.unary(UnaryFn::logical_not) : found);
+  }
+
+ private:
+  bool assume_unique = false, invert = false;
+};
+
+// ---- choices
+
+inline constexpr std::array<std::string_view, 3> kWhereArguments = {"condition", "x1", "x2"};
+
+class Where : public Taking<kWhereArguments> {
+ public:
+  Arg call(Call& call) override {
+    if (!call.has("x1") || !call.has("x2"))
+      throw bad_input("where(condition) alone has a size that depends on the numbers; give x1 and x2");
+    Builder& b = call.builder();
+    const Operand x1(call, "x1"), x2(call, "x2");
+    const DType dtype = common(x1, x2);
+    const ValueId condition = Operand(call, "condition").as(DType::boolean);
+    return Call::result(b.apply(graph::Select{}, {condition, x1.as(dtype), x2.as(dtype)}));
+  }
+};
+
+inline constexpr std::array<std::string_view, 3> kSelectArguments = {"condlist", "choicelist", "default"};
+
+/// The choice of the first condition that holds.
+class Select : public Taking<kSelectArguments> {
+ public:
+  Arg call(Call& call) override {
+    const std::vector<Operand> conditions = operands(call, "condlist"), choices = operands(call, "choicelist");
+    if (conditions.size() != choices.size())
+      throw bad_input("{} conditions do not fit {} choices", conditions.size(), choices.size());
+    const Operand missing(call, call.has("default") ? call.arg("default") : Arg(std::int64_t{0}), "default");
+    std::vector<Promoted> types = types_of(choices);
+    types.push_back(missing.type());
+    const DType dtype = result_type(types);
+    Builder& b = call.builder();
+    ValueId out = missing.as(dtype);
+    for (std::size_t i = choices.size(); i-- > 0;)
+      out = b.apply(graph::Select{}, {conditions[i].as(DType::boolean), choices[i].as(dtype), out});
+    return Call::result(out);
+  }
+  /// Keras says the first choice's shape, whatever it broadcasts to.
+  [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
+    return {{operands(call, "choicelist").front().shape()}};
+  }
+};
+
+constexpr std::array kElementwiseOperations = {
+    // of one tensor
+    LayerRow{"Absolute", kNumpyOps, make_layer<OfOne<absolute>>},
+    LayerRow{"Abs", kNumpyOps, make_layer<OfOne<absolute>>},
+    LayerRow{"Fabs", kNumpyOps, make_layer<OfOne<UnaryFn::absolute, as_floating>>},
+    LayerRow{"Negative", kNumpyOps, make_layer<OfOne<UnaryFn::negative>>},
+    LayerRow{"Sign", kNumpyOps, make_layer<OfOne<UnaryFn::sign>>},
+    LayerRow{"Reciprocal", kNumpyOps, make_layer<OfOne<UnaryFn::reciprocal>>},
+    LayerRow{"Square", kNumpyOps, make_layer<OfOne<UnaryFn::square, as_number>>},
+    LayerRow{"Sqrt", kNumpyOps, make_layer<OfOne<UnaryFn::sqrt, as_floating>>},
+    LayerRow{"Rsqrt", kMathOps, make_layer<OfOne<UnaryFn::rsqrt>>},
+    LayerRow{"Cbrt", kNumpyOps, make_layer<OfOne<cbrt, as_wide_floating>>},
+    LayerRow{"Exp", kNumpyOps, make_layer<OfOne<UnaryFn::exponential, as_floating>>},
+    LayerRow{"Exp2", kNumpyOps, make_layer<OfOne<exp2, as_floating>>},
+    LayerRow{"Expm1", kNumpyOps, make_layer<OfOne<UnaryFn::expm1, as_floating>>},
+    LayerRow{"Log", kNumpyOps, make_layer<OfOne<UnaryFn::log, as_floating>>},
+    LayerRow{"Log10", kNumpyOps, make_layer<OfOne<UnaryFn::log10, as_floating>>},
+    LayerRow{"Log1p", kNumpyOps, make_layer<OfOne<UnaryFn::log1p, as_floating>>},
+    LayerRow{"Log2", kNumpyOps, make_layer<OfOne<UnaryFn::log2, as_floating>>},
+    LayerRow{"Sin", kNumpyOps, make_layer<OfOne<UnaryFn::sin, as_floating>>},
+    LayerRow{"Cos", kNumpyOps, make_layer<OfOne<UnaryFn::cos, as_floating>>},
+    LayerRow{"Tan", kNumpyOps, make_layer<OfOne<UnaryFn::tan, as_floating>>},
+    LayerRow{"Arcsin", kNumpyOps, make_layer<OfOne<UnaryFn::asin, as_floating>>},
+    LayerRow{"Arccos", kNumpyOps, make_layer<OfOne<UnaryFn::acos, as_floating>>},
+    LayerRow{"Arctan", kNumpyOps, make_layer<OfOne<UnaryFn::atan, as_floating>>},
+    LayerRow{"Sinh", kNumpyOps, make_layer<OfOne<UnaryFn::sinh, as_floating>>},
+    LayerRow{"Cosh", kNumpyOps, make_layer<OfOne<UnaryFn::cosh, as_floating>>},
+    LayerRow{"Tanh", kNumpyOps, make_layer<OfOne<UnaryFn::tanh, as_floating>>},
+    LayerRow{"Arcsinh", kNumpyOps, make_layer<OfOne<UnaryFn::asinh, as_floating>>},
+    LayerRow{"Arccosh", kNumpyOps, make_layer<OfOne<UnaryFn::acosh, as_floating>>},
+    LayerRow{"Arctanh", kNumpyOps, make_layer<OfOne<UnaryFn::atanh, as_floating>>},
+    LayerRow{"Sinc", kNumpyOps, make_layer<OfOne<sinc, as_floating>>},
+    LayerRow{"Deg2rad", kNumpyOps, make_layer<OfOne<deg2rad, as_wide_floating>>},
+    LayerRow{"Rad2deg", kNumpyOps, make_layer<OfOne<rad2deg, as_wide_floating>>},
+    LayerRow{"Erf", kMathOps, make_layer<OfOne<UnaryFn::erf>>},
+    LayerRow{"Erfc", kMathOps, make_layer<OfOne<erfc>>},
+    LayerRow{"Floor", kNumpyOps, make_layer<OfOne<UnaryFn::floor, as_floating>>},
+    LayerRow{"Ceil", kNumpyOps, make_layer<OfOne<UnaryFn::ceil, as_floating>>},
+    LayerRow{"Trunc", kNumpyOps, make_layer<OfOne<truncated>>},
+    LayerRow{"Round", kNumpyOps, make_layer<Round>},
+    LayerRow{"Clip", kNumpyOps, make_layer<Clip>},
+    LayerRow{"NanToNum", kNumpyOps, make_layer<NanToNum>},
+    LayerRow{"Conjugate", kNumpyOps, make_layer<OfOne<unchanged>>},
+    LayerRow{"Conj", kNumpyOps, make_layer<OfOne<unchanged>>},
+    LayerRow{"Real", kNumpyOps, make_layer<OfOne<unchanged>>},
+    LayerRow{"Angle", kNumpyOps, make_layer<OfOne<angle, as_floating>>},
+    LayerRow{"Imag", kNumpyOps, make_layer<OfOne<imaginary>>},
+    LayerRow{"Isreal", kNumpyOps, make_layer<OfOne<is_real>>},
+    LayerRow{"Signbit", kNumpyOps, make_layer<OfOne<signbit>>},
+    LayerRow{"LogicalNot", kNumpyOps, make_layer<OfOne<UnaryFn::logical_not, as_boolean>>},
+    LayerRow{"Isnan", kNumpyOps, make_layer<OfOne<UnaryFn::isnan>>},
+    LayerRow{"Isinf", kNumpyOps, make_layer<OfOne<UnaryFn::isinf>>},
+    LayerRow{"Isfinite", kNumpyOps, make_layer<OfOne<UnaryFn::isfinite>>},
+    LayerRow{"Isneginf", kNumpyOps, make_layer<OfOne<isneginf>>},
+    LayerRow{"Isposinf", kNumpyOps, make_layer<OfOne<isposinf>>},
+    // of two
+    LayerRow{"Add", kNumpyOps, make_layer<OfTwo<BinaryFn::add>>},
+    LayerRow{"Subtract", kNumpyOps, make_layer<OfTwo<BinaryFn::subtract>>},
+    LayerRow{"Multiply", kNumpyOps, make_layer<OfTwo<BinaryFn::multiply>>},
+    LayerRow{"Divide", kNumpyOps, make_layer<OfTwo<BinaryFn::divide, common_floating>>},
+    LayerRow{"TrueDivide", kNumpyOps, make_layer<OfTwo<BinaryFn::divide, common_floating>>},
+    LayerRow{"DivideNoNan", kNumpyOps, make_layer<OfTwo<divide_no_nan, common_floating>>},
+    LayerRow{"FloorDivide", kNumpyOps, make_layer<OfTwo<BinaryFn::floor_divide>>},
+    LayerRow{"Mod", kNumpyOps, make_layer<OfTwo<BinaryFn::mod, common_number>>},
+    LayerRow{"Fmod", kNumpyOps, make_layer<OfTwo<fmod, common_number>>},
+    LayerRow{"Power", kNumpyOps, make_layer<OfTwo<BinaryFn::power>>},
+    LayerRow{"Maximum", kNumpyOps, make_layer<OfTwo<BinaryFn::maximum>>},
+    LayerRow{"Minimum", kNumpyOps, make_layer<OfTwo<BinaryFn::minimum>>},
+    LayerRow{"Fmax", kNumpyOps, make_layer<OfTwo<fmax>>},
+    LayerRow{"Fmin", kNumpyOps, make_layer<OfTwo<fmin>>},
+    LayerRow{"Arctan2", kNumpyOps, make_layer<OfTwo<BinaryFn::atan2, compared_floating>>},
+    LayerRow{"Hypot", kNumpyOps, make_layer<OfTwo<hypot, common_wide_floating>>},
+    LayerRow{"Heaviside", kNumpyOps, make_layer<OfTwo<heaviside, common_wide_floating>>},
+    LayerRow{"Logaddexp", kNumpyOps, make_layer<OfTwo<logaddexp, common_floating>>},
+    LayerRow{"Logaddexp2", kNumpyOps, make_layer<OfTwo<logaddexp2, common_floating>>},
+    LayerRow{"Equal", kNumpyOps, make_layer<OfTwo<BinaryFn::equal, compared>>},
+    LayerRow{"NotEqual", kNumpyOps, make_layer<OfTwo<BinaryFn::not_equal, compared>>},
+    LayerRow{"Less", kNumpyOps, make_layer<OfTwo<BinaryFn::less, compared>>},
+    LayerRow{"LessEqual", kNumpyOps, make_layer<OfTwo<BinaryFn::less_equal, compared>>},
+    LayerRow{"Greater", kNumpyOps, make_layer<OfTwo<BinaryFn::greater, compared>>},
+    LayerRow{"GreaterEqual", kNumpyOps, make_layer<OfTwo<BinaryFn::greater_equal, compared>>},
+    LayerRow{"LogicalAnd", kNumpyOps, make_layer<OfTwo<BinaryFn::logical_and, both_boolean>>},
+    LayerRow{"LogicalOr", kNumpyOps, make_layer<OfTwo<BinaryFn::logical_or, both_boolean>>},
+    LayerRow{"LogicalXor", kNumpyOps, make_layer<OfTwo<BinaryFn::logical_xor, both_boolean>>},
+    LayerRow{"Isclose", kNumpyOps, make_layer<Isclose>},
+    LayerRow{"IsIn", kNumpyOps, make_layer<IsIn>},
+    // choices
+    LayerRow{"Where", kNumpyOps, make_layer<Where>},
+    LayerRow{"Select", kNumpyOps, make_layer<Select>},
+};
+
+}  // namespace
+
+Family elementwise_operations() { return kElementwiseOperations; }
+
+}  // namespace attn::keras

@@ -1,0 +1,282 @@
+// Sums, means and the like over axes, and running sums.
+#include <cmath>
+#include <limits>
+
+#include "attn/base/text.h"
+#include "classes/ops/expression.h"
+#include "classes/ops/operand.h"
+#include "classes/ops/ops.h"
+
+namespace attn::keras {
+namespace {
+
+using graph::Builder;
+using graph::ReduceFn;
+using graph::UnaryFn;
+using graph::ValueId;
+
+/// Which axes go, and whether they stay as axes of 1.
+struct Over {
+  std::vector<int> axes;
+  bool keepdims = false;
+  [[nodiscard]] graph::Reduce by(ReduceFn fn) const { return {fn, axes, keepdims}; }
+  [[nodiscard]] Over kept() const { return {axes, true}; }
+};
+
+using Formula = Expression (*)(const Expression&, const Over&);
+Expression applied(ReduceFn fn, const Expression& x, const Over& over) { return x.reduced(over.by(fn)); }
+Expression applied(Formula formula, const Expression& x, const Over& over) { return formula(x, over); }
+
+Expression sum(const Expression& x, const Over& over) { return x.reduced(over.by(ReduceFn::sum)); }
+Expression mean(const Expression& x, const Over& over) { return x.reduced(over.by(ReduceFn::mean)); }
+Expression greatest(const Expression& x, const Over& over) { return x.reduced(over.by(ReduceFn::max)); }
+Expression least(const Expression& x, const Over& over) { return x.reduced(over.by(ReduceFn::min)); }
+Expression range(const Expression& x, const Over& over) { return greatest(x, over) - least(x, over); }
+Expression nonzero(const Expression& x, const Over& over) {
+  return sum(x.cast(DType::boolean).cast(DType::int32), over);
+}
+
+Expression variance(const Expression& x, const Over& over) {
+  const Expression precise = x.cast(as_precise(x.dtype()));
+  return mean(square(precise - mean(precise, over.kept())), over).cast(x.dtype());
+}
+Expression deviation(const Expression& x, const Over& over) { return sqrt(variance(x, over)); }
+
+Expression number_or(const Expression& x, double value) { return where(isnan(x), x.number(value), x); }
+Expression numbers_sum(const Expression& x, const Over& over) {
+  return sum(is_floating(x.dtype()) ? number_or(x, 0.0) : x, over);
+}
+Expression numbers_mean(const Expression& x, const Over& over) {
+  const Expression counted = isnan(x).unary(UnaryFn::logical_not).cast(x.dtype());
+  return numbers_sum(x, over) / sum(counted, over);
+}
+
+/// The greatest or least of the numbers; NaN where there is none.
+template <ReduceFn kFn>
+Expression numbers_extremum(const Expression& x, const Over& over) {
+  if (!is_floating(x.dtype())) return x.reduced(over.by(kFn));
+  const Expression extremum = number_or(x, kFn == ReduceFn::max ? -kInfinity : kInfinity).reduced(over.by(kFn));
+  return where(isnan(x).reduced(over.by(ReduceFn::all)), x.number(std::nan("")), extremum);
+}
+Expression numbers_product(const Expression& x, const Over& over) {
+  return (is_floating(x.dtype()) ? number_or(x, 1.0) : x).reduced(over.by(ReduceFn::prod));
+}
+Expression numbers_variance(const Expression& x, const Over& over) {
+  const Expression counted = isnan(x).unary(UnaryFn::logical_not);
+  const Expression centered = where(counted, x - numbers_mean(x, over.kept()), x.number(0.0));
+  return sum(square(centered), over) / sum(counted.cast(x.dtype()), over);
+}
+Expression numbers_deviation(const Expression& x, const Over& over) { return sqrt(numbers_variance(x, over)); }
+
+/// A reduction over axes, in the dtype that `kRule` gives.
+template <auto kFunction, DTypeRule kRule = same>
+class Reduction : public Taking<kX> {
+ public:
+  void fields(Fields& f) override {
+    f("axis", axis);
+    f("keepdims", keepdims);
+  }
+  Arg call(Call& call) override { return Call::result(reduced(call)); }
+
+ protected:
+  ValueId reduced(Call& call) {
+    Builder& b = call.builder();
+    const ValueId x = call.tensor("x")->id;
+    return applied(kFunction, {b, b.cast(x, kRule(b.dtype(x)))}, {axes_in(axis, b.shape(x)), keepdims});
+  }
+
+ private:
+  std::optional<Axes> axis;
+  bool keepdims = false;
+};
+
+/// Max and Min, which may start from a number.
+template <auto kFunction, graph::BinaryFn kWithInitial>
+class Extremum : public Reduction<kFunction> {
+ public:
+  void fields(Fields& f) override {
+    Reduction<kFunction>::fields(f);
+    f("initial", initial);
+  }
+  Arg call(Call& call) override {
+    const ValueId out = this->reduced(call);
+    if (!initial) return Call::result(out);
+    return Call::result(call.builder().binary(kWithInitial, out, call.builder().scalar_like(out, *initial)));
+  }
+
+ private:
+  std::optional<Number> initial;
+};
+
+class Prod : public Taking<kX> {
+ public:
+  void fields(Fields& f) override {
+    f("axis", axis);
+    f("keepdims", keepdims);
+    dtype_field(f, dtype);
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = call.tensor("x")->id;
+    const graph::Reduce reduce{ReduceFn::prod, axes_in(axis, b.shape(x)), keepdims};
+    return Call::result(b.apply(reduce, {b.cast(x, dtype.value_or(as_accumulator(b.dtype(x))))}));
+  }
+
+ private:
+  std::optional<Axes> axis;
+  bool keepdims = false;
+  std::optional<DType> dtype;
+};
+
+class CountNonzero : public Taking<kX> {
+ public:
+  void fields(Fields& f) override { f("axis", axis); }
+  Arg call(Call& call) override {
+    const Expression x{call.builder(), call.tensor("x")->id};
+    return Call::result(nonzero(x, {axes_in(axis, x.shape()), false}));
+  }
+
+ private:
+  std::optional<Axes> axis;
+};
+
+/// The index of the greatest or least element of an axis, or of all elements in a row.
+template <ReduceFn kFn>
+class IndexOf : public Taking<kX> {
+ public:
+  void fields(Fields& f) override {
+    f("axis", axis);
+    f("keepdims", keepdims);
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = call.tensor("x")->id;
+    const Shape shape = b.shape(x);
+    if (axis) return Call::result(b.apply(graph::Reduce{kFn, {axis_in(*axis, shape)}, keepdims}, {x}));
+    const ValueId flat = b.apply(graph::Reduce{kFn, {0}, false}, {b.reshape(x, {kUnknown})});
+    if (!keepdims) return Call::result(flat);
+    return Call::result(b.reshape(flat, Shape(std::vector<Dim>(static_cast<std::size_t>(shape.rank()), 1))));
+  }
+
+ private:
+  std::optional<std::int64_t> axis;
+  bool keepdims = false;
+};
+
+template <bool kProduct, bool kSkipNan = false>
+class Running : public Taking<kX> {
+ public:
+  void fields(Fields& f) override {
+    f("axis", axis);
+    dtype_field(f, dtype);
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    ValueId x = call.tensor("x")->id;
+    if (kSkipNan && is_floating(b.dtype(x)))
+      x = b.apply(graph::Select{}, {b.unary(graph::UnaryFn::isnan, x), b.scalar_like(x, kProduct ? 1.0 : 0.0), x});
+    x = b.cast(x, as_number(dtype.value_or(b.dtype(x))));
+    if (!axis) x = b.reshape(x, {kUnknown});
+    return Call::result(b.apply(graph::Cumulate{kProduct, axis ? axis_in(*axis, b.shape(x)) : 0}, {x}));
+  }
+
+ private:
+  std::optional<std::int64_t> axis;
+  std::optional<DType> dtype;
+};
+
+inline constexpr std::array<std::string_view, 2> kAverageArguments = {"x", "weights"};
+
+/// A mean, or one with weights: as many as x has elements, or as its axis.
+class Average : public Taking<kAverageArguments> {
+ public:
+  void fields(Fields& f) override { f("axis", axis); }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const Operand x(call, "x");
+    const Over over{axes_in(axis, x.shape()), false};
+    if (!call.has("weights")) return Call::result(mean({b, x.as(as_floating(x.own_dtype()))}, over));
+    const Operand given(call, "weights");
+    const DType dtype = result_type({x.type(), given.type(), kPythonFloat});
+    Expression w{b, given.as(dtype)};
+    if (given.rank() != x.rank()) {
+      if (given.rank() != 1 || over.axes.size() != 1)
+        throw bad_input("weights {} do not fit x {}", given.shape().str(), x.shape().str());
+      Shape along(std::vector<Dim>(static_cast<std::size_t>(x.rank()), 1));
+      along[over.axes.front()] = w.shape()[0];
+      w = {b, b.reshape(w, along)};
+    }
+    return Call::result(sum(Expression{b, x.as(dtype)} * w, over) / sum(w, over));
+  }
+
+ private:
+  std::optional<Axes> axis;
+};
+
+/// A vector norm over one axis, or the Frobenius norm over one or two.
+class Norm : public Taking<kX> {
+ public:
+  void fields(Fields& f) override {
+    f("ord", ord);
+    f("axis", axis);
+    f("keepdims", keepdims);
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId value = call.tensor("x")->id;
+    const Expression x{b, b.cast(value, as_floating(b.dtype(value)))};
+    const Over over{axes_in(axis, x.shape()), keepdims};
+    const std::size_t count = over.axes.size();
+    const bool euclidean = ord.json.is_null() || (count == 1 && ord.json == 2) || (count == 2 && ord.json == "fro");
+    if (euclidean && (count == 1 || count == 2)) return Call::result(sqrt(sum(square(x), over)));
+    if (count != 1 || !ord.json.is_number())
+      throw bad_input("the norm of order {} over {} axes is not supported", printable(ord.json.dump()), count);
+    const auto order = ord.json.get<double>();
+    if (order == 0.0) return Call::result(sum(x.cast(DType::boolean).cast(x.dtype()), over));
+    const Expression total = sum(pow(abs(x), x.number(order)), over);
+    return Call::result(pow(total, x.number(1.0 / order)));
+  }
+
+ private:
+  Opaque ord;
+  std::optional<Axes> axis;
+  bool keepdims = false;
+};
+
+constexpr std::array kReductionOperations = {
+    LayerRow{"Sum", kNumpyOps, make_layer<Reduction<ReduceFn::sum, as_accumulator>>},
+    LayerRow{"Mean", kNumpyOps, make_layer<Reduction<ReduceFn::mean, as_floating>>},
+    LayerRow{"Max", kNumpyOps, make_layer<Extremum<ReduceFn::max, graph::BinaryFn::maximum>>},
+    LayerRow{"Min", kNumpyOps, make_layer<Extremum<ReduceFn::min, graph::BinaryFn::minimum>>},
+    LayerRow{"Amax", kNumpyOps, make_layer<Reduction<ReduceFn::max>>},
+    LayerRow{"Amin", kNumpyOps, make_layer<Reduction<ReduceFn::min>>},
+    LayerRow{"Ptp", kNumpyOps, make_layer<Reduction<range>>},
+    LayerRow{"Prod", kNumpyOps, make_layer<Prod>},
+    LayerRow{"Var", kNumpyOps, make_layer<Reduction<variance, as_floating>>},
+    LayerRow{"Std", kNumpyOps, make_layer<Reduction<deviation, as_floating>>},
+    LayerRow{"Any", kNumpyOps, make_layer<Reduction<ReduceFn::any, as_boolean>>},
+    LayerRow{"All", kNumpyOps, make_layer<Reduction<ReduceFn::all, as_boolean>>},
+    LayerRow{"Nansum", kNumpyOps, make_layer<Reduction<numbers_sum, as_accumulator>>},
+    LayerRow{"Nanmean", kNumpyOps, make_layer<Reduction<numbers_mean, as_floating>>},
+    LayerRow{"Nanmax", kNumpyOps, make_layer<Reduction<numbers_extremum<ReduceFn::max>>>},
+    LayerRow{"Nanmin", kNumpyOps, make_layer<Reduction<numbers_extremum<ReduceFn::min>>>},
+    LayerRow{"Nanprod", kNumpyOps, make_layer<Reduction<numbers_product, as_accumulator>>},
+    LayerRow{"Nanvar", kNumpyOps, make_layer<Reduction<numbers_variance, as_floating>>},
+    LayerRow{"Nanstd", kNumpyOps, make_layer<Reduction<numbers_deviation, as_floating>>},
+    LayerRow{"Logsumexp", kMathOps, make_layer<Reduction<ReduceFn::logsumexp>>},
+    LayerRow{"CountNonzero", kNumpyOps, make_layer<CountNonzero>},
+    LayerRow{"Argmax", kNumpyOps, make_layer<IndexOf<ReduceFn::argmax>>},
+    LayerRow{"Argmin", kNumpyOps, make_layer<IndexOf<ReduceFn::argmin>>},
+    LayerRow{"Cumsum", kNumpyOps, make_layer<Running<false>>},
+    LayerRow{"Cumprod", kNumpyOps, make_layer<Running<true>>},
+    LayerRow{"Nancumsum", kNumpyOps, make_layer<Running<false, true>>},
+    LayerRow{"Nancumprod", kNumpyOps, make_layer<Running<true, true>>},
+    LayerRow{"Average", kNumpyOps, make_layer<Average>},
+    LayerRow{"Norm", kLinalgOps, make_layer<Norm>},
+};
+
+}  // namespace
+
+Family reduction_operations() { return kReductionOperations; }
+
+}  // namespace attn::keras

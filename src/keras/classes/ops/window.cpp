@@ -1,0 +1,314 @@
+// Convolution and pooling of keras.ops.nn, and patches of images.
+#include <algorithm>
+#include <numeric>
+
+#include "classes/layers/resampling.h"
+#include "classes/ops/layout.h"
+#include "classes/ops/operand.h"
+#include "classes/ops/ops.h"
+
+namespace attn::keras {
+namespace {
+
+using graph::Builder;
+using graph::ValueId;
+
+/// `channels_first` turned to (B, spatial…, C) and back; nothing for `channels_last`, which None stands for.
+class DataFormat {
+ public:
+  void fields(Fields& f) {
+    f("data_format", format_);
+    if (f.reading() && format_ && *format_ != "channels_last" && *format_ != "channels_first")
+      f.config()["data_format"].fail("expected channels_last or channels_first");
+  }
+  [[nodiscard]] ValueId to_last(Builder& b, ValueId x) const { return turned(b, x, 1, -1); }
+  [[nodiscard]] ValueId from_last(Builder& b, ValueId x) const { return turned(b, x, -1, 1); }
+
+ private:
+  [[nodiscard]] ValueId turned(Builder& b, ValueId x, int from, int to) const {
+    if (format_ != "channels_first") return x;
+    return moved(b, x, std::array{axis_in(from, b.shape(x))}, std::array{axis_in(to, b.shape(x))});
+  }
+
+  std::optional<std::string> format_ = "channels_last";
+};
+
+/// One number for each spatial axis, or a list of them.
+std::vector<std::int64_t> per_axis(const Axes& given, int spatial) {
+  std::vector<std::int64_t> out = as_list(given);
+  if (std::holds_alternative<std::int64_t>(given))
+    out.resize(static_cast<std::size_t>(std::max(spatial, 1)), out.front());
+  return out;
+}
+
+graph::Padding padding_of(const Choice& choice) {
+  return choice.value == "same" ? graph::Padding::same : graph::Padding::valid;
+}
+
+inline constexpr std::array<std::string_view, 1> kInputs = {"inputs"};
+
+template <bool kAverage>
+class PoolBy : public Taking<kInputs> {
+ public:
+  void fields(Fields& f) override {
+    f.required("pool_size", pool_size);
+    f("strides", strides);
+    f("padding", padding);
+    data_format.fields(f);
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = data_format.to_last(b, call.tensor("inputs")->id);
+    const int spatial = b.shape(x).rank() - 2;
+    const graph::Pool pool{kAverage, per_axis(pool_size, spatial), per_axis(strides.value_or(pool_size), spatial),
+                           padding_of(padding)};
+    return Call::result(data_format.from_last(b, b.apply(pool, {x})));
+  }
+
+ private:
+  Axes pool_size = std::int64_t{1};
+  std::optional<Axes> strides;
+  Choice padding{"valid", {"valid", "same"}};
+  DataFormat data_format;
+};
+
+inline constexpr std::array<std::string_view, 2> kConvArguments = {"inputs", "kernel"};
+
+class Conv : public Taking<kConvArguments> {
+ public:
+  void fields(Fields& f) override {
+    f("strides", strides);
+    f("padding", padding);
+    data_format.fields(f);
+    f("dilation_rate", dilation_rate);
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = data_format.to_last(b, call.tensor("inputs")->id);
+    return Call::result(data_format.from_last(b, convolved(b, x, Operand(call, "kernel").as(b.dtype(x)))));
+  }
+
+ protected:
+  /// `kernel` is (window…, C/groups, F): fewer input channels than x has stand for groups.
+  ValueId convolved(Builder& b, ValueId x, ValueId kernel) const {
+    const Shape in = b.shape(x), window = b.shape(kernel);
+    if (in.rank() < 3 || window.rank() != in.rank())
+      throw bad_input("the kernel {} does not fit the input {}", window.str(), in.str());
+    const Dim channels = in[-1], per_group = window[-2];
+    if (channels == kUnknown || per_group < 1 || channels % per_group != 0)
+      throw bad_input("a kernel for {} channels does not fit {}", per_group, in.str());
+    const int spatial = in.rank() - 2;
+    return b.apply(graph::Conv{per_axis(strides, spatial),
+                               per_axis(dilation_rate, spatial),
+                               padding_of(padding),
+                               channels / per_group,
+                               false,
+                               {}},
+                   {x, kernel});
+  }
+  /// (window…, C, M) convolves each channel alone, into M: a kernel (window…, 1, C·M) of C groups.
+  ValueId depthwise(Builder& b, ValueId x, ValueId kernel) const {
+    const Shape window = b.shape(kernel);
+    if (window.rank() < 3 || !window.known() || b.shape(x).back() != window[-2])
+      throw bad_input("the depthwise kernel {} does not fit the input {}", window.str(), b.shape(x).str());
+    Shape grouped = window.slice(0, window.rank() - 2);
+    grouped.push_back(1);
+    grouped.push_back(times(window[-2], window[-1]));
+    return convolved(b, x, b.reshape(kernel, grouped));
+  }
+
+  DataFormat data_format;
+
+ private:
+  Axes strides = std::int64_t{1}, dilation_rate = std::int64_t{1};
+  Choice padding{"valid", {"valid", "same"}};
+};
+
+class DepthwiseConv : public Conv {
+ public:
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = data_format.to_last(b, call.tensor("inputs")->id);
+    return Call::result(data_format.from_last(b, depthwise(b, x, Operand(call, "kernel").as(b.dtype(x)))));
+  }
+};
+
+inline constexpr std::array<std::string_view, 3> kSeparableArguments = {"inputs", "depthwise_kernel",
+                                                                        "pointwise_kernel"};
+
+class SeparableConv : public Conv {
+ public:
+  [[nodiscard]] std::span<const std::string_view> arguments() const override { return kSeparableArguments; }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = data_format.to_last(b, call.tensor("inputs")->id);
+    const ValueId apart = depthwise(b, x, Operand(call, "depthwise_kernel").as(b.dtype(x)));
+    const auto spatial = static_cast<std::size_t>(b.shape(x).rank() - 2);
+    const std::vector<std::int64_t> ones(spatial, 1);
+    const graph::Conv mix{ones, ones, graph::Padding::valid, 1, false, {}};
+    return Call::result(
+        data_format.from_last(b, b.apply(mix, {apart, Operand(call, "pointwise_kernel").as(b.dtype(x))})));
+  }
+};
+
+inline constexpr std::array<std::string_view, 1> kImages = {"images"};
+
+/// Images cut into patches: (B, rows, columns, height·width·C).
+class ExtractPatches : public Taking<kImages> {
+ public:
+  /// Its config is the only one without a name.
+  void config(Fields& f) override {
+    if (f.reading()) f.ignored({"name"});
+    fields(f);
+  }
+  void fields(Fields& f) override {
+    f.required("size", size);
+    f("strides", strides);
+    f("dilation_rate", dilation_rate);
+    f("padding", padding);
+    data_format.fields(f);
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    ValueId x = data_format.to_last(b, call.tensor("images")->id);
+    const bool one_image = b.shape(x).rank() == 3;
+    if (one_image) x = b.expand_dims(x, 0);
+    const Shape image = b.shape(x);
+    const auto window = per_axis(size, 2), steps = per_axis(strides.value_or(size), 2);
+    const auto dilation = per_axis(dilation_rate, 2);
+    if (image.rank() != 4 || window.size() != 2 || steps.size() != 2 || dilation.size() != 2 || window[0] < 1 ||
+        window[1] < 1)
+      throw bad_input("patches of {} axes do not fit images {}", window.size(), image.str());
+    const bool side_by_side =
+        steps == window && dilation == std::vector<std::int64_t>{1, 1} && padding.value == "valid";
+    x = data_format.from_last(b, side_by_side ? cut(b, x, window) : looked_up(b, x, window, steps, dilation));
+    return Call::result(one_image ? b.apply(graph::Reshape{b.shape(x).slice(1, 4)}, {x}) : x);
+  }
+
+ private:
+  /// Patches that lie side by side are a reshape.
+  static ValueId cut(Builder& b, ValueId x, const std::vector<std::int64_t>& window) {
+    const Shape image = b.shape(x);
+    const Dim height = window[0], width = window[1], channels = image[3];
+    const auto count = [](Dim dim, Dim part) { return dim == kUnknown ? kUnknown : dim / part; };
+    const Dim rows = count(image[1], height), columns = count(image[2], width);
+    if (rows != kUnknown) x = sliced(b, x, 1, {0, rows * height, 1});
+    if (columns != kUnknown) x = sliced(b, x, 2, {0, columns * width, 1});
+    x = b.apply(graph::Reshape{{image[0], rows, height, columns, width, channels}}, {x});
+    x = b.transpose(x, {0, 1, 3, 2, 4, 5});
+    const Dim length = channels == kUnknown ? kUnknown : times(channels, times(height, width));
+    return b.apply(graph::Reshape{{image[0], rows, columns, length}}, {x});
+  }
+  /// Others are a convolution with a kernel that picks one cell for each of its outputs.
+  [[nodiscard]] ValueId looked_up(Builder& b, ValueId x, const std::vector<std::int64_t>& window,
+                                  const std::vector<std::int64_t>& steps,
+                                  const std::vector<std::int64_t>& dilation) const {
+    const Dim channels = b.shape(x)[3];
+    if (channels == kUnknown) throw bad_input("the channels of images must be known, got {}", b.shape(x).str());
+    const Dim length = times(channels, times(window[0], window[1]));
+    if (length > kMostPicked) throw bad_input("patches of {} cells that overlap are too large", length);
+    Tensor kernel(b.dtype(x), {window[0], window[1], channels, length});
+    for (Dim i = 0; i < length; ++i) kernel.set(i * length + i, 1.0);
+    return b.apply(graph::Conv{steps, dilation, padding_of(padding), 1, false, {}}, {x, b.constant(std::move(kernel))});
+  }
+
+  static constexpr Dim kMostPicked = 4096;
+  Axes size = std::int64_t{1};
+  std::optional<Axes> strides;
+  Axes dilation_rate = std::int64_t{1};
+  Choice padding{"valid", {"valid", "same"}};
+  DataFormat data_format;
+};
+
+/// Blocks of cells into channels, or channels into blocks of cells.
+template <bool kToDepth>
+class BlockDepth : public Taking<kX> {
+ public:
+  void fields(Fields& f) override {
+    f.required("block_size", block_size);
+    data_format.fields(f);
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    const ValueId x = data_format.to_last(b, call.tensor("x")->id);
+    const Shape in = b.shape(x);
+    if (in.rank() != 4 || in[3] == kUnknown) throw bad_input("blocks of cells do not fit {}", in.str());
+    const Dim block = block_size, area = times(block, block);
+    const auto part = [](Dim dim, Dim size) {
+      if (dim != kUnknown && dim % size != 0) throw bad_input("{} cannot be divided by {}", dim, size);
+      return dim == kUnknown ? kUnknown : dim / size;
+    };
+    Shape apart, out;
+    if (kToDepth) {
+      const Dim rows = part(in[1], block), columns = part(in[2], block);
+      apart = {in[0], rows, block, columns, block, in[3]};
+      out = {in[0], rows, columns, times(in[3], area)};
+    } else {
+      const Dim depth = part(in[3], area);
+      apart = {in[0], in[1], in[2], block, block, depth};
+      out = {in[0], times(in[1], block), times(in[2], block), depth};
+    }
+    const ValueId turned = b.transpose(b.apply(graph::Reshape{apart}, {x}), {0, 1, 3, 2, 4, 5});
+    return Call::result(data_format.from_last(b, b.apply(graph::Reshape{out}, {turned})));
+  }
+
+ private:
+  Positive block_size;
+  DataFormat data_format;
+};
+
+/// Images at another size.
+class Resize : public Taking<kImages> {
+ public:
+  void fields(Fields& f) override {
+    f.required("size", size);
+    f("interpolation", interpolation);
+    f("antialias", antialias);
+    f("crop_to_aspect_ratio", crop);
+    f("pad_to_aspect_ratio", pad);
+    f("fill_mode", fill_mode);
+    f("fill_value", fill_value);
+    data_format.fields(f);
+    if (!f.reading()) return;
+    for (const char* key : {"antialias", "crop_to_aspect_ratio", "pad_to_aspect_ratio"})
+      if (const auto ref = f.config().find(key); ref && ref->is_bool() && ref->boolean())
+        ref->fail("only a plain resize is supported");
+  }
+  Arg call(Call& call) override {
+    Builder& b = call.builder();
+    ValueId x = data_format.to_last(b, call.tensor("images")->id);
+    const int rank = b.shape(x).rank();
+    if (rank < 3 || rank > 4 || size.items.size() != 2)
+      throw bad_input("a size of {} axes does not fit images {}", size.items.size(), b.shape(x).str());
+    if (!is_floating(b.dtype(x))) throw bad_input("images of integers are not resized; cast them to float first");
+    for (int i = 0; i < 2; ++i)
+      x = resized(b, x, rank - 3 + i, size.items[static_cast<std::size_t>(i)], interpolation.value);
+    return Call::result(data_format.from_last(b, x));
+  }
+
+ private:
+  Tuple size;
+  Choice interpolation{"bilinear", {kInterpolations.begin(), kInterpolations.end()}};
+  bool antialias = false, crop = false, pad = false;
+  std::string fill_mode = "constant";
+  Number fill_value = 0.0;
+  DataFormat data_format;
+};
+
+constexpr std::array kWindowOperations = {
+    LayerRow{"DepthToSpace", kNnOps, make_layer<BlockDepth<false>>},
+    LayerRow{"SpaceToDepth", kNnOps, make_layer<BlockDepth<true>>},
+    LayerRow{"Resize", kImageOps, make_layer<Resize>},
+    LayerRow{"MaxPool", kNnOps, make_layer<PoolBy<false>>},
+    LayerRow{"AveragePool", kNnOps, make_layer<PoolBy<true>>},
+    LayerRow{"Conv", kNnOps, make_layer<Conv>},
+    LayerRow{"DepthwiseConv", kNnOps, make_layer<DepthwiseConv>},
+    LayerRow{"SeparableConv", kNnOps, make_layer<SeparableConv>},
+    LayerRow{"ExtractPatches", kImageOps, make_layer<ExtractPatches>},
+};
+
+}  // namespace
+
+Family window_operations() { return kWindowOperations; }
+
+}  // namespace attn::keras

@@ -1,0 +1,183 @@
+#include "classes/reading.h"
+
+#include <algorithm>
+
+#include "attn/base/text.h"
+#include "classes/class_table.h"
+#include "classes/layer.h"
+#include "classes/refused.h"
+#include "config/built_in.h"
+
+namespace attn::keras {
+namespace {
+
+constexpr std::size_t kMaxName = std::size_t{64} << 10;  // bytes of a layer's
+
+/// Keras 3 writes no modules into .h5, where an operation is told from the layer of its name by what it lacks and by
+/// how it is called: Add(x, y), where the layer takes a list.
+bool is_unnamed_operation(const Ref& ref, std::string_view class_name, const ClassTable& layers) {
+  const auto config = ref.find("config");
+  const auto nodes = ref.find("inbound_nodes");
+  if (ref.find("module") || !config || !config->is_object() || config->find("trainable") || config->find("dtype"))
+    return false;
+  if (operation_classes().find(class_name) == nullptr || !nodes || !nodes->is_array() || nodes->size() == 0)
+    return false;
+  if (layers.find(class_name) == nullptr) return true;
+  const Ref node = (*nodes)[0];
+  if (!node.is_object() || !node.find("args") || !node["args"].is_array() || node["args"].size() == 0) return false;
+  return !node["args"][0].is_array();
+}
+
+void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warnings) {
+  config.expect_object();
+  layer.pointer = config.pointer();
+  layer.document = &config.document();
+  Fields fields(config, warnings);
+  const Document& document = config.document();
+  const std::size_t before = document.problem_count();
+  if (!document.attempt([&] { layer.config(fields); })) return;
+  // Any layer of Keras takes one, whether it is among its fields or not.
+  if (const auto regularizer = config.find("activity_regularizer"); regularizer && !layer.is_operation()) {
+    Regularizer value{regularizer->json()};
+    if (!fields.knows("activity_regularizer")) fields("activity_regularizer", value);
+    layer.activity_regularizer = std::move(value.json);
+  }
+  // What any layer may carry over from other versions of Keras.
+  fields.foreign({"batch_input_shape", "build_config", "registered_name"});
+  fields.check_keys();
+  if (document.problem_count() == before) layer.check(config);
+}
+
+}  // namespace
+
+LayerPtr make_operation(std::string_view class_name, Json parameters) {
+  const LayerRow* row = operation_classes().find(class_name);
+  if (row == nullptr) throw internal_error("no operation '{}'", class_name);
+  const Document document(std::string(class_name), std::move(parameters));
+  std::vector<std::string> warnings;
+  LayerPtr operation = row->make();
+  operation->row = row;
+  read_config(*operation, Ref(document), warnings);
+  operation->document = nullptr;
+  if (operation->name.empty()) operation->name = snake_case(class_name);
+  return operation;
+}
+
+LayerPtr read_layer_config(std::string_view class_name, const Ref& config, std::vector<std::string>& warnings) {
+  const ClassTable& layers = config.document().layers();
+  const LayerRow* row = layers.find(class_name);
+  if (row == nullptr)
+    throw bad_input("unknown layer '{}'{}", printable(class_name), did_you_mean(class_name, layers.names()));
+  LayerPtr layer = row->make();
+  layer->row = row;
+  read_config(*layer, config, warnings);
+  if (layer->name.empty()) layer->name = snake_case(layer->class_name());
+  return layer;
+}
+
+LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
+  ref.expect_object();
+  const Ref class_ref = ref["class_name"];
+  const auto [package, class_name] = package_and_class(class_ref.text());
+  const auto module_ref = ref.find("module");
+  const std::string module = module_ref && module_ref->is_string() ? module_ref->text() : std::string();
+  check_built_in(ref);
+
+  const ClassTable& layers = ref.document().layers();
+  const bool operation = module.starts_with("keras.src.ops") || module.starts_with("keras.ops") ||
+                         is_unnamed_operation(ref, class_name, layers);
+  for (const Refused& refused : operation ? refused_operations() : refused_layers())
+    if (refused.class_name == class_name)
+      class_ref.fail(
+          fmt::format("the {} '{}' is refused: {}", operation ? "operation" : "layer", class_name, refused.why));
+  const ClassTable& table = operation ? operation_classes() : layers;
+  const LayerRow* row = table.find(class_name == "Model" && !operation ? std::string_view("Functional") : class_name);
+  if (row == nullptr)
+    class_ref.fail(fmt::format("the {} '{}' is not known{}", operation ? "operation" : "layer", printable(class_name),
+                               did_you_mean(class_name, table.names())));
+  LayerPtr layer = row->make();
+  layer->row = row;
+  const Ref config = ref["config"];
+  const std::size_t before = config.document().problem_count();
+  read_config(*layer, config, warnings);
+  if (layer->name.empty() && ref.find("name") && ref["name"].is_string()) layer->name = ref["name"].text();
+  if (layer->name.size() > kMaxName) config.fail("a name of over 64 KiB is not accepted");
+  if (layer->name.empty()) layer->name = snake_case(layer->class_name());
+  for (const char* key :
+       {"module", "registered_name", "build_config", "compile_config", "name", "inbound_nodes", "shared_object_id"})
+    if (const auto member = ref.find(key)) layer->envelope[key] = member->json();
+  layer->finish_reading(config.document(), before);
+  return layer;
+}
+
+namespace {
+
+/// What a version lacks may be left out only where it says what that version does anyhow.
+void check_left_out(const Layer& layer, const std::vector<Fields::LeftOut>& keys, Version version) {
+  Json defaults = Json::object();
+  for (const Fields::LeftOut& key : keys) {
+    if (key.value.is_null() || key.value == false || key.key == "seed") continue;
+    if (defaults.empty()) {
+      const LayerPtr fresh = layer.row->make();
+      fresh->row = layer.row;
+      Fields fields(defaults, kNewest);
+      fresh->config(fields);
+    }
+    if (defaults.contains(key.key) && defaults[key.key] == key.value) continue;
+    throw bad_input("{} '{}': its {} of {} is in Keras since {}, so it cannot be written for {}", layer.class_name(),
+                    printable(layer.name), key.key, printable(to_python_text(key.value)), version_text(key.since),
+                    version_text(version));
+  }
+}
+
+}  // namespace
+
+Json layer_config(Layer& layer, Version version) {
+  if (const Version since = class_since(layer.row->class_name, layer.is_operation()); version < since)
+    throw bad_input("'{}': {} is in Keras since {}, so it cannot be written for {}", printable(layer.name),
+                    layer.class_name(), version_text(since), version_text(version));
+  Json out = object_with_room(16);
+  Fields fields(out, version);
+  layer.config(fields);
+  check_left_out(layer, fields.left_out(), version);
+  // Before 3.11 operations with arguments of their own took no name there.
+  if (layer.is_operation() && version < 311 && out.size() > 1) out.erase("name");
+  return out;
+}
+
+namespace {
+/// Classes of a package carry its name, built-in ones none, and what is exported under no public name its class.
+Json registered_name(const Layer& layer) {
+  const LayerRow& row = *layer.row;
+  if (!row.package.empty()) return fmt::format("{}>{}", row.package, row.class_name);
+  const bool by_class =
+      layer.is_operation() || row.class_name == "Functional" || row.module.starts_with("keras_hub.src");
+  return by_class ? Json(std::string(row.class_name)) : Json();
+}
+}  // namespace
+
+Json layer_json(Layer& layer, Version version) {
+  const Json& read = layer.envelope;
+  Json out = object_with_room(8);
+  // KerasNLP is the old name of KerasHub, which writes its own.
+  const bool old_name = read.contains("module") && read["module"].is_string() &&
+                        read["module"].get_ref<const std::string&>().starts_with("keras_nlp");
+  const auto keep = [&](const char* key, const Json& missing) {
+    out[key] = read.contains(key) && !read[key].is_null() && !old_name ? read[key] : missing;
+  };
+  keep("module", std::string(layer.row->module));
+  out["class_name"] = std::string(layer.row->class_name);
+  out["config"] = layer_config(layer, version);
+  keep("registered_name", registered_name(layer));
+  for (const char* key : {"build_config", "compile_config", "name", "inbound_nodes"})
+    if (read.contains(key) && (version >= 310 || key != std::string_view("compile_config"))) out[key] = read[key];
+  return out;
+}
+
+void read_field(const Ref& ref, LayerPtr& value, std::vector<std::string>& warnings) {
+  value = read_layer(ref, warnings);
+}
+
+Json write_field(const LayerPtr& value, Version version) { return value ? layer_json(*value, version) : Json(); }
+
+}  // namespace attn::keras

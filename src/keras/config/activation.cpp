@@ -1,0 +1,157 @@
+#include "config/activation.h"
+
+#include <array>
+
+#include "attn/base/text.h"
+
+namespace attn::keras {
+namespace {
+
+using graph::UnaryFn;
+
+struct NamedActivation {
+  std::string_view name;
+  graph::Unary unary;
+  WholeActivation whole = WholeActivation::none;
+};
+
+// keras/src/activations/activations.py with the defaults of each function.
+const std::array kActivations = {
+    NamedActivation{"linear", {UnaryFn::linear}},
+    NamedActivation{"relu", {UnaryFn::relu, 0.0, 0.0, kInfinity}},
+    NamedActivation{"relu6", {UnaryFn::relu, 0.0, 0.0, 6.0}},
+    NamedActivation{"leaky_relu", {UnaryFn::relu, 0.2, 0.0, kInfinity}},
+    NamedActivation{"elu", {UnaryFn::elu, 1.0}},
+    NamedActivation{"selu", {UnaryFn::selu}},
+    NamedActivation{"celu", {UnaryFn::celu, 1.0}},
+    NamedActivation{"gelu", {UnaryFn::gelu}},
+    NamedActivation{"silu", {UnaryFn::silu}},
+    NamedActivation{"sigmoid", {UnaryFn::sigmoid}},
+    NamedActivation{"tanh", {UnaryFn::tanh}},
+    NamedActivation{"softplus", {UnaryFn::softplus}},
+    NamedActivation{"softsign", {UnaryFn::softsign}},
+    NamedActivation{"exponential", {UnaryFn::exponential}},
+    NamedActivation{"hard_sigmoid", {UnaryFn::hard_sigmoid}},
+    NamedActivation{"hard_silu", {UnaryFn::hard_silu}},
+    NamedActivation{"hard_tanh", {UnaryFn::hard_tanh}},
+    NamedActivation{"hard_shrink", {UnaryFn::hard_shrink, 0.5}},
+    NamedActivation{"soft_shrink", {UnaryFn::soft_shrink, 0.5}},
+    NamedActivation{"tanh_shrink", {UnaryFn::tanh_shrink}},
+    NamedActivation{"mish", {UnaryFn::mish}},
+    NamedActivation{"squareplus", {UnaryFn::squareplus, 4.0}},
+    NamedActivation{"sparse_plus", {UnaryFn::sparse_plus}},
+    NamedActivation{"sparse_sigmoid", {UnaryFn::sparse_sigmoid}},
+    NamedActivation{"log_sigmoid", {UnaryFn::log_sigmoid}},
+    NamedActivation{"softmax", {}, WholeActivation::softmax},
+    NamedActivation{"log_softmax", {}, WholeActivation::log_softmax},
+    NamedActivation{"sparsemax", {}, WholeActivation::sparsemax},
+    NamedActivation{"glu", {}, WholeActivation::glu},
+};
+
+// Other spellings that Keras accepts; it serializes the function's own name.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kAliases = {
+    {{"swish", "silu"}, {"hard_swish", "hard_silu"}, {"exp", "exponential"}}};
+
+std::vector<std::string_view> names() {
+  std::vector<std::string_view> out;
+  for (const NamedActivation& row : kActivations) out.push_back(row.name);
+  return out;
+}
+
+double number_or(const Ref& config, std::string_view key, double missing) {
+  const auto value = config.find(key);
+  return !value || value->is_null() ? missing : value->number();
+}
+
+/// An activation layer that stands where a function may stand: {"class_name": "LeakyReLU", "config": {…}}.
+std::optional<Activation> of_layer(const std::string& class_name, const Ref& config) {
+  Activation out;
+  if (class_name == "ReLU") {
+    out.unary = {UnaryFn::relu, number_or(config, "negative_slope", 0.0), number_or(config, "threshold", 0.0),
+                 number_or(config, "max_value", kInfinity)};
+  } else if (class_name == "LeakyReLU") {
+    out.unary = {UnaryFn::relu, number_or(config, "negative_slope", 0.3), 0.0, kInfinity};
+  } else if (class_name == "ELU") {
+    out.unary = {UnaryFn::elu, number_or(config, "alpha", 1.0)};
+  } else if (class_name == "Softmax") {
+    if (const auto axis = config.find("axis"); axis && axis->json() != Json(-1) && axis->json() != Json::array({-1}))
+      axis->fail("only a Softmax over the last axis can stand as an activation");
+    out.whole = WholeActivation::softmax;
+  } else if (class_name == "Activation") {
+    return Activation::read(config["activation"]);
+  } else {
+    return std::nullopt;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<Activation> Activation::named(std::string_view name) {
+  for (const auto& [alias, real] : kAliases)
+    if (name == alias) name = real;
+  for (const NamedActivation& row : kActivations)
+    if (row.name == name) return Activation{row.whole, row.unary, std::string(name)};
+  return std::nullopt;
+}
+
+Activation Activation::read(const Ref& ref) {
+  if (ref.is_null()) return *named("linear");
+  if (ref.is_string() && ref.text() == kKeras2HardSigmoid && ref.document().is_keras2())
+    return {WholeActivation::none, {UnaryFn::hard_sigmoid, 2.5}, std::string(kKeras2HardSigmoid)};
+  if (ref.is_string()) {
+    if (auto found = named(ref.text())) return *found;
+    ref.fail(fmt::format("unknown activation '{}'{}", printable(ref.text()), did_you_mean(ref.text(), names())));
+  }
+  if (!ref.is_object()) ref.fail("expected the name of an activation, got " + ref.kind());
+  const std::string& class_name = ref["class_name"].text();
+  if (class_name == "function") {
+    // A Python function by its registered name. Only those whose formula is known stand for anything.
+    const Ref function = ref["config"];
+    std::optional<Activation> out;
+    if (function.is_string()) {
+      const std::string& name = function.text();
+      if (name == "keras_hub>gelu_approximate" || name == "gelu_approximate") {
+        out = Activation{WholeActivation::none, {UnaryFn::gelu_tanh}, {}};
+      } else {
+        out = named(name);
+      }
+    }
+    if (!out) function.fail("the function " + function.kind() + " is not known; functions in a config are never run");
+    out->json = ref.json();
+    return *out;
+  }
+  if (auto out = of_layer(class_name, ref["config"])) {
+    out->json = ref.json();
+    return *out;
+  }
+  ref["class_name"].fail(fmt::format("'{}' cannot stand as an activation", printable(class_name)));
+}
+
+graph::ValueId Activation::apply(graph::Builder& builder, graph::ValueId x) const {
+  const int last = builder.shape(x).rank() - 1;
+  switch (whole) {
+    case WholeActivation::none:
+      return is_linear() ? x : builder.apply(unary, {x});
+    case WholeActivation::softmax:
+      return builder.apply(graph::Softmax{graph::SoftmaxKind::softmax, {last}}, {x});
+    case WholeActivation::log_softmax:
+      return builder.apply(graph::Softmax{graph::SoftmaxKind::log_softmax, {last}}, {x});
+    case WholeActivation::sparsemax:
+      return builder.apply(graph::Softmax{graph::SoftmaxKind::sparsemax, {last}}, {x});
+    case WholeActivation::glu: {
+      const Dim size = builder.shape(x)[last];
+      if (size == kUnknown || size % 2 != 0) throw bad_input("glu halves the last axis, which is {}", size);
+      graph::Slice first, second;
+      first.ranges.resize(static_cast<std::size_t>(last) + 1);
+      second.ranges.resize(static_cast<std::size_t>(last) + 1);
+      first.ranges.back() = {0, size / 2, 1};
+      second.ranges.back() = {size / 2, size, 1};
+      const auto gate = builder.unary(UnaryFn::sigmoid, builder.apply(second, {x}));
+      return builder.binary(graph::BinaryFn::multiply, builder.apply(first, {x}), gate);
+    }
+  }
+  throw internal_error("activation without a lowering");
+}
+
+}  // namespace attn::keras

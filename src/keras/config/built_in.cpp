@@ -1,0 +1,161 @@
+#include "config/built_in.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "attn/base/text.h"
+
+namespace attn::keras {
+namespace {
+
+bool is_keras_module(std::string_view module) {
+  return module == "keras" || module.starts_with("keras.") || module.starts_with("tf_keras") ||
+         module.starts_with("tensorflow.python.keras") || module.starts_with("tensorflow.keras") ||
+         module == "keras_hub" || module.starts_with("keras_hub.") || module.starts_with("keras_nlp");
+}
+
+bool is_keras_package(std::string_view package) {
+  return package.empty() || package == "keras_hub" || package == "keras_nlp" || package == "keras";
+}
+
+/// A class whose objects do not act at inference.
+struct InertClass {
+  std::string_view name;
+  std::string_view short_name;  ///< by which keras.regularizers.get and keras.constraints.get know it too
+  std::string_view defaults;    ///< its arguments, in the order in which Keras writes them
+};
+
+struct Kind {
+  std::string_view name, module;
+  std::span<const InertClass> classes;
+  std::span<const InertClass> of_keras2;  ///< with the names that only Keras 1 and 2 know
+};
+
+// Keras holds the factors of L1 and OrthogonalRegularizer as float32.
+constexpr InertClass kRegularizers[] = {
+    {"L1", "l1", R"({"l1": 0.009999999776482582})"},
+    {"L2", "l2", R"({"l2": 0.01})"},
+    {"L1L2", "l1l2", R"({"l1": 0.0, "l2": 0.0})"},
+    {"OrthogonalRegularizer", "orthogonal_regularizer", R"({"factor": 0.009999999776482582, "mode": "rows"})"},
+    {"Regularizer", "regularizer", "{}"}};  // which Keras reads and cannot write
+constexpr InertClass kRegularizers2[] = {{"L1L2", "l1_l2", R"({"l1": 0.01, "l2": 0.01})"}};
+constexpr InertClass kConstraints[] = {
+    {"MaxNorm", "max_norm", R"({"max_value": 2, "axis": 0})"},
+    {"MinMaxNorm", "min_max_norm", R"({"min_value": 0.0, "max_value": 1.0, "rate": 1.0, "axis": 0})"},
+    {"NonNeg", "non_neg", "{}"},
+    {"UnitNorm", "unit_norm", R"({"axis": 0})"},
+    {"Constraint", "constraint", "{}"}};
+constexpr InertClass kConstraints2[] = {{"MaxNorm", "maxnorm", R"({"max_value": 2, "axis": 0})"},
+                                        {"NonNeg", "nonneg", "{}"},
+                                        {"UnitNorm", "unitnorm", R"({"axis": 0})"}};
+
+constexpr Kind kRegularizer{"regularizer", "keras.regularizers", kRegularizers, kRegularizers2};
+constexpr Kind kConstraint{"constraint", "keras.constraints", kConstraints, kConstraints2};
+
+std::vector<std::string_view> names_of(std::span<const InertClass> classes) {
+  std::vector<std::string_view> names;
+  for (const InertClass& row : classes) names.insert(names.end(), {row.name, row.short_name});
+  return names;
+}
+
+const InertClass* find(std::span<const InertClass> classes, std::string_view name) {
+  const auto found =
+      std::ranges::find_if(classes, [&](const InertClass& row) { return row.name == name || row.short_name == name; });
+  return found == classes.end() ? nullptr : &*found;
+}
+
+/// What an object may be whose kind is not told: a regularizer, a constraint or a seed.
+std::vector<std::string_view> inert_classes() {
+  std::vector<std::string_view> out = {"SeedGenerator"};
+  for (const Kind& kind : {kRegularizer, kConstraint}) {
+    for (const auto classes : {kind.classes, kind.of_keras2}) {
+      const auto names = names_of(classes);
+      out.insert(out.end(), names.begin(), names.end());
+    }
+  }
+  return out;
+}
+
+/// As Keras writes it: a number that its constructor makes float32 or float is one.
+Json written(const Kind& kind, const InertClass& row, const Json& given) {
+  Json config = Json::parse(row.defaults);
+  const bool is_float32 = row.name == "L1" || row.name == "OrthogonalRegularizer";
+  for (const auto& [key, value] : given.items()) {
+    if (value.is_number() && kind.module == kRegularizer.module) {
+      const auto number = value.get<double>();
+      config[key] = is_float32 ? static_cast<double>(static_cast<float>(number)) : number;
+    } else {
+      config[key] = value;
+    }
+  }
+  return {{"module", kind.module}, {"class_name", row.name}, {"config", config}, {"registered_name", nullptr}};
+}
+
+/// An object of a kind, or its name. Keras takes an object of any class that it knows, so only a name tells the kind.
+Json object_of(const Ref& value, const Kind& kind) {
+  if (value.is_null()) return nullptr;
+  const bool is_keras2 = value.document().is_keras2();
+  const auto find_class = [&](std::string_view name) {
+    const InertClass* row = find(kind.classes, name);
+    return row == nullptr && is_keras2 ? find(kind.of_keras2, name) : row;
+  };
+  if (value.is_object()) {
+    const std::string& name = value["class_name"].text();
+    check_inert(value);
+    const InertClass* const row = find_class(name);
+    const auto config = value.find("config");
+    if (row == nullptr || (config && !config->is_object())) return value.json();
+    return written(kind, *row, config ? config->json() : Json::object());
+  }
+  if (!value.is_string()) value.fail(fmt::format("expected the name of a {}, got {}", kind.name, value.kind()));
+  const std::string& name = value.text();
+  if (const InertClass* const row = find_class(name)) return written(kind, *row, Json::object());
+  std::vector<std::string_view> known = names_of(kind.classes);
+  if (is_keras2)
+    for (const std::string_view old : names_of(kind.of_keras2)) known.push_back(old);
+  value.fail(fmt::format("unknown {} '{}'{}", kind.name, shortened(name), did_you_mean(name, known)));
+}
+
+}  // namespace
+
+std::pair<std::string_view, std::string_view> package_and_class(std::string_view name) {
+  const auto at = name.find('>');
+  return at == std::string_view::npos ? std::pair{std::string_view(), name}
+                                      : std::pair{name.substr(0, at), name.substr(at + 1)};
+}
+
+void check_built_in(const Ref& object) {
+  if (const auto module = object.find("module");
+      module && module->is_string() && !module->text().empty() && !is_keras_module(module->text()))
+    module->fail(fmt::format("the class '{}' of the module '{}' is not Keras's; only built-in classes are known",
+                             printable(object["class_name"].text()), printable(module->text())));
+  if (const auto registered = object.find("registered_name"); registered && registered->is_string()) {
+    if (!is_keras_package(package_and_class(registered->text()).first))
+      registered->fail(
+          fmt::format("the class '{}' is registered by code that is not here; only built-in classes are known",
+                      printable(registered->text())));
+  }
+}
+
+void check_inert(const Ref& value) {
+  if (value.is_array())
+    for (const Ref& item : value.elements()) check_inert(item);
+  if (!value.is_object()) return;
+  if (const auto class_name = value.find("class_name"); class_name && class_name->is_string()) {
+    const std::string& name = class_name->text();
+    if (name == "function" || name == "Lambda" || name == "__lambda__")
+      class_name->fail("functions in a config are never run");
+    check_built_in(value);
+    if (const auto known = inert_classes(); std::find(known.begin(), known.end(), name) == known.end())
+      class_name->fail(fmt::format("'{}' is no regularizer, constraint or seed of Keras's{}", shortened(name),
+                                   did_you_mean(name, known)));
+  }
+  for (const auto& [key, member] : value.members()) check_inert(member);
+}
+
+Json regularizer(const Ref& value) { return object_of(value, kRegularizer); }
+
+Json constraint(const Ref& value) { return object_of(value, kConstraint); }
+
+}  // namespace attn::keras

@@ -1,0 +1,195 @@
+// One list of fields per class: reading a config, writing it, and the check for unknown keys all walk it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "config/activation.h"
+#include "config/dtype_policy.h"
+#include "config/initializer.h"
+#include "config/json.h"
+#include "config/versions.h"
+
+namespace attn::keras {
+
+/// A number that keeps whether it was written as an integer (Keras prints 0 and 0.0 as they were given).
+struct Number {
+  double value = 0.0;
+  bool integral = false;
+  Number(double v = 0.0) : value(v) {}         // NOLINT: stands for a double
+  Number(int v) : value(v), integral(true) {}  // NOLINT: a default that Python holds as an int
+  operator double() const { return value; }    // NOLINT
+};
+
+/// An integer > 0.
+struct Positive {
+  std::int64_t value = 1;
+  Positive(std::int64_t v = 1) : value(v) {}       // NOLINT: stands for an integer
+  operator std::int64_t() const { return value; }  // NOLINT
+};
+
+/// Python's tuple of integers; a config may give one integer instead.
+struct Tuple {
+  std::vector<std::int64_t> items;
+};
+
+/// A tuple of `rank` positive integers for windows and strides; one integer stands for all.
+struct Window {
+  std::vector<std::int64_t> items;
+};
+
+/// An integer, or a list of integers (an axis).
+using Axes = std::variant<std::int64_t, std::vector<std::int64_t>>;
+
+/// A string out of a fixed set.
+struct Choice {
+  std::string value;
+  std::vector<std::string_view> allowed;
+};
+
+/// Seeds and the like: nothing that acts at inference. Kept as read.
+struct Opaque {
+  Json json;
+};
+
+/// A regularizer and a constraint, as objects or by name. They act in training only.
+struct Regularizer {
+  Json json;
+};
+struct Constraint {
+  Json json;
+};
+
+/// The kinds of field are those above and what has functions read_field(ref, value, warnings) and write_field(value,
+/// version).
+class Fields {
+ public:
+  /// Reads members of `config` into the fields; `warnings` gets what is accepted but surprising.
+  Fields(const Ref& config, std::vector<std::string>& warnings) : config_(&config), warnings_(&warnings) {}
+  /// Writes the fields into `out` as Keras `version` has them.
+  Fields(Json& out, Version version) : out_(&out), version_(version) {}
+
+  [[nodiscard]] bool reading() const noexcept { return config_ != nullptr; }
+  [[nodiscard]] Version version() const noexcept { return version_; }
+  [[nodiscard]] const Ref& config() const { return *config_; }
+  [[nodiscard]] std::vector<std::string>& warnings() const { return *warnings_; }
+
+  /// The field `key`, which Keras writes since `since`.
+  template <typename T>
+  void operator()(std::string_view key, T& value, Version since = 300) {
+    if (reading()) {
+      known_.emplace_back(key);
+      if (const auto ref = config_->find(key)) config_->document().attempt([&] { read(*ref, value); });
+    } else if (version_ >= since) {
+      (*out_)[std::string(key)] = write(value);
+    } else {
+      left_out_.push_back({std::string(key), since, write(value)});
+    }
+  }
+  /// A key that must be given.
+  template <typename T>
+  void required(std::string_view key, T& value, Version since = 300) {
+    if (reading() && !config_->find(key)) missing_.emplace_back(key);
+    (*this)(key, value, since);
+  }
+  /// Was there a field of this key?
+  [[nodiscard]] bool knows(std::string_view key) const {
+    return std::find(known_.begin(), known_.end(), key) != known_.end();
+  }
+  /// For what is no plain field: when reading, the member `key` (nothing where it is missing); when writing, `json`
+  /// under it.
+  std::optional<Ref> take(std::string_view key) {
+    known_.emplace_back(key);
+    return config_->find(key);
+  }
+  void put(std::string_view key, Json json) { (*out_)[std::string(key)] = std::move(json); }
+  /// Keys that Keras takes and does not write, which change nothing here: read over.
+  void ignored(std::initializer_list<std::string_view> keys) {
+    for (const auto key : keys) ignored_.emplace_back(key);
+  }
+  /// Keys of other versions of Keras, which change nothing here: read over, and the document's reader is told.
+  void foreign(std::initializer_list<std::string_view> keys) {
+    for (const auto key : keys) foreign_.emplace_back(key);
+  }
+  /// After reading: an Error for each unknown key, with the nearest known one, and for the first that is missing.
+  /// In a file of a newer Keras than kNewest a key without a value (null, false, empty) is read over.
+  void check_keys() const;
+
+  /// A key that the version does not have, and what would be under it.
+  struct LeftOut {
+    std::string key;
+    Version since;
+    Json value;
+  };
+  [[nodiscard]] const std::vector<LeftOut>& left_out() const noexcept { return left_out_; }
+
+ private:
+  void read(const Ref& ref, bool& value) { value = ref.boolean(); }
+  void read(const Ref& ref, std::int64_t& value) { value = ref.integer(); }
+  void read(const Ref& ref, double& value) { value = ref.number(); }
+  void read(const Ref& ref, std::string& value) { value = ref.text(); }
+  void read(const Ref& ref, Number& value);
+  void read(const Ref& ref, Positive& value) { value = ref.integer_from(1); }
+  void read(const Ref& ref, Tuple& value);
+  void read(const Ref& ref, Window& value);
+  void read(const Ref& ref, Axes& value);
+  void read(const Ref& ref, Choice& value);
+  void read(const Ref& ref, Opaque& value);
+  void read(const Ref& ref, Regularizer& value);
+  void read(const Ref& ref, Constraint& value);
+  void read(const Ref& ref, Initializer& value) { value = Initializer::read(ref); }
+  void read(const Ref& ref, Activation& value) { value = Activation::read(ref); }
+  void read(const Ref& ref, DTypePolicy& value) { value = DTypePolicy::read(ref); }
+  void read(const Ref& ref, Shape& value) { value = ref.shape(); }
+  template <typename T>
+  void read(const Ref& ref, std::optional<T>& value) {
+    value.reset();  // and so it stays where the value is none
+    if (ref.is_null()) return;
+    T given;
+    read(ref, given);
+    value = std::move(given);
+  }
+  template <typename T>
+  void read(const Ref& ref, T& value) {
+    read_field(ref, value, *warnings_);
+  }
+
+  Json write(bool value) const { return value; }
+  Json write(std::int64_t value) const { return value; }
+  Json write(double value) const { return value; }
+  Json write(const std::string& value) const { return value; }
+  Json write(const Number& value) const;
+  Json write(const Positive& value) const { return value.value; }
+  Json write(const Tuple& value) const { return python_tuple(value.items); }
+  Json write(const Window& value) const { return python_tuple(value.items); }
+  Json write(const Axes& value) const;
+  Json write(const Choice& value) const { return value.value; }
+  Json write(const Opaque& value) const { return value.json; }
+  Json write(const Regularizer& value) const { return value.json; }
+  Json write(const Constraint& value) const { return value.json; }
+  Json write(const Initializer& value) const;
+  Json write(const Activation& value) const;
+  Json write(const DTypePolicy& value) const;
+  Json write(const Shape& value) const;
+  template <typename T>
+  Json write(const std::optional<T>& value) const {
+    return value ? write(*value) : Json();
+  }
+  template <typename T>
+  Json write(const T& value) const {
+    return write_field(value, version_);
+  }
+
+  const Ref* config_ = nullptr;
+  std::vector<std::string>* warnings_ = nullptr;
+  Json* out_ = nullptr;
+  Version version_ = kNewest;
+  std::vector<std::string> known_, ignored_, foreign_, missing_;
+  std::vector<LeftOut> left_out_;
+};
+
+}  // namespace attn::keras

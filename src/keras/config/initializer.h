@@ -1,0 +1,24 @@
+// keras.initializers, by the forms in which a config may name one.
+#pragma once
+
+#include <string_view>
+
+#include "attn/graph/weight.h"
+#include "config/json.h"
+
+namespace attn::keras {
+
+/// An initializer of a layer: what it draws, and how Keras serializes it.
+struct Initializer {
+  graph::Initializer value;
+  Json json;
+
+  /// Of a class ("GlorotUniform") or a short name ("glorot_uniform") with its defaults.
+  explicit Initializer(std::string_view name = "zeros");
+  /// From a config: a name, or an object with module, class_name and config.
+  [[nodiscard]] static Initializer read(const Ref& ref);
+  /// With Keras's `input_axes` and `output_axes` of an einsum kernel, for its fans.
+  [[nodiscard]] graph::Initializer with_axes(std::vector<int> input_axes, std::vector<int> output_axes) const;
+};
+
+}  // namespace attn::keras

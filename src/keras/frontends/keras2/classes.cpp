@@ -1,0 +1,249 @@
+#include "frontends/keras2/classes.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "attn/base/text.h"
+#include "config/activation.h"
+#include "config/dtype_policy.h"
+
+namespace attn::keras {
+namespace {
+
+/// A key of Keras 2: what it is called in Keras 3, or nothing where Keras 3 does not have it.
+struct Key {
+  std::string_view name;
+  std::string_view renamed{};
+  /// Dropped only with this value (JSON) or null, because another would change what is computed; empty: any value.
+  std::string_view only{};
+};
+
+struct ClassRule {
+  std::string_view class_name;
+  std::span<const Key> keys;
+  std::string_view renamed{};  ///< the class in Keras 3, where it is another
+};
+
+constexpr std::array kRecurrent = {Key{"implementation"}, Key{"time_major", {}, "false"}, Key{"input_dim"},
+                                   Key{"input_length"}};
+constexpr std::array kCell = {Key{"implementation"}};
+constexpr std::array kBidirectional = {Key{"num_constants", {}, "0"}};
+constexpr std::array kEmbedding = {Key{"input_length"}};
+constexpr std::array kLeakyRelu = {Key{"alpha", "negative_slope"}};
+constexpr std::array kThresholdedRelu = {Key{"theta", "threshold"}};
+constexpr std::array kBatchNormalization = {Key{"fused"}, Key{"virtual_batch_size"}, Key{"adjustment"}};
+constexpr std::array kAttention = {Key{"query_shape"}, Key{"key_shape"}, Key{"value_shape"},
+                                   Key{"softmax_robust_masking"}};
+constexpr std::array kDotAttention = {Key{"causal"}};
+constexpr std::array kSoftmax = {Key{"robust_masking"}};
+constexpr std::array kGrouped = {Key{"groups", {}, "1"}};
+constexpr std::array kSeparable = {Key{"groups", {}, "1"}, Key{"kernel_initializer"}, Key{"kernel_regularizer"},
+                                   Key{"kernel_constraint"}};
+constexpr std::array kSpatialDropout = {Key{"noise_shape", {}, "null"}};
+constexpr std::array kInputLayer = {Key{"batch_input_shape", "batch_shape"}};
+
+constexpr std::array kRules = {
+    ClassRule{"LSTM", kRecurrent},
+    ClassRule{"GRU", kRecurrent},
+    ClassRule{"SimpleRNN", kRecurrent},
+    ClassRule{"RNN", kRecurrent},
+    ClassRule{"LSTMCell", kCell},
+    ClassRule{"GRUCell", kCell},
+    ClassRule{"SimpleRNNCell", kCell},
+    ClassRule{"Bidirectional", kBidirectional},
+    ClassRule{"Embedding", kEmbedding},
+    ClassRule{"LeakyReLU", kLeakyRelu},
+    ClassRule{"ThresholdedReLU", kThresholdedRelu, "ReLU"},
+    ClassRule{"BatchNormalization", kBatchNormalization},
+    ClassRule{"BatchNormalizationV1", kBatchNormalization, "BatchNormalization"},
+    ClassRule{"BatchNormalizationV2", kBatchNormalization, "BatchNormalization"},
+    ClassRule{"SyncBatchNormalization", kBatchNormalization, "BatchNormalization"},
+    ClassRule{"MultiHeadAttention", kAttention},
+    ClassRule{"Attention", kDotAttention},
+    ClassRule{"AdditiveAttention", kDotAttention},
+    ClassRule{"Softmax", kSoftmax},
+    ClassRule{"Conv1DTranspose", kGrouped},
+    ClassRule{"Conv2DTranspose", kGrouped},
+    ClassRule{"Conv3DTranspose", kGrouped},
+    ClassRule{"DepthwiseConv1D", kGrouped},
+    ClassRule{"DepthwiseConv2D", kGrouped},
+    ClassRule{"SeparableConv1D", kSeparable},
+    ClassRule{"SeparableConv2D", kSeparable},
+    ClassRule{"SpatialDropout1D", kSpatialDropout},
+    ClassRule{"SpatialDropout2D", kSpatialDropout},
+    ClassRule{"SpatialDropout3D", kSpatialDropout},
+    ClassRule{"InputLayer", kInputLayer},
+};
+
+// Of any layer: its input, which Keras 3 leaves to InputLayer, and how random numbers are kept in training.
+constexpr std::array kOfAnyLayer = {Key{"batch_input_shape"}, Key{"rng_type"}};
+
+struct Refused {
+  std::string_view class_name, why;
+};
+constexpr std::array kRefused = {
+    Refused{"CuDNNLSTM",
+            "its weights are laid out for cuDNN; load the model with tf_keras into a model with LSTM in its "
+            "place (Keras converts the weights) and save that"},
+    Refused{"CuDNNGRU",
+            "its weights are laid out for cuDNN; load the model with tf_keras into a model with GRU in its "
+            "place (Keras converts the weights) and save that"},
+    Refused{"LocallyConnected1D", "Keras 3 has no such layer"},
+    Refused{"LocallyConnected2D", "Keras 3 has no such layer"},
+    Refused{"DenseFeatures", "Keras 3 has no such layer"},
+    Refused{"TensorFlowOpLayer",
+            "it holds a TensorFlow graph; open the model with a tf.keras of 2.4 or newer and save it "
+            "again, so that its operations are named"},
+    Refused{"ClassMethod", "it calls a method of TensorFlow by its name; write it with layers or keras.ops"},
+    Refused{"InstanceMethod", "it calls a method of TensorFlow by its name; write it with layers or keras.ops"},
+    Refused{"InstanceProperty", "it reads a property of a TensorFlow object; write it with layers or keras.ops"},
+};
+
+const ClassRule* find_rule(std::string_view class_name) {
+  for (const ClassRule& rule : kRules)
+    if (rule.class_name == class_name) return &rule;
+  return nullptr;
+}
+
+const Key* find_key(std::span<const Key> keys, std::string_view name) {
+  for (const Key& key : keys)
+    if (key.name == name) return &key;
+  return nullptr;
+}
+
+bool ends_with(std::string_view text, std::string_view end) { return text.ends_with(end); }
+
+/// {module, class_name, config, registered_name} as Keras 3 serializes objects.
+Json object(std::string_view module, const std::string& class_name, Json config) {
+  return {{"module", module}, {"class_name", class_name}, {"config", std::move(config)}, {"registered_name", nullptr}};
+}
+
+/// Initializers, regularizers and constraints: a name, or an object that may lack its module.
+Json plain_object(const Ref& ref, std::string_view module) {
+  if (!ref.is_object() || ref.find("module")) return ref.json();
+  const auto class_name = ref.find("class_name");
+  const auto config = ref.find("config");
+  if (!class_name || !config) return ref.json();
+  return object(module, class_name->text(), config->json());
+}
+
+Json initializer(const Ref& ref) {
+  if (!ref.is_object()) return ref.json();
+  std::string class_name = ref["class_name"].text();
+  if (ends_with(class_name, "V2") || ends_with(class_name, "V1")) class_name.resize(class_name.size() - 2);
+  Json config = Json::object();
+  if (const auto given = ref.find("config"); given && given->is_object()) {
+    for (const auto& [key, value] : given->members()) {
+      if (key == "dtype" || key == "partition_info" || key == "verify_shape") continue;  // TensorFlow 1's
+      config[key] = value.json();
+    }
+  }
+  if (config.contains("distribution") && config["distribution"] == "normal")
+    config["distribution"] = "truncated_normal";
+  return object("keras.initializers", class_name, std::move(config));
+}
+
+/// Names of TensorFlow's functions under which Keras 2 may have written its own.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kActivationNames = {
+    {{"softmax_v2", "softmax"},
+     {"log_softmax_v2", "log_softmax"},
+     {"swish", "silu"},
+     {"hard_sigmoid", kKeras2HardSigmoid}}};
+
+Json activation_name(const std::string& name) {
+  for (const auto& [old, now] : kActivationNames)
+    if (name == old) return std::string(now);
+  return name;
+}
+
+Json activation(const Ref& ref, const NestedLayer& nested) {
+  if (ref.is_string()) return activation_name(ref.text());
+  if (!ref.is_object()) return ref.json();
+  const std::string& class_name = ref["class_name"].text();
+  if (class_name != "function") return nested(ref);
+  const Ref name = ref["config"];
+  return name.is_string() ? activation_name(name.text()) : ref.json();
+}
+
+Json dtype(const Ref& ref) {
+  const Ref name = ref.is_object() ? ref["config"]["name"] : ref;
+  // "infer" stood for the input's dtype, which is float32 wherever a model says nothing else.
+  if (name.is_string() && name.text().starts_with("infer")) return DTypePolicy().json();
+  return DTypePolicy::read(ref).json();
+}
+
+Json list_of_layers(const Ref& ref, const NestedLayer& nested) {
+  Json out = Json::array();
+  for (const Ref& item : ref.elements()) out.push_back(nested(item));
+  return out;
+}
+
+/// The value of a key that Keras 3 has, in its form.
+Json value_of(const std::string& key, const Ref& ref, const NestedLayer& nested) {
+  if (ref.is_null()) return nullptr;
+  if (key == "activation" || key == "recurrent_activation") return activation(ref, nested);
+  if (ends_with(key, "_initializer")) return initializer(ref);
+  if (ends_with(key, "_regularizer")) return plain_object(ref, "keras.regularizers");
+  if (ends_with(key, "_constraint")) return plain_object(ref, "keras.constraints");
+  if (key == "dtype") return dtype(ref);
+  if (key == "layer" || key == "backward_layer" || key == "cell") return nested(ref);
+  if (key == "cells") return list_of_layers(ref, nested);
+  return ref.json();
+}
+
+void check_dropped(std::string_view class_name, const Key& key, const Ref& value) {
+  if (key.only.empty() || value.is_null() || value.json() == Json::parse(key.only)) return;
+  value.fail(fmt::format("Keras 3's {} has no '{}': only {} is accepted, got {}", class_name, key.name, key.only,
+                         value.kind()));
+}
+
+/// Keras 2 lists the one axis; Keras 3 takes no more than one.
+void unlist_axis(const Ref& config, Json& out) {
+  const auto axis = config.find("axis");
+  if (!axis || !axis->is_array()) return;
+  if (axis->size() != 1) axis->fail("Keras 3 normalizes batches over one axis, got " + std::to_string(axis->size()));
+  out["axis"] = (*axis)[0].json();
+}
+
+}  // namespace
+
+bool is_recurrent_class(std::string_view class_name) {
+  constexpr std::array kClasses = {"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional"};
+  return std::find(kClasses.begin(), kClasses.end(), class_name) != kClasses.end();
+}
+
+TranslatedClass translate_class(std::string_view class_name, const Ref& place, const Ref& config,
+                                const NestedLayer& nested) {
+  for (const Refused& refused : kRefused)
+    if (refused.class_name == class_name)
+      place.fail(fmt::format("Keras 2's layer '{}' cannot be read: {}", class_name, refused.why));
+  const ClassRule* rule = find_rule(class_name);
+  const std::span<const Key> keys = rule == nullptr ? std::span<const Key>() : rule->keys;
+  TranslatedClass out;
+  out.class_name = rule == nullptr || rule->renamed.empty() ? class_name : rule->renamed;
+  out.config = Json::object();
+  config.expect_object();
+  for (const auto& [key, value] : config.members()) {
+    const Key* known = find_key(keys, key);
+    if (known == nullptr) known = find_key(kOfAnyLayer, key);
+    if (known == nullptr || !known->renamed.empty()) {
+      const std::string name = known == nullptr ? key : std::string(known->renamed);
+      // An input has an element type, not a policy; and what no layer penalizes needs no word.
+      if (class_name == "InputLayer" && key == "dtype") {
+        out.config[name] = value.json();
+      } else if (key != "activity_regularizer" || !value.is_null()) {
+        out.config[name] = value_of(name, value, nested);
+      }
+    } else {
+      check_dropped(class_name, *known, value);
+    }
+  }
+  if (out.class_name == "BatchNormalization") unlist_axis(config, out.config);
+  if (class_name == "SyncBatchNormalization") out.config["synchronized"] = true;
+  if (const auto causal = config.find("causal"); causal && keys.data() == kDotAttention.data() && causal->boolean())
+    out.call_arguments["use_causal_mask"] = true;
+  return out;
+}
+
+}  // namespace attn::keras

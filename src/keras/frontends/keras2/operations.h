@@ -1,0 +1,54 @@
+// TensorFlow's functions in the graphs of Keras 2 models (TFOpLambda, SlicingOpLambda) as operations of keras.ops.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/json.h"
+
+namespace attn::keras {
+
+/// {"class_name": "__keras_tensor__", …} that stands for a tensor in an argument of Keras 3.
+[[nodiscard]] Json keras_tensor(const std::string& layer, std::int64_t node, std::int64_t tensor);
+[[nodiscard]] bool is_keras_tensor(const Json& json);
+/// Lists of numbers become constant arrays: what an argument of a layer or operation may be.
+[[nodiscard]] Json as_argument(Json value);
+
+[[nodiscard]] bool is_operation_class(std::string_view class_name);
+
+struct TfCall;
+struct TfFunction;
+
+/// The operations of one model, in the order of its layers.
+class OperationTranslator {
+ public:
+  /// `names` are those of all layers, which inserted operations keep clear of.
+  explicit OperationTranslator(std::set<std::string> names) : names_(std::move(names)) {}
+
+  /// The operations that stand for a TFOpLambda or SlicingOpLambda: the last has its name; none for one that only
+  /// measures a shape. `first` and `arguments` are those of its one call. Throws Error (bad_input).
+  [[nodiscard]] std::vector<Json> translate(const Ref& layer, const Json& first, const Json& arguments);
+
+ private:
+  /// Part of a tensor's shape, where a graph may use it as a tensor.
+  struct Length {
+    std::optional<std::int64_t> axis;  ///< tf.shape(x)[axis]; nothing: all of tf.shape(x)
+  };
+  [[nodiscard]] std::optional<Length> length_of(const Json& tensor) const;
+  [[nodiscard]] std::optional<Length> measured(const TfCall& call) const;
+  [[nodiscard]] Json converted(const TfCall& call, const TfFunction& function) const;
+  std::vector<Json> special(const TfCall& call);
+  std::vector<Json> matmul(const TfCall& call);
+  [[nodiscard]] Json reshape(const TfCall& call) const;
+  std::string fresh_name(const std::string& wanted);
+
+  std::set<std::string> names_;
+  std::map<std::string, Length> lengths_;
+  std::set<std::string> unstacked_;  // of tf.unstack(tf.shape(x)): one length for each result
+};
+
+}  // namespace attn::keras

@@ -1,0 +1,142 @@
+#include "frontends/read_model.h"
+
+#include "attn/base/text.h"
+#include "classes/class_table.h"
+#include "classes/reading.h"
+#include "frontends/encoder_config.h"
+#include "frontends/keras2/histories.h"
+#include "frontends/keras2/translate.h"
+#include "model/layer_classes.h"
+#include "model/model_lowering.h"
+#include "model/sequential.h"
+#include "model/single_layer.h"
+
+namespace attn::keras {
+namespace {
+
+constexpr const char* kHasInputShape = "the model has input shapes of its own, so the one that was given is not used";
+
+/// Bytes of the names of a layer and all below it, each with those of the layers around it.
+std::size_t full_name_bytes(Layer& layer, std::size_t around) {
+  const std::size_t own = around + layer.name.size();
+  std::size_t bytes = own;
+  for (const Layer::Sublayer& sub : layer.sublayers()) bytes += full_name_bytes(*sub.layer, own + 1);
+  return bytes;
+}
+
+/// The input shape of a layer from its build_config, without the batch.
+std::optional<Shape> built_shape(const Ref& ref) {
+  const auto build = ref.find("build_config");
+  if (!build || !build->is_object()) return std::nullopt;
+  std::optional<Ref> shape = build->find("input_shape");
+  if (const auto shapes = build->find("shapes_dict"); shapes && shapes->is_object())
+    shape = shapes->find("query_shape");
+  if (!shape || !shape->is_array() || shape->size() == 0 || shape->json().front().is_structured()) return std::nullopt;
+  const Shape whole = shape->shape();
+  return whole.slice(1, whole.rank());
+}
+
+/// The class whose bare config this is: the one whose name its "name" starts with, else the only one that takes its
+/// keys.
+std::string class_of_bare_config(const Ref& config) {
+  if (config.find("layers")) return config.find("input_layers") ? "Functional" : "Sequential";
+  std::vector<std::string> fitting;
+  const NotCollecting trying(config.document());
+  for (const std::string_view class_name : config.document().layers().names()) {
+    std::vector<std::string> ignored;
+    try {
+      const LayerPtr layer = read_layer_config(class_name, config, ignored);
+      const std::string stem = snake_case(layer->class_name());
+      const auto name = config.find("name");
+      config.document().forget_foreign_keys();
+      if (name && name->is_string() && (name->text() == stem || name->text().rfind(stem + "_", 0) == 0))
+        return std::string(class_name);
+      fitting.emplace_back(class_name);
+    } catch (const Error&) {  // not this one
+    }
+    config.document().forget_foreign_keys();
+  }
+  if (fitting.size() == 1) return fitting.front();
+  if (fitting.empty())
+    config.fail(
+        "neither a Keras model nor a layer: expected an object with 'class_name' and 'config', the config of a layer, "
+        "or the short encoder config with 'input_shape'");
+  if (fitting.size() > 6) fitting.resize(6);
+  config.fail("the config of a layer, but of which? Give {\"class_name\": …, \"config\": …}; it could be " +
+              join(fitting, ", "));
+}
+
+}  // namespace
+
+ReadModel read_model(const std::string& source, std::string text, const ReadOptions& options,
+                     std::vector<Problem>* problems) {
+  ReadModel out;
+  out.document = std::make_unique<Document>(source, std::move(text), &layer_classes());
+  out.document->collect(problems);
+  out.document->set_keras_version(options.keras_version.value_or(0));
+  out.older_fans = options.keras_version && *options.keras_version < kEinsumFans;
+  if (const Ref read(*out.document); !is_encoder_config(read) && is_keras2(read, options.keras_version)) {
+    Translation translation = translate_keras2(read);
+    out.expanded =
+        std::make_unique<Document>(*out.document, std::move(translation.root), std::move(translation.origins), true);
+  }
+  const Ref root(out.file());
+  std::optional<Shape> shape = options.input_shape;
+  if (is_encoder_config(root)) {
+    Translation expanded = expand_encoder_config(root, out.warnings);
+    out.from_encoder_config = true;
+    if (options.input_shape) out.warnings.emplace_back(kHasInputShape);
+    out.expanded =
+        std::make_unique<Document>(*out.document, std::move(expanded.root), std::move(expanded.origins), false);
+    out.root = read_layer(Ref(*out.expanded), out.warnings);
+    root.document().stop_after_problems(0);
+    return out;
+  }
+  if (root.find("class_name") && root.find("config")) {
+    out.root = read_layer(root, out.warnings);
+    if (!shape) shape = built_shape(root);
+  } else {
+    out.root = read_layer_config(class_of_bare_config(root), root, out.warnings);
+    if (out.root->is_functional()) {
+      out.model()->connect();
+      out.model()->build_symbolic();
+    }
+  }
+  root.document().stop_after_problems(0);
+  if (out.root->is_operation()) root.fail("one operation is no model");
+  if (full_name_bytes(*out.root, 0) > kMostNameBytes) root.fail(too_long_names());
+  out.older_fans = out.older_fans || root.document().is_keras2();
+  if (const std::string foreign = root.document().foreign_keys(); !foreign.empty()) out.warnings.push_back(foreign);
+  if (out.expanded && out.model() != nullptr) complete_histories(*out.model());
+  if (auto* sequential = dynamic_cast<Sequential*>(out.root.get());
+      sequential != nullptr && !sequential->connected && shape) {
+    Shape whole{kUnknown};
+    whole.append(*shape);
+    sequential->build_chain(whole);
+    sequential->build_symbolic();
+  } else if (options.input_shape && out.root->is_model()) {
+    out.warnings.emplace_back(kHasInputShape);
+  }
+  if (!out.root->is_model()) {
+    out.single = out.root.get();
+    if (shape) out.root = model_around(std::move(out.root), *shape);
+  }
+  return out;
+}
+
+ReadModel read_layer_call(const std::string& class_name,
+                          const std::vector<std::pair<std::string, std::string>>& arguments) {
+  // Values stay text here: Document reads them, which has its limits on what they hold.
+  std::string config;
+  for (const auto& [key, value] : arguments) {
+    config += config.empty() ? "{" : ", ";
+    config += to_json_text(Json(key)) + ": " + (Json::accept(value) ? value : to_json_text(Json(value)));
+  }
+  ReadModel out;
+  out.document = std::make_unique<Document>(class_name, config.empty() ? "{}" : config + "}", &layer_classes());
+  out.root = read_layer_config(class_name, Ref(*out.document), out.warnings);
+  out.single = out.root.get();
+  return out;
+}
+
+}  // namespace attn::keras

@@ -1,0 +1,48 @@
+// What reading, lowering and writing a model may be told.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "attn/base/shape.h"
+#include "attn/keras/version.h"
+
+namespace attn::keras {
+
+/// Longer configs are refused.
+inline constexpr std::size_t kMaxConfigBytes = std::size_t{64} << 20;
+
+struct ReadOptions {
+  /// Without the batch: builds a single layer, or a Sequential that knows no input.
+  std::optional<Shape> input_shape;
+  /// The Keras that wrote the config, where its file says so beside it.
+  std::optional<Version> keras_version;
+};
+
+/// Stands for unknown lengths that nothing else tells.
+inline constexpr std::int64_t kDefaultSequenceLength = 128;
+
+struct LowerOptions {
+  std::optional<std::int64_t> batch;  ///< for an unknown first dimension; else an input's or array's own, else 1
+  /// For the other unknown dimensions; else 128, or as many as there are learned positions. A short encoder config that
+  /// fixes its length is built anew with it; other fixed lengths stay (reaches_length).
+  std::optional<std::int64_t> sequence_length;
+  std::map<std::string, Shape> input_shapes;  ///< whole shapes of inputs that are there, by name; they win
+  std::optional<std::string> dtype;           ///< compute in this dtype instead of the layers' own policies
+  bool scores = false;                        ///< attention layers give their probabilities too
+  bool symbolic = false;                      ///< unknown dimensions stay so: a graph to look at, not to run
+};
+
+enum class ConfigFormat : std::uint8_t { json, python };
+
+struct ConfigOptions {
+  ConfigFormat format = ConfigFormat::json;
+  std::optional<std::string> layer;  ///< the layer of this name (also "block/dense" inside a nested model)
+  Version version = kNewest;         ///< the keys of that Keras
+  int indent = 0;                    ///< of JSON; 0: one line
+};
+
+}  // namespace attn::keras

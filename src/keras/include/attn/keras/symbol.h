@@ -1,0 +1,22 @@
+// Sizes and their names in the literature.
+#pragma once
+
+#include <string>
+
+#include "attn/keras/summary.h"
+
+namespace attn::keras {
+
+/// A number with its name in the literature: (512, "d_model"). Without a name it stands for itself.
+struct NamedNumber {
+  Count value = 1;
+  std::string symbol;
+};
+
+struct Symbol {
+  std::string symbol;
+  Count value = 0;
+  std::string meaning;  ///< "heads"
+};
+
+}  // namespace attn::keras

@@ -1,0 +1,88 @@
+// Functional models: layers and the graph of their calls. A model is a layer itself, so models nest.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "classes/layer.h"
+#include "classes/lowering.h"
+#include "model/topology.h"
+
+namespace attn::keras {
+
+/// keras.Functional: layers and operations with the calls that connect them.
+class Functional : public Layer {
+ public:
+  void config(Fields& f) override;
+  [[nodiscard]] std::span<const std::string_view> arguments() const override;
+  Arg call(Call& call) override;
+  [[nodiscard]] std::optional<DType> input_dtype() const override { return std::nullopt; }
+  [[nodiscard]] std::vector<Layer*> layers() const override;
+  [[nodiscard]] std::vector<Sublayer> sublayers() override;
+  [[nodiscard]] bool is_model() const override { return true; }
+  [[nodiscard]] bool is_functional() const override { return true; }
+
+  /// Reads one member: a layer object with name and inbound_nodes.
+  void add(const Ref& ref, std::vector<std::string>& warnings);
+  void add(LayerPtr layer);
+  /// Connects the calls; every name and index is checked. Throws Error (bad_input).
+  void connect();
+  void finish_reading(const Document& document, std::size_t before) override;
+  /// Lowers the model once on its own input layers, with unknown dimensions, so that every layer is built and knows the
+  /// shapes of its calls.
+  virtual void build_symbolic();
+  /// Lowers all calls. `inputs` stand for the input layers, in order.
+  std::vector<TensorPtr> run(Lowering& lowering, const std::vector<TensorPtr>& inputs, bool record);
+
+  /// Rows of a summary: all operations, by decreasing depth.
+  [[nodiscard]] std::vector<Layer*> operations() const;
+  [[nodiscard]] const Topology& topology() const noexcept { return topology_; }
+  [[nodiscard]] Layer* member(int index) const { return members_[static_cast<std::size_t>(index)].get(); }
+  /// The layer called `name`, or null.
+  [[nodiscard]] Layer* find(std::string_view name) const;
+  /// Keras prints no "Connected to" for a chain.
+  [[nodiscard]] virtual bool sequential_like() const;
+  /// "layer[0][0]" for every tensor that the calls of `layer` read.
+  [[nodiscard]] std::vector<std::string> connections(const Layer& layer) const;
+  [[nodiscard]] std::vector<Layer*> input_layers() const;
+
+  Arg input_struct, output_struct;  ///< TensorRefs, in lists or dicts
+  bool connected = false;
+
+ protected:
+  /// What build_symbolic() found a result to be.
+  struct Result {
+    Shape shape;
+    DType dtype;
+    bool masked = false;
+  };
+  /// The results of a call where only their shapes are wanted and `inputs` are as those that the model was built on, as
+  /// keras.Functional.compute_output_spec has it; else nothing. Masks have to be followed through the calls.
+  [[nodiscard]] std::optional<std::vector<TensorPtr>> known_results(Lowering& lowering,
+                                                                    const std::vector<TensorPtr>& inputs) const;
+
+  [[nodiscard]] bool is_wrong(const std::string& layer_name) const { return wrong_.contains(layer_name); }
+  /// Where problems are collected (Document::attempt): those of the names and indices of calls, and of the shapes as
+  /// far as calls take only what is right.
+  void check_what_is_right(const Document& document);
+  /// Lowers every call of layers that are right on results of such.
+  void check_calls(const Document& document);
+
+  [[nodiscard]] bool is_functional_member(std::string_view layer) const;
+  [[nodiscard]] NodeKey producer(const TensorRef& ref, const std::string& pointer) const;
+
+  std::vector<LayerPtr> members_;
+  std::map<std::string, int, std::less<>> index_;
+  Topology topology_;
+  std::vector<std::vector<std::vector<TensorRef>>> reads_;  ///< per member and call, in order of arguments
+  std::vector<TensorRef> inputs_, outputs_;
+  std::vector<Result> known_results_;  ///< empty before it is built
+  std::set<std::string> wrong_;        ///< names of members that have problems or could not be read
+};
+
+[[nodiscard]] Family functional_rows();
+
+}  // namespace attn::keras

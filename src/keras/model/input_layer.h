@@ -1,0 +1,33 @@
+// keras.Input's layer.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "classes/layer.h"
+
+namespace attn::keras {
+
+class InputLayer : public Layer {
+ public:
+  void config(Fields& f) override;
+  Arg call(Call& call) override;
+  [[nodiscard]] std::optional<DType> input_dtype() const override { return std::nullopt; }
+
+  Shape batch_shape;
+  std::string dtype = "float32";
+  bool sparse = false, ragged = false, optional = false;
+  [[nodiscard]] DType element_type() const;
+};
+
+/// One that no config holds.
+[[nodiscard]] std::unique_ptr<InputLayer> make_input(std::string_view name, const Shape& batch_shape,
+                                                     std::string_view dtype = "float32");
+
+[[nodiscard]] Family input_rows();
+
+/// The layer as an InputLayer, or null.
+[[nodiscard]] inline const InputLayer* as_input(const Layer& layer) { return dynamic_cast<const InputLayer*>(&layer); }
+
+}  // namespace attn::keras

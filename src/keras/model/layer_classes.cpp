@@ -1,0 +1,21 @@
+#include "model/layer_classes.h"
+
+#include "model/backbones/backbone.h"
+#include "model/functional.h"
+#include "model/input_layer.h"
+#include "model/sequential.h"
+
+namespace attn::keras {
+
+const ClassTable& layer_classes() {
+  static const ClassTable table = [] {
+    std::vector<Family> families = {input_rows(), functional_rows(), sequential_rows()};
+    const std::vector<Family> layers = layer_families();
+    families.insert(families.end(), layers.begin(), layers.end());
+    families.insert(families.end(), {text_backbone_rows(), vision_backbone_rows()});
+    return ClassTable(std::move(families));
+  }();
+  return table;
+}
+
+}  // namespace attn::keras

@@ -1,0 +1,158 @@
+#include "model/lower.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "attn/base/text.h"
+#include "classes/call.h"
+#include "model/input_layer.h"
+#include "model/variables.h"
+
+namespace attn::keras {
+namespace {
+
+/// The batch that --batch asks for, else the one of an array that was given, or that an input fixes; else 1.
+std::int64_t batch_for(const Functional& model, const LowerOptions& options) {
+  if (options.batch) return *options.batch;
+  for (const auto& [name, shape] : options.input_shapes)
+    if (shape.rank() > 0) return shape[0];
+  for (const Layer* layer : model.input_layers()) {
+    const Shape& shape = as_input(*layer)->batch_shape;
+    if (shape.rank() > 0 && shape[0] != kUnknown) return shape[0];
+  }
+  return 1;
+}
+
+/// For unknown lengths that nobody gave: the usual one, or what the learned positions allow.
+std::int64_t default_length(Functional& model) {
+  std::int64_t length = kDefaultSequenceLength;
+  visit_layers(model, [&](const Layer& layer) { length = std::min(length, layer.most_positions().value_or(length)); });
+  return length;
+}
+
+Shape concrete_shape(const InputLayer& input, const LowerOptions& options, std::int64_t batch, std::int64_t length) {
+  Shape shape = input.batch_shape;
+  if (const auto given = options.input_shapes.find(input.name); given != options.input_shapes.end()) {
+    bool fits = given->second.rank() == shape.rank();
+    for (int axis = 0; fits && axis < shape.rank(); ++axis)
+      fits = shape[axis] == kUnknown || shape[axis] == given->second[axis];
+    if (!fits)
+      throw bad_input("the input '{}' has the shape {}, the array given for it has {}", printable(input.name),
+                      shape.str(), given->second.str());
+    return given->second;
+  }
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] != kUnknown) {
+      if (axis == 0 && options.batch && *options.batch != shape[0])
+        throw bad_usage("the model fixes the batch of '{}' to {}; --batch {} does not fit", printable(input.name),
+                        shape[0], *options.batch);
+      continue;
+    }
+    if (axis == 0) {
+      shape[axis] = batch;
+    } else {
+      shape[axis] = length;
+    }
+  }
+  return shape;
+}
+
+constexpr std::array<std::string_view, 4> kComputed = {"float32", "bfloat16", "float16", "float64"};
+
+/// Puts another compute dtype on all layers for the time of a lowering.
+class PolicyOverride {
+ public:
+  PolicyOverride(Layer& root, const std::optional<std::string>& dtype) {
+    if (!dtype) return;
+    const auto compute = dtype_of(*dtype);
+    if (!compute || !is_floating(*compute))
+      throw bad_usage("--dtype {}: expected float32, bfloat16, float16 or float64{}", printable(*dtype),
+                      did_you_mean(*dtype, kComputed));
+    visit_layers(root, [&](Layer& layer) {
+      saved_.emplace_back(&layer, layer.policy);
+      if (is_floating(layer.policy.compute)) layer.policy.compute = *compute;
+    });
+  }
+  ~PolicyOverride() {
+    for (auto& [layer, policy] : saved_) layer->policy = policy;
+  }
+  PolicyOverride(const PolicyOverride&) = delete;
+  PolicyOverride& operator=(const PolicyOverride&) = delete;
+
+ private:
+  std::vector<std::pair<Layer*, DTypePolicy>> saved_;
+};
+
+/// Outputs by name: the keys of a dict, else output_0, … in order.
+void name_outputs(const Arg& structure, const std::vector<TensorPtr>& tensors, graph::Graph& graph) {
+  if (const auto* dict = structure.as<ArgDict>()) {
+    // The tensors come in the order of sorted keys.
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : *dict) keys.push_back(key);
+    std::sort(keys.begin(), keys.end());
+    if (keys.size() == tensors.size()) {
+      for (std::size_t i = 0; i < keys.size(); ++i) graph.outputs.push_back({keys[i], tensors[i]->id});
+      return;
+    }
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    graph.outputs.push_back({"output_" + std::to_string(i), tensors[i]->id});
+}
+
+/// The inputs' lengths, where no dimension but the batch is unknown.
+std::optional<std::vector<Dim>> fixed_lengths(const Functional& model) {
+  std::vector<Dim> lengths;
+  for (const Layer* layer : model.input_layers()) {
+    const Shape& shape = as_input(*layer)->batch_shape;
+    for (int axis = 1; axis < shape.rank(); ++axis)
+      if (shape[axis] == kUnknown) return std::nullopt;
+    if (shape.rank() > 1) lengths.push_back(shape[1]);
+  }
+  return lengths;
+}
+
+}  // namespace
+
+std::vector<TensorPtr> symbolic_inputs(const Functional& model, Lowering& lowering) {
+  std::vector<TensorPtr> inputs;
+  for (const Layer* layer : model.input_layers()) {
+    const InputLayer& input = *as_input(*layer);
+    inputs.push_back(Call::result(lowering.builder().input(input.name, input.element_type(), input.batch_shape)));
+  }
+  return inputs;
+}
+
+bool takes_length(const Functional& model, std::int64_t length) {
+  const auto fixed = fixed_lengths(model);
+  return !fixed || std::find(fixed->begin(), fixed->end(), length) != fixed->end();
+}
+
+void lower(Functional& model, const LowerOptions& options, ModelLowering& lowering) {
+  std::vector<std::string> names;
+  for (const Layer* layer : model.input_layers()) names.push_back(layer->name);
+  for (const auto& [name, shape] : options.input_shapes)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw bad_input("the model has no input '{}'; its inputs are {}", printable(name), join(names, ", "));
+  const PolicyOverride policy(model, options.dtype);
+  graph::Graph& graph = lowering.builder().graph();
+  graph.name = model.name;
+  lowering.want_scores = options.scores;
+  visit_variables(
+      model, [&](const Variable& variable) { lowering.declare(variable.layer, variable.index, variable.named()); });
+  std::vector<TensorPtr> inputs;
+  if (options.symbolic) {
+    inputs = symbolic_inputs(model, lowering);
+  } else {
+    const std::int64_t batch = batch_for(model, options);
+    const std::int64_t length = options.sequence_length ? *options.sequence_length : default_length(model);
+    for (const Layer* layer : model.input_layers()) {
+      const InputLayer& input = *as_input(*layer);
+      const Shape shape = concrete_shape(input, options, batch, length);
+      inputs.push_back(Call::result(lowering.builder().input(input.name, input.element_type(), shape)));
+    }
+  }
+  name_outputs(model.output_struct, model.run(lowering, inputs, false), graph);
+}
+
+}  // namespace attn::keras

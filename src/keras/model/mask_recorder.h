@@ -1,0 +1,58 @@
+// Watches the masks of tensors while a model is lowered.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "attn/keras/masks.h"
+#include "classes/layer.h"
+
+namespace attn::keras {
+
+class MaskRecorder {
+ public:
+  using Bound = std::map<std::string, Arg, std::less<>>;
+
+  MaskRecorder(const graph::Graph& graph, MaskTrace& trace) : graph_(graph), trace_(trace) {}
+
+  /// A tensor that the layer `name` gives without being called.
+  void add_input(const TensorPtr& tensor, const std::string& name) { origins_[tensor] = name; }
+
+  /// A call that has begun.
+  struct Call {
+    std::size_t row = 0;
+    std::size_t first_node = 0;
+    std::vector<TensorPtr> read;                                    ///< as the caller gave them
+    std::vector<std::pair<std::string, graph::ValueId>> arguments;  ///< masks by the arguments they came in
+    std::vector<graph::ValueId> masks;                              ///< all that came in
+    std::vector<bool> masked;                                       ///< which of `read` had one
+    bool from_scratch = true;                                       ///< no mask came in
+  };
+
+  /// `bound` are the arguments with their masks filled in, `args` and `kwargs` what the caller gave.
+  [[nodiscard]] Call begin(const Layer& layer, const Bound& bound, const Arg& args, const Arg& kwargs);
+  /// The layer has computed its results, and has not given masks to them yet. `uses_masks`: also where no operation of
+  /// the graph shows it.
+  void computed(const Call& call, bool uses_masks);
+  void end(const Call& call, const Layer& layer, const std::vector<TensorPtr>& outputs);
+
+ private:
+  [[nodiscard]] std::string origin(const TensorPtr& tensor) const;
+  [[nodiscard]] MaskedTensor described(const TensorPtr& tensor) const;
+  void warn_of_loss(const MaskRow& row, const Layer& layer, const Call& call);
+  void warn(std::string text);
+
+  const graph::Graph& graph_;
+  MaskTrace& trace_;
+  int level_ = 0;
+  std::string scope_;
+  std::map<std::string, int> calls_;
+  // Held, so that no other tensor takes their place.
+  std::map<TensorPtr, std::string> origins_;
+  std::map<TensorPtr, std::string> taken_;  // whose mask was taken off, and by whom
+  std::set<std::string> said_;
+};
+
+}  // namespace attn::keras

@@ -1,0 +1,72 @@
+// Applies layers as keras.Layer.__call__ does: casts, binds arguments, builds, calls, and hangs masks on the results.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/graph/graph.h"
+#include "classes/layer.h"
+#include "classes/lowering.h"
+#include "config/json.h"
+
+namespace attn::keras {
+
+/// A config of some kilobytes can nest models that call each other twice, and so on: what would take hours is refused.
+inline constexpr std::size_t kMostCalls = 100'000;          // of layers, those of inner models at each call of theirs
+inline constexpr std::size_t kMostRepeats = 20'000;         // calls of layers that were called before
+inline constexpr std::size_t kMostNameBytes = 16UL << 20U;  // of "block/dense", over all layers or calls
+
+/// What is said where names pass kMostNameBytes.
+[[nodiscard]] std::string too_long_names();
+
+class MaskRecorder;
+
+/// An Error that already names the layer it happened in, so that the models around it leave it alone.
+class PlacedError : public ConfigError {
+ public:
+  explicit PlacedError(const Error& error) : ConfigError(problem_of(error)) {}
+};
+
+class ModelLowering final : public Lowering {
+ public:
+  /// `symbolic`: shapes may be unknown and Keras's symbolic shapes are shown (for summaries); else for a run.
+  ModelLowering(graph::Graph& graph, bool symbolic) : Lowering(graph, symbolic) {}
+
+  /// Watches masks where it is given.
+  MaskRecorder* recorder = nullptr;
+  [[nodiscard]] bool watches_masks() const override { return recorder != nullptr; }
+  void note_mask_use() override { mask_used_ = true; }
+  void add_scores(graph::ValueId scores) override;
+
+  Arg apply(Layer& layer, const Arg& args, const Arg& kwargs) override;
+  graph::ValueId weight(const Layer& layer, int index) override;
+  /// Declares a layer's variable under its full name, before anything uses it.
+  void declare(const Layer& layer, int index, const graph::WeightSpec& spec) {
+    weights_[{&layer, index}] = builder().weight(spec);
+  }
+  /// The layer of each of the graph's layers.
+  [[nodiscard]] const std::vector<const Layer*>& callees() const noexcept { return callees_; }
+
+ private:
+  using Bound = std::map<std::string, Arg, std::less<>>;
+  static Bound bind(Layer& layer, const Arg& args, const Arg& kwargs);
+  /// Arrays become tensors, and tensors of floats get the dtype that the layer wants, if any.
+  Arg as_inputs(const Arg& arg, std::optional<DType> dtype);
+  static void fill_masks(Layer& layer, Bound& bound);
+  void count(const Layer& layer);
+
+  Layer* current_ = nullptr;
+  std::vector<const Layer*> callees_;
+  std::set<const Layer*> called_;
+  std::size_t name_bytes_ = 0;
+  bool mask_used_ = false;
+  std::map<std::string, int> scores_given_;  // by layer
+  bool watching_ = true;                     // the layer around is a model whose calls are rows
+  std::map<std::pair<const Layer*, int>, graph::ValueId> weights_;
+};
+
+}  // namespace attn::keras

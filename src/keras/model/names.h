@@ -1,0 +1,17 @@
+// Layers by name, those of nested models as "block/dense".
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/functional.h"
+
+namespace attn::keras {
+
+/// The names of all layers and operations, in order; those of nested models after them.
+[[nodiscard]] std::vector<std::string> layer_names(const Functional& model);
+/// The layer of such a name, or null.
+[[nodiscard]] Layer* find_layer(const Functional& model, std::string_view name);
+
+}  // namespace attn::keras

@@ -1,0 +1,41 @@
+#include "model/single_layer.h"
+
+#include <utility>
+
+#include "model/input_layer.h"
+
+namespace attn::keras {
+
+std::unique_ptr<Functional> model_around(LayerPtr layer, const Shape& input_shape) {
+  auto model = std::make_unique<Functional>();
+  model->row = &functional_rows().front();
+  model->name = "functional";
+  Shape batch_shape{kUnknown};
+  batch_shape.append(input_shape);
+  std::string_view dtype = "float32";
+  for (const char* tokens : {"Embedding", "ReversibleEmbedding", "TokenAndPositionEmbedding"})
+    if (layer->class_name() == tokens) dtype = "int32";
+  auto input = make_input(layer->name == "input_layer" ? "input" : "input_layer", batch_shape, dtype);
+
+  // What stands for the argument of each kind of call: x, (x, x), or [x, x].
+  const TensorRef x{input->name, 0, 0};
+  const std::string_view first = layer->arguments().front();
+  Arg args = ArgList{Arg(x)};
+  if (first == "query") args = ArgList{Arg(x), Arg(x)};
+  if (layer->takes_list()) args = ArgList{Arg(ArgList{Arg(x), Arg(x)})};
+  layer->nodes = {NodeSpec{std::move(args), ArgDict{}, layer->pointer}};
+
+  const auto as_json = [](const TensorRef& ref) { return Json::array({ref.layer, ref.node, ref.tensor}); };
+  const TensorRef out{layer->name, 0, 0};
+  model->input_struct = x;
+  model->output_struct = out;
+  model->envelope["input_layers"] = as_json(x);
+  model->envelope["output_layers"] = as_json(out);
+  model->add(std::move(input));
+  model->add(std::move(layer));
+  model->connect();
+  model->build_symbolic();
+  return model;
+}
+
+}  // namespace attn::keras

@@ -1,0 +1,41 @@
+// The structures in which configs and calls hold tensors: lists and dicts of them, as keras.tree has them.
+#pragma once
+
+#include <vector>
+
+#include "classes/layer.h"
+
+namespace attn::keras {
+
+/// What a config says a tensor is, in the order in which keras.tree flattens an argument.
+void collect_refs(const Arg& arg, std::vector<TensorRef>& out);
+
+/// `arg` with every TensorRef replaced.
+template <typename Resolve>
+Arg resolved(const Arg& arg, Resolve&& resolve) {
+  if (const auto* ref = arg.as<TensorRef>()) return resolve(*ref);
+  if (const auto* list = arg.as<ArgList>()) {
+    ArgList out;
+    for (const Arg& item : *list) out.push_back(resolved(item, resolve));
+    return out;
+  }
+  if (const auto* dict = arg.as<ArgDict>()) {
+    ArgDict out;
+    for (const auto& [key, item] : *dict) out.emplace_back(key, resolved(item, resolve));
+    return out;
+  }
+  return arg;
+}
+
+/// `tensors` in the structure of a model's outputs; a list of one is unpacked (unpack_singleton).
+[[nodiscard]] Arg packed(const Arg& structure, const std::vector<TensorPtr>& tensors);
+
+/// The values of a call in the order of the model's inputs, whose layers are `layers`: by name where a dict meets a
+/// list of inputs, else as keras.tree flattens them. Throws Error (bad_input).
+[[nodiscard]] std::vector<TensorPtr> ordered_inputs(const Arg& given, const Arg& structure,
+                                                    const std::vector<Layer*>& layers);
+
+/// The masks of the inputs, which a call may give in the structure of the inputs, null where it gives None.
+[[nodiscard]] std::vector<TensorPtr> ordered_masks(const Arg& given);
+
+}  // namespace attn::keras

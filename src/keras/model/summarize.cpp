@@ -1,0 +1,91 @@
+#include "model/summarize.h"
+
+#include "attn/base/text.h"
+#include "model/variables.h"
+
+namespace attn::keras {
+namespace {
+
+struct Totals {
+  bool any = false;  // variables, be they empty
+  Count params = 0, trainable = 0, bytes = 0, trainable_bytes = 0;
+};
+
+Totals totals_of(Layer& layer) {
+  Totals totals;
+  const bool trainable = is_trainable(layer);
+  visit_variables(layer, [&](const Variable& variable) {
+    const graph::WeightSpec& spec = variable.spec();
+    totals.any = true;
+    const Count elements = spec.shape.count();
+    const Count bytes = elements * static_cast<Count>(bytes_of(spec.dtype));
+    totals.params += elements;
+    totals.bytes += bytes;
+    // A frozen layer freezes its own variables only; what is inside it keeps its own flag. Asked for its trainable
+    // variables, it answers that it has none (keras/src/layers/layer.py, trainable_variables).
+    if (spec.trainable && trainable) {
+      totals.trainable += elements;
+      totals.trainable_bytes += bytes;
+    }
+  });
+  return totals;
+}
+
+/// As summary_utils.format_layer_shape: one dimension has no comma, unlike Python's tuple.
+std::string shape_text(const Shape& shape) {
+  std::vector<std::string> dims;
+  for (const Dim dim : shape) dims.push_back(dim == kUnknown ? "None" : std::to_string(dim));
+  return "(" + join(dims, ", ") + ")";
+}
+
+SummaryRow row_of(Layer& layer, int level, const Functional* around) {
+  SummaryRow row;
+  row.name = layer.name;
+  row.class_name = layer.class_name();
+  row.level = level;
+  row.built = layer.is_operation() || layer.built;
+  const Totals totals = totals_of(layer);
+  row.params = totals.params;
+  row.trainable_params = totals.trainable;
+  if (totals.any) row.trainable = is_trainable(layer);
+  row.output_shape_text = "?";
+  if (!layer.node_shapes.empty()) {
+    row.output_shapes = layer.node_shapes.back();
+    std::vector<std::string> shapes;
+    for (const Shape& shape : row.output_shapes) shapes.push_back(shape_text(shape));
+    row.output_shape_text = shapes.size() == 1 ? shapes.front() : "[" + join(shapes, ", ") + "]";
+  }
+  if (around != nullptr) row.connected_to = around->connections(layer);
+  return row;
+}
+
+void add_nested_rows(const Layer& model, int level, std::vector<SummaryRow>& rows) {
+  for (Layer* layer : model.layers()) {
+    rows.push_back(row_of(*layer, level, nullptr));
+    add_nested_rows(*layer, level + 1, rows);
+  }
+}
+
+}  // namespace
+
+Summary summarize(Functional& model) {
+  Summary out;
+  out.name = model.name;
+  out.class_name = model.class_name();
+  const bool sequential = !model.is_functional();
+  out.sequential_like = model.sequential_like();
+  for (Layer* layer : sequential ? model.layers() : model.operations()) {
+    out.rows.push_back(row_of(*layer, 0, sequential ? nullptr : &model));
+    add_nested_rows(*layer, 1, out.rows);
+  }
+  const Totals totals = totals_of(model);
+  out.total_params = totals.params;
+  out.trainable_params = totals.trainable;
+  out.non_trainable_params = totals.params - totals.trainable;
+  out.total_bytes = totals.bytes;
+  out.trainable_bytes = totals.trainable_bytes;
+  out.non_trainable_bytes = totals.bytes - totals.trainable_bytes;
+  return out;
+}
+
+}  // namespace attn::keras

@@ -1,0 +1,12 @@
+// Where the masks of a model go.
+#pragma once
+
+#include "attn/keras/masks.h"
+#include "model/functional.h"
+
+namespace attn::keras {
+
+/// Of one call of a model that is connected, with unknown dimensions.
+[[nodiscard]] MaskTrace trace_masks(Functional& model);
+
+}  // namespace attn::keras
