@@ -36,7 +36,7 @@ class Layer {
   bool trainable = true;
   DTypePolicy policy;
   Json activity_regularizer;           ///< null: none
-  const LayerRow* row = nullptr;       ///< class name and module
+  const ClassInfo* info = nullptr;     ///< what is known of its class
   std::vector<NodeSpec> nodes;         ///< its calls in the model around it
   Json envelope = Json::object();      ///< module, registered_name, build_config, inbound_nodes as read
   std::string pointer;                 ///< where its config stands, for messages

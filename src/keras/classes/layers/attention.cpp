@@ -463,17 +463,20 @@ class GroupedQueryAttention : public HeadAttention {
   Positive head_dim, num_query_heads, num_key_value_heads;
 };
 
-const std::array kAttentionRows = {
-    LayerRow{"MultiHeadAttention", "keras.layers", make_layer<MultiHeadAttention>},
-    keras_hub_row("CachedMultiHeadAttention", "keras_hub.src.layers.modeling.cached_multi_head_attention",
-                  make_layer<CachedMultiHeadAttention>),
-    LayerRow{"GroupQueryAttention", "keras.layers", make_layer<GroupedQueryAttention>, "GroupedQueryAttention"},
-    LayerRow{"Attention", "keras.layers", make_dot_attention},
-    LayerRow{"AdditiveAttention", "keras.layers", make_additive_attention},
+const std::array kAttentionClasses = {
+    ClassInfo{.name = "MultiHeadAttention", .make = make_layer<MultiHeadAttention>, .since = 300, .role = Role::attention, .symbols = kHeadSymbols, .keras2_keys = kMultiHeadKeras2},
+    ClassInfo{.name = "CachedMultiHeadAttention", .make = make_layer<CachedMultiHeadAttention>, .since = kAnyKeras, .module = "keras_hub.src.layers.modeling.cached_multi_head_attention", .role = Role::attention, .package = "keras_hub", .symbols = kHeadSymbols},
+    ClassInfo{.name = "GroupQueryAttention", .make = make_layer<GroupedQueryAttention>, .since = 300, .role = Role::attention, .shown = "GroupedQueryAttention", .symbols = "query/kernel: d_model h d_head; query/bias: h d_head;"
+" key/kernel: d_model|d_key g d_head; key/bias: g d_head;"
+" value/kernel: d_model|d_value g d_head; value/bias: g d_head;"
+" gate/kernel: d_model h d_head; gate/bias: h d_head;"
+" attention_output/kernel: h d_head d_model|d_out; attention_output/bias: d_model|d_out"},
+    ClassInfo{.name = "Attention", .make = make_dot_attention, .since = 300, .role = Role::dot_attention, .symbols = "scale: d_model", .no_params = "query, key and value come as they are: it has no projections, and use_scale is off (on, it is one number)", .keras2_keys = kDotAttentionKeras2},
+    ClassInfo{.name = "AdditiveAttention", .make = make_additive_attention, .since = 300, .role = Role::dot_attention, .symbols = "scale: d_model", .no_params = "query and key are added as they come, and use_scale is off (on, it is d_model numbers)", .keras2_keys = kDotAttentionKeras2},
 };
 
 }  // namespace
 
-Family attention_rows() { return kAttentionRows; }
+Family attention_classes() { return kAttentionClasses; }
 
 }  // namespace attn::keras

@@ -228,10 +228,10 @@ class EinsumDense : public Layer {
   Opaque quantization_config;
 };
 
-constexpr std::array kEinsumDenseRows = {LayerRow{"EinsumDense", "keras.layers", make_layer<EinsumDense>}};
+constexpr std::array kEinsumDenseClasses = {ClassInfo{.name = "EinsumDense", .make = make_layer<EinsumDense>, .since = 300, .role = Role::kernel}};
 
 }  // namespace
 
-Family einsum_dense_rows() { return kEinsumDenseRows; }
+Family einsum_dense_classes() { return kEinsumDenseClasses; }
 
 }  // namespace attn::keras

@@ -142,14 +142,14 @@ LayerPtr make_training_images() {
 
 template <std::size_t... kIndices>
 constexpr auto rows_of(std::index_sequence<kIndices...>) {
-  return std::array{LayerRow{"Resizing", "keras.layers", make_layer<Resizing>},
-                    LayerRow{"CenterCrop", "keras.layers", make_layer<CenterCrop>},
+  return std::array{ClassInfo{.name = "Resizing", .make = make_layer<Resizing>, .since = 300, .role = Role::arrangement},
+                    ClassInfo{.name = "CenterCrop", .make = make_layer<CenterCrop>, .since = 300, .role = Role::arrangement},
                     LayerRow{kAugmentations[kIndices].class_name, "keras.layers", make_training_images<kIndices>}...};
 }
-constexpr auto kImageRows = rows_of(std::make_index_sequence<kAugmentations.size()>());
+constexpr auto kImageClasses = rows_of(std::make_index_sequence<kAugmentations.size()>());
 
 }  // namespace
 
-Family image_rows() { return kImageRows; }
+Family image_classes() { return kImageClasses; }
 
 }  // namespace attn::keras

@@ -159,13 +159,15 @@ class Normalization : public Layer {
   std::optional<Numbers> mean, variance;
 };
 
-constexpr std::array kPreprocessingRows = {
-    LayerRow{"Rescaling", "keras.layers", make_layer<Rescaling>},
-    LayerRow{"Normalization", "keras.layers", make_layer<Normalization>},
+constexpr std::string_view kInConfig = "the numbers that it takes stand in its config";
+
+constexpr std::array kPreprocessingClasses = {
+    ClassInfo{.name = "Rescaling", .make = make_layer<Rescaling>, .since = 300, .no_params = kInConfig},
+    ClassInfo{.name = "Normalization", .make = make_layer<Normalization>, .since = 300, .role = Role::normalization, .no_params = kInConfig},
 };
 
 }  // namespace
 
-Family preprocessing_rows() { return kPreprocessingRows; }
+Family preprocessing_classes() { return kPreprocessingClasses; }
 
 }  // namespace attn::keras

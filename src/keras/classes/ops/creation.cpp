@@ -201,19 +201,19 @@ class MultiHot : public OneHot {
 };
 
 constexpr std::array kCreationOperations = {
-    LayerRow{"Cast", kCoreOps, make_layer<Cast>},
-    LayerRow{"SaturateCast", kCoreOps, make_layer<SaturateCast>},
-    LayerRow{"Size", kNumpyOps, make_layer<Extent<true>>},
-    LayerRow{"Ndim", kNumpyOps, make_layer<Extent<false>>},
-    LayerRow{"ConvertToTensor", kCoreOps, make_layer<ConvertToTensor>},
-    LayerRow{"Array", kNumpyOps, make_layer<Array>},
-    LayerRow{"ZerosLike", kNumpyOps, make_layer<Like<0>>},
-    LayerRow{"EmptyLike", kNumpyOps, make_layer<Like<0>>},
-    LayerRow{"OnesLike", kNumpyOps, make_layer<Like<1>>},
-    LayerRow{"FullLike", kNumpyOps, make_layer<FullLike>},
-    LayerRow{"Full", kNumpyOps, make_layer<Full>},
-    LayerRow{"OneHot", kNnOps, make_layer<OneHot>},
-    LayerRow{"MultiHot", kNnOps, make_layer<MultiHot>},
+    ClassInfo{"Cast", make_layer<Cast>, 300, kCoreOps},
+    ClassInfo{"SaturateCast", make_layer<SaturateCast>, 306, kCoreOps},
+    ClassInfo{"Size", make_layer<Extent<true>>, 300, kNumpyOps},
+    ClassInfo{"Ndim", make_layer<Extent<false>>, 300, kNumpyOps},
+    ClassInfo{"ConvertToTensor", make_layer<ConvertToTensor>, 307, kCoreOps},
+    ClassInfo{"Array", make_layer<Array>, 300, kNumpyOps},
+    ClassInfo{"ZerosLike", make_layer<Like<0>>, 300, kNumpyOps},
+    ClassInfo{"EmptyLike", make_layer<Like<0>>, 313, kNumpyOps},
+    ClassInfo{"OnesLike", make_layer<Like<1>>, 300, kNumpyOps},
+    ClassInfo{"FullLike", make_layer<FullLike>, 300, kNumpyOps},
+    ClassInfo{"Full", make_layer<Full>, 300, kNumpyOps},
+    ClassInfo{"OneHot", make_layer<OneHot>, 300, kNnOps},
+    ClassInfo{"MultiHot", make_layer<MultiHot>, 300, kNnOps},
 };
 
 }  // namespace

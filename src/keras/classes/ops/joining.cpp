@@ -310,19 +310,19 @@ class Unstack : public Taking<kX> {
 };
 
 constexpr std::array kJoiningOperations = {
-    LayerRow{"Concatenate", kNumpyOps, make_layer<Concatenate>},
-    LayerRow{"Stack", kNumpyOps, make_layer<Stack>},
-    LayerRow{"Hstack", kNumpyOps, make_layer<Hstack>},
-    LayerRow{"Vstack", kNumpyOps, make_layer<Vstack>},
-    LayerRow{"Dstack", kNumpyOps, make_layer<Dstack>},
-    LayerRow{"Append", kNumpyOps, make_layer<Append>},
-    LayerRow{"Meshgrid", kNumpyOps, make_layer<Meshgrid>},
-    LayerRow{"Split", kNumpyOps, make_layer<Split>},
-    LayerRow{"Hsplit", kNumpyOps, make_layer<SplitAxis<1>>},
-    LayerRow{"Vsplit", kNumpyOps, make_layer<SplitAxis<0>>},
-    LayerRow{"Dsplit", kNumpyOps, make_layer<SplitAxis<2>>},
-    LayerRow{"ArraySplit", kNumpyOps, make_layer<ArraySplit>},
-    LayerRow{"Unstack", kCoreOps, make_layer<Unstack>},
+    ClassInfo{"Concatenate", make_layer<Concatenate>, 300, kNumpyOps},
+    ClassInfo{"Stack", make_layer<Stack>, 300, kNumpyOps},
+    ClassInfo{"Hstack", make_layer<Hstack>, 300, kNumpyOps},
+    ClassInfo{"Vstack", make_layer<Vstack>, 300, kNumpyOps},
+    ClassInfo{"Dstack", make_layer<Dstack>, 314, kNumpyOps},
+    ClassInfo{"Append", make_layer<Append>, 300, kNumpyOps},
+    ClassInfo{"Meshgrid", make_layer<Meshgrid>, 300, kNumpyOps},
+    ClassInfo{"Split", make_layer<Split>, 300, kNumpyOps},
+    ClassInfo{"Hsplit", make_layer<SplitAxis<1>>, 314, kNumpyOps},
+    ClassInfo{"Vsplit", make_layer<SplitAxis<0>>, 314, kNumpyOps},
+    ClassInfo{"Dsplit", make_layer<SplitAxis<2>>, 315, kNumpyOps},
+    ClassInfo{"ArraySplit", make_layer<ArraySplit>, 313, kNumpyOps},
+    ClassInfo{"Unstack", make_layer<Unstack>, 300, kCoreOps},
 };
 
 }  // namespace

@@ -176,9 +176,11 @@ class Normalize : public Taking<kX> {
 };
 
 constexpr std::array kNormalizationOperations = {
-    LayerRow{"LayerNorm", kNnOps, make_layer<LayerNorm>}, LayerRow{"RMSNorm", kNnOps, make_layer<RmsNorm>},
-    LayerRow{"BatchNorm", kNnOps, make_layer<BatchNorm>}, LayerRow{"Moments", kNnOps, make_layer<Moments>},
-    LayerRow{"Normalize", kNnOps, make_layer<Normalize>},
+    ClassInfo{"LayerNorm", make_layer<LayerNorm>, 311, kNnOps, Role::normalization},
+    ClassInfo{"RMSNorm", make_layer<RmsNorm>, 309, kNnOps, Role::normalization},
+    ClassInfo{"BatchNorm", make_layer<BatchNorm>, 300, kNnOps, Role::normalization},
+    ClassInfo{"Moments", make_layer<Moments>, 300, kNnOps},
+    ClassInfo{"Normalize", make_layer<Normalize>, 300, kNnOps, Role::normalization},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The rows that each family of keras.ops gives to the table, and what all operations share.
+// The records that each family of keras.ops gives to the table, and what all operations share.
 #pragma once
 
 #include <array>
@@ -65,5 +65,6 @@ void dtype_field(Fields& f, std::optional<DType>& dtype);
 [[nodiscard]] Family normalization_operations();
 [[nodiscard]] Family attention_operations();
 [[nodiscard]] Family window_operations();
+[[nodiscard]] Family refused_operations();
 
 }  // namespace attn::keras

@@ -296,15 +296,15 @@ class Resize : public Taking<kImages> {
 };
 
 constexpr std::array kWindowOperations = {
-    LayerRow{"DepthToSpace", kNnOps, make_layer<BlockDepth<false>>},
-    LayerRow{"SpaceToDepth", kNnOps, make_layer<BlockDepth<true>>},
-    LayerRow{"Resize", kImageOps, make_layer<Resize>},
-    LayerRow{"MaxPool", kNnOps, make_layer<PoolBy<false>>},
-    LayerRow{"AveragePool", kNnOps, make_layer<PoolBy<true>>},
-    LayerRow{"Conv", kNnOps, make_layer<Conv>},
-    LayerRow{"DepthwiseConv", kNnOps, make_layer<DepthwiseConv>},
-    LayerRow{"SeparableConv", kNnOps, make_layer<SeparableConv>},
-    LayerRow{"ExtractPatches", kImageOps, make_layer<ExtractPatches>},
+    ClassInfo{"DepthToSpace", make_layer<BlockDepth<false>>, 314, kNnOps},
+    ClassInfo{"SpaceToDepth", make_layer<BlockDepth<true>>, 314, kNnOps},
+    ClassInfo{"Resize", make_layer<Resize>, 300, kImageOps},
+    ClassInfo{"MaxPool", make_layer<PoolBy<false>>, 300, kNnOps},
+    ClassInfo{"AveragePool", make_layer<PoolBy<true>>, 300, kNnOps},
+    ClassInfo{"Conv", make_layer<Conv>, 300, kNnOps, Role::kernel},
+    ClassInfo{"DepthwiseConv", make_layer<DepthwiseConv>, 300, kNnOps, Role::kernel},
+    ClassInfo{"SeparableConv", make_layer<SeparableConv>, 300, kNnOps, Role::kernel},
+    ClassInfo{"ExtractPatches", make_layer<ExtractPatches>, 300, kImageOps},
 };
 
 }  // namespace
