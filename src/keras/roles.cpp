@@ -1,5 +1,4 @@
 #include "attn/keras/role.h"
-
 #include "classes/class_table.h"
 #include "model/layer_classes.h"
 

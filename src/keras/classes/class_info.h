@@ -13,12 +13,7 @@ namespace attn::keras {
 class Layer;
 using LayerPtr = std::unique_ptr<Layer>;
 
-/// The first Keras that has a class. It has no default: a record without it does not compile.
-struct Since {
-  constexpr Since(Version first) : version(first) {}  // NOLINT: stands for a version
-  Version version;
-};
-/// A class of KerasHub goes with KerasHub's version, which no file names.
+/// KerasHub's classes go with its own version, which no file names.
 inline constexpr Version kAnyKeras = kOldest;
 
 /// What became in Keras 3 of a key that Keras 2 writes. By default it is left out.
@@ -32,9 +27,9 @@ struct Keras2Key {
 /// One class, a layer or an operation. Records of layers name their members; operations need no more than the first
 /// four, or five, and give them in this order.
 struct ClassInfo {
-  std::string_view name;  ///< as configs spell it
-  LayerPtr (*make)();     ///< null for a class that is refused
-  Since since;
+  std::string_view name;                     ///< as configs spell it
+  LayerPtr (*make)();                        ///< null for a class that is refused
+  Since since;                               ///< kAnyKeras for a class of KerasHub
   std::string_view module = "keras.layers";  ///< as configs name it: "keras.src.ops.numpy", …
   Role role = Role::other;
   /// The package that registers it: "keras_hub" writes it as "keras_hub>TransformerEncoder".

@@ -136,7 +136,7 @@ Json Fields::write(const Activation& value) const {
                     printable((*out_)["name"].get<std::string>()));
   if (value.json.is_string()) {
     const auto& name = value.json.get_ref<const std::string&>();
-    if (const Version since = activation_since(name); version_ < since)
+    if (const Version since = Activation::since(name); version_ < since)
       throw bad_input("'{}': the activation '{}' is in Keras since {}, so it cannot be written for {}",
                       printable((*out_)["name"].get<std::string>()), name, version_text(since), version_text(version_));
   }

@@ -8,11 +8,11 @@
 #include <variant>
 #include <vector>
 
+#include "attn/keras/version.h"
 #include "config/activation.h"
 #include "config/dtype_policy.h"
 #include "config/initializer.h"
 #include "config/json.h"
-#include "config/versions.h"
 
 namespace attn::keras {
 

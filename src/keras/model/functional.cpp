@@ -343,7 +343,12 @@ Arg Functional::call(Call& call) {
 
 namespace {
 
-constexpr std::array kFunctionalClasses = {ClassInfo{.name = "Functional", .make = make_layer<Functional>, .since = 300, .module = "keras.src.models.functional", .role = Role::model, .also = "Model"}};
+constexpr std::array kFunctionalClasses = {ClassInfo{.name = "Functional",
+                                                     .make = make_layer<Functional>,
+                                                     .since = 300,
+                                                     .module = "keras.src.models.functional",
+                                                     .role = Role::model,
+                                                     .also = "Model"}};
 
 }  // namespace
 

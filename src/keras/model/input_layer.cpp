@@ -43,7 +43,11 @@ namespace {
 
 constexpr std::array kInputKeras2 = {Keras2Key{"batch_input_shape", "batch_shape"}};
 
-constexpr std::array kInputClasses = {ClassInfo{.name = "InputLayer", .make = make_layer<InputLayer>, .since = 300, .role = Role::input, .keras2_keys = kInputKeras2}};
+constexpr std::array kInputClasses = {ClassInfo{.name = "InputLayer",
+                                                .make = make_layer<InputLayer>,
+                                                .since = 300,
+                                                .role = Role::input,
+                                                .keras2_keys = kInputKeras2}};
 
 }  // namespace
 

@@ -103,7 +103,8 @@ std::vector<Layer*> Sequential::layers() const {
 
 namespace {
 
-constexpr std::array kSequentialClasses = {ClassInfo{.name = "Sequential", .make = make_layer<Sequential>, .since = 300, .module = "keras", .role = Role::chain}};
+constexpr std::array kSequentialClasses = {ClassInfo{
+    .name = "Sequential", .make = make_layer<Sequential>, .since = 300, .module = "keras", .role = Role::chain}};
 
 }  // namespace
 

@@ -37,6 +37,8 @@ class HeadAttention : public Layer {
     int kernel = 0, bias = 0;
   };
 
+  [[nodiscard]] Heads heads_of(std::int64_t count, std::int64_t size) const { return {count, size, dropout == 0.0}; }
+
   /// `seed_since`: the Keras that began to write the seed.
   void common_fields(Fields& f, Version seed_since) {
     f("kernel_initializer", kernel_initializer);
@@ -216,6 +218,8 @@ class MultiHeadAttention : public HeadAttention {
       for (const std::int64_t dim : output_shape->items)
         if (dim < 1) config["output_shape"].fail("expected integers > 0");
   }
+
+  [[nodiscard]] std::optional<Heads> heads() const override { return heads_of(num_heads, key_dim); }
 
   void build(Weights& w, Call& call) override {
     const Shape query = call.shape("query"), value = call.shape("value");
@@ -418,6 +422,8 @@ class GroupedQueryAttention : public HeadAttention {
                                      config["num_query_heads"].kind());
   }
 
+  [[nodiscard]] std::optional<Heads> heads() const override { return heads_of(num_query_heads, head_dim); }
+
   void build(Weights& w, Call& call) override {
     const Shape query = call.shape("query"), value = call.shape("value");
     const Shape key = call.has("key") ? call.shape("key") : value;
@@ -464,15 +470,45 @@ class GroupedQueryAttention : public HeadAttention {
 };
 
 const std::array kAttentionClasses = {
-    ClassInfo{.name = "MultiHeadAttention", .make = make_layer<MultiHeadAttention>, .since = 300, .role = Role::attention, .symbols = kHeadSymbols, .keras2_keys = kMultiHeadKeras2},
-    ClassInfo{.name = "CachedMultiHeadAttention", .make = make_layer<CachedMultiHeadAttention>, .since = kAnyKeras, .module = "keras_hub.src.layers.modeling.cached_multi_head_attention", .role = Role::attention, .package = "keras_hub", .symbols = kHeadSymbols},
-    ClassInfo{.name = "GroupQueryAttention", .make = make_layer<GroupedQueryAttention>, .since = 300, .role = Role::attention, .shown = "GroupedQueryAttention", .symbols = "query/kernel: d_model h d_head; query/bias: h d_head;"
-" key/kernel: d_model|d_key g d_head; key/bias: g d_head;"
-" value/kernel: d_model|d_value g d_head; value/bias: g d_head;"
-" gate/kernel: d_model h d_head; gate/bias: h d_head;"
-" attention_output/kernel: h d_head d_model|d_out; attention_output/bias: d_model|d_out"},
-    ClassInfo{.name = "Attention", .make = make_dot_attention, .since = 300, .role = Role::dot_attention, .symbols = "scale: d_model", .no_params = "query, key and value come as they are: it has no projections, and use_scale is off (on, it is one number)", .keras2_keys = kDotAttentionKeras2},
-    ClassInfo{.name = "AdditiveAttention", .make = make_additive_attention, .since = 300, .role = Role::dot_attention, .symbols = "scale: d_model", .no_params = "query and key are added as they come, and use_scale is off (on, it is d_model numbers)", .keras2_keys = kDotAttentionKeras2},
+    ClassInfo{.name = "MultiHeadAttention",
+              .make = make_layer<MultiHeadAttention>,
+              .since = 300,
+              .role = Role::attention,
+              .symbols = kHeadSymbols,
+              .keras2_keys = kMultiHeadKeras2},
+    ClassInfo{.name = "CachedMultiHeadAttention",
+              .make = make_layer<CachedMultiHeadAttention>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.cached_multi_head_attention",
+              .role = Role::attention,
+              .package = "keras_hub",
+              .symbols = kHeadSymbols},
+    ClassInfo{.name = "GroupQueryAttention",
+              .make = make_layer<GroupedQueryAttention>,
+              .since = 300,
+              .role = Role::attention,
+              .shown = "GroupedQueryAttention",
+              .symbols = "query/kernel: d_model h d_head; query/bias: h d_head;"
+                         " key/kernel: d_model|d_key g d_head; key/bias: g d_head;"
+                         " value/kernel: d_model|d_value g d_head; value/bias: g d_head;"
+                         " gate/kernel: d_model h d_head; gate/bias: h d_head;"
+                         " attention_output/kernel: h d_head d_model|d_out; attention_output/bias: d_model|d_out"},
+    ClassInfo{
+        .name = "Attention",
+        .make = make_dot_attention,
+        .since = 300,
+        .role = Role::dot_attention,
+        .symbols = "scale: d_model",
+        .no_params =
+            "query, key and value come as they are: it has no projections, and use_scale is off (on, it is one number)",
+        .keras2_keys = kDotAttentionKeras2},
+    ClassInfo{.name = "AdditiveAttention",
+              .make = make_additive_attention,
+              .since = 300,
+              .role = Role::dot_attention,
+              .symbols = "scale: d_model",
+              .no_params = "query and key are added as they come, and use_scale is off (on, it is d_model numbers)",
+              .keras2_keys = kDotAttentionKeras2},
 };
 
 }  // namespace

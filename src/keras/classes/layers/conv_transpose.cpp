@@ -148,9 +148,24 @@ class ConvTranspose : public ConvolutionLayer {
 };
 
 constexpr std::array kConvTransposeClasses = {
-    ClassInfo{.name = "Conv1DTranspose", .make = make_with<ConvTranspose, 1>, .since = 300, .role = Role::kernel, .symbols = "kernel: k f c_in; bias: f", .keras2_keys = kOneGroup},
-    ClassInfo{.name = "Conv2DTranspose", .make = make_with<ConvTranspose, 2>, .since = 300, .role = Role::kernel, .symbols = "kernel: k_h k_w f c_in; bias: f", .keras2_keys = kOneGroup},
-    ClassInfo{.name = "Conv3DTranspose", .make = make_with<ConvTranspose, 3>, .since = 300, .role = Role::kernel, .symbols = "kernel: k_d k_h k_w f c_in; bias: f", .keras2_keys = kOneGroup},
+    ClassInfo{.name = "Conv1DTranspose",
+              .make = make_with<ConvTranspose, 1>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = "kernel: k f c_in; bias: f",
+              .keras2_keys = kOneGroup},
+    ClassInfo{.name = "Conv2DTranspose",
+              .make = make_with<ConvTranspose, 2>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = "kernel: k_h k_w f c_in; bias: f",
+              .keras2_keys = kOneGroup},
+    ClassInfo{.name = "Conv3DTranspose",
+              .make = make_with<ConvTranspose, 3>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = "kernel: k_d k_h k_w f c_in; bias: f",
+              .keras2_keys = kOneGroup},
 };
 
 }  // namespace

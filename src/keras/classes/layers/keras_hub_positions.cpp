@@ -357,10 +357,34 @@ class AlibiBias : public Layer {
 constexpr std::string_view kAngles = "its angles follow from the position by a formula";
 
 constexpr std::array kKerasHubPositionClasses = {
-    ClassInfo{.name = "PositionEmbedding", .make = make_layer<PositionEmbedding>, .since = kAnyKeras, .module = "keras_hub.src.layers.modeling.position_embedding", .role = Role::embedding, .package = "keras_hub", .symbols = "embeddings: L d_model"},
-    ClassInfo{.name = "SinePositionEncoding", .make = make_layer<SinePositionEncoding>, .since = kAnyKeras, .module = "keras_hub.src.layers.modeling.sine_position_encoding", .role = Role::embedding, .package = "keras_hub", .counts_positions = true, .no_params = kAngles},
-    ClassInfo{.name = "RotaryEmbedding", .make = make_layer<RotaryEmbedding>, .since = kAnyKeras, .module = "keras_hub.src.layers.modeling.rotary_embedding", .role = Role::embedding, .package = "keras_hub", .no_params = kAngles},
-    ClassInfo{.name = "AlibiBias", .make = make_layer<AlibiBias>, .since = kAnyKeras, .module = "keras_hub.src.layers.modeling.alibi_bias", .package = "keras_hub", .no_params = "its slopes follow from the number of heads by a formula"},
+    ClassInfo{.name = "PositionEmbedding",
+              .make = make_layer<PositionEmbedding>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.position_embedding",
+              .role = Role::embedding,
+              .package = "keras_hub",
+              .symbols = "embeddings: L d_model"},
+    ClassInfo{.name = "SinePositionEncoding",
+              .make = make_layer<SinePositionEncoding>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.sine_position_encoding",
+              .role = Role::embedding,
+              .package = "keras_hub",
+              .counts_positions = true,
+              .no_params = kAngles},
+    ClassInfo{.name = "RotaryEmbedding",
+              .make = make_layer<RotaryEmbedding>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.rotary_embedding",
+              .role = Role::embedding,
+              .package = "keras_hub",
+              .no_params = kAngles},
+    ClassInfo{.name = "AlibiBias",
+              .make = make_layer<AlibiBias>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.alibi_bias",
+              .package = "keras_hub",
+              .no_params = "its slopes follow from the number of heads by a formula"},
 };
 
 }  // namespace

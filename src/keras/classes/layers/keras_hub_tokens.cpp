@@ -170,8 +170,18 @@ class MaskedLMHead : public Composite {
 };
 
 constexpr std::array kKerasHubTokenClasses = {
-    ClassInfo{.name = "TokenAndPositionEmbedding", .make = make_layer<TokenAndPositionEmbedding>, .since = kAnyKeras, .module = "keras_hub.src.layers.modeling.token_and_position_embedding", .role = Role::tokens, .package = "keras_hub"},
-    ClassInfo{.name = "MaskedLMHead", .make = make_layer<MaskedLMHead>, .since = kAnyKeras, .module = "keras_hub.src.layers.modeling.masked_lm_head", .package = "keras_hub", .symbols = "output_kernel: d_model V; output_bias: V"},
+    ClassInfo{.name = "TokenAndPositionEmbedding",
+              .make = make_layer<TokenAndPositionEmbedding>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.token_and_position_embedding",
+              .role = Role::tokens,
+              .package = "keras_hub"},
+    ClassInfo{.name = "MaskedLMHead",
+              .make = make_layer<MaskedLMHead>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.masked_lm_head",
+              .package = "keras_hub",
+              .symbols = "output_kernel: d_model V; output_bias: V"},
 };
 
 }  // namespace

@@ -237,8 +237,18 @@ class TransformerDecoder : public TransformerBlock {
 };
 
 constexpr std::array kKerasHubTransformerClasses = {
-    ClassInfo{.name = "TransformerEncoder", .make = make_layer<TransformerEncoder>, .since = kAnyKeras, .module = "keras_hub.src.layers.modeling.transformer_encoder", .role = Role::transformer, .package = "keras_hub"},
-    ClassInfo{.name = "TransformerDecoder", .make = make_layer<TransformerDecoder>, .since = kAnyKeras, .module = "keras_hub.src.layers.modeling.transformer_decoder", .role = Role::transformer, .package = "keras_hub"},
+    ClassInfo{.name = "TransformerEncoder",
+              .make = make_layer<TransformerEncoder>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.transformer_encoder",
+              .role = Role::transformer,
+              .package = "keras_hub"},
+    ClassInfo{.name = "TransformerDecoder",
+              .make = make_layer<TransformerDecoder>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.transformer_decoder",
+              .role = Role::transformer,
+              .package = "keras_hub"},
 };
 
 }  // namespace

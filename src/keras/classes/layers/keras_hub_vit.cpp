@@ -256,10 +256,23 @@ class ViTEncoder : public ViTLayer {
 };
 
 constexpr std::array kKerasHubVitClasses = {
-    ClassInfo{.name = "ViTPatchingAndEmbedding", .make = make_layer<ViTPatchingAndEmbedding>, .since = kAnyKeras, .module = kModule, .role = Role::embedding, .symbols = "class_token: - - d_model"},
+    ClassInfo{.name = "ViTPatchingAndEmbedding",
+              .make = make_layer<ViTPatchingAndEmbedding>,
+              .since = kAnyKeras,
+              .module = kModule,
+              .role = Role::embedding,
+              .symbols = "class_token: - - d_model"},
     ClassInfo{.name = "MLP", .make = make_layer<MLP>, .since = kAnyKeras, .module = kModule},
-    ClassInfo{.name = "ViTEncoderBlock", .make = make_layer<ViTEncoderBlock>, .since = kAnyKeras, .module = kModule, .role = Role::transformer},
-    ClassInfo{.name = "ViTEncoder", .make = make_layer<ViTEncoder>, .since = kAnyKeras, .module = kModule, .role = Role::transformer},
+    ClassInfo{.name = "ViTEncoderBlock",
+              .make = make_layer<ViTEncoderBlock>,
+              .since = kAnyKeras,
+              .module = kModule,
+              .role = Role::transformer},
+    ClassInfo{.name = "ViTEncoder",
+              .make = make_layer<ViTEncoder>,
+              .since = kAnyKeras,
+              .module = kModule,
+              .role = Role::transformer},
 };
 
 }  // namespace

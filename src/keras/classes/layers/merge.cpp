@@ -309,7 +309,11 @@ constexpr std::array kMergeClasses = {
     ClassInfo{.name = "Average", .make = make_layer<Average>, .since = 300, .role = Role::merge},
     ClassInfo{.name = "Maximum", .make = make_with<Extremum, BinaryFn::maximum>, .since = 300, .role = Role::merge},
     ClassInfo{.name = "Minimum", .make = make_with<Extremum, BinaryFn::minimum>, .since = 300, .role = Role::merge},
-    ClassInfo{.name = "Concatenate", .make = make_layer<Concatenate>, .since = 300, .role = Role::merge, .keeps_unmasked = true},
+    ClassInfo{.name = "Concatenate",
+              .make = make_layer<Concatenate>,
+              .since = 300,
+              .role = Role::merge,
+              .keeps_unmasked = true},
     ClassInfo{.name = "Dot", .make = make_layer<Dot>, .since = 300, .role = Role::merge},
 };
 

@@ -64,6 +64,12 @@ class Rescaling : public Layer {
     }
   }
   [[nodiscard]] bool supports_masking() const override { return !follows_keras2(); }
+  [[nodiscard]] std::vector<std::pair<std::string_view, double>> constants() const override {
+    std::vector<std::pair<std::string_view, double>> out;
+    for (const auto& [key, value] : {std::pair(std::string_view("scale"), &scale), {"offset", &offset}})
+      if (value->json.is_number()) out.emplace_back(key, value->json.get<double>());
+    return out;
+  }
 
   Arg call(Call& call) override {
     graph::Builder& b = call.builder();
@@ -163,7 +169,11 @@ constexpr std::string_view kInConfig = "the numbers that it takes stand in its c
 
 constexpr std::array kPreprocessingClasses = {
     ClassInfo{.name = "Rescaling", .make = make_layer<Rescaling>, .since = 300, .no_params = kInConfig},
-    ClassInfo{.name = "Normalization", .make = make_layer<Normalization>, .since = 300, .role = Role::normalization, .no_params = kInConfig},
+    ClassInfo{.name = "Normalization",
+              .make = make_layer<Normalization>,
+              .since = 300,
+              .role = Role::normalization,
+              .no_params = kInConfig},
 };
 
 }  // namespace

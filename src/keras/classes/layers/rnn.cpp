@@ -126,10 +126,26 @@ constexpr std::array kRecurrentKeras2 = {Keras2Key{"implementation"}, Keras2Key{
                                          Keras2Key{"input_dim"}, Keras2Key{"input_length"}};
 
 constexpr std::array kRnnClasses = {
-    ClassInfo{.name = "RNN", .make = make_layer<RNN>, .since = 300, .role = Role::kernel, .keras2_keys = kRecurrentKeras2},
-    ClassInfo{.name = "LSTM", .make = [] { return make_of_cell<LSTMCell>("LSTMCell"); }, .since = 300, .role = Role::kernel, .symbols = kLstmSymbols, .keras2_keys = kRecurrentKeras2},
-    ClassInfo{.name = "GRU", .make = [] { return make_of_cell<GRUCell>("GRUCell"); }, .since = 300, .role = Role::kernel, .symbols = kGruSymbols, .keras2_keys = kRecurrentKeras2},
-    ClassInfo{.name = "SimpleRNN", .make = [] { return make_of_cell<SimpleRNNCell>("SimpleRNNCell"); }, .since = 300, .role = Role::kernel, .symbols = kSimpleRnnSymbols, .keras2_keys = kRecurrentKeras2},
+    ClassInfo{
+        .name = "RNN", .make = make_layer<RNN>, .since = 300, .role = Role::kernel, .keras2_keys = kRecurrentKeras2},
+    ClassInfo{.name = "LSTM",
+              .make = [] { return make_of_cell<LSTMCell>("LSTMCell"); },
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = kLstmSymbols,
+              .keras2_keys = kRecurrentKeras2},
+    ClassInfo{.name = "GRU",
+              .make = [] { return make_of_cell<GRUCell>("GRUCell"); },
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = kGruSymbols,
+              .keras2_keys = kRecurrentKeras2},
+    ClassInfo{.name = "SimpleRNN",
+              .make = [] { return make_of_cell<SimpleRNNCell>("SimpleRNNCell"); },
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = kSimpleRnnSymbols,
+              .keras2_keys = kRecurrentKeras2},
 };
 
 }  // namespace

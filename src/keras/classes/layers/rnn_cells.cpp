@@ -300,9 +300,24 @@ class StackedRNNCells : public Cell {
 constexpr std::array kCellKeras2 = {Keras2Key{"implementation"}};
 
 constexpr std::array kRnnCellClasses = {
-    ClassInfo{.name = "LSTMCell", .make = make_layer<LSTMCell>, .since = 300, .role = Role::kernel, .symbols = kLstmSymbols, .keras2_keys = kCellKeras2},
-    ClassInfo{.name = "GRUCell", .make = make_layer<GRUCell>, .since = 300, .role = Role::kernel, .symbols = kGruSymbols, .keras2_keys = kCellKeras2},
-    ClassInfo{.name = "SimpleRNNCell", .make = make_layer<SimpleRNNCell>, .since = 300, .role = Role::kernel, .symbols = kSimpleRnnSymbols, .keras2_keys = kCellKeras2},
+    ClassInfo{.name = "LSTMCell",
+              .make = make_layer<LSTMCell>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = kLstmSymbols,
+              .keras2_keys = kCellKeras2},
+    ClassInfo{.name = "GRUCell",
+              .make = make_layer<GRUCell>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = kGruSymbols,
+              .keras2_keys = kCellKeras2},
+    ClassInfo{.name = "SimpleRNNCell",
+              .make = make_layer<SimpleRNNCell>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = kSimpleRnnSymbols,
+              .keras2_keys = kCellKeras2},
     ClassInfo{.name = "StackedRNNCells", .make = make_layer<StackedRNNCells>, .since = 300, .role = Role::kernel},
 };
 

@@ -239,9 +239,13 @@ class SpectralNormalization : public Layer {
 constexpr std::array kBidirectionalKeras2 = {Keras2Key{"num_constants", {}, "0"}};
 
 constexpr std::array kWrapperClasses = {
-    ClassInfo{.name = "Bidirectional", .make = make_layer<Bidirectional>, .since = 300, .keras2_keys = kBidirectionalKeras2},
+    ClassInfo{
+        .name = "Bidirectional", .make = make_layer<Bidirectional>, .since = 300, .keras2_keys = kBidirectionalKeras2},
     ClassInfo{.name = "TimeDistributed", .make = make_layer<TimeDistributed>, .since = 300},
-    ClassInfo{.name = "SpectralNormalization", .make = make_layer<SpectralNormalization>, .since = 300, .role = Role::normalization},
+    ClassInfo{.name = "SpectralNormalization",
+              .make = make_layer<SpectralNormalization>,
+              .since = 300,
+              .role = Role::normalization},
 };
 
 }  // namespace

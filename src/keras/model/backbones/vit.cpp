@@ -85,7 +85,12 @@ class ViTBackbone : public Backbone {
 
 Family vision_backbones() {
   static constexpr std::array kRows = {
-      ClassInfo{.name = "ViTBackbone", .make = make_layer<ViTBackbone>, .since = kAnyKeras, .module = "keras_hub.src.models.vit.vit_backbone", .role = Role::model, .package = "keras_hub"},
+      ClassInfo{.name = "ViTBackbone",
+                .make = make_layer<ViTBackbone>,
+                .since = kAnyKeras,
+                .module = "keras_hub.src.models.vit.vit_backbone",
+                .role = Role::model,
+                .package = "keras_hub"},
   };
   return kRows;
 }

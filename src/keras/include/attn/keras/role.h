@@ -17,15 +17,15 @@ enum class Role : std::uint8_t {
   dot_attention,  ///< attends with query, key and value as they come
   transformer,    ///< holds blocks with attention in them
   normalization,
-  kernel,         ///< multiplies by a kernel: dense, convolutions, recurrent layers and their cells
-  activation,     ///< a function of each number, or of each vector
-  merge,          ///< combines several inputs
-  pooling,        ///< means or maxima of windows
-  arrangement,    ///< moves numbers
-  pass_through,   ///< gives back what it gets
-  training,       ///< acts in training only
-  model,          ///< has layers and a graph of its own
-  chain,          ///< is a model whose layers follow each other
+  kernel,        ///< multiplies by a kernel: dense, convolutions, recurrent layers and their cells
+  activation,    ///< a function of each number, or of each vector
+  merge,         ///< combines several inputs
+  pooling,       ///< means or maxima of windows
+  arrangement,   ///< moves numbers
+  pass_through,  ///< gives back what it gets
+  training,      ///< acts in training only
+  model,         ///< has layers and a graph of its own
+  chain,         ///< is a model whose layers follow each other
 };
 
 [[nodiscard]] constexpr bool is_attention(Role role) { return role == Role::attention || role == Role::dot_attention; }
