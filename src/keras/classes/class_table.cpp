@@ -39,7 +39,9 @@ const ClassInfo& class_in(Family family, std::string_view class_name) {
 std::vector<Family> layer_families() {
   return {core_classes(),
           einsum_dense_classes(),
-          attention_classes(),
+          multi_head_attention_classes(),
+          grouped_query_attention_classes(),
+          dot_attention_classes(),
           normalization_classes(),
           activation_classes(),
           regularization_classes(),

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "attn/graph/graph.h"
+#include "attn/keras/version.h"
 #include "config/json.h"
 
 namespace attn::keras {

@@ -12,7 +12,9 @@ namespace attn::keras {
 
 [[nodiscard]] Family core_classes();
 [[nodiscard]] Family einsum_dense_classes();
-[[nodiscard]] Family attention_classes();
+[[nodiscard]] Family multi_head_attention_classes();
+[[nodiscard]] Family grouped_query_attention_classes();
+[[nodiscard]] Family dot_attention_classes();
 [[nodiscard]] Family normalization_classes();
 [[nodiscard]] Family activation_classes();
 [[nodiscard]] Family regularization_classes();

@@ -178,7 +178,7 @@ void expect_parts(std::int64_t count) {
 }
 
 /// Into `count` parts of one size, or at given indices.
-Arg split(Call& call, const Axes& indices_or_sections, std::int64_t along) {
+Arg pieces(Call& call, const Axes& indices_or_sections, std::int64_t along) {
   Builder& b = call.builder();
   const ValueId x = call.tensor("x")->id;
   const Shape shape = b.shape(x);
@@ -209,7 +209,7 @@ Arg split(Call& call, const Axes& indices_or_sections, std::int64_t along) {
 /// split, and hsplit, vsplit and dsplit, which know their axis.
 class SplitAlong : public Taking<kX> {
  public:
-  Arg call(Call& call) override { return split(call, indices_or_sections, along(call.shape("x"))); }
+  Arg call(Call& call) override { return pieces(call, indices_or_sections, along(call.shape("x"))); }
   /// Between two given indices Keras knows the size, also along unknown axes.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const auto* indices = std::get_if<std::vector<std::int64_t>>(&indices_or_sections);
@@ -273,7 +273,7 @@ class ArraySplit : public Taking<kX> {
       at += size == kUnknown ? 0 : size / sections + (i < size % sections ? 1 : 0);
       indices.push_back(at);
     }
-    return split(call, indices, axis);
+    return pieces(call, indices, axis);
   }
 
  private:
