@@ -1,4 +1,5 @@
 #include "attn/backends/cpu.h"
+#include "attn/backends/storage.h"
 #include "attn/plan/passes.h"
 #include "executable.h"
 #include "memory.h"
@@ -30,6 +31,8 @@ class CpuBackend final : public Backend {
     return cpu::memory_needed(plan, options.threads > 0 ? options.threads : cpu::default_threads(),
                               cpu::multiplication_of(options_, options.precision));
   }
+
+  [[nodiscard]] std::shared_ptr<SharedStore> make_store() const override { return std::make_shared<HostStore>(); }
 
   [[nodiscard]] std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,
                                                     const CompileOptions& compile_options) const override {

@@ -25,7 +25,8 @@ CpuExecutable::CpuExecutable(plan::Plan plan, std::vector<Tensor> weights, const
                              const CpuOptions& options)
     : options_(options),
       plan_(std::move(plan)),
-      storage_(plan_, std::move(weights)),
+      store_(host_store(compile_options)),
+      storage_(plan_, std::move(weights), *store_),
       engine_(compile_options.threads > 0 ? compile_options.threads : default_threads(), options.work_per_thread,
               multiplication_of(options, compile_options.precision)),
       places_(plan_.graph.values.size(), nullptr) {

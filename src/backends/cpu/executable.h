@@ -30,6 +30,7 @@ class CpuExecutable final : public Executable {
 
   CpuOptions options_;
   plan::Plan plan_;
+  std::shared_ptr<HostStore> store_;
   Storage storage_;
   Engine engine_;
   std::vector<std::byte*> places_;                // by ValueId: what operands point to

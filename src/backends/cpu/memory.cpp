@@ -14,7 +14,7 @@
 #include "kernel.h"
 #include "making.h"
 #include "panels.h"
-#include "product.h"
+#include "products.h"
 
 namespace attn::backends::cpu {
 namespace {
@@ -56,6 +56,7 @@ class Pricing {
       hold(times({spec.shape.size(), bytes_of(spec.dtype)}));
     }
     hold(plan_.input_bytes);
+    hold(plan_.state_bytes);
     const auto preparation = preparation_by_step(plan_);
     for (std::size_t i = 0; i < preparation.size(); ++i) {
       for (const NodeId id : preparation[i]) prepare(plan_.graph.nodes[at(id)]);
