@@ -9,6 +9,7 @@
 namespace attn::keras {
 
 class Layer;
+struct Decoding;
 
 /// Applies layers as keras.Layer.__call__ does, and adds their operations to a graph.
 class Lowering {
@@ -22,6 +23,8 @@ class Lowering {
   bool only_shapes = false;
   /// Should attention layers give their probabilities too?
   bool want_scores = false;
+  /// Of new tokens that go on with what is cached; null for whole sequences.
+  Decoding* decoding = nullptr;
 
   /// Does somebody watch where masks go?
   [[nodiscard]] virtual bool watches_masks() const = 0;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "classes/decoding.h"
 #include "classes/ops/expression.h"
 
 namespace attn::keras {
@@ -117,6 +118,13 @@ bool HeadAttention::masks_scores(Call& call) const {
 HeadAttention::Attended HeadAttention::attend(Call& call, ValueId q, ValueId k, ValueId v,
                                               const std::vector<ValueId>& masks, std::int64_t head_size,
                                               graph::AttentionPath path, const Sight& sight) const {
+  if (call.lowering().decoding != nullptr && sight.causal) {
+    graph::CachedAttention cached;
+    cached.scale = 1.0 / std::sqrt(static_cast<double>(head_size));
+    cached.path = path;
+    cached.window = sight.window;
+    return {attend_cached(call, q, k, v, cached), graph::kNone, {}};
+  }
   graph::Attention op;
   op.scale = 1.0 / std::sqrt(static_cast<double>(head_size));
   op.path = path;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "classes/decoding.h"
 #include "classes/layers/axes.h"
 #include "classes/layers/layers.h"
 #include "classes/ops/expression.h"
@@ -43,9 +44,10 @@ std::int64_t start_index(Call& call) {
   return *start;
 }
 
-/// The positions of a call as (1,T) or (B,T), where they are given.
+/// The positions of a call as (1,T) or (B,T), where they are given, or where new tokens stand behind cached ones.
 std::optional<ValueId> given_positions(Call& call) {
   const TensorPtr positions = call.optional_tensor("positions");
+  if (!positions && call.lowering().decoding != nullptr) return call.lowering().decoding->positions;
   if (!positions) return std::nullopt;
   const Shape shape = call.shape(positions);
   if (shape.rank() != 1 && shape.rank() != 2)

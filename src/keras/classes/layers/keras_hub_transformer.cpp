@@ -211,7 +211,10 @@ class TransformerDecoder : public TransformerBlock {
 
     const LayerScope scope(call.lowering(), name);
     const TensorPtr decoder = call.tensor("decoder_sequence");
-    const Arg self_mask = merged_mask(call, decoder, "decoder_padding_mask", "decoder_attention_mask");
+    // New tokens are none of them padding.
+    const bool decodes = call.lowering().decoding != nullptr;
+    const Arg self_mask =
+        decodes ? Arg() : merged_mask(call, decoder, "decoder_padding_mask", "decoder_attention_mask");
     TensorPtr x = residual(call, decoder, *self_attention_norm_, *self_attention_dropout_, [&](const TensorPtr& in) {
       return apply(call, *self_attention_, {},
                    {{"query", in},
