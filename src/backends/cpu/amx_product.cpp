@@ -438,7 +438,13 @@ int tile_parts(DType dtype, MatmulPrecision precision) {
   return precision == MatmulPrecision::highest ? 3 : precision == MatmulPrecision::high ? 2 : 1;
 }
 
-constinit const ProductInfo kTileProduct{takes, layout, packed_bytes, held_bytes, scratch_bytes, make,
-                                         /*hands_over=*/true, /*is_library=*/false};
+constinit const ProductInfo kTileProduct{takes,
+                                         layout,
+                                         packed_bytes,
+                                         held_bytes,
+                                         scratch_bytes,
+                                         make,
+                                         /*hands_over=*/true,
+                                         /*is_library=*/false};
 
 }  // namespace attn::backends::cpu

@@ -205,8 +205,8 @@ Choice choose(const StepInfo& step) {
       may_widen = false;
     } else {
       if (has_empty) return {Choice::Way::reference, nullptr, "an input has no elements"};
-      const bool takes = dtype == DType::float32 ||
-                         (dtype == DType::bfloat16 && kernel.takes == Takes::float32_or_bfloat16);
+      const bool takes =
+          dtype == DType::float32 || (dtype == DType::bfloat16 && kernel.takes == Takes::float32_or_bfloat16);
       if (!takes) continue;
     }
     why = kernel.why_not(step);

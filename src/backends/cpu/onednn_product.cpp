@@ -146,7 +146,13 @@ std::unique_ptr<Product> make(Engine& engine, const Product::Size& size, DType, 
 
 }  // namespace
 
-constinit const ProductInfo kOnednnProduct{takes, layout, packed_bytes, held_bytes, scratch_bytes, make,
-                                           /*hands_over=*/false, /*is_library=*/true};
+constinit const ProductInfo kOnednnProduct{takes,
+                                           layout,
+                                           packed_bytes,
+                                           held_bytes,
+                                           scratch_bytes,
+                                           make,
+                                           /*hands_over=*/false,
+                                           /*is_library=*/true};
 
 }  // namespace attn::backends::cpu

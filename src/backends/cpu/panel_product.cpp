@@ -166,7 +166,13 @@ std::unique_ptr<Product> make(Engine& engine, const Product::Size& size, DType, 
 
 }  // namespace
 
-constinit const ProductInfo kPanelProduct{takes, layout, packed_bytes, held_bytes, scratch_bytes, make,
-                                          /*hands_over=*/false, /*is_library=*/false};
+constinit const ProductInfo kPanelProduct{takes,
+                                          layout,
+                                          packed_bytes,
+                                          held_bytes,
+                                          scratch_bytes,
+                                          make,
+                                          /*hands_over=*/false,
+                                          /*is_library=*/false};
 
 }  // namespace attn::backends::cpu

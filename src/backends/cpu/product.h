@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "kernel.h"
+#include "step.h"
 #include "unary.h"
 
 namespace attn::backends::cpu {
@@ -71,8 +71,8 @@ extern const ProductInfo kOnednnProduct;
 /// Of float32: panels of 32 columns of w, each read once for a block of rows while the next one is fetched. Of weights
 /// in bfloat16 the panels hold half the bytes, and each is widened for a block of rows. Where there is AVX-512, panels
 /// are never slower than oneDNN's: GFLOP/s of one core (of 229) for 48 rows, 512 x 2048 and 2048 x 512, weights not in
-/// cache: 184 and 177, oneDNN, which does not fetch ahead, 133 and 130; with hundreds of rows both reach 200, but panels
-/// are cut into pieces of columns too, so that threads end together.
+/// cache: 184 and 177, oneDNN, which does not fetch ahead, 133 and 130; with hundreds of rows both reach 200, but
+/// panels are cut into pieces of columns too, so that threads end together.
 extern const ProductInfo kPanelProduct;
 
 /// Of float32 or bfloat16 on tiles of bfloat16, as the engine's `multiplication` has it. On emulated tiles all are.

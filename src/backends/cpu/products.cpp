@@ -28,8 +28,7 @@ void add_beside(const StepInfo& step, const ProductQuery& query, const ProductIn
 }  // namespace
 
 const ProductInfo* find_product(const ProductQuery& query) {
-  const auto found =
-      std::ranges::find_if(kProducts, [&](const ProductInfo* product) { return product->takes(query); });
+  const auto found = std::ranges::find_if(kProducts, [&](const ProductInfo* product) { return product->takes(query); });
   return found == kProducts.end() ? nullptr : *found;
 }
 
