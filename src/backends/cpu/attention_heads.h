@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,11 +14,27 @@
 
 namespace attn::backends::cpu {
 
+/// An array that broadcasts to (B,N,T,S).
+struct OverScores {
+  OverScores(const Operand& array, const Shape& all);
+  /// The first number of a row of it.
+  template <typename Number>
+  [[nodiscard]] const Number* row(std::int64_t b, std::int64_t n, std::int64_t t) const {
+    return operand.data<Number>() + b * strides[0] + n * strides[1] + t * strides[2];
+  }
+  Operand operand;
+  std::int64_t strides[4] = {0, 0, 0, 0};
+};
+
+/// What Keras puts in the place of a scaled score that is hidden (ops.dot_product_attention, layers.Softmax), in a
+/// model that computes in `dtype`.
+[[nodiscard]] float hidden_score(graph::AttentionPath path, DType dtype);
+
 /// B batch, T queries, S keys, N query heads, K key/value heads, H head size, V value head size; T and S of the longest
 /// sequence.
 class AttentionHeads {
  public:
-  AttentionHeads(const graph::Attention& op, const Step& step);
+  explicit AttentionHeads(const Step& step);
 
   /// A batch entry, or one of the sequences that share one.
   struct Sequence {
@@ -61,6 +78,11 @@ class AttentionHeads {
   void pack(const Sequence& sequence, std::int64_t n, float* keys, float* values) const;
 
   [[nodiscard]] bool is_masked() const { return op.causal || op.window || !masks_.empty(); }
+  /// Are the scores more than scaled products?
+  [[nodiscard]] bool shapes_scores() const { return op.bias || op.soft_cap > 0.0; }
+  /// A row of products of query t of head n becomes cap(scale·product) + bias.
+  void shape_scores(const Sequence& sequence, std::int64_t n, std::int64_t t, float* row) const;
+
   /// seen[s - begin]: may query t of head n attend to key s, for begin ≤ s < end ≤ S?
   void find_seen(const Sequence& sequence, std::int64_t n, std::int64_t t, std::int64_t begin, std::int64_t end,
                  std::uint8_t* seen) const;
@@ -92,18 +114,12 @@ class AttentionHeads {
   float hidden_score;  ///< the same before it is scaled, by a scale above 0
 
  private:
-  /// A bool array that broadcasts to (B,N,T,S).
-  struct Mask {
-    Mask(const Operand& mask, const Shape& all);
-    Operand operand;
-    std::int64_t strides[4] = {0, 0, 0, 0};
-  };
-
   Operand query_, key_, value_, context_, scores_;  // query, key and value may be parts of one packed array
   std::int64_t query_row_, key_row_, value_row_;    // from one position to the next
   std::int64_t first_key_ = 0, first_value_ = 0;    // where key and value begin
   Operand starts_{};                                // of the sequences that share a batch entry
-  std::vector<Mask> masks_;
+  std::optional<OverScores> bias_;
+  std::vector<OverScores> masks_;  // of bool
 };
 
 /// Panels' worth of columns.
@@ -112,28 +128,26 @@ class AttentionHeads {
 /// Columns of the panel that `left` columns begin with, in whole vectors.
 [[nodiscard]] inline std::int64_t whole_vectors(std::int64_t left) { return left <= kPanel / 2 ? kPanel / 2 : kPanel; }
 
-/// Keys of the longest sequence; `key` is the key's shape, or that of what it is packed in.
-[[nodiscard]] inline std::int64_t keys_of(const graph::Attention& op, const Shape& key) {
-  return op.varlen > 0 ? op.varlen : key[1];
-}
-
-/// Attention by whole rows of scores, which it gives too where they are asked for.
-[[nodiscard]] std::unique_ptr<Kernel> make_row_attention(const graph::Attention& op, const Step& step);
-/// Products of attention on tiles: as the engine's `multiplication` has it, of float32 or bfloat16; its scale is
-/// above 0.
-[[nodiscard]] bool takes_tile_attention(const graph::Attention& op, DType dtype, std::int64_t keys,
-                                        const Multiplication& multiplication);
-[[nodiscard]] std::unique_ptr<Kernel> make_tile_attention(const graph::Attention& op, const Step& step);
-/// Attention whose scores exist for a block of queries and keys at a time (Dao et al., FlashAttention, 2022).
-[[nodiscard]] std::unique_ptr<Kernel> make_flash_attention(const graph::Attention& op, const Step& step);
+/// S, H and V of an attention, before there is anything to attend to.
+struct AttentionSize {
+  explicit AttentionSize(const StepInfo& step);
+  std::int64_t keys, head_size, value_size;
+};
 
 /// Bytes of arrays (rows, columns) of floats and of `bytes` bytes, in whole cache lines, at most kMaxSize.
 [[nodiscard]] std::int64_t scratch_size(std::initializer_list<std::pair<std::int64_t, std::int64_t>> arrays,
                                         std::int64_t bytes);
-/// Bytes that each takes for each thread.
-[[nodiscard]] std::int64_t row_attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size);
-[[nodiscard]] std::int64_t flash_attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size);
-[[nodiscard]] std::int64_t tile_attention_scratch(const graph::Attention& op, int parts, std::int64_t keys,
-                                                  std::int64_t head_size, std::int64_t value_size);
+/// The scratch of as many threads as there are.
+[[nodiscard]] Needs scratch_of_threads(const StepInfo& step, std::int64_t bytes);
+
+/// Attention whose products are on tiles, of float32 or bfloat16, as the machine's `multiplication` has it.
+[[nodiscard]] std::string why_not_on_tiles(const StepInfo& step);
+[[nodiscard]] Needs tile_attention_needs(const StepInfo& step);
+[[nodiscard]] std::unique_ptr<Kernel> make_tile_attention(const Step& step);
+
+/// Attention whose scores exist for a block of queries and keys at a time (Dao et al., FlashAttention, 2022).
+[[nodiscard]] std::string why_not_flash(const StepInfo& step);
+[[nodiscard]] Needs flash_attention_needs(const StepInfo& step);
+[[nodiscard]] std::unique_ptr<Kernel> make_flash_attention(const Step& step);
 
 }  // namespace attn::backends::cpu

@@ -28,8 +28,8 @@ class CpuBackend final : public Backend {
   }
 
   [[nodiscard]] std::int64_t memory_needed(const plan::Plan& plan, const CompileOptions& options) const override {
-    return cpu::memory_needed(plan, options.threads > 0 ? options.threads : cpu::default_threads(),
-                              cpu::multiplication_of(options_, options.precision));
+    return cpu::memory_needed(plan, {options.threads > 0 ? options.threads : cpu::default_threads(),
+                                     cpu::multiplication_of(options_, options.precision)});
   }
 
   [[nodiscard]] std::shared_ptr<SharedStore> make_store() const override { return std::make_shared<HostStore>(); }

@@ -4,11 +4,11 @@
 #include <cstdint>
 
 #include "attn/plan/plan.h"
-#include "multiplication.h"
+#include "step.h"
 
 namespace attn::backends::cpu {
 
-/// As Backend::memory_needed: follows the making of the kernels, with the bytes that each packs and lets go of.
-[[nodiscard]] std::int64_t memory_needed(const plan::Plan& plan, int threads, const Multiplication& multiplication);
+/// As Backend::memory_needed: follows the making of the kernels, with the bytes that their records name.
+[[nodiscard]] std::int64_t memory_needed(const plan::Plan& plan, const Machine& machine);
 
 }  // namespace attn::backends::cpu
