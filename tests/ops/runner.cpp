@@ -50,7 +50,7 @@ std::vector<Tensor> run_on(const Runner& runner, const Case& row, const std::vec
   }
   const graph::Graph graph = runner.backend->optimize(graph_of(row));
   backends::CompileOptions options{runner.threads};
-  options.store = runner.backend->make_store();
+  options.store = runner.backend->make_store(options);
   const auto executable = runner.backend->compile(plan::make_plan(graph), weights, options);
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (row.inputs[i].state) options.store->set_state(fmt::format("operand_{}", i), operands[i]);
