@@ -73,10 +73,7 @@ class BytePairs::Words : public Model::Memory {
 BytePairs::~BytePairs() = default;
 
 BytePairs::BytePairs(Vocabulary vocabulary, const MergeRules& rules, const Options& options)
-    : Model(std::move(vocabulary)),
-      options_(options),
-      merges_(rules.size()),
-      junctions_(kClasses * kClasses / 64, 0) {
+    : Model(std::move(vocabulary)), options_(options), merges_(rules.size()), junctions_(kClasses * kClasses / 64, 0) {
   if (options_.unk_token) {
     const std::optional<Id> unknown = vocabulary_.find(*options_.unk_token);
     if (!unknown)
@@ -120,8 +117,8 @@ std::optional<Id> BytePairs::id_of(char32_t letter, std::string_view bytes) cons
 
 std::unique_ptr<Model::Memory> BytePairs::memory() const { return std::make_unique<Words>(); }
 
-/// A piece falls apart where no rule joins what ends there with what begins there: so a text that was not cut into words
-/// before is cut here, without a change of its ids.
+/// A piece falls apart where no rule joins what ends there with what begins there: so a text that was not cut into
+/// words before is cut here, without a change of its ids.
 void BytePairs::encode(std::string_view piece, std::vector<Id>& ids, Memory* memory) const {
   if (options_.ignore_merges) {
     if (const std::optional<Id> whole = vocabulary_.find(piece)) {
@@ -216,9 +213,7 @@ void BytePairs::merge_many(std::vector<Id>& symbols) const {
   struct Candidate {
     std::uint32_t rank, at;
     Id id;
-    bool operator>(const Candidate& other) const {
-      return rank != other.rank ? rank > other.rank : at > other.at;
-    }
+    bool operator>(const Candidate& other) const { return rank != other.rank ? rank > other.rank : at > other.at; }
   };
   constexpr std::uint32_t kEnd = UINT32_MAX;
   const auto count = static_cast<std::uint32_t>(symbols.size());

@@ -11,7 +11,8 @@
 namespace attn::tokenizers {
 namespace {
 
-// A unit of darts-clone's double array: a label with a bit that no byte has where it is a leaf, and where its children lie.
+// A unit of darts-clone's double array: a label with a bit that no byte has where it is a leaf, and where its children
+// lie.
 constexpr bool is_leaf(std::uint32_t unit) noexcept { return unit >> 31 != 0; }
 constexpr bool has_leaf(std::uint32_t unit) noexcept { return (unit >> 8 & 1) != 0; }
 constexpr std::uint32_t value_of(std::uint32_t unit) noexcept { return unit & 0x7fffffff; }
@@ -30,6 +31,7 @@ CharMap::CharMap(std::string_view bytes, const std::string& place) {
   texts_ = bytes.substr(sizeof size + size);
   if (!is_utf8(texts_)) throw wrong("holds texts that are no UTF-8");
   if (texts_.empty() || texts_.back() != '\0') throw wrong("holds a text without an end");
+  if (is_leaf(units_[0])) throw wrong("leads out of itself");
   for (std::size_t at = 0; at < units_.size(); ++at) {
     const std::uint32_t unit = units_[at];
     if (is_leaf(unit)) {
@@ -37,9 +39,11 @@ CharMap::CharMap(std::string_view bytes, const std::string& place) {
       // A text begins the list or stands behind another one's end; those between are parts of one, and valid as such.
       if (text >= texts_.size() || (static_cast<unsigned char>(texts_[text]) & 0xc0) == 0x80)
         throw wrong("leads out of its texts");
-    } else if (((at ^ offset_of(unit)) | 0xff) >= units_.size() && unit != 0) {
-      throw wrong("leads out of itself");
+      continue;
     }
+    const std::size_t children = at ^ offset_of(unit);
+    if ((children | 0xff) >= units_.size() || (has_leaf(unit) && !is_leaf(units_[children])))
+      throw wrong("leads out of itself");
   }
 }
 

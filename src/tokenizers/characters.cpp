@@ -18,9 +18,7 @@ bool is_between(char32_t point, utf8proc_category_t first, utf8proc_category_t l
   const utf8proc_category_t category = category_of(point);
   return category >= first && category <= last;
 }
-constexpr bool is_ascii_letter(char32_t point) noexcept {
-  return (point | 0x20) >= 'a' && (point | 0x20) <= 'z';
-}
+constexpr bool is_ascii_letter(char32_t point) noexcept { return (point | 0x20) >= 'a' && (point | 0x20) <= 'z'; }
 
 bool is_ascii(std::string_view text) noexcept {
   for (const char c : text)
@@ -61,8 +59,8 @@ void append(std::string& text, char32_t point) {
 
 bool is_white_space(char32_t point) noexcept {
   if (point < 0x85) return point == ' ' || (point >= 0x09 && point <= 0x0d);
-  return point == 0x85 || point == 0xa0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200a) ||
-         point == 0x2028 || point == 0x2029 || point == 0x202f || point == 0x205f || point == 0x3000;
+  return point == 0x85 || point == 0xa0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200a) || point == 0x2028 ||
+         point == 0x2029 || point == 0x202f || point == 0x205f || point == 0x3000;
 }
 bool is_letter(char32_t point) noexcept {
   if (point < 0x80) return is_ascii_letter(point);
@@ -72,9 +70,7 @@ bool is_number(char32_t point) noexcept {
   if (point < 0x80) return point >= '0' && point <= '9';
   return is_between(point, UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NO);
 }
-bool is_punctuation(char32_t point) noexcept {
-  return is_between(point, UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO);
-}
+bool is_punctuation(char32_t point) noexcept { return is_between(point, UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO); }
 bool is_mark(char32_t point) noexcept { return is_between(point, UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_ME); }
 bool is_nonspacing(char32_t point) noexcept { return category_of(point) == UTF8PROC_CATEGORY_MN; }
 bool is_control(char32_t point) noexcept { return point < 0x20 || (point >= 0x7f && point < 0xa0); }

@@ -21,16 +21,16 @@ std::string replaced_all(std::string text, std::string_view what, std::string_vi
 /// Hugging Face's clean-up of what WordPiece takes apart.
 std::string cleaned(std::string text) {
   constexpr std::array<std::array<std::string_view, 2>, 11> kChanges{{{" .", "."},
-                                                                     {" ?", "?"},
-                                                                     {" !", "!"},
-                                                                     {" ,", ","},
-                                                                     {" ' ", "'"},
-                                                                     {" n't", "n't"},
-                                                                     {" 'm", "'m"},
-                                                                     {" do not", " don't"},
-                                                                     {" 's", "'s"},
-                                                                     {" 've", "'ve"},
-                                                                     {" 're", "'re"}}};
+                                                                      {" ?", "?"},
+                                                                      {" !", "!"},
+                                                                      {" ,", ","},
+                                                                      {" ' ", "'"},
+                                                                      {" n't", "n't"},
+                                                                      {" 'm", "'m"},
+                                                                      {" do not", " don't"},
+                                                                      {" 's", "'s"},
+                                                                      {" 've", "'ve"},
+                                                                      {" 're", "'re"}}};
   for (const auto& [what, by] : kChanges) text = replaced_all(std::move(text), what, by);
   return text;
 }

@@ -17,8 +17,8 @@ using Decoders = std::vector<Decoder>;
 
 /// Letters to the bytes they stand for (byte_level.h), in one part; a token with another letter is taken as it is.
 [[nodiscard]] Decoder make_byte_level_decoder();
-/// A space before each token that does not begin with `prefix`, which goes. `cleanup` takes out spaces before points and
-/// in English contractions.
+/// A space before each token that does not begin with `prefix`, which goes. `cleanup` takes out spaces before points
+/// and in English contractions.
 [[nodiscard]] Decoder make_word_piece_decoder(std::string prefix, bool cleanup);
 /// Spaces for `replacement`; where `drop_first`, those of the first token go.
 [[nodiscard]] Decoder make_metaspace_decoder(std::string replacement, bool drop_first);

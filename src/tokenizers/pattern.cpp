@@ -102,11 +102,10 @@ std::optional<Pattern::Found> Pattern::find(std::string_view text, std::size_t f
     return Found{at, at + text_.size()};
   }
   thread_local const auto kFound = owned(pcre2_match_data_create(1, nullptr), pcre2_match_data_free);
-  const int code = pcre2_match(code_.get(), bytes_of(text), text.size(), from, PCRE2_NO_UTF_CHECK, kFound.get(),
-                               context_.get());
+  const int code =
+      pcre2_match(code_.get(), bytes_of(text), text.size(), from, PCRE2_NO_UTF_CHECK, kFound.get(), context_.get());
   if (code == PCRE2_ERROR_NOMATCH) return std::nullopt;
-  if (code < 0)
-    throw bad_input("{}: matching '{}' goes too far: {}", place_, shortened(text_), message_of(code));
+  if (code < 0) throw bad_input("{}: matching '{}' goes too far: {}", place_, shortened(text_), message_of(code));
   const std::size_t* const ends = pcre2_get_ovector_pointer(kFound.get());
   if (ends[0] > ends[1]) throw bad_input("{}: '{}' matches backwards", place_, shortened(text_));  // by \K
   return Found{ends[0], ends[1]};

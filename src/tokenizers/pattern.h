@@ -21,12 +21,12 @@ class Pattern {
 
   /// Finds `text` itself.
   [[nodiscard]] static Pattern literal(std::string text);
-  /// `expression` is of Oniguruma's syntax, in which Hugging Face's files are written. `place` is the file for messages.
-  /// Throws Error (bad_input) where it is none, or of over 4096 bytes.
+  /// `expression` is of Oniguruma's syntax, in which Hugging Face's files are written. `place` is the file for
+  /// messages. Throws Error (bad_input) where it is none, or of over 4096 bytes.
   [[nodiscard]] static Pattern regex(std::string expression, std::string place);
 
-  /// The first match at or after `from` in valid UTF-8. Throws Error (bad_input) where a match takes more than a million
-  /// steps back, which no expression does that is made for words.
+  /// The first match at or after `from` in valid UTF-8. Throws Error (bad_input) where a match takes more than a
+  /// million steps back, which no expression does that is made for words.
   [[nodiscard]] std::optional<Found> find(std::string_view text, std::size_t from) const;
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }

@@ -115,8 +115,8 @@ std::unique_ptr<PreTokenizer> make_metaspace(std::string replacement, Prepend pr
 }
 std::unique_ptr<PreTokenizer> make_bert_words() { return std::make_unique<BertWords>(); }
 std::unique_ptr<PreTokenizer> make_white_space_split() {
-  return std::make_unique<Property<bool (*)(char32_t)>>(
-      [](char32_t point) { return is_white_space(point); }, Behavior::removed);
+  return std::make_unique<Property<bool (*)(char32_t)>>([](char32_t point) { return is_white_space(point); },
+                                                        Behavior::removed);
 }
 std::unique_ptr<PreTokenizer> make_digits(bool individual_digits) {
   return std::make_unique<Property<bool (*)(char32_t)>>([](char32_t point) { return is_number(point); },

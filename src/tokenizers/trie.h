@@ -63,7 +63,7 @@ class Trie {
     return 0;
   }
 
-  std::vector<Node> nodes_;  // in breadth; the root is first
+  std::vector<Node> nodes_;           // in breadth; the root is first
   std::vector<std::uint32_t> first_;  // the root's children by their byte
 };
 

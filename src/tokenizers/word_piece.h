@@ -15,8 +15,8 @@ class WordPiece : public Model {
  public:
   enum class Measure : std::uint8_t { bytes, points };
   struct Options {
-    std::string unk_token = "[UNK]";   ///< for a word that cannot be taken apart, and one that is too long
-    std::string prefix = "##";         ///< of tokens that go on with a word
+    std::string unk_token = "[UNK]";  ///< for a word that cannot be taken apart, and one that is too long
+    std::string prefix = "##";        ///< of tokens that go on with a word
     std::int64_t longest_word = 100;
     Measure measure = Measure::points;  ///< what longest_word counts: Hugging Face code points, KerasHub bytes
   };
