@@ -50,7 +50,7 @@ std::string Pipeline::normalized(std::string_view text) const {
   return out;
 }
 
-std::vector<Id> Pipeline::encode(std::string_view text, const EncodeOptions& options) const {
+std::vector<Id> Pipeline::encode_valid(std::string_view text, const EncodeOptions& options) const {
   constexpr std::size_t kWorthRemembering = 256;  // bytes from which on words are likely to come again
   const auto memory = text.size() < kWorthRemembering ? nullptr : parts_.model->memory();
   std::vector<Id> ids;
@@ -90,8 +90,10 @@ std::string Pipeline::decode(std::span<const Id> ids) const {
   }
   if (parts_.joins_with_spaces) return join(tokens, " ");
   const std::size_t before = bytes_of(tokens);
-  for (const Decoder& decoder : parts_.decoders) {
-    tokens = decoder(std::move(tokens));
+  for (std::size_t i = 0; i < parts_.decoders.size(); ++i) {
+    tokens = parts_.decoders[i](std::move(tokens));
+    for (std::string& token : tokens)  // the next decoder may look for letters
+      if (i + 1 < parts_.decoders.size() && !is_utf8(token)) token = valid_utf8(token);
     expect_growth(before, bytes_of(tokens), parts_.model->vocabulary().place());
   }
   return join(tokens, "");

@@ -34,13 +34,13 @@ class Pipeline : public Tokenizer {
  public:
   explicit Pipeline(PipelineParts parts);
 
-  [[nodiscard]] std::vector<Id> encode(std::string_view text, const EncodeOptions& options) const override;
   [[nodiscard]] std::string decode(std::span<const Id> ids) const override;
   [[nodiscard]] std::optional<std::string> token(Id id) const override;
   [[nodiscard]] std::optional<Id> id(std::string_view token) const override;
   [[nodiscard]] std::int64_t size() const override;
 
  private:
+  [[nodiscard]] std::vector<Id> encode_valid(std::string_view text, const EncodeOptions& options) const override;
   [[nodiscard]] std::string normalized(std::string_view text) const;
 
   PipelineParts parts_;

@@ -79,16 +79,15 @@ class Metaspace : public PreTokenizer {
 };
 
 /// Cuts at code points of a property.
-template <typename Is>
 class Property : public PreTokenizer {
  public:
-  Property(Is is, Behavior behavior) : is_(std::move(is)), behavior_(behavior) {}
+  Property(bool (*is)(char32_t), Behavior behavior) : is_(is), behavior_(behavior) {}
   void apply(Pieces& pieces) const override {
     pieces.split([&](std::string_view text) { return joined(parts_by(text, is_), behavior_); });
   }
 
  private:
-  Is is_;
+  bool (*is_)(char32_t);
   Behavior behavior_;
 };
 
@@ -115,16 +114,14 @@ std::unique_ptr<PreTokenizer> make_metaspace(std::string replacement, Prepend pr
 }
 std::unique_ptr<PreTokenizer> make_bert_words() { return std::make_unique<BertWords>(); }
 std::unique_ptr<PreTokenizer> make_white_space_split() {
-  return std::make_unique<Property<bool (*)(char32_t)>>([](char32_t point) { return is_white_space(point); },
-                                                        Behavior::removed);
+  return std::make_unique<Property>(is_white_space, Behavior::removed);
 }
+std::unique_ptr<PreTokenizer> make_word_runs() { return std::make_unique<Property>(is_word, Behavior::contiguous); }
 std::unique_ptr<PreTokenizer> make_digits(bool individual_digits) {
-  return std::make_unique<Property<bool (*)(char32_t)>>([](char32_t point) { return is_number(point); },
-                                                        individual_digits ? Behavior::isolated : Behavior::contiguous);
+  return std::make_unique<Property>(is_number, individual_digits ? Behavior::isolated : Behavior::contiguous);
 }
 std::unique_ptr<PreTokenizer> make_punctuation(Behavior behavior) {
-  return std::make_unique<Property<bool (*)(char32_t)>>([](char32_t point) { return is_bert_punctuation(point); },
-                                                        behavior);
+  return std::make_unique<Property>(is_bert_punctuation, behavior);
 }
 
 }  // namespace attn::tokenizers

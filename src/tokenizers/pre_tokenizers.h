@@ -36,6 +36,8 @@ enum class Prepend : std::uint8_t { always, first, never };
 [[nodiscard]] std::unique_ptr<PreTokenizer> make_bert_words();
 /// At white space alone.
 [[nodiscard]] std::unique_ptr<PreTokenizer> make_white_space_split();
+/// Between letters, numbers and connectors on one side and all else on the other.
+[[nodiscard]] std::unique_ptr<PreTokenizer> make_word_runs();
 [[nodiscard]] std::unique_ptr<PreTokenizer> make_digits(bool individual_digits);
 [[nodiscard]] std::unique_ptr<PreTokenizer> make_punctuation(Behavior behavior);
 

@@ -29,10 +29,13 @@ struct EncodeOptions {
 /// A vocabulary and the way texts are cut into it. A tokenizer does not change: threads may share one.
 class Tokenizer {
  public:
+  Tokenizer() = default;
   virtual ~Tokenizer() = default;
+  Tokenizer(const Tokenizer&) = delete;
+  Tokenizer& operator=(const Tokenizer&) = delete;
 
-  /// The ids of a text, which must be valid UTF-8.
-  [[nodiscard]] virtual std::vector<Id> encode(std::string_view text, const EncodeOptions& options = {}) const = 0;
+  /// The ids of a text. Throws Error (usage) for one that is no UTF-8.
+  [[nodiscard]] std::vector<Id> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
   /// The text of ids, special ones included. Byte-level tokenizers give the bytes that the ids stand for, which are no
   /// UTF-8 where they end inside a letter (`valid_utf8` makes text of them). Throws Error (usage) for an id that is
@@ -52,6 +55,9 @@ class Tokenizer {
   [[nodiscard]] const SpecialIds& specials() const noexcept { return specials_; }
 
  protected:
+  /// `text` is valid UTF-8.
+  [[nodiscard]] virtual std::vector<Id> encode_valid(std::string_view text, const EncodeOptions& options) const = 0;
+
   std::string class_name_;
   SpecialIds specials_;
 };
