@@ -82,7 +82,8 @@ class Message {
 };
 
 // Numbers of fields in sentencepiece_model.proto.
-constexpr std::uint64_t kPieces = 1, kNormalizer = 3, kDenormalizer = 5;
+constexpr std::uint64_t kPieces = 1, kTrainer = 2, kNormalizer = 3, kDenormalizer = 5;
+constexpr std::uint64_t kStartPiece = 46, kEndPiece = 47;
 constexpr std::uint64_t kPieceText = 1, kPieceScore = 2, kPieceKind = 3;
 constexpr std::uint64_t kCharMap = 2;
 
@@ -119,16 +120,25 @@ void check_normalizer(std::string_view message, const std::string& place) {
     if (field->number == kCharMap && !field->contents.empty()) static_cast<void>(CharMap(field->contents, place));
 }
 
+void read_trainer(std::string_view message, ModelProto& proto) {
+  Message fields(message, proto.pieces.place());
+  while (const std::optional<Field> field = fields.next()) {
+    if (field->number == kStartPiece && field->has_contents) proto.start = field->contents;
+    if (field->number == kEndPiece && field->has_contents) proto.end = field->contents;
+  }
+}
+
 }  // namespace
 
 ModelProto read_model_proto(std::string_view file, const std::string& place) {
-  ModelProto proto{Vocabulary(place), {}};
+  ModelProto proto{Vocabulary(place), {}, "<s>", "</s>"};
   Message fields(file, place);
   while (const std::optional<Field> field = fields.next()) {
     if (field->number > kDenormalizer && field->number < 200)
       throw bad_input("{}: not a SentencePiece model: it has a field {}", place, field->number);
     if (!field->has_contents) continue;
     if (field->number == kPieces) add_piece(field->contents, proto);
+    if (field->number == kTrainer) read_trainer(field->contents, proto);
     if (field->number == kNormalizer || field->number == kDenormalizer) check_normalizer(field->contents, place);
   }
   const auto unknown = std::count(proto.kinds.begin(), proto.kinds.end(), ModelProto::Kind::unknown);

@@ -14,6 +14,7 @@ struct ModelProto {
 
   Vocabulary pieces;        ///< in the order of their ids, from 0 on
   std::vector<Kind> kinds;  ///< by id
+  std::string start, end;   ///< the pieces that stand for them
 };
 
 /// The pieces of a model file. Throws Error (bad_input) that begins with `place` for what the library could be harmed

@@ -51,6 +51,7 @@ std::string Pipeline::normalized(std::string_view text) const {
 }
 
 std::vector<Id> Pipeline::encode_valid(std::string_view text, const EncodeOptions& options) const {
+  if (parts_.ends_at_null) text = text.substr(0, text.find('\0'));
   constexpr std::size_t kWorthRemembering = 256;  // bytes from which on words are likely to come again
   const auto memory = text.size() < kWorthRemembering ? nullptr : parts_.model->memory();
   std::vector<Id> ids;

@@ -25,6 +25,7 @@ struct PipelineParts {
   std::unique_ptr<Model> model;
   std::vector<Id> before, after;  ///< what add_specials puts around the ids of a text
   Decoders decoders;
+  bool ends_at_null = false;       ///< a text ends at its first null character: TensorFlow's do
   bool joins_with_spaces = false;  ///< decoded tokens have spaces between: a file without a decoder
 };
 

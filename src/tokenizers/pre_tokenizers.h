@@ -22,6 +22,9 @@ inline constexpr const char* kGpt2Words =
 /// Llama 3's words.
 inline constexpr const char* kLlama3Words =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+/// Qwen's words, since Qwen 2.
+inline constexpr const char* kQwenWords =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 /// Cuts by a pattern. `invert`: what does not match counts as a match.
 [[nodiscard]] std::unique_ptr<PreTokenizer> make_split(Pattern pattern, Behavior behavior, bool invert);

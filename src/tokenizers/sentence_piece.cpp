@@ -77,6 +77,9 @@ SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceModel model, Sentenc
   class_name_ = parts_.class_name;
   if (parts_.numbering == Numbering::mask_behind && model_.proto().pieces.find(kMask))
     parts_.numbering = Numbering::pieces;
+  constexpr std::int64_t kRenumbered = 3;  // <unk>, <s> and </s>, which fairseq has in another order
+  if (parts_.numbering == Numbering::fairseq && model_.proto().pieces.size() < kRenumbered)
+    throw bad_input("{}: {} needs the pieces <unk>, <s> and </s>", model_.proto().pieces.place(), class_name_);
 }
 
 std::int64_t SentencePieceTokenizer::size() const {

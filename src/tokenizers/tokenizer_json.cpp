@@ -25,9 +25,7 @@ void take_token(TokenizerJson& file, std::string_view key, const json& value) {
     file.scores.push_back(value[1].get<double>());
     return;
   }
-  if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX))
-    throw bad_input("{}: /model/vocab: the id of '{}' is no integer", place, shortened(key));
-  file.vocabulary.add(key, value.get<std::int64_t>());
+  file.vocabulary.add(key, id_in(value, key, place + ": /model/vocab"));
 }
 
 /// Takes a member of /model/merges: "a b", or ["a", "b"].
@@ -101,6 +99,12 @@ std::unique_ptr<Model> model_of(TokenizerJson& file, const JsonNode& node) {
 }
 
 }  // namespace
+
+std::int64_t id_in(const json& value, std::string_view token, const std::string& place) {
+  if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX))
+    throw bad_input("{}: the id of '{}' is no integer", place, shortened(token));
+  return value.get<std::int64_t>();
+}
 
 TokenizerJson read_tokenizer_json(std::string_view text, const std::string& place) {
   TokenizerJson file{Vocabulary(place), {}, {}, {}, {}};

@@ -26,6 +26,9 @@ struct TokenizerJson {
 /// The tokenizer that the file describes. Throws Error (bad_input) for parts that attn does not know.
 [[nodiscard]] PipelineParts parts_of(TokenizerJson file);
 
+/// The id of a token in a table. Throws Error (bad_input) where it is no integer.
+[[nodiscard]] std::int64_t id_in(const nlohmann::json& value, std::string_view token, const std::string& place);
+
 // Parts of the file; each throws Error (bad_input) for a type or a setting that attn does not know.
 void add_normalizers(const JsonNode& node, Normalizers& normalizers);
 void add_pre_tokenizers(const JsonNode& node, PreTokenizers& pre_tokenizers);

@@ -7,7 +7,7 @@
 
 namespace attn::tokenizers {
 
-void Vocabulary::add(std::string_view token, std::int64_t id) {
+void Vocabulary::add(std::string_view token, std::int64_t id, Repeats repeats) {
   if (id < 0 || id >= kMostIds)
     throw bad_input("{}: the token '{}' has the id {}; ids from 0 to {} are read", place_, shortened(token), id,
                     kMostIds - 1);
@@ -15,7 +15,7 @@ void Vocabulary::add(std::string_view token, std::int64_t id) {
   if (slots_.size() < 2 * static_cast<std::size_t>(size_ + 1)) grow();
   const std::size_t at = slot(token);
   if (slots_[at] == id) return;
-  if (slots_[at] >= 0)
+  if (slots_[at] >= 0 && repeats == Repeats::refused)
     throw bad_input("{}: the token '{}' has two ids, {} and {}", place_, shortened(token), slots_[at], id);
   const auto index = static_cast<std::size_t>(id);
   if (index >= tokens_.size()) tokens_.resize(index + 1, Part{kNone, 0});

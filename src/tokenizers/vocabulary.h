@@ -20,9 +20,11 @@ class Vocabulary {
   /// `place` is the file for messages.
   explicit Vocabulary(std::string place) : place_(std::move(place)) {}
 
-  /// Throws Error (bad_input) for a token that has another id already, an id that another token has, and an id that is
-  /// negative or not below kMostIds.
-  void add(std::string_view token, std::int64_t id);
+  enum class Repeats : std::uint8_t { refused, last_counts };
+
+  /// Throws Error (bad_input) for an id that another token has, one that is negative or not below kMostIds, and, where
+  /// `repeats` says so, a token that has another id already; otherwise both ids are that token, and it has the last.
+  void add(std::string_view token, std::int64_t id, Repeats repeats = Repeats::refused);
 
   [[nodiscard]] std::optional<Id> find(std::string_view token) const noexcept;
   /// Nothing for an id that no token has. The view lives until the next `add`.
