@@ -1,6 +1,7 @@
 #include "keras_tokenizers.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -30,15 +31,20 @@ SpecialIds specials_of(const KerasClass& row, const JsonNode& config, const std:
     specials.all.push_back(id_of(token));
     return specials.all.back();
   };
-  specials.start = add(config["bos_token"].text(row.start));
-  specials.end = add(config["eos_token"].text(row.end));
+  specials.start = add(row.start);
+  specials.end = add(row.end);
   specials.pad = add(row.pad);
   if (!specials.pad) specials.pad = 0;
   if (specials.end) specials.stop.push_back(*specials.end);
   if (const auto second = add(row.second_end)) specials.stop.push_back(*second);
   for (const std::string_view token : row.more) add(token);
-  if (row.name == "Gemma3Tokenizer" && config["has_vision_tokens"].flag(true))
-    for (const char* token : {"<img>", "<start_of_image>", "<end_of_image>"}) add(token);
+  if (row.name == "Gemma3Tokenizer") {
+    constexpr std::array<const char*, 3> kVision{"<img>", "<start_of_image>", "<end_of_image>"};
+    const bool has_all =
+        std::all_of(kVision.begin(), kVision.end(), [&](const char* token) { return find(token).has_value(); });
+    if (config["has_vision_tokens"].flag(has_all))
+      for (const char* token : kVision) add(token);
+  }
   std::sort(specials.all.begin(), specials.all.end());
   specials.all.erase(std::unique(specials.all.begin(), specials.all.end()), specials.all.end());
   return specials;

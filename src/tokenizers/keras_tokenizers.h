@@ -9,6 +9,7 @@
 
 #include "attn/tokenizers/open.h"
 #include "json_node.h"
+#include "merge_rules.h"
 #include "model_files.h"
 #include "sentence_piece.h"
 

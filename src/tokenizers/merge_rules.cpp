@@ -1,8 +1,9 @@
+#include "merge_rules.h"
+
 #include <bit>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "byte_pairs.h"
 
 namespace attn::tokenizers {
 

@@ -5,7 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "byte_pairs.h"
+#include "merge_rules.h"
+#include "vocabulary.h"
 
 namespace attn::tokenizers {
 
