@@ -4,6 +4,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/io/json_text.h"
 #include "hugging_face_folder.h"
 #include "keras_tokenizers.h"
 
