@@ -20,7 +20,7 @@
 #include "attn/io/atomic_file.h"
 #include "attn/report/alphabet.h"
 #include "fold.h"
-#include "progress.h"
+#include "status_line.h"
 
 namespace attn::cli {
 namespace {
@@ -77,7 +77,7 @@ void put(std::string text, int descriptor, Look look) {
   if (look == Look::fitting && columns) text = folded_tables(text, *columns);
   if (look == Look::fitting && wants_color(descriptor)) text = with_bold_headings(text);
   if (look == Look::fitting && wants_ascii(descriptor)) text = report::ascii_text(text);
-  const auto hidden = Progress::hide();
+  const auto hidden = StatusLine::hide();
   try {
     io::AtomicFile file(descriptor == STDOUT_FILENO ? "-" : "/dev/stderr");
     file.write(text);
@@ -107,7 +107,7 @@ std::string fit(std::string_view message) {
 
 void Console::line(std::string_view label, std::string_view style, std::string_view message) const {
   const bool colored = wants_color(STDERR_FILENO);
-  const auto hidden = Progress::hide();
+  const auto hidden = StatusLine::hide();
   logger().info("attn: {}{}{}{}", colored ? style : "", label, colored && !style.empty() ? kPlain : "", fit(message));
 }
 
@@ -122,7 +122,7 @@ void Console::note(std::string_view message) const {
 void Console::error(std::string_view message) const noexcept {
   try {
     const std::string text = fit(message);
-    const auto hidden = Progress::hide();
+    const auto hidden = StatusLine::hide();
     write_line(wants_color(STDERR_FILENO) ? "\x1b[31m" : "", "error: ", text);
   } catch (const std::exception&) {
     write_line("", "error: ", message);

@@ -12,20 +12,6 @@
 namespace attn::cli {
 namespace {
 
-bool names_a_file(std::string_view kind) {
-  return kind.find("FILE") != std::string_view::npos || kind.find("MODEL") != std::string_view::npos;
-}
-
-/// Could a variable stand for it?
-bool takes_one_value(const CLI::Option& option) {
-  return !option.get_lnames().empty() && option.get_type_size() == 1 && option.get_items_expected_min() >= 1 &&
-         option.get_configurable() && !names_a_file(option.get_type_name());
-}
-
-const CLI::Option* same_option(const CLI::App& command, const std::string& long_name) {
-  return command.get_option_no_throw("--" + long_name);
-}
-
 bool given(const CLI::Option& option, const std::vector<std::string>& words) {
   const auto is_this = [&](const std::string& word) {
     const auto names = [&](const std::vector<std::string>& of, std::string_view dashes) {
@@ -54,20 +40,6 @@ bool is_for_others(const CLI::App& program, const CLI::Option& option, const std
 }
 
 }  // namespace
-
-std::string variable_of(const CLI::App& program, const CLI::Option& option) {
-  if (!takes_one_value(option)) return "";
-  const std::string& name = option.get_lnames().front();
-  const auto commands = commands_of(program);
-  const auto sharing = std::count_if(commands.begin(), commands.end(), [&](const CLI::App* command) {
-    const CLI::Option* other = same_option(*command, name);
-    return other != nullptr && takes_one_value(*other);
-  });
-  if (sharing < 2) return "";
-  std::string variable = "ATTN_";
-  for (const char c : name) variable += c == '-' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
-  return variable;
-}
 
 void read_variables(const CLI::App& program, CLI::App& command) {
   for (CLI::Option* option : command.get_options([](const CLI::Option*) { return true; })) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "attn/keras/model.h"
-#include "attn/report/costs_view.h"
+#include "attn/report/costs.h"
 
 namespace attn::cli {
 

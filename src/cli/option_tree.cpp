@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "environment.h"
 
 namespace attn::cli {
 namespace {
@@ -32,6 +32,16 @@ std::string limits_in(std::string_view description) {
   const std::string_view ends = description.substr(range + 5);
   const auto dash = ends.find(" - ");
   return fmt::format("a number from {} to {}", ends.substr(0, dash), ends.substr(dash + 3, ends.find(']') - dash - 3));
+}
+
+bool names_a_file(std::string_view kind) {
+  return kind.find("FILE") != std::string_view::npos || kind.find("MODEL") != std::string_view::npos;
+}
+
+/// Could a variable stand for it?
+bool takes_one_value(const CLI::Option& option) {
+  return !option.get_lnames().empty() && option.get_type_size() == 1 && option.get_items_expected_min() >= 1 &&
+         option.get_configurable() && !names_a_file(option.get_type_name());
 }
 
 }  // namespace
@@ -77,6 +87,24 @@ CommandSpec spec_of(const CLI::App& command) {
     if (command.get_parent() != nullptr) out.options.back().variable = variable_of(*command.get_parent(), *option);
   }
   return out;
+}
+
+const CLI::Option* same_option(const CLI::App& command, const std::string& long_name) {
+  return command.get_option_no_throw("--" + long_name);
+}
+
+std::string variable_of(const CLI::App& program, const CLI::Option& option) {
+  if (!takes_one_value(option)) return "";
+  const std::string& name = option.get_lnames().front();
+  const auto commands = commands_of(program);
+  const auto sharing = std::count_if(commands.begin(), commands.end(), [&](const CLI::App* command) {
+    const CLI::Option* other = same_option(*command, name);
+    return other != nullptr && takes_one_value(*other);
+  });
+  if (sharing < 2) return "";
+  std::string variable = "ATTN_";
+  for (const char c : name) variable += c == '-' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return variable;
 }
 
 std::vector<const CLI::App*> commands_of(const CLI::App& program) {

@@ -35,6 +35,14 @@ struct CommandSpec {
 [[nodiscard]] OptionSpec spec_of(const CLI::Option& option);
 [[nodiscard]] CommandSpec spec_of(const CLI::App& command);
 
+/// The option of this long name, without its dashes; null where the command has none.
+[[nodiscard]] const CLI::Option* same_option(const CLI::App& command, const std::string& long_name);
+
+/// The variable of a long option: "ATTN_SEQ_LEN" of --seq-len. An option has one where it takes one value that is no
+/// file, several commands have an option of this name, and its command has not set configurable(false) for it. Empty
+/// where it has none.
+[[nodiscard]] std::string variable_of(const CLI::App& program, const CLI::Option& option);
+
 /// All commands of the program, in the order in which help lists them.
 [[nodiscard]] std::vector<const CLI::App*> commands_of(const CLI::App& program);
 

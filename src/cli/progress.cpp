@@ -1,15 +1,16 @@
 #include "progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <utility>
 
 #include "attn/base/text.h"
 #include "attn/io/atomic_file.h"
+#include "status_line.h"
 
 namespace attn::cli {
 namespace {
@@ -18,23 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kPatience = 1000ms, kInterval = 200ms;
 
-std::mutex shown_mutex;     // over what is on the terminal
-Progress* shown = nullptr;  // the one that may draw
-bool is_drawn = false;      // is a line on the terminal?
-
-void write_raw(const std::string& text) {
-  // The line is decoration: what becomes of it changes nothing.
-  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, text.data(), text.size());
-}
-
-void wipe() {
-  if (std::exchange(is_drawn, false)) write_raw("\r\x1b[K");
-}
-
-int columns() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
+Progress* shown = nullptr;  // the one that may draw; guarded by StatusLine::mutex()
 
 /// "3 s", "2 min 05 s", "1 h 02 min"
 std::string coarse(double seconds) {
@@ -52,7 +37,7 @@ Progress::Progress(const Console& console, const std::string& what, double total
 Progress::Progress(const Console& console, const std::string& what, double total, std::function<double()> done)
     : what_(printable(what)), total_(total), meter_(std::move(done)) {
   if (console.quiet || isatty(STDERR_FILENO) != 1) return;
-  const std::lock_guard lock(shown_mutex);
+  const std::lock_guard lock(StatusLine::mutex());
   if (shown != nullptr) return;
   shown = this;
   thread_ = std::thread([this] { draw_until_done(); });
@@ -61,13 +46,13 @@ Progress::Progress(const Console& console, const std::string& what, double total
 Progress::~Progress() {
   if (!thread_.joinable()) return;
   {
-    const std::lock_guard lock(shown_mutex);
+    const std::lock_guard lock(StatusLine::mutex());
     over_ = true;
-    wipe();
+    StatusLine::wipe();
   }
   ended_.notify_all();
   thread_.join();
-  const std::lock_guard lock(shown_mutex);
+  const std::lock_guard lock(StatusLine::mutex());
   shown = nullptr;
 }
 
@@ -77,24 +62,13 @@ void Progress::advance(double steps) {
   }
 }
 
-std::optional<std::unique_lock<std::mutex>> Progress::hide() {
-  if (isatty(STDERR_FILENO) != 1) return std::nullopt;
-  std::unique_lock lock(shown_mutex);
-  wipe();
-  return lock;
-}
-
 void Progress::draw_until_done() {
-  std::unique_lock lock(shown_mutex);
+  std::unique_lock lock(StatusLine::mutex());
   const auto over = [this] { return over_; };
   if (ended_.wait_until(lock, start_ + kPatience, over)) return;
   do {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    const std::string text = line(seconds);
-    if (display_width(text) < columns()) {
-      write_raw("\r\x1b[K" + text);
-      is_drawn = true;
-    }
+    StatusLine::draw(line(seconds));
   } while (!ended_.wait_for(lock, kInterval, over));
 }
 

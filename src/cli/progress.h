@@ -5,8 +5,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
-#include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -32,9 +30,6 @@ class Progress {
   /// So many more steps are done. May be called from any thread.
   void advance(double steps = 1.0);
 
-  /// Keeps the line away while the value lives, so that others may write.
-  [[nodiscard]] static std::optional<std::unique_lock<std::mutex>> hide();
-
  private:
   void draw_until_done();
   [[nodiscard]] std::string line(double seconds) const;
@@ -45,7 +40,7 @@ class Progress {
   std::atomic<double> done_ = 0.0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::condition_variable ended_;
-  bool over_ = false;  // guarded by the mutex of all
+  bool over_ = false;  // guarded by StatusLine::mutex()
   std::thread thread_;
 };
 

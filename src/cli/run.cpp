@@ -6,6 +6,7 @@
 #include "attn/base/text.h"
 #include "attn/io/sha256.h"
 #include "attn/io/tensor_file.h"
+#include "attn/report/finite_view.h"
 #include "attn/report/run_view.h"
 #include "attn/run/bench.h"
 #include "attn/run/compare.h"

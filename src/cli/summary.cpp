@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "attn/base/error.h"
+#include "attn/report/costs_view.h"
 #include "attn/report/masks_view.h"
 #include "command.h"
 #include "model_costs.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "attn/report/costs_view.h"
+#include "attn/report/costs.h"
 #include "attn/report/table.h"
 
 namespace attn::report {
@@ -14,6 +14,15 @@ struct CostLine {
   std::string text;
 };
 
+/// Is there a line for the row?
+[[nodiscard]] bool is_shown(const CostRow& row, const CostOptions& options);
+/// The variables of row `i`, with those of the rows inside it that are not shown.
+[[nodiscard]] std::vector<VariableCost> variables_of(const std::vector<CostRow>& rows, std::size_t i,
+                                                     const CostOptions& options);
+/// "(None, 50, 512), (None, 4)"; "-" for none.
+[[nodiscard]] std::string shapes_text(const std::vector<Shape>& shapes);
+
+/// A line for each shown row and, where they are asked for, for each variable.
 [[nodiscard]] Table costs_as_table(const CostReport& report, const CostOptions& options);
 /// Parameters, weights, FLOPs, activations, scores, and the peak with its parts.
 [[nodiscard]] std::vector<CostLine> costs_totals(const CostReport& report, const CostOptions& options);

@@ -1,4 +1,4 @@
-#include "finite_view.h"
+#include "attn/report/finite_view.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 
 #include "attn/base/text.h"
 #include "attn/report/number.h"
-#include "attn/report/run_view.h"
 
 namespace attn::report {
 namespace {

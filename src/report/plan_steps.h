@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "attn/report/plan_view.h"
+#include "attn/report/plan_report.h"
 #include "attn/report/table.h"
 
 namespace attn::report {

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include "attn/base/text.h"
+#include "attn/report/finite_view.h"
 #include "attn/report/json.h"
 #include "attn/report/number.h"
 #include "attn/report/setting.h"
 #include "attn/report/table.h"
-#include "finite_view.h"
 
 namespace attn::report {
 namespace {

@@ -9,12 +9,12 @@ using attn::Shape;
 using namespace attn::report;
 
 TEST_CASE("json: members keep their order, plain lists stay on one line, empty ones stay short") {
-  Json json;
-  json["z"] = 1;
-  json["a"] = {1, 2};
-  json["shapes"] = Json::array({json_shape(Shape{kUnknown, 3}), json_shape(Shape{})});
-  json["none"] = Json::object();
-  CHECK(json_document(json) ==
+  Json document;
+  document["z"] = 1;
+  document["a"] = {1, 2};
+  document["shapes"] = Json::array({json_shape(Shape{kUnknown, 3}), json_shape(Shape{})});
+  document["none"] = Json::object();
+  CHECK(json_document(document) ==
         "{\n"
         "  \"z\": 1,\n"
         "  \"a\": [1, 2],\n"

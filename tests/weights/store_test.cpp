@@ -1,10 +1,9 @@
-#include "attn/weights/read_store.h"
-
 #include <algorithm>
 #include <fstream>
 
 #include "attn/io/hdf5.h"
 #include "attn/io/tensor_file.h"
+#include "attn/weights/read_store.h"
 #include "keras_hdf5.h"
 #include "shards.h"
 #include "support.h"

@@ -7,7 +7,7 @@
 #include "convert.h"
 #include "kernel.h"
 #include "parallel.h"
-#include "product.h"
+#include "products.h"
 
 namespace attn::backends::cpu {
 namespace {

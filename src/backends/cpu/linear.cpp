@@ -1,7 +1,7 @@
 // Dense maps and matrix products by a weight.
 #include "kernel.h"
 #include "matmul.h"
-#include "product.h"
+#include "products.h"
 
 namespace attn::backends::cpu {
 namespace {

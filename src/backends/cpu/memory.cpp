@@ -14,7 +14,7 @@
 #include "kernel.h"
 #include "making.h"
 #include "panels.h"
-#include "product.h"
+#include "products.h"
 
 namespace attn::backends::cpu {
 namespace {

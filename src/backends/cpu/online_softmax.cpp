@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "amx_pack.h"
 #include "tile_parts.h"
 #include "vector.h"
 

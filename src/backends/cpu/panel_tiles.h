@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "panels.h"
+#include "panel.h"
 
 namespace attn::backends::cpu {
 

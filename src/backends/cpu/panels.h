@@ -5,23 +5,9 @@
 #include <cstdint>
 #include <span>
 
+#include "panel.h"
+
 namespace attn::backends::cpu {
-
-/// Columns of a panel.
-inline constexpr std::int64_t kPanel = 32;
-
-/// A matrix as it is addressed: element (i, k) at data[i·row + k·column].
-struct View {
-  const float* data;
-  std::int64_t row, column;
-};
-
-/// What becomes of the sums before they are written: max(·, 0), where NaN stays, then plus the residual, which lies as
-/// y does.
-struct WriteOut {
-  bool relu = false;
-  const float* residual = nullptr;
-};
 
 /// y[i·stride + j] = out(start[j] + Σ x(i, k)·panel[k·kPanel + j]) for i < rows, k < depth, j < columns.
 struct PanelSums {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernel.h"
-#include "product.h"
+#include "products.h"
 #include "unary.h"
 #include "vector.h"
 

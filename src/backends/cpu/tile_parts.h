@@ -1,7 +1,7 @@
 // Taking numbers apart into bfloat16, in the vectors that loops are made of.
 #pragma once
 
-#include "amx_pack.h"
+#include "amx_tiles.h"
 #include "vector.h"
 
 namespace attn::backends::cpu {

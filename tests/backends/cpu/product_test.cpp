@@ -1,5 +1,3 @@
-#include "product.h"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 
 #include "attn/backends/reference.h"
 #include "attn/base/rng.h"
+#include "products.h"
 
 namespace attn::backends::cpu {
 namespace {

@@ -1,73 +1,12 @@
 // What a model costs, layer by layer, as text.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "attn/base/dtype.h"
-#include "attn/base/shape.h"
 #include "attn/keras/summary.h"
-#include "attn/report/summary.h"
+#include "attn/report/costs.h"
 
 namespace attn::report {
-
-using keras::Count;
-
-/// Bytes by dtype, in the order of the enumeration.
-struct DTypeBytes {
-  DType dtype = DType::float32;
-  Count bytes = 0;
-};
-
-struct VariableCost {
-  std::string name;  ///< inside the row
-  Shape shape;
-  DType dtype = DType::float32;
-  bool trainable = true;
-  Count params = 0, bytes = 0;
-};
-
-/// Numbers of a layer hold those of its parts.
-struct CostRow {
-  std::string name, class_name;
-  int level = 0;
-  bool nested = false;  ///< the rows around it are models
-  bool rest = false;    ///< what the row around it does beside its parts
-  std::vector<Shape> output_shapes;
-  std::vector<VariableCost> variables;
-  Count params = 0, trainable_params = 0;
-  std::vector<DTypeBytes> weight_bytes;
-  Count flops = 0;
-  Count hidden_flops = 0;      ///< of these, on pairs of positions that causality or a window hides
-  Count activation_bytes = 0;  ///< of all that it computes
-  Count score_bytes = 0;       ///< of the probabilities of its attention, were they stored
-};
-
-/// Bytes at the fullest moment of a pass, as the plan places them.
-struct PeakBytes {
-  std::int64_t weights = 0, prepared = 0, inputs = 0, activations = 0;
-  [[nodiscard]] Count total() const {
-    return Count{static_cast<std::uint64_t>(weights)} + static_cast<std::uint64_t>(prepared) +
-           static_cast<std::uint64_t>(inputs) + static_cast<std::uint64_t>(activations);
-  }
-};
-
-struct CostReport {
-  std::vector<CostRow> rows;  ///< the parts of a row follow it, one level deeper
-  CostRow total;
-  std::int64_t batch = 1;
-  std::optional<std::int64_t> seq_len;  ///< nothing where the model has no such dimension
-  PeakBytes peak;
-};
-
-struct CostOptions {
-  int depth = 0;               ///< rows down to this level
-  bool expand_nested = false;  ///< and all rows of nested models
-  bool variables = false;      ///< a row for each variable
-  bool costs = true;           ///< else shapes, parameters and bytes of weights alone
-};
 
 /// `summary` tells what else a summary's JSON holds: "attn.summary/1" with more members.
 [[nodiscard]] std::string costs_table(const keras::Summary& summary, const CostReport& report,

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "attn/keras/summary.h"
-#include "attn/report/costs_view.h"
+#include "attn/report/costs.h"
 #include "attn/report/heatmap.h"
-#include "attn/report/plan_view.h"
+#include "attn/report/plan_report.h"
 #include "attn/report/plot.h"
 #include "attn/report/values.h"
 

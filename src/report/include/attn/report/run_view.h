@@ -17,7 +17,4 @@ namespace attn::report {
 /// The comparison alone, one line per output: what agrees, or where it differs most.
 [[nodiscard]] std::string compare_text(const CompareReport& compare);
 
-/// The sentence on a check that found NaN or infinities.
-[[nodiscard]] std::string finite_problem(const run::FiniteCheck& check);
-
 }  // namespace attn::report
