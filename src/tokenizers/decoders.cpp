@@ -38,7 +38,7 @@ std::string cleaned(std::string text) {
 template <typename Change>
 Decoder each(Change change) {
   return [change = std::move(change)](std::vector<std::string> tokens) {
-    for (std::string& token : tokens) token = change(std::move(token));
+    for (std::string& token : tokens) token = change(token);
     return tokens;
   };
 }
@@ -53,7 +53,7 @@ int byte_of_token(std::string_view token) noexcept {
 }
 
 Decoder make_byte_level_decoder() {
-  return [](std::vector<std::string> tokens) {
+  return [](const std::vector<std::string>& tokens) {
     std::string bytes;
     for (const std::string& token : tokens) bytes += bytes_of_letters(token).value_or(token);
     return std::vector<std::string>{std::move(bytes)};
@@ -117,7 +117,7 @@ Decoder make_fuse_decoder() {
 }
 
 Decoder make_strip_decoder(std::string content, std::size_t start, std::size_t stop) {
-  return each([content = std::move(content), start, stop](std::string token) {
+  return each([content = std::move(content), start, stop](const std::string& token) {
     std::string_view text = token;
     for (std::size_t i = 0; i < start && text.starts_with(content); ++i) text.remove_prefix(content.size());
     for (std::size_t i = 0; i < stop && text.ends_with(content); ++i) text.remove_suffix(content.size());

@@ -3,7 +3,8 @@
 
 #include <memory>
 
-#include "attn/tokenizers/open.h"
+#include "attn/tokenizers/tokenizer.h"
+#include "attn/tokenizers/workflow.h"
 #include "model_files.h"
 
 namespace attn::tokenizers {

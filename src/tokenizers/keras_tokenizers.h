@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "attn/tokenizers/open.h"
+#include "attn/tokenizers/tokenizer.h"
+#include "attn/tokenizers/workflow.h"
 #include "json_node.h"
 #include "merge_rules.h"
 #include "model_files.h"

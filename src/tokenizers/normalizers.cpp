@@ -26,52 +26,53 @@ std::string BertNormalizer::operator()(std::string_view text) const {
 }
 
 Normalizer make_form(NormalForm form) {
-  return [form](std::string text) { return normalized(text, form); };
+  return [form](std::string_view text) { return normalized(text, form); };
 }
 
 Normalizer make_replace(Pattern pattern, std::string content) {
   const auto shared = std::make_shared<const Pattern>(std::move(pattern));
-  return [shared, content = std::move(content)](std::string text) {
+  return [shared, content = std::move(content)](std::string_view text) {
     std::string out;
     std::size_t done = 0;
     for (std::size_t from = 0; from <= text.size();) {
       const auto found = shared->find(text, from);
       if (!found) break;
       const auto [begin, end] = *found;
-      out.append(text, done, begin - done).append(content);
+      out.append(text.substr(done, begin - done)).append(content);
       done = end;
       from = end > begin ? end : end < text.size() ? end + length_of(text[end]) : end + 1;
     }
-    return out.append(text, done);
+    return out.append(text.substr(done));
   };
 }
 
 Normalizer make_prepend(std::string prefix) {
-  return [prefix = std::move(prefix)](std::string text) { return text.empty() ? text : prefix + text; };
+  return [prefix = std::move(prefix)](std::string_view text) {
+    return text.empty() ? std::string() : prefix + std::string(text);
+  };
 }
 
 Normalizer make_strip(bool left, bool right) {
-  return [left, right](std::string text) {
-    const std::string_view view = text;
+  return [left, right](std::string_view text) {
     std::size_t from = 0, to = text.size();
     while (left && from < to) {
       std::size_t next = from;
-      if (!is_white_space(next_point(view, next))) break;
+      if (!is_white_space(next_point(text, next))) break;
       from = next;
     }
     while (right && from < to) {
-      const std::size_t last = point_before(view, to);
+      const std::size_t last = point_before(text, to);
       std::size_t at = last;
-      if (!is_white_space(next_point(view, at))) break;
+      if (!is_white_space(next_point(text, at))) break;
       to = last;
     }
-    return text.substr(from, to - from);
+    return std::string(text.substr(from, to - from));
   };
 }
 
 Normalizer make_char_map(CharMap map) {
   const auto shared = std::make_shared<const CharMap>(std::move(map));
-  return [shared](std::string text) { return shared->normalized(text); };
+  return [shared](std::string_view text) { return shared->normalized(text); };
 }
 
 }  // namespace attn::tokenizers

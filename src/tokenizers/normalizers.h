@@ -13,7 +13,7 @@
 namespace attn::tokenizers {
 
 /// A text to the text that is tokenized in its place. Each is pure, and may be shared by threads.
-using Normalizer = std::function<std::string(std::string text)>;
+using Normalizer = std::function<std::string(std::string_view text)>;
 /// One after another.
 using Normalizers = std::vector<Normalizer>;
 

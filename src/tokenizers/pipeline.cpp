@@ -44,7 +44,7 @@ Pipeline::Pipeline(PipelineParts parts) : parts_(std::move(parts)), added_(parts
 std::string Pipeline::normalized(std::string_view text) const {
   std::string out(text);
   for (const Normalizer& normalizer : parts_.normalizers) {
-    out = normalizer(std::move(out));
+    out = normalizer(out);
     expect_growth(text.size(), out.size(), parts_.model->vocabulary().place());
   }
   return out;
