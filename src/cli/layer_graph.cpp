@@ -6,6 +6,7 @@
 #include <span>
 
 #include "attn/base/error.h"
+#include "attn/keras/role.h"
 
 namespace attn::cli {
 namespace {
@@ -30,12 +31,14 @@ Source parse_connection(const std::string& text) {
   return out;
 }
 
+bool is_chain(const std::string& class_name) { return keras::role_of(class_name) == keras::Role::chain; }
+
 class LayerGraph {
  public:
   explicit LayerGraph(bool expand_nested) : expand_nested_(expand_nested) {}
 
   void add_model(const keras::Model& model, const keras::Summary& summary, int parent) {
-    add_rows(model, summary.rows, 0, "", summary.class_name == "Sequential", parent);
+    add_rows(model, summary.rows, 0, "", is_chain(summary.class_name), parent);
   }
 
   PlotGraph graph;
@@ -43,7 +46,7 @@ class LayerGraph {
  private:
   /// The rows at `level`, which follow each other with those inside them between. `path` is where they are in `model`.
   void add_rows(const keras::Model& model, std::span<const keras::SummaryRow> rows, int level, const std::string& path,
-                bool is_chain, int parent) {
+                bool chained, int parent) {
     std::map<std::string, int> ids;
     std::vector<std::pair<int, const keras::SummaryRow*>> added;
     for (std::size_t i = 0; i < rows.size();) {
@@ -56,8 +59,8 @@ class LayerGraph {
       i = behind;
     }
     for (std::size_t i = 0; i < added.size(); ++i) {
-      if (is_chain && i > 0) graph.edges.push_back({added[i - 1].first, added[i].first, 0, 0});
-      if (is_chain) continue;
+      if (chained && i > 0) graph.edges.push_back({added[i - 1].first, added[i].first, 0, 0});
+      if (chained) continue;
       for (const std::string& connection : added[i].second->connected_to) {
         const Source source = parse_connection(connection);
         if (const auto from = ids.find(source.layer); from != ids.end())
@@ -82,7 +85,7 @@ class LayerGraph {
   /// connected, but that of the nested model on its own does.
   void open(const keras::Model& model, std::span<const keras::SummaryRow> rows, const std::string& path, int id) {
     graph.nodes[static_cast<std::size_t>(id)].is_opened = true;
-    if (rows.front().class_name == "Sequential") {
+    if (is_chain(rows.front().class_name)) {
       add_rows(model, rows.subspan(1), rows.front().level + 1, path + "/", true, id);
       return;
     }

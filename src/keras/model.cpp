@@ -76,7 +76,7 @@ std::optional<std::string> Model::first_attention() const {
   const Functional* model = parts_->model();
   if (model == nullptr) return std::nullopt;
   for (const std::string& name : layer_names())
-    if (find_layer(*model, name)->class_name().find("Attention") != std::string_view::npos) return name;
+    if (is_attention(find_layer(*model, name)->info->role)) return name;
   return std::nullopt;
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "attn/base/text.h"
+#include "attn/keras/role.h"
 #include "escape.h"
 
 namespace attn::report {
@@ -146,13 +147,32 @@ class Drawing {
 }  // namespace
 
 std::string layer_kind(std::string_view class_name) {
-  const auto has = [&](const char* word) { return class_name.find(word) != std::string::npos; };
-  if (class_name == "InputLayer") return "input";
-  if (has("Attention") || has("Transformer")) return "attention";
-  if (has("Norm")) return "norm";
-  if (has("Embedding") || has("PositionEncoding")) return "embedding";
-  if (has("Dense") || has("Conv") || has("LSTM") || has("GRU") || has("RNN")) return "dense";
-  if (has("Functional") || has("Sequential") || has("Backbone")) return "model";
+  switch (keras::role_of(class_name)) {
+    case keras::Role::input:
+      return "input";
+    case keras::Role::attention:
+    case keras::Role::dot_attention:
+    case keras::Role::transformer:
+      return "attention";
+    case keras::Role::normalization:
+      return "norm";
+    case keras::Role::tokens:
+    case keras::Role::embedding:
+      return "embedding";
+    case keras::Role::kernel:
+      return "dense";
+    case keras::Role::model:
+    case keras::Role::chain:
+      return "model";
+    case keras::Role::other:
+    case keras::Role::activation:
+    case keras::Role::merge:
+    case keras::Role::pooling:
+    case keras::Role::arrangement:
+    case keras::Role::pass_through:
+    case keras::Role::training:
+      return "other";
+  }
   return "other";
 }
 

@@ -216,7 +216,7 @@ Explanation Explainer::explain(std::int32_t part) const {
     return out;
   }
   add_params(out, part, names);
-  if (out.class_name.find("Attention") != std::string::npos) AttentionSums(out.params).add(out);
+  if (itself.layer != nullptr && itself.layer->info->role == Role::attention) AttentionSums(out.params).add(out);
   add_flops(out, part, names);
   return out;
 }
@@ -283,7 +283,7 @@ void Explainer::add_flops(Explanation& out, std::int32_t part, Names& names, std
   for (const auto& [id, inner] : nodes) {
     const graph::Node& node = graph_.nodes[at(id)];
     const Part& group = anatomy_.parts[at(inner)];
-    const bool attends = group.class_name == "Attention" || group.class_name == "AdditiveAttention";
+    const bool attends = group.layer != nullptr && group.layer->info->role == Role::dot_attention;
     axes.pass(node, attends);
     if (!is_step_[at(id)] || (only != kNone && inner != only)) continue;
     for (const graph::FlopTerm& term : graph::flop_terms(graph_, node, graph::Hidden::counted)) {

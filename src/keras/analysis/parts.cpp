@@ -34,7 +34,7 @@ class Dissection {
     if (parts.size() == first || layer.is_model()) return;
     Part rest;
     // What an attention layer does with its projections is what its name says.
-    rest.name = layer.class_name().find("Attention") != std::string_view::npos ? "attention" : "(itself)";
+    rest.name = is_attention(layer.info->role) ? "attention" : "(itself)";
     rest.level = level;
     rest.rest = true;
     parts.push_back(std::move(rest));

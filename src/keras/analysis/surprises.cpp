@@ -20,10 +20,8 @@ class Watcher {
 
   void watch(Layer& layer) {
     if (!seen_.insert(&layer).second) return;
-    const std::string_view name = layer.class_name();
-    if (name == "MultiHeadAttention" || name == "CachedMultiHeadAttention" || name == "GroupedQueryAttention")
-      watch_attention(layer);
-    if (name == "SinePositionEncoding") watch_positions(layer);
+    if (const auto heads = layer.heads()) watch_attention(layer, *heads);
+    if (layer.info->counts_positions) watch_positions(layer);
     watch_constants(layer);
     if (const auto* model = dynamic_cast<const Functional*>(&layer)) {
       for (Layer* inner : model->operations()) {
@@ -45,23 +43,19 @@ class Watcher {
     add_problem(std::move(problem), problems_);
   }
 
-  void watch_attention(Layer& layer) {
-    const bool grouped = layer.class_name() == "GroupedQueryAttention";
-    const Json config = layer_config(layer, kNewest);
-    const auto heads = config[grouped ? "num_query_heads" : "num_heads"].get<std::int64_t>();
-    const auto size = config[grouped ? "head_dim" : "key_dim"].get<std::int64_t>();
+  void watch_attention(const Layer& layer, const Layer::Heads& heads) {
     if (!layer.weights.empty()) {
       const std::int64_t width = layer.weights.front().shape[0];
       // Products of the two can wrap; their quotient cannot.
-      if (width % heads != 0) {
-        warn(layer, fmt::format("has {} heads, which do not divide its width of {}: {} of {} make {}", heads, width,
-                                heads, size, product(heads, size)));
-      } else if (width / heads != size) {
-        warn(layer, fmt::format("has {} heads of {}, which make {}, where its width is {}", heads, size,
-                                product(heads, size), width));
+      if (width % heads.count != 0) {
+        warn(layer, fmt::format("has {} heads, which do not divide its width of {}: {} of {} make {}", heads.count,
+                                width, heads.count, heads.size, product(heads.count, heads.size)));
+      } else if (width / heads.count != heads.size) {
+        warn(layer, fmt::format("has {} heads of {}, which make {}, where its width is {}", heads.count, heads.size,
+                                product(heads.count, heads.size), width));
       }
     }
-    if (layer.policy.compute == DType::float16 && config["dropout"] == 0)
+    if (layer.policy.compute == DType::float16 && heads.scaled_late)
       warn(layer,
            "multiplies query and key in float16 before it scales them, as Keras does without dropout: a score over "
            "65504 becomes infinite and its row NaN");
@@ -105,11 +99,8 @@ class Watcher {
         if (const double beyond = beyond_half(*arg); beyond != 0)
           warn(layer,
                fmt::format("computes in float16 with {}, which is infinite there (over 65504)", python_repr(beyond)));
-    if (layer.class_name() == "Rescaling")
-      for (const char* key : {"scale", "offset"})
-        if (const Json config = layer_config(layer, kNewest);
-            config[key].is_number() && std::abs(config[key].get<double>()) > kLargestHalf)
-          warn(layer, fmt::format("has a {} beyond float16 (65504)", key));
+    for (const auto& [key, number] : layer.constants())
+      if (std::abs(number) > kLargestHalf) warn(layer, fmt::format("has a {} beyond float16 (65504)", key));
   }
 
   static double beyond_half(const Arg& arg) {

@@ -7,62 +7,67 @@
 namespace attn::keras {
 namespace {
 
-const LayerRow* find_in(Family family, std::string_view class_name) {
-  for (const LayerRow& row : family)
-    if (row.class_name == class_name || (!row.shown.empty() && row.shown == class_name)) return &row;
+const ClassInfo* find_in(Family family, std::string_view class_name) {
+  if (class_name.empty()) return nullptr;
+  for (const ClassInfo& info : family)
+    if (info.name == class_name || info.shown == class_name || info.also == class_name) return &info;
   return nullptr;
 }
 
 }  // namespace
 
-const LayerRow* ClassTable::find(std::string_view class_name) const {
+const ClassInfo* ClassTable::find(std::string_view class_name) const {
   for (const Family family : families_)
-    if (const LayerRow* row = find_in(family, class_name)) return row;
+    if (const ClassInfo* info = find_in(family, class_name)) return info;
   return nullptr;
 }
 
 std::vector<std::string_view> ClassTable::names() const {
   std::vector<std::string_view> out;
   for (const Family family : families_)
-    for (const LayerRow& row : family) out.push_back(row.class_name);
+    for (const ClassInfo& info : family)
+      if (info.refused.empty()) out.push_back(info.name);
   return out;
 }
 
-const LayerRow& class_in(Family family, std::string_view class_name) {
-  const LayerRow* row = find_in(family, class_name);
-  if (row == nullptr) throw internal_error("no class '{}' in its family", class_name);
-  return *row;
+const ClassInfo& class_in(Family family, std::string_view class_name) {
+  const ClassInfo* info = find_in(family, class_name);
+  if (info == nullptr) throw internal_error("no class '{}' in its family", class_name);
+  return *info;
 }
 
 std::vector<Family> layer_families() {
-  return {core_rows(),
-          einsum_dense_rows(),
-          attention_rows(),
-          normalization_rows(),
-          activation_rows(),
-          regularization_rows(),
-          preprocessing_rows(),
-          image_rows(),
-          merge_rows(),
-          reshape_rows(),
-          pooling_rows(),
-          convolution_rows(),
-          conv_transpose_rows(),
-          rnn_rows(),
-          rnn_cell_rows(),
-          wrapper_rows(),
-          keras_hub_position_rows(),
-          keras_hub_token_rows(),
-          keras_hub_transformer_rows(),
-          keras_hub_vit_rows()};
+  return {core_classes(),
+          einsum_dense_classes(),
+          multi_head_attention_classes(),
+          grouped_query_attention_classes(),
+          dot_attention_classes(),
+          normalization_classes(),
+          activation_classes(),
+          regularization_classes(),
+          preprocessing_classes(),
+          image_classes(),
+          merge_classes(),
+          reshape_classes(),
+          pooling_classes(),
+          convolution_classes(),
+          conv_transpose_classes(),
+          rnn_classes(),
+          rnn_cell_classes(),
+          wrapper_classes(),
+          keras_hub_position_classes(),
+          keras_hub_token_classes(),
+          keras_hub_transformer_classes(),
+          keras_hub_vit_classes(),
+          refused_layers()};
 }
 
 const ClassTable& operation_classes() {
-  static const ClassTable table({elementwise_operations(), activation_operations(), reduction_operations(),
-                                 layout_operations(), arrangement_operations(), diagonal_operations(),
-                                 rearrange_operations(), indexing_operations(), joining_operations(),
-                                 sorting_operations(), creation_operations(), product_operations(),
-                                 normalization_operations(), attention_operations(), window_operations()});
+  static const ClassTable table(
+      {elementwise_operations(), activation_operations(), reduction_operations(), layout_operations(),
+       arrangement_operations(), diagonal_operations(), rearrange_operations(), indexing_operations(),
+       joining_operations(), sorting_operations(), creation_operations(), product_operations(),
+       normalization_operations(), attention_operations(), window_operations(), refused_operations()});
   return table;
 }
 

@@ -15,8 +15,9 @@ class ClassTable {
  public:
   explicit ClassTable(std::vector<Family> families) : families_(std::move(families)) {}
 
-  /// The class of this name, also by the one under which it is shown; or null.
-  [[nodiscard]] const LayerRow* find(std::string_view class_name) const;
+  /// The class of this name, or of one of its other names; or null. It may be one that is refused.
+  [[nodiscard]] const ClassInfo* find(std::string_view class_name) const;
+  /// The classes that attn runs.
   [[nodiscard]] std::vector<std::string_view> names() const;
   [[nodiscard]] const std::vector<Family>& families() const noexcept { return families_; }
 
@@ -25,7 +26,7 @@ class ClassTable {
 };
 
 /// The class of this name in a family, which must have it.
-[[nodiscard]] const LayerRow& class_in(Family family, std::string_view class_name);
+[[nodiscard]] const ClassInfo& class_in(Family family, std::string_view class_name);
 
 /// All layers but models.
 [[nodiscard]] std::vector<Family> layer_families();

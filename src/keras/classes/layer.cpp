@@ -21,7 +21,7 @@ std::span<const std::string_view> Layer::arguments() const {
   return kInputs;
 }
 
-std::string_view Layer::class_name() const { return row->shown.empty() ? row->class_name : row->shown; }
+std::string_view Layer::class_name() const { return info->shown.empty() ? info->name : info->shown; }
 
 void Layer::fail(const std::string& message) const {
   const std::string text = fmt::format("{} '{}': {}", class_name(), printable(name), message);

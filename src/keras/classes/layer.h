@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "attn/graph/graph.h"
@@ -36,7 +37,7 @@ class Layer {
   bool trainable = true;
   DTypePolicy policy;
   Json activity_regularizer;           ///< null: none
-  const LayerRow* row = nullptr;       ///< class name and module
+  const ClassInfo* info = nullptr;     ///< what is known of its class
   std::vector<NodeSpec> nodes;         ///< its calls in the model around it
   Json envelope = Json::object();      ///< module, registered_name, build_config, inbound_nodes as read
   std::string pointer;                 ///< where its config stands, for messages
@@ -89,6 +90,18 @@ class Layer {
   /// Members of the model around that its config shares by an id with layers inside other layers: takes those that this
   /// layer holds too.
   virtual void share(const std::map<std::int64_t, Layer*>& /*members*/) {}
+
+  // ---- what explanations and warnings ask
+  /// What the sizes of its variables are called, as in ClassInfo::symbols.
+  [[nodiscard]] virtual std::string symbols() const { return std::string(info->symbols); }
+  /// The heads of an attention layer with projections.
+  struct Heads {
+    std::int64_t count = 0, size = 0;
+    bool scaled_late = false;  ///< are query and key multiplied before they are scaled?
+  };
+  [[nodiscard]] virtual std::optional<Heads> heads() const { return std::nullopt; }
+  /// Numbers of its config that it computes with, by their keys.
+  [[nodiscard]] virtual std::vector<std::pair<std::string_view, double>> constants() const { return {}; }
 
   // ---- models, which are layers too
   /// Is it a model, with layers and a graph of its own, whose calls are rows in it?

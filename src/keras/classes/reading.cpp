@@ -5,11 +5,17 @@
 #include "attn/base/text.h"
 #include "classes/class_table.h"
 #include "classes/layer.h"
-#include "classes/refused.h"
 #include "config/built_in.h"
 
 namespace attn::keras {
 namespace {
+
+/// A layer of a class that is not refused, with what is known of the class.
+LayerPtr made(const ClassInfo& info) {
+  LayerPtr layer = info.make();
+  layer->info = &info;
+  return layer;
+}
 
 constexpr std::size_t kMaxName = std::size_t{64} << 10;  // bytes of a layer's
 
@@ -51,12 +57,11 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
 }  // namespace
 
 LayerPtr make_operation(std::string_view class_name, Json parameters) {
-  const LayerRow* row = operation_classes().find(class_name);
-  if (row == nullptr) throw internal_error("no operation '{}'", class_name);
+  const ClassInfo* info = operation_classes().find(class_name);
+  if (info == nullptr) throw internal_error("no operation '{}'", class_name);
   const Document document(std::string(class_name), std::move(parameters));
   std::vector<std::string> warnings;
-  LayerPtr operation = row->make();
-  operation->row = row;
+  LayerPtr operation = made(*info);
   read_config(*operation, Ref(document), warnings);
   operation->document = nullptr;
   if (operation->name.empty()) operation->name = snake_case(class_name);
@@ -65,11 +70,11 @@ LayerPtr make_operation(std::string_view class_name, Json parameters) {
 
 LayerPtr read_layer_config(std::string_view class_name, const Ref& config, std::vector<std::string>& warnings) {
   const ClassTable& layers = config.document().layers();
-  const LayerRow* row = layers.find(class_name);
-  if (row == nullptr)
+  const ClassInfo* info = layers.find(class_name);
+  if (info == nullptr)
     throw bad_input("unknown layer '{}'{}", printable(class_name), did_you_mean(class_name, layers.names()));
-  LayerPtr layer = row->make();
-  layer->row = row;
+  if (!info->refused.empty()) throw bad_input("the layer '{}' is refused: {}", class_name, info->refused);
+  LayerPtr layer = made(*info);
   read_config(*layer, config, warnings);
   if (layer->name.empty()) layer->name = snake_case(layer->class_name());
   return layer;
@@ -86,17 +91,15 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   const ClassTable& layers = ref.document().layers();
   const bool operation = module.starts_with("keras.src.ops") || module.starts_with("keras.ops") ||
                          is_unnamed_operation(ref, class_name, layers);
-  for (const Refused& refused : operation ? refused_operations() : refused_layers())
-    if (refused.class_name == class_name)
-      class_ref.fail(
-          fmt::format("the {} '{}' is refused: {}", operation ? "operation" : "layer", class_name, refused.why));
+  const char* const kind = operation ? "operation" : "layer";
   const ClassTable& table = operation ? operation_classes() : layers;
-  const LayerRow* row = table.find(class_name == "Model" && !operation ? std::string_view("Functional") : class_name);
-  if (row == nullptr)
-    class_ref.fail(fmt::format("the {} '{}' is not known{}", operation ? "operation" : "layer", printable(class_name),
+  const ClassInfo* info = table.find(class_name);
+  if (info == nullptr)
+    class_ref.fail(fmt::format("the {} '{}' is not known{}", kind, printable(class_name),
                                did_you_mean(class_name, table.names())));
-  LayerPtr layer = row->make();
-  layer->row = row;
+  if (!info->refused.empty())
+    class_ref.fail(fmt::format("the {} '{}' is refused: {}", kind, class_name, info->refused));
+  LayerPtr layer = made(*info);
   const Ref config = ref["config"];
   const std::size_t before = config.document().problem_count();
   read_config(*layer, config, warnings);
@@ -118,8 +121,7 @@ void check_left_out(const Layer& layer, const std::vector<Fields::LeftOut>& keys
   for (const Fields::LeftOut& key : keys) {
     if (key.value.is_null() || key.value == false || key.key == "seed") continue;
     if (defaults.empty()) {
-      const LayerPtr fresh = layer.row->make();
-      fresh->row = layer.row;
+      const LayerPtr fresh = made(*layer.info);
       Fields fields(defaults, kNewest);
       fresh->config(fields);
     }
@@ -133,26 +135,25 @@ void check_left_out(const Layer& layer, const std::vector<Fields::LeftOut>& keys
 }  // namespace
 
 Json layer_config(Layer& layer, Version version) {
-  if (const Version since = class_since(layer.row->class_name, layer.is_operation()); version < since)
+  if (const Version since = layer.info->since.version; version < since)
     throw bad_input("'{}': {} is in Keras since {}, so it cannot be written for {}", printable(layer.name),
                     layer.class_name(), version_text(since), version_text(version));
   Json out = object_with_room(16);
   Fields fields(out, version);
   layer.config(fields);
   check_left_out(layer, fields.left_out(), version);
-  // Before 3.11 operations with arguments of their own took no name there.
-  if (layer.is_operation() && version < 311 && out.size() > 1) out.erase("name");
+  if (layer.is_operation() && version < 311) {
+    const Version until = layer.info->named_until;
+    if (until == kWhereAlone ? out.size() > 1 : version > until) out.erase("name");
+  }
   return out;
 }
 
 namespace {
 /// Classes of a package carry its name, built-in ones none, and what is exported under no public name its class.
-Json registered_name(const Layer& layer) {
-  const LayerRow& row = *layer.row;
-  if (!row.package.empty()) return fmt::format("{}>{}", row.package, row.class_name);
-  const bool by_class =
-      layer.is_operation() || row.class_name == "Functional" || row.module.starts_with("keras_hub.src");
-  return by_class ? Json(std::string(row.class_name)) : Json();
+Json registered_name(const ClassInfo& info) {
+  if (!info.package.empty()) return fmt::format("{}>{}", info.package, info.name);
+  return info.module.find(".src.") == std::string_view::npos ? Json() : Json(std::string(info.name));
 }
 }  // namespace
 
@@ -165,10 +166,10 @@ Json layer_json(Layer& layer, Version version) {
   const auto keep = [&](const char* key, const Json& missing) {
     out[key] = read.contains(key) && !read[key].is_null() && !old_name ? read[key] : missing;
   };
-  keep("module", std::string(layer.row->module));
-  out["class_name"] = std::string(layer.row->class_name);
+  keep("module", std::string(layer.info->module));
+  out["class_name"] = std::string(layer.info->name);
   out["config"] = layer_config(layer, version);
-  keep("registered_name", registered_name(layer));
+  keep("registered_name", registered_name(*layer.info));
   for (const char* key : {"build_config", "compile_config", "name", "inbound_nodes"})
     if (read.contains(key) && (version >= 310 || key != std::string_view("compile_config"))) out[key] = read[key];
   return out;

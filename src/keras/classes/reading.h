@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "attn/keras/version.h"
 #include "classes/class_info.h"
 #include "config/json.h"
-#include "config/versions.h"
 
 namespace attn::keras {
 

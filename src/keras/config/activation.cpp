@@ -11,46 +11,55 @@ using graph::UnaryFn;
 
 struct NamedActivation {
   std::string_view name;
+  Since since;
   graph::Unary unary;
   WholeActivation whole = WholeActivation::none;
 };
 
 // keras/src/activations/activations.py with the defaults of each function.
 const std::array kActivations = {
-    NamedActivation{"linear", {UnaryFn::linear}},
-    NamedActivation{"relu", {UnaryFn::relu, 0.0, 0.0, kInfinity}},
-    NamedActivation{"relu6", {UnaryFn::relu, 0.0, 0.0, 6.0}},
-    NamedActivation{"leaky_relu", {UnaryFn::relu, 0.2, 0.0, kInfinity}},
-    NamedActivation{"elu", {UnaryFn::elu, 1.0}},
-    NamedActivation{"selu", {UnaryFn::selu}},
-    NamedActivation{"celu", {UnaryFn::celu, 1.0}},
-    NamedActivation{"gelu", {UnaryFn::gelu}},
-    NamedActivation{"silu", {UnaryFn::silu}},
-    NamedActivation{"sigmoid", {UnaryFn::sigmoid}},
-    NamedActivation{"tanh", {UnaryFn::tanh}},
-    NamedActivation{"softplus", {UnaryFn::softplus}},
-    NamedActivation{"softsign", {UnaryFn::softsign}},
-    NamedActivation{"exponential", {UnaryFn::exponential}},
-    NamedActivation{"hard_sigmoid", {UnaryFn::hard_sigmoid}},
-    NamedActivation{"hard_silu", {UnaryFn::hard_silu}},
-    NamedActivation{"hard_tanh", {UnaryFn::hard_tanh}},
-    NamedActivation{"hard_shrink", {UnaryFn::hard_shrink, 0.5}},
-    NamedActivation{"soft_shrink", {UnaryFn::soft_shrink, 0.5}},
-    NamedActivation{"tanh_shrink", {UnaryFn::tanh_shrink}},
-    NamedActivation{"mish", {UnaryFn::mish}},
-    NamedActivation{"squareplus", {UnaryFn::squareplus, 4.0}},
-    NamedActivation{"sparse_plus", {UnaryFn::sparse_plus}},
-    NamedActivation{"sparse_sigmoid", {UnaryFn::sparse_sigmoid}},
-    NamedActivation{"log_sigmoid", {UnaryFn::log_sigmoid}},
-    NamedActivation{"softmax", {}, WholeActivation::softmax},
-    NamedActivation{"log_softmax", {}, WholeActivation::log_softmax},
-    NamedActivation{"sparsemax", {}, WholeActivation::sparsemax},
-    NamedActivation{"glu", {}, WholeActivation::glu},
+    NamedActivation{"linear", 300, {UnaryFn::linear}},
+    NamedActivation{"relu", 300, {UnaryFn::relu, 0.0, 0.0, kInfinity}},
+    NamedActivation{"relu6", 300, {UnaryFn::relu, 0.0, 0.0, 6.0}},
+    NamedActivation{"leaky_relu", 300, {UnaryFn::relu, 0.2, 0.0, kInfinity}},
+    NamedActivation{"elu", 300, {UnaryFn::elu, 1.0}},
+    NamedActivation{"selu", 300, {UnaryFn::selu}},
+    NamedActivation{"celu", 307, {UnaryFn::celu, 1.0}},
+    NamedActivation{"gelu", 300, {UnaryFn::gelu}},
+    NamedActivation{"silu", 300, {UnaryFn::silu}},
+    NamedActivation{"sigmoid", 300, {UnaryFn::sigmoid}},
+    NamedActivation{"tanh", 300, {UnaryFn::tanh}},
+    NamedActivation{"softplus", 300, {UnaryFn::softplus}},
+    NamedActivation{"softsign", 300, {UnaryFn::softsign}},
+    NamedActivation{"exponential", 300, {UnaryFn::exponential}},
+    NamedActivation{"hard_sigmoid", 300, {UnaryFn::hard_sigmoid}},
+    NamedActivation{"hard_silu", 300, {UnaryFn::hard_silu}},
+    NamedActivation{"hard_tanh", 307, {UnaryFn::hard_tanh}},
+    NamedActivation{"hard_shrink", 307, {UnaryFn::hard_shrink, 0.5}},
+    NamedActivation{"soft_shrink", 307, {UnaryFn::soft_shrink, 0.5}},
+    NamedActivation{"tanh_shrink", 307, {UnaryFn::tanh_shrink}},
+    NamedActivation{"mish", 300, {UnaryFn::mish}},
+    NamedActivation{"squareplus", 307, {UnaryFn::squareplus, 4.0}},
+    NamedActivation{"sparse_plus", 308, {UnaryFn::sparse_plus}},
+    NamedActivation{"sparse_sigmoid", 310, {UnaryFn::sparse_sigmoid}},
+    NamedActivation{"log_sigmoid", 307, {UnaryFn::log_sigmoid}},
+    NamedActivation{"softmax", 300, {}, WholeActivation::softmax},
+    NamedActivation{"log_softmax", 300, {}, WholeActivation::log_softmax},
+    NamedActivation{"sparsemax", 308, {}, WholeActivation::sparsemax},
+    NamedActivation{"glu", 307, {}, WholeActivation::glu},
 };
 
 // Other spellings that Keras accepts; it serializes the function's own name.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kAliases = {
     {{"swish", "silu"}, {"hard_swish", "hard_silu"}, {"exp", "exponential"}}};
+
+const NamedActivation* find(std::string_view name) {
+  for (const auto& [alias, real] : kAliases)
+    if (name == alias) name = real;
+  for (const NamedActivation& row : kActivations)
+    if (row.name == name) return &row;
+  return nullptr;
+}
 
 std::vector<std::string_view> names() {
   std::vector<std::string_view> out;
@@ -87,12 +96,14 @@ std::optional<Activation> of_layer(const std::string& class_name, const Ref& con
 
 }  // namespace
 
+Version Activation::since(std::string_view name) {
+  const NamedActivation* row = find(name);
+  return row == nullptr ? kOldest : row->since.version;
+}
+
 std::optional<Activation> Activation::named(std::string_view name) {
-  for (const auto& [alias, real] : kAliases)
-    if (name == alias) name = real;
-  for (const NamedActivation& row : kActivations)
-    if (row.name == name) return Activation{row.whole, row.unary, std::string(name)};
-  return std::nullopt;
+  const NamedActivation* row = find(name);
+  return row == nullptr ? std::nullopt : std::optional(Activation{row->whole, row->unary, std::string(row->name)});
 }
 
 Activation Activation::read(const Ref& ref) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "attn/graph/graph.h"
+#include "attn/keras/version.h"
 #include "config/json.h"
 
 namespace attn::keras {
@@ -29,6 +30,8 @@ struct Activation {
   /// Applies it (the whole ones over the last axis).
   graph::ValueId apply(graph::Builder& builder, graph::ValueId x) const;
 
+  /// The first Keras that has the activation of a name; kOldest for a name that is not known.
+  [[nodiscard]] static Version since(std::string_view name);
   /// The activation of a name ("relu", "swish"), or nothing.
   [[nodiscard]] static std::optional<Activation> named(std::string_view name);
   /// From a config: null, a name, an activation layer as an object, or a serialized function that is known. Everything

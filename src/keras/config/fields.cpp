@@ -97,6 +97,14 @@ void Fields::read(const Ref& ref, Regularizer& value) { value.json = regularizer
 
 void Fields::read(const Ref& ref, Constraint& value) { value.json = constraint(ref); }
 
+void Fields::read(const Ref& ref, DType& value) {
+  const auto dtype = dtype_of(ref.text());
+  if (!dtype) ref.fail(fmt::format("unknown dtype '{}'", printable(ref.text())));
+  value = *dtype;
+}
+
+Json Fields::write(const DType& value) const { return std::string(name_of(value)); }
+
 Json Fields::write(const Number& value) const {
   return value.integral ? Json(static_cast<std::int64_t>(value.value)) : Json(value.value);
 }
@@ -136,7 +144,7 @@ Json Fields::write(const Activation& value) const {
                     printable((*out_)["name"].get<std::string>()));
   if (value.json.is_string()) {
     const auto& name = value.json.get_ref<const std::string&>();
-    if (const Version since = activation_since(name); version_ < since)
+    if (const Version since = Activation::since(name); version_ < since)
       throw bad_input("'{}': the activation '{}' is in Keras since {}, so it cannot be written for {}",
                       printable((*out_)["name"].get<std::string>()), name, version_text(since), version_text(version_));
   }

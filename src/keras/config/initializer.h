@@ -8,6 +8,9 @@
 
 namespace attn::keras {
 
+/// Since when EinsumDense draws from its equation's axes (before: from the last two of any kernel).
+inline constexpr Version kEinsumFans = 315;
+
 /// An initializer of a layer: what it draws, and how Keras serializes it.
 struct Initializer {
   graph::Initializer value;

@@ -343,10 +343,15 @@ Arg Functional::call(Call& call) {
 
 namespace {
 
-constexpr std::array kFunctionalRows = {LayerRow{"Functional", "keras.src.models.functional", make_layer<Functional>}};
+constexpr std::array kFunctionalClasses = {ClassInfo{.name = "Functional",
+                                                     .make = make_layer<Functional>,
+                                                     .since = 300,
+                                                     .module = "keras.src.models.functional",
+                                                     .role = Role::model,
+                                                     .also = "Model"}};
 
 }  // namespace
 
-Family functional_rows() { return kFunctionalRows; }
+Family functional_classes() { return kFunctionalClasses; }
 
 }  // namespace attn::keras

@@ -83,6 +83,6 @@ class Functional : public Layer {
   std::set<std::string> wrong_;        ///< names of members that have problems or could not be read
 };
 
-[[nodiscard]] Family functional_rows();
+[[nodiscard]] Family functional_classes();
 
 }  // namespace attn::keras

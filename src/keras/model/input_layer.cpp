@@ -41,19 +41,25 @@ Arg InputLayer::call(Call&) { throw internal_error("an InputLayer is not called"
 
 namespace {
 
-constexpr std::array kInputRows = {LayerRow{"InputLayer", "keras.layers", make_layer<InputLayer>}};
+constexpr std::array kInputKeras2 = {Keras2Key{"batch_input_shape", "batch_shape"}};
+
+constexpr std::array kInputClasses = {ClassInfo{.name = "InputLayer",
+                                                .make = make_layer<InputLayer>,
+                                                .since = 300,
+                                                .role = Role::input,
+                                                .keras2_keys = kInputKeras2}};
 
 }  // namespace
 
 std::unique_ptr<InputLayer> make_input(std::string_view name, const Shape& batch_shape, std::string_view dtype) {
   auto input = std::make_unique<InputLayer>();
-  input->row = &kInputRows.front();
+  input->info = &kInputClasses.front();
   input->name = name;
   input->batch_shape = batch_shape;
   input->dtype = dtype;
   return input;
 }
 
-Family input_rows() { return kInputRows; }
+Family input_classes() { return kInputClasses; }
 
 }  // namespace attn::keras

@@ -25,7 +25,7 @@ class InputLayer : public Layer {
 [[nodiscard]] std::unique_ptr<InputLayer> make_input(std::string_view name, const Shape& batch_shape,
                                                      std::string_view dtype = "float32");
 
-[[nodiscard]] Family input_rows();
+[[nodiscard]] Family input_classes();
 
 /// The layer as an InputLayer, or null.
 [[nodiscard]] inline const InputLayer* as_input(const Layer& layer) { return dynamic_cast<const InputLayer*>(&layer); }

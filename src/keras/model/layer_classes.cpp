@@ -9,10 +9,10 @@ namespace attn::keras {
 
 const ClassTable& layer_classes() {
   static const ClassTable table = [] {
-    std::vector<Family> families = {input_rows(), functional_rows(), sequential_rows()};
+    std::vector<Family> families = {input_classes(), functional_classes(), sequential_classes()};
     const std::vector<Family> layers = layer_families();
     families.insert(families.end(), layers.begin(), layers.end());
-    families.insert(families.end(), {text_backbone_rows(), vision_backbone_rows()});
+    families.insert(families.end(), {text_backbones(), vision_backbones()});
     return ClassTable(std::move(families));
   }();
   return table;

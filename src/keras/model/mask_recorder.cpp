@@ -138,8 +138,7 @@ void MaskRecorder::warn_of_loss(const MaskRow& row, const Layer& layer, const Ca
                                : without.empty()    ? ""
                                                     : fmt::format(", because {} has none", quoted(without));
     warn(fmt::format("{} drops the mask of {} without a word{}", what, quoted(with), reason));
-  } else if (row.merges && row.class_name == "Concatenate" && !with.empty() && !without.empty() &&
-             !layer.follows_keras2()) {
+  } else if (row.merges && layer.info->keeps_unmasked && !with.empty() && !without.empty() && !layer.follows_keras2()) {
     const Shape in = graph_.value(call.read.front()->id).shape;
     const Shape whole =
         layer.node_shapes.empty() || layer.node_shapes.front().empty() ? in : layer.node_shapes.front().front();

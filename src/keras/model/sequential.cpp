@@ -103,10 +103,11 @@ std::vector<Layer*> Sequential::layers() const {
 
 namespace {
 
-constexpr std::array kSequentialRows = {LayerRow{"Sequential", "keras", make_layer<Sequential>}};
+constexpr std::array kSequentialClasses = {ClassInfo{
+    .name = "Sequential", .make = make_layer<Sequential>, .since = 300, .module = "keras", .role = Role::chain}};
 
 }  // namespace
 
-Family sequential_rows() { return kSequentialRows; }
+Family sequential_classes() { return kSequentialClasses; }
 
 }  // namespace attn::keras

@@ -24,6 +24,6 @@ class Sequential : public Functional {
   std::optional<Shape> build_input_shape;
 };
 
-[[nodiscard]] Family sequential_rows();
+[[nodiscard]] Family sequential_classes();
 
 }  // namespace attn::keras

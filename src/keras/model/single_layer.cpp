@@ -8,13 +8,12 @@ namespace attn::keras {
 
 std::unique_ptr<Functional> model_around(LayerPtr layer, const Shape& input_shape) {
   auto model = std::make_unique<Functional>();
-  model->row = &functional_rows().front();
+  model->info = &functional_classes().front();
   model->name = "functional";
   Shape batch_shape{kUnknown};
   batch_shape.append(input_shape);
   std::string_view dtype = "float32";
-  for (const char* tokens : {"Embedding", "ReversibleEmbedding", "TokenAndPositionEmbedding"})
-    if (layer->class_name() == tokens) dtype = "int32";
+  if (layer->info->role == Role::tokens) dtype = "int32";
   auto input = make_input(layer->name == "input_layer" ? "input" : "input_layer", batch_shape, dtype);
 
   // What stands for the argument of each kind of call: x, (x, x), or [x, x].

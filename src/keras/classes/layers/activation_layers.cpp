@@ -157,16 +157,33 @@ class Softmax : public Layer {
   Axes axis = std::int64_t{-1};
 };
 
-constexpr std::array kActivationRows = {
-    LayerRow{"ReLU", "keras.layers", make_layer<ReLU>},
-    LayerRow{"LeakyReLU", "keras.layers", make_layer<LeakyReLU>},
-    LayerRow{"PReLU", "keras.layers", make_layer<PReLU>},
-    LayerRow{"ELU", "keras.layers", make_layer<ELU>},
-    LayerRow{"Softmax", "keras.layers", make_layer<Softmax>},
+constexpr std::array kThresholdedKeras2 = {Keras2Key{"theta", "threshold"}};
+constexpr std::array kLeakyKeras2 = {Keras2Key{"alpha", "negative_slope"}};
+constexpr std::array kSoftmaxKeras2 = {Keras2Key{"robust_masking"}};
+
+constexpr std::array kActivationClasses = {
+    ClassInfo{.name = "ReLU",
+              .make = make_layer<ReLU>,
+              .since = 300,
+              .role = Role::activation,
+              .keras2_keys = kThresholdedKeras2,
+              .keras2_names = "ThresholdedReLU"},
+    ClassInfo{.name = "LeakyReLU",
+              .make = make_layer<LeakyReLU>,
+              .since = 300,
+              .role = Role::activation,
+              .keras2_keys = kLeakyKeras2},
+    ClassInfo{.name = "PReLU", .make = make_layer<PReLU>, .since = 300, .role = Role::activation},
+    ClassInfo{.name = "ELU", .make = make_layer<ELU>, .since = 300, .role = Role::activation},
+    ClassInfo{.name = "Softmax",
+              .make = make_layer<Softmax>,
+              .since = 300,
+              .role = Role::activation,
+              .keras2_keys = kSoftmaxKeras2},
 };
 
 }  // namespace
 
-Family activation_rows() { return kActivationRows; }
+Family activation_classes() { return kActivationClasses; }
 
 }  // namespace attn::keras

@@ -147,14 +147,29 @@ class ConvTranspose : public ConvolutionLayer {
   Constraint kernel_constraint;
 };
 
-constexpr std::array kConvTransposeRows = {
-    LayerRow{"Conv1DTranspose", "keras.layers", make_with<ConvTranspose, 1>},
-    LayerRow{"Conv2DTranspose", "keras.layers", make_with<ConvTranspose, 2>},
-    LayerRow{"Conv3DTranspose", "keras.layers", make_with<ConvTranspose, 3>},
+constexpr std::array kConvTransposeClasses = {
+    ClassInfo{.name = "Conv1DTranspose",
+              .make = make_with<ConvTranspose, 1>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = "kernel: k f c_in; bias: f",
+              .keras2_keys = kOneGroup},
+    ClassInfo{.name = "Conv2DTranspose",
+              .make = make_with<ConvTranspose, 2>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = "kernel: k_h k_w f c_in; bias: f",
+              .keras2_keys = kOneGroup},
+    ClassInfo{.name = "Conv3DTranspose",
+              .make = make_with<ConvTranspose, 3>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = "kernel: k_d k_h k_w f c_in; bias: f",
+              .keras2_keys = kOneGroup},
 };
 
 }  // namespace
 
-Family conv_transpose_rows() { return kConvTransposeRows; }
+Family conv_transpose_classes() { return kConvTransposeClasses; }
 
 }  // namespace attn::keras

@@ -208,18 +208,53 @@ class SeparableConv : public DepthwiseConv {
   Constraint pointwise_constraint;
 };
 
-constexpr std::array kConvolutionRows = {
-    LayerRow{"Conv1D", "keras.layers", make_with<Conv, 1>},
-    LayerRow{"Conv2D", "keras.layers", make_with<Conv, 2>},
-    LayerRow{"Conv3D", "keras.layers", make_with<Conv, 3>},
-    LayerRow{"DepthwiseConv1D", "keras.layers", make_with<DepthwiseConv, 1>},
-    LayerRow{"DepthwiseConv2D", "keras.layers", make_with<DepthwiseConv, 2>},
-    LayerRow{"SeparableConv1D", "keras.layers", make_with<SeparableConv, 1>},
-    LayerRow{"SeparableConv2D", "keras.layers", make_with<SeparableConv, 2>},
+constexpr std::array kSeparableKeras2 = {Keras2Key{"groups", {}, "1"}, Keras2Key{"kernel_initializer"},
+                                         Keras2Key{"kernel_regularizer"}, Keras2Key{"kernel_constraint"}};
+
+constexpr std::array kConvolutionClasses = {
+    ClassInfo{.name = "Conv1D",
+              .make = make_with<Conv, 1>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = "kernel: k c_in f; bias: f"},
+    ClassInfo{.name = "Conv2D",
+              .make = make_with<Conv, 2>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = "kernel: k_h k_w c_in f; bias: f"},
+    ClassInfo{.name = "Conv3D",
+              .make = make_with<Conv, 3>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = "kernel: k_d k_h k_w c_in f; bias: f"},
+    ClassInfo{.name = "DepthwiseConv1D",
+              .make = make_with<DepthwiseConv, 1>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = "kernel: k c_in m; bias: c_in·m",
+              .keras2_keys = kOneGroup},
+    ClassInfo{.name = "DepthwiseConv2D",
+              .make = make_with<DepthwiseConv, 2>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = "kernel: k_h k_w c_in m; bias: c_in·m",
+              .keras2_keys = kOneGroup},
+    ClassInfo{.name = "SeparableConv1D",
+              .make = make_with<SeparableConv, 1>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = "depthwise_kernel: k c_in m; pointwise_kernel: - c_in·m f; bias: f",
+              .keras2_keys = kSeparableKeras2},
+    ClassInfo{.name = "SeparableConv2D",
+              .make = make_with<SeparableConv, 2>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = "depthwise_kernel: k_h k_w c_in m; pointwise_kernel: - - c_in·m f; bias: f",
+              .keras2_keys = kSeparableKeras2},
 };
 
 }  // namespace
 
-Family convolution_rows() { return kConvolutionRows; }
+Family convolution_classes() { return kConvolutionClasses; }
 
 }  // namespace attn::keras

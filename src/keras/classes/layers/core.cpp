@@ -222,18 +222,34 @@ class Masking : public Layer {
   Number mask_value;
 };
 
-constexpr std::array kCoreRows = {
-    LayerRow{"Dense", "keras.layers", make_layer<Dense>},
-    LayerRow{"Embedding", "keras.layers", make_layer<Embedding>},
-    LayerRow{"ReversibleEmbedding", "keras.layers", make_layer<ReversibleEmbedding>},
-    LayerRow{"Activation", "keras.layers", make_layer<ActivationLayer>},
-    LayerRow{"Identity", "keras.layers", make_layer<Identity>},
-    LayerRow{"Dropout", "keras.layers", make_layer<Dropout>},
-    LayerRow{"Masking", "keras.layers", make_layer<Masking>},
+constexpr std::string_view kEmbeddingSymbols = "reverse_embeddings: d_model V; embeddings: V d_model";
+constexpr std::array kEmbeddingKeras2 = {Keras2Key{"input_length"}};
+
+constexpr std::array kCoreClasses = {
+    ClassInfo{.name = "Dense",
+              .make = make_layer<Dense>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = "kernel: d_in d_out; bias: d_out"},
+    ClassInfo{.name = "Embedding",
+              .make = make_layer<Embedding>,
+              .since = 300,
+              .role = Role::tokens,
+              .symbols = kEmbeddingSymbols,
+              .keras2_keys = kEmbeddingKeras2},
+    ClassInfo{.name = "ReversibleEmbedding",
+              .make = make_layer<ReversibleEmbedding>,
+              .since = 312,
+              .role = Role::tokens,
+              .symbols = kEmbeddingSymbols},
+    ClassInfo{.name = "Activation", .make = make_layer<ActivationLayer>, .since = 300, .role = Role::activation},
+    ClassInfo{.name = "Identity", .make = make_layer<Identity>, .since = 300, .role = Role::pass_through},
+    ClassInfo{.name = "Dropout", .make = make_layer<Dropout>, .since = 300, .role = Role::training},
+    ClassInfo{.name = "Masking", .make = make_layer<Masking>, .since = 300, .role = Role::pass_through},
 };
 
 }  // namespace
 
-Family core_rows() { return kCoreRows; }
+Family core_classes() { return kCoreClasses; }
 
 }  // namespace attn::keras

@@ -1,8 +1,7 @@
-#include "classes/layers/dot_attention.h"
-
+// Attention and AdditiveAttention: attention without projections.
 #include <array>
 
-#include "classes/call.h"
+#include "classes/layers/layers.h"
 
 namespace attn::keras {
 namespace {
@@ -148,9 +147,30 @@ class AdditiveAttention : public Attention {
   }
 };
 
+/// Keras 3 made the argument of the constructor one of the call.
+constexpr std::array kKeras2 = {Keras2Key{.name = "causal", .argument = "use_causal_mask"}};
+
+constexpr std::array kDotAttentionClasses = {
+    ClassInfo{
+        .name = "Attention",
+        .make = make_layer<Attention>,
+        .since = 300,
+        .role = Role::dot_attention,
+        .symbols = "scale: d_model",
+        .no_params =
+            "query, key and value come as they are: it has no projections, and use_scale is off (on, it is one number)",
+        .keras2_keys = kKeras2},
+    ClassInfo{.name = "AdditiveAttention",
+              .make = make_layer<AdditiveAttention>,
+              .since = 300,
+              .role = Role::dot_attention,
+              .symbols = "scale: d_model",
+              .no_params = "query and key are added as they come, and use_scale is off (on, it is d_model numbers)",
+              .keras2_keys = kKeras2},
+};
+
 }  // namespace
 
-std::unique_ptr<Layer> make_dot_attention() { return std::make_unique<Attention>(); }
-std::unique_ptr<Layer> make_additive_attention() { return std::make_unique<AdditiveAttention>(); }
+Family dot_attention_classes() { return kDotAttentionClasses; }
 
 }  // namespace attn::keras

@@ -58,6 +58,17 @@ struct Analysis {
   std::vector<int> input_axes, output_axes;  ///< of the kernel, for its fans
 };
 
+/// "a b c" of "...ab c".
+std::string spaced(std::string_view letters) {
+  std::string out;
+  for (const char letter : letters) {
+    if (letter == '.' || letter == ' ') continue;
+    if (!out.empty()) out += ' ';
+    out += letter;
+  }
+  return out;
+}
+
 class EinsumDense : public Layer {
  public:
   void fields(Fields& f) override {
@@ -85,6 +96,14 @@ class EinsumDense : public Layer {
     for (const char axis : *bias_axes)
       if (!contains(equation.output, axis))
         config["bias_axes"].fail(fmt::format("the output '{}' does not have all of these letters", equation.output));
+  }
+
+  /// The letters of its equation.
+  [[nodiscard]] std::string symbols() const override {
+    const auto comma = equation_text.find(','), arrow = equation_text.find("->");
+    if (comma == std::string::npos || arrow == std::string::npos) return "";
+    return "kernel: " + spaced(equation_text.substr(comma + 1, arrow - comma - 1)) +
+           "; bias: " + spaced(bias_axes.value_or(""));
   }
 
   void build(Weights& w, Call& call) override {
@@ -228,10 +247,11 @@ class EinsumDense : public Layer {
   Opaque quantization_config;
 };
 
-constexpr std::array kEinsumDenseRows = {LayerRow{"EinsumDense", "keras.layers", make_layer<EinsumDense>}};
+constexpr std::array kEinsumDenseClasses = {
+    ClassInfo{.name = "EinsumDense", .make = make_layer<EinsumDense>, .since = 300, .role = Role::kernel}};
 
 }  // namespace
 
-Family einsum_dense_rows() { return kEinsumDenseRows; }
+Family einsum_dense_classes() { return kEinsumDenseClasses; }
 
 }  // namespace attn::keras

@@ -38,10 +38,10 @@ class Resizing : public ImageLayer {
     f.required("width", width);
     f("interpolation", interpolation);
     f("crop_to_aspect_ratio", crop);
-    f("pad_to_aspect_ratio", pad);
-    f("fill_mode", fill_mode);
-    f("fill_value", fill_value);
-    f("antialias", antialias);
+    f("pad_to_aspect_ratio", pad, 303);
+    f("fill_mode", fill_mode, 303);
+    f("fill_value", fill_value, 303);
+    f("antialias", antialias, 309);
   }
   void check(const Ref& config) override {
     for (const auto& [set, key] : {std::pair(crop, "crop_to_aspect_ratio"), std::pair(pad, "pad_to_aspect_ratio"),
@@ -84,55 +84,77 @@ class CenterCrop : public ImageLayer {
   }
 };
 
-/// What changes images in training only: a run gets its input back. `keys` is its config after data_format.
+/// A key of an augmentation, and the versions of Keras that write it.
+struct Key {
+  constexpr Key(const char* key = "", Version first = kOldest, Version until = kNewest)  // NOLINT: stands for its name
+      : name(key), since(first), last(until) {}
+  std::string_view name;
+  Version since, last;
+};
+
+/// What changes images in training only: a run gets its input back.
 struct Augmentation {
   std::string_view class_name;
-  std::array<std::string_view, 7> keys;
+  Version since;
+  Version format_since;  ///< of the key data_format, which stands first
+  std::array<Key, 8> keys;
 };
 constexpr std::array kAugmentations = {
-    Augmentation{"RandomFlip", {"seed", "mode"}},
-    Augmentation{"RandomRotation", {"factor", "fill_mode", "fill_value", "interpolation", "seed"}},
-    Augmentation{"RandomZoom", {"height_factor", "width_factor", "fill_mode", "interpolation", "seed", "fill_value"}},
+    Augmentation{"RandomFlip", 300, 306, {"seed", "mode"}},
+    Augmentation{"RandomRotation",
+                 300,
+                 300,
+                 {"factor", Key{"value_range", 300, 305}, "fill_mode", "fill_value", "interpolation", "seed"}},
+    Augmentation{
+        "RandomZoom", 300, 300, {"height_factor", "width_factor", "fill_mode", "interpolation", "seed", "fill_value"}},
     Augmentation{"RandomTranslation",
+                 300,
+                 300,
                  {"height_factor", "width_factor", "fill_mode", "interpolation", "seed", "fill_value"}},
-    Augmentation{"RandomShear", {"x_factor", "y_factor", "fill_mode", "interpolation", "seed", "fill_value"}},
-    Augmentation{"RandomContrast", {"factor", "value_range", "seed"}},
-    Augmentation{"RandomBrightness", {"factor", "value_range", "seed"}},
-    Augmentation{"RandomHue", {"factor", "value_range", "seed"}},
-    Augmentation{"RandomSaturation", {"factor", "value_range", "seed"}},
-    Augmentation{"RandomSharpness", {"factor", "value_range", "seed"}},
-    Augmentation{"RandomInvert", {"factor", "value_range", "seed"}},
-    Augmentation{"RandomPosterization", {"factor", "value_range", "seed"}},
-    Augmentation{"RandomColorDegeneration", {"factor", "value_range", "seed"}},
+    Augmentation{"RandomShear", 308, 300, {"x_factor", "y_factor", "fill_mode", "interpolation", "seed", "fill_value"}},
+    Augmentation{"RandomContrast", 300, 315, {"factor", Key{"value_range", 308}, "seed"}},
+    Augmentation{"RandomBrightness", 300, 315, {"factor", "value_range", "seed"}},
+    Augmentation{"RandomHue", 308, 315, {"factor", "value_range", "seed"}},
+    Augmentation{"RandomSaturation", 308, 315, {"factor", "value_range", "seed"}},
+    Augmentation{"RandomSharpness", 308, 315, {"factor", "value_range", "seed"}},
+    Augmentation{"RandomInvert", 309, 315, {"factor", "value_range", "seed"}},
+    Augmentation{"RandomPosterization", 308, 315, {"factor", "value_range", "seed"}},
+    Augmentation{"RandomColorDegeneration", 308, 315, {"factor", "value_range", "seed"}},
     Augmentation{"RandomColorJitter",
+                 308,
+                 315,
                  {"value_range", "brightness_factor", "contrast_factor", "saturation_factor", "hue_factor", "seed"}},
-    Augmentation{"RandomGrayscale", {"factor"}},
-    Augmentation{"RandomErasing", {"factor", "scale", "fill_value", "value_range", "seed"}},
-    Augmentation{"RandomGaussianBlur", {"factor", "kernel_size", "sigma", "value_range", "seed"}},
-    Augmentation{"RandomPerspective", {"factor", "scale", "interpolation", "fill_value", "seed"}},
+    Augmentation{"RandomGrayscale", 308, 315, {"factor"}},
+    Augmentation{"RandomErasing", 309, 315, {"factor", "scale", "fill_value", "value_range", "seed"}},
+    Augmentation{"RandomGaussianBlur", 309, 315, {"factor", "kernel_size", "sigma", "value_range", "seed"}},
+    Augmentation{"RandomPerspective", 309, 315, {"factor", "scale", "interpolation", "fill_value", "seed"}},
     Augmentation{"RandomElasticTransform",
+                 310,
+                 315,
                  {"factor", "scale", "interpolation", "fill_mode", "fill_value", "value_range", "seed"}},
-    Augmentation{"RandAugment", {"value_range", "num_ops", "factor", "interpolation", "seed"}},
-    Augmentation{"AugMix", {"value_range", "num_chains", "chain_depth", "factor", "alpha", "all_ops", "interpolation"}},
-    Augmentation{"MixUp", {"alpha", "seed"}},
-    Augmentation{"CutMix", {"factor", "seed"}},
+    Augmentation{"RandAugment", 308, 315, {"value_range", "num_ops", "factor", "interpolation", "seed"}},
+    Augmentation{"AugMix",
+                 309,
+                 315,
+                 {"value_range", "num_chains", "chain_depth", "factor", "alpha", "all_ops", "interpolation", "seed"}},
+    Augmentation{"MixUp", 308, 315, {"alpha", "seed"}},
+    Augmentation{"CutMix", 309, 315, {"factor", "seed"}},
 };
 
 class TrainingImages : public Layer {
  public:
   explicit TrainingImages(const Augmentation& kind) : kind_(kind) {}
   void fields(Fields& f) override {
-    format.field(f);
-    for (std::size_t i = 0; i < kind_.keys.size() && !kind_.keys[i].empty(); ++i) f(kind_.keys[i], values_[i]);
-    if (kind_.class_name == "AugMix") f("seed", seed_);
+    format.field(f, kind_.format_since);
+    for (std::size_t i = 0; i < kind_.keys.size() && !kind_.keys[i].name.empty(); ++i)
+      f(kind_.keys[i].name, values_[i], kind_.keys[i].since, kind_.keys[i].last);
   }
   Arg call(Call& call) override { return call.arg("inputs"); }
 
  private:
   const Augmentation& kind_;
   DataFormat format;
-  std::array<Opaque, 7> values_;
-  Opaque seed_;
+  std::array<Opaque, 8> values_;
 };
 
 template <std::size_t kIndex>
@@ -141,15 +163,19 @@ LayerPtr make_training_images() {
 }
 
 template <std::size_t... kIndices>
-constexpr auto rows_of(std::index_sequence<kIndices...>) {
-  return std::array{LayerRow{"Resizing", "keras.layers", make_layer<Resizing>},
-                    LayerRow{"CenterCrop", "keras.layers", make_layer<CenterCrop>},
-                    LayerRow{kAugmentations[kIndices].class_name, "keras.layers", make_training_images<kIndices>}...};
+constexpr auto classes_of(std::index_sequence<kIndices...>) {
+  return std::array{
+      ClassInfo{.name = "Resizing", .make = make_layer<Resizing>, .since = 300, .role = Role::arrangement},
+      ClassInfo{.name = "CenterCrop", .make = make_layer<CenterCrop>, .since = 300, .role = Role::arrangement},
+      ClassInfo{.name = kAugmentations[kIndices].class_name,
+                .make = make_training_images<kIndices>,
+                .since = kAugmentations[kIndices].since,
+                .role = Role::training}...};
 }
-constexpr auto kImageRows = rows_of(std::make_index_sequence<kAugmentations.size()>());
+constexpr auto kImageClasses = classes_of(std::make_index_sequence<kAugmentations.size()>());
 
 }  // namespace
 
-Family image_rows() { return kImageRows; }
+Family image_classes() { return kImageClasses; }
 
 }  // namespace attn::keras

@@ -354,17 +354,41 @@ class AlibiBias : public Layer {
   Number alibi_bias_max = 8;
 };
 
-constexpr std::array kKerasHubPositionRows = {
-    keras_hub_row("PositionEmbedding", "keras_hub.src.layers.modeling.position_embedding",
-                  make_layer<PositionEmbedding>),
-    keras_hub_row("SinePositionEncoding", "keras_hub.src.layers.modeling.sine_position_encoding",
-                  make_layer<SinePositionEncoding>),
-    keras_hub_row("RotaryEmbedding", "keras_hub.src.layers.modeling.rotary_embedding", make_layer<RotaryEmbedding>),
-    keras_hub_row("AlibiBias", "keras_hub.src.layers.modeling.alibi_bias", make_layer<AlibiBias>),
+constexpr std::string_view kAngles = "its angles follow from the position by a formula";
+
+constexpr std::array kKerasHubPositionClasses = {
+    ClassInfo{.name = "PositionEmbedding",
+              .make = make_layer<PositionEmbedding>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.position_embedding",
+              .role = Role::embedding,
+              .package = "keras_hub",
+              .symbols = "embeddings: L d_model"},
+    ClassInfo{.name = "SinePositionEncoding",
+              .make = make_layer<SinePositionEncoding>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.sine_position_encoding",
+              .role = Role::embedding,
+              .package = "keras_hub",
+              .counts_positions = true,
+              .no_params = kAngles},
+    ClassInfo{.name = "RotaryEmbedding",
+              .make = make_layer<RotaryEmbedding>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.rotary_embedding",
+              .role = Role::embedding,
+              .package = "keras_hub",
+              .no_params = kAngles},
+    ClassInfo{.name = "AlibiBias",
+              .make = make_layer<AlibiBias>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.alibi_bias",
+              .package = "keras_hub",
+              .no_params = "its slopes follow from the number of heads by a formula"},
 };
 
 }  // namespace
 
-Family keras_hub_position_rows() { return kKerasHubPositionRows; }
+Family keras_hub_position_classes() { return kKerasHubPositionClasses; }
 
 }  // namespace attn::keras

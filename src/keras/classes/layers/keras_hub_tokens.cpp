@@ -82,7 +82,7 @@ class MaskedLMHead : public Composite {
       return;
     }
     const Ref embedding = config["token_embedding"];
-    if (token_embedding->row->class_name != "ReversibleEmbedding")
+    if (token_embedding->info->name != "ReversibleEmbedding")
       embedding.fail("expected a ReversibleEmbedding, got " + std::string(token_embedding->class_name()));
     const std::int64_t rows = embedding["config"]["input_dim"].integer();
     if (vocabulary_size && vocabulary_size->value != rows)
@@ -107,7 +107,7 @@ class MaskedLMHead : public Composite {
     const Json& read = token_embedding->envelope;
     if (const auto id = read.find("shared_object_id"); id != read.end() && id->is_number_integer())
       if (const auto member = members.find(id->get<std::int64_t>());
-          member != members.end() && member->second->row == token_embedding->row)
+          member != members.end() && member->second->info == token_embedding->info)
         embedding_ = member->second;
   }
 
@@ -169,14 +169,23 @@ class MaskedLMHead : public Composite {
   Layer* norm_ = nullptr;
 };
 
-constexpr std::array kKerasHubTokenRows = {
-    keras_hub_row("TokenAndPositionEmbedding", "keras_hub.src.layers.modeling.token_and_position_embedding",
-                  make_layer<TokenAndPositionEmbedding>),
-    keras_hub_row("MaskedLMHead", "keras_hub.src.layers.modeling.masked_lm_head", make_layer<MaskedLMHead>),
+constexpr std::array kKerasHubTokenClasses = {
+    ClassInfo{.name = "TokenAndPositionEmbedding",
+              .make = make_layer<TokenAndPositionEmbedding>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.token_and_position_embedding",
+              .role = Role::tokens,
+              .package = "keras_hub"},
+    ClassInfo{.name = "MaskedLMHead",
+              .make = make_layer<MaskedLMHead>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.masked_lm_head",
+              .package = "keras_hub",
+              .symbols = "output_kernel: d_model V; output_bias: V"},
 };
 
 }  // namespace
 
-Family keras_hub_token_rows() { return kKerasHubTokenRows; }
+Family keras_hub_token_classes() { return kKerasHubTokenClasses; }
 
 }  // namespace attn::keras

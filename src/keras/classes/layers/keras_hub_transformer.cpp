@@ -236,15 +236,23 @@ class TransformerDecoder : public TransformerBlock {
   Layer* cross_attention_dropout_ = nullptr;
 };
 
-constexpr std::array kKerasHubTransformerRows = {
-    keras_hub_row("TransformerEncoder", "keras_hub.src.layers.modeling.transformer_encoder",
-                  make_layer<TransformerEncoder>),
-    keras_hub_row("TransformerDecoder", "keras_hub.src.layers.modeling.transformer_decoder",
-                  make_layer<TransformerDecoder>),
+constexpr std::array kKerasHubTransformerClasses = {
+    ClassInfo{.name = "TransformerEncoder",
+              .make = make_layer<TransformerEncoder>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.transformer_encoder",
+              .role = Role::transformer,
+              .package = "keras_hub"},
+    ClassInfo{.name = "TransformerDecoder",
+              .make = make_layer<TransformerDecoder>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.transformer_decoder",
+              .role = Role::transformer,
+              .package = "keras_hub"},
 };
 
 }  // namespace
 
-Family keras_hub_transformer_rows() { return kKerasHubTransformerRows; }
+Family keras_hub_transformer_classes() { return kKerasHubTransformerClasses; }
 
 }  // namespace attn::keras

@@ -255,15 +255,28 @@ class ViTEncoder : public ViTLayer {
   Layer* layer_norm_ = nullptr;
 };
 
-constexpr std::array kKerasHubVitRows = {
-    LayerRow{"ViTPatchingAndEmbedding", kModule, make_layer<ViTPatchingAndEmbedding>},
-    LayerRow{"MLP", kModule, make_layer<MLP>},
-    LayerRow{"ViTEncoderBlock", kModule, make_layer<ViTEncoderBlock>},
-    LayerRow{"ViTEncoder", kModule, make_layer<ViTEncoder>},
+constexpr std::array kKerasHubVitClasses = {
+    ClassInfo{.name = "ViTPatchingAndEmbedding",
+              .make = make_layer<ViTPatchingAndEmbedding>,
+              .since = kAnyKeras,
+              .module = kModule,
+              .role = Role::embedding,
+              .symbols = "class_token: - - d_model"},
+    ClassInfo{.name = "MLP", .make = make_layer<MLP>, .since = kAnyKeras, .module = kModule},
+    ClassInfo{.name = "ViTEncoderBlock",
+              .make = make_layer<ViTEncoderBlock>,
+              .since = kAnyKeras,
+              .module = kModule,
+              .role = Role::transformer},
+    ClassInfo{.name = "ViTEncoder",
+              .make = make_layer<ViTEncoder>,
+              .since = kAnyKeras,
+              .module = kModule,
+              .role = Role::transformer},
 };
 
 }  // namespace
 
-Family keras_hub_vit_rows() { return kKerasHubVitRows; }
+Family keras_hub_vit_classes() { return kKerasHubVitClasses; }
 
 }  // namespace attn::keras

@@ -1,6 +1,7 @@
-// The rows that each family of layers gives to the table, and what families share.
+// The records that each family of layers gives to the table, and what families share.
 #pragma once
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -9,26 +10,32 @@
 
 namespace attn::keras {
 
-[[nodiscard]] Family core_rows();
-[[nodiscard]] Family einsum_dense_rows();
-[[nodiscard]] Family attention_rows();
-[[nodiscard]] Family normalization_rows();
-[[nodiscard]] Family activation_rows();
-[[nodiscard]] Family regularization_rows();
-[[nodiscard]] Family preprocessing_rows();
-[[nodiscard]] Family image_rows();
-[[nodiscard]] Family merge_rows();
-[[nodiscard]] Family reshape_rows();
-[[nodiscard]] Family pooling_rows();
-[[nodiscard]] Family convolution_rows();
-[[nodiscard]] Family conv_transpose_rows();
-[[nodiscard]] Family rnn_rows();
-[[nodiscard]] Family rnn_cell_rows();
-[[nodiscard]] Family wrapper_rows();
-[[nodiscard]] Family keras_hub_position_rows();
-[[nodiscard]] Family keras_hub_token_rows();
-[[nodiscard]] Family keras_hub_transformer_rows();
-[[nodiscard]] Family keras_hub_vit_rows();
+[[nodiscard]] Family core_classes();
+[[nodiscard]] Family einsum_dense_classes();
+[[nodiscard]] Family multi_head_attention_classes();
+[[nodiscard]] Family grouped_query_attention_classes();
+[[nodiscard]] Family dot_attention_classes();
+[[nodiscard]] Family normalization_classes();
+[[nodiscard]] Family activation_classes();
+[[nodiscard]] Family regularization_classes();
+[[nodiscard]] Family preprocessing_classes();
+[[nodiscard]] Family image_classes();
+[[nodiscard]] Family merge_classes();
+[[nodiscard]] Family reshape_classes();
+[[nodiscard]] Family pooling_classes();
+[[nodiscard]] Family convolution_classes();
+[[nodiscard]] Family conv_transpose_classes();
+[[nodiscard]] Family rnn_classes();
+[[nodiscard]] Family rnn_cell_classes();
+[[nodiscard]] Family wrapper_classes();
+[[nodiscard]] Family keras_hub_position_classes();
+[[nodiscard]] Family keras_hub_token_classes();
+[[nodiscard]] Family keras_hub_transformer_classes();
+[[nodiscard]] Family keras_hub_vit_classes();
+[[nodiscard]] Family refused_layers();
+
+/// Keras 2 wrote the number of groups where Keras 3 has one group.
+inline constexpr std::array kOneGroup = {Keras2Key{"groups", {}, "1"}};
 
 /// keras.ops.normalize of order 2: x·min(1/√Σx², 1/ε) over `axes`.
 [[nodiscard]] graph::ValueId l2_normalize(graph::Builder& b, graph::ValueId x, const std::vector<int>& axes,

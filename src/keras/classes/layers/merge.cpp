@@ -302,19 +302,23 @@ class Dot : public Layer {
   bool normalize = false;
 };
 
-constexpr std::array kMergeRows = {
-    LayerRow{"Add", "keras.layers", make_with<Fold, BinaryFn::add>},
-    LayerRow{"Subtract", "keras.layers", make_with<Fold, BinaryFn::subtract>},
-    LayerRow{"Multiply", "keras.layers", make_layer<Multiply>},
-    LayerRow{"Average", "keras.layers", make_layer<Average>},
-    LayerRow{"Maximum", "keras.layers", make_with<Extremum, BinaryFn::maximum>},
-    LayerRow{"Minimum", "keras.layers", make_with<Extremum, BinaryFn::minimum>},
-    LayerRow{"Concatenate", "keras.layers", make_layer<Concatenate>},
-    LayerRow{"Dot", "keras.layers", make_layer<Dot>},
+constexpr std::array kMergeClasses = {
+    ClassInfo{.name = "Add", .make = make_with<Fold, BinaryFn::add>, .since = 300, .role = Role::merge},
+    ClassInfo{.name = "Subtract", .make = make_with<Fold, BinaryFn::subtract>, .since = 300, .role = Role::merge},
+    ClassInfo{.name = "Multiply", .make = make_layer<Multiply>, .since = 300, .role = Role::merge},
+    ClassInfo{.name = "Average", .make = make_layer<Average>, .since = 300, .role = Role::merge},
+    ClassInfo{.name = "Maximum", .make = make_with<Extremum, BinaryFn::maximum>, .since = 300, .role = Role::merge},
+    ClassInfo{.name = "Minimum", .make = make_with<Extremum, BinaryFn::minimum>, .since = 300, .role = Role::merge},
+    ClassInfo{.name = "Concatenate",
+              .make = make_layer<Concatenate>,
+              .since = 300,
+              .role = Role::merge,
+              .keeps_unmasked = true},
+    ClassInfo{.name = "Dot", .make = make_layer<Dot>, .since = 300, .role = Role::merge},
 };
 
 }  // namespace
 
-Family merge_rows() { return kMergeRows; }
+Family merge_classes() { return kMergeClasses; }
 
 }  // namespace attn::keras

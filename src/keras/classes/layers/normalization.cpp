@@ -286,12 +286,40 @@ class UnitNormalization : public Layer {
   Axes axis = std::int64_t{-1};
 };
 
-constexpr std::array kNormalizationRows = {
-    LayerRow{"LayerNormalization", "keras.layers", make_layer<LayerNormalization>},
-    LayerRow{"RMSNormalization", "keras.layers", make_layer<RMSNormalization>},
-    LayerRow{"BatchNormalization", "keras.layers", make_layer<BatchNormalization>},
-    LayerRow{"GroupNormalization", "keras.layers", make_layer<GroupNormalization>},
-    LayerRow{"UnitNormalization", "keras.layers", make_layer<UnitNormalization>},
+constexpr std::string_view kOff = "scale and center are off";
+constexpr std::array kBatchKeras2 = {Keras2Key{"fused"}, Keras2Key{"virtual_batch_size"}, Keras2Key{"adjustment"}};
+
+constexpr std::array kNormalizationClasses = {
+    ClassInfo{.name = "LayerNormalization",
+              .make = make_layer<LayerNormalization>,
+              .since = 300,
+              .role = Role::normalization,
+              .symbols = "gamma: d_model; beta: d_model",
+              .no_params = kOff},
+    ClassInfo{.name = "RMSNormalization",
+              .make = make_layer<RMSNormalization>,
+              .since = 309,
+              .role = Role::normalization,
+              .symbols = "gamma: d_model; scale: d_model"},
+    ClassInfo{.name = "BatchNormalization",
+              .make = make_layer<BatchNormalization>,
+              .since = 300,
+              .role = Role::normalization,
+              .symbols = "gamma: c; beta: c; moving_mean: c; moving_variance: c",
+              .no_params = kOff,
+              .keras2_keys = kBatchKeras2,
+              .keras2_names = "BatchNormalizationV1 BatchNormalizationV2 SyncBatchNormalization"},
+    ClassInfo{.name = "GroupNormalization",
+              .make = make_layer<GroupNormalization>,
+              .since = 300,
+              .role = Role::normalization,
+              .symbols = "gamma: c; beta: c",
+              .no_params = kOff},
+    ClassInfo{.name = "UnitNormalization",
+              .make = make_layer<UnitNormalization>,
+              .since = 300,
+              .role = Role::normalization,
+              .no_params = "it divides each vector by its own length"},
 };
 
 }  // namespace
@@ -303,6 +331,6 @@ ValueId l2_normalize(graph::Builder& b, ValueId x, const std::vector<int>& axes,
   return b.binary(BinaryFn::multiply, x, bounded);
 }
 
-Family normalization_rows() { return kNormalizationRows; }
+Family normalization_classes() { return kNormalizationClasses; }
 
 }  // namespace attn::keras

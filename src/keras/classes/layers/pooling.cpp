@@ -128,29 +128,33 @@ class AdaptivePooling : public Layer {
   DataFormat format;
 };
 
-constexpr std::array kPoolingRows = {
-    LayerRow{"AdaptiveMaxPooling1D", "keras.layers", make_with<AdaptivePooling, 1, Mode::maximum>},
-    LayerRow{"AdaptiveMaxPooling2D", "keras.layers", make_with<AdaptivePooling, 2, Mode::maximum>},
-    LayerRow{"AdaptiveMaxPooling3D", "keras.layers", make_with<AdaptivePooling, 3, Mode::maximum>},
-    LayerRow{"AdaptiveAveragePooling1D", "keras.layers", make_with<AdaptivePooling, 1, Mode::average>},
-    LayerRow{"AdaptiveAveragePooling2D", "keras.layers", make_with<AdaptivePooling, 2, Mode::average>},
-    LayerRow{"AdaptiveAveragePooling3D", "keras.layers", make_with<AdaptivePooling, 3, Mode::average>},
-    LayerRow{"MaxPooling1D", "keras.layers", make_with<Pooling, 1, Mode::maximum>},
-    LayerRow{"MaxPooling2D", "keras.layers", make_with<Pooling, 2, Mode::maximum>},
-    LayerRow{"MaxPooling3D", "keras.layers", make_with<Pooling, 3, Mode::maximum>},
-    LayerRow{"AveragePooling1D", "keras.layers", make_with<Pooling, 1, Mode::average>},
-    LayerRow{"AveragePooling2D", "keras.layers", make_with<Pooling, 2, Mode::average>},
-    LayerRow{"AveragePooling3D", "keras.layers", make_with<Pooling, 3, Mode::average>},
-    LayerRow{"GlobalMaxPooling1D", "keras.layers", make_with<GlobalPooling, 1, Mode::maximum>},
-    LayerRow{"GlobalMaxPooling2D", "keras.layers", make_with<GlobalPooling, 2, Mode::maximum>},
-    LayerRow{"GlobalMaxPooling3D", "keras.layers", make_with<GlobalPooling, 3, Mode::maximum>},
-    LayerRow{"GlobalAveragePooling1D", "keras.layers", make_with<GlobalPooling, 1, Mode::average>},
-    LayerRow{"GlobalAveragePooling2D", "keras.layers", make_with<GlobalPooling, 2, Mode::average>},
-    LayerRow{"GlobalAveragePooling3D", "keras.layers", make_with<GlobalPooling, 3, Mode::average>},
+constexpr ClassInfo pooling(std::string_view name, LayerPtr (*make)(), Since since) {
+  return {.name = name, .make = make, .since = since, .role = Role::pooling};
+}
+
+constexpr std::array kPoolingClasses = {
+    pooling("AdaptiveMaxPooling1D", make_with<AdaptivePooling, 1, Mode::maximum>, 313),
+    pooling("AdaptiveMaxPooling2D", make_with<AdaptivePooling, 2, Mode::maximum>, 313),
+    pooling("AdaptiveMaxPooling3D", make_with<AdaptivePooling, 3, Mode::maximum>, 313),
+    pooling("AdaptiveAveragePooling1D", make_with<AdaptivePooling, 1, Mode::average>, 313),
+    pooling("AdaptiveAveragePooling2D", make_with<AdaptivePooling, 2, Mode::average>, 313),
+    pooling("AdaptiveAveragePooling3D", make_with<AdaptivePooling, 3, Mode::average>, 313),
+    pooling("MaxPooling1D", make_with<Pooling, 1, Mode::maximum>, 300),
+    pooling("MaxPooling2D", make_with<Pooling, 2, Mode::maximum>, 300),
+    pooling("MaxPooling3D", make_with<Pooling, 3, Mode::maximum>, 300),
+    pooling("AveragePooling1D", make_with<Pooling, 1, Mode::average>, 300),
+    pooling("AveragePooling2D", make_with<Pooling, 2, Mode::average>, 300),
+    pooling("AveragePooling3D", make_with<Pooling, 3, Mode::average>, 300),
+    pooling("GlobalMaxPooling1D", make_with<GlobalPooling, 1, Mode::maximum>, 300),
+    pooling("GlobalMaxPooling2D", make_with<GlobalPooling, 2, Mode::maximum>, 300),
+    pooling("GlobalMaxPooling3D", make_with<GlobalPooling, 3, Mode::maximum>, 300),
+    pooling("GlobalAveragePooling1D", make_with<GlobalPooling, 1, Mode::average>, 300),
+    pooling("GlobalAveragePooling2D", make_with<GlobalPooling, 2, Mode::average>, 300),
+    pooling("GlobalAveragePooling3D", make_with<GlobalPooling, 3, Mode::average>, 300),
 };
 
 }  // namespace
 
-Family pooling_rows() { return kPoolingRows; }
+Family pooling_classes() { return kPoolingClasses; }
 
 }  // namespace attn::keras

@@ -64,6 +64,12 @@ class Rescaling : public Layer {
     }
   }
   [[nodiscard]] bool supports_masking() const override { return !follows_keras2(); }
+  [[nodiscard]] std::vector<std::pair<std::string_view, double>> constants() const override {
+    std::vector<std::pair<std::string_view, double>> out;
+    for (const auto& [key, value] : {std::pair(std::string_view("scale"), &scale), {"offset", &offset}})
+      if (value->json.is_number()) out.emplace_back(key, value->json.get<double>());
+    return out;
+  }
 
   Arg call(Call& call) override {
     graph::Builder& b = call.builder();
@@ -159,13 +165,19 @@ class Normalization : public Layer {
   std::optional<Numbers> mean, variance;
 };
 
-constexpr std::array kPreprocessingRows = {
-    LayerRow{"Rescaling", "keras.layers", make_layer<Rescaling>},
-    LayerRow{"Normalization", "keras.layers", make_layer<Normalization>},
+constexpr std::string_view kInConfig = "the numbers that it takes stand in its config";
+
+constexpr std::array kPreprocessingClasses = {
+    ClassInfo{.name = "Rescaling", .make = make_layer<Rescaling>, .since = 300, .no_params = kInConfig},
+    ClassInfo{.name = "Normalization",
+              .make = make_layer<Normalization>,
+              .since = 300,
+              .role = Role::normalization,
+              .no_params = kInConfig},
 };
 
 }  // namespace
 
-Family preprocessing_rows() { return kPreprocessingRows; }
+Family preprocessing_classes() { return kPreprocessingClasses; }
 
 }  // namespace attn::keras

@@ -99,18 +99,35 @@ class ActivityRegularization : public TrainingOnly {
   Number l1 = 0.0, l2 = 0.0;
 };
 
-constexpr std::array kRegularizationRows = {
-    LayerRow{"GaussianNoise", "keras.layers", make_layer<GaussianNoise>},
-    LayerRow{"GaussianDropout", "keras.layers", make_layer<GaussianDropout>},
-    LayerRow{"AlphaDropout", "keras.layers", make_layer<AlphaDropout>},
-    LayerRow{"SpatialDropout1D", "keras.layers", make_with<SpatialDropout, 1>},
-    LayerRow{"SpatialDropout2D", "keras.layers", make_with<SpatialDropout, 2>},
-    LayerRow{"SpatialDropout3D", "keras.layers", make_with<SpatialDropout, 3>},
-    LayerRow{"ActivityRegularization", "keras.layers", make_layer<ActivityRegularization>},
+constexpr std::array kSpatialKeras2 = {Keras2Key{"noise_shape", {}, "null"}};
+
+constexpr std::array kRegularizationClasses = {
+    ClassInfo{.name = "GaussianNoise", .make = make_layer<GaussianNoise>, .since = 300, .role = Role::training},
+    ClassInfo{.name = "GaussianDropout", .make = make_layer<GaussianDropout>, .since = 300, .role = Role::training},
+    ClassInfo{.name = "AlphaDropout", .make = make_layer<AlphaDropout>, .since = 300, .role = Role::training},
+    ClassInfo{.name = "SpatialDropout1D",
+              .make = make_with<SpatialDropout, 1>,
+              .since = 300,
+              .role = Role::training,
+              .keras2_keys = kSpatialKeras2},
+    ClassInfo{.name = "SpatialDropout2D",
+              .make = make_with<SpatialDropout, 2>,
+              .since = 300,
+              .role = Role::training,
+              .keras2_keys = kSpatialKeras2},
+    ClassInfo{.name = "SpatialDropout3D",
+              .make = make_with<SpatialDropout, 3>,
+              .since = 300,
+              .role = Role::training,
+              .keras2_keys = kSpatialKeras2},
+    ClassInfo{.name = "ActivityRegularization",
+              .make = make_layer<ActivityRegularization>,
+              .since = 300,
+              .role = Role::pass_through},
 };
 
 }  // namespace
 
-Family regularization_rows() { return kRegularizationRows; }
+Family regularization_classes() { return kRegularizationClasses; }
 
 }  // namespace attn::keras

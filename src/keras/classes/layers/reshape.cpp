@@ -260,24 +260,24 @@ class UpSampling : public Layer {
   Choice interpolation{"nearest", {kInterpolations.begin(), kInterpolations.end()}};
 };
 
-constexpr std::array kReshapeRows = {
-    LayerRow{"Reshape", "keras.layers", make_layer<Reshape>},
-    LayerRow{"Permute", "keras.layers", make_layer<Permute>},
-    LayerRow{"Flatten", "keras.layers", make_layer<Flatten>},
-    LayerRow{"RepeatVector", "keras.layers", make_layer<RepeatVector>},
-    LayerRow{"ZeroPadding1D", "keras.layers", make_with<ZeroPadding, 1>},
-    LayerRow{"ZeroPadding2D", "keras.layers", make_with<ZeroPadding, 2>},
-    LayerRow{"ZeroPadding3D", "keras.layers", make_with<ZeroPadding, 3>},
-    LayerRow{"Cropping1D", "keras.layers", make_with<Cropping, 1>},
-    LayerRow{"Cropping2D", "keras.layers", make_with<Cropping, 2>},
-    LayerRow{"Cropping3D", "keras.layers", make_with<Cropping, 3>},
-    LayerRow{"UpSampling1D", "keras.layers", make_with<UpSampling, 1>},
-    LayerRow{"UpSampling2D", "keras.layers", make_with<UpSampling, 2>},
-    LayerRow{"UpSampling3D", "keras.layers", make_with<UpSampling, 3>},
+constexpr std::array kReshapeClasses = {
+    ClassInfo{.name = "Reshape", .make = make_layer<Reshape>, .since = 300, .role = Role::arrangement},
+    ClassInfo{.name = "Permute", .make = make_layer<Permute>, .since = 300, .role = Role::arrangement},
+    ClassInfo{.name = "Flatten", .make = make_layer<Flatten>, .since = 300, .role = Role::arrangement},
+    ClassInfo{.name = "RepeatVector", .make = make_layer<RepeatVector>, .since = 300, .role = Role::arrangement},
+    ClassInfo{.name = "ZeroPadding1D", .make = make_with<ZeroPadding, 1>, .since = 300, .role = Role::arrangement},
+    ClassInfo{.name = "ZeroPadding2D", .make = make_with<ZeroPadding, 2>, .since = 300, .role = Role::arrangement},
+    ClassInfo{.name = "ZeroPadding3D", .make = make_with<ZeroPadding, 3>, .since = 300, .role = Role::arrangement},
+    ClassInfo{.name = "Cropping1D", .make = make_with<Cropping, 1>, .since = 300, .role = Role::arrangement},
+    ClassInfo{.name = "Cropping2D", .make = make_with<Cropping, 2>, .since = 300, .role = Role::arrangement},
+    ClassInfo{.name = "Cropping3D", .make = make_with<Cropping, 3>, .since = 300, .role = Role::arrangement},
+    ClassInfo{.name = "UpSampling1D", .make = make_with<UpSampling, 1>, .since = 300, .role = Role::arrangement},
+    ClassInfo{.name = "UpSampling2D", .make = make_with<UpSampling, 2>, .since = 300, .role = Role::arrangement},
+    ClassInfo{.name = "UpSampling3D", .make = make_with<UpSampling, 3>, .since = 300, .role = Role::arrangement},
 };
 
 }  // namespace
 
-Family reshape_rows() { return kReshapeRows; }
+Family reshape_classes() { return kReshapeClasses; }
 
 }  // namespace attn::keras

@@ -98,7 +98,7 @@ template <typename OwnCell>
 class OfCell : public Recurrent {
  public:
   explicit OfCell(std::string_view cell_class) {
-    cell_.row = &class_in(rnn_cell_rows(), cell_class);
+    cell_.info = &class_in(rnn_cell_classes(), cell_class);
     cell_.name = snake_case(cell_class);
   }
   void fields(Fields& f) override {
@@ -122,15 +122,34 @@ LayerPtr make_of_cell(std::string_view cell_class) {
   return std::make_unique<OfCell<OwnCell>>(cell_class);
 }
 
-constexpr std::array kRnnRows = {
-    LayerRow{"RNN", "keras.layers", make_layer<RNN>},
-    LayerRow{"LSTM", "keras.layers", [] { return make_of_cell<LSTMCell>("LSTMCell"); }},
-    LayerRow{"GRU", "keras.layers", [] { return make_of_cell<GRUCell>("GRUCell"); }},
-    LayerRow{"SimpleRNN", "keras.layers", [] { return make_of_cell<SimpleRNNCell>("SimpleRNNCell"); }},
+constexpr std::array kRecurrentKeras2 = {Keras2Key{"implementation"}, Keras2Key{"time_major", {}, "false"},
+                                         Keras2Key{"input_dim"}, Keras2Key{"input_length"}};
+
+constexpr std::array kRnnClasses = {
+    ClassInfo{
+        .name = "RNN", .make = make_layer<RNN>, .since = 300, .role = Role::kernel, .keras2_keys = kRecurrentKeras2},
+    ClassInfo{.name = "LSTM",
+              .make = [] { return make_of_cell<LSTMCell>("LSTMCell"); },
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = kLstmSymbols,
+              .keras2_keys = kRecurrentKeras2},
+    ClassInfo{.name = "GRU",
+              .make = [] { return make_of_cell<GRUCell>("GRUCell"); },
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = kGruSymbols,
+              .keras2_keys = kRecurrentKeras2},
+    ClassInfo{.name = "SimpleRNN",
+              .make = [] { return make_of_cell<SimpleRNNCell>("SimpleRNNCell"); },
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = kSimpleRnnSymbols,
+              .keras2_keys = kRecurrentKeras2},
 };
 
 }  // namespace
 
-Family rnn_rows() { return kRnnRows; }
+Family rnn_classes() { return kRnnClasses; }
 
 }  // namespace attn::keras

@@ -297,15 +297,32 @@ class StackedRNNCells : public Cell {
   std::vector<std::unique_ptr<Cell>> cells_;
 };
 
-constexpr std::array kRnnCellRows = {
-    LayerRow{"LSTMCell", "keras.layers", make_layer<LSTMCell>},
-    LayerRow{"GRUCell", "keras.layers", make_layer<GRUCell>},
-    LayerRow{"SimpleRNNCell", "keras.layers", make_layer<SimpleRNNCell>},
-    LayerRow{"StackedRNNCells", "keras.layers", make_layer<StackedRNNCells>},
+constexpr std::array kCellKeras2 = {Keras2Key{"implementation"}};
+
+constexpr std::array kRnnCellClasses = {
+    ClassInfo{.name = "LSTMCell",
+              .make = make_layer<LSTMCell>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = kLstmSymbols,
+              .keras2_keys = kCellKeras2},
+    ClassInfo{.name = "GRUCell",
+              .make = make_layer<GRUCell>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = kGruSymbols,
+              .keras2_keys = kCellKeras2},
+    ClassInfo{.name = "SimpleRNNCell",
+              .make = make_layer<SimpleRNNCell>,
+              .since = 300,
+              .role = Role::kernel,
+              .symbols = kSimpleRnnSymbols,
+              .keras2_keys = kCellKeras2},
+    ClassInfo{.name = "StackedRNNCells", .make = make_layer<StackedRNNCells>, .since = 300, .role = Role::kernel},
 };
 
 }  // namespace
 
-Family rnn_cell_rows() { return kRnnCellRows; }
+Family rnn_cell_classes() { return kRnnCellClasses; }
 
 }  // namespace attn::keras

@@ -76,4 +76,9 @@ class SimpleRNNCell : public GatedCell {
   [[nodiscard]] std::vector<Dim> state_sizes() const override { return {units}; }
 };
 
+/// What the literature calls the variables of a cell, and of the layer that makes it.
+inline constexpr std::string_view kLstmSymbols = "recurrent_kernel: u 4·u; kernel: d_in 4·u; bias: 4·u";
+inline constexpr std::string_view kGruSymbols = "recurrent_kernel: u 3·u; kernel: d_in 3·u; bias: - 3·u; bias: 3·u";
+inline constexpr std::string_view kSimpleRnnSymbols = "recurrent_kernel: u u; kernel: d_in u; bias: u";
+
 }  // namespace attn::keras

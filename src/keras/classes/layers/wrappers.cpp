@@ -236,14 +236,20 @@ class SpectralNormalization : public Layer {
   std::optional<int> kernel_;  // what it normalizes, among the layer's weights
 };
 
-constexpr std::array kWrapperRows = {
-    LayerRow{"Bidirectional", "keras.layers", make_layer<Bidirectional>},
-    LayerRow{"TimeDistributed", "keras.layers", make_layer<TimeDistributed>},
-    LayerRow{"SpectralNormalization", "keras.layers", make_layer<SpectralNormalization>},
+constexpr std::array kBidirectionalKeras2 = {Keras2Key{"num_constants", {}, "0"}};
+
+constexpr std::array kWrapperClasses = {
+    ClassInfo{
+        .name = "Bidirectional", .make = make_layer<Bidirectional>, .since = 300, .keras2_keys = kBidirectionalKeras2},
+    ClassInfo{.name = "TimeDistributed", .make = make_layer<TimeDistributed>, .since = 300},
+    ClassInfo{.name = "SpectralNormalization",
+              .make = make_layer<SpectralNormalization>,
+              .since = 300,
+              .role = Role::normalization},
 };
 
 }  // namespace
 
-Family wrapper_rows() { return kWrapperRows; }
+Family wrapper_classes() { return kWrapperClasses; }
 
 }  // namespace attn::keras

@@ -62,8 +62,10 @@ class Shaped : public Taking<kX> {
 class Threshold : public Taking<kX> {
  public:
   void fields(Fields& f) override {
-    f.required("threshold", threshold);
-    f.required("default_value", default_value);
+    // Keras 3.8 to 3.10 called them otherwise.
+    const bool renamed = f.reading() ? f.config().find("threshold_value").has_value() : f.version() < 311;
+    f.required(renamed ? "threshold_value" : "threshold", threshold);
+    f.required(renamed ? "value" : "default_value", default_value);
   }
   Arg call(Call& call) override {
     return Call::result(call.builder().unary(UnaryFn::threshold, call.tensor("x")->id, threshold, default_value));
@@ -124,32 +126,34 @@ class SoftmaxOver : public Taking<kX> {
 };
 
 constexpr std::array kActivationOperations = {
-    LayerRow{"Relu", kNnOps, make_layer<Plain<kRelu>>},
-    LayerRow{"Relu6", kNnOps, make_layer<Plain<kRelu6>>},
-    LayerRow{"Sigmoid", kNnOps, make_layer<Plain<kSigmoid>>},
-    LayerRow{"Silu", kNnOps, make_layer<Plain<kSilu>>},
-    LayerRow{"Selu", kNnOps, make_layer<Plain<kSelu>>},
-    LayerRow{"Softplus", kNnOps, make_layer<Plain<kSoftplus>>},
-    LayerRow{"Softsign", kNnOps, make_layer<Plain<kSoftsign>>},
-    LayerRow{"HardSigmoid", kNnOps, make_layer<Plain<kHardSigmoid>>},
-    LayerRow{"HardSilu", kNnOps, make_layer<Plain<kHardSilu>>},
-    LayerRow{"HardTanh", kNnOps, make_layer<Plain<kHardTanh>>},
-    LayerRow{"LogSigmoid", kNnOps, make_layer<Plain<kLogSigmoid>>},
-    LayerRow{"TanhShrink", kNnOps, make_layer<Plain<kTanhShrink>>},
-    LayerRow{"SparsePlus", kNnOps, make_layer<Plain<kSparsePlus>>},
-    LayerRow{"SparseSigmoid", kNnOps, make_layer<Plain<kSparseSigmoid>>},
-    LayerRow{"LeakyRelu", kNnOps, make_layer<Shaped<kLeakyRelu>>},
-    LayerRow{"Elu", kNnOps, make_layer<Shaped<kElu>>},
-    LayerRow{"Celu", kNnOps, make_layer<Shaped<kCelu>>},
-    LayerRow{"SoftShrink", kNnOps, make_layer<Shaped<kSoftShrink>>},
-    LayerRow{"HardShrink", kNnOps, make_layer<Shaped<kHardShrink>>},
-    LayerRow{"Squareplus", kNnOps, make_layer<Shaped<kSquareplus>>},
-    LayerRow{"Threshold", kNnOps, make_layer<Threshold>},
-    LayerRow{"Gelu", kNnOps, make_layer<Gelu>},
-    LayerRow{"Glu", kNnOps, make_layer<Glu>},
-    LayerRow{"Softmax", kNnOps, make_layer<SoftmaxOver<SoftmaxKind::softmax>>},
-    LayerRow{"LogSoftmax", kNnOps, make_layer<SoftmaxOver<SoftmaxKind::log_softmax>>},
-    LayerRow{"Sparsemax", kNnOps, make_layer<SoftmaxOver<SoftmaxKind::sparsemax>>},
+    ClassInfo{"Relu", make_layer<Plain<kRelu>>, 300, kNnOps},
+    ClassInfo{"Relu6", make_layer<Plain<kRelu6>>, 300, kNnOps},
+    ClassInfo{"Sigmoid", make_layer<Plain<kSigmoid>>, 300, kNnOps},
+    ClassInfo{"Silu", make_layer<Plain<kSilu>>, 300, kNnOps},
+    ClassInfo{"Selu", make_layer<Plain<kSelu>>, 300, kNnOps},
+    ClassInfo{"Softplus", make_layer<Plain<kSoftplus>>, 300, kNnOps},
+    ClassInfo{"Softsign", make_layer<Plain<kSoftsign>>, 300, kNnOps},
+    ClassInfo{"HardSigmoid", make_layer<Plain<kHardSigmoid>>, 300, kNnOps},
+    ClassInfo{"HardSilu", make_layer<Plain<kHardSilu>>, 300, kNnOps},
+    ClassInfo{
+        .name = "HardTanh", .make = make_layer<Plain<kHardTanh>>, .since = 307, .module = kNnOps, .named_until = 0},
+    ClassInfo{"LogSigmoid", make_layer<Plain<kLogSigmoid>>, 300, kNnOps},
+    ClassInfo{
+        .name = "TanhShrink", .make = make_layer<Plain<kTanhShrink>>, .since = 307, .module = kNnOps, .named_until = 0},
+    ClassInfo{"SparsePlus", make_layer<Plain<kSparsePlus>>, 308, kNnOps},
+    ClassInfo{"SparseSigmoid", make_layer<Plain<kSparseSigmoid>>, 310, kNnOps},
+    ClassInfo{"LeakyRelu", make_layer<Shaped<kLeakyRelu>>, 300, kNnOps},
+    ClassInfo{"Elu", make_layer<Shaped<kElu>>, 300, kNnOps},
+    ClassInfo{"Celu", make_layer<Shaped<kCelu>>, 307, kNnOps},
+    ClassInfo{"SoftShrink", make_layer<Shaped<kSoftShrink>>, 307, kNnOps},
+    ClassInfo{"HardShrink", make_layer<Shaped<kHardShrink>>, 307, kNnOps},
+    ClassInfo{"Squareplus", make_layer<Shaped<kSquareplus>>, 307, kNnOps},
+    ClassInfo{"Threshold", make_layer<Threshold>, 308, kNnOps},
+    ClassInfo{"Gelu", make_layer<Gelu>, 300, kNnOps},
+    ClassInfo{"Glu", make_layer<Glu>, 307, kNnOps},
+    ClassInfo{"Softmax", make_layer<SoftmaxOver<SoftmaxKind::softmax>>, 300, kNnOps},
+    ClassInfo{"LogSoftmax", make_layer<SoftmaxOver<SoftmaxKind::log_softmax>>, 300, kNnOps},
+    ClassInfo{"Sparsemax", make_layer<SoftmaxOver<SoftmaxKind::sparsemax>>, 308, kNnOps},
 };
 
 }  // namespace

@@ -262,11 +262,15 @@ class Pad : public Taking<kPadArguments> {
 };
 
 constexpr std::array kArrangementOperations = {
-    LayerRow{"Flip", kNumpyOps, make_layer<Flip>},          LayerRow{"Flipud", kNumpyOps, make_layer<FlipAxis<0>>},
-    LayerRow{"Fliplr", kNumpyOps, make_layer<FlipAxis<1>>}, LayerRow{"Rot90", kNumpyOps, make_layer<Rot90>},
-    LayerRow{"Roll", kNumpyOps, make_layer<Roll>},          LayerRow{"Repeat", kNumpyOps, make_layer<Repeat>},
-    LayerRow{"Tile", kNumpyOps, make_layer<Tile>},          LayerRow{"Pad", kNumpyOps, make_layer<Pad>},
-    LayerRow{"Diff", kNumpyOps, make_layer<Diff>},
+    ClassInfo{"Flip", make_layer<Flip>, 300, kNumpyOps},
+    ClassInfo{"Flipud", make_layer<FlipAxis<0>>, 314, kNumpyOps},
+    ClassInfo{"Fliplr", make_layer<FlipAxis<1>>, 314, kNumpyOps},
+    ClassInfo{"Rot90", make_layer<Rot90>, 309, kNumpyOps},
+    ClassInfo{"Roll", make_layer<Roll>, 300, kNumpyOps},
+    ClassInfo{"Repeat", make_layer<Repeat>, 300, kNumpyOps},
+    ClassInfo{"Tile", make_layer<Tile>, 300, kNumpyOps},
+    ClassInfo{"Pad", make_layer<Pad>, 300, kNumpyOps},
+    ClassInfo{"Diff", make_layer<Diff>, 300, kNumpyOps},
 };
 
 }  // namespace

@@ -96,7 +96,7 @@ class DotProductAttention : public Taking<kArguments> {
 };
 
 constexpr std::array kAttentionOperations = {
-    LayerRow{"DotProductAttention", kNnOps, make_layer<DotProductAttention>},
+    ClassInfo{"DotProductAttention", make_layer<DotProductAttention>, 306, kNnOps, Role::attention},
 };
 
 }  // namespace

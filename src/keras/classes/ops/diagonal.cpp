@@ -128,12 +128,12 @@ class Diagflat : public Taking<kX> {
 };
 
 constexpr std::array kDiagonalOperations = {
-    LayerRow{"Tril", kNumpyOps, make_layer<Triangle<false>>},
-    LayerRow{"Triu", kNumpyOps, make_layer<Triangle<true>>},
-    LayerRow{"Diagonal", kNumpyOps, make_layer<Diagonal>},
-    LayerRow{"Trace", kNumpyOps, make_layer<Trace>},
-    LayerRow{"Diag", kNumpyOps, make_layer<Diag>},
-    LayerRow{"Diagflat", kNumpyOps, make_layer<Diagflat>},
+    ClassInfo{"Tril", make_layer<Triangle<false>>, 300, kNumpyOps},
+    ClassInfo{"Triu", make_layer<Triangle<true>>, 300, kNumpyOps},
+    ClassInfo{"Diagonal", make_layer<Diagonal>, 300, kNumpyOps},
+    ClassInfo{"Trace", make_layer<Trace>, 300, kNumpyOps},
+    ClassInfo{"Diag", make_layer<Diag>, 300, kNumpyOps},
+    ClassInfo{"Diagflat", make_layer<Diagflat>, 308, kNumpyOps},
 };
 
 }  // namespace

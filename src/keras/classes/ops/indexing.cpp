@@ -202,11 +202,11 @@ class SliceUpdate : public Taking<kUpdateArguments> {
 };
 
 constexpr std::array kIndexingOperations = {
-    LayerRow{"GetItem", kNumpyOps, make_layer<GetItem>},
-    LayerRow{"Slice", kCoreOps, make_layer<Slice>},
-    LayerRow{"Take", kNumpyOps, make_layer<Take>},
-    LayerRow{"TakeAlongAxis", kNumpyOps, make_layer<TakeAlongAxis>},
-    LayerRow{"SliceUpdate", kCoreOps, make_layer<SliceUpdate>},
+    ClassInfo{"GetItem", make_layer<GetItem>, 300, kNumpyOps},
+    ClassInfo{"Slice", make_layer<Slice>, 300, kCoreOps},
+    ClassInfo{"Take", make_layer<Take>, 300, kNumpyOps},
+    ClassInfo{"TakeAlongAxis", make_layer<TakeAlongAxis>, 300, kNumpyOps},
+    ClassInfo{"SliceUpdate", make_layer<SliceUpdate>, 300, kCoreOps},
 };
 
 }  // namespace

@@ -178,7 +178,7 @@ void expect_parts(std::int64_t count) {
 }
 
 /// Into `count` parts of one size, or at given indices.
-Arg split(Call& call, const Axes& indices_or_sections, std::int64_t along) {
+Arg pieces(Call& call, const Axes& indices_or_sections, std::int64_t along) {
   Builder& b = call.builder();
   const ValueId x = call.tensor("x")->id;
   const Shape shape = b.shape(x);
@@ -209,7 +209,7 @@ Arg split(Call& call, const Axes& indices_or_sections, std::int64_t along) {
 /// split, and hsplit, vsplit and dsplit, which know their axis.
 class SplitAlong : public Taking<kX> {
  public:
-  Arg call(Call& call) override { return split(call, indices_or_sections, along(call.shape("x"))); }
+  Arg call(Call& call) override { return pieces(call, indices_or_sections, along(call.shape("x"))); }
   /// Between two given indices Keras knows the size, also along unknown axes.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const auto* indices = std::get_if<std::vector<std::int64_t>>(&indices_or_sections);
@@ -273,7 +273,7 @@ class ArraySplit : public Taking<kX> {
       at += size == kUnknown ? 0 : size / sections + (i < size % sections ? 1 : 0);
       indices.push_back(at);
     }
-    return split(call, indices, axis);
+    return pieces(call, indices, axis);
   }
 
  private:
@@ -310,19 +310,19 @@ class Unstack : public Taking<kX> {
 };
 
 constexpr std::array kJoiningOperations = {
-    LayerRow{"Concatenate", kNumpyOps, make_layer<Concatenate>},
-    LayerRow{"Stack", kNumpyOps, make_layer<Stack>},
-    LayerRow{"Hstack", kNumpyOps, make_layer<Hstack>},
-    LayerRow{"Vstack", kNumpyOps, make_layer<Vstack>},
-    LayerRow{"Dstack", kNumpyOps, make_layer<Dstack>},
-    LayerRow{"Append", kNumpyOps, make_layer<Append>},
-    LayerRow{"Meshgrid", kNumpyOps, make_layer<Meshgrid>},
-    LayerRow{"Split", kNumpyOps, make_layer<Split>},
-    LayerRow{"Hsplit", kNumpyOps, make_layer<SplitAxis<1>>},
-    LayerRow{"Vsplit", kNumpyOps, make_layer<SplitAxis<0>>},
-    LayerRow{"Dsplit", kNumpyOps, make_layer<SplitAxis<2>>},
-    LayerRow{"ArraySplit", kNumpyOps, make_layer<ArraySplit>},
-    LayerRow{"Unstack", kCoreOps, make_layer<Unstack>},
+    ClassInfo{"Concatenate", make_layer<Concatenate>, 300, kNumpyOps},
+    ClassInfo{"Stack", make_layer<Stack>, 300, kNumpyOps},
+    ClassInfo{"Hstack", make_layer<Hstack>, 300, kNumpyOps},
+    ClassInfo{"Vstack", make_layer<Vstack>, 300, kNumpyOps},
+    ClassInfo{"Dstack", make_layer<Dstack>, 314, kNumpyOps},
+    ClassInfo{"Append", make_layer<Append>, 300, kNumpyOps},
+    ClassInfo{"Meshgrid", make_layer<Meshgrid>, 300, kNumpyOps},
+    ClassInfo{"Split", make_layer<Split>, 300, kNumpyOps},
+    ClassInfo{"Hsplit", make_layer<SplitAxis<1>>, 314, kNumpyOps},
+    ClassInfo{"Vsplit", make_layer<SplitAxis<0>>, 314, kNumpyOps},
+    ClassInfo{"Dsplit", make_layer<SplitAxis<2>>, 315, kNumpyOps},
+    ClassInfo{"ArraySplit", make_layer<ArraySplit>, 313, kNumpyOps},
+    ClassInfo{"Unstack", make_layer<Unstack>, 300, kCoreOps},
 };
 
 }  // namespace

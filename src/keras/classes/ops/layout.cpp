@@ -214,16 +214,17 @@ class StopGradient : public Taking<kVariable> {
 };
 
 constexpr std::array kLayoutOperations = {
-    LayerRow{"Reshape", kNumpyOps, make_layer<Reshape>},
-    LayerRow{"Ravel", kNumpyOps, make_layer<Ravel>},
-    LayerRow{"ExpandDims", kNumpyOps, make_layer<ExpandDims>},
-    LayerRow{"Squeeze", kNumpyOps, make_layer<Squeeze>},
-    LayerRow{"BroadcastTo", kNumpyOps, make_layer<BroadcastTo>},
-    LayerRow{"Transpose", kNumpyOps, make_layer<Transpose>},
-    LayerRow{"Swapaxes", kNumpyOps, make_layer<Swapaxes>},
-    LayerRow{"Moveaxis", kNumpyOps, make_layer<Moveaxis>},
-    LayerRow{"Copy", kNumpyOps, make_layer<Copy>},
-    LayerRow{"StopGradient", kCoreOps, make_layer<StopGradient>},
+    ClassInfo{"Reshape", make_layer<Reshape>, 300, kNumpyOps},
+    ClassInfo{"Ravel", make_layer<Ravel>, 300, kNumpyOps},
+    ClassInfo{"ExpandDims", make_layer<ExpandDims>, 300, kNumpyOps},
+    ClassInfo{"Squeeze", make_layer<Squeeze>, 300, kNumpyOps},
+    ClassInfo{"BroadcastTo", make_layer<BroadcastTo>, 300, kNumpyOps},
+    ClassInfo{"Transpose", make_layer<Transpose>, 300, kNumpyOps},
+    ClassInfo{"Swapaxes", make_layer<Swapaxes>, 300, kNumpyOps},
+    ClassInfo{"Moveaxis", make_layer<Moveaxis>, 300, kNumpyOps},
+    ClassInfo{"Copy", make_layer<Copy>, 300, kNumpyOps},
+    ClassInfo{
+        .name = "StopGradient", .make = make_layer<StopGradient>, .since = 300, .module = kCoreOps, .named_until = 0},
 };
 
 }  // namespace

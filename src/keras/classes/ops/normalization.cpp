@@ -93,6 +93,8 @@ inline constexpr std::array<std::string_view, 2> kRmsNormArguments = {"x", "scal
 class RmsNorm : public Taking<kRmsNormArguments> {
  public:
   void fields(Fields& f) override {
+    Opaque none;  // the scale, which before 3.11 was no argument of the call
+    f("scale", none, kOldest, 310);
     f("axis", axis);
     f("epsilon", epsilon);
   }
@@ -176,9 +178,16 @@ class Normalize : public Taking<kX> {
 };
 
 constexpr std::array kNormalizationOperations = {
-    LayerRow{"LayerNorm", kNnOps, make_layer<LayerNorm>}, LayerRow{"RMSNorm", kNnOps, make_layer<RmsNorm>},
-    LayerRow{"BatchNorm", kNnOps, make_layer<BatchNorm>}, LayerRow{"Moments", kNnOps, make_layer<Moments>},
-    LayerRow{"Normalize", kNnOps, make_layer<Normalize>},
+    ClassInfo{"LayerNorm", make_layer<LayerNorm>, 311, kNnOps, Role::normalization},
+    ClassInfo{"RMSNorm", make_layer<RmsNorm>, 309, kNnOps, Role::normalization},
+    ClassInfo{.name = "BatchNorm",
+              .make = make_layer<BatchNorm>,
+              .since = 300,
+              .module = kNnOps,
+              .role = Role::normalization,
+              .named_until = 301},
+    ClassInfo{.name = "Moments", .make = make_layer<Moments>, .since = 300, .module = kNnOps, .named_until = 301},
+    ClassInfo{"Normalize", make_layer<Normalize>, 300, kNnOps, Role::normalization},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The rows that each family of keras.ops gives to the table, and what all operations share.
+// The records that each family of keras.ops gives to the table, and what all operations share.
 #pragma once
 
 #include <array>
@@ -39,9 +39,6 @@ inline constexpr std::string_view kCoreOps = "keras.src.ops.core", kEinopsOps = 
 /// keras.backend.epsilon(), which stands for an epsilon of None.
 inline constexpr double kEpsilon = 1e-7;
 
-/// The parameter "dtype" of a config: the name of an element type, or None.
-void dtype_field(Fields& f, std::optional<DType>& dtype);
-
 /// An axis counted from the front. Throws Error (bad_input) where x has no such axis.
 [[nodiscard]] int axis_in(std::int64_t axis, const Shape& shape);
 /// Axes counted from the front, ascending; all of the shape's where none are given. Throws Error (bad_input) for one
@@ -65,5 +62,6 @@ void dtype_field(Fields& f, std::optional<DType>& dtype);
 [[nodiscard]] Family normalization_operations();
 [[nodiscard]] Family attention_operations();
 [[nodiscard]] Family window_operations();
+[[nodiscard]] Family refused_operations();
 
 }  // namespace attn::keras

@@ -309,10 +309,14 @@ class Einsum : public Taking<kOperands> {
 };
 
 constexpr std::array kProductOperations = {
-    LayerRow{"Matmul", kNumpyOps, make_layer<Matmul>},        LayerRow{"Dot", kNumpyOps, make_layer<Product<dot>>},
-    LayerRow{"Inner", kNumpyOps, make_layer<Product<inner>>}, LayerRow{"Vdot", kNumpyOps, make_layer<Product<vdot>>},
-    LayerRow{"Outer", kNumpyOps, make_layer<Outer>},          LayerRow{"Tensordot", kNumpyOps, make_layer<Tensordot>},
-    LayerRow{"Einsum", kNumpyOps, make_layer<Einsum>},        LayerRow{"Kron", kNumpyOps, make_layer<Kron>},
+    ClassInfo{"Matmul", make_layer<Matmul>, 300, kNumpyOps},
+    ClassInfo{"Dot", make_layer<Product<dot>>, 300, kNumpyOps},
+    ClassInfo{"Inner", make_layer<Product<inner>>, 307, kNumpyOps},
+    ClassInfo{"Vdot", make_layer<Product<vdot>>, 300, kNumpyOps},
+    ClassInfo{"Outer", make_layer<Outer>, 300, kNumpyOps},
+    ClassInfo{"Tensordot", make_layer<Tensordot>, 300, kNumpyOps},
+    ClassInfo{"Einsum", make_layer<Einsum>, 300, kNumpyOps},
+    ClassInfo{"Kron", make_layer<Kron>, 312, kNumpyOps},
 };
 
 }  // namespace

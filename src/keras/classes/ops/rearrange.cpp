@@ -126,7 +126,7 @@ class Rearrange : public Operation {
 };
 
 constexpr std::array kRearrangeOperations = {
-    LayerRow{"Rearrange", kEinopsOps, make_layer<Rearrange>},
+    ClassInfo{"Rearrange", make_layer<Rearrange>, 309, kEinopsOps},
 };
 
 }  // namespace

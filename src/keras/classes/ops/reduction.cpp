@@ -113,7 +113,7 @@ class Prod : public Taking<kX> {
   void fields(Fields& f) override {
     f("axis", axis);
     f("keepdims", keepdims);
-    dtype_field(f, dtype);
+    f("dtype", dtype);
   }
   Arg call(Call& call) override {
     Builder& b = call.builder();
@@ -146,7 +146,7 @@ class IndexOf : public Taking<kX> {
  public:
   void fields(Fields& f) override {
     f("axis", axis);
-    f("keepdims", keepdims);
+    f("keepdims", keepdims, 303);
   }
   Arg call(Call& call) override {
     Builder& b = call.builder();
@@ -168,7 +168,7 @@ class Running : public Taking<kX> {
  public:
   void fields(Fields& f) override {
     f("axis", axis);
-    dtype_field(f, dtype);
+    f("dtype", dtype);
   }
   Arg call(Call& call) override {
     Builder& b = call.builder();
@@ -244,35 +244,35 @@ class Norm : public Taking<kX> {
 };
 
 constexpr std::array kReductionOperations = {
-    LayerRow{"Sum", kNumpyOps, make_layer<Reduction<ReduceFn::sum, as_accumulator>>},
-    LayerRow{"Mean", kNumpyOps, make_layer<Reduction<ReduceFn::mean, as_floating>>},
-    LayerRow{"Max", kNumpyOps, make_layer<Extremum<ReduceFn::max, graph::BinaryFn::maximum>>},
-    LayerRow{"Min", kNumpyOps, make_layer<Extremum<ReduceFn::min, graph::BinaryFn::minimum>>},
-    LayerRow{"Amax", kNumpyOps, make_layer<Reduction<ReduceFn::max>>},
-    LayerRow{"Amin", kNumpyOps, make_layer<Reduction<ReduceFn::min>>},
-    LayerRow{"Ptp", kNumpyOps, make_layer<Reduction<range>>},
-    LayerRow{"Prod", kNumpyOps, make_layer<Prod>},
-    LayerRow{"Var", kNumpyOps, make_layer<Reduction<variance, as_floating>>},
-    LayerRow{"Std", kNumpyOps, make_layer<Reduction<deviation, as_floating>>},
-    LayerRow{"Any", kNumpyOps, make_layer<Reduction<ReduceFn::any, as_boolean>>},
-    LayerRow{"All", kNumpyOps, make_layer<Reduction<ReduceFn::all, as_boolean>>},
-    LayerRow{"Nansum", kNumpyOps, make_layer<Reduction<numbers_sum, as_accumulator>>},
-    LayerRow{"Nanmean", kNumpyOps, make_layer<Reduction<numbers_mean, as_floating>>},
-    LayerRow{"Nanmax", kNumpyOps, make_layer<Reduction<numbers_extremum<ReduceFn::max>>>},
-    LayerRow{"Nanmin", kNumpyOps, make_layer<Reduction<numbers_extremum<ReduceFn::min>>>},
-    LayerRow{"Nanprod", kNumpyOps, make_layer<Reduction<numbers_product, as_accumulator>>},
-    LayerRow{"Nanvar", kNumpyOps, make_layer<Reduction<numbers_variance, as_floating>>},
-    LayerRow{"Nanstd", kNumpyOps, make_layer<Reduction<numbers_deviation, as_floating>>},
-    LayerRow{"Logsumexp", kMathOps, make_layer<Reduction<ReduceFn::logsumexp>>},
-    LayerRow{"CountNonzero", kNumpyOps, make_layer<CountNonzero>},
-    LayerRow{"Argmax", kNumpyOps, make_layer<IndexOf<ReduceFn::argmax>>},
-    LayerRow{"Argmin", kNumpyOps, make_layer<IndexOf<ReduceFn::argmin>>},
-    LayerRow{"Cumsum", kNumpyOps, make_layer<Running<false>>},
-    LayerRow{"Cumprod", kNumpyOps, make_layer<Running<true>>},
-    LayerRow{"Nancumsum", kNumpyOps, make_layer<Running<false, true>>},
-    LayerRow{"Nancumprod", kNumpyOps, make_layer<Running<true, true>>},
-    LayerRow{"Average", kNumpyOps, make_layer<Average>},
-    LayerRow{"Norm", kLinalgOps, make_layer<Norm>},
+    ClassInfo{"Sum", make_layer<Reduction<ReduceFn::sum, as_accumulator>>, 300, kNumpyOps},
+    ClassInfo{"Mean", make_layer<Reduction<ReduceFn::mean, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Max", make_layer<Extremum<ReduceFn::max, graph::BinaryFn::maximum>>, 300, kNumpyOps},
+    ClassInfo{"Min", make_layer<Extremum<ReduceFn::min, graph::BinaryFn::minimum>>, 300, kNumpyOps},
+    ClassInfo{"Amax", make_layer<Reduction<ReduceFn::max>>, 300, kNumpyOps},
+    ClassInfo{"Amin", make_layer<Reduction<ReduceFn::min>>, 300, kNumpyOps},
+    ClassInfo{"Ptp", make_layer<Reduction<range>>, 314, kNumpyOps},
+    ClassInfo{"Prod", make_layer<Prod>, 300, kNumpyOps},
+    ClassInfo{"Var", make_layer<Reduction<variance, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Std", make_layer<Reduction<deviation, as_floating>>, 300, kNumpyOps},
+    ClassInfo{"Any", make_layer<Reduction<ReduceFn::any, as_boolean>>, 300, kNumpyOps},
+    ClassInfo{"All", make_layer<Reduction<ReduceFn::all, as_boolean>>, 300, kNumpyOps},
+    ClassInfo{"Nansum", make_layer<Reduction<numbers_sum, as_accumulator>>, 314, kNumpyOps},
+    ClassInfo{"Nanmean", make_layer<Reduction<numbers_mean, as_floating>>, 314, kNumpyOps},
+    ClassInfo{"Nanmax", make_layer<Reduction<numbers_extremum<ReduceFn::max>>>, 314, kNumpyOps},
+    ClassInfo{"Nanmin", make_layer<Reduction<numbers_extremum<ReduceFn::min>>>, 314, kNumpyOps},
+    ClassInfo{"Nanprod", make_layer<Reduction<numbers_product, as_accumulator>>, 314, kNumpyOps},
+    ClassInfo{"Nanvar", make_layer<Reduction<numbers_variance, as_floating>>, 314, kNumpyOps},
+    ClassInfo{"Nanstd", make_layer<Reduction<numbers_deviation, as_floating>>, 314, kNumpyOps},
+    ClassInfo{"Logsumexp", make_layer<Reduction<ReduceFn::logsumexp>>, 300, kMathOps},
+    ClassInfo{"CountNonzero", make_layer<CountNonzero>, 300, kNumpyOps},
+    ClassInfo{"Argmax", make_layer<IndexOf<ReduceFn::argmax>>, 300, kNumpyOps},
+    ClassInfo{"Argmin", make_layer<IndexOf<ReduceFn::argmin>>, 300, kNumpyOps},
+    ClassInfo{"Cumsum", make_layer<Running<false>>, 300, kNumpyOps},
+    ClassInfo{"Cumprod", make_layer<Running<true>>, 300, kNumpyOps},
+    ClassInfo{"Nancumsum", make_layer<Running<false, true>>, 314, kNumpyOps},
+    ClassInfo{"Nancumprod", make_layer<Running<true, true>>, 314, kNumpyOps},
+    ClassInfo{"Average", make_layer<Average>, 300, kNumpyOps},
+    ClassInfo{"Norm", make_layer<Norm>, 300, kLinalgOps},
 };
 
 }  // namespace

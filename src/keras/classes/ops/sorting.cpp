@@ -197,12 +197,12 @@ class Quantile : public Median {
 };
 
 constexpr std::array kSortingOperations = {
-    LayerRow{"Sort", kNumpyOps, make_layer<Sort<false>>},
-    LayerRow{"Argsort", kNumpyOps, make_layer<Sort<true>>},
-    LayerRow{"TopK", kMathOps, make_layer<TopK>},
-    LayerRow{"Median", kNumpyOps, make_layer<Median>},
-    LayerRow{"Quantile", kNumpyOps, make_layer<Quantile<1>>},
-    LayerRow{"Percentile", kNumpyOps, make_layer<Quantile<100>>},
+    ClassInfo{"Sort", make_layer<Sort<false>>, 300, kNumpyOps},
+    ClassInfo{"Argsort", make_layer<Sort<true>>, 300, kNumpyOps},
+    ClassInfo{"TopK", make_layer<TopK>, 300, kMathOps},
+    ClassInfo{"Median", make_layer<Median>, 300, kNumpyOps},
+    ClassInfo{"Quantile", make_layer<Quantile<1>>, 300, kNumpyOps},
+    ClassInfo{"Percentile", make_layer<Quantile<100>>, 315, kNumpyOps},
 };
 
 }  // namespace

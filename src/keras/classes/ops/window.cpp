@@ -156,9 +156,10 @@ inline constexpr std::array<std::string_view, 1> kImages = {"images"};
 /// Images cut into patches: (B, rows, columns, height·width·C).
 class ExtractPatches : public Taking<kImages> {
  public:
-  /// Its config is the only one without a name.
+  /// Since 3.14 its config is the only one without a name.
   void config(Fields& f) override {
     if (f.reading()) f.ignored({"name"});
+    if (!f.reading() && f.version() < 314) f("name", name);
     fields(f);
   }
   void fields(Fields& f) override {
@@ -264,10 +265,10 @@ class Resize : public Taking<kImages> {
     f.required("size", size);
     f("interpolation", interpolation);
     f("antialias", antialias);
-    f("crop_to_aspect_ratio", crop);
-    f("pad_to_aspect_ratio", pad);
-    f("fill_mode", fill_mode);
-    f("fill_value", fill_value);
+    f("crop_to_aspect_ratio", crop, 303);
+    f("pad_to_aspect_ratio", pad, 303);
+    f("fill_mode", fill_mode, 303);
+    f("fill_value", fill_value, 303);
     data_format.fields(f);
     if (!f.reading()) return;
     for (const char* key : {"antialias", "crop_to_aspect_ratio", "pad_to_aspect_ratio"})
@@ -296,15 +297,15 @@ class Resize : public Taking<kImages> {
 };
 
 constexpr std::array kWindowOperations = {
-    LayerRow{"DepthToSpace", kNnOps, make_layer<BlockDepth<false>>},
-    LayerRow{"SpaceToDepth", kNnOps, make_layer<BlockDepth<true>>},
-    LayerRow{"Resize", kImageOps, make_layer<Resize>},
-    LayerRow{"MaxPool", kNnOps, make_layer<PoolBy<false>>},
-    LayerRow{"AveragePool", kNnOps, make_layer<PoolBy<true>>},
-    LayerRow{"Conv", kNnOps, make_layer<Conv>},
-    LayerRow{"DepthwiseConv", kNnOps, make_layer<DepthwiseConv>},
-    LayerRow{"SeparableConv", kNnOps, make_layer<SeparableConv>},
-    LayerRow{"ExtractPatches", kImageOps, make_layer<ExtractPatches>},
+    ClassInfo{"DepthToSpace", make_layer<BlockDepth<false>>, 314, kNnOps},
+    ClassInfo{"SpaceToDepth", make_layer<BlockDepth<true>>, 314, kNnOps},
+    ClassInfo{"Resize", make_layer<Resize>, 300, kImageOps},
+    ClassInfo{"MaxPool", make_layer<PoolBy<false>>, 300, kNnOps},
+    ClassInfo{"AveragePool", make_layer<PoolBy<true>>, 300, kNnOps},
+    ClassInfo{"Conv", make_layer<Conv>, 300, kNnOps, Role::kernel},
+    ClassInfo{"DepthwiseConv", make_layer<DepthwiseConv>, 300, kNnOps, Role::kernel},
+    ClassInfo{"SeparableConv", make_layer<SeparableConv>, 300, kNnOps, Role::kernel},
+    ClassInfo{"ExtractPatches", make_layer<ExtractPatches>, 300, kImageOps},
 };
 
 }  // namespace

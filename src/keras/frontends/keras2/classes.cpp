@@ -5,79 +5,16 @@
 #include <span>
 
 #include "attn/base/text.h"
+#include "classes/layer.h"
 #include "config/activation.h"
 #include "config/dtype_policy.h"
+#include "model/layer_classes.h"
 
 namespace attn::keras {
 namespace {
 
-/// A key of Keras 2: what it is called in Keras 3, or nothing where Keras 3 does not have it.
-struct Key {
-  std::string_view name;
-  std::string_view renamed{};
-  /// Dropped only with this value (JSON) or null, because another would change what is computed; empty: any value.
-  std::string_view only{};
-};
-
-struct ClassRule {
-  std::string_view class_name;
-  std::span<const Key> keys;
-  std::string_view renamed{};  ///< the class in Keras 3, where it is another
-};
-
-constexpr std::array kRecurrent = {Key{"implementation"}, Key{"time_major", {}, "false"}, Key{"input_dim"},
-                                   Key{"input_length"}};
-constexpr std::array kCell = {Key{"implementation"}};
-constexpr std::array kBidirectional = {Key{"num_constants", {}, "0"}};
-constexpr std::array kEmbedding = {Key{"input_length"}};
-constexpr std::array kLeakyRelu = {Key{"alpha", "negative_slope"}};
-constexpr std::array kThresholdedRelu = {Key{"theta", "threshold"}};
-constexpr std::array kBatchNormalization = {Key{"fused"}, Key{"virtual_batch_size"}, Key{"adjustment"}};
-constexpr std::array kAttention = {Key{"query_shape"}, Key{"key_shape"}, Key{"value_shape"},
-                                   Key{"softmax_robust_masking"}};
-constexpr std::array kDotAttention = {Key{"causal"}};
-constexpr std::array kSoftmax = {Key{"robust_masking"}};
-constexpr std::array kGrouped = {Key{"groups", {}, "1"}};
-constexpr std::array kSeparable = {Key{"groups", {}, "1"}, Key{"kernel_initializer"}, Key{"kernel_regularizer"},
-                                   Key{"kernel_constraint"}};
-constexpr std::array kSpatialDropout = {Key{"noise_shape", {}, "null"}};
-constexpr std::array kInputLayer = {Key{"batch_input_shape", "batch_shape"}};
-
-constexpr std::array kRules = {
-    ClassRule{"LSTM", kRecurrent},
-    ClassRule{"GRU", kRecurrent},
-    ClassRule{"SimpleRNN", kRecurrent},
-    ClassRule{"RNN", kRecurrent},
-    ClassRule{"LSTMCell", kCell},
-    ClassRule{"GRUCell", kCell},
-    ClassRule{"SimpleRNNCell", kCell},
-    ClassRule{"Bidirectional", kBidirectional},
-    ClassRule{"Embedding", kEmbedding},
-    ClassRule{"LeakyReLU", kLeakyRelu},
-    ClassRule{"ThresholdedReLU", kThresholdedRelu, "ReLU"},
-    ClassRule{"BatchNormalization", kBatchNormalization},
-    ClassRule{"BatchNormalizationV1", kBatchNormalization, "BatchNormalization"},
-    ClassRule{"BatchNormalizationV2", kBatchNormalization, "BatchNormalization"},
-    ClassRule{"SyncBatchNormalization", kBatchNormalization, "BatchNormalization"},
-    ClassRule{"MultiHeadAttention", kAttention},
-    ClassRule{"Attention", kDotAttention},
-    ClassRule{"AdditiveAttention", kDotAttention},
-    ClassRule{"Softmax", kSoftmax},
-    ClassRule{"Conv1DTranspose", kGrouped},
-    ClassRule{"Conv2DTranspose", kGrouped},
-    ClassRule{"Conv3DTranspose", kGrouped},
-    ClassRule{"DepthwiseConv1D", kGrouped},
-    ClassRule{"DepthwiseConv2D", kGrouped},
-    ClassRule{"SeparableConv1D", kSeparable},
-    ClassRule{"SeparableConv2D", kSeparable},
-    ClassRule{"SpatialDropout1D", kSpatialDropout},
-    ClassRule{"SpatialDropout2D", kSpatialDropout},
-    ClassRule{"SpatialDropout3D", kSpatialDropout},
-    ClassRule{"InputLayer", kInputLayer},
-};
-
-// Of any layer: its input, which Keras 3 leaves to InputLayer, and how random numbers are kept in training.
-constexpr std::array kOfAnyLayer = {Key{"batch_input_shape"}, Key{"rng_type"}};
+// Any layer may tell its input, which Keras 3 leaves to InputLayer, and how random numbers are kept in training.
+constexpr std::array kKeysOfAnyLayer = {Keras2Key{"batch_input_shape"}, Keras2Key{"rng_type"}};
 
 struct Refused {
   std::string_view class_name, why;
@@ -100,14 +37,20 @@ constexpr std::array kRefused = {
     Refused{"InstanceProperty", "it reads a property of a TensorFlow object; write it with layers or keras.ops"},
 };
 
-const ClassRule* find_rule(std::string_view class_name) {
-  for (const ClassRule& rule : kRules)
-    if (rule.class_name == class_name) return &rule;
+/// The class of Keras 3 that a class of Keras 2 became; null where attn knows none.
+const ClassInfo* successor(std::string_view class_name) {
+  for (const Family family : layer_classes().families())
+    for (const ClassInfo& info : family) {
+      if (info.name == class_name) return &info;
+      if (info.keras2_names.empty()) continue;
+      const std::vector<std::string> names = split(info.keras2_names, ' ');
+      if (std::find(names.begin(), names.end(), class_name) != names.end()) return &info;
+    }
   return nullptr;
 }
 
-const Key* find_key(std::span<const Key> keys, std::string_view name) {
-  for (const Key& key : keys)
+const Keras2Key* find_key(std::span<const Keras2Key> keys, std::string_view name) {
+  for (const Keras2Key& key : keys)
     if (key.name == name) return &key;
   return nullptr;
 }
@@ -192,7 +135,7 @@ Json value_of(const std::string& key, const Ref& ref, const NestedLayer& nested)
   return ref.json();
 }
 
-void check_dropped(std::string_view class_name, const Key& key, const Ref& value) {
+void check_dropped(std::string_view class_name, const Keras2Key& key, const Ref& value) {
   if (key.only.empty() || value.is_null() || value.json() == Json::parse(key.only)) return;
   value.fail(fmt::format("Keras 3's {} has no '{}': only {} is accepted, got {}", class_name, key.name, key.only,
                          value.kind()));
@@ -208,9 +151,12 @@ void unlist_axis(const Ref& config, Json& out) {
 
 }  // namespace
 
-bool is_recurrent_class(std::string_view class_name) {
-  constexpr std::array kClasses = {"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional"};
-  return std::find(kClasses.begin(), kClasses.end(), class_name) != kClasses.end();
+bool takes_initial_state(std::string_view class_name) {
+  const ClassInfo* info = successor(class_name);
+  if (info == nullptr || info->make == nullptr) return false;
+  const LayerPtr layer = info->make();
+  const std::span<const std::string_view> arguments = layer->arguments();
+  return std::find(arguments.begin(), arguments.end(), "initial_state") != arguments.end();
 }
 
 TranslatedClass translate_class(std::string_view class_name, const Ref& place, const Ref& config,
@@ -218,31 +164,30 @@ TranslatedClass translate_class(std::string_view class_name, const Ref& place, c
   for (const Refused& refused : kRefused)
     if (refused.class_name == class_name)
       place.fail(fmt::format("Keras 2's layer '{}' cannot be read: {}", class_name, refused.why));
-  const ClassRule* rule = find_rule(class_name);
-  const std::span<const Key> keys = rule == nullptr ? std::span<const Key>() : rule->keys;
+  const ClassInfo* info = successor(class_name);
+  const std::span<const Keras2Key> keys = info == nullptr ? std::span<const Keras2Key>() : info->keras2_keys;
   TranslatedClass out;
-  out.class_name = rule == nullptr || rule->renamed.empty() ? class_name : rule->renamed;
+  out.class_name = info == nullptr ? class_name : info->name;
   out.config = Json::object();
   config.expect_object();
   for (const auto& [key, value] : config.members()) {
-    const Key* known = find_key(keys, key);
-    if (known == nullptr) known = find_key(kOfAnyLayer, key);
+    const Keras2Key* known = find_key(keys, key);
+    if (known == nullptr) known = find_key(kKeysOfAnyLayer, key);
     if (known == nullptr || !known->renamed.empty()) {
       const std::string name = known == nullptr ? key : std::string(known->renamed);
       // An input has an element type, not a policy; and what no layer penalizes needs no word.
-      if (class_name == "InputLayer" && key == "dtype") {
+      if (info != nullptr && info->role == Role::input && key == "dtype") {
         out.config[name] = value.json();
       } else if (key != "activity_regularizer" || !value.is_null()) {
         out.config[name] = value_of(name, value, nested);
       }
     } else {
       check_dropped(class_name, *known, value);
+      if (!known->argument.empty() && value.boolean()) out.call_arguments[std::string(known->argument)] = true;
     }
   }
   if (out.class_name == "BatchNormalization") unlist_axis(config, out.config);
   if (class_name == "SyncBatchNormalization") out.config["synchronized"] = true;
-  if (const auto causal = config.find("causal"); causal && keys.data() == kDotAttention.data() && causal->boolean())
-    out.call_arguments["use_causal_mask"] = true;
   return out;
 }
 

@@ -26,6 +26,6 @@ struct TranslatedClass {
                                               const NestedLayer& nested);
 
 /// May a call give the class its initial states as further tensors of its first argument?
-[[nodiscard]] bool is_recurrent_class(std::string_view class_name);
+[[nodiscard]] bool takes_initial_state(std::string_view class_name);
 
 }  // namespace attn::keras

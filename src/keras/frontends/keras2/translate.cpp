@@ -191,7 +191,7 @@ class NodeReader {
 /// {args, kwargs} of a layer's call.
 Json call_of(const std::string& class_name, Json first, Json arguments, const Json& more) {
   if (first.is_array() && first.size() == 1) first = Json(first.front());
-  if (is_recurrent_class(class_name) && first.is_array() && first.size() > 1) {
+  if (takes_initial_state(class_name) && first.is_array() && first.size() > 1) {
     Json states = Json::array();
     for (std::size_t i = 1; i < first.size(); ++i) states.push_back(first[i]);
     arguments["initial_state"] = std::move(states);

@@ -46,7 +46,7 @@ class Backbone : public Functional {
 /// keras_hub's gelu by tanh, as an activation of a config.
 [[nodiscard]] Json gelu_approximate();
 
-[[nodiscard]] Family text_backbone_rows();
-[[nodiscard]] Family vision_backbone_rows();
+[[nodiscard]] Family text_backbones();
+[[nodiscard]] Family vision_backbones();
 
 }  // namespace attn::keras

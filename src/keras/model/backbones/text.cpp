@@ -246,16 +246,44 @@ class GPT2Backbone : public PlainTextBackbone {
 
 }  // namespace
 
-std::span<const LayerRow> text_backbone_rows() {
+Family text_backbones() {
   static constexpr std::array kRows = {
-      keras_hub_row("BertBackbone", "keras_hub.src.models.bert.bert_backbone", make_layer<BertBackbone>),
-      keras_hub_row("AlbertBackbone", "keras_hub.src.models.albert.albert_backbone", make_layer<AlbertBackbone>),
-      keras_hub_row("DistilBertBackbone", "keras_hub.src.models.distil_bert.distil_bert_backbone",
-                    make_layer<DistilBertBackbone>),
-      keras_hub_row("RobertaBackbone", "keras_hub.src.models.roberta.roberta_backbone", make_layer<RobertaBackbone>),
-      keras_hub_row("XLMRobertaBackbone", "keras_hub.src.models.xlm_roberta.xlm_roberta_backbone",
-                    make_layer<RobertaBackbone>),
-      keras_hub_row("GPT2Backbone", "keras_hub.src.models.gpt2.gpt2_backbone", make_layer<GPT2Backbone>),
+      ClassInfo{.name = "BertBackbone",
+                .make = make_layer<BertBackbone>,
+                .since = kAnyKeras,
+                .module = "keras_hub.src.models.bert.bert_backbone",
+                .role = Role::model,
+                .package = "keras_hub"},
+      ClassInfo{.name = "AlbertBackbone",
+                .make = make_layer<AlbertBackbone>,
+                .since = kAnyKeras,
+                .module = "keras_hub.src.models.albert.albert_backbone",
+                .role = Role::model,
+                .package = "keras_hub"},
+      ClassInfo{.name = "DistilBertBackbone",
+                .make = make_layer<DistilBertBackbone>,
+                .since = kAnyKeras,
+                .module = "keras_hub.src.models.distil_bert.distil_bert_backbone",
+                .role = Role::model,
+                .package = "keras_hub"},
+      ClassInfo{.name = "RobertaBackbone",
+                .make = make_layer<RobertaBackbone>,
+                .since = kAnyKeras,
+                .module = "keras_hub.src.models.roberta.roberta_backbone",
+                .role = Role::model,
+                .package = "keras_hub"},
+      ClassInfo{.name = "XLMRobertaBackbone",
+                .make = make_layer<RobertaBackbone>,
+                .since = kAnyKeras,
+                .module = "keras_hub.src.models.xlm_roberta.xlm_roberta_backbone",
+                .role = Role::model,
+                .package = "keras_hub"},
+      ClassInfo{.name = "GPT2Backbone",
+                .make = make_layer<GPT2Backbone>,
+                .since = kAnyKeras,
+                .module = "keras_hub.src.models.gpt2.gpt2_backbone",
+                .role = Role::model,
+                .package = "keras_hub"},
   };
   return kRows;
 }

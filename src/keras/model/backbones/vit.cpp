@@ -83,9 +83,14 @@ class ViTBackbone : public Backbone {
 
 }  // namespace
 
-std::span<const LayerRow> vision_backbone_rows() {
+Family vision_backbones() {
   static constexpr std::array kRows = {
-      keras_hub_row("ViTBackbone", "keras_hub.src.models.vit.vit_backbone", make_layer<ViTBackbone>),
+      ClassInfo{.name = "ViTBackbone",
+                .make = make_layer<ViTBackbone>,
+                .since = kAnyKeras,
+                .module = "keras_hub.src.models.vit.vit_backbone",
+                .role = Role::model,
+                .package = "keras_hub"},
   };
   return kRows;
 }

@@ -1,5 +1,6 @@
-#include "plain_numbers.h"
+#include "options/plain_numbers.h"
 
+#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -7,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "option_tree.h"
+#include "options/option_tree.h"
 
 namespace attn::cli {
 namespace {

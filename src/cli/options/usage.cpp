@@ -1,14 +1,15 @@
-#include "usage.h"
+#include "options/usage.h"
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <string_view>
 
 #include "attn/base/text.h"
-#include "environment.h"
-#include "option_tree.h"
+#include "options/environment.h"
+#include "options/option_tree.h"
 
 namespace attn::cli {
 namespace {

@@ -1,7 +1,8 @@
-#include "option_tree.h"
+#include "options/option_tree.h"
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string_view>
 
@@ -120,5 +121,15 @@ const CLI::App& command_named(const CLI::App& program, const std::string& name) 
   throw bad_usage("unknown command '{}'{}; see attn --help", printable(name),
                   did_you_mean(name, std::span<const std::string>(names)));
 }
+
+CommandSpec Program::spec() const { return spec_of(*app_); }
+
+std::vector<CommandSpec> Program::commands() const {
+  std::vector<CommandSpec> out;
+  for (const CLI::App* command : commands_of(*app_)) out.push_back(spec_of(*command));
+  return out;
+}
+
+CommandSpec Program::command(const std::string& name) const { return spec_of(command_named(*app_, name)); }
 
 }  // namespace attn::cli

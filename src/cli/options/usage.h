@@ -1,11 +1,15 @@
 // A command line that is wrong, in one sentence that names the wrong word.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "attn/base/error.h"
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
 
 namespace attn::cli {
 

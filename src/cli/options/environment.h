@@ -1,11 +1,15 @@
 // ATTN_* variables: defaults of options.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "attn/base/error.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace attn::cli {
 

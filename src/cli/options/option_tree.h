@@ -1,9 +1,13 @@
 // The options of a command as plain values: help, manual pages, completion, variables and suggestions all read them.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace attn::cli {
 
@@ -48,5 +52,19 @@ struct CommandSpec {
 
 /// The program's command of this name. Throws Error (usage) with the one that may have been meant.
 [[nodiscard]] const CLI::App& command_named(const CLI::App& program, const std::string& name);
+
+/// All commands, as plain values. It lives as long as the command line that it belongs to.
+class Program {
+ public:
+  explicit Program(const CLI::App& app) : app_(&app) {}
+
+  [[nodiscard]] CommandSpec spec() const;  ///< of the program itself
+  [[nodiscard]] std::vector<CommandSpec> commands() const;
+  /// Throws Error (usage) for a name that no command has.
+  [[nodiscard]] CommandSpec command(const std::string& name) const;
+
+ private:
+  const CLI::App* app_;
+};
 
 }  // namespace attn::cli

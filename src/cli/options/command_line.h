@@ -1,12 +1,13 @@
 // The program's words: which command they name, and its options.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "command.h"
+#include "options/command.h"
 
 namespace attn::cli {
 
@@ -15,18 +16,23 @@ class CommandLine {
  public:
   enum class Asked { command, help, version };
 
-  CommandLine();
+  /// `version` is the line that --version prints.
+  CommandLine(std::span<const Command> commands, const std::string& version);
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+  ~CommandLine();
 
   /// Throws Error (usage) for words that make no command.
   [[nodiscard]] Asked parse(const std::vector<std::string>& words);
   /// Runs the command that was parsed and gives its exit code.
   [[nodiscard]] int run(const std::vector<std::string>& words) const;
 
+  [[nodiscard]] Program program() const;
   /// The command that was named, or the program where none was.
-  [[nodiscard]] const CLI::App& named() const noexcept { return chosen_ == nullptr ? app_ : *chosen_; }
+  [[nodiscard]] CommandSpec named() const;
 
  private:
-  CLI::App app_;
+  std::unique_ptr<CLI::App> app_;
   std::vector<std::pair<CLI::App*, Run>> commands_;
   CLI::App* chosen_ = nullptr;
 };

@@ -1,13 +1,14 @@
-#include "environment.h"
+#include "options/environment.h"
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
 #include "attn/base/text.h"
-#include "option_tree.h"
+#include "options/option_tree.h"
 
 namespace attn::cli {
 namespace {

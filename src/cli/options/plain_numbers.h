@@ -1,7 +1,9 @@
 // How numbers are written on a command line.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace attn::cli {
 

@@ -1,0 +1,69 @@
+// Layers of Keras and KerasHub that attn knows by name and does not run, each with the end of "… is refused: …".
+#include <array>
+
+#include "classes/layers/layers.h"
+
+namespace attn::keras {
+namespace {
+
+constexpr std::string_view kCode = "it carries Python code, which is never run; replace it by layers or keras.ops";
+constexpr std::string_view kVocabulary = "its vocabulary may be a path or URL, which is never opened";
+constexpr std::string_view kSavedModel = "it loads a SavedModel from a path, which is never opened";
+constexpr std::string_view kFourier = "attn has no Fourier transforms and no complex numbers";
+constexpr std::string_view kConvRecurrent = "attn has no recurrent convolutions";
+constexpr std::string_view kPrepares = "it prepares data before a model; give the model what it makes";
+constexpr std::string_view kBoxes = "attn has no layers for boxes around objects";
+
+constexpr ClassInfo refused(std::string_view name, Since since, std::string_view why) {
+  return {.name = name, .make = nullptr, .since = since, .refused = why};
+}
+constexpr ClassInfo keras_hub_refused(std::string_view name, std::string_view why) {
+  return {.name = name,
+          .make = nullptr,
+          .since = kAnyKeras,
+          .module = "keras_hub.layers",
+          .package = "keras_hub",
+          .refused = why};
+}
+
+constexpr std::array kRefusedLayers = {
+    refused("FlaxLayer", 302, kCode),
+    refused("JaxLayer", 302, kCode),
+    refused("Lambda", 300, kCode),
+    refused("TorchModuleWrapper", 300, kCode),
+    refused("IntegerLookup", 300, kVocabulary),
+    refused("StringLookup", 300, kVocabulary),
+    refused("TFSMLayer", 300, kSavedModel),
+    refused("TextVectorization", 300, kVocabulary),
+    keras_hub_refused("FNetEncoder", kFourier),
+    refused("MelSpectrogram", 301, kFourier),
+    refused("STFTSpectrogram", 307, kFourier),
+    refused("ConvLSTM1D", 300, kConvRecurrent),
+    refused("ConvLSTM2D", 300, kConvRecurrent),
+    refused("ConvLSTM3D", 300, kConvRecurrent),
+    refused("AutoContrast", 306, kPrepares),
+    refused("CategoryEncoding", 300, kPrepares),
+    refused("ContrastLimitedAdaptiveHistogramEqualization", 314, kPrepares),
+    refused("Discretization", 300, kPrepares),
+    refused("Equalization", 308, kPrepares),
+    refused("HashedCrossing", 300, kPrepares),
+    refused("Hashing", 300, kPrepares),
+    keras_hub_refused("MaskedLMMaskGenerator", kPrepares),
+    refused("MaxNumBoundingBoxes", 307, kPrepares),
+    keras_hub_refused("MultiSegmentPacker", kPrepares),
+    refused("Pipeline", 306, kPrepares),
+    refused("RandomCrop", 300, kPrepares),
+    keras_hub_refused("RandomDeletion", kPrepares),
+    keras_hub_refused("RandomSwap", kPrepares),
+    refused("Solarization", 306, kPrepares),
+    keras_hub_refused("StartEndPacker", kPrepares),
+    keras_hub_refused("AnchorGenerator", kBoxes),
+    keras_hub_refused("BoxMatcher", kBoxes),
+    keras_hub_refused("NonMaxSuppression", kBoxes),
+};
+
+}  // namespace
+
+Family refused_layers() { return kRefusedLayers; }
+
+}  // namespace attn::keras
