@@ -349,7 +349,7 @@ struct GenerateCommand {
       for (std::size_t step = 0; step < generated.sequences[row].logits.size(); ++step)
         std::ranges::copy(generated.sequences[row].logits[step],
                           numbers.begin() + static_cast<std::ptrdiff_t>((row * steps + step) * size));
-    write_arrays(*logits, {{"logits", all}});
+    io::write_tensors(*logits, std::vector<NamedTensor>{{"logits", all}});
   }
 
   /// Of the memory that holds what a step reads.

@@ -13,7 +13,7 @@ namespace {
 
 std::string text_of(const std::string& path) {
   const io::Bytes bytes = io::read_file(path);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  return std::string(bytes.text());
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
