@@ -3,6 +3,8 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/keras/known_classes.h"
+#include "attn/report/classes_view.h"
 #include "command.h"
 #include "model_source.h"
 
@@ -24,9 +26,11 @@ struct GetConfigCommand {
   Common common;
   std::vector<std::string> words;  // MODEL, or CLASS key=value…
   std::optional<std::string> layer, input_shape;
+  std::optional<std::string> list;
   std::string version = "3.15";
 
   [[nodiscard]] int run() const {
+    if (list) return write_list();
     keras::ConfigOptions options;
     options.version = written_version(version);
     options.layer = layer;
@@ -48,6 +52,16 @@ struct GetConfigCommand {
 
   int write(const keras::Model& model, const keras::ConfigOptions& options) const {
     write_result(model.config(options) + "\n", common.output);
+    return 0;
+  }
+
+  [[nodiscard]] int write_list() const {
+    if (!words.empty()) throw bad_usage("--list takes no model and no class, got {}", printable(words.front()));
+    if (common.format == "python") throw bad_usage("--list has no --format python: give table or json");
+    const std::vector<keras::KnownClass> classes =
+        *list == "layers" ? keras::known_layers() : keras::known_operations();
+    write_result(common.format == "json" ? report::classes_json(classes) : report::classes_text(classes),
+                 common.output);
     return 0;
   }
 
@@ -90,6 +104,9 @@ Run add_get_config(CLI::App& app) {
   app.add_option("--input-shape", command->input_shape, "shape without the batch, for a single layer: 50,512")
       ->type_name("DIMS");
   app.add_option("--keras-version", command->version, "write what this Keras reads: 3.0 to 3.15")->type_name("3.N");
+  app.add_option("--list", command->list, "the classes that attn knows, instead: layers or operations")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"layers", "operations"}));
   return [command] { return command->run(); };
 }
 
