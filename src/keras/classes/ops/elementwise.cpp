@@ -360,7 +360,11 @@ constexpr std::array kElementwiseOperations = {
     ClassInfo{"LogicalAnd", make_layer<OfTwo<BinaryFn::logical_and, both_boolean>>, 300, kNumpyOps},
     ClassInfo{"LogicalOr", make_layer<OfTwo<BinaryFn::logical_or, both_boolean>>, 300, kNumpyOps},
     ClassInfo{"LogicalXor", make_layer<OfTwo<BinaryFn::logical_xor, both_boolean>>, 300, kNumpyOps},
-    ClassInfo{"Isclose", make_layer<Isclose>, 300, kNumpyOps},
+    ClassInfo{.name = "Isclose",
+              .make = make_layer<Isclose>,
+              .since = 300,
+              .module = kNumpyOps,
+              .later_arguments = "rtol 3.4; atol 3.4"},
     ClassInfo{"IsIn", make_layer<IsIn>, 312, kNumpyOps},
     // choices
     ClassInfo{"Where", make_layer<Where>, 300, kNumpyOps},
