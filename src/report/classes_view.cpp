@@ -39,9 +39,7 @@ std::string text_of(const Groups& groups) {
   return out;
 }
 
-}  // namespace
-
-std::string classes_text(std::span<const keras::KnownClass> classes) {
+std::string classes_text(const std::vector<keras::KnownClass>& classes) {
   std::map<keras::Version, std::vector<std::string_view>> versions;
   std::vector<std::string_view> keras_hub;
   Groups refused;
@@ -61,7 +59,7 @@ std::string classes_text(std::span<const keras::KnownClass> classes) {
   return text_of(groups);
 }
 
-std::string classes_json(std::span<const keras::KnownClass> classes) {
+std::string classes_json(const std::vector<keras::KnownClass>& classes) {
   Json json;
   json["schema"] = "attn.classes/1";
   json["classes"] = Json::array();
@@ -75,6 +73,19 @@ std::string classes_json(std::span<const keras::KnownClass> classes) {
     json["classes"].push_back(std::move(row));
   }
   return json_document(json);
+}
+
+}  // namespace
+
+std::string render(Format format, const KnownClasses& known) {
+  switch (format) {
+    case Format::table:
+      return classes_text(known.classes);
+    case Format::json:
+      return classes_json(known.classes);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report
