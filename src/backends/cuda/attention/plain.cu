@@ -93,7 +93,7 @@ struct Shared {
 };
 
 template <typename Number>
-__global__ void __launch_bounds__(kThreads) plain_attention(const AttentionProblem problem) {
+__global__ void __launch_bounds__(kThreads, 4) plain_attention(const AttentionProblem problem) {
   check_length(problem);
   Shared<Number>& shared = *shared_memory<Shared<Number>>();
   const int thread = static_cast<int>(threadIdx.x);

@@ -29,8 +29,9 @@ __device__ inline std::int64_t keys_there(const AttentionProblem& problem, std::
 
 /// How many of them are not padding.
 __device__ inline std::int64_t keys_of(const AttentionProblem& problem, std::int64_t b) {
-  const std::int64_t there = keys_there(problem, b);
-  return problem.lengths == nullptr ? there : larger(0, smaller(there, problem.lengths[b]));
+  if (problem.lengths == nullptr) return keys_there(problem, b);
+  // Sequences that share a batch entry have no lengths.
+  return larger(0, smaller(problem.length == nullptr ? problem.S : keys_there(problem, b), problem.lengths[b]));
 }
 
 /// Where the first query stands among the keys.
@@ -59,7 +60,8 @@ __device__ inline std::int64_t entry_of(const AttentionProblem& problem, std::in
 __device__ inline bool masks_allow(const AttentionProblem& problem, std::int64_t b, std::int64_t n, std::int64_t t,
                                    std::int64_t s) {
   for (int i = 0; i < problem.masks; ++i) {
-    if (!problem.mask[i].data[problem.mask[i].offset(b, n, t, s)]) return false;
+    const std::int64_t* const step = problem.mask[i].strides;
+    if (!problem.mask[i].data[b * step[0] + n * step[1] + t * step[2] + s * step[3]]) return false;
   }
   return true;
 }
