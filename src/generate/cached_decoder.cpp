@@ -32,7 +32,7 @@ struct CachedDecoder::Part {
 CachedDecoder::CachedDecoder(const backends::Backend& backend, LowerStep lower, std::vector<Tensor> weights,
                              CachedDecoderOptions options)
     : backend_(backend), lower_(std::move(lower)), weights_(std::move(weights)), options_(std::move(options)) {
-  if (!options_.compile.store) options_.compile.store = backend_.make_store();
+  if (!options_.compile.store) options_.compile.store = backend_.make_store(options_.compile);
   // The shape that every step has tells the rest.
   const Dim entries = options_.rows * options_.branches;
   part({entries, 1, entries, options_.capacity, options_.branches > 1, false, options_.hidden});

@@ -4,7 +4,6 @@
 
 #include "attn/backends/cpu.h"
 #include "attn/backends/reference.h"
-#include "attn/graph/graph.h"
 #include "attn/plan/plan.h"
 
 #ifdef ATTN_CUDA_EMULATED
@@ -12,11 +11,8 @@ extern "C" attn::backends::Backend* attn_open_backend(int index);  // linked her
 #endif
 
 namespace attn::test {
-namespace {
-
 using graph::ValueId;
 
-/// A graph of the one operation; every output of it is an output.
 graph::Graph graph_of(const Case& row) {
   graph::Graph graph;
   graph::Builder builder(graph);
@@ -32,8 +28,6 @@ graph::Graph graph_of(const Case& row) {
   for (std::size_t i = 0; i < outputs.size(); ++i) graph.outputs.push_back({fmt::format("output_{}", i), outputs[i]});
   return graph;
 }
-
-}  // namespace
 
 std::vector<Runner> all_runners() {
   std::vector<Runner> result;
@@ -56,7 +50,7 @@ std::vector<Tensor> run_on(const Runner& runner, const Case& row, const std::vec
   }
   const graph::Graph graph = runner.backend->optimize(graph_of(row));
   backends::CompileOptions options{runner.threads};
-  options.store = runner.backend->make_store();
+  options.store = runner.backend->make_store(options);
   const auto executable = runner.backend->compile(plan::make_plan(graph), weights, options);
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (row.inputs[i].state) options.store->set_state(fmt::format("operand_{}", i), operands[i]);

@@ -32,7 +32,9 @@ class CpuBackend final : public Backend {
                                      cpu::multiplication_of(options_, options.precision)});
   }
 
-  [[nodiscard]] std::shared_ptr<SharedStore> make_store() const override { return std::make_shared<HostStore>(); }
+  [[nodiscard]] std::shared_ptr<SharedStore> make_store(const CompileOptions& options) const override {
+    return std::make_shared<cpu::CpuStore>(options, options_);
+  }
 
   [[nodiscard]] std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,
                                                     const CompileOptions& compile_options) const override {

@@ -16,9 +16,6 @@ using graph::at;
 using graph::NodeId;
 using graph::ValueId;
 
-/// What comes on top: the program's own pages, and where oneDNN makes primitives, its code and theirs.
-constexpr std::int64_t kProgram = 3 << 20, kLibrary = 9 << 20;
-
 class Pricing {
  public:
   Pricing(const plan::Plan& plan, const Machine& machine) : plan_(plan), machine_(machine), readers_(plan) {}
@@ -40,7 +37,7 @@ class Pricing {
     for (const std::int64_t bytes : handovers(plan_, machine_)) handover = std::max(handover, bytes);
     hold(handover);
     hold(operands_);
-    return plan::sum_of_bytes({most_, kProgram, uses_library_ ? kLibrary : 0});
+    return plan::sum_of_bytes({most_, kProgramBytes, uses_library_ ? kLibraryBytes : 0});
   }
 
  private:

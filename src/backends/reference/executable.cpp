@@ -80,7 +80,9 @@ class ReferenceBackend final : public Backend {
     return plan::sum_of_bytes({bytes, kProgram});
   }
 
-  [[nodiscard]] std::shared_ptr<SharedStore> make_store() const override { return std::make_shared<HostStore>(); }
+  [[nodiscard]] std::shared_ptr<SharedStore> make_store(const CompileOptions&) const override {
+    return std::make_shared<HostStore>();
+  }
 
   [[nodiscard]] std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,
                                                     const CompileOptions& options) const override {

@@ -16,6 +16,9 @@ using LayerPtr = std::unique_ptr<Layer>;
 /// KerasHub's classes go with its own version, which no file names.
 inline constexpr Version kAnyKeras = kOldest;
 
+/// Before 3.11 most operations took a name only where they had no arguments of their own.
+inline constexpr Version kWhereAlone = -1;
+
 /// What became in Keras 3 of a key that Keras 2 writes. By default it is left out.
 struct Keras2Key {
   std::string_view name;
@@ -46,7 +49,9 @@ struct ClassInfo {
   /// name of another size. Of several parts that fit, the first of the variable's rank counts.
   std::string_view symbols{};
   std::string_view no_params{};  ///< why it has no variables, where its role does not say it: "its angles follow …"
-  std::string_view refused{};    ///< why attn does not run it: "it carries Python code, …"
+  /// The last Keras before 3.11 whose config of an operation holds its name.
+  Version named_until = kWhereAlone;
+  std::string_view refused{};  ///< why attn does not run it: "it carries Python code, …"
 
   std::span<const Keras2Key> keras2_keys{};
   std::string_view keras2_names{};  ///< classes of Keras 2 that became this one, with blanks between

@@ -142,8 +142,10 @@ Json layer_config(Layer& layer, Version version) {
   Fields fields(out, version);
   layer.config(fields);
   check_left_out(layer, fields.left_out(), version);
-  // Before 3.11 operations with arguments of their own took no name there.
-  if (layer.is_operation() && version < 311 && out.size() > 1) out.erase("name");
+  if (layer.is_operation() && version < 311) {
+    const Version until = layer.info->named_until;
+    if (until == kWhereAlone ? out.size() > 1 : version > until) out.erase("name");
+  }
   return out;
 }
 

@@ -97,6 +97,14 @@ void Fields::read(const Ref& ref, Regularizer& value) { value.json = regularizer
 
 void Fields::read(const Ref& ref, Constraint& value) { value.json = constraint(ref); }
 
+void Fields::read(const Ref& ref, DType& value) {
+  const auto dtype = dtype_of(ref.text());
+  if (!dtype) ref.fail(fmt::format("unknown dtype '{}'", printable(ref.text())));
+  value = *dtype;
+}
+
+Json Fields::write(const DType& value) const { return std::string(name_of(value)); }
+
 Json Fields::write(const Number& value) const {
   return value.integral ? Json(static_cast<std::int64_t>(value.value)) : Json(value.value);
 }

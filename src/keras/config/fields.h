@@ -78,12 +78,14 @@ class Fields {
   [[nodiscard]] const Ref& config() const { return *config_; }
   [[nodiscard]] std::vector<std::string>& warnings() const { return *warnings_; }
 
-  /// The field `key`, which Keras writes since `since`.
+  /// The field `key`, which Keras writes since `since` and up to `last`.
   template <typename T>
-  void operator()(std::string_view key, T& value, Version since = 300) {
+  void operator()(std::string_view key, T& value, Version since = kOldest, Version last = kNewest) {
     if (reading()) {
       known_.emplace_back(key);
       if (const auto ref = config_->find(key)) config_->document().attempt([&] { read(*ref, value); });
+    } else if (version_ > last) {
+      return;  // it went because it changed nothing
     } else if (version_ >= since) {
       (*out_)[std::string(key)] = write(value);
     } else {
@@ -92,7 +94,7 @@ class Fields {
   }
   /// A key that must be given.
   template <typename T>
-  void required(std::string_view key, T& value, Version since = 300) {
+  void required(std::string_view key, T& value, Version since = kOldest) {
     if (reading() && !config_->find(key)) missing_.emplace_back(key);
     (*this)(key, value, since);
   }
@@ -133,6 +135,7 @@ class Fields {
   void read(const Ref& ref, double& value) { value = ref.number(); }
   void read(const Ref& ref, std::string& value) { value = ref.text(); }
   void read(const Ref& ref, Number& value);
+  void read(const Ref& ref, DType& value);
   void read(const Ref& ref, Positive& value) { value = ref.integer_from(1); }
   void read(const Ref& ref, Tuple& value);
   void read(const Ref& ref, Window& value);
@@ -173,6 +176,7 @@ class Fields {
   Json write(double value) const { return value; }
   Json write(const std::string& value) const { return value; }
   Json write(const Number& value) const;
+  Json write(const DType& value) const;
   Json write(const Positive& value) const { return value.value; }
   Json write(const Tuple& value) const { return python_tuple(value.items); }
   Json write(const Window& value) const { return python_tuple(value.items); }

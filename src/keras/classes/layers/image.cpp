@@ -38,10 +38,10 @@ class Resizing : public ImageLayer {
     f.required("width", width);
     f("interpolation", interpolation);
     f("crop_to_aspect_ratio", crop);
-    f("pad_to_aspect_ratio", pad);
-    f("fill_mode", fill_mode);
-    f("fill_value", fill_value);
-    f("antialias", antialias);
+    f("pad_to_aspect_ratio", pad, 303);
+    f("fill_mode", fill_mode, 303);
+    f("fill_value", fill_value, 303);
+    f("antialias", antialias, 309);
   }
   void check(const Ref& config) override {
     for (const auto& [set, key] : {std::pair(crop, "crop_to_aspect_ratio"), std::pair(pad, "pad_to_aspect_ratio"),
@@ -84,12 +84,12 @@ class CenterCrop : public ImageLayer {
   }
 };
 
-/// A key of an augmentation, and the Keras that began to write it.
+/// A key of an augmentation, and the versions of Keras that write it.
 struct Key {
-  constexpr Key(const char* key = "", Version first = kOldest)
-      : name(key), since(first) {}  // NOLINT: stands for its name
+  constexpr Key(const char* key = "", Version first = kOldest, Version until = kNewest)  // NOLINT: stands for its name
+      : name(key), since(first), last(until) {}
   std::string_view name;
-  Version since;
+  Version since, last;
 };
 
 /// What changes images in training only: a run gets its input back.
@@ -101,7 +101,10 @@ struct Augmentation {
 };
 constexpr std::array kAugmentations = {
     Augmentation{"RandomFlip", 300, 306, {"seed", "mode"}},
-    Augmentation{"RandomRotation", 300, 300, {"factor", "fill_mode", "fill_value", "interpolation", "seed"}},
+    Augmentation{"RandomRotation",
+                 300,
+                 300,
+                 {"factor", Key{"value_range", 300, 305}, "fill_mode", "fill_value", "interpolation", "seed"}},
     Augmentation{
         "RandomZoom", 300, 300, {"height_factor", "width_factor", "fill_mode", "interpolation", "seed", "fill_value"}},
     Augmentation{"RandomTranslation",
@@ -144,7 +147,7 @@ class TrainingImages : public Layer {
   void fields(Fields& f) override {
     format.field(f, kind_.format_since);
     for (std::size_t i = 0; i < kind_.keys.size() && !kind_.keys[i].name.empty(); ++i)
-      f(kind_.keys[i].name, values_[i], kind_.keys[i].since);
+      f(kind_.keys[i].name, values_[i], kind_.keys[i].since, kind_.keys[i].last);
   }
   Arg call(Call& call) override { return call.arg("inputs"); }
 

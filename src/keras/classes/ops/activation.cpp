@@ -62,8 +62,10 @@ class Shaped : public Taking<kX> {
 class Threshold : public Taking<kX> {
  public:
   void fields(Fields& f) override {
-    f.required("threshold", threshold);
-    f.required("default_value", default_value);
+    // Keras 3.8 to 3.10 called them otherwise.
+    const bool renamed = f.reading() ? f.config().find("threshold_value").has_value() : f.version() < 311;
+    f.required(renamed ? "threshold_value" : "threshold", threshold);
+    f.required(renamed ? "value" : "default_value", default_value);
   }
   Arg call(Call& call) override {
     return Call::result(call.builder().unary(UnaryFn::threshold, call.tensor("x")->id, threshold, default_value));
@@ -133,9 +135,11 @@ constexpr std::array kActivationOperations = {
     ClassInfo{"Softsign", make_layer<Plain<kSoftsign>>, 300, kNnOps},
     ClassInfo{"HardSigmoid", make_layer<Plain<kHardSigmoid>>, 300, kNnOps},
     ClassInfo{"HardSilu", make_layer<Plain<kHardSilu>>, 300, kNnOps},
-    ClassInfo{"HardTanh", make_layer<Plain<kHardTanh>>, 307, kNnOps},
+    ClassInfo{
+        .name = "HardTanh", .make = make_layer<Plain<kHardTanh>>, .since = 307, .module = kNnOps, .named_until = 0},
     ClassInfo{"LogSigmoid", make_layer<Plain<kLogSigmoid>>, 300, kNnOps},
-    ClassInfo{"TanhShrink", make_layer<Plain<kTanhShrink>>, 307, kNnOps},
+    ClassInfo{
+        .name = "TanhShrink", .make = make_layer<Plain<kTanhShrink>>, .since = 307, .module = kNnOps, .named_until = 0},
     ClassInfo{"SparsePlus", make_layer<Plain<kSparsePlus>>, 308, kNnOps},
     ClassInfo{"SparseSigmoid", make_layer<Plain<kSparseSigmoid>>, 310, kNnOps},
     ClassInfo{"LeakyRelu", make_layer<Shaped<kLeakyRelu>>, 300, kNnOps},

@@ -14,7 +14,7 @@ using graph::ValueId;
 class Cast : public Taking<kX> {
  public:
   void fields(Fields& f) override {
-    dtype_field(f, dtype);
+    f("dtype", dtype);
     if (f.reading() && !dtype) f.config().fail("the key 'dtype' is missing");
   }
   Arg call(Call& call) override { return Call::result(call.builder().cast(call.tensor("x")->id, *dtype)); }
@@ -51,7 +51,7 @@ std::pair<double, double> range_of(DType dtype) {
 class SaturateCast : public Taking<kX> {
  public:
   void fields(Fields& f) override {
-    dtype_field(f, dtype);
+    f("dtype", dtype);
     if (f.reading() && !dtype) f.config().fail("the key 'dtype' is missing");
   }
   Arg call(Call& call) override {
@@ -82,22 +82,22 @@ class Extent : public Taking<kX> {
 /// array(x, dtype) and convert_to_tensor(x, dtype): x itself, or a cast.
 class Array : public Taking<kX> {
  public:
-  void fields(Fields& f) override { dtype_field(f, dtype); }
+  void fields(Fields& f) override { f("dtype", dtype, 311); }
   Arg call(Call& call) override {
     const ValueId x = call.tensor("x")->id;
     return Call::result(dtype ? call.builder().cast(x, *dtype) : x);
   }
 
- private:
+ protected:
   std::optional<DType> dtype;
 };
 
 class ConvertToTensor : public Array {
  public:
   void fields(Fields& f) override {
-    Array::fields(f);
+    f("dtype", dtype);
     f("sparse", sparse);
-    f("ragged", ragged, 312);
+    f("ragged", ragged, 311);
   }
 
  private:
@@ -108,7 +108,7 @@ class ConvertToTensor : public Array {
 template <int kValue>
 class Like : public Taking<kX> {
  public:
-  void fields(Fields& f) override { dtype_field(f, dtype); }
+  void fields(Fields& f) override { f("dtype", dtype, 311); }
   Arg call(Call& call) override {
     Builder& b = call.builder();
     const ValueId x = call.tensor("x")->id;
@@ -124,7 +124,7 @@ inline constexpr std::array<std::string_view, 2> kFullLikeArguments = {"x", "fil
 
 class FullLike : public Taking<kFullLikeArguments> {
  public:
-  void fields(Fields& f) override { dtype_field(f, dtype); }
+  void fields(Fields& f) override { f("dtype", dtype, 311); }
   Arg call(Call& call) override {
     const Operand x(call, "x");
     const ValueId value = Operand(call, "fill_value").as(dtype.value_or(x.own_dtype()));
@@ -140,8 +140,8 @@ inline constexpr std::array<std::string_view, 1> kFillValue = {"fill_value"};
 class Full : public Taking<kFillValue> {
  public:
   void fields(Fields& f) override {
-    f.required("shape", shape);
-    dtype_field(f, dtype);
+    f.required("shape", shape, 311);
+    f("dtype", dtype, 311);
   }
   Arg call(Call& call) override {
     const ValueId value = Operand(call, "fill_value").as(dtype.value_or(DType::float32));
@@ -159,8 +159,8 @@ class OneHot : public Taking<kX> {
   void fields(Fields& f) override {
     f.required("num_classes", num_classes);
     f("axis", axis);
-    dtype_field(f, dtype);
-    f("sparse", sparse);
+    f("dtype", dtype);
+    f("sparse", sparse, 302);
     if (f.reading() && sparse) f.config()["sparse"].fail("sparse tensors are not supported");
   }
   Arg call(Call& call) override { return Call::result(one_hot(call, "x")); }
@@ -213,7 +213,7 @@ constexpr std::array kCreationOperations = {
     ClassInfo{"FullLike", make_layer<FullLike>, 300, kNumpyOps},
     ClassInfo{"Full", make_layer<Full>, 300, kNumpyOps},
     ClassInfo{"OneHot", make_layer<OneHot>, 300, kNnOps},
-    ClassInfo{"MultiHot", make_layer<MultiHot>, 300, kNnOps},
+    ClassInfo{.name = "MultiHot", .make = make_layer<MultiHot>, .since = 300, .module = kNnOps, .named_until = 310},
 };
 
 }  // namespace

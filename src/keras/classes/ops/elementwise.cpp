@@ -81,9 +81,9 @@ double largest(DType dtype) {
 class NanToNum : public Taking<kX> {
  public:
   void fields(Fields& f) override {
-    f("nan", nan);
-    f("posinf", posinf);
-    f("neginf", neginf);
+    f("nan", nan, 303);
+    f("posinf", posinf, 303);
+    f("neginf", neginf, 303);
   }
   Arg call(Call& call) override {
     const Expression x{call.builder(), call.tensor("x")->id};
@@ -313,7 +313,8 @@ constexpr std::array kElementwiseOperations = {
     ClassInfo{"Erfc", make_layer<OfOne<erfc>>, 315, kMathOps},
     ClassInfo{"Floor", make_layer<OfOne<UnaryFn::floor, as_floating>>, 300, kNumpyOps},
     ClassInfo{"Ceil", make_layer<OfOne<UnaryFn::ceil, as_floating>>, 300, kNumpyOps},
-    ClassInfo{"Trunc", make_layer<OfOne<truncated>>, 306, kNumpyOps},
+    ClassInfo{
+        .name = "Trunc", .make = make_layer<OfOne<truncated>>, .since = 306, .module = kNumpyOps, .named_until = 0},
     ClassInfo{"Round", make_layer<Round>, 300, kNumpyOps},
     ClassInfo{"Clip", make_layer<Clip>, 300, kNumpyOps},
     ClassInfo{"NanToNum", make_layer<NanToNum>, 300, kNumpyOps},
@@ -363,7 +364,7 @@ constexpr std::array kElementwiseOperations = {
     ClassInfo{"IsIn", make_layer<IsIn>, 312, kNumpyOps},
     // choices
     ClassInfo{"Where", make_layer<Where>, 300, kNumpyOps},
-    ClassInfo{"Select", make_layer<Select>, 303, kNumpyOps},
+    ClassInfo{.name = "Select", .make = make_layer<Select>, .since = 303, .module = kNumpyOps, .named_until = 0},
 };
 
 }  // namespace

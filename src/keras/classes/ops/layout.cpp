@@ -223,7 +223,8 @@ constexpr std::array kLayoutOperations = {
     ClassInfo{"Swapaxes", make_layer<Swapaxes>, 300, kNumpyOps},
     ClassInfo{"Moveaxis", make_layer<Moveaxis>, 300, kNumpyOps},
     ClassInfo{"Copy", make_layer<Copy>, 300, kNumpyOps},
-    ClassInfo{"StopGradient", make_layer<StopGradient>, 300, kCoreOps},
+    ClassInfo{
+        .name = "StopGradient", .make = make_layer<StopGradient>, .since = 300, .module = kCoreOps, .named_until = 0},
 };
 
 }  // namespace

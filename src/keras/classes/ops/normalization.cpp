@@ -93,6 +93,8 @@ inline constexpr std::array<std::string_view, 2> kRmsNormArguments = {"x", "scal
 class RmsNorm : public Taking<kRmsNormArguments> {
  public:
   void fields(Fields& f) override {
+    Opaque none;  // the scale, which before 3.11 was no argument of the call
+    f("scale", none, kOldest, 310);
     f("axis", axis);
     f("epsilon", epsilon);
   }
@@ -178,8 +180,13 @@ class Normalize : public Taking<kX> {
 constexpr std::array kNormalizationOperations = {
     ClassInfo{"LayerNorm", make_layer<LayerNorm>, 311, kNnOps, Role::normalization},
     ClassInfo{"RMSNorm", make_layer<RmsNorm>, 309, kNnOps, Role::normalization},
-    ClassInfo{"BatchNorm", make_layer<BatchNorm>, 300, kNnOps, Role::normalization},
-    ClassInfo{"Moments", make_layer<Moments>, 300, kNnOps},
+    ClassInfo{.name = "BatchNorm",
+              .make = make_layer<BatchNorm>,
+              .since = 300,
+              .module = kNnOps,
+              .role = Role::normalization,
+              .named_until = 301},
+    ClassInfo{.name = "Moments", .make = make_layer<Moments>, .since = 300, .module = kNnOps, .named_until = 301},
     ClassInfo{"Normalize", make_layer<Normalize>, 300, kNnOps, Role::normalization},
 };
 

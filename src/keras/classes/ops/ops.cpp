@@ -2,20 +2,7 @@
 
 #include <algorithm>
 
-#include "attn/base/text.h"
-
 namespace attn::keras {
-
-void dtype_field(Fields& f, std::optional<DType>& dtype) {
-  if (!f.reading()) {
-    f.put("dtype", dtype ? Json(std::string(name_of(*dtype))) : Json());
-    return;
-  }
-  const auto ref = f.take("dtype");
-  if (!ref || ref->is_null()) return;
-  dtype = dtype_of(ref->text());
-  if (!dtype) ref->fail(fmt::format("unknown dtype '{}'", printable(ref->text())));
-}
 
 int axis_in(std::int64_t axis, const Shape& shape) {
   const auto found = normalize_axis(axis, shape.rank());

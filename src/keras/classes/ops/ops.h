@@ -39,9 +39,6 @@ inline constexpr std::string_view kCoreOps = "keras.src.ops.core", kEinopsOps = 
 /// keras.backend.epsilon(), which stands for an epsilon of None.
 inline constexpr double kEpsilon = 1e-7;
 
-/// The parameter "dtype" of a config: the name of an element type, or None.
-void dtype_field(Fields& f, std::optional<DType>& dtype);
-
 /// An axis counted from the front. Throws Error (bad_input) where x has no such axis.
 [[nodiscard]] int axis_in(std::int64_t axis, const Shape& shape);
 /// Axes counted from the front, ascending; all of the shape's where none are given. Throws Error (bad_input) for one

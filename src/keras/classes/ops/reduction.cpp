@@ -113,7 +113,7 @@ class Prod : public Taking<kX> {
   void fields(Fields& f) override {
     f("axis", axis);
     f("keepdims", keepdims);
-    dtype_field(f, dtype);
+    f("dtype", dtype);
   }
   Arg call(Call& call) override {
     Builder& b = call.builder();
@@ -146,7 +146,7 @@ class IndexOf : public Taking<kX> {
  public:
   void fields(Fields& f) override {
     f("axis", axis);
-    f("keepdims", keepdims);
+    f("keepdims", keepdims, 303);
   }
   Arg call(Call& call) override {
     Builder& b = call.builder();
@@ -168,7 +168,7 @@ class Running : public Taking<kX> {
  public:
   void fields(Fields& f) override {
     f("axis", axis);
-    dtype_field(f, dtype);
+    f("dtype", dtype);
   }
   Arg call(Call& call) override {
     Builder& b = call.builder();

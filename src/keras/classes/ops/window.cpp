@@ -156,9 +156,10 @@ inline constexpr std::array<std::string_view, 1> kImages = {"images"};
 /// Images cut into patches: (B, rows, columns, height·width·C).
 class ExtractPatches : public Taking<kImages> {
  public:
-  /// Its config is the only one without a name.
+  /// Since 3.14 its config is the only one without a name.
   void config(Fields& f) override {
     if (f.reading()) f.ignored({"name"});
+    if (!f.reading() && f.version() < 314) f("name", name);
     fields(f);
   }
   void fields(Fields& f) override {
@@ -264,10 +265,10 @@ class Resize : public Taking<kImages> {
     f.required("size", size);
     f("interpolation", interpolation);
     f("antialias", antialias);
-    f("crop_to_aspect_ratio", crop);
-    f("pad_to_aspect_ratio", pad);
-    f("fill_mode", fill_mode);
-    f("fill_value", fill_value);
+    f("crop_to_aspect_ratio", crop, 303);
+    f("pad_to_aspect_ratio", pad, 303);
+    f("fill_mode", fill_mode, 303);
+    f("fill_value", fill_value, 303);
     data_format.fields(f);
     if (!f.reading()) return;
     for (const char* key : {"antialias", "crop_to_aspect_ratio", "pad_to_aspect_ratio"})

@@ -90,8 +90,8 @@ class Backend {
   /// included: at least what is taken, and little more. Nothing is allocated for it. Throws Error (no_memory) where a
   /// sum passes kMaxSize.
   [[nodiscard]] virtual std::int64_t memory_needed(const plan::Plan& plan, const CompileOptions& options) const = 0;
-  /// An empty store for the executables of one model.
-  [[nodiscard]] virtual std::shared_ptr<SharedStore> make_store() const = 0;
+  /// An empty store for the executables of one model that are compiled with these options.
+  [[nodiscard]] virtual std::shared_ptr<SharedStore> make_store(const CompileOptions& options) const = 0;
   /// `weights` are in the order of graph.weights. They are read, and packed where that pays; the executable keeps alive
   /// what it still reads.
   [[nodiscard]] virtual std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,
