@@ -85,12 +85,15 @@ class Phi3Decoder final : public GatedBlock {
   [[nodiscard]] bool supports_masking() const override { return false; }
 
  private:
+  void further_fields(Fields& f) override { f("hidden_dim", hidden_dim); }
   void make_parts(std::int64_t hidden_dim) override {
     make_attention_norm();
     make_attention();
     make_feed_forward_norm();
     make_feed_forward(hidden_dim);
   }
+
+  std::optional<Positive> hidden_dim;  // of its input, whatever it says
 };
 
 constexpr std::array kKerasHubPhi3Classes = {

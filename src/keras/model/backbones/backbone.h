@@ -46,7 +46,9 @@ class Backbone : public Functional {
 /// keras_hub's gelu by tanh, as an activation of a config.
 [[nodiscard]] Json gelu_approximate();
 
-[[nodiscard]] Family text_backbones();
+[[nodiscard]] Family encoder_backbones();
+[[nodiscard]] Family gpt_backbones();
+[[nodiscard]] Family llama_backbones();
 [[nodiscard]] Family vision_backbones();
 
 }  // namespace attn::keras
