@@ -88,14 +88,12 @@ std::map<std::int64_t, std::vector<std::string>> labels_for(const std::vector<ru
 
 }  // namespace
 
-void add_heads(CLI::App& app, Heads& heads) {
-  app.add_option("--layer", heads.layer, "only this attention layer, by name or number from 0")
-      ->type_name("NAME|INDEX");
-  app.add_option("--head", heads.head, "only this head, from 0")->check(CLI::NonNegativeNumber)->type_name("N");
-  app.add_option("--item", heads.item, "which of the batch, from 0 (0)")->check(CLI::NonNegativeNumber)->type_name("N");
-  app.add_option("--labels", heads.labels, "names of the positions, such as tokens, one per line; repeatable")
-      ->type_name("FILE");
-  app.add_flag("--log", heads.log_scale, "colours by the logarithm, over four decades");
+void add_heads(Options& options, Heads& heads) {
+  options.add("--layer", heads.layer, "NAME|INDEX", "only this attention layer, by name or number from 0");
+  options.add("--head", heads.head, "N", "only this head, from 0").not_negative();
+  options.add("--item", heads.item, "N", "which of the batch, from 0 (0)").not_negative();
+  options.add("--labels", heads.labels, "FILE", "names of the positions, such as tokens, one per line; repeatable");
+  options.flag("--log", heads.log_scale, "colours by the logarithm, over four decades");
 }
 
 report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& execution,

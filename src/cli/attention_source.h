@@ -20,7 +20,7 @@ struct Heads {
 };
 
 /// --layer, --head, --item, --labels and --log.
-void add_heads(CLI::App& app, Heads& heads);
+void add_heads(Options& options, Heads& heads);
 
 /// Gives the limits of the maps for these scores.
 using Limits = std::function<run::MapOptions(const std::vector<run::ScoresLayout>&)>;

@@ -14,16 +14,19 @@
 #include "attn/base/stop.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
+#include "attn/report/bench_json.h"
 #include "attn/report/bench_view.h"
 #include "attn/report/setting.h"
 #include "bench_environment.h"
 #include "bench_plan.h"
-#include "command.h"
+#include "common.h"
 #include "interrupt.h"
 #include "machine.h"
 #include "model_bench.h"
+#include "options/command.h"
 #include "progress.h"
 #include "range_list.h"
+#include "shared_options.h"
 
 namespace attn::cli {
 namespace {
@@ -75,6 +78,47 @@ struct BenchCommand {
   bool profile = false, samples = false, attention = false, operations = false, roofline = false;
   AttentionSweep sweep;
 
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::json, Format::jsonl, Format::markdown, Format::csv});
+    add_model(options, model);
+    add_execution(options, execution);
+    options.add("--device", devices, "DEVICE,…", "cpu, cuda; several: cpu,cuda").list();
+    options.add("--dtype", dtypes, "DTYPE,…", "float32, bfloat16, float16; several: float32,bfloat16").list();
+    const auto sizes = [&options](const std::string& name, std::vector<std::int64_t>& list,
+                                  const std::string& description) {
+      return options.parsed(
+          name, [&list, name](const std::string& text) { list = parse_range_list(name, text); }, "SIZES", description);
+    };
+    sizes("--batch", batches, "batch sizes: 1,8");
+    sizes("--seq-len", lengths, "sequence lengths: 50,512 or 128-4096*2");
+    add_threads(options, execution.threads);
+    options.add("--warmup", warmup, "N", "exactly this many passes before timing; without it until times are stable")
+        .not_negative();
+    options.add("--min-time", min_time, "S", "time for at least this many seconds (3)").not_negative();
+    options.add("--iterations", iterations, "N", "time exactly this many passes").above_zero();
+    options.flag("--profile", profile, "show the time of each layer and kernel, and what bounds it");
+    options.flag("--roofline", roofline, "measure the machine's peaks too, and show each layer's share of them");
+    options.flag("--ops", operations, "measure each of the model's operations alone");
+    options.flag("--samples", samples, "write every time into the JSON");
+    options.choice<Verify>("--verify", verify,
+                           {{"always", Verify::always}, {"auto", Verify::automatic}, {"never", Verify::never}}, "WHEN",
+                           "check the outputs by the reference backend: auto (where that takes little), always, never");
+    options.add("--baseline", baseline, "FILE", "compare with an earlier attn bench --json");
+    options.add("--fail-if-slower", fail_if_slower, "PERCENT",
+                "exit 1 where a median is over the baseline's by more: 5%");
+    options
+        .add("--mean-length", mean_length, "SHARE",
+             "pad sequences to random lengths, this share of the whole in the mean: 0.6")
+        .between(0.0, 1.0);
+    const Option kernels = options.flag("--attention", attention, "measure attention kernels instead of a model");
+    sizes("--head-dim", sweep.head_dims, "head sizes of --attention (64)").needs(kernels);
+    options.add("--heads", sweep.heads, "N", "query heads of --attention (16)").between(1, 65536).needs(kernels);
+    options.add("--key-heads", sweep.key_heads, "N", "key and value heads of --attention (as many)")
+        .between(1, 65536)
+        .needs(kernels);
+    options.flag("--causal", sweep.causal, "--attention sees no later positions").needs(kernels);
+  }
+
   [[nodiscard]] int run() const {
     check_usage();
     const Interrupt interrupt;
@@ -105,7 +149,7 @@ struct BenchCommand {
     if (streams()) {
       write_result(report::bench_json_tail(report), std::nullopt);
     } else {
-      write_result(text(report), common.output);
+      write_result(report::render(common.form(), report), common.output);
     }
     if (report.partial) return Interrupt::exit_code();
     return judged(report);
@@ -116,7 +160,7 @@ struct BenchCommand {
   mutable std::size_t unmatched_ = 0;  // measurements that the baseline has not
 
   /// JSON Lines go out while it runs; into a file they go whole.
-  [[nodiscard]] bool streams() const { return common.format == "jsonl" && !common.output; }
+  [[nodiscard]] bool streams() const { return common.form() == Format::jsonl && !common.output; }
 
   void check_usage() const {
     if (attention && model) throw bad_usage("bench --attention measures kernels and takes no MODEL");
@@ -126,7 +170,7 @@ struct BenchCommand {
     if (operations && profile)
       throw bad_usage("--ops measures operations alone, --profile in a pass: give one of them");
     if (operations && baseline) throw bad_usage("--ops has no rows that --baseline could compare");
-    if (common.format == "csv" && (profile || roofline))
+    if (common.form() == Format::csv && (profile || roofline))
       throw bad_usage(
           "--format csv has a row for each measurement, {} other ones; give --format json, markdown or table",
           profile ? "--profile" : "--roofline");
@@ -221,14 +265,6 @@ struct BenchCommand {
     }
   }
 
-  [[nodiscard]] std::string text(const report::BenchReport& report) const {
-    if (common.format == "json") return report::bench_json(report);
-    if (common.format == "jsonl") return report::bench_json_lines(report);
-    if (common.format == "markdown") return report::bench_markdown(report);
-    if (common.format == "csv") return report::bench_csv(report);
-    return report::bench_text(report);
-  }
-
   [[nodiscard]] run::BenchOptions bench_options() const {
     run::BenchOptions out;
     // A model has some dozens of operations.
@@ -286,66 +322,6 @@ struct BenchCommand {
 
 }  // namespace
 
-Run add_bench(CLI::App& app) {
-  auto command = std::make_shared<BenchCommand>();
-  add_common(app, command->common, {"table", "json", "jsonl", "markdown", "csv"});
-  app.add_option("model", command->model, "Keras JSON, .keras, .h5, or short encoder config; - is stdin")
-      ->type_name("MODEL");
-  add_execution(app, command->execution);
-  app.add_option("--device", command->devices, "cpu, cuda; several: cpu,cuda")->delimiter(',')->type_name("DEVICE,…");
-  app.add_option("--dtype", command->dtypes, "float32, bfloat16, float16; several: float32,bfloat16")
-      ->delimiter(',')
-      ->type_name("DTYPE,…");
-  const auto sizes = [&app](const std::string& name, std::vector<std::int64_t>& list, const std::string& description) {
-    return app
-        .add_option_function<std::string>(
-            name, [&list, name](const std::string& text) { list = parse_range_list(name, text); }, description)
-        ->type_name("SIZES");
-  };
-  sizes("--batch", command->batches, "batch sizes: 1,8");
-  sizes("--seq-len", command->lengths, "sequence lengths: 50,512 or 128-4096*2");
-  app.add_option("--threads", command->execution.threads, "0: all cores")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
-  app.add_option("--warmup", command->warmup,
-                 "exactly this many passes before timing; without it until times are stable")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
-  app.add_option("--min-time", command->min_time, "time for at least this many seconds (3)")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("S");
-  app.add_option("--iterations", command->iterations, "time exactly this many passes")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  app.add_flag("--profile", command->profile, "show the time of each layer and kernel, and what bounds it");
-  app.add_flag("--roofline", command->roofline, "measure the machine's peaks too, and show each layer's share of them");
-  app.add_flag("--ops", command->operations, "measure each of the model's operations alone");
-  app.add_flag("--samples", command->samples, "write every time into the JSON");
-  app.add_option("--verify", command->verify,
-                 "check the outputs by the reference backend: auto (where that takes little), always, never")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Verify>{
-          {"auto", Verify::automatic}, {"always", Verify::always}, {"never", Verify::never}}))
-      ->type_name("WHEN");
-  app.add_option("--baseline", command->baseline, "compare with an earlier attn bench --json")->type_name("FILE");
-  app.add_option("--fail-if-slower", command->fail_if_slower,
-                 "exit 1 where a median is over the baseline's by more: 5%")
-      ->type_name("PERCENT");
-  app.add_option("--mean-length", command->mean_length,
-                 "pad sequences to random lengths, this share of the whole in the mean: 0.6")
-      ->check(CLI::Range(0.0, 1.0))
-      ->type_name("SHARE");
-  auto* attention = app.add_flag("--attention", command->attention, "measure attention kernels instead of a model");
-  sizes("--head-dim", command->sweep.head_dims, "head sizes of --attention (64)")->needs(attention);
-  app.add_option("--heads", command->sweep.heads, "query heads of --attention (16)")
-      ->check(CLI::Range(1, 65536))
-      ->needs(attention)
-      ->type_name("N");
-  app.add_option("--key-heads", command->sweep.key_heads, "key and value heads of --attention (as many)")
-      ->check(CLI::Range(1, 65536))
-      ->needs(attention)
-      ->type_name("N");
-  app.add_flag("--causal", command->sweep.causal, "--attention sees no later positions")->needs(attention);
-  return [command] { return command->run(); };
-}
+Command bench_command() { return command_of<BenchCommand>("bench", "measure latency and throughput"); }
 
 }  // namespace attn::cli

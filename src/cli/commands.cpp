@@ -1,30 +1,24 @@
-#include <algorithm>
+#include "commands.h"
 
-#include "attn/base/error.h"
-#include "command.h"
+#include <array>
+
+// A row for each command: its file defines `Command <row>_command()`.
+#define ATTN_COMMANDS(row)                                                                                   \
+  row(summary) row(explain) row(validate) row(run) row(compare) row(plan) row(plot) row(heatmap) row(report) \
+      row(generate) row(bench) row(get_config) row(weights) row(convert) row(init) row(devices) row(doctor)  \
+          row(completion) row(man) row(help)
 
 namespace attn::cli {
 
-void add_common(CLI::App& app, Common& common, const std::vector<std::string>& formats, bool with_output) {
-  app.add_option("--format", common.format, "how the result is written")
-      ->check(CLI::IsMember(formats))
-      ->type_name("FORMAT");
-  if (std::find(formats.begin(), formats.end(), "json") != formats.end())
-    app.add_flag_callback(
-        "--json", [&common] { common.format = "json"; }, "short for --format json");
-  if (with_output) app.add_option("-o,--output", common.output, "write the result to this file")->type_name("FILE");
-  app.add_flag("-q,--quiet", common.console.quiet, "no warnings, no progress");
-  app.add_flag("-v,--verbose", common.console.verbose, "say what is done");
-  app.add_flag("--ascii", Console::ascii, "ASCII alone; by itself where the terminal's locale is not UTF-8");
-  add_color(app);
-  app.parse_complete_callback([&common] { choose_alphabet(common.output); });
-}
+#define DECLARED(name) Command name##_command();
+ATTN_COMMANDS(DECLARED)
+#undef DECLARED
 
-void add_color(CLI::App& app) {
-  app.add_option("--color", Console::color, "colour in messages, bold headings in results")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Color>{{"auto", Color::automatic}, {"always", Color::always}, {"never", Color::never}}))
-      ->type_name("WHEN");
+std::span<const Command> commands() {
+#define LISTED(name) name##_command(),
+  static const std::array all = {ATTN_COMMANDS(LISTED)};
+#undef LISTED
+  return all;
 }
 
 }  // namespace attn::cli

@@ -9,13 +9,15 @@
 #include "attn/report/models_view.h"
 #include "attn/run/compare_runs.h"
 #include "attn/run/inputs.h"
-#include "command.h"
+#include "common.h"
 #include "dump.h"
 #include "forward.h"
 #include "keras_script.h"
 #include "memory_limit.h"
+#include "options/command.h"
 #include "prepared_model.h"
 #include "progress.h"
+#include "shared_options.h"
 #include "weights_source.h"
 
 namespace attn::cli {
@@ -30,6 +32,31 @@ struct CompareCommand {
   std::optional<std::string> expect;
   std::optional<double> rtol, atol;
   bool outputs_only = false, print_script = false;
+
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::json, Format::markdown});
+    add_model(options, model);
+    options.add("other", other, "MODEL", "a second model, to compare the configs and weights of the two");
+    options.add("--device", devices, "DEVICES", "A,B: cpu, cuda, cuda:N or auto");
+    options.add("--backend", backends, "NAMES", "A,B: reference, onednn or cuda; by default the device's best");
+    options.add("--dtype", dtypes, "DTYPES", "A,B: compute in float32, bfloat16 or float16");
+    options.add("--matmul-precision", precisions, "HOW", "A,B: highest, high or medium, of float32 products");
+    options.add("--threads", thread_counts, "COUNTS", "A,B; 0: all cores");
+    options.add("--weights", weights, "FILE", ".weights.h5, .keras, .safetensors or .npz; twice for A and B")
+        .repeatable();
+    options.add("--expect", expect, "FILE",
+                "in place of A: arrays of outputs and layers (.npz, .npy, .safetensors, or a folder of run --dump)");
+    options.flag("--print-keras-script", print_script, "the Python that makes such a file with Keras");
+    add_inputs(options, inputs);
+    add_tolerance(options, rtol, atol);
+    options.flag("--outputs-only", outputs_only, "compare the model's outputs alone");
+    add_batch(options, execution.batch);
+    add_sequence_length(options, execution.sequence_length);
+    add_seed(options, execution.seed);
+    add_input_shape(options, execution.input_shape);
+    add_keras_version(options, execution.keras_version);
+    add_memory_limit(options, execution.memory_limit);
+  }
 
   [[nodiscard]] int run() {
     if (print_script) {
@@ -48,10 +75,7 @@ struct CompareCommand {
     report::ModelsReport report{*model, *other, keras::compare_models(a.model, b.model), {}, {}};
     if (a.weights && b.weights) report.weights = compared_weights(a, b);
     if (a.weights.has_value() != b.weights.has_value()) report.without = a.weights ? *other : *model;
-    write_result(common.format == "json"       ? report::models_json(report)
-                 : common.format == "markdown" ? report::models_markdown(report)
-                                               : report::models_text(report),
-                 common.output);
+    write_result(report::render(common.form(), report), common.output);
     return static_cast<int>(report.equal() ? ExitCode::done : ExitCode::differs);
   }
 
@@ -103,10 +127,7 @@ struct CompareCommand {
       report.a = describe(loaded, passes.front());
       report.result = run::compare_passes(other_pass, got, report.tolerance, advance);
     }
-    write_result(common.format == "json"       ? report::comparison_json(report)
-                 : common.format == "markdown" ? report::comparison_markdown(report)
-                                               : report::comparison_text(report),
-                 common.output);
+    write_result(report::render(common.form(), report), common.output);
     return static_cast<int>(report.result.equal() ? ExitCode::done : ExitCode::differs);
   }
 
@@ -254,44 +275,8 @@ struct CompareCommand {
 
 }  // namespace
 
-Run add_compare(CLI::App& app) {
-  auto command = std::make_shared<CompareCommand>();
-  add_common(app, command->common, {"table", "json", "markdown"});
-  app.add_option("model", command->model, "Keras JSON, .keras, .h5, or short encoder config; - is stdin")
-      ->type_name("MODEL");
-  app.add_option("other", command->other, "a second model, to compare the configs and weights of the two")
-      ->type_name("MODEL");
-  app.add_option("--device", command->devices, "A,B: cpu, cuda, cuda:N or auto")->type_name("DEVICES");
-  app.add_option("--backend", command->backends, "A,B: reference, onednn or cuda; by default the device's best")
-      ->type_name("NAMES");
-  app.add_option("--dtype", command->dtypes, "A,B: compute in float32, bfloat16 or float16")->type_name("DTYPES");
-  app.add_option("--matmul-precision", command->precisions, "A,B: highest, high or medium, of float32 products")
-      ->type_name("HOW");
-  app.add_option("--threads", command->thread_counts, "A,B; 0: all cores")->type_name("COUNTS");
-  app.add_option("--weights", command->weights, ".weights.h5, .keras, .safetensors or .npz; twice for A and B")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
-  app.add_option("--expect", command->expect,
-                 "in place of A: arrays of outputs and layers (.npz, .npy, .safetensors, or a folder of run --dump)")
-      ->type_name("FILE");
-  app.add_flag("--print-keras-script", command->print_script, "the Python that makes such a file with Keras");
-  app.add_option("--input", command->inputs, "arrays by input name (.npy, .npz, .safetensors); NAME=FILE for one")
-      ->type_name("FILE");
-  app.add_option("--rtol", command->rtol, "relative tolerance")->check(CLI::NonNegativeNumber)->type_name("R");
-  app.add_option("--atol", command->atol, "absolute tolerance")->check(CLI::NonNegativeNumber)->type_name("A");
-  app.add_flag("--outputs-only", command->outputs_only, "compare the model's outputs alone");
-  app.add_option("--batch", command->execution.batch, "for an unknown batch (1)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  app.add_option("--seq-len", command->execution.sequence_length, "for other unknown lengths (128)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  app.add_option("--seed", command->execution.seed, "of random weights and inputs")->type_name("SEED");
-  app.add_option("--input-shape", command->execution.input_shape, "shape without the batch, for a single layer: 50,512")
-      ->type_name("DIMS");
-  add_keras_version(app, command->execution.keras_version);
-  add_memory_limit(app, command->execution.memory_limit);
-  return [command] { return command->run(); };
+Command compare_command() {
+  return command_of<CompareCommand>("compare", "hold two runs, or two models, against each other");
 }
 
 }  // namespace attn::cli

@@ -6,8 +6,8 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "command.h"
-#include "option_tree.h"
+#include "common.h"
+#include "options/command.h"
 
 namespace attn::cli {
 namespace {
@@ -40,12 +40,13 @@ struct Tree {
   std::vector<CommandWords> commands;
 };
 
-Tree tree_of(const CLI::App& program) {
+Tree tree_of(const Program& program) {
   Tree tree;
-  for (const CLI::App* command : commands_of(program)) tree.names.push_back(command->get_name());
-  for (const CLI::App* command : commands_of(program)) {
-    CommandWords words{spec_of(*command), {}};
-    for (const OptionSpec& option : words.spec.options) words.values.push_back(values_of(option, tree.names));
+  const std::vector<CommandSpec> commands = program.commands();
+  for (const CommandSpec& command : commands) tree.names.push_back(command.name);
+  for (const CommandSpec& command : commands) {
+    CommandWords words{command, {}};
+    for (const OptionSpec& option : command.options) words.values.push_back(values_of(option, tree.names));
     tree.commands.push_back(std::move(words));
   }
   return tree;
@@ -232,9 +233,16 @@ std::string fish_script(const Tree& tree) {
 }
 
 struct CompletionCommand {
-  const CLI::App* program = nullptr;
+  std::optional<Program> program;
   std::string shell;
   std::optional<std::string> output;
+
+  void declare(Options& options) {
+    program = options.program();
+    options.add("shell", shell, "SHELL", "whose script").required().one_of({"bash", "zsh", "fish"});
+    options.add("-o,--output", output, "FILE", "write the script to this file");
+    add_color(options);
+  }
 
   [[nodiscard]] int run() const {
     const Tree tree = tree_of(*program);
@@ -248,16 +256,8 @@ struct CompletionCommand {
 
 }  // namespace
 
-Run add_completion(CLI::App& app) {
-  auto command = std::make_shared<CompletionCommand>();
-  command->program = app.get_parent();
-  app.add_option("shell", command->shell, "whose script")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
-      ->type_name("SHELL");
-  app.add_option("-o,--output", command->output, "write the script to this file")->type_name("FILE");
-  add_color(app);
-  return [command] { return command->run(); };
+Command completion_command() {
+  return command_of<CompletionCommand>("completion", "a script that completes command lines in bash, zsh or fish");
 }
 
 }  // namespace attn::cli

@@ -8,9 +8,11 @@
 #include "attn/weights/from_torch.h"
 #include "attn/weights/save.h"
 #include "attn/weights/stats.h"
-#include "command.h"
+#include "common.h"
 #include "name_pattern.h"
+#include "options/command.h"
 #include "progress.h"
+#include "shared_options.h"
 #include "weights_source.h"
 #include "weights_target.h"
 
@@ -23,6 +25,22 @@ struct ConvertCommand {
   std::optional<std::string> model, input_shape, dtype;
   std::vector<std::string> ignored;
 
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::json}, false);
+    options.add("in", in, "IN", ".weights.h5, .keras, .h5, .weights.json, .safetensors or .npz").required();
+    options.add("out", out, "OUT", ".weights.h5, .keras, .h5, .safetensors or .npz").required();
+    options.add("--model", model, "MODEL", "the model whose weights they are, where IN does not hold it");
+    add_input_shape(options, input_shape, "of --model, the ");
+
+    // what a run computes in is no reason to lose digits in a file
+    options.add("--dtype", dtype, "DTYPE", "store floating-point numbers as float32, float16 or bfloat16")
+        .one_of({"float32", "float16", "bfloat16"})
+        .without_variable();
+    options.add("--from", from, "LIBRARY", "whose names IN has: keras, or torch (nn.TransformerEncoder, BERT)")
+        .one_of({"keras", "torch"});
+    options.add("--ignore", ignored, "PATTERN", "leave out arrays of such names: 'pooler.*'").repeatable();
+  }
+
   [[nodiscard]] int run() const {
     check_target(out, model ? std::vector{in, *model} : std::vector{in});
     if (from == "torch" && !model)
@@ -34,8 +52,7 @@ struct ConvertCommand {
     const report::SavedReport report = from == "torch"         ? from_torch(*asked, source)
                                        : asked || source.model ? with_model(asked ? *asked : *source.model, source)
                                                                : by_names(source);
-    write_report(common.format == "json" ? report::saved_json(report, "convert") : report::saved_text(report),
-                 common.console, out == "-");
+    write_report(report::render(common.form(), report, "convert"), common.console, out == "-");
     return 0;
   }
 
@@ -135,28 +152,6 @@ struct ConvertCommand {
 
 }  // namespace
 
-Run add_convert(CLI::App& app) {
-  auto command = std::make_shared<ConvertCommand>();
-  add_common(app, command->common, {"table", "json"}, false);
-  app.add_option("in", command->in, ".weights.h5, .keras, .h5, .weights.json, .safetensors or .npz")
-      ->required()
-      ->type_name("IN");
-  app.add_option("out", command->out, ".weights.h5, .keras, .h5, .safetensors or .npz")->required()->type_name("OUT");
-  app.add_option("--model", command->model, "the model whose weights they are, where IN does not hold it")
-      ->type_name("MODEL");
-  app.add_option("--input-shape", command->input_shape, "of --model, without the batch, for a single layer: 50,512")
-      ->type_name("DIMS");
-  app.add_option("--dtype", command->dtype, "store floating-point numbers as float32, float16 or bfloat16")
-      ->check(CLI::IsMember({"float32", "float16", "bfloat16"}))
-      ->configurable(false)  // what a run computes in is no reason to lose digits in a file
-      ->type_name("DTYPE");
-  app.add_option("--from", command->from, "whose names IN has: keras, or torch (nn.TransformerEncoder, BERT)")
-      ->check(CLI::IsMember({"keras", "torch"}))
-      ->type_name("LIBRARY");
-  app.add_option("--ignore", command->ignored, "leave out arrays of such names: 'pooler.*'")
-      ->allow_extra_args(false)
-      ->type_name("PATTERN");
-  return [command] { return command->run(); };
-}
+Command convert_command() { return command_of<ConvertCommand>("convert", "weights from one form of file to another"); }
 
 }  // namespace attn::cli

@@ -7,9 +7,10 @@
 #include "attn/backends/cpu.h"
 #include "attn/backends/registry.h"
 #include "attn/base/error.h"
-#include "command.h"
+#include "common.h"
 #include "devices.h"
 #include "machine.h"
+#include "options/command.h"
 
 namespace attn::cli {
 namespace {
@@ -36,9 +37,11 @@ report::DeviceRow row_of(const backends::Gpu& gpu) {
 struct DevicesCommand {
   Common common;
 
+  void declare(Options& options) { add_common(options, common, {Format::table, Format::json}); }
+
   [[nodiscard]] int run() const {
     const report::DevicesReport report = find_devices();
-    write_result(common.format == "json" ? report::devices_json(report) : report::devices_text(report), common.output);
+    write_result(report::render(common.form(), report), common.output);
     return 0;
   }
 };
@@ -57,10 +60,8 @@ report::DevicesReport find_devices() {
   return report;
 }
 
-Run add_devices(CLI::App& app) {
-  auto command = std::make_shared<DevicesCommand>();
-  add_common(app, command->common, {"table", "json"});
-  return [command] { return command->run(); };
+Command devices_command() {
+  return command_of<DevicesCommand>("devices", "what this machine can run a model on, and what is missing");
 }
 
 }  // namespace attn::cli

@@ -21,11 +21,10 @@
 #include "attn/run/group_limits.h"
 #include "attn/run/inputs.h"
 #include "attn/run/session.h"
-#include "command.h"
+#include "common.h"
 #include "devices.h"
-#include "environment.h"
 #include "machine.h"
-#include "option_tree.h"
+#include "options/command.h"
 
 namespace attn::cli {
 namespace {
@@ -110,12 +109,17 @@ std::string compiler() {
 }
 
 struct DoctorCommand {
-  const CLI::App* program = nullptr;
+  std::optional<Program> program;
   Common common;
+
+  void declare(Options& options) {
+    program = options.program();
+    add_common(options, common, {Format::table, Format::json, Format::markdown});
+  }
 
   [[nodiscard]] int run() const {
     const report::DoctorReport report = examine();
-    write_result(text(report), common.output);
+    write_result(report::render(common.form(), report), common.output);
     return static_cast<int>(report.works ? ExitCode::done : ExitCode::no_device);
   }
 
@@ -159,9 +163,9 @@ struct DoctorCommand {
 
   void add_variables(report::DoctorReport& report) const {
     std::set<std::string> known = {"ATTN_HDF5", "ATTN_ISA"};
-    for (const CLI::App* command : commands_of(*program))
-      for (const CLI::Option* option : command->get_options())
-        if (const std::string variable = variable_of(*program, *option); !variable.empty()) known.insert(variable);
+    for (const CommandSpec& command : program->commands())
+      for (const OptionSpec& option : command.options)
+        if (!option.variable.empty()) known.insert(option.variable);
     const std::vector<std::string> names(known.begin(), known.end());
     const std::set<std::string_view> others = {"NO_COLOR",
                                                "COLUMNS",
@@ -187,21 +191,12 @@ struct DoctorCommand {
     std::sort(report.variables.begin(), report.variables.end());
     std::sort(report.notes.begin(), report.notes.end());
   }
-
-  [[nodiscard]] std::string text(const report::DoctorReport& report) const {
-    if (common.format == "json") return report::doctor_json(report);
-    if (common.format == "markdown") return report::doctor_markdown(report);
-    return report::doctor_text(report);
-  }
 };
 
 }  // namespace
 
-Run add_doctor(CLI::App& app) {
-  auto command = std::make_shared<DoctorCommand>();
-  command->program = app.get_parent();
-  add_common(app, command->common, {"table", "json", "markdown"});
-  return [command] { return command->run(); };
+Command doctor_command() {
+  return command_of<DoctorCommand>("doctor", "what works here, what does not and why, for a bug report");
 }
 
 }  // namespace attn::cli

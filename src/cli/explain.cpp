@@ -6,9 +6,11 @@
 #include "attn/keras/explanation.h"
 #include "attn/plan/plan.h"
 #include "attn/report/explain_view.h"
-#include "command.h"
+#include "common.h"
 #include "model_source.h"
+#include "options/command.h"
 #include "prepared_model.h"
+#include "shared_options.h"
 
 namespace attn::cli {
 namespace {
@@ -17,6 +19,20 @@ struct ExplainCommand {
   Common common;
   std::optional<std::string> model, layer, input_shape;
   std::optional<std::int64_t> batch, sequence_length;
+
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::json, Format::markdown, Format::latex});
+    for (const Format format : {Format::markdown, Format::latex}) {
+      const std::string name(report::name_of(format));
+      options.flag(
+          "--" + name, [this, format] { common.format = format; }, "short for --format " + name);
+    }
+    add_model(options, model);
+    options.add("layer", layer, "LAYER", "a layer of it, or what is in one: block/dense, multi_head_attention/query");
+    add_input_shape(options, input_shape);
+    add_batch(options, batch);
+    add_sequence_length(options, sequence_length);
+  }
 
   [[nodiscard]] int run() const {
     std::optional<std::string> path = model, wanted = layer;
@@ -32,8 +48,9 @@ struct ExplainCommand {
     const keras::Explainer explainer(anatomy, plan.graph, plan.steps);
     const report::ExplainedModel about{loaded.model.name(), loaded.model.class_name(), batch_of(anatomy.graph),
                                        sequence_length_of(anatomy.graph)};
-    write_result(wanted ? layer_text(about, explainer, *wanted) : overview_text(about, explainer.classes()),
-                 common.output);
+    write_result(
+        wanted ? layer_text(about, explainer, *wanted) : report::render(common.form(), about, explainer.classes()),
+        common.output);
     return 0;
   }
 
@@ -56,43 +73,14 @@ struct ExplainCommand {
                       did_you_mean(name, std::span<const std::string>(names)));
     }
     const keras::Explanation explanation = explainer.explain(*part);
-    if (common.format == "json") return report::explain_json(about, explanation);
-    if (common.format == "markdown") return report::explain_markdown(about, explanation);
-    if (common.format == "latex") return report::explain_latex(about, explanation);
-    return report::explain_text(about, explanation);
-  }
-
-  [[nodiscard]] std::string overview_text(const report::ExplainedModel& about,
-                                          const std::vector<keras::ClassTotals>& classes) const {
-    if (common.format == "json") return report::overview_json(about, classes);
-    if (common.format == "markdown") return report::overview_markdown(about, classes);
-    if (common.format == "latex") return report::overview_latex(about, classes);
-    return report::overview_text(about, classes);
+    return report::render(common.form(), about, explanation);
   }
 };
 
 }  // namespace
 
-Run add_explain(CLI::App& app) {
-  auto command = std::make_shared<ExplainCommand>();
-  add_common(app, command->common, {"table", "json", "markdown", "latex"});
-  for (const char* format : {"markdown", "latex"})
-    app.add_flag_callback(
-        std::string("--") + format, [command, format] { command->common.format = format; },
-        std::string("short for --format ") + format);
-  app.add_option("model", command->model, "Keras JSON, .keras, .h5, or short encoder config; - is stdin")
-      ->type_name("MODEL");
-  app.add_option("layer", command->layer, "a layer of it, or what is in one: block/dense, multi_head_attention/query")
-      ->type_name("LAYER");
-  app.add_option("--input-shape", command->input_shape, "shape without the batch, for a single layer: 50,512")
-      ->type_name("DIMS");
-  app.add_option("--batch", command->batch, "for an unknown first dimension (1)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  app.add_option("--seq-len", command->sequence_length, "for other unknown lengths (128)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  return [command] { return command->run(); };
+Command explain_command() {
+  return command_of<ExplainCommand>("explain", "where a layer's parameters and FLOPs come from, line by line");
 }
 
 }  // namespace attn::cli

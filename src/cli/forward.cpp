@@ -5,6 +5,7 @@
 #include "attn/io/tensor_file.h"
 #include "attn/run/inputs.h"
 #include "model_source.h"
+#include "shared_options.h"
 
 namespace attn::cli {
 namespace {
@@ -18,19 +19,14 @@ NamedTensor pick(const std::vector<NamedTensor>& arrays, const std::string& name
 
 }  // namespace
 
-void add_forward(CLI::App& app, Execution& execution, std::vector<std::string>& inputs) {
-  add_execution(app, execution);
-  app.add_option("--device", execution.device, "cpu, cuda, cuda:N or auto")->type_name("DEVICE");
-  app.add_option("--dtype", execution.dtype,
-                 "compute in float32, bfloat16 or float16 instead of the model's own policy")
-      ->type_name("DTYPE");
-  app.add_option("--batch", execution.batch, "for an unknown batch (1)")->check(CLI::PositiveNumber)->type_name("N");
-  app.add_option("--seq-len", execution.sequence_length, "for other unknown lengths (128)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  app.add_option("--threads", execution.threads, "0: all cores")->check(CLI::NonNegativeNumber)->type_name("N");
-  app.add_option("--input", inputs, "arrays by input name (.npy, .npz, .safetensors); NAME=FILE for one")
-      ->type_name("FILE");
+void add_forward(Options& options, Execution& execution, std::vector<std::string>& inputs) {
+  add_execution(options, execution);
+  add_device(options, execution.device);
+  add_dtype(options, execution.dtype);
+  add_batch(options, execution.batch);
+  add_sequence_length(options, execution.sequence_length);
+  add_threads(options, execution.threads);
+  add_inputs(options, inputs);
 }
 
 GivenInputs read_inputs(const keras::Model& model, const std::vector<std::string>& words) {

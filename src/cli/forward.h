@@ -11,7 +11,7 @@
 namespace attn::cli {
 
 /// add_execution, and --device, --dtype, --batch, --seq-len, --threads and --input.
-void add_forward(CLI::App& app, Execution& execution, std::vector<std::string>& inputs);
+void add_forward(Options& options, Execution& execution, std::vector<std::string>& inputs);
 
 /// Arrays that were given for inputs, by the inputs' names.
 struct GivenInputs {

@@ -3,8 +3,10 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "command.h"
+#include "common.h"
 #include "model_source.h"
+#include "options/command.h"
+#include "shared_options.h"
 
 namespace attn::cli {
 namespace {
@@ -26,17 +28,25 @@ struct GetConfigCommand {
   std::optional<std::string> layer, input_shape;
   std::string version = "3.15";
 
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::json, Format::python});
+    options.add("model", words, "MODEL | CLASS key=value", "a model file, or a layer class with key=value arguments");
+    options.add("--layer", layer, "NAME", "the layer of this name (block/dense inside a nested model)");
+    add_input_shape(options, input_shape);
+    options.add("--keras-version", version, "3.N", "write what this Keras reads: 3.0 to 3.15");
+  }
+
   [[nodiscard]] int run() const {
     keras::ConfigOptions options;
     options.version = written_version(version);
     options.layer = layer;
-    options.format = common.format == "python" ? keras::ConfigFormat::python : keras::ConfigFormat::json;
+    options.format = common.form() == Format::python ? keras::ConfigFormat::python : keras::ConfigFormat::json;
     options.indent = kIndent;
     if (words.empty() && !layer) {
       // As the notebook does: print(layer.get_config()) of the encoder's attention layer.
       const LoadedModel loaded = load_model(std::nullopt, input_shape, common.console);
       options.layer = loaded.model.first_attention();
-      if (common.format == "table") options.format = keras::ConfigFormat::python;
+      if (common.form() == Format::table) options.format = keras::ConfigFormat::python;
       return write(loaded.model, options);
     }
     if (is_class()) return write(made_layer(), options);
@@ -80,17 +90,8 @@ struct GetConfigCommand {
 
 }  // namespace
 
-Run add_get_config(CLI::App& app) {
-  auto command = std::make_shared<GetConfigCommand>();
-  add_common(app, command->common, {"table", "json", "python"});
-  app.add_option("model", command->words, "a model file, or a layer class with key=value arguments")
-      ->type_name("MODEL | CLASS key=value");
-  app.add_option("--layer", command->layer, "the layer of this name (block/dense inside a nested model)")
-      ->type_name("NAME");
-  app.add_option("--input-shape", command->input_shape, "shape without the batch, for a single layer: 50,512")
-      ->type_name("DIMS");
-  app.add_option("--keras-version", command->version, "write what this Keras reads: 3.0 to 3.15")->type_name("3.N");
-  return [command] { return command->run(); };
+Command get_config_command() {
+  return command_of<GetConfigCommand>("get-config", "the config as Keras prints or saves it");
 }
 
 }  // namespace attn::cli

@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "attn/base/text.h"
-#include "command.h"
+#include "common.h"
 #include "examples.h"
-#include "option_tree.h"
+#include "options/command.h"
 
 namespace attn::cli {
 namespace {
@@ -80,11 +80,10 @@ std::string left_of(const OptionSpec& option) {
   return option.value.empty() ? out : out + " " + option.value;
 }
 
-void add_program(Page& page, const CLI::App& program) {
+void add_program(Page& page, const Program& program) {
   page.heading("Commands:");
   std::vector<Entry> rows;
-  for (const CLI::App* command : commands_of(program))
-    rows.push_back({command->get_name(), command->get_description()});
+  for (const CommandSpec& command : program.commands()) rows.push_back({command.name, command.description});
   page.entries(rows);
   page.line(0, "");
   page.paragraph("attn help COMMAND tells more, with examples.", 0);
@@ -116,12 +115,18 @@ void add_command(Page& page, const CommandSpec& command) {
 }
 
 struct HelpCommand {
-  const CLI::App* program = nullptr;
+  std::optional<Program> program;
   std::string command;
 
+  void declare(Options& options) {
+    program = options.program();
+    options.add("command", command, "COMMAND", "the command to tell about");
+    add_color(options);
+  }
+
   [[nodiscard]] int run() const {
-    const CLI::App& app = command.empty() ? *program : command_named(*program, command);
-    write_result(help_text(app, help_style()), std::nullopt);
+    const CommandSpec spec = command.empty() ? program->spec() : program->command(command);
+    write_result(help_text(spec, *program, help_style()), std::nullopt);
     return 0;
   }
 };
@@ -141,14 +146,13 @@ std::vector<std::string> wrapped(std::string_view text, int width) {
   return lines;
 }
 
-std::string help_text(const CLI::App& app, const HelpStyle& style) {
-  const CommandSpec spec = spec_of(app);
+std::string help_text(const CommandSpec& spec, const Program& program, const HelpStyle& style) {
   Page page(style);
   page.heading("Usage: " + spec.usage());
   page.line(0, "");
   page.paragraph(spec.description, 0);
-  if (app.get_parent() == nullptr) {
-    add_program(page, app);
+  if (spec.name.empty()) {
+    add_program(page, program);
   } else {
     add_command(page, spec);
   }
@@ -157,12 +161,6 @@ std::string help_text(const CLI::App& app, const HelpStyle& style) {
 
 HelpStyle help_style() { return {terminal_columns().value_or(80), colors_results()}; }
 
-Run add_help(CLI::App& app) {
-  auto command = std::make_shared<HelpCommand>();
-  command->program = app.get_parent();
-  app.add_option("command", command->command, "the command to tell about")->type_name("COMMAND");
-  add_color(app);
-  return [command] { return command->run(); };
-}
+Command help_command() { return command_of<HelpCommand>("help", "all commands, or one of them with examples"); }
 
 }  // namespace attn::cli

@@ -1,10 +1,11 @@
 // What --help prints.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "options/option_tree.h"
 
 namespace attn::cli {
 
@@ -16,8 +17,8 @@ struct HelpStyle {
 /// As stdout takes it.
 [[nodiscard]] HelpStyle help_style();
 
-/// The page of a command, or of the program.
-[[nodiscard]] std::string help_text(const CLI::App& app, const HelpStyle& style);
+/// The page of a command of the program, or of the program itself.
+[[nodiscard]] std::string help_text(const CommandSpec& spec, const Program& program, const HelpStyle& style);
 
 /// Blank-separated words in lines of at most `width` cells. A longer word has a line of its own.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, int width);

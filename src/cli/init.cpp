@@ -3,9 +3,11 @@
 #include "attn/base/error.h"
 #include "attn/base/size.h"
 #include "attn/base/text.h"
-#include "command.h"
+#include "common.h"
 #include "memory_limit.h"
+#include "options/command.h"
 #include "prepared_model.h"
+#include "shared_options.h"
 #include "weights_target.h"
 
 namespace attn::cli {
@@ -17,6 +19,16 @@ struct InitCommand {
   std::string out;
   std::uint64_t seed = 0;
 
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::json}, false);
+    add_model(options, model);
+    add_input_shape(options, input_shape);
+    options.add("-o,--output", out, "FILE", ".weights.h5, .keras, .h5, .safetensors or .npz").required();
+    add_seed(options, seed);
+    add_keras_version(options, keras_version);
+    add_memory_limit(options, memory);
+  }
+
   [[nodiscard]] int run() const {
     check_target(out, model ? std::vector{*model} : std::vector<std::string>());
     std::optional<keras::Version> version;
@@ -27,8 +39,7 @@ struct InitCommand {
     const std::vector<Tensor> tensors = draw_weights(specs, seed, 0, common.console);
     save_model_weights(out, loaded, tensors, {}, common.console);
     const report::SavedReport report = saved_report(out, tensors);
-    write_report(common.format == "json" ? report::saved_json(report, "init") : report::saved_text(report),
-                 common.console, out == "-");
+    write_report(report::render(common.form(), report, "init"), common.console, out == "-");
     return 0;
   }
 
@@ -42,20 +53,6 @@ struct InitCommand {
 
 }  // namespace
 
-Run add_init(CLI::App& app) {
-  auto command = std::make_shared<InitCommand>();
-  add_common(app, command->common, {"table", "json"}, false);
-  app.add_option("model", command->model, "Keras JSON, .keras, or short encoder config; - is stdin")
-      ->type_name("MODEL");
-  app.add_option("--input-shape", command->input_shape, "shape without the batch, for a single layer: 50,512")
-      ->type_name("DIMS");
-  app.add_option("-o,--output", command->out, ".weights.h5, .keras, .h5, .safetensors or .npz")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("--seed", command->seed, "of the random numbers")->type_name("SEED");
-  add_keras_version(app, command->keras_version);
-  add_memory_limit(app, command->memory);
-  return [command] { return command->run(); };
-}
+Command init_command() { return command_of<InitCommand>("init", "write a model's initial weights"); }
 
 }  // namespace attn::cli

@@ -9,27 +9,29 @@
 #include <system_error>
 #include <vector>
 
+#include "attn/backends/cpu.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/atomic_file.h"
 #include "attn/io/file.h"
-#include "command_line.h"
+#include "commands.h"
 #include "console.h"
 #include "help.h"
 #include "interrupt.h"
+#include "options/command_line.h"
 
 namespace attn::cli {
 namespace {
 
 int run(const std::vector<std::string>& words) {
-  CommandLine line;
+  CommandLine line(commands(), "attn " ATTN_VERSION);
   if (words.empty()) {
-    write_result(help_text(line.named(), help_style()), std::nullopt);
+    write_result(help_text(line.named(), line.program(), help_style()), std::nullopt);
     return static_cast<int>(ExitCode::usage);
   }
   switch (line.parse(words)) {
     case CommandLine::Asked::help:
-      write_result(help_text(line.named(), help_style()), std::nullopt);
+      write_result(help_text(line.named(), line.program(), help_style()), std::nullopt);
       return 0;
     case CommandLine::Asked::version:
       write_result("attn " ATTN_VERSION "\n", std::nullopt);
@@ -37,6 +39,7 @@ int run(const std::vector<std::string>& words) {
     case CommandLine::Asked::command:
       break;
   }
+  (void)backends::kernel_isa();  // a wrong ATTN_ISA is told before anything is read
   return line.run(words);
 }
 

@@ -8,10 +8,9 @@
 #include "ascii.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "command.h"
-#include "environment.h"
+#include "common.h"
 #include "examples.h"
-#include "option_tree.h"
+#include "options/command.h"
 
 namespace attn::cli {
 namespace {
@@ -109,8 +108,7 @@ std::string see_also(const std::vector<std::string>& pages) {
   return out;
 }
 
-std::string command_page(const CLI::App& app) {
-  const CommandSpec command = spec_of(app);
+std::string command_page(const CommandSpec& command) {
   std::string out = head(command);
   std::string places;
   std::string options;
@@ -120,13 +118,12 @@ std::string command_page(const CLI::App& app) {
   return out + std::string(kExitStatus) + see_also({"attn", "attn-help"});
 }
 
-std::string program_page(const CLI::App& program) {
-  std::string out = head(spec_of(program));
+std::string program_page(const Program& program) {
+  std::string out = head(program.spec());
   out += ".SH COMMANDS\n";
   std::vector<std::string> pages;
   std::set<std::string> variables;
-  for (const CLI::App* command : commands_of(program)) {
-    const CommandSpec spec = spec_of(*command);
+  for (const CommandSpec& spec : program.commands()) {
     pages.push_back(page_name(spec));
     out += fmt::format(".TP\n{}\n{}\n", bold(spec.name), roff(spec.description));
     for (const OptionSpec& option : spec.options)
@@ -145,14 +142,22 @@ std::string program_page(const CLI::App& program) {
 }
 
 struct ManCommand {
-  const CLI::App* program = nullptr;
+  std::optional<Program> program;
   std::string command;
   std::optional<std::string> output;
   bool all = false;
 
+  void declare(Options& options) {
+    program = options.program();
+    options.add("command", command, "COMMAND", "the page of this command; else that of attn");
+    options.flag("--all", all, "write every page into the folder -o");
+    options.add("-o,--output", output, "FILE", "write the page to this file");
+    add_color(options);
+  }
+
   [[nodiscard]] int run() const {
     if (all) return write_all();
-    write_result(command.empty() ? program_page(*program) : command_page(command_named(*program, command)), output,
+    write_result(command.empty() ? program_page(*program) : command_page(program->command(command)), output,
                  Look::exact);
     return 0;
   }
@@ -164,22 +169,14 @@ struct ManCommand {
     std::filesystem::create_directories(*output, error);
     if (error) throw bad_input("{}: {}", printable(*output), error.message());
     write_result(program_page(*program), *output + "/attn.1", Look::exact);
-    for (const CLI::App* each : commands_of(*program))
-      write_result(command_page(*each), *output + "/attn-" + each->get_name() + ".1", Look::exact);
+    for (const CommandSpec& each : program->commands())
+      write_result(command_page(each), *output + "/attn-" + each.name + ".1", Look::exact);
     return 0;
   }
 };
 
 }  // namespace
 
-Run add_man(CLI::App& app) {
-  auto command = std::make_shared<ManCommand>();
-  command->program = app.get_parent();
-  app.add_option("command", command->command, "the page of this command; else that of attn")->type_name("COMMAND");
-  app.add_flag("--all", command->all, "write every page into the folder -o");
-  app.add_option("-o,--output", command->output, "write the page to this file")->type_name("FILE");
-  add_color(app);
-  return [command] { return command->run(); };
-}
+Command man_command() { return command_of<ManCommand>("man", "manual pages"); }
 
 }  // namespace attn::cli

@@ -24,10 +24,6 @@ constexpr std::array kUnits = {Unit{"", 1},         Unit{"b", 1},        Unit{"k
 
 }  // namespace
 
-void add_memory_limit(CLI::App& app, std::optional<std::string>& word) {
-  app.add_option("--mem-limit", word, "refuse what would take more memory in all: 2GB, 512MiB")->type_name("SIZE");
-}
-
 std::int64_t parse_bytes(std::string_view option, const std::string& word) {
   double number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);

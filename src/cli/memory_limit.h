@@ -3,13 +3,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "attn/run/memory.h"
-#include "command.h"
 
 namespace attn::cli {
-
-void add_memory_limit(CLI::App& app, std::optional<std::string>& word);
 
 /// Bytes of "2GB", "512 MiB", "1.5g" or "1000000"; throws Error (usage) for anything else.
 [[nodiscard]] std::int64_t parse_bytes(std::string_view option, const std::string& word);

@@ -7,12 +7,6 @@
 
 namespace attn::cli {
 
-void add_keras_version(CLI::App& app, std::optional<std::string>& version) {
-  app.add_option("--keras-version", version,
-                 "the Keras that wrote the model, where its file does not say: 2.N, 3.0 to 3.15 and newer")
-      ->type_name("N.N");
-}
-
 keras::Version parse_version(const std::string& text) {
   if (const auto version = keras::version_of(text)) return *version;
   throw bad_usage("--keras-version {}: expected a version, as in 3.15", printable(text));

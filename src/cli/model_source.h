@@ -1,7 +1,6 @@
 // The MODEL argument: where a model and its weights come from.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,9 +32,6 @@ struct LoadedModel {
 [[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path,
                                      const std::optional<std::string>& input_shape, const Console& console,
                                      std::optional<keras::Version> keras_version = {});
-
-/// --keras-version, for how a model is read and its weights are drawn.
-void add_keras_version(CLI::App& app, std::optional<std::string>& version);
 
 /// "3.12" as a version of Keras. Throws Error (usage).
 [[nodiscard]] keras::Version parse_version(const std::string& text);

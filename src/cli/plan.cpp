@@ -2,9 +2,10 @@
 
 #include "attn/report/plan_view.h"
 #include "attn/run/session.h"
-#include "command.h"
-#include "form.h"
+#include "common.h"
 #include "forward.h"
+#include "options/command.h"
+#include "shared_options.h"
 
 namespace attn::cli {
 namespace {
@@ -15,9 +16,23 @@ struct PlanCommand {
   std::optional<std::string> model;
   bool kernels = false;
 
+  void declare(Options& options) {
+    // the ending of -o tells it
+    add_common(options, common, {Format::table, Format::json, Format::svg});
+    add_model(options, model);
+    add_input_shape(options, execution.input_shape);
+    add_batch(options, execution.batch);
+    add_sequence_length(options, execution.sequence_length);
+    add_device(options, execution.device);
+    add_backend(options, execution.backend);
+    add_dtype(options, execution.dtype);
+    add_threads(options, execution.threads);
+    add_keras_version(options, execution.keras_version);
+    options.flag("--kernels", kernels, "prepare the model too, and show which kernel runs each step");
+  }
+
   [[nodiscard]] int run() const {
-    static const Endings kEndings = {{".svg", "svg"}, {".json", "json"}, {".txt", "table"}};
-    const std::string form = form_of(common.format, common.output, kEndings, "table");
+    const Format form = common.form_of_output();
     const auto backend = open_backend(execution.device, execution.backend, common.console);
     const LoadedModel loaded = load_model(model, execution, common.console);
     const keras::LowerOptions lower = lower_options(execution, {});
@@ -27,7 +42,8 @@ struct PlanCommand {
     report.plan = run::plan_for(*backend, report.lowered).plan;
     report.memory_bytes = backend->memory_needed(report.plan, execution.compile_options());
     if (kernels) report.kernels = kernels_of(loaded, lower, report, *backend);
-    write_result(text(report, form), common.output, form == "svg" ? Look::exact : Look::fitting);
+    write_result(report::render(form, report, terminal_columns().value_or(100)), common.output,
+                 form == Format::svg ? Look::exact : Look::fitting);
     return 0;
   }
 
@@ -46,42 +62,12 @@ struct PlanCommand {
       out.emplace(choice.node, report::StepKernel{choice.kernel, choice.why});
     return out;
   }
-
-  [[nodiscard]] static std::string text(const report::PlanReport& report, const std::string& form) {
-    if (form == "svg") return report::plan_svg(report);
-    if (form == "json") return report::plan_json(report);
-    return report::plan_text(report, terminal_columns().value_or(100));
-  }
 };
 
 }  // namespace
 
-Run add_plan(CLI::App& app) {
-  auto command = std::make_shared<PlanCommand>();
-  command->common.format.clear();  // the ending of -o tells it
-  add_common(app, command->common, {"table", "json", "svg"});
-  app.add_option("model", command->model, "Keras JSON, .keras, .h5, or short encoder config; - is stdin")
-      ->type_name("MODEL");
-  app.add_option("--input-shape", command->execution.input_shape, "shape without the batch, for a single layer: 50,512")
-      ->type_name("DIMS");
-  app.add_option("--batch", command->execution.batch, "for an unknown batch (1)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  app.add_option("--seq-len", command->execution.sequence_length, "for other unknown lengths (128)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  app.add_option("--device", command->execution.device, "cpu, cuda, cuda:N or auto")->type_name("DEVICE");
-  app.add_option("--backend", command->execution.backend, "reference, onednn or cuda; by default the device's best")
-      ->type_name("NAME");
-  app.add_option("--dtype", command->execution.dtype,
-                 "compute in float32, bfloat16 or float16 instead of the model's own policy")
-      ->type_name("DTYPE");
-  app.add_option("--threads", command->execution.threads, "0: all cores")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
-  add_keras_version(app, command->execution.keras_version);
-  app.add_flag("--kernels", command->kernels, "prepare the model too, and show which kernel runs each step");
-  return [command] { return command->run(); };
+Command plan_command() {
+  return command_of<PlanCommand>("plan", "how a pass runs: its steps, and where their results lie in memory");
 }
 
 }  // namespace attn::cli

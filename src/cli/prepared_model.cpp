@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <thread>
 
 #include "attn/backends/registry.h"
@@ -14,6 +13,7 @@
 #include "attn/run/padding.h"
 #include "memory_limit.h"
 #include "progress.h"
+#include "shared_options.h"
 
 namespace attn::cli {
 namespace {
@@ -35,13 +35,6 @@ int thread_count(int asked) {
   return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
-const std::map<std::string, backends::MatmulPrecision>& precisions() {
-  using backends::MatmulPrecision;
-  static const std::map<std::string, MatmulPrecision> names{
-      {"highest", MatmulPrecision::highest}, {"high", MatmulPrecision::high}, {"medium", MatmulPrecision::medium}};
-  return names;
-}
-
 }  // namespace
 
 std::int64_t batch_of(const graph::Graph& graph) {
@@ -58,28 +51,16 @@ std::optional<std::int64_t> sequence_length_of(const graph::Graph& graph) {
   return std::nullopt;
 }
 
-void add_execution(CLI::App& app, Execution& execution) {
-  app.add_option("--input-shape", execution.input_shape, "shape without the batch, for a single layer: 50,512")
-      ->type_name("DIMS");
-  app.add_option("--backend", execution.backend, "reference, onednn or cuda; by default the device's best")
-      ->type_name("NAME");
-  app.add_option("--weights", execution.weights, ".weights.h5, .keras, .safetensors or .npz")->type_name("FILE");
-  app.add_option("--seed", execution.seed, "of random weights and inputs")->type_name("SEED");
-  add_keras_version(app, execution.keras_version);
-  add_memory_limit(app, execution.memory_limit);
-  app.add_flag("--skip-padding", execution.skip_padding,
+void add_execution(Options& options, Execution& execution) {
+  add_input_shape(options, execution.input_shape);
+  add_backend(options, execution.backend);
+  add_weights(options, execution.weights);
+  add_seed(options, execution.seed);
+  add_keras_version(options, execution.keras_version);
+  add_memory_limit(options, execution.memory_limit);
+  options.flag("--skip-padding", execution.skip_padding,
                "compute no position that the padding mask hides; outputs are 0 there");
-  app.add_option("--matmul-precision", execution.precision,
-                 "of float32 products: highest (float32), high (TF32 or better), medium (bfloat16)")
-      ->transform(CLI::CheckedTransformer(precisions()))
-      ->type_name("HOW");
-}
-
-backends::MatmulPrecision parse_precision(const std::string& word) {
-  const auto found = precisions().find(word);
-  if (found == precisions().end())
-    throw bad_usage("--matmul-precision {}: expected highest, high or medium", printable(word));
-  return found->second;
+  add_matmul_precision(options, execution.precision);
 }
 
 LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution, const Console& console) {
@@ -199,9 +180,7 @@ report::Setting setting_of(const std::string& model, const graph::Graph& graph, 
   out.device = backend.device();
   out.backend = backend.name();
   out.dtype = dtype_name(graph, execution.dtype);
-  for (const auto& [name, precision] : precisions()) {
-    if (precision == execution.precision) out.matmul_precision = name;
-  }
+  out.matmul_precision = name_of(execution.precision);
   out.batch = batch_of(graph);
   out.seq_len = sequence_length_of(graph);
   out.threads = thread_count(execution.threads);

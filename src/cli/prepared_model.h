@@ -12,8 +12,9 @@
 #include "attn/keras/model.h"
 #include "attn/report/values.h"
 #include "attn/run/session.h"
-#include "command.h"
+#include "console.h"
 #include "model_source.h"
+#include "options/options.h"
 
 namespace attn::cli {
 
@@ -34,10 +35,7 @@ struct Execution {
 };
 
 /// --device, --backend, --weights, --seed and the like, for one value each.
-void add_execution(CLI::App& app, Execution& execution);
-
-/// "highest", "high" or "medium"; throws Error (usage) for another word.
-[[nodiscard]] backends::MatmulPrecision parse_precision(const std::string& word);
+void add_execution(Options& options, Execution& execution);
 
 /// The model at `path`, as the options say that it is to be read.
 [[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution,

@@ -3,10 +3,12 @@
 #include "attention_source.h"
 #include "attn/report/model_page.h"
 #include "attn/run/session.h"
-#include "command.h"
+#include "common.h"
 #include "layer_graph.h"
 #include "model_bench.h"
 #include "model_costs.h"
+#include "options/command.h"
+#include "shared_options.h"
 
 namespace attn::cli {
 namespace {
@@ -18,6 +20,15 @@ struct ReportCommand {
   std::optional<std::string> model;
   std::vector<std::string> inputs;
   bool bench = false, no_heatmap = false;
+
+  void declare(Options& options) {
+    add_common(options, common, {Format::html});
+    add_model(options, model);
+    add_forward(options, execution, inputs);
+    add_heads(options, heads);
+    options.flag("--bench", bench, "measure the model too, for a second");
+    options.flag("--no-heatmap", no_heatmap, "do not run the model for its attention weights");
+  }
 
   [[nodiscard]] int run() const {
     const LoadedModel loaded = load_model(model, execution, common.console);
@@ -38,7 +49,7 @@ struct ReportCommand {
       };
       page.heatmap = attention_of(loaded, execution, inputs, heads, limits, common.console);
     }
-    write_result(report::model_page(page), common.output, Look::exact);
+    write_result(report::render(common.form(), page), common.output, Look::exact);
     return 0;
   }
 
@@ -75,17 +86,8 @@ struct ReportCommand {
 
 }  // namespace
 
-Run add_report(CLI::App& app) {
-  auto command = std::make_shared<ReportCommand>();
-  command->common.format = "html";
-  add_common(app, command->common, {"html"});
-  app.add_option("model", command->model, "Keras JSON, .keras, .h5, or short encoder config; - is stdin")
-      ->type_name("MODEL");
-  add_forward(app, command->execution, command->inputs);
-  add_heads(app, command->heads);
-  app.add_flag("--bench", command->bench, "measure the model too, for a second");
-  app.add_flag("--no-heatmap", command->no_heatmap, "do not run the model for its attention weights");
-  return [command] { return command->run(); };
+Command report_command() {
+  return command_of<ReportCommand>("report", "all about a model on one page: summary, costs, attention, graph");
 }
 
 }  // namespace attn::cli

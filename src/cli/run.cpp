@@ -13,11 +13,13 @@
 #include "attn/run/finite.h"
 #include "attn/run/inputs.h"
 #include "attn/weights/stats.h"
-#include "command.h"
+#include "common.h"
 #include "dump.h"
 #include "forward.h"
+#include "options/command.h"
 #include "prepared_model.h"
 #include "progress.h"
+#include "shared_options.h"
 
 namespace attn::cli {
 namespace {
@@ -46,6 +48,19 @@ struct RunCommand {
   std::optional<std::string> arrays;  // -o
   run::Tolerance tolerance;
   bool check_finite = false;
+
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::json}, false);
+    add_model(options, model);
+    add_forward(options, execution, inputs);
+    options.add("-o,--output", arrays, "FILE", "write the outputs to .npz, .npy or .safetensors");
+    options.add("--scores", scores, "FILE", "write the attention weights of every attention layer");
+    options.add("--dump", dump, "FOLDER", "write what every layer gives into this folder, which is made");
+    options.add("--expect", expect, "FILE", "compare the outputs with these arrays; exit 1 where they differ");
+    add_tolerance(options, tolerance.rtol, tolerance.atol, " of --expect");
+    options.flag("--check-finite", check_finite,
+                 "look at every layer's output and name the first that holds NaN or Inf; exit 1 where one does");
+  }
 
   [[nodiscard]] int run() const {
     if (arrays) io::check_tensor_path(*arrays);
@@ -96,8 +111,7 @@ struct RunCommand {
     report.peak_bytes = run::peak_memory();
     if (check_finite) report.finite = run::check_finite(lowered, tensors, bound, session.layer_outputs());
 
-    write_report(common.format == "json" ? report::run_json(report) : report::run_text(report), common.console,
-                 arrays == "-" || scores == "-");
+    write_report(report::render(common.form(), report), common.console, arrays == "-" || scores == "-");
     const bool finite = !report.finite || report.finite->finite();
     if (!finite) common.console.error(report::finite_problem(*report.finite));
     const bool differs = report.compare && !report.compare->pass;
@@ -117,7 +131,7 @@ struct RunCommand {
     out.non_finite = stats.nan_count + stats.inf_count;
     for (std::int64_t i = 0; i < output.tensor.size() && out.first_values.size() < kFirstValues; ++i)
       out.first_values.push_back(output.tensor.at(i));
-    if (common.format == "json")
+    if (common.form() == Format::json)
       out.sha256 = io::sha256({output.tensor.data(), static_cast<std::size_t>(output.tensor.bytes())});
     return out;
   }
@@ -140,28 +154,6 @@ struct RunCommand {
 
 }  // namespace
 
-Run add_run(CLI::App& app) {
-  auto command = std::make_shared<RunCommand>();
-  add_common(app, command->common, {"table", "json"}, false);
-  app.add_option("model", command->model, "Keras JSON, .keras, .h5, or short encoder config; - is stdin")
-      ->type_name("MODEL");
-  add_forward(app, command->execution, command->inputs);
-  app.add_option("-o,--output", command->arrays, "write the outputs to .npz, .npy or .safetensors")->type_name("FILE");
-  app.add_option("--scores", command->scores, "write the attention weights of every attention layer")
-      ->type_name("FILE");
-  app.add_option("--dump", command->dump, "write what every layer gives into this folder, which is made")
-      ->type_name("FOLDER");
-  app.add_option("--expect", command->expect, "compare the outputs with these arrays; exit 1 where they differ")
-      ->type_name("FILE");
-  app.add_option("--rtol", command->tolerance.rtol, "relative tolerance of --expect")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("R");
-  app.add_option("--atol", command->tolerance.atol, "absolute tolerance of --expect")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("A");
-  app.add_flag("--check-finite", command->check_finite,
-               "look at every layer's output and name the first that holds NaN or Inf; exit 1 where one does");
-  return [command] { return command->run(); };
-}
+Command run_command() { return command_of<RunCommand>("run", "a forward pass on random or file inputs"); }
 
 }  // namespace attn::cli

@@ -6,10 +6,12 @@
 #include "attn/base/error.h"
 #include "attn/report/costs_view.h"
 #include "attn/report/masks_view.h"
-#include "command.h"
+#include "common.h"
 #include "model_costs.h"
 #include "model_source.h"
+#include "options/command.h"
 #include "prepared_model.h"
+#include "shared_options.h"
 
 namespace attn::cli {
 namespace {
@@ -24,6 +26,23 @@ struct SummaryCommand {
   std::optional<int> depth;
   std::optional<std::int64_t> batch, sequence_length;
   std::vector<std::string> layer_range;
+
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::json, Format::markdown, Format::csv});
+    add_model(options, model);
+    add_input_shape(options, input_shape);
+    options.add("--line-length", line_length, "N",
+                "Keras's table of this line_length, byte for byte; 80: as it prints into a pipe");
+    options.flag("--expand-nested", expand_nested, "show the layers of nested models");
+    options.flag("--show-trainable", show_trainable, "add the column Trainable");
+    options.flag("--masks", masks, "show which layer makes, uses, keeps or drops a mask, in place of the table");
+    options.flag("--costs", costs, "FLOPs, bytes of weights, activations and attention scores, and their peak");
+    add_batch(options, batch, "of --costs, ");
+    add_sequence_length(options, sequence_length, "of --costs, ");
+    options.add("--depth", depth, "N", "open layers this deep: attention's query, key, value, output").not_negative();
+    options.flag("--weights", variables, "a row for each variable");
+    options.add("--layer-range", layer_range, "FIRST LAST", "from the first to the last layer of these names").words(2);
+  }
 
   int run() const {
     check();
@@ -49,8 +68,9 @@ struct SummaryCommand {
     options.show_trainable = show_trainable;
     if (!layer_range.empty()) options.layer_range = report::LayerRange{layer_range[0], layer_range[1]};
     if (!common.output && !line_length) options.terminal_columns = terminal_columns();
-    write_result(masks ? masks_text(summary, options, loaded.model.masks()) : text(summary, options), common.output,
-                 line_length ? Look::exact : Look::fitting);
+    write_result(
+        masks ? masks_text(summary, options, loaded.model.masks()) : report::render(common.form(), summary, options),
+        common.output, line_length ? Look::exact : Look::fitting);
     return 0;
   }
 
@@ -75,58 +95,20 @@ struct SummaryCommand {
 
   [[nodiscard]] std::string costs_text(const keras::Summary& summary, const report::CostReport& report) const {
     const report::CostOptions options{depth.value_or(0), expand_nested, variables, costs};
-    if (common.format == "json") return report::costs_json(summary, report, options);
-    if (common.format == "markdown") return report::costs_markdown(summary, report, options);
-    if (common.format == "csv") return report::costs_csv(report, options);
-    return report::costs_table(summary, report, options);
+    return report::render(common.form(), summary, report, options);
   }
 
   [[nodiscard]] std::string masks_text(const keras::Summary& summary, const report::SummaryOptions& options,
                                        const keras::MaskTrace& trace) const {
-    if (common.format == "json") return report::summary_json(summary, options, &trace);
-    if (common.format == "markdown") return report::masks_markdown(summary.name, trace, expand_nested);
-    if (common.format == "csv") return report::masks_csv(trace, expand_nested);
-    return report::masks_table(summary.name, trace, expand_nested);
-  }
-
-  [[nodiscard]] std::string text(const keras::Summary& summary, const report::SummaryOptions& options) const {
-    if (common.format == "json") return report::summary_json(summary, options);
-    if (common.format == "markdown") return report::summary_markdown(summary, options);
-    if (common.format == "csv") return report::summary_csv(summary, options);
-    return report::summary_table(summary, options);
+    if (common.form() == Format::json) return report::render(Format::json, summary, options, &trace);
+    return report::render(common.form(), summary.name, trace, expand_nested);
   }
 };
 
 }  // namespace
 
-Run add_summary(CLI::App& app) {
-  auto command = std::make_shared<SummaryCommand>();
-  add_common(app, command->common, {"table", "json", "markdown", "csv"});
-  app.add_option("model", command->model, "Keras JSON, .keras, .h5, or short encoder config; - is stdin")
-      ->type_name("MODEL");
-  app.add_option("--input-shape", command->input_shape, "shape without the batch, for a single layer: 50,512")
-      ->type_name("DIMS");
-  app.add_option("--line-length", command->line_length,
-                 "Keras's table of this line_length, byte for byte; 80: as it prints into a pipe")
-      ->type_name("N");
-  app.add_flag("--expand-nested", command->expand_nested, "show the layers of nested models");
-  app.add_flag("--show-trainable", command->show_trainable, "add the column Trainable");
-  app.add_flag("--masks", command->masks, "show which layer makes, uses, keeps or drops a mask, in place of the table");
-  app.add_flag("--costs", command->costs, "FLOPs, bytes of weights, activations and attention scores, and their peak");
-  app.add_option("--batch", command->batch, "of --costs, for an unknown first dimension (1)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  app.add_option("--seq-len", command->sequence_length, "of --costs, for other unknown lengths (128)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  app.add_option("--depth", command->depth, "open layers this deep: attention's query, key, value, output")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
-  app.add_flag("--weights", command->variables, "a row for each variable");
-  app.add_option("--layer-range", command->layer_range, "from the first to the last layer of these names")
-      ->expected(2)
-      ->type_name("FIRST LAST");
-  return [command] { return command->run(); };
+Command summary_command() {
+  return command_of<SummaryCommand>("summary", "show the model as Keras does, layer by layer");
 }
 
 }  // namespace attn::cli

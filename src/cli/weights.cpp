@@ -10,9 +10,11 @@
 #include "attn/weights/agreement.h"
 #include "attn/weights/file_names.h"
 #include "attn/weights/stats.h"
-#include "command.h"
+#include "common.h"
 #include "name_pattern.h"
+#include "options/command.h"
 #include "progress.h"
+#include "shared_options.h"
 #include "weights_source.h"
 
 namespace attn::cli {
@@ -26,6 +28,25 @@ struct WeightsCommand {
   std::optional<std::string> sort;
   run::Tolerance tolerance{0.0, 0.0};
   bool sha256 = false;
+
+  void declare(Options& options) {
+    add_common(options, common, {Format::table, Format::json, Format::markdown, Format::csv});
+    options.add("file", file, "FILE", ".weights.h5, .keras, .h5, .weights.json, .safetensors, .npz or .npy").required();
+    options.add("--model", model, "MODEL", "names the weights by this model, and checks them against it");
+    add_input_shape(options, input_shape, "of --model, the ");
+    options.add("--diff", other, "FILE", "compare with the weights of this file; exit 1 where they differ");
+
+    // as --atol it is refused without --diff
+    options.add("--rtol", tolerance.rtol, "R", "relative tolerance of --diff (0: exactly equal, dtypes too)")
+        .not_negative()
+        .without_variable();
+    options.add("--atol", tolerance.atol, "A", "absolute tolerance of --diff").not_negative().without_variable();
+    options.add("--match", patterns, "PATTERN", "only arrays of such names; * stands for any text, ? for a character")
+        .repeatable();
+    options.flag("--sha256", sha256, "show the SHA-256 of each array's bytes");
+    options.add("--sort", sort, "KEY", "by name, size, max (the largest magnitude) or std")
+        .one_of({"name", "size", "max", "std"});
+  }
 
   [[nodiscard]] int run() const {
     if (other && sort) throw bad_usage("--sort orders a list of arrays, and --diff gives none");
@@ -52,7 +73,7 @@ struct WeightsCommand {
       throw bad_usage("--match: none of the {} arrays of {} has such a name", arrays.size(), printable(file));
     order(report.arrays);
     if (asked) report.check = check(*asked, source.store);
-    write_result(text(report), common.output);
+    write_result(report::render(common.form(), report), common.output);
     const bool pass = !report.check || report.check->pass();
     return static_cast<int>(pass ? ExitCode::done : ExitCode::differs);
   }
@@ -66,7 +87,7 @@ struct WeightsCommand {
     report.result = compared(filtered(named_weights(a, of_a)), filtered(named_weights(b, of_b)));
     if (report.result.both.empty() && of_a == nullptr && !report.result.only_a.empty() && !report.result.only_b.empty())
       common.console.warn("no array has the same name in both files; --model says which is which");
-    write_result(text(report), common.output);
+    write_result(report::render(common.form(), report), common.output);
     return static_cast<int>(report.result.equal() ? ExitCode::done : ExitCode::differs);
   }
 
@@ -136,52 +157,12 @@ struct WeightsCommand {
     }
     return out;
   }
-
-  [[nodiscard]] std::string text(const report::WeightsReport& report) const {
-    if (common.format == "json") return report::weights_json(report);
-    if (common.format == "markdown") return report::weights_markdown(report);
-    if (common.format == "csv") return report::weights_csv(report);
-    return report::weights_text(report);
-  }
-
-  [[nodiscard]] std::string text(const report::DiffReport& report) const {
-    if (common.format == "json") return report::diff_json(report);
-    if (common.format == "markdown") return report::diff_markdown(report);
-    if (common.format == "csv") return report::diff_csv(report);
-    return report::diff_text(report);
-  }
 };
 
 }  // namespace
 
-Run add_weights(CLI::App& app) {
-  auto command = std::make_shared<WeightsCommand>();
-  add_common(app, command->common, {"table", "json", "markdown", "csv"});
-  app.add_option("file", command->file, ".weights.h5, .keras, .h5, .weights.json, .safetensors, .npz or .npy")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("--model", command->model, "names the weights by this model, and checks them against it")
-      ->type_name("MODEL");
-  app.add_option("--input-shape", command->input_shape, "of --model, without the batch, for a single layer: 50,512")
-      ->type_name("DIMS");
-  app.add_option("--diff", command->other, "compare with the weights of this file; exit 1 where they differ")
-      ->type_name("FILE");
-  app.add_option("--rtol", command->tolerance.rtol, "relative tolerance of --diff (0: exactly equal, dtypes too)")
-      ->check(CLI::NonNegativeNumber)
-      ->configurable(false)  // as --atol it is refused without --diff
-      ->type_name("R");
-  app.add_option("--atol", command->tolerance.atol, "absolute tolerance of --diff")
-      ->check(CLI::NonNegativeNumber)
-      ->configurable(false)
-      ->type_name("A");
-  app.add_option("--match", command->patterns, "only arrays of such names; * stands for any text, ? for a character")
-      ->allow_extra_args(false)
-      ->type_name("PATTERN");
-  app.add_flag("--sha256", command->sha256, "show the SHA-256 of each array's bytes");
-  app.add_option("--sort", command->sort, "by name, size, max (the largest magnitude) or std")
-      ->check(CLI::IsMember({"name", "size", "max", "std"}))
-      ->type_name("KEY");
-  return [command] { return command->run(); };
+Command weights_command() {
+  return command_of<WeightsCommand>("weights", "list the arrays of a file, check or compare them");
 }
 
 }  // namespace attn::cli

@@ -6,6 +6,7 @@
 
 #include "attn/base/error.h"
 #include "attn/plan/plan.h"
+#include "attn/run/session.h"
 
 namespace attn::generate {
 namespace {
@@ -61,6 +62,11 @@ CachedDecoder::Part& CachedDecoder::part(const StepShape& shape) {
     if (value.name == "position") made->position = array;
     if (value.name == "sources") made->sources = array;
     made->inputs.push_back(std::move(array));
+  }
+  if (weight_bytes_ == 0) {
+    const std::vector<bool> fixed = graph::fixed_values(graph);
+    for (const graph::Node& node : graph.nodes)
+      if (!fixed[graph::at(node.outputs.front())]) weight_bytes_ += run::traffic(graph, node, fixed).weights;
   }
   made->executable = backend_.compile(plan::make_plan(std::move(graph)), weights_, options_.compile);
   return *parts_.emplace(shape, std::move(made)).first->second;

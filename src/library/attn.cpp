@@ -88,7 +88,7 @@ std::string Model::config() const { return parts_->model.config({}); }
 std::string Model::summary(std::optional<int> line_length) const {
   report::SummaryOptions options;
   options.line_length = line_length;
-  return report::summary_table(parts_->model.summary(), options);
+  return report::render(report::Format::table, parts_->model.summary(), options);
 }
 
 Runner Model::prepare(const RunOptions& options) const {

@@ -1,7 +1,8 @@
 // A benchmark as JSON and as JSON Lines.
+#include "attn/report/bench_json.h"
+
 #include <fmt/format.h>
 
-#include "attn/report/bench_view.h"
 #include "attn/report/json.h"
 #include "attn/report/setting.h"
 #include "bench_latencies.h"

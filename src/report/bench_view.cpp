@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "attn/base/text.h"
+#include "attn/report/bench_json.h"
 #include "attn/report/json.h"
 #include "attn/report/number.h"
 #include "attn/report/setting.h"
@@ -125,8 +126,6 @@ std::string environment_text(const BenchReport& report) {
   return text;
 }
 
-}  // namespace
-
 std::string bench_text(const BenchReport& report) {
   if (is_empty(report)) return "nothing was measured\n";
   std::string out = printable(report.machine) + '\n';
@@ -152,8 +151,6 @@ std::string bench_markdown(const BenchReport& report) {
   return out + (report.partial ? "\ninterrupted: what is here is not all\n" : "");
 }
 
-namespace {
-
 /// One record per operation of --ops.
 std::string operations_csv(const std::vector<OperationsReport>& reports) {
   Table table;
@@ -174,8 +171,6 @@ std::string operations_csv(const std::vector<OperationsReport>& reports) {
   }
   return csv_table(table);
 }
-
-}  // namespace
 
 std::string bench_csv(const BenchReport& report) {
   if (!report.operations.empty()) return operations_csv(report.operations);
@@ -204,6 +199,25 @@ std::string bench_csv(const BenchReport& report) {
     table.rows.push_back(std::move(cells));
   }
   return csv_table(table);
+}
+
+}  // namespace
+
+std::string render(Format format, const BenchReport& report) {
+  switch (format) {
+    case Format::table:
+      return bench_text(report);
+    case Format::json:
+      return bench_json(report);
+    case Format::jsonl:
+      return bench_json_lines(report);
+    case Format::markdown:
+      return bench_markdown(report);
+    case Format::csv:
+      return bench_csv(report);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report

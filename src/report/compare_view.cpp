@@ -242,16 +242,6 @@ Json names_json(const std::vector<std::string>& names) {
   return json;
 }
 
-}  // namespace
-
-std::string tolerance_reason(DType dtype) {
-  const std::string_view digits = dtype == DType::float64    ? "16"
-                                  : dtype == DType::float16  ? "3 to 4"
-                                  : dtype == DType::bfloat16 ? "2 to 3"
-                                                             : "7";
-  return fmt::format("usual for {}, which keeps {} digits", name_of(dtype), digits);
-}
-
 std::string comparison_text(const RunComparisonReport& report) {
   std::string out = fmt::format("{}\n", printable(report.model));
   out += fmt::format("  A  {}\n  B  {}\n", printable(side_text(report.a)), printable(side_text(report.b)));
@@ -313,6 +303,29 @@ std::string comparison_json(const RunComparisonReport& report) {
     json["weights_that_differ"] = std::move(differing);
   }
   return json_document(json);
+}
+
+}  // namespace
+
+std::string tolerance_reason(DType dtype) {
+  const std::string_view digits = dtype == DType::float64    ? "16"
+                                  : dtype == DType::float16  ? "3 to 4"
+                                  : dtype == DType::bfloat16 ? "2 to 3"
+                                                             : "7";
+  return fmt::format("usual for {}, which keeps {} digits", name_of(dtype), digits);
+}
+
+std::string render(Format format, const RunComparisonReport& report) {
+  switch (format) {
+    case Format::table:
+      return comparison_text(report);
+    case Format::json:
+      return comparison_json(report);
+    case Format::markdown:
+      return comparison_markdown(report);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report

@@ -93,8 +93,6 @@ Json layers_json(const CostReport& report, const CostOptions& options, std::size
   return list;
 }
 
-}  // namespace
-
 std::string costs_table(const keras::Summary& summary, const CostReport& report, const CostOptions& options) {
   std::string out = fmt::format("Model: \"{}\"", printable(summary.name));
   if (options.costs) out += ", " + size_of_input(report);
@@ -186,6 +184,23 @@ std::string costs_json(const keras::Summary& summary, const CostReport& report, 
   json["costs"]["peak"]["inputs"] = report.peak.inputs;
   json["costs"]["peak"]["activations"] = report.peak.activations;
   return json_document(json);
+}
+
+}  // namespace
+
+std::string render(Format format, const keras::Summary& summary, const CostReport& report, const CostOptions& options) {
+  switch (format) {
+    case Format::table:
+      return costs_table(summary, report, options);
+    case Format::json:
+      return costs_json(summary, report, options);
+    case Format::markdown:
+      return costs_markdown(summary, report, options);
+    case Format::csv:
+      return costs_csv(report, options);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report

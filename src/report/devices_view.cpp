@@ -16,8 +16,6 @@ std::string runner_of(const DeviceRow& row) {
   return row.kernel_isa.empty() ? row.backend : row.backend + ", " + row.kernel_isa;
 }
 
-}  // namespace
-
 std::string devices_text(const DevicesReport& report) {
   Table table{{{"Device"}, {"Name"}, {"Cores", Align::right}, {"Memory", Align::right}, {"Runs by"}, {"Has"}}, {}};
   for (const DeviceRow& row : report.devices) {
@@ -53,6 +51,19 @@ std::string devices_json(const DevicesReport& report) {
   json["driver"] = report.driver.empty() ? Json(nullptr) : json_text(report.driver);
   json["cuda_missing"] = report.cuda_missing.empty() ? Json(nullptr) : json_text(report.cuda_missing);
   return json_document(json);
+}
+
+}  // namespace
+
+std::string render(Format format, const DevicesReport& report) {
+  switch (format) {
+    case Format::table:
+      return devices_text(report);
+    case Format::json:
+      return devices_json(report);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report

@@ -45,8 +45,6 @@ std::string notes_of(const DoctorReport& report, std::string_view begin) {
   return out;
 }
 
-}  // namespace
-
 std::string doctor_text(const DoctorReport& report) {
   std::string out = plain_table(checks_table(report)) + '\n' + plain_table(facts_table(report));
   if (!report.notes.empty()) out += '\n' + notes_of(report, "");
@@ -90,6 +88,21 @@ std::string doctor_json(const DoctorReport& report) {
   json["notes"] = Json::array();
   for (const std::string& note : report.notes) json["notes"].push_back(json_text(note));
   return json_document(json);
+}
+
+}  // namespace
+
+std::string render(Format format, const DoctorReport& report) {
+  switch (format) {
+    case Format::table:
+      return doctor_text(report);
+    case Format::json:
+      return doctor_json(report);
+    case Format::markdown:
+      return doctor_markdown(report);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report

@@ -209,8 +209,6 @@ Table overview_table(const std::vector<ClassTotals>& classes) {
   return table;
 }
 
-}  // namespace
-
 std::string explain_text(const ExplainedModel& model, const Explanation& it) {
   std::string out = fmt::format("{} in {}\n", printable(title(it)), printable(model.name));
   if (!it.symbols.empty()) out += '\n';
@@ -362,6 +360,38 @@ std::string overview_json(const ExplainedModel& model, const std::vector<ClassTo
   json["total_params"] = json_integer(params);
   json["total_flops"] = json_integer(flops);
   return json_document(json);
+}
+
+}  // namespace
+
+std::string render(Format format, const ExplainedModel& model, const Explanation& explanation) {
+  switch (format) {
+    case Format::table:
+      return explain_text(model, explanation);
+    case Format::json:
+      return explain_json(model, explanation);
+    case Format::markdown:
+      return explain_markdown(model, explanation);
+    case Format::latex:
+      return explain_latex(model, explanation);
+    default:
+      refuse(format);
+  }
+}
+
+std::string render(Format format, const ExplainedModel& model, const std::vector<ClassTotals>& classes) {
+  switch (format) {
+    case Format::table:
+      return overview_text(model, classes);
+    case Format::json:
+      return overview_json(model, classes);
+    case Format::markdown:
+      return overview_markdown(model, classes);
+    case Format::latex:
+      return overview_latex(model, classes);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report

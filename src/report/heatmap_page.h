@@ -1,10 +1,13 @@
-// Heatmaps as a section of a page.
+// Heatmaps as a page of their own, and as a section of another.
 #pragma once
 
 #include "attn/report/heatmap.h"
 #include "page.h"
 
 namespace attn::report {
+
+/// A page of its own that needs no network, with pickers for layer, head, scale and view.
+[[nodiscard]] std::string heatmap_html(const HeatmapReport& report);
 
 /// Appends the section, and its weights to the payloads.
 void add_heatmap(Page& page, const std::string& title, const HeatmapReport& report);

@@ -1,11 +1,11 @@
-// Heatmaps as SVG and PNG.
+#include "heatmap_picture.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "attn/base/text.h"
-#include "attn/report/heatmap.h"
 #include "attn/report/number.h"
 #include "escape.h"
 #include "heatmap_page.h"

@@ -13,6 +13,7 @@
 #include "attn/report/table.h"
 #include "escape.h"
 #include "heatmap_page.h"
+#include "heatmap_picture.h"
 #include "ramp.h"
 
 namespace attn::report {
@@ -120,12 +121,6 @@ std::string preview(const HeatmapReport& report, const PreviewOptions& options) 
 
 Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
-}  // namespace
-
-int preview_cells(int columns, std::size_t maps) {
-  return maps == 1 ? std::clamp((columns - 1) / 2, 4, kLargestMap) : std::clamp(columns / 2, 4, kSmallMap);
-}
-
 std::string heatmap_text(const HeatmapReport& report, const PreviewOptions& options) {
   std::string out = printable(report.setting.model) + ": ";
   for (const std::string& line : heatmap_about(report)) out += line + "\n  ";
@@ -179,6 +174,29 @@ std::string heatmap_json(const HeatmapReport& report) {
                               {"heads", heads}});
   }
   return json_document(json);
+}
+
+}  // namespace
+
+int preview_cells(int columns, std::size_t maps) {
+  return maps == 1 ? std::clamp((columns - 1) / 2, 4, kLargestMap) : std::clamp(columns / 2, 4, kSmallMap);
+}
+
+std::string render(Format format, const HeatmapReport& report, const PreviewOptions& options) {
+  switch (format) {
+    case Format::table:
+      return heatmap_text(report, options);
+    case Format::json:
+      return heatmap_json(report);
+    case Format::html:
+      return heatmap_html(report);
+    case Format::svg:
+      return heatmap_svg(report);
+    case Format::png:
+      return heatmap_png(report);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report

@@ -72,8 +72,6 @@ Json tensors_json(const std::vector<MaskedTensor>& tensors, bool with_origin) {
   return list;
 }
 
-}  // namespace
-
 std::string masks_table(const std::string& model, const MaskTrace& trace, bool expand_nested) {
   std::string out = fmt::format("Model: \"{}\", its masks\n\n", printable(model));
   out += plain_table(table_of(trace, expand_nested));
@@ -97,6 +95,8 @@ std::string masks_csv(const MaskTrace& trace, bool expand_nested) {
   return csv_table(table);
 }
 
+}  // namespace
+
 void add_masks(Json& summary, const MaskTrace& trace, bool expand_nested) {
   summary["masks"] = Json::array();
   for (const MaskRow* row : shown(trace, expand_nested)) {
@@ -117,6 +117,19 @@ void add_masks(Json& summary, const MaskTrace& trace, bool expand_nested) {
   }
   summary["mask_warnings"] = Json::array();
   for (const std::string& warning : trace.warnings) summary["mask_warnings"].push_back(json_text(warning));
+}
+
+std::string render(Format format, const std::string& model, const MaskTrace& trace, bool expand_nested) {
+  switch (format) {
+    case Format::table:
+      return masks_table(model, trace, expand_nested);
+    case Format::markdown:
+      return masks_markdown(model, trace, expand_nested);
+    case Format::csv:
+      return masks_csv(trace, expand_nested);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report

@@ -129,7 +129,8 @@ void add_bench(Page& page, const BenchRow& row) {
 
 }  // namespace
 
-std::string model_page(const ModelPage& model) {
+std::string render(Format format, const ModelPage& model) {
+  if (format != Format::html) refuse(format);
   Page page;
   page.title = model.summary.name;
   page.sections.push_back(facts_section("Summary", summary_facts(model.summary)));

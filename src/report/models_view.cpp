@@ -84,14 +84,12 @@ void set_value(Json& json, const char* key, const std::optional<std::string>& va
   if (value) json[key] = Json::parse(*value);
 }
 
-}  // namespace
-
 std::string models_text(const ModelsReport& report) {
   std::string out = fmt::format("A  {}: {}\nB  {}: {}\n", printable(report.a), totals_text(report.result.a),
                                 printable(report.b), totals_text(report.result.b));
   if (!report.result.config.empty()) out += '\n' + plain_table(keys_table(report));
   if (!report.result.layers.empty()) out += '\n' + plain_table(layers_table(report));
-  if (report.weights && !report.weights->result.equal()) out += '\n' + diff_text(*report.weights);
+  if (report.weights && !report.weights->result.equal()) out += '\n' + render(Format::table, *report.weights);
   return out + '\n' + verdict(report) + '\n';
 }
 
@@ -100,7 +98,7 @@ std::string models_markdown(const ModelsReport& report) {
                                 markdown_text(report.b), totals_text(report.result.b));
   if (!report.result.config.empty()) out += '\n' + markdown_table(keys_table(report));
   if (!report.result.layers.empty()) out += '\n' + markdown_table(layers_table(report));
-  if (report.weights && !report.weights->result.equal()) out += '\n' + diff_markdown(*report.weights);
+  if (report.weights && !report.weights->result.equal()) out += '\n' + render(Format::markdown, *report.weights);
   return out + "\n**" + markdown_text(verdict(report)) + "**\n";
 }
 
@@ -131,6 +129,21 @@ std::string models_json(const ModelsReport& report) {
   }
   json["weights"] = report.weights ? diff_section(*report.weights) : Json();
   return json_document(json);
+}
+
+}  // namespace
+
+std::string render(Format format, const ModelsReport& report) {
+  switch (format) {
+    case Format::table:
+      return models_text(report);
+    case Format::json:
+      return models_json(report);
+    case Format::markdown:
+      return models_markdown(report);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report

@@ -1,10 +1,11 @@
+#include "plan_svg.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "attn/base/text.h"
 #include "attn/report/number.h"
-#include "attn/report/plan_view.h"
 #include "escape.h"
 #include "page_assets.h"
 #include "plan_steps.h"

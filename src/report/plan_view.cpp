@@ -10,6 +10,7 @@
 #include "attn/report/setting.h"
 #include "attn/report/table.h"
 #include "plan_steps.h"
+#include "plan_svg.h"
 
 namespace attn::report {
 namespace {
@@ -153,8 +154,6 @@ Json step_json(const PlanReport& report, const PlanSteps& plan, std::size_t numb
   return json;
 }
 
-}  // namespace
-
 std::string plan_text(const PlanReport& report, int columns) {
   const PlanSteps plan = steps_of(report);
   return fmt::format("{}: {}\n\n", printable(report.setting.model), setting_text(report.setting)) +
@@ -193,6 +192,21 @@ std::string plan_json(const PlanReport& report) {
   for (std::size_t number = 0; number < plan.steps.size(); ++number)
     json["steps"].push_back(step_json(report, plan, number));
   return json_document(json);
+}
+
+}  // namespace
+
+std::string render(Format format, const PlanReport& report, int columns) {
+  switch (format) {
+    case Format::table:
+      return plan_text(report, columns);
+    case Format::json:
+      return plan_json(report);
+    case Format::svg:
+      return plan_svg(report);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report

@@ -1,7 +1,8 @@
+#include "plot_svg.h"
+
 #include <fmt/format.h>
 
 #include "attn/base/text.h"
-#include "attn/report/plot.h"
 #include "escape.h"
 #include "page_assets.h"
 #include "plot_layout.h"

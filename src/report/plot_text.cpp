@@ -8,6 +8,7 @@
 #include "attn/report/json.h"
 #include "attn/report/plot.h"
 #include "escape.h"
+#include "plot_svg.h"
 
 namespace attn::report {
 namespace {
@@ -126,12 +127,6 @@ class Mermaid {
   std::string out_;
 };
 
-}  // namespace
-
-std::string plot_dot(const PlotGraph& graph) { return Dot(graph).run(); }
-
-std::string plot_mermaid(const PlotGraph& graph) { return Mermaid(graph).run(); }
-
 std::string plot_json(const PlotGraph& graph) {
   Json json;
   json["schema"] = "attn.plot/1";
@@ -153,6 +148,23 @@ std::string plot_json(const PlotGraph& graph) {
   for (const PlotEdge& edge : graph.edges)
     json["edges"].push_back({{"from", edge.from}, {"to", edge.to}, {"call", edge.call}, {"tensor", edge.tensor}});
   return json_document(json);
+}
+
+}  // namespace
+
+std::string render(Format format, const PlotGraph& graph) {
+  switch (format) {
+    case Format::svg:
+      return plot_svg(graph);
+    case Format::dot:
+      return Dot(graph).run();
+    case Format::mermaid:
+      return Mermaid(graph).run();
+    case Format::json:
+      return plot_json(graph);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report

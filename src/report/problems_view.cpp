@@ -55,13 +55,6 @@ Table table_of(const ProblemReport& report) {
 
 Json optional_json(const std::optional<std::string>& text) { return text ? json_text(*text) : Json(); }
 
-}  // namespace
-
-std::size_t ProblemReport::errors() const {
-  return static_cast<std::size_t>(
-      std::count_if(problems.begin(), problems.end(), [](const Problem& problem) { return !problem.warning; }));
-}
-
 std::string problems_text(const ProblemReport& report) {
   std::string out;
   for (const Problem& problem : report.problems) {
@@ -110,6 +103,28 @@ std::string problems_json(const ProblemReport& report) {
     json["problems"].push_back(std::move(row));
   }
   return json_document(json);
+}
+
+}  // namespace
+
+std::size_t ProblemReport::errors() const {
+  return static_cast<std::size_t>(
+      std::count_if(problems.begin(), problems.end(), [](const Problem& problem) { return !problem.warning; }));
+}
+
+std::string render(Format format, const ProblemReport& report) {
+  switch (format) {
+    case Format::table:
+      return problems_text(report);
+    case Format::json:
+      return problems_json(report);
+    case Format::markdown:
+      return problems_markdown(report);
+    case Format::csv:
+      return problems_csv(report);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report

@@ -98,6 +98,8 @@ std::string compare_text(const CompareReport& compare) {
   return out;
 }
 
+namespace {
+
 std::string run_text(const RunReport& report) {
   std::string out =
       fmt::format("{}: {}, seed {}\n", printable(report.setting.model), setting_text(report.setting), report.seed);
@@ -137,6 +139,19 @@ std::string run_json(const RunReport& report) {
     json["non_finite"] = finite_json(*report.finite);
   }
   return json_document(json);
+}
+
+}  // namespace
+
+std::string render(Format format, const RunReport& report) {
+  switch (format) {
+    case Format::table:
+      return run_text(report);
+    case Format::json:
+      return run_json(report);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report

@@ -1,3 +1,5 @@
+#include "summary_table.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,7 +10,6 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/report/alphabet.h"
-#include "attn/report/summary.h"
 #include "cells.h"
 #include "markup.h"
 #include "summary_rows.h"

@@ -10,8 +10,9 @@
 #include "attn/report/summary.h"
 #include "attn/report/table.h"
 #include "summary_rows.h"
+#include "summary_table.h"
 
-// The forms of a summary that are not Keras's.
+// The forms of a summary; Keras's own table is in summary_table.cpp.
 
 namespace attn::report {
 namespace {
@@ -59,8 +60,6 @@ std::string nested_name(const SummaryRow& row) {
   return name + "└ " + row.name;
 }
 
-}  // namespace
-
 std::string summary_json(const Summary& summary, const SummaryOptions& options, const keras::MaskTrace* masks) {
   const Rows rows = shown_rows(summary, options);
   std::size_t next = 0;
@@ -107,6 +106,24 @@ std::string summary_csv(const Summary& summary, const SummaryOptions& options) {
                           join(row->connected_to, " ")});
   }
   return csv_table(table);
+}
+
+}  // namespace
+
+std::string render(Format format, const Summary& summary, const SummaryOptions& options,
+                   const keras::MaskTrace* masks) {
+  switch (format) {
+    case Format::table:
+      return summary_table(summary, options);
+    case Format::json:
+      return summary_json(summary, options, masks);
+    case Format::markdown:
+      return summary_markdown(summary, options);
+    case Format::csv:
+      return summary_csv(summary, options);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report

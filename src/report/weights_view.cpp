@@ -126,8 +126,6 @@ Json check_json(const ModelCheck& check) {
   return json;
 }
 
-}  // namespace
-
 std::string weights_text(const WeightsReport& report) {
   return plain_table(table_of(report)) + '\n' + totals_text(report) + (report.check ? check_text(*report.check) : "");
 }
@@ -195,6 +193,34 @@ std::string saved_json(const SavedReport& report, const std::string& command) {
   for (const SavedReport::Source& source : report.sources)
     json["sources"].push_back({{"array", json_text(source.array)}, {"weight", json_text(source.weight)}});
   return json_document(json);
+}
+
+}  // namespace
+
+std::string render(Format format, const WeightsReport& report) {
+  switch (format) {
+    case Format::table:
+      return weights_text(report);
+    case Format::json:
+      return weights_json(report);
+    case Format::markdown:
+      return weights_markdown(report);
+    case Format::csv:
+      return weights_csv(report);
+    default:
+      refuse(format);
+  }
+}
+
+std::string render(Format format, const SavedReport& report, const std::string& command) {
+  switch (format) {
+    case Format::table:
+      return saved_text(report);
+    case Format::json:
+      return saved_json(report, command);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report

@@ -98,8 +98,6 @@ Json pair_json(const PairedArray& pair) {
   return json;
 }
 
-}  // namespace
-
 std::string diff_text(const DiffReport& report) {
   const Table table = differing(report);
   return (table.rows.empty() ? "" : plain_table(table) + '\n') + lone_text(report.result.only_a, report.a) +
@@ -159,6 +157,8 @@ std::string diff_csv(const DiffReport& report) {
   return csv_table(table);
 }
 
+}  // namespace
+
 Json diff_section(const DiffReport& report) {
   Json diff;
   diff["a"] = json_text(report.a);
@@ -173,11 +173,30 @@ Json diff_section(const DiffReport& report) {
   return diff;
 }
 
+namespace {
+
 std::string diff_json(const DiffReport& report) {
   Json json;
   json["schema"] = "attn.weights/1";
   json["diff"] = diff_section(report);
   return json_document(json);
+}
+
+}  // namespace
+
+std::string render(Format format, const DiffReport& report) {
+  switch (format) {
+    case Format::table:
+      return diff_text(report);
+    case Format::json:
+      return diff_json(report);
+    case Format::markdown:
+      return diff_markdown(report);
+    case Format::csv:
+      return diff_csv(report);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report

@@ -11,12 +11,12 @@ namespace {
 
 void print(const attn::keras::Summary& summary) {
   using namespace attn;
-  fuzz::check_printable(report::summary_table(summary, {}), "a table");
-  std::string csv = report::summary_csv(summary, {});
+  fuzz::check_printable(report::render(report::Format::table, summary, {}), "a table");
+  std::string csv = report::render(report::Format::csv, summary, {});
   csv.erase(std::remove(csv.begin(), csv.end(), '\r'), csv.end());  // its lines end in CR LF
   fuzz::check_printable(csv, "a CSV file");
-  fuzz::check_printable(report::summary_markdown(summary, {}), "a Markdown table");
-  fuzz::check_printable(report::summary_json(summary, {}), "JSON");
+  fuzz::check_printable(report::render(report::Format::markdown, summary, {}), "a Markdown table");
+  fuzz::check_printable(report::render(report::Format::json, summary, {}), "JSON");
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ void parse(std::uint8_t which, const std::string& text) {
         report::SummaryOptions options;
         options.layer_range = report::LayerRange{text, text};
         static const keras::Model model = keras::Model::read("encoder", keras::Model::builtin_encoder());
-        fuzz::check_printable(report::summary_table(model.summary(), options), "a table");
+        fuzz::check_printable(report::render(report::Format::table, model.summary(), options), "a table");
       });
     case 5: {
       // What `attn get-config CLASS key=value` takes: all words before the first line's end name the class.

@@ -233,6 +233,9 @@ void add_contractions(std::vector<Case>& cases) {
   matmul("no batch", {0, 3, 4}, {0, 4, 5});
   cases.push_back({"matmul by a weight", MatMul{}, {in({2, 5, 17}), weight({17, 9})}});
   cases.push_back({"matmul by a weight transposed", MatMul{false, true}, {in({2, 5, 17}), weight({9, 17})}});
+  cases.push_back(
+      {"matmul of a row by a weight transposed", MatMul{false, true}, {in({1, 1, 130}), weight({37, 130})}});
+  cases.push_back({"matmul of rows by a weight transposed", MatMul{false, true}, {in({4, 2, 64}), weight({9, 64})}});
   cases.push_back({"matmul int32",
                    MatMul{},
                    {in({3, 4}, Numbers::integers, DType::int32), in({4, 5}, Numbers::integers, DType::int32)}});

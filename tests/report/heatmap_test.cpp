@@ -80,15 +80,18 @@ HeatmapReport example(std::int64_t side, int heads, int layers) {
 
 TEST_CASE("heatmap: hostile names and labels stay text in every form") {
   const HeatmapReport report = example(4, 2, 2);
-  const std::string html = report::heatmap_html(report);
+  const std::string html = report::render(report::Format::html, report, {});
   HeatmapReport alone = example(4, 1, 1);
-  for (const std::string& text : {html, report::heatmap_svg(report), report::heatmap_svg(alone),
-                                  report::heatmap_json(report), report::heatmap_text(report, {Ink::shade, 80})}) {
+  for (const std::string& text :
+       {html, report::render(report::Format::svg, report, {}), report::render(report::Format::svg, alone, {}),
+        report::render(report::Format::json, report, {}),
+        report::render(report::Format::table, report, {Ink::shade, 80})}) {
     CHECK_FALSE(contains(text, "\x1b"));
     CHECK_FALSE(contains(text, "\xc2\x9b"));
     CHECK_FALSE(contains(text, "\xe2\x80\xae"));
   }
-  for (const std::string& text : {html, report::heatmap_svg(report), report::heatmap_svg(alone)}) {
+  for (const std::string& text :
+       {html, report::render(report::Format::svg, report, {}), report::render(report::Format::svg, alone, {})}) {
     CHECK_FALSE(contains(text, "<script>pwned"));
     CHECK_FALSE(contains(text, "]]>\""));
   }
@@ -99,7 +102,7 @@ TEST_CASE("heatmap: hostile names and labels stay text in every form") {
 
 TEST_CASE("heatmap: a page's weights read back to half a level") {
   const HeatmapReport report = example(30, 3, 2);
-  const std::string html = report::heatmap_html(report);
+  const std::string html = report::render(report::Format::html, report, {});
   const json section = json::parse(between(html, "id=\"data\">", "</script>"))["sections"][0];
   REQUIRE(section["bits"] == 16);
   const std::string levels = inflated(from_base64(between(html, "id=\"payload-0\">", "<")), 2 * 30 * 30 * 3 * 2);
@@ -120,13 +123,13 @@ TEST_CASE("heatmap: a page's weights read back to half a level") {
 
 TEST_CASE("heatmap: a page of as many cells as are let in is smaller than 5 MB, whatever they hold") {
   const HeatmapReport report = example(151, 12, 12);  // 12 × 12 × 151 × 151 = 3,283,344
-  const std::string html = report::heatmap_html(report);
+  const std::string html = report::render(report::Format::html, report, {});
   CHECK(html.size() < 5'000'000);
   CHECK(contains(html, "rounded to 255 levels"));
 }
 
 TEST_CASE("heatmap: a page may run its own scripts and load nothing") {
-  const std::string html = report::heatmap_html(example(4, 1, 1));
+  const std::string html = report::render(report::Format::html, example(4, 1, 1), {});
   const std::string policy = between(html, "Content-Security-Policy\" content=\"", "\"");
   CHECK(policy.rfind("default-src 'none'; script-src 'sha256-", 0) == 0);
   CHECK_FALSE(contains(policy, "unsafe"));
@@ -175,10 +178,10 @@ TEST_CASE("heatmap: base64, colours and shades at their ends") {
 TEST_CASE("heatmap: the preview keeps to its columns and inks") {
   HeatmapReport report = example(8, 3, 1);
   report.setting.model = report.layers[0].name = report.inputs[0].name = "m";
-  const std::string ascii = report::heatmap_text(report, {Ink::ascii, 40});
+  const std::string ascii = report::render(report::Format::table, report, {Ink::ascii, 40});
   for (const char c : between(ascii, "largest\n", "\x01")) CHECK(static_cast<unsigned char>(c) < 0x80);
   CHECK(contains(ascii, "head 0            head 1\n"));
   CHECK(contains(ascii, "head 2\n"));
-  CHECK(contains(report::heatmap_text(report, {Ink::color, 40}), "▀"));
-  CHECK(contains(report::heatmap_text(report, {Ink::shade, 40}), "██"));
+  CHECK(contains(report::render(report::Format::table, report, {Ink::color, 40}), "▀"));
+  CHECK(contains(report::render(report::Format::table, report, {Ink::shade, 40}), "██"));
 }

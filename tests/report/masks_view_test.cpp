@@ -37,7 +37,7 @@ MaskTrace trace_of(const std::string& embedding = "embedding") {
 }  // namespace
 
 TEST_CASE("masks: the table says what comes in, what becomes of it and what goes out") {
-  CHECK(report::masks_table("model", trace_of(), true) ==
+  CHECK(report::render(report::Format::table, "model", trace_of(), true) ==
         "Model: \"model\", its masks\n"
         "\n"
         "Layer (type)                         Masks in      What it does                                              "
@@ -53,10 +53,11 @@ TEST_CASE("masks: the table says what comes in, what becomes of it and what goes
 }
 
 TEST_CASE("masks: calls inside nested models are shown on request, the warnings always") {
-  const std::string text = report::masks_table("model", trace_of(), false);
+  const std::string text = report::render(report::Format::table, "model", trace_of(), false);
   CHECK(text.find("attention[2]") == std::string::npos);
   CHECK(text.find("Warning") != std::string::npos);
-  CHECK(report::masks_csv(trace_of(), false).find("MultiHeadAttention") == std::string::npos);
+  CHECK(report::render(report::Format::csv, "model", trace_of(), false).find("MultiHeadAttention") ==
+        std::string::npos);
 }
 
 TEST_CASE("masks: JSON has a list of calls and a list of warnings") {
@@ -74,16 +75,17 @@ TEST_CASE("masks: JSON has a list of calls and a list of warnings") {
 
 TEST_CASE("masks: a hostile name cannot write to the terminal, a page or a cell") {
   const std::string name = "e\x1b[31m\n|<b>,\"";
-  for (const std::string& text :
-       {report::masks_table(name, trace_of(name), true), report::masks_markdown(name, trace_of(name), true)}) {
+  for (const std::string& text : {report::render(report::Format::table, name, trace_of(name), true),
+                                  report::render(report::Format::markdown, name, trace_of(name), true)}) {
     CAPTURE(text);
     CHECK(text.find('\x1b') == std::string::npos);
     CHECK(text.find("31m\n") == std::string::npos);
   }
-  const std::string page = report::masks_markdown(name, trace_of(name), true);
+  const std::string page = report::render(report::Format::markdown, name, trace_of(name), true);
   CHECK(page.find("<b>") == std::string::npos);
   CHECK(page.find("\\|") != std::string::npos);
-  CHECK(report::masks_csv(trace_of(name), true).find(",\"\"\",Embedding") != std::string::npos);
+  CHECK(report::render(report::Format::csv, "model", trace_of(name), true).find(",\"\"\",Embedding") !=
+        std::string::npos);
   report::Json summary = report::Json::object();
   report::add_masks(summary, trace_of(name), true);
   CHECK(nlohmann::json::parse(report::json_document(summary))["masks"][0]["name"] == name);

@@ -115,9 +115,10 @@ TEST_CASE("plot: a box holds what is in it") {
     CHECK(part.corner.y + part.size.height <= box.corner.y + box.size.height);
   }
   CHECK(plot.nodes[3].corner.y > plot.nodes[2].corner.y + plot.nodes[2].size.height);
-  CHECK(contains(report::plot_mermaid(graph), "  subgraph n1[\"box<br/>Dense<br/>(None, 8)\"]\n    n2["));
-  CHECK(contains(report::plot_dot(graph), "n0 -> n1 [lhead=cluster_1];"));
-  const auto json = nlohmann::json::parse(report::plot_json(graph));
+  CHECK(contains(report::render(report::Format::mermaid, graph),
+                 "  subgraph n1[\"box<br/>Dense<br/>(None, 8)\"]\n    n2["));
+  CHECK(contains(report::render(report::Format::dot, graph), "n0 -> n1 [lhead=cluster_1];"));
+  const auto json = nlohmann::json::parse(report::render(report::Format::json, graph));
   CHECK(json["schema"] == "attn.plot/1");
   CHECK(json["nodes"][2]["parent"] == 1);
   CHECK(json["edges"].size() == 4);
@@ -130,25 +131,26 @@ TEST_CASE("plot: hostile names stay text in every form") {
   graph.nodes[0].class_name = kHostile;
   graph.nodes[0].output_shape = kHostile;
   graph.edges = {{0, 1, 0, 0}};
-  for (auto* form : {report::plot_svg, report::plot_dot, report::plot_mermaid, report::plot_json}) {
-    const std::string text = form(graph);
+  using report::Format;
+  for (const Format format : {Format::svg, Format::dot, Format::mermaid, Format::json}) {
+    const std::string text = render(format, graph);
     CHECK_FALSE(contains(text, "\x1b"));
     CHECK_FALSE(contains(text, "\xc2\x9b"));
     CHECK_FALSE(contains(text, "\xe2\x80\xae"));
   }
-  const std::string svg = report::plot_svg(graph);
+  const std::string svg = report::render(report::Format::svg, graph);
   CHECK(svg.size() < 30'000);
   CHECK(contains(svg, "$(x)&#10;\\u{1b}[31m"));  // lines of a tip are ours alone: a newline of a name breaks none
   CHECK_FALSE(contains(svg, "<script"));
   CHECK_FALSE(contains(svg, "]]>"));
-  CHECK(nlohmann::json::parse(report::plot_json(graph))["nodes"][0]["name"] == kHostile);
+  CHECK(nlohmann::json::parse(report::render(report::Format::json, graph))["nodes"][0]["name"] == kHostile);
 }
 
 TEST_CASE("plot: a tip holds name, class, parameters and shape in lines of their own") {
   report::PlotGraph graph;
   graph.nodes = {node("dense\n2")};
   graph.nodes[0].params = 1234;
-  const std::string svg = report::plot_svg(graph);
+  const std::string svg = report::render(report::Format::svg, graph);
   CHECK(contains(svg, "<title>dense\\u{a}2&#10;Dense&#10;1,234 params&#10;(None, 8)</title>"));
   const report::Json page = report::drawn_json(report::draw(graph));
   CHECK(page["nodes"][0]["title"] == report::Json({"dense\\u{a}2", "Dense", "1,234 params", "(None, 8)"}));

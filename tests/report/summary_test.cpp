@@ -12,7 +12,8 @@
 
 using namespace attn;
 using nlohmann::json;
-using report::summary_table;
+using report::Format;
+using report::render;
 using report::SummaryOptions;
 
 namespace {
@@ -95,7 +96,7 @@ keras::Summary chain(std::initializer_list<std::string> names) {
 
 std::string error_of(const keras::Summary& summary, const SummaryOptions& options) {
   try {
-    (void)summary_table(summary, options);
+    (void)render(Format::table, summary, options);
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::usage);
     return error.what();
@@ -114,19 +115,19 @@ TEST_CASE("summary: the table is byte for byte the one that Keras prints") {
       CAPTURE(name);
       CAPTURE(table.value("line_length", 0));
       CAPTURE(table.value("columns", 0));
-      CHECK(summary_table(summary_of(value), options_of(table)) == expected);
+      CHECK(render(Format::table, summary_of(value), options_of(table)) == expected);
     }
   }
 }
 
 TEST_CASE("summary: without a width no name is cut, and the table stays bounded") {
   const json value = golden("names");
-  const std::string text = summary_table(summary_of(value), {});
+  const std::string text = render(Format::table, summary_of(value), {});
   CHECK(text.find("…") == std::string::npos);
   CHECK(text.find(std::string(150, 'x') + " (Dense)") == std::string::npos);  // whole, but the class may wrap
   CHECK(text.find(std::string(150, 'x')) != std::string::npos);
 
-  const std::string huge = summary_table(chain({std::string(100000, 'y'), "small"}), {});
+  const std::string huge = render(Format::table, chain({std::string(100000, 'y'), "small"}), {});
   CHECK(huge.size() < 2000000);
   CHECK(huge.find("…") == std::string::npos);
 }
@@ -134,7 +135,7 @@ TEST_CASE("summary: without a width no name is cut, and the table stays bounded"
 TEST_CASE("summary: without a width a layer and its class share a line") {
   keras::Summary summary = chain({"multi_head_attention_with_a_name"});
   summary.rows[0].class_name = "MultiHeadAttention";
-  CHECK(summary_table(summary, {}).find("│ multi_head_attention_with_a_name (MultiHeadAttention) │") !=
+  CHECK(render(Format::table, summary, {}).find("│ multi_head_attention_with_a_name (MultiHeadAttention) │") !=
         std::string::npos);
 }
 
@@ -164,7 +165,7 @@ TEST_CASE("summary: a layer range takes the regular expressions of Python") {
     SummaryOptions options = of_length(80);
     options.layer_range = report::LayerRange{pattern, pattern};
     CHECK(error_of(summary, options).empty());
-    CHECK(summary_table(summary, options).find("dense (") == std::string::npos);
+    CHECK(render(Format::table, summary, options).find("dense (") == std::string::npos);
   }
 }
 
@@ -206,8 +207,9 @@ TEST_CASE("summary: no control character of a name reaches the text") {
   summary.rows[1].output_shape_text = "\x1b[2J";
   summary.rows[1].connected_to = {"a\x1b[31mred[0][0]", "\xff[0][0]"};
   for (const std::string& text :
-       {summary_table(summary, {}), summary_table(summary, of_length(60)), report::summary_json(summary, {}),
-        report::summary_markdown(summary, {}), report::summary_csv(summary, {})}) {
+       {render(Format::table, summary, {}), render(Format::table, summary, of_length(60)),
+        report::render(report::Format::json, summary, {}), report::render(report::Format::markdown, summary, {}),
+        report::render(report::Format::csv, summary, {})}) {
     CHECK(is_utf8(text));
     for (const char c : text) {
       const bool newline = c == '\n' || c == '\r';
@@ -230,7 +232,7 @@ TEST_CASE("summary: JSON holds exact counts, null for unknown sizes, and nested 
   summary.total_bytes = 28;
   SummaryOptions options;
   options.expand_nested = true;
-  const std::string text = report::summary_json(summary, options);
+  const std::string text = report::render(report::Format::json, summary, options);
   CHECK(text.find("\"total_params\": 1208925819614629174706176,") != std::string::npos);
   CHECK(text.find("\"output_shape\": [null, 4],") != std::string::npos);
 
@@ -254,15 +256,15 @@ TEST_CASE("summary: JSON holds exact counts, null for unknown sizes, and nested 
   CHECK(layers[2]["output_shape"] == nullptr);
   CHECK(layers[2]["connected_to"] == json({"block[0][0]", "block[0][1]"}));
 
-  CHECK(!json::parse(report::summary_json(summary, {}))["layers"][1].contains("layers"));
+  CHECK(!json::parse(report::render(report::Format::json, summary, {}))["layers"][1].contains("layers"));
 }
 
 TEST_CASE("summary: markdown and CSV keep their form whatever the names are") {
   keras::Summary summary = chain({"a|b", "=1+2", "say \"hi\", you", "[x](http://y)"});
-  const std::string markdown = report::summary_markdown(summary, {});
+  const std::string markdown = report::render(report::Format::markdown, summary, {});
   CHECK(markdown.find("| a\\|b") != std::string::npos);
   CHECK(markdown.find("[x]\\(http://y)") != std::string::npos);
-  const std::string csv = report::summary_csv(summary, {});
+  const std::string csv = report::render(report::Format::csv, summary, {});
   CHECK(
       csv.starts_with("name,class_name,level,output_shape,params,trainable_params,connected_to\r\n"
                       "a|b,Dense,0,\"(None, 4)\",20,20,\r\n"

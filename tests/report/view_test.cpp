@@ -3,6 +3,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "attn/report/bench_json.h"
 #include "attn/report/bench_view.h"
 #include "attn/report/run_view.h"
 
@@ -62,7 +63,7 @@ BenchReport bench_report(std::vector<BenchRow> rows) {
 }  // namespace
 
 TEST_CASE("run: the text names the setting, each output and the times") {
-  CHECK(run_text(run_report()) ==
+  CHECK(render(Format::table, run_report()) ==
         "encoder: cpu (onednn), float32, batch 1, length 50, 2 threads, seed 3\n"
         "  input x (1, 50, 512) float32: random\n"
         "\n"
@@ -86,7 +87,7 @@ TEST_CASE("run: JSON has numbers as numbers, and counts what is not finite") {
   report.outputs[0].mean = kNaN;
   report.outputs[0].non_finite = 4;
   report.compare = difference();
-  const json value = json::parse(run_json(report));
+  const json value = json::parse(render(Format::json, report));
   CHECK(value["schema"] == "attn.run/1");
   CHECK(value["device"] == "cpu");
   CHECK(value["batch"] == 1);
@@ -101,7 +102,7 @@ TEST_CASE("run: JSON has numbers as numbers, and counts what is not finite") {
   CHECK(value["compare"]["pass"] == false);
   CHECK(value["compare"]["outputs"][0]["worst_index"] == json({0, 3, 7}));
   CHECK(value["compare"]["outputs"][1]["problem"] == nullptr);
-  CHECK(run_text(report).find("output_0: 4 of its values are NaN or infinite\n") != std::string::npos);
+  CHECK(render(Format::table, report).find("output_0: 4 of its values are NaN or infinite\n") != std::string::npos);
 }
 
 TEST_CASE("bench: a JSON row has exactly the promised members, and more only where they were asked for") {
@@ -133,7 +134,7 @@ TEST_CASE("bench: a JSON row has exactly the promised members, and more only whe
 
 TEST_CASE("bench: the table leaves out what all rows share and what no row has") {
   const BenchReport report = bench_report({bench_row(1, 2.0), bench_row(8, 4.0)});
-  CHECK(bench_text(report) ==
+  CHECK(render(Format::table, report) ==
         "a machine\n"
         "model encoder, device cpu, backend onednn, dtype float32, matmul precision highest, length 50, threads 2\n"
         "\n"
@@ -146,21 +147,23 @@ TEST_CASE("bench: the table leaves out what all rows share and what no row has")
 TEST_CASE("bench: a profile follows the table, and no time gives no rate") {
   BenchReport report = bench_report({bench_row(1, 2.0)});
   report.rows[0].profile = {{"mha", "Attention", "sdpa", 1.5, 0.15, 3, 0.75, true}, {"add", "Add", "loop"}};
-  CHECK(
-      bench_text(report).ends_with("\nencoder: cpu (onednn), float32, batch 1, length 50, 2 threads\n"
-                                   "layer  operation  implementation    ms  share  GFLOP/s  GB/s      of bound\n"
-                                   "─────  ─────────  ──────────────  ────  ─────  ───────  ────  ────────────\n"
-                                   "mha    Attention  sdpa            1.50   100%      100  2.00  50.0% memory\n"
-                                   "add    Add        loop               0     0%        -     -             -\n"));
-  CHECK(bench_markdown(report).find("| mha   | Attention |") != std::string::npos);
+  CHECK(render(Format::table, report)
+            .ends_with("\nencoder: cpu (onednn), float32, batch 1, length 50, 2 threads\n"
+                       "layer  operation  implementation    ms  share  GFLOP/s  GB/s      of bound\n"
+                       "─────  ─────────  ──────────────  ────  ─────  ───────  ────  ────────────\n"
+                       "mha    Attention  sdpa            1.50   100%      100  2.00  50.0% memory\n"
+                       "add    Add        loop               0     0%        -     -             -\n"));
+  CHECK(render(Format::markdown, report).find("| mha   | Attention |") != std::string::npos);
 }
 
 TEST_CASE("bench: CSV has one record per measurement") {
   const BenchReport report = bench_report({bench_row(1, 2.0)});
-  CHECK(bench_csv(report).starts_with(
-      "model,device,backend,dtype,matmul_precision,batch,seq_len,threads,iterations,ms_min,ms_p10,ms_median,ms_mean,"
-      "ms_p90,ms_p95,ms_p99,ms_p99_9,ms_max,tokens_per_second,gflop,gflops_per_second,peak_bytes\r\n"
-      "encoder,cpu,onednn,float32,highest,1,50,2,100,1.9,1.95,2,2.01,2.1,2.1,2.2,2.2,2.3,25000,0.25,125,4194304\r\n"));
+  CHECK(render(Format::csv, report)
+            .starts_with("model,device,backend,dtype,matmul_precision,batch,seq_len,threads,iterations,ms_min,ms_p10,"
+                         "ms_median,ms_mean,"
+                         "ms_p90,ms_p95,ms_p99,ms_p99_9,ms_max,tokens_per_second,gflop,gflops_per_second,peak_bytes\r\n"
+                         "encoder,cpu,onednn,float32,highest,1,50,2,100,1.9,1.95,2,2.01,2.1,2.1,2.2,2.2,2.3,25000,0.25,"
+                         "125,4194304\r\n"));
 }
 
 TEST_CASE("bench: JSON Lines are the head, a line per measurement, and whether it went on to the end") {
@@ -193,4 +196,6 @@ TEST_CASE("bench: a quiet machine gives no warning, and each disturbance one tha
   CHECK(warnings[3].find("1.5 cores") != std::string::npos);
 }
 
-TEST_CASE("bench: nothing measured is said, not crashed on") { CHECK(bench_text({}) == "nothing was measured\n"); }
+TEST_CASE("bench: nothing measured is said, not crashed on") {
+  CHECK(render(Format::table, BenchReport{}) == "nothing was measured\n");
+}

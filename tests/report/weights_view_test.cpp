@@ -57,7 +57,7 @@ DiffReport difference() {
 TEST_CASE("weights: the table, the totals, and what the check found") {
   WeightsReport weights = two_arrays();
   weights.check = failing_check();
-  CHECK(weights_text(weights) ==
+  CHECK(render(Format::table, weights) ==
         "Array         Shape   Dtype     Bytes  Min  Max  Mean   Std  NaN  Inf\n"
         "────────────  ──────  ────────  ─────  ───  ───  ────  ────  ───  ───\n"
         "dense/kernel  (2, 3)  float32      24   -1    2   0.5  1.25    0    0\n"
@@ -70,13 +70,13 @@ TEST_CASE("weights: the table, the totals, and what the check found") {
         "  not the model's: b (2,)\n"
         "  c: expected float32 (1, 2), found float16 (2, 1)\n");
   weights.check = ModelCheck{"small", 2, {}, {}, {}};
-  CHECK(weights_text(weights).ends_with("All 2 weights of small\n"));
+  CHECK(render(Format::table, weights).ends_with("All 2 weights of small\n"));
 }
 
 TEST_CASE("weights: JSON carries numbers as numbers, and the lists of the check") {
   WeightsReport weights = two_arrays();
   weights.check = failing_check();
-  const json parsed = json::parse(weights_json(weights));
+  const json parsed = json::parse(render(Format::json, weights));
   CHECK(parsed["schema"] == "attn.weights/1");
   CHECK(parsed["arrays"][0]["zeros"] == 1);
   CHECK(parsed["total_elements"] == 9);
@@ -86,12 +86,12 @@ TEST_CASE("weights: JSON carries numbers as numbers, and the lists of the check"
 }
 
 TEST_CASE("weights: a page has the totals as a list under its table") {
-  CHECK(weights_markdown(two_arrays())
+  CHECK(render(Format::markdown, two_arrays())
             .ends_with("|\n\n- 2 arrays, 9 elements, 30.00 B\n- NaN or infinite values in 1 array\n"));
 }
 
 TEST_CASE("weights: a difference shows what differs alone") {
-  CHECK(diff_text(difference()) ==
+  CHECK(render(Format::table, difference()) ==
         "Differs  Shape        Dtype              Values  Max abs  Relative  Cosine  Worst at  A    B\n"
         "───────  ───────────  ─────────────────  ──────  ───────  ────────  ──────  ────────  ─  ───\n"
         "w        (1,)         float32                 1      0.5       0.1    0.99  [1]       4  4.5\n"
@@ -100,7 +100,7 @@ TEST_CASE("weights: a difference shows what differs alone") {
         "Only in a.npz:\n"
         "  gone (2, 2) float64\n"
         "A a.npz, B b.npz: 1 equal, 2 different, 1 in A alone, 0 in B alone (rtol 0, atol 0)\n");
-  const json parsed = json::parse(diff_json(difference()));
+  const json parsed = json::parse(render(Format::json, difference()));
   CHECK(parsed["diff"]["equal"] == false);
   CHECK(parsed["diff"]["arrays"].size() == 3);
   CHECK(parsed["diff"]["only_a"][0]["dtype"] == "float64");

@@ -2,6 +2,7 @@
 #include "kernel.h"
 #include "matmul.h"
 #include "products.h"
+#include "row_dots.h"
 
 namespace attn::backends::cpu {
 namespace {
@@ -119,7 +120,8 @@ Kernels kernels_of(const graph::Linear&) {
 }
 
 Kernels kernels_of(const graph::MatMul&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not_by_weight, needs_by_weight, make_by_weight},
+  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not_row_dots, no_memory, make_row_dots},
+                                            {Takes::float32, why_not_by_weight, needs_by_weight, make_by_weight},
                                             {Takes::float32, takes_all, matmul_needs, make_matmul}};
   return kKernels;
 }

@@ -50,6 +50,8 @@ class CachedDecoder final : public Decoder {
   /// Bytes of all states, and what the executables hold.
   [[nodiscard]] std::int64_t cache_bytes() const { return cache_bytes_; }
   [[nodiscard]] std::int64_t memory_bytes() const;
+  /// Bytes of weights that a step of one token a row reads.
+  [[nodiscard]] std::int64_t weight_bytes() const { return weight_bytes_; }
 
  private:
   struct Part;
@@ -62,7 +64,7 @@ class CachedDecoder final : public Decoder {
   CachedDecoderOptions options_;
   std::map<StepShape, std::unique_ptr<Part>> parts_;
   Dim vocabulary_size_ = 0;
-  std::int64_t cache_bytes_ = 0;
+  std::int64_t cache_bytes_ = 0, weight_bytes_ = 0;
 };
 
 }  // namespace attn::generate

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/report/format.h"
 #include "attn/report/values.h"
 #include "attn/run/compare_runs.h"
 #include "attn/run/compare_weights.h"
@@ -34,10 +35,7 @@ struct RunComparisonReport {
 [[nodiscard]] std::string tolerance_reason(DType dtype);
 
 /// What is compared and by which rule; a table of the arrays; the first that differs, or, where none does, the one that
-/// is furthest off, in detail.
-[[nodiscard]] std::string comparison_text(const RunComparisonReport& report);
-[[nodiscard]] std::string comparison_markdown(const RunComparisonReport& report);
-/// "attn.compare/1", with "kind": "run"
-[[nodiscard]] std::string comparison_json(const RunComparisonReport& report);
+/// is furthest off, in detail. As table, markdown, or json: "attn.compare/1", with "kind": "run"
+[[nodiscard]] std::string render(Format format, const RunComparisonReport& report);
 
 }  // namespace attn::report

@@ -5,16 +5,12 @@
 
 #include "attn/keras/summary.h"
 #include "attn/report/costs.h"
+#include "attn/report/format.h"
 
 namespace attn::report {
 
-/// `summary` tells what else a summary's JSON holds: "attn.summary/1" with more members.
-[[nodiscard]] std::string costs_table(const keras::Summary& summary, const CostReport& report,
-                                      const CostOptions& options);
-[[nodiscard]] std::string costs_markdown(const keras::Summary& summary, const CostReport& report,
-                                         const CostOptions& options);
-[[nodiscard]] std::string costs_csv(const CostReport& report, const CostOptions& options);
-[[nodiscard]] std::string costs_json(const keras::Summary& summary, const CostReport& report,
-                                     const CostOptions& options);
+/// table, json ("attn.summary/1" with more members), markdown, csv. `summary` tells what else a summary holds.
+[[nodiscard]] std::string render(Format format, const keras::Summary& summary, const CostReport& report,
+                                 const CostOptions& options);
 
 }  // namespace attn::report

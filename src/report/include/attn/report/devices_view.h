@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "attn/report/format.h"
+
 namespace attn::report {
 
 struct DeviceRow {
@@ -24,8 +26,7 @@ struct DevicesReport {
   std::string cuda_missing;  ///< why there is no GPU to use, or ""
 };
 
-[[nodiscard]] std::string devices_text(const DevicesReport& report);
-/// "attn.devices/1"
-[[nodiscard]] std::string devices_json(const DevicesReport& report);
+/// table, json ("attn.devices/1")
+[[nodiscard]] std::string render(Format format, const DevicesReport& report);
 
 }  // namespace attn::report

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attn/report/devices_view.h"
+#include "attn/report/format.h"
 
 namespace attn::report {
 
@@ -32,10 +33,7 @@ struct DoctorReport {
   std::vector<std::string> notes;                              ///< what looks like a mistake
 };
 
-[[nodiscard]] std::string doctor_text(const DoctorReport& report);
-/// A block to paste into a bug report.
-[[nodiscard]] std::string doctor_markdown(const DoctorReport& report);
-/// "attn.doctor/1"
-[[nodiscard]] std::string doctor_json(const DoctorReport& report);
+/// table, json ("attn.doctor/1"), and as markdown a block to paste into a bug report
+[[nodiscard]] std::string render(Format format, const DoctorReport& report);
 
 }  // namespace attn::report

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attn/keras/explanation.h"
+#include "attn/report/format.h"
 
 namespace attn::report {
 
@@ -17,18 +18,10 @@ struct ExplainedModel {
   std::optional<std::int64_t> seq_len;
 };
 
-[[nodiscard]] std::string explain_text(const ExplainedModel& model, const keras::Explanation& explanation);
-[[nodiscard]] std::string explain_markdown(const ExplainedModel& model, const keras::Explanation& explanation);
-/// Paragraphs and align* environments (amsmath), without a preamble.
-[[nodiscard]] std::string explain_latex(const ExplainedModel& model, const keras::Explanation& explanation);
-/// "attn.explain/1"
-[[nodiscard]] std::string explain_json(const ExplainedModel& model, const keras::Explanation& explanation);
-
-/// A row per class of layers.
-[[nodiscard]] std::string overview_text(const ExplainedModel& model, const std::vector<keras::ClassTotals>& classes);
-[[nodiscard]] std::string overview_markdown(const ExplainedModel& model,
-                                            const std::vector<keras::ClassTotals>& classes);
-[[nodiscard]] std::string overview_latex(const ExplainedModel& model, const std::vector<keras::ClassTotals>& classes);
-[[nodiscard]] std::string overview_json(const ExplainedModel& model, const std::vector<keras::ClassTotals>& classes);
+/// table, json ("attn.explain/1"), markdown; latex: paragraphs and align* environments (amsmath), without a preamble
+[[nodiscard]] std::string render(Format format, const ExplainedModel& model, const keras::Explanation& explanation);
+/// The same forms, with a row per class of layers
+[[nodiscard]] std::string render(Format format, const ExplainedModel& model,
+                                 const std::vector<keras::ClassTotals>& classes);
 
 }  // namespace attn::report

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/report/format.h"
 #include "attn/report/values.h"
 #include "attn/run/attention_maps.h"
 
@@ -37,23 +38,15 @@ struct PreviewOptions {
 /// Cells of a side of the maps that `preview_columns` leaves room for, where `maps` stand beside and below each other.
 [[nodiscard]] int preview_cells(int columns, std::size_t maps);
 
-/// A table of the heads' statistics and a small picture of the first layer's heads.
-[[nodiscard]] std::string heatmap_text(const HeatmapReport& report, const PreviewOptions& options);
-
-/// "attn.heatmap/1": the statistics of each head.
-[[nodiscard]] std::string heatmap_json(const HeatmapReport& report);
-
 /// Most cells of an SVG, so that its size stays that of a figure.
 inline constexpr std::int64_t kMostSvgCells = 90'000;
-/// All heads of the layers, beside each other and below each other; light or dark as its reader prefers.
-[[nodiscard]] std::string heatmap_svg(const HeatmapReport& report);
-
-/// The same without text, light, as a PNG image.
-[[nodiscard]] std::string heatmap_png(const HeatmapReport& report);
-
 /// Most cells of a page, so that it stays below 5 MB.
 inline constexpr std::int64_t kMostPageCells = 3'300'000;
-/// A page of its own that needs no network, with pickers for layer, head, scale and view.
-[[nodiscard]] std::string heatmap_html(const HeatmapReport& report);
+
+/// table: the heads' statistics and a small picture of the first layer's heads, drawn as `options` say; json
+/// ("attn.heatmap/1"): the statistics of each head; svg: all heads of the layers, beside each other and below each
+/// other, light or dark as its reader prefers; png: the same without text, light; html: a page of its own that needs no
+/// network, with pickers for layer, head, scale and view.
+[[nodiscard]] std::string render(Format format, const HeatmapReport& report, const PreviewOptions& options);
 
 }  // namespace attn::report

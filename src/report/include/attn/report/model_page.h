@@ -6,6 +6,7 @@
 
 #include "attn/keras/summary.h"
 #include "attn/report/costs.h"
+#include "attn/report/format.h"
 #include "attn/report/heatmap.h"
 #include "attn/report/plan_report.h"
 #include "attn/report/plot.h"
@@ -22,7 +23,7 @@ struct ModelPage {
   std::optional<HeatmapReport> heatmap;  ///< of a model with attention
 };
 
-/// A page that needs no network.
-[[nodiscard]] std::string model_page(const ModelPage& page);
+/// html: a page that needs no network
+[[nodiscard]] std::string render(Format format, const ModelPage& page);
 
 }  // namespace attn::report

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "attn/keras/compare_models.h"
+#include "attn/report/format.h"
 #include "attn/report/weights_view.h"
 
 namespace attn::report {
@@ -18,10 +19,8 @@ struct ModelsReport {
   [[nodiscard]] bool equal() const { return result.equal() && (!weights || weights->result.equal()); }
 };
 
-/// Tables of keys, of layers and of weights, and both models' parameters.
-[[nodiscard]] std::string models_text(const ModelsReport& report);
-[[nodiscard]] std::string models_markdown(const ModelsReport& report);
+/// Tables of keys, of layers and of weights, and both models' parameters, as table, markdown, or json:
 /// "attn.compare/1", with "kind": "config"
-[[nodiscard]] std::string models_json(const ModelsReport& report);
+[[nodiscard]] std::string render(Format format, const ModelsReport& report);
 
 }  // namespace attn::report

@@ -3,18 +3,13 @@
 
 #include <string>
 
+#include "attn/report/format.h"
 #include "attn/report/plan_report.h"
 
 namespace attn::report {
 
-/// The steps as a table, what passes did, and a picture of the arena, offsets across and steps down, of at most
-/// `columns` cells.
-[[nodiscard]] std::string plan_text(const PlanReport& report, int columns);
-
-/// "attn.plan/1"
-[[nodiscard]] std::string plan_json(const PlanReport& report);
-
-/// The arena, offsets across and steps down, light or dark as its reader prefers.
-[[nodiscard]] std::string plan_svg(const PlanReport& report);
+/// table: the steps, what passes did, and a picture of the arena, offsets across and steps down, of at most `columns`
+/// cells; json ("attn.plan/1"); svg: the arena, light or dark as its reader prefers
+[[nodiscard]] std::string render(Format format, const PlanReport& report, int columns);
 
 }  // namespace attn::report

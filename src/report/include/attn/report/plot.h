@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attn/keras/summary.h"
+#include "attn/report/format.h"
 
 namespace attn::report {
 
@@ -35,13 +36,8 @@ struct PlotGraph {
   keras::Count total_params = 0;
 };
 
-/// An SVG document of its own, light or dark as its reader prefers, from top to bottom.
-[[nodiscard]] std::string plot_svg(const PlotGraph& graph);
-/// For Graphviz.
-[[nodiscard]] std::string plot_dot(const PlotGraph& graph);
-/// For Markdown pages that draw Mermaid's flowcharts.
-[[nodiscard]] std::string plot_mermaid(const PlotGraph& graph);
-/// "attn.plot/1"
-[[nodiscard]] std::string plot_json(const PlotGraph& graph);
+/// svg: a document of its own, light or dark as its reader prefers, from top to bottom; dot; mermaid; json
+/// ("attn.plot/1")
+[[nodiscard]] std::string render(Format format, const PlotGraph& graph);
 
 }  // namespace attn::report

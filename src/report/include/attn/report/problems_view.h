@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attn/keras/problem.h"
+#include "attn/report/format.h"
 
 namespace attn::report {
 
@@ -15,12 +16,9 @@ struct ProblemReport {
   [[nodiscard]] std::size_t warnings() const { return problems.size() - errors(); }
 };
 
-/// A line per problem as compilers write it, "file:line:column: error: /pointer: …", and a line of totals.
-[[nodiscard]] std::string problems_text(const ProblemReport& report);
-[[nodiscard]] std::string problems_markdown(const ProblemReport& report);
-/// One record per problem: severity, file, line, column, pointer, message, did_you_mean.
-[[nodiscard]] std::string problems_csv(const ProblemReport& report);
-/// "attn.validate/1"
-[[nodiscard]] std::string problems_json(const ProblemReport& report);
+/// table: a line per problem as compilers write it, "file:line:column: error: /pointer: …", and a line of totals;
+/// markdown; json ("attn.validate/1"); csv: a record per problem with severity, file, line, column, pointer, message,
+/// did_you_mean
+[[nodiscard]] std::string render(Format format, const ProblemReport& report);
 
 }  // namespace attn::report

@@ -6,6 +6,7 @@
 
 #include "attn/keras/masks.h"
 #include "attn/keras/summary.h"
+#include "attn/report/format.h"
 
 namespace attn::report {
 
@@ -30,21 +31,17 @@ struct SummaryOptions {
   std::optional<LayerRange> layer_range;
 };
 
-/// What Keras 3.15's model.summary() prints, byte for byte, where neither line length nor console cut it off; names are
-/// made printable first, and emoji codes in names stay codes. Throws Error (usage) in Keras's words where the line is
-/// too short for the columns or the range matches no layer.
-[[nodiscard]] std::string summary_table(const keras::Summary& summary, const SummaryOptions& options);
-
-/// "attn.summary/1". Nested rows (with expand_nested) are the "layers" of their parent. Unknown dimensions are null;
-/// a layer with several outputs has a list of shapes, one that was never called has null. Counts are exact.
-/// Widths are ignored, here and below. With `masks` it also tells where they go (attn/report/masks_view.h).
-[[nodiscard]] std::string summary_json(const keras::Summary& summary, const SummaryOptions& options,
-                                       const keras::MaskTrace* masks = nullptr);
-
-/// A heading, a table and the totals.
-[[nodiscard]] std::string summary_markdown(const keras::Summary& summary, const SummaryOptions& options);
-
-/// One record per row: name, class_name, level, output_shape, params, trainable_params, connected_to.
-[[nodiscard]] std::string summary_csv(const keras::Summary& summary, const SummaryOptions& options);
+/// table: what Keras 3.15's model.summary() prints, byte for byte, where neither line length nor console cut it off;
+/// names are made printable first, and emoji codes in names stay codes. Throws Error (usage) in Keras's words where the
+/// line is too short for the columns or the range matches no layer.
+///
+/// json: "attn.summary/1". Nested rows (with expand_nested) are the "layers" of their parent. Unknown dimensions are
+/// null; a layer with several outputs has a list of shapes, one that was never called has null. Counts are exact. With
+/// `masks` it also tells where they go (attn/report/masks_view.h).
+///
+/// markdown: a heading, a table and the totals. csv: one record per row with name, class_name, level, output_shape,
+/// params, trainable_params, connected_to. Widths change the table alone.
+[[nodiscard]] std::string render(Format format, const keras::Summary& summary, const SummaryOptions& options,
+                                 const keras::MaskTrace* masks = nullptr);
 
 }  // namespace attn::report

@@ -8,6 +8,7 @@
 
 #include "attn/base/dtype.h"
 #include "attn/base/shape.h"
+#include "attn/report/format.h"
 #include "attn/run/compare_weights.h"
 
 namespace attn::report {
@@ -42,13 +43,9 @@ struct WeightsReport {
   std::optional<ModelCheck> check;
 };
 
-/// A table of the arrays, their totals, and what the check found.
-[[nodiscard]] std::string weights_text(const WeightsReport& report);
-[[nodiscard]] std::string weights_markdown(const WeightsReport& report);
-/// One record per array.
-[[nodiscard]] std::string weights_csv(const WeightsReport& report);
-/// "attn.weights/1".
-[[nodiscard]] std::string weights_json(const WeightsReport& report);
+/// table: the arrays, their totals, and what the check found; markdown; csv: a record per array; json
+/// ("attn.weights/1")
+[[nodiscard]] std::string render(Format format, const WeightsReport& report);
 
 /// What a command has written.
 struct SavedReport {
@@ -60,10 +57,8 @@ struct SavedReport {
   std::vector<Source> sources;  ///< where names were translated
 };
 
-/// One line.
-[[nodiscard]] std::string saved_text(const SavedReport& report);
-/// "attn.<command>/1".
-[[nodiscard]] std::string saved_json(const SavedReport& report, const std::string& command);
+/// table: one line; json: "attn.<command>/1"
+[[nodiscard]] std::string render(Format format, const SavedReport& report, const std::string& command);
 
 struct DiffReport {
   std::string a, b;  ///< the files
@@ -71,12 +66,8 @@ struct DiffReport {
   run::WeightsComparison result;
 };
 
-/// What differs, in a table, and how much is equal.
-[[nodiscard]] std::string diff_text(const DiffReport& report);
-[[nodiscard]] std::string diff_markdown(const DiffReport& report);
-/// One record per array of either side.
-[[nodiscard]] std::string diff_csv(const DiffReport& report);
-/// "attn.weights/1" with the member "diff" instead of "arrays".
-[[nodiscard]] std::string diff_json(const DiffReport& report);
+/// table: what differs, and how much is equal; markdown; csv: a record per array of either side; json: "attn.weights/1"
+/// with the member "diff" instead of "arrays"
+[[nodiscard]] std::string render(Format format, const DiffReport& report);
 
 }  // namespace attn::report

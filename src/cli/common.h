@@ -1,0 +1,35 @@
+// Options that every command with a result takes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/report/format.h"
+#include "console.h"
+#include "options/options.h"
+
+namespace attn::cli {
+
+using report::Format;
+
+struct Common {
+  std::vector<Format> formats;        ///< those that the command has; without --format it is the first
+  std::optional<Format> format;       ///< --format
+  std::optional<std::string> output;  ///< -o
+  Console console;
+
+  /// --format, else the first.
+  [[nodiscard]] Format form() const { return format.value_or(formats.front()); }
+  /// --format, else what the ending of -o stands for (".svg"), else the first. Throws Error (usage) for another ending.
+  [[nodiscard]] Format form_of_output() const;
+};
+
+/// Adds --format, --json, -o, --quiet, --verbose, --ascii and --color. Commands whose -o is no text file add it
+/// themselves.
+void add_common(Options& options, Common& common, const std::vector<Format>& formats, bool with_output = true);
+
+/// --color alone, for commands whose result has one form.
+void add_color(Options& options);
+
+}  // namespace attn::cli

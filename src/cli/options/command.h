@@ -1,0 +1,30 @@
+// What every command is: a name, options, and a function that runs.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "options/options.h"
+
+namespace attn::cli {
+
+/// Runs a command whose options were parsed; gives its exit code.
+using Run = std::function<int()>;
+
+struct Command {
+  const char* name;
+  const char* description;
+  Run (*add)(Options& options);  ///< declares its options and gives what runs it
+};
+
+/// The command of a class with `void declare(Options&)`, which adds its options, and `int run()`.
+template <typename Class>
+Command command_of(const char* name, const char* description) {
+  return {name, description, [](Options& options) -> Run {
+            auto command = std::make_shared<Class>();
+            command->declare(options);
+            return [command] { return command->run(); };
+          }};
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,76 @@
+#include "options/command_line.h"
+
+#include <CLI/CLI.hpp>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "options/environment.h"
+#include "options/option_tree.h"
+#include "options/plain_numbers.h"
+#include "options/usage.h"
+
+namespace attn::cli {
+namespace {
+
+/// The command that the words name; null where they name none. Throws Error (usage): CLI11 does not say which word it
+/// does not know.
+CLI::App* chosen_command(const CLI::App& program, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word.rfind('-', 0) != 0) return program.get_subcommand(command_named(program, word).get_name());
+    if (program.get_option_no_throw(word) == nullptr) return nullptr;  // what follows may be its value
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+CommandLine::CommandLine(std::span<const Command> commands, const std::string& version)
+    : app_(std::make_unique<CLI::App>(
+          "attn opens a Keras attention model without Python: it shows the model, runs it, and measures it.", "attn")) {
+  app_->set_help_flag("-h,--help", "this page");
+  app_->set_version_flag("--version", version);
+  app_->require_subcommand(1);
+  for (const Command& command : commands) {
+    CLI::App* sub = app_->add_subcommand(command.name, command.description);
+    Options options(*sub);
+    commands_.emplace_back(sub, command.add(options));
+    take_plain_numbers(*sub);
+  }
+}
+
+CommandLine::~CommandLine() = default;
+
+Program CommandLine::program() const { return Program(*app_); }
+
+CommandSpec CommandLine::named() const { return spec_of(chosen_ == nullptr ? *app_ : *chosen_); }
+
+CommandLine::Asked CommandLine::parse(const std::vector<std::string>& words) {
+  chosen_ = nullptr;
+  try {
+    chosen_ = chosen_command(*app_, words);
+    if (chosen_ != nullptr) read_variables(*app_, *chosen_);
+    app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::CallForHelp&) {
+    return Asked::help;
+  } catch (const CLI::CallForVersion&) {
+    return Asked::version;
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(*app_, chosen_, error, words);
+  }
+  return Asked::command;
+}
+
+int CommandLine::run(const std::vector<std::string>& words) const {
+  for (const auto& [sub, command] : commands_) {
+    if (sub != chosen_) continue;
+    try {
+      return command();
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::usage) throw;
+      throw with_variable(error, *sub, words);
+    }
+  }
+  throw internal_error("no command for '{}'", printable(words.front()));
+}
+
+}  // namespace attn::cli

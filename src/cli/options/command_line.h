@@ -1,0 +1,40 @@
+// The program's words: which command they name, and its options.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "options/command.h"
+
+namespace attn::cli {
+
+/// All commands and their options.
+class CommandLine {
+ public:
+  enum class Asked { command, help, version };
+
+  /// `version` is the line that --version prints.
+  CommandLine(std::span<const Command> commands, const std::string& version);
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+  ~CommandLine();
+
+  /// Throws Error (usage) for words that make no command.
+  [[nodiscard]] Asked parse(const std::vector<std::string>& words);
+  /// Runs the command that was parsed and gives its exit code.
+  [[nodiscard]] int run(const std::vector<std::string>& words) const;
+
+  [[nodiscard]] Program program() const;
+  /// The command that was named, or the program where none was.
+  [[nodiscard]] CommandSpec named() const;
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+  std::vector<std::pair<CLI::App*, Run>> commands_;
+  CLI::App* chosen_ = nullptr;
+};
+
+}  // namespace attn::cli

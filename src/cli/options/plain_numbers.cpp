@@ -1,0 +1,54 @@
+#include "options/plain_numbers.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "options/option_tree.h"
+
+namespace attn::cli {
+namespace {
+
+/// All of `text` as a number, or nothing.
+template <typename Number>
+std::optional<Number> parsed(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// CLI11 wants the reason, but tells what is expected by the option's limits (usage.h).
+constexpr const char* kRefused = "no such number";
+
+template <typename Integer>
+std::string take_whole(std::string& text) {
+  const std::optional<Integer> number = parsed<Integer>(text);
+  if (!number) return kRefused;
+  text = std::to_string(*number);  // without leading zeros
+  return "";
+}
+
+std::string take_finite(std::string& text) {
+  const std::optional<double> number = parsed<double>(text);
+  return number && std::isfinite(*number) ? "" : kRefused;
+}
+
+}  // namespace
+
+void take_plain_numbers(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    const std::string kind = spec_of(*option).kind;
+    if (kind == "N") option->transform(CLI::Validator(take_whole<std::int64_t>, ""));
+    if (kind == "SEED") option->transform(CLI::Validator(take_whole<std::uint64_t>, ""));
+    if (kind == "R" || kind == "A" || kind == "S" || kind == "SHARE")
+      option->transform(CLI::Validator(take_finite, ""));
+  }
+}
+
+}  // namespace attn::cli

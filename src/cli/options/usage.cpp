@@ -1,0 +1,132 @@
+#include "options/usage.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "attn/base/text.h"
+#include "options/environment.h"
+#include "options/option_tree.h"
+
+namespace attn::cli {
+namespace {
+
+constexpr std::size_t kLongestWord = 200;  // of what a message repeats
+
+std::string in_quotes(std::string_view word) {
+  const bool cut = word.size() > kLongestWord;
+  return fmt::format("'{}{}'", printable(word.substr(0, kLongestWord)), cut ? "…" : "");
+}
+
+bool looks_like_option(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
+
+/// The sentence about a word that begins with a dash and is no option.
+std::string unknown_option(const CommandSpec& command, std::string_view word) {
+  const std::string_view name = word.substr(0, word.find('='));
+  std::vector<std::string> known;
+  for (const OptionSpec& option : command.options)
+    for (const std::string& title : option.names)
+      if (title.starts_with("--")) known.push_back(title);
+  const bool short_of_a_dash = name.size() > 2 && !name.starts_with("--");
+  std::string meant =
+      did_you_mean((short_of_a_dash ? "-" : "") + std::string(name), std::span<const std::string>(known));
+  if (meant.empty()) meant = fmt::format("; see attn {}--help", command.name.empty() ? "" : command.name + " ");
+  return fmt::format("unknown option {}{}", in_quotes(name), meant);
+}
+
+/// Is it an option of commands, given to the program?
+bool is_of_a_command(const CLI::App& app, const std::string& word) {
+  const auto commands = commands_of(app);
+  return std::any_of(commands.begin(), commands.end(),
+                     [&](const CLI::App* command) { return command->get_option_no_throw(word) != nullptr; });
+}
+
+/// The sentence about words that are too many.
+std::string too_many(const CommandSpec& command, const std::string& word) {
+  std::vector<std::string> places;
+  for (const OptionSpec& option : command.options)
+    if (option.positional()) places.push_back(option.value);
+  if (places.empty()) return fmt::format("attn {} takes no argument, and {} is one", command.name, in_quotes(word));
+  return fmt::format("attn {} takes {}, and {} is one more", command.name, join(places, " and "), in_quotes(word));
+}
+
+/// The value that an option does not take: the last one given, unless an earlier one of a list is named.
+std::string refused_value(const CLI::Option& option, const OptionSpec& spec) {
+  for (const std::string& value : option.results())
+    if (!spec.choices.empty() && std::find(spec.choices.begin(), spec.choices.end(), value) == spec.choices.end())
+      return value;
+  return option.results().empty() ? "" : option.results().back();
+}
+
+std::string expectation(const OptionSpec& spec, const std::string& value) {
+  if (!spec.choices.empty()) {
+    const std::string meant = did_you_mean(value, std::span<const std::string>(spec.choices));
+    return fmt::format("expected {}{}", join(spec.choices, ", "), meant);
+  }
+  double number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  const bool is_number = error == std::errc() && end == value.data() + value.size();
+  if (spec.kind == "SEED") return "expected a whole number from 0 to 2^64 - 1";
+  // What is refused where any number would do has a fraction, or more digits than the machine's numbers.
+  const bool has_fraction = value.find_first_of(".e") != std::string::npos;
+  if (is_number && !has_fraction && number >= 2147483648.0 && spec.kind == "N") return "expected a smaller number";
+  if (is_number && (spec.limits.empty() || has_fraction)) return "expected a whole number";
+  return "expected " + (spec.limits.empty() ? std::string("a number") : spec.limits);
+}
+
+/// The option that the message of CLI11 begins with: "--batch: …".
+const CLI::Option* blamed(const CLI::App& command, const std::string& message) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    const auto at = message.find(name);
+    if (at == std::string::npos || name.empty()) continue;
+    const std::size_t after = at + name.size();
+    const bool whole = after == message.size() || message[after] == ':' || message[after] == ' ';
+    const bool begins = at == 0 || message.compare(0, at, "Could not convert: ") == 0;
+    if (whole && begins) return option;
+  }
+  return nullptr;
+}
+
+std::string sentence(const CommandSpec& command, const CLI::App& app, const CLI::ParseError& found,
+                     const std::vector<std::string>& words) {
+  const std::vector<std::string> rest = app.remaining();
+  const auto unknown = std::find_if(rest.begin(), rest.end(), looks_like_option);
+  if (unknown != rest.end() && is_of_a_command(app, *unknown))
+    return fmt::format("{} comes after the command, as in attn summary {}", in_quotes(*unknown), printable(*unknown));
+  if (unknown != rest.end()) return unknown_option(command, *unknown);
+  if (!rest.empty()) return too_many(command, rest.front());
+
+  const CLI::Option* option = blamed(app, found.what());
+  if (option == nullptr) return printable(found.what());
+  const OptionSpec spec = spec_of(*option);
+  if (dynamic_cast<const CLI::RequiredError*>(&found) != nullptr)
+    return fmt::format("{} is missing: {}", spec.positional() ? spec.value : spec.title() + " " + spec.value,
+                       command.usage());
+  const bool value = dynamic_cast<const CLI::ValidationError*>(&found) != nullptr ||
+                     dynamic_cast<const CLI::ConversionError*>(&found) != nullptr;
+  if (!value) {
+    if (option->results().empty() && !spec.value.empty())
+      return fmt::format("{} needs a value: {}", spec.title(), spec.value);
+    if (option->results().size() > 1 && option->get_items_expected_max() == 1)
+      return fmt::format("{} is given once, and stands here {} times", spec.title(), option->results().size());
+    return printable(found.what());
+  }
+  const std::string given = refused_value(*option, spec);
+  const std::string variable = variable_behind(*option, words);
+  return fmt::format("{} {}: {}", variable.empty() ? spec.title() : variable, in_quotes(given),
+                     expectation(spec, given));
+}
+
+}  // namespace
+
+Error usage_error(const CLI::App& program, const CLI::App* command, const CLI::ParseError& found,
+                  const std::vector<std::string>& words) {
+  const CLI::App& app = command == nullptr ? program : *command;
+  return bad_usage("{}", sentence(spec_of(app), app, found, words));
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,45 @@
+// Options that several commands have, each declared once. `of` stands before a description: "of --costs, ".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/backends/backend.h"
+#include "options/options.h"
+
+namespace attn::cli {
+
+/// MODEL, by its place.
+void add_model(Options& options, std::optional<std::string>& model);
+void add_input_shape(Options& options, std::optional<std::string>& shape, const std::string& of = "");
+/// --keras-version, for how a model is read and its weights are drawn.
+void add_keras_version(Options& options, std::optional<std::string>& version);
+
+void add_batch(Options& options, std::optional<std::int64_t>& batch, const std::string& of = "");
+void add_sequence_length(Options& options, std::optional<std::int64_t>& length, const std::string& of = "");
+
+void add_device(Options& options, std::string& device);
+void add_backend(Options& options, std::string& backend);
+void add_dtype(Options& options, std::optional<std::string>& dtype);
+void add_threads(Options& options, int& threads);
+void add_matmul_precision(Options& options, backends::MatmulPrecision& precision);
+void add_memory_limit(Options& options, std::optional<std::string>& size);
+
+void add_weights(Options& options, std::optional<std::string>& file);
+void add_inputs(Options& options, std::vector<std::string>& files);
+void add_seed(Options& options, std::uint64_t& seed);
+
+/// "highest", "high" or "medium"; throws Error (usage) for another word.
+[[nodiscard]] backends::MatmulPrecision parse_precision(const std::string& word);
+[[nodiscard]] std::string name_of(backends::MatmulPrecision precision);
+
+/// --rtol and --atol.
+template <typename Number>
+void add_tolerance(Options& options, Number& rtol, Number& atol, const std::string& of = "") {
+  options.add("--rtol", rtol, "R", "relative tolerance" + of).not_negative();
+  options.add("--atol", atol, "A", "absolute tolerance" + of).not_negative();
+}
+
+}  // namespace attn::cli

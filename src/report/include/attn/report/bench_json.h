@@ -1,0 +1,21 @@
+// A benchmark as JSON.
+#pragma once
+
+#include <string>
+
+#include "attn/report/values.h"
+
+namespace attn::report {
+
+/// "attn.bench/1".
+[[nodiscard]] std::string bench_json(const BenchReport& report);
+
+/// The same as JSON Lines: an object with all but the measurements, one for each measurement, one that says whether it
+/// went on to the end.
+[[nodiscard]] std::string bench_json_lines(const BenchReport& report);
+[[nodiscard]] std::string bench_json_head(const BenchReport& report);
+[[nodiscard]] std::string bench_json_line(const BenchRow& row);
+[[nodiscard]] std::string bench_json_line(const OperationsReport& operations);
+[[nodiscard]] std::string bench_json_tail(const BenchReport& report);
+
+}  // namespace attn::report
