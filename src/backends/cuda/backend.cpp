@@ -38,7 +38,7 @@ class CudaBackend final : public backends::Backend {
     return bytes;
   }
 
-  [[nodiscard]] std::shared_ptr<backends::SharedStore> make_store() const override {
+  [[nodiscard]] std::shared_ptr<backends::SharedStore> make_store(const backends::CompileOptions&) const override {
     return std::make_shared<CudaStore>(device_);
   }
 

@@ -10,7 +10,9 @@ class Backbone : public AssembledModel {
   void config(Fields& f) override;
 };
 
-[[nodiscard]] Family text_backbones();
+[[nodiscard]] Family encoder_backbones();
+[[nodiscard]] Family gpt_backbones();
+[[nodiscard]] Family llama_backbones();
 [[nodiscard]] Family vision_backbones();
 
 }  // namespace attn::keras
