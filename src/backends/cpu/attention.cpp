@@ -135,6 +135,7 @@ std::unique_ptr<Kernel> make_row_attention(const graph::Attention& op, const Ste
 
 Choice make(const graph::Attention& op, const Step& step) {
   if (op.bias || op.soft_cap > 0.0) return "it has a bias or a soft cap";
+  if (op.lse) return "its backward pass reads the logarithms";
   const DType dtype = step.inputs[0].dtype;
   const std::int64_t keys = keys_of(op, step.inputs[op.packed_heads > 0 ? 0 : 1].shape);
   if (takes_tile_attention(op, dtype, keys, step.engine.multiplication)) return make_tile_attention(op, step);
