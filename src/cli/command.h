@@ -44,6 +44,7 @@ Run add_plan(CLI::App& app);
 Run add_plot(CLI::App& app);
 Run add_heatmap(CLI::App& app);
 Run add_report(CLI::App& app);
+Run add_tokenize(CLI::App& app);
 Run add_doctor(CLI::App& app);
 Run add_help(CLI::App& app);
 Run add_completion(CLI::App& app);

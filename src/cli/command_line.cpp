@@ -24,6 +24,7 @@ constexpr std::array kCommands = {
     Command{"plot", "the layers and their connections as a picture: SVG, DOT, Mermaid", add_plot},
     Command{"heatmap", "what each head attends to: figures, a preview, HTML, SVG, PNG", add_heatmap},
     Command{"report", "all about a model on one page: summary, costs, attention, graph", add_report},
+    Command{"tokenize", "text to the ids that a model takes, and back", add_tokenize},
     Command{"bench", "measure latency and throughput", add_bench},
     Command{"get-config", "the config as Keras prints or saves it", add_get_config},
     Command{"weights", "list the arrays of a file, check or compare them", add_weights},
