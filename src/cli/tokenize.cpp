@@ -11,6 +11,7 @@
 #include "attn/io/json_text.h"
 #include "attn/report/tokens_view.h"
 #include "attn/tokenizers/open.h"
+#include "attn/tokenizers/text_stream.h"
 #include "command.h"
 
 namespace attn::cli {
@@ -120,9 +121,10 @@ struct TokenizeCommand {
     report::TokenizedText row;
     row.decoded = tokenizer.decode(row_ids);
     if (common.format != "ids" && !(decode && common.format == "table")) {
+      tokenizers::TextStream stream(tokenizer);
       for (const Id id : row_ids) {
         row.tokens.push_back(tokenizer.token(id).value_or(""));
-        if (common.format == "table") row.parts.push_back(tokenizers::valid_utf8(tokenizer.decode({&id, 1})));
+        if (common.format == "table") row.parts.push_back(stream.push(id));
       }
     }
     if (common.format == "json") row.decoded = tokenizers::valid_utf8(row.decoded);

@@ -13,7 +13,7 @@ struct TokenizedText {
   std::optional<std::string> text;  ///< valid UTF-8; nothing where ids were given
   std::vector<std::int32_t> ids;
   std::vector<std::string> tokens;  ///< as the tokenizer's file spells them
-  std::vector<std::string> parts;   ///< what each is as text by itself
+  std::vector<std::string> parts;   ///< what each adds to the text: "" where a letter is not whole yet
   std::string decoded;              ///< bytes: byte-level tokens may end inside a letter
 };
 
