@@ -1,10 +1,11 @@
 #include "attn/report/classes_view.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "attn/base/text.h"
 #include "attn/report/json.h"
 
 namespace attn::report {
