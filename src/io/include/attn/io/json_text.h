@@ -23,8 +23,9 @@ struct JsonTable {
   std::function<void(std::string_view key, const nlohmann::json& value)> take;
 };
 
-/// The value of a JSON text. Tables in it are empty objects or arrays. Throws Error (bad_input) that begins with `place`
-/// for what is no JSON, keys that repeat, depth over 64, more than the limits, 1 KiB in a key or 1 MiB in a string.
+/// The value of a JSON text. Tables in it are empty objects or arrays. Throws Error (bad_input) that begins with
+/// `place` for what is no JSON, keys that repeat, depth over 64, more than the limits, 1 KiB in a key or 1 MiB in a
+/// string.
 [[nodiscard]] nlohmann::json parse_json(std::string_view text, const std::string& place, const JsonLimits& limits = {},
                                         std::span<const JsonTable> tables = {});
 
