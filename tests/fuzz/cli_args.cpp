@@ -1,7 +1,8 @@
 // A command line, whose words are separated by null characters. It is parsed, and its command not run.
 #include <optional>
 
-#include "command_line.h"
+#include "commands.h"
+#include "options/command_line.h"
 #include "target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -10,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // for the order of its options, which would grow by hundreds of megabytes over millions of lines.
   static std::optional<cli::CommandLine> line;
   static unsigned lines = 0;
-  if (lines++ % 10'000 == 0) line.emplace();
+  if (lines++ % 10'000 == 0) line.emplace(cli::commands(), "attn");
   const std::vector<std::string> words = split(fuzz::text_of(data, size), '\0');
   if (words.size() > 1000) return 0;
   fuzz::accepts([&] { static_cast<void>(line->parse(words)); }, ExitCode::usage);

@@ -53,5 +53,26 @@ TEST_CASE("json text: depth, keys, strings, values and bytes have their limits")
   CHECK(refused(std::string((64 << 20) + 1, ' ')) == "x.json: JSON of over 64 MiB is not accepted");
 }
 
+TEST_CASE("json text: a table's members are taken one by one, and the rest is a tree") {
+  std::string taken;
+  const std::vector<JsonTable> tables = {
+      {"/model/vocab",
+       [&](std::string_view key, const nlohmann::json& value) { taken += std::string(key) + value.dump(); }},
+      {"/model/merges", [&](std::string_view, const nlohmann::json& value) { taken += value.dump(); }}};
+  const auto json =
+      parse_json(R"({"model": {"vocab": {"a": 1, "a": 2}, "merges": [["a", "b"], "c d"], "x": {"vocab": [3]}}})",
+                 "x.json", {}, tables);
+  CHECK(taken == R"(a1a2["a","b"]"c d")");
+  CHECK(json.dump() == R"({"model":{"merges":[],"vocab":{},"x":{"vocab":[3]}}})");
+  taken.clear();
+  const std::vector<JsonTable> whole = {
+      {"", [&](std::string_view key, const nlohmann::json& value) { taken += std::string(key) + value.dump(); }}};
+  CHECK(parse_json(R"({"a": {"b": 1}, "c": 2})", "x.json", {}, whole).empty());
+  CHECK(taken == R"(a{"b":1}c2)");
+  CHECK(refusal([&] {
+          static_cast<void>(parse_json("[1, 2, 3]", "x.json", {100, 3}, whole));
+        }) == "x.json: more than 3 values are not accepted");
+}
+
 }  // namespace
 }  // namespace attn::io

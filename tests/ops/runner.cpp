@@ -4,7 +4,6 @@
 
 #include "attn/backends/cpu.h"
 #include "attn/backends/reference.h"
-#include "attn/graph/graph.h"
 #include "attn/plan/plan.h"
 
 #ifdef ATTN_CUDA_EMULATED
@@ -12,11 +11,8 @@ extern "C" attn::backends::Backend* attn_open_backend(int index);  // linked her
 #endif
 
 namespace attn::test {
-namespace {
-
 using graph::ValueId;
 
-/// A graph of the one operation; every output of it is an output.
 graph::Graph graph_of(const Case& row) {
   graph::Graph graph;
   graph::Builder builder(graph);
@@ -31,8 +27,6 @@ graph::Graph graph_of(const Case& row) {
   for (std::size_t i = 0; i < outputs.size(); ++i) graph.outputs.push_back({fmt::format("output_{}", i), outputs[i]});
   return graph;
 }
-
-}  // namespace
 
 std::vector<Runner> all_runners() {
   std::vector<Runner> result;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attn/backends/backend.h"
+#include "attn/graph/graph.h"
 #include "cases.h"
 
 namespace attn::test {
@@ -18,6 +19,9 @@ struct Runner {
 
 /// Every backend, and oneDNN once more with work for all its threads in the smallest operation.
 [[nodiscard]] std::vector<Runner> all_runners();
+
+/// A graph of the one operation; every output of it is an output.
+[[nodiscard]] graph::Graph graph_of(const Case& row);
 
 /// The outputs of a case as a backend gives them, of a second run over an arena that the first has used.
 [[nodiscard]] std::vector<Tensor> run_on(const Runner& runner, const Case& row, const std::vector<Tensor>& operands);

@@ -1,1 +1,3 @@
 set(uses backends/cpu backends/reference plan graph base)
+# The private headers of backends/cpu name oneDNN's types.
+target_link_libraries(${target} PRIVATE DNNL::dnnl)

@@ -16,6 +16,7 @@
 #include "convert.h"
 #include "dot_kernel.h"
 #include "loops.h"
+#include "product.h"
 #include "tile_output.h"
 
 namespace attn::backends::cpu {
@@ -75,6 +76,22 @@ struct Blocking {
   bool by_groups;
 };
 
+Layout layout_of(int parts) { return {Layout::Kind::tiles, DType::bfloat16, parts}; }
+
+std::int64_t packed_for(const Product::Size& size, int parts) {
+  const std::array<std::int64_t, 4> factors{blocks_of(size.width) * kTileBlock, tile_steps(size.depth) * kTileDepth,
+                                            parts, 2};
+  return checked_product(factors).value_or(kMaxSize);
+}
+
+std::int64_t scratch_for(const Product::Size& size, int parts, int threads) {
+  const Blocking blocking(size, parts, threads);
+  const auto packed = blocking.packed_bytes(parts);
+  if (!packed) return kMaxSize;
+  const auto of_thread = checked_add(*packed, blocking.sums_bytes());
+  return of_thread ? checked_mul(*of_thread, threads).value_or(kMaxSize) : kMaxSize;
+}
+
 std::string_view name_of(Tiles tiles, int parts) {
   if (tiles == Tiles::dots) return "dot products of bfloat16";
   const bool is_amx = tiles == Tiles::amx;
@@ -103,11 +120,13 @@ class TileProduct final : public Product {
         has_residual_(fusion.residual),
         activation_(tile_activation(fusion.activation)),
         loop_(fusion.activation) {
-    if (weights.packed != nullptr && weights.packed->tile_parts == parts_) weights_ = weights.packed->tiles;
-    if (!weights_) pack(weights);
+    Packed unshared;
+    Packed& shared = weights.packed == nullptr ? unshared : (*weights.packed)[layout_of(parts_)];
+    if (!shared.bytes) shared.bytes = pack(weights.numbers);
+    weights_ = shared.bytes;
     bias_.assign(static_cast<std::size_t>(panels_ * kTileBlock), 0.0F);
     if (fusion.bias != nullptr) read_bias(fusion.bias);
-    engine.scratch.reserve(tile_scratch_bytes(size, dtype, engine.multiplication, team_.threads));
+    engine.scratch.reserve(scratch_for(size, parts_, team_.threads));
     if (team_.threads > 1) {
       const std::int64_t wanted = kPiecesPerThread * team_.threads;
       column_pieces_ = std::min(panels_, wanted);
@@ -215,17 +234,16 @@ class TileProduct final : public Product {
     }
   }
 
-  void pack(const Weights& weights) {
-    packed_bytes_ = tile_packed_bytes(size_, dtype_, engine_.multiplication);
-    weights_ = allocate_bytes(packed_bytes_);
+  std::shared_ptr<std::byte> pack(const void* weights) {
+    packed_bytes_ = packed_for(size_, parts_);
+    std::shared_ptr<std::byte> packed = allocate_bytes(packed_bytes_);
     parallel_for(panels_, team_, [&](std::int64_t p, int) {
       const std::int64_t column = p * kTileBlock;
-      pack_tile_columns(dtype_, advance(weights.numbers, column), size_.depth,
-                        std::min(kTileBlock, size_.width - column), size_.width, parts_, panel(p));
+      pack_tile_columns(dtype_, advance(weights, column), size_.depth, std::min(kTileBlock, size_.width - column),
+                        size_.width, parts_,
+                        reinterpret_cast<Bfloat16*>(packed.get()) + p * tile_block_size(size_.depth, parts_));
     });
-    if (weights.packed == nullptr) return;
-    weights.packed->tiles = weights_;
-    weights.packed->tile_parts = parts_;
+    return packed;
   }
 
   [[nodiscard]] const void* advance(const void* from, std::int64_t numbers) const {
@@ -378,38 +396,32 @@ class TileProduct final : public Product {
   std::vector<float> bias_;             // padded
 };
 
-}  // namespace
+int parts_of(const ProductQuery& query) { return tile_parts(query.dtype, query.multiplication.precision); }
 
-int tile_parts(DType dtype, MatmulPrecision precision) {
-  if (dtype == DType::bfloat16) return 1;
-  return precision == MatmulPrecision::highest ? 3 : precision == MatmulPrecision::high ? 2 : 1;
+bool takes(const ProductQuery& query) {
+  const Tiles tiles = query.multiplication.tiles;
+  const bool takes_dtype = query.dtype == DType::float32 || query.dtype == DType::bfloat16;
+  if (tiles == Tiles::none || !takes_dtype || query.weights != query.dtype) return false;
+  const int parts = parts_of(query);
+  if (tiles == Tiles::dots) return parts == 1;  // twice as fast as float32: too slow for more
+  return tiles == Tiles::emulated || query.size.rows >= least_rows(parts);
 }
 
-bool takes_tiles(const Product::Size& size, DType dtype, const Multiplication& multiplication) {
-  if (multiplication.tiles == Tiles::none || (dtype != DType::float32 && dtype != DType::bfloat16)) return false;
-  const int parts = tile_parts(dtype, multiplication.precision);
-  if (multiplication.tiles == Tiles::dots) return parts == 1;  // twice as fast as float32: too slow for more
-  return multiplication.tiles == Tiles::emulated || size.rows >= least_rows(parts);
-}
+Layout layout(const ProductQuery& query) { return layout_of(parts_of(query)); }
 
-std::int64_t tile_packed_bytes(const Product::Size& size, DType dtype, const Multiplication& multiplication) {
-  const std::array<std::int64_t, 4> factors{blocks_of(size.width) * kTileBlock, tile_steps(size.depth) * kTileDepth,
-                                            tile_parts(dtype, multiplication.precision), 2};
+std::int64_t packed_bytes(const ProductQuery& query) { return packed_for(query.size, parts_of(query)); }
+
+std::int64_t held_bytes(const ProductQuery& query) {
+  const std::array<std::int64_t, 3> factors{blocks_of(query.size.width), kTileBlock, bytes_of(DType::float32)};
   return checked_product(factors).value_or(kMaxSize);
 }
 
-std::int64_t tile_scratch_bytes(const Product::Size& size, DType dtype, const Multiplication& multiplication,
-                                int threads) {
-  const int parts = tile_parts(dtype, multiplication.precision);
-  const Blocking blocking(size, parts, threads);
-  const auto packed = blocking.packed_bytes(parts);
-  if (!packed) return kMaxSize;
-  const auto of_thread = checked_add(*packed, blocking.sums_bytes());
-  return of_thread ? checked_mul(*of_thread, threads).value_or(kMaxSize) : kMaxSize;
+std::int64_t scratch_bytes(const ProductQuery& query, int threads) {
+  return scratch_for(query.size, parts_of(query), threads);
 }
 
-std::unique_ptr<Product> make_tile_product(Engine& engine, const Product::Size& size, DType dtype,
-                                           const Product::Weights& weights, const Product::Fusion& fusion) {
+std::unique_ptr<Product> make(Engine& engine, const Product::Size& size, DType dtype, const Product::Weights& weights,
+                              const Product::Fusion& fusion) {
 #if defined(__x86_64__)
   if (engine.multiplication.tiles == Tiles::amx)
     return std::make_unique<TileProduct<AmxTiles>>(engine, size, dtype, weights, fusion);
@@ -418,5 +430,21 @@ std::unique_ptr<Product> make_tile_product(Engine& engine, const Product::Size& 
 #endif
   return std::make_unique<TileProduct<EmulatedTiles>>(engine, size, dtype, weights, fusion);
 }
+
+}  // namespace
+
+int tile_parts(DType dtype, MatmulPrecision precision) {
+  if (dtype == DType::bfloat16) return 1;
+  return precision == MatmulPrecision::highest ? 3 : precision == MatmulPrecision::high ? 2 : 1;
+}
+
+constinit const ProductInfo kTileProduct{takes,
+                                         layout,
+                                         packed_bytes,
+                                         held_bytes,
+                                         scratch_bytes,
+                                         make,
+                                         /*hands_over=*/true,
+                                         /*is_library=*/false};
 
 }  // namespace attn::backends::cpu

@@ -24,13 +24,21 @@ std::int64_t rows_for(std::int64_t keys) {
   return std::clamp<std::int64_t>(kScores / std::max(padded(keys), kPanel), kLeastRows, kMostRows);
 }
 
+/// Bytes of a thread.
+std::int64_t scratch_for(std::int64_t keys, std::int64_t head_size, std::int64_t value_size) {
+  const std::int64_t rows = rows_for(keys);
+  return scratch_size(
+      {{rows, padded(keys)}, {head_size, padded(keys)}, {keys, padded(value_size)}, {kept_rows(rows), 3}},
+      rows * padded(keys));
+}
+
 class RowAttention final : public Kernel {
  public:
-  RowAttention(const graph::Attention& op, const Step& step) : engine_(step.engine), heads_(op, step) {
+  explicit RowAttention(const Step& step) : engine_(step.engine), heads_(step) {
     rows_ = rows_for(heads_.S);
     team_ = heads_.team(engine_);
     pieces_ = heads_.pieces(team_, rows_);
-    scratch_bytes_ = row_attention_scratch(heads_.S, heads_.H, heads_.V);
+    scratch_bytes_ = scratch_for(heads_.S, heads_.H, heads_.V);
     engine_.scratch.reserve(team_.threads * scratch_bytes_);
   }
 
@@ -120,26 +128,19 @@ class RowAttention final : public Kernel {
   Team team_;
 };
 
+Needs needs_of(const StepInfo& step) {
+  const AttentionSize size(step);
+  return scratch_of_threads(step, scratch_for(size.keys, size.head_size, size.value_size));
+}
+
 }  // namespace
 
-std::int64_t row_attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size) {
-  const std::int64_t rows = rows_for(keys);
-  return scratch_size(
-      {{rows, padded(keys)}, {head_size, padded(keys)}, {keys, padded(value_size)}, {kept_rows(rows), 3}},
-      rows * padded(keys));
-}
-
-std::unique_ptr<Kernel> make_row_attention(const graph::Attention& op, const Step& step) {
-  return std::make_unique<RowAttention>(op, step);
-}
-
-Choice make(const graph::Attention& op, const Step& step) {
-  const DType dtype = step.inputs[0].dtype;
-  const std::int64_t keys = keys_of(op, step.inputs[op.packed_heads > 0 ? 0 : 1].shape);
-  if (takes_tile_attention(op, dtype, keys, step.engine.multiplication)) return make_tile_attention(op, step);
-  if (dtype != DType::float32) return "no tiles for it";
-  // A running maximum of the scores is one of the scaled scores only where the scale is above 0.
-  return op.scores || !(op.scale > 0) ? make_row_attention(op, step) : make_flash_attention(op, step);
+Kernels kernels_of(const graph::Attention&) {
+  static constexpr KernelInfo kKernels[] = {
+      {Takes::float32_or_bfloat16, why_not_on_tiles, tile_attention_needs, make_tile_attention},
+      {Takes::float32, why_not_flash, flash_attention_needs, make_flash_attention},
+      {Takes::float32, takes_all, needs_of, make_as<RowAttention>}};
+  return kKernels;
 }
 
 }  // namespace attn::backends::cpu

@@ -15,8 +15,8 @@ ATTN_VECTORIZED(void, and_row, std::uint8_t* seen, const std::uint8_t* mask, std
 
 }  // namespace
 
-AttentionHeads::AttentionHeads(const graph::Attention& attention, const Step& step)
-    : op(attention), context_(step.outputs[0]), scores_(step.outputs.back()) {
+AttentionHeads::AttentionHeads(const Step& step)
+    : op(step.op<graph::Attention>()), context_(step.outputs[0]), scores_(step.outputs.back()) {
   const bool is_packed = op.packed_heads > 0;
   query_ = step.inputs[0];
   key_ = step.inputs[is_packed ? 0 : 1];
@@ -129,6 +129,20 @@ std::int64_t AttentionHeads::pieces(const Team& team, std::int64_t rows) const {
   const std::int64_t heads = std::max<std::int64_t>(B * N, 1);
   const std::int64_t wanted = team.threads == 1 ? 1 : (kPiecesPerThread * team.threads + heads - 1) / heads;
   return std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>((T + rows - 1) / rows, 1));
+}
+
+AttentionSize::AttentionSize(const StepInfo& step) {
+  const auto& op = step.op<graph::Attention>();
+  const bool is_packed = op.packed_heads > 0;
+  keys = op.varlen > 0 ? op.varlen : step.inputs[is_packed ? 0 : 1].shape[1];
+  head_size = step.inputs[0].shape[3];
+  value_size = step.inputs[is_packed ? 0 : 2].shape[3];
+}
+
+Needs scratch_of_threads(const StepInfo& step, std::int64_t bytes) {
+  Needs needs;
+  needs.scratch = bytes_times({step.machine.threads, bytes});
+  return needs;
 }
 
 std::int64_t scratch_size(std::initializer_list<std::pair<std::int64_t, std::int64_t>> arrays, std::int64_t bytes) {

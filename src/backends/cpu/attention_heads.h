@@ -17,7 +17,7 @@ namespace attn::backends::cpu {
 /// sequence.
 class AttentionHeads {
  public:
-  AttentionHeads(const graph::Attention& op, const Step& step);
+  explicit AttentionHeads(const Step& step);
 
   /// A batch entry, or one of the sequences that share one.
   struct Sequence {
@@ -112,28 +112,26 @@ class AttentionHeads {
 /// Columns of the panel that `left` columns begin with, in whole vectors.
 [[nodiscard]] inline std::int64_t whole_vectors(std::int64_t left) { return left <= kPanel / 2 ? kPanel / 2 : kPanel; }
 
-/// Keys of the longest sequence; `key` is the key's shape, or that of what it is packed in.
-[[nodiscard]] inline std::int64_t keys_of(const graph::Attention& op, const Shape& key) {
-  return op.varlen > 0 ? op.varlen : key[1];
-}
-
-/// Attention by whole rows of scores, which it gives too where they are asked for.
-[[nodiscard]] std::unique_ptr<Kernel> make_row_attention(const graph::Attention& op, const Step& step);
-/// Products of attention on tiles: as the engine's `multiplication` has it, of float32 or bfloat16; its scale is
-/// above 0.
-[[nodiscard]] bool takes_tile_attention(const graph::Attention& op, DType dtype, std::int64_t keys,
-                                        const Multiplication& multiplication);
-[[nodiscard]] std::unique_ptr<Kernel> make_tile_attention(const graph::Attention& op, const Step& step);
-/// Attention whose scores exist for a block of queries and keys at a time (Dao et al., FlashAttention, 2022).
-[[nodiscard]] std::unique_ptr<Kernel> make_flash_attention(const graph::Attention& op, const Step& step);
+/// S, H and V of an attention, before there is anything to attend to.
+struct AttentionSize {
+  explicit AttentionSize(const StepInfo& step);
+  std::int64_t keys, head_size, value_size;
+};
 
 /// Bytes of arrays (rows, columns) of floats and of `bytes` bytes, in whole cache lines, at most kMaxSize.
 [[nodiscard]] std::int64_t scratch_size(std::initializer_list<std::pair<std::int64_t, std::int64_t>> arrays,
                                         std::int64_t bytes);
-/// Bytes that each takes for each thread.
-[[nodiscard]] std::int64_t row_attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size);
-[[nodiscard]] std::int64_t flash_attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size);
-[[nodiscard]] std::int64_t tile_attention_scratch(const graph::Attention& op, int parts, std::int64_t keys,
-                                                  std::int64_t head_size, std::int64_t value_size);
+/// The scratch of as many threads as there are.
+[[nodiscard]] Needs scratch_of_threads(const StepInfo& step, std::int64_t bytes);
+
+/// Attention whose products are on tiles, of float32 or bfloat16, as the machine's `multiplication` has it.
+[[nodiscard]] std::string why_not_on_tiles(const StepInfo& step);
+[[nodiscard]] Needs tile_attention_needs(const StepInfo& step);
+[[nodiscard]] std::unique_ptr<Kernel> make_tile_attention(const Step& step);
+
+/// Attention whose scores exist for a block of queries and keys at a time (Dao et al., FlashAttention, 2022).
+[[nodiscard]] std::string why_not_flash(const StepInfo& step);
+[[nodiscard]] Needs flash_attention_needs(const StepInfo& step);
+[[nodiscard]] std::unique_ptr<Kernel> make_flash_attention(const Step& step);
 
 }  // namespace attn::backends::cpu

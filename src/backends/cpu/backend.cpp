@@ -27,8 +27,8 @@ class CpuBackend final : public Backend {
   }
 
   [[nodiscard]] std::int64_t memory_needed(const plan::Plan& plan, const CompileOptions& options) const override {
-    return cpu::memory_needed(plan, options.threads > 0 ? options.threads : cpu::default_threads(),
-                              cpu::multiplication_of(options_, options.precision));
+    return cpu::memory_needed(plan, {options.threads > 0 ? options.threads : cpu::default_threads(),
+                                     cpu::multiplication_of(options_, options.precision)});
   }
 
   [[nodiscard]] std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,

@@ -1,16 +1,17 @@
-// Which kernel runs a step: nothing to do, float32, half precision through float32, or the reference.
+#include "choose.h"
+
 #include <algorithm>
-#include <concepts>
 #include <new>
 
 #include "attn/backends/reference.h"
+#include "attn/plan/bytes.h"
 #include "convert.h"
-#include "kernel.h"
 #include "parallel.h"
-#include "products.h"
 
 namespace attn::backends::cpu {
 namespace {
+
+constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
 
 /// A step whose outputs have no elements.
 class Nothing final : public Kernel {
@@ -39,31 +40,55 @@ class Reference final : public Kernel {
 };
 
 bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+bool is_empty(const Operand& operand) { return operand.size() == 0; }
 
-/// Operations that have a kernel here that works in float32, for which half precision is widened.
-template <typename Op>
-concept Arithmetic = std::same_as<Op, graph::Unary> || std::same_as<Op, graph::Binary> ||
-    std::same_as<Op, graph::Linear> || std::same_as<Op, graph::MatMul> || std::same_as<Op, graph::Softmax> ||
-    std::same_as<Op, graph::Attention> || std::same_as<Op, graph::LayerNorm> || std::same_as<Op, graph::BatchNorm> ||
-    std::same_as<Op, graph::Reduce> || std::same_as<Op, graph::Conv> || std::same_as<Op, graph::Rnn>;
+Kernels kernels_of(const StepInfo& step) {
+  return std::visit([](const auto& op) { return cpu::kernels_of(op); }, step.node.op);
+}
 
-/// Those that may have one for bfloat16.
-template <typename Op>
-concept Native =
-    std::same_as<Op, graph::Linear> || std::same_as<Op, graph::Attention> || std::same_as<Op, graph::LayerNorm>;
+/// The step in float32, but for what a kernel takes in bfloat16 as it is.
+StepInfo widened(const StepInfo& step) {
+  StepInfo wide = step;
+  const auto stays = [&](std::size_t input) {
+    if (!step.is_fixed(input) || step.inputs[input].dtype != DType::bfloat16) return false;
+    return std::ranges::any_of(kernels_of(step), [&](const KernelInfo& kernel) {
+      return kernel.keeps_bfloat16 != nullptr && kernel.keeps_bfloat16(step, input);
+    });
+  };
+  for (std::size_t i = 0; i < wide.inputs.size(); ++i) {
+    if (is_half(wide.inputs[i].dtype) && !stays(i)) wide.inputs[i].dtype = DType::float32;
+  }
+  for (Operand& output : wide.outputs) {
+    if (is_half(output.dtype)) output.dtype = DType::float32;
+  }
+  return wide;
+}
 
-/// Operations whose kernels move bytes of any dtype.
-template <typename Op>
-concept Movement =
-    std::same_as<Op, graph::Select> || std::same_as<Op, graph::Cast> || std::same_as<Op, graph::Transpose> ||
-    std::same_as<Op, graph::Reshape> || std::same_as<Op, graph::Broadcast> || std::same_as<Op, graph::Concat> ||
-    std::same_as<Op, graph::Slice> || std::same_as<Op, graph::Pad> || std::same_as<Op, graph::Gather>;
-
-/// A weight that its kernel takes as it is beside an x in float32.
-bool stays_bfloat16(const Step& step, std::size_t input) {
-  const auto* const map = std::get_if<graph::Linear>(&step.node.op);
-  return map != nullptr && input == 1 && step.inputs[1].dtype == DType::bfloat16 && (!map->bias || step.is_fixed(2)) &&
-         keeps_bfloat16(*map, step.inputs[0].shape, step.inputs[1].shape, step.engine.multiplication);
+/// What a step takes beside what its kernel does in float32.
+Needs needs_of_widened(const StepInfo& step, const StepInfo& wide, Needs needs) {
+  const auto bytes_of_copy = [](const Operand& operand) {
+    const std::int64_t size = bytes_times({operand.size(), bytes_of(DType::float32)});
+    return bytes_times({(size + kLine - 1) / kLine, kLine});
+  };
+  std::vector<bool> copied(step.inputs.size(), false);
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    const bool kernel_copies = i < needs.copied.size() && needs.copied[i];
+    if (step.inputs[i].dtype == wide.inputs[i].dtype) {
+      copied[i] = kernel_copies;
+    } else if (!step.is_fixed(i)) {
+      needs.operands = plan::sum_of_bytes({needs.operands, bytes_of_copy(step.inputs[i])});
+    } else {
+      std::int64_t& place = kernel_copies ? needs.making : needs.held;
+      place = plan::sum_of_bytes({place, bytes_of_copy(step.inputs[i])});
+      copied[i] = true;
+    }
+  }
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    if (step.outputs[i].dtype != wide.outputs[i].dtype)
+      needs.operands = plan::sum_of_bytes({needs.operands, bytes_of_copy(step.outputs[i])});
+  }
+  needs.copied = std::move(copied);
+  return needs;
 }
 
 /// A step on float32 copies of its half-precision operands: widened before, rounded once after. The copies are in the
@@ -71,41 +96,29 @@ bool stays_bfloat16(const Step& step, std::size_t input) {
 class Widened final : public Kernel {
  public:
   explicit Widened(const Step& step) : engine_(step.engine) {
-    Step wide{step.node,
-              step.graph,
-              {},
-              {},
-              step.fixed,
-              step.engine,
-              Handover::none,
-              std::vector<bool>(step.inputs.size(), false)};
+    Step wide{widened(step), step.fixed, step.engine, Handover::none};
     copies_.reserve(step.inputs.size() + step.outputs.size());  // their places must stay
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-      const Operand& input = step.inputs[i];
-      if (!is_half(input.dtype)) {
-        wide.inputs.push_back(input);
-      } else if (step.is_fixed(i) && stays_bfloat16(step, i)) {
-        wide.inputs.push_back(input);
-        step.packed[i] = true;
-      } else if (step.is_fixed(i)) {
+      Operand& input = wide.inputs[i];
+      if (input.dtype == step.inputs[i].dtype) continue;
+      if (step.is_fixed(i)) {
         wide.fixed[i] = step.fixed[i].cast(DType::float32);
-        wide.inputs.push_back(add_weight(input, wide.fixed[i]));
-        step.packed[i] = true;
+        input = add_weight(step.inputs[i], wide.fixed[i]);
       } else {
-        wide.inputs.push_back(add(input, Role::input));
+        input = add(step.inputs[i], Role::input);
       }
     }
-    for (const Operand& output : step.outputs) {
-      wide.outputs.push_back(is_half(output.dtype) ? add(output, Role::output) : output);
+    for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+      if (is_half(step.outputs[i].dtype)) wide.outputs[i] = add(step.outputs[i], Role::output);
     }
     engine_.operands.reserve(shared_bytes_);
 
-    Chosen chosen = choose(wide);
-    kernel_ = std::move(chosen.kernel);
-    why_ = std::move(chosen.why);
+    Made made = make_kernel(choose(wide), wide);
+    kernel_ = std::move(made.kernel);
+    why_ = std::move(made.why);
     name_ = std::string(kernel_->name()) + ", widened to float32";
-    for (std::size_t i = 0; i < wide.inputs.size(); ++i) {
-      if (wide.packed[i]) release(wide.inputs[i]);
+    for (std::size_t i = 0; i < made.copied.size(); ++i) {
+      if (made.copied[i]) release(wide.inputs[i]);
     }
   }
 
@@ -152,7 +165,6 @@ class Widened final : public Kernel {
   Operand add(const Operand& half, Role role) {
     const Team team = engine_.team_for(6.0 * static_cast<double>(half.size()));
     copies_.push_back({half, role, shared_bytes_, {}, nullptr, team});
-    constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
     shared_bytes_ += (half.size() * bytes_of(DType::float32) + kLine - 1) / kLine * kLine;
     return copies_.back().wide();
   }
@@ -176,58 +188,56 @@ class Widened final : public Kernel {
   std::string why_, name_;
 };
 
-template <typename Op>
-Choice try_make(const Op& op, const Step& step) {
-  try {
-    return make(op, step);
-  } catch (const dnnl::error& error) {
-    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
-    step.packed.assign(step.packed.size(), false);
-    return fmt::format("oneDNN: {}", error.what());
-  }
-}
-
-bool is_empty(const Operand& operand) { return operand.size() == 0; }
+Made by_reference(const Step& step, std::string why) { return {std::make_unique<Reference>(step), std::move(why), {}}; }
 
 }  // namespace
 
-Tensor view_of(const Operand& operand) {
-  return {operand.dtype, operand.shape, std::shared_ptr<std::byte>(std::shared_ptr<void>(), *operand.place)};
+Choice choose(const StepInfo& step) {
+  if (std::ranges::all_of(step.outputs, is_empty)) return {Choice::Way::nothing};
+  const Kernels kernels = kernels_of(step);
+  if (kernels.empty()) return {Choice::Way::reference, nullptr, "no kernel here for this operation"};
+  const DType dtype = step.inputs[0].dtype;
+  const bool has_empty = std::ranges::any_of(step.inputs, is_empty);
+  bool may_widen = is_half(dtype);
+  std::string why = fmt::format("no kernel here for {}", name_of(dtype));
+  for (const KernelInfo& kernel : kernels) {
+    if (kernel.takes == Takes::any) {
+      may_widen = false;
+    } else {
+      if (has_empty) return {Choice::Way::reference, nullptr, "an input has no elements"};
+      const bool takes =
+          dtype == DType::float32 || (dtype == DType::bfloat16 && kernel.takes == Takes::float32_or_bfloat16);
+      if (!takes) continue;
+    }
+    why = kernel.why_not(step);
+    if (why.empty()) return {Choice::Way::kernel, &kernel, "", kernel.needs(step)};
+  }
+  if (!may_widen) return {Choice::Way::reference, nullptr, std::move(why)};
+  const StepInfo wide = widened(step);
+  Choice inner = choose(wide);
+  return {Choice::Way::widened, nullptr, std::move(inner.why), needs_of_widened(step, wide, std::move(inner.needs))};
 }
 
-Chosen choose(const Step& step) {
-  if (std::ranges::all_of(step.outputs, is_empty)) return {std::make_unique<Nothing>(), ""};
-  const auto reference = [&](std::string why) { return Chosen{std::make_unique<Reference>(step), std::move(why)}; };
-  const auto made = [&](const auto& op) {
-    Choice choice = try_make(op, step);
-    if (choice.kernel) return Chosen{std::move(choice.kernel), ""};
-    return reference(std::move(choice.why_not));
-  };
-  return std::visit(
-      [&]<typename Op>(const Op& op) -> Chosen {
-        if constexpr (Movement<Op>) {
-          return made(op);
-        } else if constexpr (Arithmetic<Op>) {
-          if (std::ranges::any_of(step.inputs, is_empty)) return reference("an input has no elements");
-          const DType dtype = step.inputs[0].dtype;
-          if (dtype == DType::float32) return made(op);
-          if constexpr (Native<Op>) {
-            if (dtype == DType::bfloat16) {
-              Choice native = try_make(op, step);
-              if (native.kernel) return {std::move(native.kernel), ""};
-            }
-          }
-          if (is_half(dtype)) {
-            auto widened = std::make_unique<Widened>(step);
-            std::string why = widened->why();
-            return {std::move(widened), std::move(why)};
-          }
-          return reference(fmt::format("no kernel here for {}", name_of(dtype)));
-        } else {
-          return reference("no kernel here for this operation");
-        }
-      },
-      step.node.op);
+Made make_kernel(const Choice& choice, const Step& step) {
+  switch (choice.way) {
+    case Choice::Way::nothing:
+      return {std::make_unique<Nothing>(), "", {}};
+    case Choice::Way::kernel:
+      try {
+        return {choice.kernel->make(step), "", choice.needs.copied};
+      } catch (const dnnl::error& error) {
+        if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+        return by_reference(step, fmt::format("oneDNN: {}", error.what()));
+      }
+    case Choice::Way::widened: {
+      auto kernel = std::make_unique<Widened>(step);
+      std::string why = kernel->why();
+      return {std::move(kernel), std::move(why), choice.needs.copied};
+    }
+    case Choice::Way::reference:
+      break;
+  }
+  return by_reference(step, choice.why);
 }
 
 }  // namespace attn::backends::cpu

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "attn/graph/window.h"
+#include "attn/plan/bytes.h"
 #include "kernel.h"
 #include "primitive.h"
 #include "product.h"
@@ -43,11 +44,12 @@ memory::desc plain_kernel(const Shape& kernel, std::int64_t groups) {
 /// A sample at a time: each thread its own.
 class ConvKernel final : public Kernel {
  public:
-  ConvKernel(const graph::Conv& op, const Step& step)
+  explicit ConvKernel(const Step& step)
       : x_(step.inputs[0]),
         y_(step.outputs[0]),
-        eltwise_(eltwise_of(op.activation)),
-        finish_(eltwise_ ? graph::Unary{} : op.activation, false) {
+        eltwise_(eltwise_of(step.op<graph::Conv>().activation)),
+        finish_(eltwise_ ? graph::Unary{} : step.op<graph::Conv>().activation, false) {
+    const auto& op = step.op<graph::Conv>();
     const Shape& kernel = step.inputs[1].shape;
     memory::dims strides, dilation, before, after;
     for (int axis = 0; axis < x_.shape.rank() - 2; ++axis) {
@@ -76,7 +78,6 @@ class ConvKernel final : public Kernel {
         bias, target, strides, dilation, before, after, attributes);
     weights_ = packed(step.engine, plain_weights, step.fixed[1].data(), description.weights_desc());
     if (op.bias) bias_ = packed(step.engine, bias, step.fixed[2].data(), bias);
-    step.packed.assign(step.packed.size(), true);
 
     const double taps = static_cast<double>(kernel.slice(0, kernel.rank() - 1).size());
     team_ = step.engine.team_for(2.0 * taps * static_cast<double>(y_.size()));
@@ -106,6 +107,7 @@ class ConvKernel final : public Kernel {
   [[nodiscard]] std::string_view name() const override { return "onednn convolution"; }
   [[nodiscard]] std::int64_t bytes() const override {
     auto sum = static_cast<std::int64_t>(weights_.get_desc().get_size());
+    if (bias_) sum += static_cast<std::int64_t>(bias_.get_desc().get_size());
     for (const SampleCall& call : calls_) sum += call.call.bytes();
     return sum;
   }
@@ -129,13 +131,33 @@ class ConvKernel final : public Kernel {
   std::vector<SampleCall> calls_;  // by thread
 };
 
-}  // namespace
-
-Choice make(const graph::Conv& op, const Step& step) {
+std::string why_not(const StepInfo& step) {
   for (std::size_t i = 1; i < step.inputs.size(); ++i) {
     if (!step.is_fixed(i)) return "the kernel or the bias is no weight";
   }
-  return std::make_unique<ConvKernel>(op, step);
+  return "";
+}
+
+Needs needs_of(const StepInfo& step) {
+  constexpr std::int64_t kBlock = 16;  // of oneDNN's, of channels and filters
+  const auto whole = [](std::int64_t size) { return bytes_times({(size + kBlock - 1) / kBlock, kBlock}); };
+  const Shape& kernel = step.inputs[1].shape;
+  Needs needs;
+  needs.held = bytes_times(
+      {kernel.slice(0, kernel.rank() - 2).size(), whole(kernel[-2]), whole(kernel.back()), bytes_of(DType::float32)});
+  if (step.op<graph::Conv>().bias)
+    needs.held = plan::sum_of_bytes({needs.held, bytes_times({kernel.back(), bytes_of(DType::float32)})});
+  needs.copied.assign(step.inputs.size(), true);
+  needs.copied[0] = false;
+  needs.uses_library = true;
+  return needs;
+}
+
+}  // namespace
+
+Kernels kernels_of(const graph::Conv&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, needs_of, make_as<ConvKernel>}};
+  return kKernels;
 }
 
 }  // namespace attn::backends::cpu

@@ -87,8 +87,8 @@ Row row_of(BinaryFn fn) {
 
 class BinaryKernel final : public Kernel {
  public:
-  BinaryKernel(Row row, const Step& step)
-      : row_(row),
+  explicit BinaryKernel(const Step& step)
+      : row_(row_of(step.op<graph::Binary>().fn)),
         x_(step.inputs[0]),
         y_(step.inputs[1]),
         z_(step.outputs[0]),
@@ -182,24 +182,36 @@ class CastKernel final : public Kernel {
 
 bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 
-}  // namespace
-
-Choice make(const graph::Binary& op, const Step& step) {
-  const Row row = row_of(op.fn);
-  if (row == nullptr) return fmt::format("no kernel here for {}", graph::name_of(op.fn));
-  return std::make_unique<BinaryKernel>(row, step);
+std::string why_not_binary(const StepInfo& step) {
+  const BinaryFn fn = step.op<graph::Binary>().fn;
+  return row_of(fn) != nullptr ? "" : fmt::format("no kernel here for {}", graph::name_of(fn));
 }
 
-Choice make(const graph::Select&, const Step& step) {
-  if (bytes_of(step.outputs[0].dtype) != 4) return "no kernel here for elements of this width";
-  return std::make_unique<SelectKernel>(step);
+std::string why_not_select(const StepInfo& step) {
+  return bytes_of(step.outputs[0].dtype) == 4 ? "" : "no kernel here for elements of this width";
 }
 
-Choice make(const graph::Cast&, const Step& step) {
+std::string why_not_cast(const StepInfo& step) {
   const DType from = step.inputs[0].dtype, to = step.outputs[0].dtype;
   const bool converts = (from == DType::float32 && is_half(to)) || (is_half(from) && to == DType::float32);
-  if (!converts) return fmt::format("no kernel here from {} to {}", name_of(from), name_of(to));
-  return std::make_unique<CastKernel>(step);
+  return converts ? "" : fmt::format("no kernel here from {} to {}", name_of(from), name_of(to));
+}
+
+}  // namespace
+
+Kernels kernels_of(const graph::Binary&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not_binary, no_memory, make_as<BinaryKernel>}};
+  return kKernels;
+}
+
+Kernels kernels_of(const graph::Select&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::any, why_not_select, no_memory, make_as<SelectKernel>}};
+  return kKernels;
+}
+
+Kernels kernels_of(const graph::Cast&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::any, why_not_cast, no_memory, make_as<CastKernel>}};
+  return kKernels;
 }
 
 }  // namespace attn::backends::cpu

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "attn/base/stop.h"
+#include "choose.h"
 #include "handover.h"
 #include "making.h"
 #include "parallel.h"
@@ -47,14 +48,15 @@ void CpuExecutable::make_kernels() {
     if (readers.leaves(id) && is_ours) storage_.drop(readers.root(id));
   };
 
-  const std::vector<std::int64_t> handed = handovers(plan_, engine_.multiplication);
+  const std::vector<std::int64_t> handed = handovers(plan_, machine());
   const std::vector<std::vector<NodeId>> preparation = preparation_by_step(plan_);
   for (std::size_t i = 0; i < preparation.size(); ++i) {
     for (const NodeId id : preparation[i]) {
       const graph::Node& node = plan_.graph.nodes[at(id)];
       for (const ValueId output : node.outputs) storage_.add_prepared(output);
       find_places();
-      choose(step_of(id)).kernel->run();
+      const Step step = step_of(id);
+      make_kernel(choose(step), step).kernel->run();
       for (const ValueId input : node.inputs) leave(input);
     }
     if (i == plan_.steps.size()) break;
@@ -67,11 +69,11 @@ void CpuExecutable::make_kernels() {
     } else if (i > 0 && handed[i - 1] > 0) {
       step.handover = Handover::takes;
     }
-    Chosen chosen = choose(step);
-    choices_.push_back({id, std::string(chosen.kernel->name()), std::move(chosen.why)});
-    kernels_.push_back(std::move(chosen.kernel));
-    for (std::size_t k = 0; k < step.packed.size(); ++k) {
-      if (step.packed[k]) leave(step.node.inputs[k]);
+    Made made = make_kernel(choose(step), step);
+    choices_.push_back({id, std::string(made.kernel->name()), std::move(made.why)});
+    kernels_.push_back(std::move(made.kernel));
+    for (std::size_t k = 0; k < made.copied.size(); ++k) {
+      if (made.copied[k]) leave(step.node.inputs[k]);
     }
   }
   engine_.packed.clear();
@@ -87,20 +89,13 @@ void CpuExecutable::find_places() {
 }
 
 Step CpuExecutable::step_of(NodeId id) {
-  const graph::Node& node = plan_.graph.nodes[at(id)];
-  Step step{node, plan_.graph, {}, {}, {}, engine_, Handover::none, std::vector<bool>(node.inputs.size(), false)};
-  const auto operand = [&](ValueId value_id) {
-    const graph::Value& value = plan_.graph.value(value_id);
-    return Operand{&places_[at(value_id)], value.dtype, value.shape};
-  };
-  for (const ValueId input : node.inputs) {
-    step.inputs.push_back(operand(input));
-    const plan::Place place = plan_.slots[at(input)].place;
-    const bool is_fixed =
-        place == plan::Place::weight || place == plan::Place::constant || place == plan::Place::prepared;
-    step.fixed.push_back(is_fixed ? storage_.tensor(input) : Tensor());
+  Step step{describe(plan_, id, machine()), {}, engine_};
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    const ValueId input = step.node.inputs[i];
+    step.inputs[i].place = &places_[at(input)];
+    step.fixed.push_back(step.is_fixed(i) ? storage_.tensor(input) : Tensor());
   }
-  for (const ValueId output : node.outputs) step.outputs.push_back(operand(output));
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) step.outputs[i].place = &places_[at(step.node.outputs[i])];
   return step;
 }
 

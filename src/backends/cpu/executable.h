@@ -23,6 +23,7 @@ class CpuExecutable final : public Executable {
   [[nodiscard]] std::int64_t memory_bytes() const override;
 
  private:
+  [[nodiscard]] Machine machine() const { return {engine_.threads, engine_.multiplication}; }
   [[nodiscard]] Step step_of(graph::NodeId id);
   void make_kernels();
   void find_places();

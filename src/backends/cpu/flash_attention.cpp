@@ -18,15 +18,26 @@ constexpr std::int64_t kTile = 256, kScores = 9'216, kMostRows = 96;
 std::int64_t tile_for(std::int64_t keys) { return std::clamp(padded(keys), kPanel, kTile); }
 std::int64_t rows_for(std::int64_t keys) { return std::min(kScores / tile_for(keys), kMostRows); }
 
+/// Bytes of a thread.
+std::int64_t scratch_for(std::int64_t keys, std::int64_t head_size, std::int64_t value_size) {
+  const std::int64_t rows = rows_for(keys), tile = tile_for(keys);
+  return scratch_size({{rows, tile},
+                       {rows, padded(value_size)},
+                       {head_size, padded(keys)},
+                       {keys, padded(value_size)},
+                       {kept_rows(rows), 3}},
+                      rows * tile + (keys + tile - 1) / tile);
+}
+
 class FlashAttention final : public Kernel {
  public:
-  FlashAttention(const graph::Attention& op, const Step& step) : engine_(step.engine), heads_(op, step) {
+  explicit FlashAttention(const Step& step) : engine_(step.engine), heads_(step) {
     tile_ = tile_for(heads_.S);
     rows_ = rows_for(heads_.S);
     padded_v_ = padded(heads_.V);
     team_ = heads_.team(engine_);
     pieces_ = heads_.pieces(team_, rows_);
-    scratch_bytes_ = flash_attention_scratch(heads_.S, heads_.H, heads_.V);
+    scratch_bytes_ = scratch_for(heads_.S, heads_.H, heads_.V);
     engine_.scratch.reserve(team_.threads * scratch_bytes_);
     factor_ = heads_.scale * kLog2E;
   }
@@ -156,18 +167,18 @@ class FlashAttention final : public Kernel {
 
 }  // namespace
 
-std::int64_t flash_attention_scratch(std::int64_t keys, std::int64_t head_size, std::int64_t value_size) {
-  const std::int64_t rows = rows_for(keys), tile = tile_for(keys);
-  return scratch_size({{rows, tile},
-                       {rows, padded(value_size)},
-                       {head_size, padded(keys)},
-                       {keys, padded(value_size)},
-                       {kept_rows(rows), 3}},
-                      rows * tile + (keys + tile - 1) / tile);
+std::string why_not_flash(const StepInfo& step) {
+  const auto& op = step.op<graph::Attention>();
+  if (op.scores) return "its scores are asked for";
+  // A running maximum of the scores is one of the scaled scores only where the scale is above 0.
+  return op.scale > 0 ? "" : "its scale is not above 0";
 }
 
-std::unique_ptr<Kernel> make_flash_attention(const graph::Attention& op, const Step& step) {
-  return std::make_unique<FlashAttention>(op, step);
+Needs flash_attention_needs(const StepInfo& step) {
+  const AttentionSize size(step);
+  return scratch_of_threads(step, scratch_for(size.keys, size.head_size, size.value_size));
 }
+
+std::unique_ptr<Kernel> make_flash_attention(const Step& step) { return std::make_unique<FlashAttention>(step); }
 
 }  // namespace attn::backends::cpu

@@ -8,7 +8,7 @@
 #include "amx_pack.h"
 #include "amx_product.h"
 #include "attn/base/size.h"
-#include "product.h"
+#include "products.h"
 
 namespace attn::backends::cpu {
 namespace {
@@ -18,8 +18,8 @@ using graph::ValueId;
 
 class Handovers {
  public:
-  Handovers(const plan::Plan& plan, const Multiplication& multiplication)
-      : plan_(plan), multiplication_(multiplication), readers_(plan.graph.values.size(), 0) {
+  Handovers(const plan::Plan& plan, const Machine& machine)
+      : plan_(plan), machine_(machine), readers_(plan.graph.values.size(), 0) {
     for (const graph::NodeId id : plan.steps)
       for (const ValueId input : plan.graph.nodes[at(id)].inputs) ++readers_[at(input)];
     for (const graph::Output& output : plan.graph.outputs) ++readers_[at(output.value)];
@@ -31,12 +31,12 @@ class Handovers {
   [[nodiscard]] std::int64_t bytes(std::size_t step) const {
     const graph::Node& node = plan_.graph.nodes[at(plan_.steps[step])];
     const graph::Node& next = plan_.graph.nodes[at(plan_.steps[step + 1])];
-    const auto from = size_of(node), to = size_of(next);
+    const auto from = size_of(plan_.steps[step]), to = size_of(plan_.steps[step + 1]);
     const ValueId value = node.outputs[0];
     if (!from || !to || next.inputs[0] != value || readers_[at(value)] != 1) return 0;
     if (plan_.slots[at(value)].alias_of != graph::kNone || std::get<graph::Linear>(node.op).residual) return 0;
     if (from->rows != to->rows || from->width != to->depth || to->depth % kTileBlock != 0) return 0;
-    const int parts = tile_parts(plan_.graph.value(value).dtype, multiplication_.precision);
+    const int parts = tile_parts(plan_.graph.value(value).dtype, machine_.multiplication.precision);
     const auto bytes = checked_product(
         std::array<std::int64_t, 4>{(to->rows + kTileBlock - 1) / kTileBlock * kTileBlock, to->depth, parts, 2});
     // The output keeps its place in the arena, so this comes on top.
@@ -45,31 +45,28 @@ class Handovers {
   }
 
  private:
-  [[nodiscard]] bool is_fixed(ValueId id) const {
-    const plan::Place place = plan_.slots[at(id)].place;
-    return place == plan::Place::weight || place == plan::Place::constant || place == plan::Place::prepared;
-  }
-
-  /// Of a product on tiles by a weight.
-  [[nodiscard]] std::optional<Product::Size> size_of(const graph::Node& node) const {
-    const auto* const op = std::get_if<graph::Linear>(&node.op);
-    if (op == nullptr || !is_fixed(node.inputs[1]) || (op->bias && !is_fixed(node.inputs[2]))) return std::nullopt;
-    const graph::Value& x = plan_.graph.value(node.inputs[0]);
-    const Product::Size size = product_size(*op, x.shape, plan_.graph.value(node.inputs[1]).shape);
-    if (std::min({size.rows, size.depth, size.width}) < 1 || !takes_tiles(size, x.dtype, multiplication_))
+  /// Of a product by a weight that knows how to hand over.
+  [[nodiscard]] std::optional<Product::Size> size_of(graph::NodeId id) const {
+    const StepInfo step = describe(plan_, id, machine_);
+    const auto* const op = std::get_if<graph::Linear>(&step.node.op);
+    if (op == nullptr || !step.is_fixed(1) || (op->bias && !step.is_fixed(2))) return std::nullopt;
+    const Operand &x = step.inputs[0], &w = step.inputs[1];
+    const Product::Size size = product_size(*op, x.shape, w.shape);
+    const ProductInfo* const product = find_product({size, x.dtype, w.dtype, machine_.multiplication});
+    if (std::min({size.rows, size.depth, size.width}) < 1 || product == nullptr || !product->hands_over)
       return std::nullopt;
     return size;
   }
 
   const plan::Plan& plan_;
-  Multiplication multiplication_;
+  Machine machine_;
   std::vector<int> readers_;  // by ValueId
 };
 
 }  // namespace
 
-std::vector<std::int64_t> handovers(const plan::Plan& plan, const Multiplication& multiplication) {
-  const Handovers all(plan, multiplication);
+std::vector<std::int64_t> handovers(const plan::Plan& plan, const Machine& machine) {
+  const Handovers all(plan, machine);
   std::vector<std::int64_t> result(plan.steps.size(), 0);
   for (std::size_t step = 0; step + 1 < plan.steps.size(); ++step)
     if (step == 0 || result[step - 1] == 0) result[step] = all.bytes(step);

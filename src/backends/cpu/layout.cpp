@@ -136,8 +136,9 @@ class CopyKernel final : public Kernel {
 /// table[:axis] + indices + table[axis+1:], rows of the table copied whole.
 class GatherKernel final : public Kernel {
  public:
-  GatherKernel(const graph::Gather& op, const Step& step)
+  explicit GatherKernel(const Step& step)
       : node_(step.node), graph_(step.graph), table_(step.inputs[0]), indices_(step.inputs[1]), out_(step.outputs[0]) {
+    const auto& op = step.op<graph::Gather>();
     const Shape& table = table_.shape;
     outer_ = table.slice(0, op.axis).size();
     entries_ = table[op.axis];
@@ -177,15 +178,14 @@ class GatherKernel final : public Kernel {
   std::int64_t outer_, entries_, row_bytes_;
 };
 
-}  // namespace
-
-Choice make(const graph::Reshape&, const Step& step) {
+std::unique_ptr<Kernel> make_reshape(const Step& step) {
   auto kernel = std::make_unique<CopyKernel>(step);
   kernel->add({bytes_of(step.inputs[0].dtype), {{step.inputs[0].size(), 1, 1}}, 0, 0});
   return kernel;
 }
 
-Choice make(const graph::Transpose& op, const Step& step) {
+std::unique_ptr<Kernel> make_transpose(const Step& step) {
+  const auto& op = step.op<graph::Transpose>();
   const auto from = strides_of(step.inputs[0].shape), to = strides_of(step.outputs[0].shape);
   std::vector<StridedCopy::Axis> axes;
   for (std::size_t a = 0; a < to.size(); ++a) {
@@ -196,7 +196,7 @@ Choice make(const graph::Transpose& op, const Step& step) {
   return kernel;
 }
 
-Choice make(const graph::Broadcast&, const Step& step) {
+std::unique_ptr<Kernel> make_broadcast(const Step& step) {
   const Shape& x = step.inputs[0].shape;
   const Shape& y = step.outputs[0].shape;
   const auto from = strides_of(x), to = strides_of(y);
@@ -211,7 +211,8 @@ Choice make(const graph::Broadcast&, const Step& step) {
   return kernel;
 }
 
-Choice make(const graph::Concat& op, const Step& step) {
+std::unique_ptr<Kernel> make_concat(const Step& step) {
+  const auto& op = step.op<graph::Concat>();
   auto kernel = std::make_unique<CopyKernel>(step);
   const auto to = strides_of(step.outputs[0].shape);
   Dim begin = 0;
@@ -226,7 +227,8 @@ Choice make(const graph::Concat& op, const Step& step) {
   return kernel;
 }
 
-Choice make(const graph::Slice& op, const Step& step) {
+std::unique_ptr<Kernel> make_slice(const Step& step) {
+  const auto& op = step.op<graph::Slice>();
   const Shape& x = step.inputs[0].shape;
   const auto from = strides_of(x), to = strides_of(step.outputs[0].shape);
   std::vector<StridedCopy::Axis> axes;
@@ -241,8 +243,8 @@ Choice make(const graph::Slice& op, const Step& step) {
   return kernel;
 }
 
-Choice make(const graph::Pad& op, const Step& step) {
-  if (op.mode != graph::PadMode::constant) return "no kernel here for mirrored or repeated edges";
+std::unique_ptr<Kernel> make_pad(const Step& step) {
+  const auto& op = step.op<graph::Pad>();
   const Operand& x = step.inputs[0];
   const auto from = strides_of(x.shape), to = strides_of(step.outputs[0].shape);
   std::vector<StridedCopy::Axis> axes;
@@ -259,10 +261,52 @@ Choice make(const graph::Pad& op, const Step& step) {
   return kernel;
 }
 
-Choice make(const graph::Gather& op, const Step& step) {
+std::string why_not_pad(const StepInfo& step) {
+  const bool is_constant = step.op<graph::Pad>().mode == graph::PadMode::constant;
+  return is_constant ? "" : "no kernel here for mirrored or repeated edges";
+}
+
+std::string why_not_gather(const StepInfo& step) {
   const DType indices = step.inputs[1].dtype;
-  if (indices != DType::int32 && indices != DType::int64) return "no kernel here for indices of this dtype";
-  return std::make_unique<GatherKernel>(op, step);
+  const bool takes = indices == DType::int32 || indices == DType::int64;
+  return takes ? "" : "no kernel here for indices of this dtype";
+}
+
+}  // namespace
+
+Kernels kernels_of(const graph::Reshape&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_reshape}};
+  return kKernels;
+}
+
+Kernels kernels_of(const graph::Transpose&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_transpose}};
+  return kKernels;
+}
+
+Kernels kernels_of(const graph::Broadcast&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_broadcast}};
+  return kKernels;
+}
+
+Kernels kernels_of(const graph::Concat&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_concat}};
+  return kKernels;
+}
+
+Kernels kernels_of(const graph::Slice&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_slice}};
+  return kKernels;
+}
+
+Kernels kernels_of(const graph::Pad&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::any, why_not_pad, no_memory, make_pad}};
+  return kKernels;
+}
+
+Kernels kernels_of(const graph::Gather&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::any, why_not_gather, no_memory, make_as<GatherKernel>}};
+  return kKernels;
 }
 
 }  // namespace attn::backends::cpu

@@ -34,31 +34,94 @@ Tensor transposed(const Tensor& matrix) {
   return result;
 }
 
-}  // namespace
+ProductQuery query_of(const StepInfo& step) {
+  const auto& op = step.op<graph::Linear>();
+  return {product_size(op, step.inputs[0].shape, step.inputs[1].shape), step.inputs[0].dtype, step.inputs[1].dtype,
+          step.machine.multiplication};
+}
 
-Choice make(const graph::Linear& op, const Step& step) {
+std::string why_not_linear(const StepInfo& step) {
   if (!step.is_fixed(1)) return "the kernel is no weight";
-  if (op.bias && !step.is_fixed(2)) return "the bias is no weight";
-  const bool on_tiles = step.engine.multiplication.tiles != Tiles::none;
-  if (step.inputs[0].dtype != DType::float32 && !on_tiles) return "no tiles for it";
-  const Product::Size size = product_size(op, step.inputs[0].shape, step.inputs[1].shape);
-  step.packed[1] = true;
-  if (op.bias) step.packed[2] = true;
+  if (step.op<graph::Linear>().bias && !step.is_fixed(2)) return "the bias is no weight";
+  return find_product(query_of(step)) == nullptr ? "no tiles for it" : "";
+}
+
+Needs linear_needs(const StepInfo& step) {
+  Needs needs;
+  add_shared_product(step, query_of(step), 1, false, needs);
+  needs.copied.assign(step.inputs.size(), false);
+  needs.copied[1] = true;
+  if (step.op<graph::Linear>().bias) needs.copied[2] = true;
+  return needs;
+}
+
+std::unique_ptr<Kernel> make_linear(const Step& step) {
+  const auto& op = step.op<graph::Linear>();
+  PackedWeight& packed = step.engine.packed[{step.node.inputs[1], false}];
   return std::make_unique<LinearKernel>(
-      step, size,
-      Product::Weights{step.fixed[1].data(), &step.engine.packed[{step.node.inputs[1], false}], step.fixed[1].dtype()},
+      step, query_of(step).size, Product::Weights{step.fixed[1].data(), &packed, step.fixed[1].dtype()},
       Product::Fusion{op.bias ? step.fixed[2].data() : nullptr, op.activation, op.residual, step.handover});
 }
 
-Choice make(const graph::MatMul& op, const Step& step) {
+/// The product that takes a kernel in float32 may take it in bfloat16 too.
+bool keeps_bfloat16(const StepInfo& step, std::size_t input) {
+  if (input != 1 || (step.op<graph::Linear>().bias && !step.is_fixed(2))) return false;
+  ProductQuery query = query_of(step);
+  query.dtype = query.weights = DType::float32;
+  const ProductInfo* const product = find_product(query);
+  query.weights = DType::bfloat16;
+  return find_product(query) == product;
+}
+
+/// A weight of rank 2, multiplied from the right: a dense map.
+bool is_by_weight(const StepInfo& step) {
+  return step.is_fixed(1) && step.inputs[1].shape.rank() == 2 && step.inputs[0].shape.rank() >= 2 &&
+         !step.op<graph::MatMul>().transpose_x;
+}
+
+ProductQuery query_of_matmul(const StepInfo& step) {
   const Shape& x = step.inputs[0].shape;
   const Shape& y = step.inputs[1].shape;
-  if (!step.is_fixed(1) || y.rank() != 2 || x.rank() < 2 || op.transpose_x) return make_matmul(op, step);
-  const Tensor weights = op.transpose_y ? transposed(step.fixed[1]) : step.fixed[1];
-  const Product::Size size{x.slice(0, x.rank() - 1).size(), weights.shape()[0], weights.shape()[1]};
-  step.packed[1] = true;
-  Packed& shared = step.engine.packed[{step.node.inputs[1], op.transpose_y}];
-  return std::make_unique<LinearKernel>(step, size, Product::Weights{weights.data(), &shared}, Product::Fusion{});
+  const bool is_transposed = step.op<graph::MatMul>().transpose_y;
+  return {{x.slice(0, x.rank() - 1).size(), y[is_transposed ? 1 : 0], y[is_transposed ? 0 : 1]},
+          step.inputs[0].dtype,
+          step.inputs[1].dtype,
+          step.machine.multiplication};
+}
+
+std::string why_not_by_weight(const StepInfo& step) {
+  return is_by_weight(step) ? "" : "the right side is no weight of rank 2";
+}
+
+Needs needs_by_weight(const StepInfo& step) {
+  Needs needs;
+  const bool is_transposed = step.op<graph::MatMul>().transpose_y;
+  add_shared_product(step, query_of_matmul(step), 1, is_transposed, needs);
+  if (is_transposed) needs.making = bytes_times({step.inputs[1].size(), bytes_of(DType::float32)});
+  needs.copied = {false, true};
+  return needs;
+}
+
+std::unique_ptr<Kernel> make_by_weight(const Step& step) {
+  const bool is_transposed = step.op<graph::MatMul>().transpose_y;
+  const Tensor weights = is_transposed ? transposed(step.fixed[1]) : step.fixed[1];
+  PackedWeight& packed = step.engine.packed[{step.node.inputs[1], is_transposed}];
+  return std::make_unique<LinearKernel>(step, query_of_matmul(step).size, Product::Weights{weights.data(), &packed},
+                                        Product::Fusion{});
+}
+
+}  // namespace
+
+Kernels kernels_of(const graph::Linear&) {
+  static constexpr KernelInfo kKernels[] = {
+      {Takes::float32_or_bfloat16, why_not_linear, linear_needs, make_linear, keeps_bfloat16}};
+  return kKernels;
+}
+
+Kernels kernels_of(const graph::MatMul&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not_by_weight, needs_by_weight, make_by_weight},
+                                            {Takes::float32, takes_all, matmul_needs, make_matmul}};
+  return kKernels;
 }
 
 }  // namespace attn::backends::cpu

@@ -13,8 +13,9 @@ namespace {
 /// x·y over batches, y packed panel by panel by the thread that needs it.
 class MatmulKernel final : public Kernel {
  public:
-  MatmulKernel(const graph::MatMul& op, const Step& step)
+  explicit MatmulKernel(const Step& step)
       : engine_(step.engine), x_(step.inputs[0]), y_(step.inputs[1]), z_(step.outputs[0]) {
+    const auto& op = step.op<graph::MatMul>();
     const Side left(x_.shape, op.transpose_x, true), right(y_.shape, op.transpose_y, false);
     rows_ = left.rows;
     depth_ = left.columns;
@@ -105,8 +106,14 @@ class MatmulKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_matmul(const graph::MatMul& op, const Step& step) {
-  return std::make_unique<MatmulKernel>(op, step);
+Needs matmul_needs(const StepInfo& step) {
+  const Shape& x = step.inputs[0].shape;
+  const Dim depth = step.op<graph::MatMul>().transpose_x && x.rank() > 1 ? x[-2] : x.back();
+  Needs needs;
+  needs.scratch = bytes_times({step.machine.threads, depth, kPanel, bytes_of(DType::float32)});
+  return needs;
 }
+
+std::unique_ptr<Kernel> make_matmul(const Step& step) { return std::make_unique<MatmulKernel>(step); }
 
 }  // namespace attn::backends::cpu

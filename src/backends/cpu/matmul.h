@@ -7,7 +7,8 @@
 
 namespace attn::backends::cpu {
 
-/// A MatMul, whatever changes.
-[[nodiscard]] std::unique_ptr<Kernel> make_matmul(const graph::MatMul& op, const Step& step);
+/// Of the kernel of a MatMul, whatever changes.
+[[nodiscard]] Needs matmul_needs(const StepInfo& step);
+[[nodiscard]] std::unique_ptr<Kernel> make_matmul(const Step& step);
 
 }  // namespace attn::backends::cpu

@@ -70,7 +70,9 @@ class Factors {
 
 class LayerNormKernel final : public Kernel {
  public:
-  LayerNormKernel(const graph::LayerNorm& op, const Step& step) : op_(op), x_(step.inputs[0]), y_(step.outputs[0]) {
+  explicit LayerNormKernel(const Step& step)
+      : op_(step.op<graph::LayerNorm>()), x_(step.inputs[0]), y_(step.outputs[0]) {
+    const graph::LayerNorm& op = op_;
     if (op.scale) gamma_ = {step.inputs[1], step.fixed[1]};
     if (op.center) beta_ = {step.inputs.back(), step.fixed.back()};
     length_ = 1;
@@ -121,7 +123,8 @@ ATTN_VECTORIZED(void, shift_and_scale_evenly, const float* x, float mean, float 
 
 class BatchNormKernel final : public Kernel {
  public:
-  BatchNormKernel(const graph::BatchNorm& op, const Step& step) : x_(step.inputs[0]), y_(step.outputs[0]) {
+  explicit BatchNormKernel(const Step& step) : x_(step.inputs[0]), y_(step.outputs[0]) {
+    const auto& op = step.op<graph::BatchNorm>();
     const int axis = op.axis < 0 ? op.axis + x_.shape.rank() : op.axis;
     channels_ = x_.shape[axis];
     inner_ = x_.shape.slice(axis + 1, x_.shape.rank()).size();
@@ -154,6 +157,9 @@ class BatchNormKernel final : public Kernel {
     });
   }
   [[nodiscard]] std::string_view name() const override { return "simple"; }
+  [[nodiscard]] std::int64_t bytes() const override {
+    return static_cast<std::int64_t>((mean_.size() + factor_.size() + beta_.size()) * sizeof(float));
+  }
 
  private:
   Operand x_, y_;
@@ -162,25 +168,51 @@ class BatchNormKernel final : public Kernel {
   Team team_;
 };
 
-}  // namespace
-
-bool normalizes_last_axes(const graph::LayerNorm& op, const Shape& x) {
-  return op.axes.front() == x.rank() - static_cast<int>(op.axes.size());
-}
-
-Choice make(const graph::LayerNorm& op, const Step& step) {
-  if (!normalizes_last_axes(op, step.inputs[0].shape)) return "the axes are not the last ones";
+std::string why_not_layers(const StepInfo& step) {
+  const auto& op = step.op<graph::LayerNorm>();
+  const int first = step.inputs[0].shape.rank() - static_cast<int>(op.axes.size());
+  if (op.axes.front() != first) return "the axes are not the last ones";
   for (std::size_t i = 1; i < step.inputs.size(); ++i) {
     if (step.inputs[i].dtype != DType::float32 && !step.is_fixed(i)) return "gamma or beta is no weight";
   }
-  return std::make_unique<LayerNormKernel>(op, step);
+  return "";
 }
 
-Choice make(const graph::BatchNorm& op, const Step& step) {
+/// Of gamma and beta in float32.
+Needs layer_needs(const StepInfo& step) {
+  Needs needs;
+  for (std::size_t i = 1; i < step.inputs.size(); ++i) {
+    if (step.inputs[i].dtype != DType::float32)
+      needs.held += bytes_times({step.inputs[i].size(), bytes_of(DType::float32)});
+  }
+  return needs;
+}
+
+std::string why_not_batches(const StepInfo& step) {
   for (std::size_t i = 1; i < step.inputs.size(); ++i) {
     if (!step.is_fixed(i)) return "the statistics are no weights";
   }
-  return std::make_unique<BatchNormKernel>(op, step);
+  return "";
+}
+
+/// Of what each channel is shifted and scaled by.
+Needs batch_needs(const StepInfo& step) {
+  Needs needs;
+  needs.held = bytes_times({3, step.inputs[1].size(), bytes_of(DType::float32)});
+  return needs;
+}
+
+}  // namespace
+
+Kernels kernels_of(const graph::LayerNorm&) {
+  static constexpr KernelInfo kKernels[] = {
+      {Takes::float32_or_bfloat16, why_not_layers, layer_needs, make_as<LayerNormKernel>}};
+  return kKernels;
+}
+
+Kernels kernels_of(const graph::BatchNorm&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not_batches, batch_needs, make_as<BatchNormKernel>}};
+  return kKernels;
 }
 
 }  // namespace attn::backends::cpu

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <vector>
 
+#include "attn/base/size.h"
 #include "primitive.h"
 #include "product.h"
 
@@ -10,6 +12,8 @@ namespace {
 
 /// Rows of a block: enough for full speed, and few enough that a block is in the cache when it is finished.
 constexpr std::int64_t kMostRows = 128;
+
+constexpr Layout kLayout{Layout::Kind::onednn};
 
 class OnednnProduct final : public Product {
  public:
@@ -56,7 +60,7 @@ class OnednnProduct final : public Product {
   [[nodiscard]] std::string_view name() const override { return "onednn matmul"; }
 
   [[nodiscard]] std::int64_t bytes() const override {
-    std::int64_t sum = packed_bytes_;
+    std::int64_t sum = packed_bytes_ + (bias_ ? size_.width * bytes_of(DType::float32) : 0);
     for (const BlockCall& call : whole_) sum += call.call.bytes();
     for (const BlockCall& call : last_) sum += call.call.bytes();
     return sum;
@@ -73,7 +77,9 @@ class OnednnProduct final : public Product {
     const dnnl::memory::desc x = plain({rows, size_.depth}), y = plain({rows, size_.width});
     const dnnl::memory::desc any({size_.depth, size_.width}, dnnl::memory::data_type::f32,
                                  dnnl::memory::format_tag::any);
-    if (!weights_ && weights.packed != nullptr && weights.packed->blocked) weights_ = weights.packed->blocked;
+    Packed unshared;
+    Packed& shared = weights.packed == nullptr ? unshared : (*weights.packed)[kLayout];
+    if (!weights_) weights_ = shared.blocked;
     const dnnl::memory::desc w = weights_ ? weights_.get_desc() : any;
 
     dnnl::post_ops after;
@@ -86,7 +92,7 @@ class OnednnProduct final : public Product {
     if (!weights_) {
       weights_ = packed(engine, plain({size_.depth, size_.width}), weights.numbers, description.weights_desc());
       packed_bytes_ = static_cast<std::int64_t>(weights_.get_desc().get_size());
-      if (weights.packed != nullptr) weights.packed->blocked = weights_;
+      shared.blocked = weights_;
     }
 
     const dnnl::matmul primitive(description);
@@ -116,11 +122,37 @@ class OnednnProduct final : public Product {
   std::vector<BlockCall> whole_, last_;  // by thread
 };
 
-}  // namespace
+bool takes(const ProductQuery& query) { return query.dtype == DType::float32 && query.weights == DType::float32; }
 
-std::unique_ptr<Product> make_onednn_product(Engine& engine, const Product::Size& size, const Product::Weights& weights,
-                                             const Product::Fusion& fusion) {
+Layout layout(const ProductQuery&) { return kLayout; }
+
+std::int64_t packed_bytes(const ProductQuery& query) {
+  constexpr std::int64_t kBlock = 64;  // the widest of oneDNN's
+  const std::array factors{(query.size.width + kBlock - 1) / kBlock, kBlock, query.size.depth,
+                           bytes_of(DType::float32)};
+  return checked_product(factors).value_or(kMaxSize);
+}
+
+std::int64_t held_bytes(const ProductQuery& query) {
+  return checked_mul(query.size.width, bytes_of(DType::float32)).value_or(kMaxSize);
+}
+
+std::int64_t scratch_bytes(const ProductQuery&, int) { return 0; }
+
+std::unique_ptr<Product> make(Engine& engine, const Product::Size& size, DType, const Product::Weights& weights,
+                              const Product::Fusion& fusion) {
   return std::make_unique<OnednnProduct>(engine, size, weights, fusion);
 }
+
+}  // namespace
+
+constinit const ProductInfo kOnednnProduct{takes,
+                                           layout,
+                                           packed_bytes,
+                                           held_bytes,
+                                           scratch_bytes,
+                                           make,
+                                           /*hands_over=*/false,
+                                           /*is_library=*/true};
 
 }  // namespace attn::backends::cpu

@@ -18,6 +18,14 @@ constexpr std::int64_t kBlock = 1 << 20, kLeastRows = 48, kMostRows = 240, kMost
 
 std::int64_t parts_of(std::int64_t size, std::int64_t most) { return (size + most - 1) / most; }
 
+Layout layout_of(DType weights) { return {Layout::Kind::panels, weights}; }
+
+/// Bytes of a panel in float32 for each thread, in which one of bfloat16 is widened.
+std::int64_t widened_panels(const Product::Size& size, std::int64_t threads) {
+  const std::array factors{threads, size.depth, kPanel, bytes_of(DType::float32)};
+  return checked_product(factors).value_or(kMaxSize);
+}
+
 class PanelProduct final : public Product {
  public:
   PanelProduct(Engine& engine, const Size& size, const Weights& weights, const Fusion& fusion)
@@ -28,12 +36,10 @@ class PanelProduct final : public Product {
         engine_(engine),
         dtype_(weights.dtype) {
     panels_ = parts_of(size.width, kPanel);
-    std::shared_ptr<std::byte> unshared;
-    std::shared_ptr<std::byte>& shared =
-        weights.packed == nullptr ? unshared
-                                  : (is_bfloat16() ? weights.packed->bfloat16_panels : weights.packed->panels);
-    if (!shared) shared = pack(weights.numbers);
-    weights_ = shared;
+    Packed unshared;
+    Packed& shared = weights.packed == nullptr ? unshared : (*weights.packed)[layout_of(dtype_)];
+    if (!shared.bytes) shared.bytes = pack(weights.numbers);
+    weights_ = shared.bytes;
     start_.assign(static_cast<std::size_t>(panels_ * kPanel), 0.0F);
     if (fusion.bias != nullptr) std::copy_n(static_cast<const float*>(fusion.bias), size.width, start_.begin());
     // Few rows wait for the weights' bytes more than for the multipliers.
@@ -42,7 +48,7 @@ class PanelProduct final : public Product {
     blocks_ = parts_of(size.rows, std::clamp(kBlock / size.depth, kLeastRows, kMostRows));
     const std::int64_t wanted = team_.threads == 1 ? 1 : parts_of(kPiecesPerThread * team_.threads, blocks_);
     groups_ = std::min(panels_, std::max(parts_of(panels_, kMostPanels), wanted));
-    if (is_bfloat16()) engine.scratch.reserve(panel_scratch_bytes(size, dtype_, team_.threads));
+    if (is_bfloat16()) engine.scratch.reserve(widened_panels(size, team_.threads));
   }
 
   void run(const void* x, const void* residual, void* y) override {
@@ -132,17 +138,41 @@ class PanelProduct final : public Product {
   std::vector<float> start_;            // the bias, padded
 };
 
-}  // namespace
+bool takes(const ProductQuery& query) {
+  const bool takes_weights = query.weights == DType::float32 || query.weights == DType::bfloat16;
+  return isa() >= Isa::avx512 && query.dtype == DType::float32 && takes_weights;
+}
 
-std::int64_t panel_scratch_bytes(const Product::Size& size, DType weights, std::int64_t threads) {
-  if (weights == DType::float32) return 0;
-  const std::array factors{threads, size.depth, kPanel, bytes_of(DType::float32)};
+Layout layout(const ProductQuery& query) { return layout_of(query.weights); }
+
+std::int64_t packed_bytes(const ProductQuery& query) {
+  const std::array factors{parts_of(query.size.width, kPanel) + 1, kPanel, query.size.depth, bytes_of(query.weights)};
   return checked_product(factors).value_or(kMaxSize);
 }
 
-std::unique_ptr<Product> make_panel_product(Engine& engine, const Product::Size& size, const Product::Weights& weights,
-                                            const Product::Fusion& fusion) {
+std::int64_t held_bytes(const ProductQuery& query) {
+  const std::array factors{parts_of(query.size.width, kPanel), kPanel, bytes_of(DType::float32)};
+  return checked_product(factors).value_or(kMaxSize);
+}
+
+std::int64_t scratch_bytes(const ProductQuery& query, int threads) {
+  return query.weights == DType::float32 ? 0 : widened_panels(query.size, threads);
+}
+
+std::unique_ptr<Product> make(Engine& engine, const Product::Size& size, DType, const Product::Weights& weights,
+                              const Product::Fusion& fusion) {
   return std::make_unique<PanelProduct>(engine, size, weights, fusion);
 }
+
+}  // namespace
+
+constinit const ProductInfo kPanelProduct{takes,
+                                          layout,
+                                          packed_bytes,
+                                          held_bytes,
+                                          scratch_bytes,
+                                          make,
+                                          /*hands_over=*/false,
+                                          /*is_library=*/false};
 
 }  // namespace attn::backends::cpu

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "attn/base/tensor.h"
-#include "kernel.h"
+#include "engine.h"
 
 namespace attn::backends::cpu {
 

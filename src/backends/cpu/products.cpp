@@ -1,48 +1,53 @@
 #include "products.h"
 
+#include <algorithm>
 #include <array>
 
-#include "amx_product.h"
 #include "attn/base/error.h"
-#include "attn/base/size.h"
-#include "panel.h"
+#include "attn/plan/bytes.h"
 
 namespace attn::backends::cpu {
+namespace {
 
-ProductKind product_kind(const Product::Size& size, DType dtype, const Multiplication& multiplication) {
-  if (takes_tiles(size, dtype, multiplication)) return ProductKind::tiles;
-  return isa() >= Isa::avx512 ? ProductKind::panels : ProductKind::onednn;
+/// The best first.
+const std::array kProducts{&kTileProduct, &kPanelProduct, &kOnednnProduct};
+
+const ProductInfo& product_for(const ProductQuery& query) {
+  const ProductInfo* const product = find_product(query);
+  if (product == nullptr) throw internal_error("no product of {} by {}", name_of(query.dtype), name_of(query.weights));
+  return *product;
 }
 
-bool keeps_bfloat16(const graph::Linear& op, const Shape& x, const Shape& kernel,
-                    const Multiplication& multiplication) {
-  return product_kind(product_size(op, x, kernel), DType::float32, multiplication) == ProductKind::panels;
+/// Adds all but the packed weights.
+void add_beside(const StepInfo& step, const ProductQuery& query, const ProductInfo& product, Needs& needs) {
+  needs.held = plan::sum_of_bytes({needs.held, product.held_bytes(query)});
+  needs.scratch = std::max(needs.scratch, product.scratch_bytes(query, step.machine.threads));
+  needs.uses_library = needs.uses_library || product.is_library;
 }
 
-std::int64_t packed_bytes(const Product::Size& size, DType dtype, DType weights, const Multiplication& multiplication) {
-  const ProductKind kind = product_kind(size, dtype, multiplication);
-  if (kind == ProductKind::tiles) return tile_packed_bytes(size, dtype, multiplication);
-  const bool panels = kind == ProductKind::panels;
-  constexpr std::int64_t kBlock = 64;  // the widest of oneDNN's
-  const std::int64_t width = panels ? (size.width + kPanel - 1) / kPanel + 1 : (size.width + kBlock - 1) / kBlock;
-  const std::array factors{width, panels ? kPanel : kBlock, size.depth, bytes_of(panels ? weights : DType::float32)};
-  return checked_product(factors).value_or(kMaxSize);
+}  // namespace
+
+const ProductInfo* find_product(const ProductQuery& query) {
+  const auto found = std::ranges::find_if(kProducts, [&](const ProductInfo* product) { return product->takes(query); });
+  return found == kProducts.end() ? nullptr : *found;
 }
 
 std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size, DType dtype,
                                       const Product::Weights& weights, const Product::Fusion& fusion) {
-  const ProductKind kind = product_kind(size, dtype, engine.multiplication);
-  if (kind != ProductKind::tiles && dtype != DType::float32)
-    throw internal_error("no product of {} without what multiplies it", name_of(dtype));
-  switch (kind) {
-    case ProductKind::panels:
-      return make_panel_product(engine, size, weights, fusion);
-    case ProductKind::tiles:
-      return make_tile_product(engine, size, dtype, weights, fusion);
-    case ProductKind::onednn:
-      break;
-  }
-  return make_onednn_product(engine, size, weights, fusion);
+  return product_for({size, dtype, weights.dtype, engine.multiplication}).make(engine, size, dtype, weights, fusion);
+}
+
+void add_shared_product(const StepInfo& step, const ProductQuery& query, std::size_t input, bool is_transposed,
+                        Needs& needs) {
+  const ProductInfo& product = product_for(query);
+  needs.packs.push_back({input, is_transposed, product.layout(query), product.packed_bytes(query)});
+  add_beside(step, query, product, needs);
+}
+
+void add_product(const StepInfo& step, const ProductQuery& query, Needs& needs) {
+  const ProductInfo& product = product_for(query);
+  needs.held = plan::sum_of_bytes({needs.held, product.packed_bytes(query)});
+  add_beside(step, query, product, needs);
 }
 
 }  // namespace attn::backends::cpu

@@ -25,7 +25,8 @@ ATTN_VECTORIZED(float, sum_row, const float* x, std::int64_t size) { return sum_
 
 class ReduceKernel final : public Kernel {
  public:
-  ReduceKernel(const graph::Reduce& op, const Step& step) : fn_(op.fn), x_(step.inputs[0]), y_(step.outputs[0]) {
+  explicit ReduceKernel(const Step& step) : fn_(step.op<graph::Reduce>().fn), x_(step.inputs[0]), y_(step.outputs[0]) {
+    const auto& op = step.op<graph::Reduce>();
     const int first = op.axes.front(), last = op.axes.back() + 1;
     outer_ = x_.shape.slice(0, first).size();
     length_ = x_.shape.slice(first, last).size();
@@ -61,15 +62,21 @@ class ReduceKernel final : public Kernel {
   Team team_;
 };
 
-}  // namespace
-
-Choice make(const graph::Reduce& op, const Step& step) {
+std::string why_not(const StepInfo& step) {
+  const auto& op = step.op<graph::Reduce>();
   const bool has_kernel =
       op.fn == ReduceFn::sum || op.fn == ReduceFn::mean || op.fn == ReduceFn::max || op.fn == ReduceFn::min;
   if (!has_kernel) return fmt::format("no kernel here for {}", graph::name_of(op.fn));
   if (op.axes.empty()) return "there is no axis";
-  if (op.axes.back() - op.axes.front() + 1 != static_cast<int>(op.axes.size())) return "the axes are not neighbours";
-  return std::make_unique<ReduceKernel>(op, step);
+  const bool are_neighbours = op.axes.back() - op.axes.front() + 1 == static_cast<int>(op.axes.size());
+  return are_neighbours ? "" : "the axes are not neighbours";
+}
+
+}  // namespace
+
+Kernels kernels_of(const graph::Reduce&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, no_memory, make_as<ReduceKernel>}};
+  return kKernels;
 }
 
 }  // namespace attn::backends::cpu

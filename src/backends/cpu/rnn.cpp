@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "attn/plan/bytes.h"
 #include "kernel.h"
 #include "products.h"
 #include "unary.h"
@@ -54,14 +55,18 @@ Tensor columns(const Tensor& matrix, Dim first, Dim width) {
 /// Of a part of the batch: fewer would leave the product waiting for its weights.
 constexpr std::int64_t kLeastSamples = 8, kPartsPerThread = 2;
 
+/// A gru that resets before its product takes that part of the kernel by itself.
+bool is_split(const graph::Rnn& op) { return op.cell == RnnCell::gru && !op.reset_after; }
+
 class RnnKernel final : public Kernel {
  public:
-  RnnKernel(const graph::Rnn& op, const Step& step)
-      : op_(op),
+  explicit RnnKernel(const Step& step)
+      : op_(step.op<graph::Rnn>()),
         x_(step.inputs[0]),
         outputs_(step.outputs),
-        activation_(op.activation),
-        gate_(op.recurrent_activation) {
+        activation_(op_.activation),
+        gate_(op_.recurrent_activation) {
+    const graph::Rnn& op = op_;
     B_ = x_.shape[0];
     T_ = x_.shape[1];
     U_ = step.inputs[2].shape[0];
@@ -82,12 +87,11 @@ class RnnKernel final : public Kernel {
     const double work = 2.0 * static_cast<double>(B_ * T_) * static_cast<double>(U_) * static_cast<double>(width_);
     team_ = step.engine.team_for(work);
     parts_ = team_.threads == 1 ? 1 : std::clamp<std::int64_t>(B_ / kLeastSamples, 1, kPartsPerThread * team_.threads);
-    // A gru that resets before its product takes that part of the kernel by itself.
-    const bool split = op.cell == RnnCell::gru && !op.reset_after;
+    const bool split = is_split(op);
     recurrent_width_ = split ? 2 * U_ : width_;
     const Tensor recurrent = columns(step.fixed[2], 0, recurrent_width_);
     const Tensor candidate = split ? columns(step.fixed[2], 2 * U_, U_) : Tensor();
-    Packed packed, packed_candidate;
+    PackedWeight packed, packed_candidate;
     for (std::int64_t part = 0; part < parts_; ++part) {
       const std::int64_t samples = first_of(part + 1) - first_of(part);
       // Products inside of parts are each of one thread, with scratch of its own.
@@ -103,7 +107,6 @@ class RnnKernel final : public Kernel {
       }
       products_.push_back(std::move(products));
     }
-    for (std::size_t i = 1; i < (op.bias ? 4U : 3U); ++i) step.packed[i] = true;
 
     const auto floats = [](std::int64_t count) { return std::vector<float>(static_cast<std::size_t>(count)); };
     projected_ = floats(B_ * T_ * width_);
@@ -144,6 +147,7 @@ class RnnKernel final : public Kernel {
     const std::size_t floats = projected_.size() + recurrent_.size() + gates_.size() + reset_.size() +
                                candidate_.size() + output_.size() + 2 * states_.size() * output_.size();
     std::int64_t sum = input_product_->bytes() + static_cast<std::int64_t>(floats * sizeof(float));
+    for (const auto& engine : alone_) sum += engine->scratch.size();
     for (const Products& products : products_) {
       sum += products.state->bytes();
       if (products.candidate) sum += products.candidate->bytes();
@@ -252,13 +256,53 @@ class RnnKernel final : public Kernel {
   std::vector<std::vector<float>> states_, stepped_;  // per state (B,U)
 };
 
-}  // namespace
+/// The inputs behind x that are weights.
+std::size_t weights_of(const graph::Rnn& op) { return op.bias ? 3 : 2; }
 
-Choice make(const graph::Rnn& op, const Step& step) {
-  for (std::size_t i = 1; i < (op.bias ? 4U : 3U); ++i) {
+std::string why_not(const StepInfo& step) {
+  for (std::size_t i = 1; i <= weights_of(step.op<graph::Rnn>()); ++i) {
     if (!step.is_fixed(i)) return "a kernel or the bias is no weight";
   }
-  return std::make_unique<RnnKernel>(op, step);
+  return "";
+}
+
+Needs needs_of(const StepInfo& step) {
+  const auto& op = step.op<graph::Rnn>();
+  const Shape& x = step.inputs[0].shape;
+  const Shape& recurrent = step.inputs[2].shape;
+  const std::int64_t samples = x[0], rows = bytes_times({samples, x[1]}), units = recurrent[0], width = recurrent[1];
+  constexpr std::int64_t kArrays = 8;  // of the states and gates, at most
+  Needs needs;
+  needs.held = plan::sum_of_bytes({bytes_times({rows, width, bytes_of(DType::float32)}),
+                                   bytes_times({samples, width, kArrays, bytes_of(DType::float32)})});
+  needs.making = bytes_times({recurrent.size(), bytes_of(DType::float32)});
+  const auto product = [&](const Product::Size& size) {
+    return ProductQuery{size, DType::float32, DType::float32, step.machine.multiplication};
+  };
+  add_product(step, product({rows, x[2], width}), needs);
+  const std::int64_t parts =
+      std::clamp<std::int64_t>(samples / kLeastSamples, 1, kPartsPerThread * step.machine.threads);
+  const auto add_recurrent = [&](std::int64_t columns) {
+    const ProductQuery query = product({samples, units, columns});
+    add_product(step, query, needs);
+    if (parts > 1) {  // each has a bias and scratch of its own
+      const ProductInfo& info = *find_product(query);
+      const std::int64_t own = plan::sum_of_bytes({info.held_bytes(query), info.scratch_bytes(query, 1)});
+      needs.held = plan::sum_of_bytes({needs.held, bytes_times({parts, own})});
+    }
+  };
+  add_recurrent(is_split(op) ? 2 * units : width);
+  if (is_split(op)) add_recurrent(units);
+  needs.copied.assign(step.inputs.size(), false);
+  for (std::size_t i = 1; i <= weights_of(op); ++i) needs.copied[i] = true;
+  return needs;
+}
+
+}  // namespace
+
+Kernels kernels_of(const graph::Rnn&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, needs_of, make_as<RnnKernel>}};
+  return kKernels;
 }
 
 }  // namespace attn::backends::cpu

@@ -25,10 +25,9 @@ ATTN_VECTORIZED(void, log_softmax_row, const float* x, float* y, std::int64_t si
 
 class SoftmaxKernel final : public Kernel {
  public:
-  SoftmaxKernel(const graph::Softmax& op, const Step& step)
-      : x_(step.inputs[0]),
-        y_(step.outputs[0]),
-        row_(op.kind == graph::SoftmaxKind::softmax ? softmax_row : log_softmax_row) {
+  explicit SoftmaxKernel(const Step& step) : x_(step.inputs[0]), y_(step.outputs[0]) {
+    const auto& op = step.op<graph::Softmax>();
+    row_ = op.kind == graph::SoftmaxKind::softmax ? softmax_row : log_softmax_row;
     length_ = 1;
     for (const int axis : op.axes) length_ *= x_.shape[axis];
     constexpr double kWork = 20.0;  // operations for a number, roughly
@@ -51,14 +50,19 @@ class SoftmaxKernel final : public Kernel {
   Team team_;
 };
 
-}  // namespace
-
-Choice make(const graph::Softmax& op, const Step& step) {
+std::string why_not(const StepInfo& step) {
+  const auto& op = step.op<graph::Softmax>();
   if (op.kind == graph::SoftmaxKind::sparsemax) return "no kernel here for sparsemax";
   const int rank = step.inputs[0].shape.rank();
   const auto is_last = [&](int axis) { return axis >= rank - static_cast<int>(op.axes.size()); };
-  if (!std::ranges::all_of(op.axes, is_last)) return "the axes are not the last ones";
-  return std::make_unique<SoftmaxKernel>(op, step);
+  return std::ranges::all_of(op.axes, is_last) ? "" : "the axes are not the last ones";
+}
+
+}  // namespace
+
+Kernels kernels_of(const graph::Softmax&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, no_memory, make_as<SoftmaxKernel>}};
+  return kKernels;
 }
 
 }  // namespace attn::backends::cpu

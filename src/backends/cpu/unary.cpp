@@ -119,8 +119,7 @@ bool is_leaky(const Unary& f) { return f.b == 0.0 && f.c == std::numeric_limits<
 
 class LoopKernel final : public Kernel {
  public:
-  LoopKernel(const graph::Unary& function, const Step& step)
-      : loop_(function), x_(step.inputs[0]), y_(step.outputs[0]) {
+  explicit LoopKernel(const Step& step) : loop_(step.op<Unary>()), x_(step.inputs[0]), y_(step.outputs[0]) {
     const double work = loop_.is_vectorized() ? 4.0 : 100.0;
     team_ = step.engine.team_for(work * static_cast<double>(x_.size()));
   }
@@ -140,6 +139,10 @@ class LoopKernel final : public Kernel {
   Operand x_, y_;
   Team team_;
 };
+
+std::string why_not(const StepInfo& step) {
+  return step.outputs[0].dtype == DType::float32 ? "" : "no kernel here that gives bool";
+}
 
 }  // namespace
 
@@ -250,9 +253,9 @@ std::optional<Eltwise> eltwise_of(const Unary& f) {
   }
 }
 
-Choice make(const Unary& op, const Step& step) {
-  if (step.outputs[0].dtype != DType::float32) return "no kernel here that gives bool";
-  return std::make_unique<LoopKernel>(op, step);
+Kernels kernels_of(const Unary&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, no_memory, make_as<LoopKernel>}};
+  return kKernels;
 }
 
 }  // namespace attn::backends::cpu

@@ -32,7 +32,7 @@ void Sequential::config(Fields& f) {
       if (layer->is_operation()) ref.fail("a Sequential holds layers only");
       const bool first = ref.pointer().ends_with("/0");
       if (as_input(*layer) != nullptr && !first) ref.fail("only the first layer of a Sequential can be an InputLayer");
-      // Of a chain that is broken, what comes before can be checked.
+      // What comes before a broken link of the chain can still be checked.
       if (file.problem_count() == before) add(std::move(layer));
     });
   }

@@ -1,3 +1,5 @@
+#include "product.h"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -5,7 +7,6 @@
 
 #include "attn/backends/reference.h"
 #include "attn/base/rng.h"
-#include "products.h"
 
 namespace attn::backends::cpu {
 namespace {
@@ -19,13 +20,8 @@ Tensor draw(const std::string& name, Shape shape) {
 
 graph::Unary relu() { return {graph::UnaryFn::relu, 0.0, 0.0, std::numeric_limits<double>::infinity()}; }
 
-using Make = std::unique_ptr<Product> (*)(Engine&, const Product::Size&, const Product::Weights&,
+using Make = std::unique_ptr<Product> (&)(Engine&, const Product::Size&, DType, const Product::Weights&,
                                           const Product::Fusion&);
-
-std::unique_ptr<Product> make_chosen(Engine& engine, const Product::Size& size, const Product::Weights& weights,
-                                     const Product::Fusion& fusion) {
-  return make_product(engine, size, DType::float32, weights, fusion);
-}
 
 /// Runs a product and compares it with the sums in double: √k roundings of the largest sums of products.
 void check(Make make, const Product::Size& size, const graph::Unary& activation, bool with_bias, bool with_residual) {
@@ -33,7 +29,8 @@ void check(Make make, const Product::Size& size, const graph::Unary& activation,
   const Tensor bias = draw("bias", {size.width}), residual = draw("residual", {size.rows, size.width});
   const Tensor y(DType::float32, {size.rows, size.width});
   Engine engine(3, 1.0);
-  const auto product = make(engine, size, {w.data()}, {with_bias ? bias.data() : nullptr, activation, with_residual});
+  const auto product =
+      make(engine, size, DType::float32, {w.data()}, {with_bias ? bias.data() : nullptr, activation, with_residual});
   product->run(x.data(), with_residual ? residual.data() : nullptr, y.data());
 
   const double roundoff = std::ldexp(1.0, -24);
@@ -60,15 +57,15 @@ void check(Make make, const Product::Size& size, const graph::Unary& activation,
 }
 
 TEST_CASE("product: panels and oneDNN agree with plain sums, at every tile's edge, fused and not") {
-  for (const Make make : {Make(make_panel_product), Make(make_onednn_product), Make(make_chosen)}) {
+  for (const auto make : {&kPanelProduct.make, &kOnednnProduct.make}) {
     for (const std::int64_t rows : {1, 2, 11, 12, 13, 25, 128, 129, 300}) {
       for (const std::int64_t width : {1, 31, 32, 33, 65}) {
-        check(make, {rows, 17, width}, {}, true, false);
+        check(*make, {rows, 17, width}, {}, true, false);
       }
-      check(make, {rows, 1, 40}, relu(), false, false);
-      check(make, {rows, 65, 40}, {graph::UnaryFn::gelu}, true, false);
-      check(make, {rows, 33, 40}, {graph::UnaryFn::tanh}, true, true);
-      check(make, {rows, 33, 40}, relu(), true, true);
+      check(*make, {rows, 1, 40}, relu(), false, false);
+      check(*make, {rows, 65, 40}, {graph::UnaryFn::gelu}, true, false);
+      check(*make, {rows, 33, 40}, {graph::UnaryFn::tanh}, true, true);
+      check(*make, {rows, 33, 40}, relu(), true, true);
     }
   }
 }
@@ -82,23 +79,25 @@ TEST_CASE("product: panels of bfloat16 give the bits of panels of the same numbe
     const Tensor kept = draw("w", {size.depth, size.width}).cast(DType::bfloat16), wide = kept.cast(DType::float32);
     const Tensor y(DType::float32, {size.rows, size.width}), expected(DType::float32, {size.rows, size.width});
     Engine engine(3, 1.0);
-    Packed packed;  // of both, as for a weight that two steps read
+    PackedWeight packed;  // of both, as for a weight that two steps read
     const Product::Fusion fusion{bias.data(), relu(), false};
-    make_panel_product(engine, size, {wide.data(), &packed}, fusion)->run(x.data(), nullptr, expected.data());
-    const auto product = make_panel_product(engine, size, {kept.data(), &packed, DType::bfloat16}, fusion);
+    kPanelProduct.make(engine, size, DType::float32, {wide.data(), &packed}, fusion)
+        ->run(x.data(), nullptr, expected.data());
+    const auto product =
+        kPanelProduct.make(engine, size, DType::float32, {kept.data(), &packed, DType::bfloat16}, fusion);
     product->run(x.data(), nullptr, y.data());
     CHECK(std::memcmp(y.data(), expected.data(), static_cast<std::size_t>(y.bytes())) == 0);
   }
 }
 
 TEST_CASE("product: a relu keeps the NaN that it is given") {
-  for (const Make make : {Make(make_panel_product), Make(make_onednn_product)}) {
+  for (const auto make : {&kPanelProduct.make, &kOnednnProduct.make}) {
     const Tensor w = draw("w", {4, 40});
     Tensor x = draw("x", {130, 4});
     x.set(129 * 4 + 1, std::nan(""));
     const Tensor y(DType::float32, {130, 40});
     Engine engine(2, 1.0);
-    make(engine, {130, 4, 40}, {w.data()}, {nullptr, relu(), false})->run(x.data(), nullptr, y.data());
+    make(engine, {130, 4, 40}, DType::float32, {w.data()}, {nullptr, relu(), false})->run(x.data(), nullptr, y.data());
     for (std::int64_t m = 0; m < 40; ++m) {
       CHECK(std::isnan(y.at(129 * 40 + m)));
       CHECK(!std::isnan(y.at(128 * 40 + m)));

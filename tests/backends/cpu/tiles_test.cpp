@@ -14,6 +14,7 @@
 #include "amx_product.h"
 #include "attn/backends/reference.h"
 #include "attn/base/rng.h"
+#include "product.h"
 
 namespace attn::backends::cpu {
 namespace {
@@ -246,13 +247,13 @@ std::vector<float> multiply(const Make& make, const Operands& operands, MatmulPr
 }
 
 std::unique_ptr<Product> on_tiles(Engine& engine, const Product::Size& size, const Product::Weights& weights) {
-  return make_tile_product(engine, size, DType::float32, weights, {});
+  return kTileProduct.make(engine, size, DType::float32, weights, {});
 }
 std::unique_ptr<Product> by_onednn(Engine& engine, const Product::Size& size, const Product::Weights& weights) {
-  return make_onednn_product(engine, size, weights, {});
+  return kOnednnProduct.make(engine, size, DType::float32, weights, {});
 }
 std::unique_ptr<Product> by_panels(Engine& engine, const Product::Size& size, const Product::Weights& weights) {
-  return make_panel_product(engine, size, weights, {});
+  return kPanelProduct.make(engine, size, DType::float32, weights, {});
 }
 
 /// |y − exact| / Σ |x·w|, in units of float32's roundoff 2⁻²⁴.
@@ -424,7 +425,7 @@ TEST_CASE("tiles: bias, activation and residual follow the product, at every edg
           y.set(0, 7.0);
           y.set(y.size() - 1, 7.0);
           Engine engine(threads, 1.0, {tiles, MatmulPrecision::highest});
-          const auto product = make_tile_product(engine, size, dtype, {w.data()}, {bias.data(), activation, true});
+          const auto product = kTileProduct.make(engine, size, dtype, {w.data()}, {bias.data(), activation, true});
           product->run(x.data(), residual.data(), y.data() + bytes_of(dtype));
           CHECK(y.at(0) == 7.0);
           CHECK(y.at(y.size() - 1) == 7.0);
@@ -472,9 +473,9 @@ TEST_CASE("tiles: what a product hands over packed has the bits of what it store
           const auto run = [&](Handover from, Handover to) {
             Tensor h(dtype, {rows, inner}), y(dtype, {rows, width});
             const graph::Unary gelu{graph::UnaryFn::gelu};
-            make_tile_product(engine, {rows, depth, inner}, dtype, {first.data()}, {bias.data(), gelu, false, from})
+            kTileProduct.make(engine, {rows, depth, inner}, dtype, {first.data()}, {bias.data(), gelu, false, from})
                 ->run(x.data(), nullptr, h.data());
-            make_tile_product(engine, {rows, inner, width}, dtype, {second.data()}, {nullptr, {}, true, to})
+            kTileProduct.make(engine, {rows, inner, width}, dtype, {second.data()}, {nullptr, {}, true, to})
                 ->run(h.data(), residual.data(), y.data());
             return std::vector<std::byte>(y.data(), y.data() + y.bytes());
           };
@@ -508,13 +509,14 @@ TEST_CASE("tiles: more rows than a cache holds are packed in groups, and the scr
   // 48 KB for each block of 32 rows and step: a second-level cache of 2 MB holds 32 of these.
   const Product::Size size{1700, 256, 33};
   const Multiplication multiplication{Tiles::emulated, MatmulPrecision::highest};
+  const ProductQuery query{size, DType::float32, DType::float32, multiplication};
   const Operands operands = draw(size, {"normal", normal, normal});
   Engine engine(2, 1.0, multiplication);
-  const auto product = make_tile_product(engine, size, DType::float32, {operands.w.data()}, {});
-  CHECK(engine.scratch.size() == tile_scratch_bytes(size, DType::float32, multiplication, 2));
+  const auto product = kTileProduct.make(engine, size, DType::float32, {operands.w.data()}, {});
+  CHECK(engine.scratch.size() == kTileProduct.scratch_bytes(query, 2));
   CHECK(engine.scratch.size() < 1700 * 256 * 6);
-  CHECK(product->bytes() == tile_packed_bytes(size, DType::float32, multiplication) + 64 * 4);
-  CHECK(tile_packed_bytes(size, DType::float32, multiplication) == 64 * 256 * 6);
+  CHECK(product->bytes() == kTileProduct.packed_bytes(query) + kTileProduct.held_bytes(query));
+  CHECK(kTileProduct.packed_bytes(query) == 64 * 256 * 6);
   std::vector<float> y(operands.exact.size(), NAN);
   product->run(operands.x.data(), nullptr, y.data());
   CHECK(errors_of(y, operands).largest < 2.0);

@@ -69,8 +69,8 @@ class Model {
  private:
   struct Parts;
   [[nodiscard]] bool takes_length(std::int64_t length) const;
-  /// Of a short encoder config: the model with another sequence length, kept as long as this one. Null where there is
-  /// none.
+  /// The model with another sequence length, which a short encoder config can make; it is kept as long as this one.
+  /// Null where there is none.
   [[nodiscard]] const Model* resized(std::int64_t length) const;
 
   explicit Model(std::unique_ptr<Parts> parts);

@@ -42,7 +42,7 @@ struct ConfigOptions {
   ConfigFormat format = ConfigFormat::json;
   std::optional<std::string> layer;  ///< the layer of this name (also "block/dense" inside a nested model)
   Version version = kNewest;         ///< the keys of that Keras
-  int indent = 0;                    ///< of JSON; 0: one line
+  int indent = 0;                    ///< blanks for each level of JSON; 0: all on one line
 };
 
 }  // namespace attn::keras

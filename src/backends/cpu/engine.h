@@ -1,0 +1,77 @@
+// What all kernels of an executable share: threads, memory, packed weights, and the CPU as oneDNN sees it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <dnnl.hpp>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "attn/base/tensor.h"
+#include "attn/graph/graph.h"
+#include "isa.h"
+#include "multiplication.h"
+#include "parallel.h"
+
+namespace attn::backends::cpu {
+
+/// How a kernel lays out the numbers of a weight: panels of 32 columns, tiles (amx_pack.h), or what oneDNN asks for.
+struct Layout {
+  enum class Kind : std::uint8_t { panels, tiles, onednn };
+  Kind kind;
+  DType dtype = DType::float32;
+  int parts = 1;  ///< numbers of `dtype` that stand for one of the weight's
+  auto operator<=>(const Layout&) const = default;
+};
+
+/// A weight as kernels have packed it, by layout, for others that read the same one: ALBERT's layers share theirs.
+struct Packed {
+  std::shared_ptr<std::byte> bytes;
+  dnnl::memory blocked;  ///< of oneDNN's layout
+};
+using PackedWeight = std::map<Layout, Packed>;
+
+/// Memory that all kernels use, as one runs at a time.
+class SharedMemory {
+ public:
+  /// Makes it at least as large. It may move, until all kernels are made.
+  void reserve(std::int64_t bytes) {
+    if (bytes <= size_) return;
+    bytes_ = allocate_bytes(bytes);
+    size_ = bytes;
+  }
+  [[nodiscard]] std::byte* get() const { return bytes_.get(); }
+  [[nodiscard]] std::int64_t size() const { return size_; }
+
+ private:
+  std::shared_ptr<std::byte> bytes_;
+  std::int64_t size_ = 0;
+};
+
+/// The CPU as oneDNN sees it, the threads that may be used, and what kernels share.
+struct Engine {
+  Engine(int thread_count, double work, const Multiplication& how = {})
+      : threads(thread_count), work_per_thread(work), multiplication(how), pool(thread_count) {}
+
+  Isa limited_to = isa();  ///< before oneDNN is first called
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+  int threads;
+  double work_per_thread;
+  Multiplication multiplication;
+  Pool pool;
+  /// For what a widened step reads and writes, and for what a kernel needs while it runs.
+  SharedMemory operands, scratch;
+  /// What a product leaves packed for the next step.
+  SharedMemory handover;
+  /// By the weight and whether it is transposed; empty once all kernels are made.
+  std::map<std::pair<graph::ValueId, bool>, PackedWeight> packed;
+
+  /// As many threads as are worth waking for `work`, in floating-point operations or bytes to move.
+  [[nodiscard]] Team team_for(double work) {
+    return {&pool, static_cast<int>(std::clamp(work / work_per_thread, 1.0, static_cast<double>(threads)))};
+  }
+};
+
+}  // namespace attn::backends::cpu

@@ -1,0 +1,160 @@
+#include "characters.h"
+
+#include <utf8proc.h>
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "attn/tokenizers/tokenizer.h"
+
+namespace attn::tokenizers {
+namespace {
+
+utf8proc_category_t category_of(char32_t point) noexcept {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(point));
+}
+bool is_between(char32_t point, utf8proc_category_t first, utf8proc_category_t last) noexcept {
+  const utf8proc_category_t category = category_of(point);
+  return category >= first && category <= last;
+}
+constexpr bool is_ascii_letter(char32_t point) noexcept { return (point | 0x20) >= 'a' && (point | 0x20) <= 'z'; }
+
+bool is_ascii(std::string_view text) noexcept {
+  for (const char c : text)
+    if (static_cast<unsigned char>(c) >= 0x80) return false;
+  return true;
+}
+
+std::string mapped(std::string_view text, int options) {
+  utf8proc_uint8_t* out = nullptr;
+  const utf8proc_ssize_t size =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
+                   &out, static_cast<utf8proc_option_t>(options));
+  const std::unique_ptr<utf8proc_uint8_t, void (*)(void*)> owner(out, std::free);
+  if (size < 0) throw std::bad_alloc();  // the text is valid and the options fit, so nothing else is left
+  return {reinterpret_cast<const char*>(out), static_cast<std::size_t>(size)};
+}
+
+}  // namespace
+
+void append(std::string& text, char32_t point) {
+  if (point < 0x80) {
+    text += static_cast<char>(point);
+    return;
+  }
+  if (point < 0x800) {
+    text += static_cast<char>(0xc0 | point >> 6);
+  } else {
+    if (point < 0x10000) {
+      text += static_cast<char>(0xe0 | point >> 12);
+    } else {
+      text += static_cast<char>(0xf0 | point >> 18);
+      text += static_cast<char>(0x80 | (point >> 12 & 0x3f));
+    }
+    text += static_cast<char>(0x80 | (point >> 6 & 0x3f));
+  }
+  text += static_cast<char>(0x80 | (point & 0x3f));
+}
+
+bool is_white_space(char32_t point) noexcept {
+  if (point < 0x85) return point == ' ' || (point >= 0x09 && point <= 0x0d);
+  return point == 0x85 || point == 0xa0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200a) || point == 0x2028 ||
+         point == 0x2029 || point == 0x202f || point == 0x205f || point == 0x3000;
+}
+bool is_letter(char32_t point) noexcept {
+  if (point < 0x80) return is_ascii_letter(point);
+  return is_between(point, UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO);
+}
+bool is_number(char32_t point) noexcept {
+  if (point < 0x80) return point >= '0' && point <= '9';
+  return is_between(point, UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NO);
+}
+bool is_punctuation(char32_t point) noexcept { return is_between(point, UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO); }
+bool is_mark(char32_t point) noexcept { return is_between(point, UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_ME); }
+bool is_nonspacing(char32_t point) noexcept { return category_of(point) == UTF8PROC_CATEGORY_MN; }
+bool is_control(char32_t point) noexcept { return point < 0x20 || (point >= 0x7f && point < 0xa0); }
+bool is_format(char32_t point) noexcept { return category_of(point) == UTF8PROC_CATEGORY_CF; }
+bool is_other(char32_t point) noexcept {
+  const utf8proc_category_t category = category_of(point);
+  return category == UTF8PROC_CATEGORY_CN || category >= UTF8PROC_CATEGORY_CC;
+}
+bool is_word(char32_t point) noexcept {
+  const utf8proc_category_t category = category_of(point);
+  return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_ND) || category == UTF8PROC_CATEGORY_PC;
+}
+
+std::string normalized(std::string_view text, NormalForm form) {
+  if (is_ascii(text)) return std::string(text);
+  switch (form) {
+    case NormalForm::nfc:
+      return mapped(text, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+    case NormalForm::nfd:
+      return mapped(text, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
+    case NormalForm::nfkc:
+      return mapped(text, UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT);
+    case NormalForm::nfkd:
+      return mapped(text, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
+  }
+  return {};
+}
+
+std::string lower_case(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const char32_t point = next_point(text, at);
+    if (point < 0x80) {
+      out += static_cast<char>(point >= 'A' && point <= 'Z' ? point | 0x20 : point);
+    } else if (point == 0x130) {
+      out += "i\u0307";  // the one letter whose lower case is two, wherever it stands
+    } else {
+      append(out, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(point))));
+    }
+  }
+  return out;
+}
+
+std::string case_folded(std::string_view text) {
+  if (is_ascii(text)) return lower_case(text);
+  return mapped(text, UTF8PROC_CASEFOLD);
+}
+
+std::string without_marks(std::string_view text) {
+  if (is_ascii(text)) return std::string(text);
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t from = at;
+    if (!is_nonspacing(next_point(text, at))) out += text.substr(from, at - from);
+  }
+  return out;
+}
+
+std::string valid_utf8(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size());
+  const auto byte = [&](std::size_t i) { return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U; };
+  for (std::size_t at = 0; at < bytes.size();) {
+    const unsigned first = byte(at);
+    std::size_t length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xf5 ? length_of(bytes[at]) : 0;
+    std::size_t good = length > 0 ? 1 : 0;  // bytes that begin the sequence
+    for (; good > 0 && good < length; ++good) {
+      const unsigned next = byte(at + good);
+      // Overlong forms, surrogates and what lies beyond U+10FFFF show in the second byte.
+      const unsigned least = good == 1 && first == 0xe0 ? 0xa0 : good == 1 && first == 0xf0 ? 0x90 : 0x80;
+      const unsigned most = good == 1 && first == 0xed ? 0x9f : good == 1 && first == 0xf4 ? 0x8f : 0xbf;
+      if (next < least || next > most) break;
+    }
+    if (good > 0 && good == length) {
+      out += bytes.substr(at, length);
+      at += length;
+    } else {
+      out += "\uFFFD";
+      at += good > 0 ? good : 1;
+    }
+  }
+  return out;
+}
+
+}  // namespace attn::tokenizers

@@ -1,0 +1,80 @@
+// Code points: reading and writing UTF-8, classes of characters, normal forms.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace attn::tokenizers {
+
+/// Bytes of the sequence that this byte begins; 1 for what begins none.
+[[nodiscard]] constexpr std::size_t length_of(char first) noexcept {
+  const auto byte = static_cast<unsigned char>(first);
+  return byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+}
+
+/// The code point at `at` in valid UTF-8; `at` goes on to the next.
+[[nodiscard]] inline char32_t next_point(std::string_view text, std::size_t& at) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<char32_t>(static_cast<unsigned char>(text[i])); };
+  const std::size_t from = at;
+  at += length_of(text[from]);
+  switch (at - from) {
+    case 1:
+      return byte(from);
+    case 2:
+      return (byte(from) & 0x1f) << 6 | (byte(from + 1) & 0x3f);
+    case 3:
+      return (byte(from) & 0xf) << 12 | (byte(from + 1) & 0x3f) << 6 | (byte(from + 2) & 0x3f);
+    default:
+      return (byte(from) & 7) << 18 | (byte(from + 1) & 0x3f) << 12 | (byte(from + 2) & 0x3f) << 6 |
+             (byte(from + 3) & 0x3f);
+  }
+}
+
+/// Where the code point before `at` begins; `at` is not 0.
+[[nodiscard]] inline std::size_t point_before(std::string_view text, std::size_t at) noexcept {
+  do --at;
+  while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80);
+  return at;
+}
+
+void append(std::string& text, char32_t point);
+
+/// Unicode's White_Space: what Rust calls whitespace, and `\s` in the patterns of tokenizers.
+[[nodiscard]] bool is_white_space(char32_t point) noexcept;
+[[nodiscard]] bool is_letter(char32_t point) noexcept;       ///< \p{L}
+[[nodiscard]] bool is_number(char32_t point) noexcept;       ///< \p{N}
+[[nodiscard]] bool is_punctuation(char32_t point) noexcept;  ///< \p{P}
+[[nodiscard]] bool is_mark(char32_t point) noexcept;         ///< \p{M}
+[[nodiscard]] bool is_nonspacing(char32_t point) noexcept;   ///< \p{Mn}
+[[nodiscard]] bool is_control(char32_t point) noexcept;      ///< \p{Cc}
+[[nodiscard]] bool is_format(char32_t point) noexcept;       ///< \p{Cf}
+[[nodiscard]] bool is_other(char32_t point) noexcept;        ///< \p{C}: no character, or none that is seen
+/// `\w`: letters, marks, decimal numbers and connectors.
+[[nodiscard]] bool is_word(char32_t point) noexcept;
+
+/// What BERT's tokenizers take apart as punctuation: \p{P}, and all of ASCII that is no letter, digit or space.
+[[nodiscard]] constexpr bool is_ascii_symbol(char32_t point) noexcept {
+  return (point >= 0x21 && point <= 0x2f) || (point >= 0x3a && point <= 0x40) || (point >= 0x5b && point <= 0x60) ||
+         (point >= 0x7b && point <= 0x7e);
+}
+/// Ideographs that BERT's tokenizers take for words; the blocks are those of google-research/bert's tokenization.py.
+[[nodiscard]] constexpr bool is_ideograph(char32_t point) noexcept {
+  return (point >= 0x4e00 && point <= 0x9fff) || (point >= 0x3400 && point <= 0x4dbf) ||
+         (point >= 0x20000 && point <= 0x2a6df) || (point >= 0x2a700 && point <= 0x2b73f) ||
+         (point >= 0x2b740 && point <= 0x2b81f) || (point >= 0x2b820 && point <= 0x2ceaf) ||
+         (point >= 0xf900 && point <= 0xfaff) || (point >= 0x2f800 && point <= 0x2fa1f);
+}
+
+enum class NormalForm : std::uint8_t { nfc, nfd, nfkc, nfkd };
+
+/// `text` in a normal form of Unicode.
+[[nodiscard]] std::string normalized(std::string_view text, NormalForm form);
+/// Every code point in lower case by itself, as Rust's char::to_lowercase: no context, so a final sigma is σ.
+[[nodiscard]] std::string lower_case(std::string_view text);
+/// Unicode's full case folding: Python's str.casefold.
+[[nodiscard]] std::string case_folded(std::string_view text);
+/// `text` without nonspacing marks.
+[[nodiscard]] std::string without_marks(std::string_view text);
+
+}  // namespace attn::tokenizers

@@ -1,0 +1,305 @@
+#include "hugging_face_folder.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "keras_tokenizers.h"
+#include "pipeline.h"
+#include "text_lines.h"
+#include "tokenizer_json.h"
+#include "word_piece.h"
+
+namespace attn::tokenizers {
+namespace {
+
+constexpr const char* kTokenizerJson = "tokenizer.json";
+constexpr const char* kVocabJson = "vocab.json";
+constexpr const char* kMergesTxt = "merges.txt";
+constexpr const char* kVocabTxt = "vocab.txt";
+constexpr std::array<const char*, 3> kModels{"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"};
+constexpr std::int64_t kMaxFile = std::int64_t{256} << 20;
+
+/// The small files that say what the large ones mean.
+struct Configs {
+  explicit Configs(const ModelFiles& files)
+      : tokenizer_json(files.config("tokenizer_config.json")),
+        model_json(files.config("config.json")),
+        generation_json(files.config("generation_config.json")),
+        tokenizer(tokenizer_json, files.place("tokenizer_config.json")),
+        model(model_json, files.place("config.json")),
+        generation(generation_json, files.place("generation_config.json")) {}
+
+  /// A token that tokenizer_config.json names, by its text or by an object with its content; "" where it names none.
+  [[nodiscard]] std::string named(const char* key) const {
+    const JsonNode node = tokenizer[key];
+    return node.is_object() ? node["content"].text() : node.text("");
+  }
+  [[nodiscard]] std::string model_type() const { return model["model_type"].text(""); }
+
+  nlohmann::json tokenizer_json, model_json, generation_json;
+  JsonNode tokenizer, model, generation;
+};
+
+std::optional<std::string> model_file(const ModelFiles& files) {
+  for (const char* name : kModels)
+    if (files.has(name)) return name;
+  return std::nullopt;
+}
+
+/// Ids that a config gives: one, several, or none.
+std::vector<Id> ids_in(const JsonNode& node) {
+  std::vector<Id> ids;
+  const auto add = [&](const JsonNode& one) {
+    const std::int64_t id = one.integer();
+    if (id >= 0 && id < kMostIds) ids.push_back(static_cast<Id>(id));  // -1 says that there is none
+  };
+  if (node.is_array()) {
+    for (const JsonNode& one : node.items()) add(one);
+  } else if (!node.is_null()) {
+    add(node);
+  }
+  return ids;
+}
+
+/// Ids with a meaning: tokenizer_config.json's names first, then the numbers of the other two. `find` gives the id of a
+/// token, `all` those that are known to be special.
+template <typename Find>
+SpecialIds specials_of(const Configs& configs, std::vector<Id> all, Find&& find) {
+  SpecialIds specials;
+  specials.all = std::move(all);
+  const auto first = [&](std::initializer_list<const char*> names, const char* number) -> std::optional<Id> {
+    for (const char* name : names) {
+      const std::string token = configs.named(name);
+      const std::optional<Id> id = token.empty() ? std::nullopt : find(token);
+      if (id) return id;
+    }
+    for (const JsonNode* config : {&configs.generation, &configs.model})
+      if (const std::vector<Id> ids = ids_in((*config)[number]); !ids.empty()) return ids[0];
+    return std::nullopt;
+  };
+  specials.start = first({"bos_token", "cls_token"}, "bos_token_id");
+  specials.end = first({"eos_token", "sep_token"}, "eos_token_id");
+  specials.pad = first({"pad_token"}, "pad_token_id");
+  if (specials.end) specials.stop.push_back(*specials.end);
+  std::vector<Id> more = ids_in(configs.generation["eos_token_id"]);
+  if (more.empty()) more = ids_in(configs.model["eos_token_id"]);
+  for (const Id id : more)
+    if (std::find(specials.stop.begin(), specials.stop.end(), id) == specials.stop.end()) specials.stop.push_back(id);
+  for (const std::optional<Id>& id : {specials.start, specials.end, specials.pad})
+    if (id) specials.all.push_back(*id);
+  std::sort(specials.all.begin(), specials.all.end());
+  specials.all.erase(std::unique(specials.all.begin(), specials.all.end()), specials.all.end());
+  return specials;
+}
+
+std::vector<Id> special_ids(const std::vector<AddedToken>& added) {
+  std::vector<Id> ids;
+  for (const AddedToken& token : added)
+    if (token.special) ids.push_back(token.id);
+  return ids;
+}
+
+std::unique_ptr<Tokenizer> finished(PipelineParts parts, const Configs& configs) {
+  parts.specials = specials_of(configs, special_ids(parts.added), [&](std::string_view token) {
+    for (const AddedToken& added : parts.added)
+      if (added.content == token) return std::optional(added.id);
+    return parts.model->vocabulary().find(token);
+  });
+  return std::make_unique<Pipeline>(std::move(parts));
+}
+
+/// The tokens that tokenizer_config.json names, where the vocabulary has them: for folders of before tokenizer.json.
+std::vector<AddedToken> named_tokens(const Configs& configs, const Vocabulary& vocabulary) {
+  std::vector<AddedToken> added;
+  for (const char* name :
+       {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
+    AddedToken token;
+    token.content = configs.named(name);
+    const std::optional<Id> id = vocabulary.find(token.content);
+    const bool is_there = std::any_of(added.begin(), added.end(),
+                                      [&](const AddedToken& other) { return other.content == token.content; });
+    if (!id || token.content.empty() || is_there) continue;
+    token.id = *id;
+    added.push_back(std::move(token));
+  }
+  return added;
+}
+
+std::unique_ptr<Tokenizer> open_byte_pairs(const ModelFiles& files, const Configs& configs) {
+  Vocabulary vocabulary = read_token_table(files.read(kVocabJson, kMaxFile).text(), files.place(kVocabJson));
+  PipelineParts parts;
+  parts.class_name = "BPE";
+  parts.added = named_tokens(configs, vocabulary);
+  parts.pre_tokenizers.push_back(make_byte_level(configs.tokenizer["add_prefix_space"].flag(false), true));
+  parts.decoders.push_back(make_byte_level_decoder());
+  const std::string type = configs.model_type();
+  const auto around = [&](const char* name, std::vector<Id>& ids) {
+    if (const auto id = vocabulary.find(configs.named(name))) ids.push_back(*id);
+  };
+  if (type == "roberta" || type == "bart") {
+    around("bos_token", parts.before);
+    around("eos_token", parts.after);
+  } else if (type == "opt" || configs.tokenizer["add_bos_token"].flag(false)) {
+    around("bos_token", parts.before);
+  }
+  const MergeRules merges = read_merges(files.read(kMergesTxt, kMaxFile).text(), files.place(kMergesTxt));
+  parts.model = std::make_unique<BytePairs>(std::move(vocabulary), merges, BytePairs::Options{});
+  return finished(std::move(parts), configs);
+}
+
+std::unique_ptr<Tokenizer> open_word_piece(const ModelFiles& files, const Configs& configs) {
+  Vocabulary vocabulary = read_token_lines(files.read(kVocabTxt, kMaxFile).text(), files.place(kVocabTxt));
+  PipelineParts parts;
+  parts.class_name = "WordPiece";
+  parts.added = named_tokens(configs, vocabulary);
+  BertNormalizer normalizer;
+  normalizer.lowercase = configs.tokenizer["do_lower_case"].flag(true);
+  normalizer.strip_accents = configs.tokenizer["strip_accents"].flag(normalizer.lowercase);
+  normalizer.handle_chinese_chars = configs.tokenizer["tokenize_chinese_chars"].flag(true);
+  parts.normalizers.emplace_back(normalizer);
+  parts.pre_tokenizers.push_back(make_bert_words());
+  parts.decoders.push_back(make_word_piece_decoder("##", true));
+  if (const auto id = vocabulary.find(configs.named("cls_token"))) parts.before.push_back(*id);
+  if (const auto id = vocabulary.find(configs.named("sep_token"))) parts.after.push_back(*id);
+  WordPiece::Options options;
+  if (const std::string unknown = configs.named("unk_token"); !unknown.empty()) options.unk_token = unknown;
+  parts.model = std::make_unique<WordPiece>(std::move(vocabulary), options);
+  return finished(std::move(parts), configs);
+}
+
+std::unique_ptr<Tokenizer> open_sentence_piece(const ModelFiles& files, const std::string& name,
+                                               const Configs& configs) {
+  SentencePieceModel model(files.read(name, kMaxFile).text(), files.place(name));
+  const std::string type = configs.model_type();
+  std::vector<Id> all;
+  for (std::size_t id = 0; id < model.proto().kinds.size(); ++id)
+    if (model.proto().kinds[id] == ModelProto::Kind::control) all.push_back(static_cast<Id>(id));
+  SentencePieceParts parts;
+  parts.class_name = "SentencePiece";
+  if (type == "xlm-roberta") {
+    parts.numbering = Numbering::fairseq;
+    all = {0, 1, 2, 3};
+  }
+  if (type == "deberta-v2") parts.numbering = Numbering::mask_behind;
+  const auto around = [&](const char* piece, std::vector<Id>& ids) {
+    if (const auto id = model.proto().pieces.find(configs.named(piece))) ids.push_back(*id);
+  };
+  const bool is_bert = type == "albert" || type == "deberta-v2";
+  if (is_bert) around("cls_token", parts.specials_before);
+  if (is_bert) around("sep_token", parts.specials_after);
+  if (parts.numbering == Numbering::fairseq) {
+    parts.specials_before = {0};
+    parts.specials_after = {2};
+  }
+  const bool is_t5 = type == "t5";
+  if (configs.tokenizer["add_bos_token"].flag(false)) around("bos_token", parts.specials_before);
+  if (configs.tokenizer["add_eos_token"].flag(is_t5)) around("eos_token", parts.specials_after);
+  auto tokenizer = std::make_unique<SentencePieceTokenizer>(std::move(model), std::move(parts));
+  tokenizer->set_specials(
+      specials_of(configs, std::move(all), [&](std::string_view token) { return tokenizer->id(token); }));
+  return tokenizer;
+}
+
+/// The class that KerasHub makes of a folder (keras_hub/src/utils/transformers/convert_*.py).
+struct Converter {
+  std::string_view model_type, class_name;
+};
+constexpr std::array<Converter, 19> kConverters{{{"albert", "AlbertTokenizer"},
+                                                 {"bart", "BartTokenizer"},
+                                                 {"bert", "BertTokenizer"},
+                                                 {"distilbert", "DistilBertTokenizer"},
+                                                 {"gemma", "GemmaTokenizer"},
+                                                 {"gemma2", "GemmaTokenizer"},
+                                                 {"gemma3_text", "Gemma3Tokenizer"},
+                                                 {"gpt2", "GPT2Tokenizer"},
+                                                 {"gpt_oss", "GptOssTokenizer"},
+                                                 {"llama", "Llama3Tokenizer"},
+                                                 {"mistral", "MistralTokenizer"},
+                                                 {"mixtral", "MixtralTokenizer"},
+                                                 {"qwen2", "QwenTokenizer"},
+                                                 {"qwen2_moe", "QwenMoeTokenizer"},
+                                                 {"qwen3", "Qwen3Tokenizer"},
+                                                 {"qwen3_moe", "Qwen3MoeTokenizer"},
+                                                 {"roberta", "RobertaTokenizer"},
+                                                 {"smollm3", "SmolLM3Tokenizer"},
+                                                 {"xlm-roberta", "XLMRobertaTokenizer"}}};
+
+/// The vocabulary of a tokenizer.json with the added tokens in it; others of the file's settings KerasHub does not
+/// read.
+std::unique_ptr<Tokenizer> convert_tokenizer_json(const ModelFiles& files, KerasClass row, const Configs& configs,
+                                                  const OpenOptions& options) {
+  TokenizerJson file = read_tokenizer_json(files.read(kTokenizerJson, kMaxFile).text(), files.place(kTokenizerJson));
+  if (!file.scores.empty()) throw bad_input("{}: no byte-pair tokenizer, as {} is", file.vocabulary.place(), row.name);
+  std::vector<std::string> unsplittable;
+  for (const AddedToken& token : file.added) {
+    if (token.content.starts_with("<|reserved_special_token_") && row.name != "GptOssTokenizer") continue;
+    if (file.vocabulary.find(token.content) != token.id) file.vocabulary.add(token.content, token.id);
+    unsplittable.push_back(token.content);
+  }
+  const std::string start = configs.named("bos_token"), end = configs.named("eos_token");
+  if (row.name == "Llama3Tokenizer") {
+    row.start = start;
+    row.end = end;
+    row.more.assign(unsplittable.begin(), unsplittable.end());
+    if (end != "<|end_of_text|>") row.second_end = {};
+  }
+  if (row.name == "GptOssTokenizer") unsplittable.clear();  // its converter does not hand them on
+  const nlohmann::json none = nlohmann::json::object();
+  return make_keras_byte_pairs(row, JsonNode(none, files.place(kTokenizerJson)), std::move(file.vocabulary),
+                               file.merges, std::move(unsplittable), options);
+}
+
+std::unique_ptr<Tokenizer> convert(const ModelFiles& files, const Configs& configs, const OpenOptions& options) {
+  const std::string type = configs.model_type();
+  const auto* const found = std::find_if(kConverters.begin(), kConverters.end(),
+                                         [&](const Converter& converter) { return converter.model_type == type; });
+  if (found == kConverters.end())
+    throw bad_usage("{}: KerasHub does not read the tokenizer of a model of type '{}', so there is no workflow of its",
+                    configs.model["model_type"].place(), printable(type));
+  const KerasClass& row = *find_keras_class(found->class_name);
+  KerasAssets assets{&files, {}, kMergesTxt};
+  nlohmann::json config = nlohmann::json::object();
+  switch (row.kind) {
+    case KerasClass::Kind::byte_pairs:
+      if (type != "gpt2" && type != "roberta" && type != "bart")
+        return convert_tokenizer_json(files, row, configs, options);
+      assets.vocabulary = kVocabJson;
+      break;
+    case KerasClass::Kind::word_piece:
+      assets.vocabulary = kVocabTxt;
+      config["lowercase"] = configs.tokenizer["do_lower_case"].flag(false);
+      break;
+    case KerasClass::Kind::sentence_piece:
+      assets.vocabulary = model_file(files).value_or(kModels[0]);
+      break;
+  }
+  return make_keras_tokenizer(row, JsonNode(config, configs.tokenizer.place()), assets, options);
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> open_hugging_face_folder(const ModelFiles& files, const OpenOptions& options) {
+  const Configs configs(files);
+  if (options.workflow == Workflow::python || options.workflow == Workflow::tensorflow)
+    return convert(files, configs, options);
+  if (options.words != Words::of_workflow)
+    throw bad_usage("{}: the file says how a text is cut into words; only KerasHub's workflows take another way",
+                    printable(files.path()));
+  if (files.has(kTokenizerJson)) {
+    const std::string place = files.place(kTokenizerJson);
+    return finished(parts_of(read_tokenizer_json(files.read(kTokenizerJson, kMaxFile).text(), place)), configs);
+  }
+  if (files.has(kVocabJson) && files.has(kMergesTxt)) return open_byte_pairs(files, configs);
+  if (const auto name = model_file(files)) return open_sentence_piece(files, *name, configs);
+  if (files.has(kVocabTxt)) return open_word_piece(files, configs);
+  throw bad_input(
+      "{}: no tokenizer is in this folder: neither a tokenizer.json, nor vocab.json with merges.txt, tokenizer.model "
+      "or "
+      "vocab.txt",
+      printable(files.path()));
+}
+
+}  // namespace attn::tokenizers

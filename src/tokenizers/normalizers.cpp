@@ -1,0 +1,78 @@
+#include "normalizers.h"
+
+#include <memory>
+#include <utility>
+
+namespace attn::tokenizers {
+
+std::string BertNormalizer::operator()(std::string_view text) const {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    char32_t point = next_point(text, at);
+    if (clean_text) {
+      const bool is_space = is_white_space(point);
+      const bool is_control_space = point == '\t' || point == '\n' || point == '\r';
+      if (point == 0 || point == 0xfffd || (is_other(point) && !is_control_space)) continue;
+      if (is_space) point = ' ';
+    }
+    const bool is_word = handle_chinese_chars && is_ideograph(point);
+    if (is_word) out += ' ';
+    append(out, point);
+    if (is_word) out += ' ';
+  }
+  if (strip_accents) out = without_marks(normalized(out, NormalForm::nfd));
+  return lowercase ? lower_case(out) : out;
+}
+
+Normalizer make_form(NormalForm form) {
+  return [form](std::string_view text) { return normalized(text, form); };
+}
+
+Normalizer make_replace(Pattern pattern, std::string content) {
+  const auto shared = std::make_shared<const Pattern>(std::move(pattern));
+  return [shared, content = std::move(content)](std::string_view text) {
+    std::string out;
+    std::size_t done = 0;
+    for (std::size_t from = 0; from <= text.size();) {
+      const auto found = shared->find(text, from);
+      if (!found) break;
+      const auto [begin, end] = *found;
+      out.append(text.substr(done, begin - done)).append(content);
+      done = end;
+      from = end > begin ? end : end < text.size() ? end + length_of(text[end]) : end + 1;
+    }
+    return out.append(text.substr(done));
+  };
+}
+
+Normalizer make_prepend(std::string prefix) {
+  return [prefix = std::move(prefix)](std::string_view text) {
+    return text.empty() ? std::string() : prefix + std::string(text);
+  };
+}
+
+Normalizer make_strip(bool left, bool right) {
+  return [left, right](std::string_view text) {
+    std::size_t from = 0, to = text.size();
+    while (left && from < to) {
+      std::size_t next = from;
+      if (!is_white_space(next_point(text, next))) break;
+      from = next;
+    }
+    while (right && from < to) {
+      const std::size_t last = point_before(text, to);
+      std::size_t at = last;
+      if (!is_white_space(next_point(text, at))) break;
+      to = last;
+    }
+    return std::string(text.substr(from, to - from));
+  };
+}
+
+Normalizer make_char_map(CharMap map) {
+  const auto shared = std::make_shared<const CharMap>(std::move(map));
+  return [shared](std::string_view text) { return shared->normalized(text); };
+}
+
+}  // namespace attn::tokenizers

@@ -1,0 +1,31 @@
+// What tokenizer files do to a text before it is cut.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "char_map.h"
+#include "characters.h"
+#include "pattern.h"
+
+namespace attn::tokenizers {
+
+/// A text to the text that is tokenized in its place. Each is pure, and may be shared by threads.
+using Normalizer = std::function<std::string(std::string_view text)>;
+/// One after another.
+using Normalizers = std::vector<Normalizer>;
+
+struct BertNormalizer {
+  bool clean_text = true, handle_chinese_chars = true, strip_accents = true, lowercase = true;
+  [[nodiscard]] std::string operator()(std::string_view text) const;
+};
+
+[[nodiscard]] Normalizer make_form(NormalForm form);
+[[nodiscard]] Normalizer make_replace(Pattern pattern, std::string content);
+[[nodiscard]] Normalizer make_prepend(std::string prefix);
+[[nodiscard]] Normalizer make_strip(bool left, bool right);
+[[nodiscard]] Normalizer make_char_map(CharMap map);
+
+}  // namespace attn::tokenizers

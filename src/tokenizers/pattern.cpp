@@ -1,0 +1,114 @@
+#include "pattern.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <new>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+
+namespace attn::tokenizers {
+namespace {
+
+constexpr std::size_t kLongest = 4096;                // bytes of an expression
+constexpr std::uint32_t kMostSteps = 1'000'000;       // of one match
+constexpr std::uint32_t kMostBacktracking = 1 << 16;  // KiB that one match may keep to go back
+
+template <class T>
+std::unique_ptr<T, void (*)(T*)> owned(T* made, void (*free)(T*)) {
+  if (made == nullptr) throw std::bad_alloc();
+  return {made, free};
+}
+
+std::string message_of(int code) {
+  std::array<PCRE2_UCHAR, 256> buffer{};
+  pcre2_get_error_message(code, buffer.data(), buffer.size());
+  return {buffer.begin(), std::find(buffer.begin(), buffer.end(), 0)};
+}
+
+PCRE2_SPTR bytes_of(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
+
+/// PCRE2 counts U+180E as a space, as Unicode 6.2 did; Oniguruma, as Unicode does now, does not.
+std::string with_white_space(std::string_view expression) {
+  constexpr std::string_view kInside = R"(\x09-\x0d\p{Z}\x{85})";
+  std::string out;
+  bool in_class = false;
+  for (std::size_t i = 0; i < expression.size(); ++i) {
+    const char c = expression[i];
+    if (c == '\\' && i + 1 < expression.size()) {
+      const char escaped = expression[++i];
+      if (escaped == 's') {
+        out += in_class ? std::string(kInside) : fmt::format("[{}]", kInside);
+      } else if (escaped == 'S' && !in_class) {
+        out += fmt::format("[^{}]", kInside);
+      } else {
+        out += c;
+        out += escaped;
+      }
+      continue;
+    }
+    if (c == '[') in_class = true;
+    if (c == ']') in_class = false;
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+void Pattern::Free::operator()(pcre2_code* code) const { pcre2_code_free(code); }
+void Pattern::Free::operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+
+Pattern Pattern::literal(std::string text) {
+  Pattern pattern;
+  pattern.text_ = std::move(text);
+  return pattern;
+}
+
+Pattern Pattern::regex(std::string expression, std::string place) {
+  Pattern pattern;
+  pattern.text_ = std::move(expression);
+  pattern.place_ = std::move(place);
+  const auto wrong = [&](const std::string& why) {
+    return bad_input("{}: '{}' is not a regular expression that can be used: {}", pattern.place_,
+                     shortened(pattern.text_), why);
+  };
+  if (pattern.text_.size() > kLongest) throw wrong("it has over 4096 bytes");
+  if (!is_utf8(pattern.text_)) throw wrong("it is not UTF-8");
+  const std::string source = with_white_space(pattern.text_);
+  int code = 0;
+  std::size_t offset = 0;
+  pattern.code_.reset(pcre2_compile(bytes_of(source), source.size(),
+                                    PCRE2_UTF | PCRE2_UCP | PCRE2_NO_UTF_CHECK | PCRE2_NEVER_BACKSLASH_C, &code,
+                                    &offset, nullptr));
+  if (pattern.code_ == nullptr) throw wrong(message_of(code));
+  // Where no memory may be run as code the expression is interpreted.
+  static_cast<void>(pcre2_jit_compile(pattern.code_.get(), PCRE2_JIT_COMPLETE));
+  pattern.context_.reset(pcre2_match_context_create(nullptr));
+  if (pattern.context_ == nullptr) throw std::bad_alloc();
+  pcre2_set_match_limit(pattern.context_.get(), kMostSteps);
+  pcre2_set_heap_limit(pattern.context_.get(), kMostBacktracking);
+  return pattern;
+}
+
+std::optional<Pattern::Found> Pattern::find(std::string_view text, std::size_t from) const {
+  if (code_ == nullptr) {
+    const std::size_t at = text_.empty() ? std::string_view::npos : text.find(text_, from);
+    if (at == std::string_view::npos) return std::nullopt;
+    return Found{at, at + text_.size()};
+  }
+  thread_local const auto kFound = owned(pcre2_match_data_create(1, nullptr), pcre2_match_data_free);
+  const int code =
+      pcre2_match(code_.get(), bytes_of(text), text.size(), from, PCRE2_NO_UTF_CHECK, kFound.get(), context_.get());
+  if (code == PCRE2_ERROR_NOMATCH) return std::nullopt;
+  if (code < 0) throw bad_input("{}: matching '{}' goes too far: {}", place_, shortened(text_), message_of(code));
+  const std::size_t* const ends = pcre2_get_ovector_pointer(kFound.get());
+  if (ends[0] > ends[1]) throw bad_input("{}: '{}' matches backwards", place_, shortened(text_));  // by \K
+  return Found{ends[0], ends[1]};
+}
+
+}  // namespace attn::tokenizers

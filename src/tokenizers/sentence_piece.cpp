@@ -1,0 +1,167 @@
+#include "sentence_piece.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "attn/base/companion.h"
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+
+namespace attn::tokenizers {
+namespace {
+
+constexpr const char* kPlugin = "libattn_sentencepiece.so";
+
+/// Throws Error (bad_input) that begins with `place` where there is no plugin.
+const SentencePieceFunctions* sentence_piece(const std::string& place) {
+  const std::string path = companion(kPlugin);
+  if (path.empty())
+    throw bad_input(
+        "{}: a SentencePiece model, and this attn has no {} beside it or in ../lib/attn; build attn where "
+        "libsentencepiece-dev is installed",
+        place, kPlugin);
+  void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: models live in it
+  if (plugin == nullptr)
+    throw bad_input("{}: a SentencePiece model, and {}; install libsentencepiece0", place, printable(dlerror()));
+  const auto get = reinterpret_cast<GetSentencePiece>(dlsym(plugin, kSentencePieceSymbol));
+  const SentencePieceFunctions* const functions = get == nullptr ? nullptr : get();
+  if (functions == nullptr || functions->seam != kSentencePieceSeam)
+    throw bad_input("{}: {} is of another version than this attn: install both together", place, printable(path));
+  return functions;
+}
+
+void take_text(void* sink, const char* text, std::size_t size) { static_cast<std::string*>(sink)->assign(text, size); }
+void take_ids(void* sink, const int* ids, std::size_t count) {
+  static_cast<std::vector<Id>*>(sink)->assign(ids, ids + count);
+}
+
+}  // namespace
+
+SentencePieceModel::SentencePieceModel(std::string_view file, const std::string& place)
+    : proto_(read_model_proto(file, place)), library_(sentence_piece(place)), model_(nullptr, library_->close) {
+  unknown_ = static_cast<Id>(std::find(proto_.kinds.begin(), proto_.kinds.end(), ModelProto::Kind::unknown) -
+                             proto_.kinds.begin());
+  std::string why;
+  model_.reset(library_->open(file.data(), file.size(), take_text, &why));
+  if (model_ == nullptr) throw bad_input("{}: SentencePiece refuses this model: {}", place, shortened(why));
+}
+
+std::vector<Id> SentencePieceModel::encode(std::string_view text) const {
+  std::vector<Id> ids;
+  if (!library_->encode(model_.get(), text.data(), text.size(), take_ids, &ids))
+    throw bad_input("{}: SentencePiece failed over a text", proto_.pieces.place());
+  return ids;
+}
+
+std::string SentencePieceModel::decode(std::span<const Id> ids) const {
+  std::string text;
+  if (!library_->decode(model_.get(), ids.data(), ids.size(), take_text, &text))
+    throw bad_input("{}: SentencePiece failed over ids", proto_.pieces.place());
+  return text;
+}
+
+namespace {
+
+// XLM-RoBERTa was trained with fairseq, whose numbers these are (xlm_roberta_tokenizer.py in KerasHub).
+constexpr Id kStart = 0, kPad = 1, kEnd = 2, kUnknown = 3;
+constexpr const char* kPrefix[] = {"<s>", "<pad>", "</s>", "<unk>"};
+constexpr const char* kFairseqMask = "<mask>";
+constexpr const char* kMask = "[MASK]";
+
+}  // namespace
+
+SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceModel model, SentencePieceParts parts)
+    : model_(std::move(model)), parts_(std::move(parts)) {
+  class_name_ = parts_.class_name;
+  if (parts_.numbering == Numbering::mask_behind && model_.proto().pieces.find(kMask))
+    parts_.numbering = Numbering::pieces;
+  constexpr std::int64_t kRenumbered = 3;  // <unk>, <s> and </s>, which fairseq has in another order
+  if (parts_.numbering == Numbering::fairseq && model_.proto().pieces.size() < kRenumbered)
+    throw bad_input("{}: {} needs the pieces <unk>, <s> and </s>", model_.proto().pieces.place(), class_name_);
+}
+
+std::int64_t SentencePieceTokenizer::size() const {
+  const std::int64_t pieces = model_.proto().pieces.size();
+  switch (parts_.numbering) {
+    case Numbering::pieces:
+      return pieces;
+    case Numbering::mask_behind:
+      return pieces + 1;
+    case Numbering::fairseq:
+      return pieces + 2;
+  }
+  return pieces;
+}
+
+std::optional<std::string> SentencePieceTokenizer::token(Id id) const {
+  if (id < 0 || id >= size()) return std::nullopt;
+  Id piece = id;
+  if (parts_.numbering != Numbering::pieces && id == size() - 1)
+    return parts_.numbering == Numbering::fairseq ? kFairseqMask : kMask;
+  if (parts_.numbering == Numbering::fairseq) {
+    if (id <= kUnknown) return kPrefix[id];
+    --piece;
+  }
+  const auto text = model_.proto().pieces.token(piece);
+  return text ? std::optional(std::string(*text)) : std::nullopt;
+}
+
+std::optional<Id> SentencePieceTokenizer::id(std::string_view token) const {
+  const auto mask = static_cast<Id>(size() - 1);
+  if (parts_.numbering == Numbering::mask_behind && token == kMask) return mask;
+  const std::optional<Id> piece = model_.proto().pieces.find(token);
+  if (parts_.numbering != Numbering::fairseq) return piece;
+  if (token == kFairseqMask) return mask;
+  const auto* const found = std::find(std::begin(kPrefix), std::end(kPrefix), token);
+  if (found != std::end(kPrefix)) return static_cast<Id>(found - std::begin(kPrefix));
+  return piece ? std::optional(*piece + 1) : std::nullopt;
+}
+
+std::vector<Id> SentencePieceTokenizer::encode_valid(std::string_view text, const EncodeOptions& options) const {
+  std::vector<Id> ids = model_.encode(text);
+  if (parts_.numbering == Numbering::fairseq)
+    for (Id& id : ids) id = id == model_.unknown() ? kUnknown : id + 1;
+  ids.insert(ids.begin(), parts_.before.begin(), parts_.before.end());
+  ids.insert(ids.end(), parts_.after.begin(), parts_.after.end());
+  if (options.add_specials) {
+    ids.insert(ids.begin(), parts_.specials_before.begin(), parts_.specials_before.end());
+    ids.insert(ids.end(), parts_.specials_after.begin(), parts_.specials_after.end());
+  }
+  return ids;
+}
+
+std::string SentencePieceTokenizer::decode(std::span<const Id> ids) const {
+  std::vector<Id> pieces;
+  pieces.reserve(ids.size());
+  for (const Id id : ids) {
+    if (id < 0 || id >= size())
+      throw bad_usage("the id {} is none of the vocabulary, whose ids end before {}", id, size());
+    if (parts_.numbering == Numbering::pieces) {
+      pieces.push_back(id);
+    } else if (id == size() - 1) {
+      continue;  // the mask is no text
+    } else if (parts_.numbering == Numbering::mask_behind) {
+      pieces.push_back(id);
+    } else {
+      switch (id) {
+        case kStart:
+          pieces.push_back(1);
+          break;
+        case kEnd:
+          pieces.push_back(2);
+          break;
+        case kPad:
+        case kUnknown:
+          pieces.push_back(0);
+          break;
+        default:
+          pieces.push_back(id - 1);
+      }
+    }
+  }
+  return model_.decode(pieces);
+}
+
+}  // namespace attn::tokenizers

@@ -1,0 +1,69 @@
+// Models of SentencePiece, by its library.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/tokenizers/tokenizer.h"
+#include "model_proto.h"
+#include "sentencepiece_plugin.h"
+
+namespace attn::tokenizers {
+
+/// A model file that the library has opened.
+class SentencePieceModel {
+ public:
+  /// `place` is the file for messages. Throws Error (bad_input) for a file that is no model, and where this attn has no
+  /// libattn_sentencepiece.so.
+  SentencePieceModel(std::string_view file, const std::string& place);
+
+  [[nodiscard]] std::vector<Id> encode(std::string_view text) const;
+  /// The ids must be those of pieces.
+  [[nodiscard]] std::string decode(std::span<const Id> ids) const;
+  [[nodiscard]] const ModelProto& proto() const noexcept { return proto_; }
+  [[nodiscard]] Id unknown() const noexcept { return unknown_; }
+
+ private:
+  ModelProto proto_;
+  Id unknown_ = 0;
+  const SentencePieceFunctions* library_;
+  std::unique_ptr<void, void (*)(void*)> model_;
+};
+
+/// How a class of KerasHub numbers the pieces.
+enum class Numbering : std::uint8_t {
+  pieces,       ///< as the file does
+  mask_behind,  ///< and "[MASK]" behind them, where it is no piece (DebertaV3Tokenizer)
+  fairseq       ///< <s>, <pad>, </s>, <unk>, the other pieces from 3 on, <mask> (XLMRobertaTokenizer)
+};
+
+struct SentencePieceParts {
+  std::string class_name;
+  Numbering numbering = Numbering::pieces;
+  std::vector<Id> before, after;                    ///< what every text has around it: KerasHub's add_bos and add_eos
+  std::vector<Id> specials_before, specials_after;  ///< what add_specials puts around it
+};
+
+class SentencePieceTokenizer : public Tokenizer {
+ public:
+  SentencePieceTokenizer(SentencePieceModel model, SentencePieceParts parts);
+
+  void set_specials(SpecialIds specials) { specials_ = std::move(specials); }
+
+  [[nodiscard]] std::string decode(std::span<const Id> ids) const override;
+  [[nodiscard]] std::optional<std::string> token(Id id) const override;
+  [[nodiscard]] std::optional<Id> id(std::string_view token) const override;
+  [[nodiscard]] std::int64_t size() const override;
+
+ private:
+  [[nodiscard]] std::vector<Id> encode_valid(std::string_view text, const EncodeOptions& options) const override;
+
+  SentencePieceModel model_;
+  SentencePieceParts parts_;
+};
+
+}  // namespace attn::tokenizers

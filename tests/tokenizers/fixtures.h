@@ -1,0 +1,24 @@
+// What KerasHub and Hugging Face made of awkward texts (tests/data/tokenizers).
+#pragma once
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "../places.h"
+
+namespace attn::test {
+
+inline const char* const kCases[] = {
+    "bart",  "bert_classifier", "bert_masked_lm", "bloom", "falcon", "gemma", "gemma3", "gpt2",    "gpt_neo_x",
+    "llama", "llama3",          "mistral",        "opt",   "phi3",   "qwen2", "qwen3",  "smollm3", "t5"};
+inline const char* const kFolders[] = {"bert_classifier", "gemma", "gpt2", "llama3"};  // those with hf/
+
+inline std::string tokenizer_case(const std::string& path) { return in_repository("tests/data/tokenizers/" + path); }
+
+inline nlohmann::json json_file(const std::string& path) {
+  std::ifstream file(path);
+  return nlohmann::json::parse(file);
+}
+
+}  // namespace attn::test

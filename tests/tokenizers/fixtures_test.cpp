@@ -1,0 +1,100 @@
+#include "fixtures.h"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "attn/tokenizers/open.h"
+
+namespace attn::tokenizers {
+namespace {
+
+using test::json_file;
+using test::tokenizer_case;
+
+std::vector<Id> ids_of(const nlohmann::json& row, const char* key) { return row.at(key).get<std::vector<Id>>(); }
+
+/// A row without numbers of its own for the TensorFlow form has those of the Python form.
+const char* key_of(const nlohmann::json& row, const char* tensorflow, const char* python) {
+  return row.contains(tensorflow) ? tensorflow : python;
+}
+
+TEST_CASE("tokenizers: a preset gives KerasHub's ids and texts, in both of its forms") {
+  for (const std::string name : test::kCases) {
+    CAPTURE(name);
+    const nlohmann::json expected = json_file(tokenizer_case(name + "/tokens.json"));
+    for (const Workflow workflow : {Workflow::of_files, Workflow::python, Workflow::tensorflow}) {
+      const auto tokenizer = open_tokenizer(tokenizer_case(name + "/preset"), {workflow, Words::of_workflow});
+      const bool is_tensorflow = workflow == Workflow::tensorflow;
+      CHECK(tokenizer->class_name() == expected["class"].get<std::string>());
+      CHECK(tokenizer->size() == expected["vocabulary_size"].get<std::int64_t>());
+      for (const nlohmann::json& row : expected["rows"]) {
+        const auto text = row["text"].get<std::string>();
+        CAPTURE(row.dump());
+        const std::vector<Id> ids = ids_of(row, is_tensorflow ? key_of(row, "ids_tf", "ids") : "ids");
+        CHECK(tokenizer->encode(text) == ids);
+        // The TensorFlow form leaves out bytes that are no UTF-8.
+        if (!is_tensorflow) CHECK(valid_utf8(tokenizer->decode(ids)) == row["decoded"].get<std::string>());
+      }
+    }
+  }
+}
+
+TEST_CASE("tokenizers: a class's special tokens have the ids that KerasHub gives them") {
+  for (const std::string name : test::kCases) {
+    CAPTURE(name);
+    const nlohmann::json special = json_file(tokenizer_case(name + "/tokens.json"))["special"];
+    const auto tokenizer = open_tokenizer(tokenizer_case(name + "/preset"));
+    const auto expect = [&](const char* key, std::optional<Id> id) {
+      CAPTURE(key);
+      if (special.contains(key)) CHECK(id == special[key][1].get<Id>());
+    };
+    expect("start_token", tokenizer->specials().start);
+    expect("end_token", tokenizer->specials().end);
+    expect("pad_token", tokenizer->specials().pad);
+    if (!special.contains("pad_token")) CHECK(tokenizer->specials().pad == 0);
+    if (!special.contains("start_token")) CHECK(!tokenizer->specials().start);
+    std::vector<Id> all, stop = {special["end_token"][1].get<Id>()};
+    for (const auto& [key, pair] : special.items()) all.push_back(pair[1].get<Id>());
+    if (special.contains("end_token2")) stop.push_back(special["end_token2"][1].get<Id>());
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    CHECK(tokenizer->specials().all == all);
+    CHECK(tokenizer->specials().stop == stop);
+  }
+}
+
+TEST_CASE("tokenizers: a Hugging Face folder gives the ids and texts of Hugging Face's tokenizers") {
+  for (const std::string name : test::kFolders) {
+    CAPTURE(name);
+    const auto tokenizer = open_tokenizer(tokenizer_case(name + "/hf"));
+    for (const nlohmann::json& row : json_file(tokenizer_case(name + "/hf_tokens.json"))["rows"]) {
+      const auto text = row["text"].get<std::string>();
+      CAPTURE(row.dump());
+      EncodeOptions whole;
+      whole.add_specials = true;
+      CHECK(tokenizer->encode(text, whole) == ids_of(row, "ids"));
+      CHECK(tokenizer->encode(text) == ids_of(row, "ids_plain"));
+      CHECK(valid_utf8(tokenizer->decode(ids_of(row, "ids_plain"))) == row["decoded"].get<std::string>());
+    }
+  }
+}
+
+TEST_CASE("tokenizers: KerasHub's forms read a Hugging Face folder as KerasHub converts it") {
+  for (const std::string name : test::kFolders) {
+    CAPTURE(name);
+    const nlohmann::json expected = json_file(tokenizer_case(name + "/tokens.json"));
+    for (const Workflow workflow : {Workflow::python, Workflow::tensorflow}) {
+      const auto tokenizer = open_tokenizer(tokenizer_case(name + "/hf"), {workflow, Words::of_workflow});
+      CHECK(tokenizer->class_name() == expected["class"].get<std::string>());
+      for (const nlohmann::json& row : expected["rows"]) {
+        CAPTURE(row.dump());
+        const char* const key = workflow == Workflow::python ? "ids" : key_of(row, "ids_tf", "ids");
+        CHECK(tokenizer->encode(row["text"].get<std::string>()) == ids_of(row, key));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attn::tokenizers
