@@ -86,11 +86,11 @@ class Phi3Decoder final : public GatedBlock {
 
  private:
   void further_fields(Fields& f) override { f("hidden_dim", hidden_dim); }
-  void make_parts(std::int64_t hidden_dim) override {
+  void make_parts(std::int64_t width) override {
     make_attention_norm();
     make_attention();
     make_feed_forward_norm();
-    make_feed_forward(hidden_dim);
+    make_feed_forward(width);
   }
 
   std::optional<Positive> hidden_dim;  // of its input, whatever it says

@@ -38,7 +38,8 @@ class SmolLM3RotaryEmbedding final : public Layer {
     const Dim size = hidden_size / num_attention_heads;
     if (size < 2 || size % 2 != 0)
       throw bad_input("the features of a head, which are turned in pairs, must be even in number, got {}", size);
-    graph::Initializer frequencies{"Constant"};
+    graph::Initializer frequencies;
+    frequencies.class_name = "Constant";
     for (Dim i = 0; i < size; i += 2)
       frequencies.values.push_back(1.0F / std::pow(static_cast<float>(rope_theta),
                                                    static_cast<float>(i) / static_cast<float>(size)));
