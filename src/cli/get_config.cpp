@@ -3,6 +3,8 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/keras/known_classes.h"
+#include "attn/report/classes_view.h"
 #include "common.h"
 #include "model_source.h"
 #include "options/command.h"
@@ -26,6 +28,7 @@ struct GetConfigCommand {
   Common common;
   std::vector<std::string> words;  // MODEL, or CLASS key=value…
   std::optional<std::string> layer, input_shape;
+  std::optional<std::string> list;
   std::string version = "3.15";
 
   void declare(Options& options) {
@@ -34,9 +37,12 @@ struct GetConfigCommand {
     options.add("--layer", layer, "NAME", "the layer of this name (block/dense inside a nested model)");
     add_input_shape(options, input_shape);
     options.add("--keras-version", version, "3.N", "write what this Keras reads: 3.0 to 3.15");
+    options.add("--list", list, "KIND", "the classes that attn knows, instead: layers or operations")
+        .one_of({"layers", "operations"});
   }
 
   [[nodiscard]] int run() const {
+    if (list) return write_list();
     keras::ConfigOptions options;
     options.version = written_version(version);
     options.layer = layer;
@@ -58,6 +64,14 @@ struct GetConfigCommand {
 
   int write(const keras::Model& model, const keras::ConfigOptions& options) const {
     write_result(model.config(options) + "\n", common.output);
+    return 0;
+  }
+
+  [[nodiscard]] int write_list() const {
+    if (!words.empty()) throw bad_usage("--list takes no model and no class, got {}", printable(words.front()));
+    if (common.form() == Format::python) throw bad_usage("--list has no --format python: give table or json");
+    const report::KnownClasses known{*list == "layers" ? keras::known_layers() : keras::known_operations()};
+    write_result(report::render(common.form(), known), common.output);
     return 0;
   }
 

@@ -500,6 +500,32 @@ TEST_CASE("get-config: --keras-version leaves out keys that came later") {
   CHECK(then.contains("seed"));
 }
 
+TEST_CASE("get-config: an older Keras gets no class that it lacks, and is told since when there is one") {
+  const auto refusal = [](const char* name, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"get-config", name});
+    arguments.insert(arguments.end(), {"--keras-version", "3.5"});
+    const Result result = run_attn(arguments);
+    CHECK(result.code == 3);
+    CHECK(result.out.empty());
+    return result.err;
+  };
+  CHECK(contains(refusal("RandomErasing", {"factor=0.5"}), "RandomErasing is in Keras since 3.9"));
+  CHECK(contains(refusal("MixUp", {}), "MixUp is in Keras since 3.8"));
+  CHECK(contains(refusal("AdaptiveMaxPooling1D", {"output_size=2"}), "AdaptiveMaxPooling1D is in Keras since 3.13"));
+  CHECK(contains(run_attn({"get-config", "Lambda"}).err, "the layer 'Lambda' is refused: it carries Python code"));
+}
+
+TEST_CASE("get-config: --list names every class, by the Keras that brought it or by why it is refused") {
+  const Result layers = run_attn({"get-config", "--list", "layers"}),
+               operations = run_attn({"get-config", "--list", "operations"});
+  CHECK(contains(layers.out, "Keras 3.12\n  ReversibleEmbedding\n"));
+  CHECK(contains(layers.out, "refused: it loads a SavedModel from a path, which is never opened\n  TFSMLayer\n"));
+  CHECK(contains(operations.out, "Keras 3.8\n  Diagflat,"));
+  for (const char* word : {"models", ""}) CHECK(run_attn({"get-config", "--list", word}).code == 2);
+  CHECK(run_attn({"get-config", "--list", "layers", "Dense"}).code == 2);
+  CHECK(run_attn({"get-config", "--list", "layers", "--format", "python"}).code == 2);
+}
+
 TEST_CASE("get-config: --layer picks one layer, also inside a nested model") {
   const std::string nested = fixture("model/nested/model.json");
   const json layer = json::parse(run_attn({"get-config", nested, "--layer", "block/dense"}).out);

@@ -294,6 +294,8 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"heatmap", "configs/vit_tiny.json", "--matmul-precision", "high"},
       {"heatmap", "--matmul-precision", "medium"},
       {"devices"},
+      {"get-config", "--list", "layers"},
+      {"get-config", "--list", "operations"},
       {"doctor"},
   };
   std::map<std::string, std::set<std::string>> seen;  // parts, by schema

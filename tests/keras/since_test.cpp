@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -78,6 +79,33 @@ TEST_CASE("since: every record says what the table says") {
   for (const auto& [name, row] : rows["activations"].items()) {
     CAPTURE(name);
     if (keras::Activation::named(name)) CHECK(keras::version_text(keras::Activation::since(name)) == row["since"]);
+  }
+}
+
+TEST_CASE("since: a record names the arguments of calls that came after the class") {
+  const json rows = table();
+  for (const bool operation : {false, true}) {
+    for (const keras::Family family : classes(operation).families()) {
+      for (const keras::ClassInfo& info : family) {
+        if (info.make == nullptr || info.module.starts_with("keras_hub")) continue;
+        CAPTURE(info.name);
+        const keras::LayerPtr layer = info.make();
+        const auto arguments = layer->arguments();
+        std::string later;
+        bool takes_any = false;  // of old, by *args and **kwargs
+        const json& row = rows[operation ? "operations" : "layers"][std::string(info.name)];
+        for (const std::string item : row.value("call", json::array())) {
+          const auto blank = item.find(' ');
+          takes_any = takes_any || item.starts_with("**");
+          // Those that must be given stand in their places, whatever they are called.
+          if (blank == std::string::npos || item[blank - 1] != '=' || item.find('-') != std::string::npos) continue;
+          const std::string name = item.substr(0, blank - 1);
+          if (std::find(arguments.begin(), arguments.end(), name) == arguments.end()) continue;
+          later += (later.empty() ? "" : "; ") + name + item.substr(blank);
+        }
+        CHECK(info.later_arguments == (takes_any ? "" : later));
+      }
+    }
   }
 }
 

@@ -116,6 +116,16 @@ TEST_CASE("versions: what a version lacks is left out where that changes nothing
   CHECK(has(written(operation("Normalize", ""), 306), "'epsilon': None"));
   CHECK(has(written(operation("Normalize", R"("epsilon": 0.5)"), 305), "its epsilon of 0.5 is in Keras since 3.6"));
   CHECK(has(written(operation("Slice", R"("shape": [1, 2])", ", [0, 0]"), 310), "is in Keras since 3.11"));
+  CHECK(
+      has(written(operation("RMSNorm", "", R"(, 2.0)"), 310), "the argument scale of its call is in Keras since 3.11"));
+  CHECK(has(written(operation("RMSNorm", ""), 310), "'scale': None"));
+  CHECK(has(written(operation("Signbit", ""), 308), "Signbit is in Keras since 3.9"));
+  const std::string threshold = R"("threshold_value": 1.0, "value": 2.0)";  // as Keras 3.8 to 3.10 called them
+  CHECK(has(written(operation("Threshold", threshold), 311), "'threshold': 1.0, 'default_value': 2.0"));
+  CHECK(has(written(operation("Threshold", threshold), 310), "'threshold_value': 1.0, 'value': 2.0"));
+  const std::string rotation = layer_json("RandomRotation", R"("factor": 0.5, "value_range": [0, 1])");
+  CHECK(has(written(rotation, 305), "'value_range': [0, 1]"));
+  CHECK_FALSE(has(written(rotation, 306), "value_range"));
   const std::string orthogonal = layer_json("Dense", R"("units": 2, "kernel_initializer": "orthogonal")");
   CHECK(has(written(orthogonal, 305), "'OrthogonalInitializer', 'config': {'gain': 1.0, 'seed': None}"));
   CHECK(has(written(orthogonal, 306), "'OrthogonalInitializer', 'config': {'seed': None, 'gain': 1.0}"));

@@ -203,7 +203,7 @@ Words AxisNames::of_same_shape(const graph::Node& node) {
     break;
   }
   if (of_weights || !std::holds_alternative<graph::Binary>(node.op)) return names;
-  // Of operands that are stretched over each other each names its own axes.
+  // Where operands are stretched over each other, each names its own axes.
   names.resize(place(out.rank()));
   for (const graph::ValueId input : node.inputs) {
     if (owners_.weight(input) == graph::kNone && !known_.of_value.contains(input)) continue;

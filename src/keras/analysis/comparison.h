@@ -8,9 +8,9 @@
 
 namespace attn::keras {
 
-/// Of two models or layers as Keras saves them (Model::config).
+/// Differences between two models or layers as Keras saves them (Model::config).
 [[nodiscard]] std::vector<ConfigDifference> compare_configs(const Json& a, const Json& b);
-/// Of the layers that both have.
+/// Differences between the layers that both have.
 [[nodiscard]] std::vector<LayerDifference> compare_summaries(const Summary& a, const Summary& b);
 
 }  // namespace attn::keras

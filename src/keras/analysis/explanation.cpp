@@ -324,7 +324,7 @@ std::vector<ClassTotals> Explainer::classes() const {
       out.push_back({layer.class_name, 0, 0, 0, first.no_params});
       totals = out.end() - 1;
       if (!first.identities.empty()) {
-        // Of "a = b" the shorter b.
+        // An identity "a = b" is told by the shorter b.
         std::vector<std::string> terms;
         for (const Identity& identity : first.identities) {
           const auto equals = identity.formula.rfind(" = ");

@@ -9,7 +9,7 @@
 
 namespace attn::keras {
 
-/// As Model::validate.
+/// What Model::validate does.
 [[nodiscard]] std::vector<Problem> validate(const std::string& source, std::string text, const ReadOptions& options);
 
 }  // namespace attn::keras

@@ -51,7 +51,8 @@ struct ClassInfo {
   std::string_view no_params{};  ///< why it has no variables, where its role does not say it: "its angles follow …"
   /// The last Keras before 3.11 whose config of an operation holds its name.
   Version named_until = kWhereAlone;
-  std::string_view refused{};  ///< why attn does not run it: "it carries Python code, …"
+  std::string_view later_arguments{};  ///< what calls take since later: "rtol 3.4; atol 3.4"
+  std::string_view refused{};          ///< why attn does not run it: "it carries Python code, …"
 
   std::span<const Keras2Key> keras2_keys{};
   std::string_view keras2_names{};  ///< classes of Keras 2 that became this one, with blanks between

@@ -13,7 +13,7 @@ LayerPtr make_sublayer(const Layer& maker, std::string_view class_name, std::str
   arguments["dtype"] = maker.policy.name;
   if (maker.document == nullptr) throw internal_error("'{}' makes layers, and no document says of which", maker.name);
   const Document document(std::string(class_name), std::move(arguments), &maker.document->layers());
-  std::vector<std::string> warnings;  // of what no user wrote
+  std::vector<std::string> warnings;  // no user wrote what they are about
   LayerPtr layer;
   try {
     layer = read_layer_config(class_name, Ref(document), warnings);

@@ -65,7 +65,7 @@ class Layer {
   [[nodiscard]] virtual std::optional<std::vector<Shape>> symbolic_shapes(Call&) { return std::nullopt; }
 
   // ---- masks (keras/src/layers/layer.py, steps 6 and after 7)
-  /// Where not, the mask of the input is lost, and Keras warns.
+  /// Does it pass masks on? Where it does not, the mask of the input is lost, and Keras warns.
   [[nodiscard]] virtual bool supports_masking() const { return false; }
   /// The masks of the outputs, from those of the first argument's tensors. An output that already has one keeps it.
   [[nodiscard]] virtual Masks compute_mask(Call&, const Masks& previous) { return previous; }

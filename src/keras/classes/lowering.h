@@ -35,7 +35,7 @@ class Lowering {
   [[nodiscard]] virtual bool watches_masks() const = 0;
   /// A layer says so where a lowering for a summary leaves out the operations that use its masks.
   virtual void note_mask_use() = 0;
-  /// Of the layer that is called: "layer", from its second call on "layer[1]".
+  /// Keeps the scores under the name of the layer that is called: "layer", and from its second call on "layer[1]".
   virtual void add_scores(graph::ValueId scores) = 0;
 
   /// One call. `args` is an ArgList and `kwargs` an ArgDict of resolved values. Throws Error (bad_input) with the

@@ -106,14 +106,39 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   if (layer->name.empty() && ref.find("name") && ref["name"].is_string()) layer->name = ref["name"].text();
   if (layer->name.size() > kMaxName) config.fail("a name of over 64 KiB is not accepted");
   if (layer->name.empty()) layer->name = snake_case(layer->class_name());
+  // What a class puts there stands for an object; one that was read has what it has.
   for (const char* key :
-       {"module", "registered_name", "build_config", "compile_config", "name", "inbound_nodes", "shared_object_id"})
-    if (const auto member = ref.find(key)) layer->envelope[key] = member->json();
+       {"module", "registered_name", "build_config", "compile_config", "name", "inbound_nodes", "shared_object_id"}) {
+    if (const auto member = ref.find(key)) {
+      layer->envelope[key] = member->json();
+    } else {
+      layer->envelope.erase(key);
+    }
+  }
   layer->finish_reading(config.document(), before);
   return layer;
 }
 
 namespace {
+
+/// Throws Error (bad_input) for an argument of a call that the version's call() does not take.
+void check_arguments(const Layer& layer, const Json& nodes, Version version) {
+  if (layer.info->later_arguments.empty()) return;
+  const std::span<const std::string_view> names = layer.arguments();
+  for (const std::string& later : split(layer.info->later_arguments, ';')) {
+    const std::size_t begin = later.starts_with(' ') ? 1 : 0, blank = later.find(' ', begin);
+    const std::string name = later.substr(begin, blank - begin);
+    const Version since = version_of(later.substr(blank + 1)).value();
+    if (version >= since) continue;
+    const auto position = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    for (const Json& node : nodes) {
+      const Json kwargs = node.value("kwargs", Json::object()), args = node.value("args", Json::array());
+      if (position < args.size() || (kwargs.contains(name) && !kwargs[name].is_null()))
+        throw bad_input("{} '{}': the argument {} of its call is in Keras since {}, so it cannot be written for {}",
+                        layer.class_name(), printable(layer.name), name, version_text(since), version_text(version));
+    }
+  }
+}
 
 /// What a version lacks may be left out only where it says what that version does anyhow.
 void check_left_out(const Layer& layer, const std::vector<Fields::LeftOut>& keys, Version version) {
@@ -172,6 +197,7 @@ Json layer_json(Layer& layer, Version version) {
   keep("registered_name", registered_name(*layer.info));
   for (const char* key : {"build_config", "compile_config", "name", "inbound_nodes"})
     if (read.contains(key) && (version >= 310 || key != std::string_view("compile_config"))) out[key] = read[key];
+  if (read.contains("inbound_nodes")) check_arguments(layer, read["inbound_nodes"], version);
   return out;
 }
 

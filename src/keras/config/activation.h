@@ -34,8 +34,8 @@ struct Activation {
   [[nodiscard]] static Version since(std::string_view name);
   /// The activation of a name ("relu", "swish"), or nothing.
   [[nodiscard]] static std::optional<Activation> named(std::string_view name);
-  /// From a config: null, a name, an activation layer as an object, or a serialized function that is known. Everything
-  /// else is refused by its name: nothing in a config is ever executed.
+  /// Reads it from a config: null, a name, an activation layer as an object, or a serialized function that is known.
+  /// Everything else is refused by its name: nothing in a config is ever executed.
   [[nodiscard]] static Activation read(const Ref& ref);
 };
 

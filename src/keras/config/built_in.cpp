@@ -77,7 +77,7 @@ std::vector<std::string_view> inert_classes() {
   return out;
 }
 
-/// As Keras writes it: a number that its constructor makes float32 or float is one.
+/// The value as Keras writes it: a number that its constructor makes float32 or float is one.
 Json written(const Kind& kind, const InertClass& row, const Json& given) {
   Json config = Json::parse(row.defaults);
   const bool is_float32 = row.name == "L1" || row.name == "OrthogonalRegularizer";

@@ -15,9 +15,9 @@ struct DTypePolicy {
 
   /// "float32", "mixed_bfloat16", …; nothing for what is no policy.
   [[nodiscard]] static std::optional<DTypePolicy> named(std::string_view name);
-  /// From a config: null (float32), a name, or an object of Keras 3 (DTypePolicy) or Keras 2 (Policy).
+  /// Reads it from a config: null (float32), a name, or an object of Keras 3 (DTypePolicy) or Keras 2 (Policy).
   [[nodiscard]] static DTypePolicy read(const Ref& ref);
-  /// As Keras 3 serializes it in a layer.
+  /// What Keras 3 writes for it in a layer.
   [[nodiscard]] Json json() const;
 };
 

@@ -102,8 +102,8 @@ class Fields {
   [[nodiscard]] bool knows(std::string_view key) const {
     return std::find(known_.begin(), known_.end(), key) != known_.end();
   }
-  /// For what is no plain field: when reading, the member `key` (nothing where it is missing); when writing, `json`
-  /// under it.
+  /// These two are for what is no plain field: when reading, the member `key` (nothing where it is missing); when
+  /// writing, `json` under it.
   std::optional<Ref> take(std::string_view key) {
     known_.emplace_back(key);
     return config_->find(key);

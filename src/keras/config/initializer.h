@@ -17,11 +17,11 @@ struct Initializer {
   graph::Initializer value;
   Json json;
 
-  /// Of a class ("GlorotUniform") or a short name ("glorot_uniform") with its defaults.
+  /// The initializer of a class ("GlorotUniform") or short name ("glorot_uniform"), with its defaults.
   explicit Initializer(std::string_view name = "zeros");
-  /// From a config: a name, or an object with module, class_name and config.
+  /// Reads it from a config: a name, or an object with module, class_name and config.
   [[nodiscard]] static Initializer read(const Ref& ref);
-  /// With Keras's `input_axes` and `output_axes` of an einsum kernel, for its fans.
+  /// The same with Keras's `input_axes` and `output_axes` of an einsum kernel, for its fans.
   [[nodiscard]] graph::Initializer with_axes(std::vector<int> input_axes, std::vector<int> output_axes) const;
 };
 

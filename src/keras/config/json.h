@@ -26,9 +26,9 @@ using Json = nlohmann::ordered_json;
 inline constexpr int kMaxJsonDepth = 64;
 inline constexpr std::size_t kMaxJsonTokens = 2'000'000;
 inline constexpr std::size_t kMaxJsonKey = std::size_t{1} << 10;
-inline constexpr std::size_t kMaxJsonKeys = 10'000;  // of one object
+inline constexpr std::size_t kMaxJsonKeys = 10'000;  // in one object
 inline constexpr std::size_t kMaxJsonString = std::size_t{1} << 20;
-inline constexpr std::size_t kMostDimensions = 64;  // of a shape; NumPy's limit
+inline constexpr std::size_t kMostDimensions = 64;  // in a shape, as in NumPy
 
 /// What is found wrong is collected up to this many: the rest says little, and takes long to tell.
 inline constexpr std::size_t kMostProblems = 1000;
@@ -61,7 +61,7 @@ class Document {
   /// allow: duplicate keys, depth over 64, integers that no 64-bit number holds, invalid UTF-8, NaN, trailing text, and
   /// more than the limits above. `layers` are the classes that it may name, and outlive it; null for what names none.
   Document(const std::string& source, std::string content, const ClassTable* layers = nullptr);
-  /// Of what no file holds: the configs of layers that layers make.
+  /// A document that no file holds: the config of a layer that another layer makes.
   Document(std::string source, Json root, const ClassTable* layers = nullptr)
       : source_(std::move(source)), root_(std::move(root)), layers_(layers) {}
   /// What a config of Keras 2 or a short one became: messages still tell places in the original.
@@ -143,7 +143,7 @@ class Document {
   mutable std::vector<Problem>* problems_ = nullptr;
 };
 
-/// For the time of its life a document's problems are thrown: what is tried may fail.
+/// While it lives, a document's problems are thrown, so that what is tried may fail.
 class NotCollecting {
  public:
   explicit NotCollecting(const Document& document) : document_(document), problems_(document.collected()) {
@@ -214,9 +214,9 @@ class Ref {
   std::string pointer_;  // RFC 6901
 };
 
-/// As Python's json.dumps writes it (", " and ": ", \uXXXX for non-ASCII); `indent` > 0 puts it on lines.
+/// The text that Python's json.dumps writes (", " and ": ", \uXXXX for non-ASCII); `indent` > 0 puts it on lines.
 [[nodiscard]] std::string to_json_text(const Json& json, int indent = 0);
-/// As Python prints the object: None, True, 'text', (1, 2) for what `python_tuple` made.
+/// The text that Python prints for the object: None, True, 'text', (1, 2) for what `python_tuple` made.
 [[nodiscard]] std::string to_python_text(const Json& json);
 /// A list that Python holds as a tuple; to_json_text writes it as a list.
 [[nodiscard]] Json python_tuple(Json list);

@@ -39,7 +39,7 @@ struct Block {
     for (const auto& [key, member] : config.members()) origins.insert_or_assign(key, member.pointer());
   }
 
-  /// Where the key stands, or the whole config where it is nowhere.
+  /// The place of the key, or of the whole config where it has none.
   [[nodiscard]] std::string origin(std::string_view key) const {
     const auto found = origins.find(key);
     return found == origins.end() ? "" : found->second;

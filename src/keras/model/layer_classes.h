@@ -5,7 +5,7 @@
 
 namespace attn::keras {
 
-/// By which configs are read.
+/// The table by which configs are read.
 [[nodiscard]] const ClassTable& layer_classes();
 
 }  // namespace attn::keras

@@ -16,9 +16,9 @@
 namespace attn::keras {
 
 /// A config of some kilobytes can nest models that call each other twice, and so on: what would take hours is refused.
-inline constexpr std::size_t kMostCalls = 100'000;          // of layers, those of inner models at each call of theirs
+inline constexpr std::size_t kMostCalls = 100'000;          // of layers, each call of a model with those in it
 inline constexpr std::size_t kMostRepeats = 20'000;         // calls of layers that were called before
-inline constexpr std::size_t kMostNameBytes = 16UL << 20U;  // of "block/dense", over all layers or calls
+inline constexpr std::size_t kMostNameBytes = 16UL << 20U;  // bytes of names as "block/dense", over all layers or calls
 
 /// What is said where names pass kMostNameBytes.
 [[nodiscard]] std::string too_long_names();

@@ -31,7 +31,7 @@ Totals totals_of(Layer& layer) {
   return totals;
 }
 
-/// As summary_utils.format_layer_shape: one dimension has no comma, unlike Python's tuple.
+/// As in summary_utils.format_layer_shape, one dimension has no comma, unlike Python's tuple.
 std::string shape_text(const Shape& shape) {
   std::vector<std::string> dims;
   for (const Dim dim : shape) dims.push_back(dim == kUnknown ? "None" : std::to_string(dim));

@@ -16,7 +16,7 @@ struct NodeKey {
 struct Topology {
   std::vector<int> operations;                 ///< by decreasing depth, ties by traversal order: the rows of a summary
   std::vector<std::vector<NodeKey>> by_depth;  ///< deepest first: the order of execution
-  std::vector<std::vector<int>> calls;         ///< of each operation, ascending: those that by_depth holds
+  std::vector<std::vector<int>> calls;         ///< for each operation the calls that by_depth holds, ascending
 };
 
 /// A cycle was found at this node.

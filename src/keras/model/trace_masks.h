@@ -6,7 +6,7 @@
 
 namespace attn::keras {
 
-/// Of one call of a model that is connected, with unknown dimensions.
+/// The masks of one call of a model that is connected, with unknown dimensions.
 [[nodiscard]] MaskTrace trace_masks(Functional& model);
 
 }  // namespace attn::keras

@@ -39,7 +39,7 @@ class Cell : public Layer {
   /// Declares the variables for inputs of `width` numbers a step.
   virtual void declare(Weights& w, Dim width) = 0;
   [[nodiscard]] virtual Dim output_size() const = 0;
-  /// Of every state.
+  /// The length of each state.
   [[nodiscard]] virtual std::vector<Dim> state_sizes() const = 0;
   [[nodiscard]] std::size_t state_count() const { return state_sizes().size(); }
   [[nodiscard]] virtual CellResults run(Lowering& lowering, const Steps& steps) = 0;

@@ -70,7 +70,7 @@ class Attention : public Layer {
     return Call::result(out);
   }
 
-  /// As compute_output_spec: the batch axes are the query's.
+  /// As in compute_output_spec, the batch axes are the query's.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const std::vector<TensorPtr> inputs = call.tensors("inputs");
     const Shape query = call.shape(inputs[0]);

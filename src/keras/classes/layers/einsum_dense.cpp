@@ -55,7 +55,7 @@ bool contains(std::string_view letters, char letter) { return letters.find(lette
 struct Analysis {
   int elided = 0;  ///< how many axes "..." stands for
   Shape kernel, bias, output;
-  std::vector<int> input_axes, output_axes;  ///< of the kernel, for its fans
+  std::vector<int> input_axes, output_axes;  ///< the kernel's, for its fans
 };
 
 /// "a b c" of "...ab c".

@@ -96,7 +96,7 @@ struct Key {
 struct Augmentation {
   std::string_view class_name;
   Version since;
-  Version format_since;  ///< of the key data_format, which stands first
+  Version format_since;  ///< the Keras that began to write data_format, which stands first
   std::array<Key, 8> keys;
 };
 constexpr std::array kAugmentations = {

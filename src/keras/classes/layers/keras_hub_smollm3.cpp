@@ -256,23 +256,23 @@ class SmolLM3DecoderLayer final : public DecoderBlock {
   Layer* post_attention_layernorm_ = nullptr;
 };
 
-constexpr std::string_view kModule = "keras_hub.src.models.smollm3.smollm3_layers";
+constexpr std::string_view kSmolLM3Module = "keras_hub.src.models.smollm3.smollm3_layers";
 constexpr std::array kKerasHubSmolLM3Classes = {
     ClassInfo{.name = "SmolLM3RotaryEmbedding",
               .make = make_layer<SmolLM3RotaryEmbedding>,
               .since = kAnyKeras,
-              .module = kModule,
+              .module = kSmolLM3Module,
               .role = Role::embedding},
     ClassInfo{.name = "SmolLM3Attention",
               .make = make_layer<SmolLM3Attention>,
               .since = kAnyKeras,
-              .module = kModule,
+              .module = kSmolLM3Module,
               .role = Role::attention},
-    ClassInfo{.name = "SmolLM3MLP", .make = make_layer<SmolLM3MLP>, .since = kAnyKeras, .module = kModule},
+    ClassInfo{.name = "SmolLM3MLP", .make = make_layer<SmolLM3MLP>, .since = kAnyKeras, .module = kSmolLM3Module},
     ClassInfo{.name = "SmolLM3DecoderLayer",
               .make = make_layer<SmolLM3DecoderLayer>,
               .since = kAnyKeras,
-              .module = kModule,
+              .module = kSmolLM3Module,
               .role = Role::transformer},
 };
 

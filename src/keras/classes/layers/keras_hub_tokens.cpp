@@ -149,7 +149,7 @@ class MaskedLMHead : public Composite {
     const auto [y, bias] = together(b.cast(logits, call.compute_dtype()), token_embedding ? 0 : 1);
     return Call::result(activation.apply(b, b.binary(graph::BinaryFn::add, y, bias)));
   }
-  /// As compute_output_shape: the batch is that of the positions.
+  /// As in compute_output_shape, the batch is that of the positions.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     Shape out = call.shape("mask_positions");
     out.push_back(*vocabulary_size);

@@ -131,7 +131,7 @@ class TransformerEncoder : public TransformerBlock {
   }
 };
 
-/// With an encoder sequence in its call it also attends to that.
+/// It also attends to an encoder sequence, where its call has one.
 class TransformerDecoder : public TransformerBlock {
  public:
   void fields(Fields& f) override {

@@ -52,7 +52,7 @@ class Merge : public Layer {
     return merge(call, inputs);
   }
 
-  /// As Merge.compute_output_shape: a dimension is only known where every input knows it.
+  /// As in Merge.compute_output_shape, a dimension is only known where every input knows it.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     Shape out;
     Dim batch = kUnknown;
@@ -186,7 +186,7 @@ class Concatenate : public Layer {
     return Call::result(join(call, ids));
   }
 
-  /// As Concatenate.compute_output_shape: the first input's, with the sum along the axis.
+  /// As in Concatenate.compute_output_shape, the first input's, with the sum along the axis.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Tensors inputs = call.tensors("inputs");
     Shape out = call.shape(inputs.front());
@@ -279,7 +279,7 @@ class Dot : public Layer {
     return Call::result(out == "a" ? b.expand_dims(product, -1) : product);
   }
 
-  /// As Dot.compute_output_shape: the batch is the first input's.
+  /// As in Dot.compute_output_shape, the batch is the first input's.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Tensors inputs = call.tensors("inputs");
     const auto given = listed(axes);

@@ -148,7 +148,7 @@ class MultiHeadAttention : public HeadAttention {
     if (sliding_window && attention_axes_.size() > 1)
       throw bad_input("a sliding window over several attention axes has no meaning in Keras");
 
-    Shape full = batch;  // of the scores
+    Shape full = batch;  // the shape of the scores
     full.push_back(num_heads);
     full.append(lengths);
     full.append(sources);

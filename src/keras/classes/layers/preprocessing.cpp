@@ -26,7 +26,7 @@ struct Numbers {
       shape.push_back(static_cast<Dim>(level.size()));
     collect(list, 0);
   }
-  /// As a constant; `shape` has as many elements.
+  /// The numbers as a constant; `shape` has as many elements.
   [[nodiscard]] ValueId constant(graph::Builder& b, DType dtype, const Shape& as) const {
     Tensor tensor(dtype, as);
     for (std::size_t i = 0; i < values.size(); ++i) tensor.set(static_cast<std::int64_t>(i), values[i]);

@@ -14,7 +14,7 @@ namespace attn::keras {
 namespace {
 
 constexpr std::int64_t kMaxWeights = std::int64_t{1} << 26;
-constexpr std::int64_t kMaxParts = 4096;  // of one pooled axis
+constexpr std::int64_t kMaxParts = 4096;  // along one pooled axis
 
 /// The weights of one cell of the result over the cells of the input.
 using Weights1D = std::vector<double>;

@@ -43,7 +43,7 @@ class Reshape : public Layer {
     return Call::result(call.builder().reshape(input->id, target(call.shape(input))));
   }
 
-  /// As compute_reshape_output_shape: null in the target leaves -1 unknown too.
+  /// As in compute_reshape_output_shape, null in the target leaves -1 unknown too.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Shape in = call.shape("inputs");
     const bool open = std::any_of(target_shape.begin(), target_shape.end(), [](const auto& dim) { return !dim; });

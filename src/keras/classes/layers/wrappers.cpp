@@ -106,7 +106,7 @@ class Bidirectional : public Layer {
     return out.size() == 1 ? Arg(out.front()) : Arg(out);
   }
 
-  /// As Bidirectional.compute_output_shape, which asks the forward layer only.
+  /// As in Bidirectional.compute_output_shape, which asks the forward layer only.
   std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Shape in = call.shape("sequences");
     Shape out = {in[0]};

@@ -77,7 +77,7 @@ class Rot90 : public Taking<kRot90Arguments> {
     if (turns == 3) x = flipped(b, x, std::array{second});
     return Call::result(x);
   }
-  /// As compute_output_spec, which takes every turn for one by 90 degrees.
+  /// As in compute_output_spec, which takes every turn for one by 90 degrees.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     Shape out = call.shape("array");
     const int first = axis_in(axes.items[0], out), second = axis_in(axes.items[1], out);
@@ -113,7 +113,7 @@ class Roll : public Taking<kX> {
  private:
   static ValueId rolled(Builder& b, ValueId x, int axis, std::int64_t by) {
     const Dim size = b.shape(x)[axis];
-    if (size == kUnknown || size == 0) return x;  // of the same shape, which is all that is asked where it is unknown
+    if (size == kUnknown || size == 0) return x;  // it has the right shape, and no more is asked where that is unknown
     by = (by % size + size) % size;
     if (by == 0) return x;
     const ValueId last = sliced(b, x, axis, {-by, {}, 1}), first = sliced(b, x, axis, {{}, -by, 1});

@@ -98,7 +98,7 @@ ValueId plane_around(Builder& b, ValueId x, std::int64_t k) {
                Expression{b, rows}.number(0.0));
 }
 
-/// Of a vector the plane around it, of a plane its diagonal.
+/// A vector becomes the diagonal of a plane, and a plane gives its diagonal.
 class Diag : public Taking<kX> {
  public:
   void fields(Fields& f) override { f("k", k); }

@@ -276,7 +276,7 @@ class Select : public Taking<kSelectArguments> {
 };
 
 constexpr std::array kElementwiseOperations = {
-    // of one tensor
+    // functions of one tensor
     ClassInfo{"Absolute", make_layer<OfOne<absolute>>, 300, kNumpyOps},
     ClassInfo{"Abs", make_layer<OfOne<absolute>>, 300, kNumpyOps},
     ClassInfo{"Fabs", make_layer<OfOne<UnaryFn::absolute, as_floating>>, 315, kNumpyOps},
@@ -331,7 +331,7 @@ constexpr std::array kElementwiseOperations = {
     ClassInfo{"Isfinite", make_layer<OfOne<UnaryFn::isfinite>>, 300, kNumpyOps},
     ClassInfo{"Isneginf", make_layer<OfOne<isneginf>>, 312, kNumpyOps},
     ClassInfo{"Isposinf", make_layer<OfOne<isposinf>>, 312, kNumpyOps},
-    // of two
+    // functions of two tensors
     ClassInfo{"Add", make_layer<OfTwo<BinaryFn::add>>, 300, kNumpyOps},
     ClassInfo{"Subtract", make_layer<OfTwo<BinaryFn::subtract>>, 300, kNumpyOps},
     ClassInfo{"Multiply", make_layer<OfTwo<BinaryFn::multiply>>, 300, kNumpyOps},
@@ -360,7 +360,11 @@ constexpr std::array kElementwiseOperations = {
     ClassInfo{"LogicalAnd", make_layer<OfTwo<BinaryFn::logical_and, both_boolean>>, 300, kNumpyOps},
     ClassInfo{"LogicalOr", make_layer<OfTwo<BinaryFn::logical_or, both_boolean>>, 300, kNumpyOps},
     ClassInfo{"LogicalXor", make_layer<OfTwo<BinaryFn::logical_xor, both_boolean>>, 300, kNumpyOps},
-    ClassInfo{"Isclose", make_layer<Isclose>, 300, kNumpyOps},
+    ClassInfo{.name = "Isclose",
+              .make = make_layer<Isclose>,
+              .since = 300,
+              .module = kNumpyOps,
+              .later_arguments = "rtol 3.4; atol 3.4"},
     ClassInfo{"IsIn", make_layer<IsIn>, 312, kNumpyOps},
     // choices
     ClassInfo{"Where", make_layer<Where>, 300, kNumpyOps},

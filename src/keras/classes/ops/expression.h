@@ -42,7 +42,7 @@ inline Expression operator>(const Expression& x, double y) { return x.number(y) 
 inline Expression operator<=(const Expression& x, const Expression& y) {
   return x.binary(graph::BinaryFn::less_equal, y);
 }
-/// Of two bool values.
+/// "And" and "or" of two bool values.
 inline Expression operator&(const Expression& x, const Expression& y) {
   return x.binary(graph::BinaryFn::logical_and, y);
 }

@@ -27,7 +27,7 @@ ValueId concatenated(Builder& b, const std::vector<ValueId>& parts, std::int64_t
   return b.apply(graph::Concat{axis_in(axis, b.shape(parts.front()))}, parts);
 }
 
-/// For Keras, what is joined along an axis has the first one's shape but for that axis.
+/// In Keras's symbolic shapes, what is joined along an axis has the first one's shape but for that axis.
 Shape joined_shape(const std::vector<Shape>& parts, std::int64_t axis) {
   Shape out = parts.front();
   const int at = axis_in(axis, out);
@@ -73,7 +73,7 @@ class Stack : public Taking<kX> {
     for (ValueId& part : parts) part = b.expand_dims(part, *at);
     return Call::result(concatenated(b, parts, *at));
   }
-  /// As for Joined, the first one's shape.
+  /// The first one's shape, as for Joined.
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const std::vector<Operand> parts = operands(call, "x");
     const Shape first = parts.front().shape();

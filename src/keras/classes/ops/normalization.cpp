@@ -179,7 +179,12 @@ class Normalize : public Taking<kX> {
 
 constexpr std::array kNormalizationOperations = {
     ClassInfo{"LayerNorm", make_layer<LayerNorm>, 311, kNnOps, Role::normalization},
-    ClassInfo{"RMSNorm", make_layer<RmsNorm>, 309, kNnOps, Role::normalization},
+    ClassInfo{.name = "RMSNorm",
+              .make = make_layer<RmsNorm>,
+              .since = 309,
+              .module = kNnOps,
+              .role = Role::normalization,
+              .later_arguments = "scale 3.11"},
     ClassInfo{.name = "BatchNorm",
               .make = make_layer<BatchNorm>,
               .since = 300,

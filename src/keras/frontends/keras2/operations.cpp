@@ -85,7 +85,7 @@ struct TfFunction {
 /// The one call of a TFOpLambda.
 struct TfCall {
   const Ref& layer;
-  std::string name;      // of the layer
+  std::string name;      // the layer's
   std::string function;  // "math.add", without the prefix of TensorFlow 1's names
   const Json& first;
   const Json& arguments;
@@ -287,7 +287,7 @@ Json OperationTranslator::converted(const TfCall& call, const TfFunction& functi
   }
   for (auto it = call.arguments.begin(); it != call.arguments.end(); ++it) {
     if (used.contains(it.key()) || it->is_null() || it.key() == "name") continue;
-    if (it.key() == "beta" && *it == 1.0) continue;  // of tf.nn.silu
+    if (it.key() == "beta" && *it == 1.0) continue;  // tf.nn.silu writes it
     call.fail(fmt::format("the argument {}={} is not supported", printable(it.key()), printable(to_python_text(*it))));
   }
   return operation(function.module, function.class_name, call.name, std::move(config), std::move(args));

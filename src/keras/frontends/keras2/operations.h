@@ -48,7 +48,7 @@ class OperationTranslator {
 
   std::set<std::string> names_;
   std::map<std::string, Length> lengths_;
-  std::set<std::string> unstacked_;  // of tf.unstack(tf.shape(x)): one length for each result
+  std::set<std::string> unstacked_;  // results of tf.unstack(tf.shape(x)), each one length
 };
 
 }  // namespace attn::keras

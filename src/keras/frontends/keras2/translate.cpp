@@ -241,7 +241,7 @@ Json Translator::functional(const Ref& config, const std::string& at) {
   for (const Ref& ref : layers) {
     const std::string& name = ref["name"].text();
     const std::string class_name = classes[name] = class_of(ref);
-    if (class_name == "AddLoss" || class_name == "AddMetric") continue;  // of training
+    if (class_name == "AddLoss" || class_name == "AddMetric") continue;  // they belong to training
     const auto nodes = ref.find("inbound_nodes");
     if (is_operation_class(class_name)) {
       if (!nodes || nodes->size() != 1) ref.fail(fmt::format("expected one call of '{}'", printable(name)));

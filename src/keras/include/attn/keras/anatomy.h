@@ -25,7 +25,7 @@ struct Part {
   std::vector<std::string> weight_names;
   /// Its calls. A group of variables has none: its operations are those of the layer around it that read them.
   std::vector<graph::LayerId> calls;
-  std::vector<Shape> output_shapes;  ///< of its last call
+  std::vector<Shape> output_shapes;  ///< what its last call gave
   Layer* layer = nullptr;            ///< for this room; null where it is no layer. Lives as long as the model
 };
 

@@ -26,7 +26,7 @@ struct LayerDifference {
 
 struct ModelComparison {
   std::vector<ConfigDifference> config;
-  std::vector<LayerDifference> layers;  ///< of layers that both have
+  std::vector<LayerDifference> layers;  ///< differences of layers that both have
   std::optional<Summary> a, b;          ///< nothing where a model, or single layer, was never built
 
   [[nodiscard]] bool equal() const { return config.empty() && layers.empty(); }

@@ -16,7 +16,7 @@ namespace attn::keras {
 /// layer inside.
 struct Product {
   std::string what;            ///< "query/kernel", "query: multiply and add", "dense_1 (Dense)"
-  std::optional<Shape> shape;  ///< of a variable
+  std::optional<Shape> shape;  ///< the variable's, where it is one
   std::vector<NamedNumber> factors;
   Count value = 0;
   std::int64_t calls = 1;  ///< how often the same is done, which is in the value
@@ -34,7 +34,7 @@ struct Explanation {
   std::string name, class_name;  ///< "block/dense"; no class for a group of variables
   std::vector<Symbol> symbols;
   std::vector<Product> params;
-  std::vector<Identity> identities;  ///< of params
+  std::vector<Identity> identities;  ///< sums of `params` that have a short form
   std::string no_params;             ///< why it has none, or ""
   Count total_params = 0, trainable_params = 0;
   std::vector<Product> flops;
@@ -73,7 +73,7 @@ class Explainer {
   /// What a node of keras.layers.Attention and AdditiveAttention is for: "scores: ", or "".
   [[nodiscard]] std::string role_of(const graph::Node& node, const Part& part) const;
   void add_params(Explanation& out, std::int32_t part, Names& names) const;
-  /// Of all below `part`, or of `only` alone.
+  /// Adds the FLOPs of all below `part`, or of `only` alone.
   void add_flops(Explanation& out, std::int32_t part, Names& names, std::int32_t only = graph::kNone) const;
 
   const Anatomy& anatomy_;
