@@ -62,6 +62,11 @@ class Runner {
 };
 
 /// A Keras model as its config describes it. It holds no weights.
+///
+/// Several threads may call the const methods of one Model at a time: they take turns where they look into its layers,
+/// and read weights and compile side by side. Each Runner is for one thread at a time; those of one Model are
+/// independent of each other, and of the Model, which need not outlive them. Only a Model that no other thread uses may
+/// be moved, assigned to or destroyed.
 class Model {
  public:
   /// Keras JSON, a .keras archive, a whole-model .h5, or a short encoder config, told apart by content; "-" is stdin.

@@ -36,7 +36,8 @@ Device parse_device(std::string_view text) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), device.index);
   if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || device.index < 0) {
     static constexpr std::array<std::string_view, 3> kNames = {"cpu", "cuda", "auto"};
-    throw bad_usage("--device {}: expected cpu, cuda, cuda:N or auto{}", printable(text), did_you_mean(text, kNames));
+    throw bad_usage("device '{}': expected cpu, cuda, cuda:N or auto{}", printable(text), did_you_mean(text, kNames))
+        .about("device");
   }
   return device;
 }
@@ -49,7 +50,8 @@ MadeBackend make_backend(std::string_view device_text, std::string_view name) {
   const Device device = parse_device(device_text);
   static constexpr std::array<std::string_view, 3> kNames = {"onednn", "reference", "cuda"};
   if (!name.empty() && std::ranges::find(kNames, name) == kNames.end()) {
-    throw bad_usage("--backend {}: expected onednn, reference or cuda{}", printable(name), did_you_mean(name, kNames));
+    throw bad_usage("backend '{}': expected onednn, reference or cuda{}", printable(name), did_you_mean(name, kNames))
+        .about("backend");
   }
   std::string fell_back;
   for (const BackendRow& row : kRows) {

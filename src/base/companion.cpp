@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of the program or shared library that holds this function.
+/// The folder of the program or shared library that holds this function.
 fs::path own_folder() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);

@@ -132,7 +132,7 @@ struct BenchCommand {
       backends.push_back(open_backend(device, execution.backend, common.console));
     if (streams()) write_result(report::bench_json_head(report), std::nullopt);
     const run::BenchOptions options = bench_options();
-    // Of --ops each operation takes its time, and a model has some dozens.
+    // With --ops each operation takes its time, and a model has some dozens.
     Pace pace(iterations || operations ? 0 : options.warmup_seconds + options.min_seconds);
     const Progress progress(common.console, "measuring", static_cast<double>(measurements()),
                             [&pace] { return pace.done(); });
@@ -204,7 +204,7 @@ struct BenchCommand {
       if (streams()) write_result(report::bench_json_line(operations_of_one), std::nullopt);
       report.operations.push_back(std::move(operations_of_one));
     };
-    // Of each device and dtype, once.
+    // Each device and dtype is measured once.
     auto known = std::make_shared<std::map<std::pair<std::string, DType>, run::Peaks>>();
     backends::CompileOptions compile = execution.compile_options();
     compile.tune = true;  // as what is held against the peaks

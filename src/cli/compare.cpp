@@ -79,7 +79,7 @@ struct CompareCommand {
     return static_cast<int>(report.equal() ? ExitCode::done : ExitCode::differs);
   }
 
-  /// Of two files that hold models and their weights.
+  /// The weights of two files that hold models too.
   [[nodiscard]] report::DiffReport compared_weights(const LoadedModel& a, const LoadedModel& b) const {
     const WeightsSource of_a = read_weights(*a.weights, false, common.console);
     const WeightsSource of_b = read_weights(*b.weights, false, common.console);

@@ -19,7 +19,7 @@ struct CpuInfo {
 
 /// "Linux 6.1.0-18-amd64 x86_64", or "".
 [[nodiscard]] std::string kernel_name();
-/// Of the last minute; nothing where the system does not tell.
+/// Processes that ran or waited in the last minute, in the mean; nothing where the system does not tell.
 [[nodiscard]] std::optional<double> load_average();
 
 /// "Intel(R) Xeon(R) Processor, 2 cores".

@@ -41,7 +41,7 @@ std::int64_t parse_bytes(std::string_view option, const std::string& word) {
 
 run::MemoryLimit memory_limit(const std::optional<std::string>& word) {
   if (!word) return run::memory_limit(std::nullopt);
-  return run::memory_limit(parse_bytes("--mem-limit", *word));
+  return run::memory_limit(parse_bytes("--mem-limit", *word), "--mem-limit");
 }
 
 }  // namespace attn::cli

@@ -82,15 +82,14 @@ std::optional<std::string> Model::first_attention() const {
 
 Summary Model::summary() const {
   Functional* model = parts_->model();
-  if (model == nullptr)
-    parts_->root().fail("one layer without an input shape: give --input-shape, as in --input-shape 50,512");
+  if (model == nullptr) parts_->root().fail("one layer without an input shape", "input_shape");
   return summarize(*model);
 }
 
 MaskTrace Model::masks() const {
   Functional* model = parts_->model();
   if (model == nullptr || !model->connected)
-    parts_->root().fail("nothing is called without an input shape: give --input-shape, as in --input-shape 50,512");
+    parts_->root().fail("nothing is called without an input shape", "input_shape");
   return trace_masks(*model);
 }
 
@@ -134,8 +133,8 @@ graph::Graph Model::lower(const LowerOptions& options) const { return anatomy(op
 
 Anatomy Model::anatomy(const LowerOptions& options) const {
   Functional* model = parts_->model();
-  if (model == nullptr) parts_->root().fail("one layer without an input shape cannot run: give --input-shape");
-  if (!model->connected) model->fail("the model knows no input shape: give --input-shape");
+  if (model == nullptr) parts_->root().fail("one layer without an input shape cannot run", "input_shape");
+  if (!model->connected) model->fail("the model knows no input shape", "input_shape");
   if (options.sequence_length && !options.symbolic && !takes_length(*options.sequence_length)) {
     if (const Model* other = resized(*options.sequence_length)) {
       LowerOptions others = options;

@@ -1,6 +1,7 @@
 #include "attn/attn.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "attn/backends/registry.h"
@@ -20,7 +21,8 @@ library::ModelText with_options(library::ModelText text, const OpenOptions& opti
   if (options.keras_version) {
     text.options.keras_version = keras::version_of(*options.keras_version);
     if (!text.options.keras_version)
-      throw bad_usage("keras_version '{}': expected a version, as in 3.15", printable(*options.keras_version));
+      throw bad_usage("keras_version '{}': expected a version, as in 3.15", printable(*options.keras_version))
+          .about("keras_version");
   }
   return text;
 }
@@ -30,6 +32,8 @@ library::ModelText with_options(library::ModelText text, const OpenOptions& opti
 struct Model::Parts {
   keras::Model model;
   std::optional<std::string> weights;  // the file that also holds weights
+  /// To lower a model is to walk its layers, which know for that time what is asked for: one thread at a time does.
+  std::mutex walked = {};
 };
 
 struct Runner::Parts {
@@ -71,23 +75,37 @@ Model::~Model() = default;
 
 Model Model::open(const std::string& path, const OpenOptions& options) {
   library::ModelText text = with_options(library::read_model_file(path), options);
-  return Model(std::make_unique<Parts>(
-      Parts{keras::Model::read(text.name, std::move(text.text), text.options), std::move(text.weights)}));
+  keras::Model model = keras::Model::read(text.name, std::move(text.text), text.options);
+  return Model(std::unique_ptr<Parts>(new Parts{std::move(model), std::move(text.weights)}));
 }
 
 Model Model::parse(const std::string& name, std::string text, const OpenOptions& options) {
   library::ModelText given = with_options({name, std::move(text), {}, {}}, options);
-  return Model(std::make_unique<Parts>(Parts{keras::Model::read(name, std::move(given.text), given.options), {}}));
+  keras::Model model = keras::Model::read(name, std::move(given.text), given.options);
+  return Model(std::unique_ptr<Parts>(new Parts{std::move(model), {}}));
 }
 
-std::string Model::name() const { return parts_->model.name(); }
-std::vector<std::string> Model::input_names() const { return parts_->model.input_names(); }
+std::string Model::name() const {
+  const std::lock_guard lock(parts_->walked);
+  return parts_->model.name();
+}
+
+std::vector<std::string> Model::input_names() const {
+  const std::lock_guard lock(parts_->walked);
+  return parts_->model.input_names();
+}
+
 const std::vector<std::string>& Model::warnings() const { return parts_->model.warnings(); }
-std::string Model::config() const { return parts_->model.config({}); }
+
+std::string Model::config() const {
+  const std::lock_guard lock(parts_->walked);
+  return parts_->model.config({});
+}
 
 std::string Model::summary(std::optional<int> line_length) const {
   report::SummaryOptions options;
   options.line_length = line_length;
+  const std::lock_guard lock(parts_->walked);
   return report::render(report::Format::table, parts_->model.summary(), options);
 }
 
@@ -99,9 +117,12 @@ Runner Model::prepare(const RunOptions& options) const {
   lower.input_shapes = options.input_shapes;
   lower.dtype = options.dtype;
   lower.scores = options.scores;
+  std::unique_lock lock(parts_->walked);
   graph::Graph graph = parts_->model.lower(lower);
-  std::vector<Tensor> weights = library::load_weights(
-      parts_->model.weights(), options.weights ? options.weights : parts_->weights, options.seed, options.threads);
+  const std::vector<graph::WeightSpec> specs = parts_->model.weights();
+  lock.unlock();
+  std::vector<Tensor> weights =
+      library::load_weights(specs, options.weights ? options.weights : parts_->weights, options.seed, options.threads);
   backends::CompileOptions compile;
   compile.threads = options.threads;
   run::Session session(*backend, graph, std::move(weights), compile);

@@ -40,9 +40,10 @@ ModelText read_hdf5_model(const std::string& path, const io::Bytes& file) {
   const auto config = text("model_config");
   if (!config)
     throw bad_input(
-        "{}: this file holds weights without a model; give the model's JSON or .keras file, and this one with "
-        "--weights",
-        printable(path));
+        "{}: this file holds weights without a model; open the model's JSON or .keras file, with weights from "
+        "this one",
+        printable(path))
+        .about("weights");
   keras::ReadOptions options;
   if (const auto version = text("keras_version")) options.keras_version = keras::version_of(*version);
   return {path + ":model_config", *config, options, path};
@@ -58,7 +59,8 @@ void refuse_folder(const std::string& path) {
         "(tf_keras.models.load_model) and save it as .keras or .h5",
         printable(path));
   if (std::filesystem::exists(path + "/config.json", error))
-    throw bad_input("{0}: a folder; give {0}/config.json, and {0}/model.weights.h5 with --weights", printable(path));
+    throw bad_input("{0}: a folder; open {0}/config.json, with weights from {0}/model.weights.h5", printable(path))
+        .about("weights");
   throw bad_input("{}: a folder; expected a model file (Keras JSON, .keras or .h5)", printable(path));
 }
 
@@ -73,8 +75,9 @@ ModelText model_text_of(const io::Bytes& file, const std::string& path) {
     case io::FileKind::npy:
     case io::FileKind::safetensors:
       throw bad_input(
-          "{}: this file holds arrays, not a model; give the model's JSON or .keras file, and this one with --weights",
-          printable(path));
+          "{}: this file holds arrays, not a model; open the model's JSON or .keras file, with weights from this one",
+          printable(path))
+          .about("weights");
     case io::FileKind::other:
       break;
   }

@@ -72,7 +72,7 @@ std::string memory_text(const PlanReport& report, const PlanSteps& plan) {
 /// What happens to a place in the arena at a step; the later wins.
 enum class Use : std::uint8_t { none, kept, read, written };
 
-/// Of each of `cells` equal parts of the arena, over steps [from, to).
+/// What happens in each of `cells` equal parts of the arena during the steps [from, to).
 std::vector<Use> uses_of(const PlanSteps& plan, std::int64_t arena, std::size_t cells, std::size_t from,
                          std::size_t to) {
   std::vector<Use> out(cells, Use::none);

@@ -48,7 +48,7 @@ std::int64_t memory_needed(const backends::Backend& backend, graph::Graph graph,
 
 std::int64_t current_memory() { return proc_bytes("/proc/self/status", "VmRSS:").value_or(0); }
 
-MemoryLimit memory_limit(std::optional<std::int64_t> own) {
+MemoryLimit memory_limit(std::optional<std::int64_t> own, std::string_view name) {
   MemoryLimit smallest{kMaxSize, ""};
   const auto take = [&](std::optional<std::int64_t> bytes, int percent, std::string reason) {
     if (!bytes) return;
@@ -62,7 +62,7 @@ MemoryLimit memory_limit(std::optional<std::int64_t> own) {
   take(left_of(RLIMIT_DATA, "VmData:"), kPercent, percent("what ulimit -d leaves"));
   if (own) {
     const std::int64_t left = std::max<std::int64_t>(0, *own - current_memory());
-    if (left < smallest.bytes) smallest = {left, "what --mem-limit leaves"};
+    if (left < smallest.bytes) smallest = {left, fmt::format("what {} leaves", name)};
   }
   return smallest;
 }

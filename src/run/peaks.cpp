@@ -98,7 +98,7 @@ std::int64_t private_cache_bytes(int threads) {
   return cores * std::max<std::int64_t>(0, sysconf(_SC_LEVEL2_CACHE_SIZE));
 }
 
-/// Of arrays that the cores' own caches hold, and of some that only the last one does. What is nearer is no slower,
+/// Measures arrays that the cores' own caches hold, and some that only the last one does. What is nearer is no slower,
 /// whatever was measured.
 void measure_caches(Peaks& peaks, std::int64_t last, const backends::Backend& backend,
                     const backends::CompileOptions& options) {

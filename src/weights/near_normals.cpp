@@ -67,7 +67,7 @@ template <typename... Rest>
   sine = std::bit_cast<double>((sine_bits ^ differing) ^ ((quarter & 2) << 62));
 }
 
-/// Of u and v by turns; `errors` say by how much each number may be off.
+/// `uniforms` are u and v by turns; `errors` say by how much each number may be off.
 ATTN_VECTORIZED void near_normals(const double* uniforms, double* out, double* errors, std::size_t count) {
   for (std::size_t i = 0; i + 1 < count; i += 2) {
     const double radius = std::sqrt(-2.0 * near_log(1.0 - uniforms[i]));

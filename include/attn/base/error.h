@@ -28,8 +28,18 @@ class Error : public std::runtime_error {
   Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
   [[nodiscard]] ExitCode code() const noexcept { return code_; }
 
+  /// What the caller may set otherwise, where that mends it: a field of attn::OpenOptions or attn::RunOptions, such as
+  /// "sequence_length", else "". The message names no option of the program; the command line adds it.
+  [[nodiscard]] const char* field() const noexcept { return field_; }
+  /// `field` is a literal.
+  Error& about(const char* field) noexcept {
+    field_ = field;
+    return *this;
+  }
+
  private:
   ExitCode code_;
+  const char* field_ = "";
 };
 
 /// An Error for a file or config that is wrong: `throw bad_input("{}: not a zip archive", path)`.

@@ -14,7 +14,7 @@ void evaluate(const graph::Node& node, const graph::Graph& graph, std::span<cons
   } catch (const Error& error) {
     if (node.layer == graph::kNone) throw;
     const std::string& layer = graph.layers[static_cast<std::size_t>(node.layer)].name;
-    throw Error(error.code(), fmt::format("layer '{}': {}", printable(layer), error.what()));
+    throw Error(error.code(), fmt::format("layer '{}': {}", printable(layer), error.what())).about(error.field());
   }
 }
 

@@ -66,8 +66,7 @@ int CommandLine::run(const std::vector<std::string>& words) const {
     try {
       return command();
     } catch (const Error& error) {
-      if (error.code() != ExitCode::usage) throw;
-      throw with_variable(error, *sub, words);
+      throw with_way_out(error, *sub, words);
     }
   }
   throw internal_error("no command for '{}'", printable(words.front()));

@@ -56,18 +56,51 @@ std::string variable_behind(const CLI::Option& option, const std::vector<std::st
   return value == nullptr || *value == '\0' || given(option, words) ? "" : variable;
 }
 
-Error with_variable(const Error& error, const CLI::App& command, const std::vector<std::string>& words) {
-  const std::string_view message = error.what();
+namespace {
+
+/// The option of a field of attn::OpenOptions or attn::RunOptions: "sequence_length" is --seq-len. Null where the
+/// command has none that takes a value.
+const CLI::Option* option_of(std::string_view field, const CLI::App& command) {
+  std::string name = field == "sequence_length" ? "seq-len" : std::string(field);
+  std::replace(name.begin(), name.end(), '_', '-');
+  const CLI::Option* option = field.empty() ? nullptr : same_option(command, name);
+  return option == nullptr || option->get_type_size() == 0 ? nullptr : option;
+}
+
+std::string with_value(const std::string& variable) {
+  return fmt::format("{}={}", variable, printable(std::getenv(variable.c_str())));
+}
+
+/// The option that the sentence of a command names, itself or by its value, where that is from a variable; else null.
+const CLI::Option* named_variable(std::string_view message, const CLI::App& command,
+                                  const std::vector<std::string>& words) {
   for (const CLI::Option* option : command.get_options()) {
     const std::string variable = variable_behind(*option, words);
     if (variable.empty()) continue;
-    // Such a sentence names the option, its value or both.
     const std::string value = printable(std::getenv(variable.c_str()));
     const bool meant = message.find("--" + option->get_lnames().front()) != std::string_view::npos ||
                        (value.size() > 2 && message.find(value) != std::string_view::npos);
-    if (meant) return {error.code(), fmt::format("{} ({}={})", message, variable, value)};
+    if (meant) return option;
   }
-  return error;
+  return nullptr;
+}
+
+}  // namespace
+
+Error with_way_out(const Error& error, const CLI::App& command, const std::vector<std::string>& words) {
+  const std::string message = error.what();
+  if (const CLI::Option* option = option_of(error.field(), command)) {
+    const OptionSpec spec = spec_of(*option);
+    const std::string variable = variable_behind(*option, words);
+    const std::string way_out = !variable.empty()       ? fmt::format(" ({})", with_value(variable))
+                                : given(*option, words) ? fmt::format(" ({})", spec.title())
+                                                        : fmt::format("; give {} {}", spec.title(), spec.value);
+    return {error.code(), message + way_out};
+  }
+  if (error.code() != ExitCode::usage) return error;
+  const CLI::Option* option = named_variable(message, command, words);
+  if (option == nullptr) return error;
+  return {error.code(), fmt::format("{} ({})", message, with_value(variable_behind(*option, words)))};
 }
 
 }  // namespace attn::cli

@@ -1,4 +1,4 @@
-// ATTN_* variables: defaults of options.
+// ATTN_* variables, which are defaults of options, and what errors say of both.
 #pragma once
 
 #include <string>
@@ -20,7 +20,8 @@ void read_variables(const CLI::App& program, CLI::App& command);
 /// The variable that gave an option its value; "" where the command line did, or nothing.
 [[nodiscard]] std::string variable_behind(const CLI::Option& option, const std::vector<std::string>& words);
 
-/// A usage error found after parsing, with the variable that it comes from where one does.
-[[nodiscard]] Error with_variable(const Error& error, const CLI::App& command, const std::vector<std::string>& words);
+/// An error of a command that ran, with what is to be changed: the option of Error::field(), or the variable that its
+/// value comes from.
+[[nodiscard]] Error with_way_out(const Error& error, const CLI::App& command, const std::vector<std::string>& words);
 
 }  // namespace attn::cli

@@ -23,10 +23,12 @@ std::span<const std::string_view> Layer::arguments() const {
 
 std::string_view Layer::class_name() const { return info->shown.empty() ? info->name : info->shown; }
 
-void Layer::fail(const std::string& message) const {
+void Layer::fail(const std::string& message, const char* field) const {
   const std::string text = fmt::format("{} '{}': {}", class_name(), printable(name), message);
-  if (document != nullptr) throw document->error(pointer, false, text);
-  throw bad_input("{}", text);
+  if (document == nullptr) throw bad_input("{}", text).about(field);
+  ConfigError error = document->error(pointer, false, text);
+  error.about(field);
+  throw error;
 }
 
 }  // namespace attn::keras

@@ -122,7 +122,7 @@ class Layer {
   /// Does it come from a Keras 2 model, whose rules for masks are its own?
   [[nodiscard]] bool follows_keras2() const { return document != nullptr && document->is_keras2(); }
   /// Throws Error (bad_input) with this layer's place.
-  [[noreturn]] void fail(const std::string& message) const;
+  [[noreturn]] void fail(const std::string& message, const char* field = "") const;
 };
 
 }  // namespace attn::keras

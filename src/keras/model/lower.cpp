@@ -45,8 +45,9 @@ Shape concrete_shape(const InputLayer& input, const LowerOptions& options, std::
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] != kUnknown) {
       if (axis == 0 && options.batch && *options.batch != shape[0])
-        throw bad_usage("the model fixes the batch of '{}' to {}; --batch {} does not fit", printable(input.name),
-                        shape[0], *options.batch);
+        throw bad_usage("the model fixes the batch of '{}' to {}, not {}", printable(input.name), shape[0],
+                        *options.batch)
+            .about("batch");
       continue;
     }
     if (axis == 0) {
@@ -67,8 +68,9 @@ class PolicyOverride {
     if (!dtype) return;
     const auto compute = dtype_of(*dtype);
     if (!compute || !is_floating(*compute))
-      throw bad_usage("--dtype {}: expected float32, bfloat16, float16 or float64{}", printable(*dtype),
-                      did_you_mean(*dtype, kComputed));
+      throw bad_usage("dtype '{}': expected float32, bfloat16, float16 or float64{}", printable(*dtype),
+                      did_you_mean(*dtype, kComputed))
+          .about("dtype");
     visit_layers(root, [&](Layer& layer) {
       saved_.emplace_back(&layer, layer.policy);
       if (is_floating(layer.policy.compute)) layer.policy.compute = *compute;

@@ -197,7 +197,7 @@ Arg ModelLowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
   } catch (const Error& error) {
     if (error.code() != ExitCode::bad_input) throw;
     try {
-      layer.fail(error.what());
+      layer.fail(error.what(), error.field());
     } catch (const Error& placed) {
       throw PlacedError(placed);
     }

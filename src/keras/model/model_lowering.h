@@ -28,7 +28,7 @@ class MaskRecorder;
 /// An Error that already names the layer it happened in, so that the models around it leave it alone.
 class PlacedError : public ConfigError {
  public:
-  explicit PlacedError(const Error& error) : ConfigError(problem_of(error)) {}
+  explicit PlacedError(const Error& error) : ConfigError(problem_of(error)) { about(error.field()); }
 };
 
 class ModelLowering final : public Lowering {

@@ -79,8 +79,8 @@ class PositionEmbedding : public Layer {
     const std::int64_t start = start_index(call);
     const std::int64_t stop = start + std::max<Dim>(in[-2], 0);
     if (!positions && stop > sequence_length)
-      throw bad_input("the input has {} positions, the layer knows {}: a shorter --seq-len fits", stop,
-                      sequence_length.value);
+      throw bad_input("the input has {} positions, the layer knows {}", stop, sequence_length.value)
+          .about("sequence_length");
     if (call.lowering().symbolic()) return shape_only(call, in);
     ValueId rows = call.weight(0);
     if (positions) {

@@ -50,8 +50,8 @@ class DeviceClock {
 class Executable {
  public:
   virtual ~Executable() = default;
-  /// One pass. `inputs` are in the order of graph.inputs, with exactly their shapes and dtypes. Afterwards `output(i)`
-  /// holds the results until the next run. Throws Error where the numbers themselves are wrong input (an index out of
+  /// One pass. `inputs` are in the order of graph.inputs, with exactly their shapes and dtypes. Afterwards `value`
+  /// gives the results, until the next run. Throws Error where the numbers themselves are wrong input (an index out of
   /// range), Stopped where stop_requested() is seen between two steps; then there are no results.
   virtual void run(std::span<const Tensor> inputs) = 0;
   /// A run that reports each step's time.

@@ -18,7 +18,7 @@ struct ScoresLayout {
   std::int64_t queries = 1, keys = 1;
 };
 
-/// Of all that a graph gives, in the order of graph.scores.
+/// The layouts of all scores that a graph gives, in the order of graph.scores.
 [[nodiscard]] std::vector<ScoresLayout> scores_layouts(const graph::Graph& graph);
 
 /// Means are over the queries that attend to anything: those of padding may have no weight at all. Without such a query

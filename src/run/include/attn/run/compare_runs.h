@@ -62,7 +62,7 @@ struct ArrayComparison {
 
 struct RunComparison {
   std::vector<ArrayComparison> arrays;  ///< layers in the order of execution, then the outputs
-  /// Of a file: arrays of parts of layers that have none here, and layers that it lacks.
+  /// What a file has beside: arrays of parts of layers that have none here; and the layers that it lacks.
   std::vector<std::string> finer, absent;
 
   [[nodiscard]] bool equal() const;

@@ -29,7 +29,7 @@ struct NonFiniteOutput {
   int call = 0;         ///< which application of the layer: 0, 1, …
   int output = 0;       ///< which of its results
   bool source = false;  ///< it came about here: nothing that came into the layer holds any
-  /// Of a source: those of its weights that hold some.
+  /// A source's weights that hold some.
   std::vector<NonFinite> weights;
 };
 

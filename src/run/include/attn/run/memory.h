@@ -32,8 +32,9 @@ struct MemoryLimit {
 };
 
 /// The smallest of 90 % of the system's available memory, of the control group's, and of the process's own limits
-/// (ulimit -v, -d), and of what is left of `own`, the bytes that the process is to take in all.
-[[nodiscard]] MemoryLimit memory_limit(std::optional<std::int64_t> own);
+/// (ulimit -v, -d), and of what is left of `own`, the bytes that the process is to take in all, which messages call
+/// `name`.
+[[nodiscard]] MemoryLimit memory_limit(std::optional<std::int64_t> own, std::string_view name = "the limit");
 
 /// Throws Error (no_memory) where `needed` bytes pass the limit: `what` ("the weights take"), its bytes, the limit, and
 /// `way_out`, which is asked only then and may be "".

@@ -19,7 +19,7 @@ struct Noise {
   std::optional<double> other_cores;
 };
 
-/// Of times in the order in which they were taken; there must be one.
+/// The noise in times, which are in the order in which they were taken; there must be one.
 [[nodiscard]] Noise noise_of(std::span<const double> seconds);
 
 /// Counts what other processes take from the CPU (Linux's /proc/stat, less this process's own time).

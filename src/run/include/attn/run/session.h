@@ -75,7 +75,7 @@ class Session {
   /// nothing without Keep::layer_outputs.
   [[nodiscard]] std::vector<LayerOutput> layer_outputs() const;
 
-  /// Of a device that is not the host, else null.
+  /// The clock of a device that is not the host, else null.
   [[nodiscard]] backends::DeviceClock* device_clock() { return executable_->device_clock(); }
   [[nodiscard]] const backends::Executable& executable() const { return *executable_; }
   /// The graph that runs.

@@ -17,7 +17,7 @@ struct AttentionSize {
   DType dtype = DType::float32;
 };
 [[nodiscard]] graph::Graph attention_workload(const AttentionSize& size);
-/// Of the two products alone (a multiply-add is 2), as attention kernels are compared by.
+/// What the two products alone take (a multiply-add is 2): attention kernels are compared by it.
 [[nodiscard]] double attention_flops(const AttentionSize& size);
 
 /// ‖got − exact‖ / ‖exact‖ over up to `rows` rows (b, t, n) spread over `got`, the output of attention_workload on
