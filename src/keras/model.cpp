@@ -10,10 +10,12 @@
 #include "classes/reading.h"
 #include "frontends/builtin_encoder.h"
 #include "frontends/read_model.h"
+#include "model/decodes.h"
 #include "model/layer_classes.h"
 #include "model/lower.h"
 #include "model/names.h"
 #include "model/summarize.h"
+#include "model/tasks/task.h"
 #include "model/trace_masks.h"
 #include "model/variables.h"
 
@@ -84,8 +86,17 @@ Summary Model::summary() const {
   Functional* model = parts_->model();
   if (model == nullptr)
     parts_->root().fail("one layer without an input shape: give --input-shape, as in --input-shape 50,512");
-  return summarize(*model);
+  Summary out = summarize(*model);
+  if (std::optional<TaskInfo> info = task()) out.preprocessor = std::move(info->preprocessor);
+  return out;
 }
+
+std::optional<TaskInfo> Model::task() const {
+  auto* task = dynamic_cast<Task*>(parts_->model());
+  return task == nullptr ? std::nullopt : std::optional(task->task_info());
+}
+
+bool Model::decodes() const { return dynamic_cast<Decodes*>(parts_->model()) != nullptr; }
 
 MaskTrace Model::masks() const {
   Functional* model = parts_->model();
@@ -136,7 +147,7 @@ Anatomy Model::anatomy(const LowerOptions& options) const {
   Functional* model = parts_->model();
   if (model == nullptr) parts_->root().fail("one layer without an input shape cannot run: give --input-shape");
   if (!model->connected) model->fail("the model knows no input shape: give --input-shape");
-  if (options.sequence_length && !options.symbolic && !takes_length(*options.sequence_length)) {
+  if (options.sequence_length && !options.symbolic && !options.decode && !takes_length(*options.sequence_length)) {
     if (const Model* other = resized(*options.sequence_length)) {
       LowerOptions others = options;
       others.sequence_length.reset();
