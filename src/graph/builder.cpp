@@ -34,6 +34,12 @@ ValueId Builder::input(std::string name, DType dtype, Shape shape) {
   return id;
 }
 
+ValueId Builder::state(std::string name, DType dtype, Shape shape) {
+  const ValueId id = add({ValueKind::state, dtype, std::move(shape), std::move(name), kNone, {}});
+  graph_.states.push_back(id);
+  return id;
+}
+
 ValueId Builder::constant(Tensor tensor) {
   const DType dtype = tensor.dtype();
   Shape shape = tensor.shape();

@@ -201,10 +201,22 @@ class Counter {
       pairs.push_back(query[1]);
       pairs.push_back(op.packed_heads > 0 ? query[1] : axis(1, 1).front());
     }
-    add("scores: multiply and add", {number(2), pairs, {query[3]}});
+    attend(op, pairs, query[3], value[3]);
+  }
+  void count(const Append&) {}
+  // How many rows are filled is known when it runs; here, as many as there may be.
+  void count(const CachedAttention& op) {
+    const Factors query = axes(0);  // (B, T, N, H)
+    attend(op, {query[0], query[2], query[1], axis(1, 2).front()}, query[3], axis(2, 3).front());
+  }
+  // What both kinds of attention do for each pair of a query and a key.
+  void attend(const auto& op, const Factors& pairs, const Factor& head_size, const Factor& value_size) {
+    add("scores: multiply and add", {number(2), pairs, {head_size}});
     add("scale", {pairs});
+    if (op.soft_cap > 0.0) add("soft cap", {number(3), pairs});
+    if (op.bias) add("bias", {pairs});
     add("softmax", {number(4), pairs});
-    add("weighted values: multiply and add", {number(2), pairs, {value[3]}});
+    add("weighted values: multiply and add", {number(2), pairs, {value_size}});
   }
   void count(const LayerNorm& op) {
     const bool rms = op.kind == NormKind::rms, centered = op.kind == NormKind::layer;

@@ -25,6 +25,8 @@ Types infer_types(const MatMul& op, Inputs in);
 Types infer_types(const Einsum& op, Inputs in);
 Types infer_types(const Softmax& op, Inputs in);
 Types infer_types(const Attention& op, Inputs in);
+Types infer_types(const Append& op, Inputs in);
+Types infer_types(const CachedAttention& op, Inputs in);
 Types infer_types(const LayerNorm& op, Inputs in);
 Types infer_types(const BatchNorm& op, Inputs in);
 Types infer_types(const Reduce& op, Inputs in);

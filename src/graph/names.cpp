@@ -246,6 +246,8 @@ std::string_view name_of(const Op& op) noexcept {
                         [](const Einsum&) -> std::string_view { return "einsum"; },
                         [](const Softmax& softmax) { return name_of(softmax.kind); },
                         [](const Attention&) -> std::string_view { return "attention"; },
+                        [](const Append&) -> std::string_view { return "append"; },
+                        [](const CachedAttention&) -> std::string_view { return "cached_attention"; },
                         [](const LayerNorm& norm) { return name_of(norm.kind); },
                         [](const BatchNorm&) -> std::string_view { return "batch_norm"; },
                         [](const Reduce& reduce) { return name_of(reduce.fn); },

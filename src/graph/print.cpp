@@ -78,13 +78,15 @@ class Fields {
   void operator()(const Einsum& op) { texts_.push_back("'" + printable(op.equation) + "'"); }
   void operator()(const Softmax& op) { field("axes", tuple(op.axes)); }
   void operator()(const Attention& op) {
-    field("scale", python_repr(op.scale));
-    flag("explicit", op.path == AttentionPath::explicit_);
-    flag("causal", op.causal);
-    if (op.window) field("window", *op.window);
+    common(op);
     flag("scores", op.scores);
     if (op.packed_heads > 0) field("packed_heads", op.packed_heads);
     if (op.varlen > 0) field("varlen", op.varlen);
+  }
+  void operator()(const Append&) {}
+  void operator()(const CachedAttention& op) {
+    common(op);
+    flag("sources", op.sources);
   }
   void operator()(const LayerNorm& op) {
     field("axes", tuple(op.axes));
@@ -144,6 +146,16 @@ class Fields {
   }
 
  private:
+  // What both kinds of attention have.
+  void common(const auto& attention) {
+    field("scale", python_repr(attention.scale));
+    flag("explicit", attention.path == AttentionPath::explicit_);
+    if (attention.soft_cap > 0.0) field("soft_cap", python_repr(attention.soft_cap));
+    flag("bias", attention.bias);
+    flag("causal", attention.causal);
+    if (attention.window) field("window", *attention.window);
+  }
+
   std::vector<std::string> texts_;
 };
 
@@ -163,6 +175,10 @@ std::string print(const Graph& graph) {
   for (const ValueId id : graph.inputs) {
     const Value& value = graph.value(id);
     text += fmt::format("%{} = input {} {}\n", id, printable(value.name), type_text(value));
+  }
+  for (const ValueId id : graph.states) {
+    const Value& value = graph.value(id);
+    text += fmt::format("%{} = state {} {}\n", id, printable(value.name), type_text(value));
   }
   for (const Node& node : graph.nodes) {
     std::vector<std::string> outputs, types, arguments;

@@ -6,12 +6,19 @@ namespace {
 
 class Verifier {
  public:
-  explicit Verifier(const Graph& graph) : graph_(graph), ready_(graph.values.size(), false) {}
+  explicit Verifier(const Graph& graph)
+      : graph_(graph),
+        ready_(graph.values.size(), false),
+        is_state_(graph.values.size(), false),
+        overwritten_(graph.values.size(), false) {}
 
   void run() {
     check_values();
     for (const ValueId id : graph_.inputs) {
       if (at(id, "an input").kind != ValueKind::input) throw internal_error("value {} is no input", id);
+    }
+    for (const ValueId id : graph_.states) {
+      if (at(id, "a state").kind != ValueKind::state) throw internal_error("value {} is no state", id);
     }
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) check_node(i);
     for (const Output& output : graph_.outputs) need(output.value, "an output");
@@ -39,6 +46,7 @@ class Verifier {
     for (std::size_t i = 0; i < graph_.values.size(); ++i) {
       const Value& value = graph_.values[i];
       ready_[i] = value.kind != ValueKind::computed;
+      is_state_[i] = value.kind == ValueKind::state;
       if (value.kind == ValueKind::weight) {
         if (value.weight < 0 || value.weight >= static_cast<std::int32_t>(graph_.weights.size())) {
           throw internal_error("value {} is weight {}", i, value.weight);
@@ -66,6 +74,10 @@ class Verifier {
       need(id, fmt::format("an input of {}", place));
       types.push_back({graph_.value(id).dtype, graph_.value(id).shape});
     }
+    for (const ValueId id : node.inputs) {
+      if (overwritten_[static_cast<std::size_t>(id)]) throw internal_error("{} reads value {} too late", place, id);
+    }
+    if (std::holds_alternative<Append>(node.op)) append(node, place);
     const auto inferred = infer_at(node, types, place);
     if (inferred.size() != node.outputs.size()) {
       throw internal_error("{} has {} outputs, not {}", place, node.outputs.size(), inferred.size());
@@ -82,6 +94,15 @@ class Verifier {
     }
   }
 
+  // What is appended to is a state, and nothing reads it as it was before.
+  void append(const Node& node, const std::string& place) {
+    const ValueId cache = node.inputs[0];
+    if (!is_state_[static_cast<std::size_t>(cache)]) throw internal_error("{} writes to value {}", place, cache);
+    overwritten_[static_cast<std::size_t>(cache)] = true;
+    static_cast<void>(at(node.outputs.at(0), "an output"));
+    is_state_[static_cast<std::size_t>(node.outputs[0])] = true;
+  }
+
   static std::vector<TensorType> infer_at(const Node& node, std::span<const TensorType> types,
                                           const std::string& place) {
     try {
@@ -93,6 +114,7 @@ class Verifier {
 
   const Graph& graph_;
   std::vector<bool> ready_;
+  std::vector<bool> is_state_, overwritten_;  // by value: a state or what an Append gave; appended to already
 };
 
 }  // namespace

@@ -10,10 +10,12 @@
 #include "classes/reading.h"
 #include "frontends/builtin_encoder.h"
 #include "frontends/read_model.h"
+#include "model/decodes.h"
 #include "model/layer_classes.h"
 #include "model/lower.h"
 #include "model/names.h"
 #include "model/summarize.h"
+#include "model/tasks/task.h"
 #include "model/trace_masks.h"
 #include "model/variables.h"
 
@@ -83,8 +85,17 @@ std::optional<std::string> Model::first_attention() const {
 Summary Model::summary() const {
   Functional* model = parts_->model();
   if (model == nullptr) parts_->root().fail("one layer without an input shape", "input_shape");
-  return summarize(*model);
+  Summary out = summarize(*model);
+  if (std::optional<TaskInfo> info = task()) out.preprocessor = std::move(info->preprocessor);
+  return out;
 }
+
+std::optional<TaskInfo> Model::task() const {
+  auto* task = dynamic_cast<Task*>(parts_->model());
+  return task == nullptr ? std::nullopt : std::optional(task->task_info());
+}
+
+bool Model::decodes() const { return dynamic_cast<Decodes*>(parts_->model()) != nullptr; }
 
 MaskTrace Model::masks() const {
   Functional* model = parts_->model();
@@ -135,7 +146,7 @@ Anatomy Model::anatomy(const LowerOptions& options) const {
   Functional* model = parts_->model();
   if (model == nullptr) parts_->root().fail("one layer without an input shape cannot run", "input_shape");
   if (!model->connected) model->fail("the model knows no input shape", "input_shape");
-  if (options.sequence_length && !options.symbolic && !takes_length(*options.sequence_length)) {
+  if (options.sequence_length && !options.symbolic && !options.decode && !takes_length(*options.sequence_length)) {
     if (const Model* other = resized(*options.sequence_length)) {
       LowerOptions others = options;
       others.sequence_length.reset();

@@ -70,7 +70,7 @@ class Planner {
   [[nodiscard]] bool exists(ValueId id) const {
     const ValueKind kind = graph().value(id).kind;
     if (kind == ValueKind::computed) return uses_.producer[at(id)] != graph::kNone;
-    return kind == ValueKind::input || is_read(id);
+    return kind == ValueKind::input || kind == ValueKind::state || is_read(id);
   }
 
   void check_shapes() {
@@ -84,6 +84,7 @@ class Planner {
       slot(id).bytes = bytes_of(value);
       slot(id).place = place_of(id);
       if (value.kind == ValueKind::input) plan_.input_bytes = sum_of_bytes({plan_.input_bytes, slot(id).bytes});
+      if (value.kind == ValueKind::state) plan_.state_bytes = sum_of_bytes({plan_.state_bytes, slot(id).bytes});
       if (value.kind == ValueKind::weight) plan_.weight_bytes = sum_of_bytes({plan_.weight_bytes, slot(id).bytes});
     }
   }
@@ -96,6 +97,8 @@ class Planner {
         return Place::weight;
       case ValueKind::constant:
         return Place::constant;
+      case ValueKind::state:
+        return Place::state;
       case ValueKind::computed:
         break;
     }
@@ -107,6 +110,7 @@ class Planner {
     for (std::size_t i = 0; i < graph().nodes.size(); ++i) {
       const Node& node = graph().nodes[i];
       const auto id = static_cast<NodeId>(i);
+      if (std::holds_alternative<graph::Append>(node.op)) root_[at(node.outputs[0])] = root(node.inputs[0]);
       if (is_view(graph(), node)) {
         root_[at(node.outputs[0])] = root(node.inputs[0]);
       } else if (fixed_[at(node.outputs[0])]) {

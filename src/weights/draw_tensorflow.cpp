@@ -1,8 +1,5 @@
-// What TensorFlow's stateless random operations draw on a CPU. The facts are from tensorflow/core: the seed's scramble
-// from kernels/stateless_random_ops.cc, the groups from kernels/random_op_cpu.h, the numbers from
-// lib/random/random_distributions.h. Keras gives the operations the seed (seed mod 2^31 - 2, 0).
-#include <Random123/philox.h>
-
+// What TensorFlow's stateless random operations draw on a CPU. The facts are from tensorflow/core: the groups from
+// kernels/random_op_cpu.h, the numbers from lib/random/random_distributions.h.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,33 +10,13 @@
 #include "attn/base/error.h"
 #include "attn/base/parallel.h"
 #include "attn/base/stop.h"
+#include "attn/base/tensorflow_random.h"
 #include "draw.h"
 
 namespace attn::weights {
 namespace {
 
-using Block = r123::Philox4x32::ctr_type;  // four random 32-bit words
-
-/// The numbered blocks of a seed.
-class Blocks {
- public:
-  explicit Blocks(std::int64_t seed) {
-    constexpr std::int64_t kModulus = std::numeric_limits<std::int32_t>::max() - 1;
-    const std::int64_t rest = (seed % kModulus + kModulus) % kModulus;
-    const Block mix = r123::Philox4x32()({{static_cast<std::uint32_t>(rest), 0, 0, 0}}, {{0x3ec8f720, 0x02461e29}});
-    key_ = {{mix[0], mix[1]}};
-    high_ = {mix[2], mix[3]};
-  }
-
-  [[nodiscard]] Block operator[](std::uint64_t number) const {
-    return r123::Philox4x32()(
-        {{static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32), high_[0], high_[1]}}, key_);
-  }
-
- private:
-  r123::Philox4x32::key_type key_{};
-  std::array<std::uint32_t, 2> high_{};
-};
+using Block = TensorflowRandom::Block;
 
 /// How many numbers a block gives: four of up to 32 bits, two of 64.
 template <std::floating_point Number>
@@ -57,12 +34,8 @@ Group<float> uniform_group(const Block& block, int mantissa_bits, float /*tag*/)
   return out;
 }
 
-double uniform_double(std::uint32_t high, std::uint32_t low) {
-  return static_cast<double>(std::uint64_t{high & 0xfffff} << 32 | low) * 0x1p-52;
-}
-
 Group<double> uniform_group(const Block& block, int /*mantissa_bits*/, double /*tag*/) {
-  return {uniform_double(block[0], block[1]), uniform_double(block[2], block[3])};
+  return {tensorflow_uniform(block[0], block[1]), tensorflow_uniform(block[2], block[3])};
 }
 
 /// Box and Muller's pair from two uniforms; TensorFlow keeps the first away from log(0).
@@ -85,13 +58,13 @@ Group<float> normal_group(const Block& block, float /*tag*/) {
 
 Group<double> normal_group(const Block& block, double /*tag*/) {
   Group<double> out{};
-  normal_pair(uniform_double(block[0], block[1]), uniform_double(block[2], block[3]), out.data());
+  normal_pair(tensorflow_uniform(block[0], block[1]), tensorflow_uniform(block[2], block[3]), out.data());
   return out;
 }
 
 /// Normals within kTruncateAt. So that groups do not depend on each other, each has blocks of its own to draw from.
 template <std::floating_point Number>
-Group<Number> truncated_group(const Blocks& blocks, std::uint64_t group) {
+Group<Number> truncated_group(const TensorflowRandom& blocks, std::uint64_t group) {
   constexpr std::uint64_t kBlocksPerGroup = 64 * kGroup<Number>;
   Group<Number> out{};
   std::size_t filled = 0;
@@ -119,7 +92,7 @@ struct Scale {
 template <std::floating_point Number, typename Round, typename Store>
 void draw_numbers(std::int64_t seed, const Draw& draw, std::int64_t size, int mantissa_bits, Round round, Store store,
                   int threads) {
-  const Blocks blocks(seed);
+  const TensorflowRandom blocks(seed);
   const auto fill = [&](const Scale<Number, Round>& scale, auto&& group_at) {
     for_each_part((size + kPart - 1) / kPart, threads, [&](std::int64_t part) {
       throw_if_stopped();

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "attn/base/rng.h"
@@ -231,6 +233,9 @@ void add_contractions(std::vector<Case>& cases) {
   matmul("no batch", {0, 3, 4}, {0, 4, 5});
   cases.push_back({"matmul by a weight", MatMul{}, {in({2, 5, 17}), weight({17, 9})}});
   cases.push_back({"matmul by a weight transposed", MatMul{false, true}, {in({2, 5, 17}), weight({9, 17})}});
+  cases.push_back(
+      {"matmul of a row by a weight transposed", MatMul{false, true}, {in({1, 1, 130}), weight({37, 130})}});
+  cases.push_back({"matmul of rows by a weight transposed", MatMul{false, true}, {in({4, 2, 64}), weight({9, 64})}});
   cases.push_back({"matmul int32",
                    MatMul{},
                    {in({3, 4}, Numbers::integers, DType::int32), in({4, 5}, Numbers::integers, DType::int32)}});
@@ -337,6 +342,28 @@ void add_attention(std::vector<Case>& cases) {
       varlen.packed_heads = 2;
       cases.push_back({name + " packed", varlen, {in({1, 225, 8, 16}, Numbers::normal, dtype), starts}});
     }
+  }
+  const auto add_biased = [&](const std::string& name, double soft_cap, std::optional<Shape> bias, DType dtype) {
+    Attention op;
+    op.causal = true;
+    op.scale = 0.25;
+    op.soft_cap = soft_cap;
+    op.bias = bias.has_value();
+    op.masks = 1;
+    Case row{"attention " + name,
+             op,
+             {in({2, 17, 4, 16}, Numbers::normal, dtype), in({2, 33, 2, 16}, Numbers::normal, dtype),
+              in({2, 33, 2, 8}, Numbers::normal, dtype)}};
+    if (bias) row.inputs.push_back(in(*bias, Numbers::normal, dtype));
+    row.inputs.push_back(mask({2, 1, 1, 33}));
+    cases.push_back(std::move(row));
+  };
+  for (const DType dtype : {DType::float32, DType::bfloat16}) {
+    const std::string of_dtype = fmt::format(" {}", name_of(dtype));
+    add_biased("soft cap" + of_dtype, 2.0, std::nullopt, dtype);
+    add_biased("bias of all" + of_dtype, 0.0, Shape{2, 4, 17, 33}, dtype);
+    add_biased("bias of heads and keys" + of_dtype, 0.0, Shape{4, 1, 33}, dtype);
+    add_biased("soft cap and bias" + of_dtype, 1.5, Shape{1, 4, 17, 33}, dtype);
   }
   add("large", s, {}, {mask({17, 33})}, Numbers::large);
   add("tiny", s, {}, {}, Numbers::tiny);
@@ -563,6 +590,10 @@ double draw_number(RandomStream& stream, const Operand& operand, std::int64_t i,
       return i / operand.shape.back() % 3 == 1 || stream.uniform() > 2.0 / 3.0 ? 0.0 : 1.0;
     case Numbers::all_false:
       return 0.0;
+    case Numbers::count:
+      return static_cast<double>(operand.count);
+    case Numbers::entries:
+      return whole(static_cast<int>(operand.count));
     case Numbers::starts: {
       const auto n = static_cast<double>(i);
       return n * n * (n - 1.0) * (n - 1.0) / 4.0;
@@ -579,6 +610,7 @@ std::vector<Case> all_cases() {
   add_contractions(cases);
   add_softmax(cases);
   add_attention(cases);
+  std::ranges::move(cache_cases(), std::back_inserter(cases));
   add_normalization(cases);
   add_reductions(cases);
   add_layout(cases);

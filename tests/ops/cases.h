@@ -25,7 +25,9 @@ enum class Numbers : std::uint8_t {
   mask,        ///< true for two of three
   rows_off,    ///< mask, with every third row of the last axis all false
   all_false,
-  starts  ///< 0, 0, 1, 9, 36, …: where sequences of 0, 1, 8, 27, … rows start
+  count,    ///< Operand::count everywhere
+  entries,  ///< 0 … Operand::count − 1
+  starts    ///< 0, 0, 1, 9, 36, …: where sequences of 0, 1, 8, 27, … rows start
 };
 
 struct Operand {
@@ -33,6 +35,8 @@ struct Operand {
   Numbers numbers = Numbers::normal;
   DType dtype = DType::float32;
   bool weight = false;  ///< given once, at compilation
+  bool state = false;   ///< lives between runs
+  std::int64_t count = 0;
 };
 
 struct Case {
@@ -42,6 +46,8 @@ struct Case {
 };
 
 [[nodiscard]] std::vector<Case> all_cases();
+/// Those of them that write to a state or read it.
+[[nodiscard]] std::vector<Case> cache_cases();
 
 /// The inputs of a case, drawn from RandomStream(0, name).
 [[nodiscard]] std::vector<Tensor> draw(const Case& row);

@@ -20,8 +20,9 @@ graph::Graph graph_of(const Case& row) {
   for (std::size_t i = 0; i < row.inputs.size(); ++i) {
     const Operand& operand = row.inputs[i];
     const std::string name = fmt::format("operand_{}", i);
-    operands.push_back(operand.weight ? builder.weight({name, name, operand.shape, operand.dtype, true, {}})
-                                      : builder.input(name, operand.dtype, operand.shape));
+    operands.push_back(operand.weight  ? builder.weight({name, name, operand.shape, operand.dtype, true, {}})
+                       : operand.state ? builder.state(name, operand.dtype, operand.shape)
+                                       : builder.input(name, operand.dtype, operand.shape));
   }
   const auto outputs = builder.apply_all(row.op, operands);
   for (std::size_t i = 0; i < outputs.size(); ++i) graph.outputs.push_back({fmt::format("output_{}", i), outputs[i]});
@@ -44,9 +45,15 @@ std::vector<Runner> all_runners() {
 
 std::vector<Tensor> run_on(const Runner& runner, const Case& row, const std::vector<Tensor>& operands) {
   std::vector<Tensor> inputs, weights;
-  for (std::size_t i = 0; i < operands.size(); ++i) (row.inputs[i].weight ? weights : inputs).push_back(operands[i]);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!row.inputs[i].state) (row.inputs[i].weight ? weights : inputs).push_back(operands[i]);
+  }
   const graph::Graph graph = runner.backend->optimize(graph_of(row));
-  const auto executable = runner.backend->compile(plan::make_plan(graph), weights, {runner.threads});
+  backends::CompileOptions options{runner.threads};
+  options.store = runner.backend->make_store(options);
+  const auto executable = runner.backend->compile(plan::make_plan(graph), weights, options);
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (row.inputs[i].state) options.store->set_state(fmt::format("operand_{}", i), operands[i]);
   executable->run(inputs);
   executable->run(inputs);
   std::vector<Tensor> outputs;

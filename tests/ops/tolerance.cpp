@@ -99,6 +99,7 @@ double roundings(const Case& row) {
             const double keys = op.varlen > 0 ? static_cast<double>(op.varlen) : dim(op.packed_heads > 0 ? 0 : 1, 1);
             return dim(0, 3) + keys;
           },
+          [&](const CachedAttention&) { return dim(0, 3) + static_cast<double>(row.inputs[3].count); },
           [&](const LayerNorm& op) { return size_of(row.inputs[0].shape, op.axes); },
           [&](const Reduce& op) { return size_of(row.inputs[0].shape, op.axes); },
           [&](const Cumulate& op) { return dim(0, op.axis); },
@@ -190,6 +191,7 @@ bool is_exact(const Case& row) {
                         [](const Einsum&) { return false; },
                         [](const Softmax&) { return false; },
                         [](const Attention&) { return false; },
+                        [](const CachedAttention&) { return false; },
                         [](const LayerNorm&) { return false; },
                         [](const BatchNorm&) { return false; },
                         [](const Cumulate&) { return false; },

@@ -96,11 +96,13 @@ class RowAttention final : public Kernel {
     for (std::int64_t r = 0; r < rows; ++r) {
       float* const row = scratch.scores + r * stride;
       std::uint8_t* const seen = scratch.seen + r * stride;
+      if (heads_.shapes_scores()) heads_.shape_scores(sequence, n, first + r, row);
+      const float scale = heads_.shapes_scores() ? 1.0F : heads_.scale;
       if (masked) {
         heads_.find_seen(sequence, n, first + r, 0, S, seen);
-        mask_row(row, seen, heads_.scale, heads_.hidden, S);
-      } else {
-        scale_row(row, heads_.scale, row, S);
+        mask_row(row, seen, scale, heads_.hidden, S);
+      } else if (scale != 1.0F) {
+        scale_row(row, scale, row, S);
       }
     }
     begin_rows(scratch.running, rows);

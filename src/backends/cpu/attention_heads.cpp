@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "attn/base/size.h"
+#include "loops.h"
 #include "vector.h"
 
 namespace attn::backends::cpu {
@@ -14,6 +15,11 @@ ATTN_VECTORIZED(void, and_row, std::uint8_t* seen, const std::uint8_t* mask, std
 }
 
 }  // namespace
+
+float hidden_score(graph::AttentionPath path, DType dtype) {
+  if (path == graph::AttentionPath::fused) return -0.7F * std::numeric_limits<float>::max();
+  return dtype == DType::float16 ? -3e4F : -1e9F;
+}
 
 AttentionHeads::AttentionHeads(const Step& step)
     : op(step.op<graph::Attention>()), context_(step.outputs[0]), scores_(step.outputs.back()) {
@@ -42,22 +48,20 @@ AttentionHeads::AttentionHeads(const Step& step)
     T = S = op.varlen;
   }
   const Shape all{B, N, T, S};
-  for (int i = 0; i < op.masks; ++i) masks_.emplace_back(step.inputs[others + static_cast<std::size_t>(i)], all);
+  if (op.bias) bias_.emplace(step.inputs[others], all);
+  const std::size_t first_mask = others + (op.bias ? 1 : 0);
+  for (int i = 0; i < op.masks; ++i) masks_.emplace_back(step.inputs[first_mask + static_cast<std::size_t>(i)], all);
   scale = static_cast<float>(op.scale);
-  // Keras's constants: ops.dot_product_attention, layers.Softmax. The model's dtype decides, not the one in which we
-  // work.
-  const bool is_float16 = step.graph.value(step.node.inputs[0]).dtype == DType::float16;
-  hidden = op.path == graph::AttentionPath::fused ? -0.7F * std::numeric_limits<float>::max()
-           : is_float16                           ? -3e4F
-                                                  : -1e9F;
+  // The model's dtype decides, not the one in which we work.
+  hidden = cpu::hidden_score(op.path, step.graph.value(step.node.inputs[0]).dtype);
   hidden_score = std::max(hidden / scale, -std::numeric_limits<float>::max());
 }
 
-AttentionHeads::Mask::Mask(const Operand& mask, const Shape& all) : operand(mask) {
+OverScores::OverScores(const Operand& array, const Shape& all) : operand(array) {
   std::int64_t stride = 1;
-  for (int axis = mask.shape.rank() - 1; axis >= 0; --axis) {
-    if (mask.shape[axis] != 1) strides[axis + all.rank() - mask.shape.rank()] = stride;
-    stride *= mask.shape[axis];
+  for (int axis = array.shape.rank() - 1; axis >= 0; --axis) {
+    if (array.shape[axis] != 1) strides[axis + all.rank() - array.shape.rank()] = stride;
+    stride *= array.shape[axis];
   }
 }
 
@@ -76,6 +80,17 @@ void AttentionHeads::pack(const Sequence& sequence, std::int64_t n, float* keys,
     pack_panel({value(sequence, n) + v, value_row_, 1}, length, std::min(kPanel, V - v), values + v * length);
 }
 
+void AttentionHeads::shape_scores(const Sequence& sequence, std::int64_t n, std::int64_t t, float* row) const {
+  cap_row(row, scale, static_cast<float>(op.soft_cap), sequence.S);
+  if (!bias_) return;
+  const float* const bias = bias_->row<float>(sequence.b, n, t);
+  if (bias_->strides[3] == 1) {
+    add_to(row, bias, sequence.S);
+  } else {
+    for (std::int64_t s = 0; s < sequence.S; ++s) row[s] += *bias;
+  }
+}
+
 void AttentionHeads::find_seen(const Sequence& sequence, std::int64_t n, std::int64_t t, std::int64_t begin,
                                std::int64_t end, std::uint8_t* seen) const {
   const std::int64_t length = sequence.S;
@@ -89,9 +104,8 @@ void AttentionHeads::find_seen(const Sequence& sequence, std::int64_t n, std::in
   last = std::min(last, end);
   std::fill_n(seen, end - begin, std::uint8_t{0});
   if (first < last) std::fill(seen + (first - begin), seen + (last - begin), std::uint8_t{1});
-  for (const Mask& mask : masks_) {
-    const auto* const row =
-        mask.operand.data<std::uint8_t>() + sequence.b * mask.strides[0] + n * mask.strides[1] + t * mask.strides[2];
+  for (const OverScores& mask : masks_) {
+    const auto* const row = mask.row<std::uint8_t>(sequence.b, n, t);
     if (mask.strides[3] == 1) {
       and_row(seen, row + begin, end - begin);
     } else if (*row == 0) {

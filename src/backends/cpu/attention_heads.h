@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,22 @@
 #include "parallel.h"
 
 namespace attn::backends::cpu {
+
+/// An array that broadcasts to (B,N,T,S).
+struct OverScores {
+  OverScores(const Operand& array, const Shape& all);
+  /// The first number of a row of it.
+  template <typename Number>
+  [[nodiscard]] const Number* row(std::int64_t b, std::int64_t n, std::int64_t t) const {
+    return operand.data<Number>() + b * strides[0] + n * strides[1] + t * strides[2];
+  }
+  Operand operand;
+  std::int64_t strides[4] = {0, 0, 0, 0};
+};
+
+/// What Keras puts in the place of a scaled score that is hidden (ops.dot_product_attention, layers.Softmax), in a
+/// model that computes in `dtype`.
+[[nodiscard]] float hidden_score(graph::AttentionPath path, DType dtype);
 
 /// B batch, T queries, S keys, N query heads, K key/value heads, H head size, V value head size; T and S of the longest
 /// sequence.
@@ -61,6 +78,11 @@ class AttentionHeads {
   void pack(const Sequence& sequence, std::int64_t n, float* keys, float* values) const;
 
   [[nodiscard]] bool is_masked() const { return op.causal || op.window || !masks_.empty(); }
+  /// Are the scores more than scaled products?
+  [[nodiscard]] bool shapes_scores() const { return op.bias || op.soft_cap > 0.0; }
+  /// A row of products of query t of head n becomes cap(scale·product) + bias.
+  void shape_scores(const Sequence& sequence, std::int64_t n, std::int64_t t, float* row) const;
+
   /// seen[s - begin]: may query t of head n attend to key s, for begin ≤ s < end ≤ S?
   void find_seen(const Sequence& sequence, std::int64_t n, std::int64_t t, std::int64_t begin, std::int64_t end,
                  std::uint8_t* seen) const;
@@ -92,18 +114,12 @@ class AttentionHeads {
   float hidden_score;  ///< the same before it is scaled, by a scale above 0
 
  private:
-  /// A bool array that broadcasts to (B,N,T,S).
-  struct Mask {
-    Mask(const Operand& mask, const Shape& all);
-    Operand operand;
-    std::int64_t strides[4] = {0, 0, 0, 0};
-  };
-
   Operand query_, key_, value_, context_, scores_;  // query, key and value may be parts of one packed array
   std::int64_t query_row_, key_row_, value_row_;    // from one position to the next
   std::int64_t first_key_ = 0, first_value_ = 0;    // where key and value begin
   Operand starts_{};                                // of the sequences that share a batch entry
-  std::vector<Mask> masks_;
+  std::optional<OverScores> bias_;
+  std::vector<OverScores> masks_;  // of bool
 };
 
 /// Panels' worth of columns.

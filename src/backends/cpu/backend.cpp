@@ -1,4 +1,5 @@
 #include "attn/backends/cpu.h"
+#include "attn/backends/storage.h"
 #include "attn/plan/passes.h"
 #include "executable.h"
 #include "memory.h"
@@ -29,6 +30,10 @@ class CpuBackend final : public Backend {
   [[nodiscard]] std::int64_t memory_needed(const plan::Plan& plan, const CompileOptions& options) const override {
     return cpu::memory_needed(plan, {options.threads > 0 ? options.threads : cpu::default_threads(),
                                      cpu::multiplication_of(options_, options.precision)});
+  }
+
+  [[nodiscard]] std::shared_ptr<SharedStore> make_store(const CompileOptions& options) const override {
+    return std::make_shared<cpu::CpuStore>(options, options_);
   }
 
   [[nodiscard]] std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,

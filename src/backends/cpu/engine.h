@@ -6,7 +6,7 @@
 #include <dnnl.hpp>
 #include <map>
 #include <memory>
-#include <utility>
+#include <string>
 
 #include "attn/base/tensor.h"
 #include "attn/graph/graph.h"
@@ -31,6 +31,16 @@ struct Packed {
   dnnl::memory blocked;  ///< of oneDNN's layout
 };
 using PackedWeight = std::map<Layout, Packed>;
+
+/// Begins the word for a weight that no other executable has.
+inline constexpr char kOwnWeight = '#';
+
+/// Which weight: how it comes about (plan::recipe), or a word of its own; and whether it is transposed.
+struct WeightKey {
+  std::string recipe;
+  bool is_transposed = false;
+  auto operator<=>(const WeightKey&) const = default;
+};
 
 /// Memory that all kernels use, as one runs at a time.
 class SharedMemory {
@@ -65,8 +75,8 @@ struct Engine {
   SharedMemory operands, scratch;
   /// What a product leaves packed for the next step.
   SharedMemory handover;
-  /// By the weight and whether it is transposed; empty once all kernels are made.
-  std::map<std::pair<graph::ValueId, bool>, PackedWeight> packed;
+  /// For as long as the executables that may come want to find them.
+  std::map<WeightKey, PackedWeight> packed;
 
   /// As many threads as are worth waking for `work`, in floating-point operations or bytes to move.
   [[nodiscard]] Team team_for(double work) {

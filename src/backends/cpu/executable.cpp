@@ -1,7 +1,9 @@
 #include "executable.h"
 
+#include <algorithm>
 #include <chrono>
 
+#include "attn/base/error.h"
 #include "attn/base/stop.h"
 #include "choose.h"
 #include "handover.h"
@@ -15,7 +17,34 @@ using graph::at;
 using graph::NodeId;
 using graph::ValueId;
 
+/// The store among the options, or a new one. Throws Error (internal) where another kind of backend made it.
+std::shared_ptr<CpuStore> store_of(const CompileOptions& compile_options, const CpuOptions& options) {
+  if (!compile_options.store) return std::make_shared<CpuStore>(compile_options, options);
+  auto store = std::dynamic_pointer_cast<CpuStore>(compile_options.store);
+  if (!store) throw internal_error("a store of another kind of backend was given");
+  return store;
+}
+
+/// Is everything that the kernel would pack of this input packed already?
+bool is_packed(const StepInfo& step, const Choice& choice, const Engine& engine, std::size_t input) {
+  if (choice.way != Choice::Way::kernel) return false;
+  bool any = false;
+  for (const Packing& packing : choice.needs.packs) {
+    if (packing.input != input) continue;
+    const auto found = engine.packed.find(key_of(step, input, packing.is_transposed));
+    // oneDNN may refuse when the kernel is made, and the weight itself is wanted then.
+    if (packing.layout.kind == Layout::Kind::onednn || found == engine.packed.end()) return false;
+    if (!found->second.contains(packing.layout)) return false;
+    any = true;
+  }
+  return any;
+}
+
 }  // namespace
+
+CpuStore::CpuStore(const CompileOptions& compile_options, const CpuOptions& options)
+    : engine(compile_options.threads > 0 ? compile_options.threads : default_threads(), options.work_per_thread,
+             multiplication_of(options, compile_options.precision)) {}
 
 Multiplication multiplication_of(const CpuOptions& options, MatmulPrecision precision) {
   if (options.emulate_tiles) return {Tiles::emulated, precision};
@@ -26,9 +55,9 @@ CpuExecutable::CpuExecutable(plan::Plan plan, std::vector<Tensor> weights, const
                              const CpuOptions& options)
     : options_(options),
       plan_(std::move(plan)),
-      storage_(plan_, std::move(weights)),
-      engine_(compile_options.threads > 0 ? compile_options.threads : default_threads(), options.work_per_thread,
-              multiplication_of(options, compile_options.precision)),
+      store_(store_of(compile_options, options)),
+      storage_(plan_, std::move(weights), *store_),
+      engine_(store_->engine),
       places_(plan_.graph.values.size(), nullptr) {
   const OneThread scope;
   for (std::size_t i = 0; i < places_.size(); ++i) {
@@ -36,6 +65,31 @@ CpuExecutable::CpuExecutable(plan::Plan plan, std::vector<Tensor> weights, const
   }
   find_places();
   make_kernels();
+  // Where no other executable comes, nobody looks for what is packed.
+  std::erase_if(engine_.packed, [&](const auto& packed) {
+    return !compile_options.store || packed.first.recipe.starts_with(kOwnWeight);
+  });
+}
+
+/// By value: of the prepared ones, those that something reads which does not find them packed.
+std::vector<bool> CpuExecutable::wanted() const {
+  std::vector<bool> wanted(plan_.graph.values.size(), false);
+  const Readers readers(plan_);
+  const auto want = [&](ValueId id) { wanted[at(readers.root(id))] = true; };
+  for (const graph::Output& output : plan_.graph.outputs) want(output.value);
+  for (const graph::Scores& scores : plan_.graph.scores) want(scores.value);
+  for (const NodeId id : plan_.steps) {
+    const StepInfo step = describe(plan_, id, machine());
+    const Choice choice = choose(step);
+    for (std::size_t i = 0; i < step.inputs.size(); ++i)
+      if (step.is_fixed(i) && !is_packed(step, choice, engine_, i)) want(step.node.inputs[i]);
+  }
+  for (auto it = plan_.prepare.rbegin(); it != plan_.prepare.rend(); ++it) {
+    const graph::Node& node = plan_.graph.nodes[at(*it)];
+    const auto is_wanted = [&](ValueId id) { return wanted[at(readers.root(id))]; };
+    if (std::ranges::any_of(node.outputs, is_wanted)) std::ranges::for_each(node.inputs, want);
+  }
+  return wanted;
 }
 
 /// What a step reads is prepared just before it and let go of when the last step that reads it has packed it, so that
@@ -48,15 +102,20 @@ void CpuExecutable::make_kernels() {
     if (readers.leaves(id) && is_ours) storage_.drop(readers.root(id));
   };
 
+  const std::vector<bool> wanted = this->wanted();
+  const auto is_wanted = [&](ValueId id) { return wanted[at(readers.root(id))]; };
+
   const std::vector<std::int64_t> handed = handovers(plan_, machine());
   const std::vector<std::vector<NodeId>> preparation = preparation_by_step(plan_);
   for (std::size_t i = 0; i < preparation.size(); ++i) {
     for (const NodeId id : preparation[i]) {
       const graph::Node& node = plan_.graph.nodes[at(id)];
-      for (const ValueId output : node.outputs) storage_.add_prepared(output);
-      find_places();
-      const Step step = step_of(id);
-      make_kernel(choose(step), step).kernel->run();
+      if (std::ranges::any_of(node.outputs, is_wanted)) {
+        for (const ValueId output : node.outputs) storage_.add_prepared(output);
+        find_places();
+        const Step step = step_of(id);
+        make_kernel(choose(step), step).kernel->run();
+      }
       for (const ValueId input : node.inputs) leave(input);
     }
     if (i == plan_.steps.size()) break;
@@ -76,7 +135,6 @@ void CpuExecutable::make_kernels() {
       if (made.copied[k]) leave(step.node.inputs[k]);
     }
   }
-  engine_.packed.clear();
 }
 
 /// Of everything but inputs; null for prepared values that are not there.

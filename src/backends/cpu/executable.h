@@ -11,6 +11,13 @@ namespace attn::backends::cpu {
 /// Throws Error (usage) where ATTN_ISA has no such word.
 [[nodiscard]] Multiplication multiplication_of(const CpuOptions& options, MatmulPrecision precision);
 
+/// States, and what the kernels of several executables share.
+class CpuStore final : public HostStore {
+ public:
+  CpuStore(const CompileOptions& compile_options, const CpuOptions& options);
+  Engine engine;
+};
+
 class CpuExecutable final : public Executable {
  public:
   CpuExecutable(plan::Plan plan, std::vector<Tensor> weights, const CompileOptions& compile_options,
@@ -25,14 +32,16 @@ class CpuExecutable final : public Executable {
  private:
   [[nodiscard]] Machine machine() const { return {engine_.threads, engine_.multiplication}; }
   [[nodiscard]] Step step_of(graph::NodeId id);
+  [[nodiscard]] std::vector<bool> wanted() const;
   void make_kernels();
   void find_places();
   void bind(std::span<const Tensor> inputs);
 
   CpuOptions options_;
   plan::Plan plan_;
+  std::shared_ptr<CpuStore> store_;
   Storage storage_;
-  Engine engine_;
+  Engine& engine_;
   std::vector<std::byte*> places_;                // by ValueId: what operands point to
   std::vector<graph::ValueId> moving_;            // inputs and views of them
   std::vector<std::unique_ptr<Kernel>> kernels_;  // by step

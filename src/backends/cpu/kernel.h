@@ -84,6 +84,8 @@ using Kernels = std::span<const KernelInfo>;
 [[nodiscard]] Kernels kernels_of(const graph::MatMul&);
 [[nodiscard]] Kernels kernels_of(const graph::Softmax&);
 [[nodiscard]] Kernels kernels_of(const graph::Attention&);
+[[nodiscard]] Kernels kernels_of(const graph::Append&);
+[[nodiscard]] Kernels kernels_of(const graph::CachedAttention&);
 [[nodiscard]] Kernels kernels_of(const graph::LayerNorm&);
 [[nodiscard]] Kernels kernels_of(const graph::BatchNorm&);
 [[nodiscard]] Kernels kernels_of(const graph::Reduce&);

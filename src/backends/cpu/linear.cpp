@@ -2,6 +2,7 @@
 #include "kernel.h"
 #include "matmul.h"
 #include "products.h"
+#include "row_dots.h"
 
 namespace attn::backends::cpu {
 namespace {
@@ -57,9 +58,9 @@ Needs linear_needs(const StepInfo& step) {
 
 std::unique_ptr<Kernel> make_linear(const Step& step) {
   const auto& op = step.op<graph::Linear>();
-  PackedWeight& packed = step.engine.packed[{step.node.inputs[1], false}];
+  PackedWeight& packed = step.packed(1, false);
   return std::make_unique<LinearKernel>(
-      step, query_of(step).size, Product::Weights{step.fixed[1].data(), &packed, step.fixed[1].dtype()},
+      step, query_of(step).size, Product::Weights{step.fixed[1].data(), &packed, step.inputs[1].dtype},
       Product::Fusion{op.bias ? step.fixed[2].data() : nullptr, op.activation, op.residual, step.handover});
 }
 
@@ -105,7 +106,7 @@ Needs needs_by_weight(const StepInfo& step) {
 std::unique_ptr<Kernel> make_by_weight(const Step& step) {
   const bool is_transposed = step.op<graph::MatMul>().transpose_y;
   const Tensor weights = is_transposed ? transposed(step.fixed[1]) : step.fixed[1];
-  PackedWeight& packed = step.engine.packed[{step.node.inputs[1], is_transposed}];
+  PackedWeight& packed = step.packed(1, is_transposed);
   return std::make_unique<LinearKernel>(step, query_of_matmul(step).size, Product::Weights{weights.data(), &packed},
                                         Product::Fusion{});
 }
@@ -119,7 +120,8 @@ Kernels kernels_of(const graph::Linear&) {
 }
 
 Kernels kernels_of(const graph::MatMul&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not_by_weight, needs_by_weight, make_by_weight},
+  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not_row_dots, no_memory, make_row_dots},
+                                            {Takes::float32, why_not_by_weight, needs_by_weight, make_by_weight},
                                             {Takes::float32, takes_all, matmul_needs, make_matmul}};
   return kKernels;
 }

@@ -9,6 +9,8 @@ namespace attn::backends::cpu {
 void add_to(float* y, const float* x, std::int64_t size);
 /// y = factor·x; they may be the same.
 void scale_row(const float* x, float factor, float* y, std::int64_t size);
+/// x = cap·tanh(scale·x/cap); cap 0: scale·x.
+void cap_row(float* x, float scale, float cap, std::int64_t size);
 /// x = `hidden` where `seen` is 0.
 void hide(float* x, const std::uint8_t* seen, float hidden, std::int64_t size);
 /// No infinity and no NaN; of a multiple of 16 numbers.

@@ -25,6 +25,7 @@ class Pricing {
       hold(bytes_times({spec.shape.size(), bytes_of(spec.dtype)}));
     }
     hold(plan_.input_bytes);
+    hold(plan_.state_bytes);
     const auto preparation = preparation_by_step(plan_);
     for (std::size_t i = 0; i < preparation.size(); ++i) {
       for (const NodeId id : preparation[i]) prepare(id);

@@ -1,11 +1,24 @@
 #include "step.h"
 
+#include <fmt/format.h>
+
+#include "attn/plan/recipe.h"
+
 namespace attn::backends::cpu {
 
 using graph::at;
 
 Tensor view_of(const Operand& operand) {
   return {operand.dtype, operand.shape, std::shared_ptr<std::byte>(std::shared_ptr<void>(), *operand.place)};
+}
+
+WeightKey key_of(const StepInfo& step, std::size_t input, bool is_transposed) {
+  const graph::ValueId value = step.node.inputs[input];
+  return {plan::recipe(step.graph, value).value_or(fmt::format("{}{}", kOwnWeight, value)), is_transposed};
+}
+
+PackedWeight& Step::packed(std::size_t input, bool is_transposed) const {
+  return engine.packed[key_of(*this, input, is_transposed)];
 }
 
 StepInfo describe(const plan::Plan& plan, graph::NodeId id, const Machine& machine) {

@@ -61,6 +61,12 @@ struct Step : StepInfo {
   std::vector<Tensor> fixed;  ///< by input: the numbers of those that are fixed, else without bytes
   Engine& engine;
   Handover handover = Handover::none;
+
+  /// The engine's packed copies of an input that is fixed.
+  [[nodiscard]] PackedWeight& packed(std::size_t input, bool is_transposed) const;
 };
+
+/// By which an input is found packed.
+[[nodiscard]] WeightKey key_of(const StepInfo& step, std::size_t input, bool is_transposed);
 
 }  // namespace attn::backends::cpu

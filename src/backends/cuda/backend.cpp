@@ -5,6 +5,7 @@
 #include "attn/backends/plugin.h"
 #include "attn/plan/passes.h"
 #include "executable.h"
+#include "store.h"
 
 namespace attn::cuda {
 namespace {
@@ -35,6 +36,10 @@ class CudaBackend final : public backends::Backend {
     for (const graph::Scores& scores : plan.graph.scores)
       bytes = plan::sum_of_bytes({bytes, plan.slots[static_cast<std::size_t>(scores.value)].bytes});
     return bytes;
+  }
+
+  [[nodiscard]] std::shared_ptr<backends::SharedStore> make_store(const backends::CompileOptions&) const override {
+    return std::make_shared<CudaStore>(device_);
   }
 
   [[nodiscard]] std::unique_ptr<backends::Executable> compile(plan::Plan plan, std::vector<Tensor> weights,

@@ -7,6 +7,8 @@
 
 #include "attention/attention.h"
 #include "attn/base/error.h"
+#include "kernels/fault.h"
+#include "kernels/walk.h"
 
 namespace attn::cuda {
 namespace {
@@ -17,16 +19,34 @@ HeadsView view_of(std::byte* data, const Shape& shape) {  // (B, rows, heads, si
   return {data, shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3]};
 }
 
-MaskView mask_view(const Operand& mask, const Shape& scores) {
-  MaskView view;
-  view.data = mask.as<const bool>();
-  const int added = scores.rank() - mask.shape.rank();
-  std::int64_t stride = 1;
-  for (int axis = mask.shape.rank() - 1; axis >= 0; --axis) {
-    view.strides[axis + added] = mask.shape[axis] == 1 ? 0 : stride;
-    stride *= mask.shape[axis];
+/// `array` as it is read under the shape (B, N, T, S).
+void read_as_scores(const Operand& array, const Shape& scores, std::int64_t (&strides)[4]) {
+  const Steps steps = broadcast_steps(array.shape, scores);
+  std::ranges::copy(steps, strides);
+}
+
+/// What both operations are asked for, and the bias and masks that stand at the end of the inputs from `first` on.
+void read_fields(const auto& op, const Step& step, std::size_t first, AttentionProblem& problem) {
+  problem.dtype = step.inputs[0].dtype;
+  problem.context = view_of(step.outputs[0].data, step.outputs[0].shape);
+  problem.scale = op.scale;
+  problem.soft_cap = op.soft_cap;
+  problem.path = op.path;
+  problem.causal = op.causal;
+  problem.window = op.window.value_or(0);
+  if (op.masks > kMaxMasks) throw internal_error("an attention with {} masks", op.masks);
+  const Shape scores{problem.B, problem.N, problem.T, problem.S};
+  if (op.bias) {
+    const Operand& bias = step.inputs[first++];
+    problem.bias.data = bias.data;
+    read_as_scores(bias, scores, problem.bias.strides);
   }
-  return view;
+  while (problem.masks < op.masks) {
+    const Operand& mask = step.inputs[first++];
+    MaskView& view = problem.mask[problem.masks++];
+    view.data = mask.as<const bool>();
+    read_as_scores(mask, scores, view.strides);
+  }
 }
 
 AttentionProblem problem_of(const graph::Attention& op, const Step& step) {
@@ -37,6 +57,7 @@ AttentionProblem problem_of(const graph::Attention& op, const Step& step) {
   problem.T = query.shape[1];
   problem.H = query.shape[3];
   problem.query = view_of(query.data, query.shape);
+  problem.key_dtype = query.dtype;
   if (packed) {
     problem.S = problem.T;
     problem.K = op.packed_heads;
@@ -55,53 +76,68 @@ AttentionProblem problem_of(const graph::Attention& op, const Step& step) {
     problem.key = view_of(step.inputs[1].data, key);
     problem.value = view_of(step.inputs[2].data, value);
   }
-  problem.dtype = query.dtype;
-  problem.context = view_of(step.outputs[0].data, step.outputs[0].shape);
   if (op.scores) problem.scores = step.outputs[1].data;
-  problem.scale = op.scale;
-  problem.path = op.path;
-  problem.causal = op.causal;
-  problem.window = op.window.value_or(0);
   const std::size_t first = packed ? 1 : 3;
   if (op.varlen > 0) {
     problem.starts = step.inputs[first].as<const std::int32_t>();
     problem.B = step.inputs[first].shape[0] - 1;
     problem.T = problem.S = op.varlen;
     problem.rows = query.shape[0] * query.shape[1];
-    return problem;
   }
-  const Shape scores{problem.B, problem.N, problem.T, problem.S};
-  for (std::size_t i = first; i < step.inputs.size(); ++i) {
-    problem.mask[problem.masks++] = mask_view(step.inputs[i], scores);
-  }
+  read_fields(op, step, first, problem);
   return problem;
+}
+
+HeadsView view_of_cache(const Operand& cache, std::int64_t step) {  // (C, K, S, H); `step` entries for each of a batch
+  const Shape& shape = cache.shape;
+  return {cache.data, step * shape[1] * shape[2] * shape[3], shape[3], shape[2] * shape[3]};
+}
+
+AttentionProblem problem_of(const graph::CachedAttention& op, const Step& step) {
+  AttentionProblem problem;
+  const Operand &query = step.inputs[0], &keys = step.inputs[1], &values = step.inputs[2];
+  problem.B = query.shape[0];
+  problem.T = query.shape[1];
+  problem.N = query.shape[2];
+  problem.H = query.shape[3];
+  problem.K = keys.shape[1];
+  problem.S = keys.shape[2];
+  problem.V = values.shape[3];
+  problem.query = view_of(query.data, query.shape);
+  problem.key_dtype = keys.dtype;
+  problem.entries = keys.shape[0];
+  const std::int64_t each = op.sources ? 1 : problem.entries / problem.B;
+  problem.key = view_of_cache(keys, each);
+  problem.value = view_of_cache(values, each);
+  problem.length = step.inputs[3].as<const std::int32_t>();
+  if (op.sources) problem.sources = step.inputs[4].as<const std::int32_t>();
+  problem.report = reporter_of(step);
+  read_fields(op, step, op.sources ? 5 : 4, problem);
+  return problem;
+}
+
+/// The attention kernel that takes the problem, with the reasons of those that do not.
+Chosen chosen_for(const AttentionProblem& problem, const Step& step) {
+  std::string declined;
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    const std::string why = kernel.why_not(problem, step.device);
+    if (why.empty()) return {std::string(kernel.name), kernel.prepare(problem, step.device), std::move(declined)};
+    declined += fmt::format("{}{}: {}", declined.empty() ? "" : "; ", kernel.name, why);
+  }
+  throw internal_error("no attention kernel takes it");
 }
 
 }  // namespace
 
-Choice make_attention(const graph::Attention& op, const Step& step, std::string& declined) {
-  if (op.masks > kMaxMasks) throw internal_error("an attention with {} masks", op.masks);
-  const AttentionProblem problem = problem_of(op, step);
-  for (const AttentionKernel& kernel : attention_kernels()) {
-    const std::string why = kernel.why_not(problem, step.device);
-    if (why.empty()) return {std::string(kernel.name), kernel.prepare(problem, step.device)};
-    declined += fmt::format("{}{}: {}", declined.empty() ? "" : "; ", kernel.name, why);
-  }
-  return Choice("no attention kernel takes it");
-}
-
 Chosen choose(const Step& step, const ProductOptions& options) {
   if (std::ranges::all_of(step.outputs, is_empty)) return {"nothing to do", [](cudaStream_t) {}, ""};
+  if (const auto* op = std::get_if<graph::Attention>(&step.op)) return chosen_for(problem_of(*op, step), step);
+  if (const auto* op = std::get_if<graph::CachedAttention>(&step.op)) return chosen_for(problem_of(*op, step), step);
   std::string why;
   const auto made = [&](Choice choice) {
     if (!choice.made()) why += (why.empty() ? "" : "; ") + choice.why_not;
     return choice;
   };
-  if (const auto* attention = std::get_if<graph::Attention>(&step.op)) {
-    Choice choice = make_attention(*attention, step, why);
-    if (!choice.made()) throw internal_error("{}", choice.why_not);
-    return {std::move(choice.name), std::move(choice.launch), std::move(why)};
-  }
   const bool has_numbers = std::ranges::none_of(step.inputs, is_empty);
   if (has_numbers) {
     Choice product("");

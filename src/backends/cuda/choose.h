@@ -18,9 +18,6 @@ struct ProductOptions {
 [[nodiscard]] Choice make_product(const graph::Linear& op, const Step& step, const ProductOptions& options);
 [[nodiscard]] Choice make_product(const graph::MatMul& op, const Step& step, const ProductOptions& options);
 
-/// The attention kernel that takes the step, with the reasons of those that do not.
-[[nodiscard]] Choice make_attention(const graph::Attention& op, const Step& step, std::string& declined);
-
 /// The fastest kernel that takes the step, and why faster ones do not.
 struct Chosen {
   std::string name;

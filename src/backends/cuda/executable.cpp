@@ -7,8 +7,8 @@
 
 #include "attn/base/error.h"
 #include "attn/base/size.h"
-#include "attn/base/text.h"
 #include "fusion.h"
+#include "kernels/fault.h"
 #include "kernels/rnn.h"
 #include "product.h"
 #include "tuning.h"
@@ -48,6 +48,7 @@ class Pieces {
 CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan plan, std::vector<Tensor> weights,
                                const backends::CompileOptions& options)
     : device_(std::move(device)),
+      store_(cuda_store(options, device_)),
       plan_(std::move(plan)),
       places_(plan_.graph.values.size(), nullptr),
       staged_(plan_.graph.values.size(), nullptr) {
@@ -125,9 +126,13 @@ ValueId CudaExecutable::root(ValueId id) const {
 }
 
 void CudaExecutable::price() const {
-  std::int64_t constants = 0, scratch = kWorkspaceBytes;
-  for (const plan::Slot& slot : plan_.slots) {
-    if (slot.place == Place::constant && slot.alias_of == graph::kNone) constants += padded(slot.bytes);
+  std::int64_t constants = 0, states = 0, scratch = kWorkspaceBytes;
+  for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
+    const plan::Slot& slot = plan_.slots[i];
+    if (slot.alias_of != graph::kNone) continue;
+    if (slot.place == Place::constant) constants += padded(slot.bytes);
+    if (slot.place == Place::state && !store_->has(plan_.graph.values[i]))
+      states = plan::sum_of_bytes({states, slot.bytes});
   }
   for (const graph::Node& node : plan_.graph.nodes) {
     if (const auto* rnn = std::get_if<graph::Rnn>(&node.op)) {
@@ -135,8 +140,8 @@ void CudaExecutable::price() const {
       scratch = std::max(scratch, rnn_scratch_bytes(*rnn, x.shape, plan_.graph.value(node.inputs[2]).shape, x.dtype));
     }
   }
-  const std::int64_t parts[] = {plan_.weight_bytes, constants,         plan_.prepared_bytes,
-                                plan_.arena_bytes,  plan_.input_bytes, scratch};
+  const std::int64_t parts[] = {plan_.weight_bytes, constants, states, plan_.prepared_bytes, plan_.arena_bytes,
+                                plan_.input_bytes,  scratch};
   std::int64_t needed = 0;
   for (const std::int64_t part : parts) {
     const auto sum = checked_add(needed, part);
@@ -197,8 +202,8 @@ void CudaExecutable::place(const std::vector<Tensor>& weights) {
   arena_ = allocate_device(plan_.arena_bytes);
   fault_bytes_ = allocate_device(sizeof(Fault));
   staging_ = allocate_pinned(staging_pieces.total());  // shared with the tensors that are given out
-  bytes_ =
-      weight_pieces.total() + constant_pieces.total() + input_pieces.total() + plan_.prepared_bytes + plan_.arena_bytes;
+  bytes_ = weight_pieces.total() + constant_pieces.total() + input_pieces.total() + plan_.prepared_bytes +
+           plan_.state_bytes + plan_.arena_bytes;
   fault_on_host_ = reinterpret_cast<Fault*>(staging_.get() + fault_offset);
 
   const auto up = [&](std::byte* to, const Tensor& from) {
@@ -224,6 +229,9 @@ void CudaExecutable::place(const std::vector<Tensor>& weights) {
         break;
       case Place::input:
         places_[i] = inputs_.get() + offsets[i];
+        break;
+      case Place::state:
+        places_[i] = store_->open(values[i]);
         break;
       case Place::prepared:
         places_[i] = prepared_.get() + slot.offset;
@@ -252,8 +260,11 @@ Step CudaExecutable::step_of(NodeId id) {
 }
 
 /// A pass over inputs that are 0, as they were cleared, before one is recorded: CUDA loads every kernel's code, and a
-/// product takes its next algorithm where one cannot be launched, both of which may spoil a recording.
+/// product takes its next algorithm where one cannot be launched, both of which may spoil a recording. States are left
+/// as they are.
 void CudaExecutable::warm_up() {
+  static_assert(Fault::warming_up == -1);
+  check(cudaMemsetAsync(fault_bytes_.get(), 0xFF, sizeof(Fault), stream_.get()), "clearing memory");
   for (const Prepared& step : steps_) step.launch(stream_.get());
   check(cudaMemsetAsync(fault_bytes_.get(), 0, sizeof(Fault), stream_.get()), "clearing memory");  // of zeros' making
   finish();
@@ -296,17 +307,7 @@ void CudaExecutable::finish() {
   const Fault fault = *fault_on_host_;
   if (fault.kind == Fault::none) return;
   check(cudaMemsetAsync(fault_bytes_.get(), 0, sizeof(Fault), stream_.get()), "clearing memory");
-  const graph::Node& node = plan_.graph.nodes[at(fault.node)];
-  const std::string place =
-      node.layer == graph::kNone ? std::string() : printable(plan_.graph.layers[at(node.layer)].name) + ": ";
-  switch (fault.kind) {
-    case Fault::index_out_of_range:
-      throw bad_input("{}index {} is out of range for an axis of {}", place, fault.number, fault.limit);
-    case Fault::integer_division_by_zero:
-      throw bad_input("{}integer division of {} by zero", place, fault.number);
-    default:
-      throw bad_input("{}power: an integer to the negative power {} is no integer", place, fault.number);
-  }
+  throw error_of(fault, plan_.graph);
 }
 
 void CudaExecutable::run(std::span<const Tensor> inputs) {

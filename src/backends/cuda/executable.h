@@ -12,6 +12,7 @@
 #include "device.h"
 #include "kernel.h"
 #include "recording.h"
+#include "store.h"
 
 namespace attn::cuda {
 
@@ -52,6 +53,7 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
   void finish();
 
   std::shared_ptr<const Device> device_;
+  std::shared_ptr<CudaStore> store_;
   plan::Plan plan_;
   Stream stream_;
   // On the device. What only the preparation reads is let go after it.

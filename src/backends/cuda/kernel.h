@@ -32,13 +32,23 @@ struct Operand {
   [[nodiscard]] std::int64_t bytes() const { return size() * bytes_of(dtype); }
 };
 
-/// Numbers that are wrong input, which only the device sees. The first one found stays.
+/// Numbers that are wrong input, which only the device sees. The first one found stays, and from then on no step writes
+/// to a state.
 struct Fault {
-  enum Kind : int { none, index_out_of_range, integer_division_by_zero, integer_to_negative_power };
+  enum Kind : int {
+    warming_up = -1,  ///< no fault: a pass over numbers that mean nothing
+    none = 0,
+    index_out_of_range,
+    integer_division_by_zero,
+    integer_to_negative_power,
+    rows_beyond_cache,
+    length_beyond_cache,
+    source_beyond_cache
+  };
   int kind = none;
   int node = 0;             ///< graph::NodeId
-  std::int64_t number = 0;  ///< the index, the dividend, the exponent
-  std::int64_t limit = 0;   ///< the size of the axis that the index is for
+  std::int64_t number = 0;  ///< the index, the dividend, the exponent, the position, the length, the entry
+  std::int64_t other = 0;   ///< the size of the axis that the index is for; the element of the sources
 };
 
 /// Memory that steps share, as one runs at a time. Reserved while kernels are made, allocated before the first launch.

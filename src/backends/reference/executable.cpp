@@ -15,8 +15,12 @@ constexpr std::int64_t kProgram = 3 << 19;
 /// Walks a plan, one node after the other.
 class ReferenceExecutable final : public Executable {
  public:
-  ReferenceExecutable(plan::Plan plan, std::vector<Tensor> weights, const ReferenceOptions& options)
-      : plan_(std::move(plan)), options_(options), storage_(plan_, std::move(weights)) {
+  ReferenceExecutable(plan::Plan plan, std::vector<Tensor> weights, const ReferenceOptions& options,
+                      std::shared_ptr<HostStore> store)
+      : plan_(std::move(plan)),
+        options_(options),
+        store_(std::move(store)),
+        storage_(plan_, std::move(weights), *store_) {
     for (const NodeId id : plan_.prepare) {
       for (const graph::ValueId output : plan_.graph.nodes[static_cast<std::size_t>(id)].outputs)
         storage_.add_prepared(output);
@@ -55,6 +59,7 @@ class ReferenceExecutable final : public Executable {
 
   plan::Plan plan_;
   ReferenceOptions options_;
+  std::shared_ptr<HostStore> store_;
   Storage storage_;
 };
 
@@ -67,7 +72,7 @@ class ReferenceBackend final : public Backend {
   [[nodiscard]] graph::Graph optimize(graph::Graph graph) const override { return graph; }
 
   [[nodiscard]] std::int64_t memory_needed(const plan::Plan& plan, const CompileOptions&) const override {
-    std::int64_t bytes = plan::sum_of_bytes({plan.weight_bytes, plan.input_bytes, plan.arena_bytes});
+    std::int64_t bytes = plan::sum_of_bytes({plan.weight_bytes, plan.input_bytes, plan.state_bytes, plan.arena_bytes});
     for (const graph::NodeId id : plan.prepare) {
       for (const graph::ValueId output : plan.graph.nodes[static_cast<std::size_t>(id)].outputs)
         bytes = plan::sum_of_bytes({bytes, plan.slots[static_cast<std::size_t>(output)].bytes});
@@ -75,9 +80,13 @@ class ReferenceBackend final : public Backend {
     return plan::sum_of_bytes({bytes, kProgram});
   }
 
+  [[nodiscard]] std::shared_ptr<SharedStore> make_store(const CompileOptions&) const override {
+    return std::make_shared<HostStore>();
+  }
+
   [[nodiscard]] std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,
-                                                    const CompileOptions&) const override {
-    return std::make_unique<ReferenceExecutable>(std::move(plan), std::move(weights), options_);
+                                                    const CompileOptions& options) const override {
+    return std::make_unique<ReferenceExecutable>(std::move(plan), std::move(weights), options_, host_store(options));
   }
 
  private:

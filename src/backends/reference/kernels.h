@@ -24,9 +24,11 @@ void compute(const graph::Linear& op, Tensors in, Tensors out);
 void compute(const graph::MatMul& op, Tensors in, Tensors out);
 void compute(const graph::Einsum& op, Tensors in, Tensors out);
 
-// softmax.cpp, attention.cpp, normalization.cpp
+// softmax.cpp, attention.cpp, cache.cpp, normalization.cpp
 void compute(const graph::Softmax& op, Tensors in, Tensors out);
 void compute(const graph::Attention& op, Tensors in, Tensors out);
+void compute(const graph::Append& op, Tensors in, Tensors out);
+void compute(const graph::CachedAttention& op, Tensors in, Tensors out);
 void compute(const graph::LayerNorm& op, Tensors in, Tensors out);
 void compute(const graph::BatchNorm& op, Tensors in, Tensors out);
 

@@ -22,7 +22,37 @@ void expect_count(std::size_t given, std::size_t wanted, std::string_view what) 
 
 }  // namespace
 
-Storage::Storage(const plan::Plan& plan, std::vector<Tensor> weights)
+Tensor HostStore::state(const std::string& name) const {
+  const auto found = states_.find(name);
+  if (found == states_.end()) throw internal_error("no state is called '{}'", name);
+  const Tensor& held = found->second;
+  Tensor copy(held.dtype(), held.shape());
+  if (held.bytes() > 0) std::memcpy(copy.data(), held.data(), static_cast<std::size_t>(held.bytes()));
+  return copy;
+}
+
+void HostStore::set_state(const std::string& name, const Tensor& value) {
+  const auto found = states_.find(name);
+  if (found == states_.end()) throw internal_error("no state is called '{}'", name);
+  expect_type(value, found->second.dtype(), found->second.shape(), "a value for a state", 0);
+  if (value.bytes() > 0) std::memcpy(found->second.data(), value.data(), static_cast<std::size_t>(value.bytes()));
+}
+
+Tensor HostStore::open(const graph::Value& value) {
+  const auto [found, is_new] = states_.try_emplace(value.name);
+  if (is_new) found->second = Tensor(value.dtype, value.shape);
+  expect_type(found->second, value.dtype, value.shape, "a state", 0);
+  return found->second;
+}
+
+std::shared_ptr<HostStore> host_store(const CompileOptions& options) {
+  if (!options.store) return std::make_shared<HostStore>();
+  auto store = std::dynamic_pointer_cast<HostStore>(options.store);
+  if (!store) throw internal_error("a store of another kind of backend was given");
+  return store;
+}
+
+Storage::Storage(const plan::Plan& plan, std::vector<Tensor> weights, HostStore& store)
     : plan_(plan), arena_(allocate_bytes(plan.arena_bytes)), tensors_(plan.graph.values.size()) {
   const auto& specs = plan.graph.weights;
   expect_count(weights.size(), specs.size(), "weights");
@@ -42,6 +72,9 @@ Storage::Storage(const plan::Plan& plan, std::vector<Tensor> weights)
         break;
       case plan::Place::constant:
         tensors_[i] = value.constant;
+        break;
+      case plan::Place::state:
+        tensors_[i] = store.open(value);
         break;
       case plan::Place::arena:
         tensors_[i] = {value.dtype, value.shape, std::shared_ptr<std::byte>(arena_, arena_.get() + slot.offset)};
@@ -91,7 +124,7 @@ void Storage::poison_arena() {
 }
 
 std::int64_t Storage::bytes() const {
-  std::int64_t sum = plan_.arena_bytes;
+  std::int64_t sum = plan_.arena_bytes + plan_.state_bytes;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const plan::Place place = plan_.slots[i].place;
     if (place == plan::Place::weight || place == plan::Place::prepared) sum += tensors_[i].bytes();

@@ -59,6 +59,12 @@ std::vector<Family> layer_families() {
           keras_hub_token_classes(),
           keras_hub_transformer_classes(),
           keras_hub_vit_classes(),
+          rms_norm_classes(),
+          keras_hub_llama_classes(),
+          keras_hub_mistral_classes(),
+          keras_hub_phi3_classes(),
+          keras_hub_qwen_classes(),
+          keras_hub_smollm3_classes(),
           refused_layers()};
 }
 

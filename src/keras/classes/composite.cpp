@@ -27,7 +27,7 @@ LayerPtr make_sublayer(const Layer& maker, std::string_view class_name, std::str
 
 std::vector<Layer::Sublayer> Composite::sublayers() {
   std::vector<Sublayer> out;
-  for (const Part& part : parts_) out.push_back({part.layer.get(), part.layer->name + "/", part.attribute + "/"});
+  for (const Part& part : parts_) out.push_back({part.layer.get(), part.layer->name + "/", part.attribute + "/", part.detached});
   return out;
 }
 
@@ -35,6 +35,13 @@ Layer& Composite::make(std::string_view class_name, std::string_view called, std
                        Json arguments) {
   parts_.push_back({make_sublayer(*this, class_name, called, std::move(arguments)), std::string(attribute)});
   return *parts_.back().layer;
+}
+
+Layer& Composite::make_detached(std::string_view class_name, std::string_view called, std::string_view attribute,
+                                Json arguments) {
+  Layer& out = make(class_name, called, attribute, std::move(arguments));
+  parts_.back().detached = true;
+  return out;
 }
 
 TensorPtr Composite::apply(Call& call, Layer& sublayer, ArgList args, ArgDict kwargs) {

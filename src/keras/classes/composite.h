@@ -28,6 +28,9 @@ class Composite : public Layer {
   /// Makes a sublayer, in the order in which Keras sets the attributes; `attribute` is its key in .weights.h5.
   Layer& make(std::string_view class_name, std::string_view called, std::string_view attribute,
               Json arguments = Json::object());
+  /// The same of a sublayer that Keras builds before this layer has its own name: its variables do not carry it.
+  Layer& make_detached(std::string_view class_name, std::string_view called, std::string_view attribute,
+                       Json arguments = Json::object());
   /// One call of a sublayer with one result.
   static TensorPtr apply(Call& call, Layer& sublayer, ArgList args, ArgDict kwargs = {});
   /// x + y by operator: no layer, so the result has no mask.
@@ -37,6 +40,7 @@ class Composite : public Layer {
   struct Part {
     LayerPtr layer;
     std::string attribute;
+    bool detached = false;
   };
   std::vector<Part> parts_;
 };

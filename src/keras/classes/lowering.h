@@ -1,7 +1,10 @@
 // What a layer may ask of the lowering that calls it.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "attn/graph/graph.h"
 #include "classes/arg.h"
@@ -9,6 +12,7 @@
 namespace attn::keras {
 
 class Layer;
+struct Decoding;
 
 /// Applies layers as keras.Layer.__call__ does, and adds their operations to a graph.
 class Lowering {
@@ -22,6 +26,10 @@ class Lowering {
   bool only_shapes = false;
   /// Should attention layers give their probabilities too?
   bool want_scores = false;
+  /// Of new tokens that go on with what is cached; null for whole sequences.
+  Decoding* decoding = nullptr;
+  /// Should layers compute what KerasHub's do also where those are wrong?
+  bool compat_keras_hub = false;
 
   /// Does somebody watch where masks go?
   [[nodiscard]] virtual bool watches_masks() const = 0;
@@ -36,6 +44,14 @@ class Lowering {
   /// The value of a layer's variable.
   virtual graph::ValueId weight(const Layer& layer, int index) = 0;
 
+  /// Values that several layers make alike, such as the angles of positions. `name` tells all that they depend on; the
+  /// first who asks makes them.
+  template <typename Make>
+  const std::vector<graph::ValueId>& common(const std::string& name, Make make) {
+    const auto found = common_.find(name);
+    return found != common_.end() ? found->second : common_.emplace(name, make()).first->second;
+  }
+
   /// "block/": the nested models that are open, for the names of layers in the graph.
   [[nodiscard]] const std::string& scope() const noexcept { return scope_; }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
@@ -47,6 +63,7 @@ class Lowering {
   graph::Builder builder_;
   bool symbolic_;
   std::string scope_;
+  std::map<std::string, std::vector<graph::ValueId>> common_;
 };
 
 /// Names the layers inside another ("bidirectional/forward_lstm") for the time of a call.

@@ -106,9 +106,15 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   if (layer->name.empty() && ref.find("name") && ref["name"].is_string()) layer->name = ref["name"].text();
   if (layer->name.size() > kMaxName) config.fail("a name of over 64 KiB is not accepted");
   if (layer->name.empty()) layer->name = snake_case(layer->class_name());
+  // What a class puts there stands for an object; one that was read has what it has.
   for (const char* key :
-       {"module", "registered_name", "build_config", "compile_config", "name", "inbound_nodes", "shared_object_id"})
-    if (const auto member = ref.find(key)) layer->envelope[key] = member->json();
+       {"module", "registered_name", "build_config", "compile_config", "name", "inbound_nodes", "shared_object_id"}) {
+    if (const auto member = ref.find(key)) {
+      layer->envelope[key] = member->json();
+    } else {
+      layer->envelope.erase(key);
+    }
+  }
   layer->finish_reading(config.document(), before);
   return layer;
 }

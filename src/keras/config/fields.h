@@ -157,6 +157,16 @@ class Fields {
     value = std::move(given);
   }
   template <typename T>
+  void read(const Ref& ref, std::vector<T>& value) {
+    ref.expect_array();
+    value.clear();
+    for (const Ref& element : ref.elements()) {
+      T given;
+      read(element, given);
+      value.push_back(std::move(given));
+    }
+  }
+  template <typename T>
   void read(const Ref& ref, T& value) {
     read_field(ref, value, *warnings_);
   }
@@ -182,6 +192,12 @@ class Fields {
   template <typename T>
   Json write(const std::optional<T>& value) const {
     return value ? write(*value) : Json();
+  }
+  template <typename T>
+  Json write(const std::vector<T>& value) const {
+    Json out = Json::array();
+    for (const T& element : value) out.push_back(write(element));
+    return out;
   }
   template <typename T>
   Json write(const T& value) const {

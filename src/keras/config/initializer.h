@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "attn/graph/weight.h"
+#include "attn/keras/version.h"
 #include "config/json.h"
 
 namespace attn::keras {

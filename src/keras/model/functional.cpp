@@ -60,11 +60,16 @@ void Functional::config(Fields& f) {
 }
 
 void Functional::add(LayerPtr layer) {
+  borrow(*layer);
+  owned_.push_back(std::move(layer));
+}
+
+void Functional::borrow(Layer& layer) {
   if (members_.size() >= kMostCalls)
-    layer->fail(fmt::format("more than {} layers in a model are not accepted", kMostCalls));
-  if (!index_.emplace(layer->name, static_cast<int>(members_.size())).second)
-    layer->fail(fmt::format("two layers of this model have the name '{}'", printable(layer->name)));
-  members_.push_back(std::move(layer));
+    layer.fail(fmt::format("more than {} layers in a model are not accepted", kMostCalls));
+  if (!index_.emplace(layer.name, static_cast<int>(members_.size())).second)
+    layer.fail(fmt::format("two layers of this model have the name '{}'", printable(layer.name)));
+  members_.push_back(&layer);
 }
 
 void Functional::add(const Ref& ref, std::vector<std::string>& warnings) {
@@ -172,11 +177,11 @@ void Functional::connect() {
     fail(fmt::format("the calls run in a circle at '{}'", printable(member(cycle.node.operation)->name)));
   }
   std::map<std::int64_t, Layer*> shared;
-  for (const LayerPtr& layer : members_)
+  for (Layer* layer : members_)
     if (const auto id = layer->envelope.find("shared_object_id");
         id != layer->envelope.end() && id->is_number_integer())
-      shared.emplace(id->get<std::int64_t>(), layer.get());
-  for (const LayerPtr& layer : members_) layer->share(shared);
+      shared.emplace(id->get<std::int64_t>(), layer);
+  for (Layer* layer : members_) layer->share(shared);
   connected = true;
 }
 

@@ -28,6 +28,8 @@ class Functional : public Layer {
   /// Reads one member: a layer object with name and inbound_nodes.
   void add(const Ref& ref, std::vector<std::string>& warnings);
   void add(LayerPtr layer);
+  /// A member that another model owns, which lives as long as this one: their calls are told apart by their numbers.
+  void borrow(Layer& layer);
   /// Connects the calls; every name and index is checked. Throws Error (bad_input).
   void connect();
   void finish_reading(const Document& document, std::size_t before) override;
@@ -40,7 +42,7 @@ class Functional : public Layer {
   /// Rows of a summary: all operations, by decreasing depth.
   [[nodiscard]] std::vector<Layer*> operations() const;
   [[nodiscard]] const Topology& topology() const noexcept { return topology_; }
-  [[nodiscard]] Layer* member(int index) const { return members_[static_cast<std::size_t>(index)].get(); }
+  [[nodiscard]] Layer* member(int index) const { return members_[static_cast<std::size_t>(index)]; }
   /// The layer called `name`, or null.
   [[nodiscard]] Layer* find(std::string_view name) const;
   /// Keras prints no "Connected to" for a chain.
@@ -74,7 +76,8 @@ class Functional : public Layer {
   [[nodiscard]] bool is_functional_member(std::string_view layer) const;
   [[nodiscard]] NodeKey producer(const TensorRef& ref, const std::string& pointer) const;
 
-  std::vector<LayerPtr> members_;
+  std::vector<LayerPtr> owned_;
+  std::vector<Layer*> members_;  ///< what is owned, and what is borrowed
   std::map<std::string, int, std::less<>> index_;
   Topology topology_;
   std::vector<std::vector<std::vector<TensorRef>>> reads_;  ///< per member and call, in order of arguments

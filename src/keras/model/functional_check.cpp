@@ -22,7 +22,7 @@ void Functional::check_what_is_right(const Document& of_file) {
       if (is_functional_member(ref.layer)) --ref.node;
     check(refs, pointer + (ends == &input_struct ? "/input_layers" : "/output_layers"));
   }
-  for (const LayerPtr& layer : members_) {
+  for (const Layer* layer : members_) {
     for (const NodeSpec& node : layer->nodes) {
       std::vector<TensorRef> refs;
       collect_refs(node.args, refs);

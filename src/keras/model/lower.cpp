@@ -6,6 +6,8 @@
 
 #include "attn/base/text.h"
 #include "classes/call.h"
+#include "classes/decoding.h"
+#include "model/decodes.h"
 #include "model/input_layer.h"
 #include "model/variables.h"
 
@@ -114,6 +116,30 @@ std::optional<std::vector<Dim>> fixed_lengths(const Functional& model) {
   return lengths;
 }
 
+/// Lowers new tokens in place of whole sequences.
+void lower_decoding(Functional& model, const DecodeOptions& options, ModelLowering& lowering) {
+  auto* decodes = dynamic_cast<Decodes*>(&model);
+  if (decodes == nullptr)
+    throw bad_input("a {} gives no logits for tokens to come; a task such as GPT2CausalLM does", model.class_name());
+  graph::Builder& b = lowering.builder();
+  const graph::ValueId tokens = b.input("token_ids", DType::int32, {options.rows, options.count});
+  Decoding decoding;
+  decoding.position = b.input("position", DType::int32, {});
+  const graph::ValueId steps = b.apply(graph::Iota{{1, options.count}, DType::int32, 1}, {});
+  decoding.positions = b.binary(graph::BinaryFn::add, steps, decoding.position);
+  decoding.length = b.binary(graph::BinaryFn::add, decoding.position,
+                             b.scalar_like(decoding.position, static_cast<double>(options.count)));
+  if (options.sources) decoding.sources = b.input("sources", DType::int32, {options.rows, options.capacity});
+  decoding.entries = options.entries;
+  decoding.capacity = options.capacity;
+  decoding.cache_dtype = options.cache_dtype;
+  lowering.decoding = &decoding;
+  const Decoded decoded = decodes->decode(lowering, tokens, options.every_position);
+  lowering.decoding = nullptr;
+  b.graph().outputs.push_back({"logits", b.cast(decoded.logits, DType::float32)});
+  if (options.hidden) b.graph().outputs.push_back({"hidden", b.cast(decoded.hidden, DType::float32)});
+}
+
 }  // namespace
 
 std::vector<TensorPtr> symbolic_inputs(const Functional& model, Lowering& lowering) {
@@ -142,6 +168,7 @@ void lower(Functional& model, const LowerOptions& options, ModelLowering& loweri
   lowering.want_scores = options.scores;
   visit_variables(
       model, [&](const Variable& variable) { lowering.declare(variable.layer, variable.index, variable.named()); });
+  if (options.decode) return lower_decoding(model, *options.decode, lowering);
   std::vector<TensorPtr> inputs;
   if (options.symbolic) {
     inputs = symbolic_inputs(model, lowering);

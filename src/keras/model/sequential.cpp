@@ -16,7 +16,7 @@ void Sequential::config(Fields& f) {
   f("dtype", policy);
   if (!f.reading()) {
     Json layers = Json::array();
-    for (const LayerPtr& layer : members_) layers.push_back(layer_json(*layer, f.version()));
+    for (Layer* layer : members_) layers.push_back(layer_json(*layer, f.version()));
     f.put("layers", std::move(layers));
     if (build_input_shape) f("build_input_shape", *build_input_shape);
     return;
@@ -71,7 +71,8 @@ void Sequential::build_chain(const Shape& input_shape) {
     while (index_.contains(input)) input += "_";
     const auto* first = as_input(*members_.front());
     const DType dtype = first == nullptr ? members_.front()->policy.compute : DType::float32;
-    members_.insert(members_.begin(), make_input(input, input_shape, name_of(dtype)));
+    owned_.push_back(make_input(input, input_shape, name_of(dtype)));
+    members_.insert(members_.begin(), owned_.back().get());
     index_.clear();
     for (std::size_t i = 0; i < members_.size(); ++i) index_.emplace(members_[i]->name, static_cast<int>(i));
   }
@@ -97,7 +98,7 @@ Arg Sequential::call(Call& call) {
 
 std::vector<Layer*> Sequential::layers() const {
   std::vector<Layer*> out;
-  for (std::size_t i = has_input() ? 1 : 0; i < members_.size(); ++i) out.push_back(members_[i].get());
+  for (std::size_t i = has_input() ? 1 : 0; i < members_.size(); ++i) out.push_back(members_[i]);
   return out;
 }
 

@@ -18,7 +18,8 @@ Graph remove_dead(Graph graph) {
   std::vector<bool> removed(graph.nodes.size(), false);
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     graph::Node& node = graph.nodes[i];
-    if (std::none_of(node.outputs.begin(), node.outputs.end(), is_needed)) {
+    const bool writes_state = std::holds_alternative<graph::Append>(node.op);
+    if (!writes_state && std::none_of(node.outputs.begin(), node.outputs.end(), is_needed)) {
       removed[i] = true;
       continue;
     }

@@ -109,7 +109,7 @@ Problem make_problem(const AttentionCase& row, DType dtype, AttentionPath path) 
   Problem problem{};
   AttentionProblem& it = problem.it;
   it.B = row.B, it.T = row.T, it.S = row.S, it.N = row.N, it.K = row.K, it.H = row.H, it.V = row.V;
-  it.dtype = dtype;
+  it.dtype = it.key_dtype = dtype;
   it.path = path;
   it.causal = row.causal;
   it.window = row.window;

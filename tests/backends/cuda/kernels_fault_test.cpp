@@ -32,7 +32,7 @@ TEST_CASE("cuda faults: an index that is out of range is reported with its table
       CHECK(outcome.fault.kind == Fault::index_out_of_range);
       CHECK(outcome.fault.node == 7);
       CHECK(outcome.fault.number == static_cast<std::int64_t>(wrong));
-      CHECK(outcome.fault.limit == 3);
+      CHECK(outcome.fault.other == 3);
       CHECK(outcome.outputs[0].at(0) == 9);
       CHECK(outcome.outputs[0].at(4) == 0);
       CHECK(outcome.outputs[0].at(8) == 9);
@@ -71,7 +71,7 @@ TEST_CASE("cuda faults: of several faults one stays whole") {
   CHECK(outcome.fault.kind == Fault::index_out_of_range);
   CHECK(outcome.fault.number >= 5);
   CHECK(outcome.fault.number <= 8);
-  CHECK(outcome.fault.limit == 2);
+  CHECK(outcome.fault.other == 2);
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ TEST_CASE("cuda fused: a gathered row plus its position gives the bytes of the t
       CHECK(found->kind == cuda::Fault::index_out_of_range);
       CHECK(found->node == 3);
       CHECK(found->number == 9);
-      CHECK(found->limit == 7);
+      CHECK(found->other == 7);
       CHECK(y_memory.numbers().at(4 * columns) == position.at(4 * columns));
     }
   }

@@ -52,6 +52,7 @@ class Kernel {
         lane_(static_cast<int>(threadIdx.x) % kLanes),
         thread_row_(static_cast<int>(threadIdx.x) / kLanes),
         stride_(head_stride(given.head_vectors)) {
+    if (problem_.length != nullptr) __builtin_unreachable();  // what is read of it would be spilled
     query_ = shared_memory<float>();
     key_ = query_ + kQueries * stride_;
     value_ = key_ + kKeys * stride_;
@@ -103,8 +104,8 @@ class Kernel {
 
  private:
   /// T and S of this batch entry or sequence; read anew to free their registers.
-  __device__ __forceinline__ int queries() const { return static_cast<int>(rows_of(problem_, problem_.T, b_)); }
-  __device__ __forceinline__ int keys() const { return static_cast<int>(rows_of(problem_, problem_.S, b_)); }
+  __device__ __forceinline__ int queries() const { return static_cast<int>(queries_of(problem_, b_)); }
+  __device__ __forceinline__ int keys() const { return static_cast<int>(keys_there(problem_, b_)); }
 
   /// What is done with a tile of keys and values: the softmax and its product with the values; the mean of all values
   /// for queries that see no key; the probabilities, once the sums are known.
@@ -405,7 +406,7 @@ class Kernel {
 };
 
 template <int Rows, int Columns>
-__global__ void __launch_bounds__(kThreads) flash_fma(const __grid_constant__ FlashFma given) {
+__global__ void __launch_bounds__(kThreads, 1) flash_fma(const __grid_constant__ FlashFma given) {
   Kernel<Rows, Columns>(given).run();
 }
 
@@ -443,6 +444,7 @@ constexpr int kFewRows = 1, kManyRows = 4;
 std::string why_not_flash_fma(const AttentionProblem& problem, const Device& device) {
   if (problem.dtype != DType::float32) return "not in float32";
   if (device.architecture() < 80) return "needs sm_80 or later";
+  if (problem.length != nullptr) return "the number of keys is known on the GPU alone";
   if (std::max(problem.H, problem.V) > 256) return "a head size is beyond 256";
   if (const std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
   if (shared_bytes(problem, kFewRows) > device.shared_bytes()) return "too little shared memory";

@@ -48,11 +48,12 @@ class FlashMmaKernel {
     n_ = place.head % N;
     k_ = n_ / (N / static_cast<int>(problem_.K));
     first_row_ = place.tile * kQueries;
-    S_ = static_cast<int>(rows_of(problem_, problem_.S, b_));
+    S_ = static_cast<int>(keys_there(problem_, b_));
     keys_ = static_cast<int>(keys_of(problem_, b_));
   }
 
   __device__ __forceinline__ void run() {
+    check_length(problem_);
     const int T = queries();
     if (first_row_ >= T) return;  // a tile of a longer sequence
     const int rows = T - first_row_ < kQueries ? T - first_row_ : kQueries;
@@ -94,7 +95,7 @@ class FlashMmaKernel {
 
  private:
   /// T of this batch entry or sequence; read anew to free its register.
-  __device__ __forceinline__ int queries() const { return static_cast<int>(rows_of(problem_, problem_.T, b_)); }
+  __device__ __forceinline__ int queries() const { return static_cast<int>(queries_of(problem_, b_)); }
 
   /// What is done with a tile of keys and values: the softmax and its product with the values; the mean of all values
   /// for queries that see no key; the probabilities, once the sums are known.

@@ -83,6 +83,7 @@ std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& de
   if (std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
   if (problem.T <= 128) return "a tile of queries would be mostly empty";
   if (problem.masks > 0) return "there are masks";
+  if (problem.length != nullptr) return "the number of keys is known on the GPU alone";
   if (problem.rows > kMostRows) return "sequences have more than 2^30 rows";
   if (with_plain_window(problem).window > 0) return "there is a window";
   if (problem.scores != nullptr) return "the scores are asked for";

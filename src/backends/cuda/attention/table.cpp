@@ -11,6 +11,10 @@ std::string why_not_tiled(const AttentionProblem& problem) {
   if (!(problem.scale > 0.0) || !std::isfinite(problem.scale)) return "the scale is not a positive number";
   if (problem.T > kLongest || problem.S > kLongest) return "a sequence has more than 2^30 positions";
   if (problem.T + 16 > kLongest / problem.B / problem.N * 16) return "there are more than 2^30 tiles";
+  if (problem.soft_cap > 0.0) return "scores are capped";
+  if (problem.bias.data != nullptr) return "there is a bias";
+  if (problem.key_dtype != problem.dtype) return "keys and values are of another dtype than queries";
+  if (problem.sources != nullptr) return "rows of a batch entry are in several entries of the cache";
   if (problem.S == 0 || problem.H == 0 || problem.V == 0) return "an axis is empty";
   return "";
 }

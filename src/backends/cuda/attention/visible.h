@@ -16,15 +16,44 @@ __device__ inline std::int64_t begin_of(const AttentionProblem& problem, const H
   return problem.starts == nullptr ? b * view.batch_stride : problem.starts[b] * view.row_stride;
 }
 
-/// Of `most`, T or S, the rows that batch entry, or sequence, `b` has.
-__device__ inline std::int64_t rows_of(const AttentionProblem& problem, std::int64_t most, std::int64_t b) {
-  return problem.starts == nullptr ? most : smaller(most, problem.starts[b + 1] - problem.starts[b]);
+/// Of T, the queries that batch entry, or sequence, `b` has.
+__device__ inline std::int64_t queries_of(const AttentionProblem& problem, std::int64_t b) {
+  return problem.starts == nullptr ? problem.T : smaller(problem.T, problem.starts[b + 1] - problem.starts[b]);
 }
 
-/// How many of its keys are not padding: 0 to S.
+/// Of S, the keys that are there, padding among them.
+__device__ inline std::int64_t keys_there(const AttentionProblem& problem, std::int64_t b) {
+  if (problem.length != nullptr) return larger(0, smaller(problem.S, *problem.length));
+  return problem.starts == nullptr ? problem.S : smaller(problem.S, problem.starts[b + 1] - problem.starts[b]);
+}
+
+/// How many of them are not padding.
 __device__ inline std::int64_t keys_of(const AttentionProblem& problem, std::int64_t b) {
-  if (problem.lengths == nullptr) return rows_of(problem, problem.S, b);
-  return larger(0, smaller(problem.S, problem.lengths[b]));
+  if (problem.lengths == nullptr) return keys_there(problem, b);
+  // Sequences that share a batch entry have no lengths.
+  return larger(0, smaller(problem.length == nullptr ? problem.S : keys_there(problem, b), problem.lengths[b]));
+}
+
+/// Where the first query stands among the keys.
+__device__ inline std::int64_t first_position(const AttentionProblem& problem) {
+  return problem.length == nullptr ? 0 : keys_there(problem, 0) - problem.T;
+}
+
+/// Reports a length that is out of range. Every kernel calls it in each of its threads.
+__device__ inline void check_length(const AttentionProblem& problem) {
+  if (problem.length == nullptr || blockIdx.x > 0 || threadIdx.x > 0) return;
+  const std::int64_t length = *problem.length;
+  if (length < (problem.causal ? problem.T : 0) || length > problem.S)
+    problem.report(Fault::length_beyond_cache, length);
+}
+
+/// The entry of key and value that holds row s of batch entry b.
+__device__ inline std::int64_t entry_of(const AttentionProblem& problem, std::int64_t b, std::int64_t s) {
+  if (problem.sources == nullptr) return b;
+  const std::int64_t i = b * problem.S + s, entry = problem.sources[i];
+  if (entry >= 0 && entry < problem.entries) return entry;
+  problem.report(Fault::source_beyond_cache, entry, i);
+  return b;
 }
 
 /// Whether all masks let query t of head n see key s; all four are inside of the arrays.
@@ -47,6 +76,7 @@ struct KeyRange {
 template <typename Index>
 __device__ inline KeyRange<Index> keys_seen(const AttentionProblem& problem, Index keys, Index t, Index rows) {
   const Index window = static_cast<Index>(problem.window);
+  t += static_cast<Index>(first_position(problem));
   KeyRange<Index> range{0, keys};
   if (problem.causal && t + rows < range.last) range.last = t + rows;
   if (window > 0) {

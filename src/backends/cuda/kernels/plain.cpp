@@ -8,6 +8,7 @@ namespace {
 Choice make_plain(const graph::Attention&, const Step&) {
   return Choice("attention has a table of kernels of its own");
 }
+Choice make_plain(const graph::CachedAttention&, const Step& step) { return make_plain(graph::Attention{}, step); }
 
 }  // namespace
 

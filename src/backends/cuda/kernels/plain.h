@@ -39,6 +39,9 @@ namespace attn::cuda {
 [[nodiscard]] Choice make_plain(const graph::Pad& op, const Step& step);
 [[nodiscard]] Choice make_plain(const graph::Gather& op, const Step& step);
 
+// append.cu
+[[nodiscard]] Choice make_plain(const graph::Append& op, const Step& step);
+
 // convolution.cu, rnn.cu
 [[nodiscard]] Choice make_plain(const graph::Conv& op, const Step& step);
 [[nodiscard]] Choice make_plain(const graph::Pool& op, const Step& step);

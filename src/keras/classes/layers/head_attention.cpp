@@ -43,7 +43,7 @@ void HeadAttention::check(const Ref& config) {
 }
 
 HeadAttention::Projection HeadAttention::declare(Weights& w, std::string_view sublayer, std::string_view attribute,
-                                                 const Shape& in, const Shape& out) const {
+                                                 const Shape& in, const Shape& out, bool biased) const {
   w.set_trainable(true);
   Projection projection;
   Shape kernel = in;
@@ -52,7 +52,7 @@ HeadAttention::Projection HeadAttention::declare(Weights& w, std::string_view su
   for (int axis = 0; axis < kernel.rank(); ++axis) (axis < in.rank() ? in_axes : out_axes).push_back(axis);
   w.scope(sublayer, attribute, [&] {
     projection.kernel = w.add("kernel", kernel, kernel_initializer.with_axes(in_axes, out_axes));
-    if (use_bias) projection.bias = w.add("bias", out, bias_initializer);
+    if (biased) projection.bias = w.add("bias", out, bias_initializer);
   });
   return projection;
 }
@@ -60,8 +60,8 @@ HeadAttention::Projection HeadAttention::declare(Weights& w, std::string_view su
 ValueId HeadAttention::project(Call& call, ValueId x, const Projection& projection, int contracted) const {
   // Integers come as they are.
   std::vector<ValueId> inputs = {call.builder().cast(x, call.compute_dtype()), call.weight(projection.kernel)};
-  if (use_bias) inputs.push_back(call.weight(projection.bias));
-  return call.builder().apply(graph::Linear{contracted, use_bias, {}, false}, inputs);
+  if (projection.bias) inputs.push_back(call.weight(*projection.bias));
+  return call.builder().apply(graph::Linear{contracted, projection.bias.has_value(), {}, false}, inputs);
 }
 
 graph::AttentionPath HeadAttention::path(Call& call, int projected_rank) const {
@@ -114,33 +114,30 @@ bool HeadAttention::masks_scores(Call& call) const {
   return call.flag("return_attention_scores") && !follows_keras2() && follows_masks;
 }
 
-HeadAttention::Attended HeadAttention::attend(Call& call, ValueId q, ValueId k, ValueId v,
-                                              const std::vector<ValueId>& masks, std::int64_t head_size,
-                                              graph::AttentionPath path, const Sight& sight) const {
-  graph::Attention op;
-  op.scale = 1.0 / std::sqrt(static_cast<double>(head_size));
-  op.path = path;
-  op.masks = static_cast<int>(masks.size());
-  op.causal = sight.causal;
-  op.window = sight.window;
-  op.scores = call.flag("return_attention_scores") || call.lowering().want_scores;
-  std::vector<ValueId> inputs = {q, k, v};
-  inputs.insert(inputs.end(), masks.begin(), masks.end());
-  const auto out = call.builder().apply_all(op, inputs);
-  if (!op.scores) return {out[0], graph::kNone, {}};
-  Attended attended{out[0], out[1], {}};
-  if (masks_scores(call)) {
+HeadAttention::MaskedAttended HeadAttention::attend(Call& call, ValueId q, ValueId k, ValueId v,
+                                                    const std::vector<ValueId>& masks, std::int64_t head_size,
+                                                    graph::AttentionPath path, const Sight& sight) const {
+  Attending how;
+  how.scale = 1.0 / std::sqrt(static_cast<double>(head_size));
+  how.path = path;
+  how.causal = sight.causal;
+  how.window = sight.window;
+  // New tokens are none of them padding.
+  if (call.lowering().decoding == nullptr || !sight.causal) how.masks = masks;
+  how.scores = call.flag("return_attention_scores") || call.lowering().want_scores;
+  MaskedAttended attended{keras::attend(call, q, k, v, how), {}};
+  if (attended.scores != graph::kNone && masks_scores(call)) {
     graph::Builder& b = call.builder();
     attended.scores_mask = combined(b, masks, sight, b.shape(q)[1], b.shape(k)[1], 4);
   }
   return attended;
 }
 
-Arg HeadAttention::results(Call& call, ValueId output, const Attended& attended,
+Arg HeadAttention::results(Call& call, ValueId output, const MaskedAttended& attended,
                            const std::optional<ValueId>& query_mask) {
   const TensorPtr out = Call::result(output);
   out->mask = query_mask;
-  if (call.lowering().want_scores) call.lowering().add_scores(attended.scores);
+  if (call.lowering().want_scores && attended.scores != graph::kNone) call.lowering().add_scores(attended.scores);
   if (!call.flag("return_attention_scores")) return out;
   const TensorPtr scores = Call::result(attended.scores);
   scores->mask = attended.scores_mask;

@@ -9,6 +9,7 @@
 
 #include "classes/call.h"
 #include "classes/layer.h"
+#include "classes/layers/attend.h"
 
 namespace attn::keras {
 
@@ -21,7 +22,8 @@ class HeadAttention : public Layer {
 
  protected:
   struct Projection {
-    int kernel = 0, bias = 0;
+    int kernel = 0;
+    std::optional<int> bias{};
   };
 
   [[nodiscard]] Heads heads_of(std::int64_t count, std::int64_t size) const { return {count, size, dropout == 0.0}; }
@@ -33,7 +35,11 @@ class HeadAttention : public Layer {
 
   /// kernel (in…, out…) and bias (out…) of an EinsumDense called `sublayer`.
   Projection declare(Weights& w, std::string_view sublayer, std::string_view attribute, const Shape& in,
-                     const Shape& out) const;
+                     const Shape& out, bool biased) const;
+  Projection declare(Weights& w, std::string_view sublayer, std::string_view attribute, const Shape& in,
+                     const Shape& out) const {
+    return declare(w, sublayer, attribute, in, out, use_bias);
+  }
 
   graph::ValueId project(Call& call, graph::ValueId x, const Projection& projection, int contracted = 1) const;
 
@@ -55,8 +61,7 @@ class HeadAttention : public Layer {
   }
 
   /// Context, and the probabilities (kNone unless asked for) with the mask that Keras's softmax leaves on them.
-  struct Attended {
-    graph::ValueId context = graph::kNone, scores = graph::kNone;
+  struct MaskedAttended : Attended {
     std::optional<graph::ValueId> scores_mask;
   };
 
@@ -68,12 +73,12 @@ class HeadAttention : public Layer {
   [[nodiscard]] bool masks_scores(Call& call) const;
 
   /// The attention operation on (B,T,N,H) projections.
-  Attended attend(Call& call, graph::ValueId q, graph::ValueId k, graph::ValueId v,
-                  const std::vector<graph::ValueId>& masks, std::int64_t head_size, graph::AttentionPath path,
-                  const Sight& sight) const;
+  MaskedAttended attend(Call& call, graph::ValueId q, graph::ValueId k, graph::ValueId v,
+                        const std::vector<graph::ValueId>& masks, std::int64_t head_size, graph::AttentionPath path,
+                        const Sight& sight) const;
 
   /// The results of call(), with the query's mask on the first.
-  static Arg results(Call& call, graph::ValueId output, const Attended& attended,
+  static Arg results(Call& call, graph::ValueId output, const MaskedAttended& attended,
                      const std::optional<graph::ValueId>& query_mask);
 
   Number dropout;

@@ -7,9 +7,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "classes/decoding.h"
 #include "classes/layers/axes.h"
 #include "classes/layers/layers.h"
+#include "classes/layers/rotary.h"
 #include "classes/ops/expression.h"
+#include "classes/rounding.h"
 
 namespace attn::keras {
 namespace {
@@ -18,19 +21,6 @@ using graph::Builder;
 using graph::ValueId;
 
 constexpr std::array<std::string_view, 3> kArguments = {"inputs", "start_index", "positions"};
-
-/// A number rounded to an element type.
-class Rounding {
- public:
-  explicit Rounding(DType dtype) : one_(dtype, {1}) {}
-  double operator()(double value) const {
-    one_.set(0, value);
-    return one_.at(0);
-  }
-
- private:
-  Tensor one_;
-};
 
 constexpr std::int64_t kHighestStart = std::int64_t{1} << 31;
 
@@ -43,9 +33,10 @@ std::int64_t start_index(Call& call) {
   return *start;
 }
 
-/// The positions of a call as (1,T) or (B,T), where they are given.
+/// The positions of a call as (1,T) or (B,T), where they are given, or where new tokens stand behind cached ones.
 std::optional<ValueId> given_positions(Call& call) {
   const TensorPtr positions = call.optional_tensor("positions");
+  if (!positions && call.lowering().decoding != nullptr) return call.lowering().decoding->positions;
   if (!positions) return std::nullopt;
   const Shape shape = call.shape(positions);
   if (shape.rank() != 1 && shape.rank() != 2)
@@ -195,61 +186,13 @@ class RotaryEmbedding : public Layer {
 
     const Expression x(b, b.transpose(inputs->id, order));
     const auto positions = given_positions(call);
-    auto [cos, sin] = positions ? at(call, *positions, width) : tables(call, in[sequence], width);
-    for (int axis = 2; axis < rank - 1; ++axis)
-      for (ValueId* factor : {&cos, &sin}) *factor = b.expand_dims(*factor, axis);
-    const Expression turned = x * Expression(b, cos) + half_turned(b, x, width) * Expression(b, sin);
-    return Call::result(b.transpose(turned, back));
+    const Rotary rotary{frequencies(width), 1.0, temperature(call.compute_dtype())};
+    const Angles angles = positions ? angles_at(call, rotary, *positions, rank)
+                                    : angles_from(call, rotary, start_index(call), in[sequence], rank);
+    return Call::result(b.transpose(turned(x, angles), back));
   }
 
  private:
-  /// (−x₂, x₁) of the halves of the last axis.
-  static Expression half_turned(Builder& b, const Expression& x, Dim width) {
-    const auto half = [&](std::int64_t from) {
-      graph::Slice slice;
-      slice.ranges.resize(static_cast<std::size_t>(x.shape().rank()));
-      slice.ranges.back() = {from, from + width / 2, 1};
-      return Expression(b, b.apply(slice, {x}));
-    };
-    return {b, b.apply(graph::Concat{x.shape().rank() - 1}, {-half(width / 2), half(0)})};
-  }
-
-  /// cos and sin, each (1,T,D), for positions that count from start_index.
-  [[nodiscard]] std::pair<ValueId, ValueId> tables(Call& call, Dim length, Dim width) const {
-    const DType dtype = call.compute_dtype();
-    const Rounding rounded(dtype);
-    const std::vector<float> frequencies = inverse_frequencies(width);
-    const double factor = temperature(dtype);
-    const std::int64_t start = start_index(call);
-    const Dim half = width / 2;
-    Tensor cos(dtype, {1, length, width}), sin(dtype, {1, length, width});
-    for (Dim t = 0; t < length; ++t) {
-      for (Dim i = 0; i < width; ++i) {
-        const float angle = static_cast<float>(start + t) * frequencies[static_cast<std::size_t>(i % half)];
-        cos.set(t * width + i, rounded(std::cos(angle)) * factor);
-        sin.set(t * width + i, rounded(std::sin(angle)) * factor);
-      }
-    }
-    return {call.builder().constant(std::move(cos)), call.builder().constant(std::move(sin))};
-  }
-
-  /// cos and sin, each (B,T,D), of the positions (B,T).
-  [[nodiscard]] std::pair<ValueId, ValueId> at(Call& call, ValueId positions, Dim width) const {
-    Builder& b = call.builder();
-    const DType dtype = call.compute_dtype();
-    const std::vector<float> frequencies = inverse_frequencies(width);
-    Tensor scales(DType::float32, {width});
-    for (Dim i = 0; i < width; ++i) scales.set(i, frequencies[static_cast<std::size_t>(i % (width / 2))]);
-    const Expression angles = Expression(b, b.expand_dims(b.cast(positions, DType::float32), -1)) *
-                              Expression(b, b.constant(std::move(scales)));
-    const double factor = temperature(dtype);
-    const auto of = [&](graph::UnaryFn fn) {
-      const Expression value = angles.unary(fn).cast(dtype);
-      return factor == 1.0 ? value : value * factor;
-    };
-    return {of(graph::UnaryFn::cos), of(graph::UnaryFn::sin)};
-  }
-
   /// YaRN scales what it turns, 0.1·log(scaling_factor) + 1 in the compute dtype.
   [[nodiscard]] double temperature(DType dtype) const {
     if (rope_type.value != "yarn") return 1.0;
@@ -258,7 +201,7 @@ class RotaryEmbedding : public Layer {
   }
 
   /// The angle per position of each pair, in float32 whatever the policy.
-  [[nodiscard]] std::vector<float> inverse_frequencies(Dim width) const {
+  [[nodiscard]] std::vector<float> frequencies(Dim width) const {
     const auto base = static_cast<float>(max_wavelength), scaling = static_cast<float>(scaling_factor);
     const auto size = static_cast<float>(width);
     const bool yarn = rope_type.value == "yarn";

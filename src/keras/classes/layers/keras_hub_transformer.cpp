@@ -6,32 +6,10 @@
 
 #include "classes/composite.h"
 #include "classes/layers/layers.h"
+#include "classes/layers/padding_mask.h"
 
 namespace attn::keras {
 namespace {
-
-using graph::Builder;
-using graph::ValueId;
-
-/// The mask of a call as KerasHub merges it (transformer_layer_utils.py): an explicit padding mask wins over that of
-/// the inputs, and masks keys alone. int32 (B,1,T) or (B,T,S); None where there is none.
-Arg merged_mask(Call& call, const TensorPtr& inputs, std::string_view padding_mask, std::string_view attention_mask) {
-  Builder& b = call.builder();
-  std::optional<ValueId> mask = inputs->mask;
-  if (const TensorPtr padding = call.optional_tensor(padding_mask)) mask = padding->id;
-  if (mask) {
-    if (b.shape(*mask).rank() != 2)
-      throw bad_input("{} must be (batch, length), got {}", padding_mask, b.shape(*mask).str());
-    mask = b.cast(b.expand_dims(*mask, 1), DType::int32);
-  }
-  if (const TensorPtr attention = call.optional_tensor(attention_mask)) {
-    if (call.shape(attention).rank() != 3)
-      throw bad_input("{} must be (batch, length, length), got {}", attention_mask, call.shape(attention).str());
-    const ValueId whole = b.cast(attention->id, DType::int32);
-    mask = mask ? b.binary(graph::BinaryFn::minimum, *mask, whole) : whole;
-  }
-  return mask ? Arg(Call::result(*mask)) : Arg();
-}
 
 /// What encoder and decoder share: their config, and the sublayers that it describes.
 class TransformerBlock : public Composite {
@@ -211,7 +189,10 @@ class TransformerDecoder : public TransformerBlock {
 
     const LayerScope scope(call.lowering(), name);
     const TensorPtr decoder = call.tensor("decoder_sequence");
-    const Arg self_mask = merged_mask(call, decoder, "decoder_padding_mask", "decoder_attention_mask");
+    // New tokens are none of them padding.
+    const bool decodes = call.lowering().decoding != nullptr;
+    const Arg self_mask =
+        decodes ? Arg() : merged_mask(call, decoder, "decoder_padding_mask", "decoder_attention_mask");
     TensorPtr x = residual(call, decoder, *self_attention_norm_, *self_attention_dropout_, [&](const TensorPtr& in) {
       return apply(call, *self_attention_, {},
                    {{"query", in},

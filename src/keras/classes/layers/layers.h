@@ -32,6 +32,12 @@ namespace attn::keras {
 [[nodiscard]] Family keras_hub_token_classes();
 [[nodiscard]] Family keras_hub_transformer_classes();
 [[nodiscard]] Family keras_hub_vit_classes();
+[[nodiscard]] Family rms_norm_classes();
+[[nodiscard]] Family keras_hub_llama_classes();
+[[nodiscard]] Family keras_hub_mistral_classes();
+[[nodiscard]] Family keras_hub_phi3_classes();
+[[nodiscard]] Family keras_hub_qwen_classes();
+[[nodiscard]] Family keras_hub_smollm3_classes();
 [[nodiscard]] Family refused_layers();
 
 /// Keras 2 wrote the number of groups where Keras 3 has one group.

@@ -103,7 +103,7 @@ class MultiHeadAttention : public HeadAttention {
     const ValueId gate = gated ? b.unary(graph::UnaryFn::sigmoid, project(call, query->id, gate_)) : graph::kNone;
     const ValueId v = project(call, value->id, value_);
     const int rank = b.shape(q).rank();
-    Attended attended = rank == 4
+    MaskedAttended attended = rank == 4
                             ? attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank), sight(call))
                             : attend_axes(call, q, k, v, query_mask);
     if (gated) attended.context = b.binary(BinaryFn::multiply, attended.context, gate);
@@ -117,7 +117,7 @@ class MultiHeadAttention : public HeadAttention {
 
   /// Attention over several axes, or not over all: the other axes join the batch, the attended ones become one length.
   /// Layouts are those of _build_attention_equation: context as the query, scores (batch…, N, T…, S…).
-  Attended attend_axes(Call& call, ValueId q, ValueId k, ValueId v, const std::optional<ValueId>& query_mask) {
+  MaskedAttended attend_axes(Call& call, ValueId q, ValueId k, ValueId v, const std::optional<ValueId>& query_mask) {
     graph::Builder& b = call.builder();
     const int rank = b.shape(q).rank();
     std::vector<int> order;  // batch axes, attended axes, heads, head size
@@ -181,7 +181,7 @@ class MultiHeadAttention : public HeadAttention {
       if (seen.window) add_mask(abs(target - source) < static_cast<double>(*seen.window));
       seen = {};
     }
-    Attended attended = attend(call, flat(q), flat(k), flat(v), flat_masks, key_dim, path(call, rank), seen);
+    MaskedAttended attended = attend(call, flat(q), flat(k), flat(v), flat_masks, key_dim, path(call, rank), seen);
     Shape out = batch;
     out.append(lengths);
     out.push_back(num_heads);

@@ -1,291 +1,59 @@
-// Backbones of text: BERT, ALBERT, DistilBERT, RoBERTa and GPT-2.
-#include <array>
+#include "model/backbones/text.h"
 
-#include "attn/base/size.h"
+#include <utility>
+
 #include "classes/composite.h"
-#include "model/backbones/backbone.h"
 
 namespace attn::keras {
-namespace {
 
-/// Token ids, and which of them are no padding.
-class TextBackbone : public Backbone {
- protected:
-  void check_fields(const Ref& config) override {
-    if (dropout < 0.0 || dropout > 1.0)
-      config["dropout"].fail("expected a number from 0 to 1, got " + config["dropout"].kind());
-    if (hidden_dim < num_heads)
-      config["num_heads"].fail(fmt::format("{} features are too few for {} heads", hidden_dim.value, num_heads.value));
-    if (num_layers > kMaxBlocks)
-      config["num_layers"].fail(fmt::format("more than {} blocks are not accepted", kMaxBlocks));
-  }
+void TextBackbone::check_fields(const Ref& config) {
+  if (dropout < 0.0 || dropout > 1.0)
+    config["dropout"].fail("expected a number from 0 to 1, got " + config["dropout"].kind());
+  if (num_layers > kMaxBlocks)
+    config["num_layers"].fail(fmt::format("more than {} blocks are not accepted", kMaxBlocks));
+}
 
-  TensorRef tokens(std::string_view called) { return input(called, {kUnknown, kUnknown}, DType::int32); }
-  void set_inputs(const std::vector<TensorRef>& refs) {
-    ArgDict inputs;
-    for (const TensorRef& ref : refs) inputs.emplace_back(ref.layer, ref);
-    input_struct = inputs;
-  }
-  TensorRef layer_norm(std::string_view called, const TensorRef& x, double epsilon) {
-    return call("LayerNormalization", called, {{"axis", -1}, {"epsilon", epsilon}}, {x});
-  }
-  TensorRef embeddings_dropout(const TensorRef& x) {
-    return call("Dropout", "embeddings_dropout", {{"rate", dropout.value}}, {x});
-  }
+void TextBackbone::set_inputs(const std::vector<TensorRef>& refs) {
+  ArgDict inputs;
+  for (const TensorRef& ref : refs) inputs.emplace_back(ref.layer, ref);
+  input_struct = inputs;
+}
 
-  Positive vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_sequence_length = 512;
-  Number dropout = 0.1;
-};
+TensorRef TextBackbone::layer_norm(std::string_view called, const TensorRef& x, double epsilon) {
+  return call("LayerNormalization", called, {{"axis", -1}, {"epsilon", epsilon}}, {x});
+}
 
-/// What BERT and ALBERT share: three embeddings in, the sequence and its pooled first token out.
-class SegmentedBackbone : public TextBackbone {
- protected:
-  [[nodiscard]] static Json initializer() { return normal_initializer("TruncatedNormal", 0.02); }
+TensorRef TextBackbone::dropped_out(std::string_view called, const TensorRef& x) {
+  return call("Dropout", called, {{"rate", dropout.value}}, {x});
+}
 
-  /// Tokens, positions and segments, each with `width` features, summed and normalized.
-  TensorRef embedded(std::int64_t width) {
-    token_ids_ = tokens("token_ids");
-    segment_ids_ = tokens("segment_ids");
-    padding_mask_ = tokens("padding_mask");
-    const TensorRef rows =
-        call("ReversibleEmbedding", "token_embedding",
-             {{"input_dim", vocabulary_size.value}, {"output_dim", width}, {"embeddings_initializer", initializer()}},
-             {token_ids_});
-    const TensorRef positions =
-        call("PositionEmbedding", "position_embedding",
-             {{"sequence_length", max_sequence_length.value}, {"initializer", initializer()}}, {rows});
-    const TensorRef segments =
-        call("Embedding", "segment_embedding",
-             {{"input_dim", num_segments.value}, {"output_dim", width}, {"embeddings_initializer", initializer()}},
-             {segment_ids_});
-    // One argument that is a list: by braces alone some compilers would pass its members.
-    const TensorRef x = call("Add", "embeddings_add", Json::object(), {Arg(ArgList{rows, positions, segments})});
-    return embeddings_dropout(layer_norm("embeddings_layer_norm", x, 1e-12));
-  }
-  Layer& block(const std::string& called) {
-    return layer("TransformerEncoder", called,
-                 {{"num_heads", num_heads.value},
-                  {"intermediate_dim", intermediate_dim.value},
-                  {"activation", gelu_approximate()},
-                  {"dropout", dropout.value},
-                  {"layer_norm_epsilon", 1e-12},
-                  {"kernel_initializer", initializer()}});
-  }
-  TensorRef encoded(Layer& encoder, const TensorRef& x) {
-    return call(encoder, {x}, {{"padding_mask", padding_mask_}});
-  }
-  void finish(const TensorRef& sequence) {
-    const TensorRef pooled =
-        call("Dense", "pooled_dense",
-             {{"units", hidden_dim.value}, {"kernel_initializer", initializer()}, {"activation", "tanh"}},
-             {first_token(sequence)});
-    set_inputs({token_ids_, segment_ids_, padding_mask_});
-    output_struct = ArgDict{{"sequence_output", sequence}, {"pooled_output", pooled}};
-  }
+Layer& TextBackbone::token_embedding(Json arguments) {
+  arguments["input_dim"] = vocabulary_size.value;
+  arguments["output_dim"] = hidden_dim.value;
+  return layer("ReversibleEmbedding", "token_embedding", std::move(arguments));
+}
 
-  Positive num_segments = 2;
-  TensorRef token_ids_, segment_ids_, padding_mask_;
-};
+TensorRef TextBackbone::through_blocks(TensorRef x, std::string_view class_name, std::string_view called,
+                                       const std::function<Json(std::int64_t)>& arguments, const ArgDict& kwargs) {
+  for (std::int64_t i = 0; i < num_layers; ++i)
+    x = call(class_name, fmt::format("{}_{}", called, i), arguments(i), {x}, kwargs);
+  return x;
+}
 
-class BertBackbone : public SegmentedBackbone {
- public:
-  void fields(Fields& f) override {
-    f.required("vocabulary_size", vocabulary_size);
-    f.required("num_layers", num_layers);
-    f.required("num_heads", num_heads);
-    f.required("hidden_dim", hidden_dim);
-    f.required("intermediate_dim", intermediate_dim);
-    f("dropout", dropout);
-    f("max_sequence_length", max_sequence_length);
-    f("num_segments", num_segments);
-  }
+void HeadedBackbone::fields(Fields& f) {
+  f.required("vocabulary_size", vocabulary_size);
+  f.required("num_layers", num_layers);
+  f.required("num_heads", num_heads);
+  f.required("hidden_dim", hidden_dim);
+  f.required("intermediate_dim", intermediate_dim);
+  f("dropout", dropout);
+  f("max_sequence_length", max_sequence_length);
+}
 
- protected:
-  void assemble() override {
-    TensorRef x = embedded(hidden_dim);
-    for (std::int64_t i = 0; i < num_layers; ++i) x = encoded(block(fmt::format("transformer_layer_{}", i)), x);
-    finish(x);
-  }
-};
-
-/// Narrow embeddings, and blocks that are called several times.
-class AlbertBackbone : public SegmentedBackbone {
- public:
-  AlbertBackbone() { dropout = 0.0; }
-  void fields(Fields& f) override {
-    f.required("vocabulary_size", vocabulary_size);
-    f.required("num_layers", num_layers);
-    f.required("num_heads", num_heads);
-    f("num_groups", num_groups);
-    f("num_inner_repetitions", num_inner_repetitions);
-    f.required("embedding_dim", embedding_dim);
-    f.required("hidden_dim", hidden_dim);
-    f.required("intermediate_dim", intermediate_dim);
-    f("dropout", dropout);
-    f("max_sequence_length", max_sequence_length);
-    f("num_segments", num_segments);
-  }
-
- protected:
-  void check_fields(const Ref& config) override {
-    TextBackbone::check_fields(config);
-    if (num_layers % num_groups != 0)
-      config["num_groups"].fail(
-          fmt::format("{} layers cannot be divided into {} groups", num_layers.value, num_groups.value));
-    const auto calls = checked_mul(num_layers, num_inner_repetitions);
-    if (!calls || *calls > kMaxBlocks)
-      config["num_inner_repetitions"].fail(fmt::format("more than {} blocks are not accepted", kMaxBlocks));
-  }
-
-  void assemble() override {
-    TensorRef x = embedded(embedding_dim);
-    x = call("Dense", "embedding_projection", {{"units", hidden_dim.value}, {"kernel_initializer", initializer()}},
-             {x});
-    for (std::int64_t group = 0; group < num_groups; ++group) {
-      std::vector<Layer*> blocks;
-      for (std::int64_t i = 0; i < num_inner_repetitions; ++i)
-        blocks.push_back(&block(fmt::format("group_{}_inner_layer_{}", group, i)));
-      for (std::int64_t time = 0; time < num_layers / num_groups; ++time)
-        for (Layer* block : blocks) x = encoded(*block, x);
-    }
-    finish(x);
-  }
-
- private:
-  Positive embedding_dim, num_groups = 1, num_inner_repetitions = 1;
-};
-
-/// What the backbones without segments tell in their configs.
-class PlainTextBackbone : public TextBackbone {
- public:
-  void fields(Fields& f) override {
-    f.required("vocabulary_size", vocabulary_size);
-    f.required("num_layers", num_layers);
-    f.required("num_heads", num_heads);
-    f.required("hidden_dim", hidden_dim);
-    f.required("intermediate_dim", intermediate_dim);
-    f("dropout", dropout);
-    f("max_sequence_length", max_sequence_length);
-  }
-};
-
-/// DistilBERT and RoBERTa differ in a name and an epsilon.
-class UnsegmentedBackbone : public PlainTextBackbone {
- protected:
-  UnsegmentedBackbone(const char* embeddings, double epsilon) : embeddings_(embeddings), epsilon_(epsilon) {}
-
-  void assemble() override {
-    const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
-    const Json initializer = normal_initializer("TruncatedNormal", 0.02);
-    TensorRef x = call("TokenAndPositionEmbedding", embeddings_,
-                       {{"vocabulary_size", vocabulary_size.value},
-                        {"sequence_length", max_sequence_length.value},
-                        {"embedding_dim", hidden_dim.value},
-                        {"embeddings_initializer", initializer}},
-                       {token_ids});
-    x = embeddings_dropout(layer_norm("embeddings_layer_norm", x, epsilon_));
-    for (std::int64_t i = 0; i < num_layers; ++i)
-      x = call("TransformerEncoder", fmt::format("transformer_layer_{}", i),
-               {{"num_heads", num_heads.value},
-                {"intermediate_dim", intermediate_dim.value},
-                {"activation", "gelu"},
-                {"dropout", dropout.value},
-                {"layer_norm_epsilon", epsilon_},
-                {"kernel_initializer", initializer}},
-               {x}, {{"padding_mask", padding_mask}});
-    set_inputs({token_ids, padding_mask});
-    output_struct = x;
-  }
-
- private:
-  const char* embeddings_;
-  double epsilon_;
-};
-
-class DistilBertBackbone : public UnsegmentedBackbone {
- public:
-  DistilBertBackbone() : UnsegmentedBackbone("token_and_position_embedding", 1e-12) {}
-};
-
-class RobertaBackbone : public UnsegmentedBackbone {
- public:
-  RobertaBackbone() : UnsegmentedBackbone("embeddings", 1e-5) {}
-};
-
-class GPT2Backbone : public PlainTextBackbone {
- public:
-  GPT2Backbone() { max_sequence_length = 1024; }
-
- protected:
-  void assemble() override {
-    const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
-    const TensorRef rows = call("ReversibleEmbedding", "token_embedding",
-                                {{"input_dim", vocabulary_size.value},
-                                 {"output_dim", hidden_dim.value},
-                                 {"embeddings_initializer", normal_initializer("RandomNormal", 0.01)}},
-                                {token_ids});
-    const Json initializer = normal_initializer("RandomNormal", 0.02);
-    const TensorRef positions =
-        call("PositionEmbedding", "position_embedding",
-             {{"sequence_length", max_sequence_length.value}, {"initializer", initializer}}, {rows});
-    TensorRef x = embeddings_dropout(call("Add", "embeddings_add", Json::object(), {Arg(ArgList{rows, positions})}));
-    for (std::int64_t i = 0; i < num_layers; ++i)
-      x = call("TransformerDecoder", fmt::format("transformer_layer_{}", i),
-               {{"intermediate_dim", intermediate_dim.value},
-                {"num_heads", num_heads.value},
-                {"dropout", dropout.value},
-                {"layer_norm_epsilon", 1e-5},
-                {"activation", gelu_approximate()},
-                {"kernel_initializer", initializer},
-                {"normalize_first", true}},
-               {x}, {{"decoder_padding_mask", padding_mask}});
-    set_inputs({token_ids, padding_mask});
-    output_struct = layer_norm("layer_norm", x, 1e-5);
-  }
-};
-
-}  // namespace
-
-Family text_backbones() {
-  static constexpr std::array kRows = {
-      ClassInfo{.name = "BertBackbone",
-                .make = make_layer<BertBackbone>,
-                .since = kAnyKeras,
-                .module = "keras_hub.src.models.bert.bert_backbone",
-                .role = Role::model,
-                .package = "keras_hub"},
-      ClassInfo{.name = "AlbertBackbone",
-                .make = make_layer<AlbertBackbone>,
-                .since = kAnyKeras,
-                .module = "keras_hub.src.models.albert.albert_backbone",
-                .role = Role::model,
-                .package = "keras_hub"},
-      ClassInfo{.name = "DistilBertBackbone",
-                .make = make_layer<DistilBertBackbone>,
-                .since = kAnyKeras,
-                .module = "keras_hub.src.models.distil_bert.distil_bert_backbone",
-                .role = Role::model,
-                .package = "keras_hub"},
-      ClassInfo{.name = "RobertaBackbone",
-                .make = make_layer<RobertaBackbone>,
-                .since = kAnyKeras,
-                .module = "keras_hub.src.models.roberta.roberta_backbone",
-                .role = Role::model,
-                .package = "keras_hub"},
-      ClassInfo{.name = "XLMRobertaBackbone",
-                .make = make_layer<RobertaBackbone>,
-                .since = kAnyKeras,
-                .module = "keras_hub.src.models.xlm_roberta.xlm_roberta_backbone",
-                .role = Role::model,
-                .package = "keras_hub"},
-      ClassInfo{.name = "GPT2Backbone",
-                .make = make_layer<GPT2Backbone>,
-                .since = kAnyKeras,
-                .module = "keras_hub.src.models.gpt2.gpt2_backbone",
-                .role = Role::model,
-                .package = "keras_hub"},
-  };
-  return kRows;
+void HeadedBackbone::check_fields(const Ref& config) {
+  TextBackbone::check_fields(config);
+  if (hidden_dim < num_heads)
+    config["num_heads"].fail(fmt::format("{} features are too few for {} heads", hidden_dim.value, num_heads.value));
 }
 
 }  // namespace attn::keras

@@ -26,12 +26,26 @@ struct KernelChoice {
 /// that gains by it to round the operands: `high` to TF32's 10 bits or better, `medium` to bfloat16's 7.
 enum class MatmulPrecision : std::uint8_t { highest, high, medium };
 
+/// What the executables of one model have in common, such as those for a prompt and for one token more: weights as they
+/// were packed, which are held once, and the states of their graphs by name, which one leaves and another goes on with.
+/// Not for two threads at once.
+class SharedStore {
+ public:
+  virtual ~SharedStore() = default;
+  /// A copy of a state. Throws Error (internal) where no executable has a state of that name.
+  [[nodiscard]] virtual Tensor state(const std::string& name) const = 0;
+  /// Overwrites a state, of the same shape and dtype.
+  virtual void set_state(const std::string& name, const Tensor& value) = 0;
+};
+
 struct CompileOptions {
   int threads = 0;  ///< 0: as many as the machine gives
   MatmulPrecision precision = MatmulPrecision::highest;
   /// Measure which of a library's algorithms is the fastest, or take what was measured before. Without it the choice,
   /// and so every bit of the result, is the same at every run.
   bool tune = false;
+  /// As the same backend's make_store() gave it; without one an executable has a store of its own.
+  std::shared_ptr<SharedStore> store = nullptr;
 };
 
 /// Called after each step of a profiled run with the node and its seconds.
@@ -59,7 +73,7 @@ class Executable {
   /// The value as of the last run: outputs and scores of the graph (others may have been overwritten). A view.
   [[nodiscard]] virtual Tensor value(graph::ValueId id) const = 0;
   [[nodiscard]] virtual std::vector<KernelChoice> choices() const = 0;
-  /// Bytes held for weights as packed, prepared values, arena and scratch.
+  /// Bytes held for weights as packed, states, prepared values, arena and scratch.
   [[nodiscard]] virtual std::int64_t memory_bytes() const = 0;
   /// The device's clock; null where the host is the device. It lives as long as the executable.
   [[nodiscard]] virtual DeviceClock* device_clock() { return nullptr; }
@@ -76,6 +90,8 @@ class Backend {
   /// included: at least what is taken, and little more. Nothing is allocated for it. Throws Error (no_memory) where a
   /// sum passes kMaxSize.
   [[nodiscard]] virtual std::int64_t memory_needed(const plan::Plan& plan, const CompileOptions& options) const = 0;
+  /// An empty store for the executables of one model that are compiled with these options.
+  [[nodiscard]] virtual std::shared_ptr<SharedStore> make_store(const CompileOptions& options) const = 0;
   /// `weights` are in the order of graph.weights. They are read, and packed where that pays; the executable keeps alive
   /// what it still reads.
   [[nodiscard]] virtual std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,

@@ -31,6 +31,7 @@ enum class ValueKind : std::uint8_t {
   input,     ///< given by the caller of a run
   weight,    ///< Graph::weights[weight], given once
   constant,  ///< `constant` holds it
+  state,     ///< lives between runs, and nodes write to it: a cache of keys or values; all zero at first
   computed   ///< output of a node
 };
 
@@ -38,7 +39,7 @@ struct Value {
   ValueKind kind = ValueKind::computed;
   DType dtype = DType::float32;
   Shape shape;
-  std::string name;             ///< of inputs and weights; may be empty otherwise
+  std::string name;             ///< of inputs, weights and states; may be empty otherwise
   std::int32_t weight = kNone;  ///< index into Graph::weights
   Tensor constant;
 };
@@ -78,6 +79,7 @@ struct Graph {
   std::vector<WeightSpec> weights;
   std::vector<Layer> layers;
   std::vector<ValueId> inputs;
+  std::vector<ValueId> states;
   std::vector<Output> outputs;
   std::vector<Scores> scores;
 
@@ -128,6 +130,8 @@ class Builder {
   explicit Builder(Graph& graph);
 
   ValueId input(std::string name, DType dtype, Shape shape);
+  /// A value that lives between runs. Graphs of one model share what they call by one name.
+  ValueId state(std::string name, DType dtype, Shape shape);
   ValueId constant(Tensor tensor);
   /// The value of the declared weight, made at its first use. A weight that the graph does not declare yet (by path and
   /// store_path) is appended to its weights. Throws Error (bad_input) where the same name stands for another shape.

@@ -153,26 +153,51 @@ enum class AttentionPath : std::uint8_t {
              ///< probability 0 after the softmax, so a fully masked row gives zeros
 };
 
-/// [query (B,T,N,H), key (B,S,K,H), value (B,S,K,Hv), mask…] → [context (B,T,N,Hv), scores? (B,N,T,S)].
-/// context = softmax(scale·QKᵀ, masked)·V per head; query head n reads key/value head n / (N/K). Each of the `masks`
-/// inputs is bool and broadcasts to (B,N,T,S); a position is seen where all of them, and causal and window, allow it.
-/// `scores` are the probabilities, as Keras calls them.
+/// [query (B,T,N,H), key (B,S,K,H), value (B,S,K,Hv), bias?, mask…] → [context (B,T,N,Hv), scores? (B,N,T,S)].
+/// context = softmax(score, masked)·V per head, where score = cap(scale·QKᵀ) + bias; query head n reads key/value head
+/// n / (N/K). The bias broadcasts to (B,N,T,S). Each of the `masks` inputs is bool and broadcasts to (B,N,T,S); a
+/// position is seen where all of them, and causal and window, allow it. `scores` are the probabilities, as Keras calls
+/// them.
 /// Where one product makes query, key and value (plan::pack_projections), [packed (B,T,N+2K,H), mask…] stands for
 /// [query, key, value, mask…]: N heads of the query, then K of the key, then K of the value.
 ///
 /// Sequences without padding (plan::skip_padding) stand one behind the other in one batch entry: [query (1,P,N,H), key
 /// (1,P,K,H), value (1,P,K,Hv), starts (B+1) int32], or [packed (1,P,N+2K,H), starts]. Sequence b is the rows from
 /// starts[b] to before starts[b+1], at most `varlen` of them, and sees itself alone; rows from starts[B] on are
-/// undefined. There are no masks, no window and no scores then.
+/// undefined. There are no bias, no masks, no window and no scores then.
 struct Attention {
   double scale = 1.0;
   AttentionPath path = AttentionPath::fused;
+  double soft_cap = 0.0;  ///< cap(x) = soft_cap·tanh(x/soft_cap); 0: x as it is
+  bool bias = false;
   int masks = 0;
   bool causal = false;                 ///< position t sees s ≤ t (aligned at the top left, also for T ≠ S)
   std::optional<std::int64_t> window;  ///< position t sees |t − s| < window
   bool scores = false;                 ///< also give the probabilities
   Dim packed_heads = 0;                ///< K of a packed input; 0: query, key and value are three inputs
   Dim varlen = 0;                      ///< most rows of one of the sequences that share a batch entry; 0: they do not
+};
+
+/// [cache (C,K,S,H), x (B,T,K,H), position () int32] → [cache]. A state, or what an Append gave, with x in the rows
+/// from `position` on, rounded to the cache's dtype; in place: nothing reads the cache as it was before. C is a
+/// multiple of B, and the entry b of x is written to the entry b·C/B of the cache. Rows beyond the last are an error.
+struct Append {};
+
+/// [query (B,T,N,H), keys (C,K,S,H), values (C,K,S,Hv), length () int32, sources? (B,S) int32, bias?, mask…] →
+/// [context (B,T,N,Hv)]. Attention to the first `length` rows of caches as Append fills them, whose dtype may be
+/// another than the query's; rows behind them are not read. Bias and masks broadcast to (B,N,T,S). Entry b of the query
+/// reads the entry b·C/B of the caches or, row by row, the entry that `sources` names: beams of one prompt share its
+/// rows. Where it is causal, the queries are the last T of the `length` rows, and query t sees the rows s ≤ length − T
+/// + t. A length below 0 or T, or beyond S, is an error, and so is a source that is no entry.
+struct CachedAttention {
+  double scale = 1.0;
+  AttentionPath path = AttentionPath::fused;
+  double soft_cap = 0.0;  ///< as of Attention
+  bool sources = false;
+  bool bias = false;
+  int masks = 0;
+  bool causal = true;
+  std::optional<std::int64_t> window;  ///< |(length − T + t) − s| < window
 };
 
 enum class NormKind : std::uint8_t {
@@ -316,9 +341,9 @@ struct Rnn {
   bool zero_output_for_mask = false;
 };
 
-using Op =
-    std::variant<Unary, Binary, Select, Cast, Linear, MatMul, Einsum, Softmax, Attention, LayerNorm, BatchNorm, Reduce,
-                 Cumulate, Reshape, Transpose, Broadcast, Concat, Slice, Pad, Gather, Iota, Fill, Conv, Pool, Rnn>;
+using Op = std::variant<Unary, Binary, Select, Cast, Linear, MatMul, Einsum, Softmax, Attention, Append,
+                        CachedAttention, LayerNorm, BatchNorm, Reduce, Cumulate, Reshape, Transpose, Broadcast, Concat,
+                        Slice, Pad, Gather, Iota, Fill, Conv, Pool, Rnn>;
 
 /// The operation's name in messages and profiles: "linear", "layer_norm", "add", "gelu", …
 [[nodiscard]] std::string_view name_of(const Op& op) noexcept;

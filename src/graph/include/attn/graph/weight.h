@@ -21,7 +21,7 @@ struct Initializer {
   double minval = -0.05, maxval = 0.05;           ///< RandomUniform
   double gain = 1.0;                              ///< Orthogonal, Identity
   double value = 0.0;                             ///< Constant
-  std::vector<double> values;                     ///< Constant of an array: all elements
+  std::vector<double> values{};                   ///< Constant of an array: all elements
   /// An LSTM's bias: the second of four equal parts is one, and the first, and the last two together, are each drawn as
   /// a weight of their own.
   bool unit_forget = false;

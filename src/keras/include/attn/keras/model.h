@@ -13,6 +13,7 @@
 #include "attn/keras/options.h"
 #include "attn/keras/problem.h"
 #include "attn/keras/summary.h"
+#include "attn/keras/task.h"
 
 namespace attn::keras {
 
@@ -51,6 +52,10 @@ class Model {
   /// The name of the first attention layer, or nothing.
   [[nodiscard]] std::optional<std::string> first_attention() const;
 
+  /// What it says as a task of KerasHub; nothing where it is none.
+  [[nodiscard]] std::optional<TaskInfo> task() const;
+  /// Does LowerOptions::decode mean anything to the model: do its logits tell of the next token?
+  [[nodiscard]] bool decodes() const;
   /// What model.summary() shows. Throws Error (bad_input) for a layer that was never built.
   [[nodiscard]] Summary summary() const;
   /// Where masks are made, used and lost in a call of the model. Throws Error (bad_input) as summary() does.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "attn/base/dtype.h"
 #include "attn/base/shape.h"
 #include "attn/keras/version.h"
 
@@ -25,6 +26,16 @@ struct ReadOptions {
 /// Stands for unknown lengths that nothing else tells.
 inline constexpr std::int64_t kDefaultSequenceLength = 128;
 
+/// New tokens that go on with what is cached of those before them (keras_hub.models.CausalLM.call_with_cache).
+struct DecodeOptions {
+  Dim rows = 1, count = 1;           ///< of the new tokens: an input token_ids (rows, count) int32
+  Dim entries = 1, capacity = 0;     ///< of the caches: rows, and positions of each
+  std::optional<DType> cache_dtype;  ///< nothing: that of the keys and values
+  bool sources = false;              ///< with an input sources (rows, capacity) int32, as of graph::CachedAttention
+  bool every_position = false;       ///< logits of all positions, not of the last alone
+  bool hidden = false;               ///< with an output hidden (rows, count, D)
+};
+
 struct LowerOptions {
   std::optional<std::int64_t> batch;  ///< for an unknown first dimension; else an input's or array's own, else 1
   /// For the other unknown dimensions; else 128, or as many as there are learned positions. A short encoder config that
@@ -33,7 +44,11 @@ struct LowerOptions {
   std::map<std::string, Shape> input_shapes;  ///< whole shapes of inputs that are there, by name; they win
   std::optional<std::string> dtype;           ///< compute in this dtype instead of the layers' own policies
   bool scores = false;                        ///< attention layers give their probabilities too
-  bool symbolic = false;                      ///< unknown dimensions stay so: a graph to look at, not to run
+  /// Of a model that decodes, in place of whole sequences: inputs are token_ids, position () int32, which is that of
+  /// the first new token, and sources; outputs are logits and hidden, in float32. Batch, lengths and shapes mean
+  /// nothing then. The weights are those of the whole, in their order.
+  std::optional<DecodeOptions> decode;
+  bool symbolic = false;  ///< unknown dimensions stay so: a graph to look at, not to run
 };
 
 enum class ConfigFormat : std::uint8_t { json, python };

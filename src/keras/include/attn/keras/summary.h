@@ -8,6 +8,7 @@
 
 #include "attn/base/shape.h"
 #include "attn/base/size.h"
+#include "attn/keras/task.h"
 
 namespace attn::keras {
 
@@ -37,6 +38,7 @@ struct Summary {
   bool sequential_like = true;
   std::vector<SummaryRow> rows;  ///< in Keras's order; the rows of a nested model follow it, one level deeper
   Count total_params = 0, trainable_params = 0, non_trainable_params = 0;
+  std::optional<Preprocessor> preprocessor;  ///< of a task; it is shown before the table
   Count total_bytes = 0, trainable_bytes = 0, non_trainable_bytes = 0;
 };
 

@@ -15,6 +15,7 @@ enum class Place : std::uint8_t {
   input,     ///< the caller's
   weight,    ///< the bound weight's
   constant,  ///< the graph's
+  state,     ///< memory that lives between runs, shared by name with other plans of the model
   prepared,  ///< computed once from weights and constants alone, before the first run
   arena,     ///< at `offset` in the arena
 };
@@ -37,6 +38,8 @@ struct Slot {
 /// alias_of names the value. Then no step writes it. Whoever runs the plan reads it from there; for an input that means
 /// to keep the caller's array until the next run.
 ///
+/// What Append gives is the state it writes to, under another id: an alias of it, and the node a step.
+///
 /// A step writes over an input only where its operation is Unary, Binary or Select and the two have one shape and
 /// dtype: a loop over the elements is right as it is.
 struct Plan {
@@ -48,6 +51,7 @@ struct Plan {
   std::int64_t prepared_bytes = 0;  ///< memory for the prepared values
   std::int64_t weight_bytes = 0;    ///< of the weights that are read
   std::int64_t input_bytes = 0;     ///< of all inputs
+  std::int64_t state_bytes = 0;     ///< of all states
 };
 
 /// Plans `graph`: removes dead nodes, separates what can be prepared, finds lifetimes and places. The graph's shapes

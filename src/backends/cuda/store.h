@@ -1,0 +1,44 @@
+// The states that the executables of one model share, on the GPU.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "attn/backends/backend.h"
+#include "attn/graph/graph.h"
+#include "device.h"
+
+namespace attn::cuda {
+
+class CudaStore final : public backends::SharedStore {
+ public:
+  explicit CudaStore(std::shared_ptr<const Device> device);
+
+  [[nodiscard]] Tensor state(const std::string& name) const override;
+  void set_state(const std::string& name, const Tensor& value) override;
+
+  /// Whether open() takes no memory for it.
+  [[nodiscard]] bool has(const graph::Value& value) const { return states_.contains(value.name); }
+  /// Where the state is; made of zeros when it is asked for first. Throws Error (internal) where it has another type,
+  /// (no_memory).
+  [[nodiscard]] std::byte* open(const graph::Value& value);
+
+ private:
+  struct State {
+    graph::TensorType type;
+    std::int64_t bytes = 0;
+    DeviceBytes data;
+  };
+  [[nodiscard]] const State& found(const std::string& name) const;
+
+  std::shared_ptr<const Device> device_;
+  Stream stream_;  // an executable waits for its own at the end of each run
+  std::map<std::string, State> states_;
+};
+
+/// The store among the options, or a new one. Throws Error (internal) where another kind of backend made it.
+[[nodiscard]] std::shared_ptr<CudaStore> cuda_store(const backends::CompileOptions& options,
+                                                    std::shared_ptr<const Device> device);
+
+}  // namespace attn::cuda

@@ -1,0 +1,67 @@
+// Scaled dot-product attention, one row of scores at a time: what Attention and CachedAttention have in common.
+//
+// B batch, T queries, S keys, N query heads, K key/value heads, H head size, V value head size.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "attn/graph/op.h"
+#include "kernels.h"
+#include "offsets.h"
+
+namespace attn::backends::reference {
+
+/// An array that is read as one of shape (B,N,T,S).
+struct OverScores {
+  std::vector<double> numbers;
+  Offsets strides;  // one per axis of the scores; 0 where it repeats
+
+  OverScores(const Tensor& array, const Shape& scores);
+  [[nodiscard]] double at(Dim b, Dim n, Dim t, Dim s) const;
+};
+
+/// What a score is made of, and which pairs of a query and a key count.
+struct Rules {
+  double scale = 1.0;
+  double soft_cap = 0.0;
+  graph::AttentionPath path = graph::AttentionPath::fused;
+  bool causal = false;
+  std::optional<std::int64_t> window;
+  Dim first = 0;        ///< where the first query stands among the keys
+  double hidden = 0.0;  ///< what the score of a pair that does not count becomes
+  std::optional<OverScores> bias;
+  std::vector<OverScores> masks;
+
+  /// The bias and the masks that stand behind an operation's own inputs.
+  void read_further(const auto& op, Tensors further, const Shape& scores) {
+    if (op.bias) bias.emplace(further[0], scores);
+    for (const Tensor& mask : further.subspan(op.bias ? 1 : 0)) masks.emplace_back(mask, scores);
+  }
+  [[nodiscard]] bool sees(Dim b, Dim n, Dim t, Dim s) const;
+};
+
+/// What a masked score becomes (Keras: ops.dot_product_attention, layers.Softmax).
+[[nodiscard]] double masked_score(graph::AttentionPath path, DType dtype);
+
+/// The fields of an operation, computed in `dtype`.
+[[nodiscard]] Rules rules_of(const auto& op, DType dtype) {
+  Rules rules;
+  rules.scale = op.scale;
+  rules.soft_cap = op.soft_cap;
+  rules.path = op.path;
+  rules.causal = op.causal;
+  rules.window = op.window;
+  rules.hidden = masked_score(op.path, dtype);
+  return rules;
+}
+
+struct Attended {
+  std::vector<double> context;  // (B,T,N,V)
+  std::vector<double> scores;   // (B,N,T,S)
+};
+
+/// query (B,T,N,H), key (B,S,K,H), value (B,S,K,V).
+[[nodiscard]] Attended attend(const Rules& rules, const Tensor& query, const Tensor& key, const Tensor& value);
+
+}  // namespace attn::backends::reference

@@ -1,0 +1,129 @@
+#include "attn/generate/cached_decoder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "attn/base/error.h"
+#include "attn/plan/plan.h"
+#include "attn/run/session.h"
+
+namespace attn::generate {
+namespace {
+
+/// Copies rows of `from` (rows, count, D) to the positions from `first` on of `to` (rows, more, D).
+void copy_positions(const Tensor& from, const Tensor& to, Dim first) {
+  const Dim count = from.shape()[1], more = to.shape()[1];
+  const std::int64_t row = from.shape()[2] * static_cast<std::int64_t>(sizeof(float));
+  for (Dim r = 0; r < from.shape()[0]; ++r)
+    std::memcpy(to.data() + (r * more + first) * row, from.data() + r * count * row,
+                static_cast<std::size_t>(count * row));
+}
+
+}  // namespace
+
+/// The executable for one shape, and the arrays it is fed from.
+struct CachedDecoder::Part {
+  std::unique_ptr<backends::Executable> executable;
+  graph::ValueId logits = graph::kNone, hidden = graph::kNone;
+  Tensor tokens, position, sources;
+  std::vector<Tensor> inputs;
+};
+
+CachedDecoder::CachedDecoder(const backends::Backend& backend, LowerStep lower, std::vector<Tensor> weights,
+                             CachedDecoderOptions options)
+    : backend_(backend), lower_(std::move(lower)), weights_(std::move(weights)), options_(std::move(options)) {
+  if (!options_.compile.store) options_.compile.store = backend_.make_store(options_.compile);
+  // The shape that every step has tells the rest.
+  const Dim entries = options_.rows * options_.branches;
+  part({entries, 1, entries, options_.capacity, options_.branches > 1, false, options_.hidden});
+}
+
+CachedDecoder::~CachedDecoder() = default;
+
+CachedDecoder::Part& CachedDecoder::part(const StepShape& shape) {
+  const auto found = parts_.find(shape);
+  if (found != parts_.end()) return *found->second;
+  graph::Graph graph = backend_.optimize(lower_(shape));
+  auto made = std::make_unique<Part>();
+  for (const graph::Output& output : graph.outputs) {
+    if (output.name == "logits") made->logits = output.value;
+    if (output.name == "hidden") made->hidden = output.value;
+  }
+  if (made->logits == graph::kNone) throw internal_error("the graph of new tokens gives no logits");
+  vocabulary_size_ = graph.value(made->logits).shape.back();
+  std::int64_t bytes = 0;
+  for (const graph::ValueId id : graph.states) bytes += graph.value(id).shape.size() * bytes_of(graph.value(id).dtype);
+  cache_bytes_ = std::max(cache_bytes_, bytes);
+  for (const graph::ValueId id : graph.inputs) {
+    const graph::Value& value = graph.value(id);
+    Tensor array(value.dtype, value.shape);
+    if (value.name == "token_ids") made->tokens = array;
+    if (value.name == "position") made->position = array;
+    if (value.name == "sources") made->sources = array;
+    made->inputs.push_back(std::move(array));
+  }
+  if (weight_bytes_ == 0) {
+    const std::vector<bool> fixed = graph::fixed_values(graph);
+    for (const graph::Node& node : graph.nodes)
+      if (!fixed[graph::at(node.outputs.front())]) weight_bytes_ += run::traffic(graph, node, fixed).weights;
+  }
+  made->executable = backend_.compile(plan::make_plan(std::move(graph)), weights_, options_.compile);
+  return *parts_.emplace(shape, std::move(made)).first->second;
+}
+
+/// Reads `count` tokens of each row from the `first` of the step's on.
+void CachedDecoder::run(const Advance& step, Dim first, Dim count, bool every_position, Ahead& out) {
+  const bool with_sources = !step.sources.empty();
+  Part& part = this->part({step.rows, count, options_.rows * options_.branches, options_.capacity, with_sources,
+                           every_position, options_.hidden});
+  for (Dim row = 0; row < step.rows; ++row) {
+    const auto from =
+        step.tokens.subspan(static_cast<std::size_t>(row * step.count + first), static_cast<std::size_t>(count));
+    std::ranges::copy(from, part.tokens.as<Token>().begin() + row * count);
+    if (!with_sources) continue;
+    const auto own = part.sources.as<std::int32_t>().subspan(static_cast<std::size_t>(row * options_.capacity),
+                                                             static_cast<std::size_t>(options_.capacity));
+    std::ranges::fill(own, static_cast<std::int32_t>(row));
+    std::ranges::copy(
+        step.sources.subspan(static_cast<std::size_t>(row * step.position), static_cast<std::size_t>(step.position)),
+        own.begin());
+  }
+  part.position.set(0, static_cast<double>(step.position + first));
+  part.executable->run(part.inputs);
+  out.logits = part.executable->value(part.logits);
+  if (part.hidden != graph::kNone) out.hidden = part.executable->value(part.hidden);
+}
+
+Ahead CachedDecoder::advance(const Advance& step) {
+  if (step.position + step.count > options_.capacity)
+    throw internal_error("positions up to {} were asked of a decoder of {}", step.position + step.count,
+                         options_.capacity);
+  Ahead out;
+  if (step.count <= options_.prefill_chunk) {
+    run(step, 0, step.count, step.every_position, out);
+    return out;
+  }
+  Tensor logits, hidden;  // of all chunks, as far as they are asked for
+  for (Dim first = 0; first < step.count; first += options_.prefill_chunk) {
+    const Dim count = std::min(options_.prefill_chunk, step.count - first);
+    run(step, first, count, step.every_position, out);
+    const auto keep = [&](const Tensor& part, Tensor& whole) {
+      if (first == 0) whole = Tensor(DType::float32, {step.rows, step.count, part.shape().back()});
+      copy_positions(part, whole, first);
+    };
+    if (step.every_position) keep(out.logits, logits);
+    if (options_.hidden) keep(out.hidden, hidden);
+  }
+  if (step.every_position) out.logits = logits;
+  if (options_.hidden) out.hidden = hidden;
+  return out;
+}
+
+std::int64_t CachedDecoder::memory_bytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& [shape, part] : parts_) bytes += part->executable->memory_bytes();
+  return bytes;
+}
+
+}  // namespace attn::generate

@@ -1,0 +1,32 @@
+// The token of each row by its probabilities.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "attn/generate/sampler.h"
+#include "categorical.h"
+#include "probabilities.h"
+
+namespace attn::generate {
+
+/// A sampler that looks at one step alone (keras_hub/src/samplers: greedy, random, top_k, top_p), and counts its draws.
+class Chooser {
+ public:
+  explicit Chooser(const SamplerOptions& options);
+  /// A token for each row of logits.
+  [[nodiscard]] std::vector<Token> choose(std::span<const std::span<const float>> logits);
+
+ private:
+  /// The tokens that may be drawn, and what each weighs.
+  struct Candidates {
+    std::vector<std::int64_t> tokens;
+    std::vector<float> weights;
+  };
+  [[nodiscard]] Candidates candidates(std::span<const float> logits) const;
+
+  SamplerOptions options_;
+  Categorical draws_;
+};
+
+}  // namespace attn::generate

@@ -1,0 +1,65 @@
+#include "attn/generate/generate.h"
+
+#include <algorithm>
+
+#include "attn/base/error.h"
+#include "loops.h"
+
+namespace attn::generate {
+namespace {
+
+void check(const SamplerOptions& sampler) {
+  const auto refuse = [](std::string_view field, const auto& value, std::string_view expected) {
+    throw bad_usage("{} of the sampler is {}, and must be {}", field, value, expected);
+  };
+  if (!(sampler.temperature > 0.0)) refuse("temperature", sampler.temperature, "above 0");
+  if (sampler.k && *sampler.k < 1) refuse("k", *sampler.k, "at least 1");
+  if (!(sampler.p >= 0.0 && sampler.p <= 1.0)) refuse("p", sampler.p, "from 0 to 1");
+  if (sampler.num_beams < 1) refuse("num_beams", sampler.num_beams, "at least 1");
+  if (!(sampler.alpha >= 0.0 && sampler.alpha <= 1.0)) refuse("alpha", sampler.alpha, "from 0 to 1");
+}
+
+/// What KerasHub gives where it takes padding for a stop token: the prompt, and one of it.
+Generated nothing_but_padding(const Request& request) {
+  Generated out;
+  for (const auto& prompt : request.prompts) {
+    Sequence sequence;
+    sequence.token_ids = prompt;
+    sequence.token_ids.push_back(*request.pad_token_id);
+    sequence.prompt_length = std::ssize(prompt);
+    sequence.finish = Finish::stop;
+    out.sequences.push_back(std::move(sequence));
+  }
+  return out;
+}
+
+}  // namespace
+
+Dim branches_of(const SamplerOptions& sampler) {
+  if (sampler.kind == SamplerKind::beam) return sampler.num_beams;
+  return sampler.kind == SamplerKind::contrastive ? sampler.k.value_or(5) : 1;
+}
+
+Generated generate(Decoder& decoder, const Request& request) {
+  check(request.sampler);
+  for (std::size_t i = 0; i < request.prompts.size(); ++i)
+    if (request.prompts[i].empty()) throw bad_usage("prompt {} has no tokens", i);
+  if (request.max_length > decoder.capacity())
+    throw internal_error("{} positions were asked of a decoder of {}", request.max_length, decoder.capacity());
+  const Prompts prompts(request);
+  if (prompts.padding_stops()) return nothing_but_padding(request);
+  switch (request.sampler.kind) {
+    case SamplerKind::beam:
+      return search_beams(decoder, request, prompts);
+    case SamplerKind::contrastive:
+      return search_contrastive(decoder, request, prompts);
+    case SamplerKind::greedy:
+    case SamplerKind::random:
+    case SamplerKind::top_k:
+    case SamplerKind::top_p:
+      return sample(decoder, request, prompts);
+  }
+  throw internal_error("no such sampler");
+}
+
+}  // namespace attn::generate

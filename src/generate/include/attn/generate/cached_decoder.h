@@ -1,0 +1,70 @@
+// A decoder that reads each token once: keys and values of earlier tokens are states of the graph.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "attn/backends/backend.h"
+#include "attn/generate/decoder.h"
+#include "attn/graph/graph.h"
+
+namespace attn::generate {
+
+/// What a graph of new tokens is lowered for.
+struct StepShape {
+  Dim rows = 1, count = 1;        ///< new tokens: token_ids (rows, count) int32
+  Dim entries = 1, capacity = 0;  ///< of the caches
+  bool sources = false;           ///< with an input sources (rows, capacity) int32
+  bool every_position = false;    ///< logits (rows, count, V); else (rows, 1, V), of the last position
+  bool hidden = false;            ///< with an output hidden (rows, count, D)
+  friend auto operator<=>(const StepShape&, const StepShape&) = default;
+};
+
+/// The graph for a shape: inputs token_ids, position () int32 and sources; outputs logits and hidden in float32. Its
+/// weights are the same, in the same order, whatever the shape, and so are the names of its states.
+using LowerStep = std::function<graph::Graph(const StepShape&)>;
+
+struct CachedDecoderOptions {
+  Dim rows = 1;             ///< sequences side by side
+  Dim branches = 1;         ///< rows of the caches for each
+  Dim capacity = 0;         ///< positions
+  Dim prefill_chunk = 512;  ///< the most tokens a row that are read at a time
+  bool hidden = false;      ///< give hidden states
+  backends::CompileOptions compile;
+};
+
+class CachedDecoder final : public Decoder {
+ public:
+  /// `weights` are in the order of the graphs' weights. The backend must outlive this.
+  CachedDecoder(const backends::Backend& backend, LowerStep lower, std::vector<Tensor> weights,
+                CachedDecoderOptions options);
+  ~CachedDecoder() override;
+
+  [[nodiscard]] Dim vocabulary_size() const override { return vocabulary_size_; }
+  [[nodiscard]] Dim capacity() const override { return options_.capacity; }
+  Ahead advance(const Advance& step) override;
+
+  /// Bytes of all states, and what the executables hold.
+  [[nodiscard]] std::int64_t cache_bytes() const { return cache_bytes_; }
+  [[nodiscard]] std::int64_t memory_bytes() const;
+  /// Bytes of weights that a step of one token a row reads.
+  [[nodiscard]] std::int64_t weight_bytes() const { return weight_bytes_; }
+
+ private:
+  struct Part;
+  Part& part(const StepShape& shape);
+  void run(const Advance& step, Dim first, Dim count, bool every_position, Ahead& out);
+
+  const backends::Backend& backend_;
+  LowerStep lower_;
+  std::vector<Tensor> weights_;
+  CachedDecoderOptions options_;
+  std::map<StepShape, std::unique_ptr<Part>> parts_;
+  Dim vocabulary_size_ = 0;
+  std::int64_t cache_bytes_ = 0, weight_bytes_ = 0;
+};
+
+}  // namespace attn::generate

@@ -1,0 +1,93 @@
+// The blocks of decoders: attention and a feed-forward network, each with a norm before it and a sum after it.
+//
+// Letters: B batch, T length, D width.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "classes/composite.h"
+#include "classes/layers/grouped_attention.h"
+
+namespace attn::keras {
+
+/// A block of a model that only decodes. Attention is causal; a padding mask hides keys.
+class DecoderBlock : public Composite {
+ public:
+  [[nodiscard]] std::span<const std::string_view> arguments() const override;
+
+ protected:
+  /// The width of its input (B,T,D).
+  static std::int64_t width(Call& call);
+  /// The first argument. Throws Error (bad_input) where a cache is given, which runs keep themselves.
+  static TensorPtr sequence(Call& call);
+  /// The arguments of its attention besides `x`: None as the mask where there is none. Of new tokens none is padding.
+  static ArgDict attending(Call& call, const TensorPtr& sequence);
+};
+
+/// What a family's blocks are called in Keras.
+struct BlockNames {
+  struct Part {
+    std::string_view called, attribute;
+  };
+  std::string_view attention_class, norm_class;
+  Part attention{"self_attention", "_self_attention_layer"};
+  Part attention_norm{"self_attention_layernorm", "_self_attention_layernorm"};
+  Part feed_forward_norm{"feedforward_layernorm", "_feedforward_layernorm"};
+  std::string_view prefix = "_";  ///< of the attributes of the feed-forward network, "_feedforward_gate_dense"
+};
+
+/// Grouped attention, then silu(x·gate) ∘ x·up, times down, with RMS norms.
+class GatedBlock : public DecoderBlock {
+ public:
+  GatedBlock(std::unique_ptr<AttentionFamily> family, const BlockNames& names)
+      : family_(std::move(family)), names_(names) {}
+
+  void fields(Fields& f) override;
+  [[nodiscard]] bool supports_masking() const override { return true; }
+  void build(Weights&, Call& call) override { make_parts(width(call)); }
+  Arg call(Call& call) override;
+
+ protected:
+  /// Fields of a kind of block.
+  virtual void further_fields(Fields&) {}
+  /// Makes the sublayers, in the order in which Keras does.
+  virtual void make_parts(std::int64_t hidden_dim);
+  virtual void make_feed_forward(std::int64_t hidden_dim);
+  virtual TensorPtr feed_forward(Call& call, const TensorPtr& x);
+
+  void make_attention();
+  void make_attention_norm() { attention_norm_ = &make_norm(names_.attention_norm); }
+  void make_feed_forward_norm() { feed_forward_norm_ = &make_norm(names_.feed_forward_norm); }
+
+  Positive intermediate_dim, num_query_heads, num_key_value_heads;
+  Activation activation = *Activation::named("silu");
+  Number layer_norm_epsilon = 1e-5, dropout = 0;
+  Initializer kernel_initializer{"glorot_uniform"};
+
+ private:
+  Layer& make_norm(const BlockNames::Part& part);
+  Layer& make_dense(std::string_view part, std::int64_t units);
+
+  std::unique_ptr<AttentionFamily> family_;
+  BlockNames names_;
+  Layer* attention_ = nullptr;
+  Layer* attention_norm_ = nullptr;
+  Layer* feed_forward_norm_ = nullptr;
+  Layer* intermediate_dense_ = nullptr;
+  Layer* gate_dense_ = nullptr;
+  Layer* output_dense_ = nullptr;
+};
+
+/// The fields of a part of a config, as arguments.
+template <typename Part>
+[[nodiscard]] Json arguments_of(Part& part) {
+  Json out = Json::object();
+  Fields f(out, kNewest);
+  part.fields(f);
+  return out;
+}
+
+}  // namespace attn::keras

@@ -1,0 +1,283 @@
+// The blocks of SmolLM3 (keras_hub/src/models/smollm3).
+//
+// Letters as in head_attention.h.
+#include <array>
+#include <cmath>
+
+#include "classes/decoding.h"
+#include "classes/layers/attend.h"
+#include "classes/layers/decoder_block.h"
+#include "classes/layers/layers.h"
+
+namespace attn::keras {
+namespace {
+
+using graph::ValueId;
+
+/// Cosines and sines, each (B or 1,T,H), of where the tokens of x stand. Its frequencies are a variable that KerasHub
+/// does not train.
+class SmolLM3RotaryEmbedding final : public Layer {
+ public:
+  void fields(Fields& f) override {
+    f.required("hidden_size", hidden_size);
+    f.required("num_attention_heads", num_attention_heads);
+    f.required("max_position_embeddings", max_position_embeddings);
+    f.required("rope_theta", rope_theta);
+    f.required("partial_rotary_factor", partial_rotary_factor);
+  }
+  void check(const Ref& config) override {
+    if (!(rope_theta > 0.0)) config["rope_theta"].fail("expected a number > 0");
+    if (partial_rotary_factor != 1.0)
+      config["partial_rotary_factor"].fail("expected 1.0: KerasHub turns all features of a head or fails");
+  }
+  [[nodiscard]] std::span<const std::string_view> arguments() const override {
+    static constexpr std::array<std::string_view, 2> kNames = {"x", "start_index"};
+    return kNames;
+  }
+  void build(Weights& w, Call&) override {
+    const Dim size = hidden_size / num_attention_heads;
+    if (size < 2 || size % 2 != 0)
+      throw bad_input("the features of a head, which are turned in pairs, must be even in number, got {}", size);
+    graph::Initializer frequencies;
+    frequencies.class_name = "Constant";
+    for (Dim i = 0; i < size; i += 2)
+      frequencies.values.push_back(1.0F / std::pow(static_cast<float>(rope_theta),
+                                                   static_cast<float>(i) / static_cast<float>(size)));
+    w.set_dtype(DType::float32);
+    w.add("inv_freq", {size / 2}, frequencies, false);
+  }
+  Arg call(Call& call) override {
+    graph::Builder& b = call.builder();
+    const Shape in = call.shape("x");
+    const Decoding* decoding = call.lowering().decoding;
+    const ValueId positions = decoding != nullptr ? decoding->positions
+                                                  : b.apply(graph::Iota{{1, in[1]}, DType::int32, 1}, {});
+    const Expression frequencies(b, b.cast(call.weight(0), DType::float32));
+    const Expression halves =
+        Expression(b, b.expand_dims(b.cast(positions, DType::float32), -1)) * frequencies;  // (1,T,H/2)
+    const ValueId angles = b.apply(graph::Concat{2}, {halves, halves});
+    const DType dtype = b.dtype(call.tensor("x")->id);
+    return ArgList{Call::result(b.cast(b.unary(graph::UnaryFn::cos, angles), dtype)),
+                   Call::result(b.cast(b.unary(graph::UnaryFn::sin, angles), dtype))};
+  }
+
+ private:
+  Positive hidden_size, num_attention_heads, max_position_embeddings = 2048;
+  Number rope_theta{10000.0}, partial_rotary_factor{1.0};
+};
+
+class SmolLM3Attention final : public Composite {
+ public:
+  void fields(Fields& f) override {
+    f.required("hidden_size", hidden_size);
+    f.required("num_attention_heads", num_attention_heads);
+    f.required("num_key_value_heads", num_key_value_heads);
+    f.required("attention_bias", attention_bias);
+    f.required("attention_dropout", attention_dropout);
+    f.required("rope_layer_enabled_list", rope_layer_enabled_list);
+    f.required("layer_types", layer_types);
+    f.required("layer_idx", layer_idx);
+    f("max_position_embeddings", max_position_embeddings);
+    f("rope_theta", rope_theta);
+    f("partial_rotary_factor", partial_rotary_factor);
+  }
+  void check(const Ref& config) override {
+    if (hidden_size < num_attention_heads)
+      config["num_attention_heads"].fail(
+          fmt::format("{} features are too few for {} heads", hidden_size.value, num_attention_heads.value));
+    if (num_attention_heads % num_key_value_heads != 0)
+      config["num_key_value_heads"].fail(fmt::format("{} query heads cannot share {} heads of keys and values evenly",
+                                                     num_attention_heads.value, num_key_value_heads.value));
+    if (layer_idx < 0 || layer_idx >= static_cast<std::int64_t>(layer_types.size()))
+      config["layer_types"].fail(fmt::format("the layer {} has no type in it", layer_idx));
+  }
+  [[nodiscard]] std::span<const std::string_view> arguments() const override {
+    // The last is ours: as of GroupedAttention.
+    static constexpr std::array<std::string_view, 4> kNames = {"hidden_states", "training", "attention_mask",
+                                                               "use_causal_mask"};
+    return kNames;
+  }
+  [[nodiscard]] std::optional<Heads> heads() const override { return Heads{num_attention_heads, size()}; }
+
+  void build(Weights&, Call&) override {
+    const auto dense = [&](const char* called, std::int64_t heads) -> Layer& {
+      return make("Dense", called, called, {{"units", heads * size()}, {"use_bias", attention_bias}});
+    };
+    q_proj_ = &dense("q_proj", num_attention_heads);
+    k_proj_ = &dense("k_proj", num_key_value_heads);
+    v_proj_ = &dense("v_proj", num_key_value_heads);
+    // These two are built before the attention is called, so that their variables do not carry its name.
+    o_proj_ = &make_detached("EinsumDense", "o_proj", "o_proj",
+                             {{"equation", "bquh,uhm->bqm"}, {"output_shape", {nullptr, hidden_size.value}}});
+    rotary_embedding_ = &make_detached("SmolLM3RotaryEmbedding", "rotary_emb", "rotary_embedding",
+                                       {{"hidden_size", hidden_size.value},
+                                        {"num_attention_heads", num_attention_heads.value},
+                                        {"max_position_embeddings", max_position_embeddings.value},
+                                        {"rope_theta", rope_theta.value},
+                                        {"partial_rotary_factor", partial_rotary_factor.value}});
+  }
+
+  Arg call(Call& call) override {
+    const LayerScope scope(call.lowering(), name);
+    graph::Builder& b = call.builder();
+    const TensorPtr x = call.tensor("hidden_states");
+    const Shape in = call.shape(x);
+    const auto projected = [&](Layer& layer, std::int64_t heads) {
+      return Expression(b, b.reshape(apply(call, layer, {x})->id, {in[0], in[1], heads, size()}));
+    };
+    Expression query = projected(*q_proj_, num_attention_heads), key = projected(*k_proj_, num_key_value_heads);
+    const Expression value = projected(*v_proj_, num_key_value_heads);
+    // A layer that the list does not reach turns.
+    const auto at = static_cast<std::size_t>(layer_idx);
+    const bool turns = at >= rope_layer_enabled_list.size() || rope_layer_enabled_list[at];
+    const auto both = tensors_of(call.lowering().apply(*rotary_embedding_, ArgList{Call::result(query)}, ArgDict{}));
+    if (turns && !call.lowering().symbolic()) {
+      const Angles angles{b.expand_dims(both[0]->id, 2), b.expand_dims(both[1]->id, 2)};
+      query = turned(query, angles);
+      key = turned(key, angles);
+    }
+    Attending how;
+    how.scale = 1.0 / std::sqrt(static_cast<double>(size()));
+    how.path = softmax_path(call);
+    how.causal = call.flag("use_causal_mask");
+    if (const TensorPtr mask = call.optional_tensor("attention_mask"))
+      how.masks = {b.cast(b.expand_dims(mask->id, 1), DType::boolean)};
+    how.scores = call.lowering().want_scores;
+    const Attended attended = attend(call, query, key, value, how);
+    if (attended.scores != graph::kNone) call.lowering().add_scores(attended.scores);
+    return apply(call, *o_proj_, {Call::result(attended.context)});
+  }
+
+ private:
+  [[nodiscard]] std::int64_t size() const { return hidden_size / num_attention_heads; }
+
+  Positive hidden_size, num_attention_heads, num_key_value_heads, max_position_embeddings = 2048;
+  bool attention_bias = false;
+  Number attention_dropout{0.0}, rope_theta{10000.0}, partial_rotary_factor{1.0};
+  std::vector<bool> rope_layer_enabled_list;
+  std::vector<std::string> layer_types;
+  std::int64_t layer_idx = 0;
+  Layer* q_proj_ = nullptr;
+  Layer* k_proj_ = nullptr;
+  Layer* v_proj_ = nullptr;
+  Layer* o_proj_ = nullptr;
+  Layer* rotary_embedding_ = nullptr;
+};
+
+/// silu(x·gate) ∘ x·up, times down.
+class SmolLM3MLP final : public Composite {
+ public:
+  void fields(Fields& f) override {
+    f.required("hidden_size", hidden_size);
+    f.required("intermediate_size", intermediate_size);
+    f.required("mlp_bias", mlp_bias);
+  }
+  [[nodiscard]] std::span<const std::string_view> arguments() const override {
+    static constexpr std::array<std::string_view, 1> kNames = {"x"};
+    return kNames;
+  }
+  void build(Weights&, Call&) override {
+    const auto dense = [&](const char* called, std::int64_t units) -> Layer& {
+      return make("Dense", called, called, {{"units", units}, {"use_bias", mlp_bias}});
+    };
+    gate_proj_ = &dense("gate_proj", intermediate_size);
+    up_proj_ = &dense("up_proj", intermediate_size);
+    down_proj_ = &dense("down_proj", hidden_size);
+  }
+  Arg call(Call& call) override {
+    const LayerScope scope(call.lowering(), name);
+    graph::Builder& b = call.builder();
+    const TensorPtr x = call.tensor("x");
+    const ValueId gate = b.unary(graph::UnaryFn::silu, apply(call, *gate_proj_, {x})->id);
+    const ValueId up = apply(call, *up_proj_, {x})->id;
+    return apply(call, *down_proj_, {Call::result(b.binary(graph::BinaryFn::multiply, gate, up))});
+  }
+
+ private:
+  Positive hidden_size, intermediate_size;
+  bool mlp_bias = false;
+  Layer* gate_proj_ = nullptr;
+  Layer* up_proj_ = nullptr;
+  Layer* down_proj_ = nullptr;
+};
+
+class SmolLM3DecoderLayer final : public DecoderBlock {
+ public:
+  void fields(Fields& f) override {
+    f.required("hidden_size", hidden_size);
+    for (const char* key : kAttention) f.required(key, attention[key]);
+    f.required("intermediate_size", intermediate_size);
+    f.required("mlp_bias", mlp_bias);
+    f.required("layer_norm_epsilon", layer_norm_epsilon);
+  }
+  [[nodiscard]] std::span<const std::string_view> arguments() const override {
+    static constexpr std::array<std::string_view, 6> kNames = {
+        "hidden_states",        "decoder_padding_mask",
+        "decoder_attention_mask", "training",
+        "self_attention_cache", "self_attention_cache_update_index"};
+    return kNames;
+  }
+  void build(Weights&, Call&) override {
+    Json arguments = {{"hidden_size", hidden_size.value}};
+    for (const auto& [key, value] : attention) arguments[key] = value.json;
+    self_attn_ = &make("SmolLM3Attention", "self_attn", "self_attn", std::move(arguments));
+    mlp_ = &make("SmolLM3MLP", "mlp", "mlp",
+                 {{"hidden_size", hidden_size.value},
+                  {"intermediate_size", intermediate_size.value},
+                  {"mlp_bias", mlp_bias}});
+    const auto norm = [&](const char* called) -> Layer& {
+      return make("RMSNormalization", called, called, {{"epsilon", layer_norm_epsilon.value}, {"axis", -1}});
+    };
+    input_layernorm_ = &norm("input_layernorm");
+    post_attention_layernorm_ = &norm("post_attention_layernorm");
+  }
+  Arg call(Call& call) override {
+    const LayerScope scope(call.lowering(), name);
+    const TensorPtr in = sequence(call);
+    const ArgDict how = attending(call, in);
+    const TensorPtr x = sum(call, in, apply(call, *self_attn_, {apply(call, *input_layernorm_, {in})}, how));
+    return sum(call, x, apply(call, *mlp_, {apply(call, *post_attention_layernorm_, {x})}));
+  }
+
+ private:
+  /// What it hands to its attention.
+  static constexpr std::array kAttention = {
+      "num_attention_heads", "num_key_value_heads", "attention_bias",          "attention_dropout",
+      "rope_layer_enabled_list", "layer_types",     "layer_idx",               "max_position_embeddings",
+      "rope_theta",          "partial_rotary_factor"};
+
+  Positive hidden_size, intermediate_size;
+  std::map<std::string, Opaque, std::less<>> attention;
+  bool mlp_bias = false;
+  Number layer_norm_epsilon{1e-6};
+  Layer* self_attn_ = nullptr;
+  Layer* mlp_ = nullptr;
+  Layer* input_layernorm_ = nullptr;
+  Layer* post_attention_layernorm_ = nullptr;
+};
+
+constexpr std::string_view kSmolLM3Module = "keras_hub.src.models.smollm3.smollm3_layers";
+constexpr std::array kKerasHubSmolLM3Classes = {
+    ClassInfo{.name = "SmolLM3RotaryEmbedding",
+              .make = make_layer<SmolLM3RotaryEmbedding>,
+              .since = kAnyKeras,
+              .module = kSmolLM3Module,
+              .role = Role::embedding},
+    ClassInfo{.name = "SmolLM3Attention",
+              .make = make_layer<SmolLM3Attention>,
+              .since = kAnyKeras,
+              .module = kSmolLM3Module,
+              .role = Role::attention},
+    ClassInfo{.name = "SmolLM3MLP", .make = make_layer<SmolLM3MLP>, .since = kAnyKeras, .module = kSmolLM3Module},
+    ClassInfo{.name = "SmolLM3DecoderLayer",
+              .make = make_layer<SmolLM3DecoderLayer>,
+              .since = kAnyKeras,
+              .module = kSmolLM3Module,
+              .role = Role::transformer},
+};
+
+}  // namespace
+
+Family keras_hub_smollm3_classes() { return kKerasHubSmolLM3Classes; }
+
+}  // namespace attn::keras

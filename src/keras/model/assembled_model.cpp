@@ -1,0 +1,78 @@
+#include "model/assembled_model.h"
+
+#include <utility>
+
+#include "attn/base/text.h"
+#include "classes/composite.h"
+#include "classes/reading.h"
+#include "model/input_layer.h"
+
+namespace attn::keras {
+
+void AssembledModel::check(const Ref& config) {
+  check_fields(config);
+  if (name.empty()) name = snake_case(class_name());
+  assemble();
+  envelope["build_config"] = {{"input_shape", nullptr}};
+  envelope["compile_config"] = Json::object();
+}
+
+void AssembledModel::build_symbolic() {
+  Functional::build_symbolic();
+  // Its constructor sets the flag when all is built, and so on every layer and variable below.
+  if (!trainable) freeze(*this);
+}
+
+void AssembledModel::freeze(Layer& layer) {
+  layer.trainable = false;
+  for (graph::WeightSpec& weight : layer.weights) weight.trainable = false;
+  for (const Sublayer& sublayer : layer.sublayers()) freeze(*sublayer.layer);
+}
+
+TensorRef AssembledModel::input(std::string_view called, const Shape& shape, DType dtype) {
+  add(make_input(called, shape, name_of(dtype)));
+  return {std::string(called), 0, 0};
+}
+
+Layer& AssembledModel::layer(std::string_view class_name, std::string_view called, Json arguments) {
+  LayerPtr made = make_sublayer(*this, class_name, called, std::move(arguments));
+  Layer& out = *made;
+  add(std::move(made));
+  return out;
+}
+
+TensorRef AssembledModel::call(Layer& layer, ArgList args, ArgDict kwargs) {
+  layer.nodes.push_back({std::move(args), std::move(kwargs), layer.pointer});
+  return {layer.name, static_cast<int>(layer.nodes.size()) - 1, 0};
+}
+
+TensorRef AssembledModel::call(std::string_view class_name, std::string_view called, Json arguments, ArgList args,
+                               ArgDict kwargs) {
+  return call(layer(class_name, called, std::move(arguments)), std::move(args), std::move(kwargs));
+}
+
+TensorRef AssembledModel::operation(std::string_view class_name, Json parameters, ArgList args) {
+  LayerPtr made = make_operation(class_name, std::move(parameters));
+  Layer& out = *made;
+  add(std::move(made));
+  return call(out, std::move(args));
+}
+
+TensorRef AssembledModel::first_token(const TensorRef& x) {
+  return operation("GetItem", Json::object(), {x, ArgList{SliceArg{}, std::int64_t{0}, SliceArg{}}});
+}
+
+Json normal_initializer(std::string_view class_name, double stddev) {
+  Json out = Initializer(class_name).json;
+  out["config"]["stddev"] = stddev;
+  return out;
+}
+
+Json gelu_approximate() {
+  return {{"module", "builtins"},
+          {"class_name", "function"},
+          {"config", "keras_hub>gelu_approximate"},
+          {"registered_name", "function"}};
+}
+
+}  // namespace attn::keras

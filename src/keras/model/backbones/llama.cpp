@@ -1,0 +1,283 @@
+// Backbones of decoders with RMS norms and grouped attention: Llama, Llama 3, Mistral, Qwen 2 and 3, Phi-3, SmolLM3.
+#include <array>
+
+#include "classes/layers/decoder_block.h"
+#include "classes/layers/decoder_families.h"
+#include "model/backbones/text.h"
+
+namespace attn::keras {
+namespace {
+
+/// What all but SmolLM3 share.
+class GroupedBackbone : public TextBackbone {
+ public:
+  GroupedBackbone() { dropout = 0; }
+
+ protected:
+  /// The fields that all of them begin with, in this order or another.
+  void sizes(Fields& f) {
+    f.required("vocabulary_size", vocabulary_size);
+    f.required("num_layers", num_layers);
+    f.required("num_query_heads", num_query_heads);
+    f.required("hidden_dim", hidden_dim);
+  }
+  void check_fields(const Ref& config) override {
+    TextBackbone::check_fields(config);
+    if (num_query_heads % num_key_value_heads != 0)
+      config["num_key_value_heads"].fail(fmt::format("{} query heads cannot share {} heads of keys and values evenly",
+                                                     num_query_heads.value, num_key_value_heads.value));
+  }
+
+  /// The whole model. Blocks take the fields of `family`, and `further` arguments.
+  void assemble_with(AttentionFamily& family, bool tied, std::string_view block_class, std::string_view norm_class,
+                     const Json& further = Json::object()) {
+    const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
+    const Json rows = {{"tie_weights", tied}, {"embeddings_initializer", normal_initializer("RandomNormal", 0.01)}};
+    Json block = arguments_of(family);
+    block.update({{"intermediate_dim", intermediate_dim.value},
+                  {"num_query_heads", num_query_heads.value},
+                  {"num_key_value_heads", num_key_value_heads.value},
+                  {"layer_norm_epsilon", layer_norm_epsilon.value},
+                  {"kernel_initializer", normal_initializer("RandomNormal", 0.02)},
+                  {"dropout", dropout.value}});
+    block.update(further);
+    const TensorRef x = through_blocks(
+        call(token_embedding(rows), {token_ids}), block_class, "transformer_layer", [&](auto) { return block; },
+        {{"decoder_padding_mask", padding_mask}});
+    set_inputs({token_ids, padding_mask});
+    output_struct = call(norm_class, "sequence_output_layernorm", {{"epsilon", layer_norm_epsilon.value}}, {x});
+  }
+
+  Positive num_query_heads, num_key_value_heads;
+  Number layer_norm_epsilon{1e-6};
+};
+
+class LlamaBackbone : public GroupedBackbone {
+ public:
+  void fields(Fields& f) override {
+    sizes(f);
+    f.required("intermediate_dim", intermediate_dim);
+    family_.fields(f);
+    f.required("num_key_value_heads", num_key_value_heads);
+    f("layer_norm_epsilon", layer_norm_epsilon);
+    f("dropout", dropout);
+    // KerasHub takes it, but does not write it, and so it cannot read what it wrote of a tied model.
+    if (f.reading() || tie_word_embeddings) f("tie_word_embeddings", tie_word_embeddings);
+  }
+
+ protected:
+  void assemble() override {
+    assemble_with(family_, tie_word_embeddings, "LlamaTransformerDecoder", "LlamaLayerNorm");
+  }
+
+ private:
+  LlamaFamily family_;
+  bool tie_word_embeddings = false;
+};
+
+class MistralBackbone : public GroupedBackbone {
+ public:
+  void fields(Fields& f) override {
+    sizes(f);
+    f.required("intermediate_dim", intermediate_dim);
+    f("rope_max_wavelength", family_.rope_max_wavelength);
+    f("rope_scaling_factor", family_.rope_scaling_factor);
+    f.required("num_key_value_heads", num_key_value_heads);
+    f("sliding_window", family_.sliding_window);
+    f("head_dim", family_.head_dim);
+    f("layer_norm_epsilon", layer_norm_epsilon);
+    f("dropout", dropout);
+  }
+
+ protected:
+  void assemble() override {
+    assemble_with(family_, false, "MistralTransformerDecoder", "MistralLayerNormalization");
+  }
+
+ private:
+  MistralFamily family_;
+};
+
+class QwenBackbone : public GroupedBackbone {
+ public:
+  QwenBackbone() { family_.sliding_window_size = Positive(32768); }
+  void fields(Fields& f) override {
+    sizes(f);
+    f.required("intermediate_dim", intermediate_dim);
+    f("rope_max_wavelength", family_.rope_max_wavelength);
+    f("rope_scaling_factor", family_.rope_scaling_factor);
+    f.required("num_key_value_heads", num_key_value_heads);
+    f("layer_norm_epsilon", layer_norm_epsilon);
+    f("dropout", dropout);
+    f("tie_word_embeddings", tie_word_embeddings);
+    f("use_sliding_window_attention", family_.use_sliding_window_attention);
+    f("sliding_window_size", family_.sliding_window_size);
+  }
+
+ protected:
+  void assemble() override {
+    assemble_with(family_, tie_word_embeddings, "QwenTransformerDecoder", "QwenLayerNorm");
+  }
+
+ private:
+  QwenFamily family_;
+  bool tie_word_embeddings = true;
+};
+
+class Qwen3Backbone : public GroupedBackbone {
+ public:
+  Qwen3Backbone() {
+    family_.sliding_window_size = Positive(32768);
+    dropout = Number(0.0);
+  }
+  void fields(Fields& f) override {
+    sizes(f);
+    f("head_dim", family_.head_dim);
+    f.required("intermediate_dim", intermediate_dim);
+    f("rope_max_wavelength", family_.rope_max_wavelength);
+    f("rope_scaling_factor", family_.rope_scaling_factor);
+    f.required("num_key_value_heads", num_key_value_heads);
+    f("layer_norm_epsilon", layer_norm_epsilon);
+    f("dropout", dropout);
+    f("tie_word_embeddings", tie_word_embeddings);
+    f("sliding_window_size", family_.sliding_window_size);
+  }
+
+ protected:
+  void assemble() override {
+    assemble_with(family_, tie_word_embeddings, "Qwen3TransformerDecoder", "Qwen3LayerNorm");
+  }
+
+ private:
+  Qwen3Family family_;
+  bool tie_word_embeddings = true;
+};
+
+class Phi3Backbone : public GroupedBackbone {
+ public:
+  Phi3Backbone() { dropout = Number(0.0); }
+  void fields(Fields& f) override {
+    sizes(f);
+    f.required("intermediate_dim", intermediate_dim);
+    f.required("num_key_value_heads", num_key_value_heads);
+    f("layer_norm_epsilon", layer_norm_epsilon);
+    f("dropout", dropout);
+    family_.fields(f);
+  }
+
+ protected:
+  void assemble() override {
+    assemble_with(family_, false, "Phi3Decoder", "Phi3LayerNorm", {{"hidden_dim", hidden_dim.value}});
+  }
+
+ private:
+  Phi3Family family_;
+};
+
+class SmolLM3Backbone : public TextBackbone {
+ public:
+  SmolLM3Backbone() { dropout = 0; }
+  void fields(Fields& f) override {
+    f.required("vocabulary_size", vocabulary_size);
+    f.required("hidden_dim", hidden_dim);
+    f.required("intermediate_dim", intermediate_dim);
+    f.required("num_layers", num_layers);
+    f.required("num_attention_heads", num_attention_heads);
+    f.required("num_key_value_heads", num_key_value_heads);
+    f.required("attention_bias", attention_bias);
+    f.required("attention_dropout", attention_dropout);
+    f.required("rope_layer_enabled_list", rope_layer_enabled_list);
+    f.required("layer_types", layer_types);
+    f.required("mlp_bias", mlp_bias);
+    f.required("layer_norm_epsilon", layer_norm_epsilon);
+    f.required("max_position_embeddings", max_position_embeddings);
+    f.required("rope_theta", rope_theta);
+    f.required("partial_rotary_factor", partial_rotary_factor);
+  }
+
+ protected:
+  void assemble() override {
+    const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
+    Json block = {{"hidden_size", hidden_dim.value},
+                  {"num_attention_heads", num_attention_heads.value},
+                  {"num_key_value_heads", num_key_value_heads.value},
+                  {"attention_bias", attention_bias},
+                  {"attention_dropout", attention_dropout.value},
+                  {"rope_layer_enabled_list", rope_layer_enabled_list},
+                  {"layer_types", layer_types},
+                  {"intermediate_size", intermediate_dim.value},
+                  {"mlp_bias", mlp_bias},
+                  {"layer_norm_epsilon", layer_norm_epsilon.value},
+                  {"max_position_embeddings", max_position_embeddings.value},
+                  {"rope_theta", rope_theta.value},
+                  {"partial_rotary_factor", partial_rotary_factor.value}};
+    const TensorRef x = through_blocks(
+        call(token_embedding(Json::object()), {token_ids}), "SmolLM3DecoderLayer", "transformer_layer",
+        [&](std::int64_t i) {
+          block["layer_idx"] = i;
+          return block;
+        },
+        {{"decoder_padding_mask", padding_mask}});
+    set_inputs({token_ids, padding_mask});
+    output_struct =
+        call("RMSNormalization", "sequence_output_layernorm", {{"epsilon", layer_norm_epsilon.value}}, {x});
+  }
+
+ private:
+  Positive num_attention_heads, num_key_value_heads, max_position_embeddings;
+  bool attention_bias = false, mlp_bias = false;
+  Number attention_dropout, layer_norm_epsilon, rope_theta, partial_rotary_factor;
+  std::vector<bool> rope_layer_enabled_list;
+  std::vector<std::string> layer_types;
+};
+
+constexpr std::array kLlamaBackbones = {
+    ClassInfo{.name = "LlamaBackbone",
+              .make = make_layer<LlamaBackbone>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.llama.llama_backbone",
+              .role = Role::model,
+              .package = "keras_hub"},
+    ClassInfo{.name = "Llama3Backbone",
+              .make = make_layer<LlamaBackbone>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.llama3.llama3_backbone",
+              .role = Role::model,
+              .package = "keras_hub"},
+    ClassInfo{.name = "MistralBackbone",
+              .make = make_layer<MistralBackbone>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.mistral.mistral_backbone",
+              .role = Role::model,
+              .package = "keras_hub"},
+    ClassInfo{.name = "QwenBackbone",
+              .make = make_layer<QwenBackbone>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.qwen.qwen_backbone",
+              .role = Role::model,
+              .package = "keras_hub"},
+    ClassInfo{.name = "Qwen3Backbone",
+              .make = make_layer<Qwen3Backbone>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.qwen3.qwen3_backbone",
+              .role = Role::model,
+              .package = "keras_hub"},
+    ClassInfo{.name = "Phi3Backbone",
+              .make = make_layer<Phi3Backbone>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.phi3.phi3_backbone",
+              .role = Role::model,
+              .package = "keras_hub"},
+    ClassInfo{.name = "SmolLM3Backbone",
+              .make = make_layer<SmolLM3Backbone>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.models.smollm3.smollm3_backbone",
+              .role = Role::model,
+              .package = "keras_hub"},
+};
+
+}  // namespace
+
+Family llama_backbones() { return kLlamaBackbones; }
+
+}  // namespace attn::keras

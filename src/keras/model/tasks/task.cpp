@@ -1,0 +1,68 @@
+#include "model/tasks/task.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "attn/base/text.h"
+#include "classes/reading.h"
+#include "model/variables.h"
+
+namespace attn::keras {
+
+void Task::config(Fields& f) {
+  f.required("backbone", backbone_);
+  f("preprocessor", preprocessor_);
+  f("name", name);
+  fields(f);
+}
+
+void Task::check(const Ref& config) {
+  const std::string_view own = class_name();
+  const std::string wanted = std::string(own.substr(0, own.size() - kind().size())) + "Backbone";
+  if (backbone_ == nullptr || backbone_->class_name() != wanted)
+    config["backbone"].fail(
+        fmt::format("the backbone of a {} is a {}{}", own, wanted,
+                    backbone_ == nullptr ? "" : fmt::format(", not a {}", backbone_->class_name())));
+  model_ = dynamic_cast<Functional*>(backbone_.get());
+  policy = backbone_->policy;
+  AssembledModel::check(config);
+}
+
+TaskInfo Task::task_info() {
+  return {std::string(model_->class_name()), "layers/" + snake_case(model_->class_name()) + "/", preprocessor_.what};
+}
+
+TensorRef Task::backbone_result(std::string_view key) {
+  if (find(model_->name) == nullptr) {
+    input_struct = model_->input_struct;
+    for (Layer* layer : model_->input_layers()) borrow(*layer);
+    borrow(*model_);
+    call(*model_, {input_struct});
+  }
+  if (key.empty()) return {model_->name, 0, 0};
+  std::vector<std::string> keys;
+  for (const auto& [key, result] : *model_->output_struct.as<ArgDict>()) keys.push_back(key);
+  std::sort(keys.begin(), keys.end());
+  return {model_->name, 0, static_cast<int>(std::find(keys.begin(), keys.end(), key) - keys.begin())};
+}
+
+Layer& Task::token_embedding() {
+  Layer* found = nullptr;
+  visit_layers(*model_, [&](Layer& layer) {
+    if (found == nullptr && layer.name == "token_embedding") found = &layer;
+  });
+  if (found == nullptr) fail(fmt::format("the backbone {} has no token embedding", model_->class_name()));
+  return *found;
+}
+
+TensorRef Task::reverse_embedding(const TensorRef& x) {
+  Layer& embedding = token_embedding();
+  borrow(embedding);
+  return call(embedding, {x}, {{"reverse", true}});
+}
+
+std::int64_t Task::backbone_size(std::string_view key) {
+  return layer_config(*model_, kNewest).at(std::string(key)).get<std::int64_t>();
+}
+
+}  // namespace attn::keras

@@ -1,0 +1,136 @@
+// keras_hub.models.TextClassifier: an encoder, and classes of what it makes of the first token.
+#include <array>
+
+#include "model/tasks/task.h"
+
+namespace attn::keras {
+namespace {
+
+class TextClassifier : public Task {
+ protected:
+  explicit TextClassifier(Number rate) : dropout(rate) {}
+
+  [[nodiscard]] std::string_view kind() const override { return "TextClassifier"; }
+  void check_fields(const Ref& config) override {
+    if (dropout < 0.0 || dropout > 1.0)
+      config["dropout"].fail("expected a number from 0 to 1, got " + config["dropout"].kind());
+  }
+  [[nodiscard]] static Json initializer() { return normal_initializer("TruncatedNormal", 0.02); }
+  TensorRef drop(std::string_view called, const TensorRef& x) {
+    return call("Dropout", called, {{"rate", dropout.value}}, {x});
+  }
+  TensorRef logits(const TensorRef& x) {
+    return call("Dense", "logits",
+                {{"units", num_classes.value}, {"kernel_initializer", initializer()}, {"activation", activation.json}},
+                {x});
+  }
+
+  Positive num_classes;
+  Activation activation = *Activation::named("linear");
+  std::optional<Positive> hidden_dim;  // null: the backbone's
+  Number dropout;
+};
+
+/// BERT and ALBERT have pooled the first token already.
+class PooledClassifier : public TextClassifier {
+ public:
+  explicit PooledClassifier(const char* dropout_name) : TextClassifier(0.1), dropout_name_(dropout_name) {}
+  void fields(Fields& f) override {
+    f.required("num_classes", num_classes);
+    f("activation", activation);
+    f("dropout", dropout);
+  }
+
+ protected:
+  void assemble() override { output_struct = logits(drop(dropout_name_, backbone_result("pooled_output"))); }
+
+ private:
+  const char* dropout_name_;
+};
+
+/// The others pool it here.
+class PoolingClassifier : public TextClassifier {
+ public:
+  void fields(Fields& f) override {
+    f.required("num_classes", num_classes);
+    f("activation", activation);
+    f("hidden_dim", hidden_dim);
+    f("dropout", dropout);
+  }
+
+ protected:
+  using TextClassifier::TextClassifier;
+  void check_fields(const Ref& config) override {
+    TextClassifier::check_fields(config);
+    if (!hidden_dim) hidden_dim = Positive(backbone_size("hidden_dim"));
+  }
+};
+
+class RobertaTextClassifier : public PoolingClassifier {
+ public:
+  RobertaTextClassifier() : PoolingClassifier(0.0) {}
+
+ protected:
+  void assemble() override {
+    const TensorRef first = drop("pooled_dropout", first_token(backbone_result()));
+    const TensorRef pooled =
+        call("Dense", "pooled_dense", {{"units", hidden_dim->value}, {"activation", "tanh"}}, {first});
+    output_struct = logits(drop("output_dropout", pooled));
+  }
+};
+
+class DistilBertTextClassifier : public PoolingClassifier {
+ public:
+  DistilBertTextClassifier() : PoolingClassifier(0.2) {}
+
+ protected:
+  void assemble() override {
+    const TensorRef pooled =
+        call("Dense", "pooled_dense",
+             {{"units", hidden_dim->value}, {"activation", "relu"}, {"kernel_initializer", initializer()}},
+             {first_token(backbone_result())});
+    output_struct = logits(drop("output_dropout", pooled));
+  }
+};
+
+constexpr char kClassifierDropout[] = "classifier_dropout", kOutputDropout[] = "output_dropout";
+
+}  // namespace
+
+Family text_classifier_tasks() {
+  static constexpr std::array kRows = {
+      ClassInfo{.name = "BertTextClassifier",
+                .make = make_with<PooledClassifier, kClassifierDropout>,
+                .since = kAnyKeras,
+                .module = "keras_hub.src.models.bert.bert_text_classifier",
+                .role = Role::model,
+                .package = "keras_hub"},
+      ClassInfo{.name = "AlbertTextClassifier",
+                .make = make_with<PooledClassifier, kOutputDropout>,
+                .since = kAnyKeras,
+                .module = "keras_hub.src.models.albert.albert_text_classifier",
+                .role = Role::model,
+                .package = "keras_hub"},
+      ClassInfo{.name = "DistilBertTextClassifier",
+                .make = make_layer<DistilBertTextClassifier>,
+                .since = kAnyKeras,
+                .module = "keras_hub.src.models.distil_bert.distil_bert_text_classifier",
+                .role = Role::model,
+                .package = "keras_hub"},
+      ClassInfo{.name = "RobertaTextClassifier",
+                .make = make_layer<RobertaTextClassifier>,
+                .since = kAnyKeras,
+                .module = "keras_hub.src.models.roberta.roberta_text_classifier",
+                .role = Role::model,
+                .package = "keras_hub"},
+      ClassInfo{.name = "XLMRobertaTextClassifier",
+                .make = make_layer<RobertaTextClassifier>,
+                .since = kAnyKeras,
+                .module = "keras_hub.src.models.xlm_roberta.xlm_roberta_text_classifier",
+                .role = Role::model,
+                .package = "keras_hub"},
+  };
+  return kRows;
+}
+
+}  // namespace attn::keras

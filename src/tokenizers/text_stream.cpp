@@ -1,0 +1,57 @@
+#include "attn/tokenizers/text_stream.h"
+
+#include <span>
+#include <utility>
+
+#include "characters.h"
+
+namespace attn::tokenizers {
+namespace {
+
+constexpr std::string_view kReplacement = "\uFFFD";
+constexpr int kMostHeld = 3;  // bytes of a letter that is not whole: each may be shown as a replacement character
+
+/// Bytes of `text` that later ids cannot change: a letter may be missing bytes, which tokenizers that work on bytes
+/// leave as they are, and others show as replacement characters.
+std::size_t certain(std::string_view text) {
+  for (std::size_t back = 1; back <= kMostHeld && back <= text.size(); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if ((byte & 0xc0) == 0x80) continue;
+    if (byte >= 0xc2 && byte < 0xf5 && length_of(text[text.size() - back]) > back) return text.size() - back;
+    break;
+  }
+  std::size_t end = text.size();
+  for (int held = 0; held < kMostHeld && text.substr(0, end).ends_with(kReplacement); ++held)
+    end -= kReplacement.size();
+  return end;
+}
+
+}  // namespace
+
+std::string TextStream::push(Id id) {
+  ids_.push_back(id);
+  const std::string text = tokenizer_.decode(ids_);
+  const std::size_t end = certain(text);
+  if (end <= given_) return {};
+  std::string part = text.substr(given_, end - given_);
+  given_ = end;
+  if (end < text.size()) return part;
+  // What came since the part before is enough to go on with, where it has text: a first piece may lose its space.
+  const std::span<const Id> since = std::span(ids_).subspan(given_ids_);
+  std::string rest = tokenizer_.decode(since);
+  if (rest.empty()) return part;
+  ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(given_ids_));
+  given_ids_ = ids_.size();
+  given_ = rest.size();
+  return part;
+}
+
+std::string TextStream::finish() {
+  const std::string text = tokenizer_.decode(ids_);
+  std::string part = given_ < text.size() ? text.substr(given_) : std::string();
+  ids_.clear();
+  given_ = given_ids_ = 0;
+  return part;
+}
+
+}  // namespace attn::tokenizers

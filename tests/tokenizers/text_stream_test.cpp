@@ -1,0 +1,65 @@
+#include "attn/tokenizers/text_stream.h"
+
+#include <doctest/doctest.h>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/tokenizers/open.h"
+#include "fixtures.h"
+
+namespace attn::tokenizers {
+namespace {
+
+TEST_CASE("text stream: the parts are whole letters, and together the text of all ids") {
+  for (const std::string name : test::kCases) {
+    CAPTURE(name);
+    const auto tokenizer = open_tokenizer(test::tokenizer_case(name + "/preset"));
+    TextStream stream(*tokenizer);
+    for (const nlohmann::json& row : test::json_file(test::tokenizer_case(name + "/tokens.json"))["rows"]) {
+      CAPTURE(row.dump());
+      std::string text;
+      for (const Id id : row["ids"].get<std::vector<Id>>()) {
+        const std::string part = stream.push(id);
+        CHECK(is_utf8(part));
+        text += part;
+      }
+      text += stream.finish();
+      CHECK(text == tokenizer->decode(row["ids"].get<std::vector<Id>>()));
+    }
+  }
+}
+
+TEST_CASE("text stream: a letter comes when its last byte is there") {
+  const auto tokenizer = open_tokenizer(test::tokenizer_case("gpt2/preset"));
+  const std::vector<Id> ids = tokenizer->encode("🙂");
+  REQUIRE(ids.size() > 1);
+  TextStream stream(*tokenizer);
+  for (std::size_t i = 0; i + 1 < ids.size(); ++i) CHECK(stream.push(ids[i]).empty());
+  CHECK(stream.push(ids.back()) == "🙂");
+  CHECK(stream.finish().empty());
+  CHECK(stream.push(ids[0]).empty());
+  CHECK(stream.finish() == tokenizer->decode(std::vector<Id>{ids[0]}));
+}
+
+TEST_CASE("text stream: spaces of SentencePiece stay where tokens that are no text stand between") {
+  const auto tokenizer = open_tokenizer(test::tokenizer_case("llama/preset"));
+  std::vector<Id> ids = tokenizer->encode("the model");
+  ids.insert(ids.begin(), *tokenizer->specials().start);
+  ids.insert(ids.begin() + 2, {*tokenizer->specials().end, *tokenizer->specials().start});
+  TextStream stream(*tokenizer);
+  std::string text;
+  for (int times = 0; times < 2; ++times)
+    for (const Id id : ids) text += stream.push(id);
+  ids.insert(ids.end(), ids.begin(), ids.end());
+  CHECK(text + stream.finish() == tokenizer->decode(ids));
+}
+
+TEST_CASE("text stream: an id that is none of the vocabulary is refused") {
+  const auto tokenizer = open_tokenizer(test::tokenizer_case("t5/preset"));
+  TextStream stream(*tokenizer);
+  CHECK_THROWS_AS(static_cast<void>(stream.push(100000)), Error);
+  CHECK_THROWS_AS(static_cast<void>(stream.push(-1)), Error);
+}
+
+}  // namespace
+}  // namespace attn::tokenizers
