@@ -10,13 +10,13 @@
 #include "attn/backends/reference.h"
 #include "attn/backends/registry.h"
 #include "attn/base/error.h"
-#include "attn/plan/plan.h"
 #include "attn/run/session.h"
 #include "attn/run/workload.h"
 #include "cases.h"
 #include "compare.h"
 #include "fixture_cases.h"
 #include "models.h"
+#include "runner.h"
 #include "tolerance.h"
 
 namespace attn::test {
@@ -35,28 +35,6 @@ const backends::Backend* gpu(const std::string& what, std::size_t count) {
   }();
   if (!backend) fmt::print("gpu cases skipped: {} {}: {}\n", count, what, why);
   return backend.get();
-}
-
-std::vector<Tensor> run_case(const backends::Backend& backend, const Case& row, const std::vector<Tensor>& operands) {
-  graph::Graph graph;
-  graph::Builder builder(graph);
-  std::vector<graph::ValueId> ids;
-  std::vector<Tensor> inputs, weights;
-  for (std::size_t i = 0; i < row.inputs.size(); ++i) {
-    const Operand& operand = row.inputs[i];
-    const std::string name = fmt::format("operand_{}", i);
-    ids.push_back(operand.weight ? builder.weight({name, name, operand.shape, operand.dtype, true, {}})
-                                 : builder.input(name, operand.dtype, operand.shape));
-    (operand.weight ? weights : inputs).push_back(operands[i]);
-  }
-  const auto outputs = builder.apply_all(row.op, ids);
-  for (std::size_t i = 0; i < outputs.size(); ++i) graph.outputs.push_back({fmt::format("output_{}", i), outputs[i]});
-  const auto executable = backend.compile(plan::make_plan(backend.optimize(graph)), weights, {});
-  executable->run(inputs);
-  executable->run(inputs);
-  std::vector<Tensor> result;
-  for (const graph::Output& output : graph.outputs) result.push_back(executable->value(output.value));
-  return result;
 }
 
 bool same_bits(const Tensor& a, const Tensor& b) {
@@ -81,7 +59,7 @@ TEST_CASE("gpu: every operation case agrees with the reference") {
     const std::vector<Tensor> operands = draw(row);
     const std::vector<Tensor> expected = reference(row.op, operands);
     const auto allowed = tolerances(row, operands, expected);
-    const std::vector<Tensor> got = run_case(*backend, row, operands);
+    const std::vector<Tensor> got = run_on(*backend, row, operands);
     for (std::size_t o = 0; o < got.size(); ++o) {
       const auto problem = difference(expected[o], got[o], allowed[o]);
       CHECK_MESSAGE(!problem, fmt::format("{}, output {}: {}", row.name, o, problem.value_or("")));

@@ -39,7 +39,7 @@ void hold(const std::vector<Case>& cases, Allowed allowed) {
     }
     for (const Runner& runner : runners) {
       if (runner.name == "reference" || is_known_of_cuda(runner, row)) continue;
-      const std::vector<Tensor> got = run_on(runner, row, operands);
+      const std::vector<Tensor> got = run_on(*runner.backend, row, operands, runner.threads);
       REQUIRE(got.size() == expected.size());
       for (std::size_t o = 0; o < got.size(); ++o) {
         const auto problem = difference(expected[o], got[o], limits[o]);

@@ -21,7 +21,7 @@ TEST_CASE("ops: every case agrees with the reference on every backend") {
     const std::vector<Tensor> expected = reference(row.op, operands);
     const auto allowed = tolerances(row, operands, expected);
     for (const Runner& runner : runners) {
-      const std::vector<Tensor> got = run_on(runner, row, operands);
+      const std::vector<Tensor> got = run_on(*runner.backend, row, operands, runner.threads);
       REQUIRE(got.size() == expected.size());
       for (std::size_t o = 0; o < got.size(); ++o) {
         const auto problem = difference(expected[o], got[o], allowed[o]);

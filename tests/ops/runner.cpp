@@ -43,15 +43,16 @@ std::vector<Runner> all_runners() {
   return result;
 }
 
-std::vector<Tensor> run_on(const Runner& runner, const Case& row, const std::vector<Tensor>& operands) {
+std::vector<Tensor> run_on(const backends::Backend& backend, const Case& row, const std::vector<Tensor>& operands,
+                           int threads) {
   std::vector<Tensor> inputs, weights;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!row.inputs[i].state) (row.inputs[i].weight ? weights : inputs).push_back(operands[i]);
   }
-  const graph::Graph graph = runner.backend->optimize(graph_of(row));
-  backends::CompileOptions options{runner.threads};
-  options.store = runner.backend->make_store(options);
-  const auto executable = runner.backend->compile(plan::make_plan(graph), weights, options);
+  const graph::Graph graph = backend.optimize(graph_of(row));
+  backends::CompileOptions options{threads};
+  options.store = backend.make_store(options);
+  const auto executable = backend.compile(plan::make_plan(graph), weights, options);
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (row.inputs[i].state) options.store->set_state(fmt::format("operand_{}", i), operands[i]);
   executable->run(inputs);

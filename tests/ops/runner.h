@@ -24,6 +24,7 @@ struct Runner {
 [[nodiscard]] graph::Graph graph_of(const Case& row);
 
 /// The outputs of a case as a backend gives them, of a second run over an arena that the first has used.
-[[nodiscard]] std::vector<Tensor> run_on(const Runner& runner, const Case& row, const std::vector<Tensor>& operands);
+[[nodiscard]] std::vector<Tensor> run_on(const backends::Backend& backend, const Case& row,
+                                         const std::vector<Tensor>& operands, int threads = 0);
 
 }  // namespace attn::test
