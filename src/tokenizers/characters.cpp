@@ -75,10 +75,7 @@ bool is_mark(char32_t point) noexcept { return is_between(point, UTF8PROC_CATEGO
 bool is_nonspacing(char32_t point) noexcept { return category_of(point) == UTF8PROC_CATEGORY_MN; }
 bool is_control(char32_t point) noexcept { return point < 0x20 || (point >= 0x7f && point < 0xa0); }
 bool is_format(char32_t point) noexcept { return category_of(point) == UTF8PROC_CATEGORY_CF; }
-bool is_other(char32_t point) noexcept {
-  const utf8proc_category_t category = category_of(point);
-  return category == UTF8PROC_CATEGORY_CN || category >= UTF8PROC_CATEGORY_CC;
-}
+bool is_private(char32_t point) noexcept { return category_of(point) == UTF8PROC_CATEGORY_CO; }
 bool is_word(char32_t point) noexcept {
   const utf8proc_category_t category = category_of(point);
   return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_ND) || category == UTF8PROC_CATEGORY_PC;
@@ -118,17 +115,6 @@ std::string lower_case(std::string_view text) {
 std::string case_folded(std::string_view text) {
   if (is_ascii(text)) return lower_case(text);
   return mapped(text, UTF8PROC_CASEFOLD);
-}
-
-std::string without_marks(std::string_view text) {
-  if (is_ascii(text)) return std::string(text);
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t from = at;
-    if (!is_nonspacing(next_point(text, at))) out += text.substr(from, at - from);
-  }
-  return out;
 }
 
 std::string valid_utf8(std::string_view bytes) {

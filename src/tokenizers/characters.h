@@ -49,7 +49,7 @@ void append(std::string& text, char32_t point);
 [[nodiscard]] bool is_nonspacing(char32_t point) noexcept;   ///< \p{Mn}
 [[nodiscard]] bool is_control(char32_t point) noexcept;      ///< \p{Cc}
 [[nodiscard]] bool is_format(char32_t point) noexcept;       ///< \p{Cf}
-[[nodiscard]] bool is_other(char32_t point) noexcept;        ///< \p{C}: no character, or none that is seen
+[[nodiscard]] bool is_private(char32_t point) noexcept;      ///< \p{Co}
 /// `\w`: letters, marks, decimal numbers and connectors.
 [[nodiscard]] bool is_word(char32_t point) noexcept;
 
@@ -74,7 +74,16 @@ enum class NormalForm : std::uint8_t { nfc, nfd, nfkc, nfkd };
 [[nodiscard]] std::string lower_case(std::string_view text);
 /// Unicode's full case folding: Python's str.casefold.
 [[nodiscard]] std::string case_folded(std::string_view text);
-/// `text` without nonspacing marks.
-[[nodiscard]] std::string without_marks(std::string_view text);
+/// `text` without the code points for which `is` holds.
+template <typename Is>
+[[nodiscard]] std::string without(std::string_view text, Is&& is) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t from = at;
+    if (!is(next_point(text, at))) out += text.substr(from, at - from);
+  }
+  return out;
+}
 
 }  // namespace attn::tokenizers

@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "unicode8.h"
+
 namespace attn::tokenizers {
 
 std::string BertNormalizer::operator()(std::string_view text) const {
@@ -13,15 +15,17 @@ std::string BertNormalizer::operator()(std::string_view text) const {
     if (clean_text) {
       const bool is_space = is_white_space(point);
       const bool is_control_space = point == '\t' || point == '\n' || point == '\r';
-      if (point == 0 || point == 0xfffd || (is_other(point) && !is_control_space)) continue;
+      const bool is_other = is_control(point) || unicode8::is_format(point) || is_private(point);
+      if (point == 0 || point == 0xfffd || (is_other && !is_control_space)) continue;
       if (is_space) point = ' ';
     }
-    const bool is_word = handle_chinese_chars && is_ideograph(point);
+    // The library's range begins later than the one that it was taken from.
+    const bool is_word = handle_chinese_chars && is_ideograph(point) && !(point >= 0x2b820 && point < 0x2b920);
     if (is_word) out += ' ';
     append(out, point);
     if (is_word) out += ' ';
   }
-  if (strip_accents) out = without_marks(normalized(out, NormalForm::nfd));
+  if (strip_accents) out = without(normalized(out, NormalForm::nfd), unicode8::is_nonspacing);
   return lowercase ? lower_case(out) : out;
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "byte_level.h"
+#include "unicode8.h"
 
 namespace attn::tokenizers {
 namespace {
@@ -91,7 +92,7 @@ class Property : public PreTokenizer {
   Behavior behavior_;
 };
 
-bool is_bert_punctuation(char32_t point) { return is_ascii_symbol(point) || is_punctuation(point); }
+bool is_bert_punctuation(char32_t point) { return is_ascii_symbol(point) || unicode8::is_punctuation(point); }
 
 class BertWords : public PreTokenizer {
  public:

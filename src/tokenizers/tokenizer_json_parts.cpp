@@ -81,7 +81,7 @@ void add_normalizers(const JsonNode& node, Normalizers& normalizers) {
   } else if (type == "Lowercase") {
     normalizers.emplace_back(lower_case);
   } else if (type == "StripAccents") {
-    normalizers.emplace_back(without_marks);
+    normalizers.emplace_back([](std::string_view text) { return without(text, is_mark); });
   } else if (type == "BertNormalizer") {
     BertNormalizer bert;
     bert.clean_text = node["clean_text"].flag(true);
