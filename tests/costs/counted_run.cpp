@@ -47,6 +47,7 @@ std::vector<std::int64_t> count_operations(const graph::Graph& graph) {
       case graph::ValueKind::constant:
         values.push_back(value.constant);
         break;
+      case graph::ValueKind::state:
       case graph::ValueKind::computed:
         values.emplace_back(value.dtype, value.shape);
     }

@@ -1,4 +1,6 @@
 // Caches of keys and values: what is appended to them, and attention to their rows.
+#include <algorithm>
+
 #include "attend.h"
 #include "attn/base/error.h"
 #include "kernels.h"
@@ -74,15 +76,15 @@ void compute(const graph::Append&, Tensors in, Tensors out) {
   if (position < 0 || position + x[1] > cache[2])
     throw bad_input("rows {} to {} do not fit a cache of {} rows", position, position + x[1], cache[2]);
   if (out[0].data() != in[0].data()) write(out[0], read<double>(in[0]));
-  const auto rows = read<double>(in[1]);
+  const Tensor rows = in[1].cast(out[0].dtype());
   const Dim K = cache[1], S = cache[2], H = cache[3], T = x[1];
   const Dim step = x[0] > 0 ? cache[0] / x[0] : 0;
+  const std::int64_t size = H * bytes_of(out[0].dtype());
   for (Dim b = 0; b < x[0]; ++b)
     for (Dim t = 0; t < T; ++t)
       for (Dim k = 0; k < K; ++k)
-        for (Dim h = 0; h < H; ++h)
-          out[0].set(((b * step * K + k) * S + position + t) * H + h,
-                     rows[static_cast<std::size_t>(((b * T + t) * K + k) * H + h)]);
+        std::copy_n(rows.data() + ((b * T + t) * K + k) * size, size,
+                    out[0].data() + ((b * step * K + k) * S + position + t) * size);
 }
 
 void compute(const graph::CachedAttention& op, Tensors in, Tensors out) {

@@ -74,7 +74,7 @@ std::string error_of(const Backend& backend, Dim rows, const std::vector<Tensor>
 
 TEST_CASE("cuda states: they are zeros at first, and one executable goes on where another has stopped") {
   const auto backend = open();
-  const auto store = backend->make_store();
+  const auto store = backend->make_store({});
   backends::CompileOptions options;
   options.store = store;
   const auto two = backend->compile(plan::make_plan(step_of(2)), {}, options);
@@ -91,7 +91,7 @@ TEST_CASE("cuda states: they are zeros at first, and one executable goes on wher
 
 TEST_CASE("cuda states: a state is overwritten, by its own type alone, and known by its name") {
   const auto backend = open();
-  const auto store = backend->make_store();
+  const auto store = backend->make_store({});
   backends::CompileOptions options;
   options.store = store;
   const auto executable = backend->compile(plan::make_plan(step_of(1)), {}, options);
@@ -107,7 +107,7 @@ TEST_CASE("cuda states: a state is overwritten, by its own type alone, and known
   other.outputs.push_back(
       {"output_0", build.apply(graph::Unary{graph::UnaryFn::negative}, {build.state("cache", DType::float32, {3})})});
   CHECK_THROWS_AS((void)backend->compile(plan::make_plan(other), {}, options), Error);
-  options.store = backends::make_reference_backend()->make_store();
+  options.store = backends::make_reference_backend()->make_store({});
   CHECK_THROWS_AS((void)backend->compile(plan::make_plan(step_of(1)), {}, options), Error);
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("cuda states: what is out of range has the reference's words, and noth
     CHECK(!expected.empty());
     CHECK(error_of(*backend, it.rows, inputs) == expected);
   }
-  const auto store = backend->make_store();
+  const auto store = backend->make_store({});
   backends::CompileOptions options;
   options.store = store;
   const auto executable = backend->compile(plan::make_plan(step_of(2)), {}, options);
@@ -139,7 +139,7 @@ TEST_CASE("cuda states: each is there once however many executables use it, and 
   const auto before = machine().used_bytes;
   {
     const auto backend = open();
-    const auto store = backend->make_store();
+    const auto store = backend->make_store({});
     backends::CompileOptions options;
     options.store = store;
     const auto compiled = [&] {

@@ -28,7 +28,7 @@ Attention attention(AttentionPath path, int masks, double scale = 0.5) {
 }
 
 TEST_CASE("attention: causal sees from the top left, also where T is not S") {
-  check_near(result(Attention{0.5, AttentionPath::fused, 0, true, std::nullopt}, {kQuery, kKey, kValue}),
+  check_near(result(Attention{.scale = 0.5, .causal = true, .window = {}}, {kQuery, kKey, kValue}),
              {0.909297426826, 0.427379880234, -0.255541102027, -0.818277111064, -0.996164608836, -0.70554032557,
               0.387830878771, 0.506756867097, 0.387347182532, 0.399000370005, 0.000244672910895, -0.398626097676,
               -0.0528214395623, 0.0410095581576, 0.115553119884, -0.159574008879, 0.0324628006534, 0.209231847793});
@@ -42,7 +42,8 @@ TEST_CASE("attention: a fully masked row of the fused path averages the values")
 }
 
 TEST_CASE("attention: a fully masked row of the explicit path gives zeros, and so do its scores") {
-  const Attention op{0.5, AttentionPath::explicit_, 1, false, std::nullopt, true};
+  Attention op = attention(AttentionPath::explicit_, 1);
+  op.scores = true;
   const auto outputs = evaluate(op, {kQuery, kKey, kValue, kMask});
   check_near(numbers(outputs[0]), {0.254884000546, -0.11266623857, -0.427227785228, -0.413838673916, -0.137363437411,
                                    0.203715970072, 0, 0, 0, 0, 0, 0, -0.0830894028175, 0.578439764388, 0.967919672031,
@@ -53,7 +54,7 @@ TEST_CASE("attention: a fully masked row of the explicit path gives zeros, and s
 }
 
 TEST_CASE("attention: a window sees positions nearer than its size on both sides") {
-  check_near(result(Attention{0.5, AttentionPath::fused, 0, false, 2}, {kQuery, kKey, kValue}),
+  check_near(result(Attention{.scale = 0.5, .window = 2}, {kQuery, kKey, kValue}),
              {0.565398398538, 0.479727760941, 0.168433661421, -0.337580612801, -0.602687805049, -0.584341505326,
               0.0133897117848, 0.0443304560347, 0.054421894129, 0.325371590138, 0.0938908157421, -0.181748276382,
               0.00886930064171, 0.0578905516855, 0.0796849717068, 0.0133320049599, 0.307616185894, 0.457223667967});
@@ -72,7 +73,8 @@ TEST_CASE("attention: query heads share key and value heads in runs") {
 TEST_CASE("attention: masks of any rank meet, and causal meets them") {
   const Tensor all = tensor({1, 1, 1, 4}, {1, 1, 1, 0}, DType::boolean);
   const Tensor rows = tensor({1, 1, 3, 1}, {1, 1, 0}, DType::boolean);
-  Attention op{0.5, AttentionPath::explicit_, 2, true, std::nullopt, true};
+  Attention op = attention(AttentionPath::explicit_, 2);
+  op.causal = op.scores = true;
   const auto scores = numbers(evaluate(op, {kQuery, kKey, kValue, all, rows})[1]);
   for (std::size_t n = 0; n < 2; ++n) {
     for (std::size_t t = 0; t < 3; ++t) {
