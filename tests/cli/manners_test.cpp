@@ -530,7 +530,8 @@ TEST_CASE("attn: work over a second shows its progress on a terminal, wipes it, 
   CHECK(contains(shown, " s left"));
   CHECK(shown.ends_with(wipe));
   const std::string endless = progress_on_terminal(false, 0);
-  CHECK_MESSAGE(endless.starts_with(wipe + "attn: drawing\\u{1b}[2J, 1 s"), endless);
+  CHECK_MESSAGE(endless.starts_with(wipe + "attn: drawing\\u{1b}[2J, "), endless);
+  CHECK(contains(endless, " s" + wipe));
   CHECK(endless.ends_with(wipe));
   CHECK(progress_on_terminal(true, 4).empty());
   const TemporaryFolder folder;

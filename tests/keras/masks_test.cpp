@@ -160,6 +160,6 @@ TEST_CASE("masks: a model without an input shape is refused with the way out") {
     FAIL("nothing was thrown");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::bad_input);
-    CHECK(std::string(error.what()).find("--input-shape") != std::string::npos);
+    CHECK(error.field() == std::string("input_shape"));
   }
 }

@@ -3,11 +3,22 @@ import io
 import json
 import os
 import re
+import shutil
 import zipfile
 from dataclasses import dataclass
+from pathlib import Path
 
 MODEL = {"name": "encoder", "input_shape": [5, 8], "num_layers": 1, "num_heads": 2, "key_dim": 4,
          "intermediate_dim": 16, "units": 4, "output_activation": "softmax"}
+
+# keras_hub's GPT-2, of 2 heads.
+DECODER = {"module": "keras_hub.src.models.gpt2.gpt2_causal_lm", "class_name": "GPT2CausalLM", "config": {
+    "backbone": {"module": "keras_hub.src.models.gpt2.gpt2_backbone", "class_name": "GPT2Backbone", "config": {
+        "name": "gpt2_backbone", "trainable": True, "vocabulary_size": 16, "num_layers": 1, "num_heads": 2,
+        "hidden_dim": 8, "intermediate_dim": 16, "dropout": 0.0, "max_sequence_length": 12},
+        "registered_name": "keras_hub>GPT2Backbone"},
+    "preprocessor": None, "name": "gpt2_causal_lm"}, "registered_name": "keras_hub>GPT2CausalLM"}
+TOKENIZER = Path(__file__).parents[1] / "data/tokenizers/gpt2/preset"
 
 
 @dataclass(frozen=True)
@@ -25,6 +36,8 @@ class Scenario:
 def make_inputs(attn, folder):
     """The files that the scenarios read."""
     (folder / "m.json").write_text(json.dumps(MODEL))
+    (folder / "d.json").write_text(json.dumps(DECODER))
+    shutil.copytree(TOKENIZER, folder / "preset")
 
     def run(*words):
         result = attn.run(words, folder)
@@ -70,6 +83,9 @@ def scenarios():
         of("heatmap png", "heatmap", "m.json", "-o", "h.png", outputs=["h.png"]),
         of("plot", "plot", "m.json", "-o", "p.svg", outputs=["p.svg"]),
         of("report", "report", "m.json", "-o", "r.html", outputs=["r.html"], timed=True),
+        of("generate", "generate", "d.json", "--ids", "1,2,3", "--sampler", "top_k", "--seed", "1", "--max-new-tokens", "3",
+           "--json", "-o", "g.json", outputs=["g.json"], timed=True),
+        of("tokenize", "tokenize", "preset", "--text", "The model", "--json", "-o", "t.json", outputs=["t.json"]),
         of("bench", "bench", "m.json", "--iterations", "2", "--warmup", "1", "--json", "-o", "b.json",
            outputs=["b.json"], timed=True),
         of("get-config", "get-config", "m.json"),
