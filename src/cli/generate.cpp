@@ -117,8 +117,9 @@ struct GenerateCommand {
     choose_sampler(loaded.model);
     if (prompts.ids.empty()) tokenizer_ = tokenizers::open_tokenizer(*model);
     const generate::Request request = request_for(loaded.model);
-    generate::CachedDecoder decoder(*backend, lowering(loaded.model), load_weights(loaded, execution, common.console),
-                                    decoder_options(request));
+    generate::CachedDecoderOptions options = decoder_options(request);
+    options.reload = [&] { return load_weights(loaded, execution, common.console); };
+    generate::CachedDecoder decoder(*backend, lowering(loaded.model), options.reload(), options);
     check_ids(request, decoder.vocabulary_size());
     report::GenerationReport report;
     report.stats.load_seconds = watch.lap();

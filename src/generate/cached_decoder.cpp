@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "attn/base/error.h"
+#include "attn/base/parallel.h"
 #include "attn/plan/plan.h"
 #include "attn/run/session.h"
 
@@ -18,6 +20,28 @@ void copy_positions(const Tensor& from, const Tensor& to, Dim first) {
   for (Dim r = 0; r < from.shape()[0]; ++r)
     std::memcpy(to.data() + (r * more + first) * row, from.data() + r * count * row,
                 static_cast<std::size_t>(count * row));
+}
+
+/// A copy in pages of its own, which the system gives larger than those of a mapped file: they are read faster.
+Tensor in_own_pages(const Tensor& from, int threads) {
+  constexpr std::int64_t kPiece = std::int64_t{1} << 22;
+  const Tensor copy(from.dtype(), from.shape());
+  for_each_part((from.bytes() + kPiece - 1) / kPiece, threads, [&](std::int64_t piece) {
+    const std::int64_t begin = piece * kPiece, count = std::min(kPiece, from.bytes() - begin);
+    std::memcpy(copy.data() + begin, from.data() + begin, static_cast<std::size_t>(count));
+  });
+  return copy;
+}
+
+/// Weights that a step reads as they are stored, such as an embedding's rows that make logits.
+std::set<std::int32_t> read_as_stored(const graph::Graph& graph) {
+  std::set<std::int32_t> found;
+  for (const graph::Node& node : graph.nodes) {
+    if (!std::holds_alternative<graph::MatMul>(node.op)) continue;
+    const graph::Value& right = graph.value(node.inputs[1]);
+    if (right.kind == graph::ValueKind::weight) found.insert(right.weight);
+  }
+  return found;
 }
 
 }  // namespace
@@ -68,8 +92,42 @@ CachedDecoder::Part& CachedDecoder::part(const StepShape& shape) {
     for (const graph::Node& node : graph.nodes)
       if (!fixed[graph::at(node.outputs.front())]) weight_bytes_ += run::traffic(graph, node, fixed).weights;
   }
-  made->executable = backend_.compile(plan::make_plan(std::move(graph)), weights_, options_.compile);
+  plan::Plan plan = plan::make_plan(std::move(graph));
+  std::vector<Tensor> weights = weights_for(plan);
+  made->executable = backend_.compile(std::move(plan), std::move(weights), options_.compile);
   return *parts_.emplace(shape, std::move(made)).first->second;
+}
+
+/// What an executable of the plan is to be given. Where weights can be reloaded it gets them for itself, so that those
+/// which it packs are let go of.
+std::vector<Tensor> CachedDecoder::weights_for(const plan::Plan& plan) {
+  if (!options_.reload) return weights_;
+  std::vector<Tensor> given;
+  if (read_still_.empty()) {
+    given = std::move(weights_);
+    for (const std::int32_t i : read_as_stored(plan.graph)) {
+      Tensor& weight = given[static_cast<std::size_t>(i)];
+      weight = in_own_pages(weight, options_.compile.threads);
+    }
+    read_still_.resize(given.size());
+  } else {
+    const std::vector<bool> reads = backend_.reads(plan, options_.compile);
+    std::vector<Tensor> again;
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+      const graph::WeightSpec& spec = plan.graph.weights[i];
+      given.emplace_back();
+      if (!reads[i]) continue;
+      if (auto bytes = read_still_[i].lock()) {
+        given[i] = Tensor(spec.dtype, spec.shape, std::move(bytes));
+      } else {
+        if (again.empty()) again = options_.reload();
+        given[i] = again[i];
+      }
+    }
+  }
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (given[i].data() != nullptr) read_still_[i] = given[i].owner();
+  return given;
 }
 
 /// Reads `count` tokens of each row from the `first` of the step's on.

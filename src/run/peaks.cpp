@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <span>
 #include <thread>
 
@@ -93,6 +94,16 @@ double bandwidth(std::int64_t bytes, const backends::Backend& backend, const bac
   return best;
 }
 
+/// Of the last cache, which the system's own list tells where there is one: the C library multiplies by cores that a
+/// virtual machine does not have.
+std::int64_t last_cache_bytes() {
+  const std::int64_t told = std::max<std::int64_t>(0, sysconf(_SC_LEVEL3_CACHE_SIZE));
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  std::int64_t kilobytes = 0;
+  if (!(file >> kilobytes) || kilobytes <= 0) return told;
+  return told > 0 ? std::min(told, kilobytes << 10) : kilobytes << 10;
+}
+
 std::int64_t private_cache_bytes(int threads) {
   const std::int64_t cores = threads > 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
   return cores * std::max<std::int64_t>(0, sysconf(_SC_LEVEL2_CACHE_SIZE));
@@ -125,7 +136,7 @@ Peaks measure_peaks(const backends::Backend& backend, DType dtype, const backend
   peaks.flops_per_second = product_rate(backend, dtype, options);
   if (known != nullptr) return peaks;
   // Beyond the last cache too, as far as its size is known.
-  const std::int64_t last = std::max<std::int64_t>(0, sysconf(_SC_LEVEL3_CACHE_SIZE));
+  const std::int64_t last = last_cache_bytes();
   const std::int64_t beyond = std::min<std::int64_t>(3 * std::max<std::int64_t>(last, 64 << 20), 768 << 20);
   peaks.memory_bytes_per_second = bandwidth(beyond, backend, options);
   if (backend.device() != "cpu") return peaks;

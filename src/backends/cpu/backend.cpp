@@ -36,6 +36,18 @@ class CpuBackend final : public Backend {
     return std::make_shared<cpu::CpuStore>(options, options_);
   }
 
+  [[nodiscard]] std::vector<bool> reads(const plan::Plan& plan, const CompileOptions& options) const override {
+    std::vector<bool> result(plan.graph.weights.size(), !options.store);
+    if (!options.store) return result;
+    const auto store = cpu::store_of(options, options_);
+    const std::vector<bool> wanted = cpu::wanted_values(plan, store->engine);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const graph::Value& value = plan.graph.values[i];
+      if (value.kind == graph::ValueKind::weight && wanted[i]) result[graph::at(value.weight)] = true;
+    }
+    return result;
+  }
+
   [[nodiscard]] std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,
                                                     const CompileOptions& compile_options) const override {
     return std::make_unique<cpu::CpuExecutable>(std::move(plan), std::move(weights), compile_options, options_);

@@ -46,13 +46,13 @@ Kernels kernels_of(const StepInfo& step) {
   return std::visit([](const auto& op) { return cpu::kernels_of(op); }, step.node.op);
 }
 
-/// The step in float32, but for what a kernel takes in bfloat16 as it is.
+/// The step in float32, but for what a kernel takes in half precision as it is.
 StepInfo widened(const StepInfo& step) {
   StepInfo wide = step;
   const auto stays = [&](std::size_t input) {
-    if (!step.is_fixed(input) || step.inputs[input].dtype != DType::bfloat16) return false;
+    if (!step.is_fixed(input) || !is_half(step.inputs[input].dtype)) return false;
     return std::ranges::any_of(kernels_of(step), [&](const KernelInfo& kernel) {
-      return kernel.keeps_bfloat16 != nullptr && kernel.keeps_bfloat16(step, input);
+      return kernel.keeps_half != nullptr && kernel.keeps_half(step, input);
     });
   };
   for (std::size_t i = 0; i < wide.inputs.size(); ++i) {

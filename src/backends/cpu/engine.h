@@ -59,6 +59,12 @@ class SharedMemory {
   std::int64_t size_ = 0;
 };
 
+/// What an executable may use.
+struct Machine {
+  int threads;
+  Multiplication multiplication;
+};
+
 /// The CPU as oneDNN sees it, the threads that may be used, and what kernels share.
 struct Engine {
   Engine(int thread_count, double work, const Multiplication& how = {})
@@ -78,6 +84,7 @@ struct Engine {
   /// For as long as the executables that may come want to find them.
   std::map<WeightKey, PackedWeight> packed;
 
+  [[nodiscard]] Machine machine() const { return {threads, multiplication}; }
   /// As many threads as are worth waking for `work`, in floating-point operations or bytes to move.
   [[nodiscard]] Team team_for(double work) {
     return {&pool, static_cast<int>(std::clamp(work / work_per_thread, 1.0, static_cast<double>(threads)))};

@@ -17,14 +17,6 @@ using graph::at;
 using graph::NodeId;
 using graph::ValueId;
 
-/// The store among the options, or a new one. Throws Error (internal) where another kind of backend made it.
-std::shared_ptr<CpuStore> store_of(const CompileOptions& compile_options, const CpuOptions& options) {
-  if (!compile_options.store) return std::make_shared<CpuStore>(compile_options, options);
-  auto store = std::dynamic_pointer_cast<CpuStore>(compile_options.store);
-  if (!store) throw internal_error("a store of another kind of backend was given");
-  return store;
-}
-
 /// Is everything that the kernel would pack of this input packed already?
 bool is_packed(const StepInfo& step, const Choice& choice, const Engine& engine, std::size_t input) {
   if (choice.way != Choice::Way::kernel) return false;
@@ -41,6 +33,33 @@ bool is_packed(const StepInfo& step, const Choice& choice, const Engine& engine,
 }
 
 }  // namespace
+
+std::shared_ptr<CpuStore> store_of(const CompileOptions& compile_options, const CpuOptions& options) {
+  if (!compile_options.store) return std::make_shared<CpuStore>(compile_options, options);
+  auto store = std::dynamic_pointer_cast<CpuStore>(compile_options.store);
+  if (!store) throw internal_error("a store of another kind of backend was given");
+  return store;
+}
+
+std::vector<bool> wanted_values(const plan::Plan& plan, const Engine& engine) {
+  std::vector<bool> wanted(plan.graph.values.size(), false);
+  const Readers readers(plan);
+  const auto want = [&](ValueId id) { wanted[at(readers.root(id))] = true; };
+  for (const graph::Output& output : plan.graph.outputs) want(output.value);
+  for (const graph::Scores& scores : plan.graph.scores) want(scores.value);
+  for (const NodeId id : plan.steps) {
+    const StepInfo step = describe(plan, id, engine.machine());
+    const Choice choice = choose(step);
+    for (std::size_t i = 0; i < step.inputs.size(); ++i)
+      if (step.is_fixed(i) && !is_packed(step, choice, engine, i)) want(step.node.inputs[i]);
+  }
+  for (auto it = plan.prepare.rbegin(); it != plan.prepare.rend(); ++it) {
+    const graph::Node& node = plan.graph.nodes[at(*it)];
+    const auto is_wanted = [&](ValueId id) { return wanted[at(readers.root(id))]; };
+    if (std::ranges::any_of(node.outputs, is_wanted)) std::ranges::for_each(node.inputs, want);
+  }
+  return wanted;
+}
 
 CpuStore::CpuStore(const CompileOptions& compile_options, const CpuOptions& options)
     : engine(compile_options.threads > 0 ? compile_options.threads : default_threads(), options.work_per_thread,
@@ -71,27 +90,6 @@ CpuExecutable::CpuExecutable(plan::Plan plan, std::vector<Tensor> weights, const
   });
 }
 
-/// By value: of the prepared ones, those that something reads which does not find them packed.
-std::vector<bool> CpuExecutable::wanted() const {
-  std::vector<bool> wanted(plan_.graph.values.size(), false);
-  const Readers readers(plan_);
-  const auto want = [&](ValueId id) { wanted[at(readers.root(id))] = true; };
-  for (const graph::Output& output : plan_.graph.outputs) want(output.value);
-  for (const graph::Scores& scores : plan_.graph.scores) want(scores.value);
-  for (const NodeId id : plan_.steps) {
-    const StepInfo step = describe(plan_, id, machine());
-    const Choice choice = choose(step);
-    for (std::size_t i = 0; i < step.inputs.size(); ++i)
-      if (step.is_fixed(i) && !is_packed(step, choice, engine_, i)) want(step.node.inputs[i]);
-  }
-  for (auto it = plan_.prepare.rbegin(); it != plan_.prepare.rend(); ++it) {
-    const graph::Node& node = plan_.graph.nodes[at(*it)];
-    const auto is_wanted = [&](ValueId id) { return wanted[at(readers.root(id))]; };
-    if (std::ranges::any_of(node.outputs, is_wanted)) std::ranges::for_each(node.inputs, want);
-  }
-  return wanted;
-}
-
 /// What a step reads is prepared just before it and let go of when the last step that reads it has packed it, so that
 /// the weights and their packed copies are never in memory together.
 void CpuExecutable::make_kernels() {
@@ -102,7 +100,7 @@ void CpuExecutable::make_kernels() {
     if (readers.leaves(id) && is_ours) storage_.drop(readers.root(id));
   };
 
-  const std::vector<bool> wanted = this->wanted();
+  const std::vector<bool> wanted = wanted_values(plan_, engine_);
   const auto is_wanted = [&](ValueId id) { return wanted[at(readers.root(id))]; };
 
   const std::vector<std::int64_t> handed = handovers(plan_, machine());

@@ -18,6 +18,13 @@ class CpuStore final : public HostStore {
   Engine engine;
 };
 
+/// The store among the options, or a new one. Throws Error (internal) where another kind of backend made it.
+[[nodiscard]] std::shared_ptr<CpuStore> store_of(const CompileOptions& compile_options, const CpuOptions& options);
+
+/// By value of the plan: of weights and prepared values, those that are read by something which does not find all that
+/// it needs of them packed in the engine.
+[[nodiscard]] std::vector<bool> wanted_values(const plan::Plan& plan, const Engine& engine);
+
 class CpuExecutable final : public Executable {
  public:
   CpuExecutable(plan::Plan plan, std::vector<Tensor> weights, const CompileOptions& compile_options,
@@ -30,9 +37,8 @@ class CpuExecutable final : public Executable {
   [[nodiscard]] std::int64_t memory_bytes() const override;
 
  private:
-  [[nodiscard]] Machine machine() const { return {engine_.threads, engine_.multiplication}; }
+  [[nodiscard]] Machine machine() const { return engine_.machine(); }
   [[nodiscard]] Step step_of(graph::NodeId id);
-  [[nodiscard]] std::vector<bool> wanted() const;
   void make_kernels();
   void find_places();
   void bind(std::span<const Tensor> inputs);

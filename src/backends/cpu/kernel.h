@@ -59,8 +59,8 @@ struct KernelInfo {
   /// At least what the made kernel holds, and little more. Throws Error (no_memory) where no number tells it.
   Needs (&needs)(const StepInfo& step);
   std::unique_ptr<Kernel> (&make)(const Step& step);
-  /// May an input that is fixed stay in bfloat16 where the step is widened to float32? Null: none may.
-  bool (*keeps_bfloat16)(const StepInfo& step, std::size_t input) = nullptr;
+  /// May an input that is fixed stay in half precision where the step is widened to float32? Null: none may.
+  bool (*keeps_half)(const StepInfo& step, std::size_t input) = nullptr;
 };
 
 /// For kernels that run every step that they take, that need no memory, and that a constructor makes.

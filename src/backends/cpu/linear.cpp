@@ -64,13 +64,13 @@ std::unique_ptr<Kernel> make_linear(const Step& step) {
       Product::Fusion{op.bias ? step.fixed[2].data() : nullptr, op.activation, op.residual, step.handover});
 }
 
-/// The product that takes a kernel in float32 may take it in bfloat16 too.
-bool keeps_bfloat16(const StepInfo& step, std::size_t input) {
+/// The product that takes a kernel in float32 may take it in half precision too.
+bool keeps_half(const StepInfo& step, std::size_t input) {
   if (input != 1 || (step.op<graph::Linear>().bias && !step.is_fixed(2))) return false;
   ProductQuery query = query_of(step);
   query.dtype = query.weights = DType::float32;
   const ProductInfo* const product = find_product(query);
-  query.weights = DType::bfloat16;
+  query.weights = step.inputs[input].dtype;
   return find_product(query) == product;
 }
 
@@ -111,16 +111,19 @@ std::unique_ptr<Kernel> make_by_weight(const Step& step) {
                                         Product::Fusion{});
 }
 
+/// Row dots read a weight as it is stored, in float32 or in half precision.
+bool keeps_stored(const StepInfo& step, std::size_t input) { return input == 1 && why_not_row_dots(step).empty(); }
+
 }  // namespace
 
 Kernels kernels_of(const graph::Linear&) {
   static constexpr KernelInfo kKernels[] = {
-      {Takes::float32_or_bfloat16, why_not_linear, linear_needs, make_linear, keeps_bfloat16}};
+      {Takes::float32_or_bfloat16, why_not_linear, linear_needs, make_linear, keeps_half}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::MatMul&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not_row_dots, no_memory, make_row_dots},
+  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not_row_dots, no_memory, make_row_dots, keeps_stored},
                                             {Takes::float32, why_not_by_weight, needs_by_weight, make_by_weight},
                                             {Takes::float32, takes_all, matmul_needs, make_matmul}};
   return kKernels;

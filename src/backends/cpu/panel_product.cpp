@@ -20,7 +20,7 @@ std::int64_t parts_of(std::int64_t size, std::int64_t most) { return (size + mos
 
 Layout layout_of(DType weights) { return {Layout::Kind::panels, weights}; }
 
-/// Bytes of a panel in float32 for each thread, in which one of bfloat16 is widened.
+/// Bytes of a panel in float32 for each thread, in which one in half precision is widened.
 std::int64_t widened_panels(const Product::Size& size, std::int64_t threads) {
   const std::array factors{threads, size.depth, kPanel, bytes_of(DType::float32)};
   return checked_product(factors).value_or(kMaxSize);
@@ -48,7 +48,7 @@ class PanelProduct final : public Product {
     blocks_ = parts_of(size.rows, std::clamp(kBlock / size.depth, kLeastRows, kMostRows));
     const std::int64_t wanted = team_.threads == 1 ? 1 : parts_of(kPiecesPerThread * team_.threads, blocks_);
     groups_ = std::min(panels_, std::max(parts_of(panels_, kMostPanels), wanted));
-    if (is_bfloat16()) engine.scratch.reserve(widened_panels(size, team_.threads));
+    if (is_half()) engine.scratch.reserve(widened_panels(size, team_.threads));
   }
 
   void run(const void* x, const void* residual, void* y) override {
@@ -61,13 +61,15 @@ class PanelProduct final : public Product {
     });
   }
 
-  [[nodiscard]] std::string_view name() const override { return is_bfloat16() ? "panels of bfloat16" : "panels"; }
+  [[nodiscard]] std::string_view name() const override {
+    return dtype_ == DType::bfloat16 ? "panels of bfloat16" : dtype_ == DType::float16 ? "panels of float16" : "panels";
+  }
   [[nodiscard]] std::int64_t bytes() const override {
     return packed_bytes_ + panels_ * kPanel * bytes_of(DType::float32);
   }
 
  private:
-  [[nodiscard]] bool is_bfloat16() const { return dtype_ == DType::bfloat16; }
+  [[nodiscard]] bool is_half() const { return dtype_ != DType::float32; }
   [[nodiscard]] std::int64_t panel_bytes() const { return size_.depth * kPanel * bytes_of(dtype_); }
 
   std::shared_ptr<std::byte> pack(const void* weights) {
@@ -77,9 +79,9 @@ class PanelProduct final : public Product {
     parallel_for(panels_, engine_.team_for(static_cast<double>(2 * packed_bytes_)), [&](std::int64_t p, int) {
       const std::int64_t column = p * kPanel, width = std::min(kPanel, size_.width - column);
       std::byte* const panel = packed.get() + p * panel_bytes();
-      if (is_bfloat16()) {
-        pack_bfloat16_panel(static_cast<const std::uint16_t*>(weights) + column, size_.width, size_.depth, width,
-                            reinterpret_cast<std::uint16_t*>(panel));
+      if (is_half()) {
+        pack_half_panel(static_cast<const std::uint16_t*>(weights) + column, size_.width, size_.depth, width,
+                        reinterpret_cast<std::uint16_t*>(panel));
       } else {
         pack_panel({static_cast<const float*>(weights) + column, size_.width, 1}, size_.depth, width,
                    reinterpret_cast<float*>(panel));
@@ -92,7 +94,7 @@ class PanelProduct final : public Product {
 
   /// A thread's room for a panel in float32. Null where panels are that.
   [[nodiscard]] float* wide_panel(int thread) const {
-    return is_bfloat16() ? reinterpret_cast<float*>(engine_.scratch.get()) + thread * size_.depth * kPanel : nullptr;
+    return is_half() ? reinterpret_cast<float*>(engine_.scratch.get()) + thread * size_.depth * kPanel : nullptr;
   }
 
   /// Rows [first, last) of panels [begin, end).
@@ -106,9 +108,16 @@ class PanelProduct final : public Product {
     float* const to = y + piece.first * width;
     for (std::int64_t p = piece.begin; p < piece.end; ++p) {
       float* const block = to + p * kPanel;
-      if (is_bfloat16()) widen_panel(reinterpret_cast<const std::uint16_t*>(panel(p)), size_.depth, wide);
+      if (is_half()) {
+        const auto* const half = reinterpret_cast<const std::uint16_t*>(panel(p));
+        if (rows <= kFewRows) {
+          multiply_half(half, from.data, rows, p, residual == nullptr ? nullptr : residual + (block - y), block);
+          continue;
+        }
+        widen_panel(dtype_, half, size_.depth, wide);
+      }
       multiply_panel({.x = from,
-                      .panel = is_bfloat16() ? wide : reinterpret_cast<const float*>(panel(p)),
+                      .panel = is_half() ? wide : reinterpret_cast<const float*>(panel(p)),
                       .rows = rows,
                       .depth = size_.depth,
                       .y = block,
@@ -126,6 +135,20 @@ class PanelProduct final : public Product {
     }
   }
 
+  /// Columns of panel p of a few rows of x, written out as multiply_panel does.
+  void multiply_half(const std::uint16_t* half, const float* x, std::int64_t rows, std::int64_t p,
+                     const float* residual, float* y) const {
+    float sums[kFewRows * kPanel];
+    multiply_half_panel(dtype_, x, size_.depth, rows, half, size_.depth, start_.data() + p * kPanel, sums);
+    const std::int64_t columns = std::min(kPanel, size_.width - p * kPanel);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        const float sum = sums[i * kPanel + j], written = is_relu_ && sum < 0.0F ? 0.0F : sum;
+        y[i * size_.width + j] = adds_residual_ ? written + residual[i * size_.width + j] : written;
+      }
+    }
+  }
+
   Size size_;
   bool is_relu_, adds_residual_;  // as sums are written
   Finish finish_;                 // what else follows, after a piece
@@ -139,7 +162,8 @@ class PanelProduct final : public Product {
 };
 
 bool takes(const ProductQuery& query) {
-  const bool takes_weights = query.weights == DType::float32 || query.weights == DType::bfloat16;
+  const bool takes_weights =
+      query.weights == DType::float32 || query.weights == DType::bfloat16 || query.weights == DType::float16;
   return isa() >= Isa::avx512 && query.dtype == DType::float32 && takes_weights;
 }
 

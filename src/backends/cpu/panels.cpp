@@ -92,13 +92,100 @@ void multiply_part(const PanelSums& sums) {
   }
 }
 
-ATTN_VECTORIZED(void, widen, const std::uint16_t* from, std::int64_t depth, float* panel) {
-  for (std::int64_t k = 0; k < depth; ++k) {
-    Integers pairs;
-    std::memcpy(&pairs, from + k * kPanel, sizeof pairs);
-    store(reinterpret_cast<Lanes>(pairs << 16), panel + k * kPanel);
-    store(reinterpret_cast<Lanes>(pairs & ~0xFFFF), panel + k * kPanel + kLanes);
+/// The two vectors of columns of a row of a panel in half precision.
+template <bool kIsBfloat16>
+[[gnu::always_inline]] inline void load_pairs(const std::uint16_t* from, Lanes& left, Lanes& right) {
+  Integers pairs;
+  std::memcpy(&pairs, from, sizeof pairs);
+  if constexpr (kIsBfloat16) {
+    left = reinterpret_cast<Lanes>(pairs << 16);
+    right = reinterpret_cast<Lanes>(pairs & ~0xFFFF);
+  } else {
+    numbers_of_float16(pairs & 0xFFFF, left);
+    numbers_of_float16((pairs >> 16) & 0xFFFF, right);
   }
+}
+
+template <bool kIsBfloat16>
+[[gnu::always_inline]] inline void widen(const std::uint16_t* from, std::int64_t depth, float* panel) {
+  for (std::int64_t k = 0; k < depth; ++k) {
+    Lanes left, right;
+    load_pairs<kIsBfloat16>(from + k * kPanel, left, right);
+    store(left, panel + k * kPanel);
+    store(right, panel + k * kPanel + kLanes);
+  }
+}
+
+ATTN_VECTORIZED(void, widen_bfloat16_panel, const std::uint16_t* from, std::int64_t depth, float* panel) {
+  widen<true>(from, depth, panel);
+}
+ATTN_VECTORIZED(void, widen_float16_panel, const std::uint16_t* from, std::int64_t depth, float* panel) {
+  widen<false>(from, depth, panel);
+}
+
+/// Few rows have several chains of sums each, so that none waits for the one before it.
+template <bool kIsBfloat16, int kRows>
+[[gnu::always_inline]] inline void multiply_some(const float* x, std::int64_t row_x, const std::uint16_t* panel,
+                                                 std::int64_t depth, const float* start, float* y) {
+  constexpr int kChains = kRows == 1 ? 4 : kRows == 2 ? 2 : 1;
+  constexpr int kAhead = 16;  // rows of the panel
+  Lanes sums[kChains][kRows][2] = {};
+  for (int r = 0; r < kRows; ++r) {
+    load(start, sums[0][r][0]);
+    load(start + kLanes, sums[0][r][1]);
+  }
+  Lanes left, right;
+  std::int64_t k = 0;
+  for (; k + kChains <= depth; k += kChains) {
+    for (int c = 0; c < kChains; ++c) {
+      __builtin_prefetch(panel + (k + c + kAhead) * kPanel);
+      load_pairs<kIsBfloat16>(panel + (k + c) * kPanel, left, right);
+      for (int r = 0; r < kRows; ++r) {
+        sums[c][r][0] += x[r * row_x + k + c] * left;
+        sums[c][r][1] += x[r * row_x + k + c] * right;
+      }
+    }
+  }
+  for (; k < depth; ++k) {
+    load_pairs<kIsBfloat16>(panel + k * kPanel, left, right);
+    for (int r = 0; r < kRows; ++r) {
+      sums[0][r][0] += x[r * row_x + k] * left;
+      sums[0][r][1] += x[r * row_x + k] * right;
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    for (int c = 1; c < kChains; ++c) {
+      sums[0][r][0] += sums[c][r][0];
+      sums[0][r][1] += sums[c][r][1];
+    }
+    store(sums[0][r][0], y + r * kPanel);
+    store(sums[0][r][1], y + r * kPanel + kLanes);
+  }
+}
+
+template <bool kIsBfloat16>
+[[gnu::always_inline]] inline void multiply_few(const float* x, std::int64_t row_x, std::int64_t rows,
+                                                const std::uint16_t* panel, std::int64_t depth, const float* start,
+                                                float* y) {
+  switch (rows) {
+    case 1:
+      return multiply_some<kIsBfloat16, 1>(x, row_x, panel, depth, start, y);
+    case 2:
+      return multiply_some<kIsBfloat16, 2>(x, row_x, panel, depth, start, y);
+    case 3:
+      return multiply_some<kIsBfloat16, 3>(x, row_x, panel, depth, start, y);
+    default:
+      return multiply_some<kIsBfloat16, 4>(x, row_x, panel, depth, start, y);
+  }
+}
+
+ATTN_VECTORIZED(void, multiply_bfloat16, const float* x, std::int64_t row_x, std::int64_t rows,
+                const std::uint16_t* panel, std::int64_t depth, const float* start, float* y) {
+  multiply_few<true>(x, row_x, rows, panel, depth, start, y);
+}
+ATTN_VECTORIZED(void, multiply_float16, const float* x, std::int64_t row_x, std::int64_t rows,
+                const std::uint16_t* panel, std::int64_t depth, const float* start, float* y) {
+  multiply_few<false>(x, row_x, rows, panel, depth, start, y);
 }
 
 ATTN_VECTORIZED(void, pack, const View& from, std::int64_t depth, std::int64_t width, float* panel) {
@@ -145,14 +232,21 @@ void pack_panel(const View& from, std::int64_t depth, std::int64_t width, float*
   pack(from, depth, width, panel);
 }
 
-void pack_bfloat16_panel(const std::uint16_t* from, std::int64_t row, std::int64_t depth, std::int64_t width,
-                         std::uint16_t* panel) {
+void pack_half_panel(const std::uint16_t* from, std::int64_t row, std::int64_t depth, std::int64_t width,
+                     std::uint16_t* panel) {
   for (std::int64_t k = 0; k < depth; ++k) {
     for (std::int64_t j = 0; j < kPanel; ++j)
       panel[k * kPanel + 2 * (j % kLanes) + j / kLanes] = j < width ? from[k * row + j] : std::uint16_t{0};
   }
 }
 
-void widen_panel(const std::uint16_t* from, std::int64_t depth, float* panel) { widen(from, depth, panel); }
+void widen_panel(DType half, const std::uint16_t* from, std::int64_t depth, float* panel) {
+  (half == DType::bfloat16 ? widen_bfloat16_panel : widen_float16_panel)(from, depth, panel);
+}
+
+void multiply_half_panel(DType half, const float* x, std::int64_t row_x, std::int64_t rows, const std::uint16_t* panel,
+                         std::int64_t depth, const float* start, float* y) {
+  (half == DType::bfloat16 ? multiply_bfloat16 : multiply_float16)(x, row_x, rows, panel, depth, start, y);
+}
 
 }  // namespace attn::backends::cpu

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "attn/base/dtype.h"
 #include "panel.h"
 
 namespace attn::backends::cpu {
@@ -28,11 +29,19 @@ void multiply_panel(const PanelSums& sums);
 /// panel[k·kPanel + j] = from(k, j) for k < depth, j < width; zeros for width ≤ j < kPanel.
 void pack_panel(const View& from, std::int64_t depth, std::int64_t width, float* panel);
 
-/// The same of bfloat16 as it lies in a matrix whose rows are `row` numbers apart. Columns j and j + 16 lie side
-/// by side, which is where a vector of 32-bit numbers has two columns that are quickly taken apart.
-void pack_bfloat16_panel(const std::uint16_t* from, std::int64_t row, std::int64_t depth, std::int64_t width,
-                         std::uint16_t* panel);
-/// A panel in float32 of one in bfloat16.
-void widen_panel(const std::uint16_t* from, std::int64_t depth, float* panel);
+/// The same of half-precision numbers as they lie in a matrix whose rows are `row` numbers apart. Columns j and j + 16
+/// lie side by side, which is where a vector of 32-bit numbers has two columns that are quickly taken apart.
+void pack_half_panel(const std::uint16_t* from, std::int64_t row, std::int64_t depth, std::int64_t width,
+                     std::uint16_t* panel);
+/// A panel in float32 of one in half precision.
+void widen_panel(DType half, const std::uint16_t* from, std::int64_t depth, float* panel);
+
+/// The most rows of multiply_half_panel.
+inline constexpr std::int64_t kFewRows = 4;
+
+/// y[i·kPanel + j] = start[j] + Σ x[i·row_x + k]·panel(k, j) of a panel in half precision, which is widened as it is
+/// read: for rows so few that the panel's bytes take longer than the products.
+void multiply_half_panel(DType half, const float* x, std::int64_t row_x, std::int64_t rows, const std::uint16_t* panel,
+                         std::int64_t depth, const float* start, float* y);
 
 }  // namespace attn::backends::cpu

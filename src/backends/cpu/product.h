@@ -20,7 +20,7 @@ class Product {
   struct Weights {
     const void* numbers;             ///< (depth, width), dense
     PackedWeight* packed = nullptr;  ///< where it is left, and found, packed; null: nobody else reads it
-    DType dtype = DType::float32;    ///< that of x, or on panels also bfloat16 beside float32
+    DType dtype = DType::float32;    ///< that of x, or on panels also a half beside float32
   };
   struct Fusion {
     const void* bias = nullptr;  ///< (width), or null
@@ -43,7 +43,7 @@ class Product {
 struct ProductQuery {
   Product::Size size;
   DType dtype = DType::float32;    ///< of x, the bias, the residual and y
-  DType weights = DType::float32;  ///< that of x, or bfloat16 beside float32
+  DType weights = DType::float32;  ///< that of x, or a half beside float32
   Multiplication multiplication;
 };
 
@@ -69,7 +69,7 @@ struct ProductInfo {
 extern const ProductInfo kOnednnProduct;
 
 /// Of float32: panels of 32 columns of w, each read once for a block of rows while the next one is fetched. Of weights
-/// in bfloat16 the panels hold half the bytes, and each is widened for a block of rows. Where there is AVX-512, panels
+/// in half precision the panels hold half the bytes, and each is widened for a block of rows. Where there is AVX-512, panels
 /// are never slower than oneDNN's: GFLOP/s of one core (of 229) for 48 rows, 512 x 2048 and 2048 x 512, weights not in
 /// cache: 184 and 177, oneDNN, which does not fetch ahead, 133 and 130; with hundreds of rows both reach 200, but
 /// panels are cut into pieces of columns too, so that threads end together.

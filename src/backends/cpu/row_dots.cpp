@@ -12,11 +12,12 @@ namespace {
 constexpr std::int64_t kMostRows = 8;
 
 /// y (rows, stride) of the columns whose numbers begin at w: y[i] = x (rows, depth) · w (columns, depth)ᵀ
-ATTN_VECTORIZED(void, dot_columns, const float* x, std::int64_t rows, const float* w, std::int64_t columns,
-                std::int64_t depth, float* y, std::int64_t stride) {
+template <typename Number>
+[[gnu::always_inline]] inline void dot_columns(const float* x, std::int64_t rows, const Number* w, std::int64_t columns,
+                                               std::int64_t depth, float* y, std::int64_t stride) {
   constexpr int kSums = 4;  // so that one sum does not wait for the last
   for (std::int64_t j = 0; j < columns; ++j) {
-    const float* const column = w + j * depth;
+    const Number* const column = w + j * depth;
     for (std::int64_t i = 0; i < rows; ++i) {
       const float* const row = x + i * depth;
       Lanes sums[kSums]{}, a, b;
@@ -38,21 +39,43 @@ ATTN_VECTORIZED(void, dot_columns, const float* x, std::int64_t rows, const floa
   }
 }
 
+ATTN_VECTORIZED(void, dot_float32, const float* x, std::int64_t rows, const float* w, std::int64_t columns,
+                std::int64_t depth, float* y, std::int64_t stride) {
+  dot_columns(x, rows, w, columns, depth, y, stride);
+}
+ATTN_VECTORIZED(void, dot_bfloat16, const float* x, std::int64_t rows, const std::uint16_t* w, std::int64_t columns,
+                std::int64_t depth, float* y, std::int64_t stride) {
+  dot_columns(x, rows, w, columns, depth, y, stride);
+}
+ATTN_VECTORIZED(void, dot_float16, const float* x, std::int64_t rows, const Float16* w, std::int64_t columns,
+                std::int64_t depth, float* y, std::int64_t stride) {
+  dot_columns(x, rows, w, columns, depth, y, stride);
+}
+
 class RowDots final : public Kernel {
  public:
   explicit RowDots(const Step& step) : x_(step.inputs[0]), w_(step.inputs[1]), y_(step.outputs[0]) {
     width_ = w_.shape[0];
     depth_ = w_.shape[1];
     // Few rows wait for the weights' bytes more than for the multipliers.
-    const double bytes = 4.0 * static_cast<double>(width_) * static_cast<double>(depth_);
+    const double bytes = static_cast<double>(bytes_of(w_.dtype)) * static_cast<double>(w_.size());
     team_ = step.engine.team_for(4.0 * bytes);
   }
 
   void run() override {
     const std::int64_t rows = x_.size() / depth_;
     parallel_ranges(width_, team_, [&](std::int64_t begin, std::int64_t end) {
-      dot_columns(x_.data<float>(), rows, w_.data<float>() + begin * depth_, end - begin, depth_,
-                  y_.data<float>() + begin, width_);
+      const float* const x = x_.data<float>();
+      float* const y = y_.data<float>() + begin;
+      const std::int64_t at = begin * depth_, columns = end - begin;
+      switch (w_.dtype) {
+        case DType::bfloat16:
+          return dot_bfloat16(x, rows, w_.data<std::uint16_t>() + at, columns, depth_, y, width_);
+        case DType::float16:
+          return dot_float16(x, rows, w_.data<Float16>() + at, columns, depth_, y, width_);
+        default:
+          return dot_float32(x, rows, w_.data<float>() + at, columns, depth_, y, width_);
+      }
     });
   }
 

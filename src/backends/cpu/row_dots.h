@@ -5,7 +5,7 @@
 
 namespace attn::backends::cpu {
 
-/// x (…, depth) · w (width, depth)ᵀ of float32.
+/// x (…, depth) · w (width, depth)ᵀ.
 [[nodiscard]] std::string why_not_row_dots(const StepInfo& step);
 [[nodiscard]] std::unique_ptr<Kernel> make_row_dots(const Step& step);
 

@@ -28,12 +28,6 @@ struct Operand {
 /// The operand as a tensor, which does not keep the bytes alive.
 [[nodiscard]] Tensor view_of(const Operand& operand);
 
-/// What an executable may use.
-struct Machine {
-  int threads;
-  Multiplication multiplication;
-};
-
 /// What is known of a step before anything is allocated.
 struct StepInfo {
   const graph::Node& node;

@@ -58,6 +58,27 @@ using Halves = std::uint16_t __attribute__((vector_size(kLanes * sizeof(std::uin
   to = reinterpret_cast<Lanes>(__builtin_convertvector(halves, Integers) << 16);
 }
 
+/// A number of float16, for loops that also know bfloat16 as std::uint16_t.
+enum class Float16 : std::uint16_t {};
+
+/// The numbers of 16 float16, whose bits they are.
+[[gnu::always_inline]] inline void numbers_of_float16(const Integers& bits, Lanes& to) {
+  constexpr int kBiases = (127 - 15) << 23;
+  const Integers magnitude = bits & 0x7FFF;
+  // From 0.5 on, float32 numbers are 2^-24 apart, as subnormal ones are.
+  const Lanes subnormal = reinterpret_cast<Lanes>(magnitude + std::bit_cast<int>(0.5F)) - 0.5F;
+  const Integers other = (magnitude << 13) + (magnitude < 0x7C00 ? Integers{} + kBiases : Integers{} + 2 * kBiases);
+  to = reinterpret_cast<Lanes>(((bits & 0x8000) << 16) |
+                               (magnitude < 0x400 ? reinterpret_cast<Integers>(subnormal) : other));
+}
+
+/// 16 float16.
+[[gnu::always_inline]] inline void load(const Float16* from, Lanes& to) {
+  Halves halves;
+  std::memcpy(&halves, from, sizeof halves);
+  numbers_of_float16(__builtin_convertvector(halves, Integers), to);
+}
+
 /// The nearest bfloat16, halves to even; NaN stays.
 [[gnu::always_inline]] inline void store(const Lanes& from, std::uint16_t* to) {
   const auto bits = reinterpret_cast<Integers>(from);

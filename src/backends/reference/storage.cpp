@@ -56,7 +56,8 @@ Storage::Storage(const plan::Plan& plan, std::vector<Tensor> weights, HostStore&
     : plan_(plan), arena_(allocate_bytes(plan.arena_bytes)), tensors_(plan.graph.values.size()) {
   const auto& specs = plan.graph.weights;
   expect_count(weights.size(), specs.size(), "weights");
-  for (std::size_t i = 0; i < specs.size(); ++i) expect_type(weights[i], specs[i].dtype, specs[i].shape, "weight", i);
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    if (weights[i].data() != nullptr) expect_type(weights[i], specs[i].dtype, specs[i].shape, "weight", i);
 
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const graph::Value& value = plan.graph.values[i];

@@ -92,6 +92,11 @@ class Backend {
   [[nodiscard]] virtual std::int64_t memory_needed(const plan::Plan& plan, const CompileOptions& options) const = 0;
   /// An empty store for the executables of one model that are compiled with these options.
   [[nodiscard]] virtual std::shared_ptr<SharedStore> make_store(const CompileOptions& options) const = 0;
+  /// By weight of the graph: does compile() with these options read its numbers? Those of which the store already holds
+  /// all that the plan needs may be given without bytes.
+  [[nodiscard]] virtual std::vector<bool> reads(const plan::Plan& plan, const CompileOptions&) const {
+    return std::vector<bool>(plan.graph.weights.size(), true);
+  }
   /// `weights` are in the order of graph.weights. They are read, and packed where that pays; the executable keeps alive
   /// what it still reads.
   [[nodiscard]] virtual std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,

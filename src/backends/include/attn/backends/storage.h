@@ -33,7 +33,7 @@ class HostStore : public SharedStore {
 /// arena. The arena is allocated here, and so are prepared values when they are asked for.
 class Storage {
  public:
-  /// `weights` are in the order of graph.weights, with their shapes and dtypes. The plan must outlive this.
+  /// `weights` are in the order of graph.weights, with their shapes and dtypes; those that nothing reads may be empty. The plan must outlive this.
   Storage(const plan::Plan& plan, std::vector<Tensor> weights, HostStore& store);
 
   /// Makes these the inputs, in the order of graph.inputs, until the next call. Throws Error (internal) where one does

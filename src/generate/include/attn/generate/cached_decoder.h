@@ -34,6 +34,9 @@ struct CachedDecoderOptions {
   Dim prefill_chunk = 512;  ///< the most tokens a row that are read at a time
   bool hidden = false;      ///< give hidden states
   backends::CompileOptions compile;
+  /// The weights once more, for a graph that wants one which was let go of when it was packed. Without it all of them
+  /// are kept.
+  std::function<std::vector<Tensor>()> reload = nullptr;
 };
 
 class CachedDecoder final : public Decoder {
@@ -56,11 +59,13 @@ class CachedDecoder final : public Decoder {
  private:
   struct Part;
   Part& part(const StepShape& shape);
+  [[nodiscard]] std::vector<Tensor> weights_for(const plan::Plan& plan);
   void run(const Advance& step, Dim first, Dim count, bool every_position, Ahead& out);
 
   const backends::Backend& backend_;
   LowerStep lower_;
-  std::vector<Tensor> weights_;
+  std::vector<Tensor> weights_;                       // empty ones where they can be reloaded
+  std::vector<std::weak_ptr<std::byte>> read_still_;  // by weight: its bytes, while an executable reads them
   CachedDecoderOptions options_;
   std::map<StepShape, std::unique_ptr<Part>> parts_;
   Dim vocabulary_size_ = 0;
