@@ -36,7 +36,7 @@ CachedDecoder::CachedDecoder(const backends::Backend& backend, LowerStep lower, 
   if (!options_.compile.store) options_.compile.store = backend_.make_store(options_.compile);
   // The shape that every step has tells the rest.
   const Dim entries = options_.rows * options_.branches;
-  part({entries, 1, entries, options_.capacity, options_.branches > 1, false, options_.hidden});
+  part({entries, 1, entries, options_.capacity, options_.branches > 1, false, options_.hidden, options_.as_keras_hub});
 }
 
 CachedDecoder::~CachedDecoder() = default;
@@ -73,10 +73,11 @@ CachedDecoder::Part& CachedDecoder::part(const StepShape& shape) {
 }
 
 /// Reads `count` tokens of each row from the `first` of the step's on.
-void CachedDecoder::run(const Advance& step, Dim first, Dim count, bool every_position, Ahead& out) {
+void CachedDecoder::run(const Advance& step, const Run& which, Ahead& out) {
+  const auto [first, count, every_position, keras_hub_step] = which;
   const bool with_sources = !step.sources.empty();
   Part& part = this->part({step.rows, count, options_.rows * options_.branches, options_.capacity, with_sources,
-                           every_position, options_.hidden});
+                           every_position, options_.hidden, keras_hub_step});
   for (Dim row = 0; row < step.rows; ++row) {
     const auto from =
         step.tokens.subspan(static_cast<std::size_t>(row * step.count + first), static_cast<std::size_t>(count));
@@ -100,14 +101,26 @@ Ahead CachedDecoder::advance(const Advance& step) {
     throw internal_error("positions up to {} were asked of a decoder of {}", step.position + step.count,
                          options_.capacity);
   Ahead out;
+  read(step, out);
+  if (options_.as_keras_hub && step.position == 0 && !step.every_position) {
+    Ahead last;
+    run(step, {step.count - 1, 1, false, true}, last);
+    out.logits = last.logits;
+  }
+  return out;
+}
+
+/// Reads all tokens of the step, in chunks where there are many.
+void CachedDecoder::read(const Advance& step, Ahead& out) {
+  const bool is_step = options_.as_keras_hub && step.position > 0 && step.count == 1;
   if (step.count <= options_.prefill_chunk) {
-    run(step, 0, step.count, step.every_position, out);
-    return out;
+    run(step, {0, step.count, step.every_position, is_step}, out);
+    return;
   }
   Tensor logits, hidden;  // of all chunks, as far as they are asked for
   for (Dim first = 0; first < step.count; first += options_.prefill_chunk) {
     const Dim count = std::min(options_.prefill_chunk, step.count - first);
-    run(step, first, count, step.every_position, out);
+    run(step, {first, count, step.every_position}, out);
     const auto keep = [&](const Tensor& part, Tensor& whole) {
       if (first == 0) whole = Tensor(DType::float32, {step.rows, step.count, part.shape().back()});
       copy_positions(part, whole, first);
@@ -117,7 +130,6 @@ Ahead CachedDecoder::advance(const Advance& step) {
   }
   if (step.every_position) out.logits = logits;
   if (options_.hidden) out.hidden = hidden;
-  return out;
 }
 
 std::int64_t CachedDecoder::memory_bytes() const {

@@ -28,8 +28,8 @@ class Lowering {
   bool want_scores = false;
   /// Of new tokens that go on with what is cached; null for whole sequences.
   Decoding* decoding = nullptr;
-  /// Should layers compute what KerasHub's do also where those are wrong?
-  bool compat_keras_hub = false;
+  /// Should layers compute what KerasHub's do for one new token also where they are wrong?
+  bool keras_hub_step = false;
 
   /// Does somebody watch where masks go?
   [[nodiscard]] virtual bool watches_masks() const = 0;

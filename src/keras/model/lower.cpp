@@ -134,6 +134,7 @@ void lower_decoding(Functional& model, const DecodeOptions& options, ModelLoweri
   decoding.capacity = options.capacity;
   decoding.cache_dtype = options.cache_dtype;
   lowering.decoding = &decoding;
+  lowering.keras_hub_step = options.keras_hub_step;
   const Decoded decoded = decodes->decode(lowering, tokens, options.every_position);
   lowering.decoding = nullptr;
   b.graph().outputs.push_back({"logits", b.cast(decoded.logits, DType::float32)});

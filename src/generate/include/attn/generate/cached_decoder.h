@@ -20,6 +20,7 @@ struct StepShape {
   bool sources = false;           ///< with an input sources (rows, capacity) int32
   bool every_position = false;    ///< logits (rows, count, V); else (rows, 1, V), of the last position
   bool hidden = false;            ///< with an output hidden (rows, count, D)
+  bool keras_hub_step = false;    ///< as KerasHub computes one new token, also where it is wrong
   friend auto operator<=>(const StepShape&, const StepShape&) = default;
 };
 
@@ -33,6 +34,9 @@ struct CachedDecoderOptions {
   Dim capacity = 0;         ///< positions
   Dim prefill_chunk = 512;  ///< the most tokens a row that are read at a time
   bool hidden = false;      ///< give hidden states
+  /// KerasHub reads the last token of a prompt once more, as a new token on its own, and some of its models compute new
+  /// tokens wrongly: do as it does.
+  bool as_keras_hub = false;
   backends::CompileOptions compile;
 };
 
@@ -56,7 +60,12 @@ class CachedDecoder final : public Decoder {
  private:
   struct Part;
   Part& part(const StepShape& shape);
-  void run(const Advance& step, Dim first, Dim count, bool every_position, Ahead& out);
+  struct Run {
+    Dim first = 0, count = 0;  ///< which of the step's tokens
+    bool every_position = false, keras_hub_step = false;
+  };
+  void run(const Advance& step, const Run& which, Ahead& out);
+  void read(const Advance& step, Ahead& out);
 
   const backends::Backend& backend_;
   LowerStep lower_;

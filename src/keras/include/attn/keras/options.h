@@ -34,6 +34,8 @@ struct DecodeOptions {
   bool sources = false;              ///< with an input sources (rows, capacity) int32, as of graph::CachedAttention
   bool every_position = false;       ///< logits of all positions, not of the last alone
   bool hidden = false;               ///< with an output hidden (rows, count, D)
+  /// Layers compute what KerasHub's do for one new token also where they are wrong.
+  bool keras_hub_step = false;
 };
 
 struct LowerOptions {
