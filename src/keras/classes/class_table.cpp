@@ -60,6 +60,8 @@ std::vector<Family> layer_families() {
           keras_hub_transformer_classes(),
           keras_hub_vit_classes(),
           rms_norm_classes(),
+          keras_hub_alibi_classes(),
+          keras_hub_gpt_neo_x_classes(),
           keras_hub_llama_classes(),
           keras_hub_mistral_classes(),
           keras_hub_phi3_classes(),

@@ -33,6 +33,8 @@ namespace attn::keras {
 [[nodiscard]] Family keras_hub_transformer_classes();
 [[nodiscard]] Family keras_hub_vit_classes();
 [[nodiscard]] Family rms_norm_classes();
+[[nodiscard]] Family keras_hub_alibi_classes();
+[[nodiscard]] Family keras_hub_gpt_neo_x_classes();
 [[nodiscard]] Family keras_hub_llama_classes();
 [[nodiscard]] Family keras_hub_mistral_classes();
 [[nodiscard]] Family keras_hub_phi3_classes();
