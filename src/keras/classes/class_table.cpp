@@ -64,6 +64,7 @@ std::vector<Family> layer_families() {
           keras_hub_gpt_neo_x_classes(),
           keras_hub_llama_classes(),
           keras_hub_mistral_classes(),
+          keras_hub_mixtral_classes(),
           keras_hub_phi3_classes(),
           keras_hub_qwen_classes(),
           keras_hub_smollm3_classes(),

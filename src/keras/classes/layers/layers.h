@@ -37,6 +37,7 @@ namespace attn::keras {
 [[nodiscard]] Family keras_hub_gpt_neo_x_classes();
 [[nodiscard]] Family keras_hub_llama_classes();
 [[nodiscard]] Family keras_hub_mistral_classes();
+[[nodiscard]] Family keras_hub_mixtral_classes();
 [[nodiscard]] Family keras_hub_phi3_classes();
 [[nodiscard]] Family keras_hub_qwen_classes();
 [[nodiscard]] Family keras_hub_smollm3_classes();

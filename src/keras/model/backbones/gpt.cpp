@@ -176,22 +176,12 @@ class FalconBackbone : public TextBackbone {
   Number attention_dropout_rate{0}, feedforward_dropout_rate{0}, layer_norm_epsilon = 1e-5;
 };
 
-template <typename Backbone>
-constexpr ClassInfo row(std::string_view name, std::string_view module) {
-  return {.name = name,
-          .make = make_layer<Backbone>,
-          .since = kAnyKeras,
-          .module = module,
-          .role = Role::model,
-          .package = "keras_hub"};
-}
-
 constexpr std::array kGptBackbones = {
-    row<BloomBackbone>("BloomBackbone", "keras_hub.src.models.bloom.bloom_backbone"),
-    row<FalconBackbone>("FalconBackbone", "keras_hub.src.models.falcon.falcon_backbone"),
-    row<GPT2Backbone>("GPT2Backbone", "keras_hub.src.models.gpt2.gpt2_backbone"),
-    row<GPTNeoXBackbone>("GPTNeoXBackbone", "keras_hub.src.models.gpt_neo_x.gpt_neo_x_backbone"),
-    row<OPTBackbone>("OPTBackbone", "keras_hub.src.models.opt.opt_backbone"),
+    backbone_record<BloomBackbone>("BloomBackbone", "keras_hub.src.models.bloom.bloom_backbone"),
+    backbone_record<FalconBackbone>("FalconBackbone", "keras_hub.src.models.falcon.falcon_backbone"),
+    backbone_record<GPT2Backbone>("GPT2Backbone", "keras_hub.src.models.gpt2.gpt2_backbone"),
+    backbone_record<GPTNeoXBackbone>("GPTNeoXBackbone", "keras_hub.src.models.gpt_neo_x.gpt_neo_x_backbone"),
+    backbone_record<OPTBackbone>("OPTBackbone", "keras_hub.src.models.opt.opt_backbone"),
 };
 
 }  // namespace
