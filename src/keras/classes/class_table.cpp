@@ -61,6 +61,7 @@ std::vector<Family> layer_families() {
           keras_hub_vit_classes(),
           rms_norm_classes(),
           keras_hub_alibi_classes(),
+          keras_hub_gemma_classes(),
           keras_hub_gpt_neo_x_classes(),
           keras_hub_llama_classes(),
           keras_hub_mistral_classes(),

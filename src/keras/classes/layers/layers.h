@@ -34,6 +34,7 @@ namespace attn::keras {
 [[nodiscard]] Family keras_hub_vit_classes();
 [[nodiscard]] Family rms_norm_classes();
 [[nodiscard]] Family keras_hub_alibi_classes();
+[[nodiscard]] Family keras_hub_gemma_classes();
 [[nodiscard]] Family keras_hub_gpt_neo_x_classes();
 [[nodiscard]] Family keras_hub_llama_classes();
 [[nodiscard]] Family keras_hub_mistral_classes();
