@@ -77,7 +77,6 @@ const std::vector<PresetCase>& preset_cases() {
     std::sort(paths.begin(), paths.end());
     std::vector<PresetCase> out;
     for (const fs::path& path : paths) {
-      if (const char* only = std::getenv("ONLY"); only && path.filename() != only) continue;
       out.push_back(open_case(path));
     }
     return out;
@@ -112,6 +111,9 @@ generate::CachedDecoder decoder_of(const PresetCase& preset, const backends::Bac
     options.decode->sources = shape.sources;
     options.decode->every_position = shape.every_position;
     options.decode->hidden = shape.hidden;
+    options.decode->encoder_entries = shape.encoder_entries;
+    options.decode->encoder_length = shape.encoder_length;
+    options.decode->reads_encoder = shape.reads_encoder;
     options.decode->keras_hub_step = shape.keras_hub_step;
     return preset.task.lower(options);
   };

@@ -57,6 +57,7 @@ std::vector<Family> layer_families() {
           wrapper_classes(),
           keras_hub_position_classes(),
           keras_hub_token_classes(),
+          keras_hub_t5_classes(),
           keras_hub_transformer_classes(),
           keras_hub_vit_classes(),
           rms_norm_classes(),

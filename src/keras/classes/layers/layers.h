@@ -30,6 +30,7 @@ namespace attn::keras {
 [[nodiscard]] Family wrapper_classes();
 [[nodiscard]] Family keras_hub_position_classes();
 [[nodiscard]] Family keras_hub_token_classes();
+[[nodiscard]] Family keras_hub_t5_classes();
 [[nodiscard]] Family keras_hub_transformer_classes();
 [[nodiscard]] Family keras_hub_vit_classes();
 [[nodiscard]] Family rms_norm_classes();

@@ -27,6 +27,7 @@ constexpr ClassInfo backbone_record(std::string_view name, std::string_view modu
 [[nodiscard]] Family gemma_backbones();
 [[nodiscard]] Family gpt_backbones();
 [[nodiscard]] Family llama_backbones();
+[[nodiscard]] Family seq_2_seq_backbones();
 [[nodiscard]] Family vision_backbones();
 
 }  // namespace attn::keras
