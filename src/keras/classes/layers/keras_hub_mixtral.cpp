@@ -172,9 +172,9 @@ constexpr std::array kKerasHubMixtralClasses = {
               .make = make_layer<MixtralMoeExperts>,
               .since = kAnyKeras,
               .module = kModule,
-              .symbols = "expert_feedforward_gate_dense: - d_model d_ff;"
-                         " expert_feedforward_intermediate_dense: - d_model d_ff;"
-                         " expert_feedforward_output_dense: - d_ff d_model"},
+              .symbols = "expert_feedforward_gate_dense: - d_model u;"
+                         " expert_feedforward_intermediate_dense: - d_model u;"
+                         " expert_feedforward_output_dense: - u d_model"},
     ClassInfo{.name = "MixtralSparseMoeBlock",
               .make = make_layer<MixtralSparseMoeBlock>,
               .since = kAnyKeras,
