@@ -27,7 +27,7 @@ struct ConvertCommand {
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json}, false);
-    options.add("in", in, "IN", ".weights.h5, .keras, .h5, .weights.json, .safetensors or .npz").required();
+    options.add("in", in, "IN", "a folder, .weights.h5, .keras, .h5, .weights.json, .safetensors or .npz").required();
     options.add("out", out, "OUT", ".weights.h5, .keras, .h5, .safetensors or .npz").required();
     options.add("--model", model, "MODEL", "the model whose weights they are, where IN does not hold it");
     add_input_shape(options, input_shape, "of --model, the ");
@@ -47,7 +47,7 @@ struct ConvertCommand {
       throw bad_usage("--from torch needs --model: the arrays are named by the layers of another library");
     std::optional<LoadedModel> asked;
     if (model) asked = load_model(model, input_shape, common.console);
-    WeightsSource source = read_weights(in, !asked, common.console);
+    WeightsSource source = read_weights(in, asked ? &*asked : nullptr, common.console);
     std::erase_if(source.store.weights, [&](const NamedTensor& array) { return matches_any(array.name, ignored); });
     const report::SavedReport report = from == "torch"         ? from_torch(*asked, source)
                                        : asked || source.model ? with_model(asked ? *asked : *source.model, source)

@@ -31,6 +31,11 @@ bool is_file(const std::string& path) {
   return std::filesystem::exists(path, ignored);
 }
 
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
 library::ModelText read_model_text(const std::optional<std::string>& path,
                                    const std::optional<std::string>& input_shape) {
   library::ModelText source = path ? library::read_model_file(*path) : library::builtin_model();

@@ -146,11 +146,11 @@ std::int64_t require_memory(const LoadedModel& loaded, const keras::LowerOptions
 }
 
 std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution, const Console& console) {
-  const std::vector<graph::WeightSpec> specs = loaded.model.weights();
+  const library::WantedWeights wanted = library::wanted_weights(loaded.model);
   const std::optional<std::string> file = execution.weights ? execution.weights : loaded.weights;
-  if (!file) return draw_weights(specs, execution.seed, execution.threads, console);
+  if (!file) return draw_weights(wanted.specs, execution.seed, execution.threads, console);
   const Progress progress(console, "reading " + *file);
-  return library::load_weights(specs, file, execution.seed, execution.threads);
+  return library::load_weights(wanted, *file);
 }
 
 std::vector<Tensor> draw_weights(std::span<const graph::WeightSpec> specs, std::uint64_t seed, int threads,
@@ -158,7 +158,7 @@ std::vector<Tensor> draw_weights(std::span<const graph::WeightSpec> specs, std::
   double numbers = 0;
   for (const graph::WeightSpec& spec : specs) numbers += static_cast<double>(spec.shape.size());
   Progress progress(console, "drawing weights", numbers);
-  return library::load_weights(specs, {}, seed, threads,
+  return library::draw_weights(specs, seed, threads,
                                [&](const Tensor& drawn) { progress.advance(static_cast<double>(drawn.size())); });
 }
 

@@ -21,6 +21,8 @@ struct ReadOptions {
   std::optional<Shape> input_shape;
   /// The Keras that wrote the config, where its file says so beside it.
   std::optional<Version> keras_version;
+  /// Do the weights of a Llama show a head of its own? Its config does not tell.
+  std::optional<bool> tie_word_embeddings;
 };
 
 /// Stands for unknown lengths that nothing else tells.
