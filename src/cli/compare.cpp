@@ -55,6 +55,7 @@ struct CompareCommand {
     add_seed(options, execution.seed);
     add_input_shape(options, execution.input_shape);
     add_keras_version(options, execution.keras_version);
+    add_compat(options, execution.compat);
     add_memory_limit(options, execution.memory_limit);
   }
 

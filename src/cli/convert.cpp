@@ -47,9 +47,10 @@ struct ConvertCommand {
       throw bad_usage("--from torch needs --model: the arrays are named by the layers of another library");
     std::optional<LoadedModel> asked;
     if (model) asked = load_model(model, input_shape, common.console);
-    WeightsSource source = read_weights(in, asked ? &*asked : nullptr, common.console);
+    const bool by_torch = from == "torch";  // whose names say more than the model knows
+    WeightsSource source = read_weights(in, asked && !by_torch ? &*asked : nullptr, common.console);
     std::erase_if(source.store.weights, [&](const NamedTensor& array) { return matches_any(array.name, ignored); });
-    const report::SavedReport report = from == "torch"         ? from_torch(*asked, source)
+    const report::SavedReport report = by_torch                ? from_torch(*asked, source)
                                        : asked || source.model ? with_model(asked ? *asked : *source.model, source)
                                                                : by_names(source);
     write_report(report::render(common.form(), report, "convert"), common.console, out == "-");

@@ -30,11 +30,13 @@ struct LoadedModel {
                                                  const std::optional<std::string>& input_shape);
 
 /// The model at `path`: Keras JSON, the short encoder config, a .keras archive, a whole-model .h5 or a folder (a preset
-/// of KerasHub, one of Hugging Face's), told apart by content; "-" is stdin, nothing the built-in encoder. `keras_version` stands for what the file says of the Keras that
-/// wrote it. Warnings go to the console.
+/// of KerasHub, one of Hugging Face's), told apart by content; "-" is stdin, nothing the built-in encoder.
+/// `keras_version` stands for what the file says of the Keras that wrote it, and `compat` "keras-hub" for reading as
+/// KerasHub does. Warnings go to the console.
 [[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path,
                                      const std::optional<std::string>& input_shape, const Console& console,
-                                     std::optional<keras::Version> keras_version = {});
+                                     std::optional<keras::Version> keras_version = {},
+                                     const std::string& compat = "none");
 
 /// "3.12" as a version of Keras. Throws Error (usage).
 [[nodiscard]] keras::Version parse_version(const std::string& text);

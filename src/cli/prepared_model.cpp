@@ -57,6 +57,7 @@ void add_execution(Options& options, Execution& execution) {
   add_weights(options, execution.weights);
   add_seed(options, execution.seed);
   add_keras_version(options, execution.keras_version);
+  add_compat(options, execution.compat);
   add_memory_limit(options, execution.memory_limit);
   options.flag("--skip-padding", execution.skip_padding,
                "compute no position that the padding mask hides; outputs are 0 there");
@@ -66,7 +67,7 @@ void add_execution(Options& options, Execution& execution) {
 LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution, const Console& console) {
   std::optional<keras::Version> version;
   if (execution.keras_version) version = parse_version(*execution.keras_version);
-  LoadedModel loaded = load_model(path, execution.input_shape, console, version);
+  LoadedModel loaded = load_model(path, execution.input_shape, console, version, execution.compat);
   warn_of_fixed_lengths(loaded.model, execution.sequence_length, console);
   return loaded;
 }

@@ -31,7 +31,8 @@ struct WeightsCommand {
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json, Format::markdown, Format::csv});
-    options.add("file", file, "FILE", "a folder, .weights.h5, .keras, .h5, .weights.json, .safetensors, .npz or .npy").required();
+    options.add("file", file, "FILE", "a folder, .weights.h5, .keras, .h5, .weights.json, .safetensors, .npz or .npy")
+        .required();
     options.add("--model", model, "MODEL", "names the weights by this model, and checks them against it");
     add_input_shape(options, input_shape, "of --model, the ");
     options.add("--diff", other, "FILE", "compare with the weights of this file; exit 1 where they differ");

@@ -37,6 +37,8 @@ WeightsSource read_weights(const std::string& path, const LoadedModel* model, co
     return {std::move(store), std::nullopt};
   }
   WeightsSource out{weights::parse_store(file, path), std::nullopt};
+  if (model != nullptr)
+    out.store = library::under_model_names(library::wanted_weights(model->model), std::move(out.store));
   const bool layered = out.store.naming == weights::Naming::layered;
   if (model != nullptr || path == "-" || !(layered || is_archive(file, path))) return out;
   try {

@@ -24,6 +24,9 @@ library::ModelText with_options(library::ModelText text, const OpenOptions& opti
       throw bad_usage("keras_version '{}': expected a version, as in 3.15", printable(*options.keras_version))
           .about("keras_version");
   }
+  if (options.compat != "none" && options.compat != "keras-hub")
+    throw bad_usage("compat '{}': expected none or keras-hub", printable(options.compat)).about("compat");
+  text.options.as_keras_hub = options.compat == "keras-hub";
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include "attn/base/stop.h"
 #include "attn/base/text.h"
 #include "attn/weights/bind.h"
+#include "attn/weights/hugging_face.h"
 #include "attn/weights/initialize.h"
 #include "attn/weights/read_store.h"
 #include "model_folder.h"
@@ -18,6 +19,7 @@ namespace {
 
 /// A backbone's file names its weights as if it were the whole.
 void put_into_task(weights::Store& store, const std::string& backbone_store) {
+  if (backbone_store.empty()) return;
   const auto in_task = [&](const NamedTensor& weight) { return weight.name.starts_with(backbone_store); };
   if (store.naming != weights::Naming::store_path || std::any_of(store.weights.begin(), store.weights.end(), in_task))
     return;
@@ -33,8 +35,10 @@ weights::Store read_folder(const WantedWeights& wanted, const std::string& folde
         printable(folder));
   weights::Store store = weights::read_store(*file);
   store.file = printable(folder);
-  if (wanted.backbone_store.empty() || store.naming != weights::Naming::store_path) return store;
+  if (store.naming != weights::Naming::store_path)
+    return weights::from_hugging_face(wanted.specs, wanted.backbone, store);
   put_into_task(store, wanted.backbone_store);
+  if (wanted.backbone_store.empty()) return store;
   const std::filesystem::path rest = std::filesystem::path(folder) / kTaskWeights;
   std::error_code error;
   if (!std::filesystem::is_regular_file(rest, error)) return store;
@@ -50,12 +54,17 @@ WantedWeights wanted_weights(const keras::Model& model) {
   return {model.weights(), model.class_name(), ""};
 }
 
+weights::Store under_model_names(const WantedWeights& wanted, weights::Store store) {
+  if (weights::is_hugging_face(store, wanted.backbone, wanted.specs))
+    return weights::from_hugging_face(wanted.specs, wanted.backbone, store);
+  put_into_task(store, wanted.backbone_store);
+  return store;
+}
+
 weights::Store read_weights(const WantedWeights& wanted, const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return read_folder(wanted, path);
-  weights::Store store = weights::read_store(path);
-  if (!wanted.backbone_store.empty()) put_into_task(store, wanted.backbone_store);
-  return store;
+  return under_model_names(wanted, weights::read_store(path));
 }
 
 std::vector<Tensor> load_weights(const WantedWeights& wanted, const std::string& path) {

@@ -16,9 +16,6 @@ using test::relative_difference;
 using test::TemporaryFolder;
 using test::text_of;
 
-/// float32 sums of some dozen products, against float64.
-constexpr double kTolerance = 1e-5;
-
 std::vector<NamedTensor> run(const std::string& path, const test::Expected& expected,
                              std::optional<std::string> weights = {}) {
   RunOptions options;
@@ -55,11 +52,11 @@ void write_shards(const std::string& whole, const TemporaryFolder& folder) {
 TEST_CASE("a preset: the folder is the task, its config.json the backbone, and both have the folder's weights") {
   const auto expected = expected_of("gpt2");
   const std::string folder = generation_case("gpt2/preset");
-  CHECK(relative_difference(run(folder, expected)[0].tensor, expected.outputs.at("logits")) < kTolerance);
+  CHECK(relative_difference(run(folder, expected)[0].tensor, expected.outputs.at("logits")) < test::kTolerance);
   CHECK(relative_difference(run(folder + "/task.json", expected)[0].tensor, expected.outputs.at("logits")) <
-        kTolerance);
+        test::kTolerance);
   CHECK(relative_difference(run(folder + "/config.json", expected)[0].tensor, expected.outputs.at("hidden")) <
-        kTolerance);
+        test::kTolerance);
   CHECK(Model::open(folder).name() == "gpt2_causal_lm");
   CHECK(Model::open(folder + "/config.json").name() == "gpt2_backbone");
 }
@@ -67,7 +64,7 @@ TEST_CASE("a preset: the folder is the task, its config.json the backbone, and b
 TEST_CASE("a preset: a task has what task.weights.h5 holds beside the backbone") {
   const auto expected = expected_of("bert_classifier");
   const auto outputs = run(generation_case("bert_classifier/preset"), expected);
-  CHECK(relative_difference(outputs[0].tensor, expected.outputs.at("task_output")) < kTolerance);
+  CHECK(relative_difference(outputs[0].tensor, expected.outputs.at("task_output")) < test::kTolerance);
 }
 
 TEST_CASE("a task's .keras gives what its preset gives") {
@@ -82,7 +79,7 @@ TEST_CASE("a preset: weights that KerasHub has split are read as one") {
   copy_preset("gpt2", folder);
   write_shards(folder / "model.weights.h5", folder);
   std::filesystem::remove(folder / "model.weights.h5");
-  CHECK(relative_difference(run(folder.path(), expected)[0].tensor, expected.outputs.at("logits")) < kTolerance);
+  CHECK(relative_difference(run(folder.path(), expected)[0].tensor, expected.outputs.at("logits")) < test::kTolerance);
   std::filesystem::remove(folder / "model_00001.weights.h5");
   CHECK(refusal([&] { run(folder.path(), expected); }).find("model_00001.weights.h5") != std::string::npos);
 }
@@ -98,7 +95,7 @@ TEST_CASE("a preset: weights can come from another folder, or from a file of the
   for (const char* weights : {"gpt2/preset", "gpt2/preset/model.weights.h5", "gpt2/task.keras"}) {
     CAPTURE(weights);
     const auto outputs = run(folder.path(), expected, generation_case(weights));
-    CHECK(relative_difference(outputs[0].tensor, expected.outputs.at("logits")) < kTolerance);
+    CHECK(relative_difference(outputs[0].tensor, expected.outputs.at("logits")) < test::kTolerance);
   }
 }
 
@@ -118,7 +115,7 @@ TEST_CASE("a preset: the head of a Llama is the token embedding where the weight
   std::filesystem::remove(folder / "task.json");
   const Model model = Model::open(folder.path());
   CHECK(model.config().find("\"tie_word_embeddings\": true") != std::string::npos);
-  CHECK(relative_difference(run(folder.path(), expected)[0].tensor, expected.outputs.at("hidden")) < kTolerance);
+  CHECK(relative_difference(run(folder.path(), expected)[0].tensor, expected.outputs.at("hidden")) < test::kTolerance);
 }
 
 TEST_CASE("a folder of another kind is refused with the way out") {

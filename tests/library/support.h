@@ -38,6 +38,9 @@ inline Expected expected_of(const std::string& name) {
   return out;
 }
 
+/// Of float32 sums of some dozen products, against float64.
+inline constexpr double kTolerance = 1e-5;
+
 /// The largest difference over the largest expected number. A NaN on one side alone is infinitely far.
 inline double relative_difference(const Tensor& got, const Tensor& expected) {
   REQUIRE(got.shape() == expected.shape());

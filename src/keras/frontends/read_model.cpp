@@ -4,6 +4,7 @@
 #include "classes/class_table.h"
 #include "classes/reading.h"
 #include "frontends/encoder_config.h"
+#include "frontends/hugging_face/read_config.h"
 #include "frontends/keras2/histories.h"
 #include "frontends/keras2/translate.h"
 #include "frontends/tied_embeddings.h"
@@ -80,6 +81,11 @@ ReadModel read_model(const std::string& source, std::string text, const ReadOpti
     Translation translation = translate_keras2(read);
     out.expanded =
         std::make_unique<Document>(*out.document, std::move(translation.root), std::move(translation.origins), true);
+  }
+  if (const Ref read(*out.document); is_hugging_face(read)) {
+    Translation translation = translate_hugging_face(read, options.as_keras_hub, out.warnings);
+    out.expanded =
+        std::make_unique<Document>(*out.document, std::move(translation.root), std::move(translation.origins), false);
   }
   if (options.tie_word_embeddings.value_or(false)) {
     if (auto tied = with_tied_embeddings(Ref(*out.document)))

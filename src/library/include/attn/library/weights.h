@@ -24,8 +24,11 @@ struct WantedWeights {
 
 [[nodiscard]] WantedWeights wanted_weights(const keras::Model& model);
 
-/// What a file, or a folder that read_model_file reads, has for the model, under the names that the model has for it:
-/// the files of a preset hold the backbone and the rest of a task apart. Throws Error (bad_input).
+/// What a file of weights has for the model, under names by which it finds them: those of transformers are translated,
+/// and those of a backbone alone put where a task has it. Throws Error (bad_input).
+[[nodiscard]] weights::Store under_model_names(const WantedWeights& wanted, weights::Store store);
+
+/// The same of the file at `path`, or of a folder that read_model_file reads. Throws Error (bad_input).
 [[nodiscard]] weights::Store read_weights(const WantedWeights& wanted, const std::string& path);
 
 /// The model's weights out of such a file or folder, in the order of the specs. Throws Error.
