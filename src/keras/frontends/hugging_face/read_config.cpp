@@ -1,25 +1,13 @@
 #include "frontends/hugging_face/read_config.h"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "attn/base/text.h"
 #include "frontends/hugging_face/families.h"
+#include "frontends/hugging_face/heads.h"
 
 namespace attn::keras {
 namespace {
-
-/// What an architecture ends in, and the task of KerasHub that has such a head.
-struct Head {
-  std::string_view architecture, task;
-};
-constexpr std::array<Head, 6> kHeads{{{"LMHeadModel", "CausalLM"},
-                                      {"ForCausalLM", "CausalLM"},
-                                      {"ForConditionalGeneration", "Seq2SeqLM"},
-                                      {"ForSequenceClassification", "TextClassifier"},
-                                      {"ForMaskedLM", "MaskedLM"},
-                                      {"ForImageClassification", "ImageClassifier"}}};
 
 const HuggingFaceFamily& family_of(const Ref& type) {
   std::vector<std::string_view> known;
@@ -49,12 +37,7 @@ const Head* head_of(const Ref& root, const HuggingFaceFamily& family, std::vecto
   if (!list || !list->is_array() || list->size() == 0) return nullptr;
   const std::string& name = (*list)[0].text();
   if (name == std::string(family.architecture) + "Model") return nullptr;
-  const bool encodes = family.model_type == "bert", sees = family.model_type == "vit";
-  for (const Head& head : kHeads) {
-    if (!name.ends_with(head.architecture)) continue;
-    const bool of_encoder = head.task == "TextClassifier" || head.task == "MaskedLM";
-    if (encodes == of_encoder && sees == (head.task == "ImageClassifier")) return &head;
-  }
+  if (const Head* const head = head_of_architecture(family, name)) return head;
   warnings.push_back(fmt::format("{}: KerasHub has no head as that of {}; this is the model below it",
                                  root.document().source(), shortened(name)));
   return nullptr;
