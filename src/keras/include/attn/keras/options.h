@@ -21,6 +21,10 @@ struct ReadOptions {
   std::optional<Shape> input_shape;
   /// The Keras that wrote the config, where its file says so beside it.
   std::optional<Version> keras_version;
+  /// Do the weights of a Llama show a head of its own? Its config does not tell.
+  std::optional<bool> tie_word_embeddings;
+  /// Of a Hugging Face config: read it as KerasHub's converter does, which reads over some of what it says.
+  bool as_keras_hub = false;
 };
 
 /// Stands for unknown lengths that nothing else tells.
