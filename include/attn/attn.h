@@ -24,6 +24,7 @@ namespace attn {
 struct OpenOptions {
   std::optional<Shape> input_shape;          ///< without the batch: of a single layer, or a chain that knows no input
   std::optional<std::string> keras_version;  ///< that wrote the model, where its file does not say: "3.12"
+  std::string compat = "none";               ///< "keras-hub": read a Hugging Face config as KerasHub does, errors too
 };
 
 struct RunOptions {

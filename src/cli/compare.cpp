@@ -55,6 +55,7 @@ struct CompareCommand {
     add_seed(options, execution.seed);
     add_input_shape(options, execution.input_shape);
     add_keras_version(options, execution.keras_version);
+    add_compat(options, execution.compat);
     add_memory_limit(options, execution.memory_limit);
   }
 
@@ -81,8 +82,8 @@ struct CompareCommand {
 
   /// The weights of two files that hold models too.
   [[nodiscard]] report::DiffReport compared_weights(const LoadedModel& a, const LoadedModel& b) const {
-    const WeightsSource of_a = read_weights(*a.weights, false, common.console);
-    const WeightsSource of_b = read_weights(*b.weights, false, common.console);
+    const WeightsSource of_a = read_weights(*a.weights, &a, common.console);
+    const WeightsSource of_b = read_weights(*b.weights, &b, common.console);
     const Progress progress(common.console, "comparing weights");
     return {*model, *other, 0, 0, run::compare_weights(named_weights(of_a, &a), named_weights(of_b, &b), {0, 0})};
   }

@@ -9,6 +9,7 @@
 #include "attn/weights/save.h"
 #include "attn/weights/stats.h"
 #include "common.h"
+#include "model_target.h"
 #include "name_pattern.h"
 #include "options/command.h"
 #include "progress.h"
@@ -21,14 +22,21 @@ namespace {
 
 struct ConvertCommand {
   Common common;
-  std::string in, out, from = "keras";
+  std::string in, from = "keras";
+  std::optional<std::string> target, output;
+  std::optional<ModelForm> form;
   std::optional<std::string> model, input_shape, dtype;
   std::vector<std::string> ignored;
+  std::string out;  // OUT, however it was given
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json}, false);
-    options.add("in", in, "IN", ".weights.h5, .keras, .h5, .weights.json, .safetensors or .npz").required();
-    options.add("out", out, "OUT", ".weights.h5, .keras, .h5, .safetensors or .npz").required();
+    options.add("in", in, "IN", "a folder, .weights.h5, .keras, .h5, .weights.json, .safetensors or .npz").required();
+    options.add("out", target, "OUT", ".weights.h5, .keras, .h5, .safetensors or .npz; with --to a folder");
+    options.add("-o,--output", output, "OUT", "the same by name");
+    options.choice<std::optional<ModelForm>>(
+        "--to", form, {{"preset", ModelForm::preset}, {"hf", ModelForm::hugging_face}, {"keras", ModelForm::keras}},
+        "FORM", "the whole model, tokenizer too: a preset folder of KerasHub, a Hugging Face folder, a task's .keras");
     options.add("--model", model, "MODEL", "the model whose weights they are, where IN does not hold it");
     add_input_shape(options, input_shape, "of --model, the ");
 
@@ -41,19 +49,37 @@ struct ConvertCommand {
     options.add("--ignore", ignored, "PATTERN", "leave out arrays of such names: 'pooler.*'").repeatable();
   }
 
-  [[nodiscard]] int run() const {
+  [[nodiscard]] int run() {
+    if (target.has_value() == output.has_value()) throw bad_usage("convert needs one OUT, by its place or by -o");
+    out = target ? *target : *output;
+    if (form) {
+      write_report(report::render(common.form(), whole_model(), "convert"), common.console, false);
+      return 0;
+    }
     check_target(out, model ? std::vector{in, *model} : std::vector{in});
     if (from == "torch" && !model)
       throw bad_usage("--from torch needs --model: the arrays are named by the layers of another library");
     std::optional<LoadedModel> asked;
     if (model) asked = load_model(model, input_shape, common.console);
-    WeightsSource source = read_weights(in, !asked, common.console);
+    const bool by_torch = from == "torch";  // whose names say more than the model knows
+    WeightsSource source = read_weights(in, asked && !by_torch ? &*asked : nullptr, common.console);
     std::erase_if(source.store.weights, [&](const NamedTensor& array) { return matches_any(array.name, ignored); });
-    const report::SavedReport report = from == "torch"         ? from_torch(*asked, source)
+    const report::SavedReport report = by_torch                ? from_torch(*asked, source)
                                        : asked || source.model ? with_model(asked ? *asked : *source.model, source)
                                                                : by_names(source);
     write_report(report::render(common.form(), report, "convert"), common.console, out == "-");
     return 0;
+  }
+
+  /// The model itself, with its config and its tokenizer.
+  [[nodiscard]] report::SavedReport whole_model() const {
+    if (from == "torch") throw bad_usage("--to writes whole models, and --from torch reads weights alone");
+    check_model_target(out, *form);
+    const LoadedModel loaded = load_model(model ? model : std::optional(in), input_shape, common.console);
+    const WeightsSource source = read_weights(in, &loaded, common.console);
+    const std::vector<Tensor> tensors = cast(weights::bind_as_stored(loaded.model.weights(), source.store));
+    save_model(out, *form, loaded, tensors, model.value_or(in), common.console);
+    return saved_report(out, tensors);
   }
 
   [[nodiscard]] report::SavedReport with_model(const LoadedModel& loaded, const WeightsSource& source) const {
@@ -121,7 +147,7 @@ struct ConvertCommand {
       spec.store_path = array.name;
       specs.push_back(std::move(spec));
     }
-    weights::save(out, specs, tensors, {"", store.state});
+    weights::save(out, specs, tensors, {"", store.state, {}});
   }
 
   /// In the dtype that was asked for. Only floating-point numbers are converted.

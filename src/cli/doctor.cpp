@@ -37,7 +37,7 @@ std::vector<NamedTensor> probe_outputs(std::string_view backend_name) {
   const keras::Model model = keras::Model::read("probe", std::string(kProbe));
   graph::Graph graph = model.lower({});
   const std::vector<Tensor> inputs = run::make_inputs(graph, {}, 0);
-  std::vector<Tensor> weights = library::load_weights(model.weights(), {}, 0, 1);
+  std::vector<Tensor> weights = library::draw_weights(model.weights(), 0, 1);
   const backends::MadeBackend made = backends::make_backend("cpu", backend_name);
   run::Session session(*made.backend, std::move(graph), std::move(weights), {});
   session.run(inputs);

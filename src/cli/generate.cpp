@@ -104,6 +104,7 @@ struct GenerateCommand {
     add_weights(options, execution.weights);
     add_memory_limit(options, execution.memory_limit);
     add_matmul_precision(options, execution.precision);
+    add_compat(options, execution.compat);
   }
 
   int run() {

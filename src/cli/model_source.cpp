@@ -31,6 +31,11 @@ bool is_file(const std::string& path) {
   return std::filesystem::exists(path, ignored);
 }
 
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
 library::ModelText read_model_text(const std::optional<std::string>& path,
                                    const std::optional<std::string>& input_shape) {
   library::ModelText source = path ? library::read_model_file(*path) : library::builtin_model();
@@ -39,10 +44,11 @@ library::ModelText read_model_text(const std::optional<std::string>& path,
 }
 
 LoadedModel load_model(const std::optional<std::string>& path, const std::optional<std::string>& input_shape,
-                       const Console& console, std::optional<keras::Version> keras_version) {
+                       const Console& console, std::optional<keras::Version> keras_version, const std::string& compat) {
   library::ModelText source = read_model_text(path, input_shape);
   std::string file = printable(source.name);
   if (keras_version) source.options.keras_version = keras_version;
+  source.options.as_keras_hub = compat == "keras-hub";
   keras::Model model = keras::Model::read(source.name, std::move(source.text), source.options);
   for (const std::string& warning : model.warnings()) console.warn(warning);
   std::string name = printable(model.name());

@@ -16,22 +16,27 @@ struct LoadedModel {
   keras::Model model;
   std::string name;                    ///< for reports: the model's own name, made printable
   std::string file;                    ///< for messages: "model.keras:config.json"
-  std::optional<std::string> weights;  ///< the file that also holds weights (.keras, .h5)
+  std::optional<std::string> weights;  ///< the file or folder that also holds weights (.keras, .h5, a preset)
 };
 
 /// Is there anything of that name? No, for names that no file can have.
 [[nodiscard]] bool is_file(const std::string& path);
 
+/// Is it a folder?
+[[nodiscard]] bool is_folder(const std::string& path);
+
 /// The config at `path`, as load_model finds it. Throws Error (bad_input) for a file that holds none.
 [[nodiscard]] library::ModelText read_model_text(const std::optional<std::string>& path,
                                                  const std::optional<std::string>& input_shape);
 
-/// The model at `path`: Keras JSON, the short encoder config, a .keras archive or a whole-model .h5, told apart by
-/// content; "-" is stdin, nothing the built-in encoder. `keras_version` stands for what the file says of the Keras that
-/// wrote it. Warnings go to the console.
+/// The model at `path`: Keras JSON, the short encoder config, a .keras archive, a whole-model .h5 or a folder (a preset
+/// of KerasHub, one of Hugging Face's), told apart by content; "-" is stdin, nothing the built-in encoder.
+/// `keras_version` stands for what the file says of the Keras that wrote it, and `compat` "keras-hub" for reading as
+/// KerasHub does. Warnings go to the console.
 [[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path,
                                      const std::optional<std::string>& input_shape, const Console& console,
-                                     std::optional<keras::Version> keras_version = {});
+                                     std::optional<keras::Version> keras_version = {},
+                                     const std::string& compat = "none");
 
 /// "3.12" as a version of Keras. Throws Error (usage).
 [[nodiscard]] keras::Version parse_version(const std::string& text);

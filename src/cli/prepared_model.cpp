@@ -57,6 +57,7 @@ void add_execution(Options& options, Execution& execution) {
   add_weights(options, execution.weights);
   add_seed(options, execution.seed);
   add_keras_version(options, execution.keras_version);
+  add_compat(options, execution.compat);
   add_memory_limit(options, execution.memory_limit);
   options.flag("--skip-padding", execution.skip_padding,
                "compute no position that the padding mask hides; outputs are 0 there");
@@ -66,7 +67,7 @@ void add_execution(Options& options, Execution& execution) {
 LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution, const Console& console) {
   std::optional<keras::Version> version;
   if (execution.keras_version) version = parse_version(*execution.keras_version);
-  LoadedModel loaded = load_model(path, execution.input_shape, console, version);
+  LoadedModel loaded = load_model(path, execution.input_shape, console, version, execution.compat);
   warn_of_fixed_lengths(loaded.model, execution.sequence_length, console);
   return loaded;
 }
@@ -146,11 +147,11 @@ std::int64_t require_memory(const LoadedModel& loaded, const keras::LowerOptions
 }
 
 std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution, const Console& console) {
-  const std::vector<graph::WeightSpec> specs = loaded.model.weights();
+  const library::WantedWeights wanted = library::wanted_weights(loaded.model);
   const std::optional<std::string> file = execution.weights ? execution.weights : loaded.weights;
-  if (!file) return draw_weights(specs, execution.seed, execution.threads, console);
+  if (!file) return draw_weights(wanted.specs, execution.seed, execution.threads, console);
   const Progress progress(console, "reading " + *file);
-  return library::load_weights(specs, file, execution.seed, execution.threads);
+  return library::load_weights(wanted, *file);
 }
 
 std::vector<Tensor> draw_weights(std::span<const graph::WeightSpec> specs, std::uint64_t seed, int threads,
@@ -158,7 +159,7 @@ std::vector<Tensor> draw_weights(std::span<const graph::WeightSpec> specs, std::
   double numbers = 0;
   for (const graph::WeightSpec& spec : specs) numbers += static_cast<double>(spec.shape.size());
   Progress progress(console, "drawing weights", numbers);
-  return library::load_weights(specs, {}, seed, threads,
+  return library::draw_weights(specs, seed, threads,
                                [&](const Tensor& drawn) { progress.advance(static_cast<double>(drawn.size())); });
 }
 

@@ -29,6 +29,7 @@ struct Execution {
   int threads = 0;
   std::optional<std::string> memory_limit;
   bool skip_padding = false;
+  std::string compat = "none";
   backends::MatmulPrecision precision = backends::MatmulPrecision::highest;
 
   [[nodiscard]] backends::CompileOptions compile_options() const { return {threads, precision, false}; }

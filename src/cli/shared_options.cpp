@@ -23,6 +23,11 @@ void add_input_shape(Options& options, std::optional<std::string>& shape, const 
   options.add("--input-shape", shape, "DIMS", of + "shape without the batch, for a single layer: 50,512");
 }
 
+void add_compat(Options& options, std::string& compat) {
+  options.add("--compat", compat, "LIBRARY", "none; keras-hub: as KerasHub, where it leaves out what files say (none)")
+      .one_of({"none", "keras-hub"});
+}
+
 void add_keras_version(Options& options, std::optional<std::string>& version) {
   options.add("--keras-version", version, "N.N",
               "the Keras that wrote the model, where its file does not say: 2.N, 3.0 to 3.15 and newer");

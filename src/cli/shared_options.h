@@ -15,6 +15,8 @@ namespace attn::cli {
 void add_model(Options& options, std::optional<std::string>& model);
 void add_input_shape(Options& options, std::optional<std::string>& shape, const std::string& of = "");
 /// --keras-version, for how a model is read and its weights are drawn.
+/// --compat: read and compute as KerasHub does where it is wrong.
+void add_compat(Options& options, std::string& compat);
 void add_keras_version(Options& options, std::optional<std::string>& version);
 
 void add_batch(Options& options, std::optional<std::int64_t>& batch, const std::string& of = "");

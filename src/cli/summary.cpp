@@ -26,11 +26,13 @@ struct SummaryCommand {
   std::optional<int> depth;
   std::optional<std::int64_t> batch, sequence_length;
   std::vector<std::string> layer_range;
+  std::string compat = "none";
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json, Format::markdown, Format::csv});
     add_model(options, model);
     add_input_shape(options, input_shape);
+    add_compat(options, compat);
     options.add("--line-length", line_length, "N",
                 "Keras's table of this line_length, byte for byte; 80: as it prints into a pipe");
     options.flag("--expand-nested", expand_nested, "show the layers of nested models");
@@ -46,7 +48,7 @@ struct SummaryCommand {
 
   int run() const {
     check();
-    const LoadedModel loaded = load_model(model, input_shape, common.console);
+    const LoadedModel loaded = load_model(model, input_shape, common.console, {}, compat);
     const keras::Summary summary = loaded.model.summary();
     if (opens()) {
       keras::LowerOptions size;
@@ -58,8 +60,9 @@ struct SummaryCommand {
       return 0;
     }
     report::SummaryOptions options;
-    // 80 means what Keras prints into a pipe, whose 80 columns it takes for a terminal's.
-    if (line_length == kPipeColumns) {
+    // 80 means what Keras prints into a pipe, whose 80 columns it takes for a terminal's. A task of KerasHub takes its
+    // line length from its caller alone.
+    if (line_length == kPipeColumns && !summary.preprocessor) {
       options.terminal_columns = kPipeColumns;
     } else {
       options.line_length = line_length;

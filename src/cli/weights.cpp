@@ -31,7 +31,8 @@ struct WeightsCommand {
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json, Format::markdown, Format::csv});
-    options.add("file", file, "FILE", ".weights.h5, .keras, .h5, .weights.json, .safetensors, .npz or .npy").required();
+    options.add("file", file, "FILE", "a folder, .weights.h5, .keras, .h5, .weights.json, .safetensors, .npz or .npy")
+        .required();
     options.add("--model", model, "MODEL", "names the weights by this model, and checks them against it");
     add_input_shape(options, input_shape, "of --model, the ");
     options.add("--diff", other, "FILE", "compare with the weights of this file; exit 1 where they differ");
@@ -53,7 +54,7 @@ struct WeightsCommand {
     if (!other && (tolerance.rtol > 0 || tolerance.atol > 0)) throw bad_usage("--rtol and --atol are for --diff");
     std::optional<LoadedModel> asked;
     if (model) asked = load_model(model, input_shape, common.console);
-    const WeightsSource source = read_weights(file, !asked, common.console);
+    const WeightsSource source = read_weights(file, asked ? &*asked : nullptr, common.console);
     return other ? compare(source, asked) : list(source, asked);
   }
 
@@ -79,7 +80,7 @@ struct WeightsCommand {
   }
 
   [[nodiscard]] int compare(const WeightsSource& a, const std::optional<LoadedModel>& asked) const {
-    const WeightsSource b = read_weights(*other, !asked, common.console);
+    const WeightsSource b = read_weights(*other, asked ? &*asked : nullptr, common.console);
     // Both sides are named by the same model where either has one.
     const LoadedModel* of_a = asked ? &*asked : a.model ? &*a.model : b.model ? &*b.model : nullptr;
     const LoadedModel* of_b = asked ? &*asked : b.model ? &*b.model : of_a;

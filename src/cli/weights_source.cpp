@@ -7,6 +7,7 @@
 #include "attn/io/file_kind.h"
 #include "attn/io/tensor_file.h"
 #include "attn/io/zip.h"
+#include "attn/library/weights.h"
 #include "attn/weights/agreement.h"
 #include "attn/weights/read_store.h"
 #include "progress.h"
@@ -20,8 +21,14 @@ bool is_archive(const io::Bytes& file, const std::string& path) {
 
 }  // namespace
 
-WeightsSource read_weights(const std::string& path, bool wants_model, const Console& console) {
+WeightsSource read_weights(const std::string& path, const LoadedModel* model, const Console& console) {
   const Progress progress(console, "reading " + path);
+  if (is_folder(path)) {
+    WeightsSource out;
+    if (model == nullptr) model = &out.model.emplace(load_model(path, std::nullopt, console));
+    out.store = library::read_weights(library::wanted_weights(model->model), path);
+    return out;
+  }
   const io::Bytes file = io::read_file(path);
   if (io::kind_of(file) == io::FileKind::npy) {
     weights::Store store;
@@ -30,8 +37,10 @@ WeightsSource read_weights(const std::string& path, bool wants_model, const Cons
     return {std::move(store), std::nullopt};
   }
   WeightsSource out{weights::parse_store(file, path), std::nullopt};
+  if (model != nullptr)
+    out.store = library::under_model_names(library::wanted_weights(model->model), std::move(out.store));
   const bool layered = out.store.naming == weights::Naming::layered;
-  if (!wants_model || path == "-" || !(layered || is_archive(file, path))) return out;
+  if (model != nullptr || path == "-" || !(layered || is_archive(file, path))) return out;
   try {
     out.model = load_model(path, std::nullopt, console);
   } catch (const Error& error) {

@@ -14,13 +14,14 @@ namespace attn::cli {
 
 struct WeightsSource {
   weights::Store store;
-  /// The model in the file itself, where there is one that can be read.
+  /// The model in the file or folder itself, where there is one that can be read.
   std::optional<LoadedModel> model;
 };
 
-/// Any file of weights; also a .npy, whose one array is named as the file. The model in the file is looked for where
-/// `wants_model`; a .keras archive's config that cannot be read is a warning.
-[[nodiscard]] WeightsSource read_weights(const std::string& path, bool wants_model, const Console& console);
+/// Any file of weights, or a folder that holds a model; also a .npy, whose one array is named as the file. They are the
+/// weights of `model`, or where that is null of the model in the file; a .keras archive's config that cannot be read is
+/// a warning.
+[[nodiscard]] WeightsSource read_weights(const std::string& path, const LoadedModel* model, const Console& console);
 
 /// The weights under the paths that the model gives them; under the file's own names without a model.
 [[nodiscard]] std::vector<NamedTensor> named_weights(const WeightsSource& source, const LoadedModel* model);

@@ -44,6 +44,7 @@ void write_keras_archive(AtomicFile& file, const KerasArchive& archive) {
   zip.add(kMetadata, {std::as_bytes(std::span(archive.metadata))});
   zip.add(kConfig, {std::as_bytes(std::span(archive.config))});
   if (archive.weights) zip.add(kWeights, {archive.weights->span()});
+  for (const NamedBytes& asset : archive.assets) zip.add(asset.name, {asset.bytes.span()});
   zip.finish();
 }
 

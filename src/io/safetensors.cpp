@@ -200,7 +200,10 @@ std::vector<NamedTensor> parse_safetensors(const Bytes& file, std::string_view n
   return tensors;
 }
 
-void write_safetensors(AtomicFile& file, std::span<const NamedTensor> tensors) {
+namespace {
+
+/// `first` are members of the header that come before those of the tensors.
+void write_with_header(AtomicFile& file, std::span<const NamedTensor> tensors, std::string_view first) {
   check_unique_names(tensors, file.path());
   std::vector<const NamedTensor*> order;
   for (const NamedTensor& named : tensors) order.push_back(&named);
@@ -210,7 +213,7 @@ void write_safetensors(AtomicFile& file, std::span<const NamedTensor> tensors) {
     return width_a != width_b ? width_a > width_b : a->name < b->name;
   });
 
-  std::string header = "{";
+  std::string header = "{" + std::string(first);
   std::int64_t offset = 0;
   for (const NamedTensor* named : order) {
     if (!is_utf8(named->name) || named->name == kMetadata) {
@@ -234,6 +237,14 @@ void write_safetensors(AtomicFile& file, std::span<const NamedTensor> tensors) {
   for (const NamedTensor* named : order) {
     file.write({named->tensor.data(), static_cast<std::size_t>(named->tensor.bytes())});
   }
+}
+
+}  // namespace
+
+void write_safetensors(AtomicFile& file, std::span<const NamedTensor> tensors) { write_with_header(file, tensors, ""); }
+
+void write_torch_safetensors(AtomicFile& file, std::span<const NamedTensor> tensors) {
+  write_with_header(file, tensors, R"("__metadata__":{"format":"pt"})");
 }
 
 }  // namespace attn::io

@@ -9,6 +9,7 @@
 #include "classes/class_table.h"
 #include "classes/reading.h"
 #include "frontends/builtin_encoder.h"
+#include "frontends/hugging_face/write_config.h"
 #include "frontends/read_model.h"
 #include "model/decodes.h"
 #include "model/layer_classes.h"
@@ -179,6 +180,12 @@ std::string Model::config(const ConfigOptions& options) const {
     json.erase("inbound_nodes");
   }
   return to_json_text(json, options.indent);
+}
+
+std::string Model::hugging_face_config(const std::string& dtype) const {
+  Functional* const model = parts_->model();
+  if (model == nullptr || is_single_layer()) throw bad_input("one layer is no model of transformers");
+  return keras::hugging_face_config(*model, dtype);
 }
 
 }  // namespace attn::keras

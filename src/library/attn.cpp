@@ -24,6 +24,9 @@ library::ModelText with_options(library::ModelText text, const OpenOptions& opti
       throw bad_usage("keras_version '{}': expected a version, as in 3.15", printable(*options.keras_version))
           .about("keras_version");
   }
+  if (options.compat != "none" && options.compat != "keras-hub")
+    throw bad_usage("compat '{}': expected none or keras-hub", printable(options.compat)).about("compat");
+  text.options.as_keras_hub = options.compat == "keras-hub";
   return text;
 }
 
@@ -119,10 +122,11 @@ Runner Model::prepare(const RunOptions& options) const {
   lower.scores = options.scores;
   std::unique_lock lock(parts_->walked);
   graph::Graph graph = parts_->model.lower(lower);
-  const std::vector<graph::WeightSpec> specs = parts_->model.weights();
+  const library::WantedWeights wanted = library::wanted_weights(parts_->model);
   lock.unlock();
+  const std::optional<std::string>& file = options.weights ? options.weights : parts_->weights;
   std::vector<Tensor> weights =
-      library::load_weights(specs, options.weights ? options.weights : parts_->weights, options.seed, options.threads);
+      file ? library::load_weights(wanted, *file) : library::draw_weights(wanted.specs, options.seed, options.threads);
   backends::CompileOptions compile;
   compile.threads = options.threads;
   run::Session session(*backend, graph, std::move(weights), compile);

@@ -10,6 +10,9 @@
 #include "attn/io/hdf5.h"
 #include "attn/io/json_text.h"
 #include "attn/io/keras_archive.h"
+#include "attn/weights/read_store.h"
+#include "model_folder.h"
+#include "tied_embedding.h"
 
 namespace attn::library {
 namespace {
@@ -24,7 +27,11 @@ std::optional<keras::Version> version_in(const std::string& metadata, const std:
 /// The config in a .keras archive.
 ModelText read_archive(const std::string& path, const io::Bytes& file) {
   io::KerasArchive archive = io::parse_keras_archive(file, path);
-  return {path + ":config.json", std::move(archive.config), {{}, version_in(archive.metadata, path)}, path};
+  ModelText out{path + ":config.json", std::move(archive.config), {}, path};
+  out.options.keras_version = version_in(archive.metadata, path);
+  if (archive.weights && may_hide_tied_embedding(out.text))
+    out.options.tie_word_embeddings = tied_embedding_in(weights::parse_store(file, path));
+  return out;
 }
 
 /// The config that Keras 2, and Keras 3 when asked for .h5, put into the attributes of the file.
@@ -47,21 +54,6 @@ ModelText read_hdf5_model(const std::string& path, const io::Bytes& file) {
   keras::ReadOptions options;
   if (const auto version = text("keras_version")) options.keras_version = keras::version_of(*version);
   return {path + ":model_config", *config, options, path};
-}
-
-/// A folder that TensorFlow wrote is no file of Keras 3.
-void refuse_folder(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(path, error)) return;
-  if (std::filesystem::exists(path + "/saved_model.pb", error))
-    throw bad_input(
-        "{}: a TensorFlow SavedModel, which holds graphs of TensorFlow and is not read; load it in Python "
-        "(tf_keras.models.load_model) and save it as .keras or .h5",
-        printable(path));
-  if (std::filesystem::exists(path + "/config.json", error))
-    throw bad_input("{0}: a folder; open {0}/config.json, with weights from {0}/model.weights.h5", printable(path))
-        .about("weights");
-  throw bad_input("{}: a folder; expected a model file (Keras JSON, .keras or .h5)", printable(path));
 }
 
 }  // namespace
@@ -90,8 +82,11 @@ ModelText model_text_of(const io::Bytes& file, const std::string& path) {
 }
 
 ModelText read_model_file(const std::string& path) {
-  refuse_folder(path);
-  return model_text_of(io::read_file(path), path);
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return read_model_folder(path);
+  ModelText out = model_text_of(io::read_file(path), path);
+  if (!out.weights) out.weights = folder_with_weights(path);
+  return out;
 }
 
 ModelText builtin_model() { return {"built-in encoder", keras::Model::builtin_encoder(), {}, {}}; }

@@ -252,34 +252,45 @@ std::unique_ptr<Tokenizer> convert_tokenizer_json(const ModelFiles& files, Keras
                                file.merges, std::move(unsplittable), options);
 }
 
-std::unique_ptr<Tokenizer> convert(const ModelFiles& files, const Configs& configs, const OpenOptions& options) {
+KerasSource source_of(const ModelFiles& files, const Configs& configs) {
   const std::string type = configs.model_type();
   const auto* const found = std::find_if(kConverters.begin(), kConverters.end(),
                                          [&](const Converter& converter) { return converter.model_type == type; });
   if (found == kConverters.end())
     throw bad_usage("{}: KerasHub does not read the tokenizer of a model of type '{}', so there is no workflow of its",
                     configs.model["model_type"].place(), printable(type));
-  const KerasClass& row = *find_keras_class(found->class_name);
-  KerasAssets assets{&files, {}, kMergesTxt};
-  nlohmann::json config = nlohmann::json::object();
-  switch (row.kind) {
+  KerasSource out{find_keras_class(found->class_name), "", false};
+  switch (out.row->kind) {
     case KerasClass::Kind::byte_pairs:
-      if (type != "gpt2" && type != "roberta" && type != "bart")
-        return convert_tokenizer_json(files, row, configs, options);
-      assets.vocabulary = kVocabJson;
+      if (type == "gpt2" || type == "roberta" || type == "bart") out.vocabulary = kVocabJson;
       break;
     case KerasClass::Kind::word_piece:
-      assets.vocabulary = kVocabTxt;
-      config["lowercase"] = configs.tokenizer["do_lower_case"].flag(false);
+      out.vocabulary = kVocabTxt;
+      out.lowercase = configs.tokenizer["do_lower_case"].flag(false);
       break;
     case KerasClass::Kind::sentence_piece:
-      assets.vocabulary = model_file(files).value_or(kModels[0]);
+      out.vocabulary = model_file(files).value_or(kModels[0]);
       break;
   }
-  return make_keras_tokenizer(row, JsonNode(config, configs.tokenizer.place()), assets, options);
+  return out;
+}
+
+std::unique_ptr<Tokenizer> convert(const ModelFiles& files, const Configs& configs, const OpenOptions& options) {
+  const KerasSource source = source_of(files, configs);
+  if (source.vocabulary.empty()) return convert_tokenizer_json(files, *source.row, configs, options);
+  nlohmann::json config = nlohmann::json::object();
+  if (source.row->kind == KerasClass::Kind::word_piece) config["lowercase"] = source.lowercase;
+  return make_keras_tokenizer(*source.row, JsonNode(config, configs.tokenizer.place()),
+                              {&files, source.vocabulary, kMergesTxt}, options);
 }
 
 }  // namespace
+
+KerasSource keras_source(const ModelFiles& files) { return source_of(files, Configs(files)); }
+
+bool has_hugging_face_tokenizer(const ModelFiles& files) {
+  return files.has(kTokenizerJson) || files.has(kVocabJson) || files.has(kVocabTxt) || model_file(files).has_value();
+}
 
 std::unique_ptr<Tokenizer> open_hugging_face_folder(const ModelFiles& files, const OpenOptions& options) {
   const Configs configs(files);

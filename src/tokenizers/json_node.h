@@ -18,6 +18,7 @@ class JsonNode {
   /// "tokenizer.json: /model/type"
   [[nodiscard]] std::string place() const;
 
+  [[nodiscard]] const nlohmann::json& json() const noexcept { return *value_; }
   /// Is it null, or not there?
   [[nodiscard]] bool is_null() const noexcept { return value_->is_null(); }
   [[nodiscard]] bool is_object() const noexcept { return value_->is_object(); }

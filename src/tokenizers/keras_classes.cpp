@@ -104,6 +104,18 @@ const KerasClass* find_keras_class(std::string_view name) noexcept {
   return nullptr;
 }
 
+std::vector<std::string> asset_names(KerasClass::Kind kind) {
+  switch (kind) {
+    case Kind::byte_pairs:
+      return {"vocabulary.json", "merges.txt"};
+    case Kind::word_piece:
+      return {"vocabulary.txt"};
+    case Kind::sentence_piece:
+      break;
+  }
+  return {"vocabulary.spm"};
+}
+
 std::vector<std::string_view> keras_class_names() {
   std::vector<std::string_view> names;
   for (const KerasClass& row : classes()) names.push_back(row.name);

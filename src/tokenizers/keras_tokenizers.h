@@ -36,6 +36,9 @@ struct KerasClass {
 /// All of their names, for messages.
 [[nodiscard]] std::vector<std::string_view> keras_class_names();
 
+/// What the assets of such a class are called in a preset: the vocabulary, and behind it merges where there are some.
+[[nodiscard]] std::vector<std::string> asset_names(KerasClass::Kind kind);
+
 /// Files of a tokenizer, wherever they lie and whatever they are called.
 struct KerasAssets {
   const ModelFiles* files;

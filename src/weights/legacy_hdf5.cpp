@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "attn/weights/file_names.h"
-#include "keras_version.h"
+#include "attn/weights/keras_version.h"
 
 namespace attn::weights {
 namespace {

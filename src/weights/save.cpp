@@ -17,7 +17,7 @@
 #include "attn/io/npz.h"
 #include "attn/io/safetensors.h"
 #include "attn/weights/file_names.h"
-#include "keras_version.h"
+#include "attn/weights/keras_version.h"
 #include "legacy_hdf5.h"
 
 namespace attn::weights {
@@ -75,7 +75,8 @@ void write_keras_hdf5(io::AtomicFile& file, Specs specs, Tensors tensors, const 
   io::write_hdf5(file, keras_hdf5(specs, tensors, model));
 }
 
-/// The time that an archive says it was saved: now, or SOURCE_DATE_EPOCH, by which builds are made repeatable.
+}  // namespace
+
 std::string date_saved() {
   std::time_t time = std::time(nullptr);
   if (const char* given = std::getenv("SOURCE_DATE_EPOCH"); given != nullptr) {
@@ -87,11 +88,14 @@ std::string date_saved() {
   return fmt::format("{:%Y-%m-%d@%H:%M:%S}", parts);
 }
 
+namespace {
+
 void write_archive(io::AtomicFile& file, Specs specs, Tensors tensors, const SavedModel& model) {
   if (model.config.empty()) throw internal_error("{}: a .keras archive without a config", printable(file.path()));
   io::KerasArchive archive;
   archive.metadata = fmt::format(R"({{"keras_version": "{}", "date_saved": "{}"}})", kKerasVersion, date_saved());
   archive.config = model.config;
+  archive.assets = model.assets;
   archive.weights = io::make_hdf5(keras_hdf5(specs, tensors, model), file.path());
   io::write_keras_archive(file, archive);
 }

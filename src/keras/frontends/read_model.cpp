@@ -4,8 +4,10 @@
 #include "classes/class_table.h"
 #include "classes/reading.h"
 #include "frontends/encoder_config.h"
+#include "frontends/hugging_face/read_config.h"
 #include "frontends/keras2/histories.h"
 #include "frontends/keras2/translate.h"
+#include "frontends/tied_embeddings.h"
 #include "model/layer_classes.h"
 #include "model/model_lowering.h"
 #include "model/sequential.h"
@@ -80,6 +82,16 @@ ReadModel read_model(const std::string& source, std::string text, const ReadOpti
     out.expanded =
         std::make_unique<Document>(*out.document, std::move(translation.root), std::move(translation.origins), true);
   }
+  if (const Ref read(*out.document); is_hugging_face(read)) {
+    Translation translation = translate_hugging_face(read, options.as_keras_hub, out.warnings);
+    out.expanded =
+        std::make_unique<Document>(*out.document, std::move(translation.root), std::move(translation.origins), false);
+  }
+  if (options.tie_word_embeddings.value_or(false)) {
+    if (auto tied = with_tied_embeddings(Ref(*out.document)))
+      out.expanded =
+          std::make_unique<Document>(*out.document, std::move(tied->root), std::move(tied->origins), false);
+  }
   const Ref root(out.file());
   std::optional<Shape> shape = options.input_shape;
   if (is_encoder_config(root)) {
@@ -107,7 +119,7 @@ ReadModel read_model(const std::string& source, std::string text, const ReadOpti
   if (full_name_bytes(*out.root, 0) > kMostNameBytes) root.fail(too_long_names());
   out.older_fans = out.older_fans || root.document().is_keras2();
   if (const std::string foreign = root.document().foreign_keys(); !foreign.empty()) out.warnings.push_back(foreign);
-  if (out.expanded && out.model() != nullptr) complete_histories(*out.model());
+  if (root.document().is_keras2() && out.model() != nullptr) complete_histories(*out.model());
   if (auto* sequential = dynamic_cast<Sequential*>(out.root.get());
       sequential != nullptr && !sequential->connected && shape) {
     Shape whole{kUnknown};

@@ -37,7 +37,7 @@ class SegmentedBackbone : public HeadedBackbone {
     return layer("TransformerEncoder", called,
                  {{"num_heads", num_heads.value},
                   {"intermediate_dim", intermediate_dim.value},
-                  {"activation", gelu_approximate()},
+                  {"activation", activation ? activation->json : gelu_approximate()},
                   {"dropout", dropout.value},
                   {"layer_norm_epsilon", 1e-12},
                   {"kernel_initializer", initializer()}});
@@ -55,6 +55,7 @@ class SegmentedBackbone : public HeadedBackbone {
   }
 
   Positive num_segments = 2;
+  std::optional<Activation> activation;  // other than that of KerasHub
   TensorRef token_ids_, segment_ids_, padding_mask_;
 };
 
@@ -69,6 +70,8 @@ class BertBackbone : public SegmentedBackbone {
     f("dropout", dropout);
     f("max_sequence_length", max_sequence_length);
     f("num_segments", num_segments);
+    // KerasHub has gelu by tanh alone, and Hugging Face's BERT the exact one.
+    if (f.reading() || activation) f("activation", activation);
   }
 
  protected:

@@ -34,16 +34,34 @@ class CausalLM : public Task, public Decodes {
   void assemble() override { output_struct = reverse_embedding(backbone_result()); }
 };
 
+constexpr ClassInfo row(std::string_view name, std::string_view module) {
+  return {.name = name,
+          .make = make_layer<CausalLM>,
+          .since = kAnyKeras,
+          .module = module,
+          .role = Role::model,
+          .package = "keras_hub"};
+}
+
 }  // namespace
 
 Family causal_lm_tasks() {
   static constexpr std::array kRows = {
-      ClassInfo{.name = "GPT2CausalLM",
-                .make = make_layer<CausalLM>,
-                .since = kAnyKeras,
-                .module = "keras_hub.src.models.gpt2.gpt2_causal_lm",
-                .role = Role::model,
-                .package = "keras_hub"},
+      row("BloomCausalLM", "keras_hub.src.models.bloom.bloom_causal_lm"),
+      row("FalconCausalLM", "keras_hub.src.models.falcon.falcon_causal_lm"),
+      row("GPT2CausalLM", "keras_hub.src.models.gpt2.gpt2_causal_lm"),
+      row("GPTNeoXCausalLM", "keras_hub.src.models.gpt_neo_x.gpt_neo_x_causal_lm"),
+      row("Gemma3CausalLM", "keras_hub.src.models.gemma3.gemma3_causal_lm"),
+      row("GemmaCausalLM", "keras_hub.src.models.gemma.gemma_causal_lm"),
+      row("Llama3CausalLM", "keras_hub.src.models.llama3.llama3_causal_lm"),
+      row("LlamaCausalLM", "keras_hub.src.models.llama.llama_causal_lm"),
+      row("MistralCausalLM", "keras_hub.src.models.mistral.mistral_causal_lm"),
+      row("MixtralCausalLM", "keras_hub.src.models.mixtral.mixtral_causal_lm"),
+      row("OPTCausalLM", "keras_hub.src.models.opt.opt_causal_lm"),
+      row("Phi3CausalLM", "keras_hub.src.models.phi3.phi3_causal_lm"),
+      row("Qwen3CausalLM", "keras_hub.src.models.qwen3.qwen3_causal_lm"),
+      row("QwenCausalLM", "keras_hub.src.models.qwen.qwen_causal_lm"),
+      row("SmolLM3CausalLM", "keras_hub.src.models.smollm3.smollm3_causal_lm"),
   };
   return kRows;
 }

@@ -4,16 +4,25 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "attn/io/atomic_file.h"
 #include "attn/io/bytes.h"
 
 namespace attn::io {
 
+/// A file by its name, in an archive or a folder.
+struct NamedBytes {
+  std::string name;
+  Bytes bytes;
+};
+
 struct KerasArchive {
   std::string config;            ///< config.json
   std::string metadata;          ///< metadata.json
   std::optional<Bytes> weights;  ///< model.weights.h5, for read_hdf5; absent where the model was saved without
+  /// What the model's layers keep beside, by its path: "assets/preprocessor/tokenizer/merges.txt". Not read.
+  std::vector<NamedBytes> assets;
 };
 
 /// Throws Error (bad_input) for an archive that ZipReader refuses, one without a config, and one whose

@@ -19,5 +19,7 @@ namespace attn::io {
 /// Writes the tensors with the widest elements first, so that all are aligned, and by name among equals. Throws Error
 /// (bad_input) where two names are the same or a name is not UTF-8.
 void write_safetensors(AtomicFile& file, std::span<const NamedTensor> tensors);
+/// The same, where the file says that PyTorch names its arrays so, which transformers asks for.
+void write_torch_safetensors(AtomicFile& file, std::span<const NamedTensor> tensors);
 
 }  // namespace attn::io

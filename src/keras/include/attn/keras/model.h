@@ -68,6 +68,9 @@ class Model {
   [[nodiscard]] bool reaches_length(std::int64_t length) const;
   /// The same graph, and which of its layers and weights belong to which part of the model.
   [[nodiscard]] Anatomy anatomy(const LowerOptions& options) const;
+  /// The text of config.json in a Hugging Face folder of this model; `dtype` is what its weights are stored in. Throws
+  /// Error (bad_input) for what transformers has no class for.
+  [[nodiscard]] std::string hugging_face_config(const std::string& dtype) const;
   /// The config as Keras writes or prints it.
   [[nodiscard]] std::string config(const ConfigOptions& options) const;
 

@@ -21,6 +21,10 @@ struct ReadOptions {
   std::optional<Shape> input_shape;
   /// The Keras that wrote the config, where its file says so beside it.
   std::optional<Version> keras_version;
+  /// Do the weights of a Llama show a head of its own? Its config does not tell.
+  std::optional<bool> tie_word_embeddings;
+  /// Of a Hugging Face config: read it as KerasHub's converter does, which reads over some of what it says.
+  bool as_keras_hub = false;
 };
 
 /// Stands for unknown lengths that nothing else tells.
@@ -34,6 +38,12 @@ struct DecodeOptions {
   bool sources = false;              ///< with an input sources (rows, capacity) int32, as of graph::CachedAttention
   bool every_position = false;       ///< logits of all positions, not of the last alone
   bool hidden = false;               ///< with an output hidden (rows, count, D)
+  /// Of a task with an encoder: sequences that it reads, and the longest. With an input encoder_padding_mask (rows,
+  /// encoder_length) int32, and encoder_token_ids (rows, encoder_length) int32 in the call that reads them.
+  Dim encoder_entries = 0, encoder_length = 0;
+  bool reads_encoder = false;
+  /// Layers compute what KerasHub's do for one new token also where they are wrong.
+  bool keras_hub_step = false;
 };
 
 struct LowerOptions {

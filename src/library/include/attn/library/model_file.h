@@ -14,11 +14,12 @@ struct ModelText {
   std::string name;  ///< of the file, and of what holds it there: "model.keras:config.json"
   std::string text;
   keras::ReadOptions options;
-  std::optional<std::string> weights;  ///< the file that also holds weights
+  std::optional<std::string> weights;  ///< the file or folder that also holds weights
 };
 
 /// The config in a file: Keras JSON, the short encoder config, a .keras archive or a whole-model .h5, told apart by
-/// content; "-" is stdin. Throws Error (bad_input) for a file that holds none.
+/// content; "-" is stdin. Of a folder, a preset of KerasHub or one of Hugging Face's, it is the task where there is one;
+/// its config.json alone is the backbone. Throws Error (bad_input) for what holds none.
 [[nodiscard]] ModelText read_model_file(const std::string& path);
 /// The same of a file's bytes; `path` is its name.
 [[nodiscard]] ModelText model_text_of(const io::Bytes& file, const std::string& path);

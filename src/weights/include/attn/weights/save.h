@@ -7,14 +7,19 @@
 
 #include "attn/base/tensor.h"
 #include "attn/graph/weight.h"
+#include "attn/io/keras_archive.h"
 
 namespace attn::weights {
 
 /// What only a model file has beside the weights.
 struct SavedModel {
-  std::string config;              ///< Keras JSON, for .keras; empty where there is none
-  std::vector<NamedTensor> state;  ///< of optimizers and the like, by place, for .keras and .weights.h5
+  std::string config;                  ///< Keras JSON, for .keras; empty where there is none
+  std::vector<NamedTensor> state;      ///< of optimizers and the like, by place, for .keras and .weights.h5
+  std::vector<io::NamedBytes> assets;  ///< for .keras
 };
+
+/// The time that Keras's files say they were saved: now, or SOURCE_DATE_EPOCH, by which builds are made repeatable.
+[[nodiscard]] std::string date_saved();
 
 /// Throws Error (usage) where the path ends in nothing that save knows, so that a command can say so at once.
 void check_save_path(const std::string& path);

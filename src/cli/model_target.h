@@ -1,0 +1,23 @@
+// Where convert writes a whole model: a preset folder of KerasHub, a Hugging Face folder, or a task's .keras.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "model_source.h"
+
+namespace attn::cli {
+
+enum class ModelForm : std::uint8_t { preset, hugging_face, keras };
+
+/// Throws Error (bad_input) where something is at `path` that would be lost.
+void check_model_target(const std::string& path, ModelForm form);
+
+/// Writes the model with these weights, and the tokenizer of the folder or .keras file at `source`, whole or not at
+/// all. A tokenizer that cannot be written is a warning. Says on the console how far it is. Throws Error.
+void save_model(const std::string& path, ModelForm form, const LoadedModel& loaded, const std::vector<Tensor>& tensors,
+                const std::string& source, const Console& console);
+
+}  // namespace attn::cli

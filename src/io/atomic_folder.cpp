@@ -1,0 +1,93 @@
+#include "attn/io/atomic_folder.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "attn/base/error.h"
+#include "attn/base/system_error.h"
+#include "attn/base/text.h"
+#include "attn/io/atomic_file.h"
+#include "attn/io/descriptor.h"
+
+namespace attn::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A path without the slashes at its end, so that it has a last part.
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+fs::path folder_around(const std::string& path) {
+  const fs::path around = fs::path(path).parent_path();
+  return around.empty() ? fs::path(".") : around;
+}
+
+/// A new name is on the disk when its folder is.
+void sync(const fs::path& folder) {
+  const Descriptor open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (open) ::fsync(open.get());
+}
+
+}  // namespace
+
+void check_folder_target(const std::string& path) {
+  const std::string target = without_slashes(path);
+  const std::string last = fs::path(target).filename().string();
+  if (target.empty() || last.empty() || last == "." || last == "..")
+    throw bad_input("{}: not the name of a new folder", printable(path));
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(target, error);
+  if (status.type() == fs::file_type::not_found) return;
+  if (status.type() != fs::file_type::directory || !fs::is_empty(target, error) || error)
+    throw bad_input("{}: it is there already, and is left as it is; give the result another name", printable(path));
+}
+
+AtomicFolder::AtomicFolder(std::string path) : path_(without_slashes(std::move(path))) {
+  check_folder_target(path_);
+  constexpr std::size_t kMostOfName = 200;  // NAME_MAX is 255
+  const std::string name = fs::path(path_).filename().string().substr(0, kMostOfName);
+  temporary_ = (folder_around(path_) / ("." + name + ".XXXXXX")).string();
+  if (::mkdtemp(temporary_.data()) == nullptr) {
+    const int reason = errno;
+    temporary_.clear();
+    throw system_error(printable(path_), "cannot be written", reason);
+  }
+  ::chmod(temporary_.c_str(), 0755);  // mkdtemp makes it for its owner alone
+}
+
+AtomicFolder::~AtomicFolder() {
+  std::error_code ignored;
+  if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
+}
+
+std::string AtomicFolder::file(std::string_view name) {
+  const fs::path whole = fs::path(temporary_) / name;
+  std::error_code error;
+  fs::create_directories(whole.parent_path(), error);
+  if (error) throw system_error(printable(path_), "cannot be written", error.value());
+  return whole.string();
+}
+
+void AtomicFolder::write(std::string_view name, std::string_view text) {
+  AtomicFile out(file(name));
+  out.write(text);
+  out.commit();
+}
+
+void AtomicFolder::commit() {
+  sync(temporary_);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0)  // onto an empty folder too
+    throw system_error(printable(path_), "cannot be written", errno);
+  temporary_.clear();
+  sync(folder_around(path_));
+}
+
+}  // namespace attn::io

@@ -1,0 +1,327 @@
+#include "frontends/hugging_face/families.h"
+
+#include <array>
+#include <string>
+
+namespace attn::keras {
+namespace {
+
+constexpr const char* kRopeParameters = "rope_parameters";
+constexpr const char* kRopeScaling = "rope_scaling";
+constexpr const char* kGelu = "gelu_pytorch_tanh";
+
+/// Where transformers 5 keeps all of RoPE, and versions before their scaling; nothing where it does not scale.
+std::optional<Ref> rope_scaling(const ConfigMap& map, bool of_new_versions) {
+  const auto found = map.find(of_new_versions ? kRopeParameters : kRopeScaling);
+  if (!found || !found->is_object()) return std::nullopt;
+  for (const char* key : {"rope_type", "type"})
+    if (const auto type = found->find(key); type && !type->is_null())
+      return type->text() == "default" ? std::nullopt : found;
+  return std::nullopt;
+}
+
+std::optional<Ref> rope_scaling(const ConfigMap& map) {
+  if (const auto scaling = rope_scaling(map, false)) return scaling;
+  return map.as_keras_hub() ? std::nullopt : rope_scaling(map, true);
+}
+
+std::string rope_type(const Ref& scaling) {
+  const auto type = scaling.find("rope_type");
+  return (type && !type->is_null() ? *type : scaling["type"]).text();
+}
+
+void rope_theta(ConfigMap& map, double fallback) {
+  if (!map.reading()) return map.put("rope_theta", map.of_keras("rope_max_wavelength"));
+  std::optional<Ref> theta = map.find("rope_theta");
+  if (const auto parameters = map.find(kRopeParameters); parameters && parameters->is_object())
+    if (const auto inside = parameters->find("rope_theta"); inside && !inside->is_null()) theta = inside;
+  map.put("rope_max_wavelength", theta ? theta->json() : Json(fallback),
+          theta ? std::string_view(theta->pointer()).substr(1) : "");
+}
+
+/// Positions divided by a factor.
+void linear_scaling(ConfigMap& map) {
+  constexpr const char* kFactor = "rope_scaling_factor";
+  if (!map.reading()) {
+    const Json factor = map.of_keras(kFactor);
+    if (factor.is_number() && factor != 1.0) map.put(kRopeScaling, {{"rope_type", "linear"}, {"factor", factor}});
+    return;
+  }
+  const auto scaling = rope_scaling(map);
+  if (!scaling) return;
+  if (rope_type(*scaling) != "linear") return map.refuse(*scaling, "positions scaled by '" + rope_type(*scaling) + "'");
+  if (!map.as_keras_hub()) map.put(kFactor, (*scaling)["factor"].json(), kRopeScaling);
+}
+
+/// What decoders with grouped attention share.
+void decoder_sizes(ConfigMap& map) {
+  map.same("vocabulary_size", "vocab_size");
+  map.same("num_layers", "num_hidden_layers");
+  map.same("num_query_heads", "num_attention_heads");
+  map.same("hidden_dim", "hidden_size");
+  map.same("intermediate_dim", "intermediate_size");
+  map.same("num_key_value_heads", "num_key_value_heads", map.reading() ? map.result()["num_query_heads"] : Json());
+}
+
+/// A class without head_dim has features shared out evenly.
+void even_heads(ConfigMap& map) {
+  if (!map.reading()) {
+    const auto heads = map.of_keras("num_query_heads").get<std::int64_t>();
+    return map.put("head_dim", map.of_keras("hidden_dim").get<std::int64_t>() / heads);
+  }
+  const auto head_dim = map.find("head_dim");
+  if (head_dim && head_dim->integer_from(1) != map.integer("hidden_size") / map.integer("num_attention_heads"))
+    map.refuse(*head_dim, "heads of another size than hidden_size / num_attention_heads");
+}
+
+void gpt2(ConfigMap& map) {
+  map.same("vocabulary_size", "vocab_size");
+  map.same("num_layers", "n_layer");
+  map.same("num_heads", "n_head");
+  map.same("hidden_dim", "n_embd");
+  if (map.reading() && (map.as_keras_hub() || !map.find("n_inner"))) {
+    if (map.integer("n_embd") > std::int64_t{1} << 40) map.find("n_embd")->fail("a size of over 2^40 is not accepted");
+    map.put("intermediate_dim", 4 * map.integer("n_embd"), "n_embd");
+  } else {
+    map.same("intermediate_dim", "n_inner");
+  }
+  map.same("dropout", "resid_pdrop", 0.1);
+  map.same("max_sequence_length", "n_positions", 1024);
+  map.fixed("activation_function", {"gelu_new", kGelu});
+  map.fixed("layer_norm_epsilon", {1e-5});
+  map.fixed("scale_attn_weights", {true});
+  map.fixed("scale_attn_by_inverse_layer_idx", {false});
+  map.fixed("tie_word_embeddings", {true});
+}
+
+void llama3_scaling(ConfigMap& map) {
+  struct Key {
+    const char *keras, *hugging_face;
+  };
+  constexpr std::array<Key, 4> kKeys{{{"rope_frequency_adjustment_factor", "factor"},
+                                      {"rope_low_freq_factor", "low_freq_factor"},
+                                      {"rope_high_freq_factor", "high_freq_factor"},
+                                      {"rope_pretraining_sequence_length", "original_max_position_embeddings"}}};
+  if (!map.reading()) {
+    if (map.of_keras(kKeys[0].keras).is_null()) return;
+    Json scaling = {{"rope_type", "llama3"}};
+    for (const Key& key : kKeys) scaling[key.hugging_face] = map.of_keras(key.keras);
+    return map.put(kRopeScaling, std::move(scaling));
+  }
+  const auto scaling = rope_scaling(map);
+  if (!scaling) return;
+  if (rope_type(*scaling) != "llama3") return map.refuse(*scaling, "positions scaled by '" + rope_type(*scaling) + "'");
+  for (const Key& key : kKeys) {
+    const Ref value = (*scaling)[key.hugging_face];
+    map.put(key.keras, value.json(), std::string_view(value.pointer()).substr(1));
+  }
+}
+
+void llama(ConfigMap& map) {
+  decoder_sizes(map);
+  map.same("tie_word_embeddings", "tie_word_embeddings", false);
+  rope_theta(map, 10000.0);
+  llama3_scaling(map);
+  map.unread("layer_norm_epsilon", "rms_norm_eps", 1e-6);
+  even_heads(map);
+  map.fixed("hidden_act", {"silu"});
+  map.fixed("attention_bias", {false});
+  map.fixed("mlp_bias", {false});
+}
+
+void mistral(ConfigMap& map) {
+  decoder_sizes(map);
+  rope_theta(map, 10000.0);
+  linear_scaling(map);
+  map.same("layer_norm_epsilon", "rms_norm_eps", 1e-6);
+  map.nullable("sliding_window", "sliding_window", map.as_keras_hub() ? Json() : Json(4096));
+  map.nullable("head_dim", "head_dim", Json());
+  map.fixed("hidden_act", {"silu"});
+  map.fixed("tie_word_embeddings", {false});
+}
+
+/// Windows of the layers from max_window_layers on, which the class has of all layers or of none.
+bool slides(ConfigMap& map) {
+  if (!map.flag("use_sliding_window", false)) return false;
+  const std::int64_t first = map.find("max_window_layers") ? map.find("max_window_layers")->integer_from(0) : 0;
+  if (first >= map.integer("num_hidden_layers")) return false;
+  if (first > 0) map.refuse(*map.find("max_window_layers"), "windows in some layers alone");
+  return true;
+}
+
+void qwen2(ConfigMap& map) {
+  decoder_sizes(map);
+  rope_theta(map, 10000.0);
+  linear_scaling(map);
+  map.same("layer_norm_epsilon", "rms_norm_eps", 1e-6);
+  map.same("tie_word_embeddings", "tie_word_embeddings", false);
+  if (map.reading()) {
+    // KerasHub's converter hands the flag to a constructor that does not have it.
+    map.put("use_sliding_window_attention", !map.as_keras_hub() && slides(map), "use_sliding_window");
+  } else {
+    map.put("use_sliding_window", map.of_keras("use_sliding_window_attention"));
+    map.put("max_window_layers", 0);
+  }
+  map.same("sliding_window_size", "sliding_window", 4096);
+  even_heads(map);
+  map.fixed("hidden_act", {"silu"});
+}
+
+void qwen3(ConfigMap& map) {
+  decoder_sizes(map);
+  map.same("head_dim", "head_dim", 128);
+  rope_theta(map, 10000.0);
+  linear_scaling(map);
+  map.same("layer_norm_epsilon", "rms_norm_eps", 1e-6);
+  map.same("tie_word_embeddings", "tie_word_embeddings", false);
+  if (!map.reading()) {
+    const Json window = map.of_keras("sliding_window_size");
+    map.put("use_sliding_window", !window.is_null());
+    map.put("sliding_window", window);
+    map.put("max_window_layers", 0);
+  } else {
+    const bool all = map.as_keras_hub() ? map.flag("use_sliding_window", false) : slides(map);
+    map.put("sliding_window_size", all ? Json(map.integer("sliding_window", 4096)) : Json(), "sliding_window");
+  }
+  map.fixed("hidden_act", {"silu"});
+  map.fixed("attention_bias", {false});
+}
+
+/// What Gemma 1 and 2 share. Their feed-forward layers have half of what KerasHub calls intermediate_dim.
+void gemma_sizes(ConfigMap& map) {
+  map.same("vocabulary_size", "vocab_size");
+  map.same("num_layers", "num_hidden_layers");
+  map.same("num_query_heads", "num_attention_heads");
+  map.same("num_key_value_heads", "num_key_value_heads");
+  map.same("hidden_dim", "hidden_size");
+  map.times("intermediate_dim", "intermediate_size", 2);
+  map.same("head_dim", "head_dim", 256);
+  map.unread("layer_norm_epsilon", "rms_norm_eps", 1e-6);
+  map.fixed("hidden_activation", {kGelu, "gelu"});  // transformers takes "gelu" of older files for this one
+  map.fixed("attention_bias", {false});
+  map.fixed("tie_word_embeddings", {true});
+  map.fixed("rope_theta", {10000.0});
+}
+
+void gemma(ConfigMap& map) { gemma_sizes(map); }
+
+/// KerasHub always divides by the root of head_dim.
+void query_scale(ConfigMap& map) {
+  if (!map.reading()) return map.put("query_pre_attn_scalar", map.of_keras("head_dim"));
+  const auto scalar = map.find("query_pre_attn_scalar");
+  if (scalar && scalar->number() != static_cast<double>(map.integer("head_dim", 256)))
+    map.refuse(*scalar, "queries divided by another root than that of head_dim");
+}
+
+void gemma2(ConfigMap& map) {
+  gemma_sizes(map);
+  query_scale(map);
+  if (map.reading()) {
+    for (const char* key : {"use_post_ffw_norm", "use_post_attention_norm", "use_sliding_window_attention"})
+      map.put(key, true);
+  }
+  map.nullable("final_logit_soft_cap", "final_logit_softcapping", 30.0);
+  map.nullable("attention_logit_soft_cap", "attn_logit_softcapping", 50.0);
+  map.same("sliding_window_size", "sliding_window", 4096);
+}
+
+void gemma3(ConfigMap& map) {
+  map.same("vocabulary_size", "vocab_size");
+  if (map.reading()) map.put("image_size", Json());
+  map.same("num_layers", "num_hidden_layers");
+  map.same("num_query_heads", "num_attention_heads");
+  map.same("num_key_value_heads", "num_key_value_heads");
+  map.same("hidden_dim", "hidden_size");
+  map.same("intermediate_dim", "intermediate_size");
+  map.same("head_dim", "head_dim", 256);
+  query_scale(map);
+  if (map.reading()) {
+    for (const char* key :
+         {"use_query_key_norm", "use_post_ffw_norm", "use_post_attention_norm", "use_sliding_window_attention"})
+      map.put(key, true);
+  }
+  map.nullable("attention_logit_soft_cap", "attn_logit_softcapping", Json());
+  map.nullable("final_logit_soft_cap", "final_logit_softcapping", Json());
+  map.same("sliding_window_size", "sliding_window", 4096);
+  if (map.reading()) {
+    const auto scaling = rope_scaling(map);
+    if (scaling && rope_type(*scaling) != "linear")
+      map.refuse(*scaling, "positions scaled by '" + rope_type(*scaling) + "'");
+    map.put("global_rope_scaling_factor", scaling ? (*scaling)["factor"].json() : Json(1.0), kRopeScaling);
+    map.put("vision_encoder", Json());
+  } else if (const Json factor = map.of_keras("global_rope_scaling_factor"); factor != 1.0) {
+    map.put(kRopeScaling, {{"rope_type", "linear"}, {"factor", factor}});
+  }
+  map.same("layer_norm_epsilon", "rms_norm_eps", 1e-6);
+  map.fixed("rope_theta", {1000000.0});
+  map.fixed("rope_local_base_freq", {10000.0});
+  map.fixed("sliding_window_pattern", {6});
+  map.fixed("hidden_activation", {kGelu});
+  map.fixed("attention_bias", {false});
+  map.fixed("tie_word_embeddings", {true});
+}
+
+/// KerasHub has gelu by tanh, whatever the file says.
+void bert_activation(ConfigMap& map) {
+  constexpr const char* kKey = "hidden_act";
+  if (!map.reading()) {
+    const Json own = map.of_keras("activation");
+    return map.put(kKey, own.is_string() ? own : Json("gelu_new"));
+  }
+  const auto found = map.find(kKey);
+  const std::string name = found ? found->text() : "gelu";
+  if (!map.as_keras_hub() && name != "gelu_new" && name != kGelu) map.put("activation", name, found ? kKey : "");
+}
+
+void bert(ConfigMap& map) {
+  map.same("vocabulary_size", "vocab_size");
+  map.same("num_layers", "num_hidden_layers");
+  map.same("num_heads", "num_attention_heads");
+  map.same("hidden_dim", "hidden_size");
+  map.same("intermediate_dim", "intermediate_size");
+  map.unread("dropout", "hidden_dropout_prob", 0.1);
+  map.same("max_sequence_length", "max_position_embeddings", 512);
+  map.unread("num_segments", "type_vocab_size", 2);
+  map.fixed("layer_norm_eps", {1e-12});
+  bert_activation(map);
+  map.fixed("position_embedding_type", {"absolute"});
+}
+
+void vit(ConfigMap& map) {
+  if (map.reading()) {
+    const std::int64_t image = map.integer("image_size"), patch = map.integer("patch_size");
+    map.put("image_shape", {image, image, map.integer("num_channels", 3)}, "image_size");
+    map.put("patch_size", {patch, patch}, "patch_size");
+  } else {
+    const Json image = map.of_keras("image_shape");
+    map.put("image_size", image.at(0));
+    map.put("num_channels", image.at(2));
+    map.put("patch_size", map.of_keras("patch_size").at(0));
+  }
+  map.same("num_layers", "num_hidden_layers");
+  map.same("num_heads", "num_attention_heads");
+  map.same("hidden_dim", "hidden_size");
+  map.same("mlp_dim", "intermediate_size");
+  map.same("dropout_rate", "hidden_dropout_prob", 0.0);
+  map.same("attention_dropout", "attention_probs_dropout_prob", 0.0);
+  map.same("use_mha_bias", "qkv_bias", true);
+  map.unread("layer_norm_epsilon", "layer_norm_eps", 1e-12);
+  map.fixed("hidden_act", {"gelu"});
+}
+
+constexpr std::array<HuggingFaceFamily, 10> kFamilies{{{"gpt2", "GPT2", "GPT2", gpt2},
+                                                       {"llama", "Llama3", "Llama", llama},
+                                                       {"mistral", "Mistral", "Mistral", mistral},
+                                                       {"qwen2", "Qwen", "Qwen2", qwen2},
+                                                       {"qwen3", "Qwen3", "Qwen3", qwen3},
+                                                       {"gemma", "Gemma", "Gemma", gemma},
+                                                       {"gemma2", "Gemma", "Gemma2", gemma2},
+                                                       {"gemma3_text", "Gemma3", "Gemma3", gemma3},
+                                                       {"bert", "Bert", "Bert", bert},
+                                                       {"vit", "ViT", "ViT", vit}}};
+
+}  // namespace
+
+std::span<const HuggingFaceFamily> hugging_face_families() { return kFamilies; }
+
+}  // namespace attn::keras

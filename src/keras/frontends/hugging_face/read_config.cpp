@@ -1,0 +1,82 @@
+#include "frontends/hugging_face/read_config.h"
+
+#include <utility>
+
+#include "attn/base/text.h"
+#include "frontends/hugging_face/families.h"
+#include "frontends/hugging_face/heads.h"
+
+namespace attn::keras {
+namespace {
+
+const HuggingFaceFamily& family_of(const Ref& type) {
+  std::vector<std::string_view> known;
+  for (const HuggingFaceFamily& family : hugging_face_families()) {
+    if (family.model_type == type.text()) return family;
+    known.push_back(family.model_type);
+  }
+  type.fail(
+      fmt::format("the model type '{}' is not known{}", shortened(type.text()), did_you_mean(type.text(), known)));
+}
+
+Json object_of(const std::string& class_name, Json config) {
+  return {{"class_name", class_name}, {"config", std::move(config)}, {"registered_name", "keras_hub>" + class_name}};
+}
+
+/// How many classes a classifier tells apart.
+std::int64_t classes_in(const Ref& root) {
+  if (const auto labels = root.find("id2label"); labels && labels->is_object() && labels->size() > 0)
+    return static_cast<std::int64_t>(labels->size());
+  const auto count = root.find("num_labels");
+  return count ? count->integer_from(1) : 2;
+}
+
+/// The task by the end of the architecture; nothing where KerasHub's family has no such class.
+const Head* head_of(const Ref& root, const HuggingFaceFamily& family, std::vector<std::string>& warnings) {
+  const auto list = root.find("architectures");
+  if (!list || !list->is_array() || list->size() == 0) return nullptr;
+  const std::string& name = (*list)[0].text();
+  if (name == std::string(family.architecture) + "Model") return nullptr;
+  if (const Head* const head = head_of_architecture(family, name)) return head;
+  warnings.push_back(fmt::format("{}: KerasHub has no head as that of {}; this is the model below it",
+                                 root.document().source(), shortened(name)));
+  return nullptr;
+}
+
+}  // namespace
+
+bool is_hugging_face(const Ref& root) {
+  if (!root.is_object() || root.find("class_name")) return false;
+  const auto type = root.find("model_type");
+  return type && type->is_string();
+}
+
+Translation translate_hugging_face(const Ref& root, bool as_keras_hub, std::vector<std::string>& warnings) {
+  const HuggingFaceFamily& family = family_of(root["model_type"]);
+  ConfigMap map(root, as_keras_hub);
+  family.sizes(map);
+  Json backbone = object_of(std::string(family.stem) + "Backbone", std::move(map.result()));
+  Translation out;
+  const Head* const head = head_of(root, family, warnings);
+  std::string at = "/config";
+  if (head == nullptr) {
+    out.root = std::move(backbone);
+  } else {
+    Json config = {{"backbone", std::move(backbone)}, {"preprocessor", nullptr}};
+    if (head->task == "TextClassifier" || head->task == "ImageClassifier") {
+      config["num_classes"] = classes_in(root);
+      out.origins["/config/num_classes"] = "/id2label";
+    }
+    out.root = object_of(std::string(family.stem) + std::string(head->task), std::move(config));
+    at = "/config/backbone/config";
+  }
+  out.origins[""] = "";
+  out.origins["/class_name"] = head == nullptr ? "/model_type" : "/architectures";
+  out.origins[at] = "";
+  if (head != nullptr) out.origins["/config/backbone"] = "";
+  if (head != nullptr) out.origins["/config/backbone/class_name"] = "/model_type";
+  for (const auto& [key, origin] : map.origins()) out.origins[at + key] = origin;
+  return out;
+}
+
+}  // namespace attn::keras

@@ -1,0 +1,29 @@
+// A model's tokenizer as files of another library.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/io/keras_archive.h"
+
+namespace attn::tokenizers {
+
+/// As KerasHub saves it.
+struct KerasForm {
+  std::string class_name;
+  std::string config;                  ///< what get_config() gives, as JSON
+  std::vector<io::NamedBytes> assets;  ///< vocabulary.json and merges.txt, vocabulary.txt, or vocabulary.spm
+};
+
+/// The tokenizer of a preset, of the .keras file of a task, or of a Hugging Face folder as KerasHub converts it.
+/// Nothing where a model has none. Throws Error (bad_input) for damaged files, and for a folder that KerasHub does not
+/// convert.
+[[nodiscard]] std::optional<KerasForm> keras_form(const std::string& path);
+
+/// The files that transformers reads: of a Hugging Face folder as they are, of KerasHub's tokenizers by the classes
+/// that transformers has for them. Texts are cut into words as transformers does it. None where a model has no
+/// tokenizer. Throws Error (bad_input) for damaged files, and for a class that transformers has no files for.
+[[nodiscard]] std::vector<io::NamedBytes> hugging_face_form(const std::string& path);
+
+}  // namespace attn::tokenizers

@@ -1,0 +1,48 @@
+#include "keras_object.h"
+
+#include <algorithm>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/json_text.h"
+
+namespace attn::tokenizers {
+namespace {
+
+constexpr const char* kTokenizerJson = "tokenizer.json";
+
+/// Where a preset's tokenizer has its files: the subfolder is called as the config file up to its first point.
+std::string preset_folder(const JsonNode& object) {
+  const JsonNode file = object["config"]["config_file"];
+  std::string name = file.text(kTokenizerJson);
+  name.resize(std::min(name.find('.'), name.size()));
+  if (name.empty() || name.find_first_of("/\\") != std::string::npos || name.find('\0') != std::string::npos)
+    throw bad_input("{}: '{}' names no folder", file.place(), shortened(name));
+  return "assets/" + name;
+}
+
+}  // namespace
+
+JsonNode KerasObject::node() const {
+  const JsonNode root(whole, file);
+  return in_task ? root["config"]["preprocessor"]["config"]["tokenizer"] : root;
+}
+
+std::optional<KerasObject> keras_object(const ModelFiles& files) {
+  if (files.is_archive()) {
+    KerasObject out{files.config("config.json"), files.place("config.json"), true, "assets/preprocessor/tokenizer"};
+    if (!out.node().is_object()) return std::nullopt;
+    return out;
+  }
+  // A preset's tokenizer.json is a Keras object, and small; Hugging Face's file of that name holds the vocabulary.
+  constexpr std::int64_t kLargestObject = std::int64_t{1} << 20;
+  if (!files.has(kTokenizerJson)) return std::nullopt;
+  const io::Bytes text = files.read(kTokenizerJson, std::int64_t{256} << 20);
+  if (text.size() > kLargestObject) return std::nullopt;
+  KerasObject out{io::parse_json(text.text(), files.place(kTokenizerJson)), files.place(kTokenizerJson), false, ""};
+  if (!out.node()["class_name"].is_string()) return std::nullopt;
+  out.folder = preset_folder(out.node());
+  return out;
+}
+
+}  // namespace attn::tokenizers

@@ -1,0 +1,253 @@
+#include "attn/weights/hugging_face.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/weights/file_names.h"
+#include "hugging_face/names.h"
+
+namespace attn::weights {
+namespace {
+
+using graph::WeightSpec;
+
+constexpr std::size_t kNamed = 5;  // names in a message
+
+std::string names_in(const std::vector<std::string>& items) {
+  const std::size_t shown = std::min(items.size(), kNamed);
+  const std::string rest = items.size() > shown ? fmt::format(" and {} more", items.size() - shown) : "";
+  return join(std::span(items).first(shown), ", ") + rest;
+}
+
+/// The arrays of a file by their names, of which some may have a prefix: "bert." in files of a model with a head.
+class Arrays {
+ public:
+  Arrays(const Store& store, const NameTable& table) : store_(store) {
+    for (std::size_t i = 0; i < store.weights.size(); ++i) by_name_.emplace(store.weights[i].name, i);
+    const std::string anchor(table.rows.front().hugging_face);
+    for (const auto& [name, index] : by_name_) {
+      const bool ends = name == anchor || name.ends_with("." + anchor);
+      if (!ends || (prefix_ && prefix_->size() + anchor.size() <= name.size())) continue;
+      prefix_ = name.substr(0, name.size() - anchor.size());
+    }
+  }
+
+  /// What the names of the backbone begin with; nothing where the file has none of them.
+  [[nodiscard]] const std::optional<std::string>& prefix() const { return prefix_; }
+
+  /// Null where the file has no such array.
+  [[nodiscard]] const NamedTensor* find(const std::string& name) {
+    for (const std::string& spelling : spellings(name))
+      for (const std::string& whole : {prefix_.value_or("") + spelling, spelling})
+        if (const auto found = by_name_.find(whole); found != by_name_.end()) {
+          used_.insert(found->second);
+          return &store_.weights[found->second];
+        }
+    return nullptr;
+  }
+
+  /// Names of arrays in blocks that nobody asked for. `stem` is what the names of blocks begin with: "h.".
+  [[nodiscard]] std::vector<std::string> left(const std::string& stem) const {
+    // Masks and tables that older versions saved, and compute anew.
+    constexpr std::array<std::string_view, 5> kComputed{".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq",
+                                                        ".attention.bias", ".attention.masked_bias"};
+    std::vector<std::string> names;
+    const std::string begin = prefix_.value_or("") + stem;
+    for (std::size_t i = 0; i < store_.weights.size(); ++i) {
+      const std::string& name = store_.weights[i].name;
+      const bool computed = std::any_of(kComputed.begin(), kComputed.end(),
+                                        [&](std::string_view ending) { return name.ends_with(ending); });
+      if (name.starts_with(begin) && !computed && !used_.contains(i)) names.push_back(printable(name));
+    }
+    return names;
+  }
+
+ private:
+  /// Files of before 2019 call a normalization's weights as TensorFlow does.
+  static std::vector<std::string> spellings(const std::string& name) {
+    std::vector<std::string> out{name};
+    for (const auto& [now, then] :
+         {std::pair("LayerNorm.weight", "LayerNorm.gamma"), std::pair("LayerNorm.bias", "LayerNorm.beta")})
+      if (name.ends_with(now)) out.push_back(name.substr(0, name.size() - std::string_view(now).size()) + then);
+    return out;
+  }
+
+  const Store& store_;
+  std::map<std::string, std::size_t> by_name_;
+  std::optional<std::string> prefix_;
+  std::set<std::size_t> used_;
+};
+
+FoundName name_of(const NameTable& table, const WeightSpec& spec) {
+  auto found = find_name(table, spec.path);
+  if (!found)
+    throw bad_input("the weight '{}' of the model has no name in Hugging Face's files of its family",
+                    printable(spec.path));
+  return *found;
+}
+
+/// A model's weights that lie in one array: where each lies along the axis that they are joined at.
+struct Joined {
+  std::vector<std::size_t> specs;
+  Dim skipped = 0;
+};
+
+/// By the name of the array, of a stack of experts by that of the first.
+std::map<std::string, Joined> arrays_of(std::span<const WeightSpec> specs, const NameTable& table) {
+  std::map<std::string, std::map<const NameRow*, std::size_t>> parts;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const FoundName found = name_of(table, specs[i]);
+    parts[found.array()].emplace(found.row, i);
+  }
+  std::map<std::string, Joined> out;
+  for (const auto& [name, rows] : parts) {
+    Joined& joined = out[name];
+    for (const auto& [row, spec] : rows) {  // rows are in the table's order, as their addresses are
+      joined.specs.push_back(spec);
+      joined.skipped = row->skipped;
+    }
+  }
+  return out;
+}
+
+bool has_experts(const FoundName& found) { return found.row->hugging_face.find("{expert}") != std::string_view::npos; }
+
+/// One expert's share of a weight.
+Shape expert_shape(const Shape& whole) { return whole.slice(1, whole.rank()); }
+
+class Reader {
+ public:
+  Reader(std::span<const WeightSpec> specs, const NameTable& table, const Store& store)
+      : specs_(specs), table_(table), arrays_(store, table) {}
+
+  std::vector<Tensor> run(const std::string& file) {
+    tensors_.resize(specs_.size());
+    for (const auto& [name, joined] : arrays_of(specs_, table_)) read(name, joined);
+    if (!missing_.empty())
+      throw bad_input("{}: {} of the model's arrays {} not in it: {}", file, missing_.size(),
+                      missing_.size() == 1 ? "is" : "are", names_in(missing_));
+    if (!wrong_.empty())
+      throw bad_input("{}: {} {} not of the model's shape: {}", file, wrong_.size(),
+                      wrong_.size() == 1 ? "array is" : "arrays are", names_in(wrong_));
+    const std::vector<std::string> left = arrays_.left(stem());
+    if (!left.empty())
+      throw bad_input("{}: {} in the model's blocks {} no weight of it: {}", file,
+                      left.size() == 1 ? "an array" : "arrays", left.size() == 1 ? "is" : "are", names_in(left));
+    return std::move(tensors_);
+  }
+
+ private:
+  void read(const std::string& name, const Joined& joined) {
+    const FoundName first = name_of(table_, specs_[joined.specs.front()]);
+    if (has_experts(first)) return read_experts(first, joined.specs.front());
+    const Layout& layout = first.row->layout;
+    const int axis = joined_axis(layout);
+    Shape expected = hugging_face_shape(layout, specs_[joined.specs.front()].shape);
+    expected[axis] = joined.skipped;
+    for (const std::size_t spec : joined.specs) expected[axis] += hugging_face_shape(layout, specs_[spec].shape)[axis];
+    const NamedTensor* const array = find(name, expected);
+    if (array == nullptr) return;
+    Dim begin = joined.skipped;
+    for (const std::size_t spec : joined.specs) {
+      const Dim end = begin + hugging_face_shape(layout, specs_[spec].shape)[axis];
+      const bool whole = begin == 0 && end == expected[axis];
+      const Tensor part = whole ? array->tensor : slice(array->tensor, axis, begin, end);
+      tensors_[spec] = to_keras(part, layout, specs_[spec].shape);
+      begin = end;
+    }
+  }
+
+  void read_experts(const FoundName& found, std::size_t spec) {
+    const Shape shape = expert_shape(specs_[spec].shape);
+    std::vector<Tensor> experts;
+    for (Dim expert = 0; expert < specs_[spec].shape[0]; ++expert) {
+      const NamedTensor* const array = find(found.array(expert), hugging_face_shape(found.row->layout, shape));
+      if (array == nullptr) return;
+      experts.push_back(to_keras(array->tensor, found.row->layout, shape));
+    }
+    tensors_[spec] = joined(experts, 0).reshaped(specs_[spec].shape);
+  }
+
+  const NamedTensor* find(const std::string& name, const Shape& shape) {
+    const NamedTensor* const array = arrays_.find(name);
+    if (array == nullptr) {
+      missing_.push_back(fmt::format("'{}' {}", printable(name), shape.str()));
+      return nullptr;
+    }
+    if (array->tensor.shape() == shape) return array;
+    wrong_.push_back(
+        fmt::format("'{}' (expected {}, found {})", printable(array->name), shape.str(), array->tensor.shape().str()));
+    return nullptr;
+  }
+
+  /// What the names of blocks begin with.
+  [[nodiscard]] std::string stem() const {
+    for (const NameRow& row : table_.rows)
+      if (const std::size_t hole = row.hugging_face.find("{}"); hole != std::string_view::npos)
+        return std::string(row.hugging_face.substr(0, hole));
+    return "";
+  }
+
+  std::span<const WeightSpec> specs_;
+  const NameTable& table_;
+  Arrays arrays_;
+  std::vector<Tensor> tensors_;
+  std::vector<std::string> missing_, wrong_;
+};
+
+const NameTable& table_of(std::string_view backbone, std::span<const WeightSpec> specs) {
+  const NameTable* const table = find_names(backbone, specs);
+  if (table == nullptr) throw bad_input("attn does not know what Hugging Face calls the weights of a {}", backbone);
+  return *table;
+}
+
+}  // namespace
+
+bool is_hugging_face(const Store& store, std::string_view backbone, std::span<const WeightSpec> specs) {
+  const NameTable* const table = store.naming == Naming::path ? find_names(backbone, specs) : nullptr;
+  return table != nullptr && Arrays(store, *table).prefix().has_value();
+}
+
+Store from_hugging_face(std::span<const WeightSpec> specs, std::string_view backbone, const Store& store) {
+  std::vector<Tensor> tensors = Reader(specs, table_of(backbone, specs), store).run(store.file);
+  const std::vector<std::string> names = file_names(specs);
+  Store out{store.file, Naming::path, {}, {}, {}};
+  for (std::size_t i = 0; i < specs.size(); ++i) out.weights.push_back({names[i], std::move(tensors[i])});
+  return out;
+}
+
+std::vector<NamedTensor> to_hugging_face(std::span<const WeightSpec> specs, std::span<const Tensor> tensors,
+                                         std::string_view backbone, bool with_head) {
+  const NameTable& table = table_of(backbone, specs);
+  std::vector<NamedTensor> out;
+  for (const auto& [name, parts] : arrays_of(specs, table)) {
+    const std::size_t first = parts.specs.front();
+    const FoundName found = name_of(table, specs[first]);
+    const std::string prefix = with_head && !found.row->of_head ? std::string(table.prefix) : "";
+    if (has_experts(found)) {
+      for (Dim expert = 0; expert < specs[first].shape[0]; ++expert) {
+        const Tensor one = slice(tensors[first], 0, expert, expert + 1).reshaped(expert_shape(specs[first].shape));
+        out.push_back({prefix + found.array(expert), to_hugging_face(one, found.row->layout)});
+      }
+      continue;
+    }
+    std::vector<Tensor> arrays;
+    for (const std::size_t spec : parts.specs) arrays.push_back(to_hugging_face(tensors[spec], found.row->layout));
+    if (parts.skipped > 0) {
+      Shape shape = arrays.front().shape();
+      shape[0] = parts.skipped;
+      arrays.insert(arrays.begin(), Tensor(arrays.front().dtype(), shape));
+    }
+    const int axis = joined_axis(found.row->layout);
+    out.push_back({prefix + name, arrays.size() == 1 ? arrays.front() : joined(arrays, axis)});
+  }
+  return out;
+}
+
+}  // namespace attn::weights

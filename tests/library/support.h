@@ -1,0 +1,93 @@
+// What the tests of this room share.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "../places.h"
+#include "attn/attn.h"
+#include "attn/io/tensor_file.h"
+
+namespace attn::test {
+
+/// A file or folder of a model that KerasHub has written, with what it computes (tests/data/README.md).
+inline std::string generation_case(std::string_view path) {
+  return in_repository("tests/data/generation/").append(path);
+}
+
+/// The arrays of a case that begin with "in_", as inputs of its model, and the others as what is expected.
+struct Expected {
+  std::map<std::string, Tensor> inputs, outputs;
+};
+
+inline Expected expected_of(const std::string& name) {
+  Expected out;
+  for (NamedTensor& array : io::read_tensors(generation_case(name + "/backbone.npz"))) {
+    const bool input = array.name.starts_with("in_");
+    (input ? out.inputs : out.outputs).emplace(input ? array.name.substr(3) : array.name, std::move(array.tensor));
+  }
+  return out;
+}
+
+/// Of float32 sums of some dozen products, against float64.
+inline constexpr double kTolerance = 1e-5;
+
+/// The largest difference over the largest expected number. A NaN on one side alone is infinitely far.
+inline double relative_difference(const Tensor& got, const Tensor& expected) {
+  REQUIRE(got.shape() == expected.shape());
+  double difference = 0, largest = 0;
+  for (std::int64_t i = 0; i < got.size(); ++i) {
+    const double a = got.at(i), b = expected.at(i);
+    if (std::isnan(a) && std::isnan(b)) continue;
+    difference = std::isnan(a) || std::isnan(b) ? INFINITY : std::max(difference, std::abs(a - b));
+    largest = std::max(largest, std::abs(b));
+  }
+  return difference / largest;
+}
+
+/// A folder that is empty at first and gone in the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "attn-library-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    folder_ = name;
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() { std::filesystem::remove_all(folder_); }
+  [[nodiscard]] std::string operator/(std::string_view name) const { return (folder_ / name).string(); }
+  [[nodiscard]] std::string path() const { return folder_.string(); }
+  void write(std::string_view name, std::string_view text) const { std::ofstream(folder_ / name) << text; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+inline std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The message of the Error (bad_input) that `act` throws; fails the test where it throws none, or another one.
+inline std::string refusal(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::bad_input);
+    return error.what();
+  }
+  FAIL("nothing was refused");
+  return {};
+}
+
+}  // namespace attn::test

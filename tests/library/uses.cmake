@@ -1,0 +1,2 @@
+# Weights in HDF5 are read by that program.
+add_dependencies(${target} attn-hdf5)
