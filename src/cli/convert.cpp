@@ -50,7 +50,8 @@ struct ConvertCommand {
   }
 
   [[nodiscard]] int run() {
-    if (target.has_value() == output.has_value()) throw bad_usage("convert needs one OUT, by its place or by -o");
+    if (!target && !output) throw bad_usage("OUT is missing: attn convert IN OUT [options]");
+    if (target && output) throw bad_usage("OUT was given twice, by its place and by -o");
     out = target ? *target : *output;
     if (form) {
       write_report(report::render(common.form(), whole_model(), "convert"), common.console, false);
@@ -147,7 +148,7 @@ struct ConvertCommand {
       spec.store_path = array.name;
       specs.push_back(std::move(spec));
     }
-    weights::save(out, specs, tensors, {"", store.state, {}});
+    weights::save(out, specs, tensors, {"", store.state});
   }
 
   /// In the dtype that was asked for. Only floating-point numbers are converted.

@@ -122,6 +122,7 @@ struct GenerateCommand {
     options.reload = [&] { return load_weights(loaded, execution, common.console); };
     generate::CachedDecoder decoder(*backend, lowering(loaded.model), options.reload(), options);
     check_ids(request, decoder.vocabulary_size());
+    warn_of_vocabulary(decoder.vocabulary_size());
     report::GenerationReport report;
     report.stats.load_seconds = watch.lap();
 
@@ -230,6 +231,14 @@ struct GenerateCommand {
         if (token >= size) throw bad_usage("token {} is none of the model's {}", token, size);
   }
 
+  /// A tokenizer and a model of two sizes; models often have some rows more.
+  void warn_of_vocabulary(std::int64_t rows) const {
+    if (!tokenizer_ || tokenizer_->size() == rows) return;
+    common.console.warn(fmt::format(
+        "the tokenizer has {} tokens and the model {}: {}", tokenizer_->size(), rows,
+        tokenizer_->size() < rows ? "ids from there on have no text" : "a prompt with any of the others is refused"));
+  }
+
   [[nodiscard]] generate::LowerStep lowering(const keras::Model& of) const {
     return [&of, this](const generate::StepShape& shape) {
       keras::LowerOptions lower;
@@ -263,7 +272,7 @@ struct GenerateCommand {
     std::vector<Token> shown;
     const auto& specials = tokenizer_->specials().all;
     for (const Token id : ids)
-      if (keep_special || !std::ranges::binary_search(specials, id)) shown.push_back(id);
+      if ((keep_special || !std::ranges::binary_search(specials, id)) && tokenizer_->token(id)) shown.push_back(id);
     return tokenizer_->decode(shown);
   }
 
@@ -282,6 +291,7 @@ struct GenerateCommand {
       if (!strip_prompt) write_now(texts_.front());
     }
     if (!keep_special && std::ranges::binary_search(tokenizer_->specials().all, token)) return;
+    if (!tokenizer_->token(token)) return;
     write_now(out_->push(token));
   }
 

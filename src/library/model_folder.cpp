@@ -98,6 +98,10 @@ std::optional<std::string> weights_file_in(const std::string& folder) {
   return std::nullopt;
 }
 
+bool pickles_in(const std::string& folder) {
+  return !file_ending_in(folder, ".bin").empty() || !file_ending_in(folder, ".pt").empty();
+}
+
 std::optional<std::string> folder_with_weights(const std::string& config) {
   const fs::path path(config);
   if (path.filename() != "config.json" && path.filename() != "task.json") return std::nullopt;

@@ -20,6 +20,9 @@ namespace attn::library {
 /// has none.
 [[nodiscard]] std::optional<std::string> weights_file_in(const std::string& folder);
 
+/// Has the folder weights that only Python reads?
+[[nodiscard]] bool pickles_in(const std::string& folder);
+
 /// The file of a preset that has what its task adds to the backbone.
 inline constexpr const char* kTaskWeights = "task.weights.h5";
 

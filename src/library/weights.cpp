@@ -28,6 +28,11 @@ void put_into_task(weights::Store& store, const std::string& backbone_store) {
 
 weights::Store read_folder(const WantedWeights& wanted, const std::string& folder) {
   const auto file = weights_file_in(folder);
+  if (!file && pickles_in(folder))
+    throw bad_input(
+        "{}: its weights are Python pickles (pytorch_model.bin), which only running them could read; save the model in "
+        "Python with save_pretrained(folder), which writes model.safetensors",
+        printable(folder));
   if (!file)
     throw bad_input(
         "{}: a folder without weights; expected model.weights.h5, model.weights.json, model.safetensors or "

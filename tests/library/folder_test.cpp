@@ -118,6 +118,15 @@ TEST_CASE("a preset: the head of a Llama is the token embedding where the weight
   CHECK(relative_difference(run(folder.path(), expected)[0].tensor, expected.outputs.at("hidden")) < test::kTolerance);
 }
 
+TEST_CASE("a folder whose weights are pickles is refused when they are asked for") {
+  const TemporaryFolder folder;
+  std::filesystem::copy(generation_case("gpt2/hf/config.json"), folder / "config.json");
+  folder.write("pytorch_model.bin", "\x80\x02");
+  CHECK(Model::open(folder.path()).name() == "gpt2_causal_lm");
+  CHECK(refusal([&] { static_cast<void>(Model::open(folder.path()).prepare()); }).find("are Python pickles") !=
+        std::string::npos);
+}
+
 TEST_CASE("a folder of another kind is refused with the way out") {
   const auto refused = [](std::string_view name, std::string_view text) {
     const TemporaryFolder folder;

@@ -22,7 +22,7 @@ struct KerasArchive {
   std::string metadata;          ///< metadata.json
   std::optional<Bytes> weights;  ///< model.weights.h5, for read_hdf5; absent where the model was saved without
   /// What the model's layers keep beside, by its path: "assets/preprocessor/tokenizer/merges.txt". Not read.
-  std::vector<NamedBytes> assets;
+  std::vector<NamedBytes> assets = {};
 };
 
 /// Throws Error (bad_input) for an archive that ZipReader refuses, one without a config, and one whose

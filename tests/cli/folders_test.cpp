@@ -1,0 +1,131 @@
+// Folders that hold models, as scripts see them.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "../places.h"
+#include "../text.h"
+#include "program.h"
+
+using attn::test::contains;
+using attn::test::read_text;
+using attn::test::Result;
+using attn::test::run_attn;
+using attn::test::TemporaryFolder;
+using nlohmann::json;
+
+namespace {
+
+std::string model(const std::string& name) { return attn::test::in_repository("tests/data/generation/") + name; }
+
+/// The ids of a text in which neither library's way of cutting words shows.
+std::string ids_of(const std::string& path) {
+  const Result result = run_attn({"tokenize", path, "--text", "the model reads", "--format", "ids"});
+  CHECK_MESSAGE(result.code == 0, result.err);
+  return result.out;
+}
+
+}  // namespace
+
+TEST_CASE("convert --to: a model goes from form to form, its weights and its tokenizer as they were") {
+  for (const std::string name : {"gpt2", "bert_classifier"}) {
+    CAPTURE(name);
+    const TemporaryFolder folder;
+    const std::string start = model(name + "/preset"), ids = ids_of(start);
+    std::string last = start;
+    for (const auto& [form, place] : {std::pair("hf", "a"), {"preset", "b"}, {"keras", "c.keras"}, {"hf", "d"}}) {
+      CAPTURE(form);
+      const Result converted = run_attn({"convert", last, "-o", folder / place, "--to", form});
+      CHECK_MESSAGE(converted.code == 0, converted.err);
+      CHECK(converted.err.empty());
+      last = folder / place;
+      CHECK(run_attn({"weights", last, "--diff", start}).code == 0);
+      CHECK(ids_of(last) == ids);
+    }
+    CHECK(folder.names() == std::vector<std::string>{"a", "b", "c.keras", "d"});
+    CHECK(json::parse(read_text(folder / "a/config.json")) == json::parse(read_text(folder / "d/config.json")));
+  }
+}
+
+TEST_CASE("convert --to: what is at the target stays, and a failure leaves nothing") {
+  const TemporaryFolder folder;
+  const std::string kept = folder.file("kept", "mine");
+  const Result over = run_attn({"convert", model("gpt2/preset"), kept, "--to", "hf"});
+  CHECK(over.code == 3);
+  CHECK(contains(over.err, "it is there already, and is left as it is"));
+  CHECK(read_text(kept) == "mine");
+  std::filesystem::create_directory(folder / "full");
+  static_cast<void>(folder.file("full/x", "mine"));
+  CHECK(run_attn({"convert", model("gpt2/preset"), folder / "full", "--to", "preset"}).code == 3);
+  CHECK(folder.names() == std::vector<std::string>{"full", "kept"});
+
+  // A model that Hugging Face has no family for, when its weights are there already.
+  const Result encoder = run_attn({"init", "configs/encoder.json", "-o", folder / "encoder.keras"});
+  REQUIRE(encoder.code == 0);
+  const Result refused = run_attn({"convert", folder / "encoder.keras", folder / "new", "--to", "hf"});
+  CHECK(refused.code == 3);
+  CHECK(contains(refused.err, "is not written as a Hugging Face folder"));
+  CHECK(folder.names() == std::vector<std::string>{"encoder.keras", "full", "kept"});
+
+  // An empty folder is as good as none.
+  std::filesystem::create_directory(folder / "empty");
+  CHECK(run_attn({"convert", model("gpt2/preset"), folder / "empty", "--to", "preset", "--dtype", "bfloat16"}).code ==
+        0);
+  const json arrays = json::parse(run_attn({"weights", folder / "empty", "--json"}).out);
+  CHECK(arrays["arrays"][0]["dtype"] == "bfloat16");
+  CHECK(run_attn({"convert", model("gpt2/preset"), "--to", "preset"}).code == 2);
+}
+
+TEST_CASE("folders: each command takes one as its MODEL") {
+  const TemporaryFolder folder;
+  for (const std::string name : {"gpt2/preset", "gpt2/hf", "bert_classifier/preset"}) {
+    CAPTURE(name);
+    const std::string path = model(name);
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"summary", path},
+                                                  {"explain", path},
+                                                  {"validate", path},
+                                                  {"get-config", path},
+                                                  {"weights", path},
+                                                  {"plan", path},
+                                                  {"plot", path},
+                                                  {"run", path, "--seq-len", "8"},
+                                                  {"compare", path, path},
+                                                  {"heatmap", path, "--seq-len", "8"},
+                                                  {"bench", path, "--seq-len", "8", "--iterations", "1"},
+                                                  {"tokenize", path, "--text", "a"},
+                                                  {"convert", path, folder / "out.npz"}}) {
+      CAPTURE(words.front());
+      const Result result = run_attn(words);
+      CHECK_MESSAGE(result.code == 0, result.err);
+    }
+  }
+}
+
+TEST_CASE("generate: a Hugging Face folder goes on as the preset does, and a text shows no ids without tokens") {
+  const std::vector<std::string> words = {"--prompt", "The model", "--seed", "1", "--max-length", "20", "--quiet"};
+  const auto generated = [&](const std::string& path) {
+    std::vector<std::string> all = {"generate", path};
+    all.insert(all.end(), words.begin(), words.end());
+    const Result result = run_attn(all);
+    CHECK_MESSAGE(result.code == 0, result.err);
+    return result.out;
+  };
+  const std::string expected = generated(model("gpt2/preset"));
+  CHECK(generated(model("gpt2/hf")) == expected);
+  CHECK(generated(model("gpt2/task.keras")) == expected);
+
+  // A vocabulary of fewer tokens than the model has rows, as many models have.
+  const TemporaryFolder folder;
+  std::filesystem::copy(model("gpt2/hf"), folder / "hf");
+  json tokenizer = json::parse(read_text(folder / "hf/tokenizer.json"));
+  json& vocabulary = tokenizer["model"]["vocab"];
+  for (auto it = vocabulary.begin(); it != vocabulary.end();)
+    it = it.value() >= 300 && it.key() != "<|endoftext|>" ? vocabulary.erase(it) : std::next(it);
+  tokenizer["model"]["merges"] = json::array();
+  static_cast<void>(folder.file("hf/tokenizer.json", tokenizer.dump()));
+  const Result result = run_attn({"generate", folder / "hf", "--prompt", "The", "--sampler", "random", "--seed", "3",
+                                  "--max-new-tokens", "30", "--stop-ids", "none"});
+  CHECK_MESSAGE(result.code == 0, result.err);
+  CHECK(contains(result.err, "have no text"));
+}

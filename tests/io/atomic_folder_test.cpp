@@ -1,0 +1,65 @@
+#include "attn/io/atomic_folder.h"
+
+#include <fstream>
+
+#include "support.h"
+
+namespace attn::io {
+namespace {
+
+std::string contents_of(const std::string& path) { return std::string(read_file(path).text()); }
+
+TEST_CASE("atomic folder: nothing is at its place until it is whole") {
+  const TemporaryFolder around;
+  {
+    AtomicFolder folder(around / "new");
+    folder.write("config.json", "{}");
+    folder.write("assets/tokenizer/merges.txt", "a b\n");
+    CHECK(!std::filesystem::exists(around / "new"));
+    folder.commit();
+  }
+  CHECK(around.names() == std::vector<std::string>{"new"});
+  CHECK(contents_of(around / "new/config.json") == "{}");
+  CHECK(contents_of(around / "new/assets/tokenizer/merges.txt") == "a b\n");
+}
+
+TEST_CASE("atomic folder: without a commit it goes away with what is in it") {
+  const TemporaryFolder around;
+  {
+    AtomicFolder folder(around / "new/");
+    folder.write("a/b/c", "x");
+  }
+  CHECK(around.names().empty());
+}
+
+TEST_CASE("atomic folder: what is there already is refused and stays, but for an empty folder") {
+  const TemporaryFolder around;
+  std::ofstream(around / "file") << "mine";
+  std::filesystem::create_directory(around / "full");
+  std::ofstream(around / "full/file") << "mine";
+  std::filesystem::create_directory(around / "empty");
+  for (const char* name : {"file", "full", "full/file"}) {
+    CAPTURE(name);
+    CHECK(refusal([&] { AtomicFolder folder(around / name); }).find("left as it is") != std::string::npos);
+  }
+  for (const std::string& path : {std::string(), std::string("/"), around / ".."})
+    CHECK(refusal([&] { AtomicFolder folder(path); }).find("not the name of a new folder") != std::string::npos);
+  CHECK(refusal([&] { AtomicFolder folder(around / "no/such"); }).find("cannot be written") != std::string::npos);
+  AtomicFolder folder(around / "empty");
+  folder.write("x", "y");
+  folder.commit();
+  CHECK(contents_of(around / "empty/x") == "y");
+}
+
+TEST_CASE("atomic folder: what came to its place meanwhile stays") {
+  const TemporaryFolder around;
+  AtomicFolder folder(around / "new");
+  folder.write("x", "y");
+  std::filesystem::create_directory(around / "new");
+  std::ofstream(around / "new/file") << "mine";
+  CHECK(refusal([&] { folder.commit(); }).find("cannot be written") != std::string::npos);
+  CHECK(contents_of(around / "new/file") == "mine");
+}
+
+}  // namespace
+}  // namespace attn::io
