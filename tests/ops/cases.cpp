@@ -616,6 +616,7 @@ std::vector<Case> all_cases() {
   add_layout(cases);
   add_convolution(cases);
   add_rnn(cases);
+  std::ranges::move(training_cases(), std::back_inserter(cases));
   return cases;
 }
 
@@ -627,6 +628,7 @@ std::vector<Tensor> draw(const Case& row) {
     for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, draw_number(stream, operand, i, tensor.size()));
     tensors.push_back(std::move(tensor));
   }
+  complete(row.op, tensors);
   return tensors;
 }
 
