@@ -20,6 +20,7 @@
 #include "prepared_model.h"
 #include "prompts.h"
 #include "shared_options.h"
+#include "texts.h"
 
 namespace attn::cli {
 namespace {
@@ -65,7 +66,7 @@ struct GenerateCommand {
   bool stream = false, stats = false;
 
   void declare(Options& options) {
-    add_common(options, common, {Format::table, Format::json, Format::jsonl});
+    add_common(options, common, {Format::text, Format::json, Format::jsonl});
     options.add("model", model, "MODEL", "preset folder, .keras of a task, or Hugging Face folder").required();
     prompts.declare(options);
     options.add("--max-length", max_length, "N", "tokens of a sequence, its prompt included (the preprocessor's)")
@@ -144,13 +145,13 @@ struct GenerateCommand {
   double tokenize_seconds_ = 0.0;
 
   [[nodiscard]] bool streams() const {
-    const bool possible = tokenizer_ && common.form() == Format::table && !common.output && texts_.size() == 1 &&
+    const bool possible = tokenizer_ && common.form() == Format::text && !common.output && texts_.size() == 1 &&
                           sampler.kind != SamplerKind::beam && stops.empty();
     return possible && (stream || isatty(STDOUT_FILENO) == 1);
   }
 
-  void choose_sampler(const keras::Model& model) {
-    const std::string class_name = model.class_name();
+  void choose_sampler(const keras::Model& of) {
+    const std::string class_name = of.class_name();
     sampler.kind = class_name.starts_with("Gemma") ? SamplerKind::greedy : SamplerKind::top_k;
     if (!sampler_name.empty()) sampler.kind = *generate::sampler_named(sampler_name);
     sampler.k = top_k;
@@ -159,23 +160,23 @@ struct GenerateCommand {
       throw bad_usage("--stream with --sampler beam: which beam is the best is known at the end");
   }
 
-  [[nodiscard]] std::int64_t length_for(const keras::Model& model) const {
+  [[nodiscard]] std::int64_t length_for(const keras::Model& of) const {
     if (max_length) return *max_length;
-    const auto task = model.task();
+    const auto task = of.task();
     const auto usual = task && task->preprocessor ? task->preprocessor->sequence_length : std::nullopt;
     return usual.value_or(kUsualLength);
   }
 
-  generate::Request request_for(const keras::Model& model) {
+  generate::Request request_for(const keras::Model& of) {
     generate::Request request;
     request.sampler = sampler;
-    request.max_length = length_for(model);
+    request.max_length = length_for(of);
     if (max_new_tokens) request.max_new_tokens = *max_new_tokens;
     request.scores = logprobs.has_value();
     request.most_likely = static_cast<std::size_t>(logprobs.value_or(0));
     request.keep_logits = logits.has_value();
     Stopwatch watch;
-    request.prompts = tokenizer_ ? tokenized(model, request.max_length) : read_ids(prompts);
+    request.prompts = tokenizer_ ? tokenized(of, request.max_length) : read_ids(prompts);
     tokenize_seconds_ = watch.lap();
     request.stop_token_ids = stop_tokens();
     for (std::size_t i = 0; i < request.prompts.size(); ++i) {
@@ -196,12 +197,12 @@ struct GenerateCommand {
   }
 
   /// As CausalLMPreprocessor.generate_preprocess: cut, then a start token in front.
-  std::vector<std::vector<Token>> tokenized(const keras::Model& model, std::int64_t length) {
+  std::vector<std::vector<Token>> tokenized(const keras::Model& of, std::int64_t length) {
     texts_ = read_texts(prompts);
-    const auto task = model.task();
+    const auto task = of.task();
     const bool adds_start = !task || !task->preprocessor || task->preprocessor->add_start_token;
-    const std::optional<Token> start =
-        adds_start && !no_start_token ? tokenizer_->specials().start : std::optional<Token>();
+    std::optional<Token> start;
+    if (adds_start && !no_start_token) start = tokenizer_->specials().start;
     std::vector<std::vector<Token>> out;
     for (const std::string& text : texts_) {
       tokenizers::EncodeOptions how;
@@ -218,9 +219,7 @@ struct GenerateCommand {
   [[nodiscard]] std::vector<Token> stop_tokens() const {
     if (stop_ids == "none") return {};
     if (stop_ids == "auto") return tokenizer_ ? tokenizer_->specials().stop : std::vector<Token>();
-    PromptWords words;
-    words.ids = {stop_ids};
-    return read_ids(words).front();
+    return parse_ids("--stop-ids", stop_ids);
   }
 
   static void check_ids(const generate::Request& request, std::int64_t size) {

@@ -8,6 +8,10 @@ std::string_view name_of(Format format) {
   switch (format) {
     case Format::table:
       return "table";
+    case Format::text:
+      return "text";
+    case Format::ids:
+      return "ids";
     case Format::json:
       return "json";
     case Format::jsonl:

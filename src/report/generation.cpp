@@ -171,7 +171,7 @@ std::string lines(const GenerationReport& report) {
 
 std::string render(Format format, const GenerationReport& report) {
   switch (format) {
-    case Format::table:
+    case Format::text:
       return texts(report);
     case Format::json:
       return json_document(document(report));

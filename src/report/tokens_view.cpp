@@ -15,9 +15,7 @@ std::string size_text(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", with_commas(static_cast<std::int64_t>(count)), what, count == 1 ? "" : "s");
 }
 
-}  // namespace
-
-std::string tokens_text(const TokensReport& report) {
+std::string table_of(const TokensReport& report) {
   std::string out;
   for (const TokenizedText& text : report.texts) {
     if (!out.empty()) out += '\n';
@@ -32,7 +30,7 @@ std::string tokens_text(const TokensReport& report) {
   return out;
 }
 
-std::string tokens_json(const TokensReport& report) {
+std::string document(const TokensReport& report) {
   Json root;
   root["schema"] = "attn.tokenize/1";
   root["tokenizer"] = {{"class_name", json_text(report.class_name)},  {"vocabulary_size", report.size},
@@ -51,16 +49,33 @@ std::string tokens_json(const TokensReport& report) {
   return json_document(root);
 }
 
-std::string tokens_ids(const TokensReport& report) {
+std::string id_lines(const TokensReport& report) {
   std::string out;
   for (const TokenizedText& text : report.texts) out += fmt::format("{}\n", fmt::join(text.ids, ","));
   return out;
 }
 
-std::string tokens_decoded(const TokensReport& report) {
+std::string decoded_lines(const TokensReport& report) {
   std::string out;
   for (const TokenizedText& text : report.texts) out += text.decoded + '\n';
   return out;
+}
+
+}  // namespace
+
+std::string render(Format format, const TokensReport& report) {
+  switch (format) {
+    case Format::table:
+      return table_of(report);
+    case Format::text:
+      return decoded_lines(report);
+    case Format::ids:
+      return id_lines(report);
+    case Format::json:
+      return document(report);
+    default:
+      refuse(format);
+  }
 }
 
 }  // namespace attn::report

@@ -41,7 +41,7 @@ TensorRef Task::backbone_result(std::string_view key) {
   }
   if (key.empty()) return {model_->name, 0, 0};
   std::vector<std::string> keys;
-  for (const auto& [key, result] : *model_->output_struct.as<ArgDict>()) keys.push_back(key);
+  for (const auto& [name_of_output, result] : *model_->output_struct.as<ArgDict>()) keys.push_back(name_of_output);
   std::sort(keys.begin(), keys.end());
   return {model_->name, 0, static_cast<int>(std::find(keys.begin(), keys.end(), key) - keys.begin())};
 }

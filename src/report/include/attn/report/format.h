@@ -10,6 +10,8 @@ namespace attn::report {
 /// the forms that its comment names. In another form there is nothing to write: Error (internal).
 enum class Format : std::uint8_t {
   table,  ///< for a terminal
+  text,   ///< byte for byte
+  ids,    ///< of tokens: a line with commas for each text
   json,
   jsonl,  ///< an object in each line
   markdown,

@@ -49,7 +49,7 @@ struct GenerationReport {
   GenerationStats stats;
 };
 
-/// table: the texts, each with a newline behind it, and a blank line between two; ids where there are no texts.
+/// text: the texts, each with a newline behind it, and a blank line between two; ids where there are no texts.
 /// json ("attn.generate/1"), and jsonl: a line for each result.
 [[nodiscard]] std::string render(Format format, const GenerationReport& report);
 

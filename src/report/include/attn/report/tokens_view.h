@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "attn/report/format.h"
+
 namespace attn::report {
 
 /// A text that became ids, or ids that became a text.
@@ -25,13 +27,8 @@ struct TokensReport {
   std::vector<TokenizedText> texts;
 };
 
-/// A table of tokens for each text.
-[[nodiscard]] std::string tokens_text(const TokensReport& report);
-/// "attn.tokenize/1"
-[[nodiscard]] std::string tokens_json(const TokensReport& report);
-/// The ids of each text on a line: "464,2746".
-[[nodiscard]] std::string tokens_ids(const TokensReport& report);
-/// What the ids of each text stand for, byte for byte, each with a line feed behind it.
-[[nodiscard]] std::string tokens_decoded(const TokensReport& report);
+/// table: the tokens of each text. text: what the ids of each text stand for, each with a line feed behind it. ids: a
+/// line for each text, "464,2746". json: "attn.tokenize/1".
+[[nodiscard]] std::string render(Format format, const TokensReport& report);
 
 }  // namespace attn::report
