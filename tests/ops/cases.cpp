@@ -605,6 +605,12 @@ double draw_number(RandomStream& stream, const Operand& operand, std::int64_t i,
 }  // namespace
 
 std::vector<Case> all_cases() {
+  std::vector<Case> cases = forward_cases();
+  std::ranges::move(training_cases(), std::back_inserter(cases));
+  return cases;
+}
+
+std::vector<Case> forward_cases() {
   std::vector<Case> cases;
   add_elementwise(cases);
   add_contractions(cases);
@@ -616,7 +622,6 @@ std::vector<Case> all_cases() {
   add_layout(cases);
   add_convolution(cases);
   add_rnn(cases);
-  std::ranges::move(training_cases(), std::back_inserter(cases));
   return cases;
 }
 

@@ -46,6 +46,8 @@ struct Case {
 };
 
 [[nodiscard]] std::vector<Case> all_cases();
+/// Those of them that every device runs: all but the last below.
+[[nodiscard]] std::vector<Case> forward_cases();
 /// Those of them that write to a state or read it.
 [[nodiscard]] std::vector<Case> cache_cases();
 /// Those that only backward graphs have.

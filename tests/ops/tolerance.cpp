@@ -72,7 +72,7 @@ double size_of(const Shape& shape, const std::vector<int>& axes) {
 /// k: how many roundings one output element passes through.
 double roundings(const Case& row) {
   const auto dim = [&](std::size_t input, int axis) { return static_cast<double>(row.inputs[input].shape[axis]); };
-  const auto size = [&](std::size_t input) { return static_cast<double>(row.inputs[input].shape.size()); };
+  const auto elements = [&](std::size_t input) { return static_cast<double>(row.inputs[input].shape.size()); };
   return std::visit(
       Overloaded{
           [&](const Linear& op) {
@@ -116,12 +116,12 @@ double roundings(const Case& row) {
           [&](const Rnn&) { return dim(0, 1) * (dim(0, 2) + dim(2, 0)); },  // T steps over D inputs and U units
           // A gradient passes through what the operation does, and is summed over what it is shared by.
           [&](const AttentionGrad&) { return dim(0, 3) + dim(2, 3) + dim(0, 1) * dim(0, 2) + dim(1, 1); },
-          [&](const LayerNormGrad&) { return size(0); },
-          [&](const BatchNormTraining&) { return size(0); },
-          [&](const BatchNormGrad&) { return size(0); },
-          [&](const ScatterAdd& op) { return size(0) / std::max(1.0, static_cast<double>(op.size)); },
-          [&](const ConvInputGrad&) { return size(0); },
-          [&](const ConvKernelGrad&) { return size(1); },
+          [&](const LayerNormGrad&) { return elements(0); },
+          [&](const BatchNormTraining&) { return elements(0); },
+          [&](const BatchNormGrad&) { return elements(0); },
+          [&](const ScatterAdd& op) { return elements(0) / std::max(1.0, static_cast<double>(op.size)); },
+          [&](const ConvInputGrad&) { return elements(0); },
+          [&](const ConvKernelGrad&) { return elements(1); },
           [&](const PoolGrad& op) {
             double cells = 1.0;
             for (const std::int64_t window : op.forward.window) cells *= static_cast<double>(window);
