@@ -11,7 +11,7 @@ namespace {
 using namespace attn::graph;  // the operations, which fill this file
 
 using Cases = std::vector<Case>;
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNoBound = std::numeric_limits<double>::infinity();
 
 void add(Cases& cases, Op op, std::vector<Input> inputs) {
   cases.push_back({fmt::format("{} {}", cases.size(), name_of(op)), std::move(op), std::move(inputs)});
@@ -20,7 +20,7 @@ void add(Cases& cases, Op op, std::vector<Input> inputs) {
 void add_functions(Cases& cases, Dice& dice) {
   const Shape x{dice.in(1, 3), dice.in(1, 4)};
   for (const Unary& op : std::vector<Unary>{{UnaryFn::linear},
-                                            {UnaryFn::relu, 0.0, 0.0, kInf},
+                                            {UnaryFn::relu, 0.0, 0.0, kNoBound},
                                             {UnaryFn::relu, 0.2, 0.1, 1.0},
                                             {UnaryFn::elu, 1.3},
                                             {UnaryFn::celu, 1.5},
@@ -80,7 +80,7 @@ void add_functions(Cases& cases, Dice& dice) {
 void add_products(Cases& cases, Dice& dice) {
   const Dim b = dice.in(1, 3), t = dice.in(1, 4), d = dice.in(1, 5), m = dice.in(1, 4), n = dice.in(1, 3);
   for (const UnaryFn fn : {UnaryFn::linear, UnaryFn::relu, UnaryFn::gelu}) {
-    const Unary activation{fn, 0.0, 0.0, kInf};
+    const Unary activation{fn, 0.0, 0.0, kNoBound};
     add(cases, Linear{1, false, activation, false}, {{{b, t, d}}, {{d, m}}});
     add(cases, Linear{1, true, activation, true}, {{{b, t, d}}, {{d, m, n}}, {{m, n}}, {{b, t, m, n}}});
     add(cases, Linear{2, true, activation, false}, {{{b, d, n}}, {{d, n, m}}, {{m}}});

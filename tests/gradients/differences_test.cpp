@@ -6,10 +6,10 @@
 #include <cmath>
 #include <set>
 
+#include "../evaluate.h"
 #include "attn/base/error.h"
 #include "attn/gradients/gradients.h"
 #include "cases.h"
-#include "evaluate.h"
 
 namespace attn::test {
 namespace {

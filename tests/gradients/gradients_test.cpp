@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "../evaluate.h"
 #include "attn/base/error.h"
-#include "evaluate.h"
 
 namespace attn::test {
 namespace {

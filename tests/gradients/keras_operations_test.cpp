@@ -10,10 +10,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "../evaluate.h"
 #include "../places.h"
 #include "attn/gradients/gradients.h"
 #include "attn/io/tensor_file.h"
-#include "evaluate.h"
 
 namespace attn::test {
 namespace {

@@ -13,6 +13,7 @@ namespace attn::keras {
 
 class Layer;
 struct Decoding;
+struct Training;
 
 /// Applies layers as keras.Layer.__call__ does, and adds their operations to a graph.
 class Lowering {
@@ -28,6 +29,8 @@ class Lowering {
   bool want_scores = false;
   /// Of new tokens that go on with what is cached; null for whole sequences.
   Decoding* decoding = nullptr;
+  /// What layers do in training; null where they do what they do in a run.
+  Training* training = nullptr;
   /// Should layers compute what KerasHub's do also where those are wrong?
   bool compat_keras_hub = false;
 
