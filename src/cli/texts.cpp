@@ -31,8 +31,7 @@ std::vector<std::string> array_of(const std::string& place, std::string_view tex
     throw bad_input("{}: expected a JSON array of texts, or a file .txt with one in each line", place);
   std::vector<std::string> texts;
   for (const nlohmann::json& item : json) {
-    if (!item.is_string())
-      throw bad_input("{}: /{}: expected a text, got {}", place, texts.size(), item.type_name());
+    if (!item.is_string()) throw bad_input("{}: /{}: expected a text, got {}", place, texts.size(), item.type_name());
     texts.push_back(item.get<std::string>());
   }
   return texts;
@@ -42,7 +41,8 @@ std::vector<std::string> array_of(const std::string& place, std::string_view tex
 
 std::vector<std::string> read_texts_file(const std::string& path) {
   const io::Bytes file = io::read_file(path);
-  return path.ends_with(".txt") ? lines_of(file.text()) : array_of(path == "-" ? "stdin" : printable(path), file.text());
+  return path.ends_with(".txt") ? lines_of(file.text())
+                                : array_of(path == "-" ? "stdin" : printable(path), file.text());
 }
 
 std::string read_stdin() { return std::string(io::read_file("-").text()); }
