@@ -9,7 +9,10 @@
 #include "classes/training.h"
 #include "model/lower.h"
 #include "model/variables.h"
+#include "training/constraint.h"
 #include "training/loss.h"
+#include "training/metric.h"
+#include "training/ranks.h"
 #include "training/reduction.h"
 #include "training/regularizer.h"
 
@@ -134,6 +137,7 @@ class LossLowering {
     }
     if (regularization != graph::kNone) add("regularization", regularization, 1.0);
     out_.loss = total;
+    if (options_.metrics) add_metrics(names);
   }
 
  private:
@@ -192,31 +196,8 @@ class LossLowering {
       weights = b_.input(weight_name, weight->dtype, weight->shape);
       out_.sample_weights.push_back(*weights);
     }
+    measured_.push_back({output, target, b_.cast(tensor.id, computed), tensor.mask, weights});
     return reduced(b_, values, weights, mask, *loss->reduction);
-  }
-
-  /// A last axis of 1 is put on or taken off, as squeeze_or_expand_to_same_rank does.
-  void match_ranks(LossCall& call) {
-    const Shape truth = b_.shape(call.y_true), pred = b_.shape(call.y_pred);
-    const auto with_one = [](Shape shape) {
-      shape.push_back(1);
-      return shape;
-    };
-    if (truth.rank() == pred.rank() + 1 && truth.back() == 1) {
-      if (pred.rank() == 1) {
-        call.y_pred = b_.reshape(call.y_pred, with_one(pred));
-        call.logits.reset();
-      } else {
-        call.y_true = b_.reshape(call.y_true, truth.slice(0, truth.rank() - 1));
-      }
-    } else if (pred.rank() == truth.rank() + 1 && pred.back() == 1) {
-      if (truth.rank() == 1) {
-        call.y_true = b_.reshape(call.y_true, with_one(truth));
-      } else {
-        call.y_pred = b_.reshape(call.y_pred, pred.slice(0, pred.rank() - 1));
-        call.logits.reset();
-      }
-    }
   }
 
   static void expect_targets(const std::string& name, const std::string& output, const Shape& given, bool classes,
@@ -240,6 +221,69 @@ class LossLowering {
     }
   }
 
+  /// What metrics see of an output.
+  struct Measured {
+    std::string output;
+    ValueId target, prediction;
+    std::optional<ValueId> mask, weights;
+  };
+
+  /// As keras/src/trainers/compile_utils.py names them: "accuracy", "price_mae", "weighted_accuracy".
+  void add_metrics(const std::vector<std::string>& outputs) {
+    const Json compiled = model_.envelope.value("compile_config", Json());
+    for (const bool weighted : {false, true}) {
+      const Json told =
+          compiled.is_object() ? compiled.value(weighted ? "weighted_metrics" : "metrics", Json()) : Json();
+      if (told.is_null()) continue;
+      const Document document(weighted ? "weighted_metrics" : "metrics", told);
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const auto seen = std::ranges::find(measured_, outputs[i], &Measured::output);
+        if (seen == measured_.end()) continue;
+        for (const Ref& one : metrics_of(Ref(document), outputs, i)) {
+          const auto weights = weighted ? seen->weights : std::nullopt;
+          LossGraph::Metric made = metric(b_, one, seen->target, seen->prediction, seen->mask, weights);
+          made.name = unused(outputs.size() > 1 ? outputs[i] + "_" : "", made.name, weighted);
+          out_.metrics.push_back(std::move(made));
+        }
+      }
+    }
+  }
+
+  /// The metrics of one output: all of a list for the only one, that of the same place in a list of as many, those
+  /// under its name in a dict.
+  static std::vector<Ref> metrics_of(const Ref& told, const std::vector<std::string>& outputs, std::size_t i) {
+    std::vector<Ref> own;
+    const auto add = [&](const auto& self, const Ref& ref) -> void {
+      if (ref.is_null()) return;
+      if (ref.is_array()) {
+        for (const Ref& each : ref.elements()) self(self, each);
+      } else {
+        own.push_back(ref);
+      }
+    };
+    if (told.is_object() && !told.find("class_name")) {
+      if (const auto named = told.find(outputs[i])) add(add, *named);
+    } else if (outputs.size() == 1) {
+      add(add, told);
+    } else if (told.is_array() && told.size() == outputs.size()) {
+      add(add, told[i]);
+    } else {
+      told.fail("metrics of a model of several outputs are a list of as many, or a dict by outputs");
+    }
+    return own;
+  }
+
+  [[nodiscard]] std::string unused(const std::string& prefix, const std::string& name, bool weighted) const {
+    const auto taken = [&](const std::string& full) {
+      return std::ranges::any_of(out_.metrics, [&](const auto& other) { return other.name == full; });
+    };
+    std::string full = prefix + name;
+    if (weighted && taken(full)) full = prefix + "weighted_" + name;
+    const std::string first = full;
+    for (int n = 1; taken(full); ++n) full = fmt::format("{}_{}", first, n);
+    return full;
+  }
+
   Functional& model_;
   const LossOptions& options_;
   LossGraph& out_;
@@ -247,6 +291,7 @@ class LossLowering {
   ModelLowering& lowering_;
   bool single_ = true;
   std::vector<std::string> used_;  // arrays
+  std::vector<Measured> measured_;
 };
 
 /// Layers that would drop numbers, or add some, in a way that attn does not have.
@@ -284,6 +329,7 @@ LossGraph lower_loss(Functional& model, const LowerOptions& options, const LossO
     const ValueId weight = lowering.weight(*update.layer, update.weight);
     out.updates.push_back({out.graph.value(weight).weight, update.value});
   }
+  out.constraints = constraints_of(model);
   for (const Training::Draw& draw : training.draws) out.draws.push_back({draw.layer, draw.count});
   return out;
 }

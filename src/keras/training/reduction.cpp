@@ -10,24 +10,13 @@ using graph::BinaryFn;
 using graph::Builder;
 using graph::ValueId;
 
-namespace {
-
 ValueId sum_of_all(Builder& b, ValueId x) {
   std::vector<int> axes;
   for (int axis = 0; axis < b.shape(x).rank(); ++axis) axes.push_back(axis);
   return axes.empty() ? x : b.apply(graph::Reduce{graph::ReduceFn::sum, axes}, {x});
 }
 
-/// x/y, and 0 where y is 0.
-ValueId divide_no_nan(Builder& b, ValueId x, ValueId y) {
-  const ValueId none = b.binary(BinaryFn::equal, y, b.scalar_like(y, 0.0));
-  const ValueId safe = b.apply(graph::Select{}, {none, b.scalar_like(y, 1.0), y});
-  return b.apply(graph::Select{}, {none, b.scalar_like(x, 0.0), b.binary(BinaryFn::divide, x, safe)});
-}
-
-/// Keras takes a last axis of 1 off or puts one on, and broadcasts the rest: (B) weights of (B, B) values silently
-/// along the wrong axis. Here the rest must agree.
-ValueId fitted(Builder& b, ValueId weights, ValueId values, const char* what) {
+ValueId fitted_weights(Builder& b, ValueId weights, ValueId values, const char* what) {
   const Shape have = b.shape(weights), want = b.shape(values);
   const auto adds_one = [](const Shape& more, const Shape& less) {
     return more.rank() == less.rank() + 1 && more.back() == 1 && more.slice(0, less.rank()) == less;
@@ -38,15 +27,31 @@ ValueId fitted(Builder& b, ValueId weights, ValueId values, const char* what) {
   return b.reshape(weights, want);
 }
 
+ValueId combined_weights(Builder& b, ValueId values, std::optional<ValueId> weights, ValueId mask) {
+  const ValueId counts = b.cast(fitted_weights(b, mask, values, "the mask"), b.dtype(values));
+  if (!weights) return counts;
+  const ValueId fitted = fitted_weights(b, b.cast(*weights, b.dtype(values)), values, "the sample weights");
+  return b.binary(BinaryFn::multiply, fitted, counts);
+}
+
+namespace {
+
+/// x/y, and 0 where y is 0.
+ValueId divide_no_nan(Builder& b, ValueId x, ValueId y) {
+  const ValueId none = b.binary(BinaryFn::equal, y, b.scalar_like(y, 0.0));
+  const ValueId safe = b.apply(graph::Select{}, {none, b.scalar_like(y, 1.0), y});
+  return b.apply(graph::Select{}, {none, b.scalar_like(x, 0.0), b.binary(BinaryFn::divide, x, safe)});
+}
+
 }  // namespace
 
 ValueId reduced(Builder& b, ValueId values, std::optional<ValueId> weights, std::optional<ValueId> mask,
                 const std::string& reduction) {
   const DType dtype = b.dtype(values);
   const bool is_mean = reduction == "sum_over_batch_size" || reduction == "mean";
-  if (weights) weights = fitted(b, b.cast(*weights, dtype), values, "the sample weights");
+  if (weights) weights = fitted_weights(b, b.cast(*weights, dtype), values, "the sample weights");
   if (mask) {
-    const ValueId counts = fitted(b, *mask, values, "the mask");
+    const ValueId counts = fitted_weights(b, *mask, values, "the mask");
     ValueId weight = b.cast(counts, dtype);
     if (is_mean) {  // what counts has the weight total/valid, so that the mean is over what counts
       const ValueId valid = sum_of_all(b, weight);

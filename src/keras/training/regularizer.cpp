@@ -1,11 +1,10 @@
 #include "training/regularizer.h"
 
-#include <map>
-
 #include "attn/base/text.h"
-#include "classes/reading.h"
 #include "config/built_in.h"
 #include "model/variables.h"
+#include "training/layer_configs.h"
+#include "training/reduction.h"
 
 namespace attn::keras {
 
@@ -15,12 +14,6 @@ using graph::UnaryFn;
 using graph::ValueId;
 
 namespace {
-
-ValueId sum_of_all(graph::Builder& b, ValueId x) {
-  std::vector<int> axes;
-  for (int axis = 0; axis < b.shape(x).rank(); ++axis) axes.push_back(axis);
-  return axes.empty() ? x : b.apply(graph::Reduce{ReduceFn::sum, axes}, {x});
-}
 
 ValueId scaled_sum(graph::Builder& b, UnaryFn fn, ValueId x, double factor) {
   const ValueId sum = sum_of_all(b, b.unary(fn, x));
@@ -67,32 +60,6 @@ ValueId regularization(graph::Builder& b, ValueId x, const Json& regularizer) {
 
 namespace {
 
-/// The configs of layers, each written once.
-class Configs {
- public:
-  const Json& of(const Layer& layer) {
-    const auto [found, is_new] = configs_.try_emplace(&layer);
-    if (is_new) found->second = layer_config(const_cast<Layer&>(layer), kNewest);  // writing changes no layer
-    return found->second;
-  }
-
- private:
-  std::map<const Layer*, Json> configs_;
-};
-
-/// The regularizer of a variable: "kernel_regularizer" is that of "kernel" and "query/kernel", "recurrent_regularizer"
-/// that of "recurrent_kernel".
-const Json* regularizer_of(const Json& config, const std::string& variable) {
-  const std::string name = variable.substr(variable.rfind('/') + 1);
-  for (const auto& [key, value] : config.items()) {
-    constexpr std::string_view kEnd = "_regularizer";
-    if (!key.ends_with(kEnd) || !value.is_object()) continue;
-    const std::string what = key.substr(0, key.size() - kEnd.size());
-    if (name == what || name == what + "_kernel") return &value;
-  }
-  return nullptr;
-}
-
 /// What a layer regularizes of its outputs.
 Json activity_regularizer(const Layer& layer, const Json& config) {
   if (layer.class_name() == "ActivityRegularization")
@@ -105,7 +72,7 @@ Json activity_regularizer(const Layer& layer, const Json& config) {
 
 std::vector<ValueId> regularizations(Functional& model, ModelLowering& lowering) {
   graph::Builder& b = lowering.builder();
-  Configs configs;
+  LayerConfigs configs;
   std::vector<ValueId> terms;
   const auto add = [&](const Layer& layer, ValueId x, const Json& regularizer, double divisor) {
     try {
@@ -117,7 +84,7 @@ std::vector<ValueId> regularizations(Functional& model, ModelLowering& lowering)
   };
   visit_variables(model, [&](const Variable& variable) {
     if (!variable.spec().trainable) return;
-    const Json* const regularizer = regularizer_of(configs.of(variable.layer), variable.spec().path);
+    const Json* const regularizer = configs.of_variable(variable, "_regularizer");
     if (regularizer != nullptr) add(variable.layer, lowering.weight(variable.layer, variable.index), *regularizer, 1.0);
   });
   for (std::size_t i = 0; i < lowering.callees().size(); ++i) {

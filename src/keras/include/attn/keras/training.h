@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attn/graph/graph.h"
+#include "attn/optimizers/settings.h"
 
 namespace attn::keras {
 
@@ -16,9 +17,10 @@ struct LossOptions {
   /// file says, else the mean squared error of the first output.
   std::optional<std::string> loss;
   /// The types of the arrays that data holds, by name: of targets "y", or "y:<output>" where several outputs have a
-  /// loss, and of weights "sample_weight" or "sample_weight:<output>". A target that is not among them has the type that
-  /// its loss suggests. Where "y" is all that a model of several outputs gets, one loss is that of the first.
+  /// loss, and of weights "sample_weight" or "sample_weight:<output>". A target that is not among them has the type
+  /// that its loss suggests. Where "y" is all that a model of several outputs gets, one loss is that of the first.
   std::map<std::string, graph::TensorType> arrays;
+  bool metrics = false;    ///< with the metrics that the model was compiled with
   bool training = true;    ///< layers do what they do in training, such as to normalize by statistics of the batch
   bool drops = false;      ///< and drop numbers
   std::uint64_t seed = 0;  ///< for what is dropped by layers without a seed
@@ -67,6 +69,15 @@ struct LossGraph {
     graph::ValueId count = graph::kNone;
   };
   std::vector<Draw> draws;
+  /// The running value of a metric is Σ total/Σ count over batches, of `root` its square root.
+  struct Metric {
+    std::string name;
+    graph::ValueId total = graph::kNone, count = graph::kNone;
+    bool root = false;
+  };
+  std::vector<Metric> metrics;
+  /// By weight: what it becomes after each step.
+  std::vector<std::optional<optimizers::Constraint>> constraints;
 };
 
 }  // namespace attn::keras

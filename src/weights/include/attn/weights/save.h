@@ -14,6 +14,7 @@ namespace attn::weights {
 struct SavedModel {
   std::string config;              ///< Keras JSON, for .keras; empty where there is none
   std::vector<NamedTensor> state;  ///< of optimizers and the like, by place, for .keras and .weights.h5
+  std::string training = {};       ///< where a training stands, for .keras (io::KerasArchive::training)
 };
 
 /// Throws Error (usage) where the path ends in nothing that save knows, so that a command can say so at once.
