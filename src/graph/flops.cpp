@@ -9,6 +9,7 @@
 #include "attn/graph/einsum.h"
 #include "attn/graph/graph.h"
 #include "attn/graph/window.h"
+#include "cost.h"
 
 namespace attn::graph {
 namespace {
@@ -19,84 +20,6 @@ using Factors = std::vector<Factor>;
 __extension__ using Int128 = __int128;
 
 UInt128 times(std::int64_t a, std::int64_t b) { return static_cast<UInt128>(a) * static_cast<UInt128>(b); }
-
-std::int64_t cost_of(const Unary& op) {
-  switch (op.fn) {
-    case UnaryFn::linear:
-    case UnaryFn::hard_tanh:
-    case UnaryFn::hard_shrink:
-    case UnaryFn::threshold:
-    case UnaryFn::absolute:
-    case UnaryFn::negative:
-    case UnaryFn::floor:
-    case UnaryFn::ceil:
-    case UnaryFn::round:
-    case UnaryFn::trunc:
-    case UnaryFn::sign:
-    case UnaryFn::clip:
-    case UnaryFn::logical_not:
-    case UnaryFn::isnan:
-    case UnaryFn::isinf:
-    case UnaryFn::isfinite:
-      return 0;
-    case UnaryFn::tanh:
-    case UnaryFn::exponential:
-    case UnaryFn::soft_shrink:  // x ± a
-    case UnaryFn::expm1:
-    case UnaryFn::log:
-    case UnaryFn::log1p:
-    case UnaryFn::log2:
-    case UnaryFn::log10:
-    case UnaryFn::sqrt:
-    case UnaryFn::square:
-    case UnaryFn::reciprocal:
-    case UnaryFn::sin:
-    case UnaryFn::cos:
-    case UnaryFn::tan:
-    case UnaryFn::asin:
-    case UnaryFn::acos:
-    case UnaryFn::atan:
-    case UnaryFn::sinh:
-    case UnaryFn::cosh:
-    case UnaryFn::asinh:
-    case UnaryFn::acosh:
-    case UnaryFn::atanh:
-    case UnaryFn::erf:
-      return 1;
-    case UnaryFn::relu:
-      return op.a == 0.0 ? 0 : 2;  // a·(x − b)
-    case UnaryFn::elu:             // a·(eˣ − 1)
-    case UnaryFn::softsign:        // x/(1 + |x|)
-    case UnaryFn::tanh_shrink:
-    case UnaryFn::sparse_sigmoid:  // ½·(x + 1)
-    case UnaryFn::rsqrt:
-      return 2;
-    case UnaryFn::sigmoid:      // 1/(1 + e⁻ˣ)
-    case UnaryFn::selu:         // c·a·(eˣ − 1)
-    case UnaryFn::softplus:     // max(x, 0) + log1p(e^−|x|)
-    case UnaryFn::log_sigmoid:  // −softplus(−x)
-      return 3;
-    case UnaryFn::silu:
-    case UnaryFn::celu:          // max(0, x) + a·(e^(x/a) − 1)
-    case UnaryFn::gelu:          // ½·x·erfc(−x/√2)
-    case UnaryFn::hard_sigmoid:  // (x + a)/2a, whose 2a bounds it too
-    case UnaryFn::sparse_plus:   // ¼·(x + 1)·(x + 1)
-      return 4;
-    case UnaryFn::mish:        // x·tanh(softplus(x))
-    case UnaryFn::squareplus:  // (x + √(x² + a))/2
-    case UnaryFn::hard_silu:
-      return 5;
-    case UnaryFn::gelu_tanh:
-      return 9;  // ½·x·(1 + tanh(c·(x + d·x·x·x)))
-  }
-  return 1;
-}
-
-std::int64_t cost_of(BinaryFn fn) {
-  if (fn == BinaryFn::mod) return 2;  // a remainder of the wrong sign is moved
-  const bool chooses = fn == BinaryFn::maximum || fn == BinaryFn::minimum;
-  return chooses || fn >= BinaryFn::equal ? 0 : 1;
-}
 
 // Σ over t in [0, length) of t + first, held within [0, limit].
 Int128 ramp(Int128 length, Int128 first, Int128 limit) {
@@ -133,6 +56,18 @@ UInt128 cells_read(Dim dim, std::int64_t window, std::int64_t stride, std::int64
   }
   return cells;
 }
+
+// What a window slides over: x, the kernel of a convolution, and what comes out.
+struct Sliding {
+  ValueId x, kernel, y;
+};
+
+// How, along one spatial axis.
+struct Windowing {
+  int spatial_axis;
+  std::int64_t window, stride, dilation;
+  Padding padding;
+};
 
 class Counter {
  public:
@@ -191,6 +126,12 @@ class Counter {
   void count(const Attention& op) {
     const Factors query = op.packed_heads > 0 ? packed_query(op) : axes(0);  // (B, T, N, H)
     const Factors value = op.packed_heads > 0 ? query : axes(2);             // (B, S, K, Hv)
+    const Factors pairs = seen(op, query, value);
+    attend(op, pairs, query[3], value[3]);
+    if (op.lse) add("logarithm per row", {number(2), {query[0], query[1], query[2]}});
+  }
+  // The pairs of a query and a key.
+  [[nodiscard]] Factors seen(const Attention& op, const Factors& query, const Factors& value) const {
     Factors pairs{query[0], query[2]};
     if (op.varlen > 0) {  // how long the sequences are is known when they come; here, as long as they may be
       pairs.push_back(query[1]);
@@ -201,7 +142,7 @@ class Counter {
       pairs.push_back(query[1]);
       pairs.push_back(op.packed_heads > 0 ? query[1] : axis(1, 1).front());
     }
-    attend(op, pairs, query[3], value[3]);
+    return pairs;
   }
   void count(const Append&) {}
   // How many rows are filled is known when it runs; here, as many as there may be.
@@ -255,23 +196,33 @@ class Counter {
   }
   void count(const Cumulate& op) { each(op.product ? "product" : "sum", 1); }
   void count(const Conv& op) {
-    const Shape& kernel = in(1);  // (window…, C/groups, F)
-    const int spatial = kernel.rank() - 2;
-    Factors cells;
-    for (int i = 0; i < spatial; ++i)
-      append(cells, windows(i, kernel[i], op.strides, op.dilation, op.padding, axis(1, i)));
-    add("multiply and add", {number(2), axis(0, 0), cells, axis(1, spatial), axis(1, spatial + 1)});
+    convolve(op, {node_.inputs[0], node_.inputs[1], node_.outputs[0]});
     if (op.bias) each("bias", 1);
     each(name_of(op.activation.fn), cost_of(op.activation));
   }
+  void convolve(const Conv& op, const Sliding& over) {
+    const Shape& kernel = graph_.value(over.kernel).shape;  // (window…, C/groups, F)
+    const int spatial = kernel.rank() - 2;
+    Factors cells;
+    for (int i = 0; i < spatial; ++i) {
+      const Windowing along{i, kernel[i], op.strides[at(i)], op.dilation[at(i)], op.padding};
+      append(cells, windows(over, along, axis_of(over.kernel, i)));
+    }
+    add("multiply and add",
+        {number(2), axis_of(over.x, 0), cells, axis_of(over.kernel, spatial), axis_of(over.kernel, spatial + 1)});
+  }
   void count(const Pool& op) {
     if (!op.average) return;
-    Factors cells;
-    const std::vector<std::int64_t> dense(op.window.size(), 1);
-    for (std::size_t i = 0; i < op.window.size(); ++i)
-      append(cells, windows(static_cast<int>(i), op.window[i], op.strides, dense, op.padding, number(op.window[i])));
-    add("sum", {axis(0, 0), cells, axis(0, -1)});
+    average(op, {node_.inputs[0], kNone, node_.outputs[0]});
     each("quotient", 1);
+  }
+  void average(const Pool& op, const Sliding& over) {
+    Factors cells;
+    for (std::size_t i = 0; i < op.window.size(); ++i) {
+      const Windowing along{static_cast<int>(i), op.window[i], op.strides[i], 1, op.padding};
+      append(cells, windows(over, along, number(op.window[i])));
+    }
+    add("sum", {axis_of(over.x, 0), cells, axis_of(over.x, -1)});
   }
   void count(const Rnn& op) {
     const Factors steps{axis(0, 0).front(), axis(0, 1).front()};
@@ -284,7 +235,92 @@ class Counter {
     }
     add("gates and state", {number(cost_per_unit(op)), steps, units});
   }
+  void count(const UnaryGrad& op) { each("slope", cost_of_derivative(op.forward) + 1); }
+  void count(const AttentionGrad& op) {
+    const Attention& forward = op.forward;
+    const Factors pairs = seen(forward, axes(0), axes(2));
+    const Factors head_size = axis(0, 3), value_size = axis(2, 3);
+    add("scores: multiply and add", {number(2), pairs, head_size});
+    add("scale", {number(2), pairs});
+    if (forward.soft_cap > 0.0) add("soft cap", {number(9), pairs});
+    if (forward.bias) add("bias", {number(op.bias ? 2 : 1), pairs});
+    add("probabilities", {number(2), pairs});
+    add("gradients of the probabilities: multiply and add", {number(2), pairs, value_size});
+    if (forward.scores) add("gradients of the scores that are an output", {number(3), pairs});
+    add("gradients of the scores", {number(2), pairs});
+    add("gradients of the values: multiply and add", {number(2), pairs, value_size});
+    add("gradients of query and key: multiply and add", {number(4), pairs, head_size});
+    add("context times its gradient", {number(2), axis(0, 0), axis(0, 1), axis(0, 2), value_size});
+  }
+  void count(const LayerNormGrad& op) {
+    const LayerNorm& forward = op.forward;
+    const bool rms = forward.kind == NormKind::rms;
+    if (!rms) each("mean", 1);
+    each(rms ? "mean square" : "variance", rms ? 2 : 3);
+    each("over the root", forward.kind == NormKind::rms_layer ? 2 : 1);
+    if (forward.scale) each("gamma", 3);
+    if (forward.center) each("beta", 1);
+    each("means over a row", forward.kind == NormKind::layer ? 3 : 2);
+    each("gradient", 4);
+    add("quotients and root per row", {number(rms ? 6 : 7), out_without(forward.axes)});
+  }
+  void count(const BatchNormTraining& op) {
+    if (op.mask) each("number", 1);
+    each("mean", 1);
+    each("variance", 3);
+    each("difference to the mean, over the root", 2);
+    if (op.scale) each("gamma", 1);
+    if (op.center) each("beta", 1);
+    add("quotients and root per channel", {number(5), axis_of(node_.outputs[1], 0)});
+  }
+  void count(const BatchNormGrad& op) {
+    if (op.forward.mask) each("number", 1);
+    each("difference to the mean, over the root", 2);
+    each("sums over a channel", 4);
+    each("gradient", 6);
+    add("quotients and root per channel", {number(op.forward.scale ? 8 : 7), axis(in_count() - 2, 0)});
+  }
+  void count(const ScatterAdd&) { add("add", {axes(0)}); }
+  void count(const ConvInputGrad& op) { convolve(op.forward, {node_.outputs[0], node_.inputs[0], node_.inputs[1]}); }
+  void count(const ConvKernelGrad& op) { convolve(op.forward, {node_.inputs[0], node_.outputs[0], node_.inputs[1]}); }
+  void count(const PoolGrad& op) {
+    const std::size_t dy = in_count() - 1;
+    if (!op.forward.average) return add("add", {axes(dy)});
+    average(op.forward, {node_.outputs[0], kNone, node_.inputs[dy]});
+    add("quotient", {axes(dy)});
+  }
+  void count(const RnnGrad& op) {
+    const Rnn& forward = op.forward;
+    count(forward);
+    const Factors steps{axis(0, 0).front(), axis(0, 1).front()};
+    const Factors units = axis(2, 0);
+    add("gradients of the input and its kernel: multiply and add", {number(4), steps, axes(1)});
+    add("gradients of the state and its kernel: multiply and add", {number(4), steps, axes(2)});
+    if (forward.bias) {
+      const bool two = forward.cell == RnnCell::gru && forward.reset_after;
+      add("gradient of the bias", {number(two ? 2 : 1), steps, axis(1, 1)});
+    }
+    add("gradients of gates and state", {number(gradient_cost_per_unit(forward)), steps, units});
+    add("gradients of the outputs", {number(forward.return_sequences ? 2 : 1), steps, units});
+    if (!forward.return_sequences) add("gradient of the last output", {axis(0, 0), units});
+  }
+  void count(const SoftmaxCrossEntropy&) {
+    const bool labels = is_integer(graph_.value(node_.inputs[1]).dtype);
+    add("difference to the maximum, exp, sum", {number(3), axes(0)});
+    each("logarithm", 2);
+    if (labels) return each("difference to the logit", 1);
+    add("differences to the logits, by probabilities", {number(3), axes(0)});
+  }
+  void count(const SoftmaxCrossEntropyGrad&) {
+    const bool labels = is_integer(graph_.value(node_.inputs[1]).dtype);
+    each("difference to the maximum, exp, sum", 3);
+    add("logarithm", {number(2), rows(0, 1)});
+    if (!labels) each("sum of probabilities", 1);
+    each("gradient", 5);
+  }
+  void count(const Dropout&) { each("over what is kept", 1); }
   // What only moves, chooses or converts.
+  void count(const Scatter&) {}
   void count(const Select&) {}
   void count(const Cast&) {}
   void count(const Reshape&) {}
@@ -304,11 +340,13 @@ class Counter {
   static Factors number(std::int64_t n) { return number(static_cast<UInt128>(n)); }
   static Factors number(int n) { return number(static_cast<UInt128>(n)); }
   static Factor size_of_axis(Dim size, ValueId of, int axis) { return {static_cast<UInt128>(size), of, axis}; }
-  [[nodiscard]] Factors axis(std::size_t input, int axis) const {
-    const Shape& shape = in(input);
+  [[nodiscard]] Factors axis(std::size_t input, int axis) const { return axis_of(node_.inputs[input], axis); }
+  [[nodiscard]] Factors axis_of(ValueId id, int axis) const {
+    const Shape& shape = graph_.value(id).shape;
     const int at = axis < 0 ? axis + shape.rank() : axis;
-    return {size_of_axis(shape[at], node_.inputs[input], at)};
+    return {size_of_axis(shape[at], id, at)};
   }
+  [[nodiscard]] std::size_t in_count() const { return node_.inputs.size(); }
   // All axes of an input, or those before the last `dropped`.
   [[nodiscard]] Factors axes(std::size_t input) const { return rows(input, 0); }
   [[nodiscard]] Factors rows(std::size_t input, int dropped) const {
@@ -333,14 +371,13 @@ class Counter {
     return query;
   }
   // Positions times cells of a window along a spatial axis.
-  [[nodiscard]] Factors windows(int spatial_axis, std::int64_t window, const std::vector<std::int64_t>& strides,
-                                const std::vector<std::int64_t>& dilation, Padding padding, const Factors& taps) const {
-    const auto i = static_cast<std::size_t>(spatial_axis);
-    const ValueId id = node_.outputs.front();
-    const Dim positions = graph_.value(id).shape[spatial_axis + 1];
-    const UInt128 cells = cells_read(in(0)[spatial_axis + 1], window, strides[i], dilation[i], padding);
-    if (cells != times(positions, window)) return {{cells, node_.inputs[0], spatial_axis + 1, true}};
-    Factors factors{size_of_axis(positions, id, spatial_axis + 1)};
+  [[nodiscard]] Factors windows(const Sliding& over, const Windowing& along, const Factors& taps) const {
+    const int axis = along.spatial_axis + 1;
+    const Dim positions = graph_.value(over.y).shape[axis];
+    const UInt128 cells =
+        cells_read(graph_.value(over.x).shape[axis], along.window, along.stride, along.dilation, along.padding);
+    if (cells != times(positions, along.window)) return {{cells, over.x, axis, true}};
+    Factors factors{size_of_axis(positions, over.y, axis)};
     append(factors, taps);
     return factors;
   }
@@ -370,6 +407,20 @@ class Counter {
       case RnnCell::gru:
         // Two sums before the gates, r·(…) + … or r·h before the candidate, z·h + (1 − z)·h̃.
         return 2 * gate + activation + 2 + (op.reset_after ? 2 : 1) + 4;
+    }
+    return 0;
+  }
+  static std::int64_t gradient_cost_per_unit(const Rnn& op) {
+    const std::int64_t activation = cost_of(op.activation), activation_slope = cost_of_derivative(op.activation);
+    const std::int64_t gate = cost_of(op.recurrent_activation),
+                       gate_slope = cost_of_derivative(op.recurrent_activation);
+    switch (op.cell) {
+      case RnnCell::simple:
+        return activation_slope + 1;
+      case RnnCell::lstm:
+        return 3 * (gate + gate_slope) + 2 * (activation + activation_slope) + 12;
+      case RnnCell::gru:
+        return 2 * (gate + gate_slope) + activation + activation_slope + (op.reset_after ? 14 : 16);
     }
     return 0;
   }

@@ -44,6 +44,12 @@ void expect_shape(const Shape& shape, const Shape& expected, std::string_view wh
   if (!fits) throw bad_input("the shape of {} is {}, where {} is expected", what, shape.str(), expected.str());
 }
 
+void expect_type(const TensorType& type, const TensorType& expected, std::string_view what) {
+  if (type.dtype != expected.dtype)
+    throw bad_input("{} must be {}, it is {}", what, name_of(expected.dtype), name_of(type.dtype));
+  expect_shape(type.shape, expected.shape, what);
+}
+
 void expect_axis(int axis, int rank) {
   if (axis < 0 || axis >= rank) throw bad_input("axis {} is outside of its input, which has {} axes", axis, rank);
 }

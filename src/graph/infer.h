@@ -43,6 +43,20 @@ Types infer_types(const Fill& op, Inputs in);
 Types infer_types(const Conv& op, Inputs in);
 Types infer_types(const Pool& op, Inputs in);
 Types infer_types(const Rnn& op, Inputs in);
+Types infer_types(const UnaryGrad& op, Inputs in);
+Types infer_types(const AttentionGrad& op, Inputs in);
+Types infer_types(const LayerNormGrad& op, Inputs in);
+Types infer_types(const BatchNormTraining& op, Inputs in);
+Types infer_types(const BatchNormGrad& op, Inputs in);
+Types infer_types(const Scatter& op, Inputs in);
+Types infer_types(const ScatterAdd& op, Inputs in);
+Types infer_types(const ConvInputGrad& op, Inputs in);
+Types infer_types(const ConvKernelGrad& op, Inputs in);
+Types infer_types(const PoolGrad& op, Inputs in);
+Types infer_types(const RnnGrad& op, Inputs in);
+Types infer_types(const SoftmaxCrossEntropy& op, Inputs in);
+Types infer_types(const SoftmaxCrossEntropyGrad& op, Inputs in);
+Types infer_types(const Dropout& op, Inputs in);
 
 /// How many inputs an operation has is decided by our own lowering: another number is our bug.
 void expect_inputs(Inputs in, std::size_t count);
@@ -57,6 +71,8 @@ void expect_bool(DType dtype, std::string_view what);
 void expect_rank(const Shape& shape, int rank, std::string_view what);
 /// `shape` fits `expected` axis by axis.
 void expect_shape(const Shape& shape, const Shape& expected, std::string_view what);
+/// `type` fits `expected` in dtype and shape.
+void expect_type(const TensorType& type, const TensorType& expected, std::string_view what);
 /// `axis` lies in [0, rank).
 void expect_axis(int axis, int rank);
 /// Axes are ascending without repetition and lie in [0, rank).

@@ -64,8 +64,8 @@ void expect_key_heads(Dim keys, Dim values) {
 /// Checks what comes instead of masks, and gives the types of the rest.
 Types infer_varlen(const Attention& op, Inputs in) {
   expect_inputs(in, op.packed_heads > 0 ? 2 : 4);
-  if (op.bias || op.masks > 0 || op.window || op.scores) {
-    throw bad_input("sequences in one batch entry have no bias, masks, window or scores");
+  if (op.bias || op.masks > 0 || op.window || op.scores || op.lse) {
+    throw bad_input("sequences in one batch entry have no bias, masks, window, scores or lse");
   }
   const TensorType& starts = in.back();
   if (starts.dtype != DType::int32) throw bad_input("where sequences start is int32, not {}", name_of(starts.dtype));
@@ -123,7 +123,29 @@ Types infer_types(const Attention& op, Inputs in) {
   expect_further(op, in.subspan(3), in[0].dtype, scores);
   Types out{{in[0].dtype, Shape{batch, query[1], heads, value[3]}}};
   if (op.scores) out.push_back({in[0].dtype, scores});
+  if (op.lse) {
+    const DType dtype = in[0].dtype == DType::float64 ? DType::float64 : DType::float32;
+    out.push_back({dtype, scores.slice(0, 3)});
+  }
   return out;
+}
+
+Types infer_types(const AttentionGrad& op, Inputs in) {
+  if (op.forward.packed_heads > 0 || op.forward.varlen > 0)
+    throw bad_input("attention to packed inputs or to several sequences in one batch entry has no gradient");
+  if (op.bias && !op.forward.bias) throw bad_input("attention without a bias has no gradient of one");
+  const std::size_t given = 3U + further_inputs(op.forward);
+  expect_inputs(in, given + (op.forward.scores ? 4 : 3));
+  Attention forward = op.forward;
+  forward.lse = true;
+  const Types out = infer_types(forward, in.first(given));
+  expect_type(in[given], out[0], "the context");
+  expect_type(in[given + 1], out.back(), "the lse");
+  expect_type(in[given + 2], out[0], "the gradient of the context");
+  if (op.forward.scores) expect_type(in[given + 3], out[1], "the gradient of the scores");
+  Types gradients(in.begin(), in.begin() + 3);
+  if (op.bias) gradients.push_back(in[3]);
+  return gradients;
 }
 
 namespace {

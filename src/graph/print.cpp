@@ -80,6 +80,7 @@ class Fields {
   void operator()(const Attention& op) {
     common(op);
     flag("scores", op.scores);
+    flag("lse", op.lse);
     if (op.packed_heads > 0) field("packed_heads", op.packed_heads);
     if (op.varlen > 0) field("varlen", op.varlen);
   }
@@ -100,16 +101,16 @@ class Fields {
     field("axes", tuple(op.axes));
     flag("keepdims", op.keepdims);
   }
-  void operator()(const Cumulate& op) { field("axis", op.axis); }
+  void operator()(const Cumulate& op) {
+    field("axis", op.axis);
+    flag("reverse", op.reverse);
+    flag("exclusive", op.exclusive);
+  }
   void operator()(const Reshape&) {}
   void operator()(const Transpose& op) { field("permutation", tuple(op.permutation)); }
   void operator()(const Broadcast&) {}
   void operator()(const Concat& op) { field("axis", op.axis); }
-  void operator()(const Slice& op) {
-    std::vector<std::string> ranges;
-    for (const Range& range : op.ranges) ranges.push_back(range_text(range));
-    texts_.push_back("[" + join(ranges, ", ") + "]");
-  }
+  void operator()(const Slice& op) { ranges(op.ranges); }
   void operator()(const Pad& op) {
     field("mode", name_of_mode(op.mode));
     field("before", tuple(op.before));
@@ -144,8 +145,48 @@ class Fields {
     flag("return_state", op.return_state);
     flag("zero_output_for_mask", op.zero_output_for_mask);
   }
+  // A gradient shows what it is the gradient of.
+  void operator()(const UnaryGrad& op) {
+    field("of", name_of(op.forward.fn));
+    (*this)(op.forward);
+  }
+  void operator()(const AttentionGrad& op) { (*this)(op.forward); }
+  void operator()(const LayerNormGrad& op) {
+    field("of", name_of(Op{op.forward}));
+    (*this)(op.forward);
+  }
+  void operator()(const BatchNormTraining& op) {
+    field("axis", op.axis);
+    field("epsilon", python_repr(op.epsilon));
+    flag("mask", op.mask);
+  }
+  void operator()(const BatchNormGrad& op) { (*this)(op.forward); }
+  void operator()(const Scatter& op) { ranges(op.ranges); }
+  void operator()(const ScatterAdd& op) { field("axis", op.axis); }
+  void operator()(const ConvInputGrad& op) { (*this)(op.forward); }
+  void operator()(const ConvKernelGrad& op) { (*this)(op.forward); }
+  void operator()(const PoolGrad& op) {
+    field("of", name_of(Op{op.forward}));
+    (*this)(op.forward);
+  }
+  void operator()(const RnnGrad& op) {
+    field("of", name_of(Op{op.forward}));
+    (*this)(op.forward);
+  }
+  void operator()(const SoftmaxCrossEntropy&) {}
+  void operator()(const SoftmaxCrossEntropyGrad&) {}
+  void operator()(const Dropout& op) {
+    field("rate", python_repr(op.rate));
+    field("seed", op.seed);
+    field("noise", tuple(op.noise));
+  }
 
  private:
+  void ranges(const std::vector<Range>& all) {
+    std::vector<std::string> texts;
+    for (const Range& range : all) texts.push_back(range_text(range));
+    texts_.push_back("[" + join(texts, ", ") + "]");
+  }
   // What both kinds of attention have.
   void common(const auto& attention) {
     field("scale", python_repr(attention.scale));

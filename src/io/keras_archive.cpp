@@ -11,6 +11,7 @@ namespace {
 constexpr std::int64_t kMaxText = std::int64_t{64} << 20;
 constexpr const char* kMetadata = "metadata.json";
 constexpr const char* kConfig = "config.json";
+constexpr const char* kTraining = "attn_state.json";  // Keras passes over it
 constexpr const char* kWeights = "model.weights.h5";
 
 std::string text_of(const ZipReader& archive, const char* member, const std::string& place) {
@@ -27,6 +28,7 @@ KerasArchive parse_keras_archive(const Bytes& file, std::string_view name) {
   KerasArchive result;
   result.config = text_of(archive, kConfig, place);
   result.metadata = text_of(archive, kMetadata, place);
+  if (archive.find(kTraining) != nullptr) result.training = text_of(archive, kTraining, place);
   if (const ZipMember* weights = archive.find(kWeights)) {
     result.weights = archive.read(*weights, kMaxSize);
     return result;
@@ -45,6 +47,7 @@ void write_keras_archive(AtomicFile& file, const KerasArchive& archive) {
   zip.add(kConfig, {std::as_bytes(std::span(archive.config))});
   if (archive.weights) zip.add(kWeights, {archive.weights->span()});
   for (const NamedBytes& asset : archive.assets) zip.add(asset.name, {asset.bytes.span()});
+  if (!archive.training.empty()) zip.add(kTraining, {std::as_bytes(std::span(archive.training))});
   zip.finish();
 }
 

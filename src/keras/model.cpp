@@ -19,6 +19,7 @@
 #include "model/tasks/task.h"
 #include "model/trace_masks.h"
 #include "model/variables.h"
+#include "training/loss_graph.h"
 
 namespace attn::keras {
 
@@ -159,6 +160,26 @@ Anatomy Model::anatomy(const LowerOptions& options) const {
   keras::lower(*model, options, lowering);
   out.parts = parts_of(*model, lowering);
   return out;
+}
+
+LossGraph Model::lower_loss(const LowerOptions& options, const LossOptions& loss) const {
+  Functional* model = parts_->model();
+  if (model == nullptr) parts_->root().fail("one layer without an input shape cannot run", "input_shape");
+  if (!model->connected) model->fail("the model knows no input shape", "input_shape");
+  if (options.sequence_length && !takes_length(*options.sequence_length)) {
+    if (const Model* other = resized(*options.sequence_length)) {
+      LowerOptions others = options;
+      others.sequence_length.reset();
+      return other->lower_loss(others, loss);
+    }
+  }
+  return keras::lower_loss(*model, options, loss);
+}
+
+std::optional<std::string> Model::compile_config() const {
+  const Json config = parts_->root().envelope.value("compile_config", Json());
+  if (!config.is_object() || config.empty()) return std::nullopt;
+  return to_json_text(config);
 }
 
 std::string Model::config(const ConfigOptions& options) const {

@@ -58,7 +58,7 @@ bool can_overwrite(const Graph& graph, const Node& node, std::size_t i) {
   const graph::Value& x = graph.value(node.inputs[i]);
   const graph::Value& out = graph.value(node.outputs[0]);
   if (x.dtype != out.dtype || x.shape != out.shape) return false;
-  if (std::holds_alternative<graph::Unary>(node.op)) return true;
+  if (std::holds_alternative<graph::Unary>(node.op) || std::holds_alternative<graph::UnaryGrad>(node.op)) return true;
   if (std::holds_alternative<graph::Select>(node.op)) return i > 0;
   if (const auto* binary = std::get_if<graph::Binary>(&node.op)) {
     const BinaryFn fn = binary->fn;

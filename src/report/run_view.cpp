@@ -78,6 +78,8 @@ Json comparison_json(const run::OutputComparison& output) {
   return json;
 }
 
+}  // namespace
+
 Json compare_json(const CompareReport& compare) {
   Json json;
   json["file"] = json_text(compare.file);
@@ -88,8 +90,6 @@ Json compare_json(const CompareReport& compare) {
   for (const run::OutputComparison& output : compare.outputs) json["outputs"].push_back(comparison_json(output));
   return json;
 }
-
-}  // namespace
 
 std::string compare_text(const CompareReport& compare) {
   std::string out = fmt::format("{} {} (rtol {}, atol {})\n", compare.pass ? "Agrees with" : "Differs from",

@@ -96,6 +96,7 @@ void write_archive(io::AtomicFile& file, Specs specs, Tensors tensors, const Sav
   archive.metadata = fmt::format(R"({{"keras_version": "{}", "date_saved": "{}"}})", kKerasVersion, date_saved());
   archive.config = model.config;
   archive.assets = model.assets;
+  archive.training = model.training;
   archive.weights = io::make_hdf5(keras_hdf5(specs, tensors, model), file.path());
   io::write_keras_archive(file, archive);
 }

@@ -605,6 +605,12 @@ double draw_number(RandomStream& stream, const Operand& operand, std::int64_t i,
 }  // namespace
 
 std::vector<Case> all_cases() {
+  std::vector<Case> cases = forward_cases();
+  std::ranges::move(training_cases(), std::back_inserter(cases));
+  return cases;
+}
+
+std::vector<Case> forward_cases() {
   std::vector<Case> cases;
   add_elementwise(cases);
   add_contractions(cases);
@@ -627,6 +633,7 @@ std::vector<Tensor> draw(const Case& row) {
     for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, draw_number(stream, operand, i, tensor.size()));
     tensors.push_back(std::move(tensor));
   }
+  complete(row.op, tensors);
   return tensors;
 }
 

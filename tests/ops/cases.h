@@ -46,10 +46,17 @@ struct Case {
 };
 
 [[nodiscard]] std::vector<Case> all_cases();
+/// Those of them that every device runs: all but the last below.
+[[nodiscard]] std::vector<Case> forward_cases();
 /// Those of them that write to a state or read it.
 [[nodiscard]] std::vector<Case> cache_cases();
+/// Those that only backward graphs have.
+[[nodiscard]] std::vector<Case> training_cases();
 
 /// The inputs of a case, drawn from RandomStream(0, name).
 [[nodiscard]] std::vector<Tensor> draw(const Case& row);
+
+/// Replaces the inputs that follow from others: what the forward pass of attention gave.
+void complete(const graph::Op& op, std::vector<Tensor>& tensors);
 
 }  // namespace attn::test

@@ -36,7 +36,7 @@ std::vector<Runner> all_runners() {
   const backends::CpuOptions everywhere{.work_per_thread = 1.0, .poison_arena = true};
   const backends::CpuOptions on_tiles{.work_per_thread = 1.0, .poison_arena = true, .emulate_tiles = true};
 #ifdef ATTN_CUDA_EMULATED
-  result.push_back({"cuda, emulated", std::unique_ptr<backends::Backend>(attn_open_backend(0)), 0});
+  result.push_back({"cuda, emulated", std::unique_ptr<backends::Backend>(attn_open_backend(0)), 0, false});
 #endif
   result.push_back({"onednn on 3 threads", backends::make_cpu_backend(everywhere), 3});
   result.push_back({"onednn on emulated tiles", backends::make_cpu_backend(on_tiles), 3});

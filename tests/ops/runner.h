@@ -15,6 +15,7 @@ struct Runner {
   std::string name;
   std::unique_ptr<backends::Backend> backend;
   int threads;
+  bool trains = true;  ///< does it run what only backward graphs have?
 };
 
 /// Every backend, and oneDNN once more with work for all its threads in the smallest operation.

@@ -72,6 +72,7 @@ double size_of(const Shape& shape, const std::vector<int>& axes) {
 /// k: how many roundings one output element passes through.
 double roundings(const Case& row) {
   const auto dim = [&](std::size_t input, int axis) { return static_cast<double>(row.inputs[input].shape[axis]); };
+  const auto elements = [&](std::size_t input) { return static_cast<double>(row.inputs[input].shape.size()); };
   return std::visit(
       Overloaded{
           [&](const Linear& op) {
@@ -113,12 +114,31 @@ double roundings(const Case& row) {
             return cells;
           },
           [&](const Rnn&) { return dim(0, 1) * (dim(0, 2) + dim(2, 0)); },  // T steps over D inputs and U units
+          // A gradient passes through what the operation does, and is summed over what it is shared by.
+          [&](const AttentionGrad&) { return dim(0, 3) + dim(2, 3) + dim(0, 1) * dim(0, 2) + dim(1, 1); },
+          [&](const LayerNormGrad&) { return elements(0); },
+          [&](const BatchNormTraining&) { return elements(0); },
+          [&](const BatchNormGrad&) { return elements(0); },
+          [&](const ScatterAdd& op) { return elements(0) / std::max(1.0, static_cast<double>(op.size)); },
+          [&](const ConvInputGrad&) { return elements(0); },
+          [&](const ConvKernelGrad&) { return elements(1); },
+          [&](const PoolGrad& op) {
+            double cells = 1.0;
+            for (const std::int64_t window : op.forward.window) cells *= static_cast<double>(window);
+            return cells;
+          },
+          [&](const RnnGrad&) { return dim(0, 0) * dim(0, 1) * (dim(0, 2) + 4.0 * dim(2, 0)); },
+          [&](const SoftmaxCrossEntropy&) { return dim(0, -1); },
+          [&](const SoftmaxCrossEntropyGrad&) { return dim(0, -1); },
           [&](const auto&) { return 1.0; },
       },
       row.op);
 }
 
-bool mixes_elements(const Op& op) { return !std::holds_alternative<Unary>(op) && !std::holds_alternative<Binary>(op); }
+bool mixes_elements(const Op& op) {
+  return !std::holds_alternative<Unary>(op) && !std::holds_alternative<Binary>(op) &&
+         !std::holds_alternative<UnaryGrad>(op);
+}
 
 /// Every floating tensor in float64, its elements moved by ±roundoff of their size where `stream` is given.
 std::vector<Tensor> widened(const std::vector<Tensor>& inputs, RandomStream* stream) {
@@ -197,6 +217,18 @@ bool is_exact(const Case& row) {
                         [](const Cumulate&) { return false; },
                         [](const Conv&) { return false; },
                         [](const Rnn&) { return false; },
+                        [](const UnaryGrad&) { return false; },
+                        [](const AttentionGrad&) { return false; },
+                        [](const LayerNormGrad&) { return false; },
+                        [](const BatchNormTraining&) { return false; },
+                        [](const BatchNormGrad&) { return false; },
+                        [](const ScatterAdd&) { return false; },
+                        [](const ConvInputGrad&) { return false; },
+                        [](const ConvKernelGrad&) { return false; },
+                        [](const PoolGrad&) { return false; },
+                        [](const RnnGrad&) { return false; },
+                        [](const SoftmaxCrossEntropy&) { return false; },
+                        [](const SoftmaxCrossEntropyGrad&) { return false; },
                         [](const auto&) { return true; },
                     },
                     row.op);

@@ -75,6 +75,8 @@ def scenarios():
             may_go=("out/manifest.json",)),
         run("run check", "w.keras", "--check-finite", "--dtype", "bfloat16"),
         of("compare", "compare", "m.json", "--expect", "dump"),
+        of("grad", "grad", "m.json"),
+        of("grad arrays", "grad", "m.json", "--check", "-o", "g.npz", "--svg", "g.svg", outputs=["g.npz", "g.svg"]),
         of("plan", "plan", "m.json"),
         of("plan svg", "plan", "m.json", "-o", "p.svg", outputs=["p.svg"]),
         of("plan kernels", "plan", "m.json", "--kernels", "--json", "-o", "p.json", outputs=["p.json"]),

@@ -19,6 +19,7 @@ COMMANDS = (
     ("validate", "w.keras"),
     ("get-config", "m.json"),
     ("get-config", "MultiHeadAttention", "num_heads=2", "key_dim=4"),
+    ("grad", "m.json", "--check", "--directions", "1"),
     ("plan", f"{CONFIGS}/bert_base.json", "-o", "plan.svg"),
     ("plan", "m.json", "--kernels"),
     ("run", "m.json", "--weights", "w.weights.h5", "-o", "out.npz"),

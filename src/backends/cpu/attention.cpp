@@ -130,6 +130,10 @@ class RowAttention final : public Kernel {
   Team team_;
 };
 
+std::string why_not_by_rows(const StepInfo& step) {
+  return step.op<graph::Attention>().lse ? "its logarithms are asked for" : "";
+}
+
 Needs needs_of(const StepInfo& step) {
   const AttentionSize size(step);
   return scratch_of_threads(step, scratch_for(size.keys, size.head_size, size.value_size));
@@ -141,7 +145,7 @@ Kernels kernels_of(const graph::Attention&) {
   static constexpr KernelInfo kKernels[] = {
       {Takes::float32_or_bfloat16, why_not_on_tiles, tile_attention_needs, make_tile_attention},
       {Takes::float32, why_not_flash, flash_attention_needs, make_flash_attention},
-      {Takes::float32, takes_all, needs_of, make_as<RowAttention>}};
+      {Takes::float32, why_not_by_rows, needs_of, make_as<RowAttention>}};
   return kKernels;
 }
 

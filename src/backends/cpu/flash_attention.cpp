@@ -171,6 +171,7 @@ std::string why_not_flash(const StepInfo& step) {
   const auto& op = step.op<graph::Attention>();
   if (op.scores) return "its scores are asked for";
   if (op.bias || op.soft_cap > 0.0) return "it has a bias or a soft cap";
+  if (op.lse) return "its logarithms are asked for";
   // A running maximum of the scores is one of the scaled scores only where the scale is above 0.
   return op.scale > 0 ? "" : "its scale is not above 0";
 }

@@ -364,6 +364,7 @@ std::string why_not_on_tiles(const StepInfo& step) {
   const auto& op = step.op<graph::Attention>();
   if (!(op.scale > 0)) return "its scale is not above 0";
   if (op.bias || op.soft_cap > 0.0) return "it has a bias or a soft cap";
+  if (op.lse) return "its logarithms are asked for";
   if (dtype == DType::bfloat16 || multiplication.tiles == Tiles::emulated) return "";
   if (multiplication.tiles == Tiles::dots) return parts == 1 ? "" : "dot products of so many parts are too slow";
   constexpr std::int64_t kLeastKeys = 256;  // with fewer, packing takes longer than the products win

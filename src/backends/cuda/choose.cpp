@@ -8,6 +8,7 @@
 #include "attention/attention.h"
 #include "attn/base/error.h"
 #include "kernels/fault.h"
+#include "kernels/plain.h"
 #include "kernels/walk.h"
 
 namespace attn::cuda {
@@ -127,11 +128,19 @@ Chosen chosen_for(const AttentionProblem& problem, const Step& step) {
   throw internal_error("no attention kernel takes it");
 }
 
+[[noreturn]] void no_kernel(const Step& step, const Choice& choice) {
+  throw Error(ExitCode::no_device,
+              fmt::format("no CUDA kernel for {}: {}; the CPU has one", graph::name_of(step.op), choice.why_not));
+}
+
 }  // namespace
 
 Chosen choose(const Step& step, const ProductOptions& options) {
   if (std::ranges::all_of(step.outputs, is_empty)) return {"nothing to do", [](cudaStream_t) {}, ""};
-  if (const auto* op = std::get_if<graph::Attention>(&step.op)) return chosen_for(problem_of(*op, step), step);
+  if (const auto* op = std::get_if<graph::Attention>(&step.op)) {
+    if (op->lse) no_kernel(step, only_in_training());
+    return chosen_for(problem_of(*op, step), step);
+  }
   if (const auto* op = std::get_if<graph::CachedAttention>(&step.op)) return chosen_for(problem_of(*op, step), step);
   std::string why;
   const auto made = [&](Choice choice) {
@@ -148,7 +157,7 @@ Chosen choose(const Step& step, const ProductOptions& options) {
     if (fast.made()) return {std::move(fast.name), std::move(fast.launch), std::move(why)};
   }
   Choice plain = make_plain(step);
-  if (!plain.made()) throw internal_error("no CUDA kernel for {}: {}", graph::name_of(step.op), plain.why_not);
+  if (!plain.made()) no_kernel(step, plain);
   return {std::move(plain.name), std::move(plain.launch), std::move(why)};
 }
 

@@ -13,13 +13,19 @@ namespace {
 
 using graph::AttentionPath;
 
-/// softmax of a row; all NaN where one score is NaN or +∞.
-void softmax(std::vector<double>& row) {
+struct Sum {
   double maximum = -std::numeric_limits<double>::infinity();
-  for (const double x : row) maximum = std::max(maximum, x);
-  double sum = 0.0;
-  for (double& x : row) sum += x = std::exp(x - maximum);
-  for (double& x : row) x /= sum;
+  double of_exponentials = 0.0;  // of what is left without the maximum
+  [[nodiscard]] double logarithm() const { return maximum + std::log(of_exponentials); }
+};
+
+/// softmax of a row; all NaN where one score is NaN or +∞.
+Sum softmax(std::vector<double>& row) {
+  Sum sum;
+  for (const double x : row) sum.maximum = std::max(sum.maximum, x);
+  for (double& x : row) sum.of_exponentials += x = std::exp(x - sum.maximum);
+  for (double& x : row) x /= sum.of_exponentials;
+  return sum;
 }
 
 }  // namespace
@@ -33,10 +39,6 @@ double masked_score(AttentionPath path, DType dtype) {
 OverScores::OverScores(const Tensor& array, const Shape& scores)
     : numbers(read<double>(array)), strides(broadcast_strides(array.shape(), scores)) {}
 
-double OverScores::at(Dim b, Dim n, Dim t, Dim s) const {
-  return numbers[static_cast<std::size_t>(b * strides[0] + n * strides[1] + t * strides[2] + s * strides[3])];
-}
-
 bool Rules::sees(Dim b, Dim n, Dim t, Dim s) const {
   const Dim place = first + t;
   if (causal && s > place) return false;
@@ -44,7 +46,14 @@ bool Rules::sees(Dim b, Dim n, Dim t, Dim s) const {
   return std::all_of(masks.begin(), masks.end(), [&](const OverScores& mask) { return mask.at(b, n, t, s) != 0.0; });
 }
 
-Attended attend(const Rules& rules, const Tensor& query, const Tensor& key, const Tensor& value) {
+double score_of(const Rules& rules, double product, Dim b, Dim n, Dim t, Dim s) {
+  double score = rules.scale * product;
+  if (rules.soft_cap > 0.0) score = rules.soft_cap * std::tanh(score / rules.soft_cap);
+  if (rules.bias) score += rules.bias->at(b, n, t, s);
+  return score;
+}
+
+Attended attend(const Rules& rules, const Tensor& query, const Tensor& key, const Tensor& value, bool wants_lse) {
   const Dim B = query.shape()[0], T = query.shape()[1], N = query.shape()[2], H = query.shape()[3];
   const Dim S = key.shape()[1], K = key.shape()[2], V = value.shape()[3];
   const auto queries = read<double>(query);
@@ -60,16 +69,18 @@ Attended attend(const Rules& rules, const Tensor& query, const Tensor& key, cons
       for (Dim t = 0; t < T; ++t) {
         throw_if_stopped();
         const double* const q = queries.data() + ((b * T + t) * N + n) * H;
+        bool any = false;
         for (Dim s = 0; s < S; ++s) {
           const double* const key_head = keys.data() + ((b * S + s) * K + k) * H;
           double product = 0.0;
           for (Dim h = 0; h < H; ++h) product += q[h] * key_head[h];
-          double score = rules.scale * product;
-          if (rules.soft_cap > 0.0) score = rules.soft_cap * std::tanh(score / rules.soft_cap);
-          if (rules.bias) score += rules.bias->at(b, n, t, s);
-          row[static_cast<std::size_t>(s)] = rules.sees(b, n, t, s) ? score : rules.hidden;
+          const double score = score_of(rules, product, b, n, t, s);
+          const bool sees = rules.sees(b, n, t, s);
+          row[static_cast<std::size_t>(s)] = sees ? score : rules.hidden;
+          any = any || sees;
         }
-        softmax(row);
+        const Sum sum = softmax(row);
+        if (wants_lse) out.lse.push_back(any ? sum.logarithm() : -std::numeric_limits<double>::infinity());
         if (rules.path == AttentionPath::explicit_) {
           for (Dim s = 0; s < S; ++s) {
             if (!rules.sees(b, n, t, s)) row[static_cast<std::size_t>(s)] = 0.0;

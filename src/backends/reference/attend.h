@@ -18,7 +18,10 @@ struct OverScores {
   Offsets strides;  // one per axis of the scores; 0 where it repeats
 
   OverScores(const Tensor& array, const Shape& scores);
-  [[nodiscard]] double at(Dim b, Dim n, Dim t, Dim s) const;
+  [[nodiscard]] std::size_t offset(Dim b, Dim n, Dim t, Dim s) const {
+    return static_cast<std::size_t>(b * strides[0] + n * strides[1] + t * strides[2] + s * strides[3]);
+  }
+  [[nodiscard]] double at(Dim b, Dim n, Dim t, Dim s) const { return numbers[offset(b, n, t, s)]; }
 };
 
 /// What a score is made of, and which pairs of a query and a key count.
@@ -59,9 +62,14 @@ struct Rules {
 struct Attended {
   std::vector<double> context;  // (B,T,N,V)
   std::vector<double> scores;   // (B,N,T,S)
+  std::vector<double> lse;      // (B,N,T), where it is wanted: ln Σ e^score over the pairs that count
 };
 
+/// The score of a pair that counts, of the product of its query and its key.
+[[nodiscard]] double score_of(const Rules& rules, double product, Dim b, Dim n, Dim t, Dim s);
+
 /// query (B,T,N,H), key (B,S,K,H), value (B,S,K,V).
-[[nodiscard]] Attended attend(const Rules& rules, const Tensor& query, const Tensor& key, const Tensor& value);
+[[nodiscard]] Attended attend(const Rules& rules, const Tensor& query, const Tensor& key, const Tensor& value,
+                              bool wants_lse = false);
 
 }  // namespace attn::backends::reference

@@ -68,9 +68,10 @@ void compute(const graph::Attention& op, Tensors in, Tensors out) {
   const Shape& key = in[1].shape();
   Rules rules = rules_of(op, in[0].dtype());
   rules.read_further(op, in.subspan(3), {query[0], query[2], query[1], key[1]});
-  const Attended result = attend(rules, in[0], in[1], in[2]);
+  const Attended result = attend(rules, in[0], in[1], in[2], op.lse);
   write(out[0], result.context);
   if (op.scores) write(out[1], result.scores);
+  if (op.lse) write(out.back(), result.lse);
 }
 
 }  // namespace attn::backends::reference

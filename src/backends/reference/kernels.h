@@ -50,4 +50,24 @@ void compute(const graph::Conv& op, Tensors in, Tensors out);
 void compute(const graph::Pool& op, Tensors in, Tensors out);
 void compute(const graph::Rnn& op, Tensors in, Tensors out);
 
+// derivative.cpp, attention_grad.cpp, normalization_grad.cpp, batch_norm.cpp
+void compute(const graph::UnaryGrad& op, Tensors in, Tensors out);
+void compute(const graph::AttentionGrad& op, Tensors in, Tensors out);
+void compute(const graph::LayerNormGrad& op, Tensors in, Tensors out);
+void compute(const graph::BatchNormTraining& op, Tensors in, Tensors out);
+void compute(const graph::BatchNormGrad& op, Tensors in, Tensors out);
+
+// scatter.cpp, convolution_grad.cpp, rnn_grad.cpp
+void compute(const graph::Scatter& op, Tensors in, Tensors out);
+void compute(const graph::ScatterAdd& op, Tensors in, Tensors out);
+void compute(const graph::ConvInputGrad& op, Tensors in, Tensors out);
+void compute(const graph::ConvKernelGrad& op, Tensors in, Tensors out);
+void compute(const graph::PoolGrad& op, Tensors in, Tensors out);
+void compute(const graph::RnnGrad& op, Tensors in, Tensors out);
+
+// cross_entropy.cpp, dropout.cpp
+void compute(const graph::SoftmaxCrossEntropy& op, Tensors in, Tensors out);
+void compute(const graph::SoftmaxCrossEntropyGrad& op, Tensors in, Tensors out);
+void compute(const graph::Dropout& op, Tensors in, Tensors out);
+
 }  // namespace attn::backends::reference

@@ -4,11 +4,11 @@
 #include <cstring>
 #include <optional>
 
-#include "attn/base/error.h"
 #include "attn/graph/range.h"
 #include "kernels.h"
 #include "numbers.h"
 #include "offsets.h"
+#include "rows.h"
 
 namespace attn::backends::reference {
 namespace {
@@ -61,16 +61,6 @@ Offsets product_offsets(const std::vector<std::vector<Dim>>& indices, const Offs
     result = std::move(longer);
   }
   return result;
-}
-
-/// The coordinates of element i of a shape, "(1, 2)".
-std::string coordinates(std::int64_t i, const Shape& shape) {
-  std::vector<Dim> result;
-  for (const std::int64_t stride : strides_of(shape)) {
-    result.push_back(i / stride);
-    i %= stride;
-  }
-  return Shape(std::move(result)).str();
 }
 
 }  // namespace
@@ -134,18 +124,7 @@ void compute(const graph::Pad& op, Tensors in, Tensors out) {
 
 void compute(const graph::Gather& op, Tensors in, Tensors out) {
   const Shape& table = in[0].shape();
-  const Tensor& indices = in[1];
-  const Dim size = table[op.axis];
-  std::vector<Dim> rows;
-  const auto wanted = read<std::int64_t>(indices);
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const Dim row = wanted[i] < 0 ? wanted[i] + size : wanted[i];
-    if (row < 0 || row >= size) {
-      throw bad_input("index {} at {} is outside the table of {} entries", wanted[i],
-                      coordinates(static_cast<std::int64_t>(i), indices.shape()), size);
-    }
-    rows.push_back(row);
-  }
+  const std::vector<Dim> rows = rows_named_by(in[1], table[op.axis]);
   // table[:axis] + indices + table[axis+1:], with the indices as one axis.
   std::vector<std::vector<Dim>> taken_of(static_cast<std::size_t>(table.rank()));
   for (int axis = 0; axis < table.rank(); ++axis) {

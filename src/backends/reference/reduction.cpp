@@ -133,7 +133,8 @@ void compute(const graph::Reduce& op, Tensors in, Tensors out) {
 
 void compute(const graph::Cumulate& op, Tensors in, Tensors out) {
   const int axis[] = {op.axis};
-  const Slices rows = slices(in[0].shape(), axis);
+  Slices rows = slices(in[0].shape(), axis);
+  if (op.reverse) std::ranges::reverse(rows.along);
   with_ring_of(in[0].dtype(), [&](auto zero) {
     using Number = decltype(zero);
     auto numbers = read<Number>(in[0]);
@@ -141,7 +142,9 @@ void compute(const graph::Cumulate& op, Tensors in, Tensors out) {
       Number running = op.product ? 1 : 0;
       for (const std::int64_t along : rows.along) {
         Number& x = numbers[static_cast<std::size_t>(start + along)];
-        x = running = op.product ? running * x : running + x;
+        const Number before = running;
+        running = op.product ? running * x : running + x;
+        x = op.exclusive ? before : running;
       }
     }
     write(out[0], numbers);

@@ -1,20 +1,14 @@
 // Recurrent layers, one sample and one time step after the other.
-//
-// D input width, U units, g gates side by side in every kernel: (D, g·U), (U, g·U).
-#include <span>
+#include "rnn.h"
 
-#include "attn/backends/reference.h"
 #include "attn/base/stop.h"
-#include "kernels.h"
 #include "numbers.h"
 
 namespace attn::backends::reference {
-namespace {
 
 using graph::RnnCell;
-using Vector = std::vector<double>;
 
-int gates_of(RnnCell cell) {
+std::size_t gates_of(RnnCell cell) {
   switch (cell) {
     case RnnCell::lstm:
       return 4;
@@ -26,7 +20,6 @@ int gates_of(RnnCell cell) {
   return 1;
 }
 
-/// sums[m] += Σ x[k]·kernel[k, first + m], the kernel `width` wide.
 void add_product(std::span<double> sums, std::span<const double> x, const Vector& kernel, std::size_t width,
                  std::size_t first) {
   for (std::size_t k = 0; k < x.size(); ++k) {
@@ -34,30 +27,45 @@ void add_product(std::span<double> sums, std::span<const double> x, const Vector
   }
 }
 
-/// The weights of a layer and its step: (input, states) → states. State 0 is the output h.
-struct Cell {
-  const graph::Rnn& op;
-  std::size_t units;
-  Vector kernel, recurrent_kernel, bias;  // bias: (g·U), (2, g·U) for gru with reset_after, or empty
+void Cell::add_bias(Vector& sums, std::size_t first) const {
+  if (!op.bias) return;
+  for (std::size_t m = 0; m < width(); ++m) sums[m] += bias[first + m];
+}
 
-  [[nodiscard]] double act(double x) const { return apply(op.activation, x); }
-  [[nodiscard]] double gate(double x) const { return apply(op.recurrent_activation, x); }
-  [[nodiscard]] std::size_t width() const { return units * static_cast<std::size_t>(gates_of(op.cell)); }
+Vector Cell::input_part(std::span<const double> x) const {
+  Vector sums(width());
+  add_product(sums, x, kernel, width(), 0);
+  add_bias(sums, 0);
+  return sums;
+}
 
-  /// The biases from `first` on, all gates.
-  void add_bias(Vector& sums, std::size_t first) const {
-    if (!op.bias) return;
-    for (std::size_t m = 0; m < width(); ++m) sums[m] += bias[first + m];
+RnnInputs::RnnInputs(const graph::Rnn& op, Tensors in)
+    : batch(static_cast<std::size_t>(in[0].shape()[0])),
+      steps(static_cast<std::size_t>(in[0].shape()[1])),
+      depth(static_cast<std::size_t>(in[0].shape()[2])),
+      x(read<double>(in[0])),
+      cell{op, static_cast<std::size_t>(in[2].shape()[0]), read<double>(in[1]), read<double>(in[2]),
+           op.bias ? read<double>(in[3]) : Vector{}} {
+  std::size_t next = op.bias ? 4 : 3;
+  mask = op.mask ? read<double>(in[next++]) : Vector(batch * steps, 1.0);
+  const std::size_t states = op.cell == RnnCell::lstm ? 2 : 1;
+  for (std::size_t s = 0; s < states; ++s)
+    initial.push_back(op.initial_state ? read<double>(in[next++]) : Vector(batch * cell.units, 0.0));
+}
+
+std::vector<Vector> RnnInputs::initial_states(std::size_t b) const {
+  std::vector<Vector> states;
+  for (const Vector& state : initial) {
+    const auto first = state.begin() + static_cast<std::ptrdiff_t>(b * cell.units);
+    states.emplace_back(first, first + static_cast<std::ptrdiff_t>(cell.units));
   }
+  return states;
+}
 
-  /// x·kernel + (input) bias, all gates.
-  [[nodiscard]] Vector input_part(std::span<const double> x) const {
-    Vector sums(width());
-    add_product(sums, x, kernel, width(), 0);
-    add_bias(sums, 0);
-    return sums;
-  }
+namespace {
 
+/// (input, states) → states. State 0 is the output h.
+struct Step : Cell {
   void simple(std::span<const double> x, Vector& h) const {
     Vector z = input_part(x);
     add_product(z, h, recurrent_kernel, width(), 0);
@@ -110,51 +118,31 @@ struct Cell {
 }  // namespace
 
 void compute(const graph::Rnn& op, Tensors in, Tensors out) {
-  const Shape& shape = in[0].shape();
-  const Dim batch = shape[0], steps = shape[1], depth = shape[2];
-  const auto units = static_cast<std::size_t>(in[2].shape()[0]);
-  const std::size_t states_count = op.cell == RnnCell::lstm ? 2 : 1;
-
-  const Vector x = read<double>(in[0]);  // (B,T,D)
-  std::size_t next = 3;
-  const Cell cell{op, units, read<double>(in[1]), read<double>(in[2]), op.bias ? read<double>(in[next++]) : Vector{}};
-  const Vector mask =
-      op.mask ? read<double>(in[next++]) : Vector(static_cast<std::size_t>(batch * steps), 1.0);  // (B,T)
-  std::vector<Vector> initial;                                                                    // per state (B,U)
-  for (std::size_t s = 0; s < states_count; ++s) {
-    initial.push_back(op.initial_state ? read<double>(in[next++])
-                                       : Vector(static_cast<std::size_t>(batch) * units, 0.0));
-  }
-
-  Vector outputs;                            // (B,T,U) or (B,U)
-  std::vector<Vector> finals(states_count);  // per state (B,U)
-  for (Dim b = 0; b < batch; ++b) {
-    std::vector<Vector> states;
-    for (const Vector& state : initial) {
-      const auto first = state.begin() + b * static_cast<Dim>(units);
-      states.emplace_back(first, first + static_cast<std::ptrdiff_t>(units));
-    }
-    Vector output(units, 0.0);
-    for (Dim i = 0; i < steps; ++i) {
+  const RnnInputs given(op, in);
+  const Step cell{given.cell};
+  Vector outputs;                                    // (B,T,U) or (B,U)
+  std::vector<Vector> finals(given.initial.size());  // per state (B,U)
+  for (std::size_t b = 0; b < given.batch; ++b) {
+    std::vector<Vector> states = given.initial_states(b);
+    Vector output(cell.units, 0.0);
+    for (std::size_t i = 0; i < given.steps; ++i) {
       throw_if_stopped();
-      const Dim t = op.go_backwards ? steps - 1 - i : i;
-      if (mask[static_cast<std::size_t>(b * steps + t)] != 0.0) {
-        cell.step(
-            std::span(x).subspan(static_cast<std::size_t>((b * steps + t) * depth), static_cast<std::size_t>(depth)),
-            states);
+      const std::size_t t = given.time(i);
+      if (given.counts(b, t)) {
+        cell.step(given.at(b, t), states);
         output = states[0];
       } else if (op.zero_output_for_mask) {
-        output.assign(units, 0.0);
+        output.assign(cell.units, 0.0);
       }
       if (op.return_sequences) outputs.insert(outputs.end(), output.begin(), output.end());
     }
     if (!op.return_sequences) outputs.insert(outputs.end(), output.begin(), output.end());
-    for (std::size_t s = 0; s < states_count; ++s)
+    for (std::size_t s = 0; s < finals.size(); ++s)
       finals[s].insert(finals[s].end(), states[s].begin(), states[s].end());
   }
   write(out[0], outputs);
   if (op.return_state) {
-    for (std::size_t s = 0; s < states_count; ++s) write(out[1 + s], finals[s]);
+    for (std::size_t s = 0; s < finals.size(); ++s) write(out[1 + s], finals[s]);
   }
 }
 

@@ -4,22 +4,13 @@
 #include <numbers>
 
 #include "attn/backends/reference.h"
+#include "functions.h"
 
 namespace attn::backends {
 namespace {
 
 using graph::UnaryFn;
-
-constexpr double kSeluAlpha = 1.6732632423543772848;
-constexpr double kSeluScale = 1.0507009873554804934;
-
-// x itself where it is NaN: std::min and std::max would pass over it, depending on the order of the operands.
-double clip(double x, double low, double high) { return std::isnan(x) ? x : std::min(std::max(x, low), high); }
-
-double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
-double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
-constexpr double kHardSigmoidReach = 3.0;  // where it becomes 1
-double hard_sigmoid(double x, double reach) { return clip(x + reach, 0.0, 2.0 * reach) / (2.0 * reach); }
+using namespace reference;  // functions.h
 
 double relu(double x, double slope, double threshold, double max_value) {
   if (x > threshold) return std::min(x, max_value);
@@ -47,11 +38,6 @@ double sparse_plus(double x) {
 double sparse_sigmoid(double x) {
   if (x <= -1.0) return 0.0;
   return x >= 1.0 ? 1.0 : 0.5 * (x + 1.0);
-}
-
-double sign(double x) {
-  if (std::isnan(x)) return x;
-  return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0;
 }
 
 }  // namespace

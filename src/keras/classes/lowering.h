@@ -14,6 +14,7 @@ namespace attn::keras {
 
 class Layer;
 struct Decoding;
+struct Training;
 
 /// Applies layers as keras.Layer.__call__ does, and adds their operations to a graph.
 class Lowering {
@@ -31,6 +32,8 @@ class Lowering {
   Decoding* decoding = nullptr;
   /// Should layers compute what KerasHub's do for one new token also where they are wrong?
   bool keras_hub_step = false;
+  /// What layers do in training; null where they do what they do in a run.
+  Training* training = nullptr;
 
   /// Does somebody watch where masks go?
   [[nodiscard]] virtual bool watches_masks() const = 0;

@@ -168,7 +168,7 @@ bool takes_length(const Functional& model, std::int64_t length) {
   return !fixed || std::find(fixed->begin(), fixed->end(), length) != fixed->end();
 }
 
-void lower(Functional& model, const LowerOptions& options, ModelLowering& lowering) {
+std::vector<TensorPtr> lower(Functional& model, const LowerOptions& options, ModelLowering& lowering) {
   std::vector<std::string> names;
   for (const Layer* layer : model.input_layers()) names.push_back(layer->name);
   for (const auto& [name, shape] : options.input_shapes)
@@ -180,7 +180,10 @@ void lower(Functional& model, const LowerOptions& options, ModelLowering& loweri
   lowering.want_scores = options.scores;
   visit_variables(
       model, [&](const Variable& variable) { lowering.declare(variable.layer, variable.index, variable.named()); });
-  if (options.decode) return lower_decoding(model, *options.decode, lowering);
+  if (options.decode) {
+    lower_decoding(model, *options.decode, lowering);
+    return {};
+  }
   std::vector<TensorPtr> inputs;
   if (options.symbolic) {
     inputs = symbolic_inputs(model, lowering);
@@ -193,7 +196,9 @@ void lower(Functional& model, const LowerOptions& options, ModelLowering& loweri
       inputs.push_back(Call::result(lowering.builder().input(input.name, input.element_type(), shape)));
     }
   }
-  name_outputs(model.output_struct, model.run(lowering, inputs, false), graph);
+  std::vector<TensorPtr> outputs = model.run(lowering, inputs, false);
+  name_outputs(model.output_struct, outputs, graph);
+  return outputs;
 }
 
 }  // namespace attn::keras

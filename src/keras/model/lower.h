@@ -13,9 +13,9 @@ namespace attn::keras {
 /// Input layers as inputs of the graph, as they are: unknown dimensions stay unknown.
 [[nodiscard]] std::vector<TensorPtr> symbolic_inputs(const Functional& model, Lowering& lowering);
 
-/// Adds the model to the graph of `lowering`, all its variables first, in Keras's order. Throws Error (bad_input) where
-/// what is asked for does not fit the model.
-void lower(Functional& model, const LowerOptions& options, ModelLowering& lowering);
+/// Adds the model to the graph of `lowering`, all its variables first, in Keras's order, and gives its outputs (none of
+/// a decoding). Throws Error (bad_input) where what is asked for does not fit the model.
+std::vector<TensorPtr> lower(Functional& model, const LowerOptions& options, ModelLowering& lowering);
 
 /// Can an unknown dimension of the inputs be `length`, or are all known and one of them that?
 [[nodiscard]] bool takes_length(const Functional& model, std::int64_t length);

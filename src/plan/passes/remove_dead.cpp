@@ -24,9 +24,13 @@ Graph remove_dead(Graph graph) {
       continue;
     }
     auto* attention = std::get_if<graph::Attention>(&node.op);
+    if (attention != nullptr && attention->lse && !is_needed(node.outputs.back())) {
+      attention->lse = false;
+      node.outputs.pop_back();
+    }
     if (attention != nullptr && attention->scores && !is_needed(node.outputs[1])) {
       attention->scores = false;
-      node.outputs.pop_back();
+      node.outputs.erase(node.outputs.begin() + 1);
     }
     for (const ValueId id : node.inputs) need(id);
   }

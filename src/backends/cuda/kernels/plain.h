@@ -47,4 +47,23 @@ namespace attn::cuda {
 [[nodiscard]] Choice make_plain(const graph::Pool& op, const Step& step);
 [[nodiscard]] Choice make_plain(const graph::Rnn& op, const Step& step);
 
+// Operations of training have no kernels yet.
+[[nodiscard]] inline Choice only_in_training() { return Choice("the GPU does not train yet"); }
+[[nodiscard]] inline Choice make_plain(const graph::UnaryGrad&, const Step&) { return only_in_training(); }
+[[nodiscard]] inline Choice make_plain(const graph::AttentionGrad&, const Step&) { return only_in_training(); }
+[[nodiscard]] inline Choice make_plain(const graph::LayerNormGrad&, const Step&) { return only_in_training(); }
+[[nodiscard]] inline Choice make_plain(const graph::BatchNormTraining&, const Step&) { return only_in_training(); }
+[[nodiscard]] inline Choice make_plain(const graph::BatchNormGrad&, const Step&) { return only_in_training(); }
+[[nodiscard]] inline Choice make_plain(const graph::Scatter&, const Step&) { return only_in_training(); }
+[[nodiscard]] inline Choice make_plain(const graph::ScatterAdd&, const Step&) { return only_in_training(); }
+[[nodiscard]] inline Choice make_plain(const graph::ConvInputGrad&, const Step&) { return only_in_training(); }
+[[nodiscard]] inline Choice make_plain(const graph::ConvKernelGrad&, const Step&) { return only_in_training(); }
+[[nodiscard]] inline Choice make_plain(const graph::PoolGrad&, const Step&) { return only_in_training(); }
+[[nodiscard]] inline Choice make_plain(const graph::RnnGrad&, const Step&) { return only_in_training(); }
+[[nodiscard]] inline Choice make_plain(const graph::SoftmaxCrossEntropy&, const Step&) { return only_in_training(); }
+[[nodiscard]] inline Choice make_plain(const graph::SoftmaxCrossEntropyGrad&, const Step&) {
+  return only_in_training();
+}
+[[nodiscard]] inline Choice make_plain(const graph::Dropout&, const Step&) { return only_in_training(); }
+
 }  // namespace attn::cuda

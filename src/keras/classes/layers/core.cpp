@@ -3,6 +3,7 @@
 
 #include "classes/layers/layers.h"
 #include "classes/ops/promotion.h"
+#include "classes/training.h"
 
 namespace attn::keras {
 namespace {
@@ -194,6 +195,19 @@ class Dropout : public PassThrough {
   }
   void check(const Ref& config) override {
     if (rate < 0.0 || rate > 1.0) config["rate"].fail("expected a number from 0 to 1, got " + config["rate"].kind());
+  }
+  Arg call(Call& call) override {
+    if (!drops(call, rate)) return PassThrough::call(call);
+    const TensorPtr inputs = call.tensor("inputs");
+    Shape noise = call.shape("inputs");
+    if (noise_shape.json.is_array()) {
+      if (noise_shape.json.size() != static_cast<std::size_t>(noise.rank()))
+        throw bad_input("noise_shape {} does not fit the input {}", noise_shape.json.dump(), noise.str());
+      for (int axis = 0; axis < noise.rank(); ++axis)
+        if (const Json& size = noise_shape.json[static_cast<std::size_t>(axis)]; size.is_number_integer())
+          noise[axis] = size.get<Dim>();
+    }
+    return Call::result(dropped(call, inputs->id, rate, seed.json, noise));
   }
 
  private:

@@ -5,6 +5,7 @@
 
 #include "classes/layers/axes.h"
 #include "classes/layers/layers.h"
+#include "classes/training.h"
 
 namespace attn::keras {
 namespace {
@@ -176,15 +177,38 @@ class BatchNormalization : public Layer {
                       b.shape(x).str());
     const DType computed = at_least_float32(b.dtype(x));
     const auto variable = [&](int index) { return b.cast(call.raw_weight(index), computed); };
-    std::vector<ValueId> inputs = {b.cast(x, computed), variable(mean_), variable(variance_)};
+    const bool trains = call.lowering().training != nullptr && trainable;
+    std::vector<ValueId> inputs = {b.cast(x, computed)};
+    if (!trains) inputs.insert(inputs.end(), {variable(mean_), variable(variance_)});
     if (scale) inputs.push_back(variable(gamma_));
     if (center) inputs.push_back(variable(beta_));
     const int channels = axis_of(axis, b.shape(x).rank());
-    const ValueId out = b.apply(graph::BatchNorm{channels, epsilon, scale, center}, inputs);
+    const ValueId out = trains ? by_batch(call, std::move(inputs), channels)
+                               : b.apply(graph::BatchNorm{channels, epsilon, scale, center}, inputs);
     return Call::result(b.cast(out, call.compute_dtype()));
   }
 
  private:
+  /// By the statistics of the batch, which move the averages.
+  graph::ValueId by_batch(Call& call, std::vector<ValueId> inputs, int channels) {
+    if (renorm) throw bad_input("batch renormalization (renorm) is not known in training");
+    graph::Builder& b = call.builder();
+    const TensorPtr mask = call.optional_tensor("mask");
+    if (mask) inputs.push_back(b.cast(mask->id, DType::boolean));
+    const auto out =
+        b.apply_all(graph::BatchNormTraining{channels, epsilon, scale, center, mask != nullptr}, std::move(inputs));
+    const auto move = [&](int index, ValueId statistic) {
+      const ValueId before = call.raw_weight(index);
+      const ValueId now = b.cast(statistic, b.dtype(before));
+      const ValueId kept = b.binary(BinaryFn::multiply, before, b.scalar_like(before, momentum));
+      const ValueId added = b.binary(BinaryFn::multiply, now, b.scalar_like(now, 1.0 - momentum));
+      call.lowering().training->updates.push_back({this, index, b.binary(BinaryFn::add, kept, added)});
+    };
+    move(mean_, out[1]);
+    move(variance_, out[2]);
+    return out[0];
+  }
+
   std::int64_t axis = -1;
   double momentum = 0.99, epsilon = 1e-3;
   bool center = true, scale = true, synchronized = false, renorm = false;

@@ -3,6 +3,7 @@
 
 #include "classes/layers/layers.h"
 #include "classes/layers/spatial.h"
+#include "classes/training.h"
 
 namespace attn::keras {
 namespace {
@@ -78,7 +79,10 @@ class SpatialDropout : public TrainingOnly {
   void check(const Ref& config) override { expect_share(config, "rate", rate); }
   Arg call(Call& call) override {
     expect_rank(call.shape("inputs"), rank_ + 2);
-    return call.arg("inputs");
+    if (!drops(call, rate)) return call.arg("inputs");
+    Shape noise = call.shape("inputs");  // whole channels
+    for (int axis = 1; axis <= rank_; ++axis) noise[format.channels_first() ? axis + 1 : axis] = 1;
+    return Call::result(dropped(call, call.tensor("inputs")->id, rate, seed.json, noise));
   }
 
  private:

@@ -25,4 +25,7 @@ void evaluate(const graph::Node& node, const graph::Graph& graph, std::span<cons
 /// One function of one number, as Keras defines it.
 [[nodiscard]] double apply(const graph::Unary& function, double x);
 
+/// Its derivative. Where there is none it is the value that TensorFlow gives: 0 for relu at 0, 1 for clip at a bound.
+[[nodiscard]] double derivative(const graph::Unary& function, double x);
+
 }  // namespace attn::backends

@@ -153,18 +153,20 @@ enum class AttentionPath : std::uint8_t {
              ///< probability 0 after the softmax, so a fully masked row gives zeros
 };
 
-/// [query (B,T,N,H), key (B,S,K,H), value (B,S,K,Hv), bias?, mask…] → [context (B,T,N,Hv), scores? (B,N,T,S)].
+/// [query (B,T,N,H), key (B,S,K,H), value (B,S,K,Hv), bias?, mask…] → [context (B,T,N,Hv), scores? (B,N,T,S),
+/// lse? (B,N,T)].
 /// context = softmax(score, masked)·V per head, where score = cap(scale·QKᵀ) + bias; query head n reads key/value head
 /// n / (N/K). The bias broadcasts to (B,N,T,S). Each of the `masks` inputs is bool and broadcasts to (B,N,T,S); a
 /// position is seen where all of them, and causal and window, allow it. `scores` are the probabilities, as Keras calls
-/// them.
+/// them. `lse` is ln Σ e^score over the positions that are seen, −∞ where none is, in float32 (of float64 inputs in
+/// float64).
 /// Where one product makes query, key and value (plan::pack_projections), [packed (B,T,N+2K,H), mask…] stands for
 /// [query, key, value, mask…]: N heads of the query, then K of the key, then K of the value.
 ///
 /// Sequences without padding (plan::skip_padding) stand one behind the other in one batch entry: [query (1,P,N,H), key
 /// (1,P,K,H), value (1,P,K,Hv), starts (B+1) int32], or [packed (1,P,N+2K,H), starts]. Sequence b is the rows from
 /// starts[b] to before starts[b+1], at most `varlen` of them, and sees itself alone; rows from starts[B] on are
-/// undefined. There are no bias, no masks, no window and no scores then.
+/// undefined. There are no bias, no masks, no window, no scores and no lse then.
 struct Attention {
   double scale = 1.0;
   AttentionPath path = AttentionPath::fused;
@@ -174,6 +176,7 @@ struct Attention {
   bool causal = false;                 ///< position t sees s ≤ t (aligned at the top left, also for T ≠ S)
   std::optional<std::int64_t> window;  ///< position t sees |t − s| < window
   bool scores = false;                 ///< also give the probabilities
+  bool lse = false;                    ///< also give the logarithms, for AttentionGrad
   Dim packed_heads = 0;                ///< K of a packed input; 0: query, key and value are three inputs
   Dim varlen = 0;                      ///< most rows of one of the sequences that share a batch entry; 0: they do not
 };
@@ -238,6 +241,8 @@ struct Reduce {
 struct Cumulate {
   bool product = false;
   int axis = 0;
+  bool reverse = false;    ///< from the end
+  bool exclusive = false;  ///< of the elements before each, without itself: 0, or 1, for the first
 };
 
 /// [x] → [the same elements under `shape`]; −1 stands for what the element count gives.
@@ -341,9 +346,105 @@ struct Rnn {
   bool zero_output_for_mask = false;
 };
 
+// ---- Training: what a backward graph has beside the operations above (attn/gradients/gradients.h). `dy` is the
+// gradient of a loss with respect to y: it has y's shape and dtype.
+
+/// [x, dy] → [dy·f'(x)].
+struct UnaryGrad {
+  Unary forward;
+};
+
+/// [query, key, value, bias?, mask…, context, lse, dcontext, dscores?] → [dquery, dkey, dvalue, dbias?]. Context and
+/// lse are what `forward` gives, which has neither a packed input nor sequences in one batch entry; dscores is given
+/// where it has scores. With D = Σ dcontext·context + Σ_s P·dscores for each query and P = e^(score − lse) where a
+/// position is seen, else 0 (1/S where the fused path sees none): dvalue = PᵀdO, dscore = P∘(dO·Vᵀ + dscores − D), from
+/// which dbias, dquery and dkey follow (FlashAttention-2, arXiv 2307.08691, algorithm 2).
+struct AttentionGrad {
+  Attention forward;
+  bool bias = false;  ///< also give dbias
+};
+
+/// [x, gamma?, dy] → [dx, dgamma?, dbeta?]; dgamma is given where `forward` has a scale, dbeta where it has a center.
+/// dbeta has the dtype of gamma, or else of x.
+struct LayerNormGrad {
+  LayerNorm forward;
+};
+
+/// [x, gamma? (C), beta? (C), mask? bool] → [y, mean (C), variance (C)]: batch normalization by the statistics of x
+/// over all axes but `axis`, C its size, y = (x − mean)·gamma/√(variance + ε) + beta. The variance is the biased one.
+/// The mask has x's axes but the last; positions that it hides count for nothing in the statistics, whose sums are over
+/// their number + 1e-7 then (keras/src/layers/normalization/batch_normalization.py).
+struct BatchNormTraining {
+  int axis = -1;
+  double epsilon = 1e-3;
+  bool scale = true;
+  bool center = true;
+  bool mask = false;
+};
+
+/// [x, gamma? (C), mask? bool, mean (C), variance (C), dy] → [dx, dgamma?, dbeta?], mean and variance as `forward`
+/// gives them. What they are used for beside is not differentiated.
+struct BatchNormGrad {
+  BatchNormTraining forward;
+};
+
+/// [x] → [zeros of `shape`, but y[ranges] = x]: the gradient of Slice. A range's count is the size of x's axis.
+struct Scatter {
+  Shape shape;
+  std::vector<Range> ranges;
+};
+
+/// [updates (before… + indices + behind…), indices (integer)] → [table (before… + size + behind…)]: zeros, and every
+/// update added to the row that its index names, as Gather along `axis` reads it: before… are `axis` axes.
+struct ScatterAdd {
+  int axis = 0;
+  Dim size = 0;
+};
+
+/// [kernel, dy] → [dx], of the shape `input`. `forward` has neither bias nor activation.
+struct ConvInputGrad {
+  Conv forward;
+  Shape input;
+};
+
+/// [x, dy] → [dkernel], of the shape `kernel`. `forward` has neither bias nor activation.
+struct ConvKernelGrad {
+  Conv forward;
+  Shape kernel;
+};
+
+/// [x?, dy] → [dx], of the shape `input`. x is given for a maximum, whose first cell in each window gets all of dy.
+struct PoolGrad {
+  Pool forward;
+  Shape input;
+};
+
+/// [as of `forward`…, as the outputs of `forward`…] → [dx, dkernel, drecurrent kernel, dbias?, dinitial state?…].
+struct RnnGrad {
+  Rnn forward;
+};
+
+/// [logits (…, C), labels (…) of integers in [0, C)] → [ln Σ e^logit − logit of the label (…)], or with
+/// […, probabilities (…, C)] Σ p·(ln Σ e^logit − logit). A label out of range is an error that names it.
+struct SoftmaxCrossEntropy {};
+
+/// [logits, labels or probabilities, dy (…)] → [dlogits (…, C)].
+struct SoftmaxCrossEntropyGrad {};
+
+/// [x, count () int64] → [x/(1 − rate), or 0 with probability `rate`]. The numbers that decide are those of
+/// TensorFlow's stateless_uniform(noise, seed=[seed, count]) in x's dtype: 0 where they are below the rate. The
+/// gradient is the same operation on dy.
+struct Dropout {
+  double rate = 0.5;
+  std::int64_t seed = 0;
+  Shape noise;  ///< broadcasts to x: what is dropped together
+};
+
 using Op = std::variant<Unary, Binary, Select, Cast, Linear, MatMul, Einsum, Softmax, Attention, Append,
                         CachedAttention, LayerNorm, BatchNorm, Reduce, Cumulate, Reshape, Transpose, Broadcast, Concat,
-                        Slice, Pad, Gather, Iota, Fill, Conv, Pool, Rnn>;
+                        Slice, Pad, Gather, Iota, Fill, Conv, Pool, Rnn, UnaryGrad, AttentionGrad, LayerNormGrad,
+                        BatchNormTraining, BatchNormGrad, Scatter, ScatterAdd, ConvInputGrad, ConvKernelGrad, PoolGrad,
+                        RnnGrad, SoftmaxCrossEntropy, SoftmaxCrossEntropyGrad, Dropout>;
 
 /// The operation's name in messages and profiles: "linear", "layer_norm", "add", "gelu", …
 [[nodiscard]] std::string_view name_of(const Op& op) noexcept;

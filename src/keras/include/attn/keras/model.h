@@ -14,6 +14,7 @@
 #include "attn/keras/problem.h"
 #include "attn/keras/summary.h"
 #include "attn/keras/task.h"
+#include "attn/keras/training.h"
 
 namespace attn::keras {
 
@@ -64,6 +65,11 @@ class Model {
   [[nodiscard]] std::vector<graph::WeightSpec> weights() const;
   /// The model as a graph of known shapes. Its weights are those of weights(), in that order. Throws Error (bad_input).
   [[nodiscard]] graph::Graph lower(const LowerOptions& options) const;
+  /// The model with its loss behind it, and with what layers do in training. Throws Error (bad_input), also where the
+  /// model cannot be trained.
+  [[nodiscard]] LossGraph lower_loss(const LowerOptions& options, const LossOptions& loss) const;
+  /// What compile() was told, as the file keeps it: JSON, or nothing.
+  [[nodiscard]] std::optional<std::string> compile_config() const;
   /// Does LowerOptions::sequence_length mean anything to the model, or does it fix its lengths to others?
   [[nodiscard]] bool reaches_length(std::int64_t length) const;
   /// The same graph, and which of its layers and weights belong to which part of the model.

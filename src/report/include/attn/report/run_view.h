@@ -4,6 +4,7 @@
 #include <string>
 
 #include "attn/report/format.h"
+#include "attn/report/json.h"
 #include "attn/report/values.h"
 
 namespace attn::report {
@@ -15,5 +16,8 @@ namespace attn::report {
 
 /// The comparison alone, one line per output: what agrees, or where it differs most.
 [[nodiscard]] std::string compare_text(const CompareReport& compare);
+
+/// The same as members: file, rtol, atol, pass, outputs.
+[[nodiscard]] Json compare_json(const CompareReport& compare);
 
 }  // namespace attn::report

@@ -16,6 +16,7 @@ struct SavedModel {
   std::string config;                       ///< Keras JSON, for .keras; empty where there is none
   std::vector<NamedTensor> state = {};      ///< of optimizers and the like, by place, for .keras and .weights.h5
   std::vector<io::NamedBytes> assets = {};  ///< for .keras
+  std::string training = {};                ///< where a training stands, for .keras (io::KerasArchive::training)
 };
 
 /// The time that Keras's files say they were saved: now, or SOURCE_DATE_EPOCH, by which builds are made repeatable.

@@ -1,0 +1,58 @@
+// What a recurrent layer and its gradient have in common.
+//
+// B batch, T steps, D input width, U units, g gates side by side in every kernel: (D, g·U), (U, g·U).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "attn/backends/reference.h"
+#include "kernels.h"
+
+namespace attn::backends::reference {
+
+using Vector = std::vector<double>;
+
+/// 4, 3 or 1.
+[[nodiscard]] std::size_t gates_of(graph::RnnCell cell);
+
+/// sums[m] += Σ x[k]·kernel[k, first + m], the kernel `width` wide.
+void add_product(std::span<double> sums, std::span<const double> x, const Vector& kernel, std::size_t width,
+                 std::size_t first);
+
+/// The weights of a layer.
+struct Cell {
+  const graph::Rnn& op;
+  std::size_t units;
+  Vector kernel, recurrent_kernel, bias;  // bias: (g·U), (2, g·U) for gru with reset_after, or empty
+
+  [[nodiscard]] double act(double x) const { return apply(op.activation, x); }
+  [[nodiscard]] double gate(double x) const { return apply(op.recurrent_activation, x); }
+  [[nodiscard]] std::size_t width() const { return units * gates_of(op.cell); }
+
+  /// The biases from `first` on, all gates.
+  void add_bias(Vector& sums, std::size_t first) const;
+  /// x·kernel + (input) bias, all gates.
+  [[nodiscard]] Vector input_part(std::span<const double> x) const;
+};
+
+/// A layer's inputs, read.
+struct RnnInputs {
+  RnnInputs(const graph::Rnn& op, Tensors in);
+
+  std::size_t batch, steps, depth;
+  Vector x;  // (B,T,D)
+  Cell cell;
+  Vector mask;                  // (B,T), 1 everywhere where there is none
+  std::vector<Vector> initial;  // per state (B,U): the output h, and c of an LSTM
+
+  /// The time step that is the i'th in the order in which the layer walks.
+  [[nodiscard]] std::size_t time(std::size_t i) const { return cell.op.go_backwards ? steps - 1 - i : i; }
+  [[nodiscard]] bool counts(std::size_t b, std::size_t t) const { return mask[b * steps + t] != 0.0; }
+  [[nodiscard]] std::span<const double> at(std::size_t b, std::size_t t) const {
+    return std::span(x).subspan((b * steps + t) * depth, depth);
+  }
+  [[nodiscard]] std::vector<Vector> initial_states(std::size_t b) const;
+};
+
+}  // namespace attn::backends::reference

@@ -1,0 +1,15 @@
+// Rewrites of a graph, for what looks at gradients: graph in, graph out. Values keep their ids.
+#pragma once
+
+#include "attn/graph/graph.h"
+
+namespace attn::gradients {
+
+/// Weights become inputs, behind those that the graph has and in their order, under their paths: for numbers that
+/// change from run to run.
+[[nodiscard]] graph::Graph release_weights(graph::Graph graph);
+
+/// All floating-point numbers are float64: inputs, weights and constants too. Casts between them change nothing then.
+[[nodiscard]] graph::Graph in_float64(graph::Graph graph);
+
+}  // namespace attn::gradients

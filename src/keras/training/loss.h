@@ -1,0 +1,109 @@
+// A loss of Keras: its fields, and what it makes of targets and predictions.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/graph/graph.h"
+#include "attn/keras/training.h"
+#include "config/fields.h"
+
+namespace attn::keras {
+
+/// Targets and predictions on their way to one number for each prediction, and the small operations that losses are
+/// made of.
+class LossCall {
+ public:
+  LossCall(graph::Builder& builder, graph::ValueId targets, graph::ValueId predictions)
+      : b(builder), y_true(targets), y_pred(predictions) {}
+
+  graph::Builder& b;
+  graph::ValueId y_true;  ///< of the dtype of y_pred, or integers where the loss takes classes
+  graph::ValueId y_pred;
+  /// What stands behind a softmax or sigmoid that gave y_pred, in its dtype: losses of probabilities take that, as
+  /// Keras does (keras/src/backend/tensorflow/nn.py, _get_logits).
+  std::optional<graph::ValueId> logits;
+  /// The values that count; nothing: all.
+  std::optional<graph::ValueId> mask;
+
+  [[nodiscard]] int rank() const { return b.shape(y_pred).rank(); }
+  [[nodiscard]] graph::ValueId number(double value) { return b.scalar_like(y_pred, value); }
+  [[nodiscard]] graph::ValueId add(graph::ValueId x, graph::ValueId y) { return b.binary(graph::BinaryFn::add, x, y); }
+  [[nodiscard]] graph::ValueId subtract(graph::ValueId x, graph::ValueId y) {
+    return b.binary(graph::BinaryFn::subtract, x, y);
+  }
+  [[nodiscard]] graph::ValueId multiply(graph::ValueId x, graph::ValueId y) {
+    return b.binary(graph::BinaryFn::multiply, x, y);
+  }
+  [[nodiscard]] graph::ValueId divide(graph::ValueId x, graph::ValueId y) {
+    return b.binary(graph::BinaryFn::divide, x, y);
+  }
+  [[nodiscard]] graph::ValueId maximum(graph::ValueId x, double y) {
+    return b.binary(graph::BinaryFn::maximum, x, number(y));
+  }
+  [[nodiscard]] graph::ValueId times(graph::ValueId x, double factor) { return multiply(x, number(factor)); }
+  [[nodiscard]] graph::ValueId one_minus(graph::ValueId x) { return subtract(number(1.0), x); }
+  [[nodiscard]] graph::ValueId unary(graph::UnaryFn fn, graph::ValueId x) { return b.unary(fn, x); }
+  [[nodiscard]] graph::ValueId clip(graph::ValueId x, double low, double high) {
+    return b.unary(graph::UnaryFn::clip, x, low, high);
+  }
+  [[nodiscard]] graph::ValueId select(graph::ValueId condition, graph::ValueId x, graph::ValueId y) {
+    return b.apply(graph::Select{}, {condition, x, y});
+  }
+  /// Over one axis, counted from the back where it is negative. Throws Error (bad_input) where x has no such axis.
+  [[nodiscard]] graph::ValueId reduce(graph::ReduceFn fn, graph::ValueId x, std::int64_t axis = -1,
+                                      bool keepdims = false);
+  [[nodiscard]] graph::ValueId mean(graph::ValueId x, std::int64_t axis = -1) {
+    return reduce(graph::ReduceFn::mean, x, axis);
+  }
+  [[nodiscard]] graph::ValueId sum(graph::ValueId x, std::int64_t axis = -1, bool keepdims = false) {
+    return reduce(graph::ReduceFn::sum, x, axis, keepdims);
+  }
+};
+
+/// keras.backend.epsilon().
+inline constexpr double kLossEpsilon = 1e-7;
+
+class Loss {
+ public:
+  virtual ~Loss() = default;
+
+  std::string name;
+  std::optional<std::string> reduction = "sum_over_batch_size";
+
+  /// The class's own fields.
+  virtual void fields(Fields&) {}
+  /// One number for each prediction: of the shape of y_pred without its last axis, but where the class says otherwise.
+  [[nodiscard]] virtual graph::ValueId values(LossCall& call) const = 0;
+  /// What its targets are.
+  [[nodiscard]] virtual Labels labels() const { return Labels::numbers; }
+};
+
+using LossPtr = std::unique_ptr<Loss>;
+
+/// All that is known of a class of losses.
+struct LossInfo {
+  std::string_view name;       ///< "MeanSquaredError"
+  std::string_view functions;  ///< names of the function, its own first: "mean_squared_error mse MSE"
+  LossPtr (*make)();
+  std::string_view refused = "";  ///< why attn does not have it, or ""
+};
+
+template <typename T>
+[[nodiscard]] LossPtr make_loss() {
+  return std::make_unique<T>();
+}
+
+/// regression.cpp, crossentropy.cpp, overlap.cpp
+[[nodiscard]] std::span<const LossInfo> regression_losses();
+[[nodiscard]] std::span<const LossInfo> crossentropy_losses();
+
+/// A loss from its name, of a class or a function, or from its serialized object. `predictions` and `targets` are the
+/// shapes by which "crossentropy" is chosen. Throws Error (bad_input), for what is not known with the nearest name.
+[[nodiscard]] LossPtr read_loss(const Ref& ref, const Shape& predictions, const std::optional<Shape>& targets);
+
+}  // namespace attn::keras

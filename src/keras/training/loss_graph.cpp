@@ -1,0 +1,337 @@
+#include "training/loss_graph.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "attn/base/text.h"
+#include "classes/reading.h"
+#include "classes/training.h"
+#include "model/lower.h"
+#include "model/variables.h"
+#include "training/constraint.h"
+#include "training/loss.h"
+#include "training/metric.h"
+#include "training/ranks.h"
+#include "training/reduction.h"
+#include "training/regularizer.h"
+
+namespace attn::keras {
+
+using graph::BinaryFn;
+using graph::Builder;
+using graph::ValueId;
+
+namespace {
+
+/// The names by which Keras knows the outputs: the keys of a dict, else those of the layers that gave them.
+std::vector<std::string> output_names(const Functional& model, const graph::Graph& graph) {
+  std::vector<std::string> names;
+  for (const graph::Output& output : graph.outputs) {
+    std::string name = output.name;
+    if (model.output_struct.as<ArgDict>() == nullptr)
+      for (const graph::Layer& layer : graph.layers)
+        if (layer.parent == graph::kNone && std::ranges::count(layer.outputs, output.value) > 0) name = layer.name;
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+/// A loss, or a number, for each output: one for all, a list, or a dict by outputs.
+class PerOutput {
+ public:
+  PerOutput(const Ref& ref, const std::vector<std::string>& names, std::string_view what) {
+    const bool by_name = ref.is_object() && !ref.find("class_name");
+    if (by_name) {
+      for (const auto& [key, value] : ref.members()) {
+        if (std::ranges::count(names, key) == 0)
+          value.fail(fmt::format("the {} of '{}', which is no output{}", what, printable(key),
+                                 did_you_mean(key, std::span<const std::string>(names))));
+      }
+    } else if (ref.is_array() && ref.size() != names.size()) {
+      ref.fail(fmt::format("{} {}s for {} outputs", ref.size(), what, names.size()));
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      std::optional<Ref> own = by_name ? ref.find(names[i]) : ref.is_array() ? ref[i] : ref;
+      if (own && own->is_null()) own.reset();
+      refs_.push_back(std::move(own));
+    }
+  }
+  [[nodiscard]] const std::optional<Ref>& operator[](std::size_t i) const { return refs_[i]; }
+
+ private:
+  std::vector<std::optional<Ref>> refs_;
+};
+
+/// The loss and its weights, as JSON.
+struct Told {
+  Json loss, weights;
+};
+
+Told told(const Functional& model, const LossOptions& options, std::size_t outputs) {
+  Told out;
+  const Json compiled = model.envelope.value("compile_config", Json());
+  if (compiled.is_object()) out.weights = compiled.value("loss_weights", Json());
+  if (options.loss) {
+    const std::string& text = *options.loss;
+    const bool is_json = !text.empty() && (text[0] == '{' || text[0] == '[' || text[0] == '"');
+    out.loss = is_json ? Document("loss", text).root() : Json(text);
+  } else if (compiled.is_object()) {
+    out.loss = compiled.value("loss", Json());
+  }
+  if (out.loss.is_null()) {
+    out.loss = Json::array({"mean_squared_error"});
+    out.loss.insert(out.loss.end(), outputs - 1, nullptr);
+  }
+  return out;
+}
+
+/// What a softmax or a sigmoid was taken of that gave `x` as it is.
+std::optional<ValueId> logits_behind(const graph::Graph& graph, ValueId x) {
+  for (const graph::Node& node : graph.nodes) {
+    if (node.outputs.front() != x) continue;
+    const auto* softmax = std::get_if<graph::Softmax>(&node.op);
+    const auto* unary = std::get_if<graph::Unary>(&node.op);
+    const bool is_softmax = softmax != nullptr && softmax->kind == graph::SoftmaxKind::softmax;
+    const bool is_sigmoid = unary != nullptr && unary->fn == graph::UnaryFn::sigmoid;
+    if (is_softmax || is_sigmoid) return node.inputs[0];
+  }
+  return std::nullopt;
+}
+
+class LossLowering {
+ public:
+  LossLowering(Functional& model, const LossOptions& options, LossGraph& out, ModelLowering& lowering)
+      : model_(model), options_(options), out_(out), b_(lowering.builder()), lowering_(lowering) {}
+
+  void run(const std::vector<TensorPtr>& outputs) {
+    const std::vector<std::string> names = output_names(model_, out_.graph);
+    const Told said = told(model_, options_, names.size());
+    const Document losses("loss", said.loss), weights("loss_weights", said.weights);
+    const PerOutput loss(Ref(losses), names, "loss");
+    const PerOutput weight(Ref(weights), names, "weight");
+    ValueId total = graph::kNone;
+    const auto add = [&](const std::string& name, ValueId value, double factor) {
+      out_.terms.push_back({name, value});
+      if (factor != 1.0) value = b_.binary(BinaryFn::multiply, value, b_.scalar_like(value, factor));
+      total = total == graph::kNone ? value : b_.binary(BinaryFn::add, total, value);
+    };
+    // One loss and one target "y" for several outputs are those of the first.
+    const bool one_of_many =
+        options_.arrays.contains("y") && (said.loss.is_string() || said.loss.contains("class_name"));
+    const auto has_loss = [&](std::size_t i) { return loss[i] && (i == 0 || !one_of_many); };
+    std::size_t losses_given = 0;
+    for (std::size_t i = 0; i < names.size(); ++i) losses_given += has_loss(i) ? 1 : 0;
+    single_ = losses_given == 1;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (!has_loss(i)) continue;
+      const ValueId value = output_loss(*loss[i], names[i], *outputs[i]);
+      add(names[i] + "_loss", value, weight[i] ? weight[i]->number() : 1.0);
+    }
+    if (total == graph::kNone) Ref(losses).fail("no output has a loss");
+    check_arrays(names);
+    ValueId regularization = graph::kNone;
+    for (const ValueId term : regularizations(model_, lowering_)) {
+      const ValueId cast = b_.cast(term, b_.dtype(total));
+      regularization = regularization == graph::kNone ? cast : b_.binary(BinaryFn::add, regularization, cast);
+    }
+    if (regularization != graph::kNone) add("regularization", regularization, 1.0);
+    out_.loss = total;
+    if (options_.metrics) add_metrics(names);
+  }
+
+ private:
+  /// "y" where one output has a loss, else "y:price".
+  [[nodiscard]] std::string array_name(const std::string& what, const std::string& output) const {
+    return single_ ? what : what + ":" + output;
+  }
+
+  /// The array's type where data has it, under its name or, for the one output, that with the output's.
+  std::optional<graph::TensorType> given(const std::string& name, const std::string& long_name) {
+    for (const std::string& each : {name, long_name}) {
+      const auto found = options_.arrays.find(each);
+      if (found == options_.arrays.end()) continue;
+      used_.push_back(each);
+      return found->second;
+    }
+    return std::nullopt;
+  }
+
+  ValueId output_loss(const Ref& ref, const std::string& output, const KerasTensor& tensor) {
+    const Shape predicted = b_.shape(tensor.id);
+    if (!is_floating(b_.dtype(tensor.id)))
+      ref.fail(fmt::format("the output '{}' holds integers, which have no loss", printable(output)));
+    const std::string name = array_name("y", output);
+    const auto type = given(name, "y:" + output);
+    const LossPtr loss = read_loss(ref, predicted, type ? std::optional(type->shape) : std::nullopt);
+    if (loss->reduction.value_or("none") == "none")
+      ref.fail(
+          "the reduction 'none' leaves a number for each prediction; training needs 'sum_over_batch_size', 'sum' "
+          "or 'mean_with_sample_weight'");
+    out_.described += (out_.described.empty() ? "" : ", ") + (single_ ? "" : output + ": ") + loss->name;
+
+    const DType computed = b_.dtype(tensor.id) == DType::float64 ? DType::float64 : DType::float32;
+    const bool classes = loss->labels() == Labels::classes;
+    const Shape expected = classes ? predicted.slice(0, predicted.rank() - 1) : predicted;
+    const graph::TensorType assumed{classes ? DType::int32 : computed, expected};
+    const ValueId target = b_.input(name, type.value_or(assumed).dtype, type.value_or(assumed).shape);
+    out_.targets.push_back({target, loss->labels(), predicted.rank() > 0 ? predicted.back() : 1});
+
+    LossCall call(b_, target, b_.cast(tensor.id, computed));
+    if (call.y_pred == tensor.id) call.logits = logits_behind(out_.graph, tensor.id);
+    if (classes) {
+      if (!is_integer(b_.dtype(target))) call.y_true = b_.cast(target, DType::int32);
+    } else {
+      call.y_true = b_.cast(target, computed);
+    }
+    match_ranks(call);
+    expect_targets(name, output, b_.shape(target), classes, call);
+
+    ValueId values = loss->values(call);
+    std::optional<ValueId> mask = call.mask;
+    if (tensor.mask) mask = mask ? b_.binary(BinaryFn::logical_and, *tensor.mask, *mask) : *tensor.mask;
+    std::optional<ValueId> weights;
+    const std::string weight_name = array_name("sample_weight", output);
+    if (const auto weight = given(weight_name, "sample_weight:" + output)) {
+      weights = b_.input(weight_name, weight->dtype, weight->shape);
+      out_.sample_weights.push_back(*weights);
+    }
+    measured_.push_back({output, target, b_.cast(tensor.id, computed), tensor.mask, weights});
+    return reduced(b_, values, weights, mask, *loss->reduction);
+  }
+
+  static void expect_targets(const std::string& name, const std::string& output, const Shape& given, bool classes,
+                             const LossCall& call) {
+    const Shape truth = call.b.shape(call.y_true), pred = call.b.shape(call.y_pred);
+    Shape one_each = pred.slice(0, pred.rank() - 1);
+    const bool fits = classes && truth == one_each;
+    one_each.push_back(1);
+    if (fits || (classes ? truth == one_each : truth == pred)) return;
+    throw bad_input("the targets '{}' {} do not fit the output '{}' {}: they must be {}", printable(name), given.str(),
+                    printable(output), pred.str(), classes ? one_each.slice(0, pred.rank() - 1).str() : pred.str());
+  }
+
+  /// Weights and targets of no output would be forgotten silently.
+  void check_arrays(const std::vector<std::string>& outputs) const {
+    for (const auto& [name, type] : options_.arrays) {
+      const std::string output = name.substr(name.find(':') + 1);  // all of it where there is no colon
+      if (std::ranges::count(used_, name) == 0 && std::ranges::count(outputs, output) == 0)
+        throw bad_input("the array '{}' is a target or weight of no output that has a loss; the outputs are {}",
+                        printable(name), printable(join(outputs, ", ")));
+    }
+  }
+
+  /// What metrics see of an output.
+  struct Measured {
+    std::string output;
+    ValueId target, prediction;
+    std::optional<ValueId> mask, weights;
+  };
+
+  /// As keras/src/trainers/compile_utils.py names them: "accuracy", "price_mae", "weighted_accuracy".
+  void add_metrics(const std::vector<std::string>& outputs) {
+    const Json compiled = model_.envelope.value("compile_config", Json());
+    for (const bool weighted : {false, true}) {
+      const Json told =
+          compiled.is_object() ? compiled.value(weighted ? "weighted_metrics" : "metrics", Json()) : Json();
+      if (told.is_null()) continue;
+      const Document document(weighted ? "weighted_metrics" : "metrics", told);
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const auto seen = std::ranges::find(measured_, outputs[i], &Measured::output);
+        if (seen == measured_.end()) continue;
+        for (const Ref& one : metrics_of(Ref(document), outputs, i)) {
+          const auto weights = weighted ? seen->weights : std::nullopt;
+          LossGraph::Metric made = metric(b_, one, seen->target, seen->prediction, seen->mask, weights);
+          made.name = unused(outputs.size() > 1 ? outputs[i] + "_" : "", made.name, weighted);
+          out_.metrics.push_back(std::move(made));
+        }
+      }
+    }
+  }
+
+  /// The metrics of one output: all of a list for the only one, that of the same place in a list of as many, those
+  /// under its name in a dict.
+  static std::vector<Ref> metrics_of(const Ref& told, const std::vector<std::string>& outputs, std::size_t i) {
+    std::vector<Ref> own;
+    const auto add = [&](const auto& self, const Ref& ref) -> void {
+      if (ref.is_null()) return;
+      if (ref.is_array()) {
+        for (const Ref& each : ref.elements()) self(self, each);
+      } else {
+        own.push_back(ref);
+      }
+    };
+    if (told.is_object() && !told.find("class_name")) {
+      if (const auto named = told.find(outputs[i])) add(add, *named);
+    } else if (outputs.size() == 1) {
+      add(add, told);
+    } else if (told.is_array() && told.size() == outputs.size()) {
+      add(add, told[i]);
+    } else {
+      told.fail("metrics of a model of several outputs are a list of as many, or a dict by outputs");
+    }
+    return own;
+  }
+
+  [[nodiscard]] std::string unused(const std::string& prefix, const std::string& name, bool weighted) const {
+    const auto taken = [&](const std::string& full) {
+      return std::ranges::any_of(out_.metrics, [&](const auto& other) { return other.name == full; });
+    };
+    std::string full = prefix + name;
+    if (weighted && taken(full)) full = prefix + "weighted_" + name;
+    const std::string first = full;
+    for (int n = 1; taken(full); ++n) full = fmt::format("{}_{}", first, n);
+    return full;
+  }
+
+  Functional& model_;
+  const LossOptions& options_;
+  LossGraph& out_;
+  Builder& b_;
+  ModelLowering& lowering_;
+  bool single_ = true;
+  std::vector<std::string> used_;  // arrays
+  std::vector<Measured> measured_;
+};
+
+/// Layers that would drop numbers, or add some, in a way that attn does not have.
+void check_drops(Functional& model) {
+  static constexpr std::array<std::string_view, 5> kKnown = {"Dropout", "SpatialDropout1D", "SpatialDropout2D",
+                                                             "SpatialDropout3D", "ActivityRegularization"};
+  static constexpr std::array<const char*, 6> kRates = {"rate",   "dropout",           "dropout_rate",
+                                                        "stddev", "recurrent_dropout", "attention_dropout"};
+  visit_layers(model, [](Layer& layer) {
+    if (layer.is_operation() || layer.is_model() || std::ranges::count(kKnown, layer.class_name()) > 0) return;
+    if (!layer.sublayers().empty()) return;  // its parts are asked
+    const Json config = layer_config(layer, kNewest);
+    for (const char* key : kRates)
+      if (config.contains(key) && config[key].is_number() && config[key] > 0)
+        layer.fail(fmt::format("the {} of a {} in training is not known", key, layer.class_name()), "drops");
+  });
+}
+
+}  // namespace
+
+LossGraph lower_loss(Functional& model, const LowerOptions& options, const LossOptions& loss) {
+  LossGraph out;
+  ModelLowering lowering(out.graph, false);
+  Training training;
+  training.drops = loss.drops;
+  training.seed = loss.seed;
+  if (loss.training) {
+    if (loss.drops) check_drops(model);
+    lowering.training = &training;
+  }
+  const std::vector<TensorPtr> outputs = lower(model, options, lowering);
+  if (outputs.empty()) throw bad_input("the model has no output");
+  LossLowering(model, loss, out, lowering).run(outputs);
+  for (const Training::Update& update : training.updates) {
+    const ValueId weight = lowering.weight(*update.layer, update.weight);
+    out.updates.push_back({out.graph.value(weight).weight, update.value});
+  }
+  out.constraints = constraints_of(model);
+  for (const Training::Draw& draw : training.draws) out.draws.push_back({draw.layer, draw.count});
+  return out;
+}
+
+}  // namespace attn::keras

@@ -1,0 +1,13 @@
+// A model and its loss as one graph.
+#pragma once
+
+#include "attn/keras/options.h"
+#include "attn/keras/training.h"
+#include "model/functional.h"
+
+namespace attn::keras {
+
+/// Throws Error (bad_input).
+[[nodiscard]] LossGraph lower_loss(Functional& model, const LowerOptions& options, const LossOptions& loss);
+
+}  // namespace attn::keras

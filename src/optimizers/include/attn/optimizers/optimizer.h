@@ -1,0 +1,84 @@
+// An optimizer: its variables, and a step of all weights.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "attn/optimizers/settings.h"
+
+namespace attn::optimizers {
+
+/// A weight that is trained, float32.
+struct Variable {
+  std::string path;
+  Shape shape;
+  std::optional<Constraint> constraint;
+};
+
+/// What a step is given for a variable. Both are empty where the loss does not depend on it.
+struct Gradient {
+  Tensor sum;
+  /// Where the gradient is a list of entries, of which several may belong to one place, as TensorFlow has it for tables
+  /// that are looked up: Σ entries². Else empty: it is sum².
+  Tensor squares;
+};
+
+/// What a step did.
+struct StepReport {
+  double gradient_norm = 0;  ///< over all variables, before clipping
+  bool clipped = false;
+};
+
+/// Keras's optimizer of these settings (keras/src/optimizers). Steps give the same bits for any number of threads. Not
+/// for two threads at once.
+class Optimizer {
+ public:
+  Optimizer(Settings settings, std::vector<Variable> variables, int threads = 0);
+
+  /// All variables in Keras's order, as files have them: the first is the iteration (int64), the second the learning
+  /// rate (float32) where there is no schedule.
+  [[nodiscard]] const std::vector<NamedTensor>& state() const { return state_; }
+  /// Takes over the numbers of such a list. Throws Error (bad_input) where its arrays are others.
+  void set_state(const std::vector<Tensor>& state);
+
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  /// Steps done: of batches, where gradients are accumulated over several.
+  [[nodiscard]] std::int64_t iteration() const;
+  /// What the next step takes.
+  [[nodiscard]] double learning_rate() const;
+  /// For where there is no schedule.
+  void set_learning_rate(double rate);
+
+  /// Must be called before the first step, with the weights that it begins with.
+  void begin(const std::vector<Tensor>& weights);
+  /// Moves the weights, in place: one tensor and one gradient for each variable.
+  StepReport apply(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients);
+  /// Overwrites the weights with their averages, as the end of fit() does where there are some.
+  void finalize(const std::vector<Tensor>& weights) const;
+
+ private:
+  struct Slots;
+  Tensor& add(const std::string& name, Tensor tensor);
+  void add_slots();
+  /// Clips, in place.
+  void clip(std::vector<Gradient>& gradients, StepReport& report) const;
+  void decay(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients) const;
+  void update(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients);
+  void average(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients) const;
+  [[nodiscard]] std::int64_t updates() const;  ///< iteration / accumulated steps
+  [[nodiscard]] bool uses_adam(const Variable& variable) const;
+  [[nodiscard]] double norm(const std::vector<const Tensor*>& of, bool squared) const;
+
+  Settings settings_;
+  std::vector<Variable> variables_;
+  int threads_;
+  std::vector<NamedTensor> state_;
+  std::vector<Tensor> averages_, accumulators_;  // by variable, of state_
+  std::vector<std::vector<Tensor>> slots_;       // by variable: the rule's own, in its order
+  Tensor product_;                               // Nadam
+};
+
+}  // namespace attn::optimizers

@@ -1,0 +1,116 @@
+// What an optimizer is told, with Keras's names and defaults.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace attn::optimizers {
+
+// ---- Schedules: the learning rate of a step (keras/src/optimizers/schedules/learning_rate_schedule.py).
+
+struct ExponentialDecay {
+  double initial_learning_rate = 0.0, decay_steps = 1.0, decay_rate = 1.0;
+  bool staircase = false;
+};
+struct PiecewiseConstantDecay {
+  std::vector<double> boundaries, values;
+};
+struct PolynomialDecay {
+  double initial_learning_rate = 0.0, decay_steps = 1.0, end_learning_rate = 1e-4, power = 1.0;
+  bool cycle = false;
+};
+struct InverseTimeDecay {
+  double initial_learning_rate = 0.0, decay_steps = 1.0, decay_rate = 1.0;
+  bool staircase = false;
+};
+struct CosineDecay {
+  double initial_learning_rate = 0.0, decay_steps = 1.0, alpha = 0.0;
+  std::optional<double> warmup_target;
+  double warmup_steps = 0.0;
+};
+struct CosineDecayRestarts {
+  double initial_learning_rate = 0.0, first_decay_steps = 1.0, t_mul = 2.0, m_mul = 1.0, alpha = 0.0;
+};
+using Schedule = std::variant<ExponentialDecay, PiecewiseConstantDecay, PolynomialDecay, InverseTimeDecay, CosineDecay,
+                              CosineDecayRestarts>;
+
+/// The learning rate at a step, from 0 on, in float32 as Keras computes it.
+[[nodiscard]] double learning_rate(const Schedule& schedule, std::int64_t step);
+
+// ---- Rules: how a step moves a variable.
+
+struct SGD {
+  double momentum = 0.0;
+  bool nesterov = false;
+};
+/// Adam, AdamW, Adamax, Nadam, Lamb and ScheduleFreeAdamW have these.
+struct Moments {
+  double beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-7;
+};
+struct Adam : Moments {
+  bool amsgrad = false;
+};
+struct Adamax : Moments {};
+struct Nadam : Moments {};
+struct Lamb : Moments {};
+struct ScheduleFreeAdamW : Moments {
+  std::int64_t warmup_steps = 0;
+};
+struct RMSprop {
+  double rho = 0.9, momentum = 0.0, epsilon = 1e-7;
+  bool centered = false;
+};
+struct Adagrad {
+  double initial_accumulator_value = 0.1, epsilon = 1e-7;
+};
+struct Adadelta {
+  double rho = 0.95, epsilon = 1e-7;
+};
+struct Ftrl {
+  double learning_rate_power = -0.5, initial_accumulator_value = 0.1, l1_regularization_strength = 0.0,
+         l2_regularization_strength = 0.0, l2_shrinkage_regularization_strength = 0.0, beta = 0.0;
+};
+struct Lion {
+  double beta_1 = 0.9, beta_2 = 0.99;
+};
+struct Adafactor {
+  double beta_2_decay = -0.8, epsilon_1 = 1e-30, epsilon_2 = 1e-3, clip_threshold = 1.0;
+  bool relative_step = true;
+};
+struct Muon {
+  double adam_beta_1 = 0.9, adam_beta_2 = 0.999, epsilon = 1e-7, muon_a = 3.4445, muon_b = -4.775, muon_c = 2.0315,
+         adam_lr_ratio = 1.0, momentum = 0.95;
+  std::optional<double> adam_weight_decay = 0.004, rms_rate = 0.2;
+  std::int64_t ns_steps = 5;
+  bool nesterov = true, exclude_embeddings = true;
+  std::vector<std::string> exclude_layers;  ///< parts of paths
+};
+using Rule = std::variant<SGD, Adam, Adamax, Nadam, Lamb, ScheduleFreeAdamW, RMSprop, Adagrad, Adadelta, Ftrl, Lion,
+                          Adafactor, Muon>;
+
+struct Settings {
+  std::string name = "sgd";  ///< of its variables: "adam_w"
+  Rule rule;
+  double learning_rate = 0.01;  ///< a float32, where there is no schedule
+  std::optional<Schedule> schedule;
+  std::optional<double> weight_decay, clipnorm, clipvalue, global_clipnorm;
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<std::int64_t> ema_overwrite_frequency;
+  std::optional<double> loss_scale_factor;
+  std::optional<std::int64_t> gradient_accumulation_steps;
+};
+
+// ---- Constraints: what a variable becomes after a step (keras/src/constraints/constraints.py).
+
+enum class ConstraintKind : std::uint8_t { max_norm, unit_norm, min_max_norm, non_neg };
+struct Constraint {
+  ConstraintKind kind = ConstraintKind::non_neg;
+  double min_value = 0.0, max_value = 2.0, rate = 1.0;
+  std::vector<std::int64_t> axis{0};
+};
+
+}  // namespace attn::optimizers

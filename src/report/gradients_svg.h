@@ -1,0 +1,13 @@
+// Gradients as a picture.
+#pragma once
+
+#include <string>
+
+#include "attn/report/gradients_report.h"
+
+namespace attn::report {
+
+/// A bar for each row from the input to the loss: root mean squares on a logarithmic scale.
+[[nodiscard]] std::string gradients_svg(const GradientsReport& report);
+
+}  // namespace attn::report

@@ -1,0 +1,145 @@
+// Gradients against central differences.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "attn/backends/reference.h"
+#include "attn/base/rng.h"
+#include "attn/gradients/gradients.h"
+#include "attn/gradients/passes.h"
+#include "attn/plan/plan.h"
+#include "attn/run/gradients.h"
+
+namespace attn::run {
+namespace {
+
+using graph::ValueId;
+
+/// A tensor with bytes of its own.
+Tensor copy_of(const Tensor& x) {
+  Tensor out(x.dtype(), x.shape());
+  std::copy_n(x.data(), x.bytes(), out.data());
+  return out;
+}
+
+/// A graph on the reference backend, all of whose numbers are inputs.
+class Evaluation {
+ public:
+  Evaluation(graph::Graph graph, const std::vector<ValueId>& results) {
+    graph.outputs.clear();
+    graph.scores.clear();
+    for (const ValueId id : results) {
+      ids_.push_back(id);
+      if (id != graph::kNone) graph.outputs.push_back({"", id});
+    }
+    const auto backend = backends::make_reference_backend();
+    executable_ = backend->compile(plan::make_plan(backend->optimize(std::move(graph))), {}, {});
+  }
+
+  /// Copies; one that has no value is empty.
+  [[nodiscard]] std::vector<Tensor> run(std::span<const Tensor> inputs) {
+    executable_->run(inputs);
+    std::vector<Tensor> out;
+    for (const ValueId id : ids_) out.push_back(id == graph::kNone ? Tensor() : copy_of(executable_->value(id)));
+    return out;
+  }
+
+ private:
+  std::vector<ValueId> ids_;
+  std::unique_ptr<backends::Executable> executable_;
+};
+
+Tensor widened(const Tensor& x) { return is_floating(x.dtype()) ? x.cast(DType::float64) : x; }
+
+class GradientChecker {
+ public:
+  GradientChecker(const graph::Graph& graph, ValueId loss, std::span<const ValueId> checked,
+                  std::span<const Tensor> inputs, std::span<const Tensor> weights, const GradientCheckOptions& options)
+      : graph_(gradients::release_weights(gradients::in_float64(graph))),
+        loss_(graph_, {loss}),
+        checked_(checked.begin(), checked.end()),
+        options_(options) {
+    for (const Tensor& input : inputs) numbers_.push_back(widened(input));
+    // Those that the graph reads follow in its order.
+    for (std::size_t i = inputs.size(); i < graph_.inputs.size(); ++i)
+      numbers_.push_back(widened(weights[graph::at(graph.value(graph_.inputs[i]).weight)]));
+    gradients::Differentiated backward = gradients::differentiate(graph_, loss, checked_);
+    gradients_ = Evaluation(std::move(backward.graph), backward.gradients).run(numbers_);
+    at_rest_ = loss_at(numbers_);
+  }
+
+  [[nodiscard]] GradientCheckRow check(std::size_t n, const Advance& advance) {
+    GradientCheckRow row;
+    row.name = graph_.value(checked_[n]).name;
+    const auto place = std::find(graph_.inputs.begin(), graph_.inputs.end(), checked_[n]) - graph_.inputs.begin();
+    RandomStream stream(options_.seed, "direction:" + row.name);
+    for (int i = 0; i < options_.directions; ++i) {
+      direction(row, static_cast<std::size_t>(place), gradients_[n], stream);
+      if (advance) advance(2.0);
+    }
+    return row;
+  }
+
+ private:
+  [[nodiscard]] double loss_at(std::span<const Tensor> numbers) { return loss_.run(numbers)[0].at(0); }
+
+  void direction(GradientCheckRow& row, std::size_t place, const Tensor& gradient, RandomStream& stream) {
+    const Tensor& x = numbers_[place];
+    std::vector<Tensor> ahead = numbers_, behind = numbers_;
+    ahead[place] = copy_of(x);
+    behind[place] = copy_of(x);
+    double computed = 0.0;
+    const bool connected = gradient.size() == x.size();  // else the loss does not depend on it
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+      const double move = stream.normal() * std::max(1.0, std::abs(x.at(i)));
+      ahead[place].set(i, x.at(i) + options_.step * move);
+      behind[place].set(i, x.at(i) - options_.step * move);
+      if (connected) computed += gradient.at(i) * move;
+    }
+    const double before = loss_at(behind), after = loss_at(ahead);
+    const double measured = (after - before) / (2.0 * options_.step);
+    // A loss is right to some of its last bits.
+    const double rounding = 64.0 * std::numeric_limits<double>::epsilon() * std::abs(at_rest_) / options_.step;
+    const double difference = std::abs(measured - computed);
+    const double size = std::max(std::abs(measured), std::abs(computed));
+    ++row.directions;
+    const bool right = difference <= options_.tolerance * size + rounding;
+    if (!right) {
+      const double right_side = (after - at_rest_) / options_.step, left_side = (at_rest_ - before) / options_.step;
+      constexpr double kKink = 1e-3;
+      if (std::abs(right_side - left_side) > kKink * std::max(std::abs(right_side), std::abs(left_side))) {
+        ++row.skipped;
+        return;
+      }
+    }
+    const double error = difference <= rounding ? 0.0 : difference / size;
+    if (!right || error >= row.worst) {
+      row.worst = std::max(row.worst, error);
+      row.measured = measured;
+      row.computed = computed;
+    }
+    row.pass = row.pass && right;
+  }
+
+  graph::Graph graph_;
+  Evaluation loss_;
+  std::vector<ValueId> checked_;
+  GradientCheckOptions options_;
+  std::vector<Tensor> numbers_, gradients_;
+  double at_rest_ = 0.0;
+};
+
+}  // namespace
+
+std::vector<GradientCheckRow> check_gradients(const graph::Graph& graph, ValueId loss, std::span<const ValueId> checked,
+                                              std::span<const Tensor> inputs, std::span<const Tensor> weights,
+                                              const GradientCheckOptions& options, const Advance& advance) {
+  GradientChecker checker(graph, loss, checked, inputs, weights, options);
+  std::vector<GradientCheckRow> rows;
+  for (std::size_t n = 0; n < checked.size(); ++n) rows.push_back(checker.check(n, advance));
+  return rows;
+}
+
+}  // namespace attn::run

@@ -1,0 +1,33 @@
+// What a model is trained on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attn/base/tensor.h"
+#include "attn/train/trainer.h"
+
+namespace attn::train {
+
+/// Arrays with a row for each sample; they may lie in mapped files.
+class Data {
+ public:
+  /// All have as many rows.
+  explicit Data(std::map<std::string, Tensor> arrays);
+  [[nodiscard]] std::int64_t rows() const { return rows_; }
+  /// Copies of these rows, in this order.
+  [[nodiscard]] Batch gather(std::span<const std::int64_t> rows) const;
+
+ private:
+  std::map<std::string, Tensor> arrays_;
+  std::int64_t rows_ = 0;
+};
+
+/// The order of the rows in an epoch, by the seed and the epoch alone: Fisher and Yates from the last row down, by the
+/// uniform numbers of RandomStream(seed, "shuffle:<epoch>").
+[[nodiscard]] std::vector<std::int64_t> permutation(std::uint64_t seed, std::int64_t epoch, std::int64_t rows);
+
+}  // namespace attn::train

@@ -1,0 +1,71 @@
+// Epochs over data.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "attn/train/data.h"
+#include "attn/train/trainer.h"
+
+namespace attn::train {
+
+struct FitOptions {
+  std::int64_t epochs = 1;  ///< in all, those before a resume too
+  std::int64_t batch_size = 32;
+  std::optional<std::int64_t> steps;  ///< in all: ends after so many
+  bool shuffle = true;
+  bool drop_remainder = false;
+  std::uint64_t seed = 0;
+};
+
+/// A running value: Σ total/Σ count, of `root` its square root.
+struct Running {
+  double total = 0, count = 0;
+  bool root = false;
+  [[nodiscard]] double value() const;
+};
+using RunningValues = std::map<std::string, Running>;  ///< "loss", "accuracy", …, sorted as Keras prints them
+
+/// Where a training stands, between two steps: all that a resume needs beside weights, optimizer and draws.
+struct Position {
+  std::int64_t epoch = 0;  ///< that are done
+  std::int64_t batch = 0;  ///< that are done of the epoch under way
+  std::int64_t step = 0;   ///< in all
+  RunningValues running;   ///< of the epoch under way
+};
+
+struct StepEvent {
+  const StepResult& result;
+  const Position& position;  ///< after the step
+  std::int64_t rows = 0;
+  double seconds = 0;
+};
+
+struct EpochEvent {
+  std::int64_t epoch = 0;  ///< from 1
+  std::int64_t batches = 0;
+  double seconds = 0;  ///< of this run's part of it
+  RunningValues values, validation;
+};
+
+/// Called after each; nobody may be listening.
+struct FitEvents {
+  std::function<void(std::int64_t epoch)> begin;
+  std::function<void(const StepEvent&)> step;
+  std::function<void(const EpochEvent&)> epoch;
+};
+
+enum class FitEnd : std::uint8_t { epochs, steps, not_finite };
+
+/// Goes on from `position`, which always tells what is done, also where Stopped or an Error comes out. Ends with
+/// not_finite after a step whose loss is no number.
+FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const FitOptions& options, Position& position,
+           const FitEvents& events);
+
+/// The loss and the metrics over all rows, in batches.
+[[nodiscard]] RunningValues evaluate(Trainer& trainer, const Data& data, std::int64_t batch_size);
+
+}  // namespace attn::train

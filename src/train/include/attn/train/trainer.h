@@ -1,0 +1,101 @@
+// A model in training: one step after another.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attn/backends/backend.h"
+#include "attn/base/tensor.h"
+#include "attn/keras/training.h"
+#include "attn/optimizers/optimizer.h"
+
+namespace attn::train {
+
+/// Rows of data: the model's inputs, targets and sample weights by their names.
+using Batch = std::map<std::string, Tensor>;
+
+/// How the gradient of a table that is looked up is squared, by rules that square it.
+enum class TableGradient : std::uint8_t {
+  entries,  ///< each looked-up row, before equal ones are added up: Keras on TensorFlow
+  dense     ///< after: Keras on JAX and PyTorch
+};
+
+struct TrainerOptions {
+  backends::CompileOptions compile;
+  TableGradient tables = TableGradient::entries;
+};
+
+/// What a pass told.
+struct PassResult {
+  double loss = 0;
+  std::vector<double> terms;  ///< of LossGraph::terms
+  struct Metric {
+    double total = 0, count = 0;
+  };
+  std::vector<Metric> metrics;  ///< of LossGraph::metrics
+};
+
+struct StepResult : PassResult {
+  double learning_rate = 0;
+  double gradient_norm = 0;  ///< before clipping
+  bool clipped = false;
+};
+
+/// Not for two threads at once.
+class Trainer {
+ public:
+  /// The model with its loss for a batch, in training or not. Its weights are the same for all.
+  using Lower = std::function<keras::LossGraph(const Batch& batch, bool training)>;
+
+  /// `weights` are in the order of graph.weights; they are copied. The backend must outlive this.
+  Trainer(const backends::Backend& backend, Lower lower, std::vector<graph::WeightSpec> specs,
+          const std::vector<Tensor>& weights, optimizers::Settings settings, const TrainerOptions& options);
+  ~Trainer();
+
+  /// Gets ready for batches of this shape; the first call makes the optimizer.
+  void prepare(const Batch& batch) { program(batch, true); }
+  /// Forward, backward, and a step of the optimizer. Throws Error where the numbers are wrong input.
+  StepResult step(const Batch& batch);
+  /// The loss and the metrics alone, as in a run.
+  PassResult evaluate(const Batch& batch);
+
+  [[nodiscard]] const std::vector<graph::WeightSpec>& specs() const { return specs_; }
+  [[nodiscard]] const std::vector<Tensor>& weights() const { return weights_; }
+  /// Once something was prepared.
+  [[nodiscard]] optimizers::Optimizer& optimizer() { return *optimizer_; }
+  /// The names of the terms and metrics of the last pass.
+  [[nodiscard]] const std::vector<std::string>& terms() const { return terms_; }
+  [[nodiscard]] const std::vector<std::string>& metrics() const { return metrics_; }
+  [[nodiscard]] const std::vector<bool>& roots() const { return roots_; }
+  /// How often each layer that draws random numbers has done so.
+  [[nodiscard]] const std::map<std::string, std::int64_t>& draws() const { return draws_; }
+  void set_draws(std::map<std::string, std::int64_t> draws) { draws_ = std::move(draws); }
+  /// The weights become their averages, where there are some: the end of Keras's fit().
+  void finalize();
+
+ private:
+  struct Program;
+  Program& program(const Batch& batch, bool training);
+  [[nodiscard]] std::unique_ptr<Program> compile(const Batch& batch, bool training);
+  PassResult run(Program& program, const Batch& batch);
+  [[nodiscard]] std::vector<Tensor> trained() const;
+
+  const backends::Backend& backend_;
+  Lower lower_;
+  std::vector<graph::WeightSpec> specs_;
+  std::vector<Tensor> weights_;
+  std::vector<std::size_t> trainable_;  ///< indices of weights, in the optimizer's order
+  optimizers::Settings settings_;
+  TrainerOptions options_;
+  std::unique_ptr<optimizers::Optimizer> optimizer_;
+  std::map<std::string, std::unique_ptr<Program>> programs_;  ///< by the shapes of a batch
+  std::map<std::string, std::int64_t> draws_;
+  std::vector<std::string> terms_, metrics_;
+  std::vector<bool> roots_;
+};
+
+}  // namespace attn::train

@@ -1,0 +1,185 @@
+#include "attn/train/trainer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "attn/base/error.h"
+#include "attn/gradients/gradients.h"
+#include "attn/gradients/passes.h"
+#include "attn/plan/plan.h"
+#include "attn/run/inputs.h"
+#include "entries.h"
+
+namespace attn::train {
+
+using graph::at;
+using graph::ValueId;
+
+namespace {
+
+Tensor copy_of(const Tensor& x) {
+  Tensor out(x.dtype(), x.shape());
+  std::copy_n(x.data(), x.bytes(), out.data());
+  return out;
+}
+
+void copy(const Tensor& from, const Tensor& to) {
+  const Tensor same = from.cast(to.dtype());
+  std::copy_n(same.data(), same.bytes(), to.data());
+}
+
+/// What tells whether two batches take the same program.
+std::string key_of(const Batch& batch, bool training) {
+  std::string key = training ? "training" : "";
+  for (const auto& [name, tensor] : batch)
+    key += fmt::format("\n{} {} {}", name, name_of(tensor.dtype()), tensor.shape().str());
+  return key;
+}
+
+}  // namespace
+
+/// A step, or an evaluation, for batches of one shape.
+struct Trainer::Program {
+  keras::LossGraph model;                              ///< as it was lowered; its graph has been moved on
+  graph::Graph graph;                                  ///< that runs
+  std::vector<std::size_t> weights;                    ///< that stand behind the other inputs
+  std::vector<std::pair<ValueId, ValueId>> gradients;  ///< by trainable weight: sums and squares, or kNone
+  std::unique_ptr<backends::Executable> executable;
+};
+
+Trainer::Trainer(const backends::Backend& backend, Lower lower, std::vector<graph::WeightSpec> specs,
+                 const std::vector<Tensor>& weights, optimizers::Settings settings, const TrainerOptions& options)
+    : backend_(backend),
+      lower_(std::move(lower)),
+      specs_(std::move(specs)),
+      settings_(std::move(settings)),
+      options_(options) {
+  for (const Tensor& weight : weights) weights_.push_back(copy_of(weight));
+}
+
+Trainer::~Trainer() = default;
+
+std::vector<Tensor> Trainer::trained() const {
+  std::vector<Tensor> out;
+  for (const std::size_t i : trainable_) out.push_back(weights_[i]);
+  return out;
+}
+
+void Trainer::finalize() { optimizer_->finalize(trained()); }
+
+std::unique_ptr<Trainer::Program> Trainer::compile(const Batch& batch, bool training) {
+  auto program = std::make_unique<Program>();
+  program->model = lower_(batch, training);
+  graph::Graph graph = std::exchange(program->model.graph, {});
+  const keras::LossGraph& model = program->model;
+
+  std::vector<ValueId> value_of(graph.weights.size(), graph::kNone);
+  for (std::size_t i = 0; i < graph.values.size(); ++i)
+    if (graph.values[i].kind == graph::ValueKind::weight)
+      value_of[at(graph.values[i].weight)] = static_cast<ValueId>(i);
+  for (std::size_t i = 0; i < value_of.size(); ++i)
+    if (value_of[i] != graph::kNone) program->weights.push_back(i);
+
+  std::vector<ValueId> wanted;
+  for (const std::size_t i : trainable_) wanted.push_back(value_of[i]);
+  graph.outputs = {{"loss", model.loss}};
+  graph.scores.clear();
+  for (const auto& term : model.terms) graph.outputs.push_back({term.name, term.value});
+  for (const auto& metric : model.metrics) {
+    graph.outputs.push_back({metric.name, metric.total});
+    graph.outputs.push_back({metric.name, metric.count});
+  }
+  if (training) {
+    for (const auto& update : model.updates) graph.outputs.push_back({"", update.value});
+    ValueId loss = model.loss;
+    if (settings_.loss_scale_factor) {
+      graph::Builder b(graph);
+      loss = b.binary(graph::BinaryFn::multiply, loss, b.scalar_like(loss, *settings_.loss_scale_factor));
+    }
+    gradients::Differentiated backward = gradients::differentiate(std::move(graph), loss, wanted);
+    graph = std::move(backward.graph);
+    for (const ValueId gradient : backward.gradients) {
+      std::pair<ValueId, ValueId> both{gradient, graph::kNone};
+      const bool entries = options_.tables == TableGradient::entries && !settings_.gradient_accumulation_steps;
+      if (gradient != graph::kNone && entries)
+        if (const auto sums = entry_sums(graph, gradient, settings_.clipvalue)) both = {sums->sum, sums->squares};
+      for (const ValueId id : {both.first, both.second})
+        if (id != graph::kNone) graph.outputs.push_back({"", id});
+      program->gradients.push_back(both);
+    }
+  }
+  plan::Plan plan = plan::make_plan(backend_.optimize(gradients::release_weights(std::move(graph))));
+  program->graph = plan.graph;
+  program->executable = backend_.compile(std::move(plan), {}, options_.compile);
+  return program;
+}
+
+Trainer::Program& Trainer::program(const Batch& batch, bool training) {
+  if (!optimizer_) {
+    // The constraints of the variables are known once the model is lowered.
+    const keras::LossGraph model = lower_(batch, true);
+    std::vector<optimizers::Variable> variables;
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if (!specs_[i].trainable) continue;
+      trainable_.push_back(i);
+      variables.push_back({specs_[i].path, specs_[i].shape, model.constraints[i]});
+    }
+    optimizer_ = std::make_unique<optimizers::Optimizer>(settings_, std::move(variables), options_.compile.threads);
+    optimizer_->begin(trained());
+  }
+  std::unique_ptr<Program>& found = programs_[key_of(batch, training)];
+  if (!found) found = compile(batch, training);
+  terms_.clear();
+  metrics_.clear();
+  roots_.clear();
+  for (const auto& term : found->model.terms) terms_.push_back(term.name);
+  for (const auto& metric : found->model.metrics) {
+    metrics_.push_back(metric.name);
+    roots_.push_back(metric.root);
+  }
+  return *found;
+}
+
+PassResult Trainer::run(Program& program, const Batch& batch) {
+  Batch given = batch;
+  std::map<std::string, std::int64_t> drawn;  // in this pass, by layer
+  for (const keras::LossGraph::Draw& draw : program.model.draws) {
+    Tensor count(DType::int64, Shape{});
+    count.as<std::int64_t>()[0] = draws_[draw.layer] + drawn[draw.layer]++;
+    given.emplace(program.graph.value(draw.count).name, count);
+  }
+  graph::Graph shown;  // the inputs that are no weights
+  shown.values = program.graph.values;
+  shown.inputs.assign(program.graph.inputs.begin(),
+                      program.graph.inputs.end() - static_cast<std::ptrdiff_t>(program.weights.size()));
+  std::vector<Tensor> inputs = run::make_inputs(shown, given, 0);
+  for (const std::size_t i : program.weights) inputs.push_back(weights_[i]);
+  program.executable->run(inputs);
+  for (const auto& [layer, times] : drawn) draws_[layer] += times;  // not where it was stopped
+  const auto number = [&](ValueId id) { return program.executable->value(id).at(0); };
+  PassResult out;
+  out.loss = number(program.model.loss);
+  for (const auto& term : program.model.terms) out.terms.push_back(number(term.value));
+  for (const auto& metric : program.model.metrics) out.metrics.push_back({number(metric.total), number(metric.count)});
+  return out;
+}
+
+PassResult Trainer::evaluate(const Batch& batch) { return run(program(batch, false), batch); }
+
+StepResult Trainer::step(const Batch& batch) {
+  Program& step = program(batch, true);
+  StepResult out{run(step, batch), optimizer_->learning_rate(), 0.0, false};
+  std::vector<optimizers::Gradient> gradients;
+  for (const auto& [sum, squares] : step.gradients) {
+    gradients.emplace_back();
+    if (sum != graph::kNone) gradients.back().sum = step.executable->value(sum);
+    if (squares != graph::kNone) gradients.back().squares = step.executable->value(squares);
+  }
+  const optimizers::StepReport report = optimizer_->apply(trained(), gradients);
+  out.gradient_norm = report.gradient_norm;
+  out.clipped = report.clipped;
+  for (const auto& update : step.model.updates) copy(step.executable->value(update.value), weights_[at(update.weight)]);
+  return out;
+}
+
+}  // namespace attn::train

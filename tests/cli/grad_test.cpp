@@ -1,0 +1,129 @@
+// attn grad: gradients as a table, as arrays and as a picture, and what is held against them.
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "../text.h"
+#include "attn/io/tensor_file.h"
+#include "program.h"
+
+namespace attn::test {
+namespace {
+
+using nlohmann::json;
+
+const std::string kModel = "tests/data/training/loss/two_outputs/start.keras";
+const std::string kData = "tests/data/training/loss/two_outputs/data.npz";
+
+json row_of(const json& report, const std::string& name) {
+  for (const json& row : report["gradients"])
+    if (row["name"] == name) return row;
+  return {};
+}
+
+/// The arrays that `change` makes of the case's data, as a file.
+template <typename Change>
+std::string data_with(const TemporaryFolder& folder, const std::string& file, Change change) {
+  std::vector<NamedTensor> arrays = io::read_tensors(kData);
+  change(arrays);
+  io::write_tensors(folder / file, arrays);
+  return folder / file;
+}
+
+}  // namespace
+
+TEST_CASE("grad: the loss and the gradients are those of the compiled model, and --expect agrees with what -o wrote") {
+  const TemporaryFolder folder;
+  const Result result = run_attn({"grad", kModel, "--data", kData, "--batch", "4", "-o", folder / "g.npz", "--json"});
+  REQUIRE_MESSAGE(result.code == 0, result.err);
+  const json report = json::parse(result.out);
+  CHECK(report["loss"]["name"] == "kind: sparse_categorical_crossentropy, price: huber_loss");
+  REQUIRE(report["loss"]["terms"].size() == 2);
+  const double kind = report["loss"]["terms"][0]["value"], price = report["loss"]["terms"][1]["value"];
+  CHECK(report["loss"]["value"].get<double>() == doctest::Approx(0.3 * price + 2.0 * kind));  // its loss_weights
+  CHECK(report["batch"] == 4);
+  CHECK(row_of(report, "mha/key")["arrays"] == 2);
+  const Result again = run_attn(
+      {"grad", kModel, "--data", kData, "--batch", "4", "--backend", "reference", "--expect", folder / "g.npz"});
+  CHECK_MESSAGE(again.code == 0, again.out);
+  CHECK(contains(again.out, "Agrees with"));
+  const Result other = run_attn({"grad", kModel, "--data", kData, "--expect", folder / "g.npz"});
+  CHECK(other.code == 1);
+}
+
+TEST_CASE("grad: notes name what is zero, undetermined, or not reached") {
+  const Result result = run_attn({"grad", "tests/data/gradients/mha/self/model.keras", "--by", "weight", "--json"});
+  REQUIRE_MESSAGE(result.code == 0, result.err);
+  const json report = json::parse(result.out);
+  CHECK(row_of(report, "multi_head_attention/key/bias")["note"] == "undetermined");
+  CHECK(row_of(report, "multi_head_attention/key/kernel")["note"] == nullptr);
+  const Result one = run_attn({"grad", kModel, "--loss", R"({"price": "mse"})", "--by", "weight", "--json"});
+  REQUIRE_MESSAGE(one.code == 0, one.err);
+  const json of_price = json::parse(one.out);
+  CHECK(row_of(of_price, "kind/kernel")["note"] == "no path");
+  CHECK(row_of(of_price, "kind/kernel")["connected"] == 0);
+}
+
+TEST_CASE("grad: --check holds gradients against central differences") {
+  const Result result =
+      run_attn({"grad", "tests/data/training/norm/batch/start.keras", "--check", "--directions", "1", "--json"});
+  REQUIRE_MESSAGE(result.code == 0, result.err);
+  const json check = json::parse(result.out)["check"];
+  CHECK(check["pass"] == true);
+  CHECK(check["rows"].size() == 9);
+}
+
+TEST_CASE("grad: --svg draws a bar for each row") {
+  const TemporaryFolder folder;
+  REQUIRE(run_attn({"grad", kModel, "--svg", folder / "g.svg"}).code == 0);
+  const std::string svg = read_text(folder / "g.svg");
+  CHECK(svg.starts_with("<svg "));
+  CHECK(contains(svg, "mha/attention_output"));
+}
+
+TEST_CASE("grad: data that does not fit is told in one sentence") {
+  const TemporaryFolder folder;
+  const auto error = [](std::vector<std::string> line) {
+    line.insert(line.begin(), "grad");
+    const Result result = run_attn(line);
+    CHECK(result.code == 3);
+    CHECK(result.out.empty());
+    return result.err;
+  };
+  const std::string rows = data_with(folder, "rows.npz", [](auto& arrays) {
+    arrays.push_back({"sample_weight:kind", Tensor(DType::float32, {3})});
+  });
+  CHECK(contains(error({kModel, "--data", rows}), "the array 'x' has 40 rows, and 'sample_weight:kind' has 3"));
+  const std::string unknown = data_with(folder, "unknown.npz", [](auto& arrays) { arrays.front().name = "xx"; });
+  CHECK(contains(error({kModel, "--data", unknown}), "the array 'xx' is no input of the model and no target"));
+  const std::string wide = data_with(folder, "wide.npz", [](auto& arrays) {
+    for (NamedTensor& array : arrays)
+      if (array.name == "y:price") array.tensor = Tensor(DType::float32, {40, 2});
+  });
+  CHECK(
+      contains(error({kModel, "--data", wide}), "the targets 'y:price' (40, 2) do not fit the output 'price' (40, 1)"));
+  const std::string label = data_with(folder, "label.npz", [](auto& arrays) {
+    for (NamedTensor& array : arrays)
+      if (array.name == "y:kind") array.tensor.set(2, 9);
+  });
+  CHECK(contains(error({kModel, "--data", label}), "9"));
+  CHECK(contains(error({kModel, "--loss", "mean_squared_eror"}),
+                 "the loss 'mean_squared_eror' is not known (did you mean 'mean_squared_error'?)"));
+}
+
+TEST_CASE("grad: what is not finite ends with 1 and names the layer") {
+  const TemporaryFolder folder;
+  const std::string data = data_with(folder, "nan.npz", [](auto& arrays) {
+    for (NamedTensor& array : arrays)
+      if (array.name == "x") array.tensor.set(0, std::numeric_limits<double>::quiet_NaN());
+  });
+  const Result result = run_attn({"grad", kModel, "--data", data, "--batch", "4"});
+  CHECK(result.code == 1);
+  CHECK(contains(result.err, "holds NaN or Inf"));
+  CHECK(contains(result.out, "not finite"));
+}
+
+}  // namespace attn::test

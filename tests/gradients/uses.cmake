@@ -1,0 +1,1 @@
+set(uses backends/reference plan io graph base)

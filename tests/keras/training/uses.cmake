@@ -1,0 +1,1 @@
+set(uses keras backends/reference gradients plan io keras/config base)

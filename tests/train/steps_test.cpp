@@ -1,0 +1,202 @@
+// Ten steps of a model against those of Keras in float64 (tests/data/training): losses, metrics, learning rates,
+// weights and the optimizer's variables.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "../largest.h"
+#include "../places.h"
+#include "attn/backends/cpu.h"
+#include "attn/backends/reference.h"
+#include "attn/io/file.h"
+#include "attn/io/keras_archive.h"
+#include "attn/io/tensor_file.h"
+#include "attn/keras/model.h"
+#include "attn/keras/optimizer.h"
+#include "attn/train/fit.h"
+#include "attn/train/trainer.h"
+#include "attn/weights/bind.h"
+
+namespace attn::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Arrays = std::map<std::string, Tensor>;
+
+Arrays read_arrays(const fs::path& file) {
+  Arrays out;
+  for (const NamedTensor& array : io::read_tensors(file.string())) out.emplace(array.name, array.tensor);
+  return out;
+}
+
+std::string read_text(const fs::path& file) {
+  std::ifstream in(file);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+/// Rows [n·rows, (n + 1)·rows) of every array.
+train::Batch batch_of(const Arrays& data, std::int64_t n, std::int64_t rows) {
+  train::Batch out;
+  for (const auto& [name, tensor] : data) {
+    Shape shape = tensor.shape();
+    const std::int64_t row = tensor.bytes() / shape[0];
+    shape[0] = rows;
+    out.emplace(name, Tensor(tensor.dtype(), shape,
+                             std::shared_ptr<std::byte>(tensor.owner(), tensor.data() + n * rows * row)));
+  }
+  return out;
+}
+
+/// Cases of optimizer/ and option/ share a model and data, and have a compile.json.
+struct Case {
+  fs::path folder;
+  std::string archive, compile_config;
+  keras::Model model;
+  Arrays data;
+  json meta;
+};
+
+Case read_case(const fs::path& folder) {
+  const bool shared = fs::exists(folder / "compile.json");
+  const fs::path place = shared ? folder.parent_path().parent_path() / "optimizer" : folder;
+  const std::string archive = (place / "start.keras").string();
+  std::string text = io::parse_keras_archive(io::read_file(archive), archive).config;
+  json config = json::parse(text);
+  if (shared) config["compile_config"] = json::parse(read_text(folder / "compile.json"));
+  const std::string compiled = config["compile_config"].dump();
+  return {folder,
+          archive,
+          compiled,
+          keras::Model::read(archive, shared ? config.dump() : text),
+          read_arrays(place / "data.npz"),
+          json::parse(read_text(folder / "meta.json"))};
+}
+
+keras::LossGraph lower(const keras::Model& model, const train::Batch& batch, bool training) {
+  keras::LowerOptions options;
+  keras::LossOptions how;
+  how.training = how.drops = training;
+  how.metrics = true;
+  const std::vector<std::string> inputs = model.input_names();
+  for (const auto& [name, tensor] : batch) {
+    if (std::ranges::find(inputs, name) != inputs.end()) {
+      options.input_shapes.emplace(name, tensor.shape());
+    } else {
+      how.arrays[name] = {tensor.dtype(), tensor.shape()};
+    }
+  }
+  options.batch = batch.begin()->second.shape()[0];
+  return model.lower_loss(options, how);
+}
+
+/// Four times the error of Keras's own float32 run, or 2e-6 of the array's largest number.
+double tolerance(const json& errors, const std::string& name, double size) {
+  return std::max(4.0 * errors.value(name, 0.0), 2e-6 * size);
+}
+
+bool is_undetermined(const Case& one, const std::string& path) {
+  for (const std::string& name : one.meta["undetermined"].get<std::vector<std::string>>())
+    if (path == name || path.ends_with("/" + name)) return true;
+  return false;
+}
+
+void check_trace(const Case& one, const Arrays& trace, std::size_t n, const train::StepResult& step,
+                 const train::Trainer& trainer) {
+  const auto expect = [&](const std::string& name, double value) {
+    REQUIRE_MESSAGE(trace.contains(name), name);
+    const double expected = trace.at(name).at(static_cast<std::int64_t>(n));
+    CHECK_MESSAGE(std::abs(value - expected) <= tolerance(one.meta["trace_error"], name, largest(trace.at(name))),
+                  fmt::format("step {} {}: {} is not {}", n, name, value, expected));
+  };
+  expect("learning_rate", step.learning_rate);
+  expect("loss", step.loss);
+  for (std::size_t i = 0; i < trainer.metrics().size(); ++i) {
+    const train::Running value{step.metrics[i].total, step.metrics[i].count, trainer.roots()[i]};
+    expect(trainer.metrics()[i], value.value());
+  }
+}
+
+void check_steps(const Case& one, const backends::Backend& backend, int threads) {
+  CAPTURE(one.folder.string());
+  const std::int64_t rows = one.meta["batch"];
+  train::TrainerOptions options;
+  options.compile.threads = threads;
+  train::Trainer trainer(
+      backend, [&](const train::Batch& batch, bool training) { return lower(one.model, batch, training); },
+      one.model.weights(), weights::bind(one.model.weights(), one.archive),
+      keras::compiled_optimizer(one.compile_config), options);
+  const Arrays trace = read_arrays(one.folder / "trace.npz"), after = read_arrays(one.folder / "after.npz");
+  for (std::int64_t n = 0; n < one.meta["steps"].get<std::int64_t>(); ++n) {
+    const train::StepResult step = trainer.step(batch_of(one.data, n, rows));
+    check_trace(one, trace, static_cast<std::size_t>(n), step, trainer);
+  }
+  const json& errors = one.meta["float32_error"];
+  std::set<std::size_t> loose;  // trained weights whose gradient is 0 but for rounding
+  std::size_t trained = 0;
+  for (std::size_t i = 0; i < trainer.specs().size(); ++i) {
+    const graph::WeightSpec& spec = trainer.specs()[i];
+    if (spec.trainable && is_undetermined(one, spec.path)) loose.insert(trained);
+    trained += spec.trainable ? 1 : 0;
+    if (is_undetermined(one, spec.path)) continue;
+    bool found = false;
+    for (const auto& [key, expected] : after) {  // paths may lack the name of the model around
+      if (!key.starts_with("weight:")) continue;
+      const std::string path = key.substr(7);
+      if (spec.path != path && !spec.path.ends_with("/" + path)) continue;
+      found = true;
+      const double error = largest_error(expected, trainer.weights()[i]);
+      CHECK_MESSAGE(error <= tolerance(errors, key, largest(expected)), fmt::format("{}: {}", key, error));
+    }
+    CHECK_MESSAGE(found, spec.path);
+  }
+  const auto& state = trainer.optimizer().state();
+  CHECK(static_cast<std::size_t>(std::ranges::count_if(
+            after, [](const auto& array) { return array.first.starts_with("optimizer:"); })) == state.size());
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    const std::string key = fmt::format("optimizer:{}", i), path = one.meta["optimizer_variables"][i]["path"];
+    bool undetermined = false;
+    for (const std::string& name : one.meta["undetermined"].get<std::vector<std::string>>()) {
+      std::string flat = name;
+      std::ranges::replace(flat, '/', '_');
+      undetermined = undetermined || path.find(flat) != std::string::npos;
+    }
+    if (undetermined || !after.contains(key)) continue;
+    const Tensor& expected = after.at(key);
+    REQUIRE(state[i].tensor.shape() == expected.shape());
+    const double error = largest_error(expected, state[i].tensor);
+    CHECK_MESSAGE(error <= tolerance(errors, key, largest(expected)), fmt::format("{} {}: {}", key, path, error));
+  }
+}
+
+std::vector<fs::path> case_folders() {
+  std::vector<fs::path> out;
+  for (const auto& entry : fs::recursive_directory_iterator(in_repository("tests/data/training")))
+    if (entry.path().filename() == "after.npz") out.push_back(entry.path().parent_path());
+  std::ranges::sort(out);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("train: ten steps are Keras's, on the CPU's kernels") {
+  for (const fs::path& folder : case_folders()) check_steps(read_case(folder), *backends::make_cpu_backend(), 2);
+}
+
+TEST_CASE("train: ten steps are Keras's, on the reference backend") {
+  for (const char* name : {"optimizer/adam", "embedding/adam", "norm/batch"})
+    check_steps(read_case(in_repository(std::string("tests/data/training/") + name)),
+                *backends::make_reference_backend(), 1);
+}
+
+}  // namespace attn::test

@@ -1,0 +1,1 @@
+set(uses keras weights io backends)

@@ -1,0 +1,1 @@
+set(uses keras run weights io gradients backends)
