@@ -24,6 +24,7 @@ class Task : public AssembledModel {
   [[nodiscard]] virtual std::string_view kind() const = 0;
 
   [[nodiscard]] virtual std::optional<Packing> packing() const { return std::nullopt; }
+  [[nodiscard]] virtual std::string keras_hub_error() { return ""; }
 
   /// What the backbone gives for this model's inputs; where it gives several tensors, the one under `key`.
   TensorRef backbone_result(std::string_view key = {});
@@ -35,6 +36,8 @@ class Task : public AssembledModel {
   [[nodiscard]] std::int64_t backbone_size(std::string_view key);
   /// A flag of it.
   [[nodiscard]] bool backbone_flag(std::string_view key);
+  /// Is a key of it null?
+  [[nodiscard]] bool backbone_lacks(std::string_view key);
 
  private:
   LayerPtr backbone_;

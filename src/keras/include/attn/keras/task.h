@@ -43,6 +43,8 @@ struct TaskInfo {
   std::string backbone_store;
   std::optional<Preprocessor> preprocessor;
   std::optional<Packing> packing;  ///< of a task with an encoder
+  /// What KerasHub does wrongly where it goes on with tokens one by one, behind "KerasHub …"; empty: nothing.
+  std::string keras_hub_error{};
 };
 
 }  // namespace attn::keras
