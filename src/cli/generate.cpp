@@ -16,6 +16,7 @@
 #include "attn/tokenizers/open.h"
 #include "attn/tokenizers/text_stream.h"
 #include "common.h"
+#include "decoding.h"
 #include "options/command.h"
 #include "prepared_model.h"
 #include "prompts.h"
@@ -118,8 +119,8 @@ struct GenerateCommand {
     choose_sampler(loaded.model);
     if (prompts.ids.empty()) tokenizer_ = tokenizers::open_tokenizer(*model);
     const generate::Request request = request_for(loaded.model);
-    generate::CachedDecoder decoder(*backend, lowering(loaded.model), load_weights(loaded, execution, common.console),
-                                    decoder_options(request));
+    generate::CachedDecoder decoder(*backend, step_of(loaded.model, execution.dtype, cache_dtype),
+                                    load_weights(loaded, execution, common.console), decoder_options(request));
     check_ids(request, decoder.vocabulary_size());
     warn_of_vocabulary(decoder.vocabulary_size());
     report::GenerationReport report;
@@ -236,23 +237,6 @@ struct GenerateCommand {
     common.console.warn(fmt::format(
         "the tokenizer has {} tokens and the model {}: {}", tokenizer_->size(), rows,
         tokenizer_->size() < rows ? "ids from there on have no text" : "a prompt with any of the others is refused"));
-  }
-
-  [[nodiscard]] generate::LowerStep lowering(const keras::Model& of) const {
-    return [&of, this](const generate::StepShape& shape) {
-      keras::LowerOptions lower;
-      lower.dtype = execution.dtype;
-      lower.decode.emplace();
-      lower.decode->rows = shape.rows;
-      lower.decode->count = shape.count;
-      lower.decode->entries = shape.entries;
-      lower.decode->capacity = shape.capacity;
-      lower.decode->sources = shape.sources;
-      lower.decode->every_position = shape.every_position;
-      lower.decode->hidden = shape.hidden;
-      if (cache_dtype) lower.decode->cache_dtype = dtype_of(*cache_dtype);
-      return of.lower(lower);
-    };
   }
 
   [[nodiscard]] generate::CachedDecoderOptions decoder_options(const generate::Request& request) const {
