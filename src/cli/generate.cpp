@@ -119,6 +119,7 @@ struct GenerateCommand {
     choose_sampler(loaded.model);
     if (prompts.ids.empty()) tokenizer_ = tokenizers::open_tokenizer(*model);
     const generate::Request request = request_for(loaded.model);
+    warn_of_keras_hub(loaded.model, request);
     generate::CachedDecoder decoder(*backend, step_of(loaded.model, execution.dtype, cache_dtype),
                                     load_weights(loaded, execution, common.console), decoder_options(request));
     check_ids(request, decoder.vocabulary_size());
@@ -143,6 +144,7 @@ struct GenerateCommand {
  private:
   std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
   std::vector<std::string> texts_;               // the prompts
+  EncoderPrompts encoded_;                       // of a model with an encoder
   std::vector<std::vector<Token>> added_;        // by sequence, while stop strings are looked for
   std::unique_ptr<tokenizers::TextStream> out_;  // of what is streamed
   double tokenize_seconds_ = 0.0;
@@ -166,8 +168,9 @@ struct GenerateCommand {
   [[nodiscard]] std::int64_t length_for(const keras::Model& of) const {
     if (max_length) return *max_length;
     const auto task = of.task();
-    const auto usual = task && task->preprocessor ? task->preprocessor->sequence_length : std::nullopt;
-    return usual.value_or(kUsualLength);
+    if (!task || !task->preprocessor) return kUsualLength;
+    const keras::Preprocessor& preprocessor = *task->preprocessor;
+    return (task->packing ? preprocessor.decoder_sequence_length : preprocessor.sequence_length).value_or(kUsualLength);
   }
 
   generate::Request request_for(const keras::Model& of) {
@@ -179,9 +182,10 @@ struct GenerateCommand {
     request.most_likely = static_cast<std::size_t>(logprobs.value_or(0));
     request.keep_logits = logits.has_value();
     Stopwatch watch;
-    request.prompts = tokenizer_ ? tokenized(of, request.max_length) : read_ids(prompts);
+    request.prompts = prompts_for(of, request.max_length);
     tokenize_seconds_ = watch.lap();
     request.stop_token_ids = stop_tokens();
+    if (as_keras_hub() && tokenizer_ && stop_ids == "auto") request.pad_token_id = tokenizer_->specials().pad;
     for (std::size_t i = 0; i < request.prompts.size(); ++i) {
       if (request.prompts[i].empty())
         throw bad_usage("prompt {} has no tokens, and no start token comes before it", i + 1);
@@ -199,6 +203,40 @@ struct GenerateCommand {
     return request;
   }
 
+  [[nodiscard]] bool as_keras_hub() const { return execution.compat == "keras-hub"; }
+
+  [[nodiscard]] tokenizers::EncodeOptions encoding() const {
+    tokenizers::EncodeOptions how;
+    how.specials_in_text = !no_special;
+    return how;
+  }
+
+  std::vector<std::vector<Token>> prompts_for(const keras::Model& of, std::int64_t length) {
+    const auto task = of.task();
+    if (!task || !task->packing) {
+      if (!prompts.decoder_texts.empty() || !prompts.decoder_ids.empty())
+        throw bad_usage("--decoder-prompt and --decoder-ids are for models with an encoder, and a {} has none",
+                        of.class_name());
+      return tokenizer_ ? tokenized(of, length) : read_ids(prompts);
+    }
+    if (tokenizer_) texts_ = read_texts(prompts);
+    const std::int64_t room = max_new_tokens ? std::numeric_limits<std::int64_t>::max() : length;
+    encoded_ = pack_prompts(prompts, texts_, *task, tokenizer_.get(), encoding(), room);
+    return encoded_.decoder;
+  }
+
+  /// Says once where KerasHub would go on otherwise, and wrongly.
+  void warn_of_keras_hub(const keras::Model& of, const generate::Request& request) const {
+    if (as_keras_hub()) return;
+    const auto task = of.task();
+    std::string what = task ? task->keras_hub_error : "";
+    if (tokenizer_ && stop_ids == "auto" && tokenizer_->specials().pad &&
+        std::ranges::find(request.stop_token_ids, *tokenizer_->specials().pad) != request.stop_token_ids.end())
+      what += std::string(what.empty() ? "" : ", and ") + "takes the padding behind a prompt for its end";
+    if (!what.empty())
+      common.console.warn(fmt::format("KerasHub {}; attn does not. --compat keras-hub gives its tokens.", what));
+  }
+
   /// As CausalLMPreprocessor.generate_preprocess: cut, then a start token in front.
   std::vector<std::vector<Token>> tokenized(const keras::Model& of, std::int64_t length) {
     texts_ = read_texts(prompts);
@@ -208,9 +246,7 @@ struct GenerateCommand {
     if (adds_start && !no_start_token) start = tokenizer_->specials().start;
     std::vector<std::vector<Token>> out;
     for (const std::string& text : texts_) {
-      tokenizers::EncodeOptions how;
-      how.specials_in_text = !no_special;
-      std::vector<Token> ids = tokenizer_->encode(text, how);
+      std::vector<Token> ids = tokenizer_->encode(text, encoding());
       const std::int64_t room = length - (start ? 1 : 0);
       if (!max_new_tokens && std::ssize(ids) > room) ids.resize(static_cast<std::size_t>(room));
       if (start) ids.insert(ids.begin(), *start);
@@ -225,10 +261,11 @@ struct GenerateCommand {
     return parse_ids("--stop-ids", stop_ids);
   }
 
-  static void check_ids(const generate::Request& request, std::int64_t size) {
-    for (const auto& prompt : request.prompts)
-      for (const Token token : prompt)
-        if (token >= size) throw bad_usage("token {} is none of the model's {}", token, size);
+  void check_ids(const generate::Request& request, std::int64_t size) const {
+    for (const auto* rows : {&request.prompts, &encoded_.encoder})
+      for (const auto& row : *rows)
+        for (const Token token : row)
+          if (token >= size) throw bad_usage("token {} is none of the model's {}", token, size);
   }
 
   /// A tokenizer and a model of two sizes; models often have some rows more.
@@ -246,6 +283,8 @@ struct GenerateCommand {
     options.capacity = request.max_length;
     options.prefill_chunk = prefill_chunk.value_or(512);
     options.hidden = sampler.kind == SamplerKind::contrastive;
+    options.encoder_tokens = encoded_.encoder;
+    options.as_keras_hub = as_keras_hub();
     options.compile = execution.compile_options();
     return options;
   }
@@ -271,7 +310,7 @@ struct GenerateCommand {
   void write_token(Token token) {
     if (!out_) {
       out_ = std::make_unique<tokenizers::TextStream>(*tokenizer_);
-      if (!strip_prompt) write_now(texts_.front());
+      if (!strip_prompt) write_now(encoded_.begun.empty() ? texts_.front() : encoded_.begun.front());
     }
     if (!keep_special && std::ranges::binary_search(tokenizer_->specials().all, token)) return;
     if (!tokenizer_->token(token)) return;

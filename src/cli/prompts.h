@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "attn/generate/decoder.h"
+#include "attn/keras/task.h"
+#include "attn/tokenizers/tokenizer.h"
 #include "options/options.h"
 
 namespace attn::cli {
@@ -16,6 +18,8 @@ struct PromptWords {
   std::vector<std::string> texts;   ///< --prompt
   std::vector<std::string> ids;     ///< --ids
   std::optional<std::string> file;  ///< --prompts
+  /// --decoder-prompt and --decoder-ids: what the sequences of a model with an encoder begin with.
+  std::vector<std::string> decoder_texts, decoder_ids;
 
   void declare(Options& options);
 };
@@ -26,5 +30,18 @@ struct PromptWords {
 
 /// --ids "1,2,3". Throws Error (usage).
 [[nodiscard]] std::vector<std::vector<generate::Token>> read_ids(const PromptWords& words);
+
+/// What a model with an encoder reads.
+struct EncoderPrompts {
+  std::vector<std::vector<generate::Token>> encoder, decoder;
+  std::vector<std::string> begun;  ///< the texts of --decoder-prompt, one for each; empty where ids were given
+};
+
+/// As Seq2SeqLMPreprocessor.generate_preprocess packs `texts`, or as --ids gives them. Of the decoder's tokens the
+/// first `decoder_length` stay. Throws Error (usage) where there are not as many decoder prompts as prompts, or one for
+/// all.
+[[nodiscard]] EncoderPrompts pack_prompts(const PromptWords& words, const std::vector<std::string>& texts,
+                                          const keras::TaskInfo& task, const tokenizers::Tokenizer* tokenizer,
+                                          const tokenizers::EncodeOptions& how, std::int64_t decoder_length);
 
 }  // namespace attn::cli

@@ -51,6 +51,9 @@ struct ScoreCommand {
     if (!loaded.model.decodes())
       throw bad_input("{}: a {} gives no logits of next tokens, so no text has a score", loaded.file,
                       loaded.model.class_name());
+    if (const auto task = loaded.model.task(); task && task->packing)
+      throw bad_input("{}: a {} reads a text by its encoder, and scores of texts are of decoders alone", loaded.file,
+                      loaded.model.class_name());
     read_texts(loaded.model);
     generate::CachedDecoderOptions options;
     options.rows = 1;

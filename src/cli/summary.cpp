@@ -60,8 +60,9 @@ struct SummaryCommand {
       return 0;
     }
     report::SummaryOptions options;
-    // 80 means what Keras prints into a pipe, whose 80 columns it takes for a terminal's.
-    if (line_length == kPipeColumns) {
+    // 80 means what Keras prints into a pipe, whose 80 columns it takes for a terminal's. A task of KerasHub takes its
+    // line length from its caller alone.
+    if (line_length == kPipeColumns && !summary.preprocessor) {
       options.terminal_columns = kPipeColumns;
     } else {
       options.line_length = line_length;

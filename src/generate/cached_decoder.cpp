@@ -26,7 +26,7 @@ void copy_positions(const Tensor& from, const Tensor& to, Dim first) {
 struct CachedDecoder::Part {
   std::unique_ptr<backends::Executable> executable;
   graph::ValueId logits = graph::kNone, hidden = graph::kNone;
-  Tensor tokens, position, sources;
+  Tensor tokens, position, sources, encoder_tokens, encoder_padding;
   std::vector<Tensor> inputs;
 };
 
@@ -34,9 +34,25 @@ CachedDecoder::CachedDecoder(const backends::Backend& backend, LowerStep lower, 
                              CachedDecoderOptions options)
     : backend_(backend), lower_(std::move(lower)), weights_(std::move(weights)), options_(std::move(options)) {
   if (!options_.compile.store) options_.compile.store = backend_.make_store(options_.compile);
+  for (const auto& tokens : options_.encoder_tokens)
+    encoder_length_ = std::max<Dim>(encoder_length_, std::ssize(tokens));
   // The shape that every step has tells the rest.
-  const Dim entries = options_.rows * options_.branches;
-  part({entries, 1, entries, options_.capacity, options_.branches > 1, false, options_.hidden});
+  StepShape shape = step_shape(options_.rows * options_.branches, 1);
+  shape.sources = options_.branches > 1;
+  shape.keras_hub_step = options_.as_keras_hub;
+  part(shape);
+}
+
+StepShape CachedDecoder::step_shape(Dim rows, Dim count) const {
+  StepShape shape;
+  shape.rows = rows;
+  shape.count = count;
+  shape.entries = options_.rows * options_.branches;
+  shape.capacity = options_.capacity;
+  shape.hidden = options_.hidden;
+  if (encoder_length_ > 0) shape.encoder_entries = options_.rows;
+  shape.encoder_length = encoder_length_;
+  return shape;
 }
 
 CachedDecoder::~CachedDecoder() = default;
@@ -61,7 +77,15 @@ CachedDecoder::Part& CachedDecoder::part(const StepShape& shape) {
     if (value.name == "token_ids") made->tokens = array;
     if (value.name == "position") made->position = array;
     if (value.name == "sources") made->sources = array;
+    if (value.name == "encoder_token_ids") made->encoder_tokens = array;
+    if (value.name == "encoder_padding_mask") made->encoder_padding = array;
     made->inputs.push_back(std::move(array));
+  }
+  for (Dim row = 0; row < shape.rows && encoder_length_ > 0; ++row) {
+    const auto& tokens = options_.encoder_tokens[static_cast<std::size_t>(row * options_.rows / shape.rows)];
+    const auto first = static_cast<std::size_t>(row * encoder_length_);
+    std::ranges::fill(made->encoder_padding.as<std::int32_t>().subspan(first, tokens.size()), 1);
+    if (shape.reads_encoder) std::ranges::copy(tokens, made->encoder_tokens.as<Token>().subspan(first).begin());
   }
   if (weight_bytes_ == 0) {
     const std::vector<bool> fixed = graph::fixed_values(graph);
@@ -73,10 +97,15 @@ CachedDecoder::Part& CachedDecoder::part(const StepShape& shape) {
 }
 
 /// Reads `count` tokens of each row from the `first` of the step's on.
-void CachedDecoder::run(const Advance& step, Dim first, Dim count, bool every_position, Ahead& out) {
+void CachedDecoder::run(const Advance& step, const Run& which, Ahead& out) {
+  const auto [first, count, every_position, keras_hub_step, reads_encoder] = which;
   const bool with_sources = !step.sources.empty();
-  Part& part = this->part({step.rows, count, options_.rows * options_.branches, options_.capacity, with_sources,
-                           every_position, options_.hidden});
+  StepShape shape = step_shape(step.rows, count);
+  shape.sources = with_sources;
+  shape.every_position = every_position;
+  shape.reads_encoder = reads_encoder;
+  shape.keras_hub_step = keras_hub_step;
+  Part& part = this->part(shape);
   for (Dim row = 0; row < step.rows; ++row) {
     const auto from =
         step.tokens.subspan(static_cast<std::size_t>(row * step.count + first), static_cast<std::size_t>(count));
@@ -100,14 +129,27 @@ Ahead CachedDecoder::advance(const Advance& step) {
     throw internal_error("positions up to {} were asked of a decoder of {}", step.position + step.count,
                          options_.capacity);
   Ahead out;
+  read(step, out);
+  if (options_.as_keras_hub && step.position == 0 && !step.every_position) {
+    Ahead last;
+    run(step, {step.count - 1, 1, false, true}, last);
+    out.logits = last.logits;
+  }
+  return out;
+}
+
+/// Reads all tokens of the step, in chunks where there are many.
+void CachedDecoder::read(const Advance& step, Ahead& out) {
+  const bool is_step = options_.as_keras_hub && step.position > 0 && step.count == 1;
+  const bool reads_encoder = encoder_length_ > 0 && step.position == 0;
   if (step.count <= options_.prefill_chunk) {
-    run(step, 0, step.count, step.every_position, out);
-    return out;
+    run(step, {0, step.count, step.every_position, is_step, reads_encoder}, out);
+    return;
   }
   Tensor logits, hidden;  // of all chunks, as far as they are asked for
   for (Dim first = 0; first < step.count; first += options_.prefill_chunk) {
     const Dim count = std::min(options_.prefill_chunk, step.count - first);
-    run(step, first, count, step.every_position, out);
+    run(step, {first, count, step.every_position, false, reads_encoder && first == 0}, out);
     const auto keep = [&](const Tensor& part, Tensor& whole) {
       if (first == 0) whole = Tensor(DType::float32, {step.rows, step.count, part.shape().back()});
       copy_positions(part, whole, first);
@@ -117,7 +159,6 @@ Ahead CachedDecoder::advance(const Advance& step) {
   }
   if (step.every_position) out.logits = logits;
   if (options_.hidden) out.hidden = hidden;
-  return out;
 }
 
 std::int64_t CachedDecoder::memory_bytes() const {

@@ -128,8 +128,19 @@ std::vector<std::vector<std::u32string>> rows_of(const Summary& summary, const S
 
 /// Keras asks rich for columns whose texts alone fill the line; rich then takes the padding and the rules off again,
 /// evenly and from the left, rounding halves to even.
-void fit_columns(std::vector<Column>& columns, int line_length) {
+void take_off_padding(std::vector<Column>& columns, int line_length) {
   const int count = static_cast<int>(columns.size());
+  int used = 0;
+  for (const Column& column : columns) used += column.width;
+  int excess = used + 2 * count - (line_length - (count + 1));
+  for (int i = 0; i < count; ++i) {
+    const int taken = static_cast<int>(std::nearbyint(static_cast<double>(excess) / (count - i)));
+    columns[static_cast<std::size_t>(i)].width -= taken;
+    excess -= taken;
+  }
+}
+
+void fit_columns(std::vector<Column>& columns, int line_length) {
   int used = 0;
   for (Column& column : columns) {
     column.width = static_cast<int>(column.position * line_length) - used;
@@ -139,12 +150,7 @@ void fit_columns(std::vector<Column>& columns, int line_length) {
     }
     used += column.width;
   }
-  int excess = used + 2 * count - (line_length - (count + 1));
-  for (int i = 0; i < count; ++i) {
-    const int taken = static_cast<int>(std::nearbyint(static_cast<double>(excess) / (count - i)));
-    columns[static_cast<std::size_t>(i)].width -= taken;
-    excess -= taken;
-  }
+  take_off_padding(columns, line_length);
 }
 
 /// Columns in which no word is cut.
@@ -219,6 +225,29 @@ void append_text(std::string& out, const std::string& text, std::optional<int> c
   }
 }
 
+/// What KerasHub's tasks print before the table of their layers (keras_hub/src/models/task.py).
+void append_preprocessor(std::string& out, const keras::Preprocessor& preprocessor, std::optional<int> line_length,
+                         std::optional<int> console_columns, const SummaryOptions& options) {
+  LayerTable table{{{U"Layer (type)", Justify::left, 0.6}, {U"Config", Justify::right, 1.0}}, {}};
+  const auto number = [](std::int64_t n) { return n < 0 ? "None" : with_commas(static_cast<keras::Count>(n)); };
+  for (const keras::PreprocessorPart& part : preprocessor.parts) {
+    std::string config = "Vocab size: " + number(part.vocabulary_size.value_or(-1));
+    if (part.image_size)
+      config = fmt::format("Image size: ({}, {})", number((*part.image_size)[0]), number((*part.image_size)[1]));
+    const std::string layer = printable(part.name) + " (" + printable(part.class_name) + ")";
+    table.rows.push_back({code_points(fit(layer, options)), code_points(config)});
+  }
+  if (line_length) {
+    table.columns[0].width = static_cast<int>(0.6 * *line_length);
+    table.columns[1].width = static_cast<int>(0.4 * *line_length);
+    take_off_padding(table.columns, *line_length);
+  } else {
+    widen_columns(table);
+  }
+  append_text(out, fit("Preprocessor: \"" + printable(preprocessor.name) + "\"", options), console_columns);
+  append_table(out, table, line_length ? Overflow::ellipsis : Overflow::fold);
+}
+
 int default_line_length(const Summary& summary, const SummaryOptions& options) {
   const int own =
       (summary.sequential_like ? kLineLength : kLineLengthConnected) + (options.show_trainable ? kTrainableExtra : 0);
@@ -232,19 +261,20 @@ std::string summary_table(const Summary& summary, const SummaryOptions& options)
     throw bad_usage("the line length {} is beyond {}", *options.line_length, kLongestLine);
   }
   LayerTable table{columns_of(summary, options), {}};
-  std::optional<int> console_columns;  // nothing: no end
+  std::optional<int> line_length = options.line_length, console_columns;  // nothing: no end
   if (options.line_length) {
-    fit_columns(table.columns, *options.line_length);
     console_columns = std::max(options.terminal_columns.value_or(kPipeColumns), *options.line_length);
   } else if (options.terminal_columns) {
-    fit_columns(table.columns, default_line_length(summary, options));
+    line_length = default_line_length(summary, options);
     console_columns = options.terminal_columns;
   }
+  if (line_length) fit_columns(table.columns, *line_length);
   table.rows = rows_of(summary, options);
   if (!console_columns) widen_columns(table);
   const Overflow overflow = console_columns ? Overflow::ellipsis : Overflow::fold;
 
   std::string out;
+  if (summary.preprocessor) append_preprocessor(out, *summary.preprocessor, line_length, console_columns, options);
   const std::string name = printable(summary.name);
   append_text(out, fit(shown("Model: \"" + escape_markup(name) + "\"", "Model: \"" + name + "\""), options),
               console_columns);

@@ -44,6 +44,9 @@ SpecialIds specials_of(const KerasClass& row, const JsonNode& config, const std:
         std::all_of(kVision.begin(), kVision.end(), [&](const char* token) { return find(token).has_value(); });
     if (config["has_vision_tokens"].flag(has_all))
       for (const char* token : kVision) add(token);
+    // Gemma3CausalLM.generate also ends with the turn; where there is no such piece, SentencePiece calls it unknown.
+    const std::optional<Id> turn = find("<end_of_turn>"), unknown = find("<unk>");
+    if (turn || unknown) specials.stop.push_back(turn ? *turn : *unknown);
   }
   std::sort(specials.all.begin(), specials.all.end());
   specials.all.erase(std::unique(specials.all.begin(), specials.all.end()), specials.all.end());

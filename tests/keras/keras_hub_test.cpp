@@ -68,7 +68,7 @@ TEST_CASE("keras_hub: what KerasHub refuses is refused with the place and the re
        {},
        "the image's height 9 cannot be divided"},
       {"ViTBackbone", R"("image_shape": [8, 8], "patch_size": 4, )" + kImages, {}, "/config/image_shape: expected"},
-      {"BartBackbone", kSizes, {}, "'BartBackbone' is not known"},
+      {"ElectraBackbone", kSizes, {}, "'ElectraBackbone' is not known"},
       {"TransformerEncoder", block + R"(, "dropout": -1)", Shape{5, 6},
        "/config/dropout: expected a number from 0 to 1"},
       {"TransformerEncoder", R"("intermediate_dim": 8, "num_heads": 7)", Shape{5, 6},

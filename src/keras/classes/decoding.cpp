@@ -6,11 +6,11 @@ namespace attn::keras {
 
 using graph::ValueId;
 
-ValueId Decoding::state(Call& call, std::string_view what, Dim heads, Dim size, DType dtype) {
+ValueId Decoding::state(Call& call, std::string_view what, const Shape& shape, DType dtype) {
   std::string name = fmt::format("{}{}/{}", call.lowering().scope(), call.layer().name, what);
   const int earlier = calls_[name]++;
   if (earlier > 0) name += fmt::format("[{}]", earlier);
-  return call.builder().state(std::move(name), cache_dtype.value_or(dtype), {entries, heads, capacity, size});
+  return call.builder().state(std::move(name), cache_dtype.value_or(dtype), shape);
 }
 
 ValueId attend_cached(Call& call, ValueId query, ValueId key, ValueId value, graph::CachedAttention op,
@@ -19,7 +19,8 @@ ValueId attend_cached(Call& call, ValueId query, ValueId key, ValueId value, gra
   graph::Builder& b = call.builder();
   const auto appended = [&](std::string_view what, ValueId x) {
     const Shape shape = b.shape(x);
-    const ValueId cache = decoding.state(call, what, shape[2], shape[3], b.dtype(x));
+    const ValueId cache =
+        decoding.state(call, what, {decoding.entries, shape[2], decoding.capacity, shape[3]}, b.dtype(x));
     return b.apply(graph::Append{}, {cache, x, decoding.position});
   };
   std::vector<ValueId> inputs = {query, appended("keys", key), appended("values", value), decoding.length};
@@ -27,6 +28,41 @@ ValueId attend_cached(Call& call, ValueId query, ValueId key, ValueId value, gra
   op.causal = true;
   if (op.sources) inputs.push_back(*decoding.sources);
   inputs.insert(inputs.end(), further.begin(), further.end());
+  return b.apply(op, inputs);
+}
+
+ValueId attend_encoded(Call& call, ValueId query, const std::optional<EncodedKeys>& read, Dim heads, Dim size,
+                       const Attending& how) {
+  Decoding& decoding = *call.lowering().decoding;
+  const Decoding::Encoder& encoder = *decoding.encoder;
+  graph::Builder& b = call.builder();
+  const auto number = [&](Dim value) {
+    Tensor out(DType::int32, Shape{});
+    out.set(0, static_cast<double>(value));
+    return b.constant(std::move(out));
+  };
+  const auto kept = [&](std::string_view what, ValueId x) {
+    const ValueId cache =
+        decoding.state(call, what, {encoder.entries, heads, encoder.length, size}, call.compute_dtype());
+    return x == graph::kNone ? cache : b.apply(graph::Append{}, {cache, x, number(0)});
+  };
+  graph::CachedAttention op;
+  op.scale = how.scale;
+  op.path = how.path;
+  op.soft_cap = how.soft_cap;
+  op.masks = static_cast<int>(how.masks.size());
+  op.causal = false;
+  const EncodedKeys given = read.value_or(EncodedKeys{});
+  std::vector<ValueId> inputs = {query, kept("keys", given.key), kept("values", given.value), number(encoder.length)};
+  const Dim rows = b.shape(query)[0];
+  if (rows != encoder.entries) {  // branches of a sequence read what is kept of it
+    op.sources = true;
+    Tensor sources(DType::int32, {rows, encoder.length});
+    for (Dim i = 0; i < sources.size(); ++i)
+      sources.set(i, static_cast<double>(i / encoder.length * encoder.entries / rows));
+    inputs.push_back(b.constant(std::move(sources)));
+  }
+  inputs.insert(inputs.end(), how.masks.begin(), how.masks.end());
   return b.apply(op, inputs);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "attn/base/text.h"
 #include "attn/graph/graph.h"
 #include "classes/arg.h"
 
@@ -28,8 +29,8 @@ class Lowering {
   bool want_scores = false;
   /// Of new tokens that go on with what is cached; null for whole sequences.
   Decoding* decoding = nullptr;
-  /// Should layers compute what KerasHub's do also where those are wrong?
-  bool compat_keras_hub = false;
+  /// Should layers compute what KerasHub's do for one new token also where they are wrong?
+  bool keras_hub_step = false;
 
   /// Does somebody watch where masks go?
   [[nodiscard]] virtual bool watches_masks() const = 0;
@@ -52,6 +53,14 @@ class Lowering {
     return found != common_.end() ? found->second : common_.emplace(name, make()).first->second;
   }
 
+  /// The name that Keras gives to a layer that was not told one: "t5_layer_norm", and from the second on
+  /// "t5_layer_norm_1".
+  [[nodiscard]] std::string automatic_name(std::string_view class_name) {
+    const std::string base = snake_case(class_name);
+    const int earlier = automatic_names_[base]++;
+    return earlier == 0 ? base : base + '_' + std::to_string(earlier);
+  }
+
   /// "block/": the nested models that are open, for the names of layers in the graph.
   [[nodiscard]] const std::string& scope() const noexcept { return scope_; }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
@@ -64,6 +73,7 @@ class Lowering {
   bool symbolic_;
   std::string scope_;
   std::map<std::string, std::vector<graph::ValueId>> common_;
+  std::map<std::string, int> automatic_names_;
 };
 
 /// Names the layers inside another ("bidirectional/forward_lstm") for the time of a call.

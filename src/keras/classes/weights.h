@@ -17,7 +17,8 @@ class Weights {
   Weights(std::vector<graph::WeightSpec>& out, DType dtype, bool trainable)
       : out_(out), dtype_(dtype), trainable_(trainable) {}
 
-  /// A variable of the current scope; returns its index in the layer.
+  /// A variable of the current scope; returns its index in the layer. A name that begins with '/' is its whole path, of
+  /// a variable that Keras makes before the layer has its place.
   int add(std::string_view name, Shape shape, const graph::Initializer& initializer, bool trainable = true);
   int add(std::string_view name, Shape shape, const Initializer& initializer, bool trainable = true) {
     return add(name, std::move(shape), initializer.value, trainable);

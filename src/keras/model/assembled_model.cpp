@@ -1,5 +1,7 @@
 #include "model/assembled_model.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "attn/base/text.h"
@@ -21,6 +23,15 @@ void AssembledModel::build_symbolic() {
   Functional::build_symbolic();
   // Its constructor sets the flag when all is built, and so on every layer and variable below.
   if (!trainable) freeze(*this);
+}
+
+std::vector<Layer::Sublayer> AssembledModel::sublayers() {
+  std::vector<Sublayer> out = Functional::sublayers();
+  std::map<const Layer*, std::size_t> made;
+  for (std::size_t i = 0; i < members_.size(); ++i) made.emplace(members_[i], i);
+  std::stable_sort(out.begin(), out.end(),
+                   [&](const Sublayer& a, const Sublayer& b) { return made.at(a.layer) < made.at(b.layer); });
+  return out;
 }
 
 void AssembledModel::freeze(Layer& layer) {
@@ -54,6 +65,8 @@ TensorRef AssembledModel::call(std::string_view class_name, std::string_view cal
 TensorRef AssembledModel::operation(std::string_view class_name, Json parameters, ArgList args) {
   LayerPtr made = make_operation(class_name, std::move(parameters));
   Layer& out = *made;
+  const std::string base = out.name;
+  for (int earlier = 1; find(out.name) != nullptr; ++earlier) out.name = fmt::format("{}_{}", base, earlier);
   add(std::move(made));
   return call(out, std::move(args));
 }

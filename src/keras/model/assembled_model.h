@@ -12,6 +12,8 @@ class AssembledModel : public Functional {
  public:
   void check(const Ref& config) override;
   void build_symbolic() override;
+  /// In the order in which the constructor makes them, which is that of model.weights.
+  [[nodiscard]] std::vector<Sublayer> sublayers() override;
 
  protected:
   /// Makes the members and their calls.

@@ -13,9 +13,10 @@ const ClassTable& layer_classes() {
     std::vector<Family> families = {input_classes(), functional_classes(), sequential_classes()};
     const std::vector<Family> layers = layer_families();
     families.insert(families.end(), layers.begin(), layers.end());
-    families.insert(families.end(), {encoder_backbones(), gpt_backbones(), llama_backbones(), vision_backbones()});
-    families.insert(families.end(),
-                    {causal_lm_tasks(), text_classifier_tasks(), masked_lm_tasks(), image_classifier_tasks()});
+    families.insert(families.end(), {encoder_backbones(), gemma_backbones(), gpt_backbones(), llama_backbones(),
+                                     seq_2_seq_backbones(), vision_backbones()});
+    families.insert(families.end(), {causal_lm_tasks(), seq_2_seq_lm_tasks(), text_classifier_tasks(),
+                                     masked_lm_tasks(), image_classifier_tasks()});
     return ClassTable(std::move(families));
   }();
   return table;

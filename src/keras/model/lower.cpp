@@ -133,7 +133,19 @@ void lower_decoding(Functional& model, const DecodeOptions& options, ModelLoweri
   decoding.entries = options.entries;
   decoding.capacity = options.capacity;
   decoding.cache_dtype = options.cache_dtype;
+  if (decodes->has_encoder() != (options.encoder_length > 0))
+    throw internal_error("a {} was lowered {} an encoder's sequence", model.class_name(),
+                         decodes->has_encoder() ? "without" : "with");
+  if (decodes->has_encoder()) {
+    const Shape shape{options.rows, options.encoder_length};
+    Decoding::Encoder& encoder = decoding.encoder.emplace();
+    encoder.entries = options.encoder_entries;
+    encoder.length = options.encoder_length;
+    encoder.padding = b.input("encoder_padding_mask", DType::int32, shape);
+    if (options.reads_encoder) encoder.token_ids = b.input("encoder_token_ids", DType::int32, shape);
+  }
   lowering.decoding = &decoding;
+  lowering.keras_hub_step = options.keras_hub_step;
   const Decoded decoded = decodes->decode(lowering, tokens, options.every_position);
   lowering.decoding = nullptr;
   b.graph().outputs.push_back({"logits", b.cast(decoded.logits, DType::float32)});

@@ -24,7 +24,7 @@ void visit_layers(Layer& root, const std::function<void(Layer&)>& visit) {
 
 graph::WeightSpec Variable::named() const {
   graph::WeightSpec out = spec();
-  out.path = path + out.path;
+  out.path = out.path.starts_with('/') ? out.path.substr(1) : path + out.path;
   out.store_path = store + out.store_path;
   out.store_again = store_again;
   return out;

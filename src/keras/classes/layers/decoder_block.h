@@ -27,6 +27,30 @@ class DecoderBlock : public Composite {
   static ArgDict attending(Call& call, const TensorPtr& sequence);
 };
 
+/// A block with layer norms, biases everywhere and a feed-forward network of two dense maps.
+class PlainBlock : public DecoderBlock {
+ protected:
+  Layer& make_norm(std::string_view called, std::string_view attribute) {
+    return make("LayerNormalization", called, attribute, {{"epsilon", layer_norm_epsilon.value}});
+  }
+  Layer& make_dense(std::string_view called, std::string_view attribute, std::int64_t units, Json activation) {
+    return make("Dense", called, attribute,
+                {{"units", units},
+                 {"activation", std::move(activation)},
+                 {"kernel_initializer", kernel_initializer.json},
+                 {"bias_initializer", bias_initializer.json}});
+  }
+
+  Positive intermediate_dim;
+  Number layer_norm_epsilon = 1e-5;
+  Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};
+  Layer* attention_ = nullptr;
+  Layer* attention_norm_ = nullptr;
+  Layer* feed_forward_norm_ = nullptr;
+  Layer* intermediate_dense_ = nullptr;
+  Layer* output_dense_ = nullptr;
+};
+
 /// What a family's blocks are called in Keras.
 struct BlockNames {
   struct Part {

@@ -38,6 +38,16 @@ class MistralFamily final : public LinearRotaryFamily {
   std::optional<Positive> sliding_window = Positive(512), head_dim;
 };
 
+/// Mixtral: as Mistral.
+class MixtralFamily final : public LinearRotaryFamily {
+ public:
+  void fields(Fields& f) override;
+  [[nodiscard]] std::optional<std::int64_t> window() const override;
+  [[nodiscard]] std::string_view prefix() const override { return ""; }
+
+  std::optional<Positive> sliding_window = Positive(512);
+};
+
 /// Qwen 2 and 2.5: query, key and value have biases.
 class QwenFamily final : public LinearRotaryFamily {
  public:

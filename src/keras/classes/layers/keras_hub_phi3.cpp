@@ -59,7 +59,7 @@ ValueId Phi3Family::turned(Call& call, ValueId x) const {
   const Shape shape = b.shape(x);
   const Decoding* decoding = call.lowering().decoding;
   const Dim length = decoding == nullptr ? shape[1] : decoding->capacity;
-  const bool by_position = call.lowering().compat_keras_hub && decoding != nullptr && shape[1] == 1;
+  const bool by_position = call.lowering().keras_hub_step;
   if (!rope_scaling_type || !by_position)
     return keras::turned(call, x, rotary(shape.back(), length > pretraining_sequence_length));
   const Expression position(b, decoding->position);

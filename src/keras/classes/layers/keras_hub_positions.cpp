@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "classes/decoding.h"
+#include "classes/layers/alibi.h"
 #include "classes/layers/axes.h"
 #include "classes/layers/layers.h"
 #include "classes/layers/rotary.h"
@@ -268,7 +269,7 @@ class AlibiBias : public Layer {
     if (call.lowering().symbolic()) return shape_only(call, in);
     const Dim heads = in[1], keys = in[3];
     const Rounding rounded(call.compute_dtype());
-    const std::vector<double> slopes = slopes_of(heads);
+    const std::vector<double> slopes = alibi_slopes(heads, alibi_bias_max);
     Tensor bias(call.compute_dtype(), {1, heads, 1, keys});
     for (Dim n = 0; n < heads; ++n)
       for (Dim s = 0; s < keys; ++s)
@@ -278,22 +279,6 @@ class AlibiBias : public Layer {
   }
 
  private:
-  /// A geometric sequence for a power of two; else that of the next lower one, and every other slope of the next.
-  [[nodiscard]] std::vector<double> slopes_of(Dim heads) const {
-    const auto sequence = [&](Dim count) {
-      const double ratio = std::pow(2.0, -alibi_bias_max / static_cast<double>(count));
-      std::vector<double> out;
-      for (double slope = ratio; static_cast<Dim>(out.size()) < count; slope *= ratio) out.push_back(slope);
-      return out;
-    };
-    Dim lower = 1;
-    while (lower <= heads / 2) lower *= 2;
-    std::vector<double> out = sequence(lower);
-    const std::vector<double> next = sequence(2 * lower);
-    for (std::size_t i = 0; static_cast<Dim>(out.size()) < heads; i += 2) out.push_back(next[i]);
-    return out;
-  }
-
   Number alibi_bias_max = 8;
 };
 

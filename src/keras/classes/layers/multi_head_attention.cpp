@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "classes/decoding.h"
 #include "classes/layers/head_attention.h"
 #include "classes/layers/layers.h"
 #include "classes/ops/expression.h"
@@ -103,11 +104,27 @@ class MultiHeadAttention : public HeadAttention {
     const ValueId gate = gated ? b.unary(graph::UnaryFn::sigmoid, project(call, query->id, gate_)) : graph::kNone;
     const ValueId v = project(call, value->id, value_);
     const int rank = b.shape(q).rank();
-    MaskedAttended attended = rank == 4
-                            ? attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank), sight(call))
-                            : attend_axes(call, q, k, v, query_mask);
+    MaskedAttended attended =
+        rank == 4 ? attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank), sight(call))
+                  : attend_axes(call, q, k, v, query_mask);
     if (gated) attended.context = b.binary(BinaryFn::multiply, attended.context, gate);
     return results(call, project(call, attended.context, output_, 2), attended, query_mask);
+  }
+
+  /// Of new tokens to an encoder's sequence, which `value` is in the call that reads it.
+  Arg attend_to_encoder(Call& call, const Decoding::Encoder& encoder) {
+    Attending how;
+    how.scale = 1.0 / std::sqrt(static_cast<double>(key_dim.value));
+    how.path = path(call, 4);
+    how.masks = masks(call, std::nullopt);
+    std::optional<EncodedKeys> read;
+    if (encoder.token_ids) {
+      const ValueId encoded = call.tensor("value")->id;
+      read = EncodedKeys{project(call, encoded, key_), project(call, encoded, value_)};
+    }
+    const ValueId query = project(call, call.tensor("query")->id, query_);
+    const ValueId context = attend_encoded(call, query, read, num_heads, key_dim, how);
+    return results(call, project(call, context, output_, 2), {{context, graph::kNone}, {}}, std::nullopt);
   }
 
  private:
@@ -216,6 +233,9 @@ class CachedMultiHeadAttention : public MultiHeadAttention {
   Arg call(Call& call) override {
     for (const char* argument : {"cache", "cache_update_index"})
       if (call.has(argument)) throw bad_input("the argument '{}' is not supported: runs keep no cache", argument);
+    const Decoding* decoding = call.lowering().decoding;
+    if (decoding != nullptr && decoding->encoder && !call.flag("use_causal_mask"))
+      return attend_to_encoder(call, *decoding->encoder);
     const TensorPtr value = call.tensor("value");
     return attend_to(call, call.tensor("query"), value, call.has("key") ? call.tensor("key") : value, std::nullopt);
   }

@@ -1,4 +1,4 @@
-// Backbones of decoders with layer norms: GPT-2.
+// Backbones of decoders with layer norms: GPT-2, OPT, GPT-NeoX, Bloom, Falcon.
 #include <array>
 
 #include "classes/composite.h"
@@ -31,20 +31,157 @@ class GPT2Backbone : public HeadedBackbone {
                         {"normalize_first", true}};
     set_inputs({token_ids, padding_mask});
     output_struct = layer_norm("layer_norm",
-                               through_blocks(
-                                   x, "TransformerDecoder", "transformer_layer", [&](auto) { return block; },
-                                   {{"decoder_padding_mask", padding_mask}}),
+                               through_blocks(x, "TransformerDecoder", "transformer_layer", [&](auto) { return block; },
+                                              {{"decoder_padding_mask", padding_mask}}),
                                1e-5);
   }
 };
 
+class OPTBackbone : public HeadedBackbone {
+ public:
+  OPTBackbone() { max_sequence_length = 2048; }
+
+ protected:
+  void assemble() override {
+    const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
+    const Json initializer = normal_initializer("TruncatedNormal", 0.02);
+    const TensorRef x = call("TokenAndPositionEmbedding", "embeddings",
+                             {{"vocabulary_size", vocabulary_size.value},
+                              {"sequence_length", max_sequence_length.value},
+                              {"embedding_dim", hidden_dim.value},
+                              {"embeddings_initializer", initializer}},
+                             {token_ids});
+    const Json block = {{"intermediate_dim", intermediate_dim.value},
+                        {"num_heads", num_heads.value},
+                        {"dropout", dropout.value},
+                        {"activation", "relu"},
+                        {"layer_norm_epsilon", 1e-5},
+                        {"normalize_first", true},
+                        {"kernel_initializer", initializer}};
+    set_inputs({token_ids, padding_mask});
+    output_struct = layer_norm("layer_norm",
+                               through_blocks(x, "TransformerDecoder", "transformer_layer", [&](auto) { return block; },
+                                              {{"decoder_padding_mask", padding_mask}}),
+                               1e-5);
+  }
+};
+
+class GPTNeoXBackbone : public HeadedBackbone {
+ public:
+  GPTNeoXBackbone() { dropout = 0.0; }
+  void fields(Fields& f) override {
+    f.required("vocabulary_size", vocabulary_size);
+    f.required("num_layers", num_layers);
+    f.required("num_heads", num_heads);
+    f.required("hidden_dim", hidden_dim);
+    f.required("intermediate_dim", intermediate_dim);
+    f("dropout", dropout);
+    f("rotary_percentage", rotary_percentage);
+    f("rotary_max_wavelength", rotary_max_wavelength);
+    f("max_sequence_length", max_sequence_length);
+    f("layer_norm_epsilon", layer_norm_epsilon);
+  }
+
+ protected:
+  void assemble() override {
+    const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
+    const TensorRef rows =
+        call(token_embedding({{"embeddings_initializer", normal_initializer("RandomNormal", 0.01)}}), {token_ids});
+    const Json block = {{"intermediate_dim", intermediate_dim.value},
+                        {"num_heads", num_heads.value},
+                        {"dropout", dropout.value},
+                        {"max_sequence_length", max_sequence_length.value},
+                        {"rotary_percentage", rotary_percentage.value},
+                        {"rotary_max_wavelength", rotary_max_wavelength.value},
+                        {"layer_norm_epsilon", layer_norm_epsilon.value},
+                        {"activation", gelu_approximate()},
+                        {"kernel_initializer", normal_initializer("RandomNormal", 0.02)}};
+    set_inputs({token_ids, padding_mask});
+    output_struct = layer_norm("layer_norm",
+                               through_blocks(embeddings_dropout(rows), "GPTNeoXDecoder", "transformer_layer",
+                                              [&](auto) { return block; }, {{"decoder_padding_mask", padding_mask}}),
+                               layer_norm_epsilon);
+  }
+
+ private:
+  Number rotary_percentage = 0.25, rotary_max_wavelength = 10000, layer_norm_epsilon = 1e-5;
+};
+
+class BloomBackbone : public HeadedBackbone {
+ public:
+  BloomBackbone() { dropout = 0.0; }
+  void fields(Fields& f) override {
+    f.required("vocabulary_size", vocabulary_size);
+    f.required("num_layers", num_layers);
+    f.required("num_heads", num_heads);
+    f.required("hidden_dim", hidden_dim);
+    f.required("intermediate_dim", intermediate_dim);
+    f("dropout", dropout);
+    f("layer_norm_epsilon", layer_norm_epsilon);
+  }
+
+ protected:
+  void assemble() override {
+    const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
+    const TensorRef rows =
+        call(token_embedding({{"embeddings_initializer", normal_initializer("RandomNormal", 0.02)}}), {token_ids});
+    const Json block = {{"num_heads", num_heads.value},
+                        {"intermediate_dim", intermediate_dim.value},
+                        {"dropout", dropout.value},
+                        {"layer_norm_epsilon", layer_norm_epsilon.value}};
+    const TensorRef x =
+        call("LayerNormalization", "embedding_layernorm", {{"epsilon", layer_norm_epsilon.value}}, {rows});
+    set_inputs({token_ids, padding_mask});
+    output_struct = call("LayerNormalization", "final_layernorm", {{"epsilon", layer_norm_epsilon.value}},
+                         {through_blocks(x, "BloomDecoder", "transformer_layer", [&](auto) { return block; },
+                                         {{"decoder_padding_mask", padding_mask}})});
+  }
+
+ private:
+  Number layer_norm_epsilon = 1e-5;
+};
+
+class FalconBackbone : public TextBackbone {
+ public:
+  FalconBackbone() { dropout = 0; }
+  void fields(Fields& f) override {
+    f.required("vocabulary_size", vocabulary_size);
+    f.required("num_layers", num_layers);
+    f.required("num_attention_heads", num_attention_heads);
+    f.required("hidden_dim", hidden_dim);
+    f.required("intermediate_dim", intermediate_dim);
+    f("attention_dropout_rate", attention_dropout_rate);
+    f("feedforward_dropout_rate", feedforward_dropout_rate);
+    f("layer_norm_epsilon", layer_norm_epsilon);
+  }
+
+ protected:
+  void assemble() override {
+    const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
+    // Its blocks are not told the ε, and take their own.
+    const Json block = {{"num_attention_heads", num_attention_heads.value},
+                        {"intermediate_dim", intermediate_dim.value},
+                        {"attention_dropout_rate", attention_dropout_rate.value},
+                        {"feedforward_dropout_rate", feedforward_dropout_rate.value}};
+    TensorRef x = call(token_embedding(Json::object()), {token_ids});
+    for (std::int64_t i = 0; i < num_layers; ++i)
+      x = call("FalconTransformerDecoder", fmt::format("transformer_layer_{}", i), block, {},
+               {{"inputs", x}, {"decoder_padding_mask", padding_mask}});
+    set_inputs({token_ids, padding_mask});
+    output_struct = call("LayerNormalization", "final_layernorm", {{"epsilon", layer_norm_epsilon.value}}, {x});
+  }
+
+ private:
+  Positive num_attention_heads;
+  Number attention_dropout_rate{0}, feedforward_dropout_rate{0}, layer_norm_epsilon = 1e-5;
+};
+
 constexpr std::array kGptBackbones = {
-    ClassInfo{.name = "GPT2Backbone",
-              .make = make_layer<GPT2Backbone>,
-              .since = kAnyKeras,
-              .module = "keras_hub.src.models.gpt2.gpt2_backbone",
-              .role = Role::model,
-              .package = "keras_hub"},
+    backbone_record<BloomBackbone>("BloomBackbone", "keras_hub.src.models.bloom.bloom_backbone"),
+    backbone_record<FalconBackbone>("FalconBackbone", "keras_hub.src.models.falcon.falcon_backbone"),
+    backbone_record<GPT2Backbone>("GPT2Backbone", "keras_hub.src.models.gpt2.gpt2_backbone"),
+    backbone_record<GPTNeoXBackbone>("GPTNeoXBackbone", "keras_hub.src.models.gpt_neo_x.gpt_neo_x_backbone"),
+    backbone_record<OPTBackbone>("OPTBackbone", "keras_hub.src.models.opt.opt_backbone"),
 };
 
 }  // namespace

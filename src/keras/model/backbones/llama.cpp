@@ -1,4 +1,5 @@
-// Backbones of decoders with RMS norms and grouped attention: Llama, Llama 3, Mistral, Qwen 2 and 3, Phi-3, SmolLM3.
+// Backbones of decoders with RMS norms and grouped attention: Llama, Llama 3, Mistral, Mixtral, Qwen 2 and 3, Phi-3,
+// SmolLM3.
 #include <array>
 
 #include "classes/layers/decoder_block.h"
@@ -41,9 +42,8 @@ class GroupedBackbone : public TextBackbone {
                   {"kernel_initializer", normal_initializer("RandomNormal", 0.02)},
                   {"dropout", dropout.value}});
     block.update(further);
-    const TensorRef x = through_blocks(
-        call(token_embedding(rows), {token_ids}), block_class, "transformer_layer", [&](auto) { return block; },
-        {{"decoder_padding_mask", padding_mask}});
+    const TensorRef x = through_blocks(call(token_embedding(rows), {token_ids}), block_class, "transformer_layer",
+                                       [&](auto) { return block; }, {{"decoder_padding_mask", padding_mask}});
     set_inputs({token_ids, padding_mask});
     output_struct = call(norm_class, "sequence_output_layernorm", {{"epsilon", layer_norm_epsilon.value}}, {x});
   }
@@ -66,9 +66,7 @@ class LlamaBackbone : public GroupedBackbone {
   }
 
  protected:
-  void assemble() override {
-    assemble_with(family_, tie_word_embeddings, "LlamaTransformerDecoder", "LlamaLayerNorm");
-  }
+  void assemble() override { assemble_with(family_, tie_word_embeddings, "LlamaTransformerDecoder", "LlamaLayerNorm"); }
 
  private:
   LlamaFamily family_;
@@ -90,12 +88,42 @@ class MistralBackbone : public GroupedBackbone {
   }
 
  protected:
-  void assemble() override {
-    assemble_with(family_, false, "MistralTransformerDecoder", "MistralLayerNormalization");
-  }
+  void assemble() override { assemble_with(family_, false, "MistralTransformerDecoder", "MistralLayerNormalization"); }
 
  private:
   MistralFamily family_;
+};
+
+class MixtralBackbone : public GroupedBackbone {
+ public:
+  void fields(Fields& f) override {
+    sizes(f);
+    f.required("intermediate_dim", intermediate_dim);
+    f.required("num_experts", num_experts);
+    f("top_k", top_k);
+    f("router_jitter_noise", router_jitter_noise);
+    f("rope_max_wavelength", family_.rope_max_wavelength);
+    f("rope_scaling_factor", family_.rope_scaling_factor);
+    f.required("num_key_value_heads", num_key_value_heads);
+    f("router_aux_loss_coef", router_aux_loss_coef);
+    f("sliding_window", family_.sliding_window);
+    f("layer_norm_epsilon", layer_norm_epsilon);
+    f("dropout", dropout);
+  }
+
+ protected:
+  void assemble() override {
+    assemble_with(family_, false, "MixtralTransformerDecoder", "MixtralLayerNormalization",
+                  {{"num_experts", num_experts.value},
+                   {"top_k", top_k.value},
+                   {"router_jitter_noise", router_jitter_noise.value},
+                   {"router_aux_loss_coef", router_aux_loss_coef.value}});
+  }
+
+ private:
+  MixtralFamily family_;
+  Positive num_experts, top_k = 2;
+  Number router_jitter_noise{0.0}, router_aux_loss_coef{0.02};
 };
 
 class QwenBackbone : public GroupedBackbone {
@@ -115,9 +143,7 @@ class QwenBackbone : public GroupedBackbone {
   }
 
  protected:
-  void assemble() override {
-    assemble_with(family_, tie_word_embeddings, "QwenTransformerDecoder", "QwenLayerNorm");
-  }
+  void assemble() override { assemble_with(family_, tie_word_embeddings, "QwenTransformerDecoder", "QwenLayerNorm"); }
 
  private:
   QwenFamily family_;
@@ -144,9 +170,7 @@ class Qwen3Backbone : public GroupedBackbone {
   }
 
  protected:
-  void assemble() override {
-    assemble_with(family_, tie_word_embeddings, "Qwen3TransformerDecoder", "Qwen3LayerNorm");
-  }
+  void assemble() override { assemble_with(family_, tie_word_embeddings, "Qwen3TransformerDecoder", "Qwen3LayerNorm"); }
 
  private:
   Qwen3Family family_;
@@ -211,16 +235,15 @@ class SmolLM3Backbone : public TextBackbone {
                   {"max_position_embeddings", max_position_embeddings.value},
                   {"rope_theta", rope_theta.value},
                   {"partial_rotary_factor", partial_rotary_factor.value}};
-    const TensorRef x = through_blocks(
-        call(token_embedding(Json::object()), {token_ids}), "SmolLM3DecoderLayer", "transformer_layer",
-        [&](std::int64_t i) {
-          block["layer_idx"] = i;
-          return block;
-        },
-        {{"decoder_padding_mask", padding_mask}});
+    const TensorRef x =
+        through_blocks(call(token_embedding(Json::object()), {token_ids}), "SmolLM3DecoderLayer", "transformer_layer",
+                       [&](std::int64_t i) {
+                         block["layer_idx"] = i;
+                         return block;
+                       },
+                       {{"decoder_padding_mask", padding_mask}});
     set_inputs({token_ids, padding_mask});
-    output_struct =
-        call("RMSNormalization", "sequence_output_layernorm", {{"epsilon", layer_norm_epsilon.value}}, {x});
+    output_struct = call("RMSNormalization", "sequence_output_layernorm", {{"epsilon", layer_norm_epsilon.value}}, {x});
   }
 
  private:
@@ -232,48 +255,14 @@ class SmolLM3Backbone : public TextBackbone {
 };
 
 constexpr std::array kLlamaBackbones = {
-    ClassInfo{.name = "LlamaBackbone",
-              .make = make_layer<LlamaBackbone>,
-              .since = kAnyKeras,
-              .module = "keras_hub.src.models.llama.llama_backbone",
-              .role = Role::model,
-              .package = "keras_hub"},
-    ClassInfo{.name = "Llama3Backbone",
-              .make = make_layer<LlamaBackbone>,
-              .since = kAnyKeras,
-              .module = "keras_hub.src.models.llama3.llama3_backbone",
-              .role = Role::model,
-              .package = "keras_hub"},
-    ClassInfo{.name = "MistralBackbone",
-              .make = make_layer<MistralBackbone>,
-              .since = kAnyKeras,
-              .module = "keras_hub.src.models.mistral.mistral_backbone",
-              .role = Role::model,
-              .package = "keras_hub"},
-    ClassInfo{.name = "QwenBackbone",
-              .make = make_layer<QwenBackbone>,
-              .since = kAnyKeras,
-              .module = "keras_hub.src.models.qwen.qwen_backbone",
-              .role = Role::model,
-              .package = "keras_hub"},
-    ClassInfo{.name = "Qwen3Backbone",
-              .make = make_layer<Qwen3Backbone>,
-              .since = kAnyKeras,
-              .module = "keras_hub.src.models.qwen3.qwen3_backbone",
-              .role = Role::model,
-              .package = "keras_hub"},
-    ClassInfo{.name = "Phi3Backbone",
-              .make = make_layer<Phi3Backbone>,
-              .since = kAnyKeras,
-              .module = "keras_hub.src.models.phi3.phi3_backbone",
-              .role = Role::model,
-              .package = "keras_hub"},
-    ClassInfo{.name = "SmolLM3Backbone",
-              .make = make_layer<SmolLM3Backbone>,
-              .since = kAnyKeras,
-              .module = "keras_hub.src.models.smollm3.smollm3_backbone",
-              .role = Role::model,
-              .package = "keras_hub"},
+    backbone_record<LlamaBackbone>("LlamaBackbone", "keras_hub.src.models.llama.llama_backbone"),
+    backbone_record<LlamaBackbone>("Llama3Backbone", "keras_hub.src.models.llama3.llama3_backbone"),
+    backbone_record<MistralBackbone>("MistralBackbone", "keras_hub.src.models.mistral.mistral_backbone"),
+    backbone_record<MixtralBackbone>("MixtralBackbone", "keras_hub.src.models.mixtral.mixtral_backbone"),
+    backbone_record<QwenBackbone>("QwenBackbone", "keras_hub.src.models.qwen.qwen_backbone"),
+    backbone_record<Qwen3Backbone>("Qwen3Backbone", "keras_hub.src.models.qwen3.qwen3_backbone"),
+    backbone_record<Phi3Backbone>("Phi3Backbone", "keras_hub.src.models.phi3.phi3_backbone"),
+    backbone_record<SmolLM3Backbone>("SmolLM3Backbone", "keras_hub.src.models.smollm3.smollm3_backbone"),
 };
 
 }  // namespace

@@ -29,7 +29,8 @@ void Task::check(const Ref& config) {
 }
 
 TaskInfo Task::task_info() {
-  return {std::string(model_->class_name()), "layers/" + snake_case(model_->class_name()) + "/", preprocessor_.what};
+  return {std::string(model_->class_name()), "layers/" + snake_case(model_->class_name()) + "/", preprocessor_.what,
+          packing(), keras_hub_error()};
 }
 
 TensorRef Task::backbone_result(std::string_view key) {
@@ -63,6 +64,14 @@ TensorRef Task::reverse_embedding(const TensorRef& x) {
 
 std::int64_t Task::backbone_size(std::string_view key) {
   return layer_config(*model_, kNewest).at(std::string(key)).get<std::int64_t>();
+}
+
+bool Task::backbone_lacks(std::string_view key) {
+  return layer_config(*model_, kNewest).at(std::string(key)).is_null();
+}
+
+bool Task::backbone_flag(std::string_view key) {
+  return layer_config(*model_, kNewest).at(std::string(key)).get<bool>();
 }
 
 }  // namespace attn::keras

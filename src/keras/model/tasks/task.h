@@ -23,6 +23,9 @@ class Task : public AssembledModel {
   /// What the class's name ends with behind that of its family: "CausalLM". The backbone's ends with "Backbone" there.
   [[nodiscard]] virtual std::string_view kind() const = 0;
 
+  [[nodiscard]] virtual std::optional<Packing> packing() const { return std::nullopt; }
+  [[nodiscard]] virtual std::string keras_hub_error() { return ""; }
+
   /// What the backbone gives for this model's inputs; where it gives several tensors, the one under `key`.
   TensorRef backbone_result(std::string_view key = {});
   /// The backbone's layer that turns tokens into vectors, and vectors into logits.
@@ -31,6 +34,10 @@ class Task : public AssembledModel {
   TensorRef reverse_embedding(const TensorRef& x);
   /// An integer > 0 of the backbone's config.
   [[nodiscard]] std::int64_t backbone_size(std::string_view key);
+  /// A flag of it.
+  [[nodiscard]] bool backbone_flag(std::string_view key);
+  /// Is a key of it null?
+  [[nodiscard]] bool backbone_lacks(std::string_view key);
 
  private:
   LayerPtr backbone_;
@@ -39,6 +46,7 @@ class Task : public AssembledModel {
 };
 
 [[nodiscard]] Family causal_lm_tasks();
+[[nodiscard]] Family seq_2_seq_lm_tasks();
 [[nodiscard]] Family text_classifier_tasks();
 [[nodiscard]] Family masked_lm_tasks();
 [[nodiscard]] Family image_classifier_tasks();

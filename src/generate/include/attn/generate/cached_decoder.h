@@ -20,6 +20,10 @@ struct StepShape {
   bool sources = false;           ///< with an input sources (rows, capacity) int32
   bool every_position = false;    ///< logits (rows, count, V); else (rows, 1, V), of the last position
   bool hidden = false;            ///< with an output hidden (rows, count, D)
+  Dim encoder_entries = 0;        ///< sequences that an encoder reads
+  Dim encoder_length = 0;         ///< with an input encoder_padding_mask (rows, encoder_length) int32
+  bool reads_encoder = false;     ///< and with encoder_token_ids (rows, encoder_length) int32
+  bool keras_hub_step = false;    ///< as KerasHub computes one new token, also where it is wrong
   friend auto operator<=>(const StepShape&, const StepShape&) = default;
 };
 
@@ -33,6 +37,11 @@ struct CachedDecoderOptions {
   Dim capacity = 0;         ///< positions
   Dim prefill_chunk = 512;  ///< the most tokens a row that are read at a time
   bool hidden = false;      ///< give hidden states
+  /// Of a model with an encoder: the tokens that it reads for each row; else none.
+  std::vector<std::vector<Token>> encoder_tokens;
+  /// KerasHub reads the last token of a prompt once more, as a new token on its own, and some of its models compute new
+  /// tokens wrongly: do as it does.
+  bool as_keras_hub = false;
   backends::CompileOptions compile;
 };
 
@@ -55,15 +64,21 @@ class CachedDecoder final : public Decoder {
 
  private:
   struct Part;
+  [[nodiscard]] StepShape step_shape(Dim rows, Dim count) const;
   Part& part(const StepShape& shape);
-  void run(const Advance& step, Dim first, Dim count, bool every_position, Ahead& out);
+  struct Run {
+    Dim first = 0, count = 0;  ///< which of the step's tokens
+    bool every_position = false, keras_hub_step = false, reads_encoder = false;
+  };
+  void run(const Advance& step, const Run& which, Ahead& out);
+  void read(const Advance& step, Ahead& out);
 
   const backends::Backend& backend_;
   LowerStep lower_;
   std::vector<Tensor> weights_;
   CachedDecoderOptions options_;
   std::map<StepShape, std::unique_ptr<Part>> parts_;
-  Dim vocabulary_size_ = 0;
+  Dim vocabulary_size_ = 0, encoder_length_ = 0;
   std::int64_t cache_bytes_ = 0, weight_bytes_ = 0;
 };
 

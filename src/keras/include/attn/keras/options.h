@@ -38,6 +38,12 @@ struct DecodeOptions {
   bool sources = false;              ///< with an input sources (rows, capacity) int32, as of graph::CachedAttention
   bool every_position = false;       ///< logits of all positions, not of the last alone
   bool hidden = false;               ///< with an output hidden (rows, count, D)
+  /// Of a task with an encoder: sequences that it reads, and the longest. With an input encoder_padding_mask (rows,
+  /// encoder_length) int32, and encoder_token_ids (rows, encoder_length) int32 in the call that reads them.
+  Dim encoder_entries = 0, encoder_length = 0;
+  bool reads_encoder = false;
+  /// Layers compute what KerasHub's do for one new token also where they are wrong.
+  bool keras_hub_step = false;
 };
 
 struct LowerOptions {

@@ -29,11 +29,22 @@ struct Preprocessor {
   bool add_start_token = true, add_end_token = true;
 };
 
+enum class SpecialToken : std::uint8_t { start, end, pad };
+
+/// How a task that decodes after an encoder puts texts into sequences: the encoder's ends with the end token.
+struct Packing {
+  bool encoder_start = true;                ///< does the encoder's sequence begin with the start token?
+  std::vector<SpecialToken> decoder_start;  ///< what the decoder's begins with
+};
+
 struct TaskInfo {
   std::string backbone_class;
   /// What the keys of the backbone's weights begin with in a file of the whole: "layers/gpt2_backbone/".
   std::string backbone_store;
   std::optional<Preprocessor> preprocessor;
+  std::optional<Packing> packing;  ///< of a task with an encoder
+  /// What KerasHub does wrongly where it goes on with tokens one by one, behind "KerasHub …"; empty: nothing.
+  std::string keras_hub_error{};
 };
 
 }  // namespace attn::keras

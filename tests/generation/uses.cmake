@@ -1,0 +1,1 @@
+set(uses generate tokenizers keras run weights io report backends)
