@@ -16,6 +16,7 @@
 #include "attn/tokenizers/open.h"
 #include "attn/tokenizers/text_stream.h"
 #include "common.h"
+#include "decoding.h"
 #include "options/command.h"
 #include "prepared_model.h"
 #include "prompts.h"
@@ -121,7 +122,8 @@ struct GenerateCommand {
     warn_of_keras_hub(loaded.model, request);
     generate::CachedDecoderOptions options = decoder_options(request);
     options.reload = [&] { return load_weights(loaded, execution, common.console); };
-    generate::CachedDecoder decoder(*backend, lowering(loaded.model), options.reload(), options);
+    generate::CachedDecoder decoder(*backend, step_of(loaded.model, execution.dtype, cache_dtype), options.reload(),
+                                    options);
     check_ids(request, decoder.vocabulary_size());
     warn_of_vocabulary(decoder.vocabulary_size());
     report::GenerationReport report;
@@ -274,27 +276,6 @@ struct GenerateCommand {
     common.console.warn(fmt::format(
         "the tokenizer has {} tokens and the model {}: {}", tokenizer_->size(), rows,
         tokenizer_->size() < rows ? "ids from there on have no text" : "a prompt with any of the others is refused"));
-  }
-
-  [[nodiscard]] generate::LowerStep lowering(const keras::Model& of) const {
-    return [&of, this](const generate::StepShape& shape) {
-      keras::LowerOptions lower;
-      lower.dtype = execution.dtype;
-      lower.decode.emplace();
-      lower.decode->rows = shape.rows;
-      lower.decode->count = shape.count;
-      lower.decode->entries = shape.entries;
-      lower.decode->capacity = shape.capacity;
-      lower.decode->sources = shape.sources;
-      lower.decode->every_position = shape.every_position;
-      lower.decode->hidden = shape.hidden;
-      lower.decode->encoder_entries = shape.encoder_entries;
-      lower.decode->encoder_length = shape.encoder_length;
-      lower.decode->reads_encoder = shape.reads_encoder;
-      lower.decode->keras_hub_step = shape.keras_hub_step;
-      if (cache_dtype) lower.decode->cache_dtype = dtype_of(*cache_dtype);
-      return of.lower(lower);
-    };
   }
 
   [[nodiscard]] generate::CachedDecoderOptions decoder_options(const generate::Request& request) const {

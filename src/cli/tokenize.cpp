@@ -76,6 +76,8 @@ struct TokenizeCommand {
     return all;
   }
 
+  [[nodiscard]] bool all_have_texts() const { return ids.empty(); }
+
   [[nodiscard]] report::TokenizedText encoded(const Tokenizer& tokenizer, std::string text) const {
     if (!is_utf8(text)) {
       if (!lossy)
@@ -92,7 +94,7 @@ struct TokenizeCommand {
 
   [[nodiscard]] report::TokenizedText decoded(const Tokenizer& tokenizer, std::vector<Id> row_ids) const {
     report::TokenizedText row;
-    row.decoded = tokenizer.decode(row_ids);
+    if (form() != Format::ids || !all_have_texts()) row.decoded = tokenizer.decode(row_ids);
     if (form() == Format::table || form() == Format::json) {
       tokenizers::TextStream stream(tokenizer);
       for (const Id id : row_ids) {

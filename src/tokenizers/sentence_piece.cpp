@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "attn/base/companion.h"
@@ -34,7 +35,8 @@ const SentencePieceFunctions* sentence_piece(const std::string& place) {
 
 void take_text(void* sink, const char* text, std::size_t size) { static_cast<std::string*>(sink)->assign(text, size); }
 void take_ids(void* sink, const int* ids, std::size_t count) {
-  static_cast<std::vector<Id>*>(sink)->assign(ids, ids + count);
+  auto& all = *static_cast<std::vector<Id>*>(sink);
+  all.insert(all.end(), ids, ids + count);
 }
 
 }  // namespace
@@ -46,12 +48,69 @@ SentencePieceModel::SentencePieceModel(std::string_view file, const std::string&
   std::string why;
   model_.reset(library_->open(file.data(), file.size(), take_text, &why));
   if (model_ == nullptr) throw bad_input("{}: SentencePiece refuses this model: {}", place, shortened(why));
+  cut_ = cut();
+}
+
+/// No piece may go on behind a space that follows something else; then what is before a space and what is behind it do
+/// not touch each other. Whether the library puts a space before a text is seen by trying.
+SentencePieceModel::Cut SentencePieceModel::cut() const {
+  constexpr std::string_view kSpace = "\u2581";
+  if (!proto_.pieces.find(kSpace)) return Cut::never;
+  for (Id id = 0; id < proto_.pieces.end(); ++id) {
+    const std::string_view piece = proto_.pieces.token(id).value_or("");
+    std::size_t at = 0;
+    while (piece.substr(at).starts_with(kSpace)) at += kSpace.size();
+    if (piece.find(kSpace, at) != std::string_view::npos || piece.find(' ') != std::string_view::npos)
+      return Cut::never;
+  }
+  constexpr std::string_view kWords[] = {"ab", "c1,", "(of)", "z~"};
+  const auto ids_by = [&](Cut how) {
+    std::vector<Id> ids;
+    for (const std::string_view word : kWords)
+      encode_whole((how == Cut::with_space && word != kWords[0] ? " " : "") + std::string(word), ids);
+    return ids;
+  };
+  std::vector<Id> whole;
+  encode_whole("ab c1, (of) z~", whole);
+  if (ids_by(Cut::without_space) == whole) return Cut::without_space;
+  return ids_by(Cut::with_space) == whole ? Cut::with_space : Cut::never;
+}
+
+void SentencePieceModel::encode_whole(std::string_view text, std::vector<Id>& ids) const {
+  if (!library_->encode(model_.get(), text.data(), text.size(), take_ids, &ids))
+    throw bad_input("{}: SentencePiece failed over a text", proto_.pieces.place());
 }
 
 std::vector<Id> SentencePieceModel::encode(std::string_view text) const {
+  constexpr std::size_t kLong = 1024;  // bytes; of shorter ones the library's own sums decide between equal cuts
+  constexpr std::size_t kMostRemembered = 1 << 20;  // words
   std::vector<Id> ids;
-  if (!library_->encode(model_.get(), text.data(), text.size(), take_ids, &ids))
-    throw bad_input("{}: SentencePiece failed over a text", proto_.pieces.place());
+  if (text.size() < kLong || cut_ == Cut::never) {
+    encode_whole(text, ids);
+    return ids;
+  }
+  const auto is_graphic = [](char c) { return c > ' ' && c < '\x7f'; };
+  std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>> known;  // words, and where their ids stand
+  std::size_t from = 0;
+  while (from < text.size()) {
+    // One space between two characters of ASCII: nothing that is made of letters before them goes across it.
+    std::size_t to = text.find(' ', from + 1);
+    while (to != std::string_view::npos &&
+           !(to + 1 < text.size() && is_graphic(text[to - 1]) && is_graphic(text[to + 1])))
+      to = text.find(' ', to + 1);
+    if (to == std::string_view::npos) to = text.size();
+    const bool drops_space = from > 0 && cut_ == Cut::without_space;
+    const std::string_view word = text.substr(from + (drops_space ? 1 : 0), to - from - (drops_space ? 1 : 0));
+    if (const auto found = known.find(word); found != known.end()) {
+      const auto [first, count] = found->second;
+      for (std::size_t i = 0; i < count; ++i) ids.push_back(ids[first + i]);
+    } else {
+      const std::size_t first = ids.size();
+      encode_whole(word, ids);
+      if (known.size() < kMostRemembered) known.emplace(word, std::pair(first, ids.size() - first));
+    }
+    from = to;
+  }
   return ids;
 }
 

@@ -21,6 +21,8 @@ class SentencePieceModel {
   /// libattn_sentencepiece.so.
   SentencePieceModel(std::string_view file, const std::string& place);
 
+  /// Of a long text the library gets words, where that gives the same ids: it takes long over a whole, and words come
+  /// again.
   [[nodiscard]] std::vector<Id> encode(std::string_view text) const;
   /// The ids must be those of pieces.
   [[nodiscard]] std::string decode(std::span<const Id> ids) const;
@@ -28,10 +30,20 @@ class SentencePieceModel {
   [[nodiscard]] Id unknown() const noexcept { return unknown_; }
 
  private:
+  /// How a text may be cut before its spaces.
+  enum class Cut : std::uint8_t {
+    never,
+    with_space,     ///< the space goes with what follows
+    without_space,  ///< the library puts one before each text itself
+  };
+  [[nodiscard]] Cut cut() const;
+  void encode_whole(std::string_view text, std::vector<Id>& ids) const;
+
   ModelProto proto_;
   Id unknown_ = 0;
   const SentencePieceFunctions* library_;
   std::unique_ptr<void, void (*)(void*)> model_;
+  Cut cut_ = Cut::never;
 };
 
 /// How a class of KerasHub numbers the pieces.
