@@ -16,7 +16,7 @@ __device__ inline std::int64_t begin_of(const AttentionProblem& problem, const H
   return problem.starts == nullptr ? b * view.batch_stride : problem.starts[b] * view.row_stride;
 }
 
-/// Of `most`, T or S, the rows that batch entry, or sequence, `b` has.
+/// The rows that batch entry, or sequence, `b` has of `most`, which is T or S.
 __device__ inline std::int64_t rows_of(const AttentionProblem& problem, std::int64_t most, std::int64_t b) {
   return problem.starts == nullptr ? most : smaller(most, problem.starts[b + 1] - problem.starts[b]);
 }
