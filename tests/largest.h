@@ -10,7 +10,7 @@
 
 namespace attn::test {
 
-/// Of the magnitudes. NaN is passed over.
+/// The largest magnitude. NaN is passed over.
 [[nodiscard]] inline double largest(const Tensor& tensor) {
   double out = 0.0;
   for (std::int64_t i = 0; i < tensor.size(); ++i) out = std::max(out, std::abs(tensor.at(i)));

@@ -48,11 +48,11 @@ Count count_of(const Json& value) {
 
 std::vector<BenchRow> parse_bench_json(const std::string& name, std::string_view text) {
   const std::string file = printable(name);
-  if (too_deep(text)) throw bad_input("{}: not written by attn bench --json: it nests too deep", file);
+  if (too_deep(text)) throw bad_input("{}: not written by attn bench as JSON: it nests too deep", file);
   std::string place;  // that is being read
   const auto unfit = [&] {
     return bad_input(
-        "{}: not written by attn bench --json: {}", file,
+        "{}: not written by attn bench as JSON: {}", file,
         place.empty() ? "it has no schema and rows" : place + " lacks a value, or has one of another kind");
   };
   try {
@@ -80,7 +80,7 @@ std::vector<BenchRow> parse_bench_json(const std::string& name, std::string_view
     }
     return rows;
   } catch (const Json::parse_error&) {
-    throw bad_input("{}: not written by attn bench --json: it is not valid JSON", file);
+    throw bad_input("{}: not written by attn bench as JSON: it is not valid JSON", file);
   } catch (const Json::exception&) {
     throw unfit();
   } catch (const NoCount&) {

@@ -14,8 +14,8 @@ namespace attn::tokenizers {
 /// character.
 class CharMap {
  public:
-  /// Of the table's bytes. Throws Error (bad_input) that begins with `place` for one that is cut short, that leads out
-  /// of itself, or whose texts are no UTF-8: after that no lookup does.
+  /// Reads the table's bytes. Throws Error (bad_input) that begins with `place` for a table that is cut short, that
+  /// leads out of itself, or whose texts are no UTF-8: after that no lookup does.
   CharMap(std::string_view bytes, const std::string& place);
 
   /// What replaces the shortest entry that `text` begins with.

@@ -15,7 +15,7 @@ namespace attn::tokenizers {
 class Trie {
  public:
   Trie() = default;
-  /// Of words with their ids; a word that stands twice has its last id. The words are not kept.
+  /// Takes words with their ids; a word that stands twice has its last id. The words are not kept.
   explicit Trie(std::vector<std::pair<std::string_view, Id>> words);
 
   /// Calls visit(length, id) for each word that `text` begins with, shortest first. The empty word is never found.

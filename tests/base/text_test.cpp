@@ -84,7 +84,7 @@ TEST_CASE("did_you_mean: names the nearest candidate, and is silent where none i
   CHECK(nearest("relu", tie) == Names{"relu6", "relu7", "relu8"});
   CHECK(nearest("rleu7", tie) == Names{"relu7"});
   CHECK(did_you_mean("relu", tie) == " (did you mean 'relu6', 'relu7' or 'relu8'?)");
-  // Of names equally far the one that begins and ends alike; a letter may be lost out of a swap.
+  // The nearest of names equally far is the one that begins and ends alike; a letter may be lost out of a swap.
   CHECK(did_you_mean("adds", Names{"pads", "add"}) == " (did you mean 'add'?)");
   CHECK(did_you_mean("ucsal", Names{"causal", "format"}) == " (did you mean 'causal'?)");
   CHECK(nearest("relu", {}).empty());

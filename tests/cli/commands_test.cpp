@@ -382,7 +382,7 @@ TEST_CASE("bench: a baseline that is none is told in our words") {
     CAPTURE(text);
     const Result result = run_attn({"bench", "--iterations", "1", "--baseline", folder.file("old.json", text)});
     CHECK(result.code == 3);
-    CHECK(contains(result.err, "old.json: not written by attn bench --json: "));
+    CHECK(contains(result.err, "old.json: not written by attn bench as JSON: "));
     CHECK_FALSE(contains(result.err, "json.exception"));
   }
 }

@@ -45,7 +45,7 @@ class Validator {
     const auto expect = [&](bool holds) {
       return holds ? Errors() : Errors{fmt::format("{}: {} {} against {}", place, keyword, rule.dump(), value.dump())};
     };
-    /// Of alternatives.
+    /// One of the alternatives must hold.
     const auto expect_one = [&](const auto& holds) {
       for (std::size_t i = 0; i < rule.size(); ++i) {
         if (!holds(i)) continue;

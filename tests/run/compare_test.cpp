@@ -76,7 +76,7 @@ TEST_CASE("compare: the worst element is a NaN, else an infinity, else the one f
   CHECK(compared({1, 1, 1}, {9, kInfinity, 5}).worst_index == std::vector<std::int64_t>{1});
   // 100 may be off by 10.
   CHECK(compared({100, 1}, {105, 3}, {0.1, 0}).worst_index == std::vector<std::int64_t>{1});
-  // Of what agrees the nearest to its tolerance.
+  // Where all agree it is the nearest to its tolerance.
   CHECK(compared({1, 1}, {1.1, 1.2}, {0, 1}).worst_index == std::vector<std::int64_t>{1});
 }
 

@@ -86,7 +86,7 @@ Tensor tokens_of(const std::vector<double>& numbers) {
   return out;
 }
 
-// Of different lengths, one of them all padding, and one with padding before and between.
+// Sequences of different lengths, one of them all padding, and one with padding before and between.
 const std::vector<double> kTokens{1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 5, 6};
 
 // Sums of 8 float32 products in another order.

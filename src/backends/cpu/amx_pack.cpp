@@ -102,7 +102,7 @@ ATTN_VECTORIZED(void, copy_rows, const Bfloat16* x, std::int64_t stride, std::in
       });
 }
 
-/// Of two rows of w, 16 columns each, the parts as pairs: to[part·kTilePart + 2·j + (0 or 1)]. The even row comes
+/// Splits two rows of w, 16 columns each, into parts as pairs: to[part·kTilePart + 2·j + (0 or 1)]. The even row comes
 /// first, as numbers are little-endian.
 [[gnu::always_inline]] inline void split_pairs(const Lanes& even_row, const Lanes& odd_row, int parts, Bfloat16* to) {
   Lanes even = even_row, odd = odd_row;

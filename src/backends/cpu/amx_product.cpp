@@ -37,7 +37,7 @@ constexpr std::int64_t kSumSteps = 4;
 /// whose sums are added up; the rows of x into groups, of whose section all panels are multiplied; and the panels into
 /// sets whose sums wait for the next section.
 struct Blocking {
-  /// Of a size whose numbers may be 0 where only its price is asked.
+  /// The numbers of `size` may be 0 where only its price is asked.
   Blocking(const Product::Size& size, int parts, int threads)
       : steps(std::max<std::int64_t>(1, tile_steps(size.depth))),
         blocks(std::max<std::int64_t>(1, blocks_of(size.rows))) {
@@ -65,7 +65,7 @@ struct Blocking {
     set_panels = std::clamp<std::int64_t>(cache / 4 / (group_blocks * kSumsBytes), 1, panels);
   }
 
-  /// Of the rows that are packed together, and of the sums that wait in one thread.
+  /// What the rows that are packed together take, and the sums that wait in one thread.
   [[nodiscard]] std::optional<std::int64_t> packed_bytes(int parts) const {
     return checked_product(std::array<std::int64_t, 4>{group_blocks, steps, parts, kTilePart * 2});
   }

@@ -19,7 +19,7 @@ inline constexpr std::int64_t kTileNumbers = kTileRows * kTileDepth;
 #if defined(__x86_64__)
 class AmxTiles {
  public:
-  /// Of a number, at which products on them are worth it.
+  /// A number has no more parts where products on tiles are worth it.
   static constexpr int kMostParts = 3;
 
   AmxTiles() {

@@ -19,7 +19,7 @@ ATTN_VECTORIZED(void, mask_row, float* x, const std::uint8_t* seen, float scale,
 // A block's scores should stay in the second-level cache.
 constexpr std::int64_t kScores = 131'072, kLeastRows = 6, kMostRows = 96;
 
-/// Of a block.
+/// The rows of a block.
 std::int64_t rows_for(std::int64_t keys) {
   return std::clamp<std::int64_t>(kScores / std::max(padded(keys), kPanel), kLeastRows, kMostRows);
 }

@@ -43,7 +43,7 @@ class AttentionHeads {
   };
   [[nodiscard]] Sequence sequence_of(std::int64_t b) const;
 
-  /// Of query, key, value, context and scores: float32, or bfloat16 for who takes it.
+  /// What query, key, value, context and scores are: float32, or bfloat16 for who takes it.
   [[nodiscard]] DType dtype() const { return query_.dtype; }
 
   /// The numbers of query rows from `first` on, of head n; rows are query_stride() apart.

@@ -18,8 +18,8 @@ namespace dots {
 
 #define ATTN_DOTS [[gnu::target("avx512f,avx512bf16")]]
 
-/// Of kRows rows: VDPBF16PS takes denormals for zero, as tiles do, and adds the odd product of each pair before the
-/// even one.
+/// Multiplies kRows rows: VDPBF16PS takes denormals for zero, as tiles do, and adds the odd product of each pair before
+/// the even one.
 template <int kRows>
 ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead& ahead, float* y,
                              std::int64_t stride, const float* start) {

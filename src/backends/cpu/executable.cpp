@@ -135,7 +135,7 @@ void CpuExecutable::make_kernels() {
   }
 }
 
-/// Of everything but inputs; null for prepared values that are not there.
+/// Finds the places of everything but inputs; null for prepared values that are not there.
 void CpuExecutable::find_places() {
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const plan::Place place = plan_.slots[i].place;

@@ -45,7 +45,7 @@ class Handovers {
   }
 
  private:
-  /// Of a product by a weight that knows how to hand over.
+  /// The size of a product by a weight that knows how to hand over.
   [[nodiscard]] std::optional<Product::Size> size_of(graph::NodeId id) const {
     const StepInfo step = describe(plan_, id, machine_);
     const auto* const op = std::get_if<graph::Linear>(&step.node.op);

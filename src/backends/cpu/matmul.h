@@ -7,7 +7,7 @@
 
 namespace attn::backends::cpu {
 
-/// Of the kernel of a MatMul, whatever changes.
+/// What the kernel of a MatMul needs, whatever changes.
 [[nodiscard]] Needs matmul_needs(const StepInfo& step);
 [[nodiscard]] std::unique_ptr<Kernel> make_matmul(const Step& step);
 

@@ -178,7 +178,7 @@ std::string why_not_layers(const StepInfo& step) {
   return "";
 }
 
-/// Of gamma and beta in float32.
+/// The kernel holds gamma and beta in float32.
 Needs layer_needs(const StepInfo& step) {
   Needs needs;
   for (std::size_t i = 1; i < step.inputs.size(); ++i) {
@@ -195,7 +195,7 @@ std::string why_not_batches(const StepInfo& step) {
   return "";
 }
 
-/// Of what each channel is shifted and scaled by.
+/// The kernel holds what each channel is shifted and scaled by.
 Needs batch_needs(const StepInfo& step) {
   Needs needs;
   needs.held = bytes_times({3, step.inputs[1].size(), bytes_of(DType::float32)});

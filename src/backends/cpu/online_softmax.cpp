@@ -50,7 +50,7 @@ struct Sink {
   }
 };
 
-/// Of up to 16 rows from `first` on; keys is a multiple of 32.
+/// Softens up to 16 rows from `first` on; keys is a multiple of 32.
 template <int kParts, int kDegree>
 [[gnu::always_inline]] inline void soften_rows(float* scores, std::int64_t stride, std::int64_t first,
                                                std::int64_t rows, std::int64_t keys, float factor,

@@ -11,7 +11,7 @@ namespace attn::backends::cpu {
 /// log₂ e: 2^(kLog2E·x) = eˣ.
 inline constexpr float kLog2E = 1.44269504F;
 
-/// Of rows, a multiple of 16 of each kept: what stands for e^(scale·x) is 2^(factor·(x − maximum)).
+/// State of rows, a multiple of 16 of which are kept: what stands for e^(scale·x) is 2^(factor·(x − maximum)).
 struct RunningRows {
   float* maxima;   ///< of the scores so far; −∞ before the first
   float* sums;     ///< of what stands for them; 0 before the first

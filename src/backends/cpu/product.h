@@ -36,7 +36,7 @@ class Product {
   [[nodiscard]] virtual std::int64_t bytes() const = 0;  ///< weights that it packed, and scratch
 };
 
-/// Of a dense map of x by a kernel.
+/// The size of a dense map of x by a kernel.
 [[nodiscard]] Product::Size product_size(const graph::Linear& op, const Shape& x, const Shape& kernel);
 
 /// What a product's record is asked about.
@@ -52,11 +52,11 @@ struct ProductInfo {
   bool (&takes)(const ProductQuery& query);
   /// How it packs the weights.
   Layout (&layout)(const ProductQuery& query);
-  /// Of the packed weights; kMaxSize where no number tells it. Sizes may be 0.
+  /// What the packed weights take; kMaxSize where no number tells it. Sizes may be 0.
   std::int64_t (&packed_bytes)(const ProductQuery& query);
-  /// Of what else it keeps.
+  /// What else it keeps.
   std::int64_t (&held_bytes)(const ProductQuery& query);
-  /// Of the scratch that kernels share.
+  /// What it takes of the scratch that kernels share.
   std::int64_t (&scratch_bytes)(const ProductQuery& query, int threads);
   /// Packs the weights and the bias. x, y, bias and residual are of `dtype`.
   std::unique_ptr<Product> (&make)(Engine& engine, const Product::Size& size, DType dtype,
@@ -65,17 +65,17 @@ struct ProductInfo {
   bool is_library;  ///< Is it oneDNN's?
 };
 
-/// Of float32 by oneDNN, a block of rows at a time.
+/// Float32 by oneDNN, a block of rows at a time.
 extern const ProductInfo kOnednnProduct;
 
-/// Of float32: panels of 32 columns of w, each read once for a block of rows while the next one is fetched. Of weights
+/// Float32 by panels of 32 columns of w, each read once for a block of rows while the next one is fetched. Of weights
 /// in half precision the panels hold half the bytes, and each is widened for a block of rows. Where there is AVX-512, panels
 /// are never slower than oneDNN's: GFLOP/s of one core (of 229) for 48 rows, 512 x 2048 and 2048 x 512, weights not in
 /// cache: 184 and 177, oneDNN, which does not fetch ahead, 133 and 130; with hundreds of rows both reach 200, but
 /// panels are cut into pieces of columns too, so that threads end together.
 extern const ProductInfo kPanelProduct;
 
-/// Of float32 or bfloat16 on tiles of bfloat16, as the engine's `multiplication` has it. On emulated tiles all are.
+/// Float32 or bfloat16 on tiles of bfloat16, as the engine's `multiplication` has it. On emulated tiles all are.
 extern const ProductInfo kTileProduct;
 
 /// What follows a product and is not part of it: the activation, then the residual, over numbers just written.

@@ -9,7 +9,7 @@ namespace attn::backends::cpu {
 /// The best product for this; null where none takes it.
 [[nodiscard]] const ProductInfo* find_product(const ProductQuery& query);
 
-/// Of the best one, for what has one: float32, or what a kernel's `why_not` let through.
+/// The best product for what has one: float32, or what a kernel's `why_not` let through.
 [[nodiscard]] std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size, DType dtype,
                                                     const Product::Weights& weights, const Product::Fusion& fusion);
 

@@ -52,7 +52,7 @@ Tensor columns(const Tensor& matrix, Dim first, Dim width) {
   return result;
 }
 
-/// Of a part of the batch: fewer would leave the product waiting for its weights.
+/// A part of the batch has so many samples at least: fewer would leave the product waiting for its weights.
 constexpr std::int64_t kLeastSamples = 8, kPartsPerThread = 2;
 
 /// A gru that resets before its product takes that part of the kernel by itself.
@@ -242,7 +242,7 @@ class RnnKernel final : public Kernel {
   UnaryLoop activation_, gate_;
   std::int64_t B_, T_, U_, width_, recurrent_width_;
   std::unique_ptr<Product> input_product_;
-  /// Of a part's states; for a gru that resets before its product, of its candidate too.
+  /// The products of a part's states, and of the candidate of a gru that resets before its product.
   struct Products {
     std::unique_ptr<Product> state, candidate;
   };

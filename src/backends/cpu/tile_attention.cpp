@@ -17,7 +17,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// Of queries that meet keys together: so many of 32 rows.
+/// So many blocks of 32 queries meet keys together at most.
 constexpr std::int64_t kMostBlocks = 4;
 
 /// What of a thread's scratch is where.

@@ -114,7 +114,7 @@ ATTN_VECTORIZED(void, reciprocal, const Unary&, const float* x, float* y, std::i
   for (std::int64_t i = 0; i < size; ++i) y[i] = 1.0F / x[i];
 }
 
-/// Of a relu.
+/// Whether a relu has neither a threshold nor a maximum.
 bool is_leaky(const Unary& f) { return f.b == 0.0 && f.c == std::numeric_limits<double>::infinity(); }
 
 class LoopKernel final : public Kernel {

@@ -221,7 +221,8 @@ struct Prepared {
   void prefer(const cublasLtMatmulAlgo_t& algorithm) { algorithms.insert(algorithms.begin(), algorithm); }
 };
 
-/// Of a call, on the device: the fastest of some replays of many calls in a row. Nothing where it cannot be launched.
+/// What a call takes on the device: the fastest of some replays of many calls in a row. Nothing where it cannot be
+/// launched.
 std::optional<double> seconds_of(const Call& call, const cublasLtMatmulAlgo_t& algorithm, std::byte* workspace,
                                  const Tuning& tuning) {
   const auto run = [&](int i) {

@@ -1,8 +1,8 @@
 // Attention in one pass in float32, without tensor cores: a block takes a tile of queries of one head and goes over
 // tiles of keys and values in shared memory, scores and results in registers.
 //
-// Of the 256 threads, 16 in a row of the tile share its queries: thread (r, c) has queries r, r + 16, … and keys c, c +
-// 16, …, and of the values columns 4c to 4c + 3 of every 64.
+// 16 of the 256 threads, in a row of the tile, share its queries: thread (r, c) has queries r, r + 16, … and keys c, c
+// + 16, …, and columns 4c to 4c + 3 of every 64 of the values.
 #include <algorithm>
 #include <cmath>
 #include <numbers>

@@ -20,7 +20,7 @@ inline constexpr int kFlashMmaSizes[] = {32, 64, 96, 128, 256};
 
 /// Tiles of 16 queries are 1 or 2 a warp; at the size 256 there are registers for 1.
 constexpr int flash_mma_queries(int tiles) { return kFlashMmaWarps * 16 * tiles; }
-/// Of a tile; what the registers have room for.
+/// A tile has as many keys as the registers have room for.
 constexpr int flash_mma_keys(int size, int tiles) { return size * tiles <= 192 ? 64 : 32; }
 /// Rows in shared memory are 8 elements longer, so that those of one ldmatrix lie in different banks. Keys and values
 /// are there twice.

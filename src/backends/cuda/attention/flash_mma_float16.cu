@@ -1,4 +1,4 @@
-#include "flash_mma_kernel.h"
+#include "flash_mma_launch.h"
 
 namespace attn::cuda {
 

@@ -16,12 +16,12 @@ __device__ inline std::int64_t begin_of(const AttentionProblem& problem, const H
   return problem.starts == nullptr ? b * view.batch_stride : problem.starts[b] * view.row_stride;
 }
 
-/// Of T, the queries that batch entry, or sequence, `b` has.
+/// The queries, of T, that batch entry, or sequence, `b` has.
 __device__ inline std::int64_t queries_of(const AttentionProblem& problem, std::int64_t b) {
   return problem.starts == nullptr ? problem.T : smaller(problem.T, problem.starts[b + 1] - problem.starts[b]);
 }
 
-/// Of S, the keys that are there, padding among them.
+/// The keys that are there, of S, padding among them.
 __device__ inline std::int64_t keys_there(const AttentionProblem& problem, std::int64_t b) {
   if (problem.length != nullptr) return larger(0, smaller(problem.S, *problem.length));
   return problem.starts == nullptr ? problem.S : smaller(problem.S, problem.starts[b + 1] - problem.starts[b]);

@@ -9,7 +9,7 @@
 
 namespace attn::cuda {
 
-/// Of scratch, for x (B, T, D) and a recurrent kernel (U, g·U).
+/// The scratch that x (B, T, D) and a recurrent kernel (U, g·U) need.
 [[nodiscard]] std::int64_t rnn_scratch_bytes(const graph::Rnn& op, const Shape& x, const Shape& recurrent, DType dtype);
 
 }  // namespace attn::cuda
