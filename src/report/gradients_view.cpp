@@ -35,7 +35,7 @@ constexpr double kNoRatio = std::numeric_limits<double>::quiet_NaN();
 /// √Σg²/√Σx²
 double ratio_of(const GradientRow& row) { return row.value_norm > 0.0 ? row.norm / row.value_norm : kNoRatio; }
 
-/// Of the last row that has a gradient.
+/// That of the last row that has a gradient.
 double last_norm(const GradientsReport& report) {
   double norm = 0.0;
   for (const GradientRow& row : report.rows)

@@ -22,7 +22,7 @@ using Kind = KerasClass::Kind;
 
 constexpr const char* kTokenizerJson = "tokenizer.json";
 constexpr std::int64_t kMaxFile = std::int64_t{256} << 20;
-/// Of a whole tokenizer.json, vocabulary and all.
+/// Limits of a whole tokenizer.json, vocabulary and all.
 constexpr io::JsonLimits kLimits{std::size_t{256} << 20, std::size_t{16} << 20};
 
 io::Bytes bytes_of(const json& value) {

@@ -21,7 +21,7 @@ class SentencePieceModel {
   /// libattn_sentencepiece.so.
   SentencePieceModel(std::string_view file, const std::string& place);
 
-  /// Of a long text the library gets words, where that gives the same ids: it takes long over a whole, and words come
+  /// The library gets a long text in words, where that gives the same ids: it takes long over a whole, and words come
   /// again.
   [[nodiscard]] std::vector<Id> encode(std::string_view text) const;
   /// The ids must be those of pieces.

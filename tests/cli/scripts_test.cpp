@@ -201,7 +201,23 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
   REQUIRE(run_attn({"init", flat, "-o", folder / "flat.npz"}).code == 0);
   REQUIRE(run_attn({"run", flat, "--dump", folder / "flat", "--matmul-precision", "high"}).code == 0);
   REQUIRE(run_attn({"run", flat, "--dump", folder / "medium", "--matmul-precision", "medium"}).code == 0);
+  const std::string decoder = "tests/data/generation/gpt2/preset";
+  std::string any_id = "0";
+  for (int id = 1; id < 400; ++id) any_id += "," + std::to_string(id);
   const std::vector<std::vector<std::string>> lines = {
+      {"generate", decoder, "--prompt", "The model", "--seed", "1", "--logprobs", "2", "--max-new-tokens", "3"},
+      {"generate", decoder, "--prompt", "The", "--sampler", "beam", "--beams", "2", "--max-new-tokens", "2"},
+      {"generate", decoder, "--ids", "1,2", "--sampler", "top_p", "--max-new-tokens", "2"},
+      {"generate", decoder, "--ids", "1,2", "--sampler", "top_p", "--top-k", "3", "--max-new-tokens", "2"},
+      {"generate", decoder, "--ids", "1,2", "--sampler", "contrastive", "--max-new-tokens", "2"},
+      {"generate", decoder, "--prompt", "The", "--stop-ids", any_id, "--sampler", "random", "--max-new-tokens", "2"},
+      {"generate", decoder, "--prompt", "The", "--stop", "a", "--stop", "e", "--stop", " ", "--stop", "i", "--stop", "o",
+       "--stop", "t", "--sampler", "greedy"},
+      {"score", decoder, "--text", "The model"},
+      {"score", decoder, "--ids", "1,2,3"},
+      {"tokenize", decoder, "--text", "The model"},
+      {"tokenize", decoder, "--ids", "1,2,3"},
+      {"tokenize", "tests/data/tokenizers/t5/preset", "--text", "The model"},
       {"summary"},
       {"summary", "configs/vit_tiny.json", "--expand-nested"},
       {"summary", "configs/bert_base.json"},
@@ -325,6 +341,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
     constexpr std::array kElsewhere = {
         "attn.devices/",  // what this machine is, and has
         "attn.doctor/",
+        "attn.generate/1/properties/stats/properties/limit_tokens_per_s/",  // measured with --stats, in seconds
         "attn.bench/1/properties/environment/",
         "attn.bench/1/properties/rows/items/properties/noise/properties/other_cores/",
         "attn.bench/1/properties/rows/items/properties/gpu",

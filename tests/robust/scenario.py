@@ -87,6 +87,7 @@ def scenarios():
         of("report", "report", "m.json", "-o", "r.html", outputs=["r.html"], timed=True),
         of("generate", "generate", "d.json", "--ids", "1,2,3", "--sampler", "top_k", "--seed", "1", "--max-new-tokens", "3",
            "--json", "-o", "g.json", outputs=["g.json"], timed=True),
+        of("score", "score", "d.json", "--ids", "1,2,3", "--json", "-o", "s.json", outputs=["s.json"]),
         of("tokenize", "tokenize", "preset", "--text", "The model", "--json", "-o", "t.json", outputs=["t.json"]),
         of("bench", "bench", "m.json", "--iterations", "2", "--warmup", "1", "--json", "-o", "b.json",
            outputs=["b.json"], timed=True),

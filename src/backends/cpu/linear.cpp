@@ -105,7 +105,8 @@ Needs needs_by_weight(const StepInfo& step) {
 
 std::unique_ptr<Kernel> make_by_weight(const Step& step) {
   const bool is_transposed = step.op<graph::MatMul>().transpose_y;
-  const Tensor weights = is_transposed ? transposed(step.fixed[1]) : step.fixed[1];
+  const bool is_there = step.fixed[1].data() != nullptr;  // else others have packed it
+  const Tensor weights = is_transposed && is_there ? transposed(step.fixed[1]) : step.fixed[1];
   PackedWeight& packed = step.packed(1, is_transposed);
   return std::make_unique<LinearKernel>(step, query_of_matmul(step).size, Product::Weights{weights.data(), &packed},
                                         Product::Fusion{});

@@ -97,6 +97,7 @@ void Storage::bind(std::span<const Tensor> inputs) {
 Tensor Storage::tensor(ValueId id) const {
   const ValueId root = plan_.slots[at(id)].alias_of;
   if (root == graph::kNone) return tensors_[at(id)];
+  if (tensors_[at(root)].data() == nullptr) return {};
   const graph::Value& value = plan_.graph.value(id);
   return {value.dtype, value.shape, tensors_[at(root)].owner()};
 }

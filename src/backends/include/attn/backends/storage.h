@@ -40,7 +40,7 @@ class Storage {
   /// not have its value's shape and dtype.
   void bind(std::span<const Tensor> inputs);
 
-  /// The bytes of a value, under its shape and dtype. Inputs must be bound.
+  /// The bytes of a value, under its shape and dtype; an empty tensor of a weight that is not there. Inputs must be bound.
   [[nodiscard]] Tensor tensor(graph::ValueId id) const;
   [[nodiscard]] std::byte* data(graph::ValueId id) const;
   [[nodiscard]] std::vector<Tensor> tensors(std::span<const graph::ValueId> ids) const;

@@ -22,7 +22,7 @@ struct ScoredText {
 
   /// How many have a probability.
   [[nodiscard]] std::int64_t scored() const;
-  /// Of all of them together.
+  /// All of them together.
   [[nodiscard]] double log_prob() const;
   /// e to the mean of -ln p.
   [[nodiscard]] double perplexity() const;
