@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attn/generate/decoder.h"
-#include "attn/keras/task.h"
+#include "attn/keras/task_info.h"
 #include "attn/tokenizers/tokenizer.h"
 #include "options/options.h"
 

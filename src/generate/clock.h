@@ -4,7 +4,7 @@
 #include <chrono>
 #include <span>
 
-#include "attn/generate/generate.h"
+#include "attn/generate/request.h"
 
 namespace attn::generate {
 

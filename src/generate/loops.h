@@ -1,7 +1,7 @@
 // The loops of generate(), one for each way of searching. Private to the room.
 #pragma once
 
-#include "attn/generate/generate.h"
+#include "attn/generate/request.h"
 #include "prompts.h"
 
 namespace attn::generate {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "attn/generate/generate.h"
+#include "attn/generate/request.h"
 
 namespace attn::generate {
 

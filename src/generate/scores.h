@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "attn/generate/generate.h"
+#include "attn/generate/request.h"
 
 namespace attn::generate {
 

@@ -149,6 +149,7 @@ inline constexpr bool is_floating_point_v<attn::test::Counted> = true;
 
 namespace attn::backends {
 [[nodiscard]] test::Counted apply(const graph::Unary& function, test::Counted x);
+[[nodiscard]] test::Counted derivative(const graph::Unary& function, test::Counted x);
 }  // namespace attn::backends
 
 #ifdef ATTN_COUNTED_SOURCE

@@ -23,7 +23,9 @@ Bytes archive_of(std::initializer_list<const char*> names) {
 TEST_CASE("keras archive: what is written is read again, with weights and without") {
   for (const bool has_weights : {true, false}) {
     const TemporaryFolder folder;
-    KerasArchive archive{"{}", "{\"a\": 1}", std::nullopt};
+    KerasArchive archive;
+    archive.config = "{}";
+    archive.metadata = "{\"a\": 1}";
     if (has_weights) archive.weights = bytes_of_text("weights");
     AtomicFile file(folder / "a.keras");
     write_keras_archive(file, archive);

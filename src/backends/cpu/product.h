@@ -69,10 +69,10 @@ struct ProductInfo {
 extern const ProductInfo kOnednnProduct;
 
 /// Float32 by panels of 32 columns of w, each read once for a block of rows while the next one is fetched. Of weights
-/// in half precision the panels hold half the bytes, and each is widened for a block of rows. Where there is AVX-512, panels
-/// are never slower than oneDNN's: GFLOP/s of one core (of 229) for 48 rows, 512 x 2048 and 2048 x 512, weights not in
-/// cache: 184 and 177, oneDNN, which does not fetch ahead, 133 and 130; with hundreds of rows both reach 200, but
-/// panels are cut into pieces of columns too, so that threads end together.
+/// in half precision the panels hold half the bytes, and each is widened for a block of rows. Where there is AVX-512,
+/// panels are never slower than oneDNN's: GFLOP/s of one core (of 229) for 48 rows, 512 x 2048 and 2048 x 512, weights
+/// not in cache: 184 and 177, oneDNN, which does not fetch ahead, 133 and 130; with hundreds of rows both reach 200,
+/// but panels are cut into pieces of columns too, so that threads end together.
 extern const ProductInfo kPanelProduct;
 
 /// Float32 or bfloat16 on tiles of bfloat16, as the engine's `multiplication` has it. On emulated tiles all are.

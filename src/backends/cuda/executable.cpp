@@ -140,8 +140,8 @@ void CudaExecutable::price() const {
       scratch = std::max(scratch, rnn_scratch_bytes(*rnn, x.shape, plan_.graph.value(node.inputs[2]).shape, x.dtype));
     }
   }
-  const std::int64_t parts[] = {plan_.weight_bytes, constants, states, plan_.prepared_bytes, plan_.arena_bytes,
-                                plan_.input_bytes,  scratch};
+  const std::int64_t parts[] = {plan_.weight_bytes, constants,         states, plan_.prepared_bytes,
+                                plan_.arena_bytes,  plan_.input_bytes, scratch};
   std::int64_t needed = 0;
   for (const std::int64_t part : parts) {
     const auto sum = checked_add(needed, part);

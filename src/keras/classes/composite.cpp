@@ -27,7 +27,8 @@ LayerPtr make_sublayer(const Layer& maker, std::string_view class_name, std::str
 
 std::vector<Layer::Sublayer> Composite::sublayers() {
   std::vector<Sublayer> out;
-  for (const Part& part : parts_) out.push_back({part.layer.get(), part.layer->name + "/", part.attribute + "/", part.detached});
+  for (const Part& part : parts_)
+    out.push_back({part.layer.get(), part.layer->name + "/", part.attribute + "/", part.detached});
   return out;
 }
 

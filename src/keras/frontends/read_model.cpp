@@ -89,8 +89,7 @@ ReadModel read_model(const std::string& source, std::string text, const ReadOpti
   }
   if (options.tie_word_embeddings.value_or(false)) {
     if (auto tied = with_tied_embeddings(Ref(*out.document)))
-      out.expanded =
-          std::make_unique<Document>(*out.document, std::move(tied->root), std::move(tied->origins), false);
+      out.expanded = std::make_unique<Document>(*out.document, std::move(tied->root), std::move(tied->origins), false);
   }
   const Ref root(out.file());
   std::optional<Shape> shape = options.input_shape;

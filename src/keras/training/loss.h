@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "attn/graph/graph.h"
-#include "attn/keras/training.h"
+#include "attn/keras/losses.h"
 #include "config/fields.h"
 
 namespace attn::keras {

@@ -53,7 +53,8 @@ struct Score {
     const std::int64_t query = row_at(problem, problem.query, row.b, row.t, row.n);
     const std::int64_t key = row_at(problem, problem.key, entry_of(problem, row.b, s), s, row.k);
     Number product = 0;
-    for (std::int64_t h = 0; h < problem.H; ++h) product += load<Number>(queries, query + h) * load<Number>(keys, key + h);
+    for (std::int64_t h = 0; h < problem.H; ++h)
+      product += load<Number>(queries, query + h) * load<Number>(keys, key + h);
     score = static_cast<Number>(problem.scale) * product;
     if (problem.soft_cap > 0.0) {
       const auto cap = static_cast<Number>(problem.soft_cap);

@@ -38,7 +38,8 @@ std::string sentence_of(const Fault& fault, const graph::Graph& graph) {
 
 Error error_of(const Fault& fault, const graph::Graph& graph) {
   const graph::LayerId layer = graph.nodes[at(fault.node)].layer;
-  const std::string place = layer == graph::kNone ? "" : fmt::format("layer '{}': ", printable(graph.layers[at(layer)].name));
+  const std::string place =
+      layer == graph::kNone ? "" : fmt::format("layer '{}': ", printable(graph.layers[at(layer)].name));
   return bad_input("{}{}", place, sentence_of(fault, graph));
 }
 

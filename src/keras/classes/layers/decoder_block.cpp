@@ -7,10 +7,12 @@
 namespace attn::keras {
 
 std::span<const std::string_view> DecoderBlock::arguments() const {
-  static constexpr std::array<std::string_view, 6> kNames = {
-      "decoder_sequence",     "decoder_padding_mask",
-      "decoder_attention_mask", "self_attention_cache",
-      "self_attention_cache_update_index", "training"};
+  static constexpr std::array<std::string_view, 6> kNames = {"decoder_sequence",
+                                                             "decoder_padding_mask",
+                                                             "decoder_attention_mask",
+                                                             "self_attention_cache",
+                                                             "self_attention_cache_update_index",
+                                                             "training"};
   return kNames;
 }
 

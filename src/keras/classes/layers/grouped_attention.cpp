@@ -38,14 +38,15 @@ void GroupedAttention::check(const Ref& config) {
 
 std::span<const std::string_view> GroupedAttention::arguments() const {
   // The last is ours: blocks say by it what kernels need not compute, instead of giving a mask.
-  static constexpr std::array<std::string_view, 6> kNames = {
-      "hidden_states", "attention_mask", "cache", "cache_update_index", "training", "use_causal_mask"};
+  static constexpr std::array<std::string_view, 6> kNames = {"hidden_states",      "attention_mask", "cache",
+                                                             "cache_update_index", "training",       "use_causal_mask"};
   return kNames;
 }
 
 void GroupedAttention::build(Weights& w, Call& call) {
   const Shape in = call.shape("hidden_states");
-  if (in.rank() != 3 || in.back() == kUnknown) throw bad_input("expected an input (batch, length, width), got {}", in.str());
+  if (in.rank() != 3 || in.back() == kUnknown)
+    throw bad_input("expected an input (batch, length, width), got {}", in.str());
   head_size_ = family_->head_size(in.back(), num_query_heads);
   if (head_size_ < 1) throw bad_input("{} features are too few for {} heads", in.back(), num_query_heads.value);
   const std::string prefix(family_->prefix());
@@ -53,7 +54,8 @@ void GroupedAttention::build(Weights& w, Call& call) {
   const auto norm = [&](std::string_view called, std::string_view attribute) {
     if (!family_->norm_epsilon()) return 0;
     int index = 0;
-    w.scope(called, prefix + std::string(attribute), [&] { index = w.add("scale", {head_size_}, Initializer("ones")); });
+    w.scope(called, prefix + std::string(attribute),
+            [&] { index = w.add("scale", {head_size_}, Initializer("ones")); });
     return index;
   };
   query_ = declare(w, "query", prefix + "query_dense", width, heads, family_->biased());

@@ -46,8 +46,7 @@ Rotary Phi3Family::rotary(Dim size, bool is_long) const {
   const double times =
       static_cast<double>(max_sequence_length.value) / static_cast<double>(pretraining_sequence_length.value);
   if (times > 1.0)
-    out.factor =
-        std::sqrt(1.0 + std::log(times) / std::log(static_cast<double>(pretraining_sequence_length.value)));
+    out.factor = std::sqrt(1.0 + std::log(times) / std::log(static_cast<double>(pretraining_sequence_length.value)));
   return out;
 }
 
@@ -63,8 +62,7 @@ ValueId Phi3Family::turned(Call& call, ValueId x) const {
   if (!rope_scaling_type || !by_position)
     return keras::turned(call, x, rotary(shape.back(), length > pretraining_sequence_length));
   const Expression position(b, decoding->position);
-  const Expression is_long =
-      position.number(static_cast<double>(pretraining_sequence_length.value)) < position + 1.0;
+  const Expression is_long = position.number(static_cast<double>(pretraining_sequence_length.value)) < position + 1.0;
   return where(is_long, {b, keras::turned(call, x, rotary(shape.back(), true))},
                {b, keras::turned(call, x, rotary(shape.back(), false))});
 }

@@ -41,8 +41,8 @@ class SmolLM3RotaryEmbedding final : public Layer {
     graph::Initializer frequencies;
     frequencies.class_name = "Constant";
     for (Dim i = 0; i < size; i += 2)
-      frequencies.values.push_back(1.0F / std::pow(static_cast<float>(rope_theta),
-                                                   static_cast<float>(i) / static_cast<float>(size)));
+      frequencies.values.push_back(
+          1.0F / std::pow(static_cast<float>(rope_theta), static_cast<float>(i) / static_cast<float>(size)));
     w.set_dtype(DType::float32);
     w.add("inv_freq", {size / 2}, frequencies, false);
   }
@@ -50,8 +50,8 @@ class SmolLM3RotaryEmbedding final : public Layer {
     graph::Builder& b = call.builder();
     const Shape in = call.shape("x");
     const Decoding* decoding = call.lowering().decoding;
-    const ValueId positions = decoding != nullptr ? decoding->positions
-                                                  : b.apply(graph::Iota{{1, in[1]}, DType::int32, 1}, {});
+    const ValueId positions =
+        decoding != nullptr ? decoding->positions : b.apply(graph::Iota{{1, in[1]}, DType::int32, 1}, {});
     const Expression frequencies(b, b.cast(call.weight(0), DType::float32));
     const Expression halves =
         Expression(b, b.expand_dims(b.cast(positions, DType::float32), -1)) * frequencies;  // (1,T,H/2)
@@ -212,19 +212,17 @@ class SmolLM3DecoderLayer final : public DecoderBlock {
   }
   [[nodiscard]] std::span<const std::string_view> arguments() const override {
     static constexpr std::array<std::string_view, 6> kNames = {
-        "hidden_states",        "decoder_padding_mask",
-        "decoder_attention_mask", "training",
-        "self_attention_cache", "self_attention_cache_update_index"};
+        "hidden_states", "decoder_padding_mask", "decoder_attention_mask",
+        "training",      "self_attention_cache", "self_attention_cache_update_index"};
     return kNames;
   }
   void build(Weights&, Call&) override {
     Json arguments = {{"hidden_size", hidden_size.value}};
     for (const auto& [key, value] : attention) arguments[key] = value.json;
     self_attn_ = &make("SmolLM3Attention", "self_attn", "self_attn", std::move(arguments));
-    mlp_ = &make("SmolLM3MLP", "mlp", "mlp",
-                 {{"hidden_size", hidden_size.value},
-                  {"intermediate_size", intermediate_size.value},
-                  {"mlp_bias", mlp_bias}});
+    mlp_ = &make(
+        "SmolLM3MLP", "mlp", "mlp",
+        {{"hidden_size", hidden_size.value}, {"intermediate_size", intermediate_size.value}, {"mlp_bias", mlp_bias}});
     const auto norm = [&](const char* called) -> Layer& {
       return make("RMSNormalization", called, called, {{"epsilon", layer_norm_epsilon.value}, {"axis", -1}});
     };
@@ -241,10 +239,16 @@ class SmolLM3DecoderLayer final : public DecoderBlock {
 
  private:
   /// What it hands to its attention.
-  static constexpr std::array kAttention = {
-      "num_attention_heads", "num_key_value_heads", "attention_bias",          "attention_dropout",
-      "rope_layer_enabled_list", "layer_types",     "layer_idx",               "max_position_embeddings",
-      "rope_theta",          "partial_rotary_factor"};
+  static constexpr std::array kAttention = {"num_attention_heads",
+                                            "num_key_value_heads",
+                                            "attention_bias",
+                                            "attention_dropout",
+                                            "rope_layer_enabled_list",
+                                            "layer_types",
+                                            "layer_idx",
+                                            "max_position_embeddings",
+                                            "rope_theta",
+                                            "partial_rotary_factor"};
 
   Positive hidden_size, intermediate_size;
   std::map<std::string, Opaque, std::less<>> attention;

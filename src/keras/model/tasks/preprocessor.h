@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attn/keras/task.h"
+#include "attn/keras/task_info.h"
 #include "attn/keras/version.h"
 #include "config/json.h"
 

@@ -33,14 +33,16 @@ class HostStore : public SharedStore {
 /// arena. The arena is allocated here, and so are prepared values when they are asked for.
 class Storage {
  public:
-  /// `weights` are in the order of graph.weights, with their shapes and dtypes; those that nothing reads may be empty. The plan must outlive this.
+  /// `weights` are in the order of graph.weights, with their shapes and dtypes; those that nothing reads may be empty.
+  /// The plan must outlive this.
   Storage(const plan::Plan& plan, std::vector<Tensor> weights, HostStore& store);
 
   /// Makes these the inputs, in the order of graph.inputs, until the next call. Throws Error (internal) where one does
   /// not have its value's shape and dtype.
   void bind(std::span<const Tensor> inputs);
 
-  /// The bytes of a value, under its shape and dtype; an empty tensor of a weight that is not there. Inputs must be bound.
+  /// The bytes of a value, under its shape and dtype; an empty tensor of a weight that is not there. Inputs must be
+  /// bound.
   [[nodiscard]] Tensor tensor(graph::ValueId id) const;
   [[nodiscard]] std::byte* data(graph::ValueId id) const;
   [[nodiscard]] std::vector<Tensor> tensors(std::span<const graph::ValueId> ids) const;

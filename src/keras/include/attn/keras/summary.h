@@ -8,7 +8,7 @@
 
 #include "attn/base/shape.h"
 #include "attn/base/size.h"
-#include "attn/keras/task.h"
+#include "attn/keras/task_info.h"
 
 namespace attn::keras {
 

@@ -18,8 +18,8 @@ struct ModelText {
 };
 
 /// The config in a file: Keras JSON, the short encoder config, a .keras archive or a whole-model .h5, told apart by
-/// content; "-" is stdin. Of a folder, a preset of KerasHub or one of Hugging Face's, it is the task where there is one;
-/// its config.json alone is the backbone. Throws Error (bad_input) for what holds none.
+/// content; "-" is stdin. Of a folder, a preset of KerasHub or one of Hugging Face's, it is the task where there is
+/// one; its config.json alone is the backbone. Throws Error (bad_input) for what holds none.
 [[nodiscard]] ModelText read_model_file(const std::string& path);
 /// The same of a file's bytes; `path` is its name.
 [[nodiscard]] ModelText model_text_of(const io::Bytes& file, const std::string& path);

@@ -34,8 +34,8 @@ struct WantedWeights {
 /// The model's weights out of such a file or folder, in the order of the specs. Throws Error.
 [[nodiscard]] std::vector<Tensor> load_weights(const WantedWeights& wanted, const std::string& path);
 
-/// From initializers and the seed, drawn on so many threads (0: all cores); in the order of the specs. `drawn` is called
-/// with each. Throws Error.
+/// From initializers and the seed, drawn on so many threads (0: all cores); in the order of the specs. `drawn` is
+/// called with each. Throws Error.
 [[nodiscard]] std::vector<Tensor> draw_weights(std::span<const graph::WeightSpec> specs, std::uint64_t seed,
                                                int threads, const std::function<void(const Tensor&)>& drawn = {});
 

@@ -40,8 +40,8 @@ struct Slot {
 ///
 /// What Append gives is the state it writes to, under another id: an alias of it, and the node a step.
 ///
-/// A step writes over an input only where its operation is Unary, Binary, Select or UnaryGrad and the two have one shape and
-/// dtype: a loop over the elements is right as it is.
+/// A step writes over an input only where its operation is Unary, Binary, Select or UnaryGrad and the two have one
+/// shape and dtype: a loop over the elements is right as it is.
 struct Plan {
   graph::Graph graph;
   std::vector<graph::NodeId> prepare;

@@ -13,9 +13,9 @@ namespace attn::report {
 
 /// The model that generated.
 struct GenerationModel {
-  std::string path;                      ///< as it was given
-  std::string class_name;                ///< "GPT2CausalLM"
-  std::optional<std::string> backbone;   ///< "GPT2Backbone"
+  std::string path;                     ///< as it was given
+  std::string class_name;               ///< "GPT2CausalLM"
+  std::optional<std::string> backbone;  ///< "GPT2Backbone"
   std::int64_t parameters = 0;
   std::optional<std::string> tokenizer;  ///< "GPT2Tokenizer"; nothing where ids were given and taken
 };

@@ -10,7 +10,7 @@
 
 #include "attn/backends/backend.h"
 #include "attn/base/tensor.h"
-#include "attn/keras/training.h"
+#include "attn/keras/losses.h"
 #include "attn/optimizers/optimizer.h"
 
 namespace attn::train {
