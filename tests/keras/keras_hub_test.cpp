@@ -15,6 +15,9 @@ using nlohmann::json;
 
 const std::string kSizes =
     R"("vocabulary_size": 9, "num_layers": 2, "num_heads": 2, "hidden_dim": 8, "intermediate_dim": 12)";
+const std::string kGrouped =
+    R"("vocabulary_size": 9, "num_layers": 1, "num_query_heads": 2, "num_key_value_heads": 1, "hidden_dim": 8,)"
+    R"( "intermediate_dim": 12)";
 const std::string kImages = R"("num_layers": 1, "num_heads": 2, "hidden_dim": 8, "mlp_dim": 12)";
 
 std::string object(const std::string& class_name, const std::string& config) {
@@ -68,6 +71,25 @@ TEST_CASE("keras_hub: what KerasHub refuses is refused with the place and the re
        {},
        "the image's height 9 cannot be divided"},
       {"ViTBackbone", R"("image_shape": [8, 8], "patch_size": 4, )" + kImages, {}, "/config/image_shape: expected"},
+      {"GPTNeoXBackbone", kSizes + R"(, "rotary_percentage": 0.75)", {}, "an even number turns, not 3"},
+      {"BloomBackbone",
+       R"("vocabulary_size": 9, "num_layers": 1, "num_heads": 3, "hidden_dim": 8, "intermediate_dim": 12)",
+       {},
+       "8 features cannot be divided among 3 heads"},
+      {"MixtralBackbone", kGrouped + R"(, "num_experts": 2, "top_k": 3)", {}, "3 experts cannot be chosen of 2"},
+      {"GemmaBackbone",
+       R"("vocabulary_size": 9, "num_layers": 1, "num_query_heads": 3, "num_key_value_heads": 2, "hidden_dim": 8,)"
+       R"( "intermediate_dim": 12, "head_dim": 4)",
+       {},
+       "3 query heads cannot share 2 heads of keys and values evenly"},
+      {"Gemma3Backbone",
+       kGrouped + R"(, "head_dim": 4, "image_size": 8, "vision_encoder": {})",
+       {},
+       "/config/vision_encoder: expected null: attn runs Gemma 3 of text, and reads no images"},
+      {"Gemma3Backbone",
+       kGrouped + R"(, "head_dim": 4, "image_size": null, "is_embedding_model": true)",
+       {},
+       "/config/is_embedding_model: expected false"},
       {"ElectraBackbone", kSizes, {}, "'ElectraBackbone' is not known"},
       {"TransformerEncoder", block + R"(, "dropout": -1)", Shape{5, 6},
        "/config/dropout: expected a number from 0 to 1"},

@@ -207,13 +207,22 @@ class FalconTransformerDecoder final : public PlainBlock {
     const LayerScope scope(call.lowering(), name);
     const TensorPtr in = sequence(call);
     ArgDict how = attending(call, in);
-    if (!call.lowering().symbolic()) how.emplace_back("alibi", Call::result(alibi(call, call.shape(in))));
+    if (!call.lowering().symbolic()) how.emplace_back("alibi", Call::result(shared_alibi(call, call.shape(in))));
     const TensorPtr x = sum(call, apply(call, *attention_, {apply(call, *attention_norm_, {in})}, how), in);
     const TensorPtr wide = apply(call, *intermediate_dense_, {apply(call, *feed_forward_norm_, {x})});
     return sum(call, apply(call, *output_dense_, {wide}), x);
   }
 
  private:
+  /// Blocks that are given the same padding share it.
+  [[nodiscard]] ValueId shared_alibi(Call& call, const Shape& in) const {
+    const TensorPtr padding = call.optional_tensor("decoder_padding_mask");
+    const std::string key =
+        fmt::format("alibi of {} heads and {} keys behind {} in {}", num_attention_heads.value, in[1],
+                    padding == nullptr ? graph::kNone : padding->id, attn::name_of(call.compute_dtype()));
+    return call.lowering().common(key, [&] { return std::vector{alibi(call, in)}; })[0];
+  }
+
   /// (B or 1,N,1,S): slopes times the place of each key among those that are no padding.
   [[nodiscard]] ValueId alibi(Call& call, const Shape& in) const {
     graph::Builder& b = call.builder();
