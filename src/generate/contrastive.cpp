@@ -4,6 +4,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/stop.h"
+#include "attn/generate/generate.h"
 #include "clock.h"
 #include "loops.h"
 #include "probabilities.h"

@@ -1,6 +1,7 @@
 // Folders that hold models, as scripts see them.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -128,4 +129,24 @@ TEST_CASE("generate: a Hugging Face folder goes on as the preset does, and a tex
                                   "--max-new-tokens", "30", "--stop-ids", "none"});
   CHECK_MESSAGE(result.code == 0, result.err);
   CHECK(contains(result.err, "have no text"));
+}
+
+TEST_CASE("score: a text has the sum of its tokens' log-probabilities, and the perplexity of their mean") {
+  const std::string path = model("gpt2/preset");
+  const Result result = run_attn({"score", path, "--text", "The model reads", "--json"});
+  REQUIRE_MESSAGE(result.code == 0, result.err);
+  const json score = json::parse(result.out);
+  CHECK(score["schema"] == "attn.score/1");
+  const json& text = score["results"][0];
+  CHECK(text["tokens"][0]["log_prob"].is_null());
+  double sum = 0;
+  for (const json& token : text["tokens"])
+    if (token["log_prob"].is_number()) sum += token["log_prob"].get<double>();
+  CHECK(text["scored"] == text["tokens"].size() - 1);
+  CHECK(text["log_prob"].get<double>() == doctest::Approx(sum));
+  CHECK(text["perplexity"].get<double>() == doctest::Approx(std::exp(-sum / text["scored"].get<double>())));
+
+  CHECK(run_attn({"score", path, "--text", ""}).code == 2);
+  CHECK(run_attn({"score", path, "--ids", "1,500"}).code == 2);
+  CHECK(run_attn({"score", model("bert_classifier/preset"), "--text", "a"}).code == 3);
 }

@@ -69,7 +69,9 @@ TEST_CASE("a Hugging Face folder: the model gives what the preset of the same we
   for (const Case& one : {Case{"gpt2", "logits", true},
                           {"gpt2", "hidden", false},
                           {"bert_classifier", "task_output", true},
-                          {"llama3", "hidden", false}}) {
+                          {"llama3", "logits", true},
+                          {"llama3", "hidden", false},
+                          {"gemma", "logits", true}}) {
     CAPTURE(one.name);
     const auto expected = expected_of(one.name);
     Folder folder(one.name);

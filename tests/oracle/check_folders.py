@@ -35,7 +35,7 @@ def inputs_for(program, model, draw):
     names = [layer["name"] for layer in summary["layers"] if layer["class_name"] == "InputLayer"]
     made = {}
     for name in names:
-        if name == "token_ids":
+        if name.endswith("token_ids"):
             made[name] = draw.integers(3, 300, (2, 12)).astype("int32")
         elif name == "mask_positions":
             made[name] = draw.integers(0, 12, (2, 3)).astype("int32")
@@ -77,16 +77,17 @@ def by_transformers(path, class_name, inputs):
     import transformers
 
     kinds = {"CausalLM": "AutoModelForCausalLM", "TextClassifier": "AutoModelForSequenceClassification",
-             "MaskedLM": "AutoModelForMaskedLM"}
+             "MaskedLM": "AutoModelForMaskedLM", "Seq2SeqLM": "AutoModelForSeq2SeqLM"}
     kind = next(kind for end, kind in kinds.items() if class_name.endswith(end))
     model, report = getattr(transformers, kind).from_pretrained(path, output_loading_info=True, dtype=torch.float32)
-    lacking = [key for key in report["missing_keys"] if "position_ids" not in key]
+    lacking = [key for key in report["missing_keys"] if "position_ids" not in key and "final_logits_bias" not in key]
     further = [key for key in report["unexpected_keys"] if "pooler" not in key]  # which a masked LM of transformers lacks
     if lacking or further:
         raise RuntimeError(f"missing {lacking}, unexpected {further}")
     model.eval()
     with torch.no_grad():
-        given = {"input_ids": torch.tensor(inputs["token_ids"], dtype=torch.long)}
+        names = {"token_ids": "input_ids", "encoder_token_ids": "input_ids", "decoder_token_ids": "decoder_input_ids"}
+        given = {names[name]: torch.tensor(array, dtype=torch.long) for name, array in inputs.items() if name in names}
         output = model(**given).logits.numpy()
     if "mask_positions" in inputs:
         output = np.take_along_axis(output, inputs["mask_positions"][..., None], axis=1)
@@ -118,7 +119,9 @@ def main():
                     found = outputs.get("sequence_output", next(iter(outputs.values())))
                     error = float(np.abs(found - expected).max() / np.abs(expected).max())
                     own = json.loads(attn(options.attn, "tokenize", target, "--text", TEXT, "--json"))["results"][0]["ids"]
-                    good = error < 1e-4 and ids in (None, own)
+                    # The head of KerasHub's masked LM has the exact gelu, whatever its backbone has.
+                    most = 1e-3 if options.library == "transformers" and class_name.endswith("MaskedLM") else 1e-4
+                    good = error < most and ids in (None, own)
                     print(f"{name:50} {'ok' if good else 'WRONG'} {error:.1e}" + ("" if ids in (None, own) else f" {ids} {own}"))
                 except Exception as problem:
                     good = False

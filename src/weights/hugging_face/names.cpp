@@ -4,14 +4,10 @@
 #include <algorithm>
 #include <array>
 
+#include "hugging_face/tables.h"
+
 namespace attn::weights {
 namespace {
-
-using Order = Layout::Order;
-
-constexpr Layout kSame{Order::same}, kLinear{Order::transposed, 1}, kFromHeads{Order::transposed, 2},
-    kVector{Order::flat, 0}, kConv1d{Order::flat, 1}, kConv1dFromHeads{Order::flat, 2}, kByHead{Order::by_head},
-    kConvolution{Order::convolution}, kInFront{Order::in_front};
 
 constexpr std::array<NameRow, 20> kGpt2{{
     {"token_embedding/embeddings", "wte.weight", kSame},
@@ -158,17 +154,21 @@ constexpr std::array<NameRow, 24> kViT{{
     {"predictions/bias", "classifier.bias", kSame, true},
 }};
 
-constexpr std::array<NameTable, 11> kTables{{{"GPT2Backbone", "transformer.", kGpt2},
-                                             {"LlamaBackbone", "model.", kLlama},
-                                             {"Llama3Backbone", "model.", kLlama},
-                                             {"MistralBackbone", "model.", kLlama},
-                                             {"QwenBackbone", "model.", kLlama},
-                                             {"Qwen3Backbone", "model.", kLlama},
-                                             {"GemmaBackbone", "model.", kGemma2, "/post_attention_norm/"},
-                                             {"GemmaBackbone", "model.", kGemma},
-                                             {"Gemma3Backbone", "model.", kGemma2},
-                                             {"BertBackbone", "bert.", kBert},
-                                             {"ViTBackbone", "vit.", kViT, "", 1}}};
+const std::array<NameTable, 15> kTables{{{"GPT2Backbone", "transformer.", kGpt2},
+                                         {"LlamaBackbone", "model.", kLlama},
+                                         {"Llama3Backbone", "model.", kLlama},
+                                         {"MistralBackbone", "model.", kLlama},
+                                         {"QwenBackbone", "model.", kLlama},
+                                         {"Qwen3Backbone", "model.", kLlama},
+                                         {"GemmaBackbone", "model.", kGemma2, "/post_attention_norm/"},
+                                         {"GemmaBackbone", "model.", kGemma},
+                                         {"Gemma3Backbone", "model.", kGemma2},
+                                         {"BertBackbone", "bert.", kBert},
+                                         {"ViTBackbone", "vit.", kViT, "", 1},
+                                         {"OPTBackbone", "model.", opt_names()},
+                                         {"Phi3Backbone", "model.", phi3_names()},
+                                         {"MixtralBackbone", "model.", mixtral_names()},
+                                         {"BartBackbone", "model.", bart_names()}}};
 
 /// "transformer_layer_{}/bias" against "transformer_layer_12/bias": the number, "" where there is none to be; nothing
 /// where they differ.
@@ -183,6 +183,18 @@ std::optional<std::string> number_in(std::string_view pattern, std::string_view 
   if (number.size() > kMostDigits || number.find_first_not_of("0123456789") != std::string_view::npos)
     return std::nullopt;
   return std::string(number);
+}
+
+/// Without the number that Keras puts behind a layer's name in a block where others of its class came before:
+/// "transformer_layer_1/mixtral_sparse_moe_block_1/…".
+std::string without_counter(std::string_view path) {
+  std::string out(path);
+  const std::size_t first = out.find('/'), second = out.find('/', first + 1);
+  if (second == std::string::npos) return out;
+  std::size_t from = second;
+  while (from > 0 && out[from - 1] >= '0' && out[from - 1] <= '9') --from;
+  if (from < second && from > first + 1 && out[from - 1] == '_') out.erase(from - 1, second - from + 1);
+  return out;
 }
 
 }  // namespace
@@ -209,11 +221,13 @@ std::string FoundName::array(Dim expert) const {
 }
 
 std::optional<FoundName> find_name(const NameTable& table, std::string_view path) {
-  for (const NameRow& row : table.rows) {
-    std::optional<std::string> number = number_in(row.keras, path);
-    if (!number) continue;
-    if (!number->empty()) number = std::to_string(std::stoi(*number) - table.first_block);
-    return FoundName{&row, *number};
+  for (const std::string& spelling : {std::string(path), without_counter(path)}) {
+    for (const NameRow& row : table.rows) {
+      std::optional<std::string> number = number_in(row.keras, spelling);
+      if (!number) continue;
+      if (!number->empty()) number = std::to_string(std::stoi(*number) - table.first_block);
+      return FoundName{&row, *number};
+    }
   }
   return std::nullopt;
 }

@@ -12,6 +12,12 @@
 
 namespace attn::weights {
 
+// The layouts that the tables name.
+inline constexpr Layout kSame{Layout::Order::same}, kLinear{Layout::Order::transposed, 1},
+    kFromHeads{Layout::Order::transposed, 2}, kVector{Layout::Order::flat, 0}, kConv1d{Layout::Order::flat, 1},
+    kConv1dFromHeads{Layout::Order::flat, 2}, kByHead{Layout::Order::by_head}, kConvolution{Layout::Order::convolution},
+    kInFront{Layout::Order::in_front};
+
 /// A weight of a model by its path, and its array. "{}" stands for the number of a block, "{expert}" for that
 /// of an expert, whose arrays are stacked in Keras. Rows of the same array are its parts, in their order.
 struct NameRow {

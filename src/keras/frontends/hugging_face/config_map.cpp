@@ -39,7 +39,10 @@ Json ConfigMap::of_keras(std::string_view key) const {
 }
 
 void ConfigMap::same(std::string_view keras, std::string_view hugging_face, const std::optional<Json>& fallback) {
-  if (!reading()) return put(hugging_face, of_keras(keras));
+  if (!reading()) {
+    Json value = of_keras(keras);
+    return put(hugging_face, value.is_null() && fallback ? *fallback : std::move(value));
+  }
   const auto found = find(hugging_face);
   if (!found && fallback) return put(keras, *fallback);
   put(keras, (found ? *found : source()[hugging_face]).json(), hugging_face);

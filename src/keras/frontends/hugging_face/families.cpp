@@ -309,16 +309,108 @@ void vit(ConfigMap& map) {
   map.fixed("hidden_act", {"gelu"});
 }
 
-constexpr std::array<HuggingFaceFamily, 10> kFamilies{{{"gpt2", "GPT2", "GPT2", gpt2},
-                                                       {"llama", "Llama3", "Llama", llama},
-                                                       {"mistral", "Mistral", "Mistral", mistral},
-                                                       {"qwen2", "Qwen", "Qwen2", qwen2},
-                                                       {"qwen3", "Qwen3", "Qwen3", qwen3},
-                                                       {"gemma", "Gemma", "Gemma", gemma},
-                                                       {"gemma2", "Gemma", "Gemma2", gemma2},
-                                                       {"gemma3_text", "Gemma3", "Gemma3", gemma3},
-                                                       {"bert", "Bert", "Bert", bert},
-                                                       {"vit", "ViT", "ViT", vit}}};
+void opt(ConfigMap& map) {
+  map.same("vocabulary_size", "vocab_size");
+  map.same("num_layers", "num_hidden_layers");
+  map.same("num_heads", "num_attention_heads");
+  map.same("hidden_dim", "hidden_size");
+  map.same("intermediate_dim", "ffn_dim");
+  map.same("dropout", "dropout", 0.1);
+  map.same("max_sequence_length", "max_position_embeddings", 2048);
+  if (!map.reading()) {
+    map.put("word_embed_proj_dim", map.of_keras("hidden_dim"));
+  } else if (const auto width = map.find("word_embed_proj_dim"); width && width->json() != map.result()["hidden_dim"]) {
+    map.refuse(*width, "embeddings of another width than the blocks");
+  }
+  map.fixed("activation_function", {"relu"});
+  map.fixed("do_layer_norm_before", {true});
+  map.fixed("enable_bias", {true});
+  map.fixed("tie_word_embeddings", {true});
+}
+
+void mixtral(ConfigMap& map) {
+  decoder_sizes(map);
+  map.same("num_experts", "num_local_experts", 8);
+  map.same("top_k", "num_experts_per_tok", 2);
+  rope_theta(map, 1e6);
+  linear_scaling(map);
+  map.same("layer_norm_epsilon", "rms_norm_eps", 1e-5);
+  map.nullable("sliding_window", "sliding_window", Json());
+  even_heads(map);
+  map.fixed("hidden_act", {"silu"});
+  map.fixed("tie_word_embeddings", {false});
+}
+
+/// Factors for each pair of features, by which of two lengths a sequence stays below ("su", now "longrope").
+void long_rope(ConfigMap& map) {
+  if (!map.reading()) {
+    if (map.of_keras("rope_scaling_type").is_null()) return;
+    return map.put(kRopeScaling, {{"type", "longrope"},
+                                  {"rope_type", "longrope"},
+                                  {"short_factor", map.of_keras("rope_scaling_short_factor")},
+                                  {"long_factor", map.of_keras("rope_scaling_long_factor")}});
+  }
+  const auto scaling = rope_scaling(map);
+  if (!scaling) return;
+  const std::string type = rope_type(*scaling);
+  if (type != "su" && type != "longrope") return map.refuse(*scaling, "positions scaled by '" + type + "'");
+  map.put("rope_scaling_type", "su", kRopeScaling);
+  map.put("rope_scaling_short_factor", (*scaling)["short_factor"].json(), kRopeScaling);
+  map.put("rope_scaling_long_factor", (*scaling)["long_factor"].json(), kRopeScaling);
+}
+
+void phi3(ConfigMap& map) {
+  decoder_sizes(map);
+  map.same("layer_norm_epsilon", "rms_norm_eps", 1e-5);
+  map.same("max_sequence_length", "max_position_embeddings", 4096);
+  map.same("pretraining_sequence_length", "original_max_position_embeddings", 4096);
+  rope_theta(map, 10000.0);
+  long_rope(map);
+  map.fixed("sliding_window", {Json()});
+  if (!map.reading()) map.put("pad_token_id", Json());  // transformers' own is behind the end of a small vocabulary
+  map.fixed("hidden_act", {"silu"});
+  map.fixed("tie_word_embeddings", {false});
+}
+
+void bart(ConfigMap& map) {
+  map.same("vocabulary_size", "vocab_size");
+  map.same("num_layers", "encoder_layers");
+  map.same("num_heads", "encoder_attention_heads");
+  map.same("hidden_dim", "d_model");
+  map.same("intermediate_dim", "encoder_ffn_dim");
+  // The decoder is as large.
+  for (const auto& [keras, hugging_face] :
+       {std::pair("num_layers", "decoder_layers"), std::pair("num_heads", "decoder_attention_heads"),
+        std::pair("intermediate_dim", "decoder_ffn_dim")}) {
+    if (!map.reading()) {
+      map.put(hugging_face, map.of_keras(keras));
+    } else if (const auto own = map.find(hugging_face); own && own->json() != map.result()[keras]) {
+      map.refuse(*own, "a decoder of another size than the encoder");
+    }
+  }
+  map.same("dropout", "dropout", 0.1);
+  map.same("max_sequence_length", "max_position_embeddings", 1024);
+  map.fixed("activation_function", {"gelu"});
+  map.fixed("scale_embedding", {false});
+  map.fixed("is_encoder_decoder", {true});
+}
+
+constexpr std::array<HuggingFaceFamily, 15> kFamilies{
+    {{"gpt2", "GPT2", "GPT2", gpt2},
+     {"llama", "Llama3", "Llama", llama},
+     {"llama", "Llama", "Llama", llama},  // which is written alone: KerasHub reads all as Llama 3
+     {"mistral", "Mistral", "Mistral", mistral},
+     {"qwen2", "Qwen", "Qwen2", qwen2},
+     {"qwen3", "Qwen3", "Qwen3", qwen3},
+     {"gemma", "Gemma", "Gemma", gemma},
+     {"gemma2", "Gemma", "Gemma2", gemma2},
+     {"gemma3_text", "Gemma3", "Gemma3", gemma3},
+     {"bert", "Bert", "Bert", bert},
+     {"vit", "ViT", "ViT", vit},
+     {"opt", "OPT", "OPT", opt},
+     {"mixtral", "Mixtral", "Mixtral", mixtral},
+     {"phi3", "Phi3", "Phi3", phi3},
+     {"bart", "Bart", "Bart", bart}}};
 
 }  // namespace
 

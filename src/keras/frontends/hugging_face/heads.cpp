@@ -17,8 +17,9 @@ bool has(const HuggingFaceFamily& family, const Head& head) {
   const bool encodes = family.model_type == "bert", sees = family.model_type == "vit";
   if (head.task == "ImageClassifier") return sees;
   if (head.task == "TextClassifier" || head.task == "MaskedLM") return encodes;
+  if (head.task == "Seq2SeqLM") return family.model_type == "bart";
   if (head.architecture == "LMHeadModel") return family.model_type == "gpt2";
-  return !encodes && !sees && family.model_type != "gpt2";
+  return !encodes && !sees && family.model_type != "gpt2" && family.model_type != "bart";
 }
 
 }  // namespace
