@@ -123,44 +123,41 @@ ATTN_VECTORIZED(void, widen_float16_panel, const std::uint16_t* from, std::int64
   widen<false>(from, depth, panel);
 }
 
-/// Few rows have several chains of sums each, so that none waits for the one before it.
+/// The sums are those of multiply_tiles, in their order, so that a panel in half precision gives the bits of one of the
+/// same numbers in float32.
 template <bool kIsBfloat16, int kRows>
 [[gnu::always_inline]] inline void multiply_some(const float* x, std::int64_t row_x, const std::uint16_t* panel,
                                                  std::int64_t depth, const float* start, float* y) {
-  constexpr int kChains = kRows == 1 ? 4 : kRows == 2 ? 2 : 1;
   constexpr int kAhead = 16;  // rows of the panel
-  Lanes sums[kChains][kRows][2] = {};
-  for (int r = 0; r < kRows; ++r) {
-    load(start, sums[0][r][0]);
-    load(start + kLanes, sums[0][r][1]);
-  }
-  Lanes left, right;
   std::int64_t k = 0;
-  for (; k + kChains <= depth; k += kChains) {
-    for (int c = 0; c < kChains; ++c) {
-      __builtin_prefetch(panel + (k + c + kAhead) * kPanel);
-      load_pairs<kIsBfloat16>(panel + (k + c) * kPanel, left, right);
+  do {
+    const bool is_first = k == 0;
+    const std::int64_t end = std::min(depth, k + kChain);
+    Lanes sums[kRows][2] = {}, left, right;
+    for (int r = 0; is_first && r < kRows; ++r) {
+      load(start, sums[r][0]);
+      load(start + kLanes, sums[r][1]);
+    }
+    for (; k < end; ++k) {
+      __builtin_prefetch(panel + (k + kAhead) * kPanel);
+      load_pairs<kIsBfloat16>(panel + k * kPanel, left, right);
       for (int r = 0; r < kRows; ++r) {
-        sums[c][r][0] += x[r * row_x + k + c] * left;
-        sums[c][r][1] += x[r * row_x + k + c] * right;
+        sums[r][0] += x[r * row_x + k] * left;
+        sums[r][1] += x[r * row_x + k] * right;
       }
     }
-  }
-  for (; k < depth; ++k) {
-    load_pairs<kIsBfloat16>(panel + k * kPanel, left, right);
     for (int r = 0; r < kRows; ++r) {
-      sums[0][r][0] += x[r * row_x + k] * left;
-      sums[0][r][1] += x[r * row_x + k] * right;
+      for (int v = 0; v < 2; ++v) {
+        float* const to = y + r * kPanel + v * kLanes;
+        Lanes earlier;
+        if (!is_first) {
+          load(to, earlier);
+          sums[r][v] += earlier;
+        }
+        store(sums[r][v], to);
+      }
     }
-  }
-  for (int r = 0; r < kRows; ++r) {
-    for (int c = 1; c < kChains; ++c) {
-      sums[0][r][0] += sums[c][r][0];
-      sums[0][r][1] += sums[c][r][1];
-    }
-    store(sums[0][r][0], y + r * kPanel);
-    store(sums[0][r][1], y + r * kPanel + kLanes);
-  }
+  } while (k < depth);
 }
 
 template <bool kIsBfloat16>

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "hugging_face/names.h"
+#include "hugging_face/name_row.h"
 
 namespace attn::weights {
 
