@@ -1,7 +1,8 @@
 // Muon's step of a matrix. Private to the room.
 #pragma once
 
-#include "rules.h"
+#include "attn/optimizers/settings.h"
+#include "step.h"
 
 namespace attn::optimizers {
 

@@ -2,29 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
-#include <vector>
 
-#include "attn/base/tensor.h"
-#include "attn/optimizers/optimizer.h"
+#include "attn/optimizers/settings.h"
+#include "step.h"
 
 namespace attn::optimizers {
-
-/// A variable in a step.
-struct Step {
-  const Shape* shape = nullptr;
-  float* v = nullptr;        ///< the weights
-  const float* g = nullptr;  ///< Σ of the gradient's entries
-  const float* q = nullptr;  ///< Σ of their squares; null: g²
-  std::vector<float*> s;     ///< the rule's slots
-  std::int64_t size = 0;
-  double rate = 0;     ///< the learning rate
-  double t = 1;        ///< which update it is, from 1
-  double product = 1;  ///< of Nadam, after this step
-  bool adam = false;   ///< Muon: by Adam
-
-  [[nodiscard]] float square(std::int64_t i) const { return q != nullptr ? q[i] : g[i] * g[i]; }
-};
 
 /// Does the rule treat each element by itself, so that a variable may be taken in parts?
 [[nodiscard]] bool is_elementwise(const Rule& rule);

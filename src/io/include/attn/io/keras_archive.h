@@ -13,8 +13,8 @@ namespace attn::io {
 struct KerasArchive {
   std::string config;            ///< config.json
   std::string metadata;          ///< metadata.json
-  std::string training;          ///< attn_state.json: where a training of attn's stands; "" where there is none
   std::optional<Bytes> weights;  ///< model.weights.h5, for read_hdf5; absent where the model was saved without
+  std::string training = {};     ///< attn_state.json: where a training of attn's stands; "" where there is none
 };
 
 /// Throws Error (bad_input) for an archive that ZipReader refuses, one without a config, and one whose

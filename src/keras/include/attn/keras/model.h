@@ -9,12 +9,12 @@
 
 #include "attn/graph/graph.h"
 #include "attn/keras/anatomy.h"
+#include "attn/keras/loss_graph.h"
 #include "attn/keras/masks.h"
 #include "attn/keras/options.h"
 #include "attn/keras/problem.h"
 #include "attn/keras/summary.h"
 #include "attn/keras/task.h"
-#include "attn/keras/training.h"
 
 namespace attn::keras {
 

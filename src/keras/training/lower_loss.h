@@ -1,8 +1,8 @@
 // A model and its loss as one graph.
 #pragma once
 
+#include "attn/keras/loss_graph.h"
 #include "attn/keras/options.h"
-#include "attn/keras/training.h"
 #include "model/functional.h"
 
 namespace attn::keras {
