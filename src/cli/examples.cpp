@@ -32,6 +32,17 @@ constexpr std::array kRows = {
           {"of every weight and input, as NumPy reads them",
            "attn grad tests/data/io/model.keras --loss mse --inputs -o gradients.npz"},
           {"are they right?", "attn grad tests/data/io/model.keras --check --json"}}}},
+    Row{"train",
+        {{{"as the model was compiled",
+           "attn train tests/data/training/loss/two_outputs/start.keras --data "
+           "tests/data/training/loss/two_outputs/data.npz -o trained.keras"},
+          {"with another optimizer and loss",
+           "attn train tests/data/training/optimizer/start.keras --data tests/data/training/optimizer/data.npz "
+           "--optimizer "
+           "adam --loss sparse_categorical_crossentropy --epochs 2 -o again.keras"},
+          {"a log for a program",
+           "attn train tests/data/training/norm/batch/start.keras --data tests/data/training/norm/batch/data.npz "
+           "--log log.jsonl --json -o norm.keras"}}}},
     Row{"validate",
         {{{"all that is wrong with a model", "attn validate configs/bert_base.json"},
           {"and exit 3 for what may only surprise", "attn validate tests/data/io/model.keras --strict"},

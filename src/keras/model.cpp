@@ -19,7 +19,7 @@
 #include "model/tasks/task.h"
 #include "model/trace_masks.h"
 #include "model/variables.h"
-#include "training/loss_graph.h"
+#include "training/lower_loss.h"
 
 namespace attn::keras {
 

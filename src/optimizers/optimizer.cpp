@@ -62,6 +62,14 @@ Optimizer::Optimizer(Settings settings, std::vector<Variable> variables, int thr
   std::int64_t elements = 0;
   for (const Variable& variable : variables_) elements += variable.shape.size();
   if (elements < kLeastForThreads) threads_ = 1;
+  if (settings_.loss_scale) {
+    for (const auto& [name, dtype] :
+         {std::pair("iteration", DType::int64), std::pair("learning_rate", DType::float32),
+          std::pair("step_counter", DType::int64), std::pair("dynamic_scale", DType::float32)})
+      state_.push_back({std::string("loss_scale_optimizer/") + name, Tensor(dtype, Shape{})});
+    state_.back().tensor.set(0, settings_.loss_scale->initial_scale);
+    first_ = state_.size();
+  }
   add("iteration", Tensor(DType::int64, Shape{}));
   if (!settings_.schedule) add("learning_rate", Tensor(DType::float32, Shape{})).set(0, settings_.learning_rate);
   add_slots();
@@ -155,28 +163,55 @@ void Optimizer::add_slots() {
 }
 
 void Optimizer::set_state(const std::vector<Tensor>& state) {
-  if (state.size() != state_.size())
+  const std::size_t left_out = state.size() + first_ == state_.size() ? first_ : 0;
+  if (state.size() + left_out != state_.size())
     throw bad_input("the file has {} variables of the optimizer, and {} has {}", state.size(), settings_.name,
                     state_.size());
   for (std::size_t i = 0; i < state.size(); ++i) {
-    const Tensor& own = state_[i].tensor;
+    const Tensor& own = state_[i + left_out].tensor;
     if (state[i].shape() != own.shape())
       throw bad_input("variable {} of the optimizer is {} in the file, and {} has {}", i, state[i].shape().str(),
-                      printable(state_[i].name), own.shape().str());
+                      printable(state_[i + left_out].name), own.shape().str());
     copy(state[i].cast(own.dtype()), own);
   }
 }
 
-std::int64_t Optimizer::iteration() const { return state_[0].tensor.as<std::int64_t>()[0]; }
+std::int64_t Optimizer::iteration() const { return state_[first_].tensor.as<std::int64_t>()[0]; }
 
 std::int64_t Optimizer::updates() const { return iteration() / settings_.gradient_accumulation_steps.value_or(1); }
 
 double Optimizer::learning_rate() const {
-  return settings_.schedule ? optimizers::learning_rate(*settings_.schedule, iteration()) : state_[1].tensor.at(0);
+  return settings_.schedule ? optimizers::learning_rate(*settings_.schedule, iteration())
+                            : state_[first_ + 1].tensor.at(0);
 }
 
 void Optimizer::set_learning_rate(double rate) {
-  if (!settings_.schedule) state_[1].tensor.set(0, rate);
+  if (!settings_.schedule) state_[first_ + 1].tensor.set(0, rate);
+}
+
+double Optimizer::loss_scale() const {
+  if (settings_.loss_scale) return state_[first_ - 1].tensor.at(0);
+  return settings_.loss_scale_factor.value_or(1.0);
+}
+
+bool Optimizer::unscale(std::vector<Gradient>& gradients) const {
+  const Tensor &counter = state_[first_ - 2].tensor, &scale_now = state_[first_ - 1].tensor;
+  const double factor = scale_now.at(0);
+  const bool finite = std::ranges::all_of(gradients, [](const Gradient& gradient) {
+    return !has(gradient) ||
+           std::ranges::all_of(gradient.sum.as<const float>(), [](float x) { return std::isfinite(x); });
+  });
+  if (!finite) {
+    counter.set(0, 0.0);
+    scale_now.set(0, factor * 0.5);
+    return false;
+  }
+  for (Gradient& gradient : gradients)
+    if (has(gradient)) scale(gradient, 1.0 / factor);
+  const bool grows = counter.at(0) == static_cast<double>(settings_.loss_scale->dynamic_growth_steps - 1);
+  counter.set(0, grows ? 0.0 : counter.at(0) + 1.0);
+  if (grows) scale_now.set(0, factor * 2.0);
+  return true;
 }
 
 void Optimizer::begin(const std::vector<Tensor>& weights) {
@@ -302,7 +337,10 @@ void Optimizer::average(const std::vector<Tensor>& weights, const std::vector<Gr
 StepReport Optimizer::apply(const std::vector<Tensor>& weights, const std::vector<Gradient>& given) {
   std::vector<Gradient> gradients = given;
   StepReport report;
-  if (settings_.loss_scale_factor) {
+  if (settings_.loss_scale) {
+    report.skipped = !unscale(gradients);
+    if (report.skipped) return report;
+  } else if (settings_.loss_scale_factor) {
     const double factor = 1.0 / *settings_.loss_scale_factor;
     for (Gradient& gradient : gradients)
       if (has(gradient)) scale(gradient, factor);
@@ -333,7 +371,7 @@ StepReport Optimizer::apply(const std::vector<Tensor>& weights, const std::vecto
   if (settings_.use_ema) average(weights, gradients);
   for (std::size_t n = 0; n < weights.size(); ++n)
     if (variables_[n].constraint && has(gradients[n])) constrain(*variables_[n].constraint, weights[n]);
-  ++state_[0].tensor.as<std::int64_t>()[0];
+  ++state_[first_].tensor.as<std::int64_t>()[0];
   return report;
 }
 

@@ -1,4 +1,4 @@
-// One step of one variable. Private to the room.
+// A variable in a step. Private to the room.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 
 namespace attn::optimizers {
 
-/// A variable in a step.
 struct Step {
   const Shape* shape = nullptr;
   float* v = nullptr;        ///< the weights

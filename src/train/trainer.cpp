@@ -28,6 +28,9 @@ void copy(const Tensor& from, const Tensor& to) {
   std::copy_n(same.data(), same.bytes(), to.data());
 }
 
+/// The input that the loss is multiplied by.
+constexpr const char* kScale = "loss_scale";
+
 /// What tells whether two batches take the same program.
 std::string key_of(const Batch& batch, bool training) {
   std::string key = training ? "training" : "";
@@ -92,9 +95,9 @@ std::unique_ptr<Trainer::Program> Trainer::compile(const Batch& batch, bool trai
   if (training) {
     for (const auto& update : model.updates) graph.outputs.push_back({"", update.value});
     ValueId loss = model.loss;
-    if (settings_.loss_scale_factor) {
+    if (settings_.loss_scale_factor || settings_.loss_scale) {
       graph::Builder b(graph);
-      loss = b.binary(graph::BinaryFn::multiply, loss, b.scalar_like(loss, *settings_.loss_scale_factor));
+      loss = b.binary(graph::BinaryFn::multiply, loss, b.input(kScale, b.dtype(loss), {}));
     }
     gradients::Differentiated backward = gradients::differentiate(std::move(graph), loss, wanted);
     graph = std::move(backward.graph);
@@ -148,6 +151,9 @@ PassResult Trainer::run(Program& program, const Batch& batch) {
     count.as<std::int64_t>()[0] = draws_[draw.layer] + drawn[draw.layer]++;
     given.emplace(program.graph.value(draw.count).name, count);
   }
+  Tensor scale(DType::float32, Shape{});
+  scale.set(0, optimizer_->loss_scale());
+  given.emplace(kScale, scale);
   graph::Graph shown;  // the inputs that are no weights
   shown.values = program.graph.values;
   shown.inputs.assign(program.graph.inputs.begin(),
@@ -168,7 +174,7 @@ PassResult Trainer::evaluate(const Batch& batch) { return run(program(batch, fal
 
 StepResult Trainer::step(const Batch& batch) {
   Program& step = program(batch, true);
-  StepResult out{run(step, batch), optimizer_->learning_rate(), 0.0, false};
+  StepResult out{run(step, batch), optimizer_->learning_rate(), optimizer_->loss_scale(), 0.0, false, false};
   std::vector<optimizers::Gradient> gradients;
   for (const auto& [sum, squares] : step.gradients) {
     gradients.emplace_back();
@@ -178,6 +184,7 @@ StepResult Trainer::step(const Batch& batch) {
   const optimizers::StepReport report = optimizer_->apply(trained(), gradients);
   out.gradient_norm = report.gradient_norm;
   out.clipped = report.clipped;
+  out.skipped = report.skipped;
   for (const auto& update : step.model.updates) copy(step.executable->value(update.value), weights_[at(update.weight)]);
   return out;
 }

@@ -155,6 +155,9 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
   const std::string earlier = folder.file("bench.json", baseline.out);
   const std::vector<NamedTensor> odd = {{"nan", {DType::float32, {0}}}, {"flags", {DType::boolean, {2}}}};
   io::write_tensors(folder / "odd.npz", odd);
+  std::vector<NamedTensor> infinite = io::read_tensors("tests/data/training/norm/batch/data.npz");
+  for (const NamedTensor& array : infinite) array.tensor.set(0, std::numeric_limits<double>::infinity());
+  io::write_tensors(folder / "infinite.npz", infinite);
   const std::string reader = fixture("model/encoder_decoder/model.json");
   const std::string wrong =
       folder.file("wrong.json", R"({"input_shape": [5, 8], "num_head": 2, "key_dim": "4", "activation": "rleu"})");
@@ -302,6 +305,16 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"plan", bert, "--kernels"},
       {"plan", reader},
       {"plan", fixture("families/einsum_dense/model.json")},
+      {"train", "tests/data/training/norm/batch/start.keras", "--data", "tests/data/training/norm/batch/data.npz", "-o",
+       folder / "trained.keras"},
+      {"train", "tests/data/training/embedding/adam/start.keras", "--data",
+       "tests/data/training/embedding/adam/data.npz", "-o", folder / "trained.keras", "--matmul-precision", "high"},
+      {"train", "tests/data/training/norm/batch/start.keras", "--data", folder / "infinite.npz", "-o",
+       folder / "lost.keras", "--matmul-precision", "medium", "--batch-size", "64"},
+      {"train", "tests/data/training/norm/batch/start.keras", "--data", "tests/data/training/norm/batch/data.npz", "-o",
+       folder / "trained.keras", "--validation", folder / "infinite.npz"},
+      {"train", "tests/data/training/conv/conv_pool/start.keras", "--data",
+       "tests/data/training/conv/conv_pool/data.npz", "-o", folder / "trained.keras"},
       {"grad", "--by", "weight", "-o", folder / "grad.npz"},
       {"grad", "--by", "weight", "--weights", nan, "--expect", folder / "grad.npz", "-o", folder / "nan_grad.npz"},
       {"grad", "--expect", folder / "nan_grad.npz"},

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,16 @@ class Scenario:
     code: int = 0         # how it ends undisturbed
 
 
+def npy(shape):
+    """Ones of float32."""
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
+    header += " " * (64 - (len(header) + 11) % 64) + "\n"
+    count = 1
+    for size in shape:
+        count *= size
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack("<f", 1.0) * count
+
+
 def make_inputs(attn, folder):
     """The files that the scenarios read."""
     (folder / "m.json").write_text(json.dumps(MODEL))
@@ -46,6 +57,9 @@ def make_inputs(attn, folder):
     run("get-config", "m.json", "-o", "keras.json")
     for name in ("w.npz", "w.safetensors", "w.weights.h5", "w.keras", "w.h5"):
         run("init", "m.json", "-o", name)
+    with zipfile.ZipFile(folder / "t.npz", "w") as data:
+        data.writestr("input_layer.npy", npy((4, 5, 8)))
+        data.writestr("y.npy", npy((4, 5, 4)))
     run("run", "m.json", "-o", "y.npz")
     run("run", "m.json", "-o", "y.npy")
     run("run", "m.json", "--dump", "dump")
@@ -75,8 +89,11 @@ def scenarios():
             may_go=("out/manifest.json",)),
         run("run check", "w.keras", "--check-finite", "--dtype", "bfloat16"),
         of("compare", "compare", "m.json", "--expect", "dump"),
-        of("grad", "grad", "m.json"),
-        of("grad arrays", "grad", "m.json", "--check", "-o", "g.npz", "--svg", "g.svg", outputs=["g.npz", "g.svg"]),
+        of("grad", "grad", "m.json", timed=True),
+        of("grad arrays", "grad", "m.json", "--check", "-o", "g.npz", "--svg", "g.svg", outputs=["g.npz", "g.svg"],
+           timed=True),
+        of("train", "train", "m.json", "--data", "t.npz", "--loss", "mse", "-o", "t.keras", outputs=["t.keras"],
+           timed=True),
         of("plan", "plan", "m.json"),
         of("plan svg", "plan", "m.json", "-o", "p.svg", outputs=["p.svg"]),
         of("plan kernels", "plan", "m.json", "--kernels", "--json", "-o", "p.json", outputs=["p.json"]),

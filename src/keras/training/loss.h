@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "attn/graph/graph.h"
-#include "attn/keras/losses.h"
+#include "attn/keras/loss_graph.h"
 #include "config/fields.h"
 
 namespace attn::keras {

@@ -130,8 +130,7 @@ const OptimizerClass& find(const Ref& ref, const std::string& name) {
     if (lower(row.name) == lower(name)) return row;
     names.push_back(row.name);
   }
-  if (name == "LossScaleOptimizer" || name == "MultiOptimizer")
-    ref.fail(fmt::format("the optimizer '{}' is not known in training yet", name));
+  if (name == "MultiOptimizer") ref.fail("the optimizer 'MultiOptimizer' is not known in training yet");
   ref.fail(fmt::format("the optimizer '{}' is not known{}", printable(name), did_you_mean(name, names)));
 }
 
@@ -217,6 +216,16 @@ opt::Settings defaults(const OptimizerClass& row) {
 opt::Settings read_object(const Ref& ref) {
   if (ref.is_string()) return defaults(find(ref, ref.text()));
   ref.expect_object();
+  if (ref["class_name"].text() == "LossScaleOptimizer") {
+    const Ref config = ref["config"];
+    opt::Settings inner = read_object(config["inner_optimizer"]);
+    inner.loss_scale.emplace();
+    if (const auto scale = config.find("initial_scale")) inner.loss_scale->initial_scale = scale->number();
+    if (const auto steps = config.find("dynamic_growth_steps"))
+      inner.loss_scale->dynamic_growth_steps = steps->integer_from(1);
+    inner.loss_scale_factor.reset();
+    return inner;
+  }
   const OptimizerClass& row = find(ref["class_name"], ref["class_name"].text());
   opt::Settings out = defaults(row);
   const Ref config = ref["config"];

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "classes/ops/expression.h"
+#include "classes/training.h"
 
 namespace attn::keras {
 
@@ -114,6 +115,16 @@ bool HeadAttention::masks_scores(Call& call) const {
   return call.flag("return_attention_scores") && !follows_keras2() && follows_masks;
 }
 
+ValueId HeadAttention::context_of_dropped(Call& call, ValueId scores, ValueId v) const {
+  graph::Builder& b = call.builder();
+  const Shape shape = b.shape(scores), values = b.shape(v);  // (B,N,T,S), (B,S,K,H)
+  const ValueId kept = dropped(call, scores, dropout, seed.json, shape);
+  const Dim groups = values[2], each = shape[1] / groups;
+  const ValueId grouped = b.reshape(kept, {shape[0], groups, each, shape[2], shape[3]});
+  const ValueId context = b.apply(graph::Einsum{"bkgts,bskh->btkgh"}, {grouped, v});
+  return b.reshape(context, {shape[0], shape[2], shape[1], values[3]});
+}
+
 HeadAttention::MaskedAttended HeadAttention::attend(Call& call, ValueId q, ValueId k, ValueId v,
                                                     const std::vector<ValueId>& masks, std::int64_t head_size,
                                                     graph::AttentionPath path, const Sight& sight) const {
@@ -124,8 +135,10 @@ HeadAttention::MaskedAttended HeadAttention::attend(Call& call, ValueId q, Value
   how.window = sight.window;
   // New tokens are none of them padding.
   if (call.lowering().decoding == nullptr || !sight.causal) how.masks = masks;
-  how.scores = call.flag("return_attention_scores") || call.lowering().want_scores;
+  const bool drops = keras::drops(call, dropout);
+  how.scores = call.flag("return_attention_scores") || call.lowering().want_scores || drops;
   MaskedAttended attended{keras::attend(call, q, k, v, how), {}};
+  if (drops) attended.context = context_of_dropped(call, attended.scores, v);
   if (attended.scores != graph::kNone && masks_scores(call)) {
     graph::Builder& b = call.builder();
     attended.scores_mask = combined(b, masks, sight, b.shape(q)[1], b.shape(k)[1], 4);

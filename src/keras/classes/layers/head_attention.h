@@ -77,6 +77,9 @@ class HeadAttention : public Layer {
                         const std::vector<graph::ValueId>& masks, std::int64_t head_size, graph::AttentionPath path,
                         const Sight& sight) const;
 
+  /// In training with dropout: the values by probabilities of which some are dropped.
+  graph::ValueId context_of_dropped(Call& call, graph::ValueId scores, graph::ValueId v) const;
+
   /// The results of call(), with the query's mask on the first.
   static Arg results(Call& call, graph::ValueId output, const MaskedAttended& attended,
                      const std::optional<graph::ValueId>& query_mask);

@@ -20,10 +20,10 @@ struct NamedBytes {
 struct KerasArchive {
   std::string config;            ///< config.json
   std::string metadata;          ///< metadata.json
-  std::string training;          ///< attn_state.json: where a training of attn's stands; "" where there is none
   std::optional<Bytes> weights;  ///< model.weights.h5, for read_hdf5; absent where the model was saved without
   /// What the model's layers keep beside, by its path: "assets/preprocessor/tokenizer/merges.txt". Not read.
   std::vector<NamedBytes> assets = {};
+  std::string training = {};  ///< attn_state.json: where a training of attn's stands; "" where there is none
 };
 
 /// Throws Error (bad_input) for an archive that ZipReader refuses, one without a config, and one whose

@@ -9,7 +9,7 @@
 
 #include "attn/graph/graph.h"
 #include "attn/keras/anatomy.h"
-#include "attn/keras/losses.h"
+#include "attn/keras/loss_graph.h"
 #include "attn/keras/masks.h"
 #include "attn/keras/options.h"
 #include "attn/keras/problem.h"

@@ -30,6 +30,7 @@ struct Gradient {
 struct StepReport {
   double gradient_norm = 0;  ///< over all variables, before clipping
   bool clipped = false;
+  bool skipped = false;  ///< a gradient was not finite: the loss scale is halved, and nothing else has changed
 };
 
 /// Keras's optimizer of these settings (keras/src/optimizers). Steps give the same bits for any number of threads. Not
@@ -39,9 +40,13 @@ class Optimizer {
   Optimizer(Settings settings, std::vector<Variable> variables, int threads = 0);
 
   /// All variables in Keras's order, as files have them: the first is the iteration (int64), the second the learning
-  /// rate (float32) where there is no schedule.
+  /// rate (float32) where there is no schedule. With a loss scale four come before them: its own iteration and learning
+  /// rate, which stay 0, the steps since the scale has changed, and the scale.
   [[nodiscard]] const std::vector<NamedTensor>& state() const { return state_; }
-  /// Takes over the numbers of such a list. Throws Error (bad_input) where its arrays are others.
+  /// How many of them are the loss scale's.
+  [[nodiscard]] std::size_t scale_variables() const { return first_; }
+  /// Takes over the numbers of such a list, which may lack those of the loss scale. Throws Error (bad_input) where its
+  /// arrays are others.
   void set_state(const std::vector<Tensor>& state);
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
@@ -49,6 +54,8 @@ class Optimizer {
   [[nodiscard]] std::int64_t iteration() const;
   /// What the next step takes.
   [[nodiscard]] double learning_rate() const;
+  /// What the loss is to be multiplied by in the next step; 1 without a loss scale.
+  [[nodiscard]] double loss_scale() const;
   /// For where there is no schedule.
   void set_learning_rate(double rate);
 
@@ -63,6 +70,8 @@ class Optimizer {
   struct Slots;
   Tensor& add(const std::string& name, Tensor tensor);
   void add_slots();
+  /// Divides by the loss scale and moves it. False where a gradient is not finite.
+  bool unscale(std::vector<Gradient>& gradients) const;
   /// Clips, in place.
   void clip(std::vector<Gradient>& gradients, StepReport& report) const;
   void decay(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients) const;
@@ -76,6 +85,7 @@ class Optimizer {
   std::vector<Variable> variables_;
   int threads_;
   std::vector<NamedTensor> state_;
+  std::size_t first_ = 0;                        // of state_: where the loss scale's variables end
   std::vector<Tensor> averages_, accumulators_;  // by variable, of state_
   std::vector<std::vector<Tensor>> slots_;       // by variable: the rule's own, in its order
   Tensor product_;                               // Nadam

@@ -91,6 +91,13 @@ struct Muon {
 using Rule = std::variant<SGD, Adam, Adamax, Nadam, Lamb, ScheduleFreeAdamW, RMSprop, Adagrad, Adadelta, Ftrl, Lion,
                           Adafactor, Muon>;
 
+/// For gradients in float16 (keras/src/optimizers/loss_scale_optimizer.py): the loss is multiplied by a scale, which is
+/// halved, and the step left out, where a gradient is not finite, and doubled after so many steps in a row that are.
+struct LossScale {
+  double initial_scale = 32768.0;
+  std::int64_t dynamic_growth_steps = 2000;
+};
+
 struct Settings {
   std::string name = "sgd";  ///< of its variables: "adam_w"
   Rule rule;
@@ -102,6 +109,7 @@ struct Settings {
   std::optional<std::int64_t> ema_overwrite_frequency;
   std::optional<double> loss_scale_factor;
   std::optional<std::int64_t> gradient_accumulation_steps;
+  std::optional<LossScale> loss_scale;
 };
 
 // ---- Constraints: what a variable becomes after a step (keras/src/constraints/constraints.py).

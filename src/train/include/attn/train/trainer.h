@@ -10,7 +10,7 @@
 
 #include "attn/backends/backend.h"
 #include "attn/base/tensor.h"
-#include "attn/keras/losses.h"
+#include "attn/keras/loss_graph.h"
 #include "attn/optimizers/optimizer.h"
 
 namespace attn::train {
@@ -41,8 +41,10 @@ struct PassResult {
 
 struct StepResult : PassResult {
   double learning_rate = 0;
+  double loss_scale = 1;
   double gradient_norm = 0;  ///< before clipping
   bool clipped = false;
+  bool skipped = false;  ///< a gradient was not finite, and no weight has moved
 };
 
 /// Not for two threads at once.

@@ -1,7 +1,7 @@
 // A model and its loss as one graph.
 #pragma once
 
-#include "attn/keras/losses.h"
+#include "attn/keras/loss_graph.h"
 #include "attn/keras/options.h"
 #include "model/functional.h"
 

@@ -1,4 +1,4 @@
-#include "training/loss_graph.h"
+#include "training/lower_loss.h"
 
 #include <algorithm>
 #include <array>
@@ -296,8 +296,9 @@ class LossLowering {
 
 /// Layers that would drop numbers, or add some, in a way that attn does not have.
 void check_drops(Functional& model) {
-  static constexpr std::array<std::string_view, 5> kKnown = {"Dropout", "SpatialDropout1D", "SpatialDropout2D",
-                                                             "SpatialDropout3D", "ActivityRegularization"};
+  static constexpr std::array<std::string_view, 7> kKnown = {
+      "MultiHeadAttention", "GroupQueryAttention",   "Dropout", "SpatialDropout1D", "SpatialDropout2D",
+      "SpatialDropout3D",   "ActivityRegularization"};
   static constexpr std::array<const char*, 6> kRates = {"rate",   "dropout",           "dropout_rate",
                                                         "stddev", "recurrent_dropout", "attention_dropout"};
   visit_layers(model, [](Layer& layer) {
