@@ -211,7 +211,7 @@ def draw_sampler(r, name):
 
 
 def padded(rows, length):
-    ids, mask = np.zeros((len(rows), length), "int32"), np.zeros((len(rows), length), "int32")
+    ids, mask = np.zeros((len(rows), length), "int32"), np.zeros((len(rows), length), "bool")
     for i, row in enumerate(rows):
         ids[i, :len(row)], mask[i, :len(row)] = row, 1
     return ids, mask

@@ -1,0 +1,93 @@
+// attn generate: models with an encoder, and what KerasHub does otherwise.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "../places.h"
+#include "program.h"
+
+namespace attn::test {
+namespace {
+
+using nlohmann::json;
+
+std::string preset(const std::string& name) { return in_repository("tests/data/generation/" + name + "/preset"); }
+
+/// The run called `name` of a preset's outputs.json.
+json run_in(const std::string& preset_name, const std::string& name) {
+  const json outputs = json::parse(read_text(in_repository("tests/data/generation/" + preset_name + "/outputs.json")));
+  for (const json& run : outputs["runs"])
+    if (run["name"] == name) return run;
+  FAIL("no run ", name);
+  return {};
+}
+
+/// What it writes for the prompts of a run, greedily.
+Result generate(const std::string& preset_name, const json& run, std::vector<std::string> more = {}) {
+  std::vector<std::string> words = {"generate",     preset(preset_name),     "--sampler", "greedy", "--json",
+                                    "--max-length", run["max_length"].dump()};
+  const json& prompts = run["prompts"];
+  for (const json& text : prompts.is_object() ? prompts["encoder_text"] : prompts)
+    words.insert(words.end(), {"--prompt", text.get<std::string>()});
+  if (prompts.is_object())
+    for (const json& text : prompts["decoder_text"])
+      words.insert(words.end(), {"--decoder-prompt", text.get<std::string>()});
+  words.insert(words.end(), more.begin(), more.end());
+  return run_attn(words);
+}
+
+void check_texts(const Result& result, const json& run) {
+  REQUIRE(result.code == 0);
+  const json made = json::parse(result.out)["results"];
+  REQUIRE(made.size() == run["text"].size());
+  for (std::size_t i = 0; i < made.size(); ++i) CHECK(made[i]["text"] == run["text"][i]);
+}
+
+}  // namespace
+
+TEST_CASE("generate: an encoder reads the prompts, and texts go on with the decoder's prompts") {
+  for (const std::string name : {"bart", "t5"}) {
+    CAPTURE(name);
+    for (const std::string run : {"greedy_batch", "greedy_decoder_text"}) {
+      CAPTURE(run);
+      check_texts(generate(name, run_in(name, run)), run_in(name, run));
+    }
+  }
+}
+
+TEST_CASE("generate: where KerasHub goes on wrongly attn says so once, and --compat keras-hub does the same") {
+  for (const std::string name : {"gpt_neo_x", "phi3"}) {
+    CAPTURE(name);
+    const json run = run_in(name, name == "phi3" ? "greedy" : "greedy_auto_stop");
+    const Result plain = generate(name, run), same = generate(name, run, {"--compat", "keras-hub"});
+    CHECK(plain.code == 0);
+    CHECK(plain.err.find("--compat keras-hub gives its tokens") != std::string::npos);
+    CHECK(json::parse(plain.out)["results"] != json::parse(same.out)["results"]);
+    CHECK(same.err.find("--compat") == std::string::npos);
+    check_texts(same, run);
+  }
+}
+
+TEST_CASE("generate: prompts of a decoder are for models with an encoder, as many as prompts or one") {
+  struct Row {
+    std::vector<std::string> words;
+    std::string reason;
+  };
+  const std::vector<Row> rows = {
+      {{preset("opt"), "--ids", "1,2", "--decoder-prompt", "x"}, "are for models with an encoder"},
+      {{preset("bart"), "--ids", "1,2"}, "goes with --decoder-ids"},
+      {{preset("bart"), "--prompt", "a", "--decoder-ids", "2"}, "--decoder-ids goes with --ids"},
+      {{preset("bart"), "--prompt", "a", "--decoder-prompt", "x", "--decoder-prompt", "y"}, "2 --decoder-prompt"}};
+  for (const Row& row : rows) {
+    std::vector<std::string> words = {"generate"};
+    words.insert(words.end(), row.words.begin(), row.words.end());
+    const Result result = run_attn(words);
+    CAPTURE(result.err);
+    CHECK(result.code == 2);
+    CHECK(result.err.find(row.reason) != std::string::npos);
+  }
+}
+
+}  // namespace attn::test
