@@ -87,7 +87,9 @@ void write_training(const std::string& path, const LoadedModel& loaded, const st
                     train::Trainer& trainer, const TrainingState& state) {
   Json config = Json::parse(loaded.model.config({}));
   config["compile_config"] = Json::parse(compile_config);
-  weights::SavedModel model{config.dump(), {}, text_of(state)};
+  weights::SavedModel model;
+  model.config = config.dump();
+  model.training = text_of(state);
   const auto& variables = trainer.optimizer().state();
   for (std::size_t i = 0; i < variables.size(); ++i)
     model.state.push_back({fmt::format("optimizer/vars/{}", i), variables[i].tensor});
