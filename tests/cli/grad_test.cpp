@@ -27,7 +27,7 @@ json row_of(const json& report, const std::string& name) {
 /// The arrays that `change` makes of the case's data, as a file.
 template <typename Change>
 std::string data_with(const TemporaryFolder& folder, const std::string& file, Change change) {
-  std::vector<NamedTensor> arrays = io::read_tensors(kData);
+  std::vector<NamedTensor> arrays = io::read_tensors(in_repository(kData));
   change(arrays);
   io::write_tensors(folder / file, arrays);
   return folder / file;

@@ -155,7 +155,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
   const std::string earlier = folder.file("bench.json", baseline.out);
   const std::vector<NamedTensor> odd = {{"nan", {DType::float32, {0}}}, {"flags", {DType::boolean, {2}}}};
   io::write_tensors(folder / "odd.npz", odd);
-  std::vector<NamedTensor> infinite = io::read_tensors("tests/data/training/norm/batch/data.npz");
+  std::vector<NamedTensor> infinite = io::read_tensors(in_repository("tests/data/training/norm/batch/data.npz"));
   for (const NamedTensor& array : infinite) array.tensor.set(0, std::numeric_limits<double>::infinity());
   io::write_tensors(folder / "infinite.npz", infinite);
   const std::string reader = fixture("model/encoder_decoder/model.json");

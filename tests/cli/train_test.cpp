@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../places.h"
 #include "../text.h"
 #include "attn/io/tensor_file.h"
 #include "program.h"
@@ -81,7 +82,7 @@ TEST_CASE("train: the log has an event in each line, and --json the history of t
 
 TEST_CASE("train: a loss that is not finite ends with 1 and leaves the file as it was") {
   const TemporaryFolder folder;
-  std::vector<NamedTensor> arrays = io::read_tensors(kData);
+  std::vector<NamedTensor> arrays = io::read_tensors(in_repository(kData));
   for (NamedTensor& array : arrays)
     if (array.name == "x") array.tensor.set(array.tensor.size() - 1, std::numeric_limits<double>::infinity());
   io::write_tensors(folder / "bad.npz", arrays);

@@ -152,7 +152,8 @@ TEST_CASE("cuda: an index out of range is named once, and the next pass is right
   inputs[1].set(2, 7);
   std::string message;
   CHECK(code_of([&] { executable->run(inputs); }, &message) == ExitCode::bad_input);
-  CHECK_MESSAGE(message.find("layer 'embedding': index 7 is out of range for an axis of 5") != std::string::npos, message);
+  CHECK_MESSAGE(message.find("layer 'embedding': index 7 is out of range for an axis of 5") != std::string::npos,
+                message);
   inputs[1].set(2, 4);
   executable->run(inputs);
   CHECK(executable->value(graph.outputs[0].value).at(6) == 12);
