@@ -276,8 +276,9 @@ struct TrainCommand {
   void take_over_optimizer(const LoadedModel& loaded, train::Trainer& trainer) const {
     if (!loaded.weights || execution.weights || optimizer) return;
     const std::vector<Tensor> state = read_optimizer_state(*loaded.weights);
-    if (state.size() <= 2 && trainer.optimizer().state().size() > 2) return;  // never trained
-    if (state.empty()) return;
+    const std::size_t all = trainer.optimizer().state().size();
+    if (state.empty() || (state.size() != all && state.size() <= trainer.optimizer().scale_variables() + 2))
+      return;  // never trained: rates and scales at most
     trainer.optimizer().set_state(state);
     if (learning_rate) trainer.optimizer().set_learning_rate(*learning_rate);
   }
