@@ -26,9 +26,9 @@ run: setup $(BUILD)/CMakeCache.txt ## summarise and run the built-in encoder
 	@cmake --build $(BUILD) --target programs --parallel $$(nproc)
 
 test: setup build-all ## compile and run all tests
-	@ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc) --label-exclude long
+	@ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc)
 
-test-long: setup build-all ## the same with the cases and instruction sets that take long
+test-long: setup build-all ## the same with what takes long
 	@ATTN_TEST_LONG=1 ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc)
 
 check: ## what must hold before a change is taken (docs/contributing.md)

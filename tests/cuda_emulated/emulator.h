@@ -33,7 +33,10 @@ struct Thread {
   dim3 block_dim, grid_dim;
   int linear = 0;  ///< its number in the block; 32 make a warp
 };
-[[nodiscard]] const Thread& self();
+namespace detail {
+extern const Thread* current;
+}
+[[nodiscard]] inline const Thread& self() { return *detail::current; }
 [[nodiscard]] std::byte* shared_memory();
 
 /// A meeting of `count` threads of the block under the number `id`; each returns when all have come. Ids below 16 are

@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -37,9 +38,11 @@ struct Copy {
   bool inside = false;
 };
 
+/// The copies of a thread, oldest first: those of each group that is committed, then the open ones.
 struct ThreadCopies {
-  std::vector<Copy> open;
-  std::deque<std::vector<Copy>> groups;
+  std::vector<Copy> copies;
+  std::vector<std::size_t> groups;  // how many each has
+  std::size_t open = 0;
 };
 
 /// A product of one warp's 16 rows of the 64.
@@ -66,10 +69,20 @@ struct State {
 State& state() {
   static State the_state;
   if (the_state.block != block_number()) {
-    the_state = {block_number(), {}, std::vector<ThreadCopies>(1024), std::vector<WarpProducts>(32)};
+    the_state.block = block_number();
+    the_state.barriers.clear();
+    the_state.copies.resize(1024);
+    for (ThreadCopies& thread : the_state.copies) {
+      thread.copies.clear();  // the memory stays
+      thread.groups.clear();
+      thread.open = 0;
+    }
+    the_state.products.assign(32, {});
   }
   return the_state;
 }
+
+ThreadCopies& copies_of_thread() { return state().copies[static_cast<std::size_t>(self().linear)]; }
 
 [[noreturn]] void fail(const char* what) { throw std::runtime_error(what); }
 
@@ -87,14 +100,32 @@ float high_of(bool bfloat16, std::uint32_t pair) { return number_of(bfloat16, st
 
 /// a (16, 16), spread over the lanes of a warp as {(g, 2t), (g+8, 2t), (g, 2t+8), (g+8, 2t+8)} and right neighbours.
 struct Rows {
-  float a[16][16];
+  double a[16][16];
 };
 void take_fragment(Rows& rows, bool bfloat16, std::size_t lane, const std::uint32_t* a) {
   const std::size_t g = lane / 4, t = lane % 4;
   for (std::size_t i = 0; i < 4; ++i) {
-    float* const at = &rows.a[g + i % 2 * 8][2 * t + i / 2 * 8];
+    double* const at = &rows.a[g + i % 2 * 8][2 * t + i / 2 * 8];
     at[0] = low_of(bfloat16, a[i]);
     at[1] = high_of(bfloat16, a[i]);
+  }
+}
+
+/// Eight columns, spread over the lanes as the rows of sums are.
+struct Columns {
+  double b[16][8];
+};
+struct Sums {
+  double d[16][8];
+};
+
+/// sums += rows · columns. Products of halves are exact in double.
+[[gnu::target_clones("arch=x86-64-v3", "default")]] void add_product(Sums& sums, const Rows& rows,
+                                                                     const Columns& columns) {
+  for (std::size_t r = 0; r < 16; ++r) {
+    for (std::size_t k = 0; k < 16; ++k) {
+      for (std::size_t n = 0; n < 8; ++n) sums.d[r][n] += rows.a[r][k] * columns.b[k][n];
+    }
   }
 }
 
@@ -174,15 +205,24 @@ void finish(const WarpProduct& product) {
     }
   }
   const Operand b(first.b_descriptor, first.bfloat16);
-  for (std::size_t n = 0; n < columns; ++n) {
-    float column[16];
-    for (std::size_t k = 0; k < 16; ++k) column[k] = first.transposed ? b.by_columns(n, k) : b.by_rows(n, k);
+  for (std::size_t panel = 0; panel < columns / 8; ++panel) {
+    Columns eight;
+    for (std::size_t n = 0; n < 8; ++n) {
+      for (std::size_t k = 0; k < 16; ++k)
+        eight.b[k][n] = first.transposed ? b.by_columns(panel * 8 + n, k) : b.by_rows(panel * 8 + n, k);
+    }
+    const auto d = [&](std::size_t r, std::size_t n) -> float& {
+      return product.lanes[r % 8 * 4 + n / 2].d[panel * 4 + r / 8 * 2 + n % 2];
+    };
+    Sums sums{};
+    if (first.accumulate) {
+      for (std::size_t r = 0; r < 16; ++r) {
+        for (std::size_t n = 0; n < 8; ++n) sums.d[r][n] = d(r, n);
+      }
+    }
+    add_product(sums, rows, eight);
     for (std::size_t r = 0; r < 16; ++r) {
-      const Product& lane = product.lanes[r % 8 * 4 + n % 8 / 2];
-      float& d = lane.d[n / 8 * 4 + r / 8 * 2 + n % 2];
-      double sum = lane.accumulate ? static_cast<double>(d) : 0.0;
-      for (std::size_t k = 0; k < 16; ++k) sum += static_cast<double>(rows.a[r][k]) * static_cast<double>(column[k]);
-      d = static_cast<float>(sum);
+      for (std::size_t n = 0; n < 8; ++n) d(r, n) = static_cast<float>(sums.d[r][n]);
     }
   }
 }
@@ -250,23 +290,21 @@ void multiply_add(bool bfloat16, float* d, const std::uint32_t* a, std::uint32_t
   } brought{d, a, {b0, b1}};
   together(brought, [bfloat16](std::array<Brought*, 32>& all) {
     Rows rows;
-    float b[16][8];
+    Columns columns;
+    Sums sums;
     for (std::size_t lane = 0; lane < kWarpLanes; ++lane) {
       take_fragment(rows, bfloat16, lane, all[lane]->a);
       const std::size_t g = lane / 4, t = lane % 4;
       for (std::size_t i = 0; i < 2; ++i) {
-        b[2 * t + 8 * i][g] = low_of(bfloat16, all[lane]->b[i]);
-        b[2 * t + 8 * i + 1][g] = high_of(bfloat16, all[lane]->b[i]);
+        columns.b[2 * t + 8 * i][g] = low_of(bfloat16, all[lane]->b[i]);
+        columns.b[2 * t + 8 * i + 1][g] = high_of(bfloat16, all[lane]->b[i]);
       }
+      for (std::size_t i = 0; i < 4; ++i) sums.d[g + i / 2 * 8][2 * t + i % 2] = all[lane]->d[i];
     }
+    add_product(sums, rows, columns);
     for (std::size_t lane = 0; lane < kWarpLanes; ++lane) {
-      for (std::size_t i = 0; i < 4; ++i) {
-        const std::size_t row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
-        double sum = static_cast<double>(all[lane]->d[i]);
-        for (std::size_t k = 0; k < 16; ++k)
-          sum += static_cast<double>(rows.a[row][k]) * static_cast<double>(b[k][column]);
-        all[lane]->d[i] = static_cast<float>(sum);
-      }
+      for (std::size_t i = 0; i < 4; ++i)
+        all[lane]->d[i] = static_cast<float>(sums.d[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2]);
     }
   });
 }
@@ -301,21 +339,25 @@ void copy_async(std::uint32_t shared, const void* global, int bytes, bool inside
     finish(copy);
   } else {
     std::memset(copy.to, 0xFF, copy.bytes);
-    state().copies[static_cast<std::size_t>(self().linear)].open.push_back(copy);
+    ThreadCopies& mine = copies_of_thread();
+    mine.copies.push_back(copy);
+    ++mine.open;
   }
 }
 
 void commit_copies() {
-  ThreadCopies& mine = state().copies[static_cast<std::size_t>(self().linear)];
-  mine.groups.push_back(std::exchange(mine.open, {}));
+  ThreadCopies& mine = copies_of_thread();
+  mine.groups.push_back(std::exchange(mine.open, 0));
 }
 
 void wait_copies(int groups) {
-  ThreadCopies& mine = state().copies[static_cast<std::size_t>(self().linear)];
-  while (mine.groups.size() > static_cast<std::size_t>(groups)) {
-    for (const Copy& copy : mine.groups.front()) finish(copy);
-    mine.groups.pop_front();
-  }
+  ThreadCopies& mine = copies_of_thread();
+  if (mine.groups.size() <= static_cast<std::size_t>(groups)) return;
+  const auto last = mine.groups.end() - groups;
+  const auto end = mine.copies.begin() + std::accumulate(mine.groups.begin(), last, std::ptrdiff_t{0});
+  std::for_each(mine.copies.begin(), end, [](const Copy& copy) { finish(copy); });
+  mine.copies.erase(mine.copies.begin(), end);
+  mine.groups.erase(mine.groups.begin(), last);
 }
 
 void init_barrier(std::uint64_t* barrier, int arrivals) {

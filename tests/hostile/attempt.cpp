@@ -13,7 +13,9 @@
 
 #include "../instrumented.h"
 #include "../places.h"
+#include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/keras/model.h"
 
 namespace attn::test {
 namespace {
@@ -86,6 +88,28 @@ Attempt attempt(const std::vector<std::string>& words, std::string_view input) {
   result.err = err.text();
   result.seconds = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
   result.peak = std::int64_t{used.ru_maxrss} * 1024;
+  return result;
+}
+
+Attempt summarise(const std::string& text) {
+  rusage before{}, after{};
+  getrusage(RUSAGE_SELF, &before);
+  Attempt result;
+  try {
+    (void)keras::Model::read("stdin", text).summary();
+  } catch (const Error& error) {
+    result.code = static_cast<int>(error.code());
+    result.err = std::string("attn: error: ") + error.what() + "\n";
+  }
+  getrusage(RUSAGE_SELF, &after);
+  result.seconds = seconds_of(after.ru_utime) - seconds_of(before.ru_utime) + seconds_of(after.ru_stime) -
+                   seconds_of(before.ru_stime);
+  static int texts = 0;
+  if (texts++ % 16 == 0) {
+    const Attempt program = attempt({"summary", "-"}, text);
+    CHECK(program.code == result.code);
+    if (result.code != 0) CHECK(program.err == result.err);
+  }
   return result;
 }
 

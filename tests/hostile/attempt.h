@@ -18,6 +18,10 @@ struct Attempt {
 /// Runs the program with these words, `input` on stdin, in the repository's root.
 [[nodiscard]] Attempt attempt(const std::vector<std::string>& words, std::string_view input = "");
 
+/// What `summary -` says to this text, found by reading it here, as starting the program takes longer than most texts
+/// do; one in sixteen is given to the program too, which must say the same.
+[[nodiscard]] Attempt summarise(const std::string& text);
+
 /// Exit code 3, nothing on stdout, and one printable line on stderr that names `place` and has `part` in it, within a
 /// second.
 void check_refused(const Attempt& attempt, std::string_view place, std::string_view part = "");

@@ -53,8 +53,8 @@ std::string dense_with(const std::string& key, const std::string& value) {
 
 void check_refused_everywhere(const std::string& text, std::string_view part = "") {
   CAPTURE(text);
-  for (const char* command : {"summary", "run", "get-config", "plot", "explain"})
-    check_refused(attempt({command, "-"}, text), "stdin:", part);
+  check_refused(summarise(text), "stdin:", part);
+  for (const char* command : {"run", "get-config"}) check_refused(attempt({command, "-"}, text), "stdin:", part);
 }
 
 }  // namespace
@@ -72,15 +72,15 @@ TEST_CASE("code: no name that Keras blocks is taken for a layer, a function or a
     const std::string as_class = object(name, R"({"name": "x", "fname": "f", "origin": "http://127.0.0.1/f"})");
     const std::string as_function = R"({"module": ")" + module + R"(", "class_name": "function", "config": ")" + name +
                                     R"(", "registered_name": ")" + name + R"("})";
-    check_refused(attempt({"summary", "-"}, with_layer(as_class)), "stdin:", name);
-    check_refused(attempt({"summary", "-"}, with_layer(as_function)), "stdin:");
-    check_refused(attempt({"summary", "-"}, as_class), "stdin");
+    check_refused(summarise(with_layer(as_class)), "stdin:", name);
+    check_refused(summarise(with_layer(as_function)), "stdin:");
+    check_refused(summarise(as_class), "stdin");
     for (const std::string key : {"activation", "kernel_initializer", "kernel_constraint", "kernel_regularizer"}) {
       CAPTURE(key);
-      check_refused(attempt({"summary", "-"}, dense_with(key, as_function)), "stdin:3:", key);
-      check_refused(attempt({"summary", "-"}, dense_with(key, as_class)), "stdin:3:", key);
+      check_refused(summarise(dense_with(key, as_function)), "stdin:3:", key);
+      check_refused(summarise(dense_with(key, as_class)), "stdin:3:", key);
     }
-    check_refused(attempt({"summary", "-"}, dense_with("activation", "\"" + api + "\"")), "stdin:3:", "activation");
+    check_refused(summarise(dense_with("activation", "\"" + api + "\"")), "stdin:3:", "activation");
   }
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("code: CVE-2025-1550: any module and function of Python") {
         R"({"module": "__main__", "class_name": "function", "config": "f"})",
         R"({"module": "..", "class_name": "x", "config": {}})",
         R"({"module": 1, "class_name": "Dense", "config": {}})"}) {
-    check_refused(attempt({"summary", "-"}, with_layer(object)), "stdin:");
+    check_refused(summarise(with_layer(object)), "stdin:");
     check_refused_everywhere(dense_with("activation", object));
     check_refused_everywhere(dense_with("kernel_initializer", object));
   }
@@ -129,10 +129,10 @@ TEST_CASE("code: CVE-2025-12058: a vocabulary's path, and every other string, is
                                  "~/.ssh/id_rsa", "\\\\\\\\host\\\\share"}) {
     const std::string quoted = "\"" + path + "\"";
     for (const char* layer : {"StringLookup", "IntegerLookup", "TextVectorization"})
-      check_refused(attempt({"summary", "-"}, model_of(layer, R"({"name": "v", "vocabulary": )" + quoted + "}")),
+      check_refused(summarise(model_of(layer, R"({"name": "v", "vocabulary": )" + quoted + "}")),
                     "stdin:", "never opened");
     for (const std::string key : {"activation", "kernel_initializer", "dtype"})
-      check_refused(attempt({"summary", "-"}, dense_with(key, quoted)), "stdin:3:", key);
+      check_refused(summarise(dense_with(key, quoted)), "stdin:3:", key);
   }
 }
 
@@ -171,7 +171,7 @@ TEST_CASE("code: classes and wrappers of nobody's, however they are packed") {
   };
   for (const std::string& layer : layers) {
     CAPTURE(layer);
-    check_refused(attempt({"summary", "-"}, with_layer(layer)), "stdin:");
+    check_refused(summarise(with_layer(layer)), "stdin:");
   }
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "../long.h"
 #include "attempt.h"
 #include "zip.h"
 
@@ -43,11 +44,11 @@ int cut_while_read(int times, std::uint64_t elements) {
 }  // namespace
 
 TEST_CASE("race: a file that is read into memory while it is cut short is read or refused") {
-  CHECK(cut_while_read(400, 1 << 20) > 0);
+  CHECK(cut_while_read(runs_long() ? 400 : 80, 1 << 20) > 0);
 }
 
 TEST_CASE("race: a file that is mapped while it is cut short is read or refused, without a signal") {
-  CHECK(cut_while_read(100, 65 << 20) > 0);
+  CHECK(cut_while_read(runs_long() ? 100 : 25, 65 << 20) > 0);
 }
 
 }  // namespace attn::test

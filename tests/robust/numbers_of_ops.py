@@ -7,8 +7,10 @@ CASES = 2000
 
 
 def check(attn, _, __, short):
+    if short:
+        return "as `make test` has them", []
     program = os.path.join(os.path.dirname(attn.path), "tests", "attn_test_ops")
-    variables = os.environ | ({} if short else {"ATTN_RANDOM_CASES": str(CASES)})
+    variables = os.environ | {"ATTN_RANDOM_CASES": str(CASES)}
     done = subprocess.run([program, "--test-case=numbers:*"], env=variables, capture_output=True, text=True,
                           check=False)
     told = re.search(r"assertions:\s*(\d+) \|\s*(\d+) passed", done.stdout)

@@ -471,14 +471,17 @@ bool check_case(const AttentionKernel& kernel, const AttentionCase& given, DType
 
 }  // namespace
 
-int check_attention(std::string_view name, std::initializer_list<DType> dtypes, int runs, const Device& device) {
+int check_attention(std::string_view name, std::initializer_list<DType> dtypes, int runs, const Device& device,
+                    Dtypes on_problems) {
   const AttentionKernel& kernel = kernel_named(name);
   const bool is_brief = std::getenv("ATTN_TEST_BRIEF") != nullptr;  // under compute-sanitizer
   int left_out = 0;
+  std::size_t turn = 0;
   for (const AttentionCase& row : attention_cases()) {
     if (is_brief && row.heavy) continue;
+    const DType last = *std::prev(dtypes.end()), one = *(dtypes.begin() + turn++ % dtypes.size());
     for (const DType dtype : dtypes) {
-      if ((is_brief || row.heavy) && dtype != *std::prev(dtypes.end())) continue;
+      if ((is_brief || row.heavy) ? dtype != last : on_problems == Dtypes::in_turn && dtype != one) continue;
       const int often = is_brief || row.heavy ? 1 : runs;
       left_out += !check_case(kernel, row, dtype, AttentionPath::fused, often, device);
       if (may_hide_rows(row)) left_out += !check_case(kernel, row, dtype, AttentionPath::explicit_, often, device);
