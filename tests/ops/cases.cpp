@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "attn/base/rng.h"
+#include "functions.h"
 
 namespace attn::test {
 namespace {
@@ -29,57 +30,11 @@ Operand mask(Shape shape, Numbers numbers = Numbers::mask) {
 Unary relu() { return {UnaryFn::relu, 0.0, 0.0, kInf}; }
 
 void add_elementwise(std::vector<Case>& cases) {
-  const std::vector<Unary> functions{
-      relu(),
-      {UnaryFn::relu, 0.2, 0.5, 2.0},
-      {UnaryFn::elu, 1.0},
-      {UnaryFn::elu, 0.5},
-      {UnaryFn::celu, 1.5},
-      {UnaryFn::selu},
-      {UnaryFn::gelu},
-      {UnaryFn::gelu_tanh},
-      {UnaryFn::silu},
-      {UnaryFn::sigmoid},
-      {UnaryFn::tanh},
-      {UnaryFn::softplus},
-      {UnaryFn::softsign},
-      {UnaryFn::exponential},
-      {UnaryFn::hard_sigmoid},
-      {UnaryFn::hard_sigmoid, 2.5},
-      {UnaryFn::hard_silu},
-      {UnaryFn::hard_tanh},
-      {UnaryFn::log_sigmoid},
-      {UnaryFn::mish},
-      {UnaryFn::hard_shrink, 0.5},
-      {UnaryFn::soft_shrink, 0.5},
-      {UnaryFn::tanh_shrink},
-      {UnaryFn::threshold, 0.3, 7.0},
-      {UnaryFn::squareplus, 4.0},
-      {UnaryFn::sparse_plus},
-      {UnaryFn::sparse_sigmoid},
-      {UnaryFn::absolute},
-      {UnaryFn::negative},
-      {UnaryFn::expm1},
-      {UnaryFn::square},
-      {UnaryFn::reciprocal},
-      {UnaryFn::sin},
-      {UnaryFn::cos},
-      {UnaryFn::tan},
-      {UnaryFn::atan},
-      {UnaryFn::sinh},
-      {UnaryFn::cosh},
-      {UnaryFn::asinh},
-      {UnaryFn::erf},
-      {UnaryFn::floor},
-      {UnaryFn::ceil},
-      {UnaryFn::round},
-      {UnaryFn::trunc},
-      {UnaryFn::sign},
-      {UnaryFn::clip, -0.5, 0.7},
-      {UnaryFn::isnan},
-      {UnaryFn::isinf},
-      {UnaryFn::isfinite},
-  };
+  std::vector<Unary> functions = functions_with_slopes();
+  for (const Unary& more : {Unary{UnaryFn::elu, 0.5}, Unary{UnaryFn::hard_sigmoid, 2.5}}) functions.push_back(more);
+  for (const UnaryFn fn : {UnaryFn::floor, UnaryFn::ceil, UnaryFn::round, UnaryFn::trunc, UnaryFn::sign, UnaryFn::isnan,
+                           UnaryFn::isinf, UnaryFn::isfinite})
+    functions.push_back({fn});
   int variant = 0;
   for (const Unary& op : functions) {
     const std::string name = fmt::format("{} {}", graph::name_of(op.fn), ++variant);

@@ -2,17 +2,16 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 #include "attn/backends/reference.h"
 #include "cases.h"
+#include "functions.h"
 
 namespace attn::test {
 namespace {
 
 using namespace attn::graph;  // the operations, which fill this file
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr DType kFloats[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16};
 
 Operand in(Shape shape, DType dtype = DType::float32, Numbers numbers = Numbers::normal) {
@@ -24,47 +23,8 @@ Operand integers(Shape shape, std::int64_t below, DType dtype = DType::int32) {
 }
 
 void add_slopes(std::vector<Case>& cases) {
-  const std::vector<Unary> smooth{{UnaryFn::relu, 0.0, 0.0, kInf},
-                                  {UnaryFn::relu, 0.2, 0.5, 2.0},
-                                  {UnaryFn::elu, 1.0},
-                                  {UnaryFn::celu, 1.5},
-                                  {UnaryFn::selu},
-                                  {UnaryFn::gelu},
-                                  {UnaryFn::gelu_tanh},
-                                  {UnaryFn::silu},
-                                  {UnaryFn::sigmoid},
-                                  {UnaryFn::tanh},
-                                  {UnaryFn::softplus},
-                                  {UnaryFn::softsign},
-                                  {UnaryFn::exponential},
-                                  {UnaryFn::hard_sigmoid},
-                                  {UnaryFn::hard_silu},
-                                  {UnaryFn::hard_tanh},
-                                  {UnaryFn::log_sigmoid},
-                                  {UnaryFn::mish},
-                                  {UnaryFn::hard_shrink, 0.5},
-                                  {UnaryFn::soft_shrink, 0.5},
-                                  {UnaryFn::tanh_shrink},
-                                  {UnaryFn::threshold, 0.3, 7.0},
-                                  {UnaryFn::squareplus, 4.0},
-                                  {UnaryFn::sparse_plus},
-                                  {UnaryFn::sparse_sigmoid},
-                                  {UnaryFn::absolute},
-                                  {UnaryFn::negative},
-                                  {UnaryFn::expm1},
-                                  {UnaryFn::square},
-                                  {UnaryFn::reciprocal},
-                                  {UnaryFn::sin},
-                                  {UnaryFn::cos},
-                                  {UnaryFn::tan},
-                                  {UnaryFn::atan},
-                                  {UnaryFn::sinh},
-                                  {UnaryFn::cosh},
-                                  {UnaryFn::asinh},
-                                  {UnaryFn::erf},
-                                  {UnaryFn::clip, -0.5, 0.7}};
   int variant = 0;
-  for (const Unary& forward : smooth) {
+  for (const Unary& forward : functions_with_slopes()) {
     const std::string name = fmt::format("slope of {} {}", graph::name_of(forward.fn), ++variant);
     cases.push_back({name, UnaryGrad{forward}, {in({3, 65}), in({3, 65})}});
     cases.push_back({name + " NaN", UnaryGrad{forward}, {in({17}, DType::float32, Numbers::one_nan), in({17})}});
