@@ -40,6 +40,14 @@ struct RunOptions {
   bool scores = false;                          ///< keep the attention weights of every attention layer
 };
 
+/// A layer, or an operation between layers, as a model's summary has it.
+struct Layer {
+  std::string name, class_name;
+  std::string output_shape;  ///< as Keras prints it: "(None, 50, 512)"
+  std::uint64_t params = 0, trainable_params = 0;
+  std::vector<std::string> connected_to;  ///< "input_layer[0][0]"
+};
+
 /// A model with its weights, compiled for one set of shapes. Not for two threads at once.
 class Runner {
  public:
@@ -54,6 +62,8 @@ class Runner {
   std::vector<NamedTensor> run(const std::map<std::string, Tensor>& inputs);
   /// The attention weights of the last pass, by layer, where RunOptions::scores asked for them.
   [[nodiscard]] std::vector<NamedTensor> scores() const;
+  /// The same of the first of the batch as a picture, SVG; "" where there are none.
+  [[nodiscard]] std::string attention_maps() const;
 
  private:
   friend class Model;
@@ -86,6 +96,10 @@ class Model {
   [[nodiscard]] const std::vector<std::string>& warnings() const;
   /// What keras.Model.summary(line_length=…) prints, byte for byte; without a length no name is cut.
   [[nodiscard]] std::string summary(std::optional<int> line_length = {}) const;
+  /// The layers at the top, in Keras's order.
+  [[nodiscard]] std::vector<Layer> layers() const;
+  /// The layers and what flows between them as a picture, SVG.
+  [[nodiscard]] std::string plot() const;
   /// JSON that keras.models.model_from_json loads.
   [[nodiscard]] std::string config() const;
   /// Reads or draws the weights and compiles for the shapes. Throws Error.

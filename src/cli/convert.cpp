@@ -4,6 +4,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"
+#include "attn/onnx/export.h"
 #include "attn/weights/bind.h"
 #include "attn/weights/from_torch.h"
 #include "attn/weights/save.h"
@@ -11,6 +12,7 @@
 #include "common.h"
 #include "model_target.h"
 #include "name_pattern.h"
+#include "onnx_target.h"
 #include "options/command.h"
 #include "progress.h"
 #include "shared_options.h"
@@ -26,13 +28,16 @@ struct ConvertCommand {
   std::optional<std::string> target, output;
   std::optional<ModelForm> form;
   std::optional<std::string> model, input_shape, dtype;
+  std::optional<int> opset;
+  std::optional<std::int64_t> batch, sequence_length;
+  std::vector<std::string> shapes;
   std::vector<std::string> ignored;
   std::string out;  // OUT, however it was given
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json}, false);
     options.add("in", in, "IN", "a folder, .weights.h5, .keras, .h5, .weights.json, .safetensors or .npz").required();
-    options.add("out", target, "OUT", ".weights.h5, .keras, .h5, .safetensors or .npz; with --to a folder");
+    options.add("out", target, "OUT", ".weights.h5, .keras, .h5, .safetensors, .npz or .onnx; with --to a folder");
     options.add("-o,--output", output, "OUT", "the same by name");
     options.choice<std::optional<ModelForm>>(
         "--to", form, {{"preset", ModelForm::preset}, {"hf", ModelForm::hugging_face}, {"keras", ModelForm::keras}},
@@ -41,12 +46,24 @@ struct ConvertCommand {
     add_input_shape(options, input_shape, "of --model, the ");
 
     // what a run computes in is no reason to lose digits in a file
-    options.add("--dtype", dtype, "DTYPE", "store floating-point numbers as float32, float16 or bfloat16")
+    options
+        .add("--dtype", dtype, "DTYPE",
+             "store floating-point numbers as float32, float16 or bfloat16; ONNX computes in it")
         .one_of({"float32", "float16", "bfloat16"})
         .without_variable();
     options.add("--from", from, "LIBRARY", "whose names IN has: keras, or torch (nn.TransformerEncoder, BERT)")
         .one_of({"keras", "torch"});
     options.add("--ignore", ignored, "PATTERN", "leave out arrays of such names: 'pooler.*'").repeatable();
+    options.add("--opset", opset, "N", "of ONNX: 23 (the newest, with an operator for attention) down to 18")
+        .between(onnx::kOldestOpset, onnx::kNewestOpset)
+        .without_variable();
+    options.add("--batch", batch, "N", "of ONNX: fix a batch that the model leaves open")
+        .above_zero()
+        .without_variable();
+    options.add("--seq-len", sequence_length, "N", "of ONNX: fix the other lengths that it leaves open")
+        .above_zero()
+        .without_variable();
+    options.add("--shape", shapes, "NAME=DIMS", "of ONNX: the whole shape of an input: tokens=None,128").repeatable();
   }
 
   [[nodiscard]] int run() {
@@ -57,6 +74,13 @@ struct ConvertCommand {
       write_report(report::render(common.form(), whole_model(), "convert"), common.console, false);
       return 0;
     }
+    if (is_onnx(out)) {
+      write_report(report::render(common.form(), onnx_model(), "convert"), common.console, false);
+      return 0;
+    }
+    if (opset || batch || sequence_length || !shapes.empty())
+      throw bad_usage("--opset, --batch, --seq-len and --shape are of ONNX, and {} is another kind of file",
+                      printable(out));
     check_target(out, model ? std::vector{in, *model} : std::vector{in});
     if (from == "torch" && !model)
       throw bad_usage("--from torch needs --model: the arrays are named by the layers of another library");
@@ -81,6 +105,20 @@ struct ConvertCommand {
     const std::vector<Tensor> tensors = cast(weights::bind_as_stored(loaded.model.weights(), source.store));
     save_model(out, *form, loaded, tensors, model.value_or(in), common.console);
     return saved_report(out, tensors);
+  }
+
+  /// The model as a graph for other programs.
+  [[nodiscard]] report::SavedReport onnx_model() const {
+    if (from == "torch") throw bad_usage("--from torch reads weights alone; convert them to .keras first");
+    const LoadedModel loaded = load_model(model ? model : std::optional(in), input_shape, common.console);
+    const WeightsSource source = read_weights(in, &loaded, common.console);
+    OnnxOptions options{opset.value_or(onnx::kNewestOpset), batch, sequence_length, {}, dtype};
+    for (const std::string& text : shapes) {
+      const std::size_t sign = text.find('=');
+      if (sign == std::string::npos) throw bad_usage("--shape {}: expected NAME=DIMS", printable(text));
+      options.shapes[text.substr(0, sign)] = parse_shape(text.substr(sign + 1), "--shape");
+    }
+    return save_onnx(out, loaded, source.store, options, common.console);
   }
 
   [[nodiscard]] report::SavedReport with_model(const LoadedModel& loaded, const WeightsSource& source) const {

@@ -100,7 +100,7 @@ constexpr std::array kRows = {
            "attn weights tests/data/io/model.keras --diff tests/data/io/model.keras"}}}},
     Row{"convert",
         {{{"out of Keras's archive", "attn convert tests/data/io/model.keras model.safetensors"},
-          {"half the size", "attn convert tests/data/io/model.keras half.keras --dtype float16"},
+          {"as ONNX", "attn convert tests/data/io/model.keras model.onnx"},
           {"under the names of a model",
            "attn convert tests/data/io/model.weights.h5 model.npz --model tests/data/io/model.keras"}}}},
     Row{"init",

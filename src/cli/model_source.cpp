@@ -12,7 +12,7 @@ keras::Version parse_version(const std::string& text) {
   throw bad_usage("--keras-version {}: expected a version, as in 3.15", printable(text));
 }
 
-Shape parse_shape(const std::string& text) {
+Shape parse_shape(const std::string& text, const char* option) {
   Shape shape;
   for (const std::string& part : split(text, ',')) {
     if (part == "None" || part == "null") {
@@ -20,7 +20,7 @@ Shape parse_shape(const std::string& text) {
       continue;
     }
     if (part.empty() || part.size() > 15 || part.find_first_not_of("0123456789") != std::string::npos)
-      throw bad_usage("--input-shape {}: expected integers or None, as in 50,512", printable(text));
+      throw bad_usage("{} {}: expected integers or None, as in 50,512", option, printable(text));
     shape.push_back(std::stoll(part));
   }
   return shape;

@@ -41,7 +41,7 @@ struct LoadedModel {
 /// "3.12" as a version of Keras. Throws Error (usage).
 [[nodiscard]] keras::Version parse_version(const std::string& text);
 
-/// "50,512" or "None,512" as a shape. Throws Error (usage).
-[[nodiscard]] Shape parse_shape(const std::string& text);
+/// "50,512" or "None,512" as a shape. Throws Error (usage) that names the option.
+[[nodiscard]] Shape parse_shape(const std::string& text, const char* option = "--input-shape");
 
 }  // namespace attn::cli

@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "attn/backends/registry.h"
 #include "attn/base/text.h"
 #include "attn/keras/model.h"
+#include "attn/library/layer_graph.h"
 #include "attn/library/model_file.h"
 #include "attn/library/weights.h"
+#include "attn/report/heatmap.h"
+#include "attn/report/plot.h"
 #include "attn/report/summary.h"
+#include "attn/run/attention_maps.h"
 #include "attn/run/inputs.h"
 #include "attn/run/session.h"
 
@@ -41,7 +46,7 @@ struct Model::Parts {
 
 struct Runner::Parts {
   graph::Graph graph;  // as it was lowered
-  std::uint64_t seed = 0;
+  RunOptions options;
   run::Session session;
 };
 
@@ -65,11 +70,29 @@ std::vector<NamedTensor> Runner::run(const std::map<std::string, Tensor>& inputs
   for (const auto& [name, tensor] : inputs)
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw bad_input("the model has no input '{}'; its inputs are {}", printable(name), join(names, ", "));
-  parts_->session.run(run::make_inputs(parts_->graph, inputs, parts_->seed));
+  parts_->session.run(run::make_inputs(parts_->graph, inputs, parts_->options.seed));
   return parts_->session.outputs();
 }
 
 std::vector<NamedTensor> Runner::scores() const { return parts_->session.scores(); }
+
+std::string Runner::attention_maps() const {
+  const std::vector<NamedTensor> scores = parts_->session.scores();
+  if (scores.empty()) return "";
+  constexpr std::int64_t kSide = 64;  // cells of a head: enough to see what it does
+  run::MapOptions options;
+  options.most_cells = report::kMostSvgCells;
+  options.most_rows = kSide;
+  std::vector<int> indices(scores.size());
+  std::iota(indices.begin(), indices.end(), 0);
+  report::HeatmapReport out;
+  out.setting.model = printable(parts_->graph.name);
+  out.setting.device = parts_->options.device;
+  out.setting.dtype = parts_->options.dtype.value_or("");
+  out.seed = parts_->options.seed;
+  out.layers = run::attention_maps(scores, run::scores_layouts(parts_->graph), indices, options);
+  return report::render(report::Format::svg, out, {});
+}
 
 Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Model::Model(Model&&) noexcept = default;
@@ -112,6 +135,23 @@ std::string Model::summary(std::optional<int> line_length) const {
   return report::render(report::Format::table, parts_->model.summary(), options);
 }
 
+std::vector<Layer> Model::layers() const {
+  const std::lock_guard lock(parts_->walked);
+  const keras::Summary summary = parts_->model.summary();
+  std::vector<Layer> out;
+  for (const keras::SummaryRow& row : summary.rows) {
+    if (row.level > 0) continue;
+    out.push_back({row.name, row.class_name, row.output_shape_text, static_cast<std::uint64_t>(row.params),
+                   static_cast<std::uint64_t>(row.trainable_params), row.connected_to});
+  }
+  return out;
+}
+
+std::string Model::plot() const {
+  const std::lock_guard lock(parts_->walked);
+  return report::render(report::Format::svg, library::layer_graph(parts_->model, false));
+}
+
 Runner Model::prepare(const RunOptions& options) const {
   const auto backend = backends::make_backend(options.device, options.backend).backend;
   keras::LowerOptions lower;
@@ -130,7 +170,7 @@ Runner Model::prepare(const RunOptions& options) const {
   backends::CompileOptions compile;
   compile.threads = options.threads;
   run::Session session(*backend, graph, std::move(weights), compile);
-  return Runner(std::make_unique<Runner::Parts>(Runner::Parts{std::move(graph), options.seed, std::move(session)}));
+  return Runner(std::make_unique<Runner::Parts>(Runner::Parts{std::move(graph), options, std::move(session)}));
 }
 
 }  // namespace attn

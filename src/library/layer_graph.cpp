@@ -1,4 +1,4 @@
-#include "layer_graph.h"
+#include "attn/library/layer_graph.h"
 
 #include <charconv>
 #include <map>
@@ -8,7 +8,7 @@
 #include "attn/base/error.h"
 #include "attn/keras/role.h"
 
-namespace attn::cli {
+namespace attn::library {
 namespace {
 
 using report::PlotGraph;
@@ -110,4 +110,4 @@ PlotGraph layer_graph(const keras::Model& model, bool expand_nested) {
   return std::move(layers.graph);
 }
 
-}  // namespace attn::cli
+}  // namespace attn::library
