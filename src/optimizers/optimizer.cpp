@@ -11,6 +11,7 @@
 #include "constraint.h"
 #include "pass.h"
 #include "rules.h"
+#include "sums.h"
 
 namespace attn::optimizers {
 namespace {

@@ -12,20 +12,6 @@ namespace {
 /// Elements at a time: what a rule reads and writes of them stays in the first-level cache.
 constexpr std::int64_t kChunk = 1024;
 
-/// Sums that do not wait for each other.
-constexpr std::int64_t kSums = 8;
-
-template <typename Function>
-double sum_over(const float* x, std::int64_t count, Function f) {
-  double sums[kSums] = {}, rest = 0.0;
-  std::int64_t i = 0;
-  for (; i + kSums <= count; i += kSums)
-    for (std::int64_t s = 0; s < kSums; ++s) sums[s] += f(static_cast<double>(x[i + s]));
-  for (; i < count; ++i) rest += f(static_cast<double>(x[i]));
-  for (const double sum : sums) rest += sum;
-  return rest;
-}
-
 /// `count` elements from `first` on; `g` and `q` have room for what becomes of the gradient.
 bool run_chunk(const Pass& pass, const Visit& visit, std::int64_t first, std::int64_t count, float* g, float* q) {
   Step step = visit.step;
@@ -66,14 +52,6 @@ bool run_chunk(const Pass& pass, const Visit& visit, std::int64_t first, std::in
 }
 
 }  // namespace
-
-double sum_of_squares(const float* x, std::int64_t count) {
-  return sum_over(x, count, [](double number) { return number * number; });
-}
-
-double sum_of(const float* x, std::int64_t count) {
-  return sum_over(x, count, [](double number) { return number; });
-}
 
 void follow(const Pass& pass, float* v, float* average, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) average[i] = pass.momentum * average[i] + (1.0F - pass.momentum) * v[i];

@@ -34,9 +34,4 @@ struct Visit {
 /// average = momentum·average + (1 − momentum)·v, which v becomes where it overwrites.
 void follow(const Pass& pass, float* v, float* average, std::int64_t count);
 
-/// Σ x², in double.
-[[nodiscard]] double sum_of_squares(const float* x, std::int64_t count);
-/// Σ x, in double.
-[[nodiscard]] double sum_of(const float* x, std::int64_t count);
-
 }  // namespace attn::optimizers

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "muon.h"
-#include "pass.h"
+#include "sums.h"
 
 namespace attn::optimizers {
 

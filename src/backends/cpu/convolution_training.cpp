@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "attn/plan/bytes.h"
-#include "convolution.h"
+#include "convolution_description.h"
 #include "loops.h"
 #include "primitive.h"
 #include "product.h"

@@ -1,7 +1,6 @@
 // Loops in double over float32 numbers, for differences of which little may be left.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -17,12 +16,20 @@ using HalfLanes = float __attribute__((vector_size(kHalf * sizeof(float))));
 /// The first `count` numbers, of which there may be more than 8; zeros for the others.
 [[gnu::always_inline]] inline void load_some(const float* from, std::int64_t count, Doubles& to) {
   HalfLanes numbers{};
-  std::memcpy(&numbers, from, static_cast<std::size_t>(std::min<std::int64_t>(count, kHalf)) * sizeof(float));
+  if (count >= kHalf) {
+    std::memcpy(&numbers, from, sizeof numbers);
+  } else {
+    std::memcpy(&numbers, from, static_cast<std::size_t>(count) * sizeof(float));
+  }
   to = __builtin_convertvector(numbers, Doubles);
 }
 [[gnu::always_inline]] inline void store_some(const Doubles& from, std::int64_t count, float* to) {
   const HalfLanes numbers = __builtin_convertvector(from, HalfLanes);
-  std::memcpy(to, &numbers, static_cast<std::size_t>(std::min<std::int64_t>(count, kHalf)) * sizeof(float));
+  if (count >= kHalf) {
+    std::memcpy(to, &numbers, sizeof numbers);
+  } else {
+    std::memcpy(to, &numbers, static_cast<std::size_t>(count) * sizeof(float));
+  }
 }
 [[gnu::always_inline]] inline double sum_of_halves(const Doubles& x) {
   double sum = 0.0;
