@@ -6,6 +6,7 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -27,6 +28,7 @@
 #include "progress.h"
 #include "range_list.h"
 #include "shared_options.h"
+#include "training_bench.h"
 
 namespace attn::cli {
 namespace {
@@ -77,6 +79,8 @@ struct BenchCommand {
   Verify verify = Verify::automatic;
   bool profile = false, samples = false, attention = false, operations = false, roofline = false;
   AttentionSweep sweep;
+  bool train = false;
+  TrainingSetup training;
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json, Format::jsonl, Format::markdown, Format::csv});
@@ -117,6 +121,19 @@ struct BenchCommand {
         .between(1, 65536)
         .needs(kernels);
     options.flag("--causal", sweep.causal, "--attention sees no later positions").needs(kernels);
+    const Option steps =
+        options.flag("--train", train, "measure steps of training instead of passes, and their losses");
+    options
+        .add("--optimizer", training.optimizer, "OPTIMIZER",
+             "of --train: a name, or JSON as Keras writes it (the model's own, else adam)")
+        .needs(steps);
+    options.add("--loss", training.loss, "LOSS", "of --train: likewise (the model's own, else mse)").needs(steps);
+    options
+        .add("--data", training.data, "FILE",
+             "of --train: inputs by name, targets y or y:<output> (.npz, .npy, .safetensors); else random")
+        .repeatable()
+        .needs(steps);
+    add_checkpoint(options, training.recomputes).needs(steps);
   }
 
   [[nodiscard]] int run() const {
@@ -127,6 +144,7 @@ struct BenchCommand {
     report.environment = bench_environment(devices.front());
     if (baseline) read_baseline();
     // All of them first: hours of measurements on one device are not lost to another that is not there.
+    if (train) return measure_steps(report.machine);
     std::vector<std::unique_ptr<backends::Backend>> backends;
     for (const std::string& device : devices)
       backends.push_back(open_backend(device, execution.backend, common.console));
@@ -169,6 +187,11 @@ struct BenchCommand {
     if (attention && operations) throw bad_usage("--attention and --ops: give one of them");
     if (operations && profile)
       throw bad_usage("--ops measures operations alone, --profile in a pass: give one of them");
+    if (train && (attention || operations || roofline || baseline || mean_length || execution.skip_padding))
+      throw bad_usage(
+          "bench --train measures steps of training: no --attention, --ops, --roofline, --baseline, --mean-length or "
+          "--skip-padding");
+    if (train && devices != std::vector<std::string>{"cpu"}) throw bad_usage("bench --train measures the CPU");
     if (operations && baseline) throw bad_usage("--ops has no rows that --baseline could compare");
     if (common.form() == Format::csv && (profile || roofline))
       throw bad_usage(
@@ -176,6 +199,25 @@ struct BenchCommand {
           profile ? "--profile" : "--roofline");
     if (fail_if_slower && !baseline) throw bad_usage("--fail-if-slower needs --baseline FILE");
     if (fail_if_slower) (void)parse_percent(*fail_if_slower);
+  }
+
+  /// A row for each dtype, batch and length, one after the other in one process.
+  [[nodiscard]] int measure_steps(const std::string& machine) const {
+    const auto backend = open_backend("cpu", execution.backend, common.console);
+    const LoadedModel loaded = load_model(model, execution, common.console);
+    report::TrainingBenchReport report;
+    report.machine = machine;
+    BenchPlan plan;
+    plan.execution = execution;
+    plan.options = bench_options();
+    plan.profile = profile;
+    plan.console = &common.console;
+    try {
+      for_each_setting(plan, [&](const BenchPlan& one) { measure_training(one, training, loaded, *backend, report); });
+    } catch (const Stopped&) {  // what was measured is in the report
+    }
+    write_result(report::render(common.form(), report), common.output);
+    return Interrupt::signal() != 0 ? Interrupt::exit_code() : 0;
   }
 
   [[nodiscard]] std::size_t measurements() const {
@@ -239,7 +281,13 @@ struct BenchCommand {
   void measure_models(const BenchPlan& plan, const backends::Backend& backend) const {
     const LoadedModel loaded = load_model(model, execution, common.console);
     for (const std::int64_t length : lengths) warn_of_fixed_lengths(loaded.model, length, common.console);
-    // What is not given is one measurement with the model's own value.
+    for_each_setting(plan, [&](const BenchPlan& one) {
+      operations ? measure_operations(one, loaded, backend) : measure_model(one, loaded, backend);
+    });
+  }
+
+  /// f(plan) for each dtype, batch and length; what is not given is one measurement with the model's own value.
+  void for_each_setting(const BenchPlan& plan, const std::function<void(const BenchPlan&)>& f) const {
     const auto each = [](const auto& list) {
       using Value = typename std::decay_t<decltype(list)>::value_type;
       std::vector<std::optional<Value>> out(list.begin(), list.end());
@@ -254,7 +302,7 @@ struct BenchCommand {
           one.execution.dtype = dtype;
           one.execution.batch = batch;
           one.execution.sequence_length = length;
-          operations ? measure_operations(one, loaded, backend) : measure_model(one, loaded, backend);
+          f(one);
         }
   }
 

@@ -57,6 +57,12 @@ void add_threads(Options& options, int& threads) {
   options.add("--threads", threads, "N", "0: all cores").not_negative();
 }
 
+Option add_checkpoint(Options& options, bool& recomputes) {
+  return options.choice<bool>("--checkpoint", recomputes, {{"none", false}, {"layer", true}}, "WHAT",
+                              "layer: keep what goes from layer to layer alone, and compute the rest once more on the "
+                              "way back; the same numbers in less memory");
+}
+
 void add_matmul_precision(Options& options, backends::MatmulPrecision& precision) {
   options.choice("--matmul-precision", precision, precisions(), "HOW",
                  "of float32 products: highest (float32), high (TF32 or better), medium (bfloat16)");

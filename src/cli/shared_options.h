@@ -29,6 +29,9 @@ void add_threads(Options& options, int& threads);
 void add_matmul_precision(Options& options, backends::MatmulPrecision& precision);
 void add_memory_limit(Options& options, std::optional<std::string>& size);
 
+/// --checkpoint: are activations computed a second time on the way back, instead of kept?
+Option add_checkpoint(Options& options, bool& recomputes);
+
 void add_weights(Options& options, std::optional<std::string>& file);
 void add_inputs(Options& options, std::vector<std::string>& files);
 void add_seed(Options& options, std::uint64_t& seed);

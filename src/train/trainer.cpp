@@ -1,11 +1,13 @@
 #include "attn/train/trainer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "attn/base/error.h"
 #include "attn/gradients/gradients.h"
 #include "attn/gradients/passes.h"
+#include "attn/plan/passes.h"
 #include "attn/plan/plan.h"
 #include "attn/run/inputs.h"
 #include "entries.h"
@@ -47,6 +49,8 @@ struct Trainer::Program {
   graph::Graph graph;                                  ///< that runs
   std::vector<std::size_t> weights;                    ///< that stand behind the other inputs
   std::vector<std::pair<ValueId, ValueId>> gradients;  ///< by trainable weight: sums and squares, or kNone
+  graph::Graph shown;                                  ///< its inputs that are no weights
+  plan::Plan plan;                                     ///< until it is compiled
   std::unique_ptr<backends::Executable> executable;
 };
 
@@ -70,7 +74,7 @@ std::vector<Tensor> Trainer::trained() const {
 
 void Trainer::finalize() { optimizer_->finalize(trained()); }
 
-std::unique_ptr<Trainer::Program> Trainer::compile(const Batch& batch, bool training) {
+std::unique_ptr<Trainer::Program> Trainer::plan_of(const Batch& batch, bool training) {
   auto program = std::make_unique<Program>();
   program->model = lower_(batch, training);
   graph::Graph graph = std::exchange(program->model.graph, {});
@@ -94,6 +98,8 @@ std::unique_ptr<Trainer::Program> Trainer::compile(const Batch& batch, bool trai
   }
   if (training) {
     for (const auto& update : model.updates) graph.outputs.push_back({"", update.value});
+    // The gradients of products are products.
+    graph = plan::simplify_conv(plan::simplify_einsum(std::move(graph)));
     ValueId loss = model.loss;
     if (settings_.loss_scale_factor || settings_.loss_scale) {
       graph::Builder b(graph);
@@ -110,40 +116,60 @@ std::unique_ptr<Trainer::Program> Trainer::compile(const Batch& batch, bool trai
         if (id != graph::kNone) graph.outputs.push_back({"", id});
       program->gradients.push_back(both);
     }
+    if (options_.recompute) graph = gradients::recompute(std::move(graph), backward.forward);
   }
-  plan::Plan plan = plan::make_plan(backend_.optimize(gradients::release_weights(std::move(graph))));
-  program->graph = plan.graph;
-  program->executable = backend_.compile(std::move(plan), {}, options_.compile);
+  program->plan = plan::make_plan(backend_.optimize(gradients::release_weights(std::move(graph))));
+  program->graph = program->plan.graph;
+  program->shown.values = program->graph.values;
+  program->shown.inputs.assign(program->graph.inputs.begin(),
+                               program->graph.inputs.end() - static_cast<std::ptrdiff_t>(program->weights.size()));
   return program;
 }
 
-Trainer::Program& Trainer::program(const Batch& batch, bool training) {
-  if (!optimizer_) {
-    // The constraints of the variables are known once the model is lowered.
-    const keras::LossGraph model = lower_(batch, true);
-    std::vector<optimizers::Variable> variables;
-    for (std::size_t i = 0; i < specs_.size(); ++i) {
-      if (!specs_[i].trainable) continue;
-      trainable_.push_back(i);
-      variables.push_back({specs_[i].path, specs_[i].shape, model.constraints[i]});
-    }
-    optimizer_ = std::make_unique<optimizers::Optimizer>(settings_, std::move(variables), options_.compile.threads);
-    optimizer_->begin(trained());
-  }
+std::int64_t Trainer::memory_needed(const Batch& batch) {
+  std::int64_t state = 0;
+  const Program& step = planned(batch, true);
+  if (step.executable) throw internal_error("memory is asked for once it is taken");
+  for (const NamedTensor& variable : optimizer_->state()) state += variable.tensor.bytes();
+  return plan::sum_of_bytes({backend_.memory_needed(step.plan, options_.compile), state});
+}
+
+Trainer::Program& Trainer::planned(const Batch& batch, bool training) {
+  begin(batch);
   std::unique_ptr<Program>& found = programs_[key_of(batch, training)];
-  if (!found) found = compile(batch, training);
-  terms_.clear();
-  metrics_.clear();
-  roots_.clear();
-  for (const auto& term : found->model.terms) terms_.push_back(term.name);
-  for (const auto& metric : found->model.metrics) {
-    metrics_.push_back(metric.name);
-    roots_.push_back(metric.root);
-  }
+  if (!found) found = plan_of(batch, training);
   return *found;
 }
 
-PassResult Trainer::run(Program& program, const Batch& batch) {
+void Trainer::begin(const Batch& batch) {
+  if (optimizer_) return;
+  // The constraints of the variables are known once the model is lowered.
+  const keras::LossGraph model = lower_(batch, true);
+  std::vector<optimizers::Variable> variables;
+  for (std::size_t i = 0; i < specs_.size(); ++i) {
+    if (!specs_[i].trainable) continue;
+    trainable_.push_back(i);
+    variables.push_back({specs_[i].path, specs_[i].shape, model.constraints[i]});
+  }
+  optimizer_ = std::make_unique<optimizers::Optimizer>(settings_, std::move(variables), options_.compile.threads);
+  optimizer_->begin(trained());
+}
+
+Trainer::Program& Trainer::program(const Batch& batch, bool training) {
+  Program& found = planned(batch, training);
+  if (!found.executable) found.executable = backend_.compile(std::exchange(found.plan, {}), {}, options_.compile);
+  terms_.clear();
+  metrics_.clear();
+  roots_.clear();
+  for (const auto& term : found.model.terms) terms_.push_back(term.name);
+  for (const auto& metric : found.model.metrics) {
+    metrics_.push_back(metric.name);
+    roots_.push_back(metric.root);
+  }
+  return found;
+}
+
+PassResult Trainer::run(Program& program, const Batch& batch, StepTimes* times) {
   Batch given = batch;
   std::map<std::string, std::int64_t> drawn;  // in this pass, by layer
   for (const keras::LossGraph::Draw& draw : program.model.draws) {
@@ -154,14 +180,19 @@ PassResult Trainer::run(Program& program, const Batch& batch) {
   Tensor scale(DType::float32, Shape{});
   scale.set(0, optimizer_->loss_scale());
   given.emplace(kScale, scale);
-  graph::Graph shown;  // the inputs that are no weights
-  shown.values = program.graph.values;
-  shown.inputs.assign(program.graph.inputs.begin(),
-                      program.graph.inputs.end() - static_cast<std::ptrdiff_t>(program.weights.size()));
-  std::vector<Tensor> inputs = run::make_inputs(shown, given, 0);
+  std::vector<Tensor> inputs = run::make_inputs(program.shown, given, 0);
   for (const std::size_t i : program.weights) inputs.push_back(weights_[i]);
-  program.executable->run(inputs);
-  for (const auto& [layer, times] : drawn) draws_[layer] += times;  // not where it was stopped
+  if (times == nullptr) {
+    program.executable->run(inputs);
+  } else {
+    std::map<graph::NodeId, std::string> kernels;
+    for (const backends::KernelChoice& choice : program.executable->choices()) kernels[choice.node] = choice.kernel;
+    program.executable->run_profiled(inputs, [&](graph::NodeId node, double seconds) {
+      times->nodes.push_back(
+          {node, fmt::format("{}: {}", graph::name_of(program.graph.nodes[at(node)].op), kernels[node]), seconds});
+    });
+  }
+  for (const auto& [layer, count] : drawn) draws_[layer] += count;  // not where it was stopped
   const auto number = [&](ValueId id) { return program.executable->value(id).at(0); };
   PassResult out;
   out.loss = number(program.model.loss);
@@ -170,18 +201,21 @@ PassResult Trainer::run(Program& program, const Batch& batch) {
   return out;
 }
 
-PassResult Trainer::evaluate(const Batch& batch) { return run(program(batch, false), batch); }
+PassResult Trainer::evaluate(const Batch& batch) { return run(program(batch, false), batch, nullptr); }
 
-StepResult Trainer::step(const Batch& batch) {
+StepResult Trainer::step(const Batch& batch, StepTimes* times) {
   Program& step = program(batch, true);
-  StepResult out{run(step, batch), optimizer_->learning_rate(), optimizer_->loss_scale(), 0.0, false, false};
+  StepResult out{run(step, batch, times), optimizer_->learning_rate(), optimizer_->loss_scale(), 0.0, false, false};
   std::vector<optimizers::Gradient> gradients;
   for (const auto& [sum, squares] : step.gradients) {
     gradients.emplace_back();
     if (sum != graph::kNone) gradients.back().sum = step.executable->value(sum);
     if (squares != graph::kNone) gradients.back().squares = step.executable->value(squares);
   }
+  const auto start = std::chrono::steady_clock::now();
   const optimizers::StepReport report = optimizer_->apply(trained(), gradients);
+  if (times != nullptr)
+    times->optimizer = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   out.gradient_norm = report.gradient_norm;
   out.clipped = report.clipped;
   out.skipped = report.skipped;

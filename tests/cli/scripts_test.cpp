@@ -314,6 +314,10 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
        folder / "trained.keras", "--validation", folder / "infinite.npz"},
       {"train", "tests/data/training/conv/conv_pool/start.keras", "--data",
        "tests/data/training/conv/conv_pool/data.npz", "-o", folder / "trained.keras"},
+      {"bench", "--train", brief, "--iterations", "2", "--dtype", "float32,bfloat16"},
+      {"bench", "--train", brief, "--iterations", "1", "--profile", "--checkpoint", "layer", "--matmul-precision",
+       "high"},
+      {"bench", "--train", unbuilt, "--input-shape", "4", brief, "--iterations", "1", "--matmul-precision", "medium"},
       {"grad", "--by", "weight", "-o", folder / "grad.npz"},
       {"grad", "--by", "weight", "--weights", nan, "--expect", folder / "grad.npz", "-o", folder / "nan_grad.npz"},
       {"grad", "--expect", folder / "nan_grad.npz"},
@@ -361,6 +365,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
         "attn.bench/1/properties/rows/items/properties/profile/items/properties/bound/",  // what the machine is slow at
         "attn.bench/1/properties/rows/items/properties/partial",                          // interrupted
         "attn.bench/1/properties/operations/items/properties/partial",
+        "attn.bench-train/1/properties/rows/items/properties/partial",
         "attn.bench/1/properties/rows/items/properties/verified/properties/error/",  // infinite: a fault of a backend
         "attn.compare/1/properties/arrays/items/properties/atol/",  // of float64 whose squares have no sum
     };

@@ -328,10 +328,41 @@ void add_losses(std::vector<Case>& cases) {
                    {in({0, 5}), {{}, Numbers::count, DType::int64, false, false, 0}}});
 }
 
+/// Products of matrices that all are inputs: of one block of rows and of several, and of a depth in parts.
+void add_products(std::vector<Case>& cases) {
+  struct Product {
+    Dim rows, depth, width;
+  };
+  for (const Product& s :
+       {Product{1, 1, 1}, Product{3, 5, 7}, Product{17, 33, 64}, Product{100, 1030, 40}, Product{260, 20, 75}}) {
+    const std::string name = fmt::format("{} x {} x {}", s.rows, s.depth, s.width);
+    const Operand x = in({s.rows, s.depth}), kernel = in({s.depth, s.width}), bias = in({s.width});
+    const Operand residual = in({s.rows, s.width});
+    cases.push_back({"linear by what moves " + name, Linear{}, {x, kernel}});
+    cases.push_back(
+        {"linear by what moves, relu " + name, Linear{1, true, {UnaryFn::relu, 0.0, 0.0, kInf}}, {x, kernel, bias}});
+    cases.push_back({"linear by what moves, gelu and residual " + name,
+                     Linear{1, true, {UnaryFn::gelu}, true},
+                     {x, kernel, bias, residual}});
+    cases.push_back({"linear by what moves, residual " + name, Linear{1, false, {}, true}, {x, kernel, residual}});
+    for (const bool tx : {false, true}) {
+      for (const bool ty : {false, true}) {
+        cases.push_back({fmt::format("matmul of what moves {}{}{}", name, tx ? " tx" : "", ty ? " ty" : ""),
+                         MatMul{tx, ty},
+                         {tx ? in({s.depth, s.rows}) : x, ty ? in({s.width, s.depth}) : kernel}});
+      }
+    }
+  }
+  cases.push_back({"sums of long columns", Reduce{ReduceFn::sum, {0}}, {in({1000, 33})}});
+  cases.push_back({"means of long columns", Reduce{ReduceFn::mean, {1}}, {in({2, 1000, 17})}});
+  cases.push_back({"sum of all of many", Reduce{ReduceFn::sum, {0, 1}}, {in({200, 130})}});
+}
+
 }  // namespace
 
 std::vector<Case> training_cases() {
   std::vector<Case> cases;
+  add_products(cases);
   add_slopes(cases);
   add_lse(cases);
   add_attention(cases);

@@ -27,6 +27,8 @@ enum class TableGradient : std::uint8_t {
 struct TrainerOptions {
   backends::CompileOptions compile;
   TableGradient tables = TableGradient::entries;
+  /// Compute activations a second time on the way back instead of keeping them: the same numbers in less memory.
+  bool recompute = false;
 };
 
 /// What a pass told.
@@ -47,6 +49,17 @@ struct StepResult : PassResult {
   bool skipped = false;  ///< a gradient was not finite, and no weight has moved
 };
 
+/// Where the time of a step goes.
+struct StepTimes {
+  struct Node {
+    graph::NodeId node = graph::kNone;  ///< of the graph that runs
+    std::string name;                   ///< "matmul: panels"
+    double seconds = 0;
+  };
+  std::vector<Node> nodes;  ///< as they ran
+  double optimizer = 0;     ///< seconds
+};
+
 /// Not for two threads at once.
 class Trainer {
  public:
@@ -60,8 +73,13 @@ class Trainer {
 
   /// Gets ready for batches of this shape; the first call makes the optimizer.
   void prepare(const Batch& batch) { program(batch, true); }
+  /// The most bytes that training on batches of this shape holds: weights, gradients, the optimizer's variables, and
+  /// the arena of a step. To be asked before the first of them; the optimizer is made for it.
+  [[nodiscard]] std::int64_t memory_needed(const Batch& batch);
   /// Forward, backward, and a step of the optimizer. Throws Error where the numbers are wrong input.
-  StepResult step(const Batch& batch);
+  StepResult step(const Batch& batch) { return step(batch, nullptr); }
+  /// The same, and where its time goes, unless `times` is null.
+  StepResult step(const Batch& batch, StepTimes* times);
   /// The loss and the metrics alone, as in a run.
   PassResult evaluate(const Batch& batch);
 
@@ -82,8 +100,11 @@ class Trainer {
  private:
   struct Program;
   Program& program(const Batch& batch, bool training);
-  [[nodiscard]] std::unique_ptr<Program> compile(const Batch& batch, bool training);
-  PassResult run(Program& program, const Batch& batch);
+  void begin(const Batch& batch);
+  Program& planned(const Batch& batch, bool training);
+  /// All but the executable.
+  [[nodiscard]] std::unique_ptr<Program> plan_of(const Batch& batch, bool training);
+  PassResult run(Program& program, const Batch& batch, StepTimes* times);
   [[nodiscard]] std::vector<Tensor> trained() const;
 
   const backends::Backend& backend_;
