@@ -76,6 +76,7 @@ void add_elementwise(std::vector<Case>& cases) {
       {UnaryFn::trunc},
       {UnaryFn::sign},
       {UnaryFn::clip, -0.5, 0.7},
+      {UnaryFn::float8_e4m3fn},
       {UnaryFn::isnan},
       {UnaryFn::isinf},
       {UnaryFn::isfinite},
@@ -590,6 +591,10 @@ double draw_number(RandomStream& stream, const Operand& operand, std::int64_t i,
       return i / operand.shape.back() % 3 == 1 || stream.uniform() > 2.0 / 3.0 ? 0.0 : 1.0;
     case Numbers::all_false:
       return 0.0;
+    case Numbers::bytes:
+      return whole(256) - (operand.dtype == DType::int8 ? 128.0 : 0.0);
+    case Numbers::blocks:
+      return std::floor(static_cast<double>(i) / static_cast<double>(operand.count));
     case Numbers::count:
       return static_cast<double>(operand.count);
     case Numbers::entries:
@@ -606,6 +611,7 @@ double draw_number(RandomStream& stream, const Operand& operand, std::int64_t i,
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases = forward_cases();
+  std::ranges::move(quantized_cases(), std::back_inserter(cases));
   std::ranges::move(training_cases(), std::back_inserter(cases));
   return cases;
 }
