@@ -22,7 +22,9 @@ NamedTensor pick(const std::vector<NamedTensor>& arrays, const std::string& name
 void add_forward(Options& options, Execution& execution, std::vector<std::string>& inputs) {
   add_execution(options, execution);
   add_device(options, execution.device);
-  add_dtype(options, execution.dtype);
+  options.add("--dtype", execution.dtype, "DTYPE",
+              "compute in float32, bfloat16 or float16 instead of the model's own policy; or with weights made int8, int4 or "
+              "int4:BLOCK as model.quantize makes them");
   add_batch(options, execution.batch);
   add_sequence_length(options, execution.sequence_length);
   add_threads(options, execution.threads);
@@ -51,7 +53,7 @@ keras::LowerOptions lower_options(const Execution& execution, const GivenInputs&
   keras::LowerOptions options;
   options.batch = execution.batch;
   options.sequence_length = execution.sequence_length;
-  options.dtype = execution.dtype;
+  if (!is_quantization(execution.dtype)) options.dtype = execution.dtype;
   for (const auto& [name, tensor] : given.arrays) options.input_shapes.emplace(name, tensor.shape());
   return options;
 }

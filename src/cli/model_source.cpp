@@ -1,5 +1,6 @@
 #include "model_source.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "attn/base/error.h"
@@ -43,16 +44,27 @@ library::ModelText read_model_text(const std::optional<std::string>& path,
   return source;
 }
 
+bool is_quantization(const std::optional<std::string>& dtype) {
+  return dtype && (*dtype == "int8" || *dtype == "int4" || dtype->starts_with("int4:"));
+}
+
 LoadedModel load_model(const std::optional<std::string>& path, const std::optional<std::string>& input_shape,
-                       const Console& console, std::optional<keras::Version> keras_version, const std::string& compat) {
+                       const Console& console, std::optional<keras::Version> keras_version, const std::string& compat,
+                       const std::optional<std::string>& quantize) {
   library::ModelText source = read_model_text(path, input_shape);
   std::string file = printable(source.name);
   if (keras_version) source.options.keras_version = keras_version;
   source.options.as_keras_hub = compat == "keras-hub";
+  std::shared_ptr<const keras::Model> floats;
+  if (quantize) {
+    floats = std::make_shared<const keras::Model>(keras::Model::read(source.name, source.text, source.options));
+    source.options.quantize = *quantize;
+    std::replace(source.options.quantize->begin(), source.options.quantize->end(), ':', '/');
+  }
   keras::Model model = keras::Model::read(source.name, std::move(source.text), source.options);
   for (const std::string& warning : model.warnings()) console.warn(warning);
   std::string name = printable(model.name());
-  return {std::move(model), std::move(name), std::move(file), std::move(source.weights)};
+  return {std::move(model), std::move(name), std::move(file), std::move(source.weights), std::move(floats)};
 }
 
 }  // namespace attn::cli

@@ -10,6 +10,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/library/weights.h"
+#include "attn/weights/quantize.h"
 #include "attn/run/padding.h"
 #include "memory_limit.h"
 #include "progress.h"
@@ -67,7 +68,8 @@ void add_execution(Options& options, Execution& execution) {
 LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution, const Console& console) {
   std::optional<keras::Version> version;
   if (execution.keras_version) version = parse_version(*execution.keras_version);
-  LoadedModel loaded = load_model(path, execution.input_shape, console, version, execution.compat);
+  LoadedModel loaded = load_model(path, execution.input_shape, console, version, execution.compat,
+                                  is_quantization(execution.dtype) ? execution.dtype : std::nullopt);
   warn_of_fixed_lengths(loaded.model, execution.sequence_length, console);
   return loaded;
 }
@@ -147,11 +149,18 @@ std::int64_t require_memory(const LoadedModel& loaded, const keras::LowerOptions
 }
 
 std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution, const Console& console) {
-  const library::WantedWeights wanted = library::wanted_weights(loaded.model);
+  const library::WantedWeights wanted = library::wanted_weights(loaded.floats ? *loaded.floats : loaded.model);
   const std::optional<std::string> file = execution.weights ? execution.weights : loaded.weights;
-  if (!file) return draw_weights(wanted.specs, execution.seed, execution.threads, console);
-  const Progress progress(console, "reading " + *file);
-  return library::load_weights(wanted, *file);
+  std::vector<Tensor> out;
+  if (file) {
+    const Progress progress(console, "reading " + *file);
+    out = library::load_weights(wanted, *file);
+  } else {
+    out = draw_weights(wanted.specs, execution.seed, execution.threads, console);
+  }
+  if (!loaded.floats) return out;
+  const Progress progress(console, "quantizing");
+  return weights::quantize(loaded.model.weights(), wanted.specs, out);
 }
 
 std::vector<Tensor> draw_weights(std::span<const graph::WeightSpec> specs, std::uint64_t seed, int threads,

@@ -17,7 +17,9 @@ std::string archive_config(const LoadedModel& loaded, const std::string& path, b
   if (loaded.model.is_single_layer()) {
     throw bad_input("{}: a .keras archive holds a model, and '{}' is a single layer", printable(path), loaded.name);
   }
-  std::string config = loaded.model.config({});
+  keras::ConfigOptions options;
+  options.inner_policies = true;
+  std::string config = loaded.model.config(options);
   if (trained) return config;
   nlohmann::ordered_json json = nlohmann::ordered_json::parse(config);
   json.erase("compile_config");

@@ -16,6 +16,7 @@ std::int64_t cost_of(const Unary& op) {
     case UnaryFn::trunc:
     case UnaryFn::sign:
     case UnaryFn::clip:
+    case UnaryFn::float8_e4m3fn:
     case UnaryFn::logical_not:
     case UnaryFn::isnan:
     case UnaryFn::isinf:
@@ -97,6 +98,7 @@ std::int64_t cost_of_derivative(const Unary& op) {
     case UnaryFn::trunc:
     case UnaryFn::sign:
     case UnaryFn::clip:
+    case UnaryFn::float8_e4m3fn:
     case UnaryFn::logical_not:
     case UnaryFn::isnan:
     case UnaryFn::isinf:

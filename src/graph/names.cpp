@@ -112,6 +112,8 @@ std::string_view name_of(UnaryFn fn) noexcept {
       return "sign";
     case UnaryFn::clip:
       return "clip";
+    case UnaryFn::float8_e4m3fn:
+      return "float8_e4m3fn";
     case UnaryFn::logical_not:
       return "logical_not";
     case UnaryFn::isnan:
@@ -242,6 +244,9 @@ std::string_view name_of(const Op& op) noexcept {
                         [](const Select&) -> std::string_view { return "select"; },
                         [](const Cast&) -> std::string_view { return "cast"; },
                         [](const Linear&) -> std::string_view { return "linear"; },
+                        [](const Quantize&) -> std::string_view { return "quantize"; },
+                        [](const Dequantize&) -> std::string_view { return "dequantize"; },
+                        [](const QuantizedLinear&) -> std::string_view { return "quantized_linear"; },
                         [](const MatMul&) -> std::string_view { return "matmul"; },
                         [](const Einsum&) -> std::string_view { return "einsum"; },
                         [](const Softmax& softmax) { return name_of(softmax.kind); },

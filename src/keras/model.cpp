@@ -15,6 +15,7 @@
 #include "model/layer_classes.h"
 #include "model/lower.h"
 #include "model/names.h"
+#include "model/policies.h"
 #include "model/summarize.h"
 #include "model/tasks/task.h"
 #include "model/trace_masks.h"
@@ -183,6 +184,7 @@ std::optional<std::string> Model::compile_config() const {
 }
 
 std::string Model::config(const ConfigOptions& options) const {
+  if (options.inner_policies) state_policies(parts_->root());
   Layer* layer = parts_->read.single != nullptr ? parts_->read.single : parts_->read.root.get();
   if (options.layer) {
     Functional* model = parts_->model();

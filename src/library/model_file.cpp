@@ -29,6 +29,11 @@ ModelText read_archive(const std::string& path, const io::Bytes& file) {
   io::KerasArchive archive = io::parse_keras_archive(file, path);
   ModelText out{path + ":config.json", std::move(archive.config), {}, path};
   out.options.keras_version = version_in(archive.metadata, path);
+  if (archive.weights) {
+    // Looked at only where the config may leave something out.
+    out.options.stored_bytes = archive.weights->size();
+    out.options.stored = [file, path] { return weights::parse_store(file, path).weights; };
+  }
   if (archive.weights && may_hide_tied_embedding(out.text))
     out.options.tie_word_embeddings = tied_embedding_in(weights::parse_store(file, path));
   return out;

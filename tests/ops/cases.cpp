@@ -32,8 +32,8 @@ Unary relu() { return {UnaryFn::relu, 0.0, 0.0, kInf}; }
 void add_elementwise(std::vector<Case>& cases) {
   std::vector<Unary> functions = functions_with_slopes();
   for (const Unary& more : {Unary{UnaryFn::elu, 0.5}, Unary{UnaryFn::hard_sigmoid, 2.5}}) functions.push_back(more);
-  for (const UnaryFn fn : {UnaryFn::floor, UnaryFn::ceil, UnaryFn::round, UnaryFn::trunc, UnaryFn::sign, UnaryFn::isnan,
-                           UnaryFn::isinf, UnaryFn::isfinite})
+  for (const UnaryFn fn : {UnaryFn::floor, UnaryFn::ceil, UnaryFn::round, UnaryFn::trunc, UnaryFn::sign,
+                           UnaryFn::float8_e4m3fn, UnaryFn::isnan, UnaryFn::isinf, UnaryFn::isfinite})
     functions.push_back({fn});
   int variant = 0;
   for (const Unary& op : functions) {
@@ -545,6 +545,10 @@ double draw_number(RandomStream& stream, const Operand& operand, std::int64_t i,
       return i / operand.shape.back() % 3 == 1 || stream.uniform() > 2.0 / 3.0 ? 0.0 : 1.0;
     case Numbers::all_false:
       return 0.0;
+    case Numbers::bytes:
+      return whole(256) - (operand.dtype == DType::int8 ? 128.0 : 0.0);
+    case Numbers::blocks:
+      return std::floor(static_cast<double>(i) / static_cast<double>(operand.count));
     case Numbers::count:
       return static_cast<double>(operand.count);
     case Numbers::entries:
@@ -561,6 +565,7 @@ double draw_number(RandomStream& stream, const Operand& operand, std::int64_t i,
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases = forward_cases();
+  std::ranges::move(quantized_cases(), std::back_inserter(cases));
   std::ranges::move(training_cases(), std::back_inserter(cases));
   return cases;
 }

@@ -16,12 +16,13 @@
 
 namespace attn::backends::cpu {
 
-/// How a kernel lays out the numbers of a weight: panels of 32 columns, tiles (amx_pack.h), or what oneDNN asks for.
+/// How a kernel lays out the numbers of a weight: panels of 32 columns, tiles (amx_pack.h), panels of integers
+/// (integer_panels.h), or what oneDNN asks for.
 struct Layout {
-  enum class Kind : std::uint8_t { panels, tiles, onednn };
+  enum class Kind : std::uint8_t { panels, tiles, integers, onednn };
   Kind kind;
   DType dtype = DType::float32;
-  int parts = 1;  ///< numbers of `dtype` that stand for one of the weight's
+  int parts = 1;  ///< numbers of `dtype` that stand for one of the weight's; of integers their form
   auto operator<=>(const Layout&) const = default;
 };
 

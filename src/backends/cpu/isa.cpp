@@ -52,11 +52,13 @@ bool has_avx512() {
 }
 
 bool has_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }
+bool has_vnni() { return __builtin_cpu_supports("avx512vnni"); }
 bool is_intel() { return __builtin_cpu_is("intel"); }
 #else
 bool has_avx2() { return false; }
 bool has_avx512() { return false; }
 bool has_bf16() { return false; }
+bool has_vnni() { return false; }
 bool is_intel() { return false; }
 #endif
 
@@ -113,6 +115,8 @@ Isa find_isa() {
   detail::found_isa = static_cast<std::uint8_t>(found);
   return found;
 }
+
+bool has_byte_dots() { return isa() >= Isa::avx512 && has_vnni(); }
 
 bool dots_are_faster() { return isa() >= Isa::avx512_bf16 && !is_intel(); }
 

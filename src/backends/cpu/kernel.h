@@ -81,6 +81,7 @@ using Kernels = std::span<const KernelInfo>;
 [[nodiscard]] Kernels kernels_of(const graph::Select&);
 [[nodiscard]] Kernels kernels_of(const graph::Cast&);
 [[nodiscard]] Kernels kernels_of(const graph::Linear&);
+[[nodiscard]] Kernels kernels_of(const graph::QuantizedLinear&);
 [[nodiscard]] Kernels kernels_of(const graph::MatMul&);
 [[nodiscard]] Kernels kernels_of(const graph::Softmax&);
 [[nodiscard]] Kernels kernels_of(const graph::Attention&);
@@ -98,6 +99,8 @@ using Kernels = std::span<const KernelInfo>;
 [[nodiscard]] Kernels kernels_of(const graph::Gather&);
 [[nodiscard]] Kernels kernels_of(const graph::Conv&);
 [[nodiscard]] Kernels kernels_of(const graph::Rnn&);
+[[nodiscard]] inline Kernels kernels_of(const graph::Quantize&) { return {}; }
+[[nodiscard]] inline Kernels kernels_of(const graph::Dequantize&) { return {}; }
 [[nodiscard]] inline Kernels kernels_of(const graph::Einsum&) { return {}; }
 [[nodiscard]] inline Kernels kernels_of(const graph::Cumulate&) { return {}; }
 [[nodiscard]] inline Kernels kernels_of(const graph::Iota&) { return {}; }

@@ -24,6 +24,11 @@ void compute(const graph::Linear& op, Tensors in, Tensors out);
 void compute(const graph::MatMul& op, Tensors in, Tensors out);
 void compute(const graph::Einsum& op, Tensors in, Tensors out);
 
+// quantized.cpp
+void compute(const graph::Quantize& op, Tensors in, Tensors out);
+void compute(const graph::Dequantize& op, Tensors in, Tensors out);
+void compute(const graph::QuantizedLinear& op, Tensors in, Tensors out);
+
 // softmax.cpp, attention.cpp, cache.cpp, normalization.cpp
 void compute(const graph::Softmax& op, Tensors in, Tensors out);
 void compute(const graph::Attention& op, Tensors in, Tensors out);

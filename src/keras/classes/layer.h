@@ -50,6 +50,11 @@ class Layer {
   /// Checks what fields cannot check alone, after reading; `config` is for messages.
   virtual void check(const Ref& /*config*/) {}
 
+  /// Makes the weights of the layer, and of those that it makes, integers, as model.quantize does: before it is built.
+  virtual void quantize(const Quantization& how) { policy.asked = how; }
+  /// Are its own weights what a policy quantizes?
+  [[nodiscard]] virtual bool quantizes() const { return false; }
+
   // ---- calls
   /// Names of call()'s arguments, in order. Only these may be given; "mask" and "x_mask" are filled from tensors.
   [[nodiscard]] virtual std::span<const std::string_view> arguments() const;
@@ -116,6 +121,8 @@ class Layer {
   // ---- what lowering found out
   bool built = false;
   std::vector<graph::WeightSpec> weights;       ///< names relative to the layer
+  /// The quantized layers whose variables it declares as its own, by their paths in its policy.
+  std::vector<std::pair<std::string, Quantization>> quantized_parts;
   std::vector<std::vector<Shape>> node_shapes;  ///< output shapes of each symbolic call, flat
 
   [[nodiscard]] std::string_view class_name() const;

@@ -42,6 +42,11 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
   const Document& document = config.document();
   const std::size_t before = document.problem_count();
   if (!document.attempt([&] { layer.config(fields); })) return;
+  if (!layer.is_operation()) {
+    if (!layer.is_functional()) layer.policy.path = layer.name;
+    layer.policy.stored = document.stored_at(layer.pointer);
+    if (document.asked() && !layer.policy.quantization && !layer.policy.map) layer.quantize(*document.asked());
+  }
   // Any layer of Keras takes one, whether it is among its fields or not.
   if (const auto regularizer = config.find("activity_regularizer"); regularizer && !layer.is_operation()) {
     Regularizer value{regularizer->json()};

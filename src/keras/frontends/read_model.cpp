@@ -4,6 +4,7 @@
 #include "classes/class_table.h"
 #include "classes/reading.h"
 #include "frontends/encoder_config.h"
+#include "frontends/hidden_quantization.h"
 #include "frontends/hugging_face/read_config.h"
 #include "frontends/keras2/histories.h"
 #include "frontends/keras2/translate.h"
@@ -70,12 +71,31 @@ std::string class_of_bare_config(const Ref& config) {
 
 }  // namespace
 
-ReadModel read_model(const std::string& source, std::string text, const ReadOptions& options,
-                     std::vector<Problem>* problems) {
+namespace {
+
+using Hints = std::map<std::string, std::shared_ptr<const StoredQuantization>, std::less<>>;
+
+/// What quantize() was asked for.
+std::shared_ptr<const Quantization> asked_of(const ReadOptions& options) {
+  if (!options.quantize) return nullptr;
+  auto how = Quantization::named(*options.quantize);
+  if (how && how->mode == QuantizationMode::int4 && !how->names_group) how = Quantization::named("int4/128");
+  const bool fits = how && (how->mode == QuantizationMode::int8 || how->mode == QuantizationMode::int4);
+  if (!fits)
+    throw bad_usage("quantizing to '{}': expected int8, int4, or int4 with a block as in int4:64",
+                    printable(*options.quantize))
+        .about("quantize");
+  return std::make_shared<const Quantization>(*how);
+}
+
+ReadModel read_once(const std::string& source, std::string text, const ReadOptions& options,
+                    std::vector<Problem>* problems, const Hints& hints) {
   ReadModel out;
   out.document = std::make_unique<Document>(source, std::move(text), &layer_classes());
   out.document->collect(problems);
   out.document->set_keras_version(options.keras_version.value_or(0));
+  out.document->set_stored(hints);
+  out.document->ask(asked_of(options));
   out.older_fans = options.keras_version && *options.keras_version < kEinsumFans;
   if (const Ref read(*out.document); !is_encoder_config(read) && is_keras2(read, options.keras_version)) {
     Translation translation = translate_keras2(read);
@@ -133,6 +153,17 @@ ReadModel read_model(const std::string& source, std::string text, const ReadOpti
     if (shape) out.root = model_around(std::move(out.root), *shape);
   }
   return out;
+}
+
+}  // namespace
+
+ReadModel read_model(const std::string& source, std::string text, const ReadOptions& options,
+                     std::vector<Problem>* problems) {
+  if (!options.stored || problems != nullptr) return read_once(source, std::move(text), options, problems, {});
+  ReadModel out = read_once(source, text, options, nullptr, {});
+  if (out.model() == nullptr || !out.model()->connected) return out;
+  const Hints hints = hidden_quantization(*out.root, options);
+  return hints.empty() ? std::move(out) : read_once(source, std::move(text), options, nullptr, hints);
 }
 
 ReadModel read_layer_call(const std::string& class_name,

@@ -11,6 +11,7 @@
 namespace attn::keras {
 
 [[nodiscard]] Family core_classes();
+[[nodiscard]] Family embedding_classes();
 [[nodiscard]] Family einsum_dense_classes();
 [[nodiscard]] Family multi_head_attention_classes();
 [[nodiscard]] Family grouped_query_attention_classes();

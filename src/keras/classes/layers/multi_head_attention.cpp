@@ -65,11 +65,11 @@ class MultiHeadAttention : public HeadAttention {
       for (int axis = 1; axis < rank - 1; ++axis) attention_axes_.push_back(axis);
     }
     const Shape heads{num_heads, key_dim}, value_heads{num_heads, *value_dim};
-    query_ = declare(w, "query", "query_dense", {query.back()}, heads);
-    key_ = declare(w, "key", "key_dense", {key.back()}, heads);
-    if (use_gate) gate_ = declare(w, "gate", "_gate_dense", {query.back()}, value_heads);
-    value_ = declare(w, "value", "value_dense", {value.back()}, value_heads);
-    output_ = declare(w, "attention_output", "output_dense", value_heads, output_dims(query));
+    query_ = declare(w, "query", "query_dense", {query.back()}, heads, rank - 1);
+    key_ = declare(w, "key", "key_dense", {key.back()}, heads, rank - 1);
+    if (use_gate) gate_ = declare(w, "gate", "_gate_dense", {query.back()}, value_heads, rank - 1);
+    value_ = declare(w, "value", "value_dense", {value.back()}, value_heads, rank - 1);
+    output_ = declare(w, "attention_output", "output_dense", value_heads, output_dims(query), rank - 1);
   }
 
   Arg call(Call& call) override {

@@ -19,7 +19,7 @@ namespace attn::plan {
 /// already, a Reshape or Transpose to the shape or order at hand; Reshapes and Transposes in a row become one.
 [[nodiscard]] graph::Graph fold_identities(graph::Graph graph);
 
-/// Linear, or Conv, then Unary becomes Linear.activation, or Conv.activation, where nothing else reads what lies
+/// Linear, QuantizedLinear or Conv, then Unary becomes the activation of the first, where nothing else reads what lies
 /// between and `can_fuse` (what the backend's kernels take) agrees.
 [[nodiscard]] graph::Graph fuse_activation(graph::Graph graph,
                                            const std::function<bool(const graph::Unary&)>& can_fuse);
