@@ -62,9 +62,9 @@ struct Block {
 Block block;
 
 // In functions of their own: a jump may not lead into the function that it is made in.
-[[noreturn, gnu::noinline]] void go_to(Place& place) { __builtin_longjmp(place.data(), 1); }
+[[noreturn, gnu::noipa]] void go_to(Place& place) { __builtin_longjmp(place.data(), 1); }
 
-[[gnu::noinline]] void leave() {
+[[gnu::noipa]] void leave() {
   if (__builtin_setjmp(block.current->resume.data()) == 0) go_to(block.back);
 }
 
@@ -107,7 +107,7 @@ void start() {
   }
 }
 
-[[gnu::noinline]] void resume(Fiber& fiber) {
+[[gnu::noipa]] void resume(Fiber& fiber) {
   block.current = &fiber;
   detail::current = &fiber.thread;
   if (__builtin_setjmp(block.back.data()) != 0) return;

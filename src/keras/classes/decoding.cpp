@@ -34,7 +34,7 @@ ValueId attend_cached(Call& call, ValueId query, ValueId key, ValueId value, gra
 ValueId attend_encoded(Call& call, ValueId query, const std::optional<EncodedKeys>& read, Dim heads, Dim size,
                        const Attending& how) {
   Decoding& decoding = *call.lowering().decoding;
-  const Decoding::Encoder& encoder = *decoding.encoder;
+  const EncoderSequences& encoder = *decoding.encoder;
   graph::Builder& b = call.builder();
   const auto number = [&](Dim value) {
     Tensor out(DType::int32, Shape{});

@@ -15,6 +15,13 @@
 
 namespace attn::keras {
 
+/// The sequences that an encoder reads once; what decoders make of them is kept.
+struct EncoderSequences {
+  Dim entries = 1, length = 1;              ///< one for each of the caches' branches, and the longest of them
+  graph::ValueId padding = graph::kNone;    ///< (B,length) int32: 1 for what is no padding
+  std::optional<graph::ValueId> token_ids;  ///< (B,length) int32, in the call that reads them
+};
+
 /// Where the new tokens stand, and how large the caches are. Layers that mix positions ask the lowering for it; a
 /// lowering of whole sequences has none.
 struct Decoding {
@@ -25,13 +32,7 @@ struct Decoding {
   Dim entries = 1, capacity = 0;            ///< C and S
   std::optional<DType> cache_dtype;         ///< nothing: that of the keys and values
 
-  /// The sequences that an encoder reads once; what decoders make of them is kept.
-  struct Encoder {
-    Dim entries = 1, length = 1;              ///< one for each of the caches' branches, and the longest of them
-    graph::ValueId padding = graph::kNone;    ///< (B,length) int32: 1 for what is no padding
-    std::optional<graph::ValueId> token_ids;  ///< (B,length) int32, in the call that reads them
-  };
-  std::optional<Encoder> encoder;
+  std::optional<EncoderSequences> encoder;
 
   /// The state that the layer which is called keeps under `what`, "keys" or "values", of some shape (…,K,…,H). Each of
   /// several calls of a layer has its own.

@@ -16,7 +16,7 @@ struct Decoded {
 class Decodes {
  public:
   virtual ~Decodes() = default;
-  /// Does it also read a sequence by an encoder (Decoding::Encoder)?
+  /// Does it also read a sequence by an encoder (EncoderSequences)?
   [[nodiscard]] virtual bool has_encoder() const { return false; }
   /// Lowers new tokens (B,T) int32, in a lowering that has a Decoding.
   [[nodiscard]] virtual Decoded decode(Lowering& lowering, graph::ValueId token_ids, bool every_position) = 0;

@@ -138,7 +138,7 @@ void lower_decoding(Functional& model, const DecodeOptions& options, ModelLoweri
                          decodes->has_encoder() ? "without" : "with");
   if (decodes->has_encoder()) {
     const Shape shape{options.rows, options.encoder_length};
-    Decoding::Encoder& encoder = decoding.encoder.emplace();
+    EncoderSequences& encoder = decoding.encoder.emplace();
     encoder.entries = options.encoder_entries;
     encoder.length = options.encoder_length;
     encoder.padding = b.input("encoder_padding_mask", DType::int32, shape);

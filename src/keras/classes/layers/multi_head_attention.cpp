@@ -112,7 +112,7 @@ class MultiHeadAttention : public HeadAttention {
   }
 
   /// Of new tokens to an encoder's sequence, which `value` is in the call that reads it.
-  Arg attend_to_encoder(Call& call, const Decoding::Encoder& encoder) {
+  Arg attend_to_encoder(Call& call, const EncoderSequences& encoder) {
     Attending how;
     how.scale = 1.0 / std::sqrt(static_cast<double>(key_dim.value));
     how.path = path(call, 4);

@@ -21,7 +21,7 @@ class Seq2SeqLM : public Task, public Decodes {
   [[nodiscard]] Decoded decode(Lowering& lowering, ValueId token_ids, bool every_position) override {
     graph::Builder& b = lowering.builder();
     const TensorPtr tokens = Call::result(token_ids);
-    const Decoding::Encoder encoder = *lowering.decoding->encoder;
+    const EncoderSequences encoder = *lowering.decoding->encoder;
     const TensorPtr mask = Call::result(encoder.padding);
     TensorPtr encoded = tokens;  // not looked at where what was made of it is kept
     if (encoder.token_ids) {
