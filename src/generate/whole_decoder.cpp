@@ -62,7 +62,7 @@ WholeDecoder::WholeDecoder(const backends::Backend& backend, graph::Graph graph,
                            const WholeInputs& inputs, Dim branches,
                            const std::vector<std::vector<Token>>& encoder_tokens,
                            const backends::CompileOptions& options)
-    : tokens_input_(inputs.tokens), branches_(branches) {
+    : tokens_input_(inputs.tokens) {
   const graph::ValueId output = graph.outputs.front().value;
   const Shape shape = graph.value(output).shape;
   rows_ = shape[0];

@@ -53,7 +53,7 @@ class WholeDecoder final : public Decoder {
   std::unique_ptr<run::Session> session_;
   std::vector<Tensor> inputs_;
   std::size_t tokens_input_;
-  Dim rows_ = 0, branches_ = 1, capacity_ = 0, vocabulary_size_ = 0;
+  Dim rows_ = 0, capacity_ = 0, vocabulary_size_ = 0;
   bool gives_probabilities_ = false, is_checked_ = false;
   std::vector<std::vector<Token>> tokens_;  // by row, as far as they are known
   Tensor output_;
