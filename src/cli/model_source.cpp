@@ -49,10 +49,11 @@ LoadedModel load_model(const std::optional<std::string>& path, const std::option
   std::string file = printable(source.name);
   if (keras_version) source.options.keras_version = keras_version;
   source.options.as_keras_hub = compat == "keras-hub";
-  keras::Model model = keras::Model::read(source.name, std::move(source.text), source.options);
+  std::optional<std::string> weights = source.weights;
+  keras::Model model = library::read_model(std::move(source));
   for (const std::string& warning : model.warnings()) console.warn(warning);
   std::string name = printable(model.name());
-  return {std::move(model), std::move(name), std::move(file), std::move(source.weights)};
+  return {std::move(model), std::move(name), std::move(file), std::move(weights)};
 }
 
 }  // namespace attn::cli

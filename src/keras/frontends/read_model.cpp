@@ -2,6 +2,7 @@
 
 #include "attn/base/text.h"
 #include "classes/class_table.h"
+#include "classes/custom_layer.h"
 #include "classes/reading.h"
 #include "frontends/encoder_config.h"
 #include "frontends/hugging_face/read_config.h"
@@ -130,7 +131,7 @@ ReadModel read_model(const std::string& source, std::string text, const ReadOpti
   }
   if (!out.root->is_model()) {
     out.single = out.root.get();
-    if (shape) out.root = model_around(std::move(out.root), *shape);
+    if (shape && as_custom(*out.root) == nullptr) out.root = model_around(std::move(out.root), *shape);
   }
   return out;
 }
