@@ -239,7 +239,7 @@ struct CompareCommand {
 
   [[nodiscard]] report::ComparedSide describe(const LoadedModel& loaded, const Side& side) const {
     report::ComparedSide out;
-    out.setting = setting_of(loaded.name, side.graph, *side.backend, side.execution);
+    out.setting = setting_of(loaded, side.graph, *side.backend, side.execution);
     if (weights.size() > 1) out.weights = *side.execution.weights;
     return out;
   }

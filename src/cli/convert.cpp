@@ -57,6 +57,7 @@ struct ConvertCommand {
       write_report(report::render(common.form(), whole_model(), "convert"), common.console, false);
       return 0;
     }
+    refuse_binary_on_terminal(out);
     check_target(out, model ? std::vector{in, *model} : std::vector{in});
     if (from == "torch" && !model)
       throw bad_usage("--from torch needs --model: the arrays are named by the layers of another library");

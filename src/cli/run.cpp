@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -45,7 +47,7 @@ struct RunCommand {
   Execution execution;
   std::optional<std::string> model, scores, expect, dump;
   std::vector<std::string> inputs;
-  std::optional<std::string> arrays;  // -o
+  std::optional<std::string> target;  // -o
   run::Tolerance tolerance;
   bool check_finite = false;
 
@@ -53,7 +55,8 @@ struct RunCommand {
     add_common(options, common, {Format::table, Format::json}, false);
     add_model(options, model);
     add_forward(options, execution, inputs);
-    options.add("-o,--output", arrays, "FILE", "write the outputs to .npz, .npy or .safetensors");
+    options.add("-o,--output", target, "FILE",
+                "write the outputs to .npz, .npy or .safetensors; with --json the report to .json");
     options.add("--scores", scores, "FILE", "write the attention weights of every attention layer");
     options.add("--dump", dump, "FOLDER", "write what every layer gives into this folder, which is made");
     options.add("--expect", expect, "FILE", "compare the outputs with these arrays; exit 1 where they differ");
@@ -63,7 +66,12 @@ struct RunCommand {
   }
 
   [[nodiscard]] int run() const {
+    // A report is what --json asks for, and what it is to be in where that ends so.
+    const bool takes_report = target && target->ends_with(".json") && common.form() == Format::json;
+    const std::optional<std::string> report_file = takes_report ? target : std::nullopt;
+    const std::optional<std::string> arrays = takes_report ? std::nullopt : target;
     if (arrays) io::check_tensor_path(*arrays);
+    for (const auto& path : {arrays, scores}) refuse_binary_on_terminal(path);
     if (scores) io::check_tensor_path(*scores);
     if (arrays == "-" && scores == "-") throw bad_usage("-o - and --scores -: stdout takes one of them");
     if ((check_finite || dump) && execution.skip_padding)
@@ -75,6 +83,7 @@ struct RunCommand {
     report::RunReport report;
     const LoadedModel loaded = load_model(model, execution, common.console);
     const GivenInputs given = read_inputs(loaded.model, inputs);
+    warn_of_given_batch(execution, given, common.console);
     keras::LowerOptions lower = lower_options(execution, given);
     lower.scores = scores.has_value();
     graph::Graph graph = loaded.model.lower(lower);
@@ -88,7 +97,7 @@ struct RunCommand {
     report.load_seconds = watch.lap();
 
     report.inputs = describe_inputs(graph, given);
-    report.setting = setting_of(loaded.name, graph, *backend, execution);
+    report.setting = setting_of(loaded, graph, *backend, execution);
     report.seed = execution.seed;
 
     if (execution.skip_padding) skip_padding(graph, tensors, common.console);
@@ -104,6 +113,7 @@ struct RunCommand {
 
     const std::vector<NamedTensor> outputs = session.outputs();
     for (const NamedTensor& output : outputs) report.outputs.push_back(describe(output));
+    warn_of_non_finite(report.outputs);
     if (arrays) write_arrays(*arrays, outputs);
     if (scores) write_arrays(*scores, session.scores());
     if (dump) write_dump(*dump, lowered, tensors, session, report);
@@ -111,7 +121,12 @@ struct RunCommand {
     report.peak_bytes = run::peak_memory();
     if (check_finite) report.finite = run::check_finite(lowered, tensors, bound, session.layer_outputs());
 
-    write_report(report::render(common.form(), report), common.console, arrays == "-" || scores == "-");
+    const std::string text = report::render(common.form(), report);
+    if (report_file) {
+      write_result(text, report_file);
+    } else {
+      write_report(text, common.console, arrays == "-" || scores == "-");
+    }
     const bool finite = !report.finite || report.finite->finite();
     if (!finite) common.console.error(report::finite_problem(*report.finite));
     const bool differs = report.compare && !report.compare->pass;
@@ -134,6 +149,14 @@ struct RunCommand {
     if (common.form() == Format::json)
       out.sha256 = io::sha256({output.tensor.data(), static_cast<std::size_t>(output.tensor.bytes())});
     return out;
+  }
+
+  void warn_of_non_finite(const std::vector<report::OutputReport>& outputs) const {
+    if (check_finite) return;  // which says more
+    for (const report::OutputReport& output : outputs)
+      if (output.non_finite > 0)
+        common.console.warn(fmt::format("{}: {} of its values are NaN or infinite; --check-finite names the layer",
+                                        printable(output.name), with_commas(output.non_finite)));
   }
 
   void write_arrays(const std::string& path, const std::vector<NamedTensor>& tensors) const {

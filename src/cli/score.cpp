@@ -61,7 +61,11 @@ struct ScoreCommand {
     options.compile = execution.compile_options();
     generate::CachedDecoder decoder(*backend, step_of(loaded.model, execution.dtype, {}),
                                     load_weights(loaded, execution, common.console), options);
-    report::ScoreReport report{model, loaded.model.class_name(), tokenizer_ ? tokenizer_->class_name() : "", {}};
+    report::ScoreReport report{model,
+                               loaded.model.class_name(),
+                               tokenizer_ ? tokenizer_->class_name() : "",
+                               weights_origin(loaded, execution),
+                               {}};
     Progress progress(common.console, "scoring", static_cast<double>(texts_.size()));
     for (const Text& text : texts_) {
       report.texts.push_back(scored(decoder, text));
