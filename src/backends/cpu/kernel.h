@@ -117,5 +117,9 @@ using Kernels = std::span<const KernelInfo>;
 [[nodiscard]] inline Kernels kernels_of(const graph::SoftmaxCrossEntropy&) { return {}; }
 [[nodiscard]] inline Kernels kernels_of(const graph::SoftmaxCrossEntropyGrad&) { return {}; }
 [[nodiscard]] inline Kernels kernels_of(const graph::Dropout&) { return {}; }
+[[nodiscard]] inline Kernels kernels_of(const graph::AllReduce&) { return {}; }
+[[nodiscard]] inline Kernels kernels_of(const graph::AllGather&) { return {}; }
+[[nodiscard]] inline Kernels kernels_of(const graph::ReduceScatter&) { return {}; }
+[[nodiscard]] inline Kernels kernels_of(const graph::Shift&) { return {}; }
 
 }  // namespace attn::backends::cpu
