@@ -365,6 +365,8 @@ StepReport Optimizer::apply(const std::vector<Tensor>& weights, const std::vecto
   }
   if (moves) {
     clip(gradients, report);
+    report.not_finite = !std::isfinite(report.gradient_norm);
+    if (report.not_finite) return report;
     decay(weights, gradients);
     update(weights, gradients);
   }

@@ -77,7 +77,7 @@ std::string doctor_json(const DoctorReport& report) {
                               {"detail", text_or_null(check.detail)},
                               {"why_not", text_or_null(check.why_not)}});
   }
-  const Json devices = Json::parse(devices_json(report.devices));
+  const Json devices = Json::parse(render(Format::json, report.devices));
   for (const char* key : {"devices", "driver", "cuda_missing"}) json[key] = devices[key];
   json["available_bytes"] = report.available_bytes;
   json["core_limit"] = report.core_limit ? Json(*report.core_limit) : Json(nullptr);

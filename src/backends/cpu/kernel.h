@@ -116,6 +116,6 @@ using Kernels = std::span<const KernelInfo>;
 [[nodiscard]] inline Kernels kernels_of(const graph::RnnGrad&) { return {}; }
 [[nodiscard]] inline Kernels kernels_of(const graph::SoftmaxCrossEntropy&) { return {}; }
 [[nodiscard]] inline Kernels kernels_of(const graph::SoftmaxCrossEntropyGrad&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::Dropout&) { return {}; }
+[[nodiscard]] Kernels kernels_of(const graph::Dropout&);
 
 }  // namespace attn::backends::cpu

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "classes/layers/layers.h"
+#include "classes/layers/lora.h"
 #include "classes/ops/promotion.h"
 #include "classes/training.h"
 
@@ -24,21 +25,24 @@ class Dense : public Layer {
     f("kernel_constraint", kernel_constraint);
     f("bias_constraint", bias_constraint);
     f("quantization_config", quantization_config, 313);
+    lora.fields(f);
   }
+  void check(const Ref& config) override { lora.check(config); }
   [[nodiscard]] bool supports_masking() const override { return true; }
 
   void build(Weights& w, Call& call) override {
     const Shape& in = call.shape("inputs");
     if (in.rank() < 2) throw bad_input("expected an input of rank 2 or more, got {}", in.str());
     if (in.back() == kUnknown) throw bad_input("the last dimension of the input must be known, got {}", in.str());
-    w.add("kernel", {in.back(), units}, kernel_initializer);
+    w.add("kernel", {in.back(), units}, kernel_initializer, !lora.is_on());
     if (use_bias) w.add("bias", {units}, bias_initializer);
+    lora.declare(w, "kernel", {in.back(), units});
   }
 
   Arg call(Call& call) override {
     // Integers come as they are.
     const graph::ValueId x = call.builder().cast(call.tensor("inputs")->id, call.compute_dtype());
-    std::vector<graph::ValueId> inputs = {x, call.weight(0)};
+    std::vector<graph::ValueId> inputs = {x, lora.added(call, call.weight(0))};
     if (use_bias) inputs.push_back(call.weight(1));
     return Call::result(
         activation.apply(call.builder(), call.builder().apply(graph::Linear{1, use_bias, {}, false}, inputs)));
@@ -59,6 +63,7 @@ class Dense : public Layer {
   Regularizer kernel_regularizer, bias_regularizer;
   Constraint kernel_constraint, bias_constraint;
   Opaque quantization_config;
+  Lora lora;
 };
 
 /// Rows of a table by index; with `mask_zero`, index 0 is padding.
@@ -73,19 +78,25 @@ class Embedding : public Layer {
     f("embeddings_constraint", embeddings_constraint);
     f("mask_zero", mask_zero);
     f("quantization_config", quantization_config, 313);
+    lora.fields(f);
     f.ignored({"sparse"});
     f.foreign({"input_length"});
   }
+  void check(const Ref& config) override { lora.check(config); }
   [[nodiscard]] bool supports_masking() const override { return mask_zero; }
   [[nodiscard]] std::optional<DType> input_dtype() const override { return std::nullopt; }
 
-  void build(Weights& w, Call&) override { w.add("embeddings", {input_dim, output_dim}, embeddings_initializer); }
+  void build(Weights& w, Call&) override {
+    w.add("embeddings", {input_dim, output_dim}, embeddings_initializer, !lora.is_on());
+    lora.declare(w, "embeddings", {input_dim, output_dim});
+  }
 
   Arg call(Call& call) override {
     graph::Builder& b = call.builder();
     graph::ValueId indices = call.tensor("inputs")->id;
     if (!is_integer(b.dtype(indices))) indices = b.cast(indices, DType::int32);
-    return Call::result(b.cast(b.apply(graph::Gather{0}, {call.weight(0), indices}), call.compute_dtype()));
+    const graph::ValueId table = lora.added(call, call.weight(0));
+    return Call::result(b.cast(b.apply(graph::Gather{0}, {table, indices}), call.compute_dtype()));
   }
 
   Masks compute_mask(Call& call, const Masks&) override {
@@ -101,6 +112,7 @@ class Embedding : public Layer {
   Constraint embeddings_constraint;
   Opaque quantization_config;
   bool mask_zero = false;
+  Lora lora;
 };
 
 /// An embedding that is also called in reverse: x · tableᵀ, or x · a table of its own where they are not tied.
@@ -113,6 +125,7 @@ class ReversibleEmbedding : public Embedding {
     f("logit_soft_cap", logit_soft_cap);
   }
   void check(const Ref& config) override {
+    if (lora.is_on()) config["lora_rank"].fail("a low-rank addition to an embedding that is reversed is not known");
     if (reverse_dtype && !dtype_of(*reverse_dtype))
       config["reverse_dtype"].fail("expected the name of a dtype, got " + config["reverse_dtype"].kind());
   }
@@ -198,16 +211,8 @@ class Dropout : public PassThrough {
   }
   Arg call(Call& call) override {
     if (!drops(call, rate)) return PassThrough::call(call);
-    const TensorPtr inputs = call.tensor("inputs");
-    Shape noise = call.shape("inputs");
-    if (noise_shape.json.is_array()) {
-      if (noise_shape.json.size() != static_cast<std::size_t>(noise.rank()))
-        throw bad_input("noise_shape {} does not fit the input {}", noise_shape.json.dump(), noise.str());
-      for (int axis = 0; axis < noise.rank(); ++axis)
-        if (const Json& size = noise_shape.json[static_cast<std::size_t>(axis)]; size.is_number_integer())
-          noise[axis] = size.get<Dim>();
-    }
-    return Call::result(dropped(call, inputs->id, rate, seed.json, noise));
+    const graph::ValueId inputs = call.tensor("inputs")->id;
+    return Call::result(dropped(call, inputs, rate, seed.json, noise_of(noise_shape.json, call.shape("inputs"))));
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "classes/layers/layers.h"
+#include "classes/layers/lora.h"
 
 namespace attn::keras {
 namespace {
@@ -84,8 +85,10 @@ class EinsumDense : public Layer {
     f("kernel_constraint", kernel_constraint);
     f("bias_constraint", bias_constraint);
     f("quantization_config", quantization_config, 313);
+    lora.fields(f);
   }
   void check(const Ref& config) override {
+    lora.check(config);
     const auto parsed = parse(equation_text);
     if (!parsed)
       config["equation"].fail("expected an equation as 'ab,bc->ac', '...ab,bc->...ac' or 'ab...,bc->ac...', got " +
@@ -108,8 +111,9 @@ class EinsumDense : public Layer {
 
   void build(Weights& w, Call& call) override {
     const Analysis found = analyze(call.shape("inputs"));
-    w.add("kernel", found.kernel, kernel_initializer.with_axes(found.input_axes, found.output_axes));
+    w.add("kernel", found.kernel, kernel_initializer.with_axes(found.input_axes, found.output_axes), !lora.is_on());
     if (bias_axes) w.add("bias", found.bias, bias_initializer);
+    lora.declare(w, "kernel", found.kernel);
   }
 
   Arg call(Call& call) override {
@@ -121,7 +125,7 @@ class EinsumDense : public Layer {
     const std::string in = left ? elided + equation.input : equation.input + elided;
     const std::string out = left ? elided + equation.output : equation.output + elided;
 
-    std::vector<ValueId> inputs = {x, call.weight(0)};
+    std::vector<ValueId> inputs = {x, lora.added(call, call.weight(0))};
     ValueId y = graph::kNone;
     bool bias = bias_axes.has_value();
     if (const int contracted = contracted_axes(in, out)) {
@@ -245,6 +249,7 @@ class EinsumDense : public Layer {
   Regularizer kernel_regularizer, bias_regularizer, activity;
   Constraint kernel_constraint, bias_constraint;
   Opaque quantization_config;
+  Lora lora;
 };
 
 constexpr std::array kEinsumDenseClasses = {

@@ -30,7 +30,8 @@ struct Gradient {
 struct StepReport {
   double gradient_norm = 0;  ///< over all variables, before clipping
   bool clipped = false;
-  bool skipped = false;  ///< a gradient was not finite: the loss scale is halved, and nothing else has changed
+  bool skipped = false;     ///< a gradient was not finite: the loss scale is halved, and nothing else has changed
+  bool not_finite = false;  ///< a gradient was not, and there is no loss scale: no weight has moved
 };
 
 /// Keras's optimizer of these settings (keras/src/optimizers). Steps give the same bits for any number of threads. Not
