@@ -78,7 +78,8 @@ TEST_CASE("train: the log has an event in each line, and --json the history of t
   std::istringstream lines(read_text(folder / "log.jsonl"));
   std::vector<std::string> events;
   for (std::string line; std::getline(lines, line);) events.push_back(json::parse(line)["event"]);
-  CHECK(events == std::vector<std::string>{"start", "step", "step", "epoch", "step", "step", "epoch", "end"});
+  CHECK(events ==
+        std::vector<std::string>{"start", "step", "step", "epoch", "step", "step", "epoch", "checkpoint", "end"});
 }
 
 TEST_CASE("train: a loss that is not finite ends with 1 and leaves the file as it was") {
@@ -258,8 +259,9 @@ TEST_CASE("train: a layer whose training is not known is told by its name") {
     const std::string config = R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
       {"class_name": "InputLayer", "config": {"batch_shape": [null, 4, 4, 3], "name": "x"}}, )" +
                                layer + "]}}";
-    io::write_tensors(folder / "d.npz",
-                      {{"x", Tensor(DType::float32, {2, 4, 4, 3})}, {"y", Tensor(DType::float32, {2, 4, 4, 3})}});
+    const std::vector<NamedTensor> arrays{{"x", Tensor(DType::float32, {2, 4, 4, 3})},
+                                          {"y", Tensor(DType::float32, {2, 4, 4, 3})}};
+    io::write_tensors(folder / "d.npz", arrays);
     return train({folder.file("m.json", config), "--data", folder / "d.npz", "-o", folder / "a.keras", "--loss", "mse"})
         .err;
   };

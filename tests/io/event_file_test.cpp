@@ -5,13 +5,15 @@
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
-#include "../places.h"
 #include "../text.h"
 #include "attn/base/error.h"
+#include "attn/io/file.h"
+#include "support.h"
 
-namespace attn::test {
+namespace attn::io {
 
 TEST_CASE("event file: the checksum is CRC-32C, as RFC 3720 has it for 32 zeros and for the digits") {
   CHECK(io::crc32c("123456789") == 0xe3069283);
@@ -27,7 +29,7 @@ TEST_CASE("event file: each record has its length, its bytes and the masked chec
   }
   const std::filesystem::path path = std::filesystem::directory_iterator(folder / "deep/logs")->path();
   CHECK(path.filename().string().starts_with("events.out.tfevents."));
-  const std::string bytes = read_text(path.string());
+  const std::string bytes(io::read_file(path.string()).text());
   const auto number_at = [&](std::size_t at) {
     std::uint32_t number = 0;
     std::memcpy(&number, bytes.data() + at, sizeof(number));
@@ -44,14 +46,14 @@ TEST_CASE("event file: each record has its length, its bytes and the masked chec
   }
   CHECK(at == bytes.size());
   CHECK(records == 2);
-  CHECK(contains(bytes, "brain.Event:2"));
-  CHECK(contains(bytes, "epoch_loss"));
+  CHECK(test::contains(bytes, "brain.Event:2"));
+  CHECK(test::contains(bytes, "epoch_loss"));
 }
 
 TEST_CASE("event file: a folder that cannot be made is told by its name") {
   const TemporaryFolder folder;
-  const std::string file = folder.file("taken", "");
-  CHECK_THROWS_AS(io::EventFile(file + "/logs"), Error);
+  std::ofstream(folder / "taken") << "a file";
+  CHECK_THROWS_AS(io::EventFile(folder / "taken/logs"), Error);
 }
 
-}  // namespace attn::test
+}  // namespace attn::io

@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -24,6 +25,8 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
+
+warnings.filterwarnings("ignore", "Skipping variable loading")  # of models that were never trained
 
 LENGTH, WIDTH, VOCABULARY, CLASSES = 5, 6, 11, 4
 LEAST = 2e-5
@@ -65,9 +68,12 @@ def block(rng, y):
             kind, keras.layers.LSTM
         )
         more = {"seed": seed}
-        if rng.integers(2):
+        # A SimpleRNN takes a seed and does not write it, so that no two trainings of it are alike.
+        if kind == "rnn":
+            more = {}
+        elif rng.integers(2):
             more["dropout"] = 0.2
-        if rng.integers(3) == 0:
+        if kind != "rnn" and rng.integers(3) == 0:
             more["recurrent_dropout"] = 0.25
         if kind == "gru":
             more["reset_after"] = bool(rng.integers(2))
@@ -240,7 +246,7 @@ def check(attn, folder, seed, index):
     np.savez(folder / "data.npz", **data)
     trained = folder / "attn.keras"
     words = [attn, "train", start, "--data", folder / "data.npz", "-o", trained, "--batch-size", "4", "--epochs", "2",
-             "--no-shuffle", "--json", "--dump", folder / "dump.npz"]
+             "--no-shuffle", "--json"]
     result = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
     if result.returncode != 0:
         return [f"exit {result.returncode}: {result.stderr.strip()[-300:]}"]
@@ -261,19 +267,15 @@ def check(attn, folder, seed, index):
             continue
         wrong.append(difference(name, np.array(told[name], "float64"), np.array(history[name]),
                                 np.array(moved_history[name])))
-    with np.load(folder / "dump.npz") as dump:
-        found = {key: dump[key] for key in dump.files}
-    for name, array in expected.items():
-        key = name if name in found else next((k for k in found if k.endswith("/" + name.split(":")[1])), None)
-        if key is None:
-            wrong.append(f"attn has no '{name}'")
-            continue
-        wrong.append(difference(name, found[key], array, moved[name]))
-    if len(found) != len(expected):
-        wrong.append(f"{len(found)} arrays, and Keras has {len(expected)}")
-
-    # Keras goes on with what attn wrote. It does not keep what its generators have drawn.
+    # As Keras reads them from what attn wrote.
     again = keras.models.load_model(trained)
+    found = arrays_of(again)
+    if found.keys() != expected.keys():
+        wrong.append(f"the arrays are {sorted(found)}, and Keras's {sorted(expected)}")
+    for name in found.keys() & expected.keys():
+        wrong.append(difference(name, found[name], expected[name], moved[name]))
+
+    # Keras goes on with it. It does not keep what its generators have drawn.
     if any("seed_generator" in v.path for v in mine.variables):
         mine.save(folder / "keras.keras")
         mine = keras.models.load_model(folder / "keras.keras")

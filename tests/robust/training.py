@@ -41,13 +41,13 @@ class Trainings:
     def one(self, folder, start, number, took, expected):
         """A training that is killed until it is done."""
         target = folder / f"k{number}.keras"
-        for _ in range(MOST_RUNS):
+        for attempt in range(MOST_RUNS):
             begins = not target.exists()
             words = ((*TRAINING, *start, target.name) if begins else
                      (*TRAINING, target.name, "-o", target.name, "--resume"))
             process = self.attn.start((*words, "--save-every", "1steps", "--dump", "killed.npz"), folder)
             try:
-                process.communicate(timeout=took * self.random.uniform(0.3, 1.6))
+                process.communicate(timeout=took * self.random.uniform(0.3, 1.6) * (1 + attempt / 8))
             except Exception:
                 process.kill()
                 process.communicate()
