@@ -5,10 +5,6 @@
 #include <cmath>
 
 #include "attn/base/text.h"
-#include "attn/report/json.h"
-#include "attn/report/number.h"
-#include "attn/report/setting.h"
-#include "training_svg.h"
 
 namespace attn::report {
 namespace {
@@ -30,26 +26,6 @@ std::string whole_time(double seconds) {
                        static_cast<int>(seconds) % 60);
   if (seconds > 60.0) return fmt::format("{:d}:{:02d}", static_cast<int>(seconds) / 60, static_cast<int>(seconds) % 60);
   return fmt::format("{:.0f}s", std::floor(seconds));
-}
-
-std::string training_json(const TrainingReport& report) {
-  Json json;
-  json["schema"] = "attn.train/1";
-  json.update(setting_json(report.setting));
-  json["optimizer"] = json_text(report.optimizer);
-  json["loss"] = json_text(report.loss);
-  json["seed"] = report.seed;
-  json["rows"] = report.rows;
-  json["params"] = report.params;
-  json["trainable_params"] = report.trainable;
-  json["epochs"] = report.epochs;
-  json["steps"] = report.steps;
-  json["end"] = json_text(report.end);
-  json["file"] = report.file.empty() ? Json() : json_text(report.file);
-  json["history"] = Json::object();
-  for (const auto& [name, values] : report.history) json["history"][name] = values;
-  json["ms"] = report.seconds * 1000.0;
-  return json_document(json);
 }
 
 }  // namespace
@@ -91,22 +67,6 @@ Bar bar(const BarState& state, bool ascii) {
   out.text += fmt::format("\x1b[37m{}\x1b[0m \x1b[1m{}\x1b[0m{}", repeated(rest, kBarCells - filled), time, info);
   out.width = static_cast<int>(count.size() + 1 + kBarCells + 1 + time.size()) + display_width(info);
   return out;
-}
-
-std::string render(Format format, const TrainingReport& report) {
-  switch (format) {
-    case Format::table:
-      return fmt::format("{} steps, {} epochs, {}{}{}\n", report.steps, report.epochs,
-                         report.end == "epochs" || report.end == "steps" ? "" : report.end + ", ",
-                         duration(report.seconds),
-                         report.file.empty() ? "" : fmt::format(": {}", printable(report.file)));
-    case Format::json:
-      return training_json(report);
-    case Format::svg:
-      return training_svg(report);
-    default:
-      refuse(format);
-  }
 }
 
 }  // namespace attn::report
