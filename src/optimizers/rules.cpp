@@ -135,8 +135,9 @@ void apply(const Adadelta& rule, const Step& step, std::int64_t begin, std::int6
   for (std::int64_t i = begin; i < end; ++i) {
     float &a = step.s[0][i], &d = step.s[1][i];
     a = keep * a + take * step.square(i);
-    const float delta = -std::sqrt(d + epsilon) * step.g[i] / std::sqrt(a + epsilon);
-    d = keep * d + take * delta * delta;
+    const float ratio = std::sqrt(d + epsilon) / std::sqrt(a + epsilon);
+    const float delta = -ratio * step.g[i];
+    d = keep * d + take * (step.q != nullptr ? ratio * ratio * step.q[i] : delta * delta);
     step.v[i] += rate * delta;
   }
 }
@@ -235,8 +236,12 @@ void apply(const Adafactor& rule, const Step& step, std::int64_t begin, std::int
     for (std::int64_t i = begin; i < end; ++i) s[i] = f(keep * s[i] + (1.0 - keep) * (step.square(i) + rule.epsilon_1));
   }
   std::vector<float> move(static_cast<std::size_t>(step.size));
-  for (std::int64_t i = begin; i < end; ++i) move[static_cast<std::size_t>(i)] = step.g[i] / std::sqrt(s[i]);
-  const double size = root_mean_square(move.data(), step.size);
+  double squares = 0.0;  // of the entries, where the gradient is made of some
+  for (std::int64_t i = begin; i < end; ++i) {
+    move[static_cast<std::size_t>(i)] = step.g[i] / std::sqrt(s[i]);
+    squares += static_cast<double>(step.square(i)) / static_cast<double>(s[i]);
+  }
+  const double size = std::sqrt(squares / static_cast<double>(step.size));
   const float factor = f(alpha / std::max(1.0, size / rule.clip_threshold));
   for (std::int64_t i = begin; i < end; ++i) step.v[i] -= factor * move[static_cast<std::size_t>(i)];
 }

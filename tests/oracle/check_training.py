@@ -179,8 +179,9 @@ def make(seed, index):
         if not model.trainable_weights:
             model.layers[-1].trainable = True
     weighted = bool(rng.integers(3) == 0)
+    of_classes = "sparse" in (loss if isinstance(loss, str) else loss.name)
     model.compile(
-        optimizer(rng), loss, metrics=metrics, weighted_metrics=["mae"] if weighted and rng.integers(2) else None,
+        optimizer(rng), loss, metrics=metrics, weighted_metrics=["mae"] if weighted and rng.integers(2) and not of_classes else None,
         jit_compile=False,
     )
     rows = int(rng.integers(9, 15))
@@ -248,6 +249,10 @@ def check(attn, folder, seed, index):
     words = [attn, "train", start, "--data", folder / "data.npz", "-o", trained, "--batch-size", "4", "--epochs", "2",
              "--no-shuffle", "--json"]
     result = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    if result.returncode == 1 and "is not finite" in result.stderr:  # where Keras goes on with NaN
+        mine = keras.models.load_model(start)
+        fit(mine, data, 2)
+        return [] if any(not np.isfinite(array).all() for array in arrays_of(mine).values()) else [result.stderr.strip()]
     if result.returncode != 0:
         return [f"exit {result.returncode}: {result.stderr.strip()[-300:]}"]
     # Keras's generators are made anew by loading, as attn's are.
