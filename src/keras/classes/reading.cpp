@@ -101,7 +101,8 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   const auto [package, class_name] = package_and_class(class_ref.text());
   const auto module_ref = ref.find("module");
   const std::string module = module_ref && module_ref->is_string() ? module_ref->text() : std::string();
-  const std::optional<Foreign> foreign = foreign_class(ref);
+  std::optional<Foreign> foreign = foreign_class(ref);
+  if (const auto config = ref.find("config"); !foreign && config) foreign = foreign_activation(*config);
   if (foreign && !is_custom_layer(ref, class_name)) foreign->place.fail(foreign->why);
 
   const ClassTable& layers = ref.document().layers();

@@ -140,6 +140,18 @@ std::optional<Foreign> foreign_class(const Ref& object) {
   return std::nullopt;
 }
 
+std::optional<Foreign> foreign_activation(const Ref& config) {
+  const auto activation = config.is_object() ? config.find("activation") : std::nullopt;
+  if (!activation || !activation->is_object()) return std::nullopt;
+  const auto kind = activation->find("class_name"), function = activation->find("config");
+  if (!kind || !kind->is_string() || kind->text() != "function" || !function || !function->is_string())
+    return std::nullopt;
+  if (is_keras_package(package_and_class(function->text()).first)) return std::nullopt;
+  return Foreign{*activation, fmt::format("the function '{}' is registered by code that is not here; only built-in "
+                                          "classes run",
+                                          shortened(function->text()))};
+}
+
 void check_built_in(const Ref& object) {
   if (const auto foreign = foreign_class(object)) foreign->place.fail(foreign->why);
 }

@@ -17,4 +17,7 @@ struct Foreign {
 /// Does a serialized object name a module or a registration of somebody else's code?
 [[nodiscard]] std::optional<Foreign> foreign_class(const Ref& object);
 
+/// Is the activation in a layer's config a function that somebody else registered?
+[[nodiscard]] std::optional<Foreign> foreign_activation(const Ref& config);
+
 }  // namespace attn::keras

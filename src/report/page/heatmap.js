@@ -18,7 +18,8 @@ builders.heatmap = async (section) => {
   // What fits a layer, until somebody chooses: causal rows have ever more keys to share their weight among.
   let chosen = section.log_scale ? "log" : null;
   const coloursOf = (layer) => chosen || layers[layer].scaling;
-  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const dark = matchMedia("(prefers-color-scheme: dark)"), paper = matchMedia("print");
+  const isDark = () => dark.matches && !paper.matches;
   const layerNow = () => layers[state.layer];
   const headNow = () => layerNow().heads[state.head];
   // Levels are square roots, so that small weights keep their digits.
@@ -53,7 +54,7 @@ builders.heatmap = async (section) => {
   // ---- colours
   let ramp = [];
   const prepareRamp = () => {
-    const stops = section.ramps[dark.matches ? "dark" : "light"]
+    const stops = section.ramps[isDark() ? "dark" : "light"]
       .map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
     ramp = Array.from({length: 256}, (_, i) => {
       const at = i / 255 * (stops.length - 1), low = Math.min(Math.floor(at), stops.length - 2);
@@ -111,7 +112,7 @@ builders.heatmap = async (section) => {
   // ---- one head as an image of one pixel per cell
   const images = new Map();
   const image = (layer, head) => {
-    const key = [layer.index, layers.indexOf(layer), head.head, state.colours, dark.matches].join();
+    const key = [layer.index, layers.indexOf(layer), head.head, state.colours, isDark()].join();
     if (images.has(key)) return images.get(key);
     const canvas = el("canvas", {width: layer.columns, height: layer.rows});
     const context = canvas.getContext("2d");
@@ -126,30 +127,35 @@ builders.heatmap = async (section) => {
     return canvas;
   };
 
-  // ---- all heads over each other, a hue for each: what one head sees alone has its colour, what all see is dark
+  // ---- all heads over each other, a hue for each: what one head sees alone has its colour, what all see is grey
   const hue = (h, count) => {
     const at = 6 * h / count, part = (from) => Math.max(0, Math.min(1, Math.abs(((at + from) % 6) - 3) - 1));
     return [part(0), part(4), part(2)];
   };
   const overlaid = (layer) => {
-    const key = [layers.indexOf(layer), "overlaid", state.colours, dark.matches].join();
+    const key = [layers.indexOf(layer), "overlaid", state.colours, isDark()].join();
     if (images.has(key)) return images.get(key);
     const canvas = el("canvas", {width: layer.columns, height: layer.rows});
     const context = canvas.getContext("2d");
     const pixels = context.createImageData(layer.columns, layer.rows);
+    const colours = layer.heads.map((_, h) => hue(h, layer.heads.length)), none = ramp[0];
     for (let cell = 0; cell < layer.rows * layer.columns; ++cell) {
-      const mixed = [1, 1, 1];
+      const mixed = [0, 0, 0];
+      let total = 0, strongest = 0;
       layer.heads.forEach((head, h) => {
-        const strength = shade(head, cell), colour = hue(h, layer.heads.length);
-        for (let k = 0; k < 3; ++k) mixed[k] *= 1 - strength * (1 - 0.85 * colour[k]);
+        const strength = shade(head, cell), share = strength ** 3;
+        total += share;
+        strongest = Math.max(strongest, strength);
+        for (let k = 0; k < 3; ++k) mixed[k] += share * colours[h][k];
       });
-      pixels.data.set([...mixed.map((c) => Math.round(255 * (dark.matches ? 1 - c : c))), 255], cell * 4);
+      const pixel = mixed.map((c, k) => none[k] + (total > 0 ? 235 * c / total - none[k] : 0) * strongest);
+      pixels.data.set([...pixel.map(Math.round), 255], cell * 4);
     }
     context.putImageData(pixels, 0, 0);
     images.set(key, canvas);
     return canvas;
   };
-  const colourOf = (h, count) => `rgb(${hue(h, count).map((c) => Math.round(255 * (dark.matches ? 1 - 0.85 * c : 0.85 * c)))})`;
+  const colourOf = (h, count) => `rgb(${hue(h, count).map((c) => Math.round(235 * c))})`;
 
   const sized = (canvas, width, height) => {
     const ratio = window.devicePixelRatio || 1;
@@ -526,7 +532,19 @@ builders.heatmap = async (section) => {
   });
   addEventListener("hashchange", fromAddress);
   addEventListener("resize", redraw);
-  dark.addEventListener("change", () => { prepareRamp(); images.clear(); drawLegend(); if (state.view === "heads") drawGrid(); redraw(); });
+  for (const media of [dark, paper]) {
+    media.addEventListener("change", () => {
+      prepareRamp();
+      images.clear();
+      drawLegend();
+      if (state.view === "heads") drawGrid();
+      if (!paper.matches) return redraw();
+      // Paper does not wait for a frame.
+      if (state.view === "matrix" || state.view === "overlaid") drawMatrix();
+      if (state.view === "lines") drawLines();
+      grid.querySelectorAll("canvas").forEach(drawThumb);
+    });
+  }
   document.addEventListener("drawn", redraw);
   prepareRamp();
   fromAddress();
