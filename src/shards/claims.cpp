@@ -6,6 +6,9 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
 
 #include "attn/base/error.h"
 #include "attn/base/system_error.h"
@@ -20,10 +23,38 @@ namespace {
 constexpr std::chrono::seconds kBeat{10};
 constexpr std::int64_t kDeadAfter = 60'000'000'000;  // nanoseconds
 
+constexpr std::string_view kOwner = ".owner.";
+
+/// Who a claim is of, as it says itself; "" where it was let go of meanwhile.
+std::string owner_of(const std::string& path) {
+  try {
+    std::string owner(io::read_file(path).text());
+    if (owner.ends_with('\n')) owner.pop_back();
+    return owner;
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+/// Removes what processes that are gone had to make claims of.
+void remove_old_owners(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string path = entry.path().string();
+    if (entry.path().filename().string().starts_with(kOwner) && is_gone(owner_of(path))) ::unlink(path.c_str());
+  }
+}
+
 }  // namespace
 
 Claims::Claims(const std::string& output_folder) : folder_(output_folder + "/.claims") {
   make_folder(folder_);
+  remove_old_owners(folder_);
+  owner_ = fmt::format("{}/{}XXXXXX", folder_, kOwner);
+  const io::Descriptor file(::mkostemp(owner_.data(), O_CLOEXEC));
+  const std::string text = this_process() + "\n";
+  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    throw system_error(printable(folder_), "cannot be written", errno);
   heart_ = std::thread([this] { beat_until_over(); });
 }
 
@@ -35,6 +66,7 @@ Claims::~Claims() {
   }
   ended_.notify_all();
   heart_.join();
+  ::unlink(owner_.c_str());
 }
 
 std::string Claims::path_of(const std::string& stem, int generation) const {
@@ -45,13 +77,10 @@ bool Claims::take(const WorkItem& item) {
   release();
   for (int generation = 0;;) {
     const std::string path = path_of(item.stem, generation);
-    const io::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (file) {
-      const std::string owner = this_process() + "\n";
-      // A claim that does not name its owner holds as well, until it no longer beats.
-      if (::write(file.get(), owner.data(), owner.size()) < 0 && errno != EINTR && errno != ENOSPC)
-        throw system_error(printable(path), "cannot be written", errno);
+    // A link to a file that says whose it is: there is no moment in which it does not.
+    if (::link(owner_.c_str(), path.c_str()) == 0) {
       const std::lock_guard lock(mutex_);
+      ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
       held_ = path;
       stem_ = item.stem;
       generation_ = generation;
@@ -74,12 +103,7 @@ void Claims::release() {
 }
 
 bool Claims::is_alive(const std::string& path, std::int64_t last_beat) const {
-  try {
-    std::string owner(io::read_file(path).text());
-    if (owner.ends_with('\n')) owner.pop_back();
-    if (is_gone(owner)) return false;
-  } catch (const Error&) {  // let go of meanwhile
-  }
+  if (is_gone(owner_of(path))) return false;
   return now_in(folder_) - last_beat < kDeadAfter;
 }
 

@@ -25,8 +25,8 @@ using communicators::Communicator;
 using test::largest;
 using test::largest_error;
 
-std::vector<Tensor> run(const graph::Graph& graph, const std::vector<Tensor>& weights, const std::vector<Tensor>& inputs,
-                        Communicator* ranks) {
+std::vector<Tensor> run(const graph::Graph& graph, const std::vector<Tensor>& weights,
+                        const std::vector<Tensor>& inputs, Communicator* ranks) {
   graph::verify(graph);
   backends::CompileOptions options;
   options.ranks = ranks;
@@ -42,7 +42,8 @@ std::vector<Tensor> run(const graph::Graph& graph, const std::vector<Tensor>& we
   return outputs;
 }
 
-/// The largest error of any rank's outputs against one rank's, as a share of the largest number; and what ranks counted.
+/// The largest error of any rank's outputs against one rank's, as a share of the largest number; and what ranks
+/// counted.
 struct Held {
   double error = 0;
   communicators::Counts counts;
@@ -134,6 +135,14 @@ TEST_CASE("sequence: positions are shared out, causal and windowed ones too, and
   }
 }
 
+TEST_CASE("sequence: a rank passes on the keys that are hidden from its own rows") {
+  for (const int ranks : {2, 3}) {
+    const Held held = hold(block({.length = 7, .causal = true}), Kind::sequence, ranks);
+    CHECK(held.error < 1e-6);
+    CHECK(held.counts.at(Collective::shift).calls == 2 * (ranks - 1));  // of rank 0, which sees its own alone
+  }
+}
+
 TEST_CASE("parallelize: what nobody can share is refused with a number of ranks that works") {
   const Model model = block({.heads = 2, .key_heads = 2});
   CHECK_THROWS_WITH_AS(static_cast<void>(parallelize(model.graph, Kind::tensor, 0, 3)),
@@ -143,7 +152,8 @@ TEST_CASE("parallelize: what nobody can share is refused with a number of ranks 
   CHECK_THROWS_AS(static_cast<void>(parallelize(model.graph, Kind::sequence, 0, 64)), Error);
 }
 
-TEST_CASE("cost: what a rank counts is what is predicted, and a simulated run takes the predicted time on 64 and 1,024") {
+TEST_CASE(
+    "cost: what a rank counts is what is predicted, and a simulated run takes the predicted time on 64 and 1,024") {
   const Model model = block({.length = 4, .heads = 1024, .key_heads = 1024, .feed_forward = 1024, .head_size = 1});
   const Cluster cluster = cluster_of("h200-ndr");
   for (const int ranks : {1, 8, 64, 1024}) {

@@ -17,9 +17,9 @@ enum class Schedule : std::uint8_t {
   claim     ///< whoever is free takes the next: slow and lost processes are made up for
 };
 
-/// Files that say "I have it", in a folder that all processes share. A claim is made by creating a file that nobody has
-/// created, which is one step for NFS too; its modification time beats every ten seconds. One whose process is gone from
-/// this machine, or that has not beaten for a minute, is taken over by creating the next of the same name: of several
+/// Files that say "I have it", in a folder that all processes share. A claim is made by linking a name that nobody has
+/// linked, which is one step for NFS too; its modification time beats every ten seconds. One whose process is gone from
+/// this machine, or that has not beaten for a minute, is taken over by linking the next of the same name: of several
 /// that try, one does.
 class Claims {
  public:
@@ -41,10 +41,11 @@ class Claims {
   [[nodiscard]] std::string path_of(const std::string& stem, int generation) const;
 
   std::string folder_;
+  std::string owner_;  // the file that claims are links to
   std::mutex mutex_;
   std::condition_variable ended_;
-  std::string held_;   // its path, or ""; guarded by mutex_
-  std::string stem_;   // of what is held
+  std::string held_;  // its path, or ""; guarded by mutex_
+  std::string stem_;  // of what is held
   int generation_ = 0;
   bool over_ = false;  // guarded by mutex_
   std::thread heart_;

@@ -50,12 +50,14 @@ class Ledger {
   /// Of these items since this ledger was opened, by whatever process; those that `fit` from before count as done.
   [[nodiscard]] Tally tally(std::span<const WorkItem> items, std::int64_t fit) const;
 
-  /// Writes manifest.jsonl, a line for each output of the items, and failed.jsonl, a line for each that failed, from the
-  /// records of all processes. Whichever process ends last has told all.
+  /// Writes manifest.jsonl, a line for each output of the items, and failed.jsonl, a line for each that failed, from
+  /// the records of all processes. Whichever process ends last has told all.
   void write_lists(std::span<const WorkItem> items) const;
 
  private:
-  [[nodiscard]] std::string done_record(const WorkItem& item) const { return folder_ + "/.done/" + item.stem + ".json"; }
+  [[nodiscard]] std::string done_record(const WorkItem& item) const {
+    return folder_ + "/.done/" + item.stem + ".json";
+  }
   [[nodiscard]] std::string failed_record(const WorkItem& item) const {
     return folder_ + "/.failed/" + item.stem + ".json";
   }
