@@ -58,8 +58,10 @@ ValueId attend_encoded(Call& call, ValueId query, const std::optional<EncodedKey
   if (rows != encoder.entries) {  // branches of a sequence read what is kept of it
     op.sources = true;
     Tensor sources(DType::int32, {rows, encoder.length});
-    for (Dim i = 0; i < sources.size(); ++i)
-      sources.set(i, static_cast<double>(i / encoder.length * encoder.entries / rows));
+    for (Dim i = 0; i < sources.size(); ++i) {
+      const Dim entry = i / encoder.length * encoder.entries / rows;
+      sources.set(i, static_cast<double>(entry));
+    }
     inputs.push_back(b.constant(std::move(sources)));
   }
   inputs.insert(inputs.end(), how.masks.begin(), how.masks.end());

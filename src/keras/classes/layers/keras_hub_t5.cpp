@@ -144,7 +144,7 @@ class T5MultiHeadAttention final : public Composite {
     const std::int64_t exact = buckets / 2;
     if (distance < exact) return distance;
     const float share = std::log(static_cast<float>(distance) / static_cast<float>(exact)) /
-                        std::log(static_cast<float>(kMaxDistance / exact));
+                        std::log(static_cast<float>(kMaxDistance) / static_cast<float>(exact));
     return std::min(exact + static_cast<std::int64_t>(share * static_cast<float>(buckets - exact)), buckets - 1);
   }
 
