@@ -57,8 +57,22 @@ OPTIMIZER = json.dumps({"module": "keras.optimizers", "class_name": "Adam", "reg
                         "config": {"learning_rate": 1e-4, "epsilon": 1e-7}})
 
 
+def without_dropout(config):
+    """Nobody draws another's random numbers."""
+    if isinstance(config, list):
+        return [without_dropout(part) for part in config]
+    if not isinstance(config, dict):
+        return config
+    return {key: 0.0 if key in ("dropout", "recurrent_dropout", "rate") and isinstance(value, float) else
+            without_dropout(value) for key, value in config.items()}
+
+
 def prepare(attn, name, folder):
-    peers.WORKLOADS[name] = TRAINED[name]
+    workload = dict(TRAINED[name])
+    if isinstance(workload["model"], str):
+        workload["model"] = json.loads((peers.ROOT / workload["model"]).read_text())
+    workload["model"] = without_dropout(workload["model"])
+    peers.WORKLOADS[name] = workload
     peers.prepare(attn, name, folder)
     x = np.load(folder / "input.npy")
     about = json.loads(peers.command(attn, "run", folder / "model.json", "--batch", len(x), "--json"))

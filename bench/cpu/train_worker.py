@@ -43,7 +43,9 @@ def torch_trainer(compiled):
     torch.set_num_threads(THREADS)
     module = torch_models.make(ABOUT["torch"], load_file(path("weights.safetensors")), ABOUT["model"])
     module.requires_grad_(True)
-    optimizer = torch.optim.Adam(module.parameters(), lr=RATE, eps=EPSILON, fused=True)
+    if ABOUT["torch"] == "lstm_attention":  # Keras has one bias where PyTorch has two
+        module.lstm.bias_hh_l0.requires_grad_(False)
+    optimizer = torch.optim.Adam([p for p in module.parameters() if p.requires_grad], lr=RATE, eps=EPSILON, fused=True)
     x, y = torch.from_numpy(X), torch.from_numpy(Y)
     forward = torch.compile(module) if compiled else module
 
