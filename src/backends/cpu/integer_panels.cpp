@@ -92,8 +92,8 @@ ATTN_BYTE_DOTS void multiply_quad_rows(const std::uint8_t* x, std::int64_t row_x
   }
   constexpr std::int64_t kAhead = 8 * kQuadBytes;
   for (std::int64_t q = 0; q < quads; ++q) {
-    _mm_prefetch(reinterpret_cast<const char*>(panel + kAhead), _MM_HINT_T0);
-    _mm_prefetch(reinterpret_cast<const char*>(panel + kAhead + 64), _MM_HINT_T0);
+    __builtin_prefetch(panel + kAhead);
+    __builtin_prefetch(panel + kAhead + kQuadBytes / 2);
     const __m512i left = _mm512_loadu_si512(panel), right = _mm512_loadu_si512(panel + kQuadBytes / 2);
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r) {
