@@ -21,6 +21,7 @@
 #include "bench_environment.h"
 #include "bench_plan.h"
 #include "common.h"
+#include "decoder_bench.h"
 #include "interrupt.h"
 #include "machine.h"
 #include "model_bench.h"
@@ -42,6 +43,17 @@ double parse_percent(const std::string& text) {
   if (error != std::errc() || !whole || !(percent >= 0 && percent <= 1e6))
     throw bad_usage("--fail-if-slower {}: expected a share in percent, such as 5%", printable(text));
   return percent / 100;
+}
+
+/// 0, and what a list of sizes may hold.
+std::vector<std::int64_t> parse_depths(const std::string& text) {
+  std::vector<std::int64_t> out;
+  for (const std::string& word : split(text, ',')) {
+    const std::vector<std::int64_t> sizes =
+        word == "0" ? std::vector<std::int64_t>{0} : parse_range_list("--depth", word);
+    out.insert(out.end(), sizes.begin(), sizes.end());
+  }
+  return out;
 }
 
 /// How many measurements are done; the one that runs counts by the time that it takes.
@@ -81,6 +93,7 @@ struct BenchCommand {
   AttentionSweep sweep;
   bool train = false;
   TrainingSetup training;
+  DecoderTests tests;
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json, Format::jsonl, Format::markdown, Format::csv});
@@ -95,6 +108,11 @@ struct BenchCommand {
     };
     sizes("--batch", batches, "batch sizes: 1,8");
     sizes("--seq-len", lengths, "sequence lengths: 50,512 or 128-4096*2");
+    sizes("--pp", tests.prompts, "of a decoder, tokens of prompts that are read at once: 512");
+    sizes("--tg", tests.steps, "of a decoder, tokens that come one by one: 128");
+    options.parsed(
+        "--depth", [this](const std::string& text) { tests.depths = parse_depths(text); }, "SIZES",
+        "of --pp and --tg: positions that are filled before: 0,4096 (0)");
     add_threads(options, execution.threads);
     options.add("--warmup", warmup, "N", "exactly this many passes before timing; without it until times are stable")
         .not_negative();
@@ -184,6 +202,11 @@ struct BenchCommand {
     if (attention && model) throw bad_usage("bench --attention measures kernels and takes no MODEL");
     if (attention && (mean_length || execution.skip_padding))
       throw bad_usage("bench --attention measures kernels without padding: no --mean-length, no --skip-padding");
+    if (tests.empty() && tests.depths != std::vector<std::int64_t>{0})
+      throw bad_usage("--depth goes with --pp or --tg, whose tokens come behind it");
+    if (!tests.empty() && (attention || operations || mean_length || execution.skip_padding || !lengths.empty()))
+      throw bad_usage(
+          "--pp and --tg measure a decoder: no --attention, --ops, --seq-len, --mean-length, --skip-padding");
     if (attention && operations) throw bad_usage("--attention and --ops: give one of them");
     if (operations && profile)
       throw bad_usage("--ops measures operations alone, --profile in a pass: give one of them");
@@ -222,7 +245,8 @@ struct BenchCommand {
 
   [[nodiscard]] std::size_t measurements() const {
     const auto of = [](const auto& list) { return std::max<std::size_t>(1, list.size()); };
-    return of(devices) * of(dtypes) * of(batches) * of(lengths) * (attention ? of(sweep.head_dims) : 1);
+    const std::size_t sizes = attention ? of(sweep.head_dims) : std::max<std::size_t>(1, tests.size());
+    return of(devices) * of(dtypes) * of(batches) * of(lengths) * sizes;
   }
 
   [[nodiscard]] BenchPlan plan_of(report::BenchReport& report, Pace& pace) const {
@@ -282,6 +306,7 @@ struct BenchCommand {
     const LoadedModel loaded = load_model(model, execution, common.console);
     for (const std::int64_t length : lengths) warn_of_fixed_lengths(loaded.model, length, common.console);
     for_each_setting(plan, [&](const BenchPlan& one) {
+      if (!tests.empty()) return measure_decoder(one, tests, loaded, backend);
       operations ? measure_operations(one, loaded, backend) : measure_model(one, loaded, backend);
     });
   }
@@ -315,6 +340,7 @@ struct BenchCommand {
 
   [[nodiscard]] run::BenchOptions bench_options() const {
     run::BenchOptions out;
+    if (!tests.empty()) out.warmup_runs = 1, out.max_warmup_seconds = 1.0, out.min_runs = 5;
     // A model has some dozens of operations.
     if (operations) out.warmup_seconds = 0.05, out.max_warmup_seconds = 0.3, out.min_seconds = 0.2;
     if (warmup) {

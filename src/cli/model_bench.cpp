@@ -54,11 +54,6 @@ std::vector<NamedTensor> copies_of(const std::vector<NamedTensor>& tensors) {
   return out;
 }
 
-DType dtype_of_row(const report::Setting& setting) {
-  const auto dtype = dtype_of(setting.dtype);
-  return dtype && (*dtype == DType::float16 || *dtype == DType::bfloat16) ? *dtype : DType::float32;
-}
-
 }  // namespace
 
 void measure_model(const BenchPlan& plan, const LoadedModel& loaded, const backends::Backend& backend) {

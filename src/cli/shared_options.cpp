@@ -53,6 +53,16 @@ void add_dtype(Options& options, std::optional<std::string>& dtype) {
   options.add("--dtype", dtype, "DTYPE", "compute in float32, bfloat16 or float16 instead of the model's own policy");
 }
 
+void add_cache_dtype(Options& options, std::optional<std::string>& dtype) {
+  options.add("--cache-dtype", dtype, "DTYPE", "of the cached keys and values (the model's)")
+      .one_of({"float32", "bfloat16", "float16"});
+}
+
+void add_max_length(Options& options, std::optional<std::int64_t>& length, const std::string& of) {
+  options.add("--max-length", length, "N", of + "tokens of a sequence, its prompt included (the preprocessor's)")
+      .above_zero();
+}
+
 void add_threads(Options& options, int& threads) {
   options.add("--threads", threads, "N", "0: all cores").not_negative();
 }

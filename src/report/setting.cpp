@@ -14,6 +14,7 @@ std::string setting_text(const Setting& setting) {
   }
   text += fmt::format(", batch {}", setting.batch);
   if (setting.seq_len) text += fmt::format(", length {}", *setting.seq_len);
+  if (!setting.test.empty()) text += ", " + printable(setting.test);
   if (const std::string padding = padding_text(setting); !padding.empty()) text += ", " + padding;
   return text + fmt::format(", {} {}", setting.threads, setting.threads == 1 ? "thread" : "threads");
 }
@@ -27,6 +28,7 @@ std::string padding_text(const Setting& setting) {
 Json setting_json(const Setting& setting) {
   Json json;
   json["model"] = json_text(setting.model);
+  if (!setting.test.empty()) json["test"] = json_text(setting.test);
   json["device"] = json_text(setting.device);
   json["backend"] = json_text(setting.backend);
   json["dtype"] = json_text(setting.dtype);

@@ -33,13 +33,14 @@ template <int kRows, int kColumns, typename Number>
 [[gnu::always_inline]] inline void dot_block(const float* x, const Number* w, std::int64_t depth, float* y,
                                              std::int64_t stride) {
   Lanes sums[kRows][kColumns][kSums]{};
-  const std::int64_t whole = depth / (kSums * kLanes) * (kSums * kLanes);
-  for (std::int64_t k = 0; k < whole; k += kSums * kLanes) {
+  constexpr std::int64_t kVector = kLanes, kTogether = kSums * kVector;
+  const std::int64_t whole = depth / kTogether * kTogether;
+  for (std::int64_t k = 0; k < whole; k += kTogether) {
     for (int s = 0; s < kSums; ++s) {
       Lanes rows[kRows], column;
-      for (int i = 0; i < kRows; ++i) load_once(x + i * depth + k + s * kLanes, rows[i]);
+      for (int i = 0; i < kRows; ++i) load_once(x + i * depth + k + s * kVector, rows[i]);
       for (int j = 0; j < kColumns; ++j) {
-        load_once(w + j * depth + k + s * kLanes, column);
+        load_once(w + j * depth + k + s * kVector, column);
         for (int i = 0; i < kRows; ++i) sums[i][j][s] += rows[i] * column;
       }
     }

@@ -37,7 +37,8 @@ struct GenerationStats {
   generate::Stats tokens;
   std::int64_t weight_bytes = 0;  ///< that a step reads
   std::int64_t cache_bytes = 0;
-  std::optional<double> bandwidth;  ///< bytes a second that the machine's memory was measured to give
+  std::int64_t cache_bytes_read = 0;  ///< by a step, in the mean
+  std::optional<double> bandwidth;    ///< bytes a second that the machine's memory was measured to give
 };
 
 struct GenerationReport {
@@ -46,6 +47,7 @@ struct GenerationReport {
   std::int64_t max_length = 0;
   std::vector<generate::Token> stop_token_ids;
   std::vector<GenerationResult> results;
+  bool all_beams = false;  ///< as text, too
   GenerationStats stats;
 };
 

@@ -14,8 +14,8 @@ namespace attn::report {
 /// "mean length 0.6, padding skipped", or what of it there is.
 [[nodiscard]] std::string padding_text(const Setting& setting);
 
-/// model, device, backend, dtype, matmul_precision, batch, seq_len, threads; mean_length and skip_padding where they
-/// were asked for.
+/// model, device, backend, dtype, matmul_precision, batch, seq_len, threads; test, mean_length and skip_padding where
+/// there are any.
 [[nodiscard]] Json setting_json(const Setting& setting);
 
 /// name, shape, dtype, source.
