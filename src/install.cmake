@@ -59,7 +59,7 @@ install(FILES LICENSE DESTINATION share/doc/attn RENAME copyright)
 install(DIRECTORY docs configs DESTINATION share/doc/attn PATTERN outputs EXCLUDE)
 
 # The notices of the libraries whose code is compiled in, as their licences ask for.
-foreach(package libcli11-dev libfmt-dev libmd-dev libpcre2-dev librandom123-dev libspdlog-dev libutf8proc-dev
+foreach(package libaec-dev libcli11-dev libfmt-dev libhdf5-dev libmd-dev libpcre2-dev librandom123-dev libspdlog-dev libutf8proc-dev
         nlohmann-json3-dev)
   if(EXISTS /usr/share/doc/${package}/copyright)
     install(FILES /usr/share/doc/${package}/copyright DESTINATION share/doc/attn/notices RENAME ${package})

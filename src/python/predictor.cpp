@@ -1,0 +1,126 @@
+#include "predictor.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "arrays.h"
+#include "attn/base/error.h"
+
+namespace nb = nanobind;
+
+namespace attn::python {
+namespace {
+
+/// Bytes of the caller's own: those of a runner are written over by its next pass.
+Tensor copy_of(const Tensor& tensor) {
+  Tensor copy(tensor.dtype(), tensor.shape());
+  std::memcpy(copy.data(), tensor.data(), static_cast<std::size_t>(tensor.bytes()));
+  return copy;
+}
+
+std::vector<NamedTensor> copies_of(const std::vector<NamedTensor>& tensors) {
+  std::vector<NamedTensor> out;
+  for (const NamedTensor& tensor : tensors) out.push_back({tensor.name, copy_of(tensor.tensor)});
+  return out;
+}
+
+/// A model whose outputs are no dict numbers them.
+bool are_numbered(const std::vector<NamedTensor>& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i].name != "output_" + std::to_string(i)) return false;
+  return true;
+}
+
+nb::dict by_name(const std::vector<NamedTensor>& tensors) {
+  nb::dict out;
+  for (const NamedTensor& tensor : tensors) out[tensor.name.c_str()] = array_of(tensor.tensor);
+  return out;
+}
+
+}  // namespace
+
+Predictor::Inputs Predictor::inputs_of(nb::handle x) const {
+  Inputs out;
+  if (nb::isinstance<nb::dict>(x)) {
+    for (const auto& [name, array] : nb::borrow<nb::dict>(x)) {
+      std::string text = nb::cast<std::string>(name);
+      out.emplace(text, tensor_of(array, text));
+    }
+    return out;
+  }
+  const bool several = names_.size() != 1 && (nb::isinstance<nb::list>(x) || nb::isinstance<nb::tuple>(x));
+  if (!several) {
+    if (names_.size() != 1)
+      throw bad_input("the model has {} inputs; give a list of arrays, or a dict by their names", names_.size());
+    out.emplace(names_[0], tensor_of(x, names_[0]));
+    return out;
+  }
+  if (nb::len(x) != names_.size()) throw bad_input("{} arrays were given for {} inputs", nb::len(x), names_.size());
+  std::size_t i = 0;
+  for (const nb::handle array : x) {
+    out.emplace(names_[i], tensor_of(array, names_[i]));
+    ++i;
+  }
+  return out;
+}
+
+Runner& Predictor::runner_for(const Inputs& inputs, bool scores) {
+  std::map<std::string, Shape> shapes;
+  for (const auto& [name, tensor] : inputs) shapes.emplace(name, tensor.shape());
+  const auto found = std::find_if(compiled_.begin(), compiled_.end(), [&](const Compiled& compiled) {
+    return compiled.scores == scores && compiled.shapes == shapes;
+  });
+  if (found != compiled_.end()) {
+    compiled_.splice(compiled_.begin(), compiled_, found);
+  } else {
+    for (const auto& [name, shape] : shapes)
+      if (std::find(names_.begin(), names_.end(), name) == names_.end())
+        throw bad_input("the model has no input '{}'", name);
+    RunOptions options = options_;
+    options.input_shapes = shapes;
+    options.scores = scores;
+    compiled_.push_front({std::move(shapes), scores, model_.prepare(options)});
+    constexpr std::size_t kKept = 4;  // each holds the weights as its kernels want them
+    if (compiled_.size() > kKept) compiled_.pop_back();
+  }
+  return compiled_.front().runner;
+}
+
+nb::object Predictor::predict(nb::handle x) {
+  const Inputs inputs = inputs_of(x);
+  std::vector<NamedTensor> outputs;
+  {
+    const nb::gil_scoped_release release;
+    const std::lock_guard guard(lock_);
+    outputs = copies_of(runner_for(inputs, false).run(inputs));
+  }
+  if (!are_numbered(outputs)) return by_name(outputs);
+  if (outputs.size() == 1) return array_of(outputs[0].tensor);
+  nb::list list;
+  for (const NamedTensor& output : outputs) list.append(array_of(output.tensor));
+  return list;
+}
+
+nb::dict Predictor::scores(nb::handle x) {
+  const Inputs inputs = inputs_of(x);
+  std::vector<NamedTensor> scores;
+  {
+    const nb::gil_scoped_release release;
+    const std::lock_guard guard(lock_);
+    Runner& runner = runner_for(inputs, true);
+    runner.run(inputs);
+    scores = copies_of(runner.scores());
+  }
+  return by_name(scores);
+}
+
+std::string Predictor::attention_maps(nb::handle x) {
+  const Inputs inputs = x.is_none() ? Inputs() : inputs_of(x);
+  const nb::gil_scoped_release release;
+  const std::lock_guard guard(lock_);
+  Runner& runner = runner_for(inputs, true);
+  runner.run(inputs);
+  return runner.attention_maps();
+}
+
+}  // namespace attn::python
