@@ -41,7 +41,7 @@ attn_search(attn_shared "$ORIGIN/attn" "$ORIGIN/../attn")
 
 install(TARGETS attn RUNTIME DESTINATION bin)
 install(TARGETS attn-hdf5 RUNTIME DESTINATION lib/attn)
-foreach(plugin attn_cuda attn_sentencepiece)
+foreach(plugin attn_cuda attn_sentencepiece attn_mpi attn_mpi_mpich)
   if(TARGET ${plugin})
     install(TARGETS ${plugin} LIBRARY DESTINATION lib/attn)
   endif()

@@ -1,12 +1,15 @@
 #include <memory>
 
 #include "attn/base/error.h"
+#include "attn/report/parallel_view.h"
 #include "attn/report/plan_view.h"
 #include "attn/run/session.h"
 #include "common.h"
 #include "decoding.h"
 #include "forward.h"
 #include "options/command.h"
+#include "parallel_plan.h"
+#include "ranks.h"
 #include "shared_options.h"
 
 namespace attn::cli {
@@ -19,6 +22,8 @@ struct PlanCommand {
   std::optional<std::int64_t> max_length;
   std::optional<std::string> cache_dtype;
   bool kernels = false;
+  std::optional<std::string> parallel;
+  std::string cluster = "cpu-100g";
 
   void declare(Options& options) {
     // the ending of -o tells it
@@ -35,6 +40,8 @@ struct PlanCommand {
     add_threads(options, execution.threads);
     add_keras_version(options, execution.keras_version);
     options.flag("--kernels", kernels, "prepare the model too, and show which kernel runs each step");
+    add_parallel(options, parallel);
+    options.add("--cluster", cluster, "NAME", "of --parallel, what it is predicted for: h200-ndr, cpu-100g, or JSON");
   }
 
   [[nodiscard]] int run() const {
@@ -42,6 +49,13 @@ struct PlanCommand {
     const auto backend = open_backend(execution.device, execution.backend, common.console);
     const LoadedModel loaded = load_model(model, execution, common.console);
     const keras::LowerOptions lower = lower_options(execution, {});
+    const std::optional<ParallelWord> word = parallel ? parse_parallel(*parallel) : std::nullopt;
+    if (word) {
+      if (form == Format::svg || kernels) throw bad_usage("--parallel shows what ranks share: no picture, no kernels");
+      const report::ParallelPlanReport shared = parallel_plan(loaded, lower, *word, parallel::cluster_of(cluster));
+      write_result(report::render(form, shared), common.output);
+      return 0;
+    }
     report::PlanReport report;
     report.lowered = loaded.model.lower(lower);
     report.setting = setting_of(loaded.name, report.lowered, *backend, execution);

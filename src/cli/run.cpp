@@ -4,6 +4,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/communicators/launch.h"
 #include "attn/io/sha256.h"
 #include "attn/io/tensor_file.h"
 #include "attn/report/finite_view.h"
@@ -17,8 +18,11 @@
 #include "dump.h"
 #include "forward.h"
 #include "options/command.h"
+#include "parallel_model.h"
 #include "prepared_model.h"
 #include "progress.h"
+#include "ranks.h"
+#include "run_files.h"
 #include "shared_options.h"
 
 namespace attn::cli {
@@ -48,6 +52,8 @@ struct RunCommand {
   std::optional<std::string> arrays;  // -o
   run::Tolerance tolerance;
   bool check_finite = false;
+  FilesOptions files;
+  RanksOptions ranks;
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json}, false);
@@ -60,9 +66,16 @@ struct RunCommand {
     add_tolerance(options, tolerance.rtol, tolerance.atol, " of --expect");
     options.flag("--check-finite", check_finite,
                  "look at every layer's output and name the first that holds NaN or Inf; exit 1 where one does");
+    files.declare(options);
+    ranks.declare(options);
   }
 
   [[nodiscard]] int run() const {
+    files.check();
+    const std::optional<ParallelWord> shared = ranks.asked();
+    if (files.output_dir) return run_many(shared.has_value());
+    if (shared) return run_shared(*shared);
+    expect_one_process();
     if (arrays) io::check_tensor_path(*arrays);
     if (scores) io::check_tensor_path(*scores);
     if (arrays == "-" && scores == "-") throw bad_usage("-o - and --scores -: stdout takes one of them");
@@ -116,6 +129,84 @@ struct RunCommand {
     if (!finite) common.console.error(report::finite_problem(*report.finite));
     const bool differs = report.compare && !report.compare->pass;
     return static_cast<int>(differs || !finite ? ExitCode::differs : ExitCode::done);
+  }
+
+  [[nodiscard]] int run_many(bool is_shared) const {
+    if (is_shared) throw bad_usage("--parallel {} with --output-dir: files are shared out whole", *ranks.parallel);
+    const auto refuse = [](std::string_view option) {
+      return bad_usage("{} with --output-dir: every file has an output of its own there", option);
+    };
+    if (arrays) throw refuse("-o");
+    if (scores) throw refuse("--scores");
+    if (dump) throw refuse("--dump");
+    if (expect) throw refuse("--expect");
+    if (check_finite) throw refuse("--check-finite");
+    return run_files(files, model, inputs, execution, common);
+  }
+
+  /// Processes that were started together would each do all of the same work, and write the same file.
+  static void expect_one_process() {
+    const communicators::Launch launch = communicators::launched();
+    if (launch.size == 1) return;
+    throw bad_usage("{} started {} processes, and each would do the same run: --parallel tensor (or data) lets them share "
+                    "it, --output-dir shares many files out",
+                    launch.launcher, launch.size);
+  }
+
+  /// One run by all ranks, of which the first writes what comes out.
+  [[nodiscard]] int run_shared(const ParallelWord& word) const {
+    const auto refuse = [](std::string_view option) {
+      return bad_usage("{} with --parallel: no rank has what the layers give whole", option);
+    };
+    if (dump) throw refuse("--dump");
+    if (check_finite) throw refuse("--check-finite");
+    if (execution.skip_padding) throw refuse("--skip-padding");
+    Ranks world(ranks, word, common.console);
+    std::optional<ParallelModel> model_of_rank;
+    std::unique_ptr<backends::Backend> backend;
+    Stopwatch watch;
+    report::RunReport report;
+    const auto prepare = [&] {
+      backend = open_backend(execution.device, execution.backend, common.console);
+      const LoadedModel loaded = load_model(model, execution, common.console);
+      const GivenInputs given = read_inputs(loaded.model, inputs);
+      model_of_rank = prepare_parallel(loaded, given, *backend, execution, scores.has_value(), world, common.console);
+      report.inputs = describe_inputs(model_of_rank->whole, given);
+      report.setting = setting_of(loaded.name, model_of_rank->whole, *backend, execution);
+      report.seed = execution.seed;
+      report.predicted_bytes = model_of_rank->memory_bytes;
+      report.load_seconds = watch.lap();
+      return model_of_rank->facts;
+    };
+    return world.together(prepare, [&] {
+      backends::CompileOptions options = execution.compile_options();
+      options.ranks = &world.world();
+      watch.lap();
+      run::Session session(*backend, model_of_rank->local.graph, std::move(model_of_rank->weights), options);
+      report.prepare_seconds = watch.lap();
+      if (world.speaks()) note_choices(session, common.console);
+      world.world().barrier();
+      world.world().reset_counts();
+      watch.lap();
+      session.run(model_of_rank->inputs);
+      report.run_seconds = watch.lap();
+      const communicators::Counts counts = world.world().counts();
+      report.peak_bytes = run::peak_memory();
+      report.parallel = parallel_report(world, model_of_rank->local, counts, report.run_seconds, report.setting.threads);
+      if (!world.speaks()) return static_cast<int>(ExitCode::done);
+      return tell(session, report);
+    });
+  }
+
+  /// Writes the outputs and the report, and gives the exit code.
+  [[nodiscard]] int tell(const run::Session& session, report::RunReport& report) const {
+    const std::vector<NamedTensor> outputs = session.outputs();
+    for (const NamedTensor& output : outputs) report.outputs.push_back(describe(output));
+    if (arrays) write_arrays(*arrays, outputs);
+    if (scores) write_arrays(*scores, session.scores());
+    if (expect) report.compare = compared(outputs);
+    write_report(report::render(common.form(), report), common.console, arrays == "-" || scores == "-");
+    return static_cast<int>(report.compare && !report.compare->pass ? ExitCode::differs : ExitCode::done);
   }
 
   [[nodiscard]] report::OutputReport describe(const NamedTensor& output) const {

@@ -72,4 +72,10 @@ inline void differentiate(const graph::PoolGrad&, Step& step) { no_gradient(step
 inline void differentiate(const graph::RnnGrad&, Step& step) { no_gradient(step); }
 inline void differentiate(const graph::SoftmaxCrossEntropyGrad&, Step& step) { no_gradient(step); }
 
+// Ranks share the work of a graph after its gradients were made.
+inline void differentiate(const graph::AllReduce&, Step& step) { no_gradient(step); }
+inline void differentiate(const graph::AllGather&, Step& step) { no_gradient(step); }
+inline void differentiate(const graph::ReduceScatter&, Step& step) { no_gradient(step); }
+inline void differentiate(const graph::Shift&, Step& step) { no_gradient(step); }
+
 }  // namespace attn::gradients

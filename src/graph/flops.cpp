@@ -333,6 +333,11 @@ class Counter {
     each("gradient", 5);
   }
   void count(const Dropout&) { each("over what is kept", 1); }
+  // What ranks add up on the way is counted by none of them: bytes and messages tell what it takes.
+  void count(const AllReduce&) {}
+  void count(const AllGather&) {}
+  void count(const ReduceScatter&) {}
+  void count(const Shift&) {}
   // What only moves, chooses or converts.
   void count(const Scatter&) {}
   void count(const Select&) {}

@@ -60,6 +60,10 @@ Types infer_types(const RnnGrad& op, Inputs in);
 Types infer_types(const SoftmaxCrossEntropy& op, Inputs in);
 Types infer_types(const SoftmaxCrossEntropyGrad& op, Inputs in);
 Types infer_types(const Dropout& op, Inputs in);
+Types infer_types(const AllReduce& op, Inputs in);
+Types infer_types(const AllGather& op, Inputs in);
+Types infer_types(const ReduceScatter& op, Inputs in);
+Types infer_types(const Shift& op, Inputs in);
 
 /// How many inputs an operation has is decided by our own lowering: another number is our bug.
 void expect_inputs(Inputs in, std::size_t count);

@@ -283,6 +283,10 @@ std::string_view name_of(const Op& op) noexcept {
                         [](const SoftmaxCrossEntropy&) -> std::string_view { return "softmax_cross_entropy"; },
                         [](const SoftmaxCrossEntropyGrad&) -> std::string_view { return "softmax_cross_entropy_grad"; },
                         [](const Dropout&) -> std::string_view { return "dropout"; },
+                        [](const AllReduce&) -> std::string_view { return "all_reduce"; },
+                        [](const AllGather&) -> std::string_view { return "all_gather"; },
+                        [](const ReduceScatter&) -> std::string_view { return "reduce_scatter"; },
+                        [](const Shift&) -> std::string_view { return "shift"; },
                     },
                     op);
 }

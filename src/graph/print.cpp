@@ -194,8 +194,21 @@ class Fields {
     field("seed", op.seed);
     field("noise", tuple(op.noise));
   }
+  void operator()(const AllReduce& op) { flag("maximum", op.maximum); }
+  void operator()(const AllGather& op) { parts(op); }
+  void operator()(const ReduceScatter& op) { parts(op); }
+  void operator()(const Shift& op) {
+    parts(op);
+    field("turns", op.turns);
+  }
 
  private:
+  // What those have that join parts or take them.
+  void parts(const auto& op) {
+    field("axis", op.axis);
+    field("sizes", tuple(Shape(op.sizes)));
+    field("rank", op.rank);
+  }
   void ranges(const std::vector<Range>& all) {
     std::vector<std::string> texts;
     for (const Range& range : all) texts.push_back(range_text(range));

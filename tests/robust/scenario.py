@@ -44,6 +44,15 @@ def npy(shape):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack("<f", 1.0) * count
 
 
+def npz(shapes):
+    """An archive of ones."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, shape in shapes.items():
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), npy(shape))
+    return data.getvalue()
+
+
 def make_inputs(attn, folder):
     """The files that the scenarios read."""
     (folder / "m.json").write_text(json.dumps(MODEL))

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "attn/base/tensor.h"
+#include "attn/communicators/communicator.h"
 #include "attn/graph/graph.h"
 #include "isa.h"
 #include "multiplication.h"
@@ -84,6 +85,8 @@ struct Engine {
   SharedMemory handover;
   /// For as long as the executables that may come want to find them.
   std::map<WeightKey, PackedWeight> packed;
+  /// With which collectives are; null: there is one rank.
+  communicators::Communicator* ranks = nullptr;
 
   [[nodiscard]] Machine machine() const { return {threads, multiplication}; }
   /// As many threads as are worth waking for `work`, in floating-point operations or bytes to move.

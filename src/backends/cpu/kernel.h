@@ -120,5 +120,9 @@ using Kernels = std::span<const KernelInfo>;
 [[nodiscard]] Kernels kernels_of(const graph::SoftmaxCrossEntropy&);
 [[nodiscard]] Kernels kernels_of(const graph::SoftmaxCrossEntropyGrad&);
 [[nodiscard]] Kernels kernels_of(const graph::Dropout&);
+[[nodiscard]] inline Kernels kernels_of(const graph::AllReduce&) { return {}; }
+[[nodiscard]] inline Kernels kernels_of(const graph::AllGather&) { return {}; }
+[[nodiscard]] inline Kernels kernels_of(const graph::ReduceScatter&) { return {}; }
+[[nodiscard]] inline Kernels kernels_of(const graph::Shift&) { return {}; }
 
 }  // namespace attn::backends::cpu

@@ -72,4 +72,11 @@ namespace attn::cuda {
 }
 [[nodiscard]] inline Choice make_plain(const graph::Dropout&, const Step&) { return only_in_training(); }
 
+// Ranks meet on the host.
+[[nodiscard]] inline Choice only_on_the_host() { return Choice("ranks that share a model run on CPUs"); }
+[[nodiscard]] inline Choice make_plain(const graph::AllReduce&, const Step&) { return only_on_the_host(); }
+[[nodiscard]] inline Choice make_plain(const graph::AllGather&, const Step&) { return only_on_the_host(); }
+[[nodiscard]] inline Choice make_plain(const graph::ReduceScatter&, const Step&) { return only_on_the_host(); }
+[[nodiscard]] inline Choice make_plain(const graph::Shift&, const Step&) { return only_on_the_host(); }
+
 }  // namespace attn::cuda

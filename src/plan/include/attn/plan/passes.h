@@ -11,8 +11,8 @@
 
 namespace attn::plan {
 
-/// Without the nodes that no output, no scores and no state need, and without attention's probabilities and logarithms
-/// that nothing reads.
+/// Without the nodes that no output, no scores, no state and no other rank need, and without attention's probabilities
+/// and logarithms that nothing reads.
 [[nodiscard]] graph::Graph remove_dead(graph::Graph graph);
 
 /// Without what changes nothing: a Cast to the dtype at hand or there and back through a wider one, one that is there

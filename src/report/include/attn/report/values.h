@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attn/base/shape.h"
+#include "attn/report/parallel_report.h"
 #include "attn/run/bench.h"
 #include "attn/run/compare.h"
 #include "attn/run/finite.h"
@@ -69,6 +70,7 @@ struct RunReport {
   std::int64_t predicted_bytes = 0, peak_bytes = 0;  ///< of the process: before anything was allocated, and in the end
   std::optional<CompareReport> compare;
   std::optional<run::FiniteCheck> finite;
+  std::optional<ParallelReport> parallel;  ///< where several ranks ran it
 };
 
 /// One layer's share of an iteration.
