@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <set>
 
 #include "attn/base/error.h"
@@ -56,6 +57,37 @@ void check_there(const std::vector<run::ScoresLayout>& layouts, const Heads& hea
   if (heads.head) throw bad_usage("--head {}: the layers have fewer heads, counted from 0", *heads.head);
 }
 
+/// One example of the input that is an image, (batch, height, width, 1 or 3), from its darkest to its lightest; nothing
+/// where none is, or several are.
+std::optional<report::InputImage> image_in(const std::vector<Tensor>& inputs, std::int64_t item) {
+  constexpr std::int64_t kMostPixels = std::int64_t{1} << 20;
+  const Tensor* found = nullptr;
+  for (const Tensor& tensor : inputs) {
+    const Shape& shape = tensor.shape();
+    if (shape.rank() != 4 || (shape[3] != 1 && shape[3] != 3) || shape[1] * shape[2] > kMostPixels) continue;
+    if (found != nullptr) return std::nullopt;
+    found = &tensor;
+  }
+  if (found == nullptr || item >= found->shape()[0]) return std::nullopt;
+  const Shape& shape = found->shape();
+  report::InputImage out{shape[2], shape[1], {}};
+  const std::int64_t size = shape[1] * shape[2] * shape[3], first = item * size;
+  double least = 0, most = 0;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const double value = found->at(first + i);
+    if (!std::isfinite(value)) return std::nullopt;
+    least = i == 0 ? value : std::min(least, value);
+    most = i == 0 ? value : std::max(most, value);
+  }
+  const double scale = most > least ? 255.0 / (most - least) : 0.0;
+  for (std::int64_t pixel = 0; pixel < shape[1] * shape[2]; ++pixel)
+    for (std::int64_t channel = 0; channel < 3; ++channel) {
+      const std::int64_t at = first + pixel * shape[3] + std::min(channel, shape[3] - 1);
+      out.rgb.push_back(static_cast<std::uint8_t>(std::lround((found->at(at) - least) * scale)));
+    }
+  return out;
+}
+
 /// The lines of a file.
 std::vector<std::string> read_labels(const std::string& path) {
   const io::Bytes file = io::read_file(path, kMostLabelBytes);
@@ -102,6 +134,7 @@ report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& e
   if (execution.skip_padding) throw bad_usage("--skip-padding: the attention weights of padding are not computed then");
   const auto backend = open_backend(execution.device, execution.backend, console);
   const GivenInputs given = read_inputs(loaded.model, inputs);
+  warn_of_given_batch(execution, given, console);
   keras::LowerOptions lower = lower_options(execution, given);
   lower.scores = true;
   graph::Graph graph = loaded.model.lower(lower);
@@ -113,7 +146,7 @@ report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& e
 
   report::HeatmapReport out;
   out.labels = labels_for(layouts, heads.labels);
-  out.setting = setting_of(loaded.name, graph, *backend, execution);
+  out.setting = setting_of(loaded, graph, *backend, execution);
   out.seed = execution.seed;
   out.item = heads.item;
   out.items = layouts.front().items;
@@ -121,6 +154,7 @@ report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& e
 
   const std::vector<Tensor> tensors = run::make_inputs(graph, given.arrays, execution.seed);
   out.inputs = describe_inputs(graph, given);
+  out.image = image_in(tensors, heads.item);
   // What comes behind the last of the heads need not run.
   graph.outputs.clear();
   run::Session session = prepare_session(*backend, std::move(graph), load_weights(loaded, execution, console),

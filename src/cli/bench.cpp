@@ -362,8 +362,12 @@ struct BenchCommand {
 
   /// With the row of the same setting, where there is one.
   void compare_with_baseline(report::BenchRow& row) const {
-    const auto match = std::find_if(earlier_.begin(), earlier_.end(),
-                                    [&](const report::BenchRow& old) { return old.setting == row.setting; });
+    const auto match = std::find_if(earlier_.begin(), earlier_.end(), [&](const report::BenchRow& old) {
+      // Weights take the same time wherever they came from.
+      report::Setting setting = row.setting;
+      setting.weights = old.setting.weights;
+      return old.setting == setting;
+    });
     if (match == earlier_.end()) {
       ++unmatched_;
       if (!fail_if_slower)

@@ -260,7 +260,7 @@ struct CompareCommand {
 
   [[nodiscard]] report::ComparedSide describe(const Side& side) const {
     report::ComparedSide out;
-    out.setting = setting_of(side.loaded->name, side.graph, *side.backend, side.execution);
+    out.setting = setting_of(*side.loaded, side.graph, *side.backend, side.execution);
     if (weights.size() > 1) out.weights = *side.execution.weights;
     if (other) out.weights = *side.loaded->weights;
     return out;

@@ -40,7 +40,7 @@ class DecoderBench {
                Dim capacity, Dim longest_prompt)
       : plan_(plan),
         backend_(backend),
-        name_(loaded.name),
+        loaded_(loaded),
         rows_(rows),
         lower_(step_of(loaded.model, plan.execution.dtype, {})),
         decoder_(
@@ -53,7 +53,7 @@ class DecoderBench {
   void measure(const DecoderTest& test) {
     report::BenchRow row;
     const graph::Graph last = graph_of(1, test.end());
-    row.setting = setting_of(name_, last, backend_, plan_.execution);
+    row.setting = setting_of(loaded_, last, backend_, plan_.execution);
     row.setting.seq_len = std::nullopt;
     row.setting.test = test.name();
     run::reset_peak_memory();
@@ -173,7 +173,7 @@ class DecoderBench {
 
   const BenchPlan& plan_;
   const backends::Backend& backend_;
-  std::string name_;
+  const LoadedModel& loaded_;
   Dim rows_;
   generate::LowerStep lower_;
   std::unique_ptr<generate::CachedDecoder> decoder_;

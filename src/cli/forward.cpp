@@ -1,5 +1,7 @@
 #include "forward.h"
 
+#include <fmt/format.h>
+
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"
@@ -56,6 +58,14 @@ keras::LowerOptions lower_options(const Execution& execution, const GivenInputs&
   if (!is_quantization(execution.dtype)) options.dtype = execution.dtype;
   for (const auto& [name, tensor] : given.arrays) options.input_shapes.emplace(name, tensor.shape());
   return options;
+}
+
+void warn_of_given_batch(const Execution& execution, const GivenInputs& given, const Console& console) {
+  if (!execution.batch) return;
+  for (const auto& [name, tensor] : given.arrays)
+    if (tensor.shape().rank() > 0 && tensor.shape()[0] != *execution.batch)
+      return console.warn(fmt::format("--batch {} is not used: the array given for '{}' has a batch of {}",
+                                      *execution.batch, printable(name), tensor.shape()[0]));
 }
 
 std::vector<report::InputReport> describe_inputs(const graph::Graph& graph, const GivenInputs& given) {

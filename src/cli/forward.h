@@ -25,6 +25,9 @@ struct GivenInputs {
 /// How a model is lowered for the execution and these inputs.
 [[nodiscard]] keras::LowerOptions lower_options(const Execution& execution, const GivenInputs& given);
 
+/// Says on stderr where --batch means nothing, because an array that was given has another.
+void warn_of_given_batch(const Execution& execution, const GivenInputs& given, const Console& console);
+
 /// What goes in, in the order of graph.inputs.
 [[nodiscard]] std::vector<report::InputReport> describe_inputs(const graph::Graph& graph, const GivenInputs& given);
 

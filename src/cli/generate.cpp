@@ -335,6 +335,7 @@ struct GenerateCommand {
   void describe(const LoadedModel& loaded, const generate::Generated& generated, const generate::Request& request,
                 report::GenerationReport& report) const {
     report.model.path = *model;
+    report.model.weights = weights_origin(loaded, execution);
     report.model.class_name = loaded.model.class_name();
     if (const auto task = loaded.model.task()) report.model.backbone = task->backbone_class;
     for (const graph::WeightSpec& spec : loaded.model.weights()) report.model.parameters += spec.shape.size();

@@ -102,6 +102,7 @@ struct GradCommand {
 
   [[nodiscard]] int run() const {
     if (arrays) io::check_tensor_path(*arrays);
+    refuse_binary_on_terminal(arrays);
     if (training && no_training) throw bad_usage("--training and --no-training exclude each other");
     if (!check && (directions || step)) throw bad_usage("--directions and --eps are of --check");
     if (!expect && (rtol || atol)) throw bad_usage("--rtol and --atol are of --expect");
@@ -117,7 +118,7 @@ struct GradCommand {
     const std::vector<Wanted> wanted = wanted_of(lowered.graph, loaded.model);
 
     report::GradientsReport report;
-    report.setting = setting_of(loaded.name, lowered.graph, *backend, execution);
+    report.setting = setting_of(loaded, lowered.graph, *backend, execution);
     report.loss = lowered.described;
     report.mode = no_training ? "inference" : training ? "training" : "training, nothing dropped";
     report.seed = execution.seed;

@@ -57,14 +57,15 @@ LoadedModel load_model(const std::optional<std::string>& path, const std::option
   source.options.as_keras_hub = compat == "keras-hub";
   std::shared_ptr<const keras::Model> floats;
   if (quantize) {
-    floats = std::make_shared<const keras::Model>(keras::Model::read(source.name, source.text, source.options));
+    floats = std::make_shared<const keras::Model>(library::read_model(source));
     source.options.quantize = *quantize;
     std::replace(source.options.quantize->begin(), source.options.quantize->end(), ':', '/');
   }
-  keras::Model model = keras::Model::read(source.name, std::move(source.text), source.options);
+  std::optional<std::string> weights = source.weights;
+  keras::Model model = library::read_model(std::move(source));
   for (const std::string& warning : model.warnings()) console.warn(warning);
   std::string name = printable(model.name());
-  return {std::move(model), std::move(name), std::move(file), std::move(source.weights), std::move(floats)};
+  return {std::move(model), std::move(name), std::move(file), std::move(weights), std::move(floats)};
 }
 
 }  // namespace attn::cli

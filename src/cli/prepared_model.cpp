@@ -198,6 +198,18 @@ report::Setting setting_of(const std::string& model, const graph::Graph& graph, 
   return out;
 }
 
+report::Setting setting_of(const LoadedModel& loaded, const graph::Graph& graph, const backends::Backend& backend,
+                           const Execution& execution) {
+  report::Setting out = setting_of(loaded.name, graph, backend, execution);
+  out.weights = weights_origin(loaded, execution);
+  return out;
+}
+
+std::string weights_origin(const LoadedModel& loaded, const Execution& execution) {
+  const std::optional<std::string>& file = execution.weights ? execution.weights : loaded.weights;
+  return file ? *file : fmt::format("random, seed {}", execution.seed);
+}
+
 void skip_padding(graph::Graph& graph, std::vector<Tensor>& inputs, const Console& console) {
   if (!graph.scores.empty()) throw bad_usage("--scores with --skip-padding: the weights of padding are not computed");
   run::Unpadded unpadded = run::skip_padding(std::move(graph), inputs);

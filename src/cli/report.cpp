@@ -8,6 +8,7 @@
 #include "model_bench.h"
 #include "model_costs.h"
 #include "options/command.h"
+#include "provenance.h"
 #include "shared_options.h"
 
 namespace attn::cli {
@@ -49,6 +50,7 @@ struct ReportCommand {
       };
       page.heatmap = attention_of(loaded, execution, inputs, heads, limits, common.console);
     }
+    page.provenance = provenance_of(model);
     write_result(report::render(common.form(), page), common.output, Look::exact);
     return 0;
   }

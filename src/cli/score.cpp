@@ -59,7 +59,11 @@ struct ScoreCommand {
     options.rows = 1;
     for (const Text& text : texts_) options.capacity = std::max<Dim>(options.capacity, std::ssize(text.ids));
     const auto decoder = open_decoder(*backend, loaded, execution, {}, options, options.capacity, common.console);
-    report::ScoreReport report{model, loaded.model.class_name(), tokenizer_ ? tokenizer_->class_name() : "", {}};
+    report::ScoreReport report{model,
+                               loaded.model.class_name(),
+                               tokenizer_ ? tokenizer_->class_name() : "",
+                               weights_origin(loaded, execution),
+                               {}};
     Progress progress(common.console, "scoring", static_cast<double>(texts_.size()));
     for (const Text& text : texts_) {
       report.texts.push_back(scored(*decoder, text));

@@ -42,7 +42,7 @@ void add_sequence_length(Options& options, std::optional<std::int64_t>& length, 
 }
 
 void add_device(Options& options, std::string& device) {
-  options.add("--device", device, "DEVICE", "cpu, cuda, cuda:N or auto");
+  options.add("--device", device, "DEVICE", "cpu, cuda (or gpu), cuda:N or auto");
 }
 
 void add_backend(Options& options, std::string& backend) {
@@ -50,7 +50,8 @@ void add_backend(Options& options, std::string& backend) {
 }
 
 void add_dtype(Options& options, std::optional<std::string>& dtype) {
-  options.add("--dtype", dtype, "DTYPE", "compute in float32, bfloat16 or float16 instead of the model's own policy");
+  options.add("--dtype", dtype, "DTYPE",
+              "compute in float32, bfloat16, float16 or float64 instead of the model's own policy");
 }
 
 void add_cache_dtype(Options& options, std::optional<std::string>& dtype) {

@@ -320,7 +320,7 @@ struct TrainCommand {
                                                 const backends::Backend& backend, const optimizers::Settings& settings,
                                                 std::int64_t rows, std::uint64_t seed) const {
     report::TrainingReport report;
-    report.setting = setting_of(loaded.name, shown.graph, backend, execution);
+    report.setting = setting_of(loaded, shown.graph, backend, execution);
     report.optimizer = settings.name + (settings.loss_scale ? " with a scaled loss" : "");
     report.loss = shown.described;
     report.seed = seed;

@@ -90,7 +90,7 @@ void measure_training(const BenchPlan& plan, const TrainingSetup& setup, const L
   if (!settings.loss_scale && how.dtype == "float16") settings.loss_scale.emplace();
 
   report::TrainingBenchRow row;
-  row.setting = setting_of(loaded.name, lowered.graph, backend, plan.execution);
+  row.setting = setting_of(loaded, lowered.graph, backend, plan.execution);
   if (how.dtype && *how.dtype != "float32") row.setting.dtype = "mixed_" + *how.dtype;
   report.loss = lowered.described;
   report.optimizer = settings.name;

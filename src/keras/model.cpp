@@ -7,6 +7,7 @@
 #include "analysis/validation.h"
 #include "attn/base/text.h"
 #include "classes/class_table.h"
+#include "classes/custom_layer.h"
 #include "classes/reading.h"
 #include "frontends/builtin_encoder.h"
 #include "frontends/hugging_face/write_config.h"
@@ -87,11 +88,44 @@ std::optional<std::string> Model::first_attention() const {
 
 Summary Model::summary() const {
   Functional* model = parts_->model();
+  if (model == nullptr && as_custom(parts_->root()) != nullptr) return summarize_custom(parts_->root());
   if (model == nullptr) parts_->root().fail("one layer without an input shape", "input_shape");
   Summary out = summarize(*model);
   if (std::optional<TaskInfo> info = task()) out.preprocessor = std::move(info->preprocessor);
   return out;
 }
+
+std::vector<std::string> Model::custom_classes() const {
+  std::vector<std::string> out;
+  visit_layers(parts_->root(), [&](const Layer& layer) {
+    const std::string name(layer.class_name());
+    if (as_custom(layer) != nullptr && std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
+  });
+  return out;
+}
+
+void Model::take_stored(std::span<const StoredWeight> stored) {
+  std::vector<bool> taken(stored.size());
+  visit_places(parts_->root(), [&](Layer& layer, const std::string& store) {
+    if ((layer.built && as_custom(layer) == nullptr) || layer.is_model() || layer.is_operation()) return;
+    layer.built = true;  // as it was when it was saved
+    for (std::size_t i = 0; i < stored.size(); ++i) {
+      if (taken[i] || !stored[i].place.starts_with(store)) continue;
+      taken[i] = true;
+      graph::WeightSpec spec;
+      spec.store_path = stored[i].place.substr(store.size());
+      spec.path = spec.store_path;
+      // "att/query_dense/vars/0" is the variable 0 of att/query_dense.
+      if (const auto vars = spec.path.rfind("vars/"); vars != std::string::npos) spec.path.erase(vars, 5);
+      spec.shape = stored[i].shape;
+      spec.dtype = stored[i].dtype;
+      spec.trainable = layer.trainable;
+      layer.weights.push_back(std::move(spec));
+    }
+  });
+}
+
+void Model::require_no_custom_class() const { refuse_custom(parts_->root()); }
 
 std::optional<TaskInfo> Model::task() const {
   auto* task = dynamic_cast<Task*>(parts_->model());
@@ -147,6 +181,8 @@ graph::Graph Model::lower(const LowerOptions& options) const { return anatomy(op
 
 Anatomy Model::anatomy(const LowerOptions& options) const {
   Functional* model = parts_->model();
+  if (!options.symbolic && !options.open_custom) require_no_custom_class();
+  if (const CustomLayer* custom = as_custom(parts_->root())) custom->refuse();
   if (model == nullptr) parts_->root().fail("one layer without an input shape cannot run", "input_shape");
   if (!model->connected) model->fail("the model knows no input shape", "input_shape");
   if (options.sequence_length && !options.symbolic && !options.decode && !takes_length(*options.sequence_length)) {
@@ -164,6 +200,7 @@ Anatomy Model::anatomy(const LowerOptions& options) const {
 }
 
 LossGraph Model::lower_loss(const LowerOptions& options, const LossOptions& loss) const {
+  require_no_custom_class();
   Functional* model = parts_->model();
   if (model == nullptr) parts_->root().fail("one layer without an input shape cannot run", "input_shape");
   if (!model->connected) model->fail("the model knows no input shape", "input_shape");

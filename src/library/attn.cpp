@@ -101,8 +101,8 @@ Model::~Model() = default;
 
 Model Model::open(const std::string& path, const OpenOptions& options) {
   library::ModelText text = with_options(library::read_model_file(path), options);
-  keras::Model model = keras::Model::read(text.name, std::move(text.text), text.options);
-  return Model(std::unique_ptr<Parts>(new Parts{std::move(model), std::move(text.weights)}));
+  std::optional<std::string> weights = text.weights;
+  return Model(std::unique_ptr<Parts>(new Parts{library::read_model(std::move(text)), std::move(weights)}));
 }
 
 Model Model::parse(const std::string& name, std::string text, const OpenOptions& options) {

@@ -12,6 +12,7 @@
 #include "attn/io/keras_archive.h"
 #include "attn/weights/read_store.h"
 #include "model_folder.h"
+#include "other_kinds.h"
 #include "tied_embedding.h"
 
 namespace attn::library {
@@ -76,6 +77,7 @@ ModelText model_text_of(const io::Bytes& file, const std::string& path) {
           printable(path))
           .about("weights");
     case io::FileKind::other:
+      refuse_other_kind(file, path);
       break;
   }
   const std::string name = path == "-" ? "stdin" : path;
@@ -95,5 +97,17 @@ ModelText read_model_file(const std::string& path) {
 }
 
 ModelText builtin_model() { return {"built-in encoder", keras::Model::builtin_encoder(), {}, {}}; }
+
+keras::Model read_model(ModelText text) {
+  keras::Model model = keras::Model::read(text.name, std::move(text.text), text.options);
+  if (!text.weights || model.custom_classes().empty()) return model;
+  const weights::Store store = weights::read_store(*text.weights);
+  if (store.naming != weights::Naming::store_path) return model;
+  std::vector<keras::StoredWeight> stored;
+  for (const NamedTensor& weight : store.weights)
+    stored.push_back({weight.name, weight.tensor.shape(), weight.tensor.dtype()});
+  model.take_stored(stored);
+  return model;
+}
 
 }  // namespace attn::library

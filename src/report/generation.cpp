@@ -135,6 +135,7 @@ Json stats_json(const GenerationStats& stats) {
 Json document(const GenerationReport& report) {
   Json model;
   model["path"] = json_text(report.model.path);
+  model["weights"] = json_text(report.model.weights);
   model["class_name"] = json_text(report.model.class_name);
   if (report.model.backbone) model["backbone"] = json_text(*report.model.backbone);
   model["params"] = report.model.parameters;

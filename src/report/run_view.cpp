@@ -104,6 +104,7 @@ namespace {
 std::string run_text(const RunReport& report) {
   std::string out =
       fmt::format("{}: {}, seed {}\n", printable(report.setting.model), setting_text(report.setting), report.seed);
+  out += weights_line(report.setting);
   for (const InputReport& input : report.inputs) {
     out += fmt::format("  input {} {} {}: {}\n", printable(input.name), input.shape.str(), printable(input.dtype),
                        printable(input.source));

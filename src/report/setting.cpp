@@ -25,6 +25,10 @@ std::string padding_text(const Setting& setting) {
   return fmt::format("mean length {}{}{}", *setting.mean_length, setting.skip_padding ? ", " : "", skipped);
 }
 
+std::string weights_line(const Setting& setting) {
+  return setting.weights.empty() ? "" : fmt::format("  weights: {}\n", printable(setting.weights));
+}
+
 Json setting_json(const Setting& setting) {
   Json json;
   json["model"] = json_text(setting.model);
@@ -38,6 +42,7 @@ Json setting_json(const Setting& setting) {
   json["threads"] = setting.threads;
   if (setting.mean_length) json["mean_length"] = *setting.mean_length;
   if (setting.skip_padding) json["skip_padding"] = true;
+  if (!setting.weights.empty()) json["weights"] = json_text(setting.weights);
   return json;
 }
 

@@ -333,6 +333,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"grad", archive, "--training", "--by", "block", "--sort", "norm", "--matmul-precision", "high"},
       {"grad", archive, "--expect", folder / "odd.npz", "--matmul-precision", "medium"},
       {"plot"},
+      {"summary", "tests/data/custom/classifier/model.keras"},
       {"plot", reader, "--expand-nested"},
       {"plot", fixture("model/nested/model.json"), "--expand-nested"},
       {"heatmap"},

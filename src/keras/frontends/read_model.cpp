@@ -2,6 +2,7 @@
 
 #include "attn/base/text.h"
 #include "classes/class_table.h"
+#include "classes/custom_layer.h"
 #include "classes/reading.h"
 #include "frontends/encoder_config.h"
 #include "frontends/hidden_quantization.h"
@@ -150,7 +151,7 @@ ReadModel read_once(const std::string& source, std::string text, const ReadOptio
   }
   if (!out.root->is_model()) {
     out.single = out.root.get();
-    if (shape) out.root = model_around(std::move(out.root), *shape);
+    if (shape && as_custom(*out.root) == nullptr) out.root = model_around(std::move(out.root), *shape);
   }
   return out;
 }

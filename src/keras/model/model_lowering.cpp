@@ -188,7 +188,8 @@ Arg ModelLowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
       }
     }
     if (watched) recorder->end(recorded, layer, outputs);
-    for (const TensorPtr& out : outputs) graph.layers[static_cast<std::size_t>(id)].outputs.push_back(out->id);
+    for (const TensorPtr& out : outputs)
+      if (out->id != graph::kNone) graph.layers[static_cast<std::size_t>(id)].outputs.push_back(out->id);
     builder().set_layer(outer_layer);
     current_ = outer;
     return result;
@@ -212,7 +213,7 @@ void ModelLowering::add_scores(graph::ValueId scores) {
 }
 
 graph::ValueId ModelLowering::weight(const Layer& layer, int index) {
-  const auto [it, added] = weights_.try_emplace({&layer, index}, graph::kNone);
+  const auto [it, added] = weights_.try_emplace({one(layer), index}, graph::kNone);
   if (added) {
     // Not declared: full names are known only once the whole model is built. Any name of its own will do.
     graph::WeightSpec spec = layer.weights.at(static_cast<std::size_t>(index));

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -36,6 +38,16 @@ class ModelLowering final : public Lowering {
   /// `symbolic`: shapes may be unknown and Keras's symbolic shapes are shown (for summaries); else for a run.
   ModelLowering(graph::Graph& graph, bool symbolic) : Lowering(graph, symbolic) {}
 
+  /// What stands for unknown sizes of what custom layers give, which is 0 everywhere: a graph to count, not to run.
+  /// Nothing where such a layer ends the lowering.
+  struct Opened {
+    std::int64_t batch = 1, length = 1;
+  };
+  std::optional<Opened> opened;
+
+  /// Layers of the model that are one with another (Functional::one), with that one.
+  std::map<const Layer*, const Layer*> ones;
+
   /// Watches masks where it is given.
   MaskRecorder* recorder = nullptr;
   [[nodiscard]] bool watches_masks() const override { return recorder != nullptr; }
@@ -46,12 +58,16 @@ class ModelLowering final : public Lowering {
   graph::ValueId weight(const Layer& layer, int index) override;
   /// Declares a layer's variable under its full name, before anything uses it.
   void declare(const Layer& layer, int index, const graph::WeightSpec& spec) {
-    weights_[{&layer, index}] = builder().weight(spec);
+    weights_[{one(layer), index}] = builder().weight(spec);
   }
   /// The layer of each of the graph's layers.
   [[nodiscard]] const std::vector<const Layer*>& callees() const noexcept { return callees_; }
 
  private:
+  [[nodiscard]] const Layer* one(const Layer& layer) const {
+    const auto found = ones.find(&layer);
+    return found == ones.end() ? &layer : found->second;
+  }
   using Bound = std::map<std::string, Arg, std::less<>>;
   static Bound bind(Layer& layer, const Arg& args, const Arg& kwargs);
   /// Arrays become tensors, and tensors of floats get the dtype that the layer wants, if any.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "model/functional.h"
+
 namespace attn::keras {
 namespace {
 
@@ -22,6 +24,18 @@ void visit_layers(Layer& root, const std::function<void(Layer&)>& visit) {
   walk(root, "", "", seen, [&](Layer& layer, const auto&, const auto&) { visit(layer); });
 }
 
+const Layer* one_of(const Layer& root, const Layer& layer) {
+  const auto* model = dynamic_cast<const Functional*>(&root);
+  return model == nullptr ? &layer : model->one(layer);
+}
+
+void visit_places(Layer& root, const std::function<void(Layer&, const std::string& store)>& visit) {
+  std::set<const Layer*> seen, ones;
+  walk(root, "", "", seen, [&](Layer& layer, const auto&, const std::string& store) {
+    if (ones.insert(one_of(root, layer)).second) visit(layer, store);
+  });
+}
+
 graph::WeightSpec Variable::named() const {
   graph::WeightSpec out = spec();
   out.path = out.path.starts_with('/') ? out.path.substr(1) : path + out.path;
@@ -32,9 +46,11 @@ graph::WeightSpec Variable::named() const {
 
 void visit_variables(Layer& root, const std::function<void(const Variable&)>& visit) {
   std::set<const Layer*> seen;
+  std::set<const Layer*> ones;  // of layers that are one, the first stands for all
   std::set<std::pair<const Layer*, int>> borrowed;
   walk(root, root.is_functional() ? "" : root.name + "/", "", seen,
        [&](Layer& layer, const std::string& path, const std::string& store) {
+         if (!ones.insert(one_of(root, layer)).second) return;
          if (const auto index = layer.borrowed_weight()) {
            const Layer::Sublayer owner = layer.sublayers().front();
            if (!seen.contains(owner.layer) && borrowed.emplace(owner.layer, *index).second)

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,13 @@
 #include "attn/keras/task_info.h"
 
 namespace attn::keras {
+
+/// A weight in a .weights.h5 or .keras file.
+struct StoredWeight {
+  std::string place;  ///< "layers/dense/vars/0"
+  Shape shape;
+  DType dtype = DType::float32;
+};
 
 /// Holds a model or a single layer. Movable; not for two threads at once.
 class Model {
@@ -52,6 +60,13 @@ class Model {
   [[nodiscard]] std::vector<std::string> input_names() const;
   /// The name of the first attention layer, or nothing.
   [[nodiscard]] std::optional<std::string> first_attention() const;
+
+  /// The classes of its layers that are somebody's own, whose Python code is never run; each once, as they occur.
+  [[nodiscard]] std::vector<std::string> custom_classes() const;
+  /// Gives custom layers, and those that cannot be built for them, the weights that a file has in their places.
+  void take_stored(std::span<const StoredWeight> stored);
+  /// Throws Error (bad_input) where the model has a custom layer.
+  void require_no_custom_class() const;
 
   /// What it says as a task of KerasHub; nothing where it is none.
   [[nodiscard]] std::optional<TaskInfo> task() const;

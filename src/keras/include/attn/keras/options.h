@@ -67,6 +67,9 @@ struct LowerOptions {
   /// the first new token, and sources; outputs are logits and hidden, in float32. Batch, lengths and shapes mean
   /// nothing then. The weights are those of the whole, in their order.
   std::optional<DecodeOptions> decode;
+  /// Custom layers give zeros of the shapes that are told of them, and what reads an unknown shape is left out: a graph
+  /// to count, not to run.
+  bool open_custom = false;
   bool symbolic = false;  ///< unknown dimensions stay so: a graph to look at, not to run
 };
 

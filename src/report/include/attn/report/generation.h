@@ -14,6 +14,7 @@ namespace attn::report {
 /// The model that generated.
 struct GenerationModel {
   std::string path;                     ///< as it was given
+  std::string weights;                  ///< where they came from: a file or folder, or "random, seed 0"
   std::string class_name;               ///< "GPT2CausalLM"
   std::optional<std::string> backbone;  ///< "GPT2Backbone"
   std::int64_t parameters = 0;

@@ -30,8 +30,18 @@ struct Setting {
   std::optional<double> mean_length = {};  ///< of sequences padded for a measurement, as a share of the whole
   bool skip_padding = false;
   std::string test = "";  ///< of a decoder's measurement: "pp512", "tg128@d4096"; else empty
+  /// Where the weights came from: "model.keras", "random, seed 0"; "" where there are none.
+  std::string weights = {};
 
   friend bool operator==(const Setting&, const Setting&) = default;
+};
+
+/// How a page came about. What is not known is "".
+struct Provenance {
+  std::string file, sha256;  ///< of the model
+  std::string version;       ///< of attn
+  std::string date;          ///< "2026-11-24 20:15 UTC"
+  std::string command;       ///< as a shell takes it
 };
 
 struct InputReport {
