@@ -13,6 +13,7 @@
 #include "attn/run/compare_runs.h"
 #include "attn/run/gradients.h"
 #include "attn/run/inputs.h"
+#include "attn/train/trainer.h"
 #include "common.h"
 #include "forward.h"
 #include "memory_limit.h"
@@ -114,7 +115,7 @@ struct GradCommand {
     keras::LossGraph lowered = lower(loaded, given, execution.dtype);
     draw_targets(lowered, execution.seed, given.arrays);
     for (const keras::LossGraph::Draw& draw : lowered.draws)
-      given.arrays.emplace(lowered.graph.value(draw.count).name, Tensor(DType::int64, Shape{}));
+      given.arrays.emplace(lowered.graph.value(draw.value).name, train::drawn_numbers(lowered.graph, draw, 0));
     const std::vector<Wanted> wanted = wanted_of(lowered.graph, loaded.model);
 
     report::GradientsReport report;

@@ -33,7 +33,7 @@ train::Batch step_data(const keras::LossGraph& lowered, std::map<std::string, Te
   graph::Graph inputs = lowered.graph;
   std::erase_if(inputs.inputs, [&](graph::ValueId id) {
     return arrays.contains(inputs.value(id).name) ||
-           std::ranges::any_of(lowered.draws, [id](const auto& draw) { return draw.count == id; });
+           std::ranges::any_of(lowered.draws, [id](const auto& draw) { return draw.value == id; });
   });
   const std::vector<Tensor> drawn = run::make_inputs(inputs, {}, seed);
   for (std::size_t i = 0; i < drawn.size(); ++i) arrays.emplace(inputs.value(inputs.inputs[i]).name, drawn[i]);

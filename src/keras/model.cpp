@@ -214,6 +214,18 @@ LossGraph Model::lower_loss(const LowerOptions& options, const LossOptions& loss
   return keras::lower_loss(*model, options, loss);
 }
 
+void Model::freeze(const std::vector<std::string>& layers) {
+  Functional* const model = parts_->model();
+  for (const std::string& name : layers) {
+    Layer* const found = model == nullptr ? nullptr : find_layer(*model, name);
+    if (found == nullptr) throw bad_usage("no layer is called '{}'", printable(name));
+    visit_layers(*found, [](Layer& layer) {
+      layer.trainable = false;
+      for (graph::WeightSpec& spec : layer.weights) spec.trainable = false;
+    });
+  }
+}
+
 std::optional<std::string> Model::compile_config() const {
   const Json config = parts_->root().envelope.value("compile_config", Json());
   if (!config.is_object() || config.empty()) return std::nullopt;

@@ -143,9 +143,9 @@ void apply(const Adadelta& rule, const Step& step) {
   const float keep = f(rule.rho), take = f(1.0 - rule.rho), epsilon = f(rule.epsilon), rate = f(step.rate);
   for (std::int64_t i = 0; i < size; ++i) {
     s0[i] = keep * s0[i] + take * q[i];
-    const float delta = -std::sqrt(s1[i] + epsilon) * g[i] / std::sqrt(s0[i] + epsilon);
-    s1[i] = keep * s1[i] + take * delta * delta;
-    v[i] += rate * delta;
+    const float ratio = std::sqrt(s1[i] + epsilon) / std::sqrt(s0[i] + epsilon);
+    s1[i] = keep * s1[i] + take * (ratio * ratio * q[i]);
+    v[i] -= rate * (ratio * g[i]);
   }
 }
 
@@ -241,8 +241,12 @@ void apply(const Adafactor& rule, const Step& step) {
       s[i] = f(keep * s[i] + (1.0 - keep) * (step.square(i) + rule.epsilon_1));
   }
   std::vector<float> move(static_cast<std::size_t>(step.size));
-  for (std::int64_t i = 0; i < step.size; ++i) move[static_cast<std::size_t>(i)] = step.g[i] / std::sqrt(s[i]);
-  const double size = root_mean_square(move.data(), step.size);
+  double squares = 0.0;  // of the entries, where the gradient is made of some
+  for (std::int64_t i = 0; i < step.size; ++i) {
+    move[static_cast<std::size_t>(i)] = step.g[i] / std::sqrt(s[i]);
+    squares += static_cast<double>(step.square(i)) / static_cast<double>(s[i]);
+  }
+  const double size = std::sqrt(squares / static_cast<double>(step.size));
   const float factor = f(alpha / std::max(1.0, size / rule.clip_threshold));
   for (std::int64_t i = 0; i < step.size; ++i) step.v[i] -= factor * move[static_cast<std::size_t>(i)];
 }

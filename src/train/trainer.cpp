@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "attn/base/error.h"
+#include "attn/base/text.h"
 #include "attn/gradients/gradients.h"
 #include "attn/gradients/passes.h"
 #include "attn/plan/passes.h"
 #include "attn/plan/plan.h"
 #include "attn/run/inputs.h"
+#include "attn/weights/noise.h"
 #include "entries.h"
 
 namespace attn::train {
@@ -28,6 +31,30 @@ Tensor copy_of(const Tensor& x) {
 void copy(const Tensor& from, const Tensor& to) {
   const Tensor same = from.cast(to.dtype());
   std::copy_n(same.data(), same.bytes(), to.data());
+}
+
+}  // namespace
+
+Tensor drawn_numbers(const graph::Graph& graph, const keras::LossGraph::Draw& draw, std::int64_t count) {
+  const graph::Value& value = graph.value(draw.value);
+  Tensor out(value.dtype, value.shape);
+  if (draw.normal_seed) {
+    weights::draw_noise(*draw.normal_seed, count, out);
+  } else {
+    out.as<std::int64_t>()[0] = count;
+  }
+  return out;
+}
+
+namespace {
+
+bool is_finite(const Tensor& tensor) {
+  if (!is_floating(tensor.dtype())) return true;
+  if (tensor.dtype() == DType::float32)
+    return std::ranges::all_of(tensor.as<const float>(), [](float x) { return std::isfinite(x); });
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    if (!std::isfinite(tensor.at(i))) return false;
+  return true;
 }
 
 /// The input that the loss is multiplied by.
@@ -49,6 +76,7 @@ struct Trainer::Program {
   graph::Graph graph;                                  ///< that runs
   std::vector<std::size_t> weights;                    ///< that stand behind the other inputs
   std::vector<std::pair<ValueId, ValueId>> gradients;  ///< by trainable weight: sums and squares, or kNone
+  std::vector<std::pair<ValueId, std::string>> layers; ///< of a diagnosis: what each gives, in their order
   graph::Graph shown;                                  ///< its inputs that are no weights
   plan::Plan plan;                                     ///< until it is compiled
   std::unique_ptr<backends::Executable> executable;
@@ -72,11 +100,22 @@ std::vector<Tensor> Trainer::trained() const {
   return out;
 }
 
+void Trainer::set_weights(const std::vector<Tensor>& weights) {
+  if (weights.size() != weights_.size())
+    throw bad_input("{} weights for a model of {}", weights.size(), weights_.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i].shape() != weights_[i].shape())
+      throw bad_input("the weight '{}' is {}, not {}", printable(specs_[i].path), weights_[i].shape().str(),
+                      weights[i].shape().str());
+    copy(weights[i], weights_[i]);
+  }
+}
+
 void Trainer::finalize() { optimizer_->finalize(trained()); }
 
-std::unique_ptr<Trainer::Program> Trainer::plan_of(const Batch& batch, bool training) {
+std::unique_ptr<Trainer::Program> Trainer::plan_of(const Batch& batch, Purpose purpose) {
   auto program = std::make_unique<Program>();
-  program->model = lower_(batch, training);
+  program->model = lower_(batch, purpose != Purpose::evaluation);
   graph::Graph graph = std::exchange(program->model.graph, {});
   const keras::LossGraph& model = program->model;
 
@@ -96,7 +135,13 @@ std::unique_ptr<Trainer::Program> Trainer::plan_of(const Batch& batch, bool trai
     graph.outputs.push_back({metric.name, metric.total});
     graph.outputs.push_back({metric.name, metric.count});
   }
-  if (training) {
+  if (purpose == Purpose::diagnosis) {
+    for (const graph::Layer& layer : graph.layers)
+      for (const ValueId id : layer.outputs)
+        if (is_floating(graph.value(id).dtype)) program->layers.emplace_back(id, layer.name);
+    for (const auto& [id, name] : program->layers) graph.outputs.push_back({"", id});
+  }
+  if (purpose == Purpose::step) {
     for (const auto& update : model.updates) graph.outputs.push_back({"", update.value});
     // The gradients of products are products.
     graph = plan::simplify_conv(plan::simplify_einsum(std::move(graph)));
@@ -137,7 +182,7 @@ std::int64_t Trainer::memory_needed(const Batch& batch) {
 Trainer::Program& Trainer::planned(const Batch& batch, bool training) {
   begin(batch);
   std::unique_ptr<Program>& found = programs_[key_of(batch, training)];
-  if (!found) found = plan_of(batch, training);
+  if (!found) found = plan_of(batch, training ? Purpose::step : Purpose::evaluation);
   return *found;
 }
 
@@ -157,26 +202,28 @@ void Trainer::begin(const Batch& batch) {
 
 Trainer::Program& Trainer::program(const Batch& batch, bool training) {
   Program& found = planned(batch, training);
-  if (!found.executable) found.executable = backend_.compile(std::exchange(found.plan, {}), {}, options_.compile);
+  compile(found);
   terms_.clear();
   metrics_.clear();
-  roots_.clear();
+  kinds_.clear();
   for (const auto& term : found.model.terms) terms_.push_back(term.name);
   for (const auto& metric : found.model.metrics) {
     metrics_.push_back(metric.name);
-    roots_.push_back(metric.root);
+    kinds_.push_back(metric.kind);
   }
   return found;
+}
+
+void Trainer::compile(Program& program) const {
+  if (!program.executable) program.executable = backend_.compile(std::exchange(program.plan, {}), {}, options_.compile);
 }
 
 PassResult Trainer::run(Program& program, const Batch& batch, StepTimes* times) {
   Batch given = batch;
   std::map<std::string, std::int64_t> drawn;  // in this pass, by layer
-  for (const keras::LossGraph::Draw& draw : program.model.draws) {
-    Tensor count(DType::int64, Shape{});
-    count.as<std::int64_t>()[0] = draws_[draw.layer] + drawn[draw.layer]++;
-    given.emplace(program.graph.value(draw.count).name, count);
-  }
+  for (const keras::LossGraph::Draw& draw : program.model.draws)
+    given.emplace(program.graph.value(draw.value).name,
+                  drawn_numbers(program.graph, draw, draws_[draw.layer] + drawn[draw.layer]++));
   Tensor scale(DType::float32, Shape{});
   scale.set(0, optimizer_->loss_scale());
   given.emplace(kScale, scale);
@@ -197,15 +244,42 @@ PassResult Trainer::run(Program& program, const Batch& batch, StepTimes* times) 
   PassResult out;
   out.loss = number(program.model.loss);
   for (const auto& term : program.model.terms) out.terms.push_back(number(term.value));
-  for (const auto& metric : program.model.metrics) out.metrics.push_back({number(metric.total), number(metric.count)});
+  const auto numbers = [&](ValueId id) {
+    const Tensor tensor = program.executable->value(id);
+    std::vector<double> all;
+    for (std::int64_t i = 0; i < tensor.size(); ++i) all.push_back(tensor.at(i));
+    return all;
+  };
+  for (const auto& metric : program.model.metrics)
+    out.metrics.push_back({numbers(metric.total), numbers(metric.count)});
   return out;
+}
+
+std::string Trainer::first_not_finite(const Batch& batch) {
+  for (const auto& [name, tensor] : batch)
+    if (!is_finite(tensor)) return fmt::format("the array '{}' of the data", printable(name));
+  for (std::size_t i = 0; i < weights_.size(); ++i)
+    if (!is_finite(weights_[i])) return fmt::format("the weight '{}'", printable(specs_[i].path));
+  const std::unique_ptr<Program> diagnosis = plan_of(batch, Purpose::diagnosis);
+  compile(*diagnosis);
+  run(*diagnosis, batch, nullptr);
+  for (const auto& [id, name] : diagnosis->layers)
+    if (!is_finite(diagnosis->executable->value(id))) return fmt::format("the layer '{}'", printable(name));
+  return "the loss";
 }
 
 PassResult Trainer::evaluate(const Batch& batch) { return run(program(batch, false), batch, nullptr); }
 
 StepResult Trainer::step(const Batch& batch, StepTimes* times) {
   Program& step = program(batch, true);
-  StepResult out{run(step, batch, times), optimizer_->learning_rate(), optimizer_->loss_scale(), 0.0, false, false};
+  const std::map<std::string, std::int64_t> before = draws_;
+  StepResult out{run(step, batch, times), optimizer_->learning_rate(), optimizer_->loss_scale(), 0.0, false, false, ""};
+  if (!std::isfinite(out.loss)) {
+    draws_ = before;
+    out.not_finite = first_not_finite(batch);
+    draws_ = before;
+    return out;
+  }
   std::vector<optimizers::Gradient> gradients;
   for (const auto& [sum, squares] : step.gradients) {
     gradients.emplace_back();
@@ -216,6 +290,14 @@ StepResult Trainer::step(const Batch& batch, StepTimes* times) {
   const optimizers::StepReport report = optimizer_->apply(trained(), gradients);
   if (times != nullptr)
     times->optimizer = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (report.not_finite) {
+    // The one that is nearest to the loss came first.
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      if (gradients[i].sum.bytes() > 0 && !is_finite(gradients[i].sum))
+        out.not_finite = fmt::format("the gradient of '{}'", printable(specs_[trainable_[i]].path));
+    if (out.not_finite.empty()) out.not_finite = "the sum of gradients";
+    return out;
+  }
   out.gradient_norm = report.gradient_norm;
   out.clipped = report.clipped;
   out.skipped = report.skipped;

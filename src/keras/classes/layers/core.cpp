@@ -3,6 +3,7 @@
 
 #include "classes/dense_kernel.h"
 #include "classes/layers/layers.h"
+#include "classes/layers/lora.h"
 #include "classes/training.h"
 
 namespace attn::keras {
@@ -24,7 +25,9 @@ class Dense : public Layer {
     f("kernel_constraint", kernel_constraint);
     f("bias_constraint", bias_constraint);
     f("quantization_config", quantization_config, 313);
+    lora.fields(f);
   }
+  void check(const Ref& config) override { lora.check(config); }
   [[nodiscard]] bool supports_masking() const override { return true; }
 
   void build(Weights& w, Call& call) override {
@@ -32,6 +35,7 @@ class Dense : public Layer {
     if (in.rank() < 2) throw bad_input("expected an input of rank 2 or more, got {}", in.str());
     if (in.back() == kUnknown) throw bad_input("the last dimension of the input must be known, got {}", in.str());
     if (const auto how = quantization_of(policy, quantization_config)) {
+      lora.expect_floats();
       std::string rows = "abcdefghijklmnopqrstuvwxyz";
       rows.resize(static_cast<std::size_t>(in.rank() - 1));
       DenseKernel::Floats floats{
@@ -39,8 +43,9 @@ class Dense : public Layer {
       if (use_bias) floats.bias = Shape{units};
       return kernel_.declare(w, *how, quantization_config, std::move(floats));
     }
-    w.add("kernel", {in.back(), units}, kernel_initializer);
+    w.add("kernel", {in.back(), units}, kernel_initializer, !lora.is_on());
     if (use_bias) w.add("bias", {units}, bias_initializer);
+    lora.declare(w, "kernel", {in.back(), units});
   }
 
   Arg call(Call& call) override {
@@ -48,7 +53,7 @@ class Dense : public Layer {
       return Call::result(activation.apply(call.builder(), kernel_.multiply(call, call.tensor("inputs")->id)));
     // Integers come as they are.
     const graph::ValueId x = call.builder().cast(call.tensor("inputs")->id, call.compute_dtype());
-    std::vector<graph::ValueId> inputs = {x, call.weight(0)};
+    std::vector<graph::ValueId> inputs = {x, lora.added(call, call.weight(0))};
     if (use_bias) inputs.push_back(call.weight(1));
     return Call::result(
         activation.apply(call.builder(), call.builder().apply(graph::Linear{1, use_bias, {}, false}, inputs)));
@@ -76,6 +81,7 @@ class Dense : public Layer {
   Constraint kernel_constraint, bias_constraint;
   QuantizationConfig quantization_config;
   DenseKernel kernel_;  // of integers
+  Lora lora;
 };
 
 class ActivationLayer : public Layer {
@@ -119,16 +125,8 @@ class Dropout : public PassThrough {
   }
   Arg call(Call& call) override {
     if (!drops(call, rate)) return PassThrough::call(call);
-    const TensorPtr inputs = call.tensor("inputs");
-    Shape noise = call.shape("inputs");
-    if (noise_shape.json.is_array()) {
-      if (noise_shape.json.size() != static_cast<std::size_t>(noise.rank()))
-        throw bad_input("noise_shape {} does not fit the input {}", noise_shape.json.dump(), noise.str());
-      for (int axis = 0; axis < noise.rank(); ++axis)
-        if (const Json& size = noise_shape.json[static_cast<std::size_t>(axis)]; size.is_number_integer())
-          noise[axis] = size.get<Dim>();
-    }
-    return Call::result(dropped(call, inputs->id, rate, seed.json, noise));
+    const graph::ValueId inputs = call.tensor("inputs")->id;
+    return Call::result(dropped(call, inputs, rate, seed.json, noise_of(noise_shape.json, call.shape("inputs"))));
   }
 
  private:

@@ -5,6 +5,7 @@
 
 #include "classes/dense_kernel.h"
 #include "classes/layers/layers.h"
+#include "classes/layers/lora.h"
 
 namespace attn::keras {
 namespace {
@@ -87,8 +88,10 @@ class EinsumDense : public Layer {
     f("quantization_config", quantization_config, 313);
     // Keras writes it of what gptq has quantized alone, and finds it by the kernel again.
     if (f.reading() || unpacked_columns) f("gptq_unpacked_column_size", unpacked_columns, 313);
+    lora.fields(f);
   }
   void check(const Ref& config) override {
+    lora.check(config);
     const auto parsed = parse(equation_text);
     if (!parsed)
       config["equation"].fail("expected an equation as 'ab,bc->ac', '...ab,bc->...ac' or 'ab...,bc->ac...', got " +
@@ -112,14 +115,16 @@ class EinsumDense : public Layer {
   void build(Weights& w, Call& call) override {
     const Analysis found = analyze(call.shape("inputs"));
     if (const auto how = quantization_of(policy, quantization_config)) {
+      lora.expect_floats();
       DenseKernel::Floats floats{letters(found.elided), found.kernel,
                                  kernel_initializer.with_axes(found.input_axes, found.output_axes)};
       if (bias_axes) floats.bias = found.bias;
       floats.bias_initializer = bias_initializer.value;
       return kernel_.declare(w, *how, quantization_config, std::move(floats));
     }
-    w.add("kernel", found.kernel, kernel_initializer.with_axes(found.input_axes, found.output_axes));
+    w.add("kernel", found.kernel, kernel_initializer.with_axes(found.input_axes, found.output_axes), !lora.is_on());
     if (bias_axes) w.add("bias", found.bias, bias_initializer);
+    lora.declare(w, "kernel", found.kernel);
   }
 
   Arg call(Call& call) override {
@@ -130,7 +135,7 @@ class EinsumDense : public Layer {
     const Analysis found = analyze(b.shape(x));
     const EinsumLetters letters = this->letters(found.elided);
 
-    std::vector<ValueId> inputs = {x, call.weight(0)};
+    std::vector<ValueId> inputs = {x, lora.added(call, call.weight(0))};
     ValueId y = graph::kNone;
     bool bias = bias_axes.has_value();
     if (const int contracted = letters.contracted()) {
@@ -254,6 +259,7 @@ class EinsumDense : public Layer {
   Constraint kernel_constraint, bias_constraint;
   QuantizationConfig quantization_config;
   DenseKernel kernel_;  // of integers
+  Lora lora;
 };
 
 constexpr std::array kEinsumDenseClasses = {

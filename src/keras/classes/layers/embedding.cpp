@@ -4,6 +4,7 @@
 
 #include "classes/dense_kernel.h"
 #include "classes/layers/layers.h"
+#include "classes/layers/lora.h"
 #include "classes/ops/promotion.h"
 
 namespace attn::keras {
@@ -24,18 +25,22 @@ class Embedding : public Layer {
     f("embeddings_constraint", embeddings_constraint);
     f("mask_zero", mask_zero);
     f("quantization_config", quantization_config, 313);
+    lora.fields(f);
     f.ignored({"sparse"});
     f.foreign({"input_length"});
   }
+  void check(const Ref& config) override { lora.check(config); }
   [[nodiscard]] bool supports_masking() const override { return mask_zero; }
   [[nodiscard]] std::optional<DType> input_dtype() const override { return std::nullopt; }
 
   void build(Weights& w, Call&) override {
     how_ = quantization_of(policy, quantization_config);
     if (!how_) {
-      w.add("embeddings", {input_dim, output_dim}, embeddings_initializer);
+      w.add("embeddings", {input_dim, output_dim}, embeddings_initializer, !lora.is_on());
+      lora.declare(w, "embeddings", {input_dim, output_dim});
       return;
     }
+    lora.expect_floats();
     if (!is_int8() && how_->mode != QuantizationMode::int4)
       throw bad_input("the policy '{}' quantizes no embeddings; expected int8 or int4", policy.name);
     table_ = declare(w, "embeddings", {input_dim, output_dim}, 1, 0);
@@ -46,7 +51,8 @@ class Embedding : public Layer {
     graph::ValueId indices = call.tensor("inputs")->id;
     if (!is_integer(b.dtype(indices))) indices = b.cast(indices, DType::int32);
     if (how_) return Call::result(rows_of_integers(call, indices));
-    return Call::result(b.cast(b.apply(graph::Gather{0}, {call.weight(0), indices}), call.compute_dtype()));
+    const graph::ValueId table = lora.added(call, call.weight(0));
+    return Call::result(b.cast(b.apply(graph::Gather{0}, {table, indices}), call.compute_dtype()));
   }
 
   [[nodiscard]] bool quantizes() const override { return true; }
@@ -136,6 +142,7 @@ class Embedding : public Layer {
   Constraint embeddings_constraint;
   QuantizationConfig quantization_config;
   bool mask_zero = false;
+  Lora lora;
   std::optional<Quantization> how_;
   Table table_;
 };
@@ -150,6 +157,7 @@ class ReversibleEmbedding : public Embedding {
     f("logit_soft_cap", logit_soft_cap);
   }
   void check(const Ref& config) override {
+    if (lora.is_on()) config["lora_rank"].fail("a low-rank addition to an embedding that is reversed is not known");
     if (reverse_dtype && !dtype_of(*reverse_dtype))
       config["reverse_dtype"].fail("expected the name of a dtype, got " + config["reverse_dtype"].kind());
   }

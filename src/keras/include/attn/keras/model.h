@@ -83,6 +83,9 @@ class Model {
   /// The model with its loss behind it, and with what layers do in training. Throws Error (bad_input), also where the
   /// model cannot be trained.
   [[nodiscard]] LossGraph lower_loss(const LowerOptions& options, const LossOptions& loss) const;
+  /// Sets `trainable` of these layers, named as layer_names does it, and of all within them to false: steps leave their
+  /// variables as they are. Throws Error (usage) for a name that no layer has.
+  void freeze(const std::vector<std::string>& layers);
   /// What compile() was told, as the file keeps it: JSON, or nothing.
   [[nodiscard]] std::optional<std::string> compile_config() const;
   /// Does LowerOptions::sequence_length mean anything to the model, or does it fix its lengths to others?
