@@ -36,10 +36,13 @@ struct CompareCommand {
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json, Format::markdown});
     add_model(options, model);
-    options.add("other", other, "MODEL", "a second model, to compare the configs and weights of the two; of one quantized, what its layers give");
+    options.add(
+        "other", other, "MODEL",
+        "a second model, to compare the configs and weights of the two; of one quantized, what its layers give");
     options.add("--device", devices, "DEVICES", "A,B: cpu, cuda, cuda:N or auto");
     options.add("--backend", backends, "NAMES", "A,B: reference, onednn or cuda; by default the device's best");
-    options.add("--dtype", dtypes, "DTYPES", "A,B: compute in float32, bfloat16 or float16, or with weights made int8, int4 or int4:BLOCK");
+    options.add("--dtype", dtypes, "DTYPES",
+                "A,B: compute in float32, bfloat16 or float16, or with weights made int8, int4 or int4:BLOCK");
     options.add("--matmul-precision", precisions, "HOW", "A,B: highest, high or medium, of float32 products");
     options.add("--threads", thread_counts, "COUNTS", "A,B; 0: all cores");
     options.add("--weights", weights, "FILE", ".weights.h5, .keras, .safetensors or .npz; twice for A and B")
@@ -74,7 +77,8 @@ struct CompareCommand {
     const LoadedModel a = load_model(model, execution, common.console);
     const LoadedModel b = load_model(other, execution, common.console);
     // What quantizing costs is seen in what layers give.
-    if (a.weights && b.weights && is_quantized(a) != is_quantized(b)) return compare_passes({&a, &b}, {execution, execution});
+    if (a.weights && b.weights && is_quantized(a) != is_quantized(b))
+      return compare_passes({&a, &b}, {execution, execution});
     report::ModelsReport report{*model, *other, keras::compare_models(a.model, b.model), {}, {}};
     if (a.weights && b.weights) report.weights = compared_weights(a, b);
     if (a.weights.has_value() != b.weights.has_value()) report.without = a.weights ? *other : *model;
@@ -243,7 +247,8 @@ struct CompareCommand {
   [[nodiscard]] Side prepare(const LoadedModel& loaded, const Execution& setting, const GivenInputs& given) const {
     const keras::LowerOptions lower = lower_options(setting, given);
     Side side{
-        &loaded, setting, open_backend(setting.device, setting.backend, common.console), loaded.model.lower(lower), {}, {}};
+        &loaded, setting, open_backend(setting.device, setting.backend, common.console), loaded.model.lower(lower),
+        {},      {}};
     require_memory(loaded, lower, side.graph, *side.backend, setting,
                    outputs_only ? run::Keep::outputs : run::Keep::layer_outputs);
     side.inputs = run::make_inputs(side.graph, given.arrays, setting.seed);

@@ -15,8 +15,8 @@ namespace attn::cli {
 struct ParallelModel {
   parallel::Parallel local;
   std::vector<Tensor> weights, inputs;
-  std::vector<Fact> facts;  ///< on which all ranks agree
-  graph::Graph whole;       ///< the model's
+  std::vector<Fact> facts;        ///< on which all ranks agree
+  graph::Graph whole;             ///< the model's
   std::int64_t memory_bytes = 0;  ///< the most that this process will take
 };
 
@@ -27,7 +27,6 @@ struct ParallelModel {
 
 /// What all ranks tell of a pass of so many seconds; every rank calls it.
 [[nodiscard]] report::ParallelReport parallel_report(Ranks& ranks, const parallel::Parallel& local,
-                                                     const communicators::Counts& counts, double seconds,
-                                                     int threads);
+                                                     const communicators::Counts& counts, double seconds, int threads);
 
 }  // namespace attn::cli

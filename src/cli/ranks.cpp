@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <new>
 #include <thread>
@@ -69,13 +69,15 @@ std::optional<ParallelWord> parse_parallel(const std::string& word) {
     return out;
   }
   static constexpr std::array<std::string_view, 5> kWords = {"none", "data", "tensor", "sequence", "files"};
-  throw bad_usage("--parallel {}: expected none, files, data, tensor, sequence, or one of the last three with a number of "
-                  "ranks, as tensor=4{}",
-                  printable(word), did_you_mean(name, kWords));
+  throw bad_usage(
+      "--parallel {}: expected none, files, data, tensor, sequence, or one of the last three with a number of "
+      "ranks, as tensor=4{}",
+      printable(word), did_you_mean(name, kWords));
 }
 
 void add_parallel(Options& options, std::optional<std::string>& word) {
-  options.add("--parallel", word, "KIND", "share the model out to ranks by data, tensor or sequence; tensor=4: to four");
+  options.add("--parallel", word, "KIND",
+              "share the model out to ranks by data, tensor or sequence; tensor=4: to four");
 }
 
 void RanksOptions::declare(Options& options) {
@@ -86,9 +88,7 @@ void RanksOptions::declare(Options& options) {
       .above_zero();
 }
 
-std::optional<ParallelWord> RanksOptions::asked() const {
-  return parallel ? parse_parallel(*parallel) : std::nullopt;
-}
+std::optional<ParallelWord> RanksOptions::asked() const { return parallel ? parse_parallel(*parallel) : std::nullopt; }
 
 Ranks::Ranks(const RanksOptions& options, const ParallelWord& word, const Console& console)
     : console_(console), launch_(communicators::launched()), kind_(word.kind) {
@@ -125,16 +125,18 @@ std::optional<Error> Ranks::first_error(const std::optional<Error>& own) {
 
 std::optional<Error> Ranks::difference(std::span<const Fact> facts) {
   std::string own;
-  for (const Fact& fact : facts) own += fact.hash.substr(0, kHash) + std::string(kHash - std::min(kHash, fact.hash.size()), ' ');
+  for (const Fact& fact : facts)
+    own += fact.hash.substr(0, kHash) + std::string(kHash - std::min(kHash, fact.hash.size()), ' ');
   const std::vector<std::byte> all = gather(*world_, std::as_bytes(std::span(own)));
   for (std::size_t i = 0; i < facts.size(); ++i) {
     for (int rank = 1; rank < world_->size(); ++rank) {
       const std::byte* first = all.data() + i * kHash;
       const std::byte* other = first + static_cast<std::size_t>(rank) * own.size();
       if (std::memcmp(first, other, kHash) == 0) continue;
-      return bad_input("rank {} has not the same {} as rank 0: all ranks must be given the same files and options, by the "
-                       "same attn",
-                       rank, facts[i].name);
+      return bad_input(
+          "rank {} has not the same {} as rank 0: all ranks must be given the same files and options, by the "
+          "same attn",
+          rank, facts[i].name);
     }
   }
   return std::nullopt;

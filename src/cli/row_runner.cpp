@@ -93,8 +93,8 @@ std::vector<NamedTensor> RowRunner::run_rows(const std::map<std::string, Tensor>
     std::vector<Tensor> inputs = run::make_inputs(graph, arrays, execution_.seed);
     skip_padding(graph, inputs, console_);
     sessions_.clear();
-    sessions_.emplace_back(shapes, std::make_unique<run::Session>(*backend_, std::move(graph), weights_,
-                                                                  execution_.compile_options()));
+    sessions_.emplace_back(
+        shapes, std::make_unique<run::Session>(*backend_, std::move(graph), weights_, execution_.compile_options()));
     sessions_.back().second->run(inputs);
     return sessions_.back().second->outputs();
   }
@@ -103,8 +103,8 @@ std::vector<NamedTensor> RowRunner::run_rows(const std::map<std::string, Tensor>
     graph::Graph graph = loaded_.model.lower(lower);
     if (sessions_.size() == kSessions) sessions_.erase(sessions_.begin());
     static_cast<void>(require_memory(loaded_, lower, graph, *backend_, execution_));
-    sessions_.emplace_back(shapes, std::make_unique<run::Session>(*backend_, std::move(graph), weights_,
-                                                                  execution_.compile_options()));
+    sessions_.emplace_back(
+        shapes, std::make_unique<run::Session>(*backend_, std::move(graph), weights_, execution_.compile_options()));
   } else {
     std::rotate(found, std::next(found), sessions_.end());
   }

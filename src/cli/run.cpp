@@ -150,9 +150,10 @@ struct RunCommand {
   static void expect_one_process() {
     const communicators::Launch launch = communicators::launched();
     if (launch.size == 1) return;
-    throw bad_usage("{} started {} processes, and each would do the same run: --parallel tensor (or data) lets them share "
-                    "it, --output-dir shares many files out",
-                    launch.launcher, launch.size);
+    throw bad_usage(
+        "{} started {} processes, and each would do the same run: --parallel tensor (or data) lets them share "
+        "it, --output-dir shares many files out",
+        launch.launcher, launch.size);
   }
 
   /// One run by all ranks, of which the first writes what comes out.
@@ -195,7 +196,8 @@ struct RunCommand {
       report.run_seconds = watch.lap();
       const communicators::Counts counts = world.world().counts();
       report.peak_bytes = run::peak_memory();
-      report.parallel = parallel_report(world, model_of_rank->local, counts, report.run_seconds, report.setting.threads);
+      report.parallel =
+          parallel_report(world, model_of_rank->local, counts, report.run_seconds, report.setting.threads);
       if (!world.speaks()) return static_cast<int>(ExitCode::done);
       return tell(session, report);
     });

@@ -34,11 +34,12 @@ double seconds_now() {
 /// The options that change numbers, as a text.
 std::string options_text(const Execution& e) {
   const auto number = [](const std::optional<std::int64_t>& value) { return value ? std::to_string(*value) : "-"; };
-  return fmt::format("dtype {} seed {} seq-len {} batch {} device {} backend {} precision {} skip-padding {} compat {} "
-                     "keras-version {} input-shape {}",
-                     e.dtype.value_or("-"), e.seed, number(e.sequence_length), number(e.batch), e.device,
-                     e.backend.empty() ? "-" : e.backend, name_of(e.precision), e.skip_padding, e.compat,
-                     e.keras_version.value_or("-"), e.input_shape.value_or("-"));
+  return fmt::format(
+      "dtype {} seed {} seq-len {} batch {} device {} backend {} precision {} skip-padding {} compat {} "
+      "keras-version {} input-shape {}",
+      e.dtype.value_or("-"), e.seed, number(e.sequence_length), number(e.batch), e.device,
+      e.backend.empty() ? "-" : e.backend, name_of(e.precision), e.skip_padding, e.compat,
+      e.keras_version.value_or("-"), e.input_shape.value_or("-"));
 }
 
 /// What an output's numbers come from, so that a later run knows it again.
@@ -77,15 +78,16 @@ class FilesRun {
       }
       if (!why->empty()) {
         ++changed_;
-        console_.note(fmt::format("{} is done again: it was made with another {}",
-                                  printable(ledger_.output_of(item)), *why));
+        console_.note(
+            fmt::format("{} is done again: it was made with another {}", printable(ledger_.output_of(item)), *why));
       }
       todo_.push_back(&item);
     }
     if (changed_ > 0)
-      console_.warn(fmt::format("{} outputs are done again: the model, the options, the input or attn is another than "
-                                "they were made with (--verbose names them)",
-                                changed_));
+      console_.warn(
+          fmt::format("{} outputs are done again: the model, the options, the input or attn is another than "
+                      "they were made with (--verbose names them)",
+                      changed_));
     {
       const FilesProgress progress(console_, launch_.rank == 0 && shard_.index == 0, items_.size(),
                                    [this, fit] { return ledger_.tally(items_, fit); });
@@ -112,8 +114,8 @@ class FilesRun {
     const double opened = seconds_now();
     // Processes begin at different files, so that they seldom reach for the same one.
     if (!todo_.empty())
-      std::ranges::rotate(todo_, todo_.begin() + shard_.index * static_cast<std::ptrdiff_t>(todo_.size()) /
-                                                     std::max(1, shard_.count));
+      std::ranges::rotate(
+          todo_, todo_.begin() + shard_.index * static_cast<std::ptrdiff_t>(todo_.size()) / std::max(1, shard_.count));
     while (!todo_.empty()) {
       bool any = false;
       std::vector<const WorkItem*> left;
@@ -133,7 +135,8 @@ class FilesRun {
         if (!goes_on) return;
       }
       todo_ = std::move(left);
-      if (!any && !todo_.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(seconds_now() - opened < 5 ? 50 : 500));
+      if (!any && !todo_.empty())
+        std::this_thread::sleep_for(std::chrono::milliseconds(seconds_now() - opened < 5 ? 50 : 500));
     }
   }
 
@@ -150,8 +153,8 @@ class FilesRun {
       ++report_.done;
       return true;
     } catch (const Error& error) {
-      const bool is_the_file = error.code() == ExitCode::bad_input || error.code() == ExitCode::usage ||
-                               error.code() == ExitCode::no_memory;
+      const bool is_the_file =
+          error.code() == ExitCode::bad_input || error.code() == ExitCode::usage || error.code() == ExitCode::no_memory;
       if (!is_the_file) throw;
       ledger_.fail(item, error.what());
       console_.warn(error.what());

@@ -23,8 +23,8 @@ struct FilesOptions {
   void check() const;
 };
 
-/// Runs the model on every file of `inputs` that is this process's and not done, into the options' output_dir. Gives the
-/// exit code: 1 where a file failed.
+/// Runs the model on every file of `inputs` that is this process's and not done, into the options' output_dir. Gives
+/// the exit code: 1 where a file failed.
 [[nodiscard]] int run_files(const FilesOptions& files, const std::optional<std::string>& model,
                             const std::vector<std::string>& inputs, const Execution& execution, const Common& common);
 

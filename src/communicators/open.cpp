@@ -35,10 +35,10 @@ std::string mpi_plugin_path(const Launch& launch) {
 std::unique_ptr<Communicator> open_mpi(const Launch& launch) {
   const std::string path = mpi_plugin_path(launch);
   if (path.empty()) {
-    throw no_mpi(
-        fmt::format("this attn was built without MPI for {}: `make setup mpi` installs it for the next build; files can "
-                    "be shared out by rank without it",
-                    launch.launcher.empty() ? "any launcher" : launch.launcher));
+    throw no_mpi(fmt::format(
+        "this attn was built without MPI for {}: `make setup mpi` installs it for the next build; files can "
+        "be shared out by rank without it",
+        launch.launcher.empty() ? "any launcher" : launch.launcher));
   }
   // Never closed: MPI cannot be unloaded. Open MPI's own plugins look for its symbols among those of the program.
   void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
@@ -49,10 +49,10 @@ std::unique_ptr<Communicator> open_mpi(const Launch& launch) {
     throw no_mpi(fmt::format("{} is of another build than this attn: build both together", printable(path)));
   std::unique_ptr<Communicator> world(open());
   if (!launch.launcher.empty() && (world->size() != launch.size || world->rank() != launch.rank)) {
-    throw no_mpi(fmt::format("{} started rank {} of {}, and {} sees rank {} of {}: the launcher is of another MPI than "
-                             "the plugin {}",
-                             launch.launcher, launch.rank, launch.size, world->library(), world->rank(), world->size(),
-                             printable(path)));
+    throw no_mpi(fmt::format(
+        "{} started rank {} of {}, and {} sees rank {} of {}: the launcher is of another MPI than "
+        "the plugin {}",
+        launch.launcher, launch.rank, launch.size, world->library(), world->rank(), world->size(), printable(path)));
   }
   return world;
 }

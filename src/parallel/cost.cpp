@@ -16,12 +16,13 @@ using graph::Node;
 using graph::ValueId;
 
 std::optional<Collective> collective_of(const graph::Op& op) {
-  return std::visit(graph::Overloaded{[](const graph::AllReduce&) { return std::optional(Collective::all_reduce); },
-                                      [](const graph::AllGather&) { return std::optional(Collective::all_gather); },
-                                      [](const graph::ReduceScatter&) { return std::optional(Collective::reduce_scatter); },
-                                      [](const graph::Shift&) { return std::optional(Collective::shift); },
-                                      [](const auto&) { return std::optional<Collective>(); }},
-                    op);
+  return std::visit(
+      graph::Overloaded{[](const graph::AllReduce&) { return std::optional(Collective::all_reduce); },
+                        [](const graph::AllGather&) { return std::optional(Collective::all_gather); },
+                        [](const graph::ReduceScatter&) { return std::optional(Collective::reduce_scatter); },
+                        [](const graph::Shift&) { return std::optional(Collective::shift); },
+                        [](const auto&) { return std::optional<Collective>(); }},
+      op);
 }
 
 std::int64_t bytes_of_value(const Graph& graph, ValueId id) {

@@ -1,4 +1,5 @@
-// Along which axes a value can be made in parts, each rank its own, so that work or memory is saved. Private to the room.
+// Along which axes a value can be made in parts, each rank its own, so that work or memory is saved. Private to the
+// room.
 #pragma once
 
 #include <map>
@@ -17,7 +18,8 @@ using Offers = std::map<int, Dim>;
                                               const std::vector<bool>& fixed);
 
 /// Where an axis of a shape is in the shape that a Reshape makes of it, and by which factor it is longer there (or
-/// shorter: then `factor` is 1 and `divisor` more). `axis` is kNone where its indices do not stay in a row of their own.
+/// shorter: then `factor` is 1 and `divisor` more). `axis` is kNone where its indices do not stay in a row of their
+/// own.
 struct Moved {
   int axis = graph::kNone;
   Dim factor = 1, divisor = 1;

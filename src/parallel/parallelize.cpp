@@ -166,8 +166,8 @@ class Writer {
         made_[{id, demand}] = row_sum(node, way);
         return note(node, way.split);
       case How::ring:
-        made_[{id, demand}] = ring_attention(build_, {std::get<graph::Attention>(node.op), inputs_of(node, way),
-                                                      way.split, *way.inputs[1], rank_});
+        made_[{id, demand}] = ring_attention(
+            build_, {std::get<graph::Attention>(node.op), inputs_of(node, way), way.split, *way.inputs[1], rank_});
         return note(node, way.split);
       case How::look_up:
         made_[{id, demand}] = look_up(node, way);
@@ -263,18 +263,18 @@ class Writer {
     // An index is checked, and counted from the front, as in the whole table.
     const ValueId all = build_.apply(graph::Iota{{rows}, DType::int32, 0, 0.0, 1.0}, {});
     const ValueId index = build_.apply(graph::Gather{0}, {all, indices});
-    const ValueId own =
-        build_.binary(graph::BinaryFn::subtract, index, build_.scalar_like(index, static_cast<double>(split.from(rank_))));
+    const ValueId own = build_.binary(graph::BinaryFn::subtract, index,
+                                      build_.scalar_like(index, static_cast<double>(split.from(rank_))));
     const ValueId zero = build_.scalar_like(own, 0.0);
     const ValueId size = build_.scalar_like(own, static_cast<double>(split.size(rank_)));
-    const ValueId has = build_.binary(graph::BinaryFn::logical_and,
-                                      build_.binary(graph::BinaryFn::greater_equal, own, zero),
-                                      build_.binary(graph::BinaryFn::less, own, size));
+    const ValueId has =
+        build_.binary(graph::BinaryFn::logical_and, build_.binary(graph::BinaryFn::greater_equal, own, zero),
+                      build_.binary(graph::BinaryFn::less, own, size));
     const ValueId found = build_.apply(graph::Gather{0}, {table, build_.apply(graph::Select{}, {has, own, zero})});
     Shape mask = build_.shape(has);
     while (mask.rank() < build_.shape(found).rank()) mask.push_back(1);
-    const ValueId own_rows = build_.apply(
-        graph::Select{}, {build_.reshape(has, mask), found, build_.scalar_like(found, 0.0)});
+    const ValueId own_rows =
+        build_.apply(graph::Select{}, {build_.reshape(has, mask), found, build_.scalar_like(found, 0.0)});
     return build_.apply(graph::AllReduce{}, {own_rows});
   }
 
@@ -294,8 +294,8 @@ void expect_heads(const Graph& model, int ranks) {
     const Dim heads = model.value(node.inputs[0]).shape[2];
     if (heads >= ranks) continue;
     const std::string layer = node.layer == graph::kNone ? "attention" : model.layers[at(node.layer)].name;
-    throw bad_usage("the layer '{}' has {} heads, which {} ranks cannot share: {} works", printable(layer), heads, ranks,
-                    heads == 1 ? "1 alone" : fmt::format("any number from 1 to {}", heads))
+    throw bad_usage("the layer '{}' has {} heads, which {} ranks cannot share: {} works", printable(layer), heads,
+                    ranks, heads == 1 ? "1 alone" : fmt::format("any number from 1 to {}", heads))
         .about("parallel");
   }
 }
@@ -318,9 +318,9 @@ Parallel parallelize(const Graph& graph, Kind kind, int rank, int ranks) {
   if (kind == Kind::tensor) expect_heads(graph, ranks);
   Parallel result = Writer(graph, kind, rank, ranks).run();
   if (result.shared.empty() && ranks > 1) {
-    const char* what = kind == Kind::data       ? "its batch has fewer rows than ranks, or its rows depend on each other"
-                       : kind == Kind::tensor   ? "it has no attention, no feed-forward network and no large table"
-                                                : "its sequences are shorter than the ranks are many";
+    const char* what = kind == Kind::data     ? "its batch has fewer rows than ranks, or its rows depend on each other"
+                       : kind == Kind::tensor ? "it has no attention, no feed-forward network and no large table"
+                                              : "its sequences are shorter than the ranks are many";
     throw bad_usage("nothing of this model can be shared out to {} ranks by {}: {}", ranks, name_of(kind), what)
         .about("parallel");
   }

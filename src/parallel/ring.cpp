@@ -58,7 +58,8 @@ void hide_by_position(Builder& build, graph::Attention& op, const Split& rows, i
   const auto count = [&](const Shape& shape, int axis, Dim from) {
     return build.apply(graph::Iota{shape, DType::int32, axis, static_cast<double>(from), 1.0}, {});
   };
-  const ValueId row = count({1, 1, rows.size(rank), 1}, 2, rows.from(rank)), column = count({1, 1, 1, columns}, 3, first);
+  const ValueId row = count({1, 1, rows.size(rank), 1}, 2, rows.from(rank)),
+                column = count({1, 1, 1, columns}, 3, first);
   const auto add_mask = [&](ValueId mask) {
     inputs.push_back(mask);
     ++op.masks;

@@ -25,7 +25,8 @@ std::vector<Dim> shares_of_axis(Dim size, Dim groups, int ranks) {
 double evenness(const std::vector<Dim>& sizes) {
   const Dim largest = *std::ranges::max_element(sizes);
   const Dim whole = std::accumulate(sizes.begin(), sizes.end(), Dim{0});
-  return largest == 0 ? 1.0 : static_cast<double>(whole) / static_cast<double>(largest * static_cast<Dim>(sizes.size()));
+  return largest == 0 ? 1.0
+                      : static_cast<double>(whole) / static_cast<double>(largest * static_cast<Dim>(sizes.size()));
 }
 
 }  // namespace attn::parallel

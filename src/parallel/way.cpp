@@ -114,13 +114,19 @@ Way Ways::part(const Node& node, std::size_t output, const Split& split) const {
 
   return std::visit(
       graph::Overloaded{
-          [&](const graph::Unary&) { return broadcasting(0); }, [&](const graph::Cast&) { return broadcasting(0); },
-          [&](const graph::Binary&) { return broadcasting(0); }, [&](const graph::Select&) { return broadcasting(0); },
+          [&](const graph::Unary&) { return broadcasting(0); },
+          [&](const graph::Cast&) { return broadcasting(0); },
+          [&](const graph::Binary&) { return broadcasting(0); },
+          [&](const graph::Select&) { return broadcasting(0); },
           [&](const graph::Broadcast&) { return broadcasting(0); },
-          [&](const graph::Softmax&) { return first_only(); }, [&](const graph::LayerNorm&) { return first_only(); },
-          [&](const graph::BatchNorm&) { return first_only(); }, [&](const graph::Cumulate&) { return first_only(); },
-          [&](const graph::Slice&) { return first_only(); }, [&](const graph::Pad&) { return first_only(); },
-          [&](const graph::Conv&) { return first_only(); }, [&](const graph::Pool&) { return first_only(); },
+          [&](const graph::Softmax&) { return first_only(); },
+          [&](const graph::LayerNorm&) { return first_only(); },
+          [&](const graph::BatchNorm&) { return first_only(); },
+          [&](const graph::Cumulate&) { return first_only(); },
+          [&](const graph::Slice&) { return first_only(); },
+          [&](const graph::Pad&) { return first_only(); },
+          [&](const graph::Conv&) { return first_only(); },
+          [&](const graph::Pool&) { return first_only(); },
           [&](const graph::Linear& op) {
             const int rows = shape(in[0]).rank() - op.contracted;
             if (split.axis < rows) return first_only();

@@ -14,13 +14,13 @@ using Demand = std::optional<Split>;
 
 struct Way {
   enum class How : std::uint8_t {
-    whole,       ///< of whole inputs, as ever
-    part,        ///< the part, of parts of inputs
-    cut,         ///< the part, cut out of the whole
-    row_sum,     ///< the whole: products of parts of the rows, added up by AllReduce
-    look_up,     ///< the whole: rows of a table of which this rank has some, zeros else, added up by AllReduce
-    gather,      ///< the whole, by AllGather of parts
-    ring         ///< attention of a part of the queries, by parts of keys and values that go round
+    whole,    ///< of whole inputs, as ever
+    part,     ///< the part, of parts of inputs
+    cut,      ///< the part, cut out of the whole
+    row_sum,  ///< the whole: products of parts of the rows, added up by AllReduce
+    look_up,  ///< the whole: rows of a table of which this rank has some, zeros else, added up by AllReduce
+    gather,   ///< the whole, by AllGather of parts
+    ring      ///< attention of a part of the queries, by parts of keys and values that go round
   };
   How how = How::whole;
   Split split{};                 ///< of `gather` the result's; of sums that of the inputs
@@ -50,8 +50,8 @@ class Ways {
   int ranks_;
   std::vector<bool> fixed_;
   std::vector<Offers> offers_;
-  std::vector<int> readers_;      // by value: how many nodes read it
-  std::vector<bool> is_output_;   // by value
+  std::vector<int> readers_;     // by value: how many nodes read it
+  std::vector<bool> is_output_;  // by value
 };
 
 }  // namespace attn::parallel

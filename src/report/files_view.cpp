@@ -10,8 +10,7 @@ namespace attn::report {
 namespace {
 
 std::string files_text(const FilesReport& report) {
-  const std::string part =
-      report.shards == 1 ? "" : fmt::format(" (process {} of {})", report.shard, report.shards);
+  const std::string part = report.shards == 1 ? "" : fmt::format(" (process {} of {})", report.shard, report.shards);
   const double rate = report.seconds > 0 ? static_cast<double>(report.done) / report.seconds : 0;
   std::string out = fmt::format("{}: {} files{}: {} done in {} ({} files/s), {} were done before, {} failed\n",
                                 printable(report.folder), with_commas(report.files), part, with_commas(report.done),

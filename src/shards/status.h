@@ -15,8 +15,8 @@ struct Status {
 /// Nothing where there is no such file.
 [[nodiscard]] std::optional<Status> status_of(const std::string& path);
 
-/// The time at which a file that is touched now was modified: machines that share a folder share this clock. `folder` is
-/// one that this process may write to.
+/// The time at which a file that is touched now was modified: machines that share a folder share this clock. `folder`
+/// is one that this process may write to.
 [[nodiscard]] std::int64_t now_in(const std::string& folder);
 
 /// Makes the folder and those above it. Throws Error (bad_input).

@@ -72,13 +72,13 @@ std::string key_of(const Batch& batch, bool training) {
 
 /// A step, or an evaluation, for batches of one shape.
 struct Trainer::Program {
-  keras::LossGraph model;                              ///< as it was lowered; its graph has been moved on
-  graph::Graph graph;                                  ///< that runs
-  std::vector<std::size_t> weights;                    ///< that stand behind the other inputs
-  std::vector<std::pair<ValueId, ValueId>> gradients;  ///< by trainable weight: sums and squares, or kNone
-  std::vector<std::pair<ValueId, std::string>> layers; ///< of a diagnosis: what each gives, in their order
-  graph::Graph shown;                                  ///< its inputs that are no weights
-  plan::Plan plan;                                     ///< until it is compiled
+  keras::LossGraph model;                               ///< as it was lowered; its graph has been moved on
+  graph::Graph graph;                                   ///< that runs
+  std::vector<std::size_t> weights;                     ///< that stand behind the other inputs
+  std::vector<std::pair<ValueId, ValueId>> gradients;   ///< by trainable weight: sums and squares, or kNone
+  std::vector<std::pair<ValueId, std::string>> layers;  ///< of a diagnosis: what each gives, in their order
+  graph::Graph shown;                                   ///< its inputs that are no weights
+  plan::Plan plan;                                      ///< until it is compiled
   std::unique_ptr<backends::Executable> executable;
 };
 

@@ -70,16 +70,18 @@ void check_dtypes(std::span<const WeightSpec> specs, const Store& store, const A
   // One of both is quantized, and the other is not.
   const WeightSpec& first = specs[agreement.wrong_dtype.front()];
   const DType found = store.weights[*agreement.matches[agreement.wrong_dtype.front()]].tensor.dtype();
-  const char* const hint = first.quantized && is_floating(found) ? "; the config is of a quantized model, and the file is not"
+  const char* const hint = first.quantized && is_floating(found)
+                               ? "; the config is of a quantized model, and the file is not"
                            : is_floating(first.dtype) && (found == DType::int8 || found == DType::uint8)
                                ? "; the file is of a quantized model, and the config is not"
                                : "";
   throw bad_input("{}: {} not of the model's dtype: {}{}", store.file, are(agreement.wrong_dtype.size()),
-                  list_of(agreement.wrong_dtype, [&](std::size_t i) {
-                    const NamedTensor& array = store.weights[*agreement.matches[i]];
-                    return fmt::format("'{}' (expected {}, found {})", printable(array.name), name_of(specs[i].dtype),
-                                       name_of(array.tensor.dtype()));
-                  }),
+                  list_of(agreement.wrong_dtype,
+                          [&](std::size_t i) {
+                            const NamedTensor& array = store.weights[*agreement.matches[i]];
+                            return fmt::format("'{}' (expected {}, found {})", printable(array.name),
+                                               name_of(specs[i].dtype), name_of(array.tensor.dtype()));
+                          }),
                   hint);
 }
 

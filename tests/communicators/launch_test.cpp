@@ -31,11 +31,26 @@ class Variables {
   Variables& operator=(const Variables&) = delete;
 
  private:
-  static constexpr const char* kAll[] = {
-      "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "PMI_RANK", "PMI_SIZE",
-      "MPI_LOCALRANKID", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_JOB_ID",
-      "SLURM_STEP_ID", "SLURM_STEPID", "RANK", "WORLD_SIZE", "LOCAL_RANK", "SLURM_ARRAY_TASK_ID",
-      "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN", "JOB_COMPLETION_INDEX"};
+  static constexpr const char* kAll[] = {"OMPI_COMM_WORLD_RANK",
+                                         "OMPI_COMM_WORLD_SIZE",
+                                         "OMPI_COMM_WORLD_LOCAL_RANK",
+                                         "PMI_RANK",
+                                         "PMI_SIZE",
+                                         "MPI_LOCALRANKID",
+                                         "SLURM_PROCID",
+                                         "SLURM_STEP_NUM_TASKS",
+                                         "SLURM_NTASKS",
+                                         "SLURM_LOCALID",
+                                         "SLURM_JOB_ID",
+                                         "SLURM_STEP_ID",
+                                         "SLURM_STEPID",
+                                         "RANK",
+                                         "WORLD_SIZE",
+                                         "LOCAL_RANK",
+                                         "SLURM_ARRAY_TASK_ID",
+                                         "SLURM_ARRAY_TASK_COUNT",
+                                         "SLURM_ARRAY_TASK_MIN",
+                                         "JOB_COMPLETION_INDEX"};
   std::vector<std::pair<const char*, std::optional<std::string>>> before_;
 };
 
@@ -78,8 +93,8 @@ TEST_CASE("shard: i/N, a task of a Slurm array, and the processes of one launch 
     const Shard shard = shard_of(word, launch);
     return fmt::format("{}/{}", shard.index, shard.count);
   };
-  const Variables variables({{"SLURM_ARRAY_TASK_ID", "12"}, {"SLURM_ARRAY_TASK_COUNT", "4"},
-                             {"SLURM_ARRAY_TASK_MIN", "10"}});
+  const Variables variables(
+      {{"SLURM_ARRAY_TASK_ID", "12"}, {"SLURM_ARRAY_TASK_COUNT", "4"}, {"SLURM_ARRAY_TASK_MIN", "10"}});
   CHECK(text("2/8", {}) == "2/8");
   CHECK(text("0/1", {3, 4, 3, "PMI"}) == "3/4");
   CHECK(text("1/2", {3, 4, 3, "PMI"}) == "7/8");

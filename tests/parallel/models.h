@@ -27,7 +27,8 @@ inline Model block(const BlockSizes& s) {
   using namespace graph;
   Model model;
   Builder b(model.graph);
-  for (const char* name : {"embedding", "attention", "feed_forward"}) model.graph.layers.push_back({name, name, {}, kNone});
+  for (const char* name : {"embedding", "attention", "feed_forward"})
+    model.graph.layers.push_back({name, name, {}, kNone});
   const auto weight = [&](const std::string& name, const Shape& shape) {
     WeightSpec spec;
     spec.path = spec.store_path = name;
@@ -66,17 +67,18 @@ inline Model block(const BlockSizes& s) {
     attention.masks = 1;
   }
   const ValueId context = b.apply(attention, operands);
-  const ValueId attended = b.apply(Linear{2, true, {}, false},
-                                   {context, weight("output/kernel", {s.heads, s.head_size, s.width}),
-                                    weight("output/bias", {s.width})});
+  const ValueId attended =
+      b.apply(Linear{2, true, {}, false},
+              {context, weight("output/kernel", {s.heads, s.head_size, s.width}), weight("output/bias", {s.width})});
   x = norm(b.binary(BinaryFn::add, x, attended), "norm1");
 
   b.set_layer(2);
-  const ValueId wide = b.apply(Linear{1, true, Unary{UnaryFn::gelu}, false},
-                               {x, weight("ff1/kernel", {s.width, s.feed_forward}), weight("ff1/bias", {s.feed_forward})});
-  const ValueId narrow = b.apply(
-      Linear{1, true, Unary{UnaryFn::tanh}, false},
-      {wide, weight("ff2/kernel", {s.feed_forward, s.width}), weight("ff2/bias", {s.width})});
+  const ValueId wide =
+      b.apply(Linear{1, true, Unary{UnaryFn::gelu}, false},
+              {x, weight("ff1/kernel", {s.width, s.feed_forward}), weight("ff1/bias", {s.feed_forward})});
+  const ValueId narrow =
+      b.apply(Linear{1, true, Unary{UnaryFn::tanh}, false},
+              {wide, weight("ff2/kernel", {s.feed_forward, s.width}), weight("ff2/bias", {s.width})});
   x = norm(b.binary(BinaryFn::add, x, narrow), "norm2");
   model.graph.outputs.push_back({"output_0", x});
 

@@ -113,8 +113,7 @@ TEST_CASE("ledger: lists tell what all processes have done, and a failure counts
     CHECK(one.tally(items, 0).done == 1);
     CHECK(one.tally(items, 0).failed == 1);
     one.write_lists(items);
-    CHECK(text_of(out / "o/failed.jsonl") ==
-          "{\"file\":\"" + items[1].input + "\",\"error\":\"no such 'array'\"}\n");
+    CHECK(text_of(out / "o/failed.jsonl") == "{\"file\":\"" + items[1].input + "\",\"error\":\"no such 'array'\"}\n");
     CHECK(text_of(out / "o/manifest.jsonl").find("\"rows\":3") != std::string::npos);
   }
   const Ledger later(out / "o", {"m", "o", "v"});

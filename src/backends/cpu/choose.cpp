@@ -23,11 +23,7 @@ class Nothing final : public Kernel {
 class Reference final : public Kernel {
  public:
   explicit Reference(const Step& step)
-      : node_(step.node),
-        graph_(step.graph),
-        inputs_(step.inputs),
-        outputs_(step.outputs),
-        ranks_(step.engine.ranks) {}
+      : node_(step.node), graph_(step.graph), inputs_(step.inputs), outputs_(step.outputs), ranks_(step.engine.ranks) {}
 
   void run() override {
     std::vector<Tensor> inputs, outputs;

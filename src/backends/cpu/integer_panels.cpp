@@ -354,7 +354,8 @@ void multiply_integers(IntegerForm form, bool is_signed, const float* x, std::in
 
 void widen_integers(IntegerForm form, bool is_signed, const std::byte* panel, const PanelGroups& groups, float* wide) {
   const auto* const from = reinterpret_cast<const std::uint8_t*>(panel);
-  if (form == IntegerForm::nibbles) return (is_signed ? widen_signed_nibbles : widen_unsigned_nibbles)(from, groups, wide);
+  if (form == IntegerForm::nibbles)
+    return (is_signed ? widen_signed_nibbles : widen_unsigned_nibbles)(from, groups, wide);
   return (is_signed ? widen_signed_bytes : widen_unsigned_bytes)(from, groups, wide);
 }
 

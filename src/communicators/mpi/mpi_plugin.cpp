@@ -87,8 +87,8 @@ class Mpi final : public Communicator {
       place += static_cast<int>(part);
     }
     wait([&](MPI_Request* request) {
-      return MPI_Iallgatherv(own, counts[static_cast<std::size_t>(rank())], MPI_BYTE, all, counts.data(),
-                             places.data(), MPI_BYTE, MPI_COMM_WORLD, request);
+      return MPI_Iallgatherv(own, counts[static_cast<std::size_t>(rank())], MPI_BYTE, all, counts.data(), places.data(),
+                             MPI_BYTE, MPI_COMM_WORLD, request);
     });
   }
 
@@ -229,11 +229,12 @@ class Mpi final : public Communicator {
 
   [[noreturn]] void give_up(double passed) {
     has_failed_ = true;
-    throw Error(ExitCode::no_device,
-                fmt::format("{}: not all ranks came within {:.3g} s: one hangs, was stopped or is cut off (on hosts with "
-                            "several network interfaces, Docker's for one, the launcher must be told which to use: "
-                            "mpirun --mca btl_tcp_if_include eth0)",
-                            at_work(), passed))
+    throw Error(
+        ExitCode::no_device,
+        fmt::format("{}: not all ranks came within {:.3g} s: one hangs, was stopped or is cut off (on hosts with "
+                    "several network interfaces, Docker's for one, the launcher must be told which to use: "
+                    "mpirun --mca btl_tcp_if_include eth0)",
+                    at_work(), passed))
         .about("timeout");
   }
 

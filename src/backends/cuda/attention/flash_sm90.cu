@@ -365,8 +365,8 @@ class Kernel {
           free(lane, &shared_.key_empty[next.stage()]);
           hide(tile);
           update_softmax();
-          // Sums of exponentials are never negative. But asking for them here keeps ptxas from moving exponentials behind
-          // the wait, where no product runs beside them.
+          // Sums of exponentials are never negative. But asking for them here keeps ptxas from moving exponentials
+          // behind the wait, where no product runs beside them.
           const bool moved = __any_sync(~0U, factor[0] != 1.0F || factor[1] != 1.0F || !(sum[0] + sum[1] >= 0.0F)) != 0;
           const Turn after{next.count + 1};
           if (tile + 1 < work.tiles) ptx::wait_barrier(&shared_.key_full[after.stage()], after.parity());

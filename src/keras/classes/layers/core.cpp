@@ -38,8 +38,9 @@ class Dense : public Layer {
       lora.expect_floats();
       std::string rows = "abcdefghijklmnopqrstuvwxyz";
       rows.resize(static_cast<std::size_t>(in.rank() - 1));
-      DenseKernel::Floats floats{
-          {rows + "X", "XY", rows + "Y"}, {in.back(), units}, kernel_initializer.value, {}, bias_initializer.value, false};
+      DenseKernel::Floats floats{{rows + "X", "XY", rows + "Y"}, {in.back(), units},
+                                 kernel_initializer.value,       {},
+                                 bias_initializer.value,         false};
       if (use_bias) floats.bias = Shape{units};
       return kernel_.declare(w, *how, quantization_config, std::move(floats));
     }

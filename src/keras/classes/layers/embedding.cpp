@@ -75,7 +75,8 @@ class Embedding : public Layer {
 
   [[nodiscard]] bool is_int8() const { return how_->mode == QuantizationMode::int8; }
 
-  /// A table of `shape` whose rows along `axis`, output_dim numbers, share scales; .weights.h5 keeps it from `place` on.
+  /// A table of `shape` whose rows along `axis`, output_dim numbers, share scales; .weights.h5 keeps it from `place`
+  /// on.
   Table declare(Weights& w, const std::string& called, const Shape& shape, int axis, int place) {
     const Dim others = shape[1 - axis];
     graph::QuantizedPart part;
@@ -170,7 +171,8 @@ class ReversibleEmbedding : public Embedding {
     Embedding::build(w, call);
     if (how_ && !tie_weights)
       reverse_ = declare(w, "reverse_embeddings", {output_dim, input_dim}, 0, table_.zero < 0 ? 2 : 4);
-    else if (!tie_weights) w.add("reverse_embeddings", {output_dim, input_dim}, embeddings_initializer);
+    else if (!tie_weights)
+      w.add("reverse_embeddings", {output_dim, input_dim}, embeddings_initializer);
   }
 
   Arg call(Call& call) override {

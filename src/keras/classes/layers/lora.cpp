@@ -13,7 +13,8 @@ void Lora::check(const Ref& config) const {
 }
 
 void Lora::expect_floats() const {
-  if (is_on()) throw bad_input("a low-rank addition (lora_rank) to quantized weights is not known; merge it, then quantize");
+  if (is_on())
+    throw bad_input("a low-rank addition (lora_rank) to quantized weights is not known; merge it, then quantize");
 }
 
 void Lora::declare(Weights& w, const std::string& kernel, const Shape& shape) {

@@ -24,8 +24,8 @@ struct Shard {
 };
 
 /// "2/8" as a shard; "auto" as the index of a Slurm array's task or of an indexed Kubernetes job, each of whose
-/// processes may be several by `launch`. Throws Error (usage) for another word, and where nothing tells the index or the
-/// count.
+/// processes may be several by `launch`. Throws Error (usage) for another word, and where nothing tells the index or
+/// the count.
 [[nodiscard]] Shard shard_of(std::string_view word, const Launch& launch);
 
 /// The name of this machine, as messages and claims have it.

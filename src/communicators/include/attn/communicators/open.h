@@ -21,9 +21,9 @@ using OpenCommunicator = Communicator*();
 /// like: of one that does not say, the first that is there. Empty where none is.
 [[nodiscard]] std::string mpi_plugin_path(const Launch& launch);
 
-/// All ranks of the launch, by MPI. To be called once in a process. Throws Error (no_device), with the reason and the way
-/// out, where the plugin is missing, of another build, or cannot be loaded, and where the library sees other ranks than
-/// the launcher named.
+/// All ranks of the launch, by MPI. To be called once in a process. Throws Error (no_device), with the reason and the
+/// way out, where the plugin is missing, of another build, or cannot be loaded, and where the library sees other ranks
+/// than the launcher named.
 [[nodiscard]] std::unique_ptr<Communicator> open_mpi(const Launch& launch);
 
 }  // namespace attn::communicators

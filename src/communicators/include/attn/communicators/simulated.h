@@ -24,8 +24,8 @@ class World;
 /// failed by itself.
 void run_ranks(int size, const std::function<void(Communicator&)>& body);
 
-/// Rank `rank` of `size` of which no other is there: what they would give is what this one gives, and a collective moves
-/// a clock of its own on by what it is priced. For the time of a graph on more ranks than there are threads.
+/// Rank `rank` of `size` of which no other is there: what they would give is what this one gives, and a collective
+/// moves a clock of its own on by what it is priced. For the time of a graph on more ranks than there are threads.
 class Alone : public Communicator {
  public:
   using Communicator::Communicator;

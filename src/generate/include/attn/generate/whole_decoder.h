@@ -23,8 +23,9 @@ struct WholeInputs {
 };
 
 /// How a graph takes tokens and gives what comes behind each. Its inputs (rows, length) are ids of an embedding's rows;
-/// the one that goes on is as long as the one output (rows, length, V) and chooses from V, the last such where there are
-/// several; another is the encoder's. Throws Error (bad_input), which calls the graph `name`, where it is otherwise.
+/// the one that goes on is as long as the one output (rows, length, V) and chooses from V, the last such where there
+/// are several; another is the encoder's. Throws Error (bad_input), which calls the graph `name`, where it is
+/// otherwise.
 [[nodiscard]] WholeInputs whole_inputs(const graph::Graph& graph, const std::string& name);
 
 /// Fills what is not given with token 0. Its states are the tokens alone, so that branches cost nothing.

@@ -159,8 +159,8 @@ struct Dequantize {
 /// Where the two integers of a byte of a weight lie beside each other.
 enum class Pairs : std::uint8_t { none, inputs, outputs };
 
-/// [x (…, k…), kernel (int8 or uint8), scale, zero?, groups?, bias? (m…), residual? (…, m…)] → [activation(x·w + bias) +
-/// residual (…, m…)], a Linear whose weight w is kept as integers q. The kernel is (k…, m…), or (m…, k…) where it is
+/// [x (…, k…), kernel (int8 or uint8), scale, zero?, groups?, bias? (m…), residual? (…, m…)] → [activation(x·w + bias)
+/// + residual (…, m…)], a Linear whose weight w is kept as integers q. The kernel is (k…, m…), or (m…, k…) where it is
 /// `transposed`; with `pairs` it has two axes, K = ∏k… and M = ∏m…, one of which is halved as by Nibbles.
 /// - w = q/scale, where the scale has M elements; or where it is `grouped` w = (q − zero)·scale, where scale and zero
 ///   are (groups, M), or (M, groups) where it is transposed, and row k of K takes the group that groups[k] (int32)
@@ -532,12 +532,12 @@ struct Shift {
   }
 };
 
-using Op = std::variant<Unary, Binary, Select, Cast, Linear, Quantize, Dequantize, QuantizedLinear, MatMul, Einsum, Softmax, Attention, Append,
-                        CachedAttention, LayerNorm, BatchNorm, Reduce, Cumulate, Reshape, Transpose, Broadcast, Concat,
-                        Slice, Pad, Gather, Iota, Fill, Conv, Pool, Rnn, UnaryGrad, AttentionGrad, LayerNormGrad,
-                        BatchNormTraining, BatchNormGrad, Scatter, ScatterAdd, ConvInputGrad, ConvKernelGrad, PoolGrad,
-                        RnnGrad, SoftmaxCrossEntropy, SoftmaxCrossEntropyGrad, Dropout, AllReduce, AllGather,
-                        ReduceScatter, Shift>;
+using Op = std::variant<Unary, Binary, Select, Cast, Linear, Quantize, Dequantize, QuantizedLinear, MatMul, Einsum,
+                        Softmax, Attention, Append, CachedAttention, LayerNorm, BatchNorm, Reduce, Cumulate, Reshape,
+                        Transpose, Broadcast, Concat, Slice, Pad, Gather, Iota, Fill, Conv, Pool, Rnn, UnaryGrad,
+                        AttentionGrad, LayerNormGrad, BatchNormTraining, BatchNormGrad, Scatter, ScatterAdd,
+                        ConvInputGrad, ConvKernelGrad, PoolGrad, RnnGrad, SoftmaxCrossEntropy, SoftmaxCrossEntropyGrad,
+                        Dropout, AllReduce, AllGather, ReduceScatter, Shift>;
 
 /// Do ranks meet in it?
 [[nodiscard]] inline bool is_collective(const Op& op) noexcept {

@@ -28,8 +28,8 @@ struct ReadOptions {
   std::optional<bool> tie_word_embeddings;
   /// Of a Hugging Face config: read it as KerasHub's converter does, which reads over some of what it says.
   bool as_keras_hub = false;
-  /// What the file beside the config holds of weights, by their places in .weights.h5, and its size. It shows how layers
-  /// inside of layers are quantized, which Keras's configs do not tell; it is asked only where that may be so.
+  /// What the file beside the config holds of weights, by their places in .weights.h5, and its size. It shows how
+  /// layers inside of layers are quantized, which Keras's configs do not tell; it is asked only where that may be so.
   std::function<std::vector<NamedTensor>()> stored{};
   std::int64_t stored_bytes = 0;
   /// Read it as model.quantize would leave it: "int8", "int4" (blocks of 128), "int4/64", or "int4/-1" without blocks.
@@ -81,7 +81,7 @@ struct ConfigOptions {
   Version version = kNewest;         ///< the keys of that Keras
   /// Of layers inside of layers say how they are quantized, too: Keras 3.15 does not, and cannot load what it wrote.
   bool inner_policies = false;
-  int indent = 0;                    ///< blanks for each level of JSON; 0: all on one line
+  int indent = 0;  ///< blanks for each level of JSON; 0: all on one line
 };
 
 }  // namespace attn::keras

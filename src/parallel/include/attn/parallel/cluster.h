@@ -33,8 +33,8 @@ struct Cluster {
 /// "beta"}, "between": {…}}. Throws Error (usage) for an unknown name, (bad_input) for JSON that is none of this.
 [[nodiscard]] Cluster cluster_of(std::string_view text);
 
-/// Seconds that a collective over so many bytes takes on `ranks` ranks that fill nodes one after the other: of a ring or
-/// a tree, whichever is faster, between nodes, after what nodes do inside.
+/// Seconds that a collective over so many bytes takes on `ranks` ranks that fill nodes one after the other: of a ring
+/// or a tree, whichever is faster, between nodes, after what nodes do inside.
 [[nodiscard]] double seconds_of(const Cluster& cluster, communicators::Collective collective, std::int64_t bytes,
                                 int ranks);
 

@@ -29,7 +29,8 @@ struct Meeting {
 
 /// In the order in which ranks come to them.
 [[nodiscard]] std::vector<Meeting> meetings(const graph::Graph& graph);
-[[nodiscard]] std::vector<CollectiveCost> collective_costs(const graph::Graph& graph, const Cluster& cluster, int ranks);
+[[nodiscard]] std::vector<CollectiveCost> collective_costs(const graph::Graph& graph, const Cluster& cluster,
+                                                           int ranks);
 
 /// Seconds of a pass without collectives: for every node its arithmetic at the reachable share of the peak, or its
 /// traffic, whichever is longer.

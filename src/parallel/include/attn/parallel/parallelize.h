@@ -35,9 +35,9 @@ struct Shared {
 };
 
 struct Parallel {
-  graph::Graph graph;                 ///< of this rank; its outputs are whole on every rank
-  std::vector<LocalWeight> weights;   ///< by weight of `graph`
-  std::vector<Shared> shared;         ///< in the order of the graph
+  graph::Graph graph;                   ///< of this rank; its outputs are whole on every rank
+  std::vector<LocalWeight> weights;     ///< by weight of `graph`
+  std::vector<Shared> shared;           ///< in the order of the graph
   std::vector<std::string> left_whole;  ///< what could have been shared out and was not, and why: sentences
 };
 
