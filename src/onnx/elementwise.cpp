@@ -3,6 +3,7 @@
 #include <limits>
 #include <numbers>
 
+#include "attn/base/error.h"
 #include "emit.h"
 
 namespace attn::onnx {
@@ -50,6 +51,14 @@ Term relu(const graph::Unary& f, const Term& x) {
   return where(x > threshold, above, slope == 0.0 ? x.number(0.0) : (x - threshold) * slope);
 }
 
+/// The nearest number of that format, and back.
+Term through_float8(const Term& x) {
+  constexpr std::int64_t kFloat8E4M3FN = 17;  // TensorProto.DataType, of attn's no dtype
+  constexpr int kOldest = 19;
+  if (x.emitter->opset() < kOldest) throw bad_input("numbers of 8 bits (float8_e4m3fn) came to ONNX with opset 19");
+  return x.apply("Cast", {}, {{"to", kFloat8E4M3FN}}).apply("Cast", {}, {{"to", type_code(x.dtype)}});
+}
+
 /// Where it is ±∞, of integers too.
 Term is_infinite(const Term& x) { return widened(x).test("IsInf"); }
 
@@ -71,6 +80,8 @@ Term apply(const graph::Unary& f, const Term& x) {
       return x.apply("Elu", {}, {{"alpha", a}});
     case UnaryFn::celu:
       return x.apply("Max", {zero()}) + (x.apply("Min", {zero()}) / a).apply("Elu", {}, {{"alpha", 1.0}}) * a;
+    case UnaryFn::float8_e4m3fn:
+      return through_float8(x);
     case UnaryFn::selu:
       return x.apply("Selu");
     case UnaryFn::gelu:
