@@ -11,12 +11,14 @@
 #include "attn/io/tensor_file.h"
 #include "attn/keras/optimizer.h"
 #include "attn/report/training.h"
+#include "attn/run/memory.h"
 #include "attn/train/fit.h"
 #include "attn/weights/save.h"
 #include "callback_options.h"
 #include "common.h"
 #include "interrupt.h"
 #include "low_rank.h"
+#include "memory_limit.h"
 #include "options/command.h"
 #include "prepared_model.h"
 #include "shared_options.h"
@@ -43,6 +45,7 @@ struct TrainCommand {
   std::int64_t epochs = 1, batch_size = 32;
   std::optional<std::int64_t> steps;
   bool no_shuffle = false, drop_remainder = false, resume = false, no_dropout = false, no_loss_scale = false;
+  bool recomputes = false;
   train::TableGradient tables = train::TableGradient::entries;
 
   void declare(Options& options) {
@@ -99,6 +102,8 @@ struct TrainCommand {
                                    {"lines", ShownProgress::lines},
                                    {"none", ShownProgress::none}},
                                   "HOW", "Keras's bar on a terminal, a line for each epoch elsewhere, or nothing");
+    add_checkpoint(options, recomputes);
+    add_memory_limit(options, execution.memory_limit);
     add_input_shape(options, execution.input_shape);
     add_weights(options, execution.weights);
     add_backend(options, execution.backend);
@@ -137,6 +142,7 @@ struct TrainCommand {
     train::TrainerOptions how;
     how.compile = execution.compile_options();
     how.tables = tables;
+    how.recompute = recomputes;
     const TrainedModel lowering{changes.loss, execution.sequence_length, !no_dropout, state.seed};
     const train::Batch sample = rows.gather(first_rows(rows.rows()));
     const keras::LossGraph shown = lowering.lower(loaded.model, sample, true);
@@ -147,6 +153,7 @@ struct TrainCommand {
       settings.loss_scale_factor.reset();
     }
     TrainingCallbacks callbacks(early_stopping, reduce_lr, save_best, watchable(shown, validates()), state);
+    require_memory_for(weights_and_gradients(shown.graph));
     std::vector<Tensor> weights = load_weights(loaded, execution, common.console);
     go_on_with(state.unmerged, weights);
     revive(loaded.model.weights(), weights, state.seed);
@@ -154,6 +161,7 @@ struct TrainCommand {
         *backend,
         [&](const train::Batch& batch, bool training) { return lowering.lower(loaded.model, batch, training); },
         loaded.model.weights(), weights, settings, how);
+    require_memory_for(static_cast<UInt128>(trainer.memory_needed(sample)));
     trainer.prepare(sample);
     trainer.set_draws(state.draws);
     take_over_optimizer(loaded, trainer);
@@ -217,6 +225,20 @@ struct TrainCommand {
   }
 
  private:
+  /// The least that training holds, which is known before anything is read.
+  [[nodiscard]] static UInt128 weights_and_gradients(const graph::Graph& graph) {
+    UInt128 bytes = 0;
+    for (const graph::WeightSpec& spec : graph.weights)
+      bytes += static_cast<UInt128>(spec.shape.size()) * attn::bytes_of(spec.dtype) * (spec.trainable ? 2U : 1U);
+    return bytes;
+  }
+
+  void require_memory_for(UInt128 bytes) const {
+    run::require_memory("training takes", bytes, memory_limit(execution.memory_limit), [&] {
+      return fmt::format("a smaller --batch-size takes less{}", recomputes ? "" : ", and so does --checkpoint layer");
+    });
+  }
+
   [[nodiscard]] bool validates() const { return validation || validation_split; }
 
   /// What the options say of the length, once they agree with each other.

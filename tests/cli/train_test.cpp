@@ -12,6 +12,7 @@
 
 #include "../places.h"
 #include "../text.h"
+#include "attn/base/error.h"
 #include "attn/io/tensor_file.h"
 #include "program.h"
 
@@ -113,6 +114,27 @@ TEST_CASE("train: what does not fit is told in one sentence") {
   CHECK(contains(error({kModel, "--data", kData, "-o", out, "--resume"}, 3), "attn did not train it"));
   CHECK(contains(error({"tests/data/training/loss/two_outputs/start.keras", "--data", kData, "-o", out}, 3),
                  "the input 'x' has the shape (None, 6, 8), the array given for it has"));
+}
+
+TEST_CASE("train: what does not fit the memory is told before it begins, with the way out") {
+  const TemporaryFolder folder;
+  const Result result =
+      train({kModel, "--data", kData, "-o", folder / "a.keras", "--batch-size", "7", "--mem-limit", "1MB"});
+  CHECK(result.code == static_cast<int>(ExitCode::no_memory));
+  CHECK_MESSAGE(contains(result.err, "training takes"), result.err);
+  CHECK(contains(result.err, "--checkpoint layer"));
+  CHECK(!std::filesystem::exists(folder / "a.keras"));
+}
+
+TEST_CASE("train: computing activations once more gives the same bits") {
+  const TemporaryFolder folder;
+  const auto with = [&](const std::string& file, const std::string& checkpoint) {
+    const Result result = train({kModel, "--data", kData, "-o", folder / "a.keras", "--batch-size", "7", "--dump",
+                                 folder / file, "--checkpoint", checkpoint});
+    REQUIRE_MESSAGE(result.code == 0, result.err);
+    return bytes_of(folder / file);
+  };
+  CHECK(with("kept.npz", "none") == with("again.npz", "layer"));
 }
 
 TEST_CASE("train: early stopping ends the training, and a resume counts on where it was") {

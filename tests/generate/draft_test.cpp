@@ -30,7 +30,7 @@ class Foreseeing final : public Draft {
   std::size_t right_;
 };
 
-Request request_of(SamplerKind kind) {
+Request drafted_by(SamplerKind kind) {
   Request request;
   request.prompts = {{1, 2, 3, 1, 2}};
   request.max_length = 40;
@@ -58,7 +58,7 @@ TEST_CASE("draft: a lookup gives what followed the longest run of last tokens, a
 TEST_CASE("draft: whatever is guessed, the sequence of every sampler is the one without a draft") {
   for (const SamplerKind kind : {SamplerKind::greedy, SamplerKind::random, SamplerKind::top_k, SamplerKind::top_p}) {
     CAPTURE(static_cast<int>(kind));
-    Request request = request_of(kind);
+    Request request = drafted_by(kind);
     request.scores = request.keep_logits = true;
     Hashing plain(1, 40);
     const Generated without = generate(plain, request);
@@ -86,7 +86,7 @@ TEST_CASE("draft: whatever is guessed, the sequence of every sampler is the one 
 }
 
 TEST_CASE("draft: a sequence ends at its stop token or where the caller says, also in the middle of what was guessed") {
-  Request request = request_of(SamplerKind::greedy);
+  Request request = drafted_by(SamplerKind::greedy);
   Hashing plain(1, 40);
   const std::vector<Token> tokens = generate(plain, request).sequences[0].token_ids;
   Foreseeing draft(tokens, 7);
@@ -108,7 +108,7 @@ TEST_CASE("draft: a sequence ends at its stop token or where the caller says, al
 
 TEST_CASE("draft: a model that guesses is asked of what it has not read, and one that equals the decoder is right") {
   for (const SamplerKind kind : {SamplerKind::greedy, SamplerKind::random}) {
-    Request request = request_of(kind);
+    Request request = drafted_by(kind);
     Hashing plain(1, 40), decoder(1, 40), small(1, 40);
     const std::vector<Token> tokens = generate(plain, request).sequences[0].token_ids;
     DraftModel draft(small);
@@ -122,12 +122,12 @@ TEST_CASE("draft: a model that guesses is asked of what it has not read, and one
 TEST_CASE("draft: several prompts, and searches that follow several sequences, have none") {
   PromptLookup lookup;
   Hashing decoder(10, 40);
-  Request request = request_of(SamplerKind::greedy);
+  Request request = drafted_by(SamplerKind::greedy);
   request.draft = &lookup;
   request.prompts.push_back({1, 2});
   CHECK_THROWS_AS((void)generate(decoder, request), attn::Error);
   for (const SamplerKind kind : {SamplerKind::beam, SamplerKind::contrastive}) {
-    Request search = request_of(kind);
+    Request search = drafted_by(kind);
     search.draft = &lookup;
     CHECK_THROWS_AS((void)generate(decoder, search), attn::Error);
   }

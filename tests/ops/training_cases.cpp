@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 #include "attn/backends/reference.h"
 #include "cases.h"
@@ -339,8 +340,9 @@ void add_products(std::vector<Case>& cases) {
     const Operand x = in({s.rows, s.depth}), kernel = in({s.depth, s.width}), bias = in({s.width});
     const Operand residual = in({s.rows, s.width});
     cases.push_back({"linear by what moves " + name, Linear{}, {x, kernel}});
-    cases.push_back(
-        {"linear by what moves, relu " + name, Linear{1, true, {UnaryFn::relu, 0.0, 0.0, kInf}}, {x, kernel, bias}});
+    cases.push_back({"linear by what moves, relu " + name,
+                     Linear{1, true, {UnaryFn::relu, 0.0, 0.0, std::numeric_limits<double>::infinity()}},
+                     {x, kernel, bias}});
     cases.push_back({"linear by what moves, gelu and residual " + name,
                      Linear{1, true, {UnaryFn::gelu}, true},
                      {x, kernel, bias, residual}});
