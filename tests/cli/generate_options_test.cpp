@@ -14,8 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string preset(const std::string& name) { return in_repository("tests/data/generation/" + name + "/preset"); }
-
 std::vector<std::string> line(const std::string& model, const std::vector<std::string>& more) {
   std::vector<std::string> words = {"generate", model};
   words.insert(words.end(), more.begin(), more.end());

@@ -1,4 +1,4 @@
-set(uses weights keras plan graph io base)
+set(uses weights keras communicators plan graph io base)
 # Their kernels count; see counted.h.
 file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backends/reference/*.cpp)
 list(FILTER kernels EXCLUDE REGEX "/(executable|storage|numbers)\\.cpp$")

@@ -16,18 +16,9 @@ namespace {
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Rounds to a dtype's numbers.
-class Rounding {
- public:
-  explicit Rounding(DType dtype) : cell_(dtype, Shape{1}) {}
-  double operator()(double number) const {
-    if (cell_.dtype() == DType::float64) return number;
-    if (cell_.dtype() == DType::float32) return static_cast<float>(number);
-    cell_.set(0, number);
-    return cell_.at(0);
-  }
-
- private:
-  Tensor cell_;
+struct Rounding {
+  DType dtype;
+  double operator()(double number) const { return rounded(dtype, number); }
 };
 
 /// high/(largest + ε), by the steps of abs_max_quantize.
@@ -87,7 +78,7 @@ Weight weight_of(const graph::QuantizedLinear& op, Tensors in) {
   const auto place = [&](std::int64_t k, std::int64_t m) {
     return at(op.transposed ? m * out.depth + k : k * out.width + m);
   };
-  const Rounding round(in[2].dtype());
+  const Rounding round{in[2].dtype()};
   out.numbers.resize(q.size());
   const auto scale = read<double>(in[2]);
   if (op.grouped) {
@@ -124,7 +115,7 @@ void add_products(const double* x, const Weight& w, double* sums) {
 void compute(const graph::Quantize& op, Tensors in, Tensors out) {
   const auto x = read<double>(in[0]);
   const Slices along = slices(in[0].shape(), op.axes);
-  const Rounding round(in[0].dtype());
+  const Rounding round{in[0].dtype()};
   std::vector<double> q(x.size()), scales;
   for (const std::int64_t start : along.starts) {
     double largest = 0.0;
@@ -155,7 +146,7 @@ void compute(const graph::Dequantize& op, Tensors in, Tensors out) {
   const Dim count = in[1].shape()[axis], rows = shape[axis];
   const auto zero = read<double>(in[2]);
   const auto groups = groups_of(in[3], count);
-  const Rounding round(in[1].dtype());
+  const Rounding round{in[1].dtype()};
   const std::int64_t behind = shape.slice(axis + 1, shape.rank()).size();
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(y.size()); ++i) {
     const std::int64_t outer = i / (rows * behind), row = i / behind % rows;
@@ -173,9 +164,9 @@ void compute(const graph::QuantizedLinear& op, Tensors in, Tensors out) {
   std::size_t next = op.grouped ? 5 : 3;
   const auto bias = op.bias ? read<double>(in[next++]) : std::vector<double>();
   const auto residual = op.residual ? read<double>(in[next]) : std::vector<double>();
-  const Rounding round_x(in[0].dtype()), round_y(out[0].dtype());
-  const std::int64_t rows = w.depth == 0 ? out[0].size() / std::max<std::int64_t>(w.width, 1)
-                                         : static_cast<std::int64_t>(x.size()) / w.depth;
+  const Rounding round_x{in[0].dtype()}, round_y{out[0].dtype()};
+  const std::int64_t rows =
+      w.depth == 0 ? out[0].size() / std::max<std::int64_t>(w.width, 1) : static_cast<std::int64_t>(x.size()) / w.depth;
   std::vector<double> y(at(rows * w.width)), q(at(w.depth));
   for (std::int64_t row = 0; row < rows; ++row) {
     throw_if_stopped();
