@@ -257,7 +257,8 @@ struct GradCommand {
         return name.substr(0, slash);
       });
     }
-    run::mark_gradients(report.rows, rounding_of(computed));
+    constexpr double kBitsOfSums = 16.0;  // sums of a few hundred terms lose the last four bits
+    run::mark_gradients(report.rows, kBitsOfSums * rounding_of(computed));
     report.order.resize(report.rows.size());
     std::iota(report.order.begin(), report.order.end(), 0U);
     if (order == Order::norm)

@@ -567,6 +567,25 @@ std::vector<Case> all_cases() {
   std::vector<Case> cases = forward_cases();
   std::ranges::move(quantized_cases(), std::back_inserter(cases));
   std::ranges::move(training_cases(), std::back_inserter(cases));
+  std::ranges::move(collective_cases(), std::back_inserter(cases));
+  return cases;
+}
+
+std::vector<Case> collective_cases() {
+  std::vector<Case> cases;
+  for (const DType dtype : {DType::float32, DType::bfloat16, DType::int32}) {
+    const auto add = [&](const char* what, Op op) {
+      cases.push_back(
+          {fmt::format("{} of one rank {}", what, name_of(dtype)), std::move(op), {{{3, 5}, Numbers::normal, dtype}}});
+    };
+    add("sum", AllReduce{});
+    add("maximum", AllReduce{true});
+    add("rows gathered", AllGather{0, {3}, 0});
+    add("columns gathered", AllGather{1, {5}, 0});
+    add("rows scattered", ReduceScatter{0, {3}, 0});
+    add("columns scattered", ReduceScatter{1, {5}, 0});
+    add("rows passed on", Shift{0, {3}, 0, 1});
+  }
   return cases;
 }
 

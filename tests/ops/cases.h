@@ -48,7 +48,7 @@ struct Case {
 };
 
 [[nodiscard]] std::vector<Case> all_cases();
-/// Those of them that every device runs: all but the last two below.
+/// Those of them that every device runs: all but the last three below.
 [[nodiscard]] std::vector<Case> forward_cases();
 /// Those of them that write to a state or read it.
 [[nodiscard]] std::vector<Case> cache_cases();
@@ -56,6 +56,9 @@ struct Case {
 [[nodiscard]] std::vector<Case> quantized_cases();
 /// Those that only backward graphs have.
 [[nodiscard]] std::vector<Case> training_cases();
+
+/// Those in which ranks meet, of which there is one.
+[[nodiscard]] std::vector<Case> collective_cases();
 
 /// The inputs of a case, drawn from RandomStream(0, name).
 [[nodiscard]] std::vector<Tensor> draw(const Case& row);

@@ -19,6 +19,7 @@ TEST_CASE("ops: every case agrees with the reference on every backend") {
   std::set<std::string> of_cpu;  // what no GPU has kernels for
   for (const Case& row : training_cases()) of_cpu.insert(row.name);
   for (const Case& row : quantized_cases()) of_cpu.insert(row.name);
+  for (const Case& row : collective_cases()) of_cpu.insert(row.name);
   for (const Case& row : all_cases()) {
     const std::vector<Tensor> operands = draw(row);
     const std::vector<Tensor> expected = reference(row.op, operands);

@@ -130,6 +130,7 @@ def scenarios():
         of("devices", "devices", checks=True),
         of("doctor", "doctor", timed=True, checks=True),
         of("completion", "completion", "bash"),
+        of("flatten-script", "flatten-script"),
         of("man", "man", "run"),
         of("man all", "man", "--all", "-o", "pages", outputs=["pages/attn.1", "pages/attn-run.1"]),
         of("help", "help", "run"),
