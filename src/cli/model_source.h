@@ -15,9 +15,9 @@ namespace attn::cli {
 
 struct LoadedModel {
   keras::Model model;
-  std::string name;                    ///< for reports: the model's own name, made printable
-  std::string file;                    ///< for messages: "model.keras:config.json"
-  std::optional<std::string> weights;  ///< the file or folder that also holds weights (.keras, .h5, a preset)
+  std::string name;                              ///< for reports: the model's own name, made printable
+  std::string file;                              ///< for messages: "model.keras:config.json"
+  std::optional<std::string> weights;            ///< the file or folder that also holds weights (.keras, .h5, a preset)
   std::shared_ptr<const keras::Model> floats{};  ///< what was quantized as it was read; null: nothing was
 };
 

@@ -250,6 +250,8 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"run", "--expect", folder / "odd.npz"},
       {"run", archive},
       {"run", fixture("model/encoder_decoder/model.keras"), "--parallel", "tensor=1"},
+      {"run", "--parallel", "data=1"},
+      {"run", "--parallel", "sequence=1"},
       {"run", fixture("model/encoder_decoder/model.keras"), "--input", fixture("model/encoder_decoder/inputs.npz"),
        "--input", wrong, "--output-dir", folder / "files"},
       {"run", fixture("model/encoder_decoder/model.keras"), "--input", fixture("model/encoder_decoder/inputs.npz"),
@@ -381,6 +383,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
         "attn.bench-train/1/properties/rows/items/properties/partial",
         "attn.bench/1/properties/rows/items/properties/verified/properties/error/",  // infinite: a fault of a backend
         "attn.run/1/properties/parallel/properties/collectives/items/properties/predicted/",  // of several processes
+        "attn.run/1/properties/parallel/properties/launcher/",
         "attn.compare/1/properties/arrays/items/properties/atol/",  // of float64 whose squares have no sum
     };
     return std::ranges::any_of(kElsewhere, [&](const char* place) { return part.starts_with(place); });

@@ -92,9 +92,10 @@ TEST_CASE("hostile: a quantization config must fit the policy, and its quantizer
   const std::string int8 = R"("int8_from_float32")";
   check_refused(summarise(dense_of(int8, config("Int4QuantizationConfig", "{}"))), "'d'", "another mode");
   check_refused(summarise(dense_of(int8, config("SparseConfig", "{}"))), "/class_name", "is not known");
-  check_refused(summarise(dense_of(int8, config("Int8QuantizationConfig",
-                                                R"({"activation_quantizer": {"class_name": "Lambda", "config": {}}})"))),
-                "/class_name", "is not known");
+  check_refused(
+      summarise(dense_of(int8, config("Int8QuantizationConfig",
+                                      R"({"activation_quantizer": {"class_name": "Lambda", "config": {}}})"))),
+      "/class_name", "is not known");
   check_refused(summarise(dense_of(int8, config("Int8QuantizationConfig",
                                                 R"({"activation_quantizer": {"class_name": "AbsMaxQuantizer",
                                                     "config": {"value_range": [-300, 300]}}})"))),
@@ -126,7 +127,8 @@ TEST_CASE("hostile: integers in the file of a model of floats are told, and floa
 
 TEST_CASE("hostile: a row of a group that is not there is refused by every backend") {
   for (const double group : {7.0, -1.0}) {
-    Changed all = changed("dense_int4_block", [&](auto& arrays) { array(arrays, "layers/dense/vars/4").set(3, group); });
+    Changed all =
+        changed("dense_int4_block", [&](auto& arrays) { array(arrays, "layers/dense/vars/4").set(3, group); });
     const std::vector<Tensor> numbers = weights::bind(all.model.weights(), all.store);
     for (const bool is_fast : {false, true}) {
       const auto backend = is_fast ? backends::make_cpu_backend() : backends::make_reference_backend();

@@ -30,12 +30,14 @@ Dim half(Dim size) { return (size + 1) / 2; }
 
 void add_quantize(std::vector<Case>& cases) {
   for (const Numbers numbers : {Numbers::normal, Numbers::large, Numbers::tiny, Numbers::one_nan, Numbers::infinities})
-    cases.push_back({fmt::format("quantize rows {}", static_cast<int>(numbers)), Quantize{{1}, {}}, {in({3, 65}, numbers)}});
+    cases.push_back(
+        {fmt::format("quantize rows {}", static_cast<int>(numbers)), Quantize{{1}, {}}, {in({3, 65}, numbers)}});
   cases.push_back({"quantize two axes", Quantize{{0, 2}, {}}, {in({3, 4, 5})}});
   cases.push_back({"quantize to 4 bits", Quantize{{1}, {-8.0, 7.0, 1e-7}}, {in({3, 65})}});
   cases.push_back({"quantize nothing", Quantize{{1}, {}}, {in({0, 5})}});
   for (const DType half : {DType::bfloat16, DType::float16})
-    cases.push_back({fmt::format("quantize {}", name_of(half)), Quantize{{1}, {}}, {in({3, 65}, Numbers::normal, half)}});
+    cases.push_back(
+        {fmt::format("quantize {}", name_of(half)), Quantize{{1}, {}}, {in({3, 65}, Numbers::normal, half)}});
 
   cases.push_back({"dequantize by columns", Dequantize{}, {integers({7, 5}), scale({5})}});
   cases.push_back({"dequantize by rows", Dequantize{}, {integers({7, 5}), scale({7, 1})}});
@@ -151,9 +153,7 @@ void add_linear(std::vector<Case>& cases) {
   heads.contracted = 2;
   heads.units = {3, 4};
   heads.inputs = IntegerRange{};
-  cases.push_back({"quantized linear of heads",
-                   heads,
-                   {in({2, 5, 3, 7}), integers({3, 7, 3, 4}), scale({1, 3, 4})}});
+  cases.push_back({"quantized linear of heads", heads, {in({2, 5, 3, 7}), integers({3, 7, 3, 4}), scale({1, 3, 4})}});
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ struct StoredIntegers {
 /// Rows of the depth as a panel of quads has them.
 [[nodiscard]] inline std::int64_t quads_of(std::int64_t depth) { return (depth + 3) / 4; }
 
-/// Columns from `column` on; what is beyond the weight is 0. Row i of the depth is `order`[i] of the weight, where there
-/// is an order. `sums` gets Σ over each of the 32 columns.
+/// Columns from `column` on; what is beyond the weight is 0. Row i of the depth is `order`[i] of the weight, where
+/// there is an order. `sums` gets Σ over each of the 32 columns.
 void pack_integer_panel(IntegerForm form, const StoredIntegers& from, std::span<const std::int64_t> order,
                         std::int64_t column, std::byte* panel, std::int32_t* sums);
 

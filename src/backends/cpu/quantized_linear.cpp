@@ -225,12 +225,16 @@ class QuantizedProduct final : public Kernel {
     const std::int64_t panels = size_.panels();
     std::shared_ptr<std::byte> out = allocate_bytes(packed_bytes(op_, size_));
     auto* const sums = reinterpret_cast<std::int32_t*>(out.get() + panels * panel_bytes());
-    const StoredIntegers from{reinterpret_cast<const std::uint8_t*>(weight.data()), size_.depth, size_.width,
-                              is_signed_, op_.transposed, op_.pairs};
-    parallel_for(panels, engine_.team_for(4.0 * static_cast<double>(size_.depth * size_.width)),
-                 [&](std::int64_t p, int) {
-                   pack_integer_panel(form_, from, order_, p * kPanel, out.get() + p * panel_bytes(), sums + p * kPanel);
-                 });
+    const StoredIntegers from{reinterpret_cast<const std::uint8_t*>(weight.data()),
+                              size_.depth,
+                              size_.width,
+                              is_signed_,
+                              op_.transposed,
+                              op_.pairs};
+    parallel_for(
+        panels, engine_.team_for(4.0 * static_cast<double>(size_.depth * size_.width)), [&](std::int64_t p, int) {
+          pack_integer_panel(form_, from, order_, p * kPanel, out.get() + p * panel_bytes(), sums + p * kPanel);
+        });
     return out;
   }
 
@@ -297,12 +301,8 @@ class QuantizedProduct final : public Kernel {
     } else {
       float* const wide = sums + kMostBlockRows * kPanel;
       widen_integers(form_, is_signed_, panel(p), groups, wide);
-      multiply_panel({.x = {x, row_x, 1},
-                      .panel = wide,
-                      .rows = piece.rows,
-                      .depth = size_.depth,
-                      .y = sums,
-                      .stride = kPanel});
+      multiply_panel(
+          {.x = {x, row_x, 1}, .panel = wide, .rows = piece.rows, .depth = size_.depth, .y = sums, .stride = kPanel});
     }
     // Of a rounded weight and quantized rows the scale of the columns is the weight's, and divides with them.
     const float* const scale = op_.grouped ? nullptr : scale_.data() + p * kPanel;

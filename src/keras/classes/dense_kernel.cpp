@@ -111,8 +111,8 @@ void DenseKernel::declare_integers(Weights& w) {
   scale_ = w.add({"kernel_scale", scale, initializer("ones"), std::nullopt, false, place++, of(Kind::scale)});
   if (!grouped) return;
   zero_ = w.add({"kernel_zero", scale, initializer("zeros"), DType::int8, false, place++, of(Kind::zero)});
-  groups_ = w.add({"g_idx", Shape{rows}, group_of_each(rows, *how_->group), DType::float32, false, place,
-                   of(Kind::groups)});
+  groups_ =
+      w.add({"g_idx", Shape{rows}, group_of_each(rows, *how_->group), DType::float32, false, place, of(Kind::groups)});
 }
 
 void DenseKernel::declare_float8(Weights& w) {
@@ -147,8 +147,8 @@ void DenseKernel::declare_calibrated(Weights& w) {
   kernel_ = w.add({"kernel", Shape{how_->bits == 4 ? half(columns) : columns, rows}, initializer("zeros"), DType::uint8,
                    false, place++});
   scale_ = w.add({"kernel_scale", scale, initializer("ones"), std::nullopt, false, place++});
-  zero_ = w.add({floats_.by_einsum ? "zero_point" : "kernel_zero", scale, initializer("zeros"), DType::uint8, false,
-                 place++});
+  zero_ = w.add(
+      {floats_.by_einsum ? "zero_point" : "kernel_zero", scale, initializer("zeros"), DType::uint8, false, place++});
   if (how_->mode == QuantizationMode::awq)
     awq_ = w.add({"awq_scales", Shape{rows}, initializer("ones"), std::nullopt, false, place++});
   groups_ = w.add({"g_idx", Shape{rows}, initializer("zeros"), DType::float32, false, place});
@@ -188,7 +188,8 @@ ValueId DenseKernel::product_of_int8(Call& call, ValueId x) const {
   op.inputs = inputs_;
   op.bias = floats_.bias && *floats_.bias == columns_ && letters.out == rest + units;
   ValueId kernel = call.raw_weight(kernel_), scale = call.weight(scale_);
-  if (const auto order = places_of(summed + units, letters.kernel); !is_order(order)) kernel = b.transpose(kernel, order);
+  if (const auto order = places_of(summed + units, letters.kernel); !is_order(order))
+    kernel = b.transpose(kernel, order);
   if (const auto order = places_of(rest + summed, letters.in); !is_order(order)) x = b.transpose(x, order);
   // The scales lie in the order of the output's axes.
   const std::string scale_letters = shared(letters.out, units);
@@ -267,8 +268,8 @@ ValueId DenseKernel::dequantized(Call& call) const {
   const bool first = is_calibrated();  // columns lie first then
   const Shape stored = b.shape(call.raw_weight(kernel_));
   graph::Dequantize op;
-  const Dim columns = b.shape(call.raw_weight(scale_)).rank() == 1 ? columns_.size()
-                                                                   : b.shape(call.raw_weight(scale_))[first ? 0 : 1];
+  const Dim columns =
+      b.shape(call.raw_weight(scale_)).rank() == 1 ? columns_.size() : b.shape(call.raw_weight(scale_))[first ? 0 : 1];
   if (how_->bits == 4) op.nibbles = graph::Nibbles{first ? 0 : 1, columns};
   std::vector<ValueId> inputs = {call.raw_weight(kernel_), call.weight(scale_)};
   if (how_->is_grouped()) {

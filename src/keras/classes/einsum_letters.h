@@ -17,8 +17,8 @@ struct EinsumLetters {
   [[nodiscard]] int contracted() const;
   /// The axes of the kernel that are summed over.
   [[nodiscard]] std::vector<int> summed() const;
-  /// The shape that Keras gives to the scales of an int8 kernel: that of the output, with size 1 where the kernel has no
-  /// axis, as far as there are enough axes (_analyze_quantization_info in einsum_dense.py).
+  /// The shape that Keras gives to the scales of an int8 kernel: that of the output, with size 1 where the kernel has
+  /// no axis, as far as there are enough axes (_analyze_quantization_info in einsum_dense.py).
   [[nodiscard]] Shape scale_shape(const Shape& of_kernel) const;
 };
 

@@ -120,7 +120,7 @@ class Layer {
 
   // ---- what lowering found out
   bool built = false;
-  std::vector<graph::WeightSpec> weights;       ///< names relative to the layer
+  std::vector<graph::WeightSpec> weights;  ///< names relative to the layer
   /// The quantized layers whose variables it declares as its own, by their paths in its policy.
   std::vector<std::pair<std::string, Quantization>> quantized_parts;
   std::vector<std::vector<Shape>> node_shapes;  ///< output shapes of each symbolic call, flat

@@ -23,8 +23,7 @@ DTypePolicy read_quantized(const Ref& ref, const Ref& config) {
     out = *named;
   }
   out.quantize(*how);
-  if (const auto length = config.find("amax_history_length"))
-    out.quantization->amax_history = length->integer_from(1);
+  if (const auto length = config.find("amax_history_length")) out.quantization->amax_history = length->integer_from(1);
   return out;
 }
 
@@ -51,8 +50,8 @@ void check_pattern(const Ref& policies, const std::string& key) {
   std::string rest = key;
   for (auto at = rest.find(kAny); at != std::string::npos; at = rest.find(kAny)) rest.erase(at, kAny.size());
   if (rest.find_first_of("*+?[](){}|^$\\") != std::string::npos)
-    policies.fail(fmt::format("'{}': of regular expressions for paths of layers only '.*' is supported",
-                              shortened(key)));
+    policies.fail(
+        fmt::format("'{}': of regular expressions for paths of layers only '.*' is supported", shortened(key)));
 }
 
 DTypePolicy read_map(const Ref& ref, const Ref& config) {
@@ -67,7 +66,8 @@ DTypePolicy read_map(const Ref& ref, const Ref& config) {
     DTypePolicy of_layer = DTypePolicy::read(policy);
     if (of_layer.map) policy.fail("a DTypePolicyMap cannot be part of another");
     // Without a name of its own it has the default's dtypes.
-    const auto own = policy.is_object() ? policy["config"].find(of_layer.quantization ? "source_name" : "name") : policy;
+    const auto own =
+        policy.is_object() ? policy["config"].find(of_layer.quantization ? "source_name" : "name") : policy;
     if (own && own->is_null()) {
       of_layer.name = out.name;
       of_layer.compute = out.compute;

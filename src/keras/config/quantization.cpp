@@ -39,14 +39,16 @@ IntegerRange range_of(const Ref& quantizer) {
   check_built_in(quantizer);
   const Ref class_name = quantizer["class_name"];
   if (class_name.text() != "AbsMaxQuantizer")
-    class_name.fail(fmt::format("the quantizer '{}' is not known; expected AbsMaxQuantizer", printable(class_name.text())));
+    class_name.fail(
+        fmt::format("the quantizer '{}' is not known; expected AbsMaxQuantizer", printable(class_name.text())));
   IntegerRange out;
   const Ref config = quantizer["config"];
   if (const auto range = config.find("value_range")) {
     if (!range->is_array() || range->size() != 2) range->fail("expected two numbers, got " + range->kind());
     out.low = (*range)[0].number();
     out.high = (*range)[1].number();
-    if (out.low < -128.0 || out.high > 127.0 || !(out.low < out.high)) range->fail("expected a range within −128 and 127");
+    if (out.low < -128.0 || out.high > 127.0 || !(out.low < out.high))
+      range->fail("expected a range within −128 and 127");
   }
   if (const auto epsilon = config.find("epsilon")) out.epsilon = epsilon->number();
   return out;
@@ -84,7 +86,8 @@ std::optional<Quantization> Quantization::named(std::string_view name) {
     case QuantizationMode::awq: {
       if (parts.size() != 3 || !take_group(parts[2], out.group)) return std::nullopt;
       const auto bits = integer_of(parts[1]);
-      const bool fits = bits && (*bits == 4 || (out.mode == QuantizationMode::gptq && (*bits == 2 || *bits == 3 || *bits == 8)));
+      const bool fits =
+          bits && (*bits == 4 || (out.mode == QuantizationMode::gptq && (*bits == 2 || *bits == 3 || *bits == 8)));
       if (!fits) return std::nullopt;
       out.bits = static_cast<int>(*bits);
       return out;
@@ -128,8 +131,8 @@ QuantizationConfig QuantizationConfig::of(const Quantization& how) {
   out.named_ = how;
   if (how.mode == QuantizationMode::int8) {
     Json range = python_tuple({-127, 127});
-    Json quantizer = object_of(
-        "AbsMaxQuantizer", {{"value_range", std::move(range)}, {"epsilon", 1e-7}, {"output_dtype", "int8"}});
+    Json quantizer =
+        object_of("AbsMaxQuantizer", {{"value_range", std::move(range)}, {"epsilon", 1e-7}, {"output_dtype", "int8"}});
     out.json_ = object_of("Int8QuantizationConfig",
                           {{"weight_quantizer", nullptr}, {"activation_quantizer", std::move(quantizer)}});
     out.inputs_ = IntegerRange{};

@@ -18,9 +18,9 @@ enum class QuantizationMode : std::uint8_t { int8, int4, float8, gptq, awq };
 
 struct Quantization {
   QuantizationMode mode = QuantizationMode::int8;
-  int bits = 8;                    ///< of a weight; gptq has 2, 3, 4 and 8
-  std::optional<Dim> group;        ///< inputs that share a scale; nothing: all of a column do
-  bool names_group = true;         ///< Is the group in the policy's name? The oldest int4 is without.
+  int bits = 8;                      ///< of a weight; gptq has 2, 3, 4 and 8
+  std::optional<Dim> group;          ///< inputs that share a scale; nothing: all of a column do
+  bool names_group = true;           ///< Is the group in the policy's name? The oldest int4 is without.
   std::int64_t amax_history = 1024;  ///< of float8
 
   /// "int8", "int4/128", "gptq/4/-1": how policies name it. Nothing where it is none of these.
@@ -36,9 +36,7 @@ struct Quantization {
   friend bool operator==(const Quantization&, const Quantization&) = default;
 
  private:
-  [[nodiscard]] bool bits_stored() const {
-    return mode == QuantizationMode::gptq || mode == QuantizationMode::awq;
-  }
+  [[nodiscard]] bool bits_stored() const { return mode == QuantizationMode::gptq || mode == QuantizationMode::awq; }
 };
 
 /// A layer's `quantization_config`: null, or an object of keras.quantizers.

@@ -44,8 +44,8 @@ void HeadAttention::check(const Ref& config) {
 }
 
 HeadAttention::Projection HeadAttention::declare(Weights& w, std::string_view sublayer, std::string_view attribute,
-                                                 const Shape& in, const Shape& out, bool biased,
-                                                 int rows, bool by_einsum) {
+                                                 const Shape& in, const Shape& out, bool biased, int rows,
+                                                 bool by_einsum) {
   w.set_trainable(true);
   Projection projection;
   Shape kernel = in;
@@ -60,8 +60,8 @@ HeadAttention::Projection HeadAttention::declare(Weights& w, std::string_view su
       const std::string free = letters.substr(0, static_cast<std::size_t>(rows));
       const std::string of_in = letters.substr(free.size(), static_cast<std::size_t>(in.rank()));
       const std::string of_out = letters.substr(free.size() + of_in.size(), static_cast<std::size_t>(out.rank()));
-      DenseKernel::Floats floats{{free + of_in, of_in + of_out, free + of_out}, kernel,
-                                 kernel_initializer.with_axes(in_axes, out_axes)};
+      DenseKernel::Floats floats{
+          {free + of_in, of_in + of_out, free + of_out}, kernel, kernel_initializer.with_axes(in_axes, out_axes)};
       if (biased) floats.bias = out;
       floats.bias_initializer = bias_initializer.value;
       floats.by_einsum = by_einsum;

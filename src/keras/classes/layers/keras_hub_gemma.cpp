@@ -138,8 +138,7 @@ class GemmaAttention final : public HeadAttention {
   }
 
   /// Gemma 1 and 2 then put the pairs of features side by side, in queries as in keys, which changes no score.
-  [[nodiscard]] ValueId turned(Call& call, ValueId x, const Projection& projection,
-                               std::optional<int> norm) const {
+  [[nodiscard]] ValueId turned(Call& call, ValueId x, const Projection& projection, std::optional<int> norm) const {
     ValueId heads = heads_of(call, x, projection);
     if (norm) heads = normalized(call, heads, *norm, layer_norm_epsilon);
     return keras::turned(call, heads, {inverse_frequencies(rope_wavelength, head_dim, rope_scaling_factor)});

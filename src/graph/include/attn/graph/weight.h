@@ -40,7 +40,7 @@ struct QuantizedPart {
   Shape shape{};            ///< under which its numbers are quantized
   std::vector<int> axes{};  ///< along which a scale holds
   int bits = 8;
-  Dim group = 0;    ///< so many of them share a scale and a zero point, with 4 bits along one axis; 0: all
+  Dim group = 0;  ///< so many of them share a scale and a zero point, with 4 bits along one axis; 0: all
   /// The other axes in the order in which the scales lie; empty: theirs.
   std::vector<int> order{};
   int packed = -1;  ///< the axis along which two integers share a byte; −1: none do
