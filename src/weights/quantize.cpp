@@ -37,7 +37,8 @@ class Rounding {
 /// NumPy makes float32 of bfloat16, which is none of its own dtypes, where a Python number meets it.
 DType with_python_number(DType dtype) { return dtype == DType::bfloat16 ? DType::float32 : dtype; }
 
-/// A float weight as columns that share a scale, in the order of the scales: number (column, k) of them lies at starts[column] + along[k].
+/// A float weight as columns that share a scale, in the order of the scales: number (column, k) of them lies at
+/// starts[column] + along[k].
 struct Rows {
   std::vector<std::int64_t> starts, along;
 };
@@ -66,8 +67,8 @@ Rows rows_of(const QuantizedPart& part) {
 
 /// What quantizing one float weight gives.
 struct Quantized {
-  std::vector<double> integers;      // in the order of QuantizedPart::shape
-  std::vector<double> scale, zero;   // by group and column
+  std::vector<double> integers;     // in the order of QuantizedPart::shape
+  std::vector<double> scale, zero;  // by group and column
   std::int64_t groups = 1, columns = 0;
 };
 
@@ -82,7 +83,7 @@ Quantized symmetric(const QuantizedPart& part, const Tensor& floats) {
     throw_if_stopped();
     double largest = 0.0;
     for (const std::int64_t offset : rows.along)
-      if (const double magnitude = std::abs(floats.at(start + offset)); !(magnitude <= largest)) largest = magnitude;
+      if (const double magnitude = std::abs(floats.at(start + offset)); magnitude > largest) largest = magnitude;
     const double scale = round(high / round(largest + round(kEpsilon)));
     out.scale.push_back(scale);
     for (const std::int64_t offset : rows.along)
@@ -137,7 +138,8 @@ Tensor integers_of(const WeightSpec& spec, const QuantizedPart& part, const Quan
   for (std::int64_t i = 0; i < out.size(); ++i) {
     const std::int64_t before = i / (bytes * behind), byte = i / behind % bytes, last = i % behind;
     const auto integer = [&](Dim k) {
-      return k < size ? static_cast<int>(from.integers[static_cast<std::size_t>((before * size + k) * behind + last)]) : 0;
+      return k < size ? static_cast<int>(from.integers[static_cast<std::size_t>((before * size + k) * behind + last)])
+                      : 0;
     };
     to[i] = byte_of_nibbles(integer(2 * byte), integer(2 * byte + 1));
   }
@@ -173,6 +175,14 @@ Tensor part_of(const WeightSpec& spec, const Quantized& from) {
   return out;
 }
 
+/// Throws Error (bad_input) for NaN or infinity, which would spoil the scale of every number beside it.
+void expect_finite(const WeightSpec& spec, const Tensor& floats) {
+  for (std::int64_t i = 0; i < floats.size(); ++i)
+    if (!std::isfinite(floats.at(i)))
+      throw bad_input("the weight '{}' cannot be quantized: number {} of it is {}", printable(spec.path), i,
+                      floats.at(i));
+}
+
 /// The path of the float weight.
 std::string source_of(const WeightSpec& spec) {
   const auto slash = spec.path.rfind('/');
@@ -183,7 +193,9 @@ std::string source_of(const WeightSpec& spec) {
 
 std::vector<Tensor> quantize(std::span<const WeightSpec> quantized, std::span<const WeightSpec> floats,
                              std::span<const Tensor> numbers) {
-  const auto place_of = [](const WeightSpec& spec) { return spec.store_path.substr(0, spec.store_path.rfind('/') + 1); };
+  const auto place_of = [](const WeightSpec& spec) {
+    return spec.store_path.substr(0, spec.store_path.rfind('/') + 1);
+  };
   // Layers may share a path, but not a place in a file.
   std::map<std::pair<std::string, std::string>, std::size_t> by_path;
   for (std::size_t i = 0; i < floats.size(); ++i) by_path.emplace(std::pair(place_of(floats[i]), floats[i].path), i);
@@ -202,9 +214,10 @@ std::vector<Tensor> quantize(std::span<const WeightSpec> quantized, std::span<co
     }
     auto it = made.find(found->second);
     if (it == made.end()) {
+      expect_finite(floats[found->second], number);
       const Tensor rows = number.reshaped(spec.quantized->shape);
-      it = made.emplace(found->second, spec.quantized->group > 0 ? grouped(*spec.quantized, rows)
-                                                                 : symmetric(*spec.quantized, rows))
+      it = made.emplace(found->second,
+                        spec.quantized->group > 0 ? grouped(*spec.quantized, rows) : symmetric(*spec.quantized, rows))
                .first;
     }
     out.push_back(part_of(spec, it->second));

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string preset(const std::string& name) { return in_repository("tests/data/generation/" + name + "/preset"); }
+std::string folder_of(const std::string& name) { return in_repository("tests/data/generation/" + name + "/preset"); }
 
 /// The run called `name` of a preset's outputs.json.
 json run_in(const std::string& preset_name, const std::string& name) {
@@ -26,7 +26,7 @@ json run_in(const std::string& preset_name, const std::string& name) {
 
 /// What it writes for the prompts of a run, greedily.
 Result generate(const std::string& preset_name, const json& run, std::vector<std::string> more = {}) {
-  std::vector<std::string> words = {"generate",     preset(preset_name),     "--sampler", "greedy", "--json",
+  std::vector<std::string> words = {"generate",     folder_of(preset_name),  "--sampler", "greedy", "--json",
                                     "--max-length", run["max_length"].dump()};
   const json& prompts = run["prompts"];
   for (const json& text : prompts.is_object() ? prompts["encoder_text"] : prompts)
@@ -76,10 +76,10 @@ TEST_CASE("generate: prompts of a decoder are for models with an encoder, as man
     std::string reason;
   };
   const std::vector<Row> rows = {
-      {{preset("opt"), "--ids", "1,2", "--decoder-prompt", "x"}, "are for models with an encoder"},
-      {{preset("bart"), "--ids", "1,2"}, "goes with --decoder-ids"},
-      {{preset("bart"), "--prompt", "a", "--decoder-ids", "2"}, "--decoder-ids goes with --ids"},
-      {{preset("bart"), "--prompt", "a", "--decoder-prompt", "x", "--decoder-prompt", "y"}, "2 --decoder-prompt"}};
+      {{folder_of("opt"), "--ids", "1,2", "--decoder-prompt", "x"}, "are for models with an encoder"},
+      {{folder_of("bart"), "--ids", "1,2"}, "goes with --decoder-ids"},
+      {{folder_of("bart"), "--prompt", "a", "--decoder-ids", "2"}, "--decoder-ids goes with --ids"},
+      {{folder_of("bart"), "--prompt", "a", "--decoder-prompt", "x", "--decoder-prompt", "y"}, "2 --decoder-prompt"}};
   for (const Row& row : rows) {
     std::vector<std::string> words = {"generate"};
     words.insert(words.end(), row.words.begin(), row.words.end());
