@@ -5,12 +5,7 @@
 #include <cstring>
 
 #include "attn/base/nibbles.h"
-#include "isa.h"
 #include "vector.h"
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#endif
 
 namespace attn::backends::cpu {
 namespace {
@@ -58,66 +53,6 @@ ATTN_VECTORIZED(void, make_floats, const float* x, std::int64_t size, float scal
 float scale_for(const float* x, std::int64_t depth, const graph::IntegerRange& range) {
   return static_cast<float>(range.high) / (find_largest(x, depth) + static_cast<float>(range.epsilon));
 }
-
-/// For any CPU: 16 columns at a time, a byte of each quad after the other.
-ATTN_VECTORIZED(void, multiply_quads_by_lanes, const std::uint8_t* x, std::int64_t row_x, std::int64_t rows,
-                const std::uint8_t* panel, std::int64_t quads, const std::int32_t* start, std::int32_t* y) {
-  constexpr int kByte = 8, kWord = 32;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t half = 0; half < kPanel; half += kLanes) {
-      Integers sums;
-      std::memcpy(&sums, start + half, sizeof sums);
-      for (std::int64_t q = 0; q < quads; ++q) {
-        Integers four;
-        std::memcpy(&four, panel + q * kQuadBytes + half * kQuad, sizeof four);
-        for (int t = 0; t < kQuad; ++t)
-          sums += ((four << (kWord - kByte - kByte * t)) >> (kWord - kByte)) *
-                  static_cast<int>(x[i * row_x + q * kQuad + t]);
-      }
-      std::memcpy(y + i * kPanel + half, &sums, sizeof sums);
-    }
-  }
-}
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define ATTN_BYTE_DOTS [[gnu::target("avx512f,avx512bw,avx512vl,avx512vnni")]]
-
-template <int kRows>
-ATTN_BYTE_DOTS void multiply_quad_rows(const std::uint8_t* x, std::int64_t row_x, const std::uint8_t* panel,
-                                       std::int64_t quads, const std::int32_t* start, std::int32_t* y) {
-  __m512i sums[kRows][2];
-  for (int r = 0; r < kRows; ++r) {
-    sums[r][0] = _mm512_loadu_si512(start);
-    sums[r][1] = _mm512_loadu_si512(start + kLanes);
-  }
-  constexpr std::int64_t kAhead = 8 * kQuadBytes;
-  for (std::int64_t q = 0; q < quads; ++q) {
-    __builtin_prefetch(panel + kAhead);
-    __builtin_prefetch(panel + kAhead + kQuadBytes / 2);
-    const __m512i left = _mm512_loadu_si512(panel), right = _mm512_loadu_si512(panel + kQuadBytes / 2);
-#pragma GCC unroll 12
-    for (int r = 0; r < kRows; ++r) {
-      std::int32_t four;
-      std::memcpy(&four, x + r * row_x + q * kQuad, sizeof four);
-      const __m512i factor = _mm512_set1_epi32(four);
-      sums[r][0] = _mm512_dpbusd_epi32(sums[r][0], factor, left);
-      sums[r][1] = _mm512_dpbusd_epi32(sums[r][1], factor, right);
-    }
-    panel += kQuadBytes;
-  }
-  for (int r = 0; r < kRows; ++r) {
-    _mm512_storeu_si512(y + r * kPanel, sums[r][0]);
-    _mm512_storeu_si512(y + r * kPanel + kLanes, sums[r][1]);
-  }
-}
-
-using QuadRows = void (*)(const std::uint8_t*, std::int64_t, const std::uint8_t*, std::int64_t, const std::int32_t*,
-                          std::int32_t*);
-constexpr QuadRows kQuadRows[] = {multiply_quad_rows<1>,  multiply_quad_rows<2>,  multiply_quad_rows<3>,
-                                  multiply_quad_rows<4>,  multiply_quad_rows<5>,  multiply_quad_rows<6>,
-                                  multiply_quad_rows<7>,  multiply_quad_rows<8>,  multiply_quad_rows<9>,
-                                  multiply_quad_rows<10>, multiply_quad_rows<11>, multiply_quad_rows<12>};
-#endif
 
 /// The two vectors of columns of a row of a panel, as floats.
 template <bool kIsSigned>
@@ -325,23 +260,6 @@ float quantize_row(const float* x, std::int64_t depth, const graph::IntegerRange
   const float scale = scale_for(x, depth, range);
   make_floats(x, depth, scale, static_cast<float>(range.low), static_cast<float>(range.high), q);
   return scale;
-}
-
-void multiply_quads(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, const std::byte* panel,
-                    std::int64_t quads, const std::int32_t* start, std::int32_t* y) {
-  const auto* const from = reinterpret_cast<const std::uint8_t*>(panel);
-#if defined(__x86_64__) && defined(__GNUC__)
-  if (has_byte_dots()) {
-    constexpr auto kMost = static_cast<std::int64_t>(std::size(kQuadRows));
-    const std::int64_t groups = (rows + kMost - 1) / kMost;
-    for (std::int64_t group = 0; group < groups; ++group) {
-      const std::int64_t first = rows * group / groups, count = rows * (group + 1) / groups - first;
-      kQuadRows[count - 1](x + first * row_x, row_x, from, quads, start, y + first * kPanel);
-    }
-    return;
-  }
-#endif
-  multiply_quads_by_lanes(x, row_x, rows, from, quads, start, y);
 }
 
 void multiply_integers(IntegerForm form, bool is_signed, const float* x, std::int64_t row_x, std::int64_t rows,

@@ -33,8 +33,8 @@ struct StoredIntegers {
 /// Rows of the depth as a panel of quads has them.
 [[nodiscard]] inline std::int64_t quads_of(std::int64_t depth) { return (depth + 3) / 4; }
 
-/// Columns from `column` on; what is beyond the weight is 0. Row i of the depth is `order`[i] of the weight, where there
-/// is an order. `sums` gets Σ over each of the 32 columns.
+/// Columns from `column` on; what is beyond the weight is 0. Row i of the depth is `order`[i] of the weight, where
+/// there is an order. `sums` gets Σ over each of the 32 columns.
 void pack_integer_panel(IntegerForm form, const StoredIntegers& from, std::span<const std::int64_t> order,
                         std::int64_t column, std::byte* panel, std::int32_t* sums);
 
@@ -43,10 +43,6 @@ void pack_integer_panel(IntegerForm form, const StoredIntegers& from, std::span<
 float quantize_row(const float* x, std::int64_t depth, const graph::IntegerRange& range, std::uint8_t* q);
 /// The same as floats.
 float quantize_row(const float* x, std::int64_t depth, const graph::IntegerRange& range, float* q);
-
-/// y[i·kPanel + j] = start[j] + Σ x[i·row_x + k]·panel(k, j) of quads, exactly.
-void multiply_quads(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, const std::byte* panel,
-                    std::int64_t quads, const std::int32_t* start, std::int32_t* y);
 
 /// Rows of the depth that share scales and zero points: those before ends[g], of group g.
 struct PanelGroups {

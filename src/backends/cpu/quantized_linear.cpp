@@ -5,6 +5,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/size.h"
+#include "byte_dots.h"
 #include "integer_panels.h"
 #include "kernel.h"
 #include "panels.h"
@@ -101,6 +102,7 @@ class QuantizedProduct final : public Kernel {
         is_signed_(step.inputs[1].dtype == DType::int8),
         finish_(op_.activation, op_.residual),
         engine_(step.engine),
+        dots_(byte_dots(engine_.multiplication.tiles)),
         x_(step.inputs[0]),
         residual_(step.inputs.back()),
         y_(step.outputs[0]) {
@@ -141,7 +143,7 @@ class QuantizedProduct final : public Kernel {
   }
 
   [[nodiscard]] std::string_view name() const override {
-    if (form_ == IntegerForm::quads) return has_byte_dots() ? "integers by byte dots" : "integers";
+    if (form_ == IntegerForm::quads) return dots_.name;
     return form_ == IntegerForm::bytes ? "bytes, widened" : "nibbles, widened";
   }
   [[nodiscard]] std::int64_t bytes() const override { return packed_bytes(op_, size_) + own_bytes(); }
@@ -225,12 +227,16 @@ class QuantizedProduct final : public Kernel {
     const std::int64_t panels = size_.panels();
     std::shared_ptr<std::byte> out = allocate_bytes(packed_bytes(op_, size_));
     auto* const sums = reinterpret_cast<std::int32_t*>(out.get() + panels * panel_bytes());
-    const StoredIntegers from{reinterpret_cast<const std::uint8_t*>(weight.data()), size_.depth, size_.width,
-                              is_signed_, op_.transposed, op_.pairs};
-    parallel_for(panels, engine_.team_for(4.0 * static_cast<double>(size_.depth * size_.width)),
-                 [&](std::int64_t p, int) {
-                   pack_integer_panel(form_, from, order_, p * kPanel, out.get() + p * panel_bytes(), sums + p * kPanel);
-                 });
+    const StoredIntegers from{reinterpret_cast<const std::uint8_t*>(weight.data()),
+                              size_.depth,
+                              size_.width,
+                              is_signed_,
+                              op_.transposed,
+                              op_.pairs};
+    parallel_for(
+        panels, engine_.team_for(4.0 * static_cast<double>(size_.depth * size_.width)), [&](std::int64_t p, int) {
+          pack_integer_panel(form_, from, order_, p * kPanel, out.get() + p * panel_bytes(), sums + p * kPanel);
+        });
     return out;
   }
 
@@ -275,8 +281,9 @@ class QuantizedProduct final : public Kernel {
 
   void by_dots(const Piece& piece, std::int64_t p, float* y) const {
     auto* const sums = reinterpret_cast<std::int32_t*>(piece.sums);
-    multiply_quads(reinterpret_cast<const std::uint8_t*>(piece.x), piece.row_x, piece.rows, panel(p),
-                   quads_of(size_.depth), starts_.data() + p * kPanel, sums);
+    dots_.run(reinterpret_cast<const std::uint8_t*>(piece.x), piece.row_x, piece.rows,
+              reinterpret_cast<const std::uint8_t*>(panel(p)), quads_of(size_.depth), starts_.data() + p * kPanel,
+              sums);
     for (std::int64_t i = 0; i < piece.rows; ++i)
       write_products(sums + i * kPanel, scale_.data() + p * kPanel, piece.scales[i], bias(p), y + i * size_.width,
                      columns(p));
@@ -297,12 +304,8 @@ class QuantizedProduct final : public Kernel {
     } else {
       float* const wide = sums + kMostBlockRows * kPanel;
       widen_integers(form_, is_signed_, panel(p), groups, wide);
-      multiply_panel({.x = {x, row_x, 1},
-                      .panel = wide,
-                      .rows = piece.rows,
-                      .depth = size_.depth,
-                      .y = sums,
-                      .stride = kPanel});
+      multiply_panel(
+          {.x = {x, row_x, 1}, .panel = wide, .rows = piece.rows, .depth = size_.depth, .y = sums, .stride = kPanel});
     }
     // Of a rounded weight and quantized rows the scale of the columns is the weight's, and divides with them.
     const float* const scale = op_.grouped ? nullptr : scale_.data() + p * kPanel;
@@ -317,6 +320,7 @@ class QuantizedProduct final : public Kernel {
   bool is_signed_;
   Finish finish_;
   Engine& engine_;
+  const ByteDots& dots_;
   Operand x_, residual_, y_;
   std::vector<float> scale_, zero_, bias_;
   std::vector<std::int64_t> ends_, named_, order_;
