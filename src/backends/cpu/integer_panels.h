@@ -11,11 +11,11 @@
 
 namespace attn::backends::cpu {
 
-/// How the integers of a panel lie.
+/// How the integers of a panel lie: those of some rows of the depth beside each other in 32 bits of each column.
 enum class IntegerForm : std::uint8_t {
-  quads,   ///< four rows of the depth beside each other for each column: what dot products of bytes take
-  bytes,   ///< row by row, a byte each
-  nibbles  ///< row by row, columns j and j + 16 in the halves of byte j
+  quads,   ///< four rows, a byte each, for dot products of bytes
+  bytes,   ///< the same, to be widened
+  nibbles  ///< eight rows, row 2i in the low half of byte i
 };
 
 /// The weight of a QuantizedLinear, (K, M), as it is stored.

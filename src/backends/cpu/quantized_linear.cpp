@@ -75,11 +75,32 @@ struct Room {
   }
 };
 
-ATTN_VECTORIZED(void, write_products, const std::int32_t* sums, const float* scale, float scale_x, const float* bias,
-                float* y, std::int64_t count) {
-  for (std::int64_t j = 0; j < count; ++j) {
-    const float quotient = static_cast<float>(sums[j]) / (scale[j] * scale_x);
-    y[j] = bias != nullptr ? quotient + bias[j] : quotient;
+/// y[i·stride + j] = sums[i·kPanel + j]/(scale[j]·scales_x[i]) + bias[j], where there is a bias.
+ATTN_VECTORIZED(void, write_products, const std::int32_t* sums, const float* scale, const float* scales_x,
+                std::int64_t rows, const float* bias, float* y, std::int64_t stride, std::int64_t count) {
+  const auto quotients = [&](std::int64_t i, std::int64_t j, Lanes & to) __attribute__((always_inline)) {
+    Integers integers;
+    Lanes divisor;
+    std::memcpy(&integers, sums + i * kPanel + j, sizeof integers);
+    load(scale + j, divisor);
+    to = __builtin_convertvector(integers, Lanes) / (divisor * scales_x[i]);
+  };
+  for (std::int64_t i = 0; i < rows; ++i) {
+    float* const to = y + i * stride;
+    for (std::int64_t j = 0; j < count; j += kLanes) {
+      Lanes numbers;
+      quotients(i, j, numbers);
+      if (j + kLanes <= count) {
+        if (bias != nullptr) {
+          Lanes added;
+          load(bias + j, added);
+          numbers += added;
+        }
+        store(numbers, to + j);
+        continue;
+      }
+      for (std::int64_t k = j; k < count; ++k) to[k] = bias != nullptr ? numbers[k - j] + bias[k] : numbers[k - j];
+    }
   }
 }
 
@@ -284,9 +305,7 @@ class QuantizedProduct final : public Kernel {
     dots_.run(reinterpret_cast<const std::uint8_t*>(piece.x), piece.row_x, piece.rows,
               reinterpret_cast<const std::uint8_t*>(panel(p)), quads_of(size_.depth), starts_.data() + p * kPanel,
               sums);
-    for (std::int64_t i = 0; i < piece.rows; ++i)
-      write_products(sums + i * kPanel, scale_.data() + p * kPanel, piece.scales[i], bias(p), y + i * size_.width,
-                     columns(p));
+    write_products(sums, scale_.data() + p * kPanel, piece.scales, piece.rows, bias(p), y, size_.width, columns(p));
   }
 
   void by_floats(const Piece& piece, std::int64_t p, float* y) const {
