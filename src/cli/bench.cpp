@@ -100,7 +100,10 @@ struct BenchCommand {
     add_model(options, model);
     add_execution(options, execution);
     options.add("--device", devices, "DEVICE,…", "cpu, cuda; several: cpu,cuda").list();
-    options.add("--dtype", dtypes, "DTYPE,…", "float32, bfloat16, float16; several: float32,bfloat16").list();
+    options
+        .add("--dtype", dtypes, "DTYPE,…",
+             "float32, bfloat16, float16; or weights made int8, int4 or int4:BLOCK; several: float32,int8")
+        .list();
     const auto sizes = [&options](const std::string& name, std::vector<std::int64_t>& list,
                                   const std::string& description) {
       return options.parsed(
@@ -226,6 +229,9 @@ struct BenchCommand {
 
   /// A row for each dtype, batch and length, one after the other in one process.
   [[nodiscard]] int measure_steps(const std::string& machine) const {
+    for (const std::string& dtype : dtypes)
+      if (is_quantization(dtype))
+        throw bad_usage("--train with --dtype {}: weights of integers have no gradient", dtype);
     const auto backend = open_backend("cpu", execution.backend, common.console);
     const LoadedModel loaded = load_model(model, execution, common.console);
     report::TrainingBenchReport report;
@@ -305,9 +311,15 @@ struct BenchCommand {
   void measure_models(const BenchPlan& plan, const backends::Backend& backend) const {
     const LoadedModel loaded = load_model(model, execution, common.console);
     for (const std::int64_t length : lengths) warn_of_fixed_lengths(loaded.model, length, common.console);
+    std::map<std::string, LoadedModel> quantized;  // as they are loaded
     for_each_setting(plan, [&](const BenchPlan& one) {
-      if (!tests.empty()) return measure_decoder(one, tests, loaded, backend);
-      operations ? measure_operations(one, loaded, backend) : measure_model(one, loaded, backend);
+      const LoadedModel* which = &loaded;
+      if (const auto& dtype = one.execution.dtype; is_quantization(dtype)) {
+        if (!quantized.contains(*dtype)) quantized.emplace(*dtype, load_model(model, one.execution, common.console));
+        which = &quantized.at(*dtype);
+      }
+      if (!tests.empty()) return measure_decoder(one, tests, *which, backend);
+      operations ? measure_operations(one, *which, backend) : measure_model(one, *which, backend);
     });
   }
 

@@ -57,5 +57,8 @@ Names emit(const Step& step, const graph::Fill& op);
 Names emit(const Step& step, const graph::Conv& op);
 Names emit(const Step& step, const graph::Pool& op);
 Names emit(const Step& step, const graph::Rnn& op);
+Names emit(const Step& step, const graph::Quantize& op);
+Names emit(const Step& step, const graph::Dequantize& op);
+Names emit(const Step& step, const graph::QuantizedLinear& op);
 
 }  // namespace attn::onnx

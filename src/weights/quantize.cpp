@@ -83,7 +83,7 @@ Quantized symmetric(const QuantizedPart& part, const Tensor& floats) {
     throw_if_stopped();
     double largest = 0.0;
     for (const std::int64_t offset : rows.along)
-      if (const double magnitude = std::abs(floats.at(start + offset)); !(magnitude <= largest)) largest = magnitude;
+      if (const double magnitude = std::abs(floats.at(start + offset)); magnitude > largest) largest = magnitude;
     const double scale = round(high / round(largest + round(kEpsilon)));
     out.scale.push_back(scale);
     for (const std::int64_t offset : rows.along)
@@ -175,6 +175,14 @@ Tensor part_of(const WeightSpec& spec, const Quantized& from) {
   return out;
 }
 
+/// Throws Error (bad_input) for NaN or infinity, which would spoil the scale of every number beside it.
+void expect_finite(const WeightSpec& spec, const Tensor& floats) {
+  for (std::int64_t i = 0; i < floats.size(); ++i)
+    if (!std::isfinite(floats.at(i)))
+      throw bad_input("the weight '{}' cannot be quantized: number {} of it is {}", printable(spec.path), i,
+                      floats.at(i));
+}
+
 /// The path of the float weight.
 std::string source_of(const WeightSpec& spec) {
   const auto slash = spec.path.rfind('/');
@@ -206,6 +214,7 @@ std::vector<Tensor> quantize(std::span<const WeightSpec> quantized, std::span<co
     }
     auto it = made.find(found->second);
     if (it == made.end()) {
+      expect_finite(floats[found->second], number);
       const Tensor rows = number.reshaped(spec.quantized->shape);
       it = made.emplace(found->second,
                         spec.quantized->group > 0 ? grouped(*spec.quantized, rows) : symmetric(*spec.quantized, rows))

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "attn/keras/model.h"
 #include "attn/run/session.h"
 #include "attn/weights/bind.h"
+#include "attn/weights/quantize.h"
 #include "attn/weights/read_store.h"
 
 namespace attn::test {
@@ -123,6 +125,24 @@ TEST_CASE("hostile: integers in the file of a model of floats are told, and floa
   });
   CHECK(contains(int8, "expected int8, found float32"));
   CHECK(contains(int8, "quantized"));
+}
+
+TEST_CASE("hostile: numbers that are not finite are not quantized, and named by their weight and place") {
+  const std::string config = model_of("Dense", R"({"name": "d", "units": 4})");
+  const auto of = [&](const std::string& how) {
+    keras::ReadOptions options;
+    if (!how.empty()) options.quantize = how;
+    return keras::Model::read("model", config, options).weights();
+  };
+  for (const char* how : {"int8", "int4", "int4/-1"}) {
+    for (const double number : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+      std::vector<Tensor> floats{Tensor(DType::float32, {8, 4}), Tensor(DType::float32, {4})};
+      floats[0].set(5, number);
+      const std::string said = refusal([&] { (void)weights::quantize(of(how), of(""), floats); });
+      CAPTURE(said);
+      CHECK(contains(said, fmt::format("the weight 's/d/kernel' cannot be quantized: number 5 of it is {}", number)));
+    }
+  }
 }
 
 TEST_CASE("hostile: a row of a group that is not there is refused by every backend") {

@@ -12,9 +12,9 @@
 #include "../places.h"
 #include "attn/base/error.h"
 #include "attn/io/file.h"
-#include "attn/io/keras_archive.h"
 #include "attn/io/tensor_file.h"
 #include "attn/keras/model.h"
+#include "attn/library/model_file.h"
 #include "attn/weights/bind.h"
 #include "reader.h"
 #include "sizes.h"
@@ -25,9 +25,10 @@ using namespace attn;
 using namespace attn::test;
 namespace fs = std::filesystem;
 
+/// The model, with what its file alone shows of layers inside of layers.
 keras::Model model_of(const fs::path& path) {
-  const io::Bytes file = io::read_file(path.string());
-  return keras::Model::read(path.string(), io::parse_keras_archive(file, path.string()).config);
+  library::ModelText text = library::read_model_file(path.string());
+  return keras::Model::read(text.name, std::move(text.text), text.options);
 }
 
 onnx::Samples samples_of(const keras::Model& model) {
@@ -147,6 +148,21 @@ TEST_CASE("onnx: every name that is read was given before, and none twice") {
   }
 }
 
+TEST_CASE("onnx: weights of integers stay as they are stored, and their products are of integers") {
+  for (const auto& [name, product] : {std::pair{"dense_int8", "MatMulInteger"}, {"dense_int4_block", "MatMul"}}) {
+    CAPTURE(name);
+    const Written written(std::string("../quantized/") + name);
+    for (std::size_t i = 0; i < written.specs.size(); ++i) {
+      if (written.specs[i].dtype != DType::int8) continue;
+      const auto tensor = written.initializer(written.specs[i].path);
+      REQUIRE(tensor);
+      CHECK(tensor->number(field::kTensorType) == 3);  // int8
+      CHECK(tensor->text(field::kTensorRaw) == bytes_of(written.weights[i]));
+    }
+    CHECK(written.operators().contains(product));
+  }
+}
+
 TEST_CASE("onnx: operator set 23 has an operator for attention, an older one the products it is made of") {
   std::multiset<std::string> operators;
   {
@@ -191,20 +207,24 @@ TEST_CASE("onnx: weights that are too many for one file lie beside it") {
 
 TEST_CASE("onnx: every model of the fixtures has a counterpart in the oldest and in the newest operator set") {
   int exported = 0, fixed = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(in_repository("tests/data/keras"))) {
-    if (entry.path().filename() != "model.keras") continue;
-    CAPTURE(entry.path().string());
-    const keras::Model model = model_of(entry.path());
-    const std::vector<Tensor> weights = weights::bind(model.weights(), entry.path().string());
+  std::vector<fs::path> paths;
+  for (const char* folder : {"tests/data/keras", "tests/data/quantized"})
+    for (const auto& entry : fs::recursive_directory_iterator(in_repository(folder)))
+      if (entry.path().filename() == "model.keras") paths.push_back(entry.path());
+  for (const fs::path& path : paths) {
+    CAPTURE(path.string());
+    const keras::Model model = model_of(path);
+    const std::vector<Tensor> weights = weights::bind(model.weights(), path.string());
     onnx::Samples samples;
     try {
       samples = samples_of(model);
     } catch (const Error& error) {
       CHECK(std::string(error.field()) == "sequence_length");
-      samples = samples_at(model, entry.path().parent_path() / "inputs.npz");
+      samples = samples_at(model, path.parent_path() / "inputs.npz");
       ++fixed;
     }
-    for (const int opset : {onnx::kOldestOpset, onnx::kNewestOpset})
+    const bool of_float8 = path.string().find("float8") != std::string::npos;  // which came with 19
+    for (const int opset : {of_float8 ? 19 : onnx::kOldestOpset, onnx::kNewestOpset})
       CHECK_NOTHROW(static_cast<void>(onnx::export_model(samples, weights, opset)));
     ++exported;
   }

@@ -2,7 +2,8 @@
 
     python tests/oracle/check_onnx.py ATTN [--opset N] [--fixed] [CASE…]
 
-A CASE is a folder of tests/data/keras, such as mha/causal; without one all are taken. Each model is converted, checked by
+A CASE is a folder of tests/data/keras, such as mha/causal, or of tests/data, such as quantized/dense_int8; without one
+all are taken. Each model is converted, checked by
 onnx.checker, and run on the case's inputs; its outputs must be Keras's within what the float32 tests of attn allow. Sizes
 that the model leaves open are left open in the file, unless attn asks for them (--fixed: always); where the file opens
 its batch, the inputs are run a second time, twice over. What ONNX Runtime has no kernels for (bfloat16) is run by
@@ -21,12 +22,16 @@ import onnx
 import onnx.reference
 import onnxruntime
 
-DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "keras"
+DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
 
 
 def tolerance(case, name, expected):
     """As tests/fixtures/fixture_cases.cpp has it; half precision is rounded at other places here than there."""
-    error = json.loads((case / "meta.json").read_text())["float32_error"]
+    meta = json.loads((case / "meta.json").read_text())
+    if "mode" in meta:  # quantized: as tests/fixtures/quantized_test.cpp has it, and half precision as said
+        share = 4e-2 if meta["policy"] != "float32" else 2e-5 if meta["mode"] == "int8" else 2e-6
+        return share * float(np.nanmax(np.abs(expected), initial=0.0))
+    error = meta["float32_error"]
     error = (error.get(name) if isinstance(error, dict) else error) or 0.0
     allowed = max(4 * error, 2e-6 * float(np.nanmax(np.abs(expected), initial=0.0)))
     if (case / "keras_outputs.npz").exists():
@@ -106,7 +111,8 @@ def main():
     parser.add_argument("--fixed", action="store_const", const=True)
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args()
-    cases = [DATA / name for name in options.cases] or sorted(path.parent for path in DATA.glob("*/*/model.keras"))
+    cases = [DATA / name if (DATA / name).exists() else DATA / "keras" / name for name in options.cases]
+    cases = cases or sorted(path.parent for kind in ("keras/*/*", "quantized/*") for path in DATA.glob(kind + "/model.keras"))
     score, failed = collections.Counter(), 0
     for case in cases:
         label = f"{case.parent.name}/{case.name}"

@@ -5,160 +5,131 @@
 #include <cstring>
 
 #include "attn/base/nibbles.h"
-#include "isa.h"
 #include "vector.h"
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#endif
 
 namespace attn::backends::cpu {
 namespace {
 
-constexpr std::int64_t kQuad = 4;
-constexpr std::int64_t kQuadBytes = kPanel * kQuad;  // of all columns
-constexpr int kOffset = 128;                         // makes a byte with a sign one without
+constexpr std::int64_t kQuad = 4, kOctet = 8;    // rows of the depth in 32 bits
+constexpr std::int64_t kWordBytes = kPanel * 4;  // 32 bits of all columns
+constexpr int kOffset = 128;                     // makes a byte with a sign one without
 
 using Bytes16 = std::uint8_t __attribute__((vector_size(kLanes)));
-using SignedBytes16 = std::int8_t __attribute__((vector_size(kLanes)));
 
-/// max(max |x|, 0), or NaN where one is.
-[[gnu::always_inline]] inline float largest_magnitude(const float* x, std::int64_t size) {
-  float largest = 0.0F;
-  bool has_nan = false;
-  for (std::int64_t i = 0; i < size; ++i) {
-    const float magnitude = std::abs(x[i]);
-    has_nan |= !(magnitude == magnitude);
+/// Numbers x[i], …, of which there are `size`; zeros behind the last.
+[[gnu::always_inline]] inline void load_some(const float* x, std::int64_t i, std::int64_t size, Lanes& to) {
+  if (i + kLanes <= size) return load(x + i, to);
+  to = Lanes{};
+  std::memcpy(&to, x + i, static_cast<std::size_t>(size - i) * sizeof(float));
+}
+
+/// max |x|, or NaN where one is.
+ATTN_VECTORIZED(float, find_largest, const float* x, std::int64_t size) {
+  Lanes largest{}, numbers;
+  Integers has_nan{};
+  for (std::int64_t i = 0; i < size; i += kLanes) {
+    load_some(x, i, size, numbers);
+    const Lanes magnitude = numbers < 0.0F ? -numbers : numbers;
+    has_nan |= magnitude != magnitude;
     largest = magnitude > largest ? magnitude : largest;
   }
-  return has_nan ? std::numeric_limits<float>::quiet_NaN() : largest;
+  float result = 0.0F;
+  for (int j = 0; j < kLanes; ++j) {
+    if (has_nan[j] != 0) return std::numeric_limits<float>::quiet_NaN();
+    result = std::max(result, largest[j]);
+  }
+  return result;
 }
 
-/// The whole number for x·scale, rounded half to even, within the range; 0 for NaN.
-[[gnu::always_inline]] inline float whole(float x, float scale, float low, float high) {
-  const float product = x * scale;
-  float integer = std::nearbyint(product);
-  integer = integer < low ? low : integer;
-  integer = integer > high ? high : integer;
-  return product == product ? integer : 0.0F;
+/// The whole numbers for x·scale, rounded half to even, within the range; 0 for NaN.
+[[gnu::always_inline]] inline void round_to_range(const Lanes& x, float scale, float low, float high, Lanes& to) {
+  constexpr float kRounds = 0x1.8p23F;  // to which, and from which, numbers of less than 2²² are added as whole ones
+  const Lanes product = x * scale;
+  Lanes within = product < low ? Lanes{} + low : product;
+  within = within > high ? Lanes{} + high : within;
+  within = (within + kRounds) - kRounds;
+  to = product == product ? within : Lanes{};
 }
-
-ATTN_VECTORIZED(float, find_largest, const float* x, std::int64_t size) { return largest_magnitude(x, size); }
 
 ATTN_VECTORIZED(void, make_bytes, const float* x, std::int64_t size, float scale, float low, float high,
                 std::uint8_t* q) {
-  for (std::int64_t i = 0; i < size; ++i)
-    q[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(whole(x[i], scale, low, high)) + kOffset);
+  Lanes numbers;
+  for (std::int64_t i = 0; i < size; i += kLanes) {
+    load_some(x, i, size, numbers);
+    round_to_range(numbers, scale, low, high, numbers);
+    // By way of 16 bits, as compilers take bytes one by one otherwise.
+    const Integers integers = __builtin_convertvector(numbers, Integers) + kOffset;
+    const Bytes16 bytes = __builtin_convertvector(__builtin_convertvector(integers, Halves), Bytes16);
+    std::memcpy(q + i, &bytes, static_cast<std::size_t>(std::min<std::int64_t>(kLanes, size - i)));
+  }
 }
 
 ATTN_VECTORIZED(void, make_floats, const float* x, std::int64_t size, float scale, float low, float high, float* q) {
-  for (std::int64_t i = 0; i < size; ++i) q[i] = whole(x[i], scale, low, high);
+  Lanes numbers;
+  for (std::int64_t i = 0; i < size; i += kLanes) {
+    load_some(x, i, size, numbers);
+    round_to_range(numbers, scale, low, high, numbers);
+    std::memcpy(q + i, &numbers, static_cast<std::size_t>(std::min<std::int64_t>(kLanes, size - i)) * sizeof(float));
+  }
 }
 
 float scale_for(const float* x, std::int64_t depth, const graph::IntegerRange& range) {
   return static_cast<float>(range.high) / (find_largest(x, depth) + static_cast<float>(range.epsilon));
 }
 
-/// For any CPU: 16 columns at a time, a byte of each quad after the other.
-ATTN_VECTORIZED(void, multiply_quads_by_lanes, const std::uint8_t* x, std::int64_t row_x, std::int64_t rows,
-                const std::uint8_t* panel, std::int64_t quads, const std::int32_t* start, std::int32_t* y) {
-  constexpr int kByte = 8, kWord = 32;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t half = 0; half < kPanel; half += kLanes) {
-      Integers sums;
-      std::memcpy(&sums, start + half, sizeof sums);
-      for (std::int64_t q = 0; q < quads; ++q) {
-        Integers four;
-        std::memcpy(&four, panel + q * kQuadBytes + half * kQuad, sizeof four);
-        for (int t = 0; t < kQuad; ++t)
-          sums += ((four << (kWord - kByte - kByte * t)) >> (kWord - kByte)) *
-                  static_cast<int>(x[i * row_x + q * kQuad + t]);
-      }
-      std::memcpy(y + i * kPanel + half, &sums, sizeof sums);
-    }
-  }
+/// Rows of the depth beside each other in the 32 bits of a column.
+template <bool kIsNibbles>
+constexpr std::int64_t kRowsOfWord = kIsNibbles ? kOctet : kQuad;
+
+/// The two vectors of columns of one word.
+struct Words {
+  Integers left, right;
+};
+
+[[gnu::always_inline]] inline void load_words(const std::uint8_t* panel, std::int64_t word, Words& to) {
+  std::memcpy(&to, panel + word * kWordBytes, sizeof to);
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define ATTN_BYTE_DOTS [[gnu::target("avx512f,avx512bw,avx512vl,avx512vnni")]]
-
-template <int kRows>
-ATTN_BYTE_DOTS void multiply_quad_rows(const std::uint8_t* x, std::int64_t row_x, const std::uint8_t* panel,
-                                       std::int64_t quads, const std::int32_t* start, std::int32_t* y) {
-  __m512i sums[kRows][2];
-  for (int r = 0; r < kRows; ++r) {
-    sums[r][0] = _mm512_loadu_si512(start);
-    sums[r][1] = _mm512_loadu_si512(start + kLanes);
-  }
-  constexpr std::int64_t kAhead = 8 * kQuadBytes;
-  for (std::int64_t q = 0; q < quads; ++q) {
-    __builtin_prefetch(panel + kAhead);
-    __builtin_prefetch(panel + kAhead + kQuadBytes / 2);
-    const __m512i left = _mm512_loadu_si512(panel), right = _mm512_loadu_si512(panel + kQuadBytes / 2);
-#pragma GCC unroll 12
-    for (int r = 0; r < kRows; ++r) {
-      std::int32_t four;
-      std::memcpy(&four, x + r * row_x + q * kQuad, sizeof four);
-      const __m512i factor = _mm512_set1_epi32(four);
-      sums[r][0] = _mm512_dpbusd_epi32(sums[r][0], factor, left);
-      sums[r][1] = _mm512_dpbusd_epi32(sums[r][1], factor, right);
-    }
-    panel += kQuadBytes;
-  }
-  for (int r = 0; r < kRows; ++r) {
-    _mm512_storeu_si512(y + r * kPanel, sums[r][0]);
-    _mm512_storeu_si512(y + r * kPanel + kLanes, sums[r][1]);
-  }
-}
-
-using QuadRows = void (*)(const std::uint8_t*, std::int64_t, const std::uint8_t*, std::int64_t, const std::int32_t*,
-                          std::int32_t*);
-constexpr QuadRows kQuadRows[] = {multiply_quad_rows<1>,  multiply_quad_rows<2>,  multiply_quad_rows<3>,
-                                  multiply_quad_rows<4>,  multiply_quad_rows<5>,  multiply_quad_rows<6>,
-                                  multiply_quad_rows<7>,  multiply_quad_rows<8>,  multiply_quad_rows<9>,
-                                  multiply_quad_rows<10>, multiply_quad_rows<11>, multiply_quad_rows<12>};
-#endif
-
-/// The two vectors of columns of a row of a panel, as floats.
-template <bool kIsSigned>
-[[gnu::always_inline]] inline void load_nibbles(const std::uint8_t* from, Lanes& left, Lanes& right) {
-  constexpr int kHigh = 28, kMiddle = 24, kBits = 4;
-  Bytes16 bytes;
-  std::memcpy(&bytes, from, sizeof bytes);
-  const Integers pairs = __builtin_convertvector(bytes, Integers);
+/// Row `row` of those in a word, as floats.
+template <bool kIsNibbles, bool kIsSigned>
+[[gnu::always_inline]] inline void take_row(const Integers& words, int row, Lanes& to) {
+  constexpr int kWord = 32, kBits = kIsNibbles ? 4 : 8, kMask = (1 << kBits) - 1;
   if constexpr (kIsSigned) {
-    left = __builtin_convertvector((pairs << kHigh) >> kHigh, Lanes);
-    right = __builtin_convertvector((pairs << kMiddle) >> kHigh, Lanes);
+    to = __builtin_convertvector((words << (kWord - kBits - kBits * row)) >> (kWord - kBits), Lanes);
   } else {
-    left = __builtin_convertvector(pairs & 0xF, Lanes);
-    right = __builtin_convertvector(pairs >> kBits, Lanes);
+    to = __builtin_convertvector((words >> (kBits * row)) & kMask, Lanes);
   }
 }
 
-template <bool kIsSigned>
-[[gnu::always_inline]] inline void load_bytes(const std::uint8_t* from, Lanes& left, Lanes& right) {
-  const auto load_half = [](const std::uint8_t* half, Lanes& to) __attribute__((always_inline)) {
-    if constexpr (kIsSigned) {
-      SignedBytes16 bytes;
-      std::memcpy(&bytes, half, sizeof bytes);
-      to = __builtin_convertvector(__builtin_convertvector(bytes, Integers), Lanes);
-    } else {
-      Bytes16 bytes;
-      std::memcpy(&bytes, half, sizeof bytes);
-      to = __builtin_convertvector(__builtin_convertvector(bytes, Integers), Lanes);
+/// f(k, row, left, right) for rows k from `begin` to `end` of a panel, in order, as floats. `row` is that of its word.
+template <bool kIsNibbles, bool kIsSigned, typename Function>
+[[gnu::always_inline]] inline void each_row(const std::uint8_t* panel, std::int64_t begin, std::int64_t end,
+                                            const Function& f) {
+  constexpr std::int64_t kRows = kRowsOfWord<kIsNibbles>, kAhead = 8 * kWordBytes;
+  Words words;
+  Lanes left, right;
+  std::int64_t k = begin;
+  const auto one = [&](int row) __attribute__((always_inline)) {
+    take_row<kIsNibbles, kIsSigned>(words.left, row, left);
+    take_row<kIsNibbles, kIsSigned>(words.right, row, right);
+    f(k++, row, left, right);
+  };
+  const auto some = [&](std::int64_t until) __attribute__((always_inline)) {
+    while (k < until) {
+      load_words(panel, k / kRows, words);
+      one(static_cast<int>(k % kRows));
     }
   };
-  load_half(from, left);
-  load_half(from + kLanes, right);
-}
-
-template <bool kIsNibbles, bool kIsSigned>
-[[gnu::always_inline]] inline void load_row(const std::uint8_t* panel, std::int64_t k, Lanes& left, Lanes& right) {
-  if constexpr (kIsNibbles) {
-    load_nibbles<kIsSigned>(panel + k * kPanel / 2, left, right);
-  } else {
-    load_bytes<kIsSigned>(panel + k * kPanel, left, right);
+  some(std::min(end, (begin + kRows - 1) / kRows * kRows));
+  while (k + kRows <= end) {
+    const std::uint8_t* const at = panel + k / kRows * kWordBytes;
+    __builtin_prefetch(at + kAhead);
+    __builtin_prefetch(at + kAhead + kWordBytes / 2);
+    load_words(at, 0, words);
+#pragma GCC unroll 8
+    for (int row = 0; row < static_cast<int>(kRows); ++row) one(row);
   }
+  some(end);
 }
 
 /// A number for each column of a group, or `missing`.
@@ -173,26 +144,27 @@ template <bool kIsNibbles, bool kIsSigned>
 template <bool kIsNibbles, bool kIsSigned, int kRows>
 [[gnu::always_inline]] inline void multiply_some(const float* x, std::int64_t row_x, const std::uint8_t* panel,
                                                  const PanelGroups& groups, float* y) {
-  constexpr std::int64_t kAhead = 32;  // rows of the panel
+  // A sum of one row alone would wait for itself.
+  constexpr int kChains = kRows == 1 ? 2 : 1;
   Lanes totals[kRows][2] = {};
-  std::int64_t k = 0;
+  std::int64_t begin = 0;
   for (std::int64_t g = 0; g < groups.count; ++g) {
-    Lanes scale[2], zero[2], left, right, sums[kRows][2] = {};
+    Lanes scale[2], zero[2], sums[kChains][kRows][2] = {};
     load_columns(groups.zero, g, 0.0F, zero[0], zero[1]);
     load_columns(groups.scale, g, 1.0F, scale[0], scale[1]);
-    for (; k < groups.ends[g]; ++k) {
-      __builtin_prefetch(panel + (k + kAhead) * (kIsNibbles ? kPanel / 2 : kPanel));
-      load_row<kIsNibbles, kIsSigned>(panel, k, left, right);
-      left -= zero[0];
-      right -= zero[1];
-      for (int r = 0; r < kRows; ++r) {
-        sums[r][0] += x[r * row_x + k] * left;
-        sums[r][1] += x[r * row_x + k] * right;
-      }
-    }
+    each_row<kIsNibbles, kIsSigned>(
+        panel, begin, groups.ends[g],
+        [&](std::int64_t k, int row, const Lanes& left, const Lanes& right) __attribute__((always_inline)) {
+          Lanes(&to)[kRows][2] = sums[row % kChains];
+          for (int r = 0; r < kRows; ++r) {
+            to[r][0] += x[r * row_x + k] * (left - zero[0]);
+            to[r][1] += x[r * row_x + k] * (right - zero[1]);
+          }
+        });
+    begin = groups.ends[g];
     for (int r = 0; r < kRows; ++r) {
-      totals[r][0] += sums[r][0] * scale[0];
-      totals[r][1] += sums[r][1] * scale[1];
+      for (int v = 0; v < 2; ++v)
+        totals[r][v] += (kChains == 1 ? sums[0][r][v] : sums[0][r][v] + sums[kChains - 1][r][v]) * scale[v];
     }
   }
   for (int r = 0; r < kRows; ++r) {
@@ -218,16 +190,18 @@ template <bool kIsNibbles, bool kIsSigned>
 
 template <bool kIsNibbles, bool kIsSigned>
 [[gnu::always_inline]] inline void widen(const std::uint8_t* panel, const PanelGroups& groups, float* wide) {
-  std::int64_t k = 0;
+  std::int64_t begin = 0;
   for (std::int64_t g = 0; g < groups.count; ++g) {
-    Lanes scale[2], zero[2], left, right;
+    Lanes scale[2], zero[2];
     load_columns(groups.zero, g, 0.0F, zero[0], zero[1]);
     load_columns(groups.scale, g, 1.0F, scale[0], scale[1]);
-    for (; k < groups.ends[g]; ++k) {
-      load_row<kIsNibbles, kIsSigned>(panel, k, left, right);
-      store((left - zero[0]) * scale[0], wide + k * kPanel);
-      store((right - zero[1]) * scale[1], wide + k * kPanel + kLanes);
-    }
+    each_row<kIsNibbles, kIsSigned>(
+        panel, begin, groups.ends[g],
+        [&](std::int64_t k, int /*row*/, const Lanes& left, const Lanes& right) __attribute__((always_inline)) {
+          store((left - zero[0]) * scale[0], wide + k * kPanel);
+          store((right - zero[1]) * scale[1], wide + k * kPanel + kLanes);
+        });
+    begin = groups.ends[g];
   }
 }
 
@@ -277,13 +251,12 @@ int StoredIntegers::at(std::int64_t k, std::int64_t m) const {
 std::int64_t integer_panel_bytes(IntegerForm form, std::int64_t depth) {
   switch (form) {
     case IntegerForm::quads:
-      return quads_of(depth) * kQuadBytes;
     case IntegerForm::bytes:
-      return depth * kPanel;
+      return quads_of(depth) * kWordBytes;
     case IntegerForm::nibbles:
       break;
   }
-  return depth * kPanel / 2;
+  return (depth + kOctet - 1) / kOctet * kWordBytes;
 }
 
 void pack_integer_panel(IntegerForm form, const StoredIntegers& from, std::span<const std::int64_t> order,
@@ -299,14 +272,12 @@ void pack_integer_panel(IntegerForm form, const StoredIntegers& from, std::span<
       const auto byte = static_cast<std::uint8_t>(integer);
       switch (form) {
         case IntegerForm::quads:
-          to[k / kQuad * kQuadBytes + j * kQuad + k % kQuad] = byte;
-          break;
         case IntegerForm::bytes:
-          to[k * kPanel + j] = byte;
+          to[k / kQuad * kWordBytes + j * kQuad + k % kQuad] = byte;
           break;
         case IntegerForm::nibbles: {
-          std::uint8_t& two = to[k * kPanel / 2 + j % kLanes];
-          two = static_cast<std::uint8_t>(two | (j < kLanes ? byte & 0xF : (byte & 0xF) << 4));
+          std::uint8_t& two = to[k / kOctet * kWordBytes + j * kQuad + k % kOctet / 2];
+          two = static_cast<std::uint8_t>(two | (k % 2 == 0 ? byte & 0xF : (byte & 0xF) << 4));
           break;
         }
       }
@@ -325,23 +296,6 @@ float quantize_row(const float* x, std::int64_t depth, const graph::IntegerRange
   const float scale = scale_for(x, depth, range);
   make_floats(x, depth, scale, static_cast<float>(range.low), static_cast<float>(range.high), q);
   return scale;
-}
-
-void multiply_quads(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, const std::byte* panel,
-                    std::int64_t quads, const std::int32_t* start, std::int32_t* y) {
-  const auto* const from = reinterpret_cast<const std::uint8_t*>(panel);
-#if defined(__x86_64__) && defined(__GNUC__)
-  if (has_byte_dots()) {
-    constexpr auto kMost = static_cast<std::int64_t>(std::size(kQuadRows));
-    const std::int64_t groups = (rows + kMost - 1) / kMost;
-    for (std::int64_t group = 0; group < groups; ++group) {
-      const std::int64_t first = rows * group / groups, count = rows * (group + 1) / groups - first;
-      kQuadRows[count - 1](x + first * row_x, row_x, from, quads, start, y + first * kPanel);
-    }
-    return;
-  }
-#endif
-  multiply_quads_by_lanes(x, row_x, rows, from, quads, start, y);
 }
 
 void multiply_integers(IntegerForm form, bool is_signed, const float* x, std::int64_t row_x, std::int64_t rows,

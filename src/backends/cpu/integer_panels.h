@@ -11,11 +11,11 @@
 
 namespace attn::backends::cpu {
 
-/// How the integers of a panel lie.
+/// How the integers of a panel lie: those of some rows of the depth beside each other in 32 bits of each column.
 enum class IntegerForm : std::uint8_t {
-  quads,   ///< four rows of the depth beside each other for each column: what dot products of bytes take
-  bytes,   ///< row by row, a byte each
-  nibbles  ///< row by row, columns j and j + 16 in the halves of byte j
+  quads,   ///< four rows, a byte each, for dot products of bytes
+  bytes,   ///< the same, to be widened
+  nibbles  ///< eight rows, row 2i in the low half of byte i
 };
 
 /// The weight of a QuantizedLinear, (K, M), as it is stored.
@@ -43,10 +43,6 @@ void pack_integer_panel(IntegerForm form, const StoredIntegers& from, std::span<
 float quantize_row(const float* x, std::int64_t depth, const graph::IntegerRange& range, std::uint8_t* q);
 /// The same as floats.
 float quantize_row(const float* x, std::int64_t depth, const graph::IntegerRange& range, float* q);
-
-/// y[i·kPanel + j] = start[j] + Σ x[i·row_x + k]·panel(k, j) of quads, exactly.
-void multiply_quads(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, const std::byte* panel,
-                    std::int64_t quads, const std::int32_t* start, std::int32_t* y);
 
 /// Rows of the depth that share scales and zero points: those before ends[g], of group g.
 struct PanelGroups {

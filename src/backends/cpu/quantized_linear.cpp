@@ -5,6 +5,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/size.h"
+#include "byte_dots.h"
 #include "integer_panels.h"
 #include "kernel.h"
 #include "panels.h"
@@ -74,11 +75,32 @@ struct Room {
   }
 };
 
-ATTN_VECTORIZED(void, write_products, const std::int32_t* sums, const float* scale, float scale_x, const float* bias,
-                float* y, std::int64_t count) {
-  for (std::int64_t j = 0; j < count; ++j) {
-    const float quotient = static_cast<float>(sums[j]) / (scale[j] * scale_x);
-    y[j] = bias != nullptr ? quotient + bias[j] : quotient;
+/// y[i·stride + j] = sums[i·kPanel + j]/(scale[j]·scales_x[i]) + bias[j], where there is a bias.
+ATTN_VECTORIZED(void, write_products, const std::int32_t* sums, const float* scale, const float* scales_x,
+                std::int64_t rows, const float* bias, float* y, std::int64_t stride, std::int64_t count) {
+  const auto quotients = [&](std::int64_t i, std::int64_t j, Lanes & to) __attribute__((always_inline)) {
+    Integers integers;
+    Lanes divisor;
+    std::memcpy(&integers, sums + i * kPanel + j, sizeof integers);
+    load(scale + j, divisor);
+    to = __builtin_convertvector(integers, Lanes) / (divisor * scales_x[i]);
+  };
+  for (std::int64_t i = 0; i < rows; ++i) {
+    float* const to = y + i * stride;
+    for (std::int64_t j = 0; j < count; j += kLanes) {
+      Lanes numbers;
+      quotients(i, j, numbers);
+      if (j + kLanes <= count) {
+        if (bias != nullptr) {
+          Lanes added;
+          load(bias + j, added);
+          numbers += added;
+        }
+        store(numbers, to + j);
+        continue;
+      }
+      for (std::int64_t k = j; k < count; ++k) to[k] = bias != nullptr ? numbers[k - j] + bias[k] : numbers[k - j];
+    }
   }
 }
 
@@ -101,6 +123,7 @@ class QuantizedProduct final : public Kernel {
         is_signed_(step.inputs[1].dtype == DType::int8),
         finish_(op_.activation, op_.residual),
         engine_(step.engine),
+        dots_(byte_dots(engine_.multiplication.tiles)),
         x_(step.inputs[0]),
         residual_(step.inputs.back()),
         y_(step.outputs[0]) {
@@ -141,7 +164,7 @@ class QuantizedProduct final : public Kernel {
   }
 
   [[nodiscard]] std::string_view name() const override {
-    if (form_ == IntegerForm::quads) return has_byte_dots() ? "integers by byte dots" : "integers";
+    if (form_ == IntegerForm::quads) return dots_.name;
     return form_ == IntegerForm::bytes ? "bytes, widened" : "nibbles, widened";
   }
   [[nodiscard]] std::int64_t bytes() const override { return packed_bytes(op_, size_) + own_bytes(); }
@@ -279,11 +302,10 @@ class QuantizedProduct final : public Kernel {
 
   void by_dots(const Piece& piece, std::int64_t p, float* y) const {
     auto* const sums = reinterpret_cast<std::int32_t*>(piece.sums);
-    multiply_quads(reinterpret_cast<const std::uint8_t*>(piece.x), piece.row_x, piece.rows, panel(p),
-                   quads_of(size_.depth), starts_.data() + p * kPanel, sums);
-    for (std::int64_t i = 0; i < piece.rows; ++i)
-      write_products(sums + i * kPanel, scale_.data() + p * kPanel, piece.scales[i], bias(p), y + i * size_.width,
-                     columns(p));
+    dots_.run(reinterpret_cast<const std::uint8_t*>(piece.x), piece.row_x, piece.rows,
+              reinterpret_cast<const std::uint8_t*>(panel(p)), quads_of(size_.depth), starts_.data() + p * kPanel,
+              sums);
+    write_products(sums, scale_.data() + p * kPanel, piece.scales, piece.rows, bias(p), y, size_.width, columns(p));
   }
 
   void by_floats(const Piece& piece, std::int64_t p, float* y) const {
@@ -317,6 +339,7 @@ class QuantizedProduct final : public Kernel {
   bool is_signed_;
   Finish finish_;
   Engine& engine_;
+  const ByteDots& dots_;
   Operand x_, residual_, y_;
   std::vector<float> scale_, zero_, bias_;
   std::vector<std::int64_t> ends_, named_, order_;

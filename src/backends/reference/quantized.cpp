@@ -21,6 +21,11 @@ struct Rounding {
   double operator()(double number) const { return rounded(dtype, number); }
 };
 
+/// max(largest, magnitude); NaN where one of them is.
+double larger(double largest, double magnitude) {
+  return magnitude <= largest || std::isnan(largest) ? largest : magnitude;
+}
+
 /// high/(largest + ε), by the steps of abs_max_quantize.
 double scale_of(double largest, const graph::IntegerRange& range, const Rounding& round) {
   return round(round(range.high) / round(largest + round(range.epsilon)));
@@ -119,10 +124,7 @@ void compute(const graph::Quantize& op, Tensors in, Tensors out) {
   std::vector<double> q(x.size()), scales;
   for (const std::int64_t start : along.starts) {
     double largest = 0.0;
-    for (const std::int64_t offset : along.along) {
-      const double magnitude = std::abs(x[at(start + offset)]);
-      if (!(magnitude <= largest)) largest = magnitude;  // NaN stays
-    }
+    for (const std::int64_t offset : along.along) largest = larger(largest, std::abs(x[at(start + offset)]));
     const double scale = scale_of(largest, op.range, round);
     scales.push_back(scale);
     for (const std::int64_t offset : along.along)
@@ -175,8 +177,7 @@ void compute(const graph::QuantizedLinear& op, Tensors in, Tensors out) {
     double scale_x = 1.0;
     if (op.inputs) {
       double largest = 0.0;
-      for (std::int64_t k = 0; k < w.depth; ++k)
-        if (const double magnitude = std::abs(from[k]); !(magnitude <= largest)) largest = magnitude;
+      for (std::int64_t k = 0; k < w.depth; ++k) largest = larger(largest, std::abs(from[k]));
       scale_x = scale_of(largest, *op.inputs, round_x);
       for (std::int64_t k = 0; k < w.depth; ++k) q[at(k)] = integer_of(from[k], scale_x, *op.inputs, round_x);
     }
