@@ -101,11 +101,11 @@ void bind_model(nb::module_& m) {
       .def(
           "plot", [](const Predictor& self) { return self.model().plot(); },
           "The layers and what flows between them, as SVG.")
-      .def("predict", &Predictor::predict, "x"_a, nb::sig("def predict(self, x: Any) -> Any"),
+      .def("predict", &Predictor::predict, "x"_a, nb::sig("def predict(self, x: typing.Any) -> typing.Any"),
            "A forward pass over one array, a list of them in the order of input_names, or a dict by these names: NumPy "
            "arrays, what speaks DLPack, or lists of numbers. Gives an array, or a list or dict of them where the model "
            "has several outputs, that belong to the caller.")
-      .def("scores", &Predictor::scores, "x"_a, nb::sig("def scores(self, x: Any) -> dict[str, numpy.typing.NDArray]"),
+      .def("scores", &Predictor::scores, "x"_a, nb::sig("def scores(self, x: typing.Any) -> dict[str, numpy.typing.NDArray]"),
            "The attention weights of every attention layer in such a pass, by the layer's name.")
       .def("_attention_maps", &Predictor::attention_maps, "x"_a);
 }
