@@ -105,9 +105,10 @@ void bind_model(nb::module_& m) {
            "A forward pass over one array, a list of them in the order of input_names, or a dict by these names: NumPy "
            "arrays, what speaks DLPack, or lists of numbers. Gives an array, or a list or dict of them where the model "
            "has several outputs, that belong to the caller.")
-      .def("scores", &Predictor::scores, "x"_a, nb::sig("def scores(self, x: typing.Any) -> dict[str, numpy.typing.NDArray]"),
+      .def("scores", &Predictor::scores, "x"_a,
+           nb::sig("def scores(self, x: typing.Any) -> dict[str, numpy.typing.NDArray]"),
            "The attention weights of every attention layer in such a pass, by the layer's name.")
-      .def("_attention_maps", &Predictor::attention_maps, "x"_a);
+      .def("_attention_maps", &Predictor::attention_maps, "x"_a.none());
 }
 
 }  // namespace
