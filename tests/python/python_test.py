@@ -199,6 +199,31 @@ class Inputs(unittest.TestCase):
             thread.join()
         self.assertEqual(wrong, [])
 
+    def test_what_speaks_dlpack_is_an_array(self):
+        class Spoken:
+            """An array that says nothing but DLPack."""
+
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack__(self, **named):
+                return self.array.__dlpack__(**named)
+
+            def __dlpack_device__(self):
+                return self.array.__dlpack_device__()
+
+        (name,) = self.model.input_names
+        self.same(Spoken(self.x))
+        self.same({name: Spoken(self.x)})
+        self.same(Spoken(self.x.astype('float64')))
+
+    @unittest.skipUnless(importlib.util.find_spec('jax'), 'JAX is not installed')
+    def test_arrays_of_jax_are_arrays(self):
+        import jax.numpy as jnp
+        self.same(jnp.asarray(self.x))
+        self.same(jnp.asarray(self.x.swapaxes(0, 1).copy()).swapaxes(0, 1))
+        np.testing.assert_allclose(self.model.predict(jnp.asarray(self.x, 'bfloat16')), self.y, atol=0.05)
+
     @unittest.skipUnless(importlib.util.find_spec('torch'), 'PyTorch is not installed')
     def test_tensors_of_pytorch_are_arrays(self):
         import torch
