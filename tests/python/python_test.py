@@ -372,6 +372,11 @@ class Program(unittest.TestCase):
         self.assertEqual((failed.returncode, failed.stdout), (BAD_INPUT, ''))
         self.assertTrue(failed.stderr.startswith('attn: error: '))
 
+    @unittest.skipUnless(PROGRAM.with_name('libattn_sentencepiece.so').exists(), 'built without SentencePiece')
+    def test_it_finds_sentencepiece(self):
+        done = self.run_program('tokenize', str(ROOT / 'tests/data/generation/t5/preset'), '--text', 'the', '--format', 'ids')
+        self.assertEqual((done.returncode, done.stdout.split()[0]), (0, '6'), done.stderr)
+
     def test_its_scores_are_the_modules(self):
         model, inputs = str(ENCODER / 'model.keras'), str(ENCODER / 'inputs.npz')
         with tempfile.TemporaryDirectory() as folder:
