@@ -255,7 +255,7 @@ class Options(unittest.TestCase):
     def test_weights_come_from_a_file(self):
         path = ENCODER
         (x,) = arrays(path / 'inputs.npz').values()
-        model = attn.Model(str(path / 'model.json'), weights=str(path / 'model.weights.h5'))
+        model = attn.Model(path / 'model.json', weights=path / 'model.weights.h5')
         np.testing.assert_array_equal(model.predict(x), attn.Model(str(path / 'model.keras')).predict(x))
 
     def test_a_layer_alone_takes_a_shape(self):
@@ -293,8 +293,11 @@ class Errors(unittest.TestCase):
     def test_options_that_there_are_not_are_refused(self):
         self.assertEqual(error_of(attn.Model, str(ENCODER / 'model.keras'), compat='torch').code, BAD_USAGE)
         self.assertEqual(error_of(attn.Model(str(ENCODER / 'model.keras'), device='tpu').predict, self.x).code, BAD_USAGE)
+        self.assertEqual(error_of(attn.Model(str(ENCODER / 'model.keras'), threads=-1).predict, self.x).code, BAD_USAGE)
         with self.assertRaises(TypeError):
             attn.Model(str(ENCODER / 'model.keras'), threads='many')
+        if not pathlib.Path('/proc/driver/nvidia').exists():
+            self.assertEqual(error_of(attn.Model(str(ENCODER / 'model.keras'), device='cuda').predict, self.x).code, NO_DEVICE)
 
     def test_a_file_that_is_cut_off_is_refused(self):
         whole = (ENCODER / 'model.keras').read_bytes()
@@ -390,10 +393,12 @@ class Program(unittest.TestCase):
 
 
 TYPED = '''
+import pathlib
+
 import attn
 import numpy as np
 
-model = attn.Model("model.keras", input_shape=[None, 4], seed=3, threads=2)
+model = attn.Model(pathlib.Path("model.keras"), input_shape=[None, 4], seed=3, threads=2)
 names: list[str] = [layer.name for layer in model.layers]
 count: int = sum(layer.params for layer in model.layers)
 table: str = model.summary(line_length=80)
