@@ -7,7 +7,7 @@ COPY . .
 RUN make setup && cmake -S . -B build -DATTN_TESTS=OFF -DATTN_CUDA=OFF --log-level=WARNING \
  && cmake --build build --target programs --parallel "$(nproc)" \
  && ATTN_BUNDLE=1 cmake --install build --prefix /opt/attn --strip \
- && rm -rf /opt/attn/include /opt/attn/lib/cmake /opt/attn/lib/*/libattn.so* /opt/attn/share/doc/attn/docs
+ && rm -rf /opt/attn/include /opt/attn/lib/cmake /opt/attn/lib/libattn.so* /opt/attn/share/doc/attn/docs
 
 FROM debian:12-slim
 RUN apt-get update && apt-get install -y --no-install-recommends libstdc++6 && rm -rf /var/lib/apt/lists/*

@@ -7,7 +7,7 @@ ATTN := $(BUILD)/attn
 MAKEFLAGS += --no-print-directory
 
 .PHONY: build build-all build-asan setup run test test-long test-asan test-tsan test-robust fuzz check check-long coverage \
-        lint format install package wheel docs bench bench-peers gpu-check gpu-kit clean distclean help
+        lint format install package wheel wheel-test docs bench bench-peers gpu-check gpu-kit clean distclean help
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/CMakeCache.txt ## compile the program to build/attn
@@ -85,6 +85,9 @@ package: build ## pack a .deb and a .tar.gz that needs no packages, into build/
 
 wheel: setup ## build the Python package into dist/, for the Python that PYTHON names (python3)
 	@PYTHON="$(PYTHON)" .ci/wheel
+
+wheel-test: ## install the wheel of dist/ into a fresh environment and test it (WITH="mypy jax torch": with these too)
+	@PYTHON="$(PYTHON)" WITH="$(WITH)" tests/python/run
 
 docs: setup build ## run the commands that README.md and docs/ show, and put what they print into the pages
 	@docs/outputs

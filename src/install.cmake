@@ -91,7 +91,11 @@ if(dnnl_DIR MATCHES "^${ATTN_DEPS}")
 endif()
 install(CODE "
   if(NOT \"\$ENV{ATTN_BUNDLE}\" STREQUAL \"\")
-    file(GET_RUNTIME_DEPENDENCIES EXECUTABLES \"${CMAKE_BINARY_DIR}/attn\" \"${CMAKE_BINARY_DIR}/attn-hdf5\"
+    set(plugins)
+    if(EXISTS \"${CMAKE_BINARY_DIR}/libattn_sentencepiece.so\")
+      set(plugins MODULES \"${CMAKE_BINARY_DIR}/libattn_sentencepiece.so\")
+    endif()
+    file(GET_RUNTIME_DEPENDENCIES EXECUTABLES \"${CMAKE_BINARY_DIR}/attn\" \"${CMAKE_BINARY_DIR}/attn-hdf5\" \${plugins}
          RESOLVED_DEPENDENCIES_VAR found UNRESOLVED_DEPENDENCIES_VAR missing
          POST_EXCLUDE_REGEXES \"/(ld-linux|lib(c|m|dl|rt|pthread|resolv|stdc[+][+]|gcc_s|dnnl)[.]so)\")
     if(missing)

@@ -153,6 +153,8 @@ std::string Model::plot() const {
 }
 
 Runner Model::prepare(const RunOptions& options) const {
+  if (options.threads < 0)
+    throw bad_usage("threads {}: expected their number, or 0 for all cores", options.threads).about("threads");
   const auto backend = backends::make_backend(options.device, options.backend).backend;
   keras::LowerOptions lower;
   lower.batch = options.batch;

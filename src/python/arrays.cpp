@@ -1,6 +1,7 @@
 #include "arrays.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 
 #include <optional>
 
@@ -8,6 +9,7 @@
 #include "attn/base/text.h"
 
 namespace nb = nanobind;
+using namespace nb::literals;
 
 namespace attn::python {
 namespace {
@@ -53,11 +55,12 @@ nb::dlpack::dtype array_dtype(DType dtype) {
   return {static_cast<std::uint8_t>(code), bits, 1};
 }
 
-/// What is not an array yet, made one by NumPy.
+/// What is not an array yet, or one of another machine's bytes, made one by NumPy; nothing for what is no number.
 nb::object as_array(nb::handle given) {
   nb::object array = nb::module_::import_("numpy").attr("asarray")(given);
-  if (nb::cast<std::string>(array.attr("dtype").attr("kind")).find_first_of("fiub") == std::string::npos) return {};
-  return array;
+  const nb::object dtype = array.attr("dtype");
+  if (nb::cast<std::string>(dtype.attr("kind")).find_first_of("fiub") == std::string::npos) return {};
+  return array.attr("astype")(dtype.attr("newbyteorder")("="), "copy"_a = false);
 }
 
 }  // namespace
@@ -75,7 +78,7 @@ Tensor tensor_of(nb::handle array, const std::string& name) {
   for (std::size_t i = 0; i < given.ndim(); ++i) shape.push_back(static_cast<Dim>(given.shape(i)));
   auto* data = static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(given.data())));
   // The last copy of the tensor may go where no Python thread is.
-  const auto owner = std::make_shared<Given>(std::move(given));
+  auto owner = std::make_shared<Given>(std::move(given));
   const std::shared_ptr<std::byte> bytes(data, [owner](std::byte*) mutable {
     const nb::gil_scoped_acquire acquire;
     owner.reset();

@@ -1,6 +1,7 @@
 // The Python module attn._attn: attn/attn.h with NumPy arrays, and DLPack, in place of tensors.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -42,12 +43,12 @@ OpenOptions open_options(const std::optional<std::vector<std::optional<Dim>>>& i
 }
 
 RunOptions run_options(const std::string& device, const std::string& backend, const std::optional<std::string>& dtype,
-                       const std::optional<std::string>& weights, std::uint64_t seed, int threads) {
+                       const std::optional<std::filesystem::path>& weights, std::uint64_t seed, int threads) {
   RunOptions options;
   options.device = device;
   options.backend = backend;
   options.dtype = dtype;
-  options.weights = weights;
+  if (weights) options.weights = weights->string();
   options.seed = seed;
   options.threads = threads;
   return options;
@@ -73,14 +74,14 @@ void bind_model(nb::module_& m) {
                         "model's own, those of the file `weights`, or drawn from its initializers and `seed`.")
       .def(
           "__init__",
-          [](Predictor* self, const std::string& path,
+          [](Predictor* self, const std::filesystem::path& path,
              const std::optional<std::vector<std::optional<Dim>>>& input_shape,
              const std::optional<std::string>& keras_version, const std::string& compat, const std::string& device,
              const std::string& backend, const std::optional<std::string>& dtype,
-             const std::optional<std::string>& weights, std::uint64_t seed, int threads) {
+             const std::optional<std::filesystem::path>& weights, std::uint64_t seed, int threads) {
             Model model = [&] {
               const nb::gil_scoped_release release;
-              return Model::open(path, open_options(input_shape, keras_version, compat));
+              return Model::open(path.string(), open_options(input_shape, keras_version, compat));
             }();
             new (self) Predictor(std::move(model), run_options(device, backend, dtype, weights, seed, threads));
           },
@@ -101,13 +102,14 @@ void bind_model(nb::module_& m) {
       .def(
           "plot", [](const Predictor& self) { return self.model().plot(); },
           "The layers and what flows between them, as SVG.")
-      .def("predict", &Predictor::predict, "x"_a, nb::sig("def predict(self, x: Any) -> Any"),
+      .def("predict", &Predictor::predict, "x"_a, nb::sig("def predict(self, x: typing.Any) -> typing.Any"),
            "A forward pass over one array, a list of them in the order of input_names, or a dict by these names: NumPy "
            "arrays, what speaks DLPack, or lists of numbers. Gives an array, or a list or dict of them where the model "
            "has several outputs, that belong to the caller.")
-      .def("scores", &Predictor::scores, "x"_a, nb::sig("def scores(self, x: Any) -> dict[str, numpy.typing.NDArray]"),
+      .def("scores", &Predictor::scores, "x"_a,
+           nb::sig("def scores(self, x: typing.Any) -> dict[str, numpy.typing.NDArray]"),
            "The attention weights of every attention layer in such a pass, by the layer's name.")
-      .def("_attention_maps", &Predictor::attention_maps, "x"_a);
+      .def("_attention_maps", &Predictor::attention_maps, "x"_a.none());
 }
 
 }  // namespace

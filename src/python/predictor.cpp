@@ -1,10 +1,14 @@
 #include "predictor.h"
 
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "arrays.h"
 #include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/run/inputs.h"
 
 namespace nb = nanobind;
 
@@ -40,26 +44,27 @@ nb::dict by_name(const std::vector<NamedTensor>& tensors) {
 }  // namespace
 
 Predictor::Inputs Predictor::inputs_of(nb::handle x) const {
-  Inputs out;
+  std::vector<NamedTensor> given;
   if (nb::isinstance<nb::dict>(x)) {
     for (const auto& [name, array] : nb::borrow<nb::dict>(x)) {
-      std::string text = nb::cast<std::string>(name);
-      out.emplace(text, tensor_of(array, text));
+      if (!nb::isinstance<nb::str>(name)) throw bad_input("the names of inputs are strings");
+      const auto text = nb::cast<std::string>(name);
+      given.push_back({text, tensor_of(array, text)});
     }
+    Inputs out = run::name_inputs(names_, given, "x");
+    for (const std::string& name : names_)
+      if (!out.contains(name)) throw bad_input("x has no array for the input '{}'", printable(name));
     return out;
   }
-  const bool several = names_.size() != 1 && (nb::isinstance<nb::list>(x) || nb::isinstance<nb::tuple>(x));
-  if (!several) {
-    if (names_.size() != 1)
-      throw bad_input("the model has {} inputs; give a list of arrays, or a dict by their names", names_.size());
-    out.emplace(names_[0], tensor_of(x, names_[0]));
-    return out;
-  }
+  if (names_.size() == 1) return {{names_[0], tensor_of(x, names_[0])}};
+  if (!nb::isinstance<nb::list>(x) && !nb::isinstance<nb::tuple>(x))
+    throw bad_input("the model has {} inputs; give a list of arrays, or a dict by their names: {}", names_.size(),
+                    printable(join(names_, ", ")));
   if (nb::len(x) != names_.size()) throw bad_input("{} arrays were given for {} inputs", nb::len(x), names_.size());
-  std::size_t i = 0;
+  Inputs out;
   for (const nb::handle array : x) {
-    out.emplace(names_[i], tensor_of(array, names_[i]));
-    ++i;
+    const std::string& name = names_[out.size()];
+    out.emplace(name, tensor_of(array, name));
   }
   return out;
 }
@@ -73,9 +78,6 @@ Runner& Predictor::runner_for(const Inputs& inputs, bool scores) {
   if (found != compiled_.end()) {
     compiled_.splice(compiled_.begin(), compiled_, found);
   } else {
-    for (const auto& [name, shape] : shapes)
-      if (std::find(names_.begin(), names_.end(), name) == names_.end())
-        throw bad_input("the model has no input '{}'", name);
     RunOptions options = options_;
     options.input_shapes = shapes;
     options.scores = scores;
