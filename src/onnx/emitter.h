@@ -12,7 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "attn/onnx/export.h"
+#include "attn/onnx/model.h"
+#include "attn/onnx/samples.h"
 #include "sizes.h"
 
 namespace attn::onnx {

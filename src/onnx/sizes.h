@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "attn/onnx/export.h"
+#include "attn/onnx/samples.h"
 
 namespace attn::onnx {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "attn/graph/graph.h"
-#include "attn/parallel/parallelize.h"
+#include "attn/parallel/kind.h"
 
 namespace attn::parallel {
 

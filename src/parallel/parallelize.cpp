@@ -302,18 +302,6 @@ void expect_heads(const Graph& model, int ranks) {
 
 }  // namespace
 
-std::string_view name_of(Kind kind) {
-  switch (kind) {
-    case Kind::data:
-      return "data";
-    case Kind::tensor:
-      return "tensor";
-    case Kind::sequence:
-      break;
-  }
-  return "sequence";
-}
-
 Parallel parallelize(const Graph& graph, Kind kind, int rank, int ranks) {
   if (kind == Kind::tensor) expect_heads(graph, ranks);
   Parallel result = Writer(graph, kind, rank, ranks).run();

@@ -92,6 +92,8 @@ class Layer {
   /// there.
   [[nodiscard]] virtual std::optional<int> borrowed_weight() const { return std::nullopt; }
 
+  /// Of a model, the layer that stands for this one, where two of its own are one object in Keras.
+  [[nodiscard]] virtual const Layer* one(const Layer& layer) const { return &layer; }
   /// Members of the model around that its config shares by an id with layers inside other layers: takes those that this
   /// layer holds too.
   virtual void share(const std::map<std::int64_t, Layer*>& /*members*/) {}

@@ -44,7 +44,7 @@ class Functional : public Layer {
 
   /// The layer that stands for this one: Keras holds a layer of the model that a model inside it has too as one object,
   /// and a file writes it twice.
-  [[nodiscard]] const Layer* one(const Layer& layer) const;
+  [[nodiscard]] const Layer* one(const Layer& layer) const override;
   [[nodiscard]] const std::map<const Layer*, const Layer*>& ones() const noexcept { return ones_; }
 
   /// Rows of a summary: all operations, by decreasing depth.

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "model/functional.h"
-
 namespace attn::keras {
 namespace {
 
@@ -24,15 +22,10 @@ void visit_layers(Layer& root, const std::function<void(Layer&)>& visit) {
   walk(root, "", "", seen, [&](Layer& layer, const auto&, const auto&) { visit(layer); });
 }
 
-const Layer* one_of(const Layer& root, const Layer& layer) {
-  const auto* model = dynamic_cast<const Functional*>(&root);
-  return model == nullptr ? &layer : model->one(layer);
-}
-
 void visit_places(Layer& root, const std::function<void(Layer&, const std::string& store)>& visit) {
   std::set<const Layer*> seen, ones;
   walk(root, "", "", seen, [&](Layer& layer, const auto&, const std::string& store) {
-    if (ones.insert(one_of(root, layer)).second) visit(layer, store);
+    if (ones.insert(root.one(layer)).second) visit(layer, store);
   });
 }
 
@@ -50,7 +43,7 @@ void visit_variables(Layer& root, const std::function<void(const Variable&)>& vi
   std::set<std::pair<const Layer*, int>> borrowed;
   walk(root, root.is_functional() ? "" : root.name + "/", "", seen,
        [&](Layer& layer, const std::string& path, const std::string& store) {
-         if (!ones.insert(one_of(root, layer)).second) return;
+         if (!ones.insert(root.one(layer)).second) return;
          if (const auto index = layer.borrowed_weight()) {
            const Layer::Sublayer owner = layer.sublayers().front();
            if (!seen.contains(owner.layer) && borrowed.emplace(owner.layer, *index).second)

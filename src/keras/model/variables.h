@@ -10,9 +10,6 @@
 
 namespace attn::keras {
 
-/// The layer that stands for this one, where a model has two that Keras holds as one object (Functional::one).
-[[nodiscard]] const Layer* one_of(const Layer& root, const Layer& layer);
-
 /// Visits a layer and all below it, each once.
 void visit_layers(Layer& root, const std::function<void(Layer&)>& visit);
 

@@ -6,30 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "attn/graph/graph.h"
 #include "attn/onnx/model.h"
+#include "attn/onnx/samples.h"
 
 namespace attn::onnx {
 
 /// The operator sets that a model can be written in. The newest has an operator for attention.
 inline constexpr int kOldestOpset = 18, kNewestOpset = 23;
-
-/// A size that a model leaves open.
-struct Length {
-  std::string name;  ///< "batch", "tokens_1"
-  /// The input, by its place in Graph::inputs, and the axis of it whose size this is, first among several.
-  int input = 0, axis = 0;
-};
-
-/// A model at several sizes, by which the exporter finds how each size in it follows from the lengths: as
-/// factor·length·… + offset. A model of fixed sizes has `base` alone.
-struct Samples {
-  graph::Graph base;
-  std::vector<Length> lengths;
-  std::vector<std::int64_t> base_lengths;
-  std::vector<std::vector<std::int64_t>> other_lengths;
-  std::vector<graph::Graph> others;  ///< one for each length, in which it alone differs, and one in which all do
-};
 
 /// Lowers a model for the shapes of its inputs, in their order.
 using Lower = std::function<graph::Graph(const std::vector<Shape>&)>;

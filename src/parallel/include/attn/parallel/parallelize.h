@@ -8,17 +8,10 @@
 
 #include "attn/base/tensor.h"
 #include "attn/graph/graph.h"
+#include "attn/parallel/kind.h"
 #include "attn/parallel/split.h"
 
 namespace attn::parallel {
-
-/// What is shared out.
-enum class Kind : std::uint8_t {
-  data,     ///< the rows of the batch; every rank has all weights
-  tensor,   ///< heads, columns and rows of products, rows of vocabularies: every rank has a part of the weights
-  sequence  ///< positions; every rank has all weights, and keys and values travel
-};
-[[nodiscard]] std::string_view name_of(Kind kind);
 
 /// A weight of a rank's graph: all of a weight of the model, a part of it, or zeros in its place.
 struct LocalWeight {
