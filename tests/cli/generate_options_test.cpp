@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string preset(const std::string& name) { return in_repository("tests/data/generation/" + name + "/preset"); }
+std::string preset_of(const std::string& name) { return in_repository("tests/data/generation/" + name + "/preset"); }
 
 std::vector<std::string> line(const std::string& model, const std::vector<std::string>& more) {
   std::vector<std::string> words = {"generate", model};
@@ -27,10 +27,10 @@ TEST_CASE("generate: with a draft the ids are those without, for each sampler") 
                                            "5"};
   for (const std::string sampler : {"greedy", "top_p"}) {
     CAPTURE(sampler);
-    std::vector<std::string> words = line(preset("gpt2"), prompt);
+    std::vector<std::string> words = line(preset_of("gpt2"), prompt);
     words.insert(words.end(), {"--sampler", sampler, "--top-p", "0.9"});
     const json plain = json::parse(run_attn(words).out);
-    for (const std::string& draft : {std::string("prompt-lookup:3"), preset("gpt2")}) {
+    for (const std::string& draft : {std::string("prompt-lookup:3"), preset_of("gpt2")}) {
       std::vector<std::string> drafted = words;
       drafted.insert(drafted.end(), {"--draft", draft});
       const Result result = run_attn(drafted);
@@ -54,9 +54,9 @@ TEST_CASE("generate: a draft goes with one prompt, a sampler of one sequence, an
            {{ids, "1,2", ids, "3", "--draft", "prompt-lookup"}, "one prompt"},
            {{ids, "1,2", "--sampler", "beam", "--draft", "prompt-lookup"}, "greedy, random, top_k and top_p"},
            {{ids, "1,2", "--draft", "prompt-lookup:0"}, "prompt-lookup:N"},
-           {{"--prompt", "The", "--draft", preset("llama3")}, "the same vocabulary"},
+           {{"--prompt", "The", "--draft", preset_of("llama3")}, "the same vocabulary"},
            {{ids, "1,2", "--all-beams"}, "--sampler beam"}}) {
-    const Result result = run_attn(line(preset("gpt2"), row.words));
+    const Result result = run_attn(line(preset_of("gpt2"), row.words));
     CAPTURE(result.err);
     CHECK(result.code == 2);
     CHECK(result.err.find(row.reason) != std::string::npos);
@@ -66,7 +66,7 @@ TEST_CASE("generate: a draft goes with one prompt, a sampler of one sequence, an
 TEST_CASE("generate: --expect takes ids as generate writes them, and exits 1 where others come") {
   const TemporaryFolder folder;
   const std::vector<std::string> words =
-      line(preset("gpt2"), {"--ids", "5,6,7", "--sampler", "greedy", "--max-new-tokens", "4", "--stop-ids", "none"});
+      line(preset_of("gpt2"), {"--ids", "5,6,7", "--sampler", "greedy", "--max-new-tokens", "4", "--stop-ids", "none"});
   const auto with = [&](const std::vector<std::string>& more) {
     std::vector<std::string> all = words;
     all.insert(all.end(), more.begin(), more.end());
@@ -87,8 +87,8 @@ TEST_CASE("generate: --expect takes ids as generate writes them, and exits 1 whe
 }
 
 TEST_CASE("generate: --all-beams writes each beam with its log-probability, and --stats a plain block") {
-  const Result result = run_attn(line(preset("gpt2"), {"--ids", "5,6", "--sampler", "beam", "--beams", "3",
-                                                       "--max-new-tokens", "2", "--all-beams", "--stats"}));
+  const Result result = run_attn(line(preset_of("gpt2"), {"--ids", "5,6", "--sampler", "beam", "--beams", "3",
+                                                          "--max-new-tokens", "2", "--all-beams", "--stats"}));
   REQUIRE(result.code == 0);
   std::vector<double> scores;
   std::size_t from = 0;
@@ -130,9 +130,9 @@ TEST_CASE("generate: a model that is no task takes and gives ids, with an encode
 }
 
 TEST_CASE("plan: a decoder's cache is told by layer, token and length, and other models have none") {
-  const json plan = json::parse(
-      run_attn({"plan", preset("gpt2"), "--max-length", "100", "--batch", "2", "--cache-dtype", "bfloat16", "--json"})
-          .out);
+  const json plan = json::parse(run_attn({"plan", preset_of("gpt2"), "--max-length", "100", "--batch", "2",
+                                          "--cache-dtype", "bfloat16", "--json"})
+                                    .out);
   const json& cache = plan["cache"];
   CHECK(cache["sequences"] == 2);
   CHECK(cache["positions"] == 100);
@@ -145,7 +145,7 @@ TEST_CASE("plan: a decoder's cache is told by layer, token and length, and other
   }
   CHECK(cache["bytes"] == bytes);
   CHECK(cache["token_bytes"] == token_bytes);
-  CHECK(contains(run_attn({"plan", preset("bart")}).out, "Going on token by token"));
+  CHECK(contains(run_attn({"plan", preset_of("bart")}).out, "Going on token by token"));
   CHECK_FALSE(json::parse(run_attn({"plan", "--json"}).out).contains("cache"));
   CHECK(run_attn({"plan", "--max-length", "5"}).code == 2);
 }
