@@ -1,6 +1,7 @@
 #include "arrays.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 
 #include <optional>
 
@@ -75,7 +76,7 @@ Tensor tensor_of(nb::handle array, const std::string& name) {
   for (std::size_t i = 0; i < given.ndim(); ++i) shape.push_back(static_cast<Dim>(given.shape(i)));
   auto* data = static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(given.data())));
   // The last copy of the tensor may go where no Python thread is.
-  const auto owner = std::make_shared<Given>(std::move(given));
+  auto owner = std::make_shared<Given>(std::move(given));
   const std::shared_ptr<std::byte> bytes(data, [owner](std::byte*) mutable {
     const nb::gil_scoped_acquire acquire;
     owner.reset();

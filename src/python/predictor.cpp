@@ -1,5 +1,7 @@
 #include "predictor.h"
 
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -24,6 +26,24 @@ std::vector<NamedTensor> copies_of(const std::vector<NamedTensor>& tensors) {
   return out;
 }
 
+/// Strings or bytes, alone, in lists or in an array of NumPy's.
+TextArray texts_of(nb::handle x, const std::string& name) {
+  const nb::object array = nb::module_::import_("numpy").attr("asarray")(x).attr("astype")("O");
+  TextArray out;
+  for (const nb::handle size : nb::borrow<nb::tuple>(array.attr("shape"))) out.shape.push_back(nb::cast<Dim>(size));
+  for (const nb::handle item : nb::borrow<nb::list>(array.attr("ravel")().attr("tolist")())) {
+    if (nb::isinstance<nb::bytes>(item)) {
+      const auto bytes = nb::borrow<nb::bytes>(item);
+      out.values.emplace_back(bytes.c_str(), bytes.size());
+    } else if (nb::isinstance<nb::str>(item)) {
+      out.values.push_back(nb::cast<std::string>(item));
+    } else {
+      throw bad_input("the input '{}' is of strings", name);
+    }
+  }
+  return out;
+}
+
 /// A model whose outputs are no dict numbers them.
 bool are_numbered(const std::vector<NamedTensor>& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -39,29 +59,44 @@ nb::dict by_name(const std::vector<NamedTensor>& tensors) {
 
 }  // namespace
 
+void Predictor::add(nb::handle array, const std::string& name, Inputs& numbers,
+                    std::map<std::string, TextArray>& texts) const {
+  if (std::find(text_names_.begin(), text_names_.end(), name) == text_names_.end()) {
+    numbers.emplace(name, tensor_of(array, name));
+  } else {
+    texts.emplace(name, texts_of(array, name));
+  }
+}
+
+Predictor::Inputs Predictor::with_texts(Inputs numbers, const std::map<std::string, TextArray>& texts) const {
+  for (auto& [name, tensor] : model_.encode_texts(texts)) numbers.emplace(name, tensor);
+  return numbers;
+}
+
 Predictor::Inputs Predictor::inputs_of(nb::handle x) const {
   Inputs out;
+  std::map<std::string, TextArray> texts;
   if (nb::isinstance<nb::dict>(x)) {
     for (const auto& [name, array] : nb::borrow<nb::dict>(x)) {
       std::string text = nb::cast<std::string>(name);
-      out.emplace(text, tensor_of(array, text));
+      add(array, text, out, texts);
     }
-    return out;
+    return with_texts(std::move(out), texts);
   }
   const bool several = names_.size() != 1 && (nb::isinstance<nb::list>(x) || nb::isinstance<nb::tuple>(x));
   if (!several) {
     if (names_.size() != 1)
       throw bad_input("the model has {} inputs; give a list of arrays, or a dict by their names", names_.size());
-    out.emplace(names_[0], tensor_of(x, names_[0]));
-    return out;
+    add(x, names_[0], out, texts);
+    return with_texts(std::move(out), texts);
   }
   if (nb::len(x) != names_.size()) throw bad_input("{} arrays were given for {} inputs", nb::len(x), names_.size());
   std::size_t i = 0;
   for (const nb::handle array : x) {
-    out.emplace(names_[i], tensor_of(array, names_[i]));
+    add(array, names_[i], out, texts);
     ++i;
   }
-  return out;
+  return with_texts(std::move(out), texts);
 }
 
 Runner& Predictor::runner_for(const Inputs& inputs, bool scores) {
@@ -73,9 +108,6 @@ Runner& Predictor::runner_for(const Inputs& inputs, bool scores) {
   if (found != compiled_.end()) {
     compiled_.splice(compiled_.begin(), compiled_, found);
   } else {
-    for (const auto& [name, shape] : shapes)
-      if (std::find(names_.begin(), names_.end(), name) == names_.end())
-        throw bad_input("the model has no input '{}'", name);
     RunOptions options = options_;
     options.input_shapes = shapes;
     options.scores = scores;

@@ -33,12 +33,18 @@ class Predictor {
   };
 
   [[nodiscard]] Inputs inputs_of(nanobind::handle x) const;
+  /// An array to the numbers or to the strings, as the input of that name takes them.
+  void add(nanobind::handle array, const std::string& name, Inputs& numbers,
+           std::map<std::string, TextArray>& texts) const;
+  /// With what the model makes of strings.
+  [[nodiscard]] Inputs with_texts(Inputs numbers, const std::map<std::string, TextArray>& texts) const;
   /// The runner for these shapes, the last ones first. Its lock is held.
   Runner& runner_for(const Inputs& inputs, bool scores);
 
   Model model_;
   RunOptions options_;
   std::vector<std::string> names_ = model_.input_names();
+  std::vector<std::string> text_names_ = model_.text_input_names();
   std::mutex lock_;  // over the runners, each of which is for one thread at a time
   std::list<Compiled> compiled_;
 };
