@@ -118,6 +118,26 @@ std::map<std::int64_t, std::vector<std::string>> labels_for(const std::vector<ru
   return out;
 }
 
+/// Labels from the model's own vocabulary: the terms of the indices that went in, of one of the batch.
+std::map<std::int64_t, std::vector<std::string>> labels_from(const keras::Model& model, const graph::Graph& graph,
+                                                             const std::vector<Tensor>& inputs, std::int64_t item) {
+  std::map<std::int64_t, std::vector<std::string>> out;
+  for (const keras::TextStage& stage : model.text_stages())
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Shape& shape = inputs[i].shape();
+      const bool is_row = stage.encoding->form == text::Form::indices && shape.rank() == 2 && item < shape[0];
+      if (graph.value(graph.inputs[i]).name != stage.name || !is_row || !stage.encoding->missing.empty()) continue;
+      std::vector<std::string> labels;
+      for (std::int64_t at = 0; at < shape[1]; ++at) {
+        const auto index = inputs[i].as<std::int64_t>()[static_cast<std::size_t>(item * shape[1] + at)];
+        const std::string term = text::term_of(*stage.encoding, index);
+        labels.push_back(term.empty() ? "[PAD]" : term);
+      }
+      out.emplace(shape[1], std::move(labels));  // of two of one length the first
+    }
+  return out;
+}
+
 }  // namespace
 
 void add_heads(Options& options, Heads& heads) {
@@ -155,6 +175,7 @@ report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& e
   const std::vector<Tensor> tensors = run::make_inputs(graph, given.arrays, execution.seed);
   out.inputs = describe_inputs(graph, given);
   out.image = image_in(tensors, heads.item);
+  if (heads.labels.empty()) out.labels = labels_from(loaded.model, graph, tensors, heads.item);
   // What comes behind the last of the heads need not run.
   graph.outputs.clear();
   run::Session session = prepare_session(*backend, std::move(graph), load_weights(loaded, execution, console),

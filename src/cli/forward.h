@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/io/array_file.h"
 #include "attn/report/values.h"
 #include "prepared_model.h"
 
@@ -18,6 +19,15 @@ struct GivenInputs {
   std::map<std::string, Tensor> arrays;
   std::map<std::string, std::string> files;  ///< that they came from
 };
+
+/// A file's arrays by the names of the graph's inputs: strings as what layers of text make of them. `path` is for
+/// messages. Throws Error.
+[[nodiscard]] GivenInputs name_inputs(const keras::Model& model, const io::Arrays& arrays, const std::string& path);
+
+/// The same of strings alone.
+[[nodiscard]] std::map<std::string, Tensor> encoded_texts(const keras::Model& model,
+                                                          const std::vector<NamedTexts>& texts,
+                                                          const std::string& path);
 
 /// --input FILE and --input NAME=FILE. Throws Error.
 [[nodiscard]] GivenInputs read_inputs(const keras::Model& model, const std::vector<std::string>& words);

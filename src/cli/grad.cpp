@@ -165,7 +165,7 @@ struct GradCommand {
     if (!given.arrays.empty()) options.batch = given.arrays.begin()->second.shape()[0];
     options.sequence_length = execution.sequence_length;
     options.dtype = dtype;
-    const std::vector<std::string> names = loaded.model.input_names();
+    const std::vector<std::string> names = loaded.model.array_names();
     for (const auto& [name, tensor] : given.arrays)
       if (std::ranges::find(names, name) != names.end()) options.input_shapes.emplace(name, tensor.shape());
     keras::LossOptions how;
@@ -190,7 +190,7 @@ struct GradCommand {
         out.push_back({spec.path, value_of[i]});
     }
     if (out.empty() && !patterns.empty()) throw bad_usage("--wrt: no trainable weight matches");
-    const std::vector<std::string> names = loaded.input_names();
+    const std::vector<std::string> names = loaded.array_names();
     for (const ValueId id : graph.inputs) {
       const graph::Value& value = graph.value(id);
       if (with_inputs && is_floating(value.dtype) && std::ranges::find(names, value.name) != names.end())

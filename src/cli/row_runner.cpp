@@ -5,7 +5,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "attn/io/tensor_file.h"
+#include "attn/io/array_file.h"
 #include "attn/run/inputs.h"
 #include "forward.h"
 
@@ -46,7 +46,7 @@ RowRunner::RowRunner(const std::optional<std::string>& model, const Execution& e
       weights_(load_weights(loaded_, execution, console)) {}
 
 RowRunner::Result RowRunner::run(const std::string& file) {
-  const auto arrays = run::name_inputs(loaded_.model.input_names(), io::read_tensors(file), file);
+  const auto arrays = name_inputs(loaded_.model, io::read_arrays(file), file).arrays;
   Result result;
   if (!execution_.batch) {
     result.outputs = run_rows(arrays);

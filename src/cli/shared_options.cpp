@@ -88,7 +88,8 @@ void add_weights(Options& options, std::optional<std::string>& file) {
 }
 
 void add_inputs(Options& options, std::vector<std::string>& files) {
-  options.add("--input", files, "FILE", "arrays by input name (.npy, .npz, .safetensors); NAME=FILE for one");
+  options.add("--input", files, "FILE",
+              "arrays by input name (.npy, .npz, .safetensors), or strings (.txt, .json, .npz); NAME=FILE for one");
 }
 
 void add_seed(Options& options, std::uint64_t& seed) { options.add("--seed", seed, "SEED", "of the random numbers"); }

@@ -122,7 +122,9 @@ struct TrainCommand {
     LoadedModel loaded = load_model(model, execution, common.console);
     if (lora) {
       const std::vector<std::string> all{"*"};
-      loaded.model = keras::Model::read(loaded.file, with_low_rank(loaded.model.config({}), low_rank_of(*lora),
+      keras::ConfigOptions whole;
+      whole.assets = true;
+      loaded.model = keras::Model::read(loaded.file, with_low_rank(loaded.model.config(whole), low_rank_of(*lora),
                                                                    lora_layers.empty() ? all : lora_layers));
     }
     const std::string compiled = compile_config(loaded.model, changes);

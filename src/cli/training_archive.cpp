@@ -157,11 +157,14 @@ std::vector<Tensor> read_optimizer_state(const std::string& path) {
 
 void write_training(const std::string& path, const LoadedModel& loaded, const std::string& compile_config,
                     train::Trainer& trainer, const TrainingState& state) {
-  Json config = Json::parse(loaded.model.config({}));
+  keras::ConfigOptions whole;
+  whole.assets = true;
+  Json config = Json::parse(loaded.model.config(whole));
   config["compile_config"] = Json::parse(compile_config);
   weights::SavedModel model;
   model.config = config.dump();
   model.training = text_of(state);
+  model.state = loaded.model.kept_arrays();
   const auto& variables = trainer.optimizer().state();
   for (std::size_t i = 0; i < variables.size(); ++i)
     model.state.push_back({fmt::format("{}{}", kVariables, i), variables[i].tensor});

@@ -72,7 +72,7 @@ void measure_training(const BenchPlan& plan, const TrainingSetup& setup, const L
   if (plan.execution.batch) keep_rows(given, *plan.execution.batch);
   keras::LowerOptions how = lower_options(plan.execution, {});
   if (!given.arrays.empty()) how.batch = given.arrays.begin()->second.shape()[0];
-  const std::vector<std::string> inputs = loaded.model.input_names();
+  const std::vector<std::string> inputs = loaded.model.array_names();
   for (const auto& [name, tensor] : given.arrays)
     if (std::ranges::find(inputs, name) != inputs.end()) how.input_shapes.emplace(name, tensor.shape());
   // A policy's name and the dtype that it computes in mean the same here: variables keep theirs.

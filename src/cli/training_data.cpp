@@ -48,10 +48,12 @@ std::vector<NamedTensor> text_arrays(const keras::Model& model, const std::strin
 GivenInputs read_training_data(const keras::Model& model, const std::vector<std::string>& files,
                                std::optional<std::int64_t> sequence_length) {
   GivenInputs out;
-  const std::vector<std::string> inputs = model.input_names();
+  const std::vector<std::string> inputs = model.array_names();
   for (const std::string& file : files) {
-    const bool is_text = file.ends_with(".txt");
-    for (NamedTensor& array : is_text ? text_arrays(model, file, sequence_length) : io::read_tensors(file)) {
+    const bool is_bytes = file.ends_with(".txt") && model.text_inputs().empty();
+    io::Arrays read = is_bytes ? io::Arrays{text_arrays(model, file, sequence_length), {}} : io::read_arrays(file);
+    for (auto& [name, tensor] : encoded_texts(model, read.texts, file)) read.tensors.push_back({name, tensor});
+    for (NamedTensor& array : read.tensors) {
       const bool is_input = std::ranges::find(inputs, array.name) != inputs.end();
       if (!is_input && array.name == "target") array.name = "y";
       if (!is_input && !is_target(array.name))
@@ -107,7 +109,7 @@ void keep_rows(GivenInputs& data, std::int64_t rows) {
 }
 
 std::map<std::string, graph::TensorType> target_types(const keras::Model& model, const GivenInputs& data) {
-  const std::vector<std::string> inputs = model.input_names();
+  const std::vector<std::string> inputs = model.array_names();
   std::map<std::string, graph::TensorType> types;
   for (const auto& [name, tensor] : data.arrays)
     if (std::ranges::find(inputs, name) == inputs.end()) types[name] = {tensor.dtype(), tensor.shape()};

@@ -53,7 +53,7 @@ keras::LossGraph TrainedModel::lower(const keras::Model& model, const train::Bat
   how.training = training;
   how.drops = training && drops;
   how.seed = seed;
-  const std::vector<std::string> inputs = model.input_names();
+  const std::vector<std::string> inputs = model.array_names();
   for (const auto& [name, tensor] : batch) {
     if (std::ranges::find(inputs, name) != inputs.end()) {
       options.input_shapes.emplace(name, tensor.shape());

@@ -78,6 +78,36 @@ std::vector<std::string> Model::input_names() const {
   return names;
 }
 
+std::vector<TextInput> Model::text_inputs() const {
+  const Functional* model = parts_->model();
+  return model == nullptr || !model->connected ? std::vector<TextInput>() : keras::text_inputs(*model);
+}
+
+std::vector<TextStage> Model::text_stages() const {
+  Functional* model = parts_->model();
+  return model == nullptr || !model->connected ? std::vector<TextStage>() : keras::text_stages(*model);
+}
+
+std::vector<std::string> Model::array_names() const {
+  std::vector<std::string> names = input_names();
+  for (const TextInput& input : text_inputs()) std::erase(names, input.name);
+  for (const TextStage& stage : text_stages()) names.push_back(stage.name);
+  return names;
+}
+
+std::vector<NamedTensor> Model::kept_arrays() const {
+  std::vector<NamedTensor> out;
+  visit_places(parts_->root(), [&](Layer& layer, const std::string& store) {
+    for (NamedTensor& array : layer.kept_arrays())
+      for (const char* inside : {"", "_lookup_layer/"}) {
+        const bool wraps = layer.info->name == "TextVectorization";
+        if (*inside != '\0' && !wraps) continue;
+        out.push_back({store + inside + "vars/" + array.name, array.tensor});
+      }
+  });
+  return out;
+}
+
 std::optional<std::string> Model::first_attention() const {
   const Functional* model = parts_->model();
   if (model == nullptr) return std::nullopt;
@@ -234,6 +264,7 @@ std::optional<std::string> Model::compile_config() const {
 
 std::string Model::config(const ConfigOptions& options) const {
   if (options.inner_policies) state_policies(parts_->root());
+  if (options.assets) visit_layers(parts_->root(), [](Layer& each) { each.state_assets(); });
   Layer* layer = parts_->read.single != nullptr ? parts_->read.single : parts_->read.root.get();
   if (options.layer) {
     Functional* model = parts_->model();

@@ -10,6 +10,7 @@
 #include "attn/keras/model.h"
 #include "attn/library/layer_graph.h"
 #include "attn/library/model_file.h"
+#include "attn/library/texts.h"
 #include "attn/library/weights.h"
 #include "attn/report/heatmap.h"
 #include "attn/report/plot.h"
@@ -114,6 +115,22 @@ Model Model::parse(const std::string& name, std::string text, const OpenOptions&
 std::string Model::name() const {
   const std::lock_guard lock(parts_->walked);
   return parts_->model.name();
+}
+
+std::vector<std::string> Model::text_input_names() const {
+  const std::lock_guard lock(parts_->walked);
+  std::vector<std::string> out;
+  for (const keras::TextInput& input : parts_->model.text_inputs()) out.push_back(input.name);
+  return out;
+}
+
+std::map<std::string, Tensor> Model::encode_texts(const std::map<std::string, TextArray>& texts) const {
+  const std::lock_guard lock(parts_->walked);
+  const std::vector<std::string> names = parts_->model.input_names();
+  for (const auto& [name, array] : texts)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw bad_input("the model has no input '{}'", printable(name));
+  return library::encode_texts(parts_->model, texts);
 }
 
 std::vector<std::string> Model::input_names() const {

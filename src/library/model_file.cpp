@@ -35,6 +35,7 @@ ModelText read_archive(const std::string& path, const io::Bytes& file) {
     out.options.stored_bytes = archive.weights->size();
     out.options.stored = [file, path] { return weights::parse_store(file, path).weights; };
   }
+  out.options.asset = [file, path](const std::string& place) { return io::read_keras_asset(file, path, place); };
   if (archive.weights && may_hide_tied_embedding(out.text))
     out.options.tie_word_embeddings = tied_embedding_in(weights::parse_store(file, path));
   return out;

@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <cstring>
 
 #include "arrays.h"
@@ -28,6 +30,24 @@ std::vector<NamedTensor> copies_of(const std::vector<NamedTensor>& tensors) {
   return out;
 }
 
+/// Strings or bytes, alone, in lists or in an array of NumPy's.
+TextArray texts_of(nb::handle x, const std::string& name) {
+  const nb::object array = nb::module_::import_("numpy").attr("asarray")(x).attr("astype")("O");
+  TextArray out;
+  for (const nb::handle size : nb::borrow<nb::tuple>(array.attr("shape"))) out.shape.push_back(nb::cast<Dim>(size));
+  for (const nb::handle item : nb::borrow<nb::list>(array.attr("ravel")().attr("tolist")())) {
+    if (nb::isinstance<nb::bytes>(item)) {
+      const auto bytes = nb::borrow<nb::bytes>(item);
+      out.values.emplace_back(bytes.c_str(), bytes.size());
+    } else if (nb::isinstance<nb::str>(item)) {
+      out.values.push_back(nb::cast<std::string>(item));
+    } else {
+      throw bad_input("the input '{}' is of strings", name);
+    }
+  }
+  return out;
+}
+
 /// A model whose outputs are no dict numbers them.
 bool are_numbered(const std::vector<NamedTensor>& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -43,29 +63,45 @@ nb::dict by_name(const std::vector<NamedTensor>& tensors) {
 
 }  // namespace
 
-Predictor::Inputs Predictor::inputs_of(nb::handle x) const {
-  std::vector<NamedTensor> given;
+std::vector<std::pair<std::string, nb::handle>> Predictor::arrays_of(nb::handle x) const {
+  std::vector<std::pair<std::string, nb::handle>> out;
   if (nb::isinstance<nb::dict>(x)) {
     for (const auto& [name, array] : nb::borrow<nb::dict>(x)) {
       if (!nb::isinstance<nb::str>(name)) throw bad_input("the names of inputs are strings");
-      const auto text = nb::cast<std::string>(name);
-      given.push_back({text, tensor_of(array, text)});
+      out.emplace_back(nb::cast<std::string>(name), array);
     }
-    Inputs out = run::name_inputs(names_, given, "x");
-    for (const std::string& name : names_)
-      if (!out.contains(name)) throw bad_input("x has no array for the input '{}'", printable(name));
     return out;
   }
-  if (names_.size() == 1) return {{names_[0], tensor_of(x, names_[0])}};
+  if (names_.size() == 1) return {{names_[0], x}};
   if (!nb::isinstance<nb::list>(x) && !nb::isinstance<nb::tuple>(x))
     throw bad_input("the model has {} inputs; give a list of arrays, or a dict by their names: {}", names_.size(),
                     printable(join(names_, ", ")));
   if (nb::len(x) != names_.size()) throw bad_input("{} arrays were given for {} inputs", nb::len(x), names_.size());
-  Inputs out;
-  for (const nb::handle array : x) {
-    const std::string& name = names_[out.size()];
-    out.emplace(name, tensor_of(array, name));
+  for (const nb::handle array : x) out.emplace_back(names_[out.size()], array);
+  return out;
+}
+
+Predictor::Inputs Predictor::inputs_of(nb::handle x) const {
+  const auto takes_text = [&](const std::string& name) {
+    return std::find(text_names_.begin(), text_names_.end(), name) != text_names_.end();
+  };
+  std::vector<NamedTensor> numbers;
+  std::map<std::string, TextArray> texts;
+  for (const auto& [name, array] : arrays_of(x)) {
+    if (takes_text(name)) {
+      texts.emplace(name, texts_of(array, name));
+    } else {
+      numbers.push_back({name, tensor_of(array, name)});
+    }
   }
+  std::vector<std::string> names;  // of numbers
+  std::copy_if(names_.begin(), names_.end(), std::back_inserter(names), std::not_fn(takes_text));
+  Inputs out;
+  if (!names.empty() || !numbers.empty()) out = run::name_inputs(names, numbers, "x");
+  for (const std::string& name : names_)
+    if (!out.contains(name) && !texts.contains(name))
+      throw bad_input("x has no array for the input '{}'", printable(name));
+  for (auto& [name, tensor] : model_.encode_texts(texts)) out.emplace(name, tensor);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/attn.h"
@@ -32,6 +33,9 @@ class Predictor {
     Runner runner;
   };
 
+  /// What was given for which input; borrowed from x.
+  [[nodiscard]] std::vector<std::pair<std::string, nanobind::handle>> arrays_of(nanobind::handle x) const;
+  /// The same as arrays of numbers: strings as the model encodes them.
   [[nodiscard]] Inputs inputs_of(nanobind::handle x) const;
   /// The runner for these shapes, the last ones first. Its lock is held.
   Runner& runner_for(const Inputs& inputs, bool scores);
@@ -39,6 +43,7 @@ class Predictor {
   Model model_;
   RunOptions options_;
   std::vector<std::string> names_ = model_.input_names();
+  std::vector<std::string> text_names_ = model_.text_input_names();
   std::mutex lock_;  // over the runners, each of which is for one thread at a time
   std::list<Compiled> compiled_;
 };

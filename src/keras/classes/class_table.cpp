@@ -47,6 +47,8 @@ std::vector<Family> layer_families() {
           activation_classes(),
           regularization_classes(),
           preprocessing_classes(),
+          category_classes(),
+          text_classes(),
           image_classes(),
           merge_classes(),
           reshape_classes(),

@@ -13,6 +13,7 @@
 
 #include "attn/graph/graph.h"
 #include "classes/arg.h"
+#include "classes/assets.h"
 #include "classes/class_info.h"
 #include "classes/weights.h"
 #include "config/fields.h"
@@ -55,7 +56,16 @@ class Layer {
   /// Are its own weights what a policy quantizes?
   [[nodiscard]] virtual bool quantizes() const { return false; }
 
+  /// Takes what an archive keeps of it beside its config and variables. Throws Error (bad_input).
+  virtual void take_assets(const Assets& /*assets*/) {}
+  /// Puts that into the config, which then stands alone.
+  virtual void state_assets() {}
+  /// Arrays that .weights.h5 keeps of it and that are no variables, by their names behind "vars/".
+  [[nodiscard]] virtual std::vector<NamedTensor> kept_arrays() const { return {}; }
+
   // ---- calls
+  /// Does it take strings, which are no tensors of a graph?
+  [[nodiscard]] virtual bool takes_texts() const { return false; }
   /// Names of call()'s arguments, in order. Only these may be given; "mask" and "x_mask" are filled from tensors.
   [[nodiscard]] virtual std::span<const std::string_view> arguments() const;
   /// Is the first argument a list of tensors (merge layers, Attention)?

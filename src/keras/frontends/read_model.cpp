@@ -14,6 +14,7 @@
 #include "model/model_lowering.h"
 #include "model/sequential.h"
 #include "model/single_layer.h"
+#include "model/variables.h"
 
 namespace attn::keras {
 namespace {
@@ -156,15 +157,36 @@ ReadModel read_once(const std::string& source, std::string text, const ReadOptio
   return out;
 }
 
+/// Gives layers what the archive keeps of them.
+void take_assets(const ReadModel& read, const std::string& source, const ReadOptions& options) {
+  if (!options.asset || read.model() == nullptr || !read.model()->connected) return;
+  std::optional<std::vector<NamedTensor>> stored;  // read once, where a layer asks
+  visit_places(*read.root, [&](Layer& layer, const std::string& store) {
+    Assets assets;
+    assets.place = source.substr(0, source.rfind(':') + 1) + "assets/" + store;
+    assets.text = [&](const std::string& name) { return options.asset(store + name); };
+    assets.array = [&](const std::string& name) -> std::optional<Tensor> {
+      if (!stored) stored = options.stored ? options.stored() : std::vector<NamedTensor>();
+      for (const NamedTensor& array : *stored)
+        if (array.name == store + "vars/" + name) return array.tensor;
+      return std::nullopt;
+    };
+    layer.take_assets(assets);
+  });
+}
+
 }  // namespace
 
 ReadModel read_model(const std::string& source, std::string text, const ReadOptions& options,
                      std::vector<Problem>* problems) {
-  if (!options.stored || problems != nullptr) return read_once(source, std::move(text), options, problems, {});
+  if (problems != nullptr) return read_once(source, std::move(text), options, problems, {});
   ReadModel out = read_once(source, text, options, nullptr, {});
-  if (out.model() == nullptr || !out.model()->connected) return out;
-  const Hints hints = hidden_quantization(*out.root, options);
-  return hints.empty() ? std::move(out) : read_once(source, std::move(text), options, nullptr, hints);
+  if (options.stored && out.model() != nullptr && out.model()->connected) {
+    const Hints hints = hidden_quantization(*out.root, options);
+    if (!hints.empty()) out = read_once(source, std::move(text), options, nullptr, hints);
+  }
+  take_assets(out, printable(source), options);
+  return out;
 }
 
 ReadModel read_layer_call(const std::string& class_name,

@@ -373,7 +373,7 @@ void Functional::build_symbolic() {
   std::vector<TensorPtr> inputs;
   for (Layer* layer : input_layers()) {
     const auto& input = static_cast<const InputLayer&>(*layer);
-    inputs.push_back(Call::result(lowering.builder().input(input.name, input.element_type(), input.batch_shape)));
+    inputs.push_back(input_tensor(lowering.builder(), input, input.batch_shape));
     layer->built = true;
   }
   known_results_.clear();
@@ -420,6 +420,9 @@ Arg Functional::call(Call& call) {
       fits = shape[axis] == kUnknown || wanted[axis] == kUnknown || shape[axis] == wanted[axis];
     if (!fits)
       throw bad_input("the input '{}' has the shape {}, got {}", printable(layer.name), wanted.str(), shape.str());
+    if ((given[i]->text != nullptr) != layer.is_text())
+      throw bad_input("the input '{}' is of {}, got {}", printable(layer.name), layer.is_text() ? "strings" : "numbers",
+                      layer.is_text() ? "numbers" : "strings");
     const DType dtype = layer.element_type();
     inputs.push_back(
         lowering.builder().dtype(given[i]->id) == dtype

@@ -49,7 +49,7 @@ void Functional::check_calls(const Document& of_file) {
     results[i].resize(std::max<std::size_t>(layer.nodes.size(), 1));
     if (is_wrong(layer.name)) continue;
     if (const auto* input = as_input(layer)) {
-      results[i][0] = {Call::result(lowering.builder().input(input->name, input->element_type(), input->batch_shape))};
+      results[i][0] = {input_tensor(lowering.builder(), *input, input->batch_shape)};
       continue;
     }
     for (std::size_t n = 0; n < layer.nodes.size(); ++n) {

@@ -170,9 +170,24 @@ std::vector<TensorPtr> symbolic_inputs(const Functional& model, Lowering& loweri
   std::vector<TensorPtr> inputs;
   for (const Layer* layer : model.input_layers()) {
     const InputLayer& input = *as_input(*layer);
-    inputs.push_back(Call::result(lowering.builder().input(input.name, input.element_type(), input.batch_shape)));
+    inputs.push_back(input_tensor(lowering.builder(), input, input.batch_shape));
   }
   return inputs;
+}
+
+std::vector<TextInput> text_inputs(const Functional& model) {
+  std::vector<TextInput> out;
+  for (const Layer* layer : model.input_layers())
+    if (const InputLayer& input = *as_input(*layer); input.is_text()) out.push_back({input.name, input.batch_shape});
+  return out;
+}
+
+std::vector<TextStage> text_stages(Functional& model) {
+  if (text_inputs(model).empty()) return {};
+  graph::Graph scratch;
+  ModelLowering lowering(scratch, true);
+  model.run(lowering, symbolic_inputs(model, lowering), false);
+  return lowering.texts;
 }
 
 bool takes_length(const Functional& model, std::int64_t length) {
@@ -183,6 +198,7 @@ bool takes_length(const Functional& model, std::int64_t length) {
 std::vector<TensorPtr> lower(Functional& model, const LowerOptions& options, ModelLowering& lowering) {
   std::vector<std::string> names;
   for (const Layer* layer : model.input_layers()) names.push_back(layer->name);
+  for (const TextStage& stage : text_stages(model)) names.push_back(stage.name);
   for (const auto& [name, shape] : options.input_shapes)
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw bad_input("the model has no input '{}'; its inputs are {}", printable(name), join(names, ", "));
@@ -204,10 +220,12 @@ std::vector<TensorPtr> lower(Functional& model, const LowerOptions& options, Mod
     const std::int64_t batch = batch_for(model, options);
     const std::int64_t length = options.sequence_length ? *options.sequence_length : default_length(model);
     if (options.open_custom) lowering.opened = {batch, length};
+    lowering.text_length = length;
+    lowering.given_shapes = options.input_shapes;
     for (const Layer* layer : model.input_layers()) {
       const InputLayer& input = *as_input(*layer);
       const Shape shape = concrete_shape(input, options, batch, length);
-      inputs.push_back(Call::result(lowering.builder().input(input.name, input.element_type(), shape)));
+      inputs.push_back(input_tensor(lowering.builder(), input, shape));
     }
   }
   std::vector<TensorPtr> outputs = model.run(lowering, inputs, false);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,6 +12,8 @@
 #include <vector>
 
 #include "attn/graph/graph.h"
+#include "attn/keras/options.h"
+#include "attn/keras/text_stage.h"
 #include "classes/layer.h"
 #include "classes/lowering.h"
 #include "config/json.h"
@@ -45,6 +48,13 @@ class ModelLowering final : public Lowering {
   };
   std::optional<Opened> opened;
 
+  /// What layers made of strings so far.
+  std::vector<TextStage> texts;
+  /// Of a run: the length of rows of terms that nothing tells, and shapes of the graph's inputs that are known.
+  std::int64_t text_length = kDefaultSequenceLength;
+  std::map<std::string, Shape> given_shapes;
+  graph::ValueId encoded_texts(const TextSource& source, std::shared_ptr<const text::Encoding> encoding) override;
+
   /// Layers of the model that are one with another (Functional::one), with that one.
   std::map<const Layer*, const Layer*> ones;
 
@@ -73,6 +83,8 @@ class ModelLowering final : public Lowering {
   /// Arrays become tensors, and tensors of floats get the dtype that the layer wants, if any.
   Arg as_inputs(const Arg& arg, std::optional<DType> dtype);
   static void fill_masks(Layer& layer, Bound& bound);
+  /// Throws Error (bad_input) where a layer that computes with numbers would read strings.
+  static void check_texts(const Layer& layer, const Arg& args, const Arg& kwargs);
   void count(const Layer& layer);
 
   Layer* current_ = nullptr;
@@ -80,8 +92,8 @@ class ModelLowering final : public Lowering {
   std::set<const Layer*> called_;
   std::size_t name_bytes_ = 0;
   bool mask_used_ = false;
-  std::map<std::string, int> scores_given_;  // by layer
-  bool watching_ = true;                     // the layer around is a model whose calls are rows
+  std::map<std::string, int> scores_given_, texts_given_;  // by layer
+  bool watching_ = true;                                   // the layer around is a model whose calls are rows
   std::map<std::pair<const Layer*, int>, graph::ValueId> weights_;
 };
 

@@ -20,6 +20,8 @@ namespace attn::keras {
 [[nodiscard]] Family activation_classes();
 [[nodiscard]] Family regularization_classes();
 [[nodiscard]] Family preprocessing_classes();
+[[nodiscard]] Family category_classes();
+[[nodiscard]] Family text_classes();
 [[nodiscard]] Family image_classes();
 [[nodiscard]] Family merge_classes();
 [[nodiscard]] Family reshape_classes();

@@ -16,6 +16,7 @@
 #include "attn/keras/problem.h"
 #include "attn/keras/summary.h"
 #include "attn/keras/task_info.h"
+#include "attn/keras/text_stage.h"
 
 namespace attn::keras {
 
@@ -58,6 +59,11 @@ class Model {
   [[nodiscard]] std::vector<std::string> layer_names() const;
   /// The names of the input layers, in order.
   [[nodiscard]] std::vector<std::string> input_names() const;
+  /// Those of them that are of strings, and what layers make of these: inputs of graphs, in their place.
+  [[nodiscard]] std::vector<TextInput> text_inputs() const;
+  [[nodiscard]] std::vector<TextStage> text_stages() const;
+  /// The names of the arrays that go into its graphs: those of input layers of numbers, and of layers of text.
+  [[nodiscard]] std::vector<std::string> array_names() const;
   /// The name of the first attention layer, or nothing.
   [[nodiscard]] std::optional<std::string> first_attention() const;
 
@@ -78,6 +84,8 @@ class Model {
   [[nodiscard]] MaskTrace masks() const;
   /// All variables in the order of model.weights.
   [[nodiscard]] std::vector<graph::WeightSpec> weights() const;
+  /// Arrays that .weights.h5 keeps beside the variables, by their places.
+  [[nodiscard]] std::vector<NamedTensor> kept_arrays() const;
   /// The model as a graph of known shapes. Its weights are those of weights(), in that order. Throws Error (bad_input).
   [[nodiscard]] graph::Graph lower(const LowerOptions& options) const;
   /// The model with its loss behind it, and with what layers do in training. Throws Error (bad_input), also where the

@@ -32,6 +32,8 @@ struct ReadOptions {
   /// layers inside of layers are quantized, which Keras's configs do not tell; it is asked only where that may be so.
   std::function<std::vector<NamedTensor>()> stored{};
   std::int64_t stored_bytes = 0;
+  /// A file that layers keep in the archive, by its place there without "assets/"; nothing where there is none.
+  std::function<std::optional<std::string>(const std::string& place)> asset{};
   /// Read it as model.quantize would leave it: "int8", "int4" (blocks of 128), "int4/64", or "int4/-1" without blocks.
   std::optional<std::string> quantize{};
 };
@@ -81,7 +83,8 @@ struct ConfigOptions {
   Version version = kNewest;         ///< the keys of that Keras
   /// Of layers inside of layers say how they are quantized, too: Keras 3.15 does not, and cannot load what it wrote.
   bool inner_policies = false;
-  int indent = 0;  ///< blanks for each level of JSON; 0: all on one line
+  bool assets = false;  ///< with what an archive keeps beside it, so that it stands alone
+  int indent = 0;       ///< blanks for each level of JSON; 0: all on one line
 };
 
 }  // namespace attn::keras
