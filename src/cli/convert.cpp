@@ -119,6 +119,8 @@ struct ConvertCommand {
   /// The model as a graph for other programs.
   [[nodiscard]] report::SavedReport onnx_model() const {
     if (from == "torch") throw bad_usage("--from torch reads weights alone; convert them to .keras first");
+    if (quantize)
+      throw bad_usage("--quantize writes Keras's forms; quantize into a .keras first, then convert that to ONNX");
     const LoadedModel loaded = load_model(model ? model : std::optional(in), input_shape, common.console);
     const WeightsSource source = read_weights(in, &loaded, common.console);
     OnnxOptions options{opset.value_or(onnx::kNewestOpset), batch, sequence_length, {}, dtype};

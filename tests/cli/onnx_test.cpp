@@ -41,6 +41,26 @@ TEST_CASE("convert: --opset, --batch, --seq-len and --shape are of ONNX alone, a
   CHECK(!contains(read_text(folder / "m.onnx"), "batch"));
 }
 
+TEST_CASE("convert: --quantize writes a .keras that becomes ONNX, and no ONNX itself") {
+  const TemporaryFolder folder;
+  const Result direct = run_attn({"convert", fixture(kNested), folder / "m.onnx", "--quantize", "int8"});
+  CHECK(direct.code == 2);
+  CHECK(contains(direct.err, "quantize into a .keras first"));
+  CHECK(run_attn({"convert", fixture(kNested), folder / "m.keras", "--quantize", "int8"}).code == 0);
+  CHECK(run_attn({"convert", folder / "m.keras", folder / "m.onnx"}).code == 0);
+  CHECK(contains(read_text(folder / "m.onnx"), "MatMulInteger"));
+}
+
+TEST_CASE("bench: --dtype int8 measures weights of integers, and --train refuses it") {
+  const Result done =
+      run_attn({"bench", fixture(kNested), "--dtype", "int8", "--iterations", "1", "--profile", "--json"});
+  CHECK(done.code == 0);
+  CHECK(contains(done.out, "quantized_linear"));
+  const Result train = run_attn({"bench", fixture(kNested), "--train", "--dtype", "int8"});
+  CHECK(train.code == 2);
+  CHECK(contains(train.err, "weights of integers have no gradient"));
+}
+
 TEST_CASE("convert: a model whose lengths hang together is refused as ONNX until they are given") {
   const TemporaryFolder folder;
   const std::string model = fixture("families/merge/model.keras");

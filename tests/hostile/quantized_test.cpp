@@ -127,6 +127,55 @@ TEST_CASE("hostile: integers in the file of a model of floats are told, and floa
   CHECK(contains(int8, "quantized"));
 }
 
+TEST_CASE(
+    "hostile: whatever arrays lie where layers inside of layers have theirs, a model is read or refused in a "
+    "sentence") {
+  const std::vector<std::function<void(Tensor&)>> changes = {[](Tensor& t) { t = Tensor(t.dtype(), {}); },
+                                                             [](Tensor& t) { t = Tensor(t.dtype(), {0}); },
+                                                             [](Tensor& t) {
+                                                               t = Tensor(t.dtype(), {1, 1, 1, 1, 1, 1, 1});
+                                                             },
+                                                             [](Tensor& t) {
+                                                               t = Tensor(t.dtype(), {7, 3});
+                                                             },
+                                                             [](Tensor& t) { t = Tensor(DType::int8, t.shape()); },
+                                                             [](Tensor& t) { t = Tensor(DType::uint8, t.shape()); },
+                                                             [](Tensor& t) { t = Tensor(DType::float64, t.shape()); },
+                                                             [](Tensor& t) {
+                                                               for (std::int64_t i = 0; i < t.size(); ++i)
+                                                                 t.set(i, is_floating(t.dtype()) ? std::nan("") : -1.0);
+                                                             },
+                                                             [](Tensor& t) {
+                                                               for (std::int64_t i = 0; i < t.size(); ++i)
+                                                                 t.set(i, is_floating(t.dtype()) ? 1e30 : 0.0);
+                                                             }};
+  for (const char* name : {"mha_int8", "mha_int4", "mha_int4_block"}) {
+    const std::string file = in_repository(std::string("tests/data/quantized/") + name + "/model.keras");
+    const io::Bytes bytes = io::read_file(file);
+    const std::string config = io::parse_keras_archive(bytes, file).config;
+    const weights::Store store = weights::parse_store(bytes, "weights");
+    for (std::size_t i = 0; i < store.weights.size(); ++i) {
+      for (std::size_t c = 0; c <= changes.size(); ++c) {
+        CAPTURE(fmt::format("{} {} {}", name, store.weights[i].name, c));
+        weights::Store changed = store;
+        if (c < changes.size()) {
+          Tensor& tensor = changed.weights[i].tensor;
+          tensor = tensor.cast(tensor.dtype());  // its own
+          changes[c](tensor);
+        } else {
+          changed.weights.erase(changed.weights.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+        (void)refusal([&] {
+          keras::ReadOptions options;
+          options.stored = [&] { return changed.weights; };
+          const keras::Model model = keras::Model::read("model", config, options);
+          (void)weights::bind(model.weights(), changed);
+        });
+      }
+    }
+  }
+}
+
 TEST_CASE("hostile: numbers that are not finite are not quantized, and named by their weight and place") {
   const std::string config = model_of("Dense", R"({"name": "d", "units": 4})");
   const auto of = [&](const std::string& how) {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "attn/base/nibbles.h"
+#include "isa.h"
 #include "vector.h"
 
 namespace attn::backends::cpu {
@@ -81,158 +83,181 @@ float scale_for(const float* x, std::int64_t depth, const graph::IntegerRange& r
 template <bool kIsNibbles>
 constexpr std::int64_t kRowsOfWord = kIsNibbles ? kOctet : kQuad;
 
-/// The two vectors of columns of one word.
-struct Words {
-  Integers left, right;
+/// Vectors of one register: longer ones GCC 12 takes number by number.
+template <typename Float, typename Integer>
+struct Vectors {
+  using Floats = Float;
+  using Integers = Integer;
+  static constexpr int kCount = kWordBytes / sizeof(Float);       // of all columns
+  static constexpr int kColumns = sizeof(Float) / sizeof(float);  // of one
 };
-
-[[gnu::always_inline]] inline void load_words(const std::uint8_t* panel, std::int64_t word, Words& to) {
-  std::memcpy(&to, panel + word * kWordBytes, sizeof to);
-}
+template <int kBytes>
+struct Registers;
+template <>
+struct Registers<16> : Vectors<float __attribute__((vector_size(16))), int __attribute__((vector_size(16)))> {};
+template <>
+struct Registers<32> : Vectors<float __attribute__((vector_size(32))), int __attribute__((vector_size(32)))> {};
+template <>
+struct Registers<64> : Vectors<float __attribute__((vector_size(64))), int __attribute__((vector_size(64)))> {};
 
 /// Row `row` of those in a word, as floats.
-template <bool kIsNibbles, bool kIsSigned>
-[[gnu::always_inline]] inline void take_row(const Integers& words, int row, Lanes& to) {
+template <int kBytes, bool kIsNibbles, bool kIsSigned>
+[[gnu::always_inline]] inline void take_row(const typename Registers<kBytes>::Integers& words, int row,
+                                            typename Registers<kBytes>::Floats& to) {
   constexpr int kWord = 32, kBits = kIsNibbles ? 4 : 8, kMask = (1 << kBits) - 1;
+  using Floats = typename Registers<kBytes>::Floats;
   if constexpr (kIsSigned) {
-    to = __builtin_convertvector((words << (kWord - kBits - kBits * row)) >> (kWord - kBits), Lanes);
+    to = __builtin_convertvector((words << (kWord - kBits - kBits * row)) >> (kWord - kBits), Floats);
   } else {
-    to = __builtin_convertvector((words >> (kBits * row)) & kMask, Lanes);
+    to = __builtin_convertvector((words >> (kBits * row)) & kMask, Floats);
   }
 }
 
-/// f(k, row, left, right) for rows k from `begin` to `end` of a panel, in order, as floats. `row` is that of its word.
-template <bool kIsNibbles, bool kIsSigned, typename Function>
+/// f(k, row, words) for rows k from `begin` to `end` of a panel, in order; `row` is that of its word.
+template <int kBytes, bool kIsNibbles, typename Function>
 [[gnu::always_inline]] inline void each_row(const std::uint8_t* panel, std::int64_t begin, std::int64_t end,
                                             const Function& f) {
   constexpr std::int64_t kRows = kRowsOfWord<kIsNibbles>, kAhead = 8 * kWordBytes;
-  Words words;
-  Lanes left, right;
+  typename Registers<kBytes>::Integers words[Registers<kBytes>::kCount];
   std::int64_t k = begin;
-  const auto one = [&](int row) __attribute__((always_inline)) {
-    take_row<kIsNibbles, kIsSigned>(words.left, row, left);
-    take_row<kIsNibbles, kIsSigned>(words.right, row, right);
-    f(k++, row, left, right);
-  };
   const auto some = [&](std::int64_t until) __attribute__((always_inline)) {
-    while (k < until) {
-      load_words(panel, k / kRows, words);
-      one(static_cast<int>(k % kRows));
+    for (; k < until; ++k) {
+      std::memcpy(&words, panel + k / kRows * kWordBytes, sizeof words);
+      f(k, static_cast<int>(k % kRows), words);
     }
   };
   some(std::min(end, (begin + kRows - 1) / kRows * kRows));
-  while (k + kRows <= end) {
+  for (; k + kRows <= end; k += kRows) {
     const std::uint8_t* const at = panel + k / kRows * kWordBytes;
     __builtin_prefetch(at + kAhead);
     __builtin_prefetch(at + kAhead + kWordBytes / 2);
-    load_words(at, 0, words);
+    std::memcpy(&words, at, sizeof words);
 #pragma GCC unroll 8
-    for (int row = 0; row < static_cast<int>(kRows); ++row) one(row);
+    for (int row = 0; row < static_cast<int>(kRows); ++row) f(k + row, row, words);
   }
   some(end);
 }
 
 /// A number for each column of a group, or `missing`.
-[[gnu::always_inline]] inline void load_columns(const float* from, std::int64_t group, float missing, Lanes& left,
-                                                Lanes& right) {
-  left = right = Lanes{} + missing;
-  if (from == nullptr) return;
-  load(from + group * kPanel, left);
-  load(from + group * kPanel + kLanes, right);
+template <int kBytes>
+[[gnu::always_inline]] inline void load_columns(const float* from, std::int64_t group, float missing,
+                                                typename Registers<kBytes>::Floats* to) {
+  for (int v = 0; v < Registers<kBytes>::kCount; ++v) {
+    to[v] = typename Registers<kBytes>::Floats{} + missing;
+    if (from != nullptr) std::memcpy(to + v, from + group * kPanel + v * Registers<kBytes>::kColumns, kBytes);
+  }
 }
 
-template <bool kIsNibbles, bool kIsSigned, int kRows>
+template <int kBytes, bool kIsNibbles, bool kIsSigned, int kRows>
 [[gnu::always_inline]] inline void multiply_some(const float* x, std::int64_t row_x, const std::uint8_t* panel,
                                                  const PanelGroups& groups, float* y) {
-  // A sum of one row alone would wait for itself.
-  constexpr int kChains = kRows == 1 ? 2 : 1;
-  Lanes totals[kRows][2] = {};
+  using Floats = typename Registers<kBytes>::Floats;
+  using Words = typename Registers<kBytes>::Integers[Registers<kBytes>::kCount];
+  constexpr int kCount = Registers<kBytes>::kCount;
+  // Of one row in two registers a sum would wait for itself.
+  constexpr int kChains = kRows == 1 && kCount == 2 ? 2 : 1;
+  Floats totals[kRows][kCount] = {};
   std::int64_t begin = 0;
   for (std::int64_t g = 0; g < groups.count; ++g) {
-    Lanes scale[2], zero[2], sums[kChains][kRows][2] = {};
-    load_columns(groups.zero, g, 0.0F, zero[0], zero[1]);
-    load_columns(groups.scale, g, 1.0F, scale[0], scale[1]);
-    each_row<kIsNibbles, kIsSigned>(
-        panel, begin, groups.ends[g],
-        [&](std::int64_t k, int row, const Lanes& left, const Lanes& right) __attribute__((always_inline)) {
-          Lanes(&to)[kRows][2] = sums[row % kChains];
-          for (int r = 0; r < kRows; ++r) {
-            to[r][0] += x[r * row_x + k] * (left - zero[0]);
-            to[r][1] += x[r * row_x + k] * (right - zero[1]);
+    Floats scale[kCount], zero[kCount], sums[kChains][kRows][kCount] = {};
+    load_columns<kBytes>(groups.zero, g, 0.0F, zero);
+    load_columns<kBytes>(groups.scale, g, 1.0F, scale);
+    each_row<kBytes, kIsNibbles>(
+        panel, begin, groups.ends[g], [&](std::int64_t k, int row, const Words& words) __attribute__((always_inline)) {
+          for (int v = 0; v < kCount; ++v) {
+            Floats weight;
+            take_row<kBytes, kIsNibbles, kIsSigned>(words[v], row, weight);
+            weight -= zero[v];
+            for (int r = 0; r < kRows; ++r) sums[row % kChains][r][v] += x[r * row_x + k] * weight;
           }
         });
     begin = groups.ends[g];
-    for (int r = 0; r < kRows; ++r) {
-      for (int v = 0; v < 2; ++v)
+    for (int r = 0; r < kRows; ++r)
+      for (int v = 0; v < kCount; ++v)
         totals[r][v] += (kChains == 1 ? sums[0][r][v] : sums[0][r][v] + sums[kChains - 1][r][v]) * scale[v];
-    }
   }
-  for (int r = 0; r < kRows; ++r) {
-    store(totals[r][0], y + r * kPanel);
-    store(totals[r][1], y + r * kPanel + kLanes);
-  }
+  for (int r = 0; r < kRows; ++r) std::memcpy(y + r * kPanel, totals[r], sizeof totals[r]);
 }
 
-template <bool kIsNibbles, bool kIsSigned>
+template <int kBytes, bool kIsNibbles, bool kIsSigned>
 [[gnu::always_inline]] inline void multiply_few(const float* x, std::int64_t row_x, std::int64_t rows,
                                                 const std::uint8_t* panel, const PanelGroups& groups, float* y) {
   switch (rows) {
     case 1:
-      return multiply_some<kIsNibbles, kIsSigned, 1>(x, row_x, panel, groups, y);
+      return multiply_some<kBytes, kIsNibbles, kIsSigned, 1>(x, row_x, panel, groups, y);
     case 2:
-      return multiply_some<kIsNibbles, kIsSigned, 2>(x, row_x, panel, groups, y);
+      return multiply_some<kBytes, kIsNibbles, kIsSigned, 2>(x, row_x, panel, groups, y);
     case 3:
-      return multiply_some<kIsNibbles, kIsSigned, 3>(x, row_x, panel, groups, y);
+      return multiply_some<kBytes, kIsNibbles, kIsSigned, 3>(x, row_x, panel, groups, y);
     default:
-      return multiply_some<kIsNibbles, kIsSigned, 4>(x, row_x, panel, groups, y);
+      return multiply_some<kBytes, kIsNibbles, kIsSigned, 4>(x, row_x, panel, groups, y);
   }
 }
 
-template <bool kIsNibbles, bool kIsSigned>
+template <int kBytes, bool kIsNibbles, bool kIsSigned>
 [[gnu::always_inline]] inline void widen(const std::uint8_t* panel, const PanelGroups& groups, float* wide) {
+  using Floats = typename Registers<kBytes>::Floats;
+  using Words = typename Registers<kBytes>::Integers[Registers<kBytes>::kCount];
+  constexpr int kCount = Registers<kBytes>::kCount, kColumns = Registers<kBytes>::kColumns;
   std::int64_t begin = 0;
   for (std::int64_t g = 0; g < groups.count; ++g) {
-    Lanes scale[2], zero[2];
-    load_columns(groups.zero, g, 0.0F, zero[0], zero[1]);
-    load_columns(groups.scale, g, 1.0F, scale[0], scale[1]);
-    each_row<kIsNibbles, kIsSigned>(
-        panel, begin, groups.ends[g],
-        [&](std::int64_t k, int /*row*/, const Lanes& left, const Lanes& right) __attribute__((always_inline)) {
-          store((left - zero[0]) * scale[0], wide + k * kPanel);
-          store((right - zero[1]) * scale[1], wide + k * kPanel + kLanes);
+    Floats scale[kCount], zero[kCount];
+    load_columns<kBytes>(groups.zero, g, 0.0F, zero);
+    load_columns<kBytes>(groups.scale, g, 1.0F, scale);
+    each_row<kBytes, kIsNibbles>(
+        panel, begin, groups.ends[g], [&](std::int64_t k, int row, const Words& words) __attribute__((always_inline)) {
+          for (int v = 0; v < kCount; ++v) {
+            Floats weight;
+            take_row<kBytes, kIsNibbles, kIsSigned>(words[v], row, weight);
+            weight = (weight - zero[v]) * scale[v];
+            std::memcpy(wide + k * kPanel + v * kColumns, &weight, kBytes);
+          }
         });
     begin = groups.ends[g];
   }
 }
 
-ATTN_VECTORIZED(void, multiply_signed_nibbles, const float* x, std::int64_t row_x, std::int64_t rows,
-                const std::uint8_t* panel, const PanelGroups& groups, float* y) {
-  multiply_few<true, true>(x, row_x, rows, panel, groups, y);
-}
-ATTN_VECTORIZED(void, multiply_unsigned_nibbles, const float* x, std::int64_t row_x, std::int64_t rows,
-                const std::uint8_t* panel, const PanelGroups& groups, float* y) {
-  multiply_few<true, false>(x, row_x, rows, panel, groups, y);
-}
-ATTN_VECTORIZED(void, multiply_signed_bytes, const float* x, std::int64_t row_x, std::int64_t rows,
-                const std::uint8_t* panel, const PanelGroups& groups, float* y) {
-  multiply_few<false, true>(x, row_x, rows, panel, groups, y);
-}
-ATTN_VECTORIZED(void, multiply_unsigned_bytes, const float* x, std::int64_t row_x, std::int64_t rows,
-                const std::uint8_t* panel, const PanelGroups& groups, float* y) {
-  multiply_few<false, false>(x, row_x, rows, panel, groups, y);
-}
-ATTN_VECTORIZED(void, widen_signed_nibbles, const std::uint8_t* panel, const PanelGroups& groups, float* wide) {
-  widen<true, true>(panel, groups, wide);
-}
-ATTN_VECTORIZED(void, widen_unsigned_nibbles, const std::uint8_t* panel, const PanelGroups& groups, float* wide) {
-  widen<true, false>(panel, groups, wide);
-}
-ATTN_VECTORIZED(void, widen_signed_bytes, const std::uint8_t* panel, const PanelGroups& groups, float* wide) {
-  widen<false, true>(panel, groups, wide);
-}
-ATTN_VECTORIZED(void, widen_unsigned_bytes, const std::uint8_t* panel, const PanelGroups& groups, float* wide) {
-  widen<false, false>(panel, groups, wide);
-}
+/// Both for each instruction set.
+template <bool kIsNibbles, bool kIsSigned>
+struct Loops {
+  static void multiply(const float* x, std::int64_t row_x, std::int64_t rows, const std::uint8_t* panel,
+                       const PanelGroups& groups, float* y) {
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (isa() >= Isa::avx512) return multiply_avx512(x, row_x, rows, panel, groups, y);
+    if (isa() == Isa::avx2) return multiply_avx2(x, row_x, rows, panel, groups, y);
+#endif
+    multiply_few<kSmallest, kIsNibbles, kIsSigned>(x, row_x, rows, panel, groups, y);
+  }
+  static void widen_panel(const std::uint8_t* panel, const PanelGroups& groups, float* wide) {
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (isa() >= Isa::avx512) return widen_avx512(panel, groups, wide);
+    if (isa() == Isa::avx2) return widen_avx2(panel, groups, wide);
+#endif
+    widen<kSmallest, kIsNibbles, kIsSigned>(panel, groups, wide);
+  }
+
+ private:
+  static constexpr int kSmallest = 16;
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define ATTN_AVX512 [[gnu::target("arch=x86-64-v4")]]
+#define ATTN_AVX2 [[gnu::target("arch=x86-64-v3")]]
+  ATTN_AVX512 static void multiply_avx512(const float* x, std::int64_t row_x, std::int64_t rows,
+                                          const std::uint8_t* panel, const PanelGroups& groups, float* y) {
+    multiply_few<64, kIsNibbles, kIsSigned>(x, row_x, rows, panel, groups, y);
+  }
+  ATTN_AVX2 static void multiply_avx2(const float* x, std::int64_t row_x, std::int64_t rows, const std::uint8_t* panel,
+                                      const PanelGroups& groups, float* y) {
+    multiply_few<32, kIsNibbles, kIsSigned>(x, row_x, rows, panel, groups, y);
+  }
+  ATTN_AVX512 static void widen_avx512(const std::uint8_t* panel, const PanelGroups& groups, float* wide) {
+    widen<64, kIsNibbles, kIsSigned>(panel, groups, wide);
+  }
+  ATTN_AVX2 static void widen_avx2(const std::uint8_t* panel, const PanelGroups& groups, float* wide) {
+    widen<32, kIsNibbles, kIsSigned>(panel, groups, wide);
+  }
+#endif
+};
 
 }  // namespace
 
@@ -301,16 +326,18 @@ float quantize_row(const float* x, std::int64_t depth, const graph::IntegerRange
 void multiply_integers(IntegerForm form, bool is_signed, const float* x, std::int64_t row_x, std::int64_t rows,
                        const std::byte* panel, const PanelGroups& groups, float* y) {
   const auto* const from = reinterpret_cast<const std::uint8_t*>(panel);
-  if (form == IntegerForm::nibbles)
-    return (is_signed ? multiply_signed_nibbles : multiply_unsigned_nibbles)(x, row_x, rows, from, groups, y);
-  return (is_signed ? multiply_signed_bytes : multiply_unsigned_bytes)(x, row_x, rows, from, groups, y);
+  const bool is_nibbles = form == IntegerForm::nibbles;
+  const auto loop = is_nibbles ? (is_signed ? Loops<true, true>::multiply : Loops<true, false>::multiply)
+                               : (is_signed ? Loops<false, true>::multiply : Loops<false, false>::multiply);
+  loop(x, row_x, rows, from, groups, y);
 }
 
 void widen_integers(IntegerForm form, bool is_signed, const std::byte* panel, const PanelGroups& groups, float* wide) {
   const auto* const from = reinterpret_cast<const std::uint8_t*>(panel);
-  if (form == IntegerForm::nibbles)
-    return (is_signed ? widen_signed_nibbles : widen_unsigned_nibbles)(from, groups, wide);
-  return (is_signed ? widen_signed_bytes : widen_unsigned_bytes)(from, groups, wide);
+  const bool is_nibbles = form == IntegerForm::nibbles;
+  const auto loop = is_nibbles ? (is_signed ? Loops<true, true>::widen_panel : Loops<true, false>::widen_panel)
+                               : (is_signed ? Loops<false, true>::widen_panel : Loops<false, false>::widen_panel);
+  loop(from, groups, wide);
 }
 
 }  // namespace attn::backends::cpu

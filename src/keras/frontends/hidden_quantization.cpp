@@ -48,11 +48,13 @@ std::vector<Inner> inner_layers(Layer& root) {
   return out;
 }
 
-/// Inputs of a group: those before the second group begins. One group may have any size from that on.
-std::optional<Dim> group_size(const Tensor& groups) {
-  for (std::int64_t i = 0; i < groups.size(); ++i)
-    if (groups.at(i) != 0.0) return i;
-  return std::max<Dim>(groups.size(), 128);  // Keras's own size
+/// Inputs of a group: those of the first, wherever they are. One group may have any size from that on.
+Dim group_size(const Tensor& groups) {
+  constexpr Dim kOwn = 128;  // Keras's
+  Dim first = 0;
+  for (std::int64_t i = 0; i < groups.size(); ++i) first += groups.at(i) == 0.0 ? 1 : 0;
+  if (first == 0) return kOwn;
+  return first == groups.size() ? std::max(first, kOwn) : first;
 }
 
 /// What the arrays of one layer show; nothing: that it is in floats, or what no layer has.
@@ -75,6 +77,7 @@ std::optional<Quantization> shown_by(const std::vector<Tensor>& arrays, const In
   }
   if (arrays.size() >= 4 + bias && arrays[bias].dtype() == DType::uint8) {
     out.mode = arrays.size() > 4 + bias ? QuantizationMode::awq : QuantizationMode::gptq;
+    if (arrays[bias].shape().rank() != 2 || arrays[1 + bias].shape().rank() != 2) return std::nullopt;
     const Dim columns = arrays[1 + bias].shape()[0];
     out.bits = arrays[bias].shape()[0] == columns ? 8 : 4;
     out.group = group_size(arrays.back());
