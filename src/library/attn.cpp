@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <mutex>
 #include <numeric>
+#include <string>
+#include <thread>
 #include <utility>
 
 #include "attn/backends/registry.h"
@@ -48,6 +50,7 @@ struct Model::Parts {
 struct Runner::Parts {
   graph::Graph graph;  // as it was lowered
   RunOptions options;
+  std::string device, backend, weights;  // what ran, on what, and where its weights came from
   run::Session session;
 };
 
@@ -88,8 +91,14 @@ std::string Runner::attention_maps() const {
   std::iota(indices.begin(), indices.end(), 0);
   report::HeatmapReport out;
   out.setting.model = printable(parts_->graph.name);
-  out.setting.device = parts_->options.device;
-  out.setting.dtype = parts_->options.dtype.value_or("");
+  out.setting.device = parts_->device;
+  out.setting.backend = parts_->backend;
+  out.setting.dtype = parts_->options.dtype.value_or(std::string(name_of(scores.front().tensor.dtype())));
+  out.setting.matmul_precision = "highest";
+  out.setting.batch = scores.front().tensor.shape()[0];
+  const int all_cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  out.setting.threads = parts_->options.threads > 0 ? parts_->options.threads : all_cores;
+  out.setting.weights = parts_->weights;
   out.seed = parts_->options.seed;
   out.layers = run::attention_maps(scores, run::scores_layouts(parts_->graph), indices, options);
   return report::render(report::Format::svg, out, {});
@@ -189,7 +198,9 @@ Runner Model::prepare(const RunOptions& options) const {
   backends::CompileOptions compile;
   compile.threads = options.threads;
   run::Session session(*backend, graph, std::move(weights), compile);
-  return Runner(std::make_unique<Runner::Parts>(Runner::Parts{std::move(graph), options, std::move(session)}));
+  return Runner(std::make_unique<Runner::Parts>(
+      Runner::Parts{std::move(graph), options, std::string(backend->device()), std::string(backend->name()),
+                    file ? *file : "random, seed " + std::to_string(options.seed), std::move(session)}));
 }
 
 }  // namespace attn

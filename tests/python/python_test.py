@@ -318,7 +318,9 @@ class Pictures(unittest.TestCase):
         self.assertTrue(tree.fromstring(plot).tag.endswith('}svg'))
         for layer in self.model.layers:
             self.assertIn(layer.name, plot)
-        self.assertTrue(tree.fromstring(self.model.attention_maps()).tag.endswith('}svg'))
+        maps = self.model.attention_maps()
+        self.assertTrue(tree.fromstring(maps).tag.endswith('}svg'))
+        self.assertRegex(maps, r'cpu \(\w+\), float32, batch \d+, \d+ threads?')
         self.assertTrue(tree.fromstring(self.model.attention_maps(arrays(ENCODER / 'inputs.npz'))).tag.endswith('}svg'))
 
     def test_a_notebook_shows_table_graph_and_maps(self):
