@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attn/graph/graph.h"
+#include "attn/parallel/split.h"
 #include "offers.h"
 
 namespace attn::parallel {
