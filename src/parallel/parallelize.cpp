@@ -229,7 +229,9 @@ class Writer {
   void read_keys_of_heads(const Node& node, const Split& split, std::vector<ValueId>& inputs) {
     const Dim group = value(node.inputs[0]).shape[2] / value(node.inputs[1]).shape[2];
     const Tensor heads(DType::int32, {split.size(rank_)});
-    for (Dim i = 0; i < heads.size(); ++i) heads.set(i, static_cast<double>((split.from(rank_) + i) / group));
+    for (Dim i = 0; i < heads.size(); ++i)
+      heads.as<std::int32_t>()[static_cast<std::size_t>(i)] =
+          static_cast<std::int32_t>((split.from(rank_) + i) / group);
     const ValueId indices = build_.constant(heads);
     for (const std::size_t i : {1U, 2U}) inputs[i] = build_.apply(graph::Gather{2}, {inputs[i], indices});
   }

@@ -204,7 +204,7 @@ Way Ways::part(const Node& node, std::size_t output, const Split& split) const {
             }
             return way;
           },
-          [&](const auto&) { return cut; }},
+          [&](const auto&) { return Way(cut); }},
       node.op);
 }
 
