@@ -1,12 +1,13 @@
 # A page of doors; CMake does the work.
 BUILD ?= build
 PREFIX ?= /usr/local
+PYTHON ?= python3
 ATTN := $(BUILD)/attn
 
 MAKEFLAGS += --no-print-directory
 
 .PHONY: build build-all build-asan setup run test test-long test-asan test-tsan test-robust fuzz check check-long coverage \
-        lint format install package docs bench bench-peers gpu-check gpu-kit clean distclean help
+        lint format install package wheel wheel-test docs bench bench-peers gpu-check gpu-kit clean distclean help
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/CMakeCache.txt ## compile the program to build/attn
@@ -81,6 +82,12 @@ install: build ## install into PREFIX (/usr/local), with DESTDIR before it
 package: build ## pack a .deb and a .tar.gz that needs no packages, into build/
 	@.ci/setup package
 	@cd $(BUILD) && rm -f attn_*.deb attn-*.tar.gz && cpack -G DEB && ATTN_BUNDLE=1 cpack -G TGZ
+
+wheel: setup ## build the Python package into dist/, for the Python that PYTHON names (python3)
+	@PYTHON="$(PYTHON)" .ci/wheel
+
+wheel-test: ## install the wheel of dist/ into a fresh environment and test it (WITH="mypy jax torch": with these too)
+	@PYTHON="$(PYTHON)" WITH="$(WITH)" tests/python/run
 
 docs: setup build ## run the commands that README.md and docs/ show, and put what they print into the pages
 	@docs/outputs

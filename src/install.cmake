@@ -41,7 +41,7 @@ attn_search(attn_shared "$ORIGIN/attn" "$ORIGIN/../attn")
 
 install(TARGETS attn RUNTIME DESTINATION bin)
 install(TARGETS attn-hdf5 RUNTIME DESTINATION lib/attn)
-foreach(plugin attn_cuda attn_sentencepiece)
+foreach(plugin attn_cuda attn_sentencepiece attn_mpi attn_mpi_mpich)
   if(TARGET ${plugin})
     install(TARGETS ${plugin} LIBRARY DESTINATION lib/attn)
   endif()
@@ -59,7 +59,7 @@ install(FILES LICENSE DESTINATION share/doc/attn RENAME copyright)
 install(DIRECTORY docs configs DESTINATION share/doc/attn PATTERN outputs EXCLUDE)
 
 # The notices of the libraries whose code is compiled in, as their licences ask for.
-foreach(package libcli11-dev libfmt-dev libmd-dev libpcre2-dev librandom123-dev libspdlog-dev libutf8proc-dev
+foreach(package libaec-dev libcli11-dev libfmt-dev libhdf5-dev libmd-dev libpcre2-dev librandom123-dev libspdlog-dev libutf8proc-dev
         nlohmann-json3-dev)
   if(EXISTS /usr/share/doc/${package}/copyright)
     install(FILES /usr/share/doc/${package}/copyright DESTINATION share/doc/attn/notices RENAME ${package})
@@ -91,7 +91,11 @@ if(dnnl_DIR MATCHES "^${ATTN_DEPS}")
 endif()
 install(CODE "
   if(NOT \"\$ENV{ATTN_BUNDLE}\" STREQUAL \"\")
-    file(GET_RUNTIME_DEPENDENCIES EXECUTABLES \"${CMAKE_BINARY_DIR}/attn\" \"${CMAKE_BINARY_DIR}/attn-hdf5\"
+    set(plugins)
+    if(EXISTS \"${CMAKE_BINARY_DIR}/libattn_sentencepiece.so\")
+      set(plugins MODULES \"${CMAKE_BINARY_DIR}/libattn_sentencepiece.so\")
+    endif()
+    file(GET_RUNTIME_DEPENDENCIES EXECUTABLES \"${CMAKE_BINARY_DIR}/attn\" \"${CMAKE_BINARY_DIR}/attn-hdf5\" \${plugins}
          RESOLVED_DEPENDENCIES_VAR found UNRESOLVED_DEPENDENCIES_VAR missing
          POST_EXCLUDE_REGEXES \"/(ld-linux|lib(c|m|dl|rt|pthread|resolv|stdc[+][+]|gcc_s|dnnl)[.]so)\")
     if(missing)

@@ -11,6 +11,11 @@ namespace attn::test {
 /// after the build; the repository itself for "".
 [[nodiscard]] std::string in_repository(std::string_view path);
 
+/// The preset folder of a small model of tests/data/generation.
+[[nodiscard]] inline std::string preset(const std::string& name) {
+  return in_repository("tests/data/generation/" + name + "/preset");
+}
+
 /// The attn that was built with the tests.
 [[nodiscard]] std::string attn_program();
 

@@ -52,9 +52,11 @@ def own_seconds(pid):
 class Peer:
     """A worker process."""
 
+    script = HERE / "worker.py"
+
     def __init__(self, python, runtime, dtype, folder, threads, environment):
         self.name = runtime
-        self.process = subprocess.Popen([python, HERE / "worker.py", runtime, dtype, folder, str(threads)],
+        self.process = subprocess.Popen([python, self.script, runtime, dtype, folder, str(threads)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                         text=True, env=environment)
         self.info = self.answer() or {"ready": False, "why": "the process died"}
@@ -106,7 +108,10 @@ class Attn:
         self.peak = max(self.peak, row["peak_bytes"])
         after, passed = os.times(), time.perf_counter() - start
         own = after.children_user + after.children_system - before.children_user - before.children_system
-        return row["samples_ms"], max(0.0, (busy_seconds() - busy - own) / (passed * os.cpu_count()))
+        return self.samples_of(row), max(0.0, (busy_seconds() - busy - own) / (passed * os.cpu_count()))
+
+    def samples_of(self, row):
+        return row["samples_ms"]
 
     def end(self):
         return self.peak

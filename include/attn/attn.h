@@ -18,6 +18,7 @@
 #include "attn/base/error.h"
 #include "attn/base/shape.h"
 #include "attn/base/tensor.h"
+#include "attn/base/text_array.h"
 
 namespace attn {
 
@@ -40,6 +41,14 @@ struct RunOptions {
   bool scores = false;                          ///< keep the attention weights of every attention layer
 };
 
+/// A layer, or an operation between layers, as a model's summary has it.
+struct Layer {
+  std::string name, class_name;
+  std::string output_shape;  ///< as Keras prints it: "(None, 50, 512)"
+  std::uint64_t params = 0, trainable_params = 0;
+  std::vector<std::string> connected_to;  ///< "input_layer[0][0]"
+};
+
 /// A model with its weights, compiled for one set of shapes. Not for two threads at once.
 class Runner {
  public:
@@ -54,6 +63,8 @@ class Runner {
   std::vector<NamedTensor> run(const std::map<std::string, Tensor>& inputs);
   /// The attention weights of the last pass, by layer, where RunOptions::scores asked for them.
   [[nodiscard]] std::vector<NamedTensor> scores() const;
+  /// The same of the first of the batch as a picture, SVG; "" where there are none.
+  [[nodiscard]] std::string attention_maps() const;
 
  private:
   friend class Model;
@@ -82,10 +93,19 @@ class Model {
 
   [[nodiscard]] std::string name() const;
   [[nodiscard]] std::vector<std::string> input_names() const;
+  /// Those of them that are of strings.
+  [[nodiscard]] std::vector<std::string> text_input_names() const;
+  /// What the model's layers of text make of strings, which are given by the names of inputs: arrays for a Runner, by
+  /// the names of these layers. Throws Error.
+  [[nodiscard]] std::map<std::string, Tensor> encode_texts(const std::map<std::string, TextArray>& texts) const;
   /// What was read leniently.
   [[nodiscard]] const std::vector<std::string>& warnings() const;
   /// What keras.Model.summary(line_length=…) prints, byte for byte; without a length no name is cut.
   [[nodiscard]] std::string summary(std::optional<int> line_length = {}) const;
+  /// The layers at the top, in Keras's order.
+  [[nodiscard]] std::vector<Layer> layers() const;
+  /// The layers and what flows between them as a picture, SVG.
+  [[nodiscard]] std::string plot() const;
   /// JSON that keras.models.model_from_json loads.
   [[nodiscard]] std::string config() const;
   /// Reads or draws the weights and compiles for the shapes. Throws Error.

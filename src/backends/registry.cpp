@@ -30,6 +30,7 @@ struct Device {
 };
 
 Device parse_device(std::string_view text) {
+  if (text == "gpu") text = "cuda";  // as other frameworks call it
   if (text == "cpu" || text == "cuda" || text == "auto") return {text, 0};
   Device device{"cuda", 0};
   const std::string_view digits = text.substr(0, 5) == "cuda:" ? text.substr(5) : "";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <set>
 
 #include "attn/base/error.h"
@@ -56,6 +57,37 @@ void check_there(const std::vector<run::ScoresLayout>& layouts, const Heads& hea
   if (heads.head) throw bad_usage("--head {}: the layers have fewer heads, counted from 0", *heads.head);
 }
 
+/// One example of the input that is an image, (batch, height, width, 1 or 3), from its darkest to its lightest; nothing
+/// where none is, or several are.
+std::optional<report::InputImage> image_in(const std::vector<Tensor>& inputs, std::int64_t item) {
+  constexpr std::int64_t kMostPixels = std::int64_t{1} << 20;
+  const Tensor* found = nullptr;
+  for (const Tensor& tensor : inputs) {
+    const Shape& shape = tensor.shape();
+    if (shape.rank() != 4 || (shape[3] != 1 && shape[3] != 3) || shape[1] * shape[2] > kMostPixels) continue;
+    if (found != nullptr) return std::nullopt;
+    found = &tensor;
+  }
+  if (found == nullptr || item >= found->shape()[0]) return std::nullopt;
+  const Shape& shape = found->shape();
+  report::InputImage out{shape[2], shape[1], {}};
+  const std::int64_t size = shape[1] * shape[2] * shape[3], first = item * size;
+  double least = 0, most = 0;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const double value = found->at(first + i);
+    if (!std::isfinite(value)) return std::nullopt;
+    least = i == 0 ? value : std::min(least, value);
+    most = i == 0 ? value : std::max(most, value);
+  }
+  const double scale = most > least ? 255.0 / (most - least) : 0.0;
+  for (std::int64_t pixel = 0; pixel < shape[1] * shape[2]; ++pixel)
+    for (std::int64_t channel = 0; channel < 3; ++channel) {
+      const std::int64_t at = first + pixel * shape[3] + std::min(channel, shape[3] - 1);
+      out.rgb.push_back(static_cast<std::uint8_t>(std::lround((found->at(at) - least) * scale)));
+    }
+  return out;
+}
+
 /// The lines of a file.
 std::vector<std::string> read_labels(const std::string& path) {
   const io::Bytes file = io::read_file(path, kMostLabelBytes);
@@ -86,6 +118,26 @@ std::map<std::int64_t, std::vector<std::string>> labels_for(const std::vector<ru
   return out;
 }
 
+/// Labels from the model's own vocabulary: the terms of the indices that went in, of one of the batch.
+std::map<std::int64_t, std::vector<std::string>> labels_from(const keras::Model& model, const graph::Graph& graph,
+                                                             const std::vector<Tensor>& inputs, std::int64_t item) {
+  std::map<std::int64_t, std::vector<std::string>> out;
+  for (const keras::TextStage& stage : model.text_stages())
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Shape& shape = inputs[i].shape();
+      const bool is_row = stage.encoding->form == text::Form::indices && shape.rank() == 2 && item < shape[0];
+      if (graph.value(graph.inputs[i]).name != stage.name || !is_row || !stage.encoding->missing.empty()) continue;
+      std::vector<std::string> labels;
+      for (std::int64_t at = 0; at < shape[1]; ++at) {
+        const auto index = inputs[i].as<std::int64_t>()[static_cast<std::size_t>(item * shape[1] + at)];
+        const std::string term = text::term_of(*stage.encoding, index);
+        labels.push_back(term.empty() ? "[PAD]" : term);
+      }
+      out.emplace(shape[1], std::move(labels));  // of two of one length the first
+    }
+  return out;
+}
+
 }  // namespace
 
 void add_heads(Options& options, Heads& heads) {
@@ -102,6 +154,7 @@ report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& e
   if (execution.skip_padding) throw bad_usage("--skip-padding: the attention weights of padding are not computed then");
   const auto backend = open_backend(execution.device, execution.backend, console);
   const GivenInputs given = read_inputs(loaded.model, inputs);
+  warn_of_given_batch(execution, given, console);
   keras::LowerOptions lower = lower_options(execution, given);
   lower.scores = true;
   graph::Graph graph = loaded.model.lower(lower);
@@ -113,7 +166,7 @@ report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& e
 
   report::HeatmapReport out;
   out.labels = labels_for(layouts, heads.labels);
-  out.setting = setting_of(loaded.name, graph, *backend, execution);
+  out.setting = setting_of(loaded, graph, *backend, execution);
   out.seed = execution.seed;
   out.item = heads.item;
   out.items = layouts.front().items;
@@ -121,6 +174,8 @@ report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& e
 
   const std::vector<Tensor> tensors = run::make_inputs(graph, given.arrays, execution.seed);
   out.inputs = describe_inputs(graph, given);
+  out.image = image_in(tensors, heads.item);
+  if (heads.labels.empty()) out.labels = labels_from(loaded.model, graph, tensors, heads.item);
   // What comes behind the last of the heads need not run.
   graph.outputs.clear();
   run::Session session = prepare_session(*backend, std::move(graph), load_weights(loaded, execution, console),

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -20,6 +21,7 @@
 #include "bench_environment.h"
 #include "bench_plan.h"
 #include "common.h"
+#include "decoder_bench.h"
 #include "interrupt.h"
 #include "machine.h"
 #include "model_bench.h"
@@ -27,6 +29,7 @@
 #include "progress.h"
 #include "range_list.h"
 #include "shared_options.h"
+#include "training_bench.h"
 
 namespace attn::cli {
 namespace {
@@ -40,6 +43,17 @@ double parse_percent(const std::string& text) {
   if (error != std::errc() || !whole || !(percent >= 0 && percent <= 1e6))
     throw bad_usage("--fail-if-slower {}: expected a share in percent, such as 5%", printable(text));
   return percent / 100;
+}
+
+/// 0, and what a list of sizes may hold.
+std::vector<std::int64_t> parse_depths(const std::string& text) {
+  std::vector<std::int64_t> out;
+  for (const std::string& word : split(text, ',')) {
+    const std::vector<std::int64_t> sizes =
+        word == "0" ? std::vector<std::int64_t>{0} : parse_range_list("--depth", word);
+    out.insert(out.end(), sizes.begin(), sizes.end());
+  }
+  return out;
 }
 
 /// How many measurements are done; the one that runs counts by the time that it takes.
@@ -77,13 +91,19 @@ struct BenchCommand {
   Verify verify = Verify::automatic;
   bool profile = false, samples = false, attention = false, operations = false, roofline = false;
   AttentionSweep sweep;
+  bool train = false;
+  TrainingSetup training;
+  DecoderTests tests;
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json, Format::jsonl, Format::markdown, Format::csv});
     add_model(options, model);
     add_execution(options, execution);
     options.add("--device", devices, "DEVICE,…", "cpu, cuda; several: cpu,cuda").list();
-    options.add("--dtype", dtypes, "DTYPE,…", "float32, bfloat16, float16; several: float32,bfloat16").list();
+    options
+        .add("--dtype", dtypes, "DTYPE,…",
+             "float32, bfloat16, float16; or weights made int8, int4 or int4:BLOCK; several: float32,int8")
+        .list();
     const auto sizes = [&options](const std::string& name, std::vector<std::int64_t>& list,
                                   const std::string& description) {
       return options.parsed(
@@ -91,6 +111,11 @@ struct BenchCommand {
     };
     sizes("--batch", batches, "batch sizes: 1,8");
     sizes("--seq-len", lengths, "sequence lengths: 50,512 or 128-4096*2");
+    sizes("--pp", tests.prompts, "of a decoder, tokens of prompts that are read at once: 512");
+    sizes("--tg", tests.steps, "of a decoder, tokens that come one by one: 128");
+    options.parsed(
+        "--depth", [this](const std::string& text) { tests.depths = parse_depths(text); }, "SIZES",
+        "of --pp and --tg: positions that are filled before: 0,4096 (0)");
     add_threads(options, execution.threads);
     options.add("--warmup", warmup, "N", "exactly this many passes before timing; without it until times are stable")
         .not_negative();
@@ -117,6 +142,19 @@ struct BenchCommand {
         .between(1, 65536)
         .needs(kernels);
     options.flag("--causal", sweep.causal, "--attention sees no later positions").needs(kernels);
+    const Option steps =
+        options.flag("--train", train, "measure steps of training instead of passes, and their losses");
+    options
+        .add("--optimizer", training.optimizer, "OPTIMIZER",
+             "of --train: a name, or JSON as Keras writes it (the model's own, else adam)")
+        .needs(steps);
+    options.add("--loss", training.loss, "LOSS", "of --train: likewise (the model's own, else mse)").needs(steps);
+    options
+        .add("--data", training.data, "FILE",
+             "of --train: inputs by name, targets y or y:<output> (.npz, .npy, .safetensors); else random")
+        .repeatable()
+        .needs(steps);
+    add_checkpoint(options, training.recomputes).needs(steps);
   }
 
   [[nodiscard]] int run() const {
@@ -127,6 +165,7 @@ struct BenchCommand {
     report.environment = bench_environment(devices.front());
     if (baseline) read_baseline();
     // All of them first: hours of measurements on one device are not lost to another that is not there.
+    if (train) return measure_steps(report.machine);
     std::vector<std::unique_ptr<backends::Backend>> backends;
     for (const std::string& device : devices)
       backends.push_back(open_backend(device, execution.backend, common.console));
@@ -166,9 +205,19 @@ struct BenchCommand {
     if (attention && model) throw bad_usage("bench --attention measures kernels and takes no MODEL");
     if (attention && (mean_length || execution.skip_padding))
       throw bad_usage("bench --attention measures kernels without padding: no --mean-length, no --skip-padding");
+    if (tests.empty() && tests.depths != std::vector<std::int64_t>{0})
+      throw bad_usage("--depth goes with --pp or --tg, whose tokens come behind it");
+    if (!tests.empty() && (attention || operations || mean_length || execution.skip_padding || !lengths.empty()))
+      throw bad_usage(
+          "--pp and --tg measure a decoder: no --attention, --ops, --seq-len, --mean-length, --skip-padding");
     if (attention && operations) throw bad_usage("--attention and --ops: give one of them");
     if (operations && profile)
       throw bad_usage("--ops measures operations alone, --profile in a pass: give one of them");
+    if (train && (attention || operations || roofline || baseline || mean_length || execution.skip_padding))
+      throw bad_usage(
+          "bench --train measures steps of training: no --attention, --ops, --roofline, --baseline, --mean-length or "
+          "--skip-padding");
+    if (train && devices != std::vector<std::string>{"cpu"}) throw bad_usage("bench --train measures the CPU");
     if (operations && baseline) throw bad_usage("--ops has no rows that --baseline could compare");
     if (common.form() == Format::csv && (profile || roofline))
       throw bad_usage(
@@ -178,9 +227,32 @@ struct BenchCommand {
     if (fail_if_slower) (void)parse_percent(*fail_if_slower);
   }
 
+  /// A row for each dtype, batch and length, one after the other in one process.
+  [[nodiscard]] int measure_steps(const std::string& machine) const {
+    for (const std::string& dtype : dtypes)
+      if (is_quantization(dtype))
+        throw bad_usage("--train with --dtype {}: weights of integers have no gradient", dtype);
+    const auto backend = open_backend("cpu", execution.backend, common.console);
+    const LoadedModel loaded = load_model(model, execution, common.console);
+    report::TrainingBenchReport report;
+    report.machine = machine;
+    BenchPlan plan;
+    plan.execution = execution;
+    plan.options = bench_options();
+    plan.profile = profile;
+    plan.console = &common.console;
+    try {
+      for_each_setting(plan, [&](const BenchPlan& one) { measure_training(one, training, loaded, *backend, report); });
+    } catch (const Stopped&) {  // what was measured is in the report
+    }
+    write_result(report::render(common.form(), report), common.output);
+    return Interrupt::signal() != 0 ? Interrupt::exit_code() : 0;
+  }
+
   [[nodiscard]] std::size_t measurements() const {
     const auto of = [](const auto& list) { return std::max<std::size_t>(1, list.size()); };
-    return of(devices) * of(dtypes) * of(batches) * of(lengths) * (attention ? of(sweep.head_dims) : 1);
+    const std::size_t sizes = attention ? of(sweep.head_dims) : std::max<std::size_t>(1, tests.size());
+    return of(devices) * of(dtypes) * of(batches) * of(lengths) * sizes;
   }
 
   [[nodiscard]] BenchPlan plan_of(report::BenchReport& report, Pace& pace) const {
@@ -239,7 +311,20 @@ struct BenchCommand {
   void measure_models(const BenchPlan& plan, const backends::Backend& backend) const {
     const LoadedModel loaded = load_model(model, execution, common.console);
     for (const std::int64_t length : lengths) warn_of_fixed_lengths(loaded.model, length, common.console);
-    // What is not given is one measurement with the model's own value.
+    std::map<std::string, LoadedModel> quantized;  // as they are loaded
+    for_each_setting(plan, [&](const BenchPlan& one) {
+      const LoadedModel* which = &loaded;
+      if (const auto& dtype = one.execution.dtype; is_quantization(dtype)) {
+        if (!quantized.contains(*dtype)) quantized.emplace(*dtype, load_model(model, one.execution, common.console));
+        which = &quantized.at(*dtype);
+      }
+      if (!tests.empty()) return measure_decoder(one, tests, *which, backend);
+      operations ? measure_operations(one, *which, backend) : measure_model(one, *which, backend);
+    });
+  }
+
+  /// f(plan) for each dtype, batch and length; what is not given is one measurement with the model's own value.
+  void for_each_setting(const BenchPlan& plan, const std::function<void(const BenchPlan&)>& f) const {
     const auto each = [](const auto& list) {
       using Value = typename std::decay_t<decltype(list)>::value_type;
       std::vector<std::optional<Value>> out(list.begin(), list.end());
@@ -254,7 +339,7 @@ struct BenchCommand {
           one.execution.dtype = dtype;
           one.execution.batch = batch;
           one.execution.sequence_length = length;
-          operations ? measure_operations(one, loaded, backend) : measure_model(one, loaded, backend);
+          f(one);
         }
   }
 
@@ -267,6 +352,7 @@ struct BenchCommand {
 
   [[nodiscard]] run::BenchOptions bench_options() const {
     run::BenchOptions out;
+    if (!tests.empty()) out.warmup_runs = 1, out.max_warmup_seconds = 1.0, out.min_runs = 5;
     // A model has some dozens of operations.
     if (operations) out.warmup_seconds = 0.05, out.max_warmup_seconds = 0.3, out.min_seconds = 0.2;
     if (warmup) {
@@ -288,8 +374,12 @@ struct BenchCommand {
 
   /// With the row of the same setting, where there is one.
   void compare_with_baseline(report::BenchRow& row) const {
-    const auto match = std::find_if(earlier_.begin(), earlier_.end(),
-                                    [&](const report::BenchRow& old) { return old.setting == row.setting; });
+    const auto match = std::find_if(earlier_.begin(), earlier_.end(), [&](const report::BenchRow& old) {
+      // Weights take the same time wherever they came from.
+      report::Setting setting = row.setting;
+      setting.weights = old.setting.weights;
+      return old.setting == setting;
+    });
     if (match == earlier_.end()) {
       ++unmatched_;
       if (!fail_if_slower)

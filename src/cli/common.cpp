@@ -1,5 +1,7 @@
 #include "common.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 
@@ -13,17 +15,52 @@ struct Ending {
   std::string_view text;
   Format format;
 };
-constexpr std::array kEndings = {Ending{".html", Format::html},   Ending{".htm", Format::html},
-                                 Ending{".svg", Format::svg},     Ending{".png", Format::png},
-                                 Ending{".dot", Format::dot},     Ending{".gv", Format::dot},
-                                 Ending{".mmd", Format::mermaid}, Ending{".mermaid", Format::mermaid},
-                                 Ending{".json", Format::json},   Ending{".txt", Format::table}};
+constexpr std::array kEndings = {
+    Ending{".html", Format::html},   Ending{".htm", Format::html},        Ending{".svg", Format::svg},
+    Ending{".png", Format::png},     Ending{".dot", Format::dot},         Ending{".gv", Format::dot},
+    Ending{".mmd", Format::mermaid}, Ending{".mermaid", Format::mermaid}, Ending{".json", Format::json},
+    Ending{".txt", Format::table},   Ending{".csv", Format::csv},         Ending{".md", Format::markdown},
+    Ending{".tex", Format::latex},   Ending{".py", Format::python}};
+
+/// Endings of files that no command writes text into.
+constexpr std::array<std::string_view, 14> kOthers = {".npz", ".npy", ".safetensors", ".h5",  ".keras",
+                                                      ".pdf", ".jpg", ".jpeg",        ".gif", ".onnx",
+                                                      ".zip", ".gz",  ".xlsx",        ".pb"};
+
+/// Is it a picture or a page, which .txt does not stand for?
+bool is_file_form(Format format) { return format == Format::svg || format == Format::png || format == Format::html; }
 
 bool has(const std::vector<Format>& formats, Format format) {
   return std::find(formats.begin(), formats.end(), format) != formats.end();
 }
 
 }  // namespace
+
+void Common::check_ending() const {
+  if (format || !output || *output == "-" || formats.empty()) return;
+  bool other = std::any_of(kOthers.begin(), kOthers.end(), [&](auto ending) { return output->ends_with(ending); });
+  std::vector<std::string> known;
+  for (const Ending& ending : kEndings) {
+    const bool fits = has(formats, ending.format) || (ending.format == Format::table && !is_file_form(formats.front()));
+    if (fits) known.emplace_back(ending.text);
+    if (output->ends_with(ending.text)) other = !fits;
+  }
+  if (other)
+    throw bad_usage("-o {}: the ending stands for another form than the result's; known are {}", printable(*output),
+                    join(known, ", "));
+}
+
+Format Common::form() const {
+  if (format || !output || *output == "-") return format.value_or(formats.front());
+  for (const Ending& ending : kEndings)
+    if (output->ends_with(ending.text) && has(formats, ending.format)) return ending.format;
+  return formats.front();
+}
+
+void refuse_binary_on_terminal(const std::optional<std::string>& path) {
+  if (path == "-" && isatty(STDOUT_FILENO) == 1)
+    throw bad_usage("arrays are no text for a terminal: write them to a file, or into a pipe");
+}
 
 Format Common::form_of_output() const {
   if (format || !output || *output == "-") return form();
@@ -50,7 +87,10 @@ void add_common(Options& options, Common& common, const std::vector<Format>& for
   options.flag("-v,--verbose", common.console.verbose, "say what is done");
   options.flag("--ascii", Console::ascii, "ASCII alone; by itself where the terminal's locale is not UTF-8");
   add_color(options);
-  options.when_parsed([&common] { choose_alphabet(common.output); });
+  options.when_parsed([&common] {
+    common.check_ending();
+    choose_alphabet(common.output);
+  });
 }
 
 void add_color(Options& options) {

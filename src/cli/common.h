@@ -19,8 +19,10 @@ struct Common {
   std::optional<std::string> output;  ///< -o
   Console console;
 
-  /// --format, else the first.
-  [[nodiscard]] Format form() const { return format.value_or(formats.front()); }
+  /// --format, else what the ending of -o stands for where the command has that form, else the first.
+  [[nodiscard]] Format form() const;
+  /// Throws Error (usage) where the ending of -o stands for another form than the result has.
+  void check_ending() const;
   /// --format, else what the ending of -o stands for (".svg"), else the first. Throws Error (usage) for another ending.
   [[nodiscard]] Format form_of_output() const;
 };
@@ -28,6 +30,9 @@ struct Common {
 /// Adds --format, --json, -o, --quiet, --verbose, --ascii and --color. Commands whose -o is no text file add it
 /// themselves.
 void add_common(Options& options, Common& common, const std::vector<Format>& formats, bool with_output = true);
+
+/// Throws Error (usage) where `path` is "-" and stdout a terminal: arrays are bytes.
+void refuse_binary_on_terminal(const std::optional<std::string>& path);
 
 /// --color alone, for commands whose result has one form.
 void add_color(Options& options);

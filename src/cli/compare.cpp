@@ -36,10 +36,13 @@ struct CompareCommand {
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json, Format::markdown});
     add_model(options, model);
-    options.add("other", other, "MODEL", "a second model, to compare the configs and weights of the two");
+    options.add(
+        "other", other, "MODEL",
+        "a second model, to compare the configs and weights of the two; of one quantized, what its layers give");
     options.add("--device", devices, "DEVICES", "A,B: cpu, cuda, cuda:N or auto");
     options.add("--backend", backends, "NAMES", "A,B: reference, onednn or cuda; by default the device's best");
-    options.add("--dtype", dtypes, "DTYPES", "A,B: compute in float32, bfloat16 or float16");
+    options.add("--dtype", dtypes, "DTYPES",
+                "A,B: compute in float32, bfloat16 or float16, or with weights made int8, int4 or int4:BLOCK");
     options.add("--matmul-precision", precisions, "HOW", "A,B: highest, high or medium, of float32 products");
     options.add("--threads", thread_counts, "COUNTS", "A,B; 0: all cores");
     options.add("--weights", weights, "FILE", ".weights.h5, .keras, .safetensors or .npz; twice for A and B")
@@ -73,6 +76,9 @@ struct CompareCommand {
     if (model == "-" && other == "-") throw bad_usage("stdin is read once: only one of the two models can be -");
     const LoadedModel a = load_model(model, execution, common.console);
     const LoadedModel b = load_model(other, execution, common.console);
+    // What quantizing costs is seen in what layers give.
+    if (a.weights && b.weights && is_quantized(a) != is_quantized(b))
+      return compare_passes({&a, &b}, {execution, execution});
     report::ModelsReport report{*model, *other, keras::compare_models(a.model, b.model), {}, {}};
     if (a.weights && b.weights) report.weights = compared_weights(a, b);
     if (a.weights.has_value() != b.weights.has_value()) report.without = a.weights ? *other : *model;
@@ -88,8 +94,14 @@ struct CompareCommand {
     return {*model, *other, 0, 0, run::compare_weights(named_weights(of_a, &a), named_weights(of_b, &b), {0, 0})};
   }
 
+  [[nodiscard]] static bool is_quantized(const LoadedModel& loaded) {
+    const std::vector<graph::WeightSpec> specs = loaded.model.weights();
+    return std::any_of(specs.begin(), specs.end(), [](const auto& spec) { return spec.quantized.has_value(); });
+  }
+
   /// One of the two passes.
   struct Side {
+    const LoadedModel* loaded;
     Execution execution;
     std::unique_ptr<backends::Backend> backend;
     graph::Graph graph;
@@ -97,8 +109,21 @@ struct CompareCommand {
   };
 
   [[nodiscard]] int compare_runs() {
-    std::vector<Execution> settings = sides();
-    const LoadedModel loaded = load_model(model, execution, common.console);
+    const std::vector<Execution> settings = sides();
+    // A side that quantizes as it loads has a model of its own.
+    std::vector<std::unique_ptr<LoadedModel>> models;
+    std::vector<const LoadedModel*> of_sides;
+    for (const Execution& setting : settings) {
+      if (models.empty() || is_quantization(setting.dtype) || is_quantization(settings.front().dtype))
+        models.push_back(std::make_unique<LoadedModel>(load_model(model, setting, common.console)));
+      of_sides.push_back(models.back().get());
+    }
+    return compare_passes(of_sides, settings);
+  }
+
+  [[nodiscard]] int compare_passes(const std::vector<const LoadedModel*>& models,
+                                   const std::vector<Execution>& settings) const {
+    const LoadedModel& loaded = *models.front();
     GivenInputs given = read_inputs(loaded.model, inputs);
     std::vector<NamedTensor> expected;
     if (expect) expected = read_expected(loaded.model, given);
@@ -107,14 +132,14 @@ struct CompareCommand {
     report.model = loaded.name;
     report.seed = execution.seed;
     std::vector<Side> passes;
-    for (const Execution& setting : settings) passes.push_back(prepare(loaded, setting, given));
+    for (std::size_t i = 0; i < settings.size(); ++i) passes.push_back(prepare(*models[i], settings[i], given));
     report.inputs = describe_inputs(passes.back().graph, given);
     if (expect) check_sizes(passes.back().graph);
     choose_tolerance(report, passes, expected);
 
     Side& last = passes.back();
-    report.b = describe(loaded, last);
-    if (weights.size() > 1) report.weights = compare_weights(loaded, passes);
+    report.b = describe(last);
+    if (weights.size() > 1 && models.front() == models.back()) report.weights = compare_weights(loaded, passes);
     const std::vector<run::PassArray> got = record(last);
     std::vector<run::PassArray> other_pass;
     if (!expect) other_pass = record(passes.front());
@@ -125,7 +150,7 @@ struct CompareCommand {
       report.result =
           run::compare_with_file(expected, got, loaded.model.input_names(), report.tolerance, *expect, advance);
     } else {
-      report.a = describe(loaded, passes.front());
+      report.a = describe(passes.front());
       report.result = run::compare_passes(other_pass, got, report.tolerance, advance);
     }
     write_result(report::render(common.form(), report), common.output);
@@ -222,7 +247,8 @@ struct CompareCommand {
   [[nodiscard]] Side prepare(const LoadedModel& loaded, const Execution& setting, const GivenInputs& given) const {
     const keras::LowerOptions lower = lower_options(setting, given);
     Side side{
-        setting, open_backend(setting.device, setting.backend, common.console), loaded.model.lower(lower), {}, {}};
+        &loaded, setting, open_backend(setting.device, setting.backend, common.console), loaded.model.lower(lower),
+        {},      {}};
     require_memory(loaded, lower, side.graph, *side.backend, setting,
                    outputs_only ? run::Keep::outputs : run::Keep::layer_outputs);
     side.inputs = run::make_inputs(side.graph, given.arrays, setting.seed);
@@ -237,10 +263,11 @@ struct CompareCommand {
                             !outputs_only, [&](double share) { progress.advance(share); });
   }
 
-  [[nodiscard]] report::ComparedSide describe(const LoadedModel& loaded, const Side& side) const {
+  [[nodiscard]] report::ComparedSide describe(const Side& side) const {
     report::ComparedSide out;
-    out.setting = setting_of(loaded.name, side.graph, *side.backend, side.execution);
+    out.setting = setting_of(*side.loaded, side.graph, *side.backend, side.execution);
     if (weights.size() > 1) out.weights = *side.execution.weights;
+    if (other) out.weights = *side.loaded->weights;
     return out;
   }
 

@@ -4,13 +4,16 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"
+#include "attn/onnx/export.h"
 #include "attn/weights/bind.h"
 #include "attn/weights/from_torch.h"
+#include "attn/weights/quantize.h"
 #include "attn/weights/save.h"
 #include "attn/weights/stats.h"
 #include "common.h"
 #include "model_target.h"
 #include "name_pattern.h"
+#include "onnx_target.h"
 #include "options/command.h"
 #include "progress.h"
 #include "shared_options.h"
@@ -25,14 +28,17 @@ struct ConvertCommand {
   std::string in, from = "keras";
   std::optional<std::string> target, output;
   std::optional<ModelForm> form;
-  std::optional<std::string> model, input_shape, dtype;
+  std::optional<std::string> model, input_shape, dtype, quantize;
+  std::optional<int> opset;
+  std::optional<std::int64_t> batch, sequence_length;
+  std::vector<std::string> shapes;
   std::vector<std::string> ignored;
   std::string out;  // OUT, however it was given
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json}, false);
     options.add("in", in, "IN", "a folder, .weights.h5, .keras, .h5, .weights.json, .safetensors or .npz").required();
-    options.add("out", target, "OUT", ".weights.h5, .keras, .h5, .safetensors or .npz; with --to a folder");
+    options.add("out", target, "OUT", ".weights.h5, .keras, .h5, .safetensors, .npz or .onnx; with --to a folder");
     options.add("-o,--output", output, "OUT", "the same by name");
     options.choice<std::optional<ModelForm>>(
         "--to", form, {{"preset", ModelForm::preset}, {"hf", ModelForm::hugging_face}, {"keras", ModelForm::keras}},
@@ -41,23 +47,48 @@ struct ConvertCommand {
     add_input_shape(options, input_shape, "of --model, the ");
 
     // what a run computes in is no reason to lose digits in a file
-    options.add("--dtype", dtype, "DTYPE", "store floating-point numbers as float32, float16 or bfloat16")
+    options
+        .add("--dtype", dtype, "DTYPE",
+             "store floating-point numbers as float32, float16 or bfloat16; ONNX computes in it")
         .one_of({"float32", "float16", "bfloat16"})
         .without_variable();
+    options.add("--quantize", quantize, "HOW",
+                "write what Keras's model.quantize leaves: int8, int4 (in blocks of 128), int4:BLOCK, or int4:-1");
     options.add("--from", from, "LIBRARY", "whose names IN has: keras, or torch (nn.TransformerEncoder, BERT)")
         .one_of({"keras", "torch"});
     options.add("--ignore", ignored, "PATTERN", "leave out arrays of such names: 'pooler.*'").repeatable();
+    options.add("--opset", opset, "N", "of ONNX: 23 (the newest, with an operator for attention) down to 18")
+        .between(onnx::kOldestOpset, onnx::kNewestOpset)
+        .without_variable();
+    options.add("--batch", batch, "N", "of ONNX: fix a batch that the model leaves open")
+        .above_zero()
+        .without_variable();
+    options.add("--seq-len", sequence_length, "N", "of ONNX: fix the other lengths that it leaves open")
+        .above_zero()
+        .without_variable();
+    options.add("--shape", shapes, "NAME=DIMS", "of ONNX: the whole shape of an input: tokens=None,128").repeatable();
   }
 
   [[nodiscard]] int run() {
     if (!target && !output) throw bad_usage("OUT is missing: attn convert IN OUT [options]");
     if (target && output) throw bad_usage("OUT was given twice, by its place and by -o");
     out = target ? *target : *output;
+    if (quantize && !is_quantization(quantize))
+      throw bad_usage("--quantize {}: expected int8, int4, or int4 with a block as in int4:64", printable(*quantize));
     if (form) {
       write_report(report::render(common.form(), whole_model(), "convert"), common.console, false);
       return 0;
     }
+    if (is_onnx(out)) {
+      write_report(report::render(common.form(), onnx_model(), "convert"), common.console, false);
+      return 0;
+    }
+    if (opset || batch || sequence_length || !shapes.empty())
+      throw bad_usage("--opset, --batch, --seq-len and --shape are of ONNX, and {} is another kind of file",
+                      printable(out));
+    refuse_binary_on_terminal(out);
     check_target(out, model ? std::vector{in, *model} : std::vector{in});
+    if (quantize && from == "torch") throw bad_usage("--quantize: convert to Keras first, then quantize the result");
     if (from == "torch" && !model)
       throw bad_usage("--from torch needs --model: the arrays are named by the layers of another library");
     std::optional<LoadedModel> asked;
@@ -76,15 +107,54 @@ struct ConvertCommand {
   [[nodiscard]] report::SavedReport whole_model() const {
     if (from == "torch") throw bad_usage("--to writes whole models, and --from torch reads weights alone");
     check_model_target(out, *form);
-    const LoadedModel loaded = load_model(model ? model : std::optional(in), input_shape, common.console);
-    const WeightsSource source = read_weights(in, &loaded, common.console);
-    const std::vector<Tensor> tensors = cast(weights::bind_as_stored(loaded.model.weights(), source.store));
+    const LoadedModel floats = load_model(model ? model : std::optional(in), input_shape, common.console);
+    const WeightsSource source = read_weights(in, &floats, common.console);
+    std::optional<LoadedModel> integers = quantized(floats);
+    const LoadedModel& loaded = integers ? *integers : floats;
+    const std::vector<Tensor> tensors = weights_for(floats, loaded, source);
     save_model(out, *form, loaded, tensors, model.value_or(in), common.console);
     return saved_report(out, tensors);
   }
 
-  [[nodiscard]] report::SavedReport with_model(const LoadedModel& loaded, const WeightsSource& source) const {
-    const std::vector<Tensor> tensors = cast(weights::bind_as_stored(loaded.model.weights(), source.store));
+  /// The model as a graph for other programs.
+  [[nodiscard]] report::SavedReport onnx_model() const {
+    if (from == "torch") throw bad_usage("--from torch reads weights alone; convert them to .keras first");
+    if (quantize)
+      throw bad_usage("--quantize writes Keras's forms; quantize into a .keras first, then convert that to ONNX");
+    const LoadedModel loaded = load_model(model ? model : std::optional(in), input_shape, common.console);
+    const WeightsSource source = read_weights(in, &loaded, common.console);
+    OnnxOptions options{opset.value_or(onnx::kNewestOpset), batch, sequence_length, {}, dtype};
+    for (const std::string& text : shapes) {
+      const std::size_t sign = text.find('=');
+      if (sign == std::string::npos) throw bad_usage("--shape {}: expected NAME=DIMS", printable(text));
+      options.shapes[text.substr(0, sign)] = parse_shape(text.substr(sign + 1), "--shape");
+    }
+    return save_onnx(out, loaded, source.store, options, common.console);
+  }
+
+  /// The model as --quantize asks for it; nothing: it does not.
+  [[nodiscard]] std::optional<LoadedModel> quantized(const LoadedModel& floats) const {
+    if (!quantize) return std::nullopt;
+    for (const graph::WeightSpec& spec : floats.model.weights())
+      if (spec.quantized)
+        throw bad_input("{}: the weight '{}' is quantized already", floats.file, printable(spec.path))
+            .about("quantize");
+    return load_model(model ? model : std::optional(in), input_shape, common.console, {}, "none", quantize);
+  }
+
+  /// The numbers of a model out of a file, which has them as floats where they are to be quantized.
+  [[nodiscard]] std::vector<Tensor> weights_for(const LoadedModel& floats, const LoadedModel& wanted,
+                                                const WeightsSource& source) const {
+    const std::vector<graph::WeightSpec> specs = floats.model.weights();
+    if (!quantize) return cast(weights::bind_as_stored(specs, source.store));
+    const std::vector<Tensor> numbers = cast(weights::bind(specs, source.store));
+    return weights::quantize(wanted.model.weights(), specs, numbers);
+  }
+
+  [[nodiscard]] report::SavedReport with_model(const LoadedModel& floats, const WeightsSource& source) const {
+    std::optional<LoadedModel> integers = quantized(floats);
+    const LoadedModel& loaded = integers ? *integers : floats;
+    const std::vector<Tensor> tensors = weights_for(floats, loaded, source);
     // Elsewhere the names of an optimizer's numbers mean nothing.
     const bool keeps_state = source.store.naming == weights::Naming::store_path;
     save_model_weights(out, loaded, tensors, keeps_state ? source.store.state : std::vector<NamedTensor>(),
@@ -113,6 +183,9 @@ struct ConvertCommand {
   [[nodiscard]] report::SavedReport by_names(const WeightsSource& source) const {
     const weights::Store& store = source.store;
     const bool places = store.naming == weights::Naming::store_path;
+    if (quantize)
+      throw bad_usage("--quantize: {} holds no model that says which weights are kernels; name it with --model",
+                      printable(in));
     if (weights::holds_config(out))
       throw bad_usage("{}: a .keras archive holds the model too; name it with --model", printable(out));
     if (weights::needs_layout(out) && !(places && out.ends_with(".weights.h5"))) {

@@ -1,8 +1,56 @@
 #include "decoding.h"
 
+#include <algorithm>
+
 #include "attn/base/dtype.h"
+#include "attn/base/text.h"
+#include "attn/report/number.h"
+#include "attn/run/memory.h"
+#include "memory_limit.h"
 
 namespace attn::cli {
+namespace {
+
+constexpr std::int64_t kUsualLength = 1024;
+
+/// Of steps of one token, and of reading the prompts: both are in memory, over one set of weights and caches.
+void require_decoder_memory(const backends::Backend& backend, const generate::LowerStep& lower,
+                            const generate::CachedDecoderOptions& options, Dim longest, const Execution& execution) {
+  generate::StepShape shape;
+  shape.rows = shape.entries = options.rows * options.branches;
+  shape.count = 1;
+  shape.capacity = options.capacity;
+  shape.sources = options.branches > 1;
+  shape.hidden = options.hidden;
+  for (const auto& tokens : options.encoder_tokens)
+    shape.encoder_length = std::max<Dim>(shape.encoder_length, std::ssize(tokens));
+  if (shape.encoder_length > 0) shape.encoder_entries = options.rows;
+  const run::Planned step = run::plan_for(backend, lower(shape));
+  shape.rows = options.rows;
+  shape.count = std::clamp<Dim>(longest, 1, options.prefill_chunk);
+  shape.sources = false;
+  shape.reads_encoder = shape.encoder_length > 0;
+  const run::Planned prompt = run::plan_for(backend, lower(shape));
+  const std::int64_t needed = backend.memory_needed(prompt.plan, options.compile) + step.plan.arena_bytes;
+  run::require_memory("the model takes", static_cast<UInt128>(needed), memory_limit(execution.memory_limit), [&] {
+    return fmt::format("{} of them are keys and values of {} positions: fewer positions or sequences take less",
+                       report::byte_size(step.plan.state_bytes), with_commas(options.capacity));
+  });
+}
+
+}  // namespace
+
+std::int64_t usual_length(const keras::Model& model) {
+  const auto task = model.task();
+  if (!task || !task->preprocessor) return kUsualLength;
+  const keras::Preprocessor& preprocessor = *task->preprocessor;
+  return (task->packing ? preprocessor.decoder_sequence_length : preprocessor.sequence_length).value_or(kUsualLength);
+}
+
+std::int64_t usual_encoder_length(const keras::Model& model) {
+  const auto task = model.task();
+  return task && task->preprocessor ? task->preprocessor->encoder_sequence_length.value_or(kUsualLength) : kUsualLength;
+}
 
 generate::LowerStep step_of(const keras::Model& model, const std::optional<std::string>& dtype,
                             const std::optional<std::string>& cache_dtype) {
@@ -24,6 +72,19 @@ generate::LowerStep step_of(const keras::Model& model, const std::optional<std::
     if (cache_dtype) lower.decode->cache_dtype = dtype_of(*cache_dtype);
     return model.lower(lower);
   };
+}
+
+std::unique_ptr<generate::CachedDecoder> open_decoder(const backends::Backend& backend, const LoadedModel& loaded,
+                                                      const Execution& execution,
+                                                      const std::optional<std::string>& cache_dtype,
+                                                      generate::CachedDecoderOptions options, Dim longest,
+                                                      const Console& console) {
+  const generate::LowerStep lower = step_of(loaded.model, execution.dtype, cache_dtype);
+  options.compile = execution.compile_options();
+  options.reload = [&] { return load_weights(loaded, execution, console); };
+  require_decoder_memory(backend, lower, options, longest, execution);
+  std::vector<Tensor> weights = options.reload();
+  return std::make_unique<generate::CachedDecoder>(backend, lower, std::move(weights), std::move(options));
 }
 
 }  // namespace attn::cli

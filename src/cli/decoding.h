@@ -1,16 +1,33 @@
-// From a model to something that reads tokens one after another: what generate and score share.
+// From a model to something that reads tokens one after another: what generate, score and bench share.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "attn/generate/cached_decoder.h"
 #include "attn/keras/model.h"
+#include "prepared_model.h"
 
 namespace attn::cli {
+
+/// The tokens of a sequence where nobody says: those of the model's preprocessor, else KerasHub's default.
+[[nodiscard]] std::int64_t usual_length(const keras::Model& model);
+/// The same of what its encoder reads.
+[[nodiscard]] std::int64_t usual_encoder_length(const keras::Model& model);
 
 /// How a decoder's steps are lowered from `model`, which outlives it; the dtypes are those that were asked for.
 [[nodiscard]] generate::LowerStep step_of(const keras::Model& model, const std::optional<std::string>& dtype,
                                           const std::optional<std::string>& cache_dtype);
+
+/// A decoder of the model, ready to read `longest` tokens a sequence at once. Weights are read again where another
+/// shape of step wants them, so `loaded`, `execution` and `console` outlive it. Throws Error, of no_memory where
+/// weights, caches and passes do not fit.
+[[nodiscard]] std::unique_ptr<generate::CachedDecoder> open_decoder(const backends::Backend& backend,
+                                                                    const LoadedModel& loaded,
+                                                                    const Execution& execution,
+                                                                    const std::optional<std::string>& cache_dtype,
+                                                                    generate::CachedDecoderOptions options, Dim longest,
+                                                                    const Console& console);
 
 }  // namespace attn::cli

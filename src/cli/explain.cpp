@@ -42,6 +42,7 @@ struct ExplainCommand {
     keras::LowerOptions size;
     size.batch = batch;
     size.sequence_length = sequence_length;
+    size.open_custom = true;
     warn_of_fixed_lengths(loaded.model, sequence_length, common.console);
     const keras::Anatomy anatomy = loaded.model.anatomy(size);
     const plan::Plan plan = plan::make_plan(anatomy.graph);

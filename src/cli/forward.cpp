@@ -1,8 +1,12 @@
 #include "forward.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "attn/io/tensor_file.h"
+#include "attn/library/texts.h"
 #include "attn/run/inputs.h"
 #include "model_source.h"
 #include "shared_options.h"
@@ -10,11 +14,54 @@
 namespace attn::cli {
 namespace {
 
-NamedTensor pick(const std::vector<NamedTensor>& arrays, const std::string& name, const std::string& path) {
-  if (arrays.size() == 1) return {name, arrays.front().tensor};
-  for (const NamedTensor& array : arrays)
-    if (array.name == name) return array;
-  throw bad_input("{}: holds {} arrays, none of them called '{}'", printable(path), arrays.size(), printable(name));
+/// The array of this name, or the only one that there is, under it.
+io::Arrays pick(const io::Arrays& arrays, const std::string& name, const std::string& path) {
+  const std::size_t count = arrays.tensors.size() + arrays.texts.size();
+  io::Arrays out;
+  for (const NamedTensor& array : arrays.tensors)
+    if (count == 1 || array.name == name) out.tensors.push_back({name, array.tensor});
+  for (const NamedTexts& array : arrays.texts)
+    if (count == 1 || array.name == name) out.texts.push_back({name, array.texts});
+  if (!out.tensors.empty() || !out.texts.empty()) return out;
+  throw bad_input("{}: holds {} arrays, none of them called '{}'", printable(path), count, printable(name));
+}
+
+/// The arrays of strings by the names of the inputs that take them.
+std::map<std::string, TextArray> name_texts(const keras::Model& model, const std::vector<NamedTexts>& texts,
+                                            const std::string& path) {
+  std::vector<std::string> names;
+  for (const keras::TextInput& input : model.text_inputs()) names.push_back(input.name);
+  const auto is_name = [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
+  std::map<std::string, TextArray> out;
+  for (const NamedTexts& array : texts) {
+    if (names.empty())
+      throw bad_input("{}: holds strings, and the inputs of the model are of numbers: {}", printable(path),
+                      printable(join(model.input_names(), ", ")));
+    const bool tells_none = array.name.empty() || path.ends_with(".npy");
+    if (!is_name(array.name) && !(tells_none && texts.size() == 1 && names.size() == 1))
+      throw bad_input("{}: {}; the inputs of strings are {}", printable(path),
+                      tells_none ? "which input its strings are for is not told: give --input NAME=FILE"
+                                 : fmt::format("the model has no input of strings '{}'{}", printable(array.name),
+                                               did_you_mean(array.name, std::span<const std::string>(names))),
+                      printable(join(names, ", ")));
+    out.emplace(is_name(array.name) ? array.name : names.front(), array.texts);
+  }
+  return out;
+}
+
+/// The arrays of numbers by the names of the inputs that take them.
+std::map<std::string, Tensor> name_numbers(const keras::Model& model, const io::Arrays& arrays,
+                                           const std::string& path) {
+  if (arrays.tensors.empty() && !arrays.texts.empty()) return {};
+  std::vector<std::string> names = model.input_names();
+  for (const keras::TextInput& input : model.text_inputs()) {
+    for (const NamedTensor& array : arrays.tensors)
+      if (array.name == input.name || names.size() == 1)
+        throw bad_input("{}: the input '{}' is of strings, the array given for it is {}", printable(path),
+                        printable(input.name), name_of(array.tensor.dtype()));
+    std::erase(names, input.name);
+  }
+  return run::name_inputs(names, arrays.tensors, path);
 }
 
 }  // namespace
@@ -22,24 +69,50 @@ NamedTensor pick(const std::vector<NamedTensor>& arrays, const std::string& name
 void add_forward(Options& options, Execution& execution, std::vector<std::string>& inputs) {
   add_execution(options, execution);
   add_device(options, execution.device);
-  add_dtype(options, execution.dtype);
+  options.add(
+      "--dtype", execution.dtype, "DTYPE",
+      "compute in float32, bfloat16 or float16 instead of the model's own policy; or with weights made int8, int4 or "
+      "int4:BLOCK as model.quantize makes them");
   add_batch(options, execution.batch);
   add_sequence_length(options, execution.sequence_length);
   add_threads(options, execution.threads);
   add_inputs(options, inputs);
 }
 
+std::map<std::string, Tensor> encoded_texts(const keras::Model& model, const std::vector<NamedTexts>& texts,
+                                            const std::string& path) {
+  const auto named = name_texts(model, texts, path);
+  try {
+    return library::encode_texts(model, named);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::bad_input) throw;
+    throw bad_input("{}: {}", printable(path), error.what());
+  }
+}
+
+GivenInputs name_inputs(const keras::Model& model, const io::Arrays& arrays, const std::string& path) {
+  GivenInputs out;
+  for (auto& [name, tensor] : name_numbers(model, arrays, path)) {
+    out.files[name] = path;
+    out.arrays.emplace(name, tensor);
+  }
+  for (auto& [name, tensor] : encoded_texts(model, arrays.texts, path)) {
+    out.files[name] = path;
+    out.arrays.emplace(name, tensor);
+  }
+  return out;
+}
+
 GivenInputs read_inputs(const keras::Model& model, const std::vector<std::string>& words) {
   GivenInputs out;
-  const std::vector<std::string> names = model.input_names();
   for (const std::string& word : words) {
     // A path may hold "=": what is there as a file is one.
     const auto equals = word.find('=');
     const bool named = equals != std::string::npos && !is_file(word);
     const std::string path = named ? word.substr(equals + 1) : word;
-    std::vector<NamedTensor> arrays = io::read_tensors(path);
-    if (named) arrays = {pick(arrays, word.substr(0, equals), path)};
-    for (auto& [name, tensor] : run::name_inputs(names, arrays, path)) {
+    io::Arrays arrays = io::read_arrays(path);
+    if (named) arrays = pick(arrays, word.substr(0, equals), path);
+    for (auto& [name, tensor] : name_inputs(model, arrays, path).arrays) {
       out.files[name] = path;
       if (!out.arrays.emplace(name, tensor).second) throw bad_usage("the input '{}' is given twice", printable(name));
     }
@@ -51,9 +124,17 @@ keras::LowerOptions lower_options(const Execution& execution, const GivenInputs&
   keras::LowerOptions options;
   options.batch = execution.batch;
   options.sequence_length = execution.sequence_length;
-  options.dtype = execution.dtype;
+  if (!is_quantization(execution.dtype)) options.dtype = execution.dtype;
   for (const auto& [name, tensor] : given.arrays) options.input_shapes.emplace(name, tensor.shape());
   return options;
+}
+
+void warn_of_given_batch(const Execution& execution, const GivenInputs& given, const Console& console) {
+  if (!execution.batch) return;
+  for (const auto& [name, tensor] : given.arrays)
+    if (tensor.shape().rank() > 0 && tensor.shape()[0] != *execution.batch)
+      return console.warn(fmt::format("--batch {} is not used: the array given for '{}' has a batch of {}",
+                                      *execution.batch, printable(name), tensor.shape()[0]));
 }
 
 std::vector<report::InputReport> describe_inputs(const graph::Graph& graph, const GivenInputs& given) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/io/array_file.h"
 #include "attn/report/values.h"
 #include "prepared_model.h"
 
@@ -19,11 +20,23 @@ struct GivenInputs {
   std::map<std::string, std::string> files;  ///< that they came from
 };
 
+/// A file's arrays by the names of the graph's inputs: strings as what layers of text make of them. `path` is for
+/// messages. Throws Error.
+[[nodiscard]] GivenInputs name_inputs(const keras::Model& model, const io::Arrays& arrays, const std::string& path);
+
+/// The same of strings alone.
+[[nodiscard]] std::map<std::string, Tensor> encoded_texts(const keras::Model& model,
+                                                          const std::vector<NamedTexts>& texts,
+                                                          const std::string& path);
+
 /// --input FILE and --input NAME=FILE. Throws Error.
 [[nodiscard]] GivenInputs read_inputs(const keras::Model& model, const std::vector<std::string>& words);
 
 /// How a model is lowered for the execution and these inputs.
 [[nodiscard]] keras::LowerOptions lower_options(const Execution& execution, const GivenInputs& given);
+
+/// Says on stderr where --batch means nothing, because an array that was given has another.
+void warn_of_given_batch(const Execution& execution, const GivenInputs& given, const Console& console);
 
 /// What goes in, in the order of graph.inputs.
 [[nodiscard]] std::vector<report::InputReport> describe_inputs(const graph::Graph& graph, const GivenInputs& given);

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <map>
+#include <limits>
 
+#include "answer_text.h"
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/generate/cached_decoder.h"
@@ -14,14 +15,16 @@
 #include "attn/report/generation.h"
 #include "attn/run/peaks.h"
 #include "attn/tokenizers/open.h"
-#include "attn/tokenizers/text_stream.h"
 #include "common.h"
 #include "decoding.h"
+#include "drafting.h"
+#include "expected_ids.h"
 #include "options/command.h"
 #include "prepared_model.h"
 #include "prompts.h"
 #include "shared_options.h"
 #include "texts.h"
+#include "whole_decoding.h"
 
 namespace attn::cli {
 namespace {
@@ -29,9 +32,6 @@ namespace {
 using generate::SamplerKind;
 using generate::SamplerOptions;
 using generate::Token;
-
-/// Without --max-length: KerasHub's default of a preprocessor.
-constexpr std::int64_t kUsualLength = 1024;
 
 class Stopwatch {
  public:
@@ -44,13 +44,6 @@ class Stopwatch {
   std::chrono::steady_clock::time_point from_ = std::chrono::steady_clock::now();
 };
 
-/// Where a text is cut because one of some others begins there; nothing where none does.
-std::optional<std::size_t> stop_at(const std::string& text, const std::vector<std::string>& stops) {
-  std::size_t first = std::string::npos;
-  for (const std::string& stop : stops) first = std::min(first, text.find(stop));
-  return first == std::string::npos ? std::nullopt : std::optional(first);
-}
-
 struct GenerateCommand {
   Common common;
   Execution execution;
@@ -60,18 +53,17 @@ struct GenerateCommand {
   std::string sampler_name;
   std::optional<std::int64_t> max_length, max_new_tokens, prefill_chunk, logprobs, top_k, seed;
   std::string stop_ids = "auto";
-  std::vector<std::string> stops;
-  std::optional<std::string> logits;
-  std::optional<std::string> cache_dtype;
-  bool strip_prompt = false, keep_special = false, no_start_token = false, no_special = false;
-  bool stream = false, stats = false;
+  std::optional<std::string> logits, expect, cache_dtype;
+  AnswerWords answers;
+  DraftWords drafts;
+  bool no_start_token = false, no_special = false;
+  bool stream = false, stats = false, all_beams = false;
 
   void declare(Options& options) {
     add_common(options, common, {Format::text, Format::json, Format::jsonl});
     options.add("model", model, "MODEL", "preset folder, .keras of a task, or Hugging Face folder").required();
     prompts.declare(options);
-    options.add("--max-length", max_length, "N", "tokens of a sequence, its prompt included (the preprocessor's)")
-        .above_zero();
+    add_max_length(options, max_length);
     options.add("--max-new-tokens", max_new_tokens, "N", "tokens behind each prompt").above_zero();
     options.add("--sampler", sampler_name, "NAME", "how the next token is chosen (top_k; greedy for Gemma)")
         .one_of({"greedy", "random", "top_k", "top_p", "beam", "contrastive"});
@@ -85,17 +77,18 @@ struct GenerateCommand {
         .between(0.0, 1.0);
     options.add("--seed", seed, "SEED", "of the draws, which are those of KerasHub on TensorFlow");
     options.add("--stop-ids", stop_ids, "IDS", "tokens that end a text: auto, as KerasHub; none; or ids: 1,2");
-    options.add("--stop", stops, "TEXT", "ends a text where this text would begin").repeatable();
-    options.flag("--strip-prompt", strip_prompt, "texts without their prompts");
-    options.flag("--keep-special", keep_special, "texts with their special tokens");
+    answers.declare(options);
     options.flag("--no-start-token", no_start_token, "put no start token before the prompt");
     options.flag("--no-special", no_special, "read the names of special tokens in a prompt as letters");
+    options.flag("--all-beams", all_beams, "of beam: every beam with its log-probability, the likeliest first");
     options.flag("--stream", stream, "write a text as it comes, as for one prompt on a terminal");
     options.add("--logprobs", logprobs, "N", "of --json: the log-probability of each token, and of the N likeliest")
         .not_negative();
     options.add("--logits", logits, "FILE", "write the logits of each step (sequences, steps, vocabulary) to .npz");
-    options.add("--cache-dtype", cache_dtype, "DTYPE", "of the cached keys and values (the model's)")
-        .one_of({"float32", "bfloat16", "float16"});
+    options.add("--expect", expect, "FILE",
+                "compare with these token ids, as --json wrote them; exit 1 where they differ");
+    drafts.declare(options);
+    add_cache_dtype(options, cache_dtype);
     options.add("--prefill-chunk", prefill_chunk, "N", "tokens of a prompt that are read at a time (512)").above_zero();
     options.flag("--stats", stats, "say on stderr how long it took, and what share of the memory's speed that is");
     add_device(options, execution.device);
@@ -110,51 +103,100 @@ struct GenerateCommand {
 
   int run() {
     if (logits) io::check_tensor_path(*logits);
+    if (expect) expected_ = read_expected_ids(*expect);
     Stopwatch watch;
     const auto backend = open_backend(execution.device, execution.backend, common.console);
     const LoadedModel loaded = load_model(model, execution, common.console);
-    if (!loaded.model.decodes())
-      throw bad_input("{}: a {} gives no logits of next tokens, so it cannot generate", loaded.file,
-                      loaded.model.class_name());
     choose_sampler(loaded.model);
-    if (prompts.ids.empty()) tokenizer_ = tokenizers::open_tokenizer(*model);
+    if (prompts.ids.empty()) {
+      tokenizer_ = tokenizers::open_tokenizer(*model);
+      answer_.emplace(answers, *tokenizer_);
+    }
+    if (!loaded.model.decodes()) use_whole(loaded);
     const generate::Request request = request_for(loaded.model);
     warn_of_keras_hub(loaded.model, request);
-    generate::CachedDecoderOptions options = decoder_options(request);
-    options.reload = [&] { return load_weights(loaded, execution, common.console); };
-    generate::CachedDecoder decoder(*backend, step_of(loaded.model, execution.dtype, cache_dtype), options.reload(),
-                                    options);
-    check_ids(request, decoder.vocabulary_size());
-    warn_of_vocabulary(decoder.vocabulary_size());
+    open_decoder(loaded, *backend, request);
+    check_ids(request, decoder().vocabulary_size());
+    warn_of_vocabulary(decoder().vocabulary_size());
     report::GenerationReport report;
+    report.all_beams = all_beams;
     report.stats.load_seconds = watch.lap();
 
     report.results.resize(request.prompts.size());
-    const generate::Generated generated = generate::generate(decoder, request);
-    end_stream();
-    describe(loaded, decoder, generated, request, report);
+    if (streams()) answer_->stream(encoded_.begun.empty() ? texts_.front() : encoded_.begun.front());
+    const generate::Generated generated = generate::generate(decoder(), with_draft(request, loaded, *backend));
+    if (answer_) answer_->finish();
+    describe(loaded, generated, request, report);
     if (!streams()) write_result(report::render(common.form(), report), common.output, Look::exact);
     if (logits) write_logits(generated);
-    if (stats) {
-      report.stats.bandwidth = bandwidth(*backend, report.stats);
-      for (const std::string& line : split(report::stats_text(report.stats), '\n'))
-        if (!line.empty()) common.console.warn(line);
-    }
-    return static_cast<int>(ExitCode::done);
+    if (stats) tell_stats(*backend, report.stats);
+    if (!expect) return static_cast<int>(ExitCode::done);
+    const std::vector<std::string> differing = differences(*expect, expected_, generated.sequences);
+    for (const std::string& difference : differing) common.console.error(difference);
+    return static_cast<int>(differing.empty() ? ExitCode::done : ExitCode::differs);
   }
 
  private:
   std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
-  std::vector<std::string> texts_;               // the prompts
-  EncoderPrompts encoded_;                       // of a model with an encoder
-  std::vector<std::vector<Token>> added_;        // by sequence, while stop strings are looked for
-  std::unique_ptr<tokenizers::TextStream> out_;  // of what is streamed
+  std::optional<AnswerText> answer_;  // where there is a tokenizer
+  std::vector<std::string> texts_;    // the prompts
+  EncoderPrompts encoded_;            // of a model with an encoder
+  std::vector<std::vector<Token>> expected_;
+  std::unique_ptr<Drafting> drafting_;
+  std::unique_ptr<generate::CachedDecoder> cached_;
+  std::unique_ptr<generate::WholeDecoder> whole_;  // of a model that keeps no caches
+  std::optional<WholeSequences> sequences_;
   double tokenize_seconds_ = 0.0;
+
+  [[nodiscard]] generate::Decoder& decoder() const {
+    return cached_ ? static_cast<generate::Decoder&>(*cached_) : *whole_;
+  }
 
   [[nodiscard]] bool streams() const {
     const bool possible = tokenizer_ && common.form() == Format::text && !common.output && texts_.size() == 1 &&
-                          sampler.kind != SamplerKind::beam && stops.empty();
+                          sampler.kind != SamplerKind::beam && answers.stops.empty();
     return possible && (stream || isatty(STDOUT_FILENO) == 1);
+  }
+
+  /// A model that is no task of KerasHub: its sequences are as long as it is.
+  void use_whole(const LoadedModel& loaded) {
+    if (loaded.model.task())
+      throw bad_input("{}: a {} gives no logits of next tokens, so it cannot generate", loaded.file,
+                      loaded.model.class_name());
+    if (sampler.kind == SamplerKind::contrastive)
+      throw bad_usage("--sampler contrastive needs what a model's logits are made of, which is known of tasks alone");
+    if (cache_dtype) throw bad_usage("--cache-dtype: a {} keeps no cache", loaded.model.class_name());
+    sequences_ = whole_sequences(loaded, execution, max_length);
+  }
+
+  /// Cached where the model knows how.
+  void open_decoder(const LoadedModel& loaded, const backends::Backend& backend, const generate::Request& request) {
+    if (sequences_) {
+      whole_ = open_whole(backend, loaded, execution, *sequences_, request.prompts.size(),
+                          generate::branches_of(sampler), encoded_.encoder, common.console);
+      return;
+    }
+    Dim longest = 0;  // that is read at once: the first tokens, which all prompts have
+    for (const auto& prompt : request.prompts)
+      longest = longest == 0 ? std::ssize(prompt) : std::min<Dim>(longest, std::ssize(prompt));
+    cached_ =
+        cli::open_decoder(backend, loaded, execution, cache_dtype, decoder_options(request), longest, common.console);
+  }
+
+  [[nodiscard]] generate::Request with_draft(generate::Request request, const LoadedModel& loaded,
+                                             const backends::Backend& backend) {
+    if (!drafts.draft) return request;
+    if (request.prompts.size() != 1)
+      throw bad_usage("--draft goes with one prompt, and {} are given", request.prompts.size());
+    if (sampler.kind == SamplerKind::beam || sampler.kind == SamplerKind::contrastive)
+      throw bad_usage("--draft goes with the samplers greedy, random, top_k and top_p");
+    if (as_keras_hub() && loaded.model.task() && !loaded.model.task()->keras_hub_error.empty())
+      throw bad_usage("--draft with --compat keras-hub: KerasHub computes other logits for a token on its own");
+    drafting_ = Drafting::open(drafts, backend, execution, decoder().vocabulary_size(), tokenizer_.get(),
+                               request.max_length, common.console);
+    request.draft = &drafting_->draft();
+    request.draft_tokens = drafting_->tokens();
+    return request;
   }
 
   void choose_sampler(const keras::Model& of) {
@@ -163,16 +205,15 @@ struct GenerateCommand {
     if (!sampler_name.empty()) sampler.kind = *generate::sampler_named(sampler_name);
     sampler.k = top_k;
     sampler.seed = seed;
+    if (all_beams && sampler.kind != SamplerKind::beam)
+      throw bad_usage("--all-beams goes with --sampler beam: other samplers follow one sequence");
     if (stream && sampler.kind == SamplerKind::beam)
       throw bad_usage("--stream with --sampler beam: which beam is the best is known at the end");
   }
 
   [[nodiscard]] std::int64_t length_for(const keras::Model& of) const {
-    if (max_length) return *max_length;
-    const auto task = of.task();
-    if (!task || !task->preprocessor) return kUsualLength;
-    const keras::Preprocessor& preprocessor = *task->preprocessor;
-    return (task->packing ? preprocessor.decoder_sequence_length : preprocessor.sequence_length).value_or(kUsualLength);
+    if (sequences_) return sequences_->length;
+    return max_length ? *max_length : usual_length(of);
   }
 
   generate::Request request_for(const keras::Model& of) {
@@ -195,13 +236,13 @@ struct GenerateCommand {
         common.console.warn(fmt::format("prompt {} fills the {} tokens of --max-length: nothing is generated", i + 1,
                                         request.max_length));
     }
-    if (max_new_tokens && !max_length) {  // as long as that needs
+    if (max_new_tokens && !max_length && !sequences_) {  // as long as that needs
       std::int64_t longest = 0;
       for (const auto& prompt : request.prompts) longest = std::max<std::int64_t>(longest, std::ssize(prompt));
       request.max_length = longest + *max_new_tokens;
     }
-    added_.assign(request.prompts.size(), {});
-    request.on_token = [this](std::size_t sequence, Token token) { return take(sequence, token); };
+    if (answer_)
+      request.on_token = [this](std::size_t sequence, Token token) { return answer_->take(sequence, token); };
     return request;
   }
 
@@ -215,7 +256,8 @@ struct GenerateCommand {
 
   std::vector<std::vector<Token>> prompts_for(const keras::Model& of, std::int64_t length) {
     const auto task = of.task();
-    if (!task || !task->packing) {
+    const bool has_encoder = sequences_ ? sequences_->inputs.encoder.has_value() : task && task->packing;
+    if (!has_encoder) {
       if (!prompts.decoder_texts.empty() || !prompts.decoder_ids.empty())
         throw bad_usage("--decoder-prompt and --decoder-ids are for models with an encoder, and a {} has none",
                         of.class_name());
@@ -223,7 +265,7 @@ struct GenerateCommand {
     }
     if (tokenizer_) texts_ = read_texts(prompts);
     const std::int64_t room = max_new_tokens ? std::numeric_limits<std::int64_t>::max() : length;
-    encoded_ = pack_prompts(prompts, texts_, *task, tokenizer_.get(), encoding(), room);
+    encoded_ = pack_prompts(prompts, texts_, task, tokenizer_.get(), encoding(), room);
     return encoded_.decoder;
   }
 
@@ -287,52 +329,13 @@ struct GenerateCommand {
     options.hidden = sampler.kind == SamplerKind::contrastive;
     options.encoder_tokens = encoded_.encoder;
     options.as_keras_hub = as_keras_hub();
-    options.compile = execution.compile_options();
     return options;
   }
 
-  /// Ids without special ones as text.
-  [[nodiscard]] std::string text_of(std::span<const Token> ids) const {
-    std::vector<Token> shown;
-    const auto& specials = tokenizer_->specials().all;
-    for (const Token id : ids)
-      if ((keep_special || !std::ranges::binary_search(specials, id)) && tokenizer_->token(id)) shown.push_back(id);
-    return tokenizer_->decode(shown);
-  }
-
-  /// A token was added: it is written, and may end the sequence.
-  bool take(std::size_t sequence, Token token) {
-    if (!tokenizer_) return false;
-    if (streams()) write_token(token);
-    if (stops.empty()) return false;
-    added_[sequence].push_back(token);
-    return stop_at(text_of(added_[sequence]), stops).has_value();
-  }
-
-  void write_token(Token token) {
-    if (!out_) {
-      out_ = std::make_unique<tokenizers::TextStream>(*tokenizer_);
-      if (!strip_prompt) write_now(encoded_.begun.empty() ? texts_.front() : encoded_.begun.front());
-    }
-    if (!keep_special && std::ranges::binary_search(tokenizer_->specials().all, token)) return;
-    if (!tokenizer_->token(token)) return;
-    write_now(out_->push(token));
-  }
-
-  void end_stream() {
-    if (!streams()) return;
-    if (out_) write_now(out_->finish());
-    write_now("\n");
-  }
-
-  static void write_now(const std::string& text) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
-  }
-
-  void describe(const LoadedModel& loaded, const generate::CachedDecoder& decoder, const generate::Generated& generated,
-                const generate::Request& request, report::GenerationReport& report) const {
+  void describe(const LoadedModel& loaded, const generate::Generated& generated, const generate::Request& request,
+                report::GenerationReport& report) const {
     report.model.path = *model;
+    report.model.weights = weights_origin(loaded, execution);
     report.model.class_name = loaded.model.class_name();
     if (const auto task = loaded.model.task()) report.model.backbone = task->backbone_class;
     for (const graph::WeightSpec& spec : loaded.model.weights()) report.model.parameters += spec.shape.size();
@@ -345,29 +348,27 @@ struct GenerateCommand {
       result.sequence = generated.sequences[i];
       if (!tokenizer_) continue;
       result.prompt = texts_[i];
-      give_text(result);
-      for (const generate::Beam& beam : result.sequence.beams) result.beams.push_back(text_of(beam.token_ids));
+      answer_->describe(result);
     }
     report.stats.tokenize_seconds = tokenize_seconds_;
     report.stats.tokens = generated.stats;
     report.stats.first_seconds = tokenize_seconds_ + generated.stats.prompt_seconds;
-    report.stats.cache_bytes = decoder.cache_bytes();
-    report.stats.weight_bytes = decoder.weight_bytes();
+    if (!cached_) return;
+    report.stats.cache_bytes = cached_->cache_bytes();
+    report.stats.weight_bytes = cached_->weight_bytes();
+    // In the mean of the steps.
+    Dim shortest = request.max_length, most = 0;
+    for (const generate::Sequence& sequence : generated.sequences) {
+      shortest = std::min(shortest, sequence.prompt_length);
+      most = std::max<Dim>(most, std::ssize(sequence.token_ids));
+    }
+    report.stats.cache_bytes_read = cached_->cache_bytes_read((std::min(shortest, most) + most) / 2);
   }
 
-  void give_text(report::GenerationResult& result) const {
-    const auto& ids = result.sequence.token_ids;
-    const auto behind = static_cast<std::size_t>(result.sequence.prompt_length);
-    const std::span<const Token> all(ids), added = all.subspan(std::min(behind, ids.size()));
-    if (!stops.empty()) {
-      const std::string text = text_of(added);
-      if (const auto cut = stop_at(text, stops)) {
-        result.stop_string = true;
-        result.text = (strip_prompt ? "" : text_of(all.first(behind))) + text.substr(0, *cut);
-        return;
-      }
-    }
-    result.text = text_of(strip_prompt ? added : all);
+  void tell_stats(const backends::Backend& backend, report::GenerationStats& of) const {
+    if (cached_)
+      of.bandwidth = run::measure_bandwidth(backend, execution.compile_options(), of.weight_bytes + of.cache_bytes);
+    write_report(report::stats_text(of), common.console, true);
   }
 
   void write_logits(const generate::Generated& generated) const {
@@ -385,13 +386,6 @@ struct GenerateCommand {
         std::ranges::copy(generated.sequences[row].logits[step],
                           numbers.begin() + static_cast<std::ptrdiff_t>((row * steps + step) * size));
     io::write_tensors(*logits, std::vector<NamedTensor>{{"logits", all}});
-  }
-
-  /// Of the memory that holds what a step reads.
-  [[nodiscard]] double bandwidth(const backends::Backend& backend, const report::GenerationStats& of) const {
-    const run::Peaks peaks = run::measure_peaks(backend, DType::float32, execution.compile_options());
-    const bool in_cache = of.weight_bytes + of.cache_bytes < peaks.shared_bytes && peaks.shared_bytes_per_second > 0.0;
-    return in_cache ? peaks.shared_bytes_per_second : peaks.memory_bytes_per_second;
   }
 };
 

@@ -13,6 +13,7 @@
 #include "attn/run/compare_runs.h"
 #include "attn/run/gradients.h"
 #include "attn/run/inputs.h"
+#include "attn/train/trainer.h"
 #include "common.h"
 #include "forward.h"
 #include "memory_limit.h"
@@ -102,6 +103,7 @@ struct GradCommand {
 
   [[nodiscard]] int run() const {
     if (arrays) io::check_tensor_path(*arrays);
+    refuse_binary_on_terminal(arrays);
     if (training && no_training) throw bad_usage("--training and --no-training exclude each other");
     if (!check && (directions || step)) throw bad_usage("--directions and --eps are of --check");
     if (!expect && (rtol || atol)) throw bad_usage("--rtol and --atol are of --expect");
@@ -113,11 +115,11 @@ struct GradCommand {
     keras::LossGraph lowered = lower(loaded, given, execution.dtype);
     draw_targets(lowered, execution.seed, given.arrays);
     for (const keras::LossGraph::Draw& draw : lowered.draws)
-      given.arrays.emplace(lowered.graph.value(draw.count).name, Tensor(DType::int64, Shape{}));
+      given.arrays.emplace(lowered.graph.value(draw.value).name, train::drawn_numbers(lowered.graph, draw, 0));
     const std::vector<Wanted> wanted = wanted_of(lowered.graph, loaded.model);
 
     report::GradientsReport report;
-    report.setting = setting_of(loaded.name, lowered.graph, *backend, execution);
+    report.setting = setting_of(loaded, lowered.graph, *backend, execution);
     report.loss = lowered.described;
     report.mode = no_training ? "inference" : training ? "training" : "training, nothing dropped";
     report.seed = execution.seed;
@@ -163,7 +165,7 @@ struct GradCommand {
     if (!given.arrays.empty()) options.batch = given.arrays.begin()->second.shape()[0];
     options.sequence_length = execution.sequence_length;
     options.dtype = dtype;
-    const std::vector<std::string> names = loaded.model.input_names();
+    const std::vector<std::string> names = loaded.model.array_names();
     for (const auto& [name, tensor] : given.arrays)
       if (std::ranges::find(names, name) != names.end()) options.input_shapes.emplace(name, tensor.shape());
     keras::LossOptions how;
@@ -188,7 +190,7 @@ struct GradCommand {
         out.push_back({spec.path, value_of[i]});
     }
     if (out.empty() && !patterns.empty()) throw bad_usage("--wrt: no trainable weight matches");
-    const std::vector<std::string> names = loaded.input_names();
+    const std::vector<std::string> names = loaded.array_names();
     for (const ValueId id : graph.inputs) {
       const graph::Value& value = graph.value(id);
       if (with_inputs && is_floating(value.dtype) && std::ranges::find(names, value.name) != names.end())
@@ -255,7 +257,8 @@ struct GradCommand {
         return name.substr(0, slash);
       });
     }
-    run::mark_gradients(report.rows, rounding_of(computed));
+    constexpr double kBitsOfSums = 16.0;  // sums of a few hundred terms lose the last four bits
+    run::mark_gradients(report.rows, kBitsOfSums * rounding_of(computed));
     report.order.resize(report.rows.size());
     std::iota(report.order.begin(), report.order.end(), 0U);
     if (order == Order::norm)

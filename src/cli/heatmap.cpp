@@ -7,6 +7,7 @@
 #include "attn/base/error.h"
 #include "common.h"
 #include "options/command.h"
+#include "provenance.h"
 #include "shared_options.h"
 
 namespace attn::cli {
@@ -35,8 +36,8 @@ struct HeatmapCommand {
     const bool to_stdout = !common.output || *common.output == "-";
     if (form == Format::png && to_stdout && isatty(STDOUT_FILENO) == 1)
       throw bad_usage("a PNG image is no text for a terminal; write it with -o FILE.png");
-    if (!heads.labels.empty() && (form == Format::table || form == Format::json))
-      common.console.warn("--labels changes pages and pictures alone (-o FILE.html, FILE.svg)");
+    if (!heads.labels.empty() && form == Format::json)
+      common.console.warn("--labels changes tables, pages and pictures alone");
     const LoadedModel loaded = load_model(model, execution, common.console);
     const report::PreviewOptions preview{ink(to_stdout), terminal_columns().value_or(100)};
     const auto limits = [&](const std::vector<run::ScoresLayout>& layouts) {
@@ -48,7 +49,8 @@ struct HeatmapCommand {
             report::preview_cells(preview.columns, heads.head ? 1 : static_cast<std::size_t>(layouts.front().heads));
       return out;
     };
-    const report::HeatmapReport report = attention_of(loaded, execution, inputs, heads, limits, common.console);
+    report::HeatmapReport report = attention_of(loaded, execution, inputs, heads, limits, common.console);
+    if (form == Format::html) report.provenance = provenance_of(model);
     // Pages, pictures and colours are not folded.
     const bool plain = form == Format::json || (form == Format::table && preview.ink != report::Ink::color);
     write_result(report::render(form, report, preview), common.output, plain ? Look::fitting : Look::exact);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "attn/base/text.h"
@@ -80,11 +81,37 @@ std::string left_of(const OptionSpec& option) {
   return option.value.empty() ? out : out + " " + option.value;
 }
 
+/// Commands for one purpose.
+struct CommandGroup {
+  std::string_view what, names;
+};
+constexpr std::array kGroups = {
+    CommandGroup{"to look at a model", "summary explain validate plan plot heatmap report"},
+    CommandGroup{"to run it", "run grad train compare bench generate score tokenize"},
+    CommandGroup{"for its files", "get-config weights convert flatten-script init"},
+    CommandGroup{"for this machine", "devices doctor completion man help"},
+};
+
+/// Is it one of the group? A command that no group names is with the last.
+bool is_in(const CommandGroup& group, const std::string& name) {
+  const auto names = [&](const CommandGroup& one) {
+    const std::vector<std::string> words = split(one.names, ' ');
+    return std::find(words.begin(), words.end(), name) != words.end();
+  };
+  const bool none = std::none_of(kGroups.begin(), kGroups.end(), names);
+  return names(group) || (none && &group == &kGroups.back());
+}
+
 void add_program(Page& page, const Program& program) {
   page.heading("Commands:");
-  std::vector<Entry> rows;
-  for (const CommandSpec& command : program.commands()) rows.push_back({command.name, command.description});
-  page.entries(rows);
+  const std::vector<CommandSpec> commands = program.commands();
+  for (const CommandGroup& group : kGroups) {
+    page.line(1, group.what);
+    std::vector<Entry> rows;
+    for (const CommandSpec& command : commands)
+      if (is_in(group, command.name)) rows.push_back({command.name, command.description});
+    page.entries(rows);
+  }
   page.line(0, "");
   page.paragraph("attn help COMMAND tells more, with examples.", 0);
   page.heading("Exit codes:");

@@ -30,10 +30,12 @@ struct InitCommand {
   }
 
   [[nodiscard]] int run() const {
+    refuse_binary_on_terminal(out);
     check_target(out, model ? std::vector{*model} : std::vector<std::string>());
     std::optional<keras::Version> version;
     if (keras_version) version = parse_version(*keras_version);
     const LoadedModel loaded = load_model(model, input_shape, common.console, version);
+    loaded.model.require_no_custom_class();
     const std::vector<graph::WeightSpec> specs = loaded.model.weights();
     run::require_memory("the weights take", bytes_of_all(specs), memory_limit(memory));
     const std::vector<Tensor> tensors = draw_weights(specs, seed, 0, common.console);

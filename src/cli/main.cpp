@@ -19,6 +19,7 @@
 #include "help.h"
 #include "interrupt.h"
 #include "options/command_line.h"
+#include "provenance.h"
 
 namespace attn::cli {
 namespace {
@@ -39,6 +40,7 @@ int run(const std::vector<std::string>& words) {
     case CommandLine::Asked::command:
       break;
   }
+  keep_command(words);
   (void)backends::kernel_isa();  // a wrong ATTN_ISA is told before anything is read
   return line.run(words);
 }

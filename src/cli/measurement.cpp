@@ -48,6 +48,11 @@ std::optional<report::GpuTimes> gpu_times(run::Session& session, std::span<const
 
 }  // namespace
 
+DType dtype_of_row(const report::Setting& setting) {
+  const auto dtype = dtype_of(setting.dtype);
+  return dtype && (*dtype == DType::float16 || *dtype == DType::bfloat16) ? *dtype : DType::float32;
+}
+
 bool time_session(run::Session& session, std::span<const Tensor> inputs, double flops, const run::BenchOptions& options,
                   const Console& console, report::BenchRow& row) {
   const run::OtherLoad others;

@@ -19,6 +19,9 @@ namespace attn::cli {
 bool time_session(run::Session& session, std::span<const Tensor> inputs, double flops, const run::BenchOptions& options,
                   const Console& console, report::BenchRow& row);
 
+/// The dtype whose peaks a measurement of this setting is held against.
+[[nodiscard]] DType dtype_of_row(const report::Setting& setting);
+
 /// The median pass of a few, step by step, each with its bound.
 [[nodiscard]] std::vector<report::ProfileRow> profile_session(run::Session& session, std::span<const Tensor> inputs,
                                                               const run::Peaks& peaks);

@@ -32,7 +32,7 @@ Prepared prepare(const BenchPlan& plan, const LoadedModel& loaded, const backend
   require_memory(loaded, lower, out.graph, backend, plan.execution);
   out.inputs = run::make_inputs(out.graph, plan.given.arrays, plan.execution.seed);
   if (plan.mean_length) run::pad_randomly(out.graph, out.inputs, *plan.mean_length, plan.execution.seed);
-  out.setting = setting_of(loaded.name, out.graph, backend, plan.execution);
+  out.setting = setting_of(loaded, out.graph, backend, plan.execution);
   out.setting.mean_length = plan.mean_length;
   if (plan.execution.skip_padding) skip_padding(out.graph, out.inputs, *plan.console);
   return out;
@@ -52,11 +52,6 @@ std::vector<NamedTensor> copies_of(const std::vector<NamedTensor>& tensors) {
     out.push_back({named.name, std::move(copy)});
   }
   return out;
-}
-
-DType dtype_of_row(const report::Setting& setting) {
-  const auto dtype = dtype_of(setting.dtype);
-  return dtype && (*dtype == DType::float16 || *dtype == DType::bfloat16) ? *dtype : DType::float32;
 }
 
 }  // namespace

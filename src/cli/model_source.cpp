@@ -1,5 +1,6 @@
 #include "model_source.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "attn/base/error.h"
@@ -12,7 +13,7 @@ keras::Version parse_version(const std::string& text) {
   throw bad_usage("--keras-version {}: expected a version, as in 3.15", printable(text));
 }
 
-Shape parse_shape(const std::string& text) {
+Shape parse_shape(const std::string& text, const char* option) {
   Shape shape;
   for (const std::string& part : split(text, ',')) {
     if (part == "None" || part == "null") {
@@ -20,7 +21,7 @@ Shape parse_shape(const std::string& text) {
       continue;
     }
     if (part.empty() || part.size() > 15 || part.find_first_not_of("0123456789") != std::string::npos)
-      throw bad_usage("--input-shape {}: expected integers or None, as in 50,512", printable(text));
+      throw bad_usage("{} {}: expected integers or None, as in 50,512", option, printable(text));
     shape.push_back(std::stoll(part));
   }
   return shape;
@@ -43,16 +44,28 @@ library::ModelText read_model_text(const std::optional<std::string>& path,
   return source;
 }
 
+bool is_quantization(const std::optional<std::string>& dtype) {
+  return dtype && (*dtype == "int8" || *dtype == "int4" || dtype->starts_with("int4:"));
+}
+
 LoadedModel load_model(const std::optional<std::string>& path, const std::optional<std::string>& input_shape,
-                       const Console& console, std::optional<keras::Version> keras_version, const std::string& compat) {
+                       const Console& console, std::optional<keras::Version> keras_version, const std::string& compat,
+                       const std::optional<std::string>& quantize) {
   library::ModelText source = read_model_text(path, input_shape);
   std::string file = printable(source.name);
   if (keras_version) source.options.keras_version = keras_version;
   source.options.as_keras_hub = compat == "keras-hub";
-  keras::Model model = keras::Model::read(source.name, std::move(source.text), source.options);
+  std::shared_ptr<const keras::Model> floats;
+  if (quantize) {
+    floats = std::make_shared<const keras::Model>(library::read_model(source));
+    source.options.quantize = *quantize;
+    std::replace(source.options.quantize->begin(), source.options.quantize->end(), ':', '/');
+  }
+  std::optional<std::string> weights = source.weights;
+  keras::Model model = library::read_model(std::move(source));
   for (const std::string& warning : model.warnings()) console.warn(warning);
   std::string name = printable(model.name());
-  return {std::move(model), std::move(name), std::move(file), std::move(source.weights)};
+  return {std::move(model), std::move(name), std::move(file), std::move(weights), std::move(floats)};
 }
 
 }  // namespace attn::cli

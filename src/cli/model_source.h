@@ -1,6 +1,7 @@
 // The MODEL argument: where a model and its weights come from.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,9 +15,10 @@ namespace attn::cli {
 
 struct LoadedModel {
   keras::Model model;
-  std::string name;                    ///< for reports: the model's own name, made printable
-  std::string file;                    ///< for messages: "model.keras:config.json"
-  std::optional<std::string> weights;  ///< the file or folder that also holds weights (.keras, .h5, a preset)
+  std::string name;                              ///< for reports: the model's own name, made printable
+  std::string file;                              ///< for messages: "model.keras:config.json"
+  std::optional<std::string> weights;            ///< the file or folder that also holds weights (.keras, .h5, a preset)
+  std::shared_ptr<const keras::Model> floats{};  ///< what was quantized as it was read; null: nothing was
 };
 
 /// Is there anything of that name? No, for names that no file can have.
@@ -32,16 +34,20 @@ struct LoadedModel {
 /// The model at `path`: Keras JSON, the short encoder config, a .keras archive, a whole-model .h5 or a folder (a preset
 /// of KerasHub, one of Hugging Face's), told apart by content; "-" is stdin, nothing the built-in encoder.
 /// `keras_version` stands for what the file says of the Keras that wrote it, and `compat` "keras-hub" for reading as
-/// KerasHub does. Warnings go to the console.
+/// KerasHub does. `quantize` makes integers of its weights, as is_quantization has it. Warnings go to the console.
 [[nodiscard]] LoadedModel load_model(const std::optional<std::string>& path,
                                      const std::optional<std::string>& input_shape, const Console& console,
                                      std::optional<keras::Version> keras_version = {},
-                                     const std::string& compat = "none");
+                                     const std::string& compat = "none",
+                                     const std::optional<std::string>& quantize = {});
+
+/// Is it a way to quantize: "int8", "int4", "int4:64"?
+[[nodiscard]] bool is_quantization(const std::optional<std::string>& dtype);
 
 /// "3.12" as a version of Keras. Throws Error (usage).
 [[nodiscard]] keras::Version parse_version(const std::string& text);
 
-/// "50,512" or "None,512" as a shape. Throws Error (usage).
-[[nodiscard]] Shape parse_shape(const std::string& text);
+/// "50,512" or "None,512" as a shape. Throws Error (usage) that names the option.
+[[nodiscard]] Shape parse_shape(const std::string& text, const char* option = "--input-shape");
 
 }  // namespace attn::cli

@@ -56,7 +56,9 @@ class Objects {
 
   KerasObjects run() {
     KerasObjects out;
-    out.root = ordered_json::parse(loaded_.model.config({}));
+    keras::ConfigOptions whole;
+    whole.assets = true;
+    out.root = ordered_json::parse(loaded_.model.config(whole));
     out.root.erase("compile_config");
     const auto task = loaded_.model.task();
     if (!task) {
@@ -193,6 +195,7 @@ void save_model(const std::string& path, ModelForm form, const LoadedModel& load
   }
   weights::SavedModel model;
   model.config = objects.root.dump();
+  model.state = loaded.model.kept_arrays();
   for (io::NamedBytes& asset : objects.assets)
     model.assets.push_back({"assets/preprocessor/tokenizer/" + asset.name, std::move(asset.bytes)});
   weights::save(path, loaded.model.weights(), tensors, model);

@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "attn/library/layer_graph.h"
 #include "common.h"
-#include "layer_graph.h"
 #include "model_source.h"
 #include "options/command.h"
 #include "shared_options.h"
@@ -27,7 +27,7 @@ struct PlotCommand {
   [[nodiscard]] int run() const {
     const Format form = common.form_of_output();
     const LoadedModel loaded = load_model(model, input_shape, common.console);
-    write_result(report::render(form, layer_graph(loaded.model, expand_nested)), common.output,
+    write_result(report::render(form, library::layer_graph(loaded.model, expand_nested)), common.output,
                  form == Format::json ? Look::fitting : Look::exact);
     return 0;
   }

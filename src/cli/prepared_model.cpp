@@ -11,6 +11,7 @@
 #include "attn/base/text.h"
 #include "attn/library/weights.h"
 #include "attn/run/padding.h"
+#include "attn/weights/quantize.h"
 #include "memory_limit.h"
 #include "progress.h"
 #include "shared_options.h"
@@ -67,7 +68,8 @@ void add_execution(Options& options, Execution& execution) {
 LoadedModel load_model(const std::optional<std::string>& path, const Execution& execution, const Console& console) {
   std::optional<keras::Version> version;
   if (execution.keras_version) version = parse_version(*execution.keras_version);
-  LoadedModel loaded = load_model(path, execution.input_shape, console, version, execution.compat);
+  LoadedModel loaded = load_model(path, execution.input_shape, console, version, execution.compat,
+                                  is_quantization(execution.dtype) ? execution.dtype : std::nullopt);
   warn_of_fixed_lengths(loaded.model, execution.sequence_length, console);
   return loaded;
 }
@@ -147,11 +149,18 @@ std::int64_t require_memory(const LoadedModel& loaded, const keras::LowerOptions
 }
 
 std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& execution, const Console& console) {
-  const library::WantedWeights wanted = library::wanted_weights(loaded.model);
+  const library::WantedWeights wanted = library::wanted_weights(loaded.floats ? *loaded.floats : loaded.model);
   const std::optional<std::string> file = execution.weights ? execution.weights : loaded.weights;
-  if (!file) return draw_weights(wanted.specs, execution.seed, execution.threads, console);
-  const Progress progress(console, "reading " + *file);
-  return library::load_weights(wanted, *file);
+  std::vector<Tensor> out;
+  if (file) {
+    const Progress progress(console, "reading " + *file);
+    out = library::load_weights(wanted, *file);
+  } else {
+    out = draw_weights(wanted.specs, execution.seed, execution.threads, console);
+  }
+  if (!loaded.floats) return out;
+  const Progress progress(console, "quantizing");
+  return weights::quantize(loaded.model.weights(), wanted.specs, out);
 }
 
 std::vector<Tensor> draw_weights(std::span<const graph::WeightSpec> specs, std::uint64_t seed, int threads,
@@ -187,6 +196,18 @@ report::Setting setting_of(const std::string& model, const graph::Graph& graph, 
   out.threads = thread_count(execution.threads);
   out.skip_padding = execution.skip_padding;
   return out;
+}
+
+report::Setting setting_of(const LoadedModel& loaded, const graph::Graph& graph, const backends::Backend& backend,
+                           const Execution& execution) {
+  report::Setting out = setting_of(loaded.name, graph, backend, execution);
+  out.weights = weights_origin(loaded, execution);
+  return out;
+}
+
+std::string weights_origin(const LoadedModel& loaded, const Execution& execution) {
+  const std::optional<std::string>& file = execution.weights ? execution.weights : loaded.weights;
+  return file ? *file : fmt::format("random, seed {}", execution.seed);
 }
 
 void skip_padding(graph::Graph& graph, std::vector<Tensor>& inputs, const Console& console) {

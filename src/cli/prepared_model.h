@@ -81,6 +81,13 @@ void run_session(run::Session& session, std::span<const Tensor> inputs, const Co
 [[nodiscard]] report::Setting setting_of(const std::string& model, const graph::Graph& graph,
                                          const backends::Backend& backend, const Execution& execution);
 
+/// The same with where the model's weights come from.
+[[nodiscard]] report::Setting setting_of(const LoadedModel& loaded, const graph::Graph& graph,
+                                         const backends::Backend& backend, const Execution& execution);
+
+/// "model.keras", "random, seed 0": where load_weights takes the weights from.
+[[nodiscard]] std::string weights_origin(const LoadedModel& loaded, const Execution& execution);
+
 /// What --skip-padding does to a graph and its inputs; says with --verbose how much is left.
 void skip_padding(graph::Graph& graph, std::vector<Tensor>& inputs, const Console& console);
 

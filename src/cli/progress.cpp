@@ -21,15 +21,14 @@ constexpr auto kPatience = 1000ms, kInterval = 200ms;
 
 Progress* shown = nullptr;  // the one that may draw; guarded by StatusLine::mutex()
 
-/// "3 s", "2 min 05 s", "1 h 02 min"
-std::string coarse(double seconds) {
+}  // namespace
+
+std::string coarse_time(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::ceil(std::min(seconds, 1e9)));
   if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
   return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
 }
-
-}  // namespace
 
 Progress::Progress(const Console& console, const std::string& what, double total)
     : Progress(console, what, total, [this] { return done_.load(); }) {}
@@ -75,8 +74,8 @@ void Progress::draw_until_done() {
 std::string Progress::line(double seconds) const {
   const double share = total_ > 0.0 ? meter_() / total_ : 0.0;
   // What comes behind the last step, as a disk that takes its time, is no step.
-  if (share <= 0.0 || share >= 1.0) return fmt::format("attn: {}, {}", what_, coarse(std::floor(seconds)));
-  return fmt::format("attn: {} {:3.0f}%, {} left", what_, 100.0 * share, coarse(seconds * (1.0 - share) / share));
+  if (share <= 0.0 || share >= 1.0) return fmt::format("attn: {}, {}", what_, coarse_time(std::floor(seconds)));
+  return fmt::format("attn: {} {:3.0f}%, {} left", what_, 100.0 * share, coarse_time(seconds * (1.0 - share) / share));
 }
 
 namespace {

@@ -44,6 +44,9 @@ class Progress {
   std::thread thread_;
 };
 
+/// "3 s", "2 min 05 s", "1 h 02 min"
+[[nodiscard]] std::string coarse_time(double seconds);
+
 /// While these arrays are written to `path`.
 [[nodiscard]] Progress writing(const Console& console, const std::string& path, std::span<const Tensor> tensors);
 [[nodiscard]] Progress writing(const Console& console, const std::string& path, std::span<const NamedTensor> tensors);

@@ -70,7 +70,7 @@ Token special(const tokenizers::SpecialIds& ids, keras::SpecialToken token) {
 }  // namespace
 
 EncoderPrompts pack_prompts(const PromptWords& words, const std::vector<std::string>& texts,
-                            const keras::TaskInfo& task, const tokenizers::Tokenizer* tokenizer,
+                            const std::optional<keras::TaskInfo>& task, const tokenizers::Tokenizer* tokenizer,
                             const tokenizers::EncodeOptions& how, std::int64_t decoder_length) {
   EncoderPrompts out;
   if (tokenizer == nullptr) {
@@ -86,19 +86,20 @@ EncoderPrompts pack_prompts(const PromptWords& words, const std::vector<std::str
   if (!words.decoder_ids.empty()) throw bad_usage("--decoder-ids goes with --ids; a text is --decoder-prompt");
   const tokenizers::SpecialIds& ids = tokenizer->specials();
   std::optional<std::int64_t> encoder_length;
-  if (task.preprocessor) encoder_length = task.preprocessor->encoder_sequence_length;
+  if (!task || !task->packing) throw bad_input("how texts are packed is known of tasks alone; give --ids");
+  if (task->preprocessor) encoder_length = task->preprocessor->encoder_sequence_length;
   const std::vector<std::string> begins =
       words.decoder_texts.empty() ? std::vector<std::string>{""} : words.decoder_texts;
   out.begun = for_each_prompt(begins, texts.size(), "--decoder-prompt");
   for (std::size_t i = 0; i < texts.size(); ++i) {
     std::vector<Token> read = tokenizer->encode(texts[i], how);
-    const bool starts = task.packing->encoder_start && ids.start;
+    const bool starts = task->packing->encoder_start && ids.start;
     if (encoder_length) cut(read, *encoder_length - (starts ? 1 : 0) - (ids.end ? 1 : 0));
     if (starts) read.insert(read.begin(), *ids.start);
     if (ids.end) read.push_back(*ids.end);
     out.encoder.push_back(std::move(read));
     std::vector<Token> begun;
-    for (const keras::SpecialToken token : task.packing->decoder_start) begun.push_back(special(ids, token));
+    for (const keras::SpecialToken token : task->packing->decoder_start) begun.push_back(special(ids, token));
     const std::vector<Token> more = tokenizer->encode(out.begun[i], how);
     begun.insert(begun.end(), more.begin(), more.end());
     cut(begun, decoder_length);

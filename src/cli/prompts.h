@@ -41,7 +41,8 @@ struct EncoderPrompts {
 /// first `decoder_length` stay. Throws Error (usage) where there are not as many decoder prompts as prompts, or one for
 /// all.
 [[nodiscard]] EncoderPrompts pack_prompts(const PromptWords& words, const std::vector<std::string>& texts,
-                                          const keras::TaskInfo& task, const tokenizers::Tokenizer* tokenizer,
-                                          const tokenizers::EncodeOptions& how, std::int64_t decoder_length);
+                                          const std::optional<keras::TaskInfo>& task,
+                                          const tokenizers::Tokenizer* tokenizer, const tokenizers::EncodeOptions& how,
+                                          std::int64_t decoder_length);
 
 }  // namespace attn::cli

@@ -1,13 +1,14 @@
 #include <memory>
 
 #include "attention_source.h"
+#include "attn/library/layer_graph.h"
 #include "attn/report/model_page.h"
 #include "attn/run/session.h"
 #include "common.h"
-#include "layer_graph.h"
 #include "model_bench.h"
 #include "model_costs.h"
 #include "options/command.h"
+#include "provenance.h"
 #include "shared_options.h"
 
 namespace attn::cli {
@@ -38,7 +39,7 @@ struct ReportCommand {
     page.summary = loaded.model.summary();
     page.costs = costs_of(loaded.model, lower);
     page.plan = planned(loaded, lower);
-    page.graph = layer_graph(loaded.model, true);
+    page.graph = library::layer_graph(loaded.model, true);
     if (bench) page.bench = measured(loaded, given);
     if (!no_heatmap && has_attention(loaded.model, lower)) {
       const auto limits = [](const std::vector<run::ScoresLayout>&) {
@@ -49,6 +50,7 @@ struct ReportCommand {
       };
       page.heatmap = attention_of(loaded, execution, inputs, heads, limits, common.console);
     }
+    page.provenance = provenance_of(model);
     write_result(report::render(common.form(), page), common.output, Look::exact);
     return 0;
   }

@@ -1,9 +1,12 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/communicators/launch.h"
 #include "attn/io/sha256.h"
 #include "attn/io/tensor_file.h"
 #include "attn/report/finite_view.h"
@@ -17,8 +20,11 @@
 #include "dump.h"
 #include "forward.h"
 #include "options/command.h"
+#include "parallel_model.h"
 #include "prepared_model.h"
 #include "progress.h"
+#include "ranks.h"
+#include "run_files.h"
 #include "shared_options.h"
 
 namespace attn::cli {
@@ -45,27 +51,35 @@ struct RunCommand {
   Execution execution;
   std::optional<std::string> model, scores, expect, dump;
   std::vector<std::string> inputs;
-  std::optional<std::string> arrays;  // -o
+  std::optional<std::string> target;  // -o
   run::Tolerance tolerance;
   bool check_finite = false;
+  FilesOptions files;
+  RanksOptions ranks;
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json}, false);
     add_model(options, model);
     add_forward(options, execution, inputs);
-    options.add("-o,--output", arrays, "FILE", "write the outputs to .npz, .npy or .safetensors");
+    options.add("-o,--output", target, "FILE",
+                "write the outputs to .npz, .npy or .safetensors; with --json the report to .json");
     options.add("--scores", scores, "FILE", "write the attention weights of every attention layer");
     options.add("--dump", dump, "FOLDER", "write what every layer gives into this folder, which is made");
     options.add("--expect", expect, "FILE", "compare the outputs with these arrays; exit 1 where they differ");
     add_tolerance(options, tolerance.rtol, tolerance.atol, " of --expect");
     options.flag("--check-finite", check_finite,
                  "look at every layer's output and name the first that holds NaN or Inf; exit 1 where one does");
+    files.declare(options);
+    ranks.declare(options);
   }
 
   [[nodiscard]] int run() const {
-    if (arrays) io::check_tensor_path(*arrays);
-    if (scores) io::check_tensor_path(*scores);
-    if (arrays == "-" && scores == "-") throw bad_usage("-o - and --scores -: stdout takes one of them");
+    files.check();
+    const std::optional<ParallelWord> shared = ranks.asked();
+    if (files.output_dir) return run_many(shared.has_value());
+    if (shared) return run_shared(*shared);
+    expect_one_process();
+    check_targets();
     if ((check_finite || dump) && execution.skip_padding)
       throw bad_usage("{} with --skip-padding: layers have no outputs of their own then",
                       check_finite ? "--check-finite" : "--dump");
@@ -75,6 +89,7 @@ struct RunCommand {
     report::RunReport report;
     const LoadedModel loaded = load_model(model, execution, common.console);
     const GivenInputs given = read_inputs(loaded.model, inputs);
+    warn_of_given_batch(execution, given, common.console);
     keras::LowerOptions lower = lower_options(execution, given);
     lower.scores = scores.has_value();
     graph::Graph graph = loaded.model.lower(lower);
@@ -88,7 +103,7 @@ struct RunCommand {
     report.load_seconds = watch.lap();
 
     report.inputs = describe_inputs(graph, given);
-    report.setting = setting_of(loaded.name, graph, *backend, execution);
+    report.setting = setting_of(loaded, graph, *backend, execution);
     report.seed = execution.seed;
 
     if (execution.skip_padding) skip_padding(graph, tensors, common.console);
@@ -104,18 +119,127 @@ struct RunCommand {
 
     const std::vector<NamedTensor> outputs = session.outputs();
     for (const NamedTensor& output : outputs) report.outputs.push_back(describe(output));
-    if (arrays) write_arrays(*arrays, outputs);
-    if (scores) write_arrays(*scores, session.scores());
+    warn_of_non_finite(report.outputs);
+    write_results(session, outputs);
     if (dump) write_dump(*dump, lowered, tensors, session, report);
     if (expect) report.compare = compared(outputs);
     report.peak_bytes = run::peak_memory();
     if (check_finite) report.finite = run::check_finite(lowered, tensors, bound, session.layer_outputs());
 
-    write_report(report::render(common.form(), report), common.console, arrays == "-" || scores == "-");
+    show(report);
     const bool finite = !report.finite || report.finite->finite();
     if (!finite) common.console.error(report::finite_problem(*report.finite));
     const bool differs = report.compare && !report.compare->pass;
     return static_cast<int>(differs || !finite ? ExitCode::differs : ExitCode::done);
+  }
+
+  [[nodiscard]] int run_many(bool is_shared) const {
+    if (is_shared) throw bad_usage("--parallel {} with --output-dir: files are shared out whole", *ranks.parallel);
+    const auto refuse = [](std::string_view option) {
+      return bad_usage("{} with --output-dir: every file has an output of its own there", option);
+    };
+    if (target) throw refuse("-o");
+    if (scores) throw refuse("--scores");
+    if (dump) throw refuse("--dump");
+    if (expect) throw refuse("--expect");
+    if (check_finite) throw refuse("--check-finite");
+    return run_files(files, model, inputs, execution, common);
+  }
+
+  /// Processes that were started together would each do all of the same work, and write the same file.
+  static void expect_one_process() {
+    const communicators::Launch launch = communicators::launched();
+    if (launch.size == 1) return;
+    throw bad_usage(
+        "{} started {} processes, and each would do the same run: --parallel tensor (or data) lets them share "
+        "it, --output-dir shares many files out",
+        launch.launcher, launch.size);
+  }
+
+  /// One run by all ranks, of which the first writes what comes out.
+  [[nodiscard]] int run_shared(const ParallelWord& word) const {
+    const auto refuse = [](std::string_view option) {
+      return bad_usage("{} with --parallel: no rank has what the layers give whole", option);
+    };
+    if (dump) throw refuse("--dump");
+    if (check_finite) throw refuse("--check-finite");
+    if (execution.skip_padding) throw refuse("--skip-padding");
+    check_targets();
+    Ranks world(ranks, word, common.console);
+    std::optional<ParallelModel> model_of_rank;
+    std::unique_ptr<backends::Backend> backend;
+    Stopwatch watch;
+    report::RunReport report;
+    const auto prepare = [&] {
+      backend = open_backend(execution.device, execution.backend, common.console);
+      const LoadedModel loaded = load_model(model, execution, common.console);
+      const GivenInputs given = read_inputs(loaded.model, inputs);
+      model_of_rank = prepare_parallel(loaded, given, *backend, execution, scores.has_value(), world, common.console);
+      report.inputs = describe_inputs(model_of_rank->whole, given);
+      report.setting = setting_of(loaded, model_of_rank->whole, *backend, execution);
+      report.seed = execution.seed;
+      report.predicted_bytes = model_of_rank->memory_bytes;
+      report.load_seconds = watch.lap();
+      return model_of_rank->facts;
+    };
+    return world.together(prepare, [&] {
+      backends::CompileOptions options = execution.compile_options();
+      options.ranks = &world.world();
+      watch.lap();
+      run::Session session(*backend, model_of_rank->local.graph, std::move(model_of_rank->weights), options);
+      report.prepare_seconds = watch.lap();
+      if (world.speaks()) note_choices(session, common.console);
+      world.world().barrier();
+      world.world().reset_counts();
+      watch.lap();
+      session.run(model_of_rank->inputs);
+      report.run_seconds = watch.lap();
+      const communicators::Counts counts = world.world().counts();
+      report.peak_bytes = run::peak_memory();
+      report.parallel =
+          parallel_report(world, model_of_rank->local, counts, report.run_seconds, report.setting.threads);
+      if (!world.speaks()) return static_cast<int>(ExitCode::done);
+      return tell(session, report);
+    });
+  }
+
+  /// Writes the outputs and the report, and gives the exit code.
+  [[nodiscard]] int tell(const run::Session& session, report::RunReport& report) const {
+    const std::vector<NamedTensor> outputs = session.outputs();
+    for (const NamedTensor& output : outputs) report.outputs.push_back(describe(output));
+    write_results(session, outputs);
+    if (expect) report.compare = compared(outputs);
+    show(report);
+    return static_cast<int>(report.compare && !report.compare->pass ? ExitCode::differs : ExitCode::done);
+  }
+
+  /// -o takes the report where --json asks for one and the file ends so, else the outputs.
+  [[nodiscard]] bool target_is_report() const {
+    return target && target->ends_with(".json") && common.form() == Format::json;
+  }
+
+  [[nodiscard]] std::optional<std::string> arrays() const { return target_is_report() ? std::nullopt : target; }
+
+  void check_targets() const {
+    for (const auto& path : {arrays(), scores}) {
+      refuse_binary_on_terminal(path);
+      if (path) io::check_tensor_path(*path);
+    }
+    if (arrays() == "-" && scores == "-") throw bad_usage("-o - and --scores -: stdout takes one of them");
+  }
+
+  void write_results(const run::Session& session, const std::vector<NamedTensor>& outputs) const {
+    if (const auto path = arrays()) write_arrays(*path, outputs);
+    if (scores) write_arrays(*scores, session.scores());
+  }
+
+  void show(const report::RunReport& report) const {
+    const std::string text = report::render(common.form(), report);
+    if (target_is_report()) {
+      write_result(text, target);
+    } else {
+      write_report(text, common.console, arrays() == "-" || scores == "-");
+    }
   }
 
   [[nodiscard]] report::OutputReport describe(const NamedTensor& output) const {
@@ -134,6 +258,14 @@ struct RunCommand {
     if (common.form() == Format::json)
       out.sha256 = io::sha256({output.tensor.data(), static_cast<std::size_t>(output.tensor.bytes())});
     return out;
+  }
+
+  void warn_of_non_finite(const std::vector<report::OutputReport>& outputs) const {
+    if (check_finite) return;  // which says more
+    for (const report::OutputReport& output : outputs)
+      if (output.non_finite > 0)
+        common.console.warn(fmt::format("{}: {} of its values are NaN or infinite; --check-finite names the layer",
+                                        printable(output.name), with_commas(output.non_finite)));
   }
 
   void write_arrays(const std::string& path, const std::vector<NamedTensor>& tensors) const {

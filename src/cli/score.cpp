@@ -58,13 +58,15 @@ struct ScoreCommand {
     generate::CachedDecoderOptions options;
     options.rows = 1;
     for (const Text& text : texts_) options.capacity = std::max<Dim>(options.capacity, std::ssize(text.ids));
-    options.compile = execution.compile_options();
-    generate::CachedDecoder decoder(*backend, step_of(loaded.model, execution.dtype, {}),
-                                    load_weights(loaded, execution, common.console), options);
-    report::ScoreReport report{model, loaded.model.class_name(), tokenizer_ ? tokenizer_->class_name() : "", {}};
+    const auto decoder = open_decoder(*backend, loaded, execution, {}, options, options.capacity, common.console);
+    report::ScoreReport report{model,
+                               loaded.model.class_name(),
+                               tokenizer_ ? tokenizer_->class_name() : "",
+                               weights_origin(loaded, execution),
+                               {}};
     Progress progress(common.console, "scoring", static_cast<double>(texts_.size()));
     for (const Text& text : texts_) {
-      report.texts.push_back(scored(decoder, text));
+      report.texts.push_back(scored(*decoder, text));
       progress.advance(1);
     }
     write_result(report::render(common.form(), report), common.output);

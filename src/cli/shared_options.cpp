@@ -42,7 +42,7 @@ void add_sequence_length(Options& options, std::optional<std::int64_t>& length, 
 }
 
 void add_device(Options& options, std::string& device) {
-  options.add("--device", device, "DEVICE", "cpu, cuda, cuda:N or auto");
+  options.add("--device", device, "DEVICE", "cpu, cuda (or gpu), cuda:N or auto");
 }
 
 void add_backend(Options& options, std::string& backend) {
@@ -50,11 +50,28 @@ void add_backend(Options& options, std::string& backend) {
 }
 
 void add_dtype(Options& options, std::optional<std::string>& dtype) {
-  options.add("--dtype", dtype, "DTYPE", "compute in float32, bfloat16 or float16 instead of the model's own policy");
+  options.add("--dtype", dtype, "DTYPE",
+              "compute in float32, bfloat16, float16 or float64 instead of the model's own policy");
+}
+
+void add_cache_dtype(Options& options, std::optional<std::string>& dtype) {
+  options.add("--cache-dtype", dtype, "DTYPE", "of the cached keys and values (the model's)")
+      .one_of({"float32", "bfloat16", "float16"});
+}
+
+void add_max_length(Options& options, std::optional<std::int64_t>& length, const std::string& of) {
+  options.add("--max-length", length, "N", of + "tokens of a sequence, its prompt included (the preprocessor's)")
+      .above_zero();
 }
 
 void add_threads(Options& options, int& threads) {
   options.add("--threads", threads, "N", "0: all cores").not_negative();
+}
+
+Option add_checkpoint(Options& options, bool& recomputes) {
+  return options.choice<bool>("--checkpoint", recomputes, {{"none", false}, {"layer", true}}, "WHAT",
+                              "layer: keep what goes from layer to layer alone, and compute the rest once more on the "
+                              "way back; the same numbers in less memory");
 }
 
 void add_matmul_precision(Options& options, backends::MatmulPrecision& precision) {
@@ -71,7 +88,8 @@ void add_weights(Options& options, std::optional<std::string>& file) {
 }
 
 void add_inputs(Options& options, std::vector<std::string>& files) {
-  options.add("--input", files, "FILE", "arrays by input name (.npy, .npz, .safetensors); NAME=FILE for one");
+  options.add("--input", files, "FILE",
+              "arrays by input name (.npy, .npz, .safetensors), or strings (.txt, .json, .npz); NAME=FILE for one");
 }
 
 void add_seed(Options& options, std::uint64_t& seed) { options.add("--seed", seed, "SEED", "of the random numbers"); }

@@ -25,9 +25,15 @@ void add_sequence_length(Options& options, std::optional<std::int64_t>& length, 
 void add_device(Options& options, std::string& device);
 void add_backend(Options& options, std::string& backend);
 void add_dtype(Options& options, std::optional<std::string>& dtype);
+/// Of a decoder: what cached keys and values are rounded to, and how long a sequence may become.
+void add_cache_dtype(Options& options, std::optional<std::string>& dtype);
+void add_max_length(Options& options, std::optional<std::int64_t>& length, const std::string& of = "");
 void add_threads(Options& options, int& threads);
 void add_matmul_precision(Options& options, backends::MatmulPrecision& precision);
 void add_memory_limit(Options& options, std::optional<std::string>& size);
+
+/// --checkpoint: are activations computed a second time on the way back, instead of kept?
+Option add_checkpoint(Options& options, bool& recomputes);
 
 void add_weights(Options& options, std::optional<std::string>& file);
 void add_inputs(Options& options, std::vector<std::string>& files);

@@ -1,22 +1,45 @@
 #include "training_archive.h"
 
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <system_error>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
 #include "attn/io/file_kind.h"
 #include "attn/io/keras_archive.h"
+#include "attn/io/sha256.h"
+#include "attn/report/number.h"
 #include "attn/weights/read_store.h"
 #include "attn/weights/save.h"
+#include "low_rank.h"
 
 namespace attn::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
+/// Keras passes over groups of the optimizer that it does not know.
+constexpr std::string_view kVariables = "optimizer/vars/", kBestWeights = "optimizer/attn/best_weights/",
+                           kUnmerged = "optimizer/attn/unmerged/";
+
+Json json_of(const Watched& watched) {
+  return {{"wait", watched.wait},
+          {"cooldown", watched.cooldown},
+          {"best_epoch", watched.best_epoch},
+          {"best", watched.best ? Json(*watched.best) : Json()}};
+}
+
+Watched watched_of(const Json& json) {
+  Watched out{json.at("wait"), json.at("cooldown"), json.at("best_epoch"), std::nullopt};
+  if (json.at("best").is_number()) out.best = json.at("best").get<double>();
+  return out;
+}
 
 std::string text_of(const TrainingState& state) {
   Json json;
@@ -28,19 +51,84 @@ std::string text_of(const TrainingState& state) {
   json["batch_size"] = state.batch_size;
   json["shuffle"] = state.shuffle;
   json["data"] = state.data;
+  json["frozen"] = state.frozen;
   json["running"] = Json::object();
   for (const auto& [name, value] : state.position.running)
-    json["running"][name] = {{"total", value.total}, {"count", value.count}, {"root", value.root}};
+    json["running"][name] = {{"total", value.total}, {"count", value.count}, {"kind", static_cast<int>(value.kind)}};
   json["draws"] = state.draws;
+  json["early_stopping"] = json_of(state.early_stopping);
+  json["reduce_lr"] = json_of(state.reduce_lr);
+  json["save_best"] = json_of(state.save_best);
   return json.dump(1);
+}
+
+TrainingState state_of(const Json& json) {
+  TrainingState out;
+  out.position.epoch = json.at("epoch");
+  out.position.batch = json.at("batch");
+  out.position.step = json.at("step");
+  out.seed = json.at("seed");
+  out.batch_size = json.at("batch_size");
+  out.shuffle = json.at("shuffle");
+  for (const auto& [name, value] : json.at("data").items()) out.data[name] = value;
+  for (const auto& name : json.at("frozen")) out.frozen.push_back(name);
+  for (const auto& [name, value] : json.at("running").items()) {
+    train::Running& sums = out.position.running[name];
+    for (const auto& number : value.at("total")) sums.total.push_back(number);
+    for (const auto& number : value.at("count")) sums.count.push_back(number);
+    const int kind = value.at("kind");
+    if (kind < 0 || kind > static_cast<int>(keras::MetricKind::precision_recall) || sums.total.empty() ||
+        sums.total.size() != sums.count.size())
+      throw bad_input("a running value is damaged");
+    sums.kind = static_cast<keras::MetricKind>(kind);
+  }
+  for (const auto& [layer, count] : json.at("draws").items()) out.draws[layer] = count;
+  out.early_stopping = watched_of(json.at("early_stopping"));
+  out.reduce_lr = watched_of(json.at("reduce_lr"));
+  out.save_best = watched_of(json.at("save_best"));
+  if (out.position.epoch < 0 || out.position.batch < 0 || out.position.step < 0 || out.batch_size < 1)
+    throw bad_input("a number below 0");
+  return out;
+}
+
+/// Arrays "<place>0", "<place>1", … in their order: HDF5 lists 10 before 2.
+std::map<int, Tensor> by_number(const std::vector<NamedTensor>& arrays, std::string_view place) {
+  std::map<int, Tensor> out;
+  for (const NamedTensor& array : arrays) {
+    if (!array.name.starts_with(place)) continue;
+    int number = -1;
+    const char* const end = array.name.data() + array.name.size();
+    if (std::from_chars(array.name.data() + place.size(), end, number).ptr == end) out[number] = array.tensor;
+  }
+  return out;
+}
+
+std::vector<Tensor> numbered(const std::vector<NamedTensor>& arrays, std::string_view place) {
+  std::vector<Tensor> out;
+  for (const auto& [number, tensor] : by_number(arrays, place)) out.push_back(tensor);
+  return out;
+}
+
+/// Of all of it, or of blocks in equal distances.
+std::string checksum(const Tensor& tensor) {
+  constexpr std::int64_t kWhole = std::int64_t{1} << 24, kBlock = 1 << 12, kBlocks = 1024;
+  const std::span<const std::byte> bytes(tensor.data(), static_cast<std::size_t>(tensor.bytes()));
+  constexpr std::size_t kShown = 16;
+  if (tensor.bytes() <= kWhole) return io::sha256(bytes).substr(0, kShown);
+  std::vector<std::byte> sample;
+  for (std::int64_t i = 0; i < kBlocks; ++i) {
+    const auto block = bytes.subspan(static_cast<std::size_t>((tensor.bytes() - kBlock) / (kBlocks - 1) * i), kBlock);
+    sample.insert(sample.end(), block.begin(), block.end());
+  }
+  return io::sha256(sample).substr(0, kShown);
 }
 
 }  // namespace
 
-std::string fingerprint(const std::map<std::string, Tensor>& arrays) {
-  std::string out;
+std::map<std::string, std::string> fingerprints(const std::map<std::string, Tensor>& arrays) {
+  std::map<std::string, std::string> out;
   for (const auto& [name, tensor] : arrays)
-    out += fmt::format("{}{} {} {}", out.empty() ? "" : ", ", name, name_of(tensor.dtype()), tensor.shape().str());
+    out[name] = fmt::format("{} {} {}", name_of(tensor.dtype()), tensor.shape().str(), checksum(tensor));
   return out;
 }
 
@@ -49,54 +137,60 @@ std::optional<TrainingState> read_training_state(const std::string& path) {
   if (io::kind_of(file) != io::FileKind::zip) return std::nullopt;
   const std::string text = io::parse_keras_archive(file, path).training;
   if (text.empty()) return std::nullopt;
+  TrainingState out;
   try {
     const Json json = Json::parse(text);
     if (json.at("version") != kVersion) throw bad_input("{}: attn_state.json is of another version", printable(path));
-    TrainingState out;
-    out.position.epoch = json.at("epoch");
-    out.position.batch = json.at("batch");
-    out.position.step = json.at("step");
-    out.seed = json.at("seed");
-    out.batch_size = json.at("batch_size");
-    out.shuffle = json.at("shuffle");
-    out.data = json.at("data");
-    for (const auto& [name, value] : json.at("running").items())
-      out.position.running[name] = {value.at("total"), value.at("count"), value.at("root")};
-    for (const auto& [layer, count] : json.at("draws").items()) out.draws[layer] = count;
-    return out;
+    out = state_of(json);
   } catch (const Json::exception&) {
     throw bad_input("{}: attn_state.json is damaged; go on without --resume", printable(path));
   }
+  const std::vector<NamedTensor> kept = weights::read_store(path).state;
+  out.best_weights = numbered(kept, kBestWeights);
+  out.unmerged = by_number(kept, kUnmerged);
+  return out;
 }
 
 std::vector<Tensor> read_optimizer_state(const std::string& path) {
-  constexpr std::string_view kPlace = "optimizer/vars/";
-  std::map<int, Tensor> by_number;  // HDF5 lists 10 before 2
-  for (const NamedTensor& array : weights::read_store(path).state) {
-    if (!array.name.starts_with(kPlace)) continue;
-    int number = -1;
-    const char* const end = array.name.data() + array.name.size();
-    if (std::from_chars(array.name.data() + kPlace.size(), end, number).ptr == end) by_number[number] = array.tensor;
-  }
-  std::vector<Tensor> out;
-  for (const auto& [number, tensor] : by_number) out.push_back(tensor);
-  return out;
+  return numbered(weights::read_store(path).state, kVariables);
 }
 
 void write_training(const std::string& path, const LoadedModel& loaded, const std::string& compile_config,
                     train::Trainer& trainer, const TrainingState& state) {
-  Json config = Json::parse(loaded.model.config({}));
+  keras::ConfigOptions whole;
+  whole.assets = true;
+  Json config = Json::parse(loaded.model.config(whole));
   config["compile_config"] = Json::parse(compile_config);
   weights::SavedModel model;
   model.config = config.dump();
   model.training = text_of(state);
+  model.state = loaded.model.kept_arrays();
   const auto& variables = trainer.optimizer().state();
   for (std::size_t i = 0; i < variables.size(); ++i)
-    model.state.push_back({fmt::format("optimizer/vars/{}", i), variables[i].tensor});
+    model.state.push_back({fmt::format("{}{}", kVariables, i), variables[i].tensor});
   if (const std::size_t first = trainer.optimizer().scale_variables(); first > 0)  // Keras keeps them twice
     for (std::size_t i = first; i < variables.size(); ++i)
       model.state.push_back({fmt::format("optimizer/inner_optimizer/vars/{}", i - first), variables[i].tensor});
-  weights::save(path, trainer.specs(), trainer.weights(), model);
+  for (std::size_t i = 0; i < state.best_weights.size(); ++i)
+    model.state.push_back({fmt::format("{}{}", kBestWeights, i), state.best_weights[i]});
+  const StoredWeights stored = stored_weights(trainer.specs(), trainer.weights(), model.config);
+  for (const auto& [number, tensor] : stored.unmerged)
+    model.state.push_back({fmt::format("{}{}", kUnmerged, number), tensor});
+  weights::save(path, stored.specs, stored.weights, model);
+}
+
+void require_disk(const std::string& path, train::Trainer& trainer, bool keeps_best_weights) {
+  std::int64_t weights = 0, optimizer = 0;
+  for (const Tensor& weight : trainer.weights()) weights += weight.bytes();
+  for (const NamedTensor& variable : trainer.optimizer().state()) optimizer += variable.tensor.bytes();
+  const std::int64_t needed = weights * (keeps_best_weights ? 2 : 1) + optimizer;
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  std::error_code failed;
+  const std::filesystem::space_info space = std::filesystem::space(folder, failed);
+  if (failed || space.available >= static_cast<std::uintmax_t>(needed)) return;
+  throw bad_input("{}: the trained model takes {}, and the disk has {} left; make room, or write elsewhere",
+                  printable(path), report::byte_size(needed),
+                  report::byte_size(static_cast<std::int64_t>(space.available)));
 }
 
 }  // namespace attn::cli

@@ -1,8 +1,10 @@
 // A training in a .keras archive: the model, its weights, the optimizer and where it stands.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attn/train/fit.h"
 #include "attn/train/trainer.h"
@@ -10,8 +12,15 @@
 
 namespace attn::cli {
 
-/// What tells one set of data from another: names, dtypes and shapes.
-[[nodiscard]] std::string fingerprint(const std::map<std::string, Tensor>& arrays);
+/// By array, what tells one set of data from another: dtype, shape, and a checksum of the numbers, of large arrays that
+/// of samples.
+[[nodiscard]] std::map<std::string, std::string> fingerprints(const std::map<std::string, Tensor>& arrays);
+
+/// What a callback has counted.
+struct Watched {
+  std::int64_t wait = 0, cooldown = 0, best_epoch = 0;
+  std::optional<double> best;
+};
 
 /// Where a training stands, as an archive keeps it.
 struct TrainingState {
@@ -19,8 +28,13 @@ struct TrainingState {
   std::uint64_t seed = 0;
   std::int64_t batch_size = 0;
   bool shuffle = true;
-  std::string data;  ///< its fingerprint
+  std::map<std::string, std::string> data;  ///< its fingerprints
   std::map<std::string, std::int64_t> draws;
+  std::vector<std::string> frozen;  ///< layers that options left as they are
+  Watched early_stopping, reduce_lr, save_best;
+  /// Those that early stopping is to restore, in the order of the model's; empty where there are none.
+  std::vector<Tensor> best_weights;
+  std::map<int, Tensor> unmerged;  ///< StoredWeights::unmerged
 };
 
 /// That of an archive, or nothing where attn did not train what is in it. Throws Error (bad_input).
@@ -32,5 +46,8 @@ struct TrainingState {
 /// Writes model, weights, optimizer and state, whole or not at all. `compile_config` is JSON.
 void write_training(const std::string& path, const LoadedModel& loaded, const std::string& compile_config,
                     train::Trainer& trainer, const TrainingState& state);
+
+/// Throws Error (bad_input) where the disk under `path` has no room for what write_training writes.
+void require_disk(const std::string& path, train::Trainer& trainer, bool keeps_best_weights);
 
 }  // namespace attn::cli

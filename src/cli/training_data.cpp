@@ -1,12 +1,16 @@
 #include "training_data.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "attn/base/error.h"
 #include "attn/base/rng.h"
 #include "attn/base/text.h"
+#include "attn/io/file.h"
 #include "attn/io/tensor_file.h"
+#include "attn/train/data.h"
 
 namespace attn::cli {
 namespace {
@@ -15,13 +19,41 @@ bool is_target(std::string_view name) {
   return name == "y" || name == "sample_weight" || name.starts_with("y:") || name.starts_with("sample_weight:");
 }
 
+/// Inputs and targets of a text.
+std::vector<NamedTensor> text_arrays(const keras::Model& model, const std::string& file,
+                                     std::optional<std::int64_t> sequence_length) {
+  keras::LowerOptions options;
+  options.batch = 1;
+  options.sequence_length = sequence_length;
+  const graph::Graph graph = model.lower(options);
+  const bool takes_text = graph.inputs.size() == 1 && is_integer(graph.value(graph.inputs[0]).dtype) &&
+                          graph.value(graph.inputs[0]).shape.rank() == 2;
+  if (!takes_text)
+    throw bad_input("{}: a text is data for a model with one input of integers (batch, length) alone", printable(file));
+  const graph::Value& input = graph.value(graph.inputs[0]);
+  const io::Bytes text = io::read_file(file);
+  const Dim length = input.shape[1], rows = text.size() == 0 ? 0 : (static_cast<Dim>(text.size()) - 1) / length;
+  if (rows == 0) throw bad_input("{}: of {} bytes none is behind a row of {}", printable(file), text.size(), length);
+  const Tensor x(DType::int32, {rows, length}), y(DType::int32, {rows, length});
+  for (std::int64_t i = 0; i < rows * length; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    x.as<std::int32_t>()[at] = std::to_integer<std::int32_t>(text.span()[at]);
+    y.as<std::int32_t>()[at] = std::to_integer<std::int32_t>(text.span()[at + 1]);
+  }
+  return {{input.name, x}, {"y", y}};
+}
+
 }  // namespace
 
-GivenInputs read_training_data(const keras::Model& model, const std::vector<std::string>& files) {
+GivenInputs read_training_data(const keras::Model& model, const std::vector<std::string>& files,
+                               std::optional<std::int64_t> sequence_length) {
   GivenInputs out;
-  const std::vector<std::string> inputs = model.input_names();
+  const std::vector<std::string> inputs = model.array_names();
   for (const std::string& file : files) {
-    for (NamedTensor& array : io::read_tensors(file)) {
+    const bool is_bytes = file.ends_with(".txt") && model.text_inputs().empty();
+    io::Arrays read = is_bytes ? io::Arrays{text_arrays(model, file, sequence_length), {}} : io::read_arrays(file);
+    for (auto& [name, tensor] : encoded_texts(model, read.texts, file)) read.tensors.push_back({name, tensor});
+    for (NamedTensor& array : read.tensors) {
       const bool is_input = std::ranges::find(inputs, array.name) != inputs.end();
       if (!is_input && array.name == "target") array.name = "y";
       if (!is_input && !is_target(array.name))
@@ -47,6 +79,26 @@ GivenInputs read_training_data(const keras::Model& model, const std::vector<std:
   return out;
 }
 
+void add_class_weights(GivenInputs& data, const std::string& json) {
+  const auto told = nlohmann::json::parse(json, nullptr, false);
+  std::map<std::int64_t, double> weights;
+  for (const auto& [name, weight] : told.items()) {
+    std::int64_t label = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), label);
+    if (!told.is_object() || error != std::errc() || end != name.data() + name.size() || !weight.is_number() ||
+        weight < 0)
+      throw bad_usage("--class-weight: expected an object of numbers by class, as {{\"0\": 1, \"1\": 5}}");
+    weights[label] = weight;
+  }
+  if (weights.empty())
+    throw bad_usage("--class-weight: expected an object of numbers by class, as {{\"0\": 1, \"1\": 5}}");
+  const auto target = data.arrays.find("y");
+  if (target == data.arrays.end())
+    throw bad_usage("--class-weight: the data has no one target 'y'; give sample_weight:<output> in its place");
+  if (!data.arrays.emplace("sample_weight", train::class_weights(target->second, weights)).second)
+    throw bad_usage("--class-weight and sample_weight exclude each other");
+}
+
 void keep_rows(GivenInputs& data, std::int64_t rows) {
   for (auto& [name, tensor] : data.arrays) {
     if (tensor.shape()[0] <= rows) continue;
@@ -57,7 +109,7 @@ void keep_rows(GivenInputs& data, std::int64_t rows) {
 }
 
 std::map<std::string, graph::TensorType> target_types(const keras::Model& model, const GivenInputs& data) {
-  const std::vector<std::string> inputs = model.input_names();
+  const std::vector<std::string> inputs = model.array_names();
   std::map<std::string, graph::TensorType> types;
   for (const auto& [name, tensor] : data.arrays)
     if (std::ranges::find(inputs, name) == inputs.end()) types[name] = {tensor.dtype(), tensor.shape()};

@@ -1,7 +1,9 @@
 // The arrays that a model is trained on.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +14,15 @@
 namespace attn::cli {
 
 /// Arrays from files (.npz, .npy, .safetensors) by name: the model's inputs, targets "y" ("target" is another name) or
-/// "y:<output>", and weights "sample_weight" or "sample_weight:<output>". All have as many rows. Throws Error
-/// (bad_input) for an array of another name, and (usage) for one that is given twice.
-[[nodiscard]] GivenInputs read_training_data(const keras::Model& model, const std::vector<std::string>& files);
+/// "y:<output>", and weights "sample_weight" or "sample_weight:<output>". All have as many rows. Of a text (.txt) the
+/// bytes are the one input, in rows of the model's length, one behind the other, and each target is the byte behind.
+/// Throws Error (bad_input) for an array of another name, and (usage) for one that is given twice.
+[[nodiscard]] GivenInputs read_training_data(const keras::Model& model, const std::vector<std::string>& files,
+                                             std::optional<std::int64_t> sequence_length = {});
+
+/// A sample weight for each row, by the class of its target, as Keras's class_weight. `json` is an object of numbers by
+/// class. Throws Error (usage) where it is none, and where there are sample weights already, or several targets.
+void add_class_weights(GivenInputs& data, const std::string& json);
 
 /// The first rows of every array, where there are more.
 void keep_rows(GivenInputs& data, std::int64_t rows);

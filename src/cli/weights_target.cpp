@@ -17,7 +17,10 @@ std::string archive_config(const LoadedModel& loaded, const std::string& path, b
   if (loaded.model.is_single_layer()) {
     throw bad_input("{}: a .keras archive holds a model, and '{}' is a single layer", printable(path), loaded.name);
   }
-  std::string config = loaded.model.config({});
+  keras::ConfigOptions options;
+  options.inner_policies = true;
+  options.assets = true;
+  std::string config = loaded.model.config(options);
   if (trained) return config;
   nlohmann::ordered_json json = nlohmann::ordered_json::parse(config);
   json.erase("compile_config");
@@ -44,6 +47,7 @@ void save_model_weights(const std::string& path, const LoadedModel& loaded, cons
   weights::SavedModel model;
   if (weights::holds_config(path)) model.config = archive_config(loaded, path, trained);
   model.state = std::move(state);
+  for (NamedTensor& array : loaded.model.kept_arrays()) model.state.push_back(std::move(array));
   const Progress progress = writing(console, path, tensors);
   weights::save(path, loaded.model.weights(), tensors, model);
 }

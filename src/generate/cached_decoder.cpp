@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -48,7 +49,7 @@ std::set<std::int32_t> read_as_stored(const graph::Graph& graph) {
 
 /// The executable for one shape, and the arrays it is fed from.
 struct CachedDecoder::Part {
-  std::unique_ptr<backends::Executable> executable;
+  std::optional<run::Session> session;
   graph::ValueId logits = graph::kNone, hidden = graph::kNone;
   Tensor tokens, position, sources, encoder_tokens, encoder_padding;
   std::vector<Tensor> inputs;
@@ -84,7 +85,8 @@ CachedDecoder::~CachedDecoder() = default;
 CachedDecoder::Part& CachedDecoder::part(const StepShape& shape) {
   const auto found = parts_.find(shape);
   if (found != parts_.end()) return *found->second;
-  graph::Graph graph = backend_.optimize(lower_(shape));
+  run::Planned planned = run::plan_for(backend_, lower_(shape));
+  const graph::Graph& graph = planned.plan.graph;
   auto made = std::make_unique<Part>();
   for (const graph::Output& output : graph.outputs) {
     if (output.name == "logits") made->logits = output.value;
@@ -111,15 +113,47 @@ CachedDecoder::Part& CachedDecoder::part(const StepShape& shape) {
     std::ranges::fill(made->encoder_padding.as<std::int32_t>().subspan(first, tokens.size()), 1);
     if (shape.reads_encoder) std::ranges::copy(tokens, made->encoder_tokens.as<Token>().subspan(first).begin());
   }
-  if (weight_bytes_ == 0) {
-    const std::vector<bool> fixed = graph::fixed_values(graph);
-    for (const graph::Node& node : graph.nodes)
-      if (!fixed[graph::at(node.outputs.front())]) weight_bytes_ += run::traffic(graph, node, fixed).weights;
-  }
-  plan::Plan plan = plan::make_plan(std::move(graph));
-  std::vector<Tensor> weights = weights_for(plan);
-  made->executable = backend_.compile(std::move(plan), std::move(weights), options_.compile);
+  if (parts_.empty()) measure_step(graph);
+  std::vector<Tensor> weights = weights_for(planned.plan);
+  made->session.emplace(backend_, std::move(planned), std::move(weights), options_.compile);
   return *parts_.emplace(shape, std::move(made)).first->second;
+}
+
+/// Finds out what a step reads.
+void CachedDecoder::measure_step(const graph::Graph& graph) {
+  const std::vector<bool> fixed = graph::fixed_values(graph);
+  for (const graph::Node& node : graph.nodes) {
+    if (!fixed[graph::at(node.outputs.front())]) weight_bytes_ += run::traffic(graph, node, fixed).weights;
+    const auto* attention = std::get_if<graph::CachedAttention>(&node.op);
+    if (attention == nullptr) continue;
+    const Dim rows = graph.value(node.inputs[0]).shape[0];
+    CacheRead read;
+    for (const std::size_t input : {std::size_t{1}, std::size_t{2}}) {
+      const graph::Value& cache = graph.value(node.inputs[input]);
+      read.bytes += rows * cache.shape[1] * cache.shape[3] * bytes_of(cache.dtype);
+      read.most = cache.shape[2];
+    }
+    read.grows = attention->causal;
+    if (attention->window) read.most = std::min<Dim>(read.most, *attention->window);
+    cache_reads_.push_back(read);
+  }
+}
+
+std::int64_t CachedDecoder::cache_bytes_read(Dim positions) const {
+  std::int64_t bytes = 0;
+  for (const CacheRead& read : cache_reads_)
+    bytes += read.bytes * (read.grows ? std::min(positions, read.most) : read.most);
+  return bytes;
+}
+
+run::Session& CachedDecoder::last_session() {
+  if (last_ == nullptr) throw internal_error("nothing was read yet");
+  return *last_->session;
+}
+
+std::span<const Tensor> CachedDecoder::last_inputs() const {
+  if (last_ == nullptr) throw internal_error("nothing was read yet");
+  return last_->inputs;
 }
 
 /// What an executable of the plan is to be given. Where weights can be reloaded it gets them for itself, so that those
@@ -177,9 +211,11 @@ void CachedDecoder::run(const Advance& step, const Run& which, Ahead& out) {
         own.begin());
   }
   part.position.set(0, static_cast<double>(step.position + first));
-  part.executable->run(part.inputs);
-  out.logits = part.executable->value(part.logits);
-  if (part.hidden != graph::kNone) out.hidden = part.executable->value(part.hidden);
+  last_ = &part;
+  part.session->run(part.inputs);
+  const backends::Executable& executable = part.session->executable();
+  out.logits = executable.value(part.logits);
+  if (part.hidden != graph::kNone) out.hidden = executable.value(part.hidden);
 }
 
 Ahead CachedDecoder::advance(const Advance& step) {
@@ -221,7 +257,7 @@ void CachedDecoder::read(const Advance& step, Ahead& out) {
 
 std::int64_t CachedDecoder::memory_bytes() const {
   std::int64_t bytes = 0;
-  for (const auto& [shape, part] : parts_) bytes += part->executable->memory_bytes();
+  for (const auto& [shape, part] : parts_) bytes += part->session->executable().memory_bytes();
   return bytes;
 }
 

@@ -48,6 +48,12 @@ Generated generate(Decoder& decoder, const Request& request) {
     throw internal_error("{} positions were asked of a decoder of {}", request.max_length, decoder.capacity());
   const Prompts prompts(request);
   if (prompts.padding_stops()) return nothing_but_padding(request);
+  if (request.draft != nullptr) {
+    if (request.prompts.size() != 1 || branches_of(request.sampler) != 1 || request.sampler.kind == SamplerKind::beam)
+      throw bad_usage("a draft goes with one prompt, and with the samplers greedy, random, top_k and top_p");
+    if (request.draft_tokens < 1) throw bad_usage("a draft of {} tokens: expected 1 or more", request.draft_tokens);
+    return speculate(decoder, request, prompts);
+  }
   switch (request.sampler.kind) {
     case SamplerKind::beam:
       return search_beams(decoder, request, prompts);

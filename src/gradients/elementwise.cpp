@@ -69,6 +69,7 @@ void angle(Step& step) {
 }  // namespace
 
 void differentiate(const graph::Unary& op, Step& step) {
+  if (op.fn == UnaryFn::float8_e4m3fn) no_gradient(step);
   if (is_flat(op.fn)) return;
   if (op.fn == UnaryFn::linear) return step.give(0, step.dy());
   if (op.fn == UnaryFn::negative) return step.give(0, step.negative(step.dy()));

@@ -56,9 +56,12 @@ inline void differentiate(const graph::Fill&, Step&) {}
 /// Throws Error (bad_input).
 [[noreturn]] void no_gradient(const Step& step);
 
-// Operations that have no gradient: those of caches, and those that are parts of gradients themselves.
+// Operations that have no gradient: those of caches and of integers, and those that are parts of gradients themselves.
 inline void differentiate(const graph::Append&, Step& step) { no_gradient(step); }
 inline void differentiate(const graph::CachedAttention&, Step& step) { no_gradient(step); }
+inline void differentiate(const graph::Quantize&, Step& step) { no_gradient(step); }
+inline void differentiate(const graph::Dequantize&, Step& step) { no_gradient(step); }
+inline void differentiate(const graph::QuantizedLinear&, Step& step) { no_gradient(step); }
 inline void differentiate(const graph::UnaryGrad&, Step& step) { no_gradient(step); }
 inline void differentiate(const graph::AttentionGrad&, Step& step) { no_gradient(step); }
 inline void differentiate(const graph::LayerNormGrad&, Step& step) { no_gradient(step); }
@@ -68,5 +71,11 @@ inline void differentiate(const graph::ConvKernelGrad&, Step& step) { no_gradien
 inline void differentiate(const graph::PoolGrad&, Step& step) { no_gradient(step); }
 inline void differentiate(const graph::RnnGrad&, Step& step) { no_gradient(step); }
 inline void differentiate(const graph::SoftmaxCrossEntropyGrad&, Step& step) { no_gradient(step); }
+
+// Ranks share the work of a graph after its gradients were made.
+inline void differentiate(const graph::AllReduce&, Step& step) { no_gradient(step); }
+inline void differentiate(const graph::AllGather&, Step& step) { no_gradient(step); }
+inline void differentiate(const graph::ReduceScatter&, Step& step) { no_gradient(step); }
+inline void differentiate(const graph::Shift&, Step& step) { no_gradient(step); }
 
 }  // namespace attn::gradients

@@ -52,6 +52,7 @@ std::int64_t cost_of(const Unary& op) {
     case UnaryFn::tanh_shrink:
     case UnaryFn::sparse_sigmoid:  // ½·(x + 1)
     case UnaryFn::rsqrt:
+    case UnaryFn::float8_e4m3fn:  // x/step·step
       return 2;
     case UnaryFn::sigmoid:      // 1/(1 + e⁻ˣ)
     case UnaryFn::selu:         // c·a·(eˣ − 1)
@@ -97,6 +98,7 @@ std::int64_t cost_of_derivative(const Unary& op) {
     case UnaryFn::trunc:
     case UnaryFn::sign:
     case UnaryFn::clip:
+    case UnaryFn::float8_e4m3fn:
     case UnaryFn::logical_not:
     case UnaryFn::isnan:
     case UnaryFn::isinf:

@@ -89,6 +89,20 @@ class Counter {
     each(name_of(op.activation.fn), cost_of(op.activation));
     if (op.residual) each("residual", 1);
   }
+  void count(const Quantize&) {
+    add("scale", {number(2), axes(0)});  // the quotient of a row is not counted
+  }
+  // Products of integers count as those of the numbers that they stand for.
+  void count(const QuantizedLinear& op) {
+    Factors depth;
+    for (int i = 0; i < op.contracted; ++i) append(depth, axis(0, in(0).rank() - op.contracted + i));
+    add("multiply and add", {number(2), out(), depth});
+    if (op.inputs) add("scale of x", {axes(0)});
+    each("scale", 1);
+    if (op.bias) each("bias", 1);
+    each(name_of(op.activation.fn), cost_of(op.activation));
+    if (op.residual) each("residual", 1);
+  }
   void count(const MatMul& op) {
     const int depth = in(0).rank() == 1 || !op.transpose_x ? -1 : -2;
     add("multiply and add", {number(2), out(), axis(0, depth)});
@@ -319,6 +333,11 @@ class Counter {
     each("gradient", 5);
   }
   void count(const Dropout&) { each("over what is kept", 1); }
+  // What ranks add up on the way is counted by none of them: bytes and messages tell what it takes.
+  void count(const AllReduce&) {}
+  void count(const AllGather&) {}
+  void count(const ReduceScatter&) {}
+  void count(const Shift&) {}
   // What only moves, chooses or converts.
   void count(const Scatter&) {}
   void count(const Select&) {}
@@ -331,6 +350,7 @@ class Counter {
   void count(const Pad&) {}
   void count(const Gather&) {}
   void count(const Fill&) {}
+  void count(const Dequantize&) {}
   void count(const Iota&) { each("start + step·index", 2); }
 
   [[nodiscard]] const Shape& in(std::size_t i) const { return graph_.value(node_.inputs[i]).shape; }

@@ -21,6 +21,9 @@ Types infer_types(const Binary& op, Inputs in);
 Types infer_types(const Select& op, Inputs in);
 Types infer_types(const Cast& op, Inputs in);
 Types infer_types(const Linear& op, Inputs in);
+Types infer_types(const Quantize& op, Inputs in);
+Types infer_types(const Dequantize& op, Inputs in);
+Types infer_types(const QuantizedLinear& op, Inputs in);
 Types infer_types(const MatMul& op, Inputs in);
 Types infer_types(const Einsum& op, Inputs in);
 Types infer_types(const Softmax& op, Inputs in);
@@ -57,6 +60,10 @@ Types infer_types(const RnnGrad& op, Inputs in);
 Types infer_types(const SoftmaxCrossEntropy& op, Inputs in);
 Types infer_types(const SoftmaxCrossEntropyGrad& op, Inputs in);
 Types infer_types(const Dropout& op, Inputs in);
+Types infer_types(const AllReduce& op, Inputs in);
+Types infer_types(const AllGather& op, Inputs in);
+Types infer_types(const ReduceScatter& op, Inputs in);
+Types infer_types(const Shift& op, Inputs in);
 
 /// How many inputs an operation has is decided by our own lowering: another number is our bug.
 void expect_inputs(Inputs in, std::size_t count);

@@ -112,6 +112,8 @@ std::string_view name_of(UnaryFn fn) noexcept {
       return "sign";
     case UnaryFn::clip:
       return "clip";
+    case UnaryFn::float8_e4m3fn:
+      return "float8_e4m3fn";
     case UnaryFn::logical_not:
       return "logical_not";
     case UnaryFn::isnan:
@@ -242,6 +244,9 @@ std::string_view name_of(const Op& op) noexcept {
                         [](const Select&) -> std::string_view { return "select"; },
                         [](const Cast&) -> std::string_view { return "cast"; },
                         [](const Linear&) -> std::string_view { return "linear"; },
+                        [](const Quantize&) -> std::string_view { return "quantize"; },
+                        [](const Dequantize&) -> std::string_view { return "dequantize"; },
+                        [](const QuantizedLinear&) -> std::string_view { return "quantized_linear"; },
                         [](const MatMul&) -> std::string_view { return "matmul"; },
                         [](const Einsum&) -> std::string_view { return "einsum"; },
                         [](const Softmax& softmax) { return name_of(softmax.kind); },
@@ -278,6 +283,10 @@ std::string_view name_of(const Op& op) noexcept {
                         [](const SoftmaxCrossEntropy&) -> std::string_view { return "softmax_cross_entropy"; },
                         [](const SoftmaxCrossEntropyGrad&) -> std::string_view { return "softmax_cross_entropy_grad"; },
                         [](const Dropout&) -> std::string_view { return "dropout"; },
+                        [](const AllReduce&) -> std::string_view { return "all_reduce"; },
+                        [](const AllGather&) -> std::string_view { return "all_gather"; },
+                        [](const ReduceScatter&) -> std::string_view { return "reduce_scatter"; },
+                        [](const Shift&) -> std::string_view { return "shift"; },
                     },
                     op);
 }

@@ -71,6 +71,20 @@ class Fields {
     activation(op.activation);
     flag("residual", op.residual);
   }
+  void operator()(const Quantize& op) { field("axes", tuple(op.axes)); }
+  void operator()(const Dequantize& op) {
+    if (op.nibbles) field("size", op.nibbles->size);
+    if (op.group_axis) field("group_axis", *op.group_axis);
+  }
+  void operator()(const QuantizedLinear& op) {
+    if (op.contracted != 1) field("contracted", op.contracted);
+    field("bits", op.pairs == Pairs::none ? 8 : 4);
+    flag("transposed", op.transposed);
+    flag("grouped", op.grouped);
+    flag("inputs", op.inputs.has_value());
+    activation(op.activation);
+    flag("residual", op.residual);
+  }
   void operator()(const MatMul& op) {
     flag("transpose_x", op.transpose_x);
     flag("transpose_y", op.transpose_y);
@@ -180,8 +194,21 @@ class Fields {
     field("seed", op.seed);
     field("noise", tuple(op.noise));
   }
+  void operator()(const AllReduce& op) { flag("maximum", op.maximum); }
+  void operator()(const AllGather& op) { parts(op); }
+  void operator()(const ReduceScatter& op) { parts(op); }
+  void operator()(const Shift& op) {
+    parts(op);
+    field("turns", op.turns);
+  }
 
  private:
+  // What those have that join parts or take them.
+  void parts(const auto& op) {
+    field("axis", op.axis);
+    field("sizes", tuple(Shape(op.sizes)));
+    field("rank", op.rank);
+  }
   void ranges(const std::vector<Range>& all) {
     std::vector<std::string> texts;
     for (const Range& range : all) texts.push_back(range_text(range));

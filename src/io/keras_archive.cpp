@@ -41,6 +41,13 @@ KerasArchive parse_keras_archive(const Bytes& file, std::string_view name) {
   return result;
 }
 
+std::optional<std::string> read_keras_asset(const Bytes& file, std::string_view name, const std::string& place) {
+  const ZipReader archive(file, name);
+  const ZipMember* found = archive.find("assets/" + place);
+  if (found == nullptr) return std::nullopt;
+  return std::string(archive.read(*found, kMaxText).text());
+}
+
 void write_keras_archive(AtomicFile& file, const KerasArchive& archive) {
   ZipWriter zip(file);
   zip.add(kMetadata, {std::as_bytes(std::span(archive.metadata))});

@@ -18,6 +18,7 @@ namespace attn::io {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::int64_t kMostStrings = std::int64_t{1} << 24;
 constexpr std::int64_t kMaxHeader = 10'000;  // NumPy's own limit
 
 constexpr std::array<std::pair<std::string_view, DType>, 12> kTypes = {{{"f8", DType::float64},
@@ -35,6 +36,8 @@ constexpr std::array<std::pair<std::string_view, DType>, 12> kTypes = {{{"f8", D
 
 struct Header {
   DType dtype = DType::float32;
+  char text = '\0';             ///< 'U' or 'S' of strings
+  std::int64_t characters = 0;  ///< of each string, filled up with NUL
   bool big_endian = false;
   bool fortran_order = false;
   std::vector<Dim> dims;
@@ -154,10 +157,21 @@ class HeaderParser {
     if (position_ < text_.size() && text_[position_] == '[') fail("a structured dtype; only plain arrays can be read");
     const std::string descr = string();
     const auto fail_descr = [&] {
-      fail("the dtype '{}'; accepted are f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 after '<', '>' or, for one byte, '|'",
-           printable(descr));
+      fail("the dtype '{}'; accepted are f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 after '<', '>' or, for one byte, '|'{}",
+           printable(descr), descr == "|O" ? "; strings are saved with .astype(str)" : "");
     };
     if (descr.empty()) fail_descr();
+    if (descr.size() > 2 && (descr[1] == 'U' || descr[1] == 'S')) {
+      header.text = descr[1];
+      header.big_endian = descr.front() == '>';
+      const auto [end, error] = std::from_chars(descr.data() + 2, descr.data() + descr.size(), header.characters);
+      const bool ordered = descr[1] == 'S' ? descr.front() == '|' : descr.front() == '<' || descr.front() == '>';
+      constexpr std::int64_t kMost = std::int64_t{1} << 30;
+      if (error != std::errc() || end != descr.data() + descr.size() || !ordered || header.characters < 0 ||
+          header.characters > kMost)
+        fail_descr();
+      return;
+    }
     const auto type = std::find_if(kTypes.begin(), kTypes.end(),
                                    [&](const auto& row) { return row.first == std::string_view(descr).substr(1); });
     if (type == kTypes.end()) fail_descr();
@@ -205,7 +219,15 @@ Tensor from_fortran_order(const Tensor& columns) {
 
 }  // namespace
 
-Tensor parse_npy(const Bytes& file, std::string_view name) {
+namespace {
+
+/// The header, and a reader behind it.
+struct Opened {
+  ByteReader reader;
+  Header header;
+};
+
+Opened open(const Bytes& file, std::string_view name) {
   ByteReader reader(file.span(), printable(name));
   const std::string& place = reader.place();
   if (reader.text(static_cast<std::int64_t>(kMagic.size())) != kMagic) throw bad_input("{}: not a .npy file", place);
@@ -219,6 +241,80 @@ Tensor parse_npy(const Bytes& file, std::string_view name) {
     throw bad_input("{}: a .npy header of {} bytes; at most {} are accepted", place, header_size, kMaxHeader);
   }
   Header header = HeaderParser(reader.text(header_size), place).parse();
+  return {std::move(reader), std::move(header)};
+}
+
+/// A string of code points without the NULs that fill it up.
+std::string utf8_of(std::span<const std::byte> points, bool big_endian, const std::string& place) {
+  std::string out;
+  std::size_t pending = 0;  // NULs that may be the end
+  for (std::size_t at = 0; at < points.size(); at += 4) {
+    std::uint32_t point = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+      point = point << 8U | std::to_integer<std::uint32_t>(points[at + (big_endian ? i : 3 - i)]);
+    if (point == 0) {
+      ++pending;
+      continue;
+    }
+    if (point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
+      throw bad_input("{}: a string holds {:#x}, which is no character", place, point);
+    out.append(std::exchange(pending, 0), '\0');
+    const auto put = [&](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
+    if (point < 0x80) {
+      put(point);
+    } else if (point < 0x800) {
+      put(0xc0 | point >> 6U);
+      put(0x80 | (point & 0x3f));
+    } else if (point < 0x10000) {
+      put(0xe0 | point >> 12U);
+      put(0x80 | (point >> 6U & 0x3f));
+      put(0x80 | (point & 0x3f));
+    } else {
+      put(0xf0 | point >> 18U);
+      put(0x80 | (point >> 12U & 0x3f));
+      put(0x80 | (point >> 6U & 0x3f));
+      put(0x80 | (point & 0x3f));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<TextArray> parse_text_npy(const Bytes& file, std::string_view name) {
+  Opened opened = open(file, name);
+  const Header& header = opened.header;
+  if (header.text == '\0') return std::nullopt;
+  ByteReader& reader = opened.reader;
+  const std::string& place = reader.place();
+  const Shape shape(header.dims);
+  const auto count = shape.elements();
+  const std::int64_t width = header.characters * (header.text == 'U' ? 4 : 1);
+  if (!count || *count > kMostStrings || *count * width != reader.remaining())
+    throw bad_input("{}: {} bytes of elements follow the header, which do not fit strings of {} bytes in the shape {}",
+                    place, reader.remaining(), width, shape.str());
+  if (header.fortran_order && shape.rank() > 1)
+    throw bad_input("{}: strings in column order are not read; save numpy.ascontiguousarray of them", place);
+  TextArray out{shape, {}};
+  for (std::int64_t i = 0; i < *count; ++i) {
+    const std::span<const std::byte> bytes = reader.take(width);
+    if (header.text == 'U') {
+      out.values.push_back(utf8_of(bytes, header.big_endian, place));
+      continue;
+    }
+    std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    text.erase(text.find_last_not_of('\0') + 1);
+    out.values.push_back(std::move(text));
+  }
+  return out;
+}
+
+Tensor parse_npy(const Bytes& file, std::string_view name) {
+  Opened opened = open(file, name);
+  ByteReader& reader = opened.reader;
+  Header& header = opened.header;
+  const std::string& place = reader.place();
+  if (header.text != '\0') throw bad_input("{}: an array of strings, where numbers are expected", place);
   const auto wanted = byte_count(header.dtype, header.dims);
   if (wanted != reader.remaining()) {
     throw bad_input("{}: {} bytes of elements follow the header, where {} of shape {} takes {}", place,

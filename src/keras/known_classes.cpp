@@ -16,7 +16,7 @@ std::vector<KnownClass> known(const ClassTable& table) {
     for (const ClassInfo& info : family) {
       // KerasHub registers some of its classes under no package.
       const std::string_view package = info.module.starts_with("keras_hub") ? "keras_hub" : info.package;
-      out.push_back({info.name, info.module, package, info.since.version, info.refused});
+      out.push_back({info.name, info.shown, info.module, package, info.since.version, info.refused});
     }
   std::sort(out.begin(), out.end(), [](const KnownClass& a, const KnownClass& b) {
     return std::tuple(!a.refused.empty(), a.name) < std::tuple(!b.refused.empty(), b.name);

@@ -7,6 +7,7 @@
 #include "analysis/validation.h"
 #include "attn/base/text.h"
 #include "classes/class_table.h"
+#include "classes/custom_layer.h"
 #include "classes/reading.h"
 #include "frontends/builtin_encoder.h"
 #include "frontends/hugging_face/write_config.h"
@@ -15,6 +16,7 @@
 #include "model/layer_classes.h"
 #include "model/lower.h"
 #include "model/names.h"
+#include "model/policies.h"
 #include "model/summarize.h"
 #include "model/tasks/task.h"
 #include "model/trace_masks.h"
@@ -76,6 +78,36 @@ std::vector<std::string> Model::input_names() const {
   return names;
 }
 
+std::vector<TextInput> Model::text_inputs() const {
+  const Functional* model = parts_->model();
+  return model == nullptr || !model->connected ? std::vector<TextInput>() : keras::text_inputs(*model);
+}
+
+std::vector<TextStage> Model::text_stages() const {
+  Functional* model = parts_->model();
+  return model == nullptr || !model->connected ? std::vector<TextStage>() : keras::text_stages(*model);
+}
+
+std::vector<std::string> Model::array_names() const {
+  std::vector<std::string> names = input_names();
+  for (const TextInput& input : text_inputs()) std::erase(names, input.name);
+  for (const TextStage& stage : text_stages()) names.push_back(stage.name);
+  return names;
+}
+
+std::vector<NamedTensor> Model::kept_arrays() const {
+  std::vector<NamedTensor> out;
+  visit_places(parts_->root(), [&](Layer& layer, const std::string& store) {
+    for (NamedTensor& array : layer.kept_arrays())
+      for (const char* inside : {"", "_lookup_layer/"}) {
+        const bool wraps = layer.info->name == "TextVectorization";
+        if (*inside != '\0' && !wraps) continue;
+        out.push_back({store + inside + "vars/" + array.name, array.tensor});
+      }
+  });
+  return out;
+}
+
 std::optional<std::string> Model::first_attention() const {
   const Functional* model = parts_->model();
   if (model == nullptr) return std::nullopt;
@@ -86,11 +118,44 @@ std::optional<std::string> Model::first_attention() const {
 
 Summary Model::summary() const {
   Functional* model = parts_->model();
+  if (model == nullptr && as_custom(parts_->root()) != nullptr) return summarize_custom(parts_->root());
   if (model == nullptr) parts_->root().fail("one layer without an input shape", "input_shape");
   Summary out = summarize(*model);
   if (std::optional<TaskInfo> info = task()) out.preprocessor = std::move(info->preprocessor);
   return out;
 }
+
+std::vector<std::string> Model::custom_classes() const {
+  std::vector<std::string> out;
+  visit_layers(parts_->root(), [&](const Layer& layer) {
+    const std::string name(layer.class_name());
+    if (as_custom(layer) != nullptr && std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
+  });
+  return out;
+}
+
+void Model::take_stored(std::span<const StoredWeight> stored) {
+  std::vector<bool> taken(stored.size());
+  visit_places(parts_->root(), [&](Layer& layer, const std::string& store) {
+    if ((layer.built && as_custom(layer) == nullptr) || layer.is_model() || layer.is_operation()) return;
+    layer.built = true;  // as it was when it was saved
+    for (std::size_t i = 0; i < stored.size(); ++i) {
+      if (taken[i] || !stored[i].place.starts_with(store)) continue;
+      taken[i] = true;
+      graph::WeightSpec spec;
+      spec.store_path = stored[i].place.substr(store.size());
+      spec.path = spec.store_path;
+      // "att/query_dense/vars/0" is the variable 0 of att/query_dense.
+      if (const auto vars = spec.path.rfind("vars/"); vars != std::string::npos) spec.path.erase(vars, 5);
+      spec.shape = stored[i].shape;
+      spec.dtype = stored[i].dtype;
+      spec.trainable = layer.trainable;
+      layer.weights.push_back(std::move(spec));
+    }
+  });
+}
+
+void Model::require_no_custom_class() const { refuse_custom(parts_->root()); }
 
 std::optional<TaskInfo> Model::task() const {
   auto* task = dynamic_cast<Task*>(parts_->model());
@@ -146,6 +211,8 @@ graph::Graph Model::lower(const LowerOptions& options) const { return anatomy(op
 
 Anatomy Model::anatomy(const LowerOptions& options) const {
   Functional* model = parts_->model();
+  if (!options.symbolic && !options.open_custom) require_no_custom_class();
+  if (const CustomLayer* custom = as_custom(parts_->root())) custom->refuse();
   if (model == nullptr) parts_->root().fail("one layer without an input shape cannot run", "input_shape");
   if (!model->connected) model->fail("the model knows no input shape", "input_shape");
   if (options.sequence_length && !options.symbolic && !options.decode && !takes_length(*options.sequence_length)) {
@@ -163,6 +230,7 @@ Anatomy Model::anatomy(const LowerOptions& options) const {
 }
 
 LossGraph Model::lower_loss(const LowerOptions& options, const LossOptions& loss) const {
+  require_no_custom_class();
   Functional* model = parts_->model();
   if (model == nullptr) parts_->root().fail("one layer without an input shape cannot run", "input_shape");
   if (!model->connected) model->fail("the model knows no input shape", "input_shape");
@@ -176,6 +244,18 @@ LossGraph Model::lower_loss(const LowerOptions& options, const LossOptions& loss
   return keras::lower_loss(*model, options, loss);
 }
 
+void Model::freeze(const std::vector<std::string>& layers) {
+  Functional* const model = parts_->model();
+  for (const std::string& name : layers) {
+    Layer* const found = model == nullptr ? nullptr : find_layer(*model, name);
+    if (found == nullptr) throw bad_usage("no layer is called '{}'", printable(name));
+    visit_layers(*found, [](Layer& layer) {
+      layer.trainable = false;
+      for (graph::WeightSpec& spec : layer.weights) spec.trainable = false;
+    });
+  }
+}
+
 std::optional<std::string> Model::compile_config() const {
   const Json config = parts_->root().envelope.value("compile_config", Json());
   if (!config.is_object() || config.empty()) return std::nullopt;
@@ -183,6 +263,8 @@ std::optional<std::string> Model::compile_config() const {
 }
 
 std::string Model::config(const ConfigOptions& options) const {
+  if (options.inner_policies) state_policies(parts_->root());
+  if (options.assets) visit_layers(parts_->root(), [](Layer& each) { each.state_assets(); });
   Layer* layer = parts_->read.single != nullptr ? parts_->read.single : parts_->read.root.get();
   if (options.layer) {
     Functional* model = parts_->model();

@@ -2,14 +2,22 @@
 
 #include <algorithm>
 #include <mutex>
+#include <numeric>
+#include <string>
+#include <thread>
 #include <utility>
 
 #include "attn/backends/registry.h"
 #include "attn/base/text.h"
 #include "attn/keras/model.h"
+#include "attn/library/layer_graph.h"
 #include "attn/library/model_file.h"
+#include "attn/library/texts.h"
 #include "attn/library/weights.h"
+#include "attn/report/heatmap.h"
+#include "attn/report/plot.h"
 #include "attn/report/summary.h"
+#include "attn/run/attention_maps.h"
 #include "attn/run/inputs.h"
 #include "attn/run/session.h"
 
@@ -41,7 +49,8 @@ struct Model::Parts {
 
 struct Runner::Parts {
   graph::Graph graph;  // as it was lowered
-  std::uint64_t seed = 0;
+  RunOptions options;
+  std::string device, backend, weights;  // what ran, on what, and where its weights came from
   run::Session session;
 };
 
@@ -65,11 +74,35 @@ std::vector<NamedTensor> Runner::run(const std::map<std::string, Tensor>& inputs
   for (const auto& [name, tensor] : inputs)
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw bad_input("the model has no input '{}'; its inputs are {}", printable(name), join(names, ", "));
-  parts_->session.run(run::make_inputs(parts_->graph, inputs, parts_->seed));
+  parts_->session.run(run::make_inputs(parts_->graph, inputs, parts_->options.seed));
   return parts_->session.outputs();
 }
 
 std::vector<NamedTensor> Runner::scores() const { return parts_->session.scores(); }
+
+std::string Runner::attention_maps() const {
+  const std::vector<NamedTensor> scores = parts_->session.scores();
+  if (scores.empty()) return "";
+  constexpr std::int64_t kSide = 64;  // cells of a head: enough to see what it does
+  run::MapOptions options;
+  options.most_cells = report::kMostSvgCells;
+  options.most_rows = kSide;
+  std::vector<int> indices(scores.size());
+  std::iota(indices.begin(), indices.end(), 0);
+  report::HeatmapReport out;
+  out.setting.model = printable(parts_->graph.name);
+  out.setting.device = parts_->device;
+  out.setting.backend = parts_->backend;
+  out.setting.dtype = parts_->options.dtype.value_or(std::string(name_of(scores.front().tensor.dtype())));
+  out.setting.matmul_precision = "highest";
+  out.setting.batch = scores.front().tensor.shape()[0];
+  const int all_cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  out.setting.threads = parts_->options.threads > 0 ? parts_->options.threads : all_cores;
+  out.setting.weights = parts_->weights;
+  out.seed = parts_->options.seed;
+  out.layers = run::attention_maps(scores, run::scores_layouts(parts_->graph), indices, options);
+  return report::render(report::Format::svg, out, {});
+}
 
 Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Model::Model(Model&&) noexcept = default;
@@ -78,8 +111,8 @@ Model::~Model() = default;
 
 Model Model::open(const std::string& path, const OpenOptions& options) {
   library::ModelText text = with_options(library::read_model_file(path), options);
-  keras::Model model = keras::Model::read(text.name, std::move(text.text), text.options);
-  return Model(std::unique_ptr<Parts>(new Parts{std::move(model), std::move(text.weights)}));
+  std::optional<std::string> weights = text.weights;
+  return Model(std::unique_ptr<Parts>(new Parts{library::read_model(std::move(text)), std::move(weights)}));
 }
 
 Model Model::parse(const std::string& name, std::string text, const OpenOptions& options) {
@@ -91,6 +124,22 @@ Model Model::parse(const std::string& name, std::string text, const OpenOptions&
 std::string Model::name() const {
   const std::lock_guard lock(parts_->walked);
   return parts_->model.name();
+}
+
+std::vector<std::string> Model::text_input_names() const {
+  const std::lock_guard lock(parts_->walked);
+  std::vector<std::string> out;
+  for (const keras::TextInput& input : parts_->model.text_inputs()) out.push_back(input.name);
+  return out;
+}
+
+std::map<std::string, Tensor> Model::encode_texts(const std::map<std::string, TextArray>& texts) const {
+  const std::lock_guard lock(parts_->walked);
+  const std::vector<std::string> names = parts_->model.input_names();
+  for (const auto& [name, array] : texts)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw bad_input("the model has no input '{}'", printable(name));
+  return library::encode_texts(parts_->model, texts);
 }
 
 std::vector<std::string> Model::input_names() const {
@@ -112,7 +161,26 @@ std::string Model::summary(std::optional<int> line_length) const {
   return report::render(report::Format::table, parts_->model.summary(), options);
 }
 
+std::vector<Layer> Model::layers() const {
+  const std::lock_guard lock(parts_->walked);
+  const keras::Summary summary = parts_->model.summary();
+  std::vector<Layer> out;
+  for (const keras::SummaryRow& row : summary.rows) {
+    if (row.level > 0) continue;
+    out.push_back({row.name, row.class_name, row.output_shape_text, static_cast<std::uint64_t>(row.params),
+                   static_cast<std::uint64_t>(row.trainable_params), row.connected_to});
+  }
+  return out;
+}
+
+std::string Model::plot() const {
+  const std::lock_guard lock(parts_->walked);
+  return report::render(report::Format::svg, library::layer_graph(parts_->model, false));
+}
+
 Runner Model::prepare(const RunOptions& options) const {
+  if (options.threads < 0)
+    throw bad_usage("threads {}: expected their number, or 0 for all cores", options.threads).about("threads");
   const auto backend = backends::make_backend(options.device, options.backend).backend;
   keras::LowerOptions lower;
   lower.batch = options.batch;
@@ -130,7 +198,9 @@ Runner Model::prepare(const RunOptions& options) const {
   backends::CompileOptions compile;
   compile.threads = options.threads;
   run::Session session(*backend, graph, std::move(weights), compile);
-  return Runner(std::make_unique<Runner::Parts>(Runner::Parts{std::move(graph), options.seed, std::move(session)}));
+  return Runner(std::make_unique<Runner::Parts>(
+      Runner::Parts{std::move(graph), options, std::string(backend->device()), std::string(backend->name()),
+                    file ? *file : "random, seed " + std::to_string(options.seed), std::move(session)}));
 }
 
 }  // namespace attn

@@ -12,6 +12,7 @@
 #include "attn/io/keras_archive.h"
 #include "attn/weights/read_store.h"
 #include "model_folder.h"
+#include "other_kinds.h"
 #include "tied_embedding.h"
 
 namespace attn::library {
@@ -29,6 +30,12 @@ ModelText read_archive(const std::string& path, const io::Bytes& file) {
   io::KerasArchive archive = io::parse_keras_archive(file, path);
   ModelText out{path + ":config.json", std::move(archive.config), {}, path};
   out.options.keras_version = version_in(archive.metadata, path);
+  if (archive.weights) {
+    // Looked at only where the config may leave something out.
+    out.options.stored_bytes = archive.weights->size();
+    out.options.stored = [file, path] { return weights::parse_store(file, path).weights; };
+  }
+  out.options.asset = [file, path](const std::string& place) { return io::read_keras_asset(file, path, place); };
   if (archive.weights && may_hide_tied_embedding(out.text))
     out.options.tie_word_embeddings = tied_embedding_in(weights::parse_store(file, path));
   return out;
@@ -71,6 +78,7 @@ ModelText model_text_of(const io::Bytes& file, const std::string& path) {
           printable(path))
           .about("weights");
     case io::FileKind::other:
+      refuse_other_kind(file, path);
       break;
   }
   const std::string name = path == "-" ? "stdin" : path;
@@ -90,5 +98,17 @@ ModelText read_model_file(const std::string& path) {
 }
 
 ModelText builtin_model() { return {"built-in encoder", keras::Model::builtin_encoder(), {}, {}}; }
+
+keras::Model read_model(ModelText text) {
+  keras::Model model = keras::Model::read(text.name, std::move(text.text), text.options);
+  if (!text.weights || model.custom_classes().empty()) return model;
+  const weights::Store store = weights::read_store(*text.weights);
+  if (store.naming != weights::Naming::store_path) return model;
+  std::vector<keras::StoredWeight> stored;
+  for (const NamedTensor& weight : store.weights)
+    stored.push_back({weight.name, weight.tensor.shape(), weight.tensor.dtype()});
+  model.take_stored(stored);
+  return model;
+}
 
 }  // namespace attn::library

@@ -11,6 +11,7 @@
 #include "attn/io/file.h"
 #include "attn/io/json_text.h"
 #include "attn/weights/read_store.h"
+#include "other_kinds.h"
 #include "tied_embedding.h"
 
 namespace attn::library {
@@ -41,22 +42,8 @@ std::string file_ending_in(const std::string& folder, std::string_view ending) {
   return first;
 }
 
-/// What others write, by a file that tells it, and the way to a model that attn reads.
-struct OtherKind {
-  std::string_view ending, what;
-};
-constexpr std::array<OtherKind, 3> kOtherKinds{
-    {{"saved_model.pb",
-      "a TensorFlow SavedModel, which holds graphs of TensorFlow and is not read; load it in Python "
-      "(tf_keras.models.load_model) and save it as .keras or .h5"},
-     {".gguf", "a model for llama.cpp, which is not read; give the Hugging Face folder that it was made from"},
-     {".onnx",
-      "a model for ONNX Runtime, which holds its graph and is not read; give the Hugging Face folder or the Keras "
-      "model "
-      "that it was made from"}}};
-
 [[noreturn]] void refuse_without_config(const std::string& path) {
-  for (const OtherKind& kind : kOtherKinds)
+  for (const OtherKind& kind : other_kinds())
     if (!file_ending_in(path, kind.ending).empty()) throw bad_input("{}: {}", printable(path), kind.what);
   throw bad_input(
       "{}: a folder without config.json; expected a preset of KerasHub, a Hugging Face folder, or a model file (Keras "

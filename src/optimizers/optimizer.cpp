@@ -1,6 +1,7 @@
 #include "attn/optimizers/optimizer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <utility>
 
@@ -8,7 +9,9 @@
 #include "attn/base/parallel.h"
 #include "attn/base/text.h"
 #include "constraint.h"
+#include "pass.h"
 #include "rules.h"
+#include "sums.h"
 
 namespace attn::optimizers {
 namespace {
@@ -18,37 +21,8 @@ constexpr std::int64_t kPart = std::int64_t{1} << 16;
 /// Fewer elements in all are not worth waking threads for.
 constexpr std::int64_t kLeastForThreads = std::int64_t{1} << 18;
 
-/// A piece of an array.
-struct Part {
-  std::size_t variable;
-  std::int64_t begin, end;
-};
-
-std::vector<Part> parts_of(const std::vector<Variable>& variables, bool whole) {
-  std::vector<Part> parts;
-  for (std::size_t n = 0; n < variables.size(); ++n) {
-    const std::int64_t size = variables[n].shape.size(), step = whole ? std::max<std::int64_t>(1, size) : kPart;
-    for (std::int64_t begin = 0; begin < size; begin += step) parts.push_back({n, begin, std::min(begin + step, size)});
-  }
-  return parts;
-}
-
 void fill(const Tensor& tensor, double value) {
   for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, value);
-}
-
-/// What a step is given may be shared, and is not changed.
-Tensor scaled(const Tensor& tensor, double factor) {
-  Tensor out(DType::float32, tensor.shape());
-  const std::span<const float> from = tensor.as<const float>();
-  const std::span<float> to = out.as<float>();
-  for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i] * static_cast<float>(factor);
-  return out;
-}
-
-void scale(Gradient& gradient, double factor) {
-  gradient.sum = scaled(gradient.sum, factor);
-  if (gradient.squares.bytes() > 0) gradient.squares = scaled(gradient.squares, factor * factor);
 }
 
 void copy(const Tensor& from, const Tensor& to) { std::copy_n(from.data(), from.bytes(), to.data()); }
@@ -62,6 +36,12 @@ Optimizer::Optimizer(Settings settings, std::vector<Variable> variables, int thr
   std::int64_t elements = 0;
   for (const Variable& variable : variables_) elements += variable.shape.size();
   if (elements < kLeastForThreads) threads_ = 1;
+  const bool whole = !is_elementwise(settings_.rule);
+  for (std::size_t n = 0; n < variables_.size(); ++n) {
+    const std::int64_t size = variables_[n].shape.size(), most = whole ? std::max<std::int64_t>(1, size) : kPart;
+    for (std::int64_t begin = 0; begin < size; begin += most)
+      parts_.push_back({n, begin, std::min(begin + most, size)});
+  }
   if (settings_.loss_scale) {
     for (const auto& [name, dtype] :
          {std::pair("iteration", DType::int64), std::pair("learning_rate", DType::float32),
@@ -194,24 +174,21 @@ double Optimizer::loss_scale() const {
   return settings_.loss_scale_factor.value_or(1.0);
 }
 
-bool Optimizer::unscale(std::vector<Gradient>& gradients) const {
-  const Tensor &counter = state_[first_ - 2].tensor, &scale_now = state_[first_ - 1].tensor;
-  const double factor = scale_now.at(0);
-  const bool finite = std::ranges::all_of(gradients, [](const Gradient& gradient) {
-    return !has(gradient) ||
-           std::ranges::all_of(gradient.sum.as<const float>(), [](float x) { return std::isfinite(x); });
+bool Optimizer::is_finite(const std::vector<Gradient>& gradients) {
+  // In double no sum of squares of finite float32 numbers overflows.
+  return std::ranges::all_of(gradients, [](const Gradient& gradient) {
+    if (!has(gradient)) return true;
+    const std::span<const float> numbers = gradient.sum.as<const float>();
+    return std::isfinite(sum_of_squares(numbers.data(), gradient.sum.size()));
   });
-  if (!finite) {
-    counter.set(0, 0.0);
-    scale_now.set(0, factor * 0.5);
-    return false;
-  }
-  for (Gradient& gradient : gradients)
-    if (has(gradient)) scale(gradient, 1.0 / factor);
-  const bool grows = counter.at(0) == static_cast<double>(settings_.loss_scale->dynamic_growth_steps - 1);
-  counter.set(0, grows ? 0.0 : counter.at(0) + 1.0);
-  if (grows) scale_now.set(0, factor * 2.0);
-  return true;
+}
+
+void Optimizer::move_scale(bool finite) const {
+  const Tensor &counter = state_[first_ - 2].tensor, &scale = state_[first_ - 1].tensor;
+  const bool grows = finite && counter.at(0) == static_cast<double>(settings_.loss_scale->dynamic_growth_steps - 1);
+  counter.set(0, grows || !finite ? 0.0 : counter.at(0) + 1.0);
+  if (!finite) scale.set(0, scale.at(0) * 0.5);
+  if (grows) scale.set(0, scale.at(0) * 2.0);
 }
 
 void Optimizer::begin(const std::vector<Tensor>& weights) {
@@ -219,79 +196,47 @@ void Optimizer::begin(const std::vector<Tensor>& weights) {
   for (std::size_t n = 0; n < weights.size(); ++n) copy(weights[n], slots_[n][0]);
 }
 
-double Optimizer::norm(const std::vector<const Tensor*>& of, bool squared) const {
-  struct Piece {
-    const Tensor* tensor;
-    std::int64_t begin, end;
-  };
-  std::vector<Piece> pieces;
-  for (const Tensor* tensor : of)
-    for (std::int64_t begin = 0; begin < tensor->size(); begin += kPart)
-      pieces.push_back({tensor, begin, std::min(begin + kPart, tensor->size())});
-  std::vector<double> sums(pieces.size(), 0.0);
-  for_each_part(static_cast<std::int64_t>(pieces.size()), threads_, [&](std::int64_t i) {
-    const Piece& piece = pieces[static_cast<std::size_t>(i)];
-    const std::span<const float> x = piece.tensor->as<const float>();
-    double sum = 0.0;
-    for (std::int64_t j = piece.begin; j < piece.end; ++j) {
-      const double number = x[static_cast<std::size_t>(j)];
-      sum += squared ? number : number * number;
-    }
-    sums[static_cast<std::size_t>(i)] = sum;
+/// By variable, Σ of the gradient's squares, or of its entries'.
+std::vector<double> Optimizer::squares_of(const std::vector<Gradient>& gradients) const {
+  std::vector<double> parts(parts_.size(), 0.0), sums(gradients.size(), 0.0);
+  for_each_part(static_cast<std::int64_t>(parts_.size()), threads_, [&](std::int64_t i) {
+    const Part& part = parts_[static_cast<std::size_t>(i)];
+    const Gradient& gradient = gradients[part.variable];
+    if (!has(gradient)) return;
+    const std::int64_t count = part.end - part.begin;
+    parts[static_cast<std::size_t>(i)] =
+        gradient.squares.bytes() > 0 ? sum_of(gradient.squares.as<const float>().data() + part.begin, count)
+                                     : sum_of_squares(gradient.sum.as<const float>().data() + part.begin, count);
   });
-  double sum = 0.0;
-  for (const double part : sums) sum += part;
-  return sum;
+  for (std::size_t i = 0; i < parts_.size(); ++i) sums[parts_[i].variable] += parts[i];
+  return sums;
 }
 
-void Optimizer::clip(std::vector<Gradient>& gradients, StepReport& report) const {
-  std::vector<double> squares(gradients.size(), 0.0);
-  double all = 0.0;
-  for (std::size_t n = 0; n < gradients.size(); ++n) {
-    if (!has(gradients[n])) continue;
-    const bool entries = gradients[n].squares.bytes() > 0;
-    squares[n] = norm({entries ? &gradients[n].squares : &gradients[n].sum}, entries);
-    all += squares[n];
-  }
-  report.gradient_norm = std::sqrt(all);
-  const auto scale_by = [&](Gradient& gradient, double factor) {
-    if (factor == 1.0) return;
-    scale(gradient, factor);
-    report.clipped = true;
-  };
-  for (std::size_t n = 0; n < gradients.size(); ++n) {
-    Gradient& gradient = gradients[n];
-    if (!has(gradient)) continue;
-    if (settings_.clipnorm) {
-      scale_by(gradient, *settings_.clipnorm / std::max(std::sqrt(squares[n]), *settings_.clipnorm));
-    } else if (settings_.global_clipnorm) {
-      const double limit = *settings_.global_clipnorm, size = report.gradient_norm;
-      scale_by(gradient, limit * std::min(1.0 / size, 1.0 / limit) + (size - size));
-      gradient.squares = Tensor();                                      // the product is dense
-    } else if (settings_.clipvalue && gradient.squares.bytes() == 0) {  // entries were clipped before they were added
-      const auto limit = static_cast<float>(*settings_.clipvalue);
-      gradient.sum = scaled(gradient.sum, 1.0);
-      for (float& x : gradient.sum.as<float>()) {
-        report.clipped = report.clipped || std::abs(x) > limit;
-        x = std::clamp(x, -limit, limit);
-      }
+/// Adds the gradients, times `factor`, to what was accumulated, which takes their place; where the step moves, it is
+/// the mean of all.
+void Optimizer::accumulate(std::vector<Gradient>& gradients, float factor, bool moves) const {
+  const auto count = static_cast<float>(*settings_.gradient_accumulation_steps);
+  for_each_part(static_cast<std::int64_t>(parts_.size()), threads_, [&](std::int64_t i) {
+    const Part& part = parts_[static_cast<std::size_t>(i)];
+    if (!has(gradients[part.variable])) return;
+    const float* const g = gradients[part.variable].sum.as<const float>().data();
+    float* const sum = accumulators_[part.variable].as<float>().data();
+    for (std::int64_t j = part.begin; j < part.end; ++j) {
+      const float all = g[j] * factor + sum[j];
+      sum[j] = moves ? all / count : all;
     }
-  }
+  });
+  for (std::size_t n = 0; n < gradients.size(); ++n)
+    if (has(gradients[n])) gradients[n] = {accumulators_[n], Tensor()};  // a sum over batches is dense
 }
 
-void Optimizer::decay(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients) const {
+float Optimizer::decay_of(const Variable& variable) const {
   const auto* muon = std::get_if<Muon>(&settings_.rule);
-  if (!settings_.weight_decay && muon == nullptr) return;
-  const auto rate = static_cast<float>(learning_rate());
-  for (std::size_t n = 0; n < weights.size(); ++n) {
-    if (!has(gradients[n])) continue;
-    const auto share = muon != nullptr && uses_adam(variables_[n]) ? muon->adam_weight_decay : settings_.weight_decay;
-    if (!share) continue;
-    for (float& v : weights[n].as<float>()) v -= v * static_cast<float>(*share) * rate;
-  }
+  const auto share = muon != nullptr && uses_adam(variable) ? muon->adam_weight_decay : settings_.weight_decay;
+  return share ? static_cast<float>(*share) * static_cast<float>(learning_rate()) : 0.0F;
 }
 
-void Optimizer::update(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients) {
+Step Optimizer::begin_step() {
   Step common;
   common.rate = learning_rate();
   common.t = static_cast<double>(updates() + 1);
@@ -300,75 +245,89 @@ void Optimizer::update(const std::vector<Tensor>& weights, const std::vector<Gra
     product_.set(0, product_.at(0) * factor);
     common.product = product_.at(0);
   }
-  std::vector<Step> steps(weights.size(), common);
+  return common;
+}
+
+Pass Optimizer::pass() const {
+  Pass pass;
+  pass.rule = &settings_.rule;
+  if (settings_.clipvalue && !settings_.clipnorm && !settings_.global_clipnorm)
+    pass.limit = static_cast<float>(*settings_.clipvalue);
+  pass.momentum = static_cast<float>(updates() == 0 ? 0.0 : settings_.ema_momentum);
+  pass.overwrites = settings_.ema_overwrite_frequency && (updates() + 1) % *settings_.ema_overwrite_frequency == 0;
+  return pass;
+}
+
+void Optimizer::move(const std::vector<Tensor>& weights, std::vector<Gradient>& gradients, double factor,
+                     StepReport& report) {
+  std::vector<double> squares = squares_of(gradients);
+  double all = 0.0;
+  for (double& square : squares) all += square *= factor * factor;
+  report.gradient_norm = std::sqrt(all);
+  report.not_finite = !std::isfinite(report.gradient_norm);
+  if (report.not_finite) return;
+  const Step common = begin_step();
+  const Pass how = pass();
+  std::vector<Visit> visits(weights.size());
   for (std::size_t n = 0; n < weights.size(); ++n) {
-    Step& step = steps[n];
+    if (!has(gradients[n])) continue;
+    double own = factor;
+    if (settings_.clipnorm) {
+      own *= *settings_.clipnorm / std::max(std::sqrt(squares[n]), *settings_.clipnorm);
+    } else if (settings_.global_clipnorm) {
+      const double limit = *settings_.global_clipnorm, size = report.gradient_norm;
+      own *= limit * std::min(1.0 / size, 1.0 / limit) + (size - size);
+      gradients[n].squares = Tensor();  // the product is dense
+    }
+    report.clipped = report.clipped || own != factor;
+    Visit& visit = visits[n];
+    visit.factor = static_cast<float>(own);
+    visit.decay = decay_of(variables_[n]);
+    if (settings_.use_ema) visit.average = averages_[n].as<float>().data();
+    if (settings_.gradient_accumulation_steps) visit.accumulator = accumulators_[n].as<float>().data();
+    Step& step = visit.step = common;
     step.shape = &variables_[n].shape;
     step.size = weights[n].size();
     step.v = weights[n].as<float>().data();
-    if (has(gradients[n])) step.g = gradients[n].sum.as<float>().data();
-    if (gradients[n].squares.bytes() > 0) step.q = gradients[n].squares.as<float>().data();
-    for (const Tensor& slot : slots_[n])
-      step.s.push_back(slot.dtype() == DType::float32 ? slot.as<float>().data() : nullptr);
+    step.g = gradients[n].sum.as<const float>().data();
+    if (gradients[n].squares.bytes() > 0) step.q = gradients[n].squares.as<const float>().data();
+    for (std::size_t s = 0; s < slots_[n].size(); ++s)
+      if (slots_[n][s].dtype() == DType::float32) step.s[s] = slots_[n][s].as<float>().data();
     step.adam = std::holds_alternative<Muon>(settings_.rule) && uses_adam(variables_[n]);
   }
-  const std::vector<Part> parts = parts_of(variables_, !is_elementwise(settings_.rule));
-  for_each_part(static_cast<std::int64_t>(parts.size()), threads_, [&](std::int64_t i) {
-    const Part& part = parts[static_cast<std::size_t>(i)];
-    if (steps[part.variable].g != nullptr)
-      optimizers::update(settings_.rule, steps[part.variable], part.begin, part.end);
+  std::atomic<bool> clipped = report.clipped;
+  for_each_part(static_cast<std::int64_t>(parts_.size()), threads_, [&](std::int64_t i) {
+    const Part& part = parts_[static_cast<std::size_t>(i)];
+    const Visit& visit = visits[part.variable];
+    if (visit.step.g != nullptr && run(how, visit, part.begin, part.end)) clipped = true;
   });
-}
-
-void Optimizer::average(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients) const {
-  const auto momentum = static_cast<float>(updates() == 0 ? 0.0 : settings_.ema_momentum);
-  const bool overwrites =
-      settings_.ema_overwrite_frequency && (updates() + 1) % *settings_.ema_overwrite_frequency == 0;
-  for (std::size_t n = 0; n < weights.size(); ++n) {
-    if (!has(gradients[n])) continue;
-    const std::span<float> v = weights[n].as<float>(), average = averages_[n].as<float>();
-    for (std::size_t i = 0; i < v.size(); ++i) {
-      average[i] = momentum * average[i] + (1.0F - momentum) * v[i];
-      if (overwrites) v[i] = average[i];
-    }
-  }
+  report.clipped = clipped;
 }
 
 StepReport Optimizer::apply(const std::vector<Tensor>& weights, const std::vector<Gradient>& given) {
   std::vector<Gradient> gradients = given;
   StepReport report;
+  double factor = 1.0 / loss_scale();
   if (settings_.loss_scale) {
-    report.skipped = !unscale(gradients);
+    report.skipped = !is_finite(gradients);
+    move_scale(!report.skipped);
     if (report.skipped) return report;
-  } else if (settings_.loss_scale_factor) {
-    const double factor = 1.0 / *settings_.loss_scale_factor;
-    for (Gradient& gradient : gradients)
-      if (has(gradient)) scale(gradient, factor);
   }
   const std::int64_t accumulated = settings_.gradient_accumulation_steps.value_or(1);
   const bool moves = (iteration() + 1) % accumulated == 0;
   if (settings_.gradient_accumulation_steps) {
-    for (std::size_t n = 0; n < gradients.size(); ++n) {
-      if (!has(gradients[n])) continue;
-      gradients[n].sum = scaled(gradients[n].sum, 1.0);
-      const std::span<float> sum = accumulators_[n].as<float>(), g = gradients[n].sum.as<float>();
-      for (std::size_t i = 0; i < sum.size(); ++i) {
-        if (moves) {
-          g[i] = (g[i] + sum[i]) / static_cast<float>(accumulated);
-          sum[i] = 0.0F;
-        } else {
-          sum[i] += g[i];
-        }
-      }
-      gradients[n].squares = Tensor();  // a sum over batches is dense
-    }
+    accumulate(gradients, static_cast<float>(factor), moves);
+    factor = 1.0;
   }
   if (moves) {
-    clip(gradients, report);
-    decay(weights, gradients);
-    update(weights, gradients);
+    move(weights, gradients, factor, report);
+    if (report.not_finite) return report;
+  } else if (settings_.use_ema) {
+    const Pass how = pass();
+    for (std::size_t n = 0; n < weights.size(); ++n)
+      if (has(gradients[n]))
+        follow(how, weights[n].as<float>().data(), averages_[n].as<float>().data(), weights[n].size());
   }
-  if (settings_.use_ema) average(weights, gradients);
   for (std::size_t n = 0; n < weights.size(); ++n)
     if (variables_[n].constraint && has(gradients[n])) constrain(*variables_[n].constraint, weights[n]);
   ++state_[first_].tensor.as<std::int64_t>()[0];

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "muon.h"
+#include "sums.h"
 
 namespace attn::optimizers {
 
@@ -18,174 +19,178 @@ namespace {
 
 float f(double x) { return static_cast<float>(x); }
 
-void apply(const SGD& rule, const Step& step, std::int64_t begin, std::int64_t end) {
+/// The arrays of a part, which do not overlap.
+#define ATTN_PART(step)                                                                                           \
+  float *__restrict const v = (step).v, *__restrict const s0 = (step).s[0], *__restrict const s1 = (step).s[1], \
+                    *__restrict const s2 = (step).s[2]; \
+  const float* __restrict const g = (step).g, * __restrict const q = (step).q;                                    \
+  const std::int64_t size = (step).size;                                                                          \
+  (void)s0, (void)s1, (void)s2, (void)q
+
+void apply(const SGD& rule, const Step& step) {
+  ATTN_PART(step);
   const float rate = f(step.rate), momentum = f(rule.momentum);
   if (rule.momentum == 0.0) {
-    for (std::int64_t i = begin; i < end; ++i) step.v[i] -= rate * step.g[i];
+    for (std::int64_t i = 0; i < size; ++i) v[i] -= rate * g[i];
     return;
   }
-  float* const m = step.s[0];
-  for (std::int64_t i = begin; i < end; ++i) {
-    const float move = rate * step.g[i];
-    m[i] = momentum * m[i] - move;
-    step.v[i] += rule.nesterov ? momentum * m[i] - move : m[i];
+  for (std::int64_t i = 0; i < size; ++i) {
+    const float move = rate * g[i];
+    s0[i] = momentum * s0[i] - move;
+    v[i] += rule.nesterov ? momentum * s0[i] - move : s0[i];
   }
 }
-
-/// m += (g − m)(1 − β₁), s += (g² − s)(1 − β₂)
-class Averages {
- public:
-  Averages(double beta_1, double beta_2) : take_1_(f(1.0 - beta_1)), take_2_(f(1.0 - beta_2)) {}
-  void operator()(const Step& step, std::int64_t i) const {
-    step.s[0][i] += (step.g[i] - step.s[0][i]) * take_1_;
-    step.s[1][i] += (step.square(i) - step.s[1][i]) * take_2_;
-  }
-
- private:
-  float take_1_, take_2_;
-};
 
 float adam_rate(double rate, double beta_1, double beta_2, double t) {
   return f(rate * std::sqrt(1.0 - power_of_float(beta_2, t)) / (1.0 - power_of_float(beta_1, t)));
 }
 
-void apply(const Adam& rule, const Step& step, std::int64_t begin, std::int64_t end) {
-  const Averages averages(rule.beta_1, rule.beta_2);
-  const float alpha = adam_rate(step.rate, rule.beta_1, rule.beta_2, step.t), epsilon = f(rule.epsilon);
-  for (std::int64_t i = begin; i < end; ++i) {
-    averages(step, i);
-    float s = step.s[1][i];
-    if (rule.amsgrad) s = step.s[2][i] = std::max(step.s[2][i], s);
-    step.v[i] -= step.s[0][i] * alpha / (std::sqrt(s) + epsilon);
+/// m += (g − m)(1 − β₁), s += (q − s)(1 − β₂)
+void apply(const Adam& rule, const Step& step) {
+  ATTN_PART(step);
+  const float take_1 = f(1.0 - rule.beta_1), take_2 = f(1.0 - rule.beta_2), epsilon = f(rule.epsilon);
+  const float alpha = adam_rate(step.rate, rule.beta_1, rule.beta_2, step.t);
+  if (rule.amsgrad) {
+    for (std::int64_t i = 0; i < size; ++i) {
+      s0[i] += (g[i] - s0[i]) * take_1;
+      s1[i] += (q[i] - s1[i]) * take_2;
+      s2[i] = s1[i] > s2[i] ? s1[i] : s2[i];
+      v[i] -= s0[i] * alpha / (std::sqrt(s2[i]) + epsilon);
+    }
+    return;
+  }
+  for (std::int64_t i = 0; i < size; ++i) {
+    const float m = s0[i] + (g[i] - s0[i]) * take_1, s = s1[i] + (q[i] - s1[i]) * take_2;
+    s0[i] = m;
+    s1[i] = s;
+    v[i] -= m * alpha / (std::sqrt(s) + epsilon);
   }
 }
 
-void apply(const Adamax& rule, const Step& step, std::int64_t begin, std::int64_t end) {
+void apply(const Adamax& rule, const Step& step) {
+  ATTN_PART(step);
   const float take = f(1.0 - rule.beta_1), keep = f(rule.beta_2), epsilon = f(rule.epsilon), rate = f(step.rate);
   const float correction = f(1.0 - power_of_float(rule.beta_1, step.t));
-  for (std::int64_t i = begin; i < end; ++i) {
-    float &m = step.s[0][i], &u = step.s[1][i];
-    m += (step.g[i] - m) * take;
-    u = std::max(keep * u, std::abs(step.g[i]));
-    step.v[i] -= rate * m / (correction * (u + epsilon));
+  for (std::int64_t i = 0; i < size; ++i) {
+    s0[i] += (g[i] - s0[i]) * take;
+    s1[i] = std::max(keep * s1[i], std::abs(g[i]));
+    v[i] -= rate * s0[i] / (correction * (s1[i] + epsilon));
   }
 }
 
-void apply(const Nadam& rule, const Step& step, std::int64_t begin, std::int64_t end) {
-  const Averages averages(f(rule.beta_1), f(rule.beta_2));
+void apply(const Nadam& rule, const Step& step) {
+  ATTN_PART(step);
+  const float take_1 = f(1.0 - f(rule.beta_1)), take_2 = f(1.0 - f(rule.beta_2));
   const double beta = f(rule.beta_1);
   const double now = beta * (1.0 - 0.5 * power_of_float(0.96, step.t));
   const double next = beta * (1.0 - 0.5 * power_of_float(0.96, step.t + 1.0));
   const float of_m = f(next / (1.0 - step.product * next)), of_g = f((1.0 - now) / (1.0 - step.product));
   const float correction = f(1.0 - power_of_float(rule.beta_2, step.t)), rate = f(step.rate), epsilon = f(rule.epsilon);
-  for (std::int64_t i = begin; i < end; ++i) {
-    averages(step, i);
-    const float m = of_m * step.s[0][i] + of_g * step.g[i];
-    step.v[i] -= m * rate / (std::sqrt(step.s[1][i] / correction) + epsilon);
+  for (std::int64_t i = 0; i < size; ++i) {
+    s0[i] += (g[i] - s0[i]) * take_1;
+    s1[i] += (q[i] - s1[i]) * take_2;
+    const float m = of_m * s0[i] + of_g * g[i];
+    v[i] -= m * rate / (std::sqrt(s1[i] / correction) + epsilon);
   }
 }
 
-void apply(const ScheduleFreeAdamW& rule, const Step& step, std::int64_t begin, std::int64_t end) {
+void apply(const ScheduleFreeAdamW& rule, const Step& step) {
+  ATTN_PART(step);
   double rate = step.rate;
   if (rule.warmup_steps > 0) rate *= std::min(step.t / static_cast<double>(rule.warmup_steps), 1.0);
   const float beta = f(rule.beta_1), take = f(1.0 - f(rule.beta_2)), epsilon = f(rule.epsilon), lr = f(rate);
   const float correction = f(1.0 - power_of_float(rule.beta_2, step.t)), share = f(1.0 / step.t);
-  for (std::int64_t i = begin; i < end; ++i) {
-    float &z = step.s[0][i], &s = step.s[1][i];
-    s += (step.square(i) - s) * take;
-    z -= lr * step.g[i] / (std::sqrt(s / correction) + epsilon);
+  for (std::int64_t i = 0; i < size; ++i) {
+    s1[i] += (q[i] - s1[i]) * take;
+    s0[i] -= lr * g[i] / (std::sqrt(s1[i] / correction) + epsilon);
     // On TensorFlow what the formula calls z before the step is z after it.
-    const float x = (step.v[i] - (1.0F - beta) * z) / beta;
+    const float z = s0[i], x = (v[i] - (1.0F - beta) * z) / beta;
     const float mean = (1.0F - share) * x + share * z;
-    step.v[i] = (1.0F - beta) * z + beta * mean;
+    v[i] = (1.0F - beta) * z + beta * mean;
   }
 }
 
-void apply(const RMSprop& rule, const Step& step, std::int64_t begin, std::int64_t end) {
+void apply(const RMSprop& rule, const Step& step) {
+  ATTN_PART(step);
   const float keep = f(rule.rho), take = f(1.0 - rule.rho), epsilon = f(rule.epsilon), rate = f(step.rate),
               momentum = f(rule.momentum);
-  std::size_t next = 1;
-  float* const m = rule.momentum > 0.0 ? step.s[next++] : nullptr;
-  float* const a = rule.centered ? step.s[next] : nullptr;
-  for (std::int64_t i = begin; i < end; ++i) {
-    float& s = step.s[0][i];
-    s = keep * s + take * step.square(i);
-    float denominator = s + epsilon;
+  float* const m = rule.momentum > 0.0 ? s1 : nullptr;
+  float* const a = !rule.centered ? nullptr : m != nullptr ? s2 : s1;
+  for (std::int64_t i = 0; i < size; ++i) {
+    s0[i] = keep * s0[i] + take * q[i];
+    float denominator = s0[i] + epsilon;
     if (a != nullptr) {
-      a[i] = keep * a[i] + take * step.g[i];
-      denominator = s - a[i] * a[i] + epsilon;
+      a[i] = keep * a[i] + take * g[i];
+      denominator = s0[i] - a[i] * a[i] + epsilon;
     }
-    float move = rate * step.g[i] / std::sqrt(denominator);
+    float move = rate * g[i] / std::sqrt(denominator);
     if (m != nullptr) move = m[i] = momentum * m[i] + move;
-    step.v[i] -= move;
+    v[i] -= move;
   }
 }
 
-void apply(const Adagrad& rule, const Step& step, std::int64_t begin, std::int64_t end) {
+void apply(const Adagrad& rule, const Step& step) {
+  ATTN_PART(step);
   const float epsilon = f(rule.epsilon), rate = f(step.rate);
-  for (std::int64_t i = begin; i < end; ++i) {
-    float& sum = step.s[0][i];
-    sum += step.square(i);
-    step.v[i] -= rate * step.g[i] / std::sqrt(sum + epsilon);
+  for (std::int64_t i = 0; i < size; ++i) {
+    s0[i] += q[i];
+    v[i] -= rate * g[i] / std::sqrt(s0[i] + epsilon);
   }
 }
 
-void apply(const Adadelta& rule, const Step& step, std::int64_t begin, std::int64_t end) {
+void apply(const Adadelta& rule, const Step& step) {
+  ATTN_PART(step);
   const float keep = f(rule.rho), take = f(1.0 - rule.rho), epsilon = f(rule.epsilon), rate = f(step.rate);
-  for (std::int64_t i = begin; i < end; ++i) {
-    float &a = step.s[0][i], &d = step.s[1][i];
-    a = keep * a + take * step.square(i);
-    const float delta = -std::sqrt(d + epsilon) * step.g[i] / std::sqrt(a + epsilon);
-    d = keep * d + take * delta * delta;
-    step.v[i] += rate * delta;
+  for (std::int64_t i = 0; i < size; ++i) {
+    s0[i] = keep * s0[i] + take * q[i];
+    const float ratio = std::sqrt(s1[i] + epsilon) / std::sqrt(s0[i] + epsilon);
+    s1[i] = keep * s1[i] + take * (ratio * ratio * q[i]);
+    v[i] -= rate * (ratio * g[i]);
   }
 }
 
-void apply(const Ftrl& rule, const Step& step, std::int64_t begin, std::int64_t end) {
+void apply(const Ftrl& rule, const Step& step) {
+  ATTN_PART(step);
   const double l2 = rule.l2_regularization_strength + rule.beta / (2.0 * step.rate);
   const float rate = f(step.rate), power = f(-rule.learning_rate_power), twice_l2 = f(2.0 * l2),
               shrink = f(2.0 * rule.l2_shrinkage_regularization_strength), l1 = f(rule.l1_regularization_strength);
-  for (std::int64_t i = begin; i < end; ++i) {
-    float &sum = step.s[0][i], &z = step.s[1][i];
-    const float used = step.g[i] + shrink * step.v[i];
-    const float after = sum + step.square(i);
+  for (std::int64_t i = 0; i < size; ++i) {
+    const float used = g[i] + shrink * v[i];
+    const float after = s0[i] + q[i];
     const float root = std::pow(after, power);
-    z += used - (root - std::pow(sum, power)) / rate * step.v[i];
-    step.v[i] = (std::clamp(z, -l1, l1) - z) / (root / rate + twice_l2);
-    sum = after;
+    s1[i] += used - (root - std::pow(s0[i], power)) / rate * v[i];
+    v[i] = (std::clamp(s1[i], -l1, l1) - s1[i]) / (root / rate + twice_l2);
+    s0[i] = after;
   }
 }
 
-void apply(const Lion& rule, const Step& step, std::int64_t begin, std::int64_t end) {
+void apply(const Lion& rule, const Step& step) {
+  ATTN_PART(step);
   const float keep_1 = f(rule.beta_1), take_1 = f(1.0 - rule.beta_1), keep_2 = f(rule.beta_2),
               take_2 = f(1.0 - rule.beta_2), rate = f(step.rate);
-  for (std::int64_t i = begin; i < end; ++i) {
-    float& m = step.s[0][i];
-    const float c = keep_1 * m + take_1 * step.g[i];
-    step.v[i] -= rate * (c > 0.0F ? 1.0F : c < 0.0F ? -1.0F : c);  // the sign, and NaN stays
-    m = keep_2 * m + take_2 * step.g[i];
+  for (std::int64_t i = 0; i < size; ++i) {
+    const float c = keep_1 * s0[i] + take_1 * g[i];
+    v[i] -= rate * (c > 0.0F ? 1.0F : c < 0.0F ? -1.0F : c);  // the sign, and NaN stays
+    s0[i] = keep_2 * s0[i] + take_2 * g[i];
   }
 }
 
-double sum_of_squares(const float* x, std::int64_t size) {
-  double sum = 0.0;
-  for (std::int64_t i = 0; i < size; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  return sum;
-}
+#undef ATTN_PART
 
-void apply(const Lamb& rule, const Step& step, std::int64_t begin, std::int64_t end) {
-  const Averages averages(rule.beta_1, rule.beta_2);
-  const float of_m = f(1.0 - power_of_float(rule.beta_1, step.t)), of_s = f(1.0 - power_of_float(rule.beta_2, step.t)),
-              epsilon = f(rule.epsilon);
-  std::vector<float> move(static_cast<std::size_t>(end - begin));
-  for (std::int64_t i = begin; i < end; ++i) {
-    averages(step, i);
-    move[static_cast<std::size_t>(i - begin)] = step.s[0][i] / of_m / (std::sqrt(step.s[1][i] / of_s) + epsilon);
+void apply(const Lamb& rule, const Step& step) {
+  const float take_1 = f(1.0 - rule.beta_1), take_2 = f(1.0 - rule.beta_2), epsilon = f(rule.epsilon);
+  const float of_m = f(1.0 - power_of_float(rule.beta_1, step.t)), of_s = f(1.0 - power_of_float(rule.beta_2, step.t));
+  std::vector<float> move(static_cast<std::size_t>(step.size));
+  for (std::int64_t i = 0; i < step.size; ++i) {
+    float &m = step.s[0][i], &s = step.s[1][i];
+    m += (step.g[i] - m) * take_1;
+    s += (step.square(i) - s) * take_2;
+    move[static_cast<std::size_t>(i)] = m / of_m / (std::sqrt(s / of_s) + epsilon);
   }
   const double weights = std::sqrt(sum_of_squares(step.v, step.size));
   const double moves = std::sqrt(sum_of_squares(move.data(), step.size));
   const float rate = f((weights > 0.0 && moves > 0.0 ? weights / moves : 1.0) * step.rate);
-  for (std::int64_t i = begin; i < end; ++i) step.v[i] -= rate * move[static_cast<std::size_t>(i - begin)];
+  for (std::int64_t i = 0; i < step.size; ++i) step.v[i] -= rate * move[static_cast<std::size_t>(i)];
 }
 
 double root_mean_square(const float* x, std::int64_t size) {
@@ -224,7 +229,7 @@ void factored(const Adafactor& rule, const Step& step, double keep) {
   }
 }
 
-void apply(const Adafactor& rule, const Step& step, std::int64_t begin, std::int64_t end) {
+void apply(const Adafactor& rule, const Step& step) {
   const double rate = std::min(step.rate, 1.0 / std::sqrt(step.t));
   const double alpha = std::max(rule.epsilon_2, root_mean_square(step.v, step.size)) * rate;
   const double keep = 1.0 - std::pow(step.t, rule.beta_2_decay);
@@ -232,28 +237,38 @@ void apply(const Adafactor& rule, const Step& step, std::int64_t begin, std::int
   if (step.shape->rank() >= 2) {
     factored(rule, step, keep);
   } else {
-    for (std::int64_t i = begin; i < end; ++i) s[i] = f(keep * s[i] + (1.0 - keep) * (step.square(i) + rule.epsilon_1));
+    for (std::int64_t i = 0; i < step.size; ++i)
+      s[i] = f(keep * s[i] + (1.0 - keep) * (step.square(i) + rule.epsilon_1));
   }
   std::vector<float> move(static_cast<std::size_t>(step.size));
-  for (std::int64_t i = begin; i < end; ++i) move[static_cast<std::size_t>(i)] = step.g[i] / std::sqrt(s[i]);
-  const double size = root_mean_square(move.data(), step.size);
+  double squares = 0.0;  // of the entries, where the gradient is made of some
+  for (std::int64_t i = 0; i < step.size; ++i) {
+    move[static_cast<std::size_t>(i)] = step.g[i] / std::sqrt(s[i]);
+    squares += static_cast<double>(step.square(i)) / static_cast<double>(s[i]);
+  }
+  const double size = std::sqrt(squares / static_cast<double>(step.size));
   const float factor = f(alpha / std::max(1.0, size / rule.clip_threshold));
-  for (std::int64_t i = begin; i < end; ++i) step.v[i] -= factor * move[static_cast<std::size_t>(i)];
+  for (std::int64_t i = 0; i < step.size; ++i) step.v[i] -= factor * move[static_cast<std::size_t>(i)];
 }
 
-void apply(const Muon& rule, const Step& step, std::int64_t begin, std::int64_t end) {
+void apply(const Muon& rule, const Step& step) {
   if (step.adam) {
     Step adam = step;
     adam.rate *= rule.adam_lr_ratio;
-    return apply(Adam{{rule.adam_beta_1, rule.adam_beta_2, rule.epsilon}, false}, adam, begin, end);
+    std::vector<float> squares;
+    if (adam.q == nullptr) {
+      for (std::int64_t i = 0; i < adam.size; ++i) squares.push_back(adam.g[i] * adam.g[i]);
+      adam.q = squares.data();
+    }
+    return apply(Adam{{rule.adam_beta_1, rule.adam_beta_2, rule.epsilon}, false}, adam);
   }
   move_by_muon(rule, step);
 }
 
 }  // namespace
 
-void update(const Rule& rule, const Step& step, std::int64_t begin, std::int64_t end) {
-  std::visit([&](const auto& one) { apply(one, step, begin, end); }, rule);
+void update(const Rule& rule, const Step& step) {
+  std::visit([&](const auto& one) { apply(one, step); }, rule);
 }
 
 }  // namespace attn::optimizers

@@ -1,8 +1,8 @@
 // A variable in a step. Private to the room.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <vector>
 
 #include "attn/base/shape.h"
 
@@ -10,10 +10,10 @@ namespace attn::optimizers {
 
 struct Step {
   const Shape* shape = nullptr;
-  float* v = nullptr;        ///< the weights
-  const float* g = nullptr;  ///< Σ of the gradient's entries
-  const float* q = nullptr;  ///< Σ of their squares; null: g²
-  std::vector<float*> s;     ///< the rule's slots
+  float* v = nullptr;         ///< the weights
+  const float* g = nullptr;   ///< Σ of the gradient's entries
+  const float* q = nullptr;   ///< Σ of their squares; may be null for g² where the rule is not elementwise
+  std::array<float*, 3> s{};  ///< the rule's slots
   std::int64_t size = 0;
   double rate = 0;     ///< the learning rate
   double t = 1;        ///< which update it is, from 1

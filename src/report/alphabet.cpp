@@ -51,6 +51,8 @@ std::string ascii(std::string_view text, Form form) {
     }
     const std::string character = utf8({&point, 1});
     const auto* sign = std::find_if(kSigns.begin(), kSigns.end(), [&](const Sign& s) { return s.utf8 == character; });
+    const bool power = form == Form::plain && (character == "²" || character == "³");
+    if (power) out += '^';
     out += sign != kSigns.end() && form == Form::plain ? std::string(sign->ascii) : escape(point, form);
   }
   return out;

@@ -73,6 +73,7 @@ std::vector<BenchRow> parse_bench_json(const std::string& name, std::string_view
       // What came later is missing in older files.
       if (item.contains("mean_length") && !item["mean_length"].is_null())
         row.setting.mean_length = item["mean_length"].get<double>();
+      row.setting.test = item.value("test", std::string());
       row.setting.skip_padding = item.value("skip_padding", false);
       item.at("ms").at("median").get_to(row.ms.median);
       item.at("ms").at("p90").get_to(row.ms.p90);

@@ -86,6 +86,14 @@ Json row_json(const BenchRow& row) {
   if (row.partial) json["partial"] = true;
   if (row.peak_share) json["peak_share"] = *row.peak_share;
   if (row.error) json["relative_error"] = *row.error;
+  if (row.decoding) {
+    json["decoding"] = {{"depth", row.decoding->depth},
+                        {"tokens", row.decoding->tokens},
+                        {"rounds", row.decoding->rounds},
+                        {"weight_bytes", row.decoding->weight_bytes},
+                        {"cache_bytes", row.decoding->cache_bytes}};
+    if (row.decoding->memory_share) json["decoding"]["memory_share"] = *row.decoding->memory_share;
+  }
   if (row.gpu) {
     json["gpu"] = {{"cold_ms", row.gpu->cold_ms}, {"end_to_end_ms", row.gpu->end_to_end_ms}};
     json["gpu"]["clock_mhz"] = row.gpu->clock_mhz > 0 ? Json(row.gpu->clock_mhz) : Json(nullptr);

@@ -56,7 +56,8 @@ Table peaks_table(const std::vector<run::Peaks>& peaks) {
 }
 
 std::string title_of(const Setting& setting) {
-  return fmt::format("{}: {}", printable(setting.model), setting_text(setting));
+  const std::string weights = setting.weights.empty() ? "" : fmt::format(", weights: {}", printable(setting.weights));
+  return fmt::format("{}: {}{}", printable(setting.model), setting_text(setting), weights);
 }
 
 }  // namespace

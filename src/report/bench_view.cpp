@@ -52,6 +52,7 @@ std::vector<View> views() {
              const std::string text = padding_text(row.setting);
              return text.empty() ? "-" : text;
            }),
+      left("test", [](const BenchRow& row) { return row.setting.test.empty() ? "-" : row.setting.test; }),
       count("threads", [](const BenchRow& row) { return fmt::format("{}", row.setting.threads); }),
       value("runs", [](const BenchRow& row) { return with_commas(row.iterations); }),
       value("median ms", [](const BenchRow& row) { return measured(row.ms.median); }),
@@ -62,8 +63,13 @@ std::vector<View> views() {
       value("p99", [](const BenchRow& row) { return measured(row.ms.p99); }),
       value("tokens/s",
             [](const BenchRow& row) { return row.tokens_per_second ? measured(*row.tokens_per_second) : "-"; }),
+      value("spread", [](const BenchRow& row) { return row.decoding ? "±" + percent(row.noise.spread) : "-"; }),
       value("GFLOP/s", [](const BenchRow& row) { return measured(row.gflops_per_second); }),
       value("of peak", [](const BenchRow& row) { return row.peak_share ? percent(*row.peak_share) : "-"; }),
+      value("of memory",
+            [](const BenchRow& row) {
+              return row.decoding && row.decoding->memory_share ? percent(*row.decoding->memory_share) : "-";
+            }),
       value("error", [](const BenchRow& row) { return row.error ? fmt::format("{:.1e}", *row.error) : "-"; }),
       value("memory", [](const BenchRow& row) { return byte_size(row.peak_bytes); }),
       value("MHz",
@@ -172,6 +178,16 @@ std::string operations_csv(const std::vector<OperationsReport>& reports) {
   return csv_table(table);
 }
 
+void add_decoding(const DecodingRow& decoding, const BenchRow& row, std::vector<std::string>& cells) {
+  cells.push_back(row.setting.test);
+  for (const std::int64_t number : {decoding.depth, decoding.tokens, decoding.rounds})
+    cells.push_back(fmt::format("{}", number));
+  cells.push_back(fmt::format("{}", row.noise.spread));
+  for (const std::int64_t number : {decoding.weight_bytes, decoding.cache_bytes})
+    cells.push_back(fmt::format("{}", number));
+  cells.push_back(decoding.memory_share ? fmt::format("{}", *decoding.memory_share) : "");
+}
+
 std::string bench_csv(const BenchReport& report) {
   if (!report.operations.empty()) return operations_csv(report.operations);
   Table table;
@@ -183,6 +199,10 @@ std::string bench_csv(const BenchReport& report) {
   for (const std::string_view name : {"tokens_per_second", "gflop", "gflops_per_second", "peak_bytes"}) {
     table.columns.push_back({std::string(name)});
   }
+  const bool decodes = std::ranges::any_of(report.rows, [](const BenchRow& row) { return row.decoding.has_value(); });
+  for (const std::string_view name :
+       {"test", "depth", "tokens", "rounds", "spread", "weight_bytes", "cache_bytes", "memory_share"})
+    if (decodes) table.columns.push_back({std::string(name)});
   for (const BenchRow& row : report.rows) {
     const Setting& setting = row.setting;
     std::vector<std::string> cells{setting.model, setting.device, setting.backend, setting.dtype,
@@ -196,6 +216,7 @@ std::string bench_csv(const BenchReport& report) {
     cells.push_back(fmt::format("{}", row.gflop));
     cells.push_back(fmt::format("{}", row.gflops_per_second));
     cells.push_back(fmt::format("{}", row.peak_bytes));
+    if (row.decoding) add_decoding(*row.decoding, row, cells);
     table.rows.push_back(std::move(cells));
   }
   return csv_table(table);

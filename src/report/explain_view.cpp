@@ -68,7 +68,11 @@ std::string total_text(const Explanation& it) {
   return out + ", all of them trainable";
 }
 
-constexpr std::string_view kNoFlops = "moving, choosing and comparing numbers takes no arithmetic";
+/// Why there are none.
+std::string_view no_flops(const Explanation& it) {
+  return it.custom ? "the layer is of a class of somebody's own, whose Python code is not run"
+                   : "moving, choosing and comparing numbers takes no arithmetic";
+}
 
 // ---- LaTeX
 
@@ -226,7 +230,7 @@ std::string explain_text(const ExplainedModel& model, const Explanation& it) {
   out += it.params.empty() ? fmt::format("  none: {}\n", it.no_params) : fmt::format("  total: {}\n", total_text(it));
   out += fmt::format("\nFLOPs at {}\n", size_text(model));
   for (const Product& line : it.flops) out += fmt::format("  {}: {}\n", printable(name_text(line)), formula_text(line));
-  out += it.flops.empty() ? fmt::format("  none: {}\n", kNoFlops)
+  out += it.flops.empty() ? fmt::format("  {}: {}\n", it.custom ? "not known" : "none", no_flops(it))
                           : fmt::format("  total: {}\n", with_commas(it.total_flops));
   return out;
 }
@@ -250,7 +254,7 @@ std::string explain_markdown(const ExplainedModel& model, const Explanation& it)
     add_table("Parameters", it.params);
   }
   if (it.flops.empty()) {
-    out += fmt::format("\nNo FLOPs: {}.\n", kNoFlops);
+    out += fmt::format("\n{}: {}.\n", it.custom ? "FLOPs not known" : "No FLOPs", no_flops(it));
   } else {
     add_table(fmt::format("FLOPs at {}", size_text(model)), it.flops);
   }
@@ -280,7 +284,7 @@ std::string explain_latex(const ExplainedModel& model, const Explanation& it) {
   lines.clear();
   for (const Product& line : it.flops) lines.emplace_back(name_text(line), latex_formula(formula_text(line)));
   if (lines.empty()) {
-    out += fmt::format("No FLOPs: {}.\n", kNoFlops);
+    out += fmt::format("{}: {}.\n", it.custom ? "FLOPs not known" : "No FLOPs", no_flops(it));
   } else {
     lines.emplace_back("FLOPs at " + size_text(model), latex_formula(with_commas(it.total_flops)));
     add_align(out, lines);

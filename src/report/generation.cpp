@@ -103,7 +103,7 @@ double per_second(std::int64_t count, double seconds) {
 
 /// Tokens a second of one sequence after another that reading the weights and the cache once a token allows.
 std::optional<double> limit_of(const GenerationStats& stats) {
-  const std::int64_t bytes = stats.weight_bytes + stats.cache_bytes;
+  const std::int64_t bytes = stats.weight_bytes + stats.cache_bytes_read;
   if (!stats.bandwidth || bytes == 0) return std::nullopt;
   return *stats.bandwidth / static_cast<double>(bytes);
 }
@@ -122,6 +122,10 @@ Json stats_json(const GenerationStats& stats) {
   json["new_tokens"] = stats.tokens.new_tokens;
   json["prompt_tokens_per_s"] = per_second(stats.tokens.prompt_tokens, stats.tokens.prompt_seconds);
   json["tokens_per_s"] = per_second(stats.tokens.new_tokens, stats.tokens.step_seconds);
+  if (stats.tokens.drafted_tokens > 0) {
+    json["drafted_tokens"] = stats.tokens.drafted_tokens;
+    json["accepted_tokens"] = stats.tokens.accepted_tokens;
+  }
   json["cache_bytes"] = stats.cache_bytes;
   json["weight_bytes"] = stats.weight_bytes;
   if (const auto limit = limit_of(stats)) json["limit_tokens_per_s"] = *limit;
@@ -131,6 +135,7 @@ Json stats_json(const GenerationStats& stats) {
 Json document(const GenerationReport& report) {
   Json model;
   model["path"] = json_text(report.model.path);
+  model["weights"] = json_text(report.model.weights);
   model["class_name"] = json_text(report.model.class_name);
   if (report.model.backbone) model["backbone"] = json_text(*report.model.backbone);
   model["params"] = report.model.parameters;
@@ -152,11 +157,22 @@ std::string result_text(const GenerationResult& result) {
   return fmt::format("{}\n", fmt::join(result.sequence.token_ids, ","));
 }
 
+std::string beams_text(const GenerationResult& result) {
+  std::string out;
+  for (std::size_t i = 0; i < result.sequence.beams.size(); ++i) {
+    const generate::Beam& beam = result.sequence.beams[i];
+    const std::string text =
+        i < result.beams.size() ? result.beams[i] : fmt::format("{}", fmt::join(beam.token_ids, ","));
+    out += fmt::format("{:.4f} {}\n", beam.log_probability, text);
+  }
+  return out;
+}
+
 std::string texts(const GenerationReport& report) {
   std::string out;
   for (const GenerationResult& result : report.results) {
     if (!out.empty()) out += '\n';
-    out += result_text(result);
+    out += report.all_beams ? beams_text(result) : result_text(result);
   }
   return out;
 }
@@ -192,9 +208,13 @@ std::string stats_text(const GenerationStats& stats) {
   if (const auto limit = limit_of(stats)) {
     out += fmt::format(", {:.0f} % of the {} steps/s that reading {} at {} a second allows",
                        100.0 * steps_per_second(stats) / *limit, number(*limit),
-                       byte_size(stats.weight_bytes + stats.cache_bytes),
+                       byte_size(stats.weight_bytes + stats.cache_bytes_read),
                        byte_size(static_cast<std::int64_t>(*stats.bandwidth)));
   }
+  if (const std::int64_t drafted = stats.tokens.drafted_tokens; drafted > 0)
+    out += fmt::format("\ndrafted {} tokens, {} of them accepted ({:.0f} %)", with_commas(drafted),
+                       with_commas(stats.tokens.accepted_tokens),
+                       100.0 * static_cast<double>(stats.tokens.accepted_tokens) / static_cast<double>(drafted));
   return out + fmt::format("\ncache {}\n", byte_size(stats.cache_bytes));
 }
 

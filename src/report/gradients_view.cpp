@@ -108,6 +108,7 @@ std::pair<const GradientRow*, const GradientRow*> extremes(const GradientsReport
 std::string gradients_text(const GradientsReport& report) {
   std::string out = fmt::format("{}: {}, seed {}, {}\n", printable(report.setting.model), setting_text(report.setting),
                                 report.seed, report.mode);
+  out += weights_line(report.setting);
   for (const InputReport& input : report.inputs)
     out += fmt::format("  input {} {} {}: {}\n", printable(input.name), input.shape.str(), printable(input.dtype),
                        printable(input.source));

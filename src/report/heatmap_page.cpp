@@ -46,6 +46,26 @@ Json head_json(const HeadMap& head, float scale) {
           {"key", head.stats.key}};
 }
 
+/// What a page begins with for a layer: "row" for a causal one, "spread" for one whose heads are nearly uniform, else
+/// "head".
+std::string scaling_of(const LayerMap& layer) {
+  const auto all = [&](auto&& holds) { return std::all_of(layer.heads.begin(), layer.heads.end(), holds); };
+  if (all([&](const HeadMap& head) { return is_causal(layer, head); })) return "row";
+  return all([&](const HeadMap& head) { return is_uniform(head); }) ? "spread" : "head";
+}
+
+/// The patches of the image that the keys of a layer are, behind tokens that are none; null where they are no patches.
+Json grid_json(const HeatmapReport& report, const LayerMap& layer) {
+  constexpr std::int64_t kMostTokens = 5;
+  if (!report.image || layer.block != 1 || layer.queries != layer.keys) return nullptr;
+  const auto [width, height] = std::pair(report.image->width, report.image->height);
+  for (std::int64_t first = 0; first <= kMostTokens; ++first)
+    for (std::int64_t size = 2; size <= std::min(width, height); ++size)
+      if (width % size == 0 && height % size == 0 && width / size * (height / size) == layer.keys - first)
+        return {{"rows", height / size}, {"columns", width / size}, {"first", first}};
+  return nullptr;
+}
+
 }  // namespace
 
 void add_heatmap(Page& page, const std::string& title, const HeatmapReport& report) {
@@ -71,6 +91,8 @@ void add_heatmap(Page& page, const std::string& title, const HeatmapReport& repo
                       {"block", layer.block},
                       {"rows", layer.rows},
                       {"columns", layer.columns},
+                      {"scaling", scaling_of(layer)},
+                      {"grid", grid_json(report, layer)},
                       {"heads", heads}});
   }
   Json labels = Json::object();
@@ -90,6 +112,11 @@ void add_heatmap(Page& page, const std::string& title, const HeatmapReport& repo
                            {"labels", labels},
                            {"layers", layers}});
   page.payloads.push_back(std::move(levels));
+  if (!report.image) return;
+  const std::string rgb(report.image->rgb.begin(), report.image->rgb.end());
+  page.sections.back()["image"] = {
+      {"width", report.image->width}, {"height", report.image->height}, {"payload", page.payloads.size()}};
+  page.payloads.push_back(rgb);
 }
 
 std::vector<std::string> heatmap_notes(const HeatmapReport& report) {
@@ -119,6 +146,7 @@ std::vector<std::string> heatmap_warnings(const HeatmapReport& report) {
 
 std::vector<std::string> heatmap_about(const HeatmapReport& report) {
   std::vector<std::string> out = {fmt::format("{}, seed {}", setting_text(report.setting), report.seed)};
+  if (!report.setting.weights.empty()) out.push_back(fmt::format("weights: {}", printable(report.setting.weights)));
   for (const InputReport& input : report.inputs)
     out.push_back(fmt::format("input {} {} {}: {}", printable(input.name), input.shape.str(), printable(input.dtype),
                               printable(input.source)));
@@ -131,6 +159,7 @@ std::string heatmap_html(const HeatmapReport& report) {
   page.about = heatmap_about(report);
   page.warnings = heatmap_warnings(report);
   add_heatmap(page, "", report);
+  add_provenance(page, report.provenance);
   return html(page);
 }
 

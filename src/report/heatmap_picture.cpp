@@ -21,10 +21,6 @@ using run::LayerMap;
 constexpr int kLevels = 33;  // colours of an SVG
 constexpr double kFont = 12, kLetter = 7.25;
 
-float largest_of(const HeadMap& head) {
-  return head.cells.empty() ? 0 : *std::max_element(head.cells.begin(), head.cells.end());
-}
-
 /// Heads of a layer in a row; a single layer fills a square.
 std::size_t heads_in_a_row(const HeatmapReport& report) {
   std::size_t most = 1;
@@ -38,10 +34,9 @@ std::string hex(const Color& color) { return fmt::format("#{:02x}{:02x}{:02x}", 
 /// Runs of cells of the same level in a row, a path for each level.
 std::string cells_svg(const LayerMap& layer, const HeadMap& head, bool log_scale) {
   std::vector<std::string> paths(kLevels);
-  const float largest = largest_of(head);
+  const Shades shades(layer, head, log_scale);
   const auto level_at = [&](std::int64_t row, std::int64_t column) {
-    const float weight = head.cells[static_cast<std::size_t>(row * layer.columns + column)];
-    return static_cast<int>(std::lround(shade_of(weight, largest, log_scale) * (kLevels - 1)));
+    return static_cast<int>(std::lround(shades.at(row, column) * (kLevels - 1)));
   };
   for (std::int64_t row = 0; row < layer.rows; ++row) {
     for (std::int64_t column = 0; column < layer.columns;) {
@@ -220,15 +215,14 @@ std::string heatmap_png(const HeatmapReport& report) {
   for (const LayerMap& layer : report.layers) {
     for (std::size_t i = 0; i < layer.heads.size(); ++i) {
       const HeadMap& head = layer.heads[i];
-      const float largest = largest_of(head);
+      const Shades shades(layer, head, report.log_scale);
       const std::int64_t place = static_cast<std::int64_t>(i) % across;
       if (place == 0 && i > 0) top += rows * zoom + kGap;
       const std::int64_t left = kGap + place * (columns * zoom + kGap);
       for (std::int64_t y = 0; y < layer.rows * zoom; ++y)
         for (std::int64_t x = 0; x < layer.columns * zoom; ++x) {
-          const float weight = head.cells[static_cast<std::size_t>(y / zoom * layer.columns + x / zoom)];
           image.pixels[static_cast<std::size_t>((top + y) * image.width + left + x)] =
-              color_at(kLightRamp, shade_of(weight, largest, report.log_scale));
+              color_at(kLightRamp, shades.at(y / zoom, x / zoom));
         }
     }
     top += rows * zoom + kGap;

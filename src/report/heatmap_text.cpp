@@ -53,25 +53,35 @@ Table heads_table(const HeatmapReport& report) {
   return table;
 }
 
-/// Shade 0 to 1 at a row and column; 0 outside.
-double shade_at(const LayerMap& layer, const HeadMap& head, std::int64_t row, std::int64_t column, bool log_scale) {
-  if (row >= layer.rows || column >= layer.columns) return 0;
-  const float largest = *std::max_element(head.cells.begin(), head.cells.end());
-  return shade_of(head.cells[static_cast<std::size_t>(row * layer.columns + column)], largest, log_scale);
+/// The keys to which each head's queries attend most, by their labels.
+Table keys_table(const HeatmapReport& report) {
+  Table table{{{"Layer"}, {"Head", Align::right}, {"Most attended keys, with their share"}}, {}};
+  for (const LayerMap& layer : report.layers) {
+    const auto labels = report.labels.find(layer.keys);
+    if (labels == report.labels.end()) continue;
+    for (const HeadMap& head : layer.heads) {
+      std::vector<std::string> words;
+      for (const auto& [key, share] : head.stats.top_keys)
+        words.push_back(fmt::format("{} {}", printable(labels->second[static_cast<std::size_t>(key)]), percent(share)));
+      table.rows.push_back({layer.name, std::to_string(head.head), join(words, ", ")});
+    }
+  }
+  return table;
 }
 
 /// The lines of one map; each is as many terminal columns wide as the others.
 std::vector<std::string> map_lines(const LayerMap& layer, const HeadMap& head, bool log_scale, Ink ink) {
   constexpr std::array<const char*, 5> kShades = {" ", "░", "▒", "▓", "█"};
   constexpr std::string_view kAscii = " .:-=+*#%@";
+  const Shades shades(layer, head, log_scale);
   std::vector<std::string> out;
   for (std::int64_t row = 0; row < layer.rows; row += ink == Ink::color ? 2 : 1) {
     std::string line;
     for (std::int64_t column = 0; column < layer.columns; ++column) {
-      const double shade = shade_at(layer, head, row, column, log_scale);
+      const double shade = shades.at(row, column);
       if (ink == Ink::color) {
         // Grey 232 to 255 of the 256 colours, from black to white.
-        const double below = shade_at(layer, head, row + 1, column, log_scale);
+        const double below = shades.at(row + 1, column);
         line += fmt::format("\x1b[38;5;{};48;5;{}m▀", 232 + std::lround(shade * 23), 232 + std::lround(below * 23));
       } else if (ink == Ink::shade) {
         const char* letter = kShades[static_cast<std::size_t>(std::lround(shade * (kShades.size() - 1)))];
@@ -95,7 +105,7 @@ std::string preview(const HeatmapReport& report, const PreviewOptions& options) 
       std::max<std::size_t>(1, (static_cast<std::size_t>(std::max(options.columns, 0)) + kGap) / (room + kGap));
   std::string out = fmt::format("{}, keys across, queries down", printable(layer.name));
   if (layer.block > 1) out += fmt::format("; a cell is {0} by {0} of them", layer.block);
-  out += report.log_scale ? "; four decades up to each head's largest\n" : "; up to each head's largest\n";
+  out += "; " + Shades(layer, layer.heads.front(), report.log_scale).words() + '\n';
   for (std::size_t first = 0; first < shown; first += across) {
     const std::size_t behind = std::min(shown, first + across);
     std::vector<std::string> lines(1);
@@ -136,6 +146,7 @@ std::string heatmap_text(const HeatmapReport& report, const PreviewOptions& opti
   if (report.items > 1)
     out += fmt::format("Item {} of the {} in the batch, counted from 0\n", report.item, report.items);
   for (const std::string& line : heatmap_warnings(report)) out += line + '\n';
+  if (!report.labels.empty()) out += '\n' + plain_table(keys_table(report));
   out += '\n' + preview(report, options);
   if (report.layers.size() > 1) {
     const std::size_t more = report.layers.size() - 1;

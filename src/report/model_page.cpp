@@ -30,7 +30,10 @@ Json layers_section(const keras::Summary& summary) {
     if (!summary.sequential_like) cells.push_back(join(row.connected_to, ", "));
     table.rows.push_back(std::move(cells));
   }
-  return table_section("Layers", table);
+  Json section = table_section("Layers", table);
+  section["layers"] = Json::array();  // by which the graph finds a row
+  for (const keras::SummaryRow& row : summary.rows) section["layers"].push_back(page_text(row.name));
+  return section;
 }
 
 Facts summary_facts(const keras::Summary& summary) {
@@ -149,8 +152,10 @@ std::string render(Format format, const ModelPage& model) {
   Json graph = drawn_json(draw(model.graph));
   graph["kind"] = "plot";
   graph["title"] = "Graph";
+  graph["layers"] = true;  // its nodes are rows of the table
   graph["line_height"] = kLineHeight;
   page.sections.push_back(std::move(graph));
+  add_provenance(page, model.provenance);
   return html(page);
 }
 

@@ -52,6 +52,16 @@ Json facts_section(const std::string& title, const std::vector<std::pair<std::st
   return {{"kind", "facts"}, {"title", title}, {"items", items}};
 }
 
+void add_provenance(Page& page, const std::optional<Provenance>& provenance) {
+  if (!provenance) return;
+  std::vector<std::pair<std::string, std::string>> facts;
+  for (const auto& [name, value] : {std::pair("Model", provenance->file), std::pair("SHA-256", provenance->sha256),
+                                    std::pair("Made by", provenance->version), std::pair("Date", provenance->date),
+                                    std::pair("Command", provenance->command)})
+    if (!value.empty()) facts.emplace_back(name, value);
+  page.sections.push_back(facts_section("Origin", facts));
+}
+
 std::string html(const Page& page) {
   std::vector<const Asset*> styles = {&page::kPageCss}, scripts = {&page::kPageJs};
   if (has(page, "plot")) {

@@ -1,12 +1,14 @@
 // Pages that are one file and ask nobody for anything.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attn/report/json.h"
 #include "attn/report/table.h"
+#include "attn/report/values.h"
 
 namespace attn::report {
 
@@ -27,6 +29,9 @@ struct Page {
 /// A section of names and values.
 [[nodiscard]] Json facts_section(const std::string& title,
                                  const std::vector<std::pair<std::string, std::string>>& facts);
+
+/// How it came about, at its end.
+void add_provenance(Page& page, const std::optional<Provenance>& provenance);
 
 /// The page as HTML. Its policy lets it run its own scripts and styles, by their hashes, and load nothing.
 [[nodiscard]] std::string html(const Page& page);

@@ -9,6 +9,7 @@
 #include "attn/report/number.h"
 #include "attn/report/setting.h"
 #include "attn/report/table.h"
+#include "plan_cache.h"
 #include "plan_steps.h"
 #include "plan_svg.h"
 
@@ -158,7 +159,7 @@ std::string plan_text(const PlanReport& report, int columns) {
   const PlanSteps plan = steps_of(report);
   return fmt::format("{}: {}\n\n", printable(report.setting.model), setting_text(report.setting)) +
          plain_table(steps_table(report, plan)) + '\n' + passes_text(report, plan) + '\n' + memory_text(report, plan) +
-         picture(report, plan, columns);
+         picture(report, plan, columns) + (report.cache ? '\n' + cache_text(*report.cache) : "");
 }
 
 std::string plan_json(const PlanReport& report) {
@@ -188,6 +189,7 @@ std::string plan_json(const PlanReport& report) {
                     {"prepared", report.plan.prepared_bytes},
                     {"inputs", report.plan.input_bytes},
                     {"most", report.memory_bytes}};
+  if (report.cache) json["cache"] = cache_json(*report.cache);
   json["steps"] = Json::array();
   for (std::size_t number = 0; number < plan.steps.size(); ++number)
     json["steps"].push_back(step_json(report, plan, number));

@@ -35,4 +35,45 @@ double shade_of(double weight, double largest, bool log_scale) {
   return log_scale ? std::max(0.0, 1 + std::log10(share) / kDecades) : share;
 }
 
+bool is_causal(const run::LayerMap& layer, const run::HeadMap& head) {
+  if (layer.rows != layer.columns || layer.rows < 3 || layer.queries != layer.keys) return false;
+  for (std::int64_t row = 0; row < layer.rows; ++row)
+    for (std::int64_t column = row + 1; column < layer.columns; ++column)
+      if (head.cells[static_cast<std::size_t>(row * layer.columns + column)] > 0) return false;
+  return true;
+}
+
+bool is_uniform(const run::HeadMap& head) {
+  const auto [least, largest] = std::minmax_element(head.cells.begin(), head.cells.end());
+  return least != head.cells.end() && *least > 0 && *largest - *least<0.25F * *largest&& * largest> * least;
+}
+
+Shades::Shades(const run::LayerMap& layer, const run::HeadMap& head, bool log_scale)
+    : layer_(layer), head_(head), log_scale_(log_scale) {
+  if (head.cells.empty()) return;
+  largest_ = *std::max_element(head.cells.begin(), head.cells.end());
+  if (log_scale) return;
+  if (is_causal(layer, head)) {
+    for (std::int64_t row = 0; row < layer.rows; ++row) {
+      const auto first = head.cells.begin() + row * layer.columns;
+      largest_of_rows_.push_back(*std::max_element(first, first + layer.columns));
+    }
+  } else if (is_uniform(head)) {
+    least_ = *std::min_element(head.cells.begin(), head.cells.end());
+  }
+}
+
+double Shades::at(std::int64_t row, std::int64_t column) const {
+  if (row >= layer_.rows || column >= layer_.columns) return 0;
+  const float weight = head_.cells[static_cast<std::size_t>(row * layer_.columns + column)];
+  const float largest = largest_of_rows_.empty() ? largest_ : largest_of_rows_[static_cast<std::size_t>(row)];
+  return shade_of(weight - least_, largest - least_, log_scale_);
+}
+
+std::string Shades::words() const {
+  if (log_scale_) return "four decades up to each head's largest";
+  if (!largest_of_rows_.empty()) return "up to each query's largest";
+  return least_ > 0 ? "from each head's smallest to its largest" : "up to each head's largest";
+}
+
 }  // namespace attn::report

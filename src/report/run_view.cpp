@@ -6,6 +6,7 @@
 #include "attn/report/finite_view.h"
 #include "attn/report/json.h"
 #include "attn/report/number.h"
+#include "attn/report/parallel_view.h"
 #include "attn/report/setting.h"
 #include "attn/report/table.h"
 
@@ -103,6 +104,7 @@ namespace {
 std::string run_text(const RunReport& report) {
   std::string out =
       fmt::format("{}: {}, seed {}\n", printable(report.setting.model), setting_text(report.setting), report.seed);
+  out += weights_line(report.setting);
   for (const InputReport& input : report.inputs) {
     out += fmt::format("  input {} {} {}: {}\n", printable(input.name), input.shape.str(), printable(input.dtype),
                        printable(input.source));
@@ -115,6 +117,7 @@ std::string run_text(const RunReport& report) {
   }
   if (report.finite) out += finite_text(*report.finite);
   if (report.compare) out += compare_text(*report.compare);
+  if (report.parallel) out += parallel_text(*report.parallel);
   out += fmt::format("load {}, prepare {}, run {}\n", duration(report.load_seconds), duration(report.prepare_seconds),
                      duration(report.run_seconds));
   return out;
@@ -133,6 +136,7 @@ std::string run_json(const RunReport& report) {
                 {"prepare", report.prepare_seconds * kMilliseconds},
                 {"run", report.run_seconds * kMilliseconds}};
   json["memory"] = {{"predicted_bytes", report.predicted_bytes}, {"peak_bytes", report.peak_bytes}};
+  if (report.parallel) json["parallel"] = parallel_json(*report.parallel);
   if (report.compare) json["compare"] = compare_json(*report.compare);
   if (report.finite) {
     json["layer_outputs_checked"] = report.finite->checked;

@@ -32,6 +32,7 @@ std::string document(const ScoreReport& report) {
   Json root;
   root["schema"] = "attn.score/1";
   root["model"] = {{"path", json_text(report.path)},
+                   {"weights", json_text(report.weights)},
                    {"class_name", json_text(report.class_name)},
                    {"tokenizer", report.tokenizer.empty() ? Json() : json_text(report.tokenizer)}};
   Json results = Json::array();

@@ -14,6 +14,7 @@ std::string setting_text(const Setting& setting) {
   }
   text += fmt::format(", batch {}", setting.batch);
   if (setting.seq_len) text += fmt::format(", length {}", *setting.seq_len);
+  if (!setting.test.empty()) text += ", " + printable(setting.test);
   if (const std::string padding = padding_text(setting); !padding.empty()) text += ", " + padding;
   return text + fmt::format(", {} {}", setting.threads, setting.threads == 1 ? "thread" : "threads");
 }
@@ -24,9 +25,14 @@ std::string padding_text(const Setting& setting) {
   return fmt::format("mean length {}{}{}", *setting.mean_length, setting.skip_padding ? ", " : "", skipped);
 }
 
+std::string weights_line(const Setting& setting) {
+  return setting.weights.empty() ? "" : fmt::format("  weights: {}\n", printable(setting.weights));
+}
+
 Json setting_json(const Setting& setting) {
   Json json;
   json["model"] = json_text(setting.model);
+  if (!setting.test.empty()) json["test"] = json_text(setting.test);
   json["device"] = json_text(setting.device);
   json["backend"] = json_text(setting.backend);
   json["dtype"] = json_text(setting.dtype);
@@ -36,6 +42,7 @@ Json setting_json(const Setting& setting) {
   json["threads"] = setting.threads;
   if (setting.mean_length) json["mean_length"] = *setting.mean_length;
   if (setting.skip_padding) json["skip_padding"] = true;
+  if (!setting.weights.empty()) json["weights"] = json_text(setting.weights);
   return json;
 }
 

@@ -33,6 +33,7 @@ Json row_json(const SummaryRow& row) {
   Json json;
   json["name"] = json_text(row.name);
   json["class_name"] = json_text(row.class_name);
+  if (row.custom) json["custom"] = true;
   json["output_shape"] = shapes_json(row);
   json["params"] = json_integer(row.params);
   json["trainable_params"] = json_integer(row.trainable_params);

@@ -5,9 +5,6 @@
 #include <cmath>
 
 #include "attn/base/text.h"
-#include "attn/report/json.h"
-#include "attn/report/number.h"
-#include "attn/report/setting.h"
 
 namespace attn::report {
 namespace {
@@ -31,47 +28,45 @@ std::string whole_time(double seconds) {
   return fmt::format("{:.0f}s", std::floor(seconds));
 }
 
-std::string training_json(const TrainingReport& report) {
-  Json json;
-  json["schema"] = "attn.train/1";
-  json.update(setting_json(report.setting));
-  json["optimizer"] = json_text(report.optimizer);
-  json["loss"] = json_text(report.loss);
-  json["seed"] = report.seed;
-  json["rows"] = report.rows;
-  json["params"] = report.params;
-  json["trainable_params"] = report.trainable;
-  json["epochs"] = report.epochs;
-  json["steps"] = report.steps;
-  json["end"] = json_text(report.end);
-  json["file"] = report.file.empty() ? Json() : json_text(report.file);
-  json["history"] = Json::object();
-  for (const auto& [name, values] : report.history) json["history"][name] = values;
-  json["ms"] = report.seconds * 1000.0;
-  return json_document(json);
-}
-
 }  // namespace
 
 std::string epoch_line(const train::EpochEvent& event) {
   std::string out =
       fmt::format("{0}/{0} - {1} - {2}", event.batches, whole_time(event.seconds),
                   step_time(event.seconds / static_cast<double>(std::max<std::int64_t>(1, event.batches))));
-  for (const auto& [name, value] : event.values) out += value_text(printable(name), value.value());
-  for (const auto& [name, value] : event.validation) out += value_text("val_" + printable(name), value.value());
+  for (const auto& [name, value] : values_of(event.values, event.validation)) out += value_text(printable(name), value);
   return out + "\n";
 }
 
-std::string render(Format format, const TrainingReport& report) {
-  switch (format) {
-    case Format::table:
-      return fmt::format("{} steps, {} epochs, {}{}\n", report.steps, report.epochs, duration(report.seconds),
-                         report.file.empty() ? "" : fmt::format(": {}", printable(report.file)));
-    case Format::json:
-      return training_json(report);
-    default:
-      refuse(format);
-  }
+std::vector<std::pair<std::string, double>> values_of(const train::RunningValues& training,
+                                                      const train::RunningValues& validation) {
+  std::vector<std::pair<std::string, double>> out;
+  for (const auto& [name, value] : training) out.emplace_back(name, value.value());
+  for (const auto& [name, value] : validation) out.emplace_back("val_" + name, value.value());
+  return out;
+}
+
+Bar bar(const BarState& state, bool ascii) {
+  constexpr int kBarCells = 20;
+  const std::string_view cell = ascii ? "=" : "\u2501", rest = ascii ? "-" : "\u2501";
+  const auto digits = fmt::format("{}", state.batches).size();
+  const auto filled = static_cast<int>(kBarCells * state.done / std::max<std::int64_t>(1, state.batches));
+  const auto repeated = [](std::string_view text, int times) {
+    std::string out;
+    for (int i = 0; i < times; ++i) out += text;
+    return out;
+  };
+  const std::string count = fmt::format("{:>{}}/{}", state.done, digits, state.batches);
+  const double left = state.seconds_per_step * static_cast<double>(state.batches - state.done);
+  const std::string time = state.is_over ? fmt::format("{:.0f}s", state.seconds) : whole_time(left);
+  std::string info = " " + step_time(state.seconds_per_step);
+  for (const auto& [name, value] : state.values) info += value_text(printable(name), value);
+  Bar out;
+  out.text = fmt::format("\x1b[1m{}\x1b[0m ", count);
+  if (filled > 0) out.text += fmt::format("\x1b[32m{}\x1b[0m", repeated(cell, filled));
+  out.text += fmt::format("\x1b[37m{}\x1b[0m \x1b[1m{}\x1b[0m{}", repeated(rest, kBarCells - filled), time, info);
+  out.width = static_cast<int>(count.size() + 1 + kBarCells + 1 + time.size()) + display_width(info);
+  return out;
 }
 
 }  // namespace attn::report

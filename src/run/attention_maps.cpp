@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <span>
 
 #include "attn/base/parallel.h"
@@ -69,15 +70,30 @@ class HeadSummary {
     distance_ += distance;
     to_first_ += weights.front();
     if (square_) to_self_ += weights[static_cast<std::size_t>(query)];
+    to_keys_.resize(weights.size());
+    for (std::size_t key = 0; key < weights.size(); ++key) to_keys_[key] += weights[key];
   }
 
   [[nodiscard]] HeadStats stats() const {
-    HeadStats out = stats_;
+    HeadStats out;
+    out.largest = stats_.largest;
+    out.query = stats_.query;
+    out.key = stats_.key;
+    out.queries = stats_.queries;
     const double count = std::max<double>(1, static_cast<double>(out.queries));
     out.entropy = entropy_ / count;
     out.to_first = to_first_ / count;
     if (square_) out.distance = distance_ / count;
     if (square_) out.to_self = to_self_ / count;
+    constexpr std::size_t kTop = 5;
+    std::vector<std::int64_t> keys(to_keys_.size());
+    std::iota(keys.begin(), keys.end(), 0);
+    const auto weight = [&](std::int64_t key) { return to_keys_[static_cast<std::size_t>(key)]; };
+    const auto behind = keys.begin() + static_cast<std::ptrdiff_t>(std::min(kTop, keys.size()));
+    std::partial_sort(keys.begin(), behind, keys.end(), [&](std::int64_t a, std::int64_t b) {
+      return weight(a) != weight(b) ? weight(a) > weight(b) : a < b;
+    });
+    for (auto key = keys.begin(); key != behind; ++key) out.top_keys.emplace_back(*key, weight(*key) / count);
     return out;
   }
 
@@ -85,6 +101,7 @@ class HeadSummary {
   bool square_;
   HeadStats stats_;
   double entropy_ = 0, distance_ = 0, to_first_ = 0, to_self_ = 0;
+  std::vector<double> to_keys_;
 };
 
 /// Fills in one head from its weights (queries, keys), which lie `first` elements into the scores; gives the number of

@@ -46,6 +46,12 @@ Tensor random_input(const graph::Graph& graph, ValueId id, std::uint64_t seed) {
   return tensor;
 }
 
+bool are_whole(const Tensor& tensor) {
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    if (std::trunc(tensor.at(i)) != tensor.at(i)) return false;  // NaN is none either
+  return true;
+}
+
 Tensor fitted(const graph::Value& value, const Tensor& given) {
   const std::string name = printable(value.name);
   if (given.shape() != value.shape)
@@ -53,9 +59,13 @@ Tensor fitted(const graph::Value& value, const Tensor& given) {
                     given.shape().str());
   if (given.dtype() == value.dtype) return given;
   const bool to_float = is_floating(value.dtype), from_float = is_floating(given.dtype());
-  if (from_float && !to_float)
-    throw bad_input("the input '{}' is {}, the array given for it is {}", name, name_of(value.dtype),
-                    name_of(given.dtype()));
+  if (from_float && !to_float) {
+    const std::string hint =
+        are_whole(given) ? fmt::format("; its numbers are whole: save it with .astype('{}')", name_of(value.dtype))
+                         : "";
+    throw bad_input("the input '{}' is {}, the array given for it is {}{}", name, name_of(value.dtype),
+                    name_of(given.dtype()), hint);
+  }
   Tensor out = given.cast(value.dtype);
   if (!to_float)
     for (std::int64_t i = 0; i < out.size(); ++i)

@@ -109,13 +109,22 @@ std::int64_t private_cache_bytes(int threads) {
   return cores * std::max<std::int64_t>(0, sysconf(_SC_LEVEL2_CACHE_SIZE));
 }
 
+/// Of arrays that no cache holds, as far as the last one's size is known.
+std::int64_t beyond(std::int64_t last) {
+  return std::min<std::int64_t>(3 * std::max<std::int64_t>(last, 64 << 20), 768 << 20);
+}
+
+/// Of arrays that the last cache holds and the cores' own do not; 0 where there are none.
+std::int64_t held_by_last(std::int64_t last, std::int64_t own) {
+  return last > 4 * own ? std::min(std::max<std::int64_t>(3 * own, 8 << 20), last / 2) : 0;
+}
+
 /// Measures arrays that the cores' own caches hold, and some that only the last one does. What is nearer is no slower,
 /// whatever was measured.
 void measure_caches(Peaks& peaks, std::int64_t last, const backends::Backend& backend,
                     const backends::CompileOptions& options) {
   double farther = peaks.memory_bytes_per_second;
-  if (last > 4 * peaks.cache_bytes) {
-    const std::int64_t held = std::min(std::max<std::int64_t>(3 * peaks.cache_bytes, 8 << 20), last / 2);
+  if (const std::int64_t held = held_by_last(last, peaks.cache_bytes); held > 0) {
     peaks.shared_bytes = last;
     peaks.shared_bytes_per_second = farther = std::max(farther, bandwidth(held, backend, options));
   }
@@ -135,14 +144,23 @@ Peaks measure_peaks(const backends::Backend& backend, DType dtype, const backend
   peaks.dtype = dtype;
   peaks.flops_per_second = product_rate(backend, dtype, options);
   if (known != nullptr) return peaks;
-  // Beyond the last cache too, as far as its size is known.
   const std::int64_t last = last_cache_bytes();
-  const std::int64_t beyond = std::min<std::int64_t>(3 * std::max<std::int64_t>(last, 64 << 20), 768 << 20);
-  peaks.memory_bytes_per_second = bandwidth(beyond, backend, options);
+  peaks.memory_bytes_per_second = bandwidth(beyond(last), backend, options);
   if (backend.device() != "cpu") return peaks;
   peaks.cache_bytes = private_cache_bytes(options.threads);
   measure_caches(peaks, last, backend, options);
   return peaks;
+}
+
+double measure_bandwidth(const backends::Backend& backend, const backends::CompileOptions& options,
+                         std::int64_t bytes) {
+  const std::int64_t last = last_cache_bytes(), own = private_cache_bytes(options.threads);
+  if (backend.device() == "cpu") {
+    if (bytes <= own) return bandwidth(own / 2, backend, options);
+    if (const std::int64_t held = held_by_last(last, own); held > 0 && bytes <= last)
+      return bandwidth(held, backend, options);
+  }
+  return bandwidth(beyond(last), backend, options);
 }
 
 Bound bound_of(const Peaks& peaks, double flops, const Traffic& bytes, std::int64_t resident) {

@@ -27,14 +27,16 @@ Planned plan_for(const backends::Backend& backend, graph::Graph graph, Keep keep
 }
 
 Session::Session(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
-                 const backends::CompileOptions& options, Keep keep) {
-  Planned planned = plan_for(backend, std::move(graph), keep);
-  model_outputs_ = planned.model_outputs;
-  kept_ = std::move(planned.kept);
-  graph_ = planned.plan.graph;
-  steps_ = planned.plan.steps;
-  executable_ = backend.compile(std::move(planned.plan), std::move(weights), options);
-}
+                 const backends::CompileOptions& options, Keep keep)
+    : Session(backend, plan_for(backend, std::move(graph), keep), std::move(weights), options) {}
+
+Session::Session(const backends::Backend& backend, Planned planned, std::vector<Tensor> weights,
+                 const backends::CompileOptions& options)
+    : graph_(planned.plan.graph),
+      steps_(planned.plan.steps),
+      model_outputs_(planned.model_outputs),
+      kept_(std::move(planned.kept)),
+      executable_(backend.compile(std::move(planned.plan), std::move(weights), options)) {}
 
 void Session::run(std::span<const Tensor> inputs, const Advance& advance) {
   throw_if_stopped();

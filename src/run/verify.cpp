@@ -72,6 +72,11 @@ Verification verify(graph::Graph graph, const std::vector<Tensor>& weights, std:
   return compared("reference", session.outputs(), outputs, tolerance);
 }
 
+Verification verify_against(std::string against, const graph::Graph& graph, const Tensor& expected, const Tensor& got,
+                            backends::MatmulPrecision precision) {
+  return compared(std::move(against), {{"", expected}}, {{"", got}}, 256 * roundoff(graph, precision));
+}
+
 Verification verify_repeat(const std::vector<NamedTensor>& first, const std::vector<NamedTensor>& last) {
   return compared("first pass", first, last, 0);
 }

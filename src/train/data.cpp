@@ -1,6 +1,7 @@
 #include "attn/train/data.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -25,6 +26,24 @@ Batch Data::gather(std::span<const std::int64_t> rows) const {
       std::memcpy(batch.data() + static_cast<std::int64_t>(i) * bytes, array.data() + rows[i] * bytes,
                   static_cast<std::size_t>(bytes));
     out.emplace(name, batch);
+  }
+  return out;
+}
+
+Tensor class_weights(const Tensor& targets, const std::map<std::int64_t, double>& weights) {
+  const Shape& shape = targets.shape();
+  if (shape.rank() < 1 || shape.rank() > 2)
+    throw bad_input("targets {} have more than one class a row, so that classes cannot weigh rows; give sample_weight",
+                    shape.str());
+  const std::int64_t rows = shape[0], columns = shape.rank() == 2 ? shape[1] : 1;
+  Tensor out(DType::float32, {rows});
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::int64_t largest = 0;
+    for (std::int64_t i = 1; i < columns; ++i)
+      if (targets.at(row * columns + i) > targets.at(row * columns + largest)) largest = i;
+    const auto own = columns > 1 ? largest : static_cast<std::int64_t>(std::nearbyint(targets.at(row)));
+    const auto found = weights.find(own);
+    out.set(row, found == weights.end() ? 1.0 : found->second);
   }
   return out;
 }

@@ -11,31 +11,34 @@
 
 namespace attn::train {
 
-double Running::value() const {
-  const double mean = count == 0.0 ? 0.0 : total / count;
-  return root ? std::sqrt(mean) : mean;
-}
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+void add_to(std::vector<double>& sums, const std::vector<double>& more) {
+  sums.resize(more.size(), 0.0);
+  for (std::size_t i = 0; i < more.size(); ++i) sums[i] += more[i];
+}
+
 void add(const Trainer& trainer, const PassResult& pass, std::int64_t rows, RunningValues& running) {
   const auto count = static_cast<double>(rows);
-  const auto add_one = [&](const std::string& name, double total, double weight, bool root) {
-    Running& value = running[name];
-    value.total += total;
-    value.count += weight;
-    value.root = root;
+  const auto add_mean = [&](const std::string& name, double value) {
+    Running& sums = running[name];
+    add_to(sums.total, {value * count});
+    add_to(sums.count, {count});
   };
-  add_one("loss", pass.loss * count, count, false);
+  add_mean("loss", pass.loss);
   const std::vector<std::string>& terms = trainer.terms();
   const auto of_outputs = terms.size() - static_cast<std::size_t>(std::ranges::count(terms, "regularization"));
-  for (std::size_t i = 0; i < of_outputs && of_outputs > 1; ++i) add_one(terms[i], pass.terms[i] * count, count, false);
-  for (std::size_t i = 0; i < pass.metrics.size(); ++i)
-    add_one(trainer.metrics()[i], pass.metrics[i].total, pass.metrics[i].count, trainer.roots()[i]);
+  for (std::size_t i = 0; i < of_outputs && of_outputs > 1; ++i) add_mean(terms[i], pass.terms[i]);
+  for (std::size_t i = 0; i < pass.metrics.size(); ++i) {
+    Running& sums = running[trainer.metrics()[i]];
+    add_to(sums.total, pass.metrics[i].total);
+    add_to(sums.count, pass.metrics[i].count);
+    sums.kind = trainer.kinds()[i];
+  }
 }
 
 std::vector<std::int64_t> as_they_come(std::int64_t rows) {
@@ -68,7 +71,7 @@ FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const Fit
   const std::int64_t batches = options.drop_remainder ? data.rows() / size : (data.rows() + size - 1) / size;
   while (position.epoch < options.epochs) {
     const auto start = Clock::now();
-    if (events.begin) events.begin(position.epoch + 1);
+    if (events.begin) events.begin(position.epoch + 1, batches);
     const std::vector<std::int64_t> order =
         options.shuffle ? permutation(options.seed, position.epoch, data.rows()) : as_they_come(data.rows());
     while (position.batch < batches) {
@@ -77,11 +80,15 @@ FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const Fit
       const auto begun = Clock::now();
       const auto rows = rows_of(order, position.batch, size);
       const StepResult result = trainer.step(data.gather(rows));
+      if (!result.not_finite.empty()) {
+        if (events.step) events.step({result, position, static_cast<std::int64_t>(rows.size()), seconds_since(begun)});
+        return FitEnd::not_finite;
+      }
       add(trainer, result, static_cast<std::int64_t>(rows.size()), position.running);
       ++position.batch;
       ++position.step;
       if (events.step) events.step({result, position, static_cast<std::int64_t>(rows.size()), seconds_since(begun)});
-      if (!std::isfinite(result.loss)) return FitEnd::not_finite;
+      if (options.deadline && Clock::now() >= *options.deadline) return FitEnd::deadline;
     }
     EpochEvent event{position.epoch + 1, batches, 0.0, position.running, {}};
     if (validation != nullptr) event.validation = evaluate(trainer, *validation, size);
@@ -89,7 +96,7 @@ FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const Fit
     ++position.epoch;
     position.batch = 0;
     position.running.clear();
-    if (events.epoch) events.epoch(event);
+    if (events.epoch && !events.epoch(event)) return FitEnd::listener;
   }
   return FitEnd::epochs;
 }

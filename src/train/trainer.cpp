@@ -1,13 +1,18 @@
 #include "attn/train/trainer.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "attn/base/error.h"
+#include "attn/base/text.h"
 #include "attn/gradients/gradients.h"
 #include "attn/gradients/passes.h"
+#include "attn/plan/passes.h"
 #include "attn/plan/plan.h"
 #include "attn/run/inputs.h"
+#include "attn/weights/noise.h"
 #include "entries.h"
 
 namespace attn::train {
@@ -28,6 +33,30 @@ void copy(const Tensor& from, const Tensor& to) {
   std::copy_n(same.data(), same.bytes(), to.data());
 }
 
+}  // namespace
+
+Tensor drawn_numbers(const graph::Graph& graph, const keras::LossGraph::Draw& draw, std::int64_t count) {
+  const graph::Value& value = graph.value(draw.value);
+  Tensor out(value.dtype, value.shape);
+  if (draw.normal_seed) {
+    weights::draw_noise(*draw.normal_seed, count, out);
+  } else {
+    out.as<std::int64_t>()[0] = count;
+  }
+  return out;
+}
+
+namespace {
+
+bool is_finite(const Tensor& tensor) {
+  if (!is_floating(tensor.dtype())) return true;
+  if (tensor.dtype() == DType::float32)
+    return std::ranges::all_of(tensor.as<const float>(), [](float x) { return std::isfinite(x); });
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    if (!std::isfinite(tensor.at(i))) return false;
+  return true;
+}
+
 /// The input that the loss is multiplied by.
 constexpr const char* kScale = "loss_scale";
 
@@ -43,10 +72,13 @@ std::string key_of(const Batch& batch, bool training) {
 
 /// A step, or an evaluation, for batches of one shape.
 struct Trainer::Program {
-  keras::LossGraph model;                              ///< as it was lowered; its graph has been moved on
-  graph::Graph graph;                                  ///< that runs
-  std::vector<std::size_t> weights;                    ///< that stand behind the other inputs
-  std::vector<std::pair<ValueId, ValueId>> gradients;  ///< by trainable weight: sums and squares, or kNone
+  keras::LossGraph model;                               ///< as it was lowered; its graph has been moved on
+  graph::Graph graph;                                   ///< that runs
+  std::vector<std::size_t> weights;                     ///< that stand behind the other inputs
+  std::vector<std::pair<ValueId, ValueId>> gradients;   ///< by trainable weight: sums and squares, or kNone
+  std::vector<std::pair<ValueId, std::string>> layers;  ///< of a diagnosis: what each gives, in their order
+  graph::Graph shown;                                   ///< its inputs that are no weights
+  plan::Plan plan;                                      ///< until it is compiled
   std::unique_ptr<backends::Executable> executable;
 };
 
@@ -68,11 +100,22 @@ std::vector<Tensor> Trainer::trained() const {
   return out;
 }
 
+void Trainer::set_weights(const std::vector<Tensor>& weights) {
+  if (weights.size() != weights_.size())
+    throw bad_input("{} weights for a model of {}", weights.size(), weights_.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i].shape() != weights_[i].shape())
+      throw bad_input("the weight '{}' is {}, not {}", printable(specs_[i].path), weights_[i].shape().str(),
+                      weights[i].shape().str());
+    copy(weights[i], weights_[i]);
+  }
+}
+
 void Trainer::finalize() { optimizer_->finalize(trained()); }
 
-std::unique_ptr<Trainer::Program> Trainer::compile(const Batch& batch, bool training) {
+std::unique_ptr<Trainer::Program> Trainer::plan_of(const Batch& batch, Purpose purpose) {
   auto program = std::make_unique<Program>();
-  program->model = lower_(batch, training);
+  program->model = lower_(batch, purpose != Purpose::evaluation);
   graph::Graph graph = std::exchange(program->model.graph, {});
   const keras::LossGraph& model = program->model;
 
@@ -92,8 +135,16 @@ std::unique_ptr<Trainer::Program> Trainer::compile(const Batch& batch, bool trai
     graph.outputs.push_back({metric.name, metric.total});
     graph.outputs.push_back({metric.name, metric.count});
   }
-  if (training) {
+  if (purpose == Purpose::diagnosis) {
+    for (const graph::Layer& layer : graph.layers)
+      for (const ValueId id : layer.outputs)
+        if (is_floating(graph.value(id).dtype)) program->layers.emplace_back(id, layer.name);
+    for (const auto& [id, name] : program->layers) graph.outputs.push_back({"", id});
+  }
+  if (purpose == Purpose::step) {
     for (const auto& update : model.updates) graph.outputs.push_back({"", update.value});
+    // The gradients of products are products.
+    graph = plan::simplify_conv(plan::simplify_einsum(std::move(graph)));
     ValueId loss = model.loss;
     if (settings_.loss_scale_factor || settings_.loss_scale) {
       graph::Builder b(graph);
@@ -110,78 +161,143 @@ std::unique_ptr<Trainer::Program> Trainer::compile(const Batch& batch, bool trai
         if (id != graph::kNone) graph.outputs.push_back({"", id});
       program->gradients.push_back(both);
     }
+    if (options_.recompute) graph = gradients::recompute(std::move(graph), backward.forward);
   }
-  plan::Plan plan = plan::make_plan(backend_.optimize(gradients::release_weights(std::move(graph))));
-  program->graph = plan.graph;
-  program->executable = backend_.compile(std::move(plan), {}, options_.compile);
+  program->plan = plan::make_plan(backend_.optimize(gradients::release_weights(std::move(graph))));
+  program->graph = program->plan.graph;
+  program->shown.values = program->graph.values;
+  program->shown.inputs.assign(program->graph.inputs.begin(),
+                               program->graph.inputs.end() - static_cast<std::ptrdiff_t>(program->weights.size()));
   return program;
 }
 
-Trainer::Program& Trainer::program(const Batch& batch, bool training) {
-  if (!optimizer_) {
-    // The constraints of the variables are known once the model is lowered.
-    const keras::LossGraph model = lower_(batch, true);
-    std::vector<optimizers::Variable> variables;
-    for (std::size_t i = 0; i < specs_.size(); ++i) {
-      if (!specs_[i].trainable) continue;
-      trainable_.push_back(i);
-      variables.push_back({specs_[i].path, specs_[i].shape, model.constraints[i]});
-    }
-    optimizer_ = std::make_unique<optimizers::Optimizer>(settings_, std::move(variables), options_.compile.threads);
-    optimizer_->begin(trained());
-  }
+std::int64_t Trainer::memory_needed(const Batch& batch) {
+  std::int64_t state = 0;
+  const Program& step = planned(batch, true);
+  if (step.executable) throw internal_error("memory is asked for once it is taken");
+  for (const NamedTensor& variable : optimizer_->state()) state += variable.tensor.bytes();
+  return plan::sum_of_bytes({backend_.memory_needed(step.plan, options_.compile), state});
+}
+
+Trainer::Program& Trainer::planned(const Batch& batch, bool training) {
+  begin(batch);
   std::unique_ptr<Program>& found = programs_[key_of(batch, training)];
-  if (!found) found = compile(batch, training);
-  terms_.clear();
-  metrics_.clear();
-  roots_.clear();
-  for (const auto& term : found->model.terms) terms_.push_back(term.name);
-  for (const auto& metric : found->model.metrics) {
-    metrics_.push_back(metric.name);
-    roots_.push_back(metric.root);
-  }
+  if (!found) found = plan_of(batch, training ? Purpose::step : Purpose::evaluation);
   return *found;
 }
 
-PassResult Trainer::run(Program& program, const Batch& batch) {
+void Trainer::begin(const Batch& batch) {
+  if (optimizer_) return;
+  // The constraints of the variables are known once the model is lowered.
+  const keras::LossGraph model = lower_(batch, true);
+  std::vector<optimizers::Variable> variables;
+  for (std::size_t i = 0; i < specs_.size(); ++i) {
+    if (!specs_[i].trainable) continue;
+    trainable_.push_back(i);
+    variables.push_back({specs_[i].path, specs_[i].shape, model.constraints[i]});
+  }
+  optimizer_ = std::make_unique<optimizers::Optimizer>(settings_, std::move(variables), options_.compile.threads);
+  optimizer_->begin(trained());
+}
+
+Trainer::Program& Trainer::program(const Batch& batch, bool training) {
+  Program& found = planned(batch, training);
+  compile(found);
+  terms_.clear();
+  metrics_.clear();
+  kinds_.clear();
+  for (const auto& term : found.model.terms) terms_.push_back(term.name);
+  for (const auto& metric : found.model.metrics) {
+    metrics_.push_back(metric.name);
+    kinds_.push_back(metric.kind);
+  }
+  return found;
+}
+
+void Trainer::compile(Program& program) const {
+  if (!program.executable) program.executable = backend_.compile(std::exchange(program.plan, {}), {}, options_.compile);
+}
+
+PassResult Trainer::run(Program& program, const Batch& batch, StepTimes* times) {
   Batch given = batch;
   std::map<std::string, std::int64_t> drawn;  // in this pass, by layer
-  for (const keras::LossGraph::Draw& draw : program.model.draws) {
-    Tensor count(DType::int64, Shape{});
-    count.as<std::int64_t>()[0] = draws_[draw.layer] + drawn[draw.layer]++;
-    given.emplace(program.graph.value(draw.count).name, count);
-  }
+  for (const keras::LossGraph::Draw& draw : program.model.draws)
+    given.emplace(program.graph.value(draw.value).name,
+                  drawn_numbers(program.graph, draw, draws_[draw.layer] + drawn[draw.layer]++));
   Tensor scale(DType::float32, Shape{});
   scale.set(0, optimizer_->loss_scale());
   given.emplace(kScale, scale);
-  graph::Graph shown;  // the inputs that are no weights
-  shown.values = program.graph.values;
-  shown.inputs.assign(program.graph.inputs.begin(),
-                      program.graph.inputs.end() - static_cast<std::ptrdiff_t>(program.weights.size()));
-  std::vector<Tensor> inputs = run::make_inputs(shown, given, 0);
+  std::vector<Tensor> inputs = run::make_inputs(program.shown, given, 0);
   for (const std::size_t i : program.weights) inputs.push_back(weights_[i]);
-  program.executable->run(inputs);
-  for (const auto& [layer, times] : drawn) draws_[layer] += times;  // not where it was stopped
+  if (times == nullptr) {
+    program.executable->run(inputs);
+  } else {
+    std::map<graph::NodeId, std::string> kernels;
+    for (const backends::KernelChoice& choice : program.executable->choices()) kernels[choice.node] = choice.kernel;
+    program.executable->run_profiled(inputs, [&](graph::NodeId node, double seconds) {
+      times->nodes.push_back(
+          {node, fmt::format("{}: {}", graph::name_of(program.graph.nodes[at(node)].op), kernels[node]), seconds});
+    });
+  }
+  for (const auto& [layer, count] : drawn) draws_[layer] += count;  // not where it was stopped
   const auto number = [&](ValueId id) { return program.executable->value(id).at(0); };
   PassResult out;
   out.loss = number(program.model.loss);
   for (const auto& term : program.model.terms) out.terms.push_back(number(term.value));
-  for (const auto& metric : program.model.metrics) out.metrics.push_back({number(metric.total), number(metric.count)});
+  const auto numbers = [&](ValueId id) {
+    const Tensor tensor = program.executable->value(id);
+    std::vector<double> all;
+    for (std::int64_t i = 0; i < tensor.size(); ++i) all.push_back(tensor.at(i));
+    return all;
+  };
+  for (const auto& metric : program.model.metrics)
+    out.metrics.push_back({numbers(metric.total), numbers(metric.count)});
   return out;
 }
 
-PassResult Trainer::evaluate(const Batch& batch) { return run(program(batch, false), batch); }
+std::string Trainer::first_not_finite(const Batch& batch) {
+  for (const auto& [name, tensor] : batch)
+    if (!is_finite(tensor)) return fmt::format("the array '{}' of the data", printable(name));
+  for (std::size_t i = 0; i < weights_.size(); ++i)
+    if (!is_finite(weights_[i])) return fmt::format("the weight '{}'", printable(specs_[i].path));
+  const std::unique_ptr<Program> diagnosis = plan_of(batch, Purpose::diagnosis);
+  compile(*diagnosis);
+  run(*diagnosis, batch, nullptr);
+  for (const auto& [id, name] : diagnosis->layers)
+    if (!is_finite(diagnosis->executable->value(id))) return fmt::format("the layer '{}'", printable(name));
+  return "the loss";
+}
 
-StepResult Trainer::step(const Batch& batch) {
+PassResult Trainer::evaluate(const Batch& batch) { return run(program(batch, false), batch, nullptr); }
+
+StepResult Trainer::step(const Batch& batch, StepTimes* times) {
   Program& step = program(batch, true);
-  StepResult out{run(step, batch), optimizer_->learning_rate(), optimizer_->loss_scale(), 0.0, false, false};
+  const std::map<std::string, std::int64_t> before = draws_;
+  StepResult out{run(step, batch, times), optimizer_->learning_rate(), optimizer_->loss_scale(), 0.0, false, false, ""};
+  if (!std::isfinite(out.loss)) {
+    draws_ = before;
+    out.not_finite = first_not_finite(batch);
+    draws_ = before;
+    return out;
+  }
   std::vector<optimizers::Gradient> gradients;
   for (const auto& [sum, squares] : step.gradients) {
     gradients.emplace_back();
     if (sum != graph::kNone) gradients.back().sum = step.executable->value(sum);
     if (squares != graph::kNone) gradients.back().squares = step.executable->value(squares);
   }
+  const auto start = std::chrono::steady_clock::now();
   const optimizers::StepReport report = optimizer_->apply(trained(), gradients);
+  if (times != nullptr)
+    times->optimizer = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (report.not_finite) {
+    // The one that is nearest to the loss came first.
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      if (gradients[i].sum.bytes() > 0 && !is_finite(gradients[i].sum))
+        out.not_finite = fmt::format("the gradient of '{}'", printable(specs_[trainable_[i]].path));
+    if (out.not_finite.empty()) out.not_finite = "the sum of gradients";
+    return out;
+  }
   out.gradient_norm = report.gradient_norm;
   out.clipped = report.clipped;
   out.skipped = report.skipped;

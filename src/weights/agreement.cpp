@@ -1,6 +1,7 @@
 #include "attn/weights/agreement.h"
 
 #include <set>
+#include <string_view>
 
 #include "attn/weights/file_names.h"
 #include "match.h"
@@ -8,6 +9,13 @@
 namespace attn::weights {
 
 using graph::WeightSpec;
+
+namespace {
+
+/// Layers of text keep weights of terms among the variables of .weights.h5, and read them by themselves.
+bool is_kept_beside(std::string_view name) { return name.ends_with("vars/idf_weights"); }
+
+}  // namespace
 
 Agreement agree(std::span<const WeightSpec> specs, const Store& store) {
   Agreement out;
@@ -28,7 +36,8 @@ Agreement agree(std::span<const WeightSpec> specs, const Store& store) {
   for (const WeightSpec& spec : specs)
     if (!spec.store_again.empty()) again.insert(plain_name(spec.store_again));
   for (std::size_t i = 0; i < used.size(); ++i)
-    if (!used[i] && !again.contains(plain_name(store.weights[i].name))) out.extra.push_back(i);
+    if (!used[i] && !is_kept_beside(store.weights[i].name) && !again.contains(plain_name(store.weights[i].name)))
+      out.extra.push_back(i);
   return out;
 }
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -64,12 +67,22 @@ void check_shapes(std::span<const WeightSpec> specs, const Store& store, const A
 
 void check_dtypes(std::span<const WeightSpec> specs, const Store& store, const Agreement& agreement) {
   if (agreement.wrong_dtype.empty()) return;
-  throw bad_input("{}: {} not of the model's dtype: {}", store.file, are(agreement.wrong_dtype.size()),
-                  list_of(agreement.wrong_dtype, [&](std::size_t i) {
-                    const NamedTensor& found = store.weights[*agreement.matches[i]];
-                    return fmt::format("'{}' (expected {}, found {})", printable(found.name), name_of(specs[i].dtype),
-                                       name_of(found.tensor.dtype()));
-                  }));
+  // One of both is quantized, and the other is not.
+  const WeightSpec& first = specs[agreement.wrong_dtype.front()];
+  const DType found = store.weights[*agreement.matches[agreement.wrong_dtype.front()]].tensor.dtype();
+  const char* const hint = first.quantized && is_floating(found)
+                               ? "; the config is of a quantized model, and the file is not"
+                           : is_floating(first.dtype) && (found == DType::int8 || found == DType::uint8)
+                               ? "; the file is of a quantized model, and the config is not"
+                               : "";
+  throw bad_input("{}: {} not of the model's dtype: {}{}", store.file, are(agreement.wrong_dtype.size()),
+                  list_of(agreement.wrong_dtype,
+                          [&](std::size_t i) {
+                            const NamedTensor& array = store.weights[*agreement.matches[i]];
+                            return fmt::format("'{}' (expected {}, found {})", printable(array.name),
+                                               name_of(specs[i].dtype), name_of(array.tensor.dtype()));
+                          }),
+                  hint);
 }
 
 void check_none_left(const Store& store, const Agreement& agreement) {
@@ -95,8 +108,41 @@ std::vector<Tensor> bind_as_stored(std::span<const WeightSpec> specs, const Stor
   return out;
 }
 
+namespace {
+
+/// Is it a factor of a low-rank addition to a kernel (Dense.enable_lora)?
+bool is_low_rank(const WeightSpec& spec) {
+  const std::string_view name = std::string_view(spec.path).substr(spec.path.rfind('/') + 1);
+  return name.starts_with("lora_") && (name.ends_with("_a") || name.ends_with("_b"));
+}
+
+/// Files of Keras hold kernels with what is added, and no factors, which begin again as 0. Nothing where the store has
+/// all.
+std::optional<std::vector<Tensor>> bind_without_factors(std::span<const WeightSpec> specs, const Store& store) {
+  std::vector<WeightSpec> kept;
+  for (const WeightSpec& spec : specs) {
+    const bool is_there = std::ranges::any_of(
+        store.weights, [&](const NamedTensor& weight) { return weight.name == name_in(store, spec); });
+    if (!is_low_rank(spec) || is_there) kept.push_back(spec);
+  }
+  if (kept.size() == specs.size()) return std::nullopt;
+  const std::vector<Tensor> found = bind_as_stored(kept, store);
+  std::vector<Tensor> out;
+  std::size_t next = 0;
+  for (const WeightSpec& spec : specs) {
+    const bool is_kept = next < kept.size() && kept[next].path == spec.path;
+    out.push_back(is_kept ? found[next++] : Tensor(spec.dtype, spec.shape));
+  }
+  return out;
+}
+
+}  // namespace
+
 std::vector<Tensor> bind(std::span<const WeightSpec> specs, const Store& store) {
-  std::vector<Tensor> out = bind_as_stored(specs, store);
+  std::vector<Tensor> out;
+  if (std::ranges::any_of(specs, is_low_rank))
+    if (auto bound = bind_without_factors(specs, store)) out = std::move(*bound);
+  if (out.empty()) out = bind_as_stored(specs, store);
   for (std::size_t i = 0; i < specs.size(); ++i)
     if (out[i].dtype() != specs[i].dtype) out[i] = out[i].cast(specs[i].dtype);
   return out;

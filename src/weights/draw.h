@@ -33,6 +33,6 @@ inline constexpr double kTruncateAt = 2.0;
 void draw_from_stream(const RandomStream& stream, const Draw& draw, const Tensor& out, int threads);
 /// As keras.random on TensorFlow draws for an integer seed. The uniform distribution agrees bit for bit; the normals do
 /// where the C library's logf and sincosf are those that TensorFlow calls, and to the last bit or two elsewhere.
-void draw_as_tensorflow(std::int64_t seed, const Draw& draw, const Tensor& out, int threads);
+void draw_as_tensorflow(std::int64_t seed, const Draw& draw, const Tensor& out, int threads, std::int64_t count = 0);
 
 }  // namespace attn::weights

@@ -11,6 +11,7 @@
 #include "attn/base/parallel.h"
 #include "attn/base/stop.h"
 #include "attn/base/tensorflow_random.h"
+#include "attn/weights/noise.h"
 #include "draw.h"
 
 namespace attn::weights {
@@ -90,9 +91,8 @@ struct Scale {
 };
 
 template <std::floating_point Number, typename Round, typename Store>
-void draw_numbers(std::int64_t seed, const Draw& draw, std::int64_t size, int mantissa_bits, Round round, Store store,
-                  int threads) {
-  const TensorflowRandom blocks(seed);
+void draw_numbers(const TensorflowRandom& blocks, const Draw& draw, std::int64_t size, int mantissa_bits, Round round,
+                  Store store, int threads) {
   const auto fill = [&](const Scale<Number, Round>& scale, auto&& group_at) {
     for_each_part((size + kPart - 1) / kPart, threads, [&](std::int64_t part) {
       throw_if_stopped();
@@ -124,35 +124,40 @@ void draw_numbers(std::int64_t seed, const Draw& draw, std::int64_t size, int ma
 
 }  // namespace
 
-void draw_as_tensorflow(std::int64_t seed, const Draw& draw, const Tensor& out, int threads) {
+void draw_as_tensorflow(std::int64_t seed, const Draw& draw, const Tensor& out, int threads, std::int64_t count) {
+  const TensorflowRandom blocks(seed, count);
   const auto exact = [](auto value) { return value; };
   const std::int64_t size = out.size();
   switch (out.dtype()) {
     case DType::float64: {
       double* data = out.as<double>().data();
       return draw_numbers<double>(
-          seed, draw, size, 52, exact, [=](std::int64_t i, double value) { data[i] = value; }, threads);
+          blocks, draw, size, 52, exact, [=](std::int64_t i, double value) { data[i] = value; }, threads);
     }
     case DType::float32: {
       float* data = out.as<float>().data();
       return draw_numbers<float>(
-          seed, draw, size, 23, exact, [=](std::int64_t i, float value) { data[i] = value; }, threads);
+          blocks, draw, size, 23, exact, [=](std::int64_t i, float value) { data[i] = value; }, threads);
     }
     case DType::float16: {
       std::uint16_t* data = out.as<std::uint16_t>().data();
       return draw_numbers<float>(
-          seed, draw, size, 10, [](float value) { return float16_to_float(float_to_float16(value)); },
+          blocks, draw, size, 10, [](float value) { return float16_to_float(float_to_float16(value)); },
           [=](std::int64_t i, float value) { data[i] = float_to_float16(value); }, threads);
     }
     case DType::bfloat16: {
       std::uint16_t* data = out.as<std::uint16_t>().data();
       return draw_numbers<float>(
-          seed, draw, size, 7, [](float value) { return bfloat16_to_float(float_to_bfloat16(value)); },
+          blocks, draw, size, 7, [](float value) { return bfloat16_to_float(float_to_bfloat16(value)); },
           [=](std::int64_t i, float value) { data[i] = float_to_bfloat16(value); }, threads);
     }
     default:
       throw internal_error("random numbers are not drawn as {}", name_of(out.dtype()));
   }
+}
+
+void draw_noise(std::int64_t seed, std::int64_t count, const Tensor& out, int threads) {
+  draw_as_tensorflow(seed, {Distribution::normal, 0.0, 1.0}, out, threads, count);
 }
 
 }  // namespace attn::weights

@@ -21,7 +21,7 @@ using nlohmann::json;
 namespace {
 
 const std::vector<std::string> kConfigs = {"encoder",         "encoder_keras",  "transformer_base", "gpt_small",
-                                           "encoder_decoder", "lstm_attention", "vit_tiny"};
+                                           "encoder_decoder", "lstm_attention", "lstm_regression",  "vit_tiny"};
 
 struct Backbone {
   std::string name, class_name;

@@ -13,8 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string preset(const std::string& name) { return in_repository("tests/data/generation/" + name + "/preset"); }
-
 /// The run called `name` of a preset's outputs.json.
 json run_in(const std::string& preset_name, const std::string& name) {
   const json outputs = json::parse(read_text(in_repository("tests/data/generation/" + preset_name + "/outputs.json")));

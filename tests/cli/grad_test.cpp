@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "../places.h"
 #include "../text.h"
 #include "attn/io/tensor_file.h"
 #include "program.h"

@@ -216,6 +216,10 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"generate", decoder, "--prompt", "The", "--stop-ids", any_id, "--sampler", "random", "--max-new-tokens", "2"},
       {"generate", decoder, "--prompt", "The", "--stop", "a", "--stop", "e", "--stop", " ", "--stop", "i", "--stop",
        "o", "--stop", "t", "--sampler", "greedy"},
+      {"generate", decoder, "--ids", "5,6,7,5,6", "--sampler", "greedy", "--draft", "prompt-lookup", "--max-new-tokens",
+       "8"},
+      {"bench", decoder, "--iterations", "1", "--pp", "3", "--tg", "2", "--depth", "0,2"},
+      {"plan", decoder},
       {"score", decoder, "--text", "The model"},
       {"score", decoder, "--ids", "1,2,3"},
       {"tokenize", decoder, "--text", "The model"},
@@ -245,6 +249,16 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"run", "--expect", folder / "out.npz", "--check-finite"},
       {"run", "--expect", folder / "odd.npz"},
       {"run", archive},
+      {"run", fixture("model/encoder_decoder/model.keras"), "--parallel", "tensor=1"},
+      {"run", "--parallel", "data=1"},
+      {"run", "--parallel", "sequence=1"},
+      {"run", fixture("model/encoder_decoder/model.keras"), "--input", fixture("model/encoder_decoder/inputs.npz"),
+       "--input", wrong, "--output-dir", folder / "files"},
+      {"run", fixture("model/encoder_decoder/model.keras"), "--input", fixture("model/encoder_decoder/inputs.npz"),
+       "--output-dir", folder / "claimed", "--schedule", "claim"},
+      {"plan", fixture("model/encoder_decoder/model.keras"), "--parallel", "tensor=2"},
+      {"plan", "--parallel", "data=2", "--batch", "2"},
+      {"plan", "--parallel", "sequence=2"},
       {"run", flat},
       {"run", "--matmul-precision", "high"},
       {"run", "--matmul-precision", "medium"},
@@ -314,6 +328,10 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
        folder / "trained.keras", "--validation", folder / "infinite.npz"},
       {"train", "tests/data/training/conv/conv_pool/start.keras", "--data",
        "tests/data/training/conv/conv_pool/data.npz", "-o", folder / "trained.keras"},
+      {"bench", "--train", brief, "--iterations", "2", "--dtype", "float32,bfloat16"},
+      {"bench", "--train", brief, "--iterations", "1", "--profile", "--checkpoint", "layer", "--matmul-precision",
+       "high"},
+      {"bench", "--train", unbuilt, "--input-shape", "4", brief, "--iterations", "1", "--matmul-precision", "medium"},
       {"grad", "--by", "weight", "-o", folder / "grad.npz"},
       {"grad", "--by", "weight", "--weights", nan, "--expect", folder / "grad.npz", "-o", folder / "nan_grad.npz"},
       {"grad", "--expect", folder / "nan_grad.npz"},
@@ -321,6 +339,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"grad", archive, "--training", "--by", "block", "--sort", "norm", "--matmul-precision", "high"},
       {"grad", archive, "--expect", folder / "odd.npz", "--matmul-precision", "medium"},
       {"plot"},
+      {"summary", "tests/data/custom/classifier/model.keras"},
       {"plot", reader, "--expand-nested"},
       {"plot", fixture("model/nested/model.json"), "--expand-nested"},
       {"heatmap"},
@@ -361,7 +380,10 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
         "attn.bench/1/properties/rows/items/properties/profile/items/properties/bound/",  // what the machine is slow at
         "attn.bench/1/properties/rows/items/properties/partial",                          // interrupted
         "attn.bench/1/properties/operations/items/properties/partial",
+        "attn.bench-train/1/properties/rows/items/properties/partial",
         "attn.bench/1/properties/rows/items/properties/verified/properties/error/",  // infinite: a fault of a backend
+        "attn.run/1/properties/parallel/properties/collectives/items/properties/predicted/",  // of several processes
+        "attn.run/1/properties/parallel/properties/launcher/",
         "attn.compare/1/properties/arrays/items/properties/atol/",  // of float64 whose squares have no sum
     };
     return std::ranges::any_of(kElsewhere, [&](const char* place) { return part.starts_with(place); });

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 
 #include "../places.h"
 #include "../text.h"
+#include "attn/base/error.h"
 #include "attn/io/tensor_file.h"
 #include "program.h"
 
@@ -77,7 +79,8 @@ TEST_CASE("train: the log has an event in each line, and --json the history of t
   std::istringstream lines(read_text(folder / "log.jsonl"));
   std::vector<std::string> events;
   for (std::string line; std::getline(lines, line);) events.push_back(json::parse(line)["event"]);
-  CHECK(events == std::vector<std::string>{"start", "step", "step", "epoch", "step", "step", "epoch", "end"});
+  CHECK(events ==
+        std::vector<std::string>{"start", "step", "step", "epoch", "step", "step", "epoch", "checkpoint", "end"});
 }
 
 TEST_CASE("train: a loss that is not finite ends with 1 and leaves the file as it was") {
@@ -89,7 +92,7 @@ TEST_CASE("train: a loss that is not finite ends with 1 and leaves the file as i
   const std::string kept = folder.file("a.keras", "kept");
   const Result result = train({kModel, "--data", folder / "bad.npz", "-o", kept, "--no-shuffle"});
   CHECK(result.code == 1);
-  CHECK(contains(result.err, "the loss of step 2 is not finite"));
+  CHECK(contains(result.err, "step 2 is not finite, first in the array 'x' of the data"));
   CHECK(read_text(kept) == "kept");
 }
 
@@ -111,6 +114,181 @@ TEST_CASE("train: what does not fit is told in one sentence") {
   CHECK(contains(error({kModel, "--data", kData, "-o", out, "--resume"}, 3), "attn did not train it"));
   CHECK(contains(error({"tests/data/training/loss/two_outputs/start.keras", "--data", kData, "-o", out}, 3),
                  "the input 'x' has the shape (None, 6, 8), the array given for it has"));
+}
+
+TEST_CASE("train: what does not fit the memory is told before it begins, with the way out") {
+  const TemporaryFolder folder;
+  const Result result =
+      train({kModel, "--data", kData, "-o", folder / "a.keras", "--batch-size", "7", "--mem-limit", "1MB"});
+  CHECK(result.code == static_cast<int>(ExitCode::no_memory));
+  CHECK_MESSAGE(contains(result.err, "training takes"), result.err);
+  CHECK(contains(result.err, "--checkpoint layer"));
+  CHECK(!std::filesystem::exists(folder / "a.keras"));
+}
+
+TEST_CASE("train: computing activations once more gives the same bits") {
+  const TemporaryFolder folder;
+  const auto with = [&](const std::string& file, const std::string& checkpoint) {
+    const Result result = train({kModel, "--data", kData, "-o", folder / "a.keras", "--batch-size", "7", "--dump",
+                                 folder / file, "--checkpoint", checkpoint});
+    REQUIRE_MESSAGE(result.code == 0, result.err);
+    return bytes_of(folder / file);
+  };
+  CHECK(with("kept.npz", "none") == with("again.npz", "layer"));
+}
+
+TEST_CASE("train: early stopping ends the training, and a resume counts on where it was") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> common{"--data",
+                                        kData,
+                                        "--batch-size",
+                                        "16",
+                                        "--validation-split",
+                                        "0.3",
+                                        "--epochs",
+                                        "6",
+                                        "--early-stopping",
+                                        "patience=1,min_delta=100,restore_best_weights",
+                                        "--reduce-lr",
+                                        "patience=1,min_delta=100,monitor=loss,factor=0.5"};
+  const auto with = [&](std::vector<std::string> line) {
+    line.insert(line.end(), common.begin(), common.end());
+    return train(line);
+  };
+  const Result whole =
+      with({kModel, "-o", folder / "a.keras", "--dump", folder / "a.npz", "--csv", folder / "a.csv", "--json"});
+  REQUIRE_MESSAGE(whole.code == 0, whole.err);
+  const json report = json::parse(whole.out);
+  CHECK(report["end"] == "early stopping");
+  CHECK(report["epochs"] == 2);
+  CHECK(report["history"]["learning_rate"].size() == 2);
+  CHECK(read_text(folder / "a.csv").starts_with("epoch,learning_rate,loss,val_loss\r\n0,"));
+
+  REQUIRE(with({kModel, "-o", folder / "b.keras", "--steps", "3", "--save-every", "1steps"}).code == 0);
+  const Result resumed = with({folder / "b.keras", "-o", folder / "b.keras", "--dump", folder / "b.npz", "--resume"});
+  REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
+  CHECK(bytes_of(folder / "a.npz") == bytes_of(folder / "b.npz"));
+  const auto weights_in = [&](const std::string& file) {
+    return run_attn({"weights", file, "--diff", folder / "a.keras"}).code;
+  };
+  CHECK(weights_in(folder / "b.keras") == 0);
+}
+
+TEST_CASE("train: a frozen layer stays as it is, in files too") {
+  const TemporaryFolder folder;
+  const std::string start = "tests/data/training/dropout/noise/start.keras",
+                    data = "tests/data/training/dropout/noise/data.npz";
+  const Result result = train(
+      {start, "--data", data, "-o", folder / "a.keras", "--freeze", "dense", "--dump", folder / "a.npz", "--json"});
+  REQUIRE_MESSAGE(result.code == 0, result.err);
+  CHECK(json::parse(result.out)["trainable_params"] == 16);
+  REQUIRE(run_attn({"convert", start, folder / "before.npz"}).code == 0);
+  auto before = bytes_of(folder / "before.npz"), after = bytes_of(folder / "a.npz");
+  CHECK(before.at("dense/kernel") == after.at("weight:dense/kernel"));
+  CHECK(before.at("dense_1/kernel") != after.at("weight:dense_1/kernel"));
+  CHECK(contains(run_attn({"get-config", folder / "a.keras"}).out, "\"trainable\": false"));
+  const Result only =
+      train({start, "--data", data, "-o", folder / "b.keras", "--train", "dense_1", "--dump", folder / "b.npz"});
+  REQUIRE_MESSAGE(only.code == 0, only.err);
+  CHECK(bytes_of(folder / "b.npz").at("weight:dense/kernel") == before.at("dense/kernel"));
+  CHECK(contains(train({start, "--data", data, "-o", folder / "c.keras", "--freeze", "dens"}).err,
+                 "no layer has such a name"));
+}
+
+TEST_CASE("train: class weights are sample weights by class") {
+  const TemporaryFolder folder;
+  const std::string start = "tests/data/training/loss/top_k/start.keras",
+                    data = "tests/data/training/loss/top_k/data.npz";
+  REQUIRE(train({start, "--data", data, "-o", folder / "a.keras", "--class-weight", R"({"1": 3, "5": 0.5})", "--dump",
+                 folder / "a.npz"})
+              .code == 0);
+  std::vector<NamedTensor> arrays = io::read_tensors(in_repository(data));
+  for (const NamedTensor& array : arrays) {
+    if (array.name != "y") continue;
+    Tensor weights(DType::float32, {array.tensor.shape()[0]});
+    for (std::int64_t i = 0; i < weights.size(); ++i)
+      weights.set(i, array.tensor.at(i) == 1.0 ? 3.0 : array.tensor.at(i) == 5.0 ? 0.5 : 1.0);
+    arrays.push_back({"sample_weight", weights});
+    break;
+  }
+  io::write_tensors(folder / "weighted.npz", arrays);
+  REQUIRE(
+      train({start, "--data", folder / "weighted.npz", "-o", folder / "b.keras", "--dump", folder / "b.npz"}).code ==
+      0);
+  CHECK(bytes_of(folder / "a.npz") == bytes_of(folder / "b.npz"));
+  CHECK(train({start, "--data", folder / "weighted.npz", "-o", folder / "b.keras", "--class-weight", "{\"1\": 2}"})
+            .code == 2);
+}
+
+TEST_CASE("train: low-rank additions go on where they were, and files hold their sum") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> common{"--data", kData, "--batch-size", "8", "--epochs", "2"};
+  const auto with = [&](std::vector<std::string> line) {
+    line.insert(line.end(), common.begin(), common.end());
+    return train(line);
+  };
+  const Result whole = with({kModel, "-o", folder / "a.keras", "--lora", "2,4", "--dump", folder / "a.npz"});
+  REQUIRE_MESSAGE(whole.code == 0, whole.err);
+  REQUIRE(with({kModel, "-o", folder / "b.keras", "--lora", "2,4", "--steps", "3"}).code == 0);
+  const Result resumed = with({folder / "b.keras", "-o", folder / "b.keras", "--resume", "--dump", folder / "b.npz"});
+  REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
+  CHECK(bytes_of(folder / "a.npz") == bytes_of(folder / "b.npz"));
+  CHECK(contains(run_attn({"get-config", folder / "a.keras"}).out, "\"lora_alpha\": 4"));
+}
+
+TEST_CASE("train: a time that is over ends after a step, and the way on is told") {
+  const TemporaryFolder folder;
+  const Result result =
+      train({kModel, "--data", kData, "-o", folder / "a.keras", "--batch-size", "4", "--time-limit", "0s", "--json"});
+  REQUIRE(result.code == 0);
+  CHECK(json::parse(result.out)["end"] == "time limit");
+  CHECK(json::parse(result.out)["steps"] == 1);
+  CHECK(contains(result.err, "the time is over after step 1; `attn train "));
+}
+
+TEST_CASE("train: data that has changed since the checkpoint is told") {
+  const TemporaryFolder folder;
+  std::vector<NamedTensor> arrays = io::read_tensors(in_repository(kData));
+  io::write_tensors(folder / "data.npz", arrays);
+  REQUIRE(train({kModel, "--data", folder / "data.npz", "-o", folder / "a.keras", "--steps", "1"}).code == 0);
+  for (NamedTensor& array : arrays)
+    if (array.name == "x") array.tensor.set(0, 7.0);
+  io::write_tensors(folder / "data.npz", arrays);
+  const Result result =
+      train({folder / "a.keras", "--data", folder / "data.npz", "-o", folder / "a.keras", "--resume", "--epochs", "2"});
+  CHECK(result.code == 0);
+  CHECK(contains(result.err, "the array 'x' of the data is not what it was"));
+}
+
+TEST_CASE("train: the curves are a picture, and TensorBoard gets files of records") {
+  const TemporaryFolder folder;
+  REQUIRE(train({kModel, "--data", kData, "-o", folder / "a.keras", "--batch-size", "8", "--epochs", "2", "--svg",
+                 folder / "a.svg", "--tensorboard", folder / "logs", "--validation-split", "0.2"})
+              .code == 0);
+  CHECK(contains(read_text(folder / "a.svg"), "class=\"validation\""));
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / "logs"))
+    if (contains(entry.path().filename().string(), "events.out.tfevents.")) {
+      ++files;
+      CHECK(contains(read_text(entry.path().string()), "epoch_loss"));
+    }
+  CHECK(files == 2);
+}
+
+TEST_CASE("train: a layer whose training is not known is told by its name") {
+  const TemporaryFolder folder;
+  const auto error_of = [&](const std::string& layer) {
+    const std::string config = R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
+      {"class_name": "InputLayer", "config": {"batch_shape": [null, 4, 4, 3], "name": "x"}}, )" +
+                               layer + "]}}";
+    const std::vector<NamedTensor> arrays{{"x", Tensor(DType::float32, {2, 4, 4, 3})},
+                                          {"y", Tensor(DType::float32, {2, 4, 4, 3})}};
+    io::write_tensors(folder / "d.npz", arrays);
+    return train({folder.file("m.json", config), "--data", folder / "d.npz", "-o", folder / "a.keras", "--loss", "mse"})
+        .err;
+  };
+  CHECK(contains(error_of(R"({"class_name": "RandomFlip", "config": {"name": "flip", "mode": "horizontal"}})"),
+                 "what a RandomFlip does to images in training is not known"));
 }
 
 }  // namespace attn::test

@@ -138,6 +138,13 @@ ATTN_FREE(bool, isinf)
 ATTN_FREE(bool, isfinite)
 ATTN_FREE(bool, signbit)
 #undef ATTN_FREE
+inline int ilogb(attn::test::Counted x) { return std::ilogb(x.value()); }
+inline attn::test::Counted copysign(attn::test::Counted x, attn::test::Counted sign) {
+  return std::copysign(x.value(), sign.value());
+}
+inline attn::test::Counted clamp(attn::test::Counted x, double low, double high) {
+  return std::clamp(x.value(), low, high);
+}
 inline attn::test::Counted max(attn::test::Counted x, double y) { return std::max(x.value(), y); }
 inline attn::test::Counted min(attn::test::Counted x, double y) { return std::min(x.value(), y); }
 template <>

@@ -8,6 +8,10 @@
 namespace attn::backends::reference {
 
 template <>
+test::Counted rounded(DType dtype, test::Counted number) {
+  return rounded(dtype, number.value());
+}
+template <>
 std::vector<test::Counted> read<test::Counted>(const Tensor& x) {
   const auto numbers = read<double>(x);
   return {numbers.begin(), numbers.end()};

@@ -1,4 +1,4 @@
-set(uses weights keras plan graph io base)
+set(uses weights keras communicators plan graph io base)
 # Their kernels count; see counted.h.
 file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backends/reference/*.cpp)
 list(FILTER kernels EXCLUDE REGEX "/(executable|storage|numbers)\\.cpp$")
@@ -6,7 +6,7 @@ add_library(attn_counted OBJECT ${kernels})
 target_compile_definitions(attn_counted PRIVATE ATTN_COUNTED_SOURCE)
 target_compile_options(attn_counted PRIVATE -include ${CMAKE_CURRENT_LIST_DIR}/counted.h -Wno-conversion)
 target_include_directories(attn_counted PRIVATE ${CMAKE_SOURCE_DIR}/src/backends/reference ${CMAKE_SOURCE_DIR}/src/backends/include)
-target_link_libraries(attn_counted PRIVATE attn_options attn_plan attn_graph attn_base fmt::fmt)
+target_link_libraries(attn_counted PRIVATE attn_options attn_communicators attn_plan attn_graph attn_base fmt::fmt)
 target_link_libraries(${target} PRIVATE attn_counted)
 # What attn tells is asked of the program; weights in HDF5 are read by the other.
 target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src/backends/reference/numbers.cpp cli/program.cpp)

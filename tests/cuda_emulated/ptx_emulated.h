@@ -76,6 +76,7 @@ inline void load_box(void* shared, const CUtensorMap* map, std::uint64_t* barrie
   simt::load_box(shared, map, barrier, {c0, c1, c2, c3});
 }
 
+inline void prefetch_map(const CUtensorMap*) {}
 inline void show_to_products() {}
 
 template <int Registers>

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "attn/base/error.h"
+#include "hashing.h"
 
 using attn::Dim;
 using attn::Shape;
@@ -14,58 +15,6 @@ using attn::Tensor;
 using namespace attn::generate;
 
 namespace {
-
-/// Logits and hidden states that depend on the tokens of the context alone. It keeps a cache of rows as a decoder does,
-/// so that a search which follows the wrong row is found.
-class Hashing : public Decoder {
- public:
-  Hashing(Dim rows, Dim capacity)
-      : cache_(static_cast<std::size_t>(rows), std::vector<Token>(static_cast<std::size_t>(capacity), -1)) {}
-  [[nodiscard]] Dim vocabulary_size() const override { return kSize; }
-  [[nodiscard]] Dim capacity() const override { return static_cast<Dim>(cache_[0].size()); }
-
-  Ahead advance(const Advance& step) override {
-    const Dim branches = static_cast<Dim>(cache_.size()) / step.rows;
-    Ahead out{Tensor(attn::DType::float32, {step.rows, 1, kSize}),
-              Tensor(attn::DType::float32, {step.rows, step.count, kWidth})};
-    for (Dim row = 0; row < step.rows; ++row) {
-      const Dim own = row * branches;
-      for (Dim t = 0; t < step.count; ++t) {
-        cache_[static_cast<std::size_t>(own)][static_cast<std::size_t>(step.position + t)] =
-            step.tokens[static_cast<std::size_t>(row * step.count + t)];
-        const std::vector<Token> context = context_of(step, row, own, step.position + t + 1);
-        for (Dim i = 0; i < kWidth; ++i) out.hidden.set((row * step.count + t) * kWidth + i, number(context, 1000 + i));
-        if (t + 1 == step.count)
-          for (Dim i = 0; i < kSize; ++i) out.logits.set(row * kSize + i, number(context, i));
-      }
-    }
-    return out;
-  }
-
-  static constexpr Dim kSize = 11, kWidth = 4;
-  /// In [-2, 2), of the tokens and a number.
-  static double number(const std::vector<Token>& context, Dim i) {
-    std::uint64_t hash = 1469598103934665603ULL + static_cast<std::uint64_t>(i);
-    for (const Token token : context) hash = (hash ^ static_cast<std::uint64_t>(token + 7)) * 1099511628211ULL;
-    hash ^= hash >> 29U;
-    return static_cast<double>(hash % 4096) / 1024.0 - 2.0;
-  }
-
- private:
-  [[nodiscard]] std::vector<Token> context_of(const Advance& step, Dim row, Dim own, Dim length) const {
-    std::vector<Token> context;
-    for (Dim p = 0; p < length; ++p) {
-      Dim from = own;
-      if (p < step.position && !step.sources.empty())
-        from = step.sources[static_cast<std::size_t>(row * step.position + p)];
-      context.push_back(cache_[static_cast<std::size_t>(from)][static_cast<std::size_t>(p)]);
-      REQUIRE(context.back() >= 0);
-    }
-    return context;
-  }
-
-  std::vector<std::vector<Token>> cache_;
-};
 
 Generated run(const Request& request) {
   Hashing decoder(static_cast<Dim>(request.prompts.size()) * branches_of(request.sampler), request.max_length);

@@ -36,6 +36,7 @@ std::map<std::string, Tensor> read_arrays(const fs::path& path) {
 }
 
 double PresetCase::tolerance(const std::string& result, const Tensor& expected) const {
+  if (is_quantized()) return (meta["traits"]["quantize"] == "int8" ? 1.0 / 127.0 : 2e-5) * largest(expected);
   const double single = 1e-6 * largest(expected);
   if (!is_half()) return std::max(single, 4.0 * meta["float32_error"].at(result).get<double>());
   return std::max(single, 2.0 * largest_error(expected, read_arrays(path / "backbone_keras.npz").at(result)));

@@ -28,8 +28,11 @@ struct PresetCase {
   nlohmann::json meta;
 
   [[nodiscard]] bool is_half() const { return name.ends_with("_bf16"); }
+  [[nodiscard]] bool is_quantized() const { return meta.at("traits").contains("quantize"); }
   /// What a result may differ by from float64: four times what KerasHub's own float32 run does (meta.json), or 1e-6 of
-  /// the largest. Under half policies: as much more than KerasHub's own half run.
+  /// the largest. Under half policies: as much more than KerasHub's own half run. Of integers, which have no float64
+  /// run, 2e-5 of the largest of KerasHub's own; where tokens become integers too, a step of these: what was off by an
+  /// ulp may be rounded to the next one, and all that follows differs.
   [[nodiscard]] double tolerance(const std::string& result, const Tensor& expected) const;
 };
 

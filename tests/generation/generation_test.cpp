@@ -51,6 +51,19 @@ std::string without_counts(std::string text) {
   return text;
 }
 
+/// The backbone's summary as KerasHub printed it. One of integers it cannot load alone: there it is that of the task's
+/// backbone, whose table was called last for the logits of 400 tokens, and not for the 32 numbers of each.
+std::string backbone_summary(const PresetCase& preset) {
+  std::string text = without_counts(read_text(preset.path / "summary.txt"));
+  const std::string called = "(None, None, 400)", alone = "(None, None, 32) ";
+  if (preset.is_quantized()) {
+    const std::size_t at = text.find(called);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, called.size(), alone);
+  }
+  return text;
+}
+
 std::string printed(const keras::Summary& summary) {
   report::SummaryOptions options;
   options.line_length = 80;
@@ -220,7 +233,7 @@ TEST_CASE("generation: a backbone computes what KerasHub's does, and its task th
 TEST_CASE("generation: summaries are KerasHub's, byte for byte") {
   for (const PresetCase& preset : preset_cases()) {
     CAPTURE(preset.name);
-    CHECK(printed(preset.backbone.summary()) + "\n" == without_counts(read_text(preset.path / "summary.txt")));
+    CHECK(printed(preset.backbone.summary()) + "\n" == backbone_summary(preset));
     keras::Summary task = preset.task.summary();
     const auto tokenizer = tokenizers::open_tokenizer((preset.path / "preset").string());
     for (keras::PreprocessorPart& part : task.preprocessor->parts) part.vocabulary_size = tokenizer->size();

@@ -120,8 +120,20 @@ TEST_CASE("code: CVE-2025-8747, CVE-2025-9906: Keras's own functions as layers' 
       dense_with("bias_initializer",
                  R"({"module": "keras.config", "class_name": "function", "config": "enable_unsafe_deserialization"})"));
   check_refused_everywhere(
-      R"({"module": "keras.layers", "class_name": "Dense", "config": {"name": "d", "units": 2}, "registered_name": "Package>Dense",
-          "build_config": {"input_shape": [null, 8]}})");
+      R"({"module": "keras.layers", "class_name": "Dense", "config": {"name": "d", "units": 2}, "registered_name": "Package>Dense"})");
+}
+
+TEST_CASE("code: a layer of somebody's own class is shown as a row and never run") {
+  for (const std::string who :
+       {R"("module": "os", "registered_name": "system")", R"("registered_name": "Package>Dense")"}) {
+    const std::string layer = R"({"class_name": "Dense", "config": {"name": "d", "trainable": true, "units": 2}, )" +
+                              who + R"(, "build_config": {"input_shape": [null, 4, 8]}})";
+    CAPTURE(layer);
+    CHECK(attempt({"summary", "-"}, with_layer(layer)).code == 0);
+    check_refused(attempt({"run", "-"}, with_layer(layer)), "stdin:3:", "only built-in classes run");
+    check_refused(attempt({"run", "-"}, layer), "stdin:1:", "only built-in classes run");
+    check_refused(attempt({"init", "-", "-o", "/nowhere/x.npz"}, with_layer(layer)), "", "only built-in classes run");
+  }
 }
 
 TEST_CASE("code: CVE-2025-12058: a vocabulary's path, and every other string, is only a string") {

@@ -68,10 +68,10 @@ TEST_CASE("Error: what may be set otherwise is a field of the options, and no me
     return Error(ExitCode::done, "nothing was thrown");
   };
   RunOptions options;
-  options.device = "gpu";
+  options.device = "tpu";
   const Error device = error_of([&] { (void)model.prepare(options); });
   CHECK(std::string(device.field()) == "device");
-  CHECK(std::string(device.what()).starts_with("device 'gpu': expected cpu"));
+  CHECK(std::string(device.what()).starts_with("device 'tpu': expected cpu"));
   options = {};
   options.dtype = "float8";
   CHECK(std::string(error_of([&] { (void)model.prepare(options); }).field()) == "dtype");

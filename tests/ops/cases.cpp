@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "attn/base/rng.h"
+#include "functions.h"
 
 namespace attn::test {
 namespace {
@@ -29,57 +30,11 @@ Operand mask(Shape shape, Numbers numbers = Numbers::mask) {
 Unary relu() { return {UnaryFn::relu, 0.0, 0.0, kInf}; }
 
 void add_elementwise(std::vector<Case>& cases) {
-  const std::vector<Unary> functions{
-      relu(),
-      {UnaryFn::relu, 0.2, 0.5, 2.0},
-      {UnaryFn::elu, 1.0},
-      {UnaryFn::elu, 0.5},
-      {UnaryFn::celu, 1.5},
-      {UnaryFn::selu},
-      {UnaryFn::gelu},
-      {UnaryFn::gelu_tanh},
-      {UnaryFn::silu},
-      {UnaryFn::sigmoid},
-      {UnaryFn::tanh},
-      {UnaryFn::softplus},
-      {UnaryFn::softsign},
-      {UnaryFn::exponential},
-      {UnaryFn::hard_sigmoid},
-      {UnaryFn::hard_sigmoid, 2.5},
-      {UnaryFn::hard_silu},
-      {UnaryFn::hard_tanh},
-      {UnaryFn::log_sigmoid},
-      {UnaryFn::mish},
-      {UnaryFn::hard_shrink, 0.5},
-      {UnaryFn::soft_shrink, 0.5},
-      {UnaryFn::tanh_shrink},
-      {UnaryFn::threshold, 0.3, 7.0},
-      {UnaryFn::squareplus, 4.0},
-      {UnaryFn::sparse_plus},
-      {UnaryFn::sparse_sigmoid},
-      {UnaryFn::absolute},
-      {UnaryFn::negative},
-      {UnaryFn::expm1},
-      {UnaryFn::square},
-      {UnaryFn::reciprocal},
-      {UnaryFn::sin},
-      {UnaryFn::cos},
-      {UnaryFn::tan},
-      {UnaryFn::atan},
-      {UnaryFn::sinh},
-      {UnaryFn::cosh},
-      {UnaryFn::asinh},
-      {UnaryFn::erf},
-      {UnaryFn::floor},
-      {UnaryFn::ceil},
-      {UnaryFn::round},
-      {UnaryFn::trunc},
-      {UnaryFn::sign},
-      {UnaryFn::clip, -0.5, 0.7},
-      {UnaryFn::isnan},
-      {UnaryFn::isinf},
-      {UnaryFn::isfinite},
-  };
+  std::vector<Unary> functions = functions_with_slopes();
+  for (const Unary& more : {Unary{UnaryFn::elu, 0.5}, Unary{UnaryFn::hard_sigmoid, 2.5}}) functions.push_back(more);
+  for (const UnaryFn fn : {UnaryFn::floor, UnaryFn::ceil, UnaryFn::round, UnaryFn::trunc, UnaryFn::sign,
+                           UnaryFn::float8_e4m3fn, UnaryFn::isnan, UnaryFn::isinf, UnaryFn::isfinite})
+    functions.push_back({fn});
   int variant = 0;
   for (const Unary& op : functions) {
     const std::string name = fmt::format("{} {}", graph::name_of(op.fn), ++variant);
@@ -590,6 +545,10 @@ double draw_number(RandomStream& stream, const Operand& operand, std::int64_t i,
       return i / operand.shape.back() % 3 == 1 || stream.uniform() > 2.0 / 3.0 ? 0.0 : 1.0;
     case Numbers::all_false:
       return 0.0;
+    case Numbers::bytes:
+      return whole(256) - (operand.dtype == DType::int8 ? 128.0 : 0.0);
+    case Numbers::blocks:
+      return std::floor(static_cast<double>(i) / static_cast<double>(operand.count));
     case Numbers::count:
       return static_cast<double>(operand.count);
     case Numbers::entries:
@@ -606,7 +565,27 @@ double draw_number(RandomStream& stream, const Operand& operand, std::int64_t i,
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases = forward_cases();
+  std::ranges::move(quantized_cases(), std::back_inserter(cases));
   std::ranges::move(training_cases(), std::back_inserter(cases));
+  std::ranges::move(collective_cases(), std::back_inserter(cases));
+  return cases;
+}
+
+std::vector<Case> collective_cases() {
+  std::vector<Case> cases;
+  for (const DType dtype : {DType::float32, DType::bfloat16, DType::int32}) {
+    const auto add = [&](const char* what, Op op) {
+      cases.push_back(
+          {fmt::format("{} of one rank {}", what, name_of(dtype)), std::move(op), {{{3, 5}, Numbers::normal, dtype}}});
+    };
+    add("sum", AllReduce{});
+    add("maximum", AllReduce{true});
+    add("rows gathered", AllGather{0, {3}, 0});
+    add("columns gathered", AllGather{1, {5}, 0});
+    add("rows scattered", ReduceScatter{0, {3}, 0});
+    add("columns scattered", ReduceScatter{1, {5}, 0});
+    add("rows passed on", Shift{0, {3}, 0, 1});
+  }
   return cases;
 }
 

@@ -25,6 +25,8 @@ enum class Numbers : std::uint8_t {
   mask,        ///< true for two of three
   rows_off,    ///< mask, with every third row of the last axis all false
   all_false,
+  bytes,    ///< any that one byte holds
+  blocks,   ///< i / Operand::count for element i
   count,    ///< Operand::count everywhere
   entries,  ///< 0 … Operand::count − 1
   starts    ///< 0, 0, 1, 9, 36, …: where sequences of 0, 1, 8, 27, … rows start
@@ -46,12 +48,17 @@ struct Case {
 };
 
 [[nodiscard]] std::vector<Case> all_cases();
-/// Those of them that every device runs: all but the last below.
+/// Those of them that every device runs: all but the last three below.
 [[nodiscard]] std::vector<Case> forward_cases();
 /// Those of them that write to a state or read it.
 [[nodiscard]] std::vector<Case> cache_cases();
+/// Those of weights of integers.
+[[nodiscard]] std::vector<Case> quantized_cases();
 /// Those that only backward graphs have.
 [[nodiscard]] std::vector<Case> training_cases();
+
+/// Those in which ranks meet, of which there is one.
+[[nodiscard]] std::vector<Case> collective_cases();
 
 /// The inputs of a case, drawn from RandomStream(0, name).
 [[nodiscard]] std::vector<Tensor> draw(const Case& row);

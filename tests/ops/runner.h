@@ -15,7 +15,7 @@ struct Runner {
   std::string name;
   std::unique_ptr<backends::Backend> backend;
   int threads;
-  bool trains = true;  ///< does it run what only backward graphs have?
+  bool trains = true;  ///< does it run weights of integers, and what only backward graphs have?
 };
 
 /// Every backend, and oneDNN once more with work for all its threads in the smallest operation.

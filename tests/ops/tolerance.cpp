@@ -53,6 +53,7 @@ bool is_exact_function(const Unary& op) {
     case UnaryFn::trunc:
     case UnaryFn::sign:
     case UnaryFn::clip:
+    case UnaryFn::float8_e4m3fn:
     case UnaryFn::logical_not:
     case UnaryFn::isnan:
     case UnaryFn::isinf:
@@ -78,6 +79,11 @@ double roundings(const Case& row) {
           [&](const Linear& op) {
             double depth = 1.0;
             for (int axis = 0; axis < op.contracted; ++axis) depth *= dim(1, axis);
+            return depth;
+          },
+          [&](const QuantizedLinear& op) {
+            double depth = 1.0;
+            for (int axis = 1; axis <= op.contracted; ++axis) depth *= dim(0, -axis);
             return depth;
           },
           [&](const MatMul& op) { return dim(0, op.transpose_x ? -2 : -1); },
@@ -207,6 +213,11 @@ bool is_exact(const Case& row) {
                         },
                         [](const Pool& op) { return !op.average; },
                         [](const Linear&) { return false; },
+                        // A sum of integers is exact, and each rounding behind it has its place.
+                        [](const QuantizedLinear& op) {
+                          return op.inputs && !op.grouped && !op.rounded && op.pairs == Pairs::none &&
+                                 op.activation.fn == UnaryFn::linear;
+                        },
                         [](const MatMul&) { return false; },
                         [](const Einsum&) { return false; },
                         [](const Softmax&) { return false; },

@@ -6,13 +6,13 @@
 
 #include "attn/backends/reference.h"
 #include "cases.h"
+#include "functions.h"
 
 namespace attn::test {
 namespace {
 
 using namespace attn::graph;  // the operations, which fill this file
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr DType kFloats[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16};
 
 Operand in(Shape shape, DType dtype = DType::float32, Numbers numbers = Numbers::normal) {
@@ -24,47 +24,8 @@ Operand integers(Shape shape, std::int64_t below, DType dtype = DType::int32) {
 }
 
 void add_slopes(std::vector<Case>& cases) {
-  const std::vector<Unary> smooth{{UnaryFn::relu, 0.0, 0.0, kInf},
-                                  {UnaryFn::relu, 0.2, 0.5, 2.0},
-                                  {UnaryFn::elu, 1.0},
-                                  {UnaryFn::celu, 1.5},
-                                  {UnaryFn::selu},
-                                  {UnaryFn::gelu},
-                                  {UnaryFn::gelu_tanh},
-                                  {UnaryFn::silu},
-                                  {UnaryFn::sigmoid},
-                                  {UnaryFn::tanh},
-                                  {UnaryFn::softplus},
-                                  {UnaryFn::softsign},
-                                  {UnaryFn::exponential},
-                                  {UnaryFn::hard_sigmoid},
-                                  {UnaryFn::hard_silu},
-                                  {UnaryFn::hard_tanh},
-                                  {UnaryFn::log_sigmoid},
-                                  {UnaryFn::mish},
-                                  {UnaryFn::hard_shrink, 0.5},
-                                  {UnaryFn::soft_shrink, 0.5},
-                                  {UnaryFn::tanh_shrink},
-                                  {UnaryFn::threshold, 0.3, 7.0},
-                                  {UnaryFn::squareplus, 4.0},
-                                  {UnaryFn::sparse_plus},
-                                  {UnaryFn::sparse_sigmoid},
-                                  {UnaryFn::absolute},
-                                  {UnaryFn::negative},
-                                  {UnaryFn::expm1},
-                                  {UnaryFn::square},
-                                  {UnaryFn::reciprocal},
-                                  {UnaryFn::sin},
-                                  {UnaryFn::cos},
-                                  {UnaryFn::tan},
-                                  {UnaryFn::atan},
-                                  {UnaryFn::sinh},
-                                  {UnaryFn::cosh},
-                                  {UnaryFn::asinh},
-                                  {UnaryFn::erf},
-                                  {UnaryFn::clip, -0.5, 0.7}};
   int variant = 0;
-  for (const Unary& forward : smooth) {
+  for (const Unary& forward : functions_with_slopes()) {
     const std::string name = fmt::format("slope of {} {}", graph::name_of(forward.fn), ++variant);
     cases.push_back({name, UnaryGrad{forward}, {in({3, 65}), in({3, 65})}});
     cases.push_back({name + " NaN", UnaryGrad{forward}, {in({17}, DType::float32, Numbers::one_nan), in({17})}});
@@ -368,10 +329,42 @@ void add_losses(std::vector<Case>& cases) {
                    {in({0, 5}), {{}, Numbers::count, DType::int64, false, false, 0}}});
 }
 
+/// Products of matrices that all are inputs: of one block of rows and of several, and of a depth in parts.
+void add_products(std::vector<Case>& cases) {
+  struct Product {
+    Dim rows, depth, width;
+  };
+  for (const Product& s :
+       {Product{1, 1, 1}, Product{3, 5, 7}, Product{17, 33, 64}, Product{100, 1030, 40}, Product{260, 20, 75}}) {
+    const std::string name = fmt::format("{} x {} x {}", s.rows, s.depth, s.width);
+    const Operand x = in({s.rows, s.depth}), kernel = in({s.depth, s.width}), bias = in({s.width});
+    const Operand residual = in({s.rows, s.width});
+    cases.push_back({"linear by what moves " + name, Linear{}, {x, kernel}});
+    cases.push_back({"linear by what moves, relu " + name,
+                     Linear{1, true, {UnaryFn::relu, 0.0, 0.0, std::numeric_limits<double>::infinity()}},
+                     {x, kernel, bias}});
+    cases.push_back({"linear by what moves, gelu and residual " + name,
+                     Linear{1, true, {UnaryFn::gelu}, true},
+                     {x, kernel, bias, residual}});
+    cases.push_back({"linear by what moves, residual " + name, Linear{1, false, {}, true}, {x, kernel, residual}});
+    for (const bool tx : {false, true}) {
+      for (const bool ty : {false, true}) {
+        cases.push_back({fmt::format("matmul of what moves {}{}{}", name, tx ? " tx" : "", ty ? " ty" : ""),
+                         MatMul{tx, ty},
+                         {tx ? in({s.depth, s.rows}) : x, ty ? in({s.width, s.depth}) : kernel}});
+      }
+    }
+  }
+  cases.push_back({"sums of long columns", Reduce{ReduceFn::sum, {0}}, {in({1000, 33})}});
+  cases.push_back({"means of long columns", Reduce{ReduceFn::mean, {1}}, {in({2, 1000, 17})}});
+  cases.push_back({"sum of all of many", Reduce{ReduceFn::sum, {0, 1}}, {in({200, 130})}});
+}
+
 }  // namespace
 
 std::vector<Case> training_cases() {
   std::vector<Case> cases;
+  add_products(cases);
   add_slopes(cases);
   add_lse(cases);
   add_attention(cases);

@@ -57,6 +57,14 @@ def lstm_attention():
     return keras.Model(i, [L.Dense(1)(x[:, -1, :]), scores], name="lstm_attention")
 
 
+def lstm_regression():
+    i = keras.Input((10, 128))
+    x = L.LSTM(64, return_sequences=True)(i)
+    a = L.MultiHeadAttention(4, 16)(x, x)
+    x = L.LayerNormalization()(x + L.Dropout(0.1)(a))
+    return keras.Model(i, L.Dense(1)(L.GlobalAveragePooling1D()(x)), name="lstm_regression")
+
+
 def vit_tiny():
     d, heads = 192, 3
     i = keras.Input((224, 224, 3))
@@ -75,6 +83,7 @@ def vit_tiny():
 if __name__ == "__main__":
     out = pathlib.Path(sys.argv[1])
     for name, build in {"encoder_keras": encoder, "encoder_decoder": encoder_decoder, "lstm_attention": lstm_attention,
+                        "lstm_regression": lstm_regression,
                         "vit_tiny": vit_tiny}.items():
         keras.backend.clear_session()
         text = json.dumps(json.loads(build().to_json()), indent=1)

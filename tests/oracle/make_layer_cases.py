@@ -54,6 +54,31 @@ def normalization():
 
 
 @case
+def categories():
+    x, row, one = (keras.Input(shape, name=name) for name, shape in (("x", (STEPS, 2)), ("row", (STEPS,)), ("one", (1,))))
+    ids, id_ = tokens(), keras.Input((1,), dtype="int64", name="id")
+    bins = [-0.8, -0.1, 0.3, 1.1]
+    return keras.Model([x, row, one, ids, id_], [
+        L.Discretization(bins)(x), L.Discretization(bins, output_mode="one_hot")(one),
+        L.Discretization(bins, output_mode="multi_hot")(row), L.Discretization(bins, output_mode="count")(row),
+        L.CategoryEncoding(VOCABULARY)(ids), L.CategoryEncoding(VOCABULARY, output_mode="one_hot")(id_),
+        L.CategoryEncoding(VOCABULARY, output_mode="one_hot")(ids), L.CategoryEncoding(VOCABULARY, output_mode="count")(ids),
+        L.CategoryEncoding(VOCABULARY, output_mode="count")(ids, count_weights=row),
+        L.IntegerLookup(vocabulary=[3, 7, 1])(ids), L.IntegerLookup(vocabulary=[3, 7], mask_token=0, num_oov_indices=2)(ids),
+        L.IntegerLookup(vocabulary=[3, 7, 1], output_mode="multi_hot")(ids),
+        L.IntegerLookup(vocabulary=[3, 7, 1], output_mode="one_hot")(id_)])
+
+
+@case
+def value_of_one_entry():
+    """Where its attention is no fused one, Keras broadcasts what has one batch entry."""
+    x = keras.Input(batch_shape=(BATCH, STEPS, WIDTH), name="x")
+    one = keras.Input(batch_shape=(1, 5, WIDTH), name="one")
+    attend = lambda: L.MultiHeadAttention(2, 3, dropout=0.1)
+    return keras.Model([x, one], [attend()(x, one), attend()(one, x)])
+
+
+@case
 def merge():
     x, y, z = (keras.Input(s, name=n) for n, s in (("x", (None, WIDTH)), ("y", (5, 1)), ("z", (WIDTH,))))
     p, q = keras.Input((2, 5, 3), name="p"), keras.Input((3, 4, 6), name="q")

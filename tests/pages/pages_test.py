@@ -277,11 +277,36 @@ class Pages(unittest.TestCase):
         self.assertNotEqual(page.run(fill), light)
         self.check_quiet(page)
 
+    def test_heatmap_overlays_heads_and_scales_causal_rows(self):
+        path = self.write('causal.html', 'heatmap', '-', '--seq-len', '9', model=dict(READER, causal=True))
+        page = self.open(path)
+        self.assertEqual(self.state(page)['colours'], 'row')
+        page.press('4')
+        self.assertEqual(self.state(page)['view'], 'overlaid')
+        page.settled()
+        page.press('c')
+        self.assertEqual(self.state(page)['colours'], 'spread')
+        self.check_quiet(page)
+
+    def test_graph_is_searched_and_zoomed(self):
+        path = self.write('graph.html', 'report', '-', '--no-heatmap', model=READER)
+        page = self.open(path)
+        search = 'document.querySelector(".graph input")'
+        page.run(f'({search}.value = "layer_norm", {search}.dispatchEvent(new Event("input")), 0)')
+        self.assertEqual(page.run('document.querySelectorAll(".graph .found").length'),
+                         page.run('[...document.querySelectorAll(".graph title")].filter((t) => t.textContent.includes("layer_norm")).length'))
+        self.assertIn(' of ', page.run('document.querySelector(".graph output").textContent'))
+        width = 'document.querySelector(".graph svg").getAttribute("width") * 1'
+        before = page.run(width)
+        page.run('(document.querySelector("[aria-label=Larger]").click(), 0)')
+        self.assertAlmostEqual(page.run(width), before * 1.25, places=3)
+        self.check_quiet(page)
+
     def test_report_has_all_its_parts(self):
         path = self.write('report.html', 'report', '-', '--seq-len', '9', '--bench', model=READER)
         page = self.open(path)
         titles = page.run('[...document.querySelectorAll("h2")].map((h) => h.textContent)')
-        self.assertEqual(titles, ['Summary', 'Layers', 'Costs', 'Plan', 'Speed', 'Attention', 'Graph'])
+        self.assertEqual(titles, ['Summary', 'Layers', 'Costs', 'Plan', 'Speed', 'Attention', 'Graph', 'Origin'])
         summary = json.loads(attn('summary', '-', '--json', model=READER))
         self.assertIn(f'{summary["total_params"]:,}', page.run('document.querySelector("dl").textContent'))
         self.assertEqual(page.run('document.querySelector("tbody").rows.length'), len(summary['layers']))
@@ -303,7 +328,7 @@ class Pages(unittest.TestCase):
             {'class_name': 'Dense', 'config': {'name': 'd', 'units': 2}}]}}
         page = self.open(self.write('plain.html', 'report', '-', model=model))
         titles = page.run('[...document.querySelectorAll("h2")].map((h) => h.textContent)')
-        self.assertEqual(titles, ['Summary', 'Layers', 'Costs', 'Plan', 'Graph'])
+        self.assertEqual(titles, ['Summary', 'Layers', 'Costs', 'Plan', 'Graph', 'Origin'])
         self.check_quiet(page)
 
 

@@ -18,14 +18,17 @@ import mutants
 import numbers_of_ops
 import odd_files
 import parallel_runs
+import shards
 import signals
 import system_calls
+import training
 import valgrind
 from program import Attn, Folder
 from scenario import make_inputs
 
 CHECKS = {"commands": commands, "allocation": allocation, "system-calls": system_calls, "odd-files": odd_files, "kills": kills,
-          "signals": signals, "parallel-runs": parallel_runs, "foreign-files": foreign_files, "mutants": mutants,
+          "training": training, "signals": signals, "parallel-runs": parallel_runs, "shards": shards, "foreign-files": foreign_files,
+          "mutants": mutants,
           "determinism": determinism, "numbers": numbers_of_ops, "valgrind": valgrind}
 SHOWN = 20
 

@@ -44,6 +44,15 @@ def npy(shape):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack("<f", 1.0) * count
 
 
+def npz(shapes):
+    """An archive of ones."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, shape in shapes.items():
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), npy(shape))
+    return data.getvalue()
+
+
 def make_inputs(attn, folder):
     """The files that the scenarios read."""
     (folder / "m.json").write_text(json.dumps(MODEL))
@@ -92,7 +101,8 @@ def scenarios():
         of("grad", "grad", "m.json", timed=True),
         of("grad arrays", "grad", "m.json", "--check", "-o", "g.npz", "--svg", "g.svg", outputs=["g.npz", "g.svg"],
            timed=True),
-        of("train", "train", "m.json", "--data", "t.npz", "--loss", "mse", "-o", "t.keras", outputs=["t.keras"],
+        of("train", "train", "m.json", "--data", "t.npz", "--loss", "mse", "-o", "t.keras", "--svg", "t.svg", "--lora", "2",
+           "--early-stopping", "restore_best_weights", outputs=["t.keras", "t.svg"],
            timed=True),
         of("plan", "plan", "m.json"),
         of("plan svg", "plan", "m.json", "-o", "p.svg", outputs=["p.svg"]),
@@ -120,6 +130,7 @@ def scenarios():
         of("devices", "devices", checks=True),
         of("doctor", "doctor", timed=True, checks=True),
         of("completion", "completion", "bash"),
+        of("flatten-script", "flatten-script"),
         of("man", "man", "run"),
         of("man all", "man", "--all", "-o", "pages", outputs=["pages/attn.1", "pages/attn-run.1"]),
         of("help", "help", "run"),

@@ -167,7 +167,8 @@ TEST_CASE("bind: floating dtypes are converted to the model's, whole numbers nev
   const Tensor bound = weights::bind(specs, store_of(Naming::path, {{"w", {2}}}, DType::float64)).front();
   CHECK(bound.dtype() == DType::bfloat16);
   CHECK(bind_refusal(specs, store_of(Naming::path, {{"w", {2}}}, DType::int8)) ==
-        "f: 1 weight is not of the model's dtype: 'w' (expected bfloat16, found int8)");
+        "f: 1 weight is not of the model's dtype: 'w' (expected bfloat16, found int8); the file is of a quantized "
+        "model, and the config is not");
   CHECK(bind_refusal({weight("w", {2}, {}, DType::int32)}, store_of(Naming::path, {{"w", {2}}}, DType::int64)) ==
         "f: 1 weight is not of the model's dtype: 'w' (expected int32, found int64)");
 }

@@ -42,7 +42,24 @@ ATTN_VECTORIZED(void, multiply_as_amx, float* sums, const Bfloat16* left, const 
   }
 }
 
+ATTN_VECTORIZED(void, multiply_bytes_as_amx, std::int32_t* sums, const std::uint8_t* left, const std::int8_t* right) {
+  constexpr std::int64_t kQuad = 4, kColumns = 16;
+  for (std::int64_t m = 0; m < kTileRows; ++m) {
+    for (std::int64_t n = 0; n < kColumns; ++n) {
+      auto sum = static_cast<std::uint32_t>(sums[m * kColumns + n]);
+      for (std::int64_t k = 0; k < 2 * kTileDepth; ++k)
+        sum += static_cast<std::uint32_t>(left[m * 2 * kTileDepth + k] *
+                                          right[k / kQuad * 2 * kTileDepth + n * kQuad + k % kQuad]);
+      sums[m * kColumns + n] = static_cast<std::int32_t>(sum);
+    }
+  }
+}
+
 }  // namespace
+
+void multiply_byte_tiles(std::int32_t* sums, const std::uint8_t* left, const std::int8_t* right) {
+  multiply_bytes_as_amx(sums, left, right);
+}
 
 void multiply_tiles(float* sums, const Bfloat16* left, const Bfloat16* right) { multiply_as_amx(sums, left, right); }
 

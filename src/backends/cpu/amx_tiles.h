@@ -60,6 +60,29 @@ class AmxTiles {
                      : "r"(to), "r"(stride * static_cast<std::int64_t>(sizeof(float))), "i"(kTile)
                      : "memory");
   }
+  /// 16 rows of 64 bytes, row r from from + r·stride.
+  template <int kTile>
+  [[gnu::always_inline]] void load_bytes(const std::uint8_t* from, std::int64_t stride) {
+    __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(stride), "i"(kTile) : "memory");
+  }
+  /// 16 × 16 sums, row r from from + r·stride.
+  template <int kTile>
+  [[gnu::always_inline]] void load_integers(const std::int32_t* from, std::int64_t stride) {
+    load_bytes<kTile>(reinterpret_cast<const std::uint8_t*>(from),
+                      stride * static_cast<std::int64_t>(sizeof(std::int32_t)));
+  }
+  template <int kTile>
+  [[gnu::always_inline]] void store_integers(std::int32_t* to, std::int64_t stride) {
+    __asm__ volatile("tilestored %%tmm%c2, (%0,%1,1)"
+                     :
+                     : "r"(to), "r"(stride * static_cast<std::int64_t>(sizeof(std::int32_t))), "i"(kTile)
+                     : "memory");
+  }
+  /// As multiply_byte_tiles. Only where has_byte_tiles().
+  template <int kSums, int kLeft, int kRight>
+  [[gnu::always_inline]] void multiply_bytes() {
+    __asm__ volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kLeft), "i"(kRight));
+  }
   /// As multiply_tiles.
   template <int kSums, int kLeft, int kRight>
   [[gnu::always_inline]] void multiply() {
@@ -83,6 +106,10 @@ class AmxTiles {
 /// there. Denormal operands count as zero and denormal results become zero. left is (16, 32), right (16, 16, 2): number
 /// (k, n) at (k/2, n, k%2).
 void multiply_tiles(float* sums, const Bfloat16* left, const Bfloat16* right);
+
+/// sums(m, n) += Σ left(m, k)·right(k, n), which wraps as TDPBUSD has it. left is (16, 64) bytes without a sign, right
+/// (16, 16, 4) bytes with one: number (k, n) at (k/4, n, k%4).
+void multiply_byte_tiles(std::int32_t* sums, const std::uint8_t* left, const std::int8_t* right);
 
 /// What AmxTiles does, on any CPU.
 class EmulatedTiles {
@@ -110,6 +137,29 @@ class EmulatedTiles {
   void store(float* to, std::int64_t stride) {
     for (std::int64_t row = 0; row < kTileRows; ++row)
       std::memcpy(to + row * stride, registers_[kTile] + row * kTileDepth, kTileBytes / kTileRows);
+  }
+  template <int kTile>
+  void load_bytes(const std::uint8_t* from, std::int64_t stride) {
+    for (std::int64_t row = 0; row < kTileRows; ++row)
+      std::memcpy(registers_[kTile] + row * kTileDepth, from + row * stride, kTileBytes / kTileRows);
+  }
+  template <int kTile>
+  void load_integers(const std::int32_t* from, std::int64_t stride) {
+    for (std::int64_t row = 0; row < kTileRows; ++row)
+      std::memcpy(registers_[kTile] + row * kTileDepth, from + row * stride, kTileBytes / kTileRows);
+  }
+  template <int kTile>
+  void store_integers(std::int32_t* to, std::int64_t stride) {
+    for (std::int64_t row = 0; row < kTileRows; ++row)
+      std::memcpy(to + row * stride, registers_[kTile] + row * kTileDepth, kTileBytes / kTileRows);
+  }
+  template <int kSums, int kLeft, int kRight>
+  void multiply_bytes() {
+    std::int32_t sums[kTileBytes / sizeof(std::int32_t)];
+    std::memcpy(sums, registers_[kSums], kTileBytes);
+    multiply_byte_tiles(sums, reinterpret_cast<const std::uint8_t*>(registers_[kLeft]),
+                        reinterpret_cast<const std::int8_t*>(registers_[kRight]));
+    std::memcpy(registers_[kSums], sums, kTileBytes);
   }
   template <int kSums, int kLeft, int kRight>
   void multiply() {

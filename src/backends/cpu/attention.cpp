@@ -107,6 +107,9 @@ class RowAttention final : public Kernel {
     }
     begin_rows(scratch.running, rows);
     soften(scratch.scores, stride, rows, S, kLog2E, scratch.running);
+    if (heads_.op.lse) {
+      heads_.write_lse(sequence, n, first, rows, scratch.running.maxima, scratch.running.sums, 1.0F, heads_.hidden);
+    }
     for (std::int64_t r = 0; r < rows; ++r) {
       float* const row = scratch.scores + r * stride;
       scale_row(row, 1.0F / scratch.running.sums[r], row, S);
@@ -130,10 +133,6 @@ class RowAttention final : public Kernel {
   Team team_;
 };
 
-std::string why_not_by_rows(const StepInfo& step) {
-  return step.op<graph::Attention>().lse ? "its logarithms are asked for" : "";
-}
-
 Needs needs_of(const StepInfo& step) {
   const AttentionSize size(step);
   return scratch_of_threads(step, scratch_for(size.keys, size.head_size, size.value_size));
@@ -145,7 +144,7 @@ Kernels kernels_of(const graph::Attention&) {
   static constexpr KernelInfo kKernels[] = {
       {Takes::float32_or_bfloat16, why_not_on_tiles, tile_attention_needs, make_tile_attention},
       {Takes::float32, why_not_flash, flash_attention_needs, make_flash_attention},
-      {Takes::float32, why_not_by_rows, needs_of, make_as<RowAttention>}};
+      {Takes::float32, takes_all, needs_of, make_as<RowAttention>}};
   return kKernels;
 }
 

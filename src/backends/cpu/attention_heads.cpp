@@ -1,6 +1,7 @@
 #include "attention_heads.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "attn/base/size.h"
@@ -21,8 +22,8 @@ float hidden_score(graph::AttentionPath path, DType dtype) {
   return dtype == DType::float16 ? -3e4F : -1e9F;
 }
 
-AttentionHeads::AttentionHeads(const Step& step)
-    : op(step.op<graph::Attention>()), context_(step.outputs[0]), scores_(step.outputs.back()) {
+AttentionHeads::AttentionHeads(const Step& step, const graph::Attention& attention)
+    : op(attention), context_(step.outputs[0]), scores_(step.outputs[op.scores ? 1 : 0]), lse_(step.outputs.back()) {
   const bool is_packed = op.packed_heads > 0;
   query_ = step.inputs[0];
   key_ = step.inputs[is_packed ? 0 : 1];
@@ -88,6 +89,15 @@ void AttentionHeads::shape_scores(const Sequence& sequence, std::int64_t n, std:
     add_to(row, bias, sequence.S);
   } else {
     for (std::int64_t s = 0; s < sequence.S; ++s) row[s] += *bias;
+  }
+}
+
+void AttentionHeads::write_lse(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows,
+                               const float* maxima, const float* sums, float factor, float hidden_maximum) const {
+  float* const to = lse(sequence, n, first);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const bool sees_nothing = is_masked() && maxima[r] <= hidden_maximum;
+    to[r] = sees_nothing ? -std::numeric_limits<float>::infinity() : factor * maxima[r] + std::log(sums[r]);
   }
 }
 

@@ -34,7 +34,9 @@ struct OverScores {
 /// sequence.
 class AttentionHeads {
  public:
-  explicit AttentionHeads(const Step& step);
+  explicit AttentionHeads(const Step& step) : AttentionHeads(step, step.op<graph::Attention>()) {}
+  /// Of a step whose first inputs are those of `attention`, and whose first output is as the context or query.
+  AttentionHeads(const Step& step, const graph::Attention& attention);
 
   /// A batch entry, or one of the sequences that share one.
   struct Sequence {
@@ -73,6 +75,14 @@ class AttentionHeads {
   [[nodiscard]] Number* scores(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
     return scores_.data<Number>() + ((sequence.b * N + n) * T + first) * S;
   }
+
+  /// The logarithms of query rows from `first` on, of head n, where they are asked for.
+  [[nodiscard]] float* lse(const Sequence& sequence, std::int64_t n, std::int64_t first) const {
+    return op.lse ? lse_.data<float>() + (sequence.b * N + n) * T + first : nullptr;
+  }
+  /// ln Σ e^score of rows whose running maxima and sums are of factor·score; −∞ where the maximum is a hidden score.
+  void write_lse(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, const float* maxima,
+                 const float* sums, float factor, float hidden_maximum) const;
 
   /// Keys as panels (H, kPanel) of 32 keys, 0 behind the last; values as panels (S, kPanel) of 32 features.
   void pack(const Sequence& sequence, std::int64_t n, float* keys, float* values) const;
@@ -114,10 +124,10 @@ class AttentionHeads {
   float hidden_score;  ///< the same before it is scaled, by a scale above 0
 
  private:
-  Operand query_, key_, value_, context_, scores_;  // query, key and value may be parts of one packed array
-  std::int64_t query_row_, key_row_, value_row_;    // from one position to the next
-  std::int64_t first_key_ = 0, first_value_ = 0;    // where key and value begin
-  Operand starts_{};                                // of the sequences that share a batch entry
+  Operand query_, key_, value_, context_, scores_, lse_;  // query, key and value may be parts of one packed array
+  std::int64_t query_row_, key_row_, value_row_;          // from one position to the next
+  std::int64_t first_key_ = 0, first_value_ = 0;          // where key and value begin
+  Operand starts_{};                                      // of the sequences that share a batch entry
   std::optional<OverScores> bias_;
   std::vector<OverScores> masks_;  // of bool
 };

@@ -23,13 +23,13 @@ class Nothing final : public Kernel {
 class Reference final : public Kernel {
  public:
   explicit Reference(const Step& step)
-      : node_(step.node), graph_(step.graph), inputs_(step.inputs), outputs_(step.outputs) {}
+      : node_(step.node), graph_(step.graph), inputs_(step.inputs), outputs_(step.outputs), ranks_(step.engine.ranks) {}
 
   void run() override {
     std::vector<Tensor> inputs, outputs;
     for (const Operand& input : inputs_) inputs.push_back(view_of(input));
     for (const Operand& output : outputs_) outputs.push_back(view_of(output));
-    evaluate(node_, graph_, inputs, outputs);
+    evaluate(node_, graph_, inputs, outputs, ranks_);
   }
   [[nodiscard]] std::string_view name() const override { return "reference"; }
 
@@ -37,6 +37,7 @@ class Reference final : public Kernel {
   const graph::Node& node_;
   const graph::Graph& graph_;
   std::vector<Operand> inputs_, outputs_;
+  communicators::Communicator* ranks_;
 };
 
 bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
@@ -193,6 +194,8 @@ Made by_reference(const Step& step, std::string why) { return {std::make_unique<
 }  // namespace
 
 Choice choose(const StepInfo& step) {
+  // Where this rank's part is empty others' are not.
+  if (graph::is_collective(step.node.op)) return {Choice::Way::reference, nullptr, ""};
   if (std::ranges::all_of(step.outputs, is_empty)) return {Choice::Way::nothing};
   const Kernels kernels = kernels_of(step);
   if (kernels.empty()) return {Choice::Way::reference, nullptr, "no kernel here for this operation"};

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "attn/graph/window.h"
 #include "attn/plan/bytes.h"
+#include "convolution_description.h"
+#include "convolution_training.h"
 #include "kernel.h"
 #include "primitive.h"
 #include "product.h"
@@ -12,34 +13,6 @@ namespace attn::backends::cpu {
 namespace {
 
 using dnnl::memory;
-
-std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
-
-/// (B, spatial…, C) as oneDNN names axes: (B, C, spatial…), described by strides.
-memory::desc channels_last(const Shape& shape) {
-  const int spatial = shape.rank() - 2;
-  memory::dims dims{shape[0], shape.back()}, strides{shape.slice(1, shape.rank()).size(), 1};
-  for (int axis = 1; axis <= spatial; ++axis) {
-    dims.push_back(shape[axis]);
-    strides.push_back(shape.slice(axis + 1, shape.rank()).size());
-  }
-  return {dims, memory::data_type::f32, strides};
-}
-
-/// (window…, C/groups, F) as (groups?, F/groups, C/groups, window…).
-memory::desc plain_kernel(const Shape& kernel, std::int64_t groups) {
-  const Dim filters = kernel.back(), depth = kernel[-2];
-  memory::dims dims{filters / groups, depth}, strides{1, filters};
-  if (groups > 1) {
-    dims.insert(dims.begin(), groups);
-    strides.insert(strides.begin(), filters / groups);
-  }
-  for (int axis = 0; axis < kernel.rank() - 2; ++axis) {
-    dims.push_back(kernel[axis]);
-    strides.push_back(kernel.slice(axis + 1, kernel.rank()).size());
-  }
-  return {dims, memory::data_type::f32, strides};
-}
 
 /// A sample at a time: each thread its own.
 class ConvKernel final : public Kernel {
@@ -51,32 +24,18 @@ class ConvKernel final : public Kernel {
         finish_(eltwise_ ? graph::Unary{} : step.op<graph::Conv>().activation, false) {
     const auto& op = step.op<graph::Conv>();
     const Shape& kernel = step.inputs[1].shape;
-    memory::dims strides, dilation, before, after;
-    for (int axis = 0; axis < x_.shape.rank() - 2; ++axis) {
-      const std::size_t a = at(axis);
-      const Dim size = x_.shape[axis + 1];
-      const graph::Windows windows = graph::windows_of(size, kernel[axis], op.strides[a], op.dilation[a], op.padding);
-      const Dim reach = (windows.count - 1) * op.strides[a] + (kernel[axis] - 1) * op.dilation[a] + 1;
-      strides.push_back(op.strides[a]);
-      dilation.push_back(op.dilation[a] - 1);  // oneDNN counts the cells between
-      before.push_back(windows.before);
-      after.push_back(std::max<Dim>(0, reach - size - windows.before));
-    }
-
+    const ConvDescription conv(op, x_.shape, kernel, y_.shape, 1);
     dnnl::primitive_attr attributes = user_scratchpad();
     if (eltwise_) {
       dnnl::post_ops fused;
       fused.append_eltwise(eltwise_->algorithm, eltwise_->alpha, eltwise_->beta);
       attributes.set_post_ops(fused);
     }
-    const memory::desc source = channels_last(sample_of(x_.shape)), target = channels_last(sample_of(y_.shape));
-    const memory::desc plain_weights = plain_kernel(kernel, op.groups);
-    const memory::desc weights(plain_weights.get_dims(), memory::data_type::f32, memory::format_tag::any);
     const memory::desc bias = op.bias ? plain({kernel.back()}) : memory::desc();
     const dnnl::convolution_forward::primitive_desc description(
-        step.engine.engine, dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, source, weights,
-        bias, target, strides, dilation, before, after, attributes);
-    weights_ = packed(step.engine, plain_weights, step.fixed[1].data(), description.weights_desc());
+        step.engine.engine, dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, conv.source,
+        conv.weights, bias, conv.target, conv.strides, conv.dilation, conv.before, conv.after, attributes);
+    weights_ = packed(step.engine, conv.plain_weights, step.fixed[1].data(), description.weights_desc());
     if (op.bias) bias_ = packed(step.engine, bias, step.fixed[2].data(), bias);
 
     const double taps = static_cast<double>(kernel.slice(0, kernel.rank() - 1).size());
@@ -86,8 +45,8 @@ class ConvKernel final : public Kernel {
       SampleCall call{Call(step.engine, primitive, description.scratchpad_desc()), 0, 0};
       call.call.bind(DNNL_ARG_WEIGHTS, weights_);
       if (op.bias) call.call.bind(DNNL_ARG_BIAS, bias_);
-      call.x = call.call.bind(DNNL_ARG_SRC, source);
-      call.y = call.call.bind(DNNL_ARG_DST, target);
+      call.x = call.call.bind(DNNL_ARG_SRC, conv.source);
+      call.y = call.call.bind(DNNL_ARG_DST, conv.target);
       calls_.push_back(std::move(call));
     }
   }
@@ -117,11 +76,6 @@ class ConvKernel final : public Kernel {
     Call call;
     std::size_t x, y;
   };
-
-  static Shape sample_of(Shape shape) {
-    shape[0] = 1;
-    return shape;
-  }
 
   Operand x_, y_;
   std::optional<Eltwise> eltwise_;
@@ -156,7 +110,8 @@ Needs needs_of(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::Conv&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, needs_of, make_as<ConvKernel>}};
+  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, needs_of, make_as<ConvKernel>},
+                                            {Takes::float32, takes_all, moving_conv_needs, make_moving_conv}};
   return kKernels;
 }
 

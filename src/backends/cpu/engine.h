@@ -9,6 +9,7 @@
 #include <string>
 
 #include "attn/base/tensor.h"
+#include "attn/communicators/communicator.h"
 #include "attn/graph/graph.h"
 #include "isa.h"
 #include "multiplication.h"
@@ -16,12 +17,13 @@
 
 namespace attn::backends::cpu {
 
-/// How a kernel lays out the numbers of a weight: panels of 32 columns, tiles (amx_pack.h), or what oneDNN asks for.
+/// How a kernel lays out the numbers of a weight: panels of 32 columns, tiles (amx_pack.h), panels of integers
+/// (integer_panels.h), or what oneDNN asks for.
 struct Layout {
-  enum class Kind : std::uint8_t { panels, tiles, onednn };
+  enum class Kind : std::uint8_t { panels, tiles, integers, onednn };
   Kind kind;
   DType dtype = DType::float32;
-  int parts = 1;  ///< numbers of `dtype` that stand for one of the weight's
+  int parts = 1;  ///< numbers of `dtype` that stand for one of the weight's; of integers their form
   auto operator<=>(const Layout&) const = default;
 };
 
@@ -83,6 +85,8 @@ struct Engine {
   SharedMemory handover;
   /// For as long as the executables that may come want to find them.
   std::map<WeightKey, PackedWeight> packed;
+  /// With which collectives are; null: there is one rank.
+  communicators::Communicator* ranks = nullptr;
 
   [[nodiscard]] Machine machine() const { return {threads, multiplication}; }
   /// As many threads as are worth waking for `work`, in floating-point operations or bytes to move.

@@ -63,7 +63,9 @@ std::vector<bool> wanted_values(const plan::Plan& plan, const Engine& engine) {
 
 CpuStore::CpuStore(const CompileOptions& compile_options, const CpuOptions& options)
     : engine(compile_options.threads > 0 ? compile_options.threads : default_threads(), options.work_per_thread,
-             multiplication_of(options, compile_options.precision)) {}
+             multiplication_of(options, compile_options.precision)) {
+  engine.ranks = compile_options.ranks;
+}
 
 Multiplication multiplication_of(const CpuOptions& options, MatmulPrecision precision) {
   if (options.emulate_tiles) return {Tiles::emulated, precision};

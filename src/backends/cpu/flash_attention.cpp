@@ -105,6 +105,10 @@ class FlashAttention final : public Kernel {
       }
     }
     if (skipped && !heads_.hides_fully(scratch.running.maxima, rows)) return false;
+    if (heads_.op.lse) {
+      heads_.write_lse(sequence, n, first, rows, scratch.running.maxima, scratch.running.sums, heads_.scale,
+                       heads_.hidden_score);
+    }
     float* const context = heads_.context(sequence, n, first);
     for (std::int64_t r = 0; r < rows; ++r) {
       scale_row(scratch.context + r * padded_v_, 1.0F / scratch.running.sums[r], context + r * heads_.context_stride(),
@@ -171,7 +175,6 @@ std::string why_not_flash(const StepInfo& step) {
   const auto& op = step.op<graph::Attention>();
   if (op.scores) return "its scores are asked for";
   if (op.bias || op.soft_cap > 0.0) return "it has a bias or a soft cap";
-  if (op.lse) return "its logarithms are asked for";
   // A running maximum of the scores is one of the scaled scores only where the scale is above 0.
   return op.scale > 0 ? "" : "its scale is not above 0";
 }

@@ -52,11 +52,13 @@ bool has_avx512() {
 }
 
 bool has_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }
+bool has_vnni() { return __builtin_cpu_supports("avx512vnni"); }
 bool is_intel() { return __builtin_cpu_is("intel"); }
 #else
 bool has_avx2() { return false; }
 bool has_avx512() { return false; }
 bool has_bf16() { return false; }
+bool has_vnni() { return false; }
 bool is_intel() { return false; }
 #endif
 
@@ -74,8 +76,22 @@ bool has_amx() {
   constexpr long kAskForState = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   return ::syscall(SYS_arch_prctl, kAskForState, kTileData) == 0;
 }
+
+bool has_amx_int8() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned kBytes = 1U << 25;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kBytes) != 0;
+}
+
+bool has_avx_vnni() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned kAvxVnni = 1U << 4;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & kAvxVnni) != 0;
+}
 #else
 bool has_amx() { return false; }
+bool has_amx_int8() { return false; }
+bool has_avx_vnni() { return false; }
 #endif
 
 Isa isa_of_cpu(Isa limit) {
@@ -113,6 +129,10 @@ Isa find_isa() {
   detail::found_isa = static_cast<std::uint8_t>(found);
   return found;
 }
+
+bool has_byte_dots() { return isa() >= Isa::avx512 && has_vnni(); }
+bool has_avx_byte_dots() { return isa() >= Isa::avx2 && has_avx_vnni(); }
+bool has_byte_tiles() { return isa() == Isa::amx && has_byte_dots() && has_amx_int8(); }
 
 bool dots_are_faster() { return isa() >= Isa::avx512_bf16 && !is_intel(); }
 

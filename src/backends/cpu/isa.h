@@ -32,6 +32,13 @@ inline constinit std::atomic<std::uint8_t> found_isa = 0;  // 0: not yet
   return found != 0 ? static_cast<Isa>(found) : find_isa();
 }
 
+/// Are there dot products of four bytes (VPDPBUSD of AVX512-VNNI), and is isa() at least avx512?
+[[nodiscard]] bool has_byte_dots();
+/// The same of AVX-VNNI, and is isa() at least avx2?
+[[nodiscard]] bool has_avx_byte_dots();
+/// Are there tiles of bytes (AMX-INT8) and dot products of bytes, and is isa() amx?
+[[nodiscard]] bool has_byte_tiles();
+
 /// Whether a dot product of pairs of bfloat16 (VDPBF16PS, from avx512_bf16 on) does more in a second than float32's
 /// multiply-add. AMD's CPUs run both at the same rate, so that it does twice as much; Intel's run one dot product in
 /// the time of four multiply-adds, so that it does half as much.

@@ -81,6 +81,7 @@ using Kernels = std::span<const KernelInfo>;
 [[nodiscard]] Kernels kernels_of(const graph::Select&);
 [[nodiscard]] Kernels kernels_of(const graph::Cast&);
 [[nodiscard]] Kernels kernels_of(const graph::Linear&);
+[[nodiscard]] Kernels kernels_of(const graph::QuantizedLinear&);
 [[nodiscard]] Kernels kernels_of(const graph::MatMul&);
 [[nodiscard]] Kernels kernels_of(const graph::Softmax&);
 [[nodiscard]] Kernels kernels_of(const graph::Attention&);
@@ -98,24 +99,30 @@ using Kernels = std::span<const KernelInfo>;
 [[nodiscard]] Kernels kernels_of(const graph::Gather&);
 [[nodiscard]] Kernels kernels_of(const graph::Conv&);
 [[nodiscard]] Kernels kernels_of(const graph::Rnn&);
+[[nodiscard]] inline Kernels kernels_of(const graph::Quantize&) { return {}; }
+[[nodiscard]] inline Kernels kernels_of(const graph::Dequantize&) { return {}; }
 [[nodiscard]] inline Kernels kernels_of(const graph::Einsum&) { return {}; }
 [[nodiscard]] inline Kernels kernels_of(const graph::Cumulate&) { return {}; }
 [[nodiscard]] inline Kernels kernels_of(const graph::Iota&) { return {}; }
 [[nodiscard]] inline Kernels kernels_of(const graph::Fill&) { return {}; }
 [[nodiscard]] inline Kernels kernels_of(const graph::Pool&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::UnaryGrad&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::AttentionGrad&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::LayerNormGrad&) { return {}; }
+[[nodiscard]] Kernels kernels_of(const graph::UnaryGrad&);
+[[nodiscard]] Kernels kernels_of(const graph::AttentionGrad&);
+[[nodiscard]] Kernels kernels_of(const graph::LayerNormGrad&);
 [[nodiscard]] inline Kernels kernels_of(const graph::BatchNormTraining&) { return {}; }
 [[nodiscard]] inline Kernels kernels_of(const graph::BatchNormGrad&) { return {}; }
 [[nodiscard]] inline Kernels kernels_of(const graph::Scatter&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::ScatterAdd&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::ConvInputGrad&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::ConvKernelGrad&) { return {}; }
+[[nodiscard]] Kernels kernels_of(const graph::ScatterAdd&);
+[[nodiscard]] Kernels kernels_of(const graph::ConvInputGrad&);
+[[nodiscard]] Kernels kernels_of(const graph::ConvKernelGrad&);
 [[nodiscard]] inline Kernels kernels_of(const graph::PoolGrad&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::RnnGrad&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::SoftmaxCrossEntropy&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::SoftmaxCrossEntropyGrad&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::Dropout&) { return {}; }
+[[nodiscard]] Kernels kernels_of(const graph::RnnGrad&);
+[[nodiscard]] Kernels kernels_of(const graph::SoftmaxCrossEntropy&);
+[[nodiscard]] Kernels kernels_of(const graph::SoftmaxCrossEntropyGrad&);
+[[nodiscard]] Kernels kernels_of(const graph::Dropout&);
+[[nodiscard]] inline Kernels kernels_of(const graph::AllReduce&) { return {}; }
+[[nodiscard]] inline Kernels kernels_of(const graph::AllGather&) { return {}; }
+[[nodiscard]] inline Kernels kernels_of(const graph::ReduceScatter&) { return {}; }
+[[nodiscard]] inline Kernels kernels_of(const graph::Shift&) { return {}; }
 
 }  // namespace attn::backends::cpu

@@ -1,6 +1,7 @@
 // Dense maps and matrix products by a weight.
 #include "kernel.h"
 #include "matmul.h"
+#include "moving_half_product.h"
 #include "products.h"
 #include "row_dots.h"
 
@@ -64,6 +65,49 @@ std::unique_ptr<Kernel> make_linear(const Step& step) {
       Product::Fusion{op.bias ? step.fixed[2].data() : nullptr, op.activation, op.residual, step.handover});
 }
 
+MovingSize moving_size(const StepInfo& step) {
+  const Product::Size size = product_size(step.op<graph::Linear>(), step.inputs[0].shape, step.inputs[1].shape);
+  return {size.rows, size.depth, size.width};
+}
+
+/// A dense map whose kernel is computed or given anew for each run.
+template <typename Moving, typename Number>
+class MovingLinear final : public Kernel {
+ public:
+  explicit MovingLinear(const Step& step)
+      : x_(step.inputs[0]),
+        kernel_(step.inputs[1]),
+        y_(step.outputs[0]),
+        product_(step.engine, moving_size(step), step.op<graph::Linear>().activation,
+                 step.op<graph::Linear>().residual) {
+    const auto& op = step.op<graph::Linear>();
+    if (op.bias) bias_ = step.inputs[2];
+    if (op.residual) residual_ = step.inputs.back();
+  }
+
+  void run() override {
+    const auto numbers = [](const Operand& operand) {
+      return operand.place == nullptr ? nullptr : operand.data<const Number>();
+    };
+    product_.run(x_.data<Number>(), kernel_.data<Number>(), numbers(bias_), numbers(residual_), y_.data<Number>());
+  }
+  [[nodiscard]] std::string_view name() const override { return product_.name(); }
+  [[nodiscard]] std::int64_t bytes() const override { return product_.bytes(); }
+
+ private:
+  Operand x_, kernel_, bias_, residual_, y_;
+  Moving product_;
+};
+
+template <typename Moving>
+Needs moving_linear_needs(const StepInfo& step) {
+  return needs_of_moving<Moving>(moving_size(step), step.machine.threads);
+}
+
+std::string why_not_half_linear(const StepInfo& step) {
+  return why_not_moving_half(step.inputs[0].dtype, step.machine.multiplication);
+}
+
 /// The product that takes a kernel in float32 may take it in half precision too.
 bool keeps_half(const StepInfo& step, std::size_t input) {
   if (input != 1 || (step.op<graph::Linear>().bias && !step.is_fixed(2))) return false;
@@ -119,14 +163,20 @@ bool keeps_stored(const StepInfo& step, std::size_t input) { return input == 1 &
 
 Kernels kernels_of(const graph::Linear&) {
   static constexpr KernelInfo kKernels[] = {
-      {Takes::float32_or_bfloat16, why_not_linear, linear_needs, make_linear, keeps_half}};
+      {Takes::float32_or_bfloat16, why_not_linear, linear_needs, make_linear, keeps_half},
+      {Takes::float32_or_bfloat16, why_not_half_linear, moving_linear_needs<MovingHalfProduct>,
+       make_as<MovingLinear<MovingHalfProduct, std::uint16_t>>},
+      {Takes::float32, takes_all, moving_linear_needs<MovingProduct>, make_as<MovingLinear<MovingProduct, float>>}};
   return kKernels;
 }
 
 Kernels kernels_of(const graph::MatMul&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not_row_dots, no_memory, make_row_dots, keeps_stored},
-                                            {Takes::float32, why_not_by_weight, needs_by_weight, make_by_weight},
-                                            {Takes::float32, takes_all, matmul_needs, make_matmul}};
+  static constexpr KernelInfo kKernels[] = {
+      {Takes::float32, why_not_row_dots, no_memory, make_row_dots, keeps_stored},
+      {Takes::float32, why_not_by_weight, needs_by_weight, make_by_weight},
+      {Takes::float32_or_bfloat16, why_not_single_half, single_half_needs, make_single_half},
+      {Takes::float32, why_not_single, single_needs, make_single},
+      {Takes::float32, takes_all, matmul_needs, make_matmul}};
   return kKernels;
 }
 

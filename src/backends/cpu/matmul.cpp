@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernel.h"
+#include "moving_half_product.h"
 #include "panels.h"
 
 namespace attn::backends::cpu {
@@ -104,7 +105,65 @@ class MatmulKernel final : public Kernel {
   Team team_;
 };
 
+MovingSize size_of_single(const StepInfo& step) {
+  const auto& op = step.op<graph::MatMul>();
+  const Shape& x = step.inputs[0].shape;
+  const Shape& y = step.inputs[1].shape;
+  MovingSize size{};
+  size.transpose_x = op.transpose_x;
+  size.transpose_y = op.transpose_y;
+  size.depth = op.transpose_x ? x[-2] : x.back();
+  size.rows = x.size() / size.depth;
+  size.width = y[op.transpose_y ? -2 : -1];
+  return size;
+}
+
+template <typename Moving, typename Number>
+class SingleMatmul final : public Kernel {
+ public:
+  explicit SingleMatmul(const Step& step)
+      : x_(step.inputs[0]), y_(step.inputs[1]), z_(step.outputs[0]), product_(step.engine, size_of_single(step)) {}
+
+  void run() override { product_.run(x_.data<Number>(), y_.data<Number>(), nullptr, nullptr, z_.data<Number>()); }
+  [[nodiscard]] std::string_view name() const override { return product_.name(); }
+  [[nodiscard]] std::int64_t bytes() const override { return product_.bytes(); }
+
+ private:
+  Operand x_, y_, z_;
+  Moving product_;
+};
+
 }  // namespace
+
+std::string why_not_single(const StepInfo& step) {
+  const Shape& x = step.inputs[0].shape;
+  const Shape& y = step.inputs[1].shape;
+  if (x.rank() < 2 || y.rank() < 2) return "one side is a vector";
+  const bool is_batched = y.slice(0, y.rank() - 2).size() != 1 ||
+                          (step.op<graph::MatMul>().transpose_x && x.slice(0, x.rank() - 2).size() != 1);
+  return is_batched ? "the products come in batches" : "";
+}
+
+Needs single_needs(const StepInfo& step) {
+  return needs_of_moving<MovingProduct>(size_of_single(step), step.machine.threads);
+}
+
+std::unique_ptr<Kernel> make_single(const Step& step) {
+  return std::make_unique<SingleMatmul<MovingProduct, float>>(step);
+}
+
+std::string why_not_single_half(const StepInfo& step) {
+  const std::string why = why_not_moving_half(step.inputs[0].dtype, step.machine.multiplication);
+  return why.empty() ? why_not_single(step) : why;
+}
+
+Needs single_half_needs(const StepInfo& step) {
+  return needs_of_moving<MovingHalfProduct>(size_of_single(step), step.machine.threads);
+}
+
+std::unique_ptr<Kernel> make_single_half(const Step& step) {
+  return std::make_unique<SingleMatmul<MovingHalfProduct, std::uint16_t>>(step);
+}
 
 Needs matmul_needs(const StepInfo& step) {
   const Shape& x = step.inputs[0].shape;

@@ -82,6 +82,10 @@ void multiply_part(const PanelSums& sums) {
     part.stride = kPanel;
     part.columns = sums.columns <= kLanes ? kLanes : kPanel;
     part.out.residual = nullptr;
+    for (std::int64_t r = 0; sums.adds && r < part.rows; ++r) {
+      std::fill_n(block + r * kPanel, kPanel, 0.0F);
+      std::copy_n(sums.y + (i + r) * sums.stride, sums.columns, block + r * kPanel);
+    }
     multiply_panel(part);
     for (std::int64_t r = 0; r < part.rows; ++r) {
       const float* const from = block + r * kPanel;

@@ -19,7 +19,7 @@ struct PanelSums {
   std::int64_t stride;
   std::int64_t columns = kPanel;      ///< at most kPanel
   const float* start = nullptr;       ///< kPanel numbers; null: zeros
-  bool adds = false;                  ///< to what y holds; columns is 16 or 32 then
+  bool adds = false;                  ///< to what y holds
   std::span<const std::byte> next{};  ///< fetched into the cache meanwhile
   WriteOut out{};
 };

@@ -7,6 +7,7 @@
 #include "attn/plan/bytes.h"
 #include "kernel.h"
 #include "products.h"
+#include "rnn_training.h"
 #include "unary.h"
 #include "vector.h"
 
@@ -301,7 +302,8 @@ Needs needs_of(const StepInfo& step) {
 }  // namespace
 
 Kernels kernels_of(const graph::Rnn&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, needs_of, make_as<RnnKernel>}};
+  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, needs_of, make_as<RnnKernel>},
+                                            {Takes::float32, why_not_moving_rnn, moving_rnn_needs, make_moving_rnn}};
   return kKernels;
 }
 

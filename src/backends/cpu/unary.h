@@ -28,6 +28,22 @@ class UnaryLoop {
   bool vectorized_ = true;
 };
 
+/// dx[i] = dy[i]·f'(x[i]) for float32; arrays may be the same.
+class SlopeLoop {
+ public:
+  explicit SlopeLoop(const graph::Unary& function);
+  void operator()(const float* x, const float* dy, float* dx, std::int64_t size) const {
+    loop_(function_, x, dy, dx, size);
+  }
+  [[nodiscard]] bool is_vectorized() const { return vectorized_; }
+
+ private:
+  using Loop = void (*)(const graph::Unary&, const float*, const float*, float*, std::int64_t);
+  graph::Unary function_;
+  Loop loop_;
+  bool vectorized_ = true;
+};
+
 /// An activation of oneDNN that is Keras's, also at NaN (at infinities its gelu may give NaN where Keras's does not).
 struct Eltwise {
   dnnl::algorithm algorithm;

@@ -32,11 +32,16 @@ __device__ __forceinline__ std::uint32_t pack(float low, float high) {
 
 /// Where a panel of 64 numbers of half precision a row lies in shared memory, as wgmma reads it: rows of 128 bytes
 /// whose 16-byte pieces are exchanged by TMA's 128-byte swizzle. `groups` is the distance in bytes between groups of 8
-/// rows; `panels` that between panels, where an operand is transposed and wider than one.
+/// rows; `panels` that between panels, where an operand is transposed and wider than one. An address that is further by
+/// some bytes has a descriptor that is larger by a sixteenth of them, and only its low half differs.
 __device__ __forceinline__ std::uint64_t descriptor(std::uint32_t address, int panels, int groups) {
   constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
-  return kSwizzle128 | static_cast<std::uint64_t>((address & 0x3FFFF) >> 4) |
-         static_cast<std::uint64_t>(panels >> 4) << 16 | static_cast<std::uint64_t>(groups >> 4) << 32;
+  return kSwizzle128 | static_cast<std::uint64_t>(address >> 4) | static_cast<std::uint64_t>(panels >> 4) << 16 |
+         static_cast<std::uint64_t>(groups >> 4) << 32;
+}
+/// The descriptor of what lies `bytes`, a multiple of 16, further.
+__device__ __forceinline__ std::uint64_t further(std::uint64_t descriptor, std::uint32_t bytes) {
+  return (descriptor >> 32) << 32 | static_cast<std::uint32_t>(static_cast<std::uint32_t>(descriptor) + bytes / 16);
 }
 
 }  // namespace attn::cuda::ptx
@@ -145,13 +150,30 @@ __device__ __forceinline__ void arrive_expecting(std::uint64_t* barrier, int byt
                : "memory");
 }
 /// Until the phase of this parity is over. A barrier that is new counts as one whose phase of parity 1 is over.
+/// ATTN_SPIN_LIMIT, which the tests on a GPU are compiled with, ends the kernel with an error where it never is: so
+/// many tries take a second or more, and waits are a few microseconds.
 __device__ __forceinline__ void wait_barrier(std::uint64_t* barrier, std::uint32_t parity) {
+#ifdef ATTN_SPIN_LIMIT
+  asm volatile(
+      "{\n.reg .pred done;\n.reg .u32 tries;\nmov.u32 tries, 0;\n"
+      "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@done bra over;\nadd.u32 tries, tries, 1;\nsetp.lt.u32 done, tries, %2;\n@done bra again;\ntrap;\nover:\n}" ::
+          "r"(shared_address(barrier)),
+      "r"(parity), "n"(ATTN_SPIN_LIMIT)
+      : "memory");
+#else
   asm volatile(
       "{\n.reg .pred done;\n"
       "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
       "@done bra over;\nbra again;\nover:\n}" ::"r"(shared_address(barrier)),
       "r"(parity)
       : "memory");
+#endif
+}
+
+/// Has a tensor map in the cache by when TMA reads it.
+__device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
 /// Begins TMA's copy of the box at (c0, c1, c2, c3), innermost first; cells outside of the array become zeros.

@@ -170,6 +170,7 @@ double derivative(const graph::Unary& function, double x) {
     case UnaryFn::round:
     case UnaryFn::trunc:
     case UnaryFn::sign:
+    case UnaryFn::float8_e4m3fn:
     case UnaryFn::logical_not:
     case UnaryFn::isnan:
     case UnaryFn::isinf:

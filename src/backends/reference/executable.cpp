@@ -16,8 +16,9 @@ constexpr std::int64_t kProgram = 3 << 19;
 class ReferenceExecutable final : public Executable {
  public:
   ReferenceExecutable(plan::Plan plan, std::vector<Tensor> weights, const ReferenceOptions& options,
-                      std::shared_ptr<HostStore> store)
+                      std::shared_ptr<HostStore> store, communicators::Communicator* ranks)
       : plan_(std::move(plan)),
+        ranks_(ranks),
         options_(options),
         store_(std::move(store)),
         storage_(plan_, std::move(weights), *store_) {
@@ -54,10 +55,11 @@ class ReferenceExecutable final : public Executable {
  private:
   void run_node(NodeId id) {
     const graph::Node& node = plan_.graph.nodes[static_cast<std::size_t>(id)];
-    evaluate(node, plan_.graph, storage_.tensors(node.inputs), storage_.tensors(node.outputs));
+    evaluate(node, plan_.graph, storage_.tensors(node.inputs), storage_.tensors(node.outputs), ranks_);
   }
 
   plan::Plan plan_;
+  communicators::Communicator* ranks_;
   ReferenceOptions options_;
   std::shared_ptr<HostStore> store_;
   Storage storage_;
@@ -86,7 +88,8 @@ class ReferenceBackend final : public Backend {
 
   [[nodiscard]] std::unique_ptr<Executable> compile(plan::Plan plan, std::vector<Tensor> weights,
                                                     const CompileOptions& options) const override {
-    return std::make_unique<ReferenceExecutable>(std::move(plan), std::move(weights), options_, host_store(options));
+    return std::make_unique<ReferenceExecutable>(std::move(plan), std::move(weights), options_, host_store(options),
+                                                 options.ranks);
   }
 
  private:

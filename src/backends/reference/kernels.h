@@ -5,6 +5,7 @@
 #include <span>
 
 #include "attn/base/tensor.h"
+#include "attn/communicators/communicator.h"
 #include "attn/graph/op.h"
 
 namespace attn::backends::reference {
@@ -23,6 +24,11 @@ void compute(const graph::Iota& op, Tensors in, Tensors out);
 void compute(const graph::Linear& op, Tensors in, Tensors out);
 void compute(const graph::MatMul& op, Tensors in, Tensors out);
 void compute(const graph::Einsum& op, Tensors in, Tensors out);
+
+// quantized.cpp
+void compute(const graph::Quantize& op, Tensors in, Tensors out);
+void compute(const graph::Dequantize& op, Tensors in, Tensors out);
+void compute(const graph::QuantizedLinear& op, Tensors in, Tensors out);
 
 // softmax.cpp, attention.cpp, cache.cpp, normalization.cpp
 void compute(const graph::Softmax& op, Tensors in, Tensors out);
@@ -69,5 +75,12 @@ void compute(const graph::RnnGrad& op, Tensors in, Tensors out);
 void compute(const graph::SoftmaxCrossEntropy& op, Tensors in, Tensors out);
 void compute(const graph::SoftmaxCrossEntropyGrad& op, Tensors in, Tensors out);
 void compute(const graph::Dropout& op, Tensors in, Tensors out);
+
+// collective.cpp
+using communicators::Communicator;
+void compute(const graph::AllReduce& op, Tensors in, Tensors out, Communicator& ranks);
+void compute(const graph::AllGather& op, Tensors in, Tensors out, Communicator& ranks);
+void compute(const graph::ReduceScatter& op, Tensors in, Tensors out, Communicator& ranks);
+void compute(const graph::Shift& op, Tensors in, Tensors out, Communicator& ranks);
 
 }  // namespace attn::backends::reference

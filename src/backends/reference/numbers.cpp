@@ -111,6 +111,20 @@ void write(const Tensor& y, const std::vector<Number>& numbers) {
   }
 }
 
+template <>
+double rounded(DType dtype, double number) {
+  switch (dtype) {
+    case DType::float32:
+      return static_cast<float>(number);
+    case DType::float16:
+      return float16_to_float(double_to_float16(number));
+    case DType::bfloat16:
+      return bfloat16_to_float(double_to_bfloat16(number));
+    default:
+      return number;
+  }
+}
+
 template std::vector<double> read<double>(const Tensor&);
 template std::vector<std::int64_t> read<std::int64_t>(const Tensor&);
 template std::vector<std::uint64_t> read<std::uint64_t>(const Tensor&);

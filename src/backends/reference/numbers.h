@@ -17,6 +17,10 @@ template <typename Number>
 template <typename Number>
 void write(const Tensor& y, const std::vector<Number>& numbers);
 
+/// The number of a floating-point dtype that is nearest, as a double.
+template <typename Number>
+[[nodiscard]] Number rounded(DType dtype, Number number);
+
 /// Calls f with a zero of the type in which arithmetic on `dtype` is done: 64-bit integers for integers, so that they
 /// stay exact, else double.
 template <typename Function>

@@ -1,4 +1,5 @@
 // Functions of one number. Keras's formulas, kept as Keras writes them where infinities and NaN depend on the form.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -38,6 +39,16 @@ double sparse_plus(double x) {
 double sparse_sigmoid(double x) {
   if (x <= -1.0) return 0.0;
   return x >= 1.0 ? 1.0 : 0.5 * (x + 1.0);
+}
+
+/// Four bits of exponent and three of mantissa: steps of an eighth of a power of two, from 2^−6 down of 2^−9.
+double float8_e4m3fn(double x) {
+  constexpr double kLargest = 448.0;
+  constexpr int kLeastExponent = -6, kMantissa = 3;
+  if (std::isnan(x) || x == 0.0) return x;
+  if (std::abs(x) >= kLargest) return std::copysign(kLargest, x);
+  const double step = std::ldexp(1.0, std::max(std::ilogb(x), kLeastExponent) - kMantissa);
+  return std::nearbyint(x / step) * step;
 }
 
 }  // namespace
@@ -153,6 +164,8 @@ double apply(const graph::Unary& function, double x) {
       return sign(x);
     case UnaryFn::clip:
       return clip(x, a, function.b);
+    case UnaryFn::float8_e4m3fn:
+      return float8_e4m3fn(x);
     case UnaryFn::logical_not:
       return x == 0.0 ? 1.0 : 0.0;
     case UnaryFn::isnan:

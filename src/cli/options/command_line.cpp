@@ -28,7 +28,7 @@ CommandLine::CommandLine(std::span<const Command> commands, const std::string& v
     : app_(std::make_unique<CLI::App>(
           "attn opens a Keras attention model without Python: it shows the model, runs it, and measures it.", "attn")) {
   app_->set_help_flag("-h,--help", "this page");
-  app_->set_version_flag("--version", version);
+  app_->set_version_flag("-V,--version", version);
   app_->require_subcommand(1);
   for (const Command& command : commands) {
     CLI::App* sub = app_->add_subcommand(command.name, command.description);

@@ -89,6 +89,8 @@ const CLI::Option* named_variable(std::string_view message, const CLI::App& comm
 
 Error with_way_out(const Error& error, const CLI::App& command, const std::vector<std::string>& words) {
   const std::string message = error.what();
+  if (std::string_view(error.field()) == "custom_class")
+    return {error.code(), message + "; the script of `attn flatten-script` makes built-in layers of it, in Python"};
   if (const CLI::Option* option = option_of(error.field(), command)) {
     const OptionSpec spec = spec_of(*option);
     const std::string variable = variable_behind(*option, words);

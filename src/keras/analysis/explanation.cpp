@@ -7,6 +7,7 @@
 #include "analysis/axis_names.h"
 #include "analysis/symbols.h"
 #include "attn/base/text.h"
+#include "classes/custom_layer.h"
 #include "classes/layer.h"
 
 namespace attn::keras {
@@ -201,6 +202,7 @@ Explanation Explainer::explain(std::int32_t part) const {
   out.total_params = params_of(part, false);
   out.trainable_params = params_of(part, true);
   out.total_flops = flops_of(part);
+  out.custom = itself.layer != nullptr && as_custom(*itself.layer) != nullptr;
   if (out.total_params == 0 && itself.layer != nullptr) out.no_params = why_no_params(*itself.layer);
   if (is_made_of_layers(part)) {
     add_inner(out, part);

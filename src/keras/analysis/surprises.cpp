@@ -5,6 +5,7 @@
 #include <set>
 
 #include "attn/base/text.h"
+#include "classes/custom_layer.h"
 #include "classes/reading.h"
 #include "model/functional.h"
 #include "model/structure.h"
@@ -20,6 +21,7 @@ class Watcher {
 
   void watch(Layer& layer) {
     if (!seen_.insert(&layer).second) return;
+    if (as_custom(layer) != nullptr) warn(layer, "is of a class of somebody's own, whose Python code is not run");
     if (const auto heads = layer.heads()) watch_attention(layer, *heads);
     if (layer.info->counts_positions) watch_positions(layer);
     watch_constants(layer);

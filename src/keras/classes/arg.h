@@ -15,11 +15,18 @@
 
 namespace attn::keras {
 
+/// Strings that go into a model. A graph holds none: what reads them is an input of the graph in their place.
+struct TextSource {
+  std::string input;  ///< the name of their input layer
+  Shape shape;
+};
+
 /// A tensor on its way through a model, with its `_keras_mask`. Keras hangs the mask on the object and layers may take
 /// it off again, so identity matters: a layer that returns its input returns the same object.
 struct KerasTensor {
   graph::ValueId id = graph::kNone;
-  std::optional<graph::ValueId> mask;  // bool
+  std::optional<graph::ValueId> mask;        // bool
+  std::shared_ptr<const TextSource> text{};  ///< of strings: `id` has their shape and nothing else
 };
 using TensorPtr = std::shared_ptr<KerasTensor>;
 using Masks = std::vector<std::optional<graph::ValueId>>;

@@ -38,6 +38,7 @@ const ClassInfo& class_in(Family family, std::string_view class_name) {
 
 std::vector<Family> layer_families() {
   return {core_classes(),
+          embedding_classes(),
           einsum_dense_classes(),
           multi_head_attention_classes(),
           grouped_query_attention_classes(),
@@ -46,6 +47,8 @@ std::vector<Family> layer_families() {
           activation_classes(),
           regularization_classes(),
           preprocessing_classes(),
+          category_classes(),
+          text_classes(),
           image_classes(),
           merge_classes(),
           reshape_classes(),

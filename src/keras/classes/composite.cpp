@@ -8,9 +8,10 @@
 
 namespace attn::keras {
 
-LayerPtr make_sublayer(const Layer& maker, std::string_view class_name, std::string_view name, Json arguments) {
+LayerPtr make_sublayer(const Layer& maker, std::string_view class_name, std::string_view name, Json arguments,
+                       std::string_view attribute) {
   arguments["name"] = std::string(name);
-  arguments["dtype"] = maker.policy.name;
+  arguments["dtype"] = maker.policy.source_name();
   if (maker.document == nullptr) throw internal_error("'{}' makes layers, and no document says of which", maker.name);
   const Document document(std::string(class_name), std::move(arguments), &maker.document->layers());
   std::vector<std::string> warnings;  // no user wrote what they are about
@@ -20,6 +21,8 @@ LayerPtr make_sublayer(const Layer& maker, std::string_view class_name, std::str
   } catch (const Error& error) {
     maker.fail(error.what());
   }
+  if (!layer->is_operation()) layer->policy = maker.policy.of(name, attribute);
+  if (maker.policy.asked) layer->quantize(*maker.policy.asked);
   layer->document = maker.document;
   layer->pointer = maker.pointer;
   return layer;
@@ -34,7 +37,7 @@ std::vector<Layer::Sublayer> Composite::sublayers() {
 
 Layer& Composite::make(std::string_view class_name, std::string_view called, std::string_view attribute,
                        Json arguments) {
-  parts_.push_back({make_sublayer(*this, class_name, called, std::move(arguments)), std::string(attribute)});
+  parts_.push_back({make_sublayer(*this, class_name, called, std::move(arguments), attribute), std::string(attribute)});
   return *parts_.back().layer;
 }
 

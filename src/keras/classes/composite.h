@@ -13,10 +13,10 @@ namespace attn::keras {
 /// (Wang et al., "DeepNet", 2022).
 inline constexpr std::int64_t kMaxBlocks = 1'000;
 
-/// The layer that `maker` makes of a class from the arguments of its constructor, with the dtype policy of `maker`.
-/// What fails in it is told at the place of `maker`.
+/// The layer that `maker` makes of a class from the arguments of its constructor, with the dtype policy of `maker`,
+/// under which .weights.h5 keeps it as `attribute`. What fails in it is told at the place of `maker`.
 [[nodiscard]] LayerPtr make_sublayer(const Layer& maker, std::string_view class_name, std::string_view name,
-                                     Json arguments);
+                                     Json arguments, std::string_view attribute = "");
 
 /// A layer that is made of layers when it is built. Their calls go through Lowering::apply, so that masks and dtypes
 /// behave as in Keras.

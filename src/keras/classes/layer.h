@@ -13,6 +13,7 @@
 
 #include "attn/graph/graph.h"
 #include "classes/arg.h"
+#include "classes/assets.h"
 #include "classes/class_info.h"
 #include "classes/weights.h"
 #include "config/fields.h"
@@ -50,7 +51,21 @@ class Layer {
   /// Checks what fields cannot check alone, after reading; `config` is for messages.
   virtual void check(const Ref& /*config*/) {}
 
+  /// Makes the weights of the layer, and of those that it makes, integers, as model.quantize does: before it is built.
+  virtual void quantize(const Quantization& how) { policy.asked = how; }
+  /// Are its own weights what a policy quantizes?
+  [[nodiscard]] virtual bool quantizes() const { return false; }
+
+  /// Takes what an archive keeps of it beside its config and variables. Throws Error (bad_input).
+  virtual void take_assets(const Assets& /*assets*/) {}
+  /// Puts that into the config, which then stands alone.
+  virtual void state_assets() {}
+  /// Arrays that .weights.h5 keeps of it and that are no variables, by their names behind "vars/".
+  [[nodiscard]] virtual std::vector<NamedTensor> kept_arrays() const { return {}; }
+
   // ---- calls
+  /// Does it take strings, which are no tensors of a graph?
+  [[nodiscard]] virtual bool takes_texts() const { return false; }
   /// Names of call()'s arguments, in order. Only these may be given; "mask" and "x_mask" are filled from tensors.
   [[nodiscard]] virtual std::span<const std::string_view> arguments() const;
   /// Is the first argument a list of tensors (merge layers, Attention)?
@@ -87,6 +102,8 @@ class Layer {
   /// there.
   [[nodiscard]] virtual std::optional<int> borrowed_weight() const { return std::nullopt; }
 
+  /// Of a model, the layer that stands for this one, where two of its own are one object in Keras.
+  [[nodiscard]] virtual const Layer* one(const Layer& layer) const { return &layer; }
   /// Members of the model around that its config shares by an id with layers inside other layers: takes those that this
   /// layer holds too.
   virtual void share(const std::map<std::int64_t, Layer*>& /*members*/) {}
@@ -115,7 +132,9 @@ class Layer {
 
   // ---- what lowering found out
   bool built = false;
-  std::vector<graph::WeightSpec> weights;       ///< names relative to the layer
+  std::vector<graph::WeightSpec> weights;  ///< names relative to the layer
+  /// The quantized layers whose variables it declares as its own, by their paths in its policy.
+  std::vector<std::pair<std::string, Quantization>> quantized_parts;
   std::vector<std::vector<Shape>> node_shapes;  ///< output shapes of each symbolic call, flat
 
   [[nodiscard]] std::string_view class_name() const;

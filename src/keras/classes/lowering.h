@@ -2,12 +2,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "attn/base/text.h"
 #include "attn/graph/graph.h"
+#include "attn/text/encoding.h"
 #include "classes/arg.h"
 
 namespace attn::keras {
@@ -41,6 +43,10 @@ class Lowering {
   virtual void note_mask_use() = 0;
   /// Keeps the scores under the name of the layer that is called: "layer", and from its second call on "layer[1]".
   virtual void add_scores(graph::ValueId scores) = 0;
+
+  /// What the layer that is called makes of strings: an input of the graph, int64, for the integers that text::encode
+  /// gives. Throws Error (bad_input) for a shape that the encoding does not take.
+  virtual graph::ValueId encoded_texts(const TextSource& texts, std::shared_ptr<const text::Encoding> encoding) = 0;
 
   /// One call. `args` is an ArgList and `kwargs` an ArgDict of resolved values. Throws Error (bad_input) with the
   /// layer's place, also where the calls become too many.

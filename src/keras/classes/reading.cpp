@@ -4,8 +4,10 @@
 
 #include "attn/base/text.h"
 #include "classes/class_table.h"
+#include "classes/custom_layer.h"
 #include "classes/layer.h"
 #include "config/built_in.h"
+#include "config/foreign_class.h"
 
 namespace attn::keras {
 namespace {
@@ -34,6 +36,19 @@ bool is_unnamed_operation(const Ref& ref, std::string_view class_name, const Cla
   return !node["args"][0].is_array();
 }
 
+/// Was an object of somebody else's class written as Keras writes layers? A name of another kind of thing is none.
+bool is_custom_layer(const Ref& ref, std::string_view class_name) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto in_name = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  if (class_name.empty() || !is_letter(class_name.front()) ||
+      !std::all_of(class_name.begin(), class_name.end(), in_name))
+    return false;
+  const auto config = ref.find("config"), build = ref.find("build_config"), nodes = ref.find("inbound_nodes");
+  if (class_name == "function" || !config || !config->is_object()) return false;
+  const auto trainable = config->find("trainable");
+  return (build && build->is_object()) || (nodes && nodes->is_array()) || (trainable && trainable->is_bool());
+}
+
 void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warnings) {
   config.expect_object();
   layer.pointer = config.pointer();
@@ -42,6 +57,11 @@ void read_config(Layer& layer, const Ref& config, std::vector<std::string>& warn
   const Document& document = config.document();
   const std::size_t before = document.problem_count();
   if (!document.attempt([&] { layer.config(fields); })) return;
+  if (!layer.is_operation()) {
+    if (!layer.is_functional()) layer.policy.path = layer.name;
+    layer.policy.stored = document.stored_at(layer.pointer);
+    if (document.asked() && !layer.policy.quantization && !layer.policy.map) layer.quantize(*document.asked());
+  }
   // Any layer of Keras takes one, whether it is among its fields or not.
   if (const auto regularizer = config.find("activity_regularizer"); regularizer && !layer.is_operation()) {
     Regularizer value{regularizer->json()};
@@ -86,7 +106,9 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   const auto [package, class_name] = package_and_class(class_ref.text());
   const auto module_ref = ref.find("module");
   const std::string module = module_ref && module_ref->is_string() ? module_ref->text() : std::string();
-  check_built_in(ref);
+  std::optional<Foreign> foreign = foreign_class(ref);
+  if (const auto config = ref.find("config"); !foreign && config) foreign = foreign_activation(*config);
+  if (foreign && !is_custom_layer(ref, class_name)) foreign->place.fail(foreign->why);
 
   const ClassTable& layers = ref.document().layers();
   const bool operation = module.starts_with("keras.src.ops") || module.starts_with("keras.ops") ||
@@ -94,12 +116,12 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   const char* const kind = operation ? "operation" : "layer";
   const ClassTable& table = operation ? operation_classes() : layers;
   const ClassInfo* info = table.find(class_name);
-  if (info == nullptr)
+  if (info == nullptr && !foreign)
     class_ref.fail(fmt::format("the {} '{}' is not known{}", kind, printable(class_name),
                                did_you_mean(class_name, table.names())));
-  if (!info->refused.empty())
+  if (!foreign && !info->refused.empty())
     class_ref.fail(fmt::format("the {} '{}' is refused: {}", kind, class_name, info->refused));
-  LayerPtr layer = made(*info);
+  LayerPtr layer = foreign ? std::make_unique<CustomLayer>(std::string(class_name), foreign->why) : made(*info);
   const Ref config = ref["config"];
   const std::size_t before = config.document().problem_count();
   read_config(*layer, config, warnings);

@@ -18,23 +18,58 @@ std::int64_t seed_of(const Json& seed, const std::string& layer, std::uint64_t r
   return static_cast<std::int64_t>(RandomStream(run_seed, layer).uniform() * kMost);
 }
 
+/// A draw of a layer, whose input is yet to be made.
+struct Begun {
+  Training& training;
+  std::string layer;
+  std::string input;  ///< the name of its input
+};
+
+Begun begin_draw(Lowering& lowering, const Layer& layer) {
+  Training& training = *lowering.training;
+  training.random.insert(&layer);
+  const std::string name = lowering.scope() + layer.name;
+  const auto calls = std::ranges::count(training.draws, name, &Training::Draw::layer);
+  return {training, name, fmt::format("draws:{}[{}]", name, calls)};
+}
+
 }  // namespace
 
-bool drops(Call& call, double rate) {
-  const Training* const training = call.lowering().training;
-  return training != nullptr && training->drops && rate > 0.0;
+bool drops(const Lowering& lowering, double rate) {
+  return lowering.training != nullptr && lowering.training->drops && rate > 0.0;
+}
+
+bool drops(Call& call, double rate) { return drops(call.lowering(), rate); }
+
+graph::ValueId dropped(Lowering& lowering, const Layer& layer, graph::ValueId x, double rate, const Json& seed,
+                       const Shape& noise) {
+  graph::Builder& b = lowering.builder();
+  const Begun draw = begin_draw(lowering, layer);
+  if (rate >= 1.0) return b.binary(graph::BinaryFn::multiply, x, b.scalar_like(x, 0.0));
+  const graph::ValueId count = b.input(draw.input, DType::int64, {});
+  draw.training.draws.push_back({draw.layer, count});
+  return b.apply(graph::Dropout{rate, seed_of(seed, draw.layer, draw.training.seed), noise}, {x, count});
 }
 
 graph::ValueId dropped(Call& call, graph::ValueId x, double rate, const Json& seed, const Shape& noise) {
-  Training& training = *call.lowering().training;
-  graph::Builder& b = call.builder();
-  if (rate >= 1.0) return b.binary(graph::BinaryFn::multiply, x, b.scalar_like(x, 0.0));
-  const std::string layer = call.lowering().scope() + call.layer().name;
-  const auto calls = std::count_if(training.draws.begin(), training.draws.end(),
-                                   [&](const Training::Draw& draw) { return draw.layer == layer; });
-  const graph::ValueId count = b.input(fmt::format("draws:{}[{}]", layer, calls), DType::int64, {});
-  training.draws.push_back({layer, count});
-  return b.apply(graph::Dropout{rate, seed_of(seed, layer, training.seed), noise}, {x, count});
+  return dropped(call.lowering(), call.layer(), x, rate, seed, noise);
+}
+
+Shape noise_of(const Json& noise_shape, Shape input) {
+  if (!noise_shape.is_array()) return input;
+  if (noise_shape.size() != static_cast<std::size_t>(input.rank()))
+    throw bad_input("noise_shape {} does not fit the input {}", noise_shape.dump(), input.str());
+  for (int axis = 0; axis < input.rank(); ++axis)
+    if (const Json& size = noise_shape[static_cast<std::size_t>(axis)]; size.is_number_integer())
+      input[axis] = size.get<Dim>();
+  return input;
+}
+
+graph::ValueId normal_noise(Call& call, const Shape& shape, const Json& seed) {
+  const Begun draw = begin_draw(call.lowering(), call.layer());
+  const graph::ValueId numbers = call.builder().input(draw.input, call.compute_dtype(), shape);
+  draw.training.draws.push_back({draw.layer, numbers, seed_of(seed, draw.layer, draw.training.seed)});
+  return numbers;
 }
 
 }  // namespace attn::keras

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,10 +14,11 @@
 namespace attn::keras {
 
 class Call;
+class Lowering;
 
 /// What a lowering for training is told, and collects beside the graph.
 struct Training {
-  bool drops = false;      ///< layers drop numbers; else they do as if their rates were 0
+  bool drops = false;      ///< layers drop numbers and add noise; else they do as if their rates were 0
   std::uint64_t seed = 0;  ///< for layers that have no seed of their own
 
   /// A variable of a layer that a step changes, and what it becomes.
@@ -25,19 +28,31 @@ struct Training {
     graph::ValueId value = graph::kNone;
   };
   std::vector<Update> updates;
-  /// Inputs that count the draws of random numbers: int64 (), one for each call of a layer that draws.
+  /// Inputs that each call of a layer that draws random numbers has: how often the layer has drawn, int64 (), or with
+  /// `normal_seed` the normal numbers themselves.
   struct Draw {
     std::string layer;
-    graph::ValueId count = graph::kNone;
+    graph::ValueId value = graph::kNone;
+    std::optional<std::int64_t> normal_seed{};
   };
   std::vector<Draw> draws;
+  std::set<const Layer*> random;  ///< the layers that draw
 };
 
 /// Is it a lowering for training in which numbers are dropped at this rate?
+[[nodiscard]] bool drops(const Lowering& lowering, double rate);
 [[nodiscard]] bool drops(Call& call, double rate);
 
 /// x with numbers dropped, as keras.layers.Dropout does it: kept ones are scaled by 1/(1 − rate). `seed` is the layer's
 /// field: an integer, a SeedGenerator, or null. The numbers of one cell of `noise`, which broadcasts to x, go together.
+[[nodiscard]] graph::ValueId dropped(Lowering& lowering, const Layer& layer, graph::ValueId x, double rate,
+                                     const Json& seed, const Shape& noise);
 [[nodiscard]] graph::ValueId dropped(Call& call, graph::ValueId x, double rate, const Json& seed, const Shape& noise);
+
+/// A field noise_shape, which may be null or have nulls, for an input of this shape. Throws Error (bad_input).
+[[nodiscard]] Shape noise_of(const Json& noise_shape, Shape input);
+
+/// As many standard normal numbers in the layer's compute dtype: those of keras.random.normal with the layer's seed.
+[[nodiscard]] graph::ValueId normal_noise(Call& call, const Shape& shape, const Json& seed);
 
 }  // namespace attn::keras

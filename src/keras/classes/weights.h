@@ -1,6 +1,7 @@
 // The variables of a layer, as its build() declares them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,18 @@ class Weights {
   int add(std::string_view name, Shape shape, const Initializer& initializer, bool trainable = true) {
     return add(name, std::move(shape), initializer.value, trainable);
   }
+  /// A variable of its own dtype, and at its own place among those that .weights.h5 keeps of the scope: not in the
+  /// order in which Keras creates them.
+  struct Placed {
+    std::string_view name;
+    Shape shape;
+    graph::Initializer initializer;
+    std::optional<DType> dtype{};  ///< nothing: that of the layer's variables
+    bool trainable = true;
+    int place = 0;
+    std::optional<graph::QuantizedPart> quantized{};
+  };
+  int add(Placed variable);
   /// Runs `body` inside a sublayer: `name` is its name in variable paths, `attribute` its key in .weights.h5. An empty
   /// name adds nothing to the path.
   template <typename Body>

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attn/base/text.h"
+#include "config/foreign_class.h"
 
 namespace attn::keras {
 namespace {
@@ -125,17 +126,34 @@ std::pair<std::string_view, std::string_view> package_and_class(std::string_view
                                       : std::pair{name.substr(0, at), name.substr(at + 1)};
 }
 
-void check_built_in(const Ref& object) {
+std::optional<Foreign> foreign_class(const Ref& object) {
   if (const auto module = object.find("module");
       module && module->is_string() && !module->text().empty() && !is_keras_module(module->text()))
-    module->fail(fmt::format("the class '{}' of the module '{}' is not Keras's; only built-in classes are known",
-                             printable(object["class_name"].text()), printable(module->text())));
+    return Foreign{*module, fmt::format("the class '{}' of the module '{}' is not Keras's; only built-in classes run",
+                                        printable(object["class_name"].text()), printable(module->text()))};
   if (const auto registered = object.find("registered_name"); registered && registered->is_string()) {
     if (!is_keras_package(package_and_class(registered->text()).first))
-      registered->fail(
-          fmt::format("the class '{}' is registered by code that is not here; only built-in classes are known",
-                      printable(registered->text())));
+      return Foreign{*registered,
+                     fmt::format("the class '{}' is registered by code that is not here; only built-in classes run",
+                                 printable(registered->text()))};
   }
+  return std::nullopt;
+}
+
+std::optional<Foreign> foreign_activation(const Ref& config) {
+  const auto activation = config.is_object() ? config.find("activation") : std::nullopt;
+  if (!activation || !activation->is_object()) return std::nullopt;
+  const auto kind = activation->find("class_name"), function = activation->find("config");
+  if (!kind || !kind->is_string() || kind->text() != "function" || !function || !function->is_string())
+    return std::nullopt;
+  if (is_keras_package(package_and_class(function->text()).first)) return std::nullopt;
+  return Foreign{*activation, fmt::format("the function '{}' is registered by code that is not here; only built-in "
+                                          "classes run",
+                                          shortened(function->text()))};
+}
+
+void check_built_in(const Ref& object) {
+  if (const auto foreign = foreign_class(object)) foreign->place.fail(foreign->why);
 }
 
 void check_inert(const Ref& value) {

@@ -171,6 +171,11 @@ Document::Document(const std::string& source, std::string content, const ClassTa
   Json::sax_parse(CountingIterator(text.data(), &read), CountingIterator(text.data() + text.size(), &read), &builder);
 }
 
+std::shared_ptr<const StoredQuantization> Document::stored_at(const std::string& pointer) const {
+  const auto found = stored_.find(pointer);
+  return found == stored_.end() ? nullptr : found->second;
+}
+
 const ClassTable& Document::layers() const {
   if (layers_ == nullptr) throw internal_error("{} is read without a table of layers", source_);
   return *layers_;

@@ -19,6 +19,11 @@
 namespace attn::keras {
 
 class ClassTable;
+struct Quantization;
+
+/// How layers inside a layer are quantized, by where .weights.h5 keeps them behind its own place ("query_dense"): what
+/// a file shows of layers whose config does not tell.
+using StoredQuantization = std::map<std::string, Quantization, std::less<>>;
 
 /// Keeps the order of keys, which Python prints.
 using Json = nlohmann::ordered_json;
@@ -73,6 +78,8 @@ class Document {
         origins_(std::move(origins)),
         keras2_(keras2),
         keras_version_(original.keras_version_),
+        stored_(original.stored_),
+        asked_(original.asked_),
         problems_(original.problems_) {}
 
   [[nodiscard]] const Json& root() const noexcept { return root_; }
@@ -84,6 +91,15 @@ class Document {
   /// The Keras that wrote it, as 100·major + minor; 0: nobody says.
   [[nodiscard]] int keras_version() const noexcept { return keras_version_; }
   void set_keras_version(int version) noexcept { keras_version_ = version; }
+
+  /// How layers inside of the layer whose config stands there are quantized, where a file of weights shows it.
+  [[nodiscard]] std::shared_ptr<const StoredQuantization> stored_at(const std::string& pointer) const;
+  void set_stored(std::map<std::string, std::shared_ptr<const StoredQuantization>, std::less<>> stored) {
+    stored_ = std::move(stored);
+  }
+  /// How all layers are to be quantized that can be and are not.
+  [[nodiscard]] const Quantization* asked() const noexcept { return asked_.get(); }
+  void ask(std::shared_ptr<const Quantization> how) noexcept { asked_ = std::move(how); }
 
   /// Keys that were read over because they are other versions' of Keras. Reading notes them; there is one document and
   /// one reader.
@@ -139,6 +155,8 @@ class Document {
   Origins origins_;
   bool keras2_ = false;
   int keras_version_ = 0;
+  std::map<std::string, std::shared_ptr<const StoredQuantization>, std::less<>> stored_;  // by pointer
+  std::shared_ptr<const Quantization> asked_;
   mutable std::vector<std::string> foreign_keys_;  // pointers
   mutable std::vector<Problem>* problems_ = nullptr;
 };

@@ -2,8 +2,10 @@
 
 #include "attn/base/text.h"
 #include "classes/class_table.h"
+#include "classes/custom_layer.h"
 #include "classes/reading.h"
 #include "frontends/encoder_config.h"
+#include "frontends/hidden_quantization.h"
 #include "frontends/hugging_face/read_config.h"
 #include "frontends/keras2/histories.h"
 #include "frontends/keras2/translate.h"
@@ -12,6 +14,7 @@
 #include "model/model_lowering.h"
 #include "model/sequential.h"
 #include "model/single_layer.h"
+#include "model/variables.h"
 
 namespace attn::keras {
 namespace {
@@ -70,12 +73,31 @@ std::string class_of_bare_config(const Ref& config) {
 
 }  // namespace
 
-ReadModel read_model(const std::string& source, std::string text, const ReadOptions& options,
-                     std::vector<Problem>* problems) {
+namespace {
+
+using Hints = std::map<std::string, std::shared_ptr<const StoredQuantization>, std::less<>>;
+
+/// What quantize() was asked for.
+std::shared_ptr<const Quantization> asked_of(const ReadOptions& options) {
+  if (!options.quantize) return nullptr;
+  auto how = Quantization::named(*options.quantize);
+  if (how && how->mode == QuantizationMode::int4 && !how->names_group) how = Quantization::named("int4/128");
+  const bool fits = how && (how->mode == QuantizationMode::int8 || how->mode == QuantizationMode::int4);
+  if (!fits)
+    throw bad_usage("quantizing to '{}': expected int8, int4, or int4 with a block as in int4:64",
+                    printable(*options.quantize))
+        .about("quantize");
+  return std::make_shared<const Quantization>(*how);
+}
+
+ReadModel read_once(const std::string& source, std::string text, const ReadOptions& options,
+                    std::vector<Problem>* problems, const Hints& hints) {
   ReadModel out;
   out.document = std::make_unique<Document>(source, std::move(text), &layer_classes());
   out.document->collect(problems);
   out.document->set_keras_version(options.keras_version.value_or(0));
+  out.document->set_stored(hints);
+  out.document->ask(asked_of(options));
   out.older_fans = options.keras_version && *options.keras_version < kEinsumFans;
   if (const Ref read(*out.document); !is_encoder_config(read) && is_keras2(read, options.keras_version)) {
     Translation translation = translate_keras2(read);
@@ -130,8 +152,40 @@ ReadModel read_model(const std::string& source, std::string text, const ReadOpti
   }
   if (!out.root->is_model()) {
     out.single = out.root.get();
-    if (shape) out.root = model_around(std::move(out.root), *shape);
+    if (shape && as_custom(*out.root) == nullptr) out.root = model_around(std::move(out.root), *shape);
   }
+  return out;
+}
+
+/// Gives layers what the archive keeps of them.
+void take_assets(const ReadModel& read, const std::string& source, const ReadOptions& options) {
+  if (!options.asset || read.model() == nullptr || !read.model()->connected) return;
+  std::optional<std::vector<NamedTensor>> stored;  // read once, where a layer asks
+  visit_places(*read.root, [&](Layer& layer, const std::string& store) {
+    Assets assets;
+    assets.place = source.substr(0, source.rfind(':') + 1) + "assets/" + store;
+    assets.text = [&](const std::string& name) { return options.asset(store + name); };
+    assets.array = [&](const std::string& name) -> std::optional<Tensor> {
+      if (!stored) stored = options.stored ? options.stored() : std::vector<NamedTensor>();
+      for (const NamedTensor& array : *stored)
+        if (array.name == store + "vars/" + name) return array.tensor;
+      return std::nullopt;
+    };
+    layer.take_assets(assets);
+  });
+}
+
+}  // namespace
+
+ReadModel read_model(const std::string& source, std::string text, const ReadOptions& options,
+                     std::vector<Problem>* problems) {
+  if (problems != nullptr) return read_once(source, std::move(text), options, problems, {});
+  ReadModel out = read_once(source, text, options, nullptr, {});
+  if (options.stored && out.model() != nullptr && out.model()->connected) {
+    const Hints hints = hidden_quantization(*out.root, options);
+    if (!hints.empty()) out = read_once(source, std::move(text), options, nullptr, hints);
+  }
+  take_assets(out, printable(source), options);
   return out;
 }
 

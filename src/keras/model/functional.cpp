@@ -6,11 +6,13 @@
 
 #include "attn/base/text.h"
 #include "classes/call.h"
+#include "classes/custom_layer.h"
 #include "classes/reading.h"
 #include "model/arg_reading.h"
 #include "model/input_layer.h"
 #include "model/model_lowering.h"
 #include "model/structure.h"
+#include "model/variables.h"
 
 namespace attn::keras {
 namespace {
@@ -132,6 +134,44 @@ void Functional::finish_reading(const Document& of_file, std::size_t before) {
   of_file.stop_after_problems(before);
   connect();
   build_symbolic();
+  Met met;
+  pair_shared(*this, met);
+}
+
+namespace {
+
+bool have_same_variables(const Layer& a, const Layer& b) {
+  return std::equal(a.weights.begin(), a.weights.end(), b.weights.begin(), b.weights.end(),
+                    [](const auto& x, const auto& y) { return x.path == y.path && x.shape == y.shape; });
+}
+
+}  // namespace
+
+void Functional::pair(Layer& layer, Layer& with) {
+  if (&layer == &with || layer.info != with.info || !have_same_variables(layer, with)) return;
+  ones_.emplace(&layer, one(with));
+  const std::vector<Layer::Sublayer> inner = layer.sublayers(), others = with.sublayers();
+  for (std::size_t i = 0; i < inner.size() && inner.size() == others.size(); ++i)
+    pair(*inner[i].layer, *others[i].layer);
+}
+
+void Functional::pair_shared(Functional& model, Met& met) {
+  for (Layer* layer : model.members_) {
+    const auto id = layer->envelope.find("shared_object_id");
+    if (id != layer->envelope.end() && id->is_number_integer()) {
+      // Keras marks an object from the second time on that it writes it.
+      const auto first = met.by_name.find(layer->name);
+      Layer* const known = first == met.by_name.end() ? layer : first->second;
+      pair(*layer, *met.by_id.emplace(id->get<std::int64_t>(), known).first->second);
+    }
+    met.by_name.emplace(layer->name, layer);
+    if (auto* nested = dynamic_cast<Functional*>(layer)) pair_shared(*nested, met);
+  }
+}
+
+const Layer* Functional::one(const Layer& layer) const {
+  const auto found = ones_.find(&layer);
+  return found == ones_.end() ? &layer : found->second;
 }
 
 void Functional::connect() {
@@ -259,6 +299,9 @@ std::vector<TensorPtr> Functional::run(Lowering& lowering, const std::vector<Ten
                        outputs.size(), ref.node, ref.tensor));
     return outputs[static_cast<std::size_t>(ref.tensor)];
   };
+  const auto shape_in = [&](const TensorPtr& tensor) {
+    return is_unknown(tensor) ? std::nullopt : std::optional(lowering.builder().shape(tensor->id));
+  };
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const int member_index = index_.find(inputs_[i].layer)->second;
     results[static_cast<std::size_t>(member_index)][0] = {inputs[i]};
@@ -270,12 +313,16 @@ std::vector<TensorPtr> Functional::run(Lowering& lowering, const std::vector<Ten
       if (as_input(layer) != nullptr) continue;
       const NodeSpec& spec = layer.nodes[static_cast<std::size_t>(node.index)];
       const Arg args = resolved(spec.args, result_of), kwargs = resolved(spec.kwargs, result_of);
-      const std::vector<TensorPtr> outputs = tensors_of(lowering.apply(layer, args, kwargs));
+      const auto given = tensors_of(ArgList{args, kwargs});
+      const bool runs = as_custom(layer) == nullptr && std::none_of(given.begin(), given.end(), is_unknown);
+      const std::vector<TensorPtr> outputs =
+          runs ? tensors_of(lowering.apply(layer, args, kwargs)) : told_results(lowering, node);
       if (record) {
         layer.node_shapes.resize(layer.nodes.size());
         auto& shapes = layer.node_shapes[static_cast<std::size_t>(node.index)];
         shapes.clear();
-        for (const TensorPtr& out : outputs) shapes.push_back(lowering.builder().shape(out->id));
+        for (const TensorPtr& out : outputs)
+          if (const auto shape = shape_in(out)) shapes.push_back(*shape);
       }
       results[static_cast<std::size_t>(node.operation)][static_cast<std::size_t>(node.index)] = outputs;
     }
@@ -285,6 +332,40 @@ std::vector<TensorPtr> Functional::run(Lowering& lowering, const std::vector<Ten
   return out;
 }
 
+std::vector<TensorPtr> Functional::told_results(Lowering& lowering, const NodeKey& node) {
+  if (!unknown_results_) {
+    unknown_results_.emplace();
+    for (const Layer* reader : members_) unknown_results_->learn(*reader);
+  }
+  const Layer& layer = *member(node.operation);
+  int count = 1;
+  const auto see = [&](const TensorRef& ref) {
+    if (ref.layer == layer.name && ref.node == node.index) count = std::max(count, ref.tensor + 1);
+  };
+  for (const auto& calls : reads_)
+    for (const auto& refs : calls) std::for_each(refs.begin(), refs.end(), see);
+  std::for_each(outputs_.begin(), outputs_.end(), see);
+  const auto& opened = dynamic_cast<const ModelLowering&>(lowering).opened;
+  if (!lowering.symbolic() && !opened) refuse_custom(*this);
+  std::vector<TensorPtr> out;
+  for (int i = 0; i < count; ++i) {
+    std::optional<Shape> shape = unknown_results_->shape_of({layer.name, node.index, i});
+    if (shape && !lowering.symbolic())
+      for (int axis = 0; axis < shape->rank(); ++axis)
+        if ((*shape)[axis] == kUnknown) (*shape)[axis] = axis == 0 ? opened->batch : opened->length;
+    const DType dtype = is_floating(layer.policy.compute) ? layer.policy.compute : DType::float32;
+    out.push_back(shape ? Call::result(lowering.builder().apply(graph::Fill{*shape, dtype, 0.0}, {}))
+                        : unknown_result());
+  }
+  return out;
+}
+
+void refuse_custom(Layer& root) {
+  visit_layers(root, [](const Layer& layer) {
+    if (const CustomLayer* custom = as_custom(layer)) custom->refuse();
+  });
+}
+
 void Functional::build_symbolic() {
   graph::Graph scratch;
   ModelLowering lowering(scratch, true);
@@ -292,13 +373,18 @@ void Functional::build_symbolic() {
   std::vector<TensorPtr> inputs;
   for (Layer* layer : input_layers()) {
     const auto& input = static_cast<const InputLayer&>(*layer);
-    inputs.push_back(Call::result(lowering.builder().input(input.name, input.element_type(), input.batch_shape)));
+    inputs.push_back(input_tensor(lowering.builder(), input, input.batch_shape));
     layer->built = true;
   }
   known_results_.clear();
-  for (const TensorPtr& out : run(lowering, inputs, true))
+  for (const TensorPtr& out : run(lowering, inputs, true)) {
+    if (is_unknown(out)) {
+      known_results_.clear();
+      break;
+    }
     known_results_.push_back(
         {lowering.builder().shape(out->id), lowering.builder().dtype(out->id), out->mask.has_value()});
+  }
   built = true;
 }
 
@@ -334,6 +420,9 @@ Arg Functional::call(Call& call) {
       fits = shape[axis] == kUnknown || wanted[axis] == kUnknown || shape[axis] == wanted[axis];
     if (!fits)
       throw bad_input("the input '{}' has the shape {}, got {}", printable(layer.name), wanted.str(), shape.str());
+    if ((given[i]->text != nullptr) != layer.is_text())
+      throw bad_input("the input '{}' is of {}, got {}", printable(layer.name), layer.is_text() ? "strings" : "numbers",
+                      layer.is_text() ? "numbers" : "strings");
     const DType dtype = layer.element_type();
     inputs.push_back(
         lowering.builder().dtype(given[i]->id) == dtype

@@ -1,8 +1,10 @@
 // Functional models: layers and the graph of their calls. A model is a layer itself, so models nest.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "classes/layer.h"
 #include "classes/lowering.h"
 #include "model/topology.h"
+#include "model/unknown_results.h"
 
 namespace attn::keras {
 
@@ -38,6 +41,11 @@ class Functional : public Layer {
   virtual void build_symbolic();
   /// Lowers all calls. `inputs` stand for the input layers, in order.
   std::vector<TensorPtr> run(Lowering& lowering, const std::vector<TensorPtr>& inputs, bool record);
+
+  /// The layer that stands for this one: Keras holds a layer of the model that a model inside it has too as one object,
+  /// and a file writes it twice.
+  [[nodiscard]] const Layer* one(const Layer& layer) const override;
+  [[nodiscard]] const std::map<const Layer*, const Layer*>& ones() const noexcept { return ones_; }
 
   /// Rows of a summary: all operations, by decreasing depth.
   [[nodiscard]] std::vector<Layer*> operations() const;
@@ -76,6 +84,18 @@ class Functional : public Layer {
   [[nodiscard]] bool is_functional_member(std::string_view layer) const;
   [[nodiscard]] NodeKey producer(const TensorRef& ref, const std::string& pointer) const;
 
+  /// Layers in the order of the file, the first of each name and id.
+  struct Met {
+    std::map<std::string, Layer*> by_name;
+    std::map<std::int64_t, Layer*> by_id;
+  };
+  /// Makes one of layers that `model` and models inside it share by an id.
+  void pair_shared(Functional& model, Met& met);
+  /// Makes a layer and all below it one with the other and what is below that.
+  void pair(Layer& layer, Layer& with);
+  /// Results of a call that cannot be lowered: of the shapes that their readers were built for, else unknown.
+  [[nodiscard]] std::vector<TensorPtr> told_results(Lowering& lowering, const NodeKey& node);
+
   std::vector<LayerPtr> owned_;
   std::vector<Layer*> members_;  ///< what is owned, and what is borrowed
   std::map<std::string, int, std::less<>> index_;
@@ -83,8 +103,13 @@ class Functional : public Layer {
   std::vector<std::vector<std::vector<TensorRef>>> reads_;  ///< per member and call, in order of arguments
   std::vector<TensorRef> inputs_, outputs_;
   std::vector<Result> known_results_;  ///< empty before it is built
-  std::set<std::string> wrong_;        ///< names of members that have problems or could not be read
+  std::map<const Layer*, const Layer*> ones_;
+  std::optional<UnknownResults> unknown_results_;
+  std::set<std::string> wrong_;  ///< names of members that have problems or could not be read
 };
+
+/// Throws Error (bad_input) for the first layer of somebody's own class in a model.
+void refuse_custom(Layer& root);
 
 [[nodiscard]] Family functional_classes();
 

@@ -3,6 +3,7 @@
 
 #include "attn/base/text.h"
 #include "classes/call.h"
+#include "classes/custom_layer.h"
 #include "model/functional.h"
 #include "model/input_layer.h"
 #include "model/model_lowering.h"
@@ -48,7 +49,7 @@ void Functional::check_calls(const Document& of_file) {
     results[i].resize(std::max<std::size_t>(layer.nodes.size(), 1));
     if (is_wrong(layer.name)) continue;
     if (const auto* input = as_input(layer)) {
-      results[i][0] = {Call::result(lowering.builder().input(input->name, input->element_type(), input->batch_shape))};
+      results[i][0] = {input_tensor(lowering.builder(), *input, input->batch_shape)};
       continue;
     }
     for (std::size_t n = 0; n < layer.nodes.size(); ++n) {
@@ -72,6 +73,7 @@ void Functional::check_calls(const Document& of_file) {
     std::erase_if(waiting, [&](const Waiting& next) {
       if (!std::all_of(next.reads.begin(), next.reads.end(), known)) return false;
       Layer& layer = *members_[next.member];
+      if (as_custom(layer) != nullptr) return true;
       const NodeSpec& spec = layer.nodes[next.call];
       of_file.attempt([&] {
         const auto result_of = [&](const TensorRef& ref) -> Arg {
@@ -83,7 +85,8 @@ void Functional::check_calls(const Document& of_file) {
           return outputs[static_cast<std::size_t>(ref.tensor)];
         };
         const Arg args = resolved(spec.args, result_of), kwargs = resolved(spec.kwargs, result_of);
-        results[next.member][next.call] = tensors_of(lowering.apply(layer, args, kwargs));
+        const std::vector<TensorPtr> outputs = tensors_of(lowering.apply(layer, args, kwargs));
+        if (std::none_of(outputs.begin(), outputs.end(), is_unknown)) results[next.member][next.call] = outputs;
       });
       return true;
     });

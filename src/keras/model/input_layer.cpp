@@ -3,10 +3,19 @@
 #include <array>
 
 #include "attn/base/error.h"
+#include "classes/call.h"
 
 namespace attn::keras {
 
-DType InputLayer::element_type() const { return *dtype_of(dtype); }
+DType InputLayer::element_type() const { return is_text() ? DType::int8 : *dtype_of(dtype); }
+
+TensorPtr input_tensor(graph::Builder& b, const InputLayer& input, const Shape& shape) {
+  const DType dtype = input.element_type();
+  if (!input.is_text()) return Call::result(b.input(input.name, dtype, shape));
+  const TensorPtr out = Call::result(b.apply(graph::Fill{shape, dtype, 0.0}, {}));
+  out->text = std::make_shared<const TextSource>(TextSource{input.name, shape});
+  return out;
+}
 
 void InputLayer::config(Fields& f) {
   if (f.reading()) {
@@ -21,7 +30,7 @@ void InputLayer::config(Fields& f) {
     if (const auto ref = f.take("dtype"); ref && !ref->is_null()) {
       const Ref text = ref->is_object() ? (*ref)["config"]["name"] : *ref;
       dtype = text.text();
-      if (!dtype_of(dtype)) text.fail("unknown dtype " + text.kind());
+      if (!is_text() && !dtype_of(dtype)) text.fail("unknown dtype " + text.kind());
     }
   } else {
     f("batch_shape", batch_shape);

@@ -33,6 +33,17 @@ std::int64_t default_length(Functional& model) {
   return length;
 }
 
+/// A hint where the array is one example of the batch.
+std::string without_batch(const Shape& shape, const Shape& given) {
+  bool one = shape.rank() == given.rank() + 1 && (shape[0] == kUnknown || shape[0] == 1);
+  for (int axis = 0; one && axis < given.rank(); ++axis)
+    one = shape[axis + 1] == kUnknown || shape[axis + 1] == given[axis];
+  if (!one) return "";
+  Shape whole{1};
+  whole.append(given);
+  return fmt::format("; it lacks the axis of the batch, which is first: {}", whole.str());
+}
+
 Shape concrete_shape(const InputLayer& input, const LowerOptions& options, std::int64_t batch, std::int64_t length) {
   Shape shape = input.batch_shape;
   if (const auto given = options.input_shapes.find(input.name); given != options.input_shapes.end()) {
@@ -40,8 +51,8 @@ Shape concrete_shape(const InputLayer& input, const LowerOptions& options, std::
     for (int axis = 0; fits && axis < shape.rank(); ++axis)
       fits = shape[axis] == kUnknown || shape[axis] == given->second[axis];
     if (!fits)
-      throw bad_input("the input '{}' has the shape {}, the array given for it has {}", printable(input.name),
-                      shape.str(), given->second.str());
+      throw bad_input("the input '{}' has the shape {}, the array given for it has {}{}", printable(input.name),
+                      shape.str(), given->second.str(), without_batch(shape, given->second));
     return given->second;
   }
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -96,12 +107,13 @@ void name_outputs(const Arg& structure, const std::vector<TensorPtr>& tensors, g
     for (const auto& [key, value] : *dict) keys.push_back(key);
     std::sort(keys.begin(), keys.end());
     if (keys.size() == tensors.size()) {
-      for (std::size_t i = 0; i < keys.size(); ++i) graph.outputs.push_back({keys[i], tensors[i]->id});
+      for (std::size_t i = 0; i < keys.size(); ++i)
+        if (!is_unknown(tensors[i])) graph.outputs.push_back({keys[i], tensors[i]->id});
       return;
     }
   }
   for (std::size_t i = 0; i < tensors.size(); ++i)
-    graph.outputs.push_back({"output_" + std::to_string(i), tensors[i]->id});
+    if (!is_unknown(tensors[i])) graph.outputs.push_back({"output_" + std::to_string(i), tensors[i]->id});
 }
 
 /// The inputs' lengths, where no dimension but the batch is unknown.
@@ -158,9 +170,24 @@ std::vector<TensorPtr> symbolic_inputs(const Functional& model, Lowering& loweri
   std::vector<TensorPtr> inputs;
   for (const Layer* layer : model.input_layers()) {
     const InputLayer& input = *as_input(*layer);
-    inputs.push_back(Call::result(lowering.builder().input(input.name, input.element_type(), input.batch_shape)));
+    inputs.push_back(input_tensor(lowering.builder(), input, input.batch_shape));
   }
   return inputs;
+}
+
+std::vector<TextInput> text_inputs(const Functional& model) {
+  std::vector<TextInput> out;
+  for (const Layer* layer : model.input_layers())
+    if (const InputLayer& input = *as_input(*layer); input.is_text()) out.push_back({input.name, input.batch_shape});
+  return out;
+}
+
+std::vector<TextStage> text_stages(Functional& model) {
+  if (text_inputs(model).empty()) return {};
+  graph::Graph scratch;
+  ModelLowering lowering(scratch, true);
+  model.run(lowering, symbolic_inputs(model, lowering), false);
+  return lowering.texts;
 }
 
 bool takes_length(const Functional& model, std::int64_t length) {
@@ -171,6 +198,7 @@ bool takes_length(const Functional& model, std::int64_t length) {
 std::vector<TensorPtr> lower(Functional& model, const LowerOptions& options, ModelLowering& lowering) {
   std::vector<std::string> names;
   for (const Layer* layer : model.input_layers()) names.push_back(layer->name);
+  for (const TextStage& stage : text_stages(model)) names.push_back(stage.name);
   for (const auto& [name, shape] : options.input_shapes)
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw bad_input("the model has no input '{}'; its inputs are {}", printable(name), join(names, ", "));
@@ -178,6 +206,7 @@ std::vector<TensorPtr> lower(Functional& model, const LowerOptions& options, Mod
   graph::Graph& graph = lowering.builder().graph();
   graph.name = model.name;
   lowering.want_scores = options.scores;
+  lowering.ones = model.ones();
   visit_variables(
       model, [&](const Variable& variable) { lowering.declare(variable.layer, variable.index, variable.named()); });
   if (options.decode) {
@@ -190,10 +219,13 @@ std::vector<TensorPtr> lower(Functional& model, const LowerOptions& options, Mod
   } else {
     const std::int64_t batch = batch_for(model, options);
     const std::int64_t length = options.sequence_length ? *options.sequence_length : default_length(model);
+    if (options.open_custom) lowering.opened = {batch, length};
+    lowering.text_length = length;
+    lowering.given_shapes = options.input_shapes;
     for (const Layer* layer : model.input_layers()) {
       const InputLayer& input = *as_input(*layer);
       const Shape shape = concrete_shape(input, options, batch, length);
-      inputs.push_back(Call::result(lowering.builder().input(input.name, input.element_type(), shape)));
+      inputs.push_back(input_tensor(lowering.builder(), input, shape));
     }
   }
   std::vector<TensorPtr> outputs = model.run(lowering, inputs, false);

@@ -17,6 +17,10 @@ namespace attn::keras {
 /// a decoding). Throws Error (bad_input) where what is asked for does not fit the model.
 std::vector<TensorPtr> lower(Functional& model, const LowerOptions& options, ModelLowering& lowering);
 
+/// The input layers of strings, and what layers make of them.
+[[nodiscard]] std::vector<TextInput> text_inputs(const Functional& model);
+[[nodiscard]] std::vector<TextStage> text_stages(Functional& model);
+
 /// Can an unknown dimension of the inputs be `length`, or are all known and one of them that?
 [[nodiscard]] bool takes_length(const Functional& model, std::int64_t length);
 

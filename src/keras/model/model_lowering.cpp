@@ -137,6 +137,7 @@ Arg ModelLowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
 
   try {
     count(layer);
+    check_texts(layer, args, kwargs);
     auto bound = layer.is_operation()
                      ? bind(layer, args, kwargs)
                      : bind(layer, as_inputs(args, layer.input_dtype()), as_inputs(kwargs, layer.input_dtype()));
@@ -188,7 +189,8 @@ Arg ModelLowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
       }
     }
     if (watched) recorder->end(recorded, layer, outputs);
-    for (const TensorPtr& out : outputs) graph.layers[static_cast<std::size_t>(id)].outputs.push_back(out->id);
+    for (const TensorPtr& out : outputs)
+      if (out->id != graph::kNone) graph.layers[static_cast<std::size_t>(id)].outputs.push_back(out->id);
     builder().set_layer(outer_layer);
     current_ = outer;
     return result;
@@ -204,6 +206,38 @@ Arg ModelLowering::apply(Layer& layer, const Arg& args, const Arg& kwargs) {
   }
 }
 
+void ModelLowering::check_texts(const Layer& layer, const Arg& args, const Arg& kwargs) {
+  if (layer.takes_texts() || layer.is_model()) return;
+  for (const Arg* given : {&args, &kwargs})
+    for (const TensorPtr& tensor : tensors_of(*given))
+      if (tensor->text)
+        throw bad_input(
+            "it computes with numbers, and '{}' gives it strings; TextVectorization, StringLookup and "
+            "Hashing take them",
+            printable(tensor->text->input));
+}
+
+graph::ValueId ModelLowering::encoded_texts(const TextSource& source, std::shared_ptr<const text::Encoding> encoding) {
+  std::string name = scope() + current_->name;
+  const int call = texts_given_[name]++;
+  if (call > 0) name += "[" + std::to_string(call) + "]";
+  Shape shape = text::encoded_shape(*encoding, source.shape);
+  if (!symbolic()) {
+    const auto given = given_shapes.find(name);
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      if (given != given_shapes.end() && given->second.rank() != shape.rank()) break;
+      const Dim told = given == given_shapes.end() ? text_length : given->second[axis];
+      if (shape[axis] == kUnknown) shape[axis] = told;
+    }
+    if (given != given_shapes.end() && given->second != shape)
+      throw bad_input("it gives integers of the shape {}, the array given for them has {}", shape.str(),
+                      given->second.str());
+  }
+  const graph::ValueId id = builder().input(name, DType::int64, std::move(shape));
+  texts.push_back({std::move(name), source.input, std::move(encoding)});
+  return id;
+}
+
 void ModelLowering::add_scores(graph::ValueId scores) {
   std::string name = scope() + current_->name;
   const int call = scores_given_[name]++;
@@ -212,7 +246,7 @@ void ModelLowering::add_scores(graph::ValueId scores) {
 }
 
 graph::ValueId ModelLowering::weight(const Layer& layer, int index) {
-  const auto [it, added] = weights_.try_emplace({&layer, index}, graph::kNone);
+  const auto [it, added] = weights_.try_emplace({one(layer), index}, graph::kNone);
   if (added) {
     // Not declared: full names are known only once the whole model is built. Any name of its own will do.
     graph::WeightSpec spec = layer.weights.at(static_cast<std::size_t>(index));

@@ -2,13 +2,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "attn/graph/graph.h"
+#include "attn/keras/options.h"
+#include "attn/keras/text_stage.h"
 #include "classes/layer.h"
 #include "classes/lowering.h"
 #include "config/json.h"
@@ -36,6 +41,23 @@ class ModelLowering final : public Lowering {
   /// `symbolic`: shapes may be unknown and Keras's symbolic shapes are shown (for summaries); else for a run.
   ModelLowering(graph::Graph& graph, bool symbolic) : Lowering(graph, symbolic) {}
 
+  /// What stands for unknown sizes of what custom layers give, which is 0 everywhere: a graph to count, not to run.
+  /// Nothing where such a layer ends the lowering.
+  struct Opened {
+    std::int64_t batch = 1, length = 1;
+  };
+  std::optional<Opened> opened;
+
+  /// What layers made of strings so far.
+  std::vector<TextStage> texts;
+  /// Of a run: the length of rows of terms that nothing tells, and shapes of the graph's inputs that are known.
+  std::int64_t text_length = kDefaultSequenceLength;
+  std::map<std::string, Shape> given_shapes;
+  graph::ValueId encoded_texts(const TextSource& source, std::shared_ptr<const text::Encoding> encoding) override;
+
+  /// Layers of the model that are one with another (Functional::one), with that one.
+  std::map<const Layer*, const Layer*> ones;
+
   /// Watches masks where it is given.
   MaskRecorder* recorder = nullptr;
   [[nodiscard]] bool watches_masks() const override { return recorder != nullptr; }
@@ -46,17 +68,23 @@ class ModelLowering final : public Lowering {
   graph::ValueId weight(const Layer& layer, int index) override;
   /// Declares a layer's variable under its full name, before anything uses it.
   void declare(const Layer& layer, int index, const graph::WeightSpec& spec) {
-    weights_[{&layer, index}] = builder().weight(spec);
+    weights_[{one(layer), index}] = builder().weight(spec);
   }
   /// The layer of each of the graph's layers.
   [[nodiscard]] const std::vector<const Layer*>& callees() const noexcept { return callees_; }
 
  private:
+  [[nodiscard]] const Layer* one(const Layer& layer) const {
+    const auto found = ones.find(&layer);
+    return found == ones.end() ? &layer : found->second;
+  }
   using Bound = std::map<std::string, Arg, std::less<>>;
   static Bound bind(Layer& layer, const Arg& args, const Arg& kwargs);
   /// Arrays become tensors, and tensors of floats get the dtype that the layer wants, if any.
   Arg as_inputs(const Arg& arg, std::optional<DType> dtype);
   static void fill_masks(Layer& layer, Bound& bound);
+  /// Throws Error (bad_input) where a layer that computes with numbers would read strings.
+  static void check_texts(const Layer& layer, const Arg& args, const Arg& kwargs);
   void count(const Layer& layer);
 
   Layer* current_ = nullptr;
@@ -64,8 +92,8 @@ class ModelLowering final : public Lowering {
   std::set<const Layer*> called_;
   std::size_t name_bytes_ = 0;
   bool mask_used_ = false;
-  std::map<std::string, int> scores_given_;  // by layer
-  bool watching_ = true;                     // the layer around is a model whose calls are rows
+  std::map<std::string, int> scores_given_, texts_given_;  // by layer
+  bool watching_ = true;                                   // the layer around is a model whose calls are rows
   std::map<std::pair<const Layer*, int>, graph::ValueId> weights_;
 };
 

@@ -1,6 +1,9 @@
 #include "model/summarize.h"
 
+#include <algorithm>
+
 #include "attn/base/text.h"
+#include "classes/custom_layer.h"
 #include "model/variables.h"
 
 namespace attn::keras {
@@ -44,12 +47,13 @@ SummaryRow row_of(Layer& layer, int level, const Functional* around) {
   row.class_name = layer.class_name();
   row.level = level;
   row.built = layer.is_operation() || layer.built;
+  row.custom = as_custom(layer) != nullptr;
   const Totals totals = totals_of(layer);
   row.params = totals.params;
   row.trainable_params = totals.trainable;
   if (totals.any) row.trainable = is_trainable(layer);
   row.output_shape_text = "?";
-  if (!layer.node_shapes.empty()) {
+  if (!layer.node_shapes.empty() && !layer.node_shapes.back().empty()) {
     row.output_shapes = layer.node_shapes.back();
     std::vector<std::string> shapes;
     for (const Shape& shape : row.output_shapes) shapes.push_back(shape_text(shape));
@@ -66,7 +70,41 @@ void add_nested_rows(const Layer& model, int level, std::vector<SummaryRow>& row
   }
 }
 
+void add_totals(Layer& root, Summary& out) {
+  const Totals totals = totals_of(root);
+  out.total_params = totals.params;
+  out.trainable_params = totals.trainable;
+  out.non_trainable_params = totals.params - totals.trainable;
+  out.total_bytes = totals.bytes;
+  out.trainable_bytes = totals.trainable_bytes;
+  out.non_trainable_bytes = totals.bytes - totals.trainable_bytes;
+}
+
 }  // namespace
+
+Summary summarize_custom(Layer& root) {
+  Summary out;
+  out.name = root.name;
+  out.class_name = root.class_name();
+  for (const graph::WeightSpec& spec : root.weights) {
+    // What a model keeps among its layers has the layer's name behind that.
+    const auto slash = spec.path.find('/', spec.path.starts_with("layers/") ? 7 : 0);
+    const std::string attribute = slash == std::string::npos ? "(itself)" : spec.path.substr(0, slash);
+    auto row =
+        std::find_if(out.rows.begin(), out.rows.end(), [&](const auto& known) { return known.name == attribute; });
+    if (row == out.rows.end()) {
+      row = out.rows.emplace(out.rows.end());
+      row->name = attribute;
+      row->class_name = row->output_shape_text = "?";
+      row->trainable = root.trainable;
+      row->custom = true;
+    }
+    row->params += spec.shape.count();
+    row->trainable_params += spec.trainable ? spec.shape.count() : Count(0);
+  }
+  add_totals(root, out);
+  return out;
+}
 
 Summary summarize(Functional& model) {
   Summary out;
@@ -78,13 +116,7 @@ Summary summarize(Functional& model) {
     out.rows.push_back(row_of(*layer, 0, sequential ? nullptr : &model));
     add_nested_rows(*layer, 1, out.rows);
   }
-  const Totals totals = totals_of(model);
-  out.total_params = totals.params;
-  out.trainable_params = totals.trainable;
-  out.non_trainable_params = totals.params - totals.trainable;
-  out.total_bytes = totals.bytes;
-  out.trainable_bytes = totals.trainable_bytes;
-  out.non_trainable_bytes = totals.bytes - totals.trainable_bytes;
+  add_totals(model, out);
   return out;
 }
 

@@ -7,5 +7,7 @@
 namespace attn::keras {
 
 [[nodiscard]] Summary summarize(Functional& model);
+/// The summary of a model that is a class of somebody's own: a row for each attribute under which it keeps weights.
+[[nodiscard]] Summary summarize_custom(Layer& root);
 
 }  // namespace attn::keras

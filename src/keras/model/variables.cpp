@@ -22,6 +22,13 @@ void visit_layers(Layer& root, const std::function<void(Layer&)>& visit) {
   walk(root, "", "", seen, [&](Layer& layer, const auto&, const auto&) { visit(layer); });
 }
 
+void visit_places(Layer& root, const std::function<void(Layer&, const std::string& store)>& visit) {
+  std::set<const Layer*> seen, ones;
+  walk(root, "", "", seen, [&](Layer& layer, const auto&, const std::string& store) {
+    if (ones.insert(root.one(layer)).second) visit(layer, store);
+  });
+}
+
 graph::WeightSpec Variable::named() const {
   graph::WeightSpec out = spec();
   out.path = out.path.starts_with('/') ? out.path.substr(1) : path + out.path;
@@ -32,9 +39,11 @@ graph::WeightSpec Variable::named() const {
 
 void visit_variables(Layer& root, const std::function<void(const Variable&)>& visit) {
   std::set<const Layer*> seen;
+  std::set<const Layer*> ones;  // of layers that are one, the first stands for all
   std::set<std::pair<const Layer*, int>> borrowed;
   walk(root, root.is_functional() ? "" : root.name + "/", "", seen,
        [&](Layer& layer, const std::string& path, const std::string& store) {
+         if (!ones.insert(root.one(layer)).second) return;
          if (const auto index = layer.borrowed_weight()) {
            const Layer::Sublayer owner = layer.sublayers().front();
            if (!seen.contains(owner.layer) && borrowed.emplace(owner.layer, *index).second)

@@ -13,6 +13,9 @@ namespace attn::keras {
 /// Visits a layer and all below it, each once.
 void visit_layers(Layer& root, const std::function<void(Layer&)>& visit);
 
+/// The same with what the places of a layer's variables in .weights.h5 begin with.
+void visit_places(Layer& root, const std::function<void(Layer&, const std::string& store)>& visit);
+
 /// A variable: the layer that declares it, its index there, what its two names begin with, and the other name in
 /// .weights.h5 of what two layers hold.
 struct Variable {

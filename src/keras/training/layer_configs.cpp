@@ -14,7 +14,8 @@ const Json& LayerConfigs::of(const Layer& layer) {
 
 const Json* LayerConfigs::of_variable(const Variable& variable, std::string_view what) {
   const std::string& path = variable.spec().path;
-  const std::string name = path.substr(path.rfind('/') + 1);
+  std::string name = path.substr(path.rfind('/') + 1);
+  if (name.starts_with("lora_")) name = name.substr(5, name.size() - 7);  // "lora_kernel_a" goes with "kernel"
   for (const auto& [key, value] : of(variable.layer).items()) {
     if (!key.ends_with(what) || !value.is_object()) continue;
     const std::string own = key.substr(0, key.size() - what.size());

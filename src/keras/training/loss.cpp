@@ -17,7 +17,7 @@ namespace {
 
 std::vector<const LossInfo*> all_losses() {
   std::vector<const LossInfo*> rows;
-  for (const auto losses : {regression_losses(), crossentropy_losses()})
+  for (const auto losses : {regression_losses(), crossentropy_losses(), batch_losses()})
     for (const LossInfo& row : losses) rows.push_back(&row);
   return rows;
 }
@@ -49,7 +49,6 @@ const LossInfo& known(const Ref& ref, std::string_view name) {
     for (const LossInfo* each : all_losses()) names.push_back(each->name);
     ref.fail(fmt::format("the loss '{}' is not known{}", printable(name), did_you_mean(name, names)));
   }
-  if (!row->refused.empty()) ref.fail(fmt::format("the loss '{}' is refused: {}", row->name, row->refused));
   return *row;
 }
 

@@ -79,6 +79,9 @@ class Loss {
   virtual void fields(Fields&) {}
   /// One number for each prediction: of the shape of y_pred without its last axis, but where the class says otherwise.
   [[nodiscard]] virtual graph::ValueId values(LossCall& call) const = 0;
+  /// Do targets and predictions of these shapes go together? By default predictions have the targets' shape, or for
+  /// classes an axis more.
+  [[nodiscard]] virtual bool takes(const Shape& /*targets*/, const Shape& /*predictions*/) const { return false; }
   /// What its targets are.
   [[nodiscard]] virtual Labels labels() const { return Labels::numbers; }
 };
@@ -90,7 +93,6 @@ struct LossInfo {
   std::string_view name;       ///< "MeanSquaredError"
   std::string_view functions;  ///< names of the function, its own first: "mean_squared_error mse MSE"
   LossPtr (*make)();
-  std::string_view refused = "";  ///< why attn does not have it, or ""
 };
 
 template <typename T>
@@ -98,9 +100,10 @@ template <typename T>
   return std::make_unique<T>();
 }
 
-/// regression.cpp, crossentropy.cpp, overlap.cpp
+/// regression.cpp, crossentropy.cpp, batch_losses.cpp
 [[nodiscard]] std::span<const LossInfo> regression_losses();
 [[nodiscard]] std::span<const LossInfo> crossentropy_losses();
+[[nodiscard]] std::span<const LossInfo> batch_losses();
 
 /// A loss from its name, of a class or a function, or from its serialized object. `predictions` and `targets` are the
 /// shapes by which "crossentropy" is chosen. Throws Error (bad_input), for what is not known with the nearest name.

@@ -185,7 +185,7 @@ class LossLowering {
       call.y_true = b_.cast(target, computed);
     }
     match_ranks(call);
-    expect_targets(name, output, b_.shape(target), classes, call);
+    if (!loss->takes(b_.shape(target), predicted)) expect_targets(name, output, b_.shape(target), classes, call);
 
     ValueId values = loss->values(call);
     std::optional<ValueId> mask = call.mask;
@@ -294,20 +294,38 @@ class LossLowering {
   std::vector<Measured> measured_;
 };
 
-/// Layers that would drop numbers, or add some, in a way that attn does not have.
-void check_drops(Functional& model) {
-  static constexpr std::array<std::string_view, 7> kKnown = {
-      "MultiHeadAttention", "GroupQueryAttention",   "Dropout", "SpatialDropout1D", "SpatialDropout2D",
-      "SpatialDropout3D",   "ActivityRegularization"};
-  static constexpr std::array<const char*, 6> kRates = {"rate",   "dropout",           "dropout_rate",
-                                                        "stddev", "recurrent_dropout", "attention_dropout"};
-  visit_layers(model, [](Layer& layer) {
-    if (layer.is_operation() || layer.is_model() || std::ranges::count(kKnown, layer.class_name()) > 0) return;
-    if (!layer.sublayers().empty()) return;  // its parts are asked
+/// Fails for a layer that does something in training that attn does not, by what has been lowered.
+void check_training(Functional& model, const Training& training) {
+  static constexpr std::array<const char*, 8> kRates = {"rate",
+                                                        "dropout",
+                                                        "dropout_rate",
+                                                        "stddev",
+                                                        "recurrent_dropout",
+                                                        "attention_dropout",
+                                                        "attention_dropout_rate",
+                                                        "feedforward_dropout_rate"};
+  const auto draws = [&](Layer& layer) {
+    const auto parts = layer.sublayers();
+    return training.random.contains(&layer) || std::ranges::any_of(parts, [&](const Layer::Sublayer& part) {
+             return training.random.contains(part.layer);
+           });
+  };
+  visit_layers(model, [&](Layer& layer) {
+    if (layer.is_operation() || layer.is_model()) return;
     const Json config = layer_config(layer, kNewest);
-    for (const char* key : kRates)
-      if (config.contains(key) && config[key].is_number() && config[key] > 0)
-        layer.fail(fmt::format("the {} of a {} in training is not known", key, layer.class_name()), "drops");
+    if (config.value("stateful", false))
+      layer.fail("its state would go on from batch to batch, which is not known in training", "stateful");
+    if (layer.class_name() == "SpectralNormalization")
+      layer.fail("dividing a kernel by its largest singular value is not known in training");
+    if (!training.drops || draws(layer)) return;
+    bool has_rate = false;
+    for (const char* key : kRates) {
+      if (!config.contains(key) || !config[key].is_number()) continue;
+      has_rate = true;
+      if (config[key] > 0) layer.fail(fmt::format("what a {} drops in training is not known", layer.class_name()), key);
+    }
+    if (layer.info->role == Role::training && !has_rate)
+      layer.fail(fmt::format("what a {} does to images in training is not known", layer.class_name()));
   });
 }
 
@@ -319,11 +337,9 @@ LossGraph lower_loss(Functional& model, const LowerOptions& options, const LossO
   Training training;
   training.drops = loss.drops;
   training.seed = loss.seed;
-  if (loss.training) {
-    if (loss.drops) check_drops(model);
-    lowering.training = &training;
-  }
+  if (loss.training) lowering.training = &training;
   const std::vector<TensorPtr> outputs = lower(model, options, lowering);
+  if (loss.training) check_training(model, training);
   if (outputs.empty()) throw bad_input("the model has no output");
   LossLowering(model, loss, out, lowering).run(outputs);
   for (const Training::Update& update : training.updates) {
@@ -331,7 +347,7 @@ LossGraph lower_loss(Functional& model, const LowerOptions& options, const LossO
     out.updates.push_back({out.graph.value(weight).weight, update.value});
   }
   out.constraints = constraints_of(model);
-  for (const Training::Draw& draw : training.draws) out.draws.push_back({draw.layer, draw.count});
+  for (const Training::Draw& draw : training.draws) out.draws.push_back({draw.layer, draw.value, draw.normal_seed});
   return out;
 }
 

@@ -206,8 +206,6 @@ constexpr LossInfo kLosses[] = {
     {"CategoricalHinge", "categorical_hinge", make_loss<CategoricalHinge>},
     {"Dice", "dice", make_loss<Dice>},
     {"Tversky", "tversky", make_loss<Tversky>},
-    {"CTC", "ctc", nullptr, "attn has no loss over alignments"},
-    {"Circle", "circle", nullptr, "attn has no loss over pairs of a batch"},
 };
 
 }  // namespace

@@ -10,11 +10,13 @@ using graph::UnaryFn;
 
 namespace {
 
-// The activation of a node that can still take one: the residual of a Linear comes after its activation.
+// The activation of a node that can still take one: the residual of a dense map comes after its activation.
 Unary* open_activation(Node& node) {
   Unary* activation = nullptr;
   if (auto* linear = std::get_if<graph::Linear>(&node.op); linear != nullptr && !linear->residual) {
     activation = &linear->activation;
+  } else if (auto* quantized = std::get_if<graph::QuantizedLinear>(&node.op); quantized && !quantized->residual) {
+    activation = &quantized->activation;
   } else if (auto* conv = std::get_if<graph::Conv>(&node.op)) {
     activation = &conv->activation;
   }

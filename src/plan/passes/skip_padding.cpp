@@ -193,6 +193,10 @@ class PaddingSkipper {
     if (op.residual || !has_positions(node.inputs[0]) || op.contracted > shape(node.inputs[0]).rank() - 2) return {};
     return on_first(op, node);
   }
+  std::optional<ValueId> packed_result(const graph::QuantizedLinear& op, const Node& node) {
+    if (op.residual || !has_positions(node.inputs[0]) || op.contracted > shape(node.inputs[0]).rank() - 2) return {};
+    return on_first(op, node);
+  }
   std::optional<ValueId> packed_result(const graph::LayerNorm& op, const Node& node) {
     if (op.axes.front() < 2) return {};
     return on_first(op, node);

@@ -9,11 +9,17 @@ builders.heatmap = async (section) => {
   for (const layer of layers) {
     for (const head of layer.heads) {
       head.levels = levels.subarray(offset, offset += layer.rows * layer.columns);
+      head.columns = layer.columns;
     }
   }
 
-  const state = {layer: 0, head: 0, view: "matrix", colours: section.log_scale ? "log" : "head", row: -1, column: -1};
-  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const state = {layer: 0, head: 0, view: "matrix", colours: "", row: -1, column: -1};
+  const COLOURS = ["head", "one", "log", "row", "spread"];
+  // What fits a layer, until somebody chooses: causal rows have ever more keys to share their weight among.
+  let chosen = section.log_scale ? "log" : null;
+  const coloursOf = (layer) => chosen || layers[layer].scaling;
+  const dark = matchMedia("(prefers-color-scheme: dark)"), paper = matchMedia("print");
+  const isDark = () => dark.matches && !paper.matches;
   const layerNow = () => layers[state.layer];
   const headNow = () => layerNow().heads[state.head];
   // Levels are square roots, so that small weights keep their digits.
@@ -21,15 +27,34 @@ builders.heatmap = async (section) => {
   const shade = (head, cell) => {
     const share = (head.levels[cell] / most) ** 2;
     if (state.colours === "one") return Math.min(1, share * head.scale);
+    if (state.colours === "row") {
+      const most = largestOfRows(head)[Math.floor(cell / head.columns)];
+      return most > 0 ? (head.levels[cell] / most) ** 2 : 0;
+    }
+    if (state.colours === "spread") {
+      const least = leastOf(head);
+      return least < 1 ? (share - least) / (1 - least) : 0;
+    }
     if (state.colours === "log") return share > 0 ? Math.max(0, 1 + Math.log10(share) / DECADES) : 0;
     return share;
+  };
+  const largestOfRows = (head) => {
+    if (!head.rowsMost) {
+      head.rowsMost = Array.from({length: head.levels.length / head.columns}, (_, row) =>
+        head.levels.subarray(row * head.columns, (row + 1) * head.columns).reduce((a, b) => Math.max(a, b), 0));
+    }
+    return head.rowsMost;
+  };
+  const leastOf = (head) => {
+    if (head.least === undefined) head.least = (head.levels.reduce((a, b) => Math.min(a, b), most) / most) ** 2;
+    return head.least;
   };
   const number = (value) => value === null ? "-" : value === 0 ? "0" : value >= 1e-4 ? value.toPrecision(3) : value.toExponential(1);
 
   // ---- colours
   let ramp = [];
   const prepareRamp = () => {
-    const stops = section.ramps[dark.matches ? "dark" : "light"]
+    const stops = section.ramps[isDark() ? "dark" : "light"]
       .map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
     ramp = Array.from({length: 256}, (_, i) => {
       const at = i / 255 * (stops.length - 1), low = Math.min(Math.floor(at), stops.length - 2);
@@ -60,8 +85,10 @@ builders.heatmap = async (section) => {
   const [layerLabel, layerSelect] = choose("Layer", layers.map((l, i) => [i, `${l.index} · ${l.name}`]), "layer");
   const [headLabel, headSelect] = choose("Head", [], "head");
   const [colourLabel, colourSelect] = choose("Colours", [["head", "up to the head’s largest"],
-    ["one", "from 0 to 1"], ["log", "logarithmic, 4 decades"]], "colours");
-  const views = [["matrix", "Matrix"], ["lines", "Lines"], ["heads", "All heads"]].map(([view, text]) => {
+    ["one", "from 0 to 1"], ["log", "logarithmic, 4 decades"],
+    ["row", "up to each query’s largest"], ["spread", "from the head’s smallest to its largest"]], "colours");
+  const views = [["matrix", "Matrix"], ["lines", "Lines"], ["heads", "All heads"], ["overlaid", "Overlaid"],
+    ...(layers.some((layer) => layer.grid) ? [["image", "On the image"]] : [])].map(([view, text]) => {
     const button = el("button", {type: "button"}, text);
     button.addEventListener("click", () => update({view}));
     button.dataset.view = view;
@@ -72,7 +99,7 @@ builders.heatmap = async (section) => {
   const heads = el("div", {className: "heads"});
   const keys = el("p", {className: "keys"});
   for (const [key, text] of [["n", "next head"], ["p", "previous head"], ["j", "next layer"], ["k", "previous layer"],
-    ["1", "matrix"], ["2", "lines"], ["3", "all heads"], ["c", "colours"], ["← ↑ → ↓", "in the picture: a cell"]]) {
+    ["1", "matrix"], ["2", "lines"], ["3", "all heads"], ["4", "overlaid"], ["c", "colours"], ["← ↑ → ↓", "in the picture: a cell"]]) {
     keys.append(el("kbd", {}, key), " " + text + "   ");
   }
   const rampCanvas = el("canvas", {width: 160, height: 10}), rampLow = el("span", {}), rampHigh = el("span", {});
@@ -85,7 +112,7 @@ builders.heatmap = async (section) => {
   // ---- one head as an image of one pixel per cell
   const images = new Map();
   const image = (layer, head) => {
-    const key = [layer.index, layers.indexOf(layer), head.head, state.colours, dark.matches].join();
+    const key = [layer.index, layers.indexOf(layer), head.head, state.colours, isDark()].join();
     if (images.has(key)) return images.get(key);
     const canvas = el("canvas", {width: layer.columns, height: layer.rows});
     const context = canvas.getContext("2d");
@@ -99,6 +126,36 @@ builders.heatmap = async (section) => {
     images.set(key, canvas);
     return canvas;
   };
+
+  // ---- all heads over each other, a hue for each: what one head sees alone has its colour, what all see is grey
+  const hue = (h, count) => {
+    const at = 6 * h / count, part = (from) => Math.max(0, Math.min(1, Math.abs(((at + from) % 6) - 3) - 1));
+    return [part(0), part(4), part(2)];
+  };
+  const overlaid = (layer) => {
+    const key = [layers.indexOf(layer), "overlaid", state.colours, isDark()].join();
+    if (images.has(key)) return images.get(key);
+    const canvas = el("canvas", {width: layer.columns, height: layer.rows});
+    const context = canvas.getContext("2d");
+    const pixels = context.createImageData(layer.columns, layer.rows);
+    const colours = layer.heads.map((_, h) => hue(h, layer.heads.length)), none = ramp[0];
+    for (let cell = 0; cell < layer.rows * layer.columns; ++cell) {
+      const mixed = [0, 0, 0];
+      let total = 0, strongest = 0;
+      layer.heads.forEach((head, h) => {
+        const strength = shade(head, cell), share = strength ** 3;
+        total += share;
+        strongest = Math.max(strongest, strength);
+        for (let k = 0; k < 3; ++k) mixed[k] += share * colours[h][k];
+      });
+      const pixel = mixed.map((c, k) => none[k] + (total > 0 ? 235 * c / total - none[k] : 0) * strongest);
+      pixels.data.set([...pixel.map(Math.round), 255], cell * 4);
+    }
+    context.putImageData(pixels, 0, 0);
+    images.set(key, canvas);
+    return canvas;
+  };
+  const colourOf = (h, count) => `rgb(${hue(h, count).map((c) => Math.round(235 * c))})`;
 
   const sized = (canvas, width, height) => {
     const ratio = window.devicePixelRatio || 1;
@@ -142,7 +199,8 @@ builders.heatmap = async (section) => {
     const context = sized(matrix, Math.max(right + 2, 200), bottom + 2);
     frame = {left: leftRoom, top: topRoom, cell};
     context.imageSmoothingEnabled = false;
-    context.drawImage(image(layer, head), leftRoom, topRoom, cell * layer.columns, cell * layer.rows);
+    const picture = state.view === "overlaid" ? overlaid(layer) : image(layer, head);
+    context.drawImage(picture, leftRoom, topRoom, cell * layer.columns, cell * layer.rows);
     context.strokeStyle = style("--line");
     context.strokeRect(leftRoom - 0.5, topRoom - 0.5, cell * layer.columns + 1, cell * layer.rows + 1);
 
@@ -294,6 +352,60 @@ builders.heatmap = async (section) => {
   lines.addEventListener("pointerleave", () => point(-1, -1));
   lines.addEventListener("keydown", arrows);
 
+  // ---- what a query looks at, laid over the image that the model was given
+  const photo = el("canvas", {className: "picture", tabIndex: 0});
+  photo.setAttribute("role", "img");
+  const drawPhoto = async () => {
+    const layer = layerNow(), head = headNow(), {grid} = layer;
+    const side = Math.max(220, Math.min(pane.clientWidth || 480, 480));
+    const {width, height} = section.image || {width: 1, height: 1};
+    const scale = side / Math.max(width, height);
+    const context = sized(photo, width * scale, height * scale);
+    if (!grid) {
+      context.fillStyle = style("--soft");
+      context.fillText("This layer’s positions are no patches of the image.", 4, 20);
+      return;
+    }
+    context.imageSmoothingEnabled = scale < 2;
+    context.drawImage(await inputImage(), 0, 0, width * scale, height * scale);
+    const query = Math.max(0, state.row);
+    const [w, h] = [width * scale / grid.columns, height * scale / grid.rows];
+    for (let patch = 0; patch < grid.rows * grid.columns; ++patch) {
+      const strength = shade(head, query * layer.columns + grid.first + patch);
+      const x = (patch % grid.columns) * w, y = Math.floor(patch / grid.columns) * h;
+      context.fillStyle = `rgba(0, 0, 0, ${0.75 * (1 - strength)})`;
+      context.fillRect(x, y, w + 0.5, h + 0.5);
+      if (patch + grid.first === query) {
+        context.strokeStyle = style("--accent");
+        context.lineWidth = 2;
+        context.strokeRect(x + 1, y + 1, w - 2, h - 2);
+      }
+    }
+    photo.setAttribute("aria-label", `What query ${query} of ${layer.name}, head ${head.head}, attends to, over the image`);
+  };
+  let inputPicture = null;
+  const inputImage = async () => {
+    if (inputPicture) return inputPicture;
+    const {width, height} = section.image, rgb = new Uint8Array(await payload(section.image.payload));
+    const canvas = el("canvas", {width, height});
+    const context = canvas.getContext("2d"), pixels = context.createImageData(width, height);
+    for (let i = 0; i < width * height; ++i) pixels.data.set([rgb[3 * i], rgb[3 * i + 1], rgb[3 * i + 2], 255], 4 * i);
+    context.putImageData(pixels, 0, 0);
+    return inputPicture = canvas;
+  };
+  photo.addEventListener("pointermove", (event) => {
+    const layer = layerNow(), {grid} = layer, box = photo.getBoundingClientRect();
+    if (!grid) return;
+    const column = Math.floor((event.clientX - box.left) / box.width * grid.columns);
+    const row = Math.floor((event.clientY - box.top) / box.height * grid.rows);
+    const query = grid.first + row * grid.columns + column;
+    if (query !== state.row) point(query, Math.max(0, state.column));
+  });
+  photo.addEventListener("pointerleave", () => point(-1, -1));
+  photo.addEventListener("keydown", (event) => {
+    if (event.key.startsWith("Arrow")) arrows(event);
+  });
+
   // ---- all heads
   const grid = el("div", {className: "grid"});
   const drawThumb = (canvas) => {
@@ -329,10 +441,12 @@ builders.heatmap = async (section) => {
       context.fillStyle = `rgb(${ramp[Math.round(x / 159 * 255)].join()})`;
       context.fillRect(x, 0, 1, 10);
     }
-    const scale = headNow().scale, each = state.view === "heads" ? "each head’s largest" : number(scale);
-    rampLow.textContent = state.colours !== "log" ? "0" : state.view === "heads" ? "a ten-thousandth" : number(scale / 10 ** DECADES);
+    const scale = headNow().scale, each = state.colours === "row" ? "each query’s largest" :
+      state.view === "heads" ? "each head’s largest" : number(scale);
+    const least = state.view === "heads" ? "each head’s smallest" : number(scale * leastOf(headNow()));
+    rampLow.textContent = state.colours === "spread" ? least : state.colours !== "log" ? "0" : state.view === "heads" ? "a ten-thousandth" : number(scale / 10 ** DECADES);
     rampHigh.textContent = state.colours === "one" ? "1" : each;
-    legend.hidden = state.view === "lines";
+    legend.hidden = ["lines", "overlaid", "image"].includes(state.view);
   };
   const drawHeads = () => {
     const layer = layerNow();
@@ -340,6 +454,7 @@ builders.heatmap = async (section) => {
     const percent = (share) => share === null ? "-" : (100 * share).toFixed(1) + "%";
     const rows = layer.heads.map((head, h) => {
       const button = el("button", {type: "button"}, String(head.head));
+      if (state.view === "overlaid") button.style.borderLeft = `12px solid ${colourOf(h, layer.heads.length)}`;
       button.addEventListener("click", () => update({head: h}));
       return el("tr", {className: h === state.head ? "chosen" : ""}, el("td", {}, button),
         ...[number(head.entropy), number(head.distance), percent(head.to_first), percent(head.to_self), number(head.largest)]
@@ -369,7 +484,8 @@ builders.heatmap = async (section) => {
     waiting = true;
     requestAnimationFrame(() => {
       waiting = false;
-      if (state.view === "matrix") drawMatrix();
+      if (state.view === "matrix" || state.view === "overlaid") drawMatrix();
+      if (state.view === "image") drawPhoto();
       if (state.view === "lines") drawLines();
     });
   };
@@ -377,6 +493,8 @@ builders.heatmap = async (section) => {
     const before = {...state};
     Object.assign(state, change);
     state.layer = Math.max(0, Math.min(layers.length - 1, state.layer || 0));
+    if (change.colours) chosen = change.colours;
+    state.colours = coloursOf(state.layer);
     state.head = Math.max(0, Math.min(layerNow().heads.length - 1, state.head || 0));
     if (state.layer !== before.layer || state.head !== before.head) state.row = state.column = -1;
     layerSelect.value = state.layer;
@@ -385,7 +503,7 @@ builders.heatmap = async (section) => {
     colourSelect.value = state.colours;
     for (const button of views) button.setAttribute("aria-pressed", String(button.dataset.view === state.view));
     for (const key of ["layer", "head", "view", "colours"]) root.dataset[key] = state[key];
-    const shown = {matrix, lines, heads: grid}[state.view];
+    const shown = {matrix, lines, heads: grid, overlaid: matrix, image: photo}[state.view];
     if (shown.parentNode !== pane) pane.replaceChildren(shown);
     if (state.view === "heads" && (before.view !== "heads" || before.colours !== state.colours || !grid.firstChild)) drawGrid();
     drawHeads();
@@ -399,23 +517,34 @@ builders.heatmap = async (section) => {
   const fromAddress = () => {
     const wanted = new URLSearchParams(location.hash.slice(1)), change = {fromAddress: true};
     for (const key of ["layer", "head"]) if (/^\d+$/.test(wanted.get(key) || "")) change[key] = +wanted.get(key);
-    if (["matrix", "lines", "heads"].includes(wanted.get("view"))) change.view = wanted.get("view");
-    if (["head", "one", "log"].includes(wanted.get("colours"))) change.colours = wanted.get("colours");
+    if (views.some((button) => button.dataset.view === wanted.get("view"))) change.view = wanted.get("view");
+    if (COLOURS.includes(wanted.get("colours"))) change.colours = wanted.get("colours");
     update(change);
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || /^(SELECT|INPUT|TEXTAREA)$/.test(event.target.tagName)) return;
-    const colours = ["head", "one", "log"];
     const change = {
       n: {head: state.head + 1}, p: {head: state.head - 1}, j: {layer: state.layer + 1}, k: {layer: state.layer - 1},
-      1: {view: "matrix"}, 2: {view: "lines"}, 3: {view: "heads"},
-      c: {colours: colours[(colours.indexOf(state.colours) + 1) % 3]},
+      1: {view: "matrix"}, 2: {view: "lines"}, 3: {view: "heads"}, 4: {view: "overlaid"},
+      c: {colours: COLOURS[(COLOURS.indexOf(state.colours) + 1) % COLOURS.length]},
     }[event.key];
     if (change) update(change);
   });
   addEventListener("hashchange", fromAddress);
   addEventListener("resize", redraw);
-  dark.addEventListener("change", () => { prepareRamp(); images.clear(); drawLegend(); if (state.view === "heads") drawGrid(); redraw(); });
+  for (const media of [dark, paper]) {
+    media.addEventListener("change", () => {
+      prepareRamp();
+      images.clear();
+      drawLegend();
+      if (state.view === "heads") drawGrid();
+      if (!paper.matches) return redraw();
+      // Paper does not wait for a frame.
+      if (state.view === "matrix" || state.view === "overlaid") drawMatrix();
+      if (state.view === "lines") drawLines();
+      grid.querySelectorAll("canvas").forEach(drawThumb);
+    });
+  }
   document.addEventListener("drawn", redraw);
   prepareRamp();
   fromAddress();

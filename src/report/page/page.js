@@ -26,6 +26,10 @@ builders.facts = (section) => {
 builders.table = (section) => {
   const kind = (column) => section.columns[column].right ? "number" : "";
   const head = el("tr", {}, ...section.columns.map((c, i) => el("th", {scope: "col", className: kind(i)}, c.header)));
-  const rows = section.rows.map((row) => el("tr", {}, ...row.map((cell, i) => el("td", {className: kind(i)}, cell))));
+  const rows = section.rows.map((row, r) => {
+    const made = el("tr", {}, ...row.map((cell, i) => el("td", {className: kind(i)}, cell)));
+    if (section.layers) made.dataset.layer = section.layers[r];
+    return made;
+  });
   return el("div", {className: "scroll", tabIndex: 0}, el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows)));
 };

@@ -126,8 +126,6 @@ TEST_CASE("losses: a name is that of a class or of a function, and others are to
   CHECK(read("ce", {2, 3}, Shape{2, 3}) == "categorical_crossentropy");
   CHECK_THROWS_WITH_AS(static_cast<void>(read("mean_square_error")),
                        "loss: the loss 'mean_square_error' is not known (did you mean 'mean_squared_error'?)", Error);
-  CHECK_THROWS_WITH_AS(static_cast<void>(read("CTC")),
-                       "loss: the loss 'CTC' is refused: attn has no loss over alignments", Error);
   CHECK_THROWS_WITH_AS(static_cast<void>(read({{"class_name", "function"}, {"config", "my_loss"}})),
                        "loss: the loss is a function of its own, 'my_loss', which no file holds; name another", Error);
 }

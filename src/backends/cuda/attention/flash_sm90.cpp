@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 #include <numbers>
+#include <span>
 
 #include "attn/base/error.h"
 #include "kernels.h"
@@ -25,7 +26,7 @@ FlashSm90Tiles tiles_for(const AttentionProblem& problem) {
   const std::int64_t size = std::max(problem.H, problem.V);
   if (size <= 64) return kFlashSm90Tiles64;
   if (size > 128) return kFlashSm90Tiles256;
-  return problem.causal ? kFlashSm90Tiles128 : kFlashSm90LongTiles128;
+  return problem.causal || problem.masks > 0 ? kFlashSm90Tiles128 : kFlashSm90LongTiles128;
 }
 
 /// The driver's function, without a need for its library where none is called.
@@ -65,12 +66,36 @@ bool fits_map(const AttentionProblem& problem, const HeadsView& view, std::int64
          std::max({view.head_stride, view.row_stride, view.batch_stride}) < kLargest;
 }
 
+bool is_of_keys(const MaskView& mask) { return mask.strides[1] == 0 && mask.strides[2] == 0 && mask.strides[3] == 1; }
+bool is_of_queries(const MaskView& mask) {
+  return mask.strides[1] == 0 && mask.strides[2] == 1 && mask.strides[3] == 0;
+}
+
+/// What padding makes of masks is taken: one of keys and one of queries, for all heads.
+std::string why_not_masks(const AttentionProblem& problem) {
+  const std::span<const MaskView> masks(problem.mask, static_cast<std::size_t>(problem.masks));
+  const auto keys = std::ranges::count_if(masks, is_of_keys), queries = std::ranges::count_if(masks, is_of_queries);
+  if (keys + queries < problem.masks) return "a mask is not of keys or of queries alone";
+  if (keys > 1 || queries > 1) return "there are two masks of one kind";
+  if (problem.masks > 0 && problem.causal) return "there are masks, and it is causal";
+  if (problem.masks > 0 && problem.lengths != nullptr) return "there are masks and lengths";
+  return "";
+}
+
 template <typename Half>
 Launch make(const FlashSm90& given, const FlashSm90Tiles& tiles, int blocks) {
-  if (tiles.size == 64) return launch_of_flash_sm90<Half, kFlashSm90Tiles64>(given, blocks);
-  if (tiles.size == 256) return launch_of_flash_sm90<Half, kFlashSm90Tiles256>(given, blocks);
-  return tiles.keys == 128 ? launch_of_flash_sm90<Half, kFlashSm90Tiles128>(given, blocks)
-                           : launch_of_flash_sm90<Half, kFlashSm90LongTiles128>(given, blocks);
+  const bool masked = given.key_mask != nullptr || given.query_mask != nullptr;
+  if (tiles.size == 64) {
+    return masked ? launch_of_flash_sm90<Half, kFlashSm90Tiles64, true>(given, blocks)
+                  : launch_of_flash_sm90<Half, kFlashSm90Tiles64, false>(given, blocks);
+  }
+  if (tiles.size == 256) {
+    return masked ? launch_of_flash_sm90<Half, kFlashSm90Tiles256, true>(given, blocks)
+                  : launch_of_flash_sm90<Half, kFlashSm90Tiles256, false>(given, blocks);
+  }
+  if (masked) return launch_of_flash_sm90<Half, kFlashSm90Tiles128, true>(given, blocks);
+  return tiles.keys == 128 ? launch_of_flash_sm90<Half, kFlashSm90Tiles128, false>(given, blocks)
+                           : launch_of_flash_sm90<Half, kFlashSm90LongTiles128, false>(given, blocks);
 }
 
 }  // namespace
@@ -82,7 +107,7 @@ std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& de
   if (std::max(problem.H, problem.V) > 256) return "a head size is beyond 256";
   if (std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
   if (problem.T <= 128) return "a tile of queries would be mostly empty";
-  if (problem.masks > 0) return "there are masks";
+  if (std::string reason = why_not_masks(problem); !reason.empty()) return reason;
   if (problem.length != nullptr) return "the number of keys is known on the GPU alone";
   if (problem.rows > kMostRows) return "sequences have more than 2^30 rows";
   if (with_plain_window(problem).window > 0) return "there is a window";
@@ -106,6 +131,11 @@ Launch prepare_flash_sm90(const AttentionProblem& problem, const Device& device)
   given.lengths = problem.lengths;
   given.starts = problem.starts;
   given.rows = static_cast<int>(problem.rows);
+  for (int i = 0; i < problem.masks; ++i) {
+    const MaskView& mask = problem.mask[i];
+    (is_of_keys(mask) ? given.key_mask : given.query_mask) = mask.data;
+    (is_of_keys(mask) ? given.key_mask_stride : given.query_mask_stride) = mask.strides[0];
+  }
   given.tiling = tile_queries(problem, tiles.queries(), device);
   given.T = static_cast<int>(problem.T);
   given.S = static_cast<int>(problem.S);

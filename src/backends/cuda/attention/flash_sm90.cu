@@ -75,19 +75,25 @@ struct Work {
   __device__ __forceinline__ int batch(const FlashSm90& given) const { return given.starts == nullptr ? b : 0; }
 };
 
-template <typename Half, int D, int Groups, int Keys>
+/// Masked: there are masks, of keys or of queries.
+template <typename Half, int D, int Groups, int Keys, bool Masked>
 class Kernel {
   using SharedMemory = Shared<Half, D, Groups, Keys>;
   static constexpr int kPanels = D / kPanel;
   static constexpr int kQueries = Groups * 64;
   static constexpr int kConsumerWarps = Groups * 4;
+  static constexpr unsigned kStageBytes = kPanels * Keys * 128;  // of keys, and of values
 
  public:
   __device__ __forceinline__ explicit Kernel(const FlashSm90& given)
       : given_(given), shared_(*shared_memory<SharedMemory>()) {}
 
   __device__ __forceinline__ void run() {
+    let_next_kernel_start();
     if (threadIdx.x == 0) {
+      ptx::prefetch_map(&given_.query);
+      ptx::prefetch_map(&given_.key);
+      ptx::prefetch_map(&given_.value);
       ptx::init_barrier(&shared_.query_full, 1);
       ptx::init_barrier(&shared_.query_empty, kConsumerWarps);
       ptx::init_barrier(&shared_.cut_full, 1);
@@ -101,6 +107,7 @@ class Kernel {
       }
       ptx::publish_barriers();
     }
+    wait_for_previous_kernel();
     __syncthreads();
     // Registers: 65536 for all.
     if (threadIdx.x / 128 == Groups) {
@@ -212,10 +219,12 @@ class Kernel {
   }
 
   __device__ __forceinline__ void consume() {
-    const int group = static_cast<int>(threadIdx.x) / 128, lane = static_cast<int>(threadIdx.x) % 32;
+    const int group = uniform(static_cast<int>(threadIdx.x) / 128);
+    const int lane = static_cast<int>(threadIdx.x) % 32;
     const int row_of_tile = static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4;  // and the one 8 below it
-    const std::uint32_t query = ptx::shared_address(shared_.query[group][0]);
-    const std::uint32_t key = ptx::shared_address(shared_.key), value = ptx::shared_address(shared_.value);
+    const std::uint64_t query = ptx::descriptor(ptx::shared_address(shared_.query[group][0]), 16, 1024);
+    const std::uint64_t key = ptx::descriptor(ptx::shared_address(shared_.key), 16, 1024);
+    const std::uint64_t value = ptx::descriptor(ptx::shared_address(shared_.value), Keys * 128, 1024);
     const float scale = given_.scale;
     Turn blocks, keys;
     unsigned queries = 0;
@@ -225,10 +234,10 @@ class Kernel {
 
     for (;; ++blocks.count) {
       ptx::wait_barrier(&shared_.block_full[blocks.stage()], blocks.parity());
-      const unsigned block = shared_.block[blocks.stage()];
+      const unsigned block = uniform(shared_.block[blocks.stage()]);
       free(lane, &shared_.block_empty[blocks.stage()]);
       if (block >= given_.tiling.blocks()) return;
-      const Work work(given_, block, kQueries, Keys);
+      Work work(given_, block, kQueries, Keys);
       // Row r of the two sees keys before limit[r].
       int limit[2];
 #pragma unroll
@@ -238,33 +247,47 @@ class Kernel {
       }
       const int first_limit =
           given_.causal && !work.uniform ? std::min(work.keys, work.first_row + group * 64 + 1) : work.keys;
+      // A row that sees no key. On the fused path all keys count the same for it.
+      bool blank[2] = {work.uniform, work.uniform};
+      if constexpr (Masked) {
+        const bool no_key = given_.key_mask != nullptr && !sees_any(work, lane);
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          const int row = work.first_row + row_of_tile + r * 8;
+          const bool off = given_.query_mask != nullptr && row < work.rows &&
+                           !given_.query_mask[work.b * given_.query_mask_stride + row];
+          blank[r] = no_key || off;
+        }
+      }
       float top[2] = {-INFINITY, -INFINITY}, sum[2] = {}, factor[2] = {1.0F, 1.0F};
 #pragma unroll
       for (int i = 0; i < D / 2; ++i) context[i] = 0.0F;
 
-      const auto begin_scores = [&](unsigned stage) {
+      const auto begin_scores = [&](unsigned offset) {
         ptx::fence_products();
-        const std::uint32_t from = static_cast<std::uint32_t>(ptx::here(static_cast<int>(query)));
+        const std::uint64_t keys_here = ptx::further(key, offset);
 #pragma unroll
         for (int h = 0; h < D / 16; ++h) {
           const int panel = h / 4, column = h % 4 * 32;
-          ptx::begin_product<Half, Keys>(
-              scores, ptx::descriptor(from + panel * 64 * 128 + column, 16, 1024),
-              ptx::descriptor(key + (stage * kPanels + panel) * Keys * 128 + column, 16, 1024), h != 0);
+          ptx::begin_product<Half, Keys>(scores, ptx::further(query, panel * 64 * 128 + column),
+                                         ptx::further(keys_here, panel * Keys * 128 + column), h != 0);
         }
         ptx::commit_products();
       };
-      const auto begin_context = [&](unsigned stage) {
+      const auto begin_context = [&](unsigned offset) {
         ptx::fence_products();
+        const std::uint64_t values_here = ptx::further(value, offset);
 #pragma unroll
         for (int s = 0; s < Keys / 16; ++s) {
-          ptx::begin_product<Half, D>(
-              context, weights[s],
-              ptx::descriptor(value + stage * kPanels * Keys * 128 + s * 16 * 128, Keys * 128, 1024));
+          ptx::begin_product<Half, D>(context, weights[s], ptx::further(values_here, s * 16 * 128));
         }
         ptx::commit_products();
       };
       const auto hide = [&](int tile) {
+        if constexpr (Masked) {
+          hide_masked(work, tile, lane, blank, scores);
+          return;
+        }
         if ((tile + 1) * Keys <= first_limit && !work.uniform) return;
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
@@ -290,7 +313,10 @@ class Kernel {
           }
           largest = fmaxf(largest, __shfl_xor_sync(~0U, largest, 1));
           largest = fmaxf(largest, __shfl_xor_sync(~0U, largest, 2));
-          const float new_top = fmaxf(top[r], largest * scale);
+          // A maximum that rises by little stays as it was: weights to 2^8 are exact as smaller ones are, and nothing
+          // that was summed has to be scaled.
+          constexpr float kRise = 8.0F;
+          const float new_top = largest * scale > top[r] + kRise ? largest * scale : top[r];
           const float base = new_top == -INFINITY ? 0.0F : new_top;
           factor[r] = ptx::exp2(top[r] - base);
           top[r] = new_top;
@@ -319,7 +345,7 @@ class Kernel {
         ptx::wait_barrier(&shared_.query_full, queries & 1);
         ++queries;
         ptx::wait_barrier(&shared_.key_full[keys.stage()], keys.parity());
-        begin_scores(keys.stage());
+        begin_scores(uniform(keys.stage() * kStageBytes));
         ptx::wait_products<0>();
         free(lane, &shared_.key_empty[keys.stage()]);
         hide(0);
@@ -328,23 +354,30 @@ class Kernel {
         Turn next{keys.count + 1};
         if (work.tiles > 1) ptx::wait_barrier(&shared_.key_full[next.stage()], next.parity());
         for (int tile = 1; tile < work.tiles; ++tile) {
+          const unsigned key_offset = uniform(next.stage() * kStageBytes);
+          const unsigned value_offset = uniform(keys.stage() * kStageBytes);
           ptx::meet(1 + group, 256);
-          begin_scores(next.stage());
+          begin_scores(key_offset);
           ptx::wait_barrier(&shared_.value_full[keys.stage()], keys.parity());
-          begin_context(keys.stage());
+          begin_context(value_offset);
           ptx::count_in(1 + (group + 1) % Groups, 256);
           ptx::wait_products<1>();
           free(lane, &shared_.key_empty[next.stage()]);
           hide(tile);
           update_softmax();
+          // Sums of exponentials are never negative. But asking for them here keeps ptxas from moving exponentials
+          // behind the wait, where no product runs beside them.
+          const bool moved = __any_sync(~0U, factor[0] != 1.0F || factor[1] != 1.0F || !(sum[0] + sum[1] >= 0.0F)) != 0;
           const Turn after{next.count + 1};
           if (tile + 1 < work.tiles) ptx::wait_barrier(&shared_.key_full[after.stage()], after.parity());
           ptx::wait_products<0>();
           free(lane, &shared_.value_empty[keys.stage()]);
+          if (moved) {
 #pragma unroll
-          for (int j = 0; j < D / 8; ++j) {
+            for (int j = 0; j < D / 8; ++j) {
 #pragma unroll
-            for (int i = 0; i < 4; ++i) context[4 * j + i] *= factor[i / 2];
+              for (int i = 0; i < 4; ++i) context[4 * j + i] *= factor[i / 2];
+            }
           }
           round_weights();
           keys = next;
@@ -352,7 +385,7 @@ class Kernel {
         }
         free(lane, &shared_.query_empty);
         ptx::wait_barrier(&shared_.value_full[keys.stage()], keys.parity());
-        begin_context(keys.stage());
+        begin_context(uniform(keys.stage() * kStageBytes));
         ptx::wait_products<0>();
         free(lane, &shared_.value_empty[keys.stage()]);
         keys = next;
@@ -361,9 +394,59 @@ class Kernel {
       for (int r = 0; r < 2; ++r) {
         sum[r] += __shfl_xor_sync(~0U, sum[r], 1);
         sum[r] += __shfl_xor_sync(~0U, sum[r], 2);
+        if (blank[r]) top[r] = -INFINITY;
+        if (blank[r] && !given_.uniform_if_empty) sum[r] = 0.0F;
       }
       store(work, row_of_tile, lane, context, top, sum);
     }
+  }
+
+  __device__ __forceinline__ const bool* key_mask(const Work& work) const {
+    return given_.key_mask + work.b * given_.key_mask_stride;
+  }
+
+  /// Scores of keys that the mask hides become −∞, and all of a blank row 0.
+  __device__ __forceinline__ void hide_masked(const Work& work, int tile, int lane, const bool (&blank)[2],
+                                              float (&scores)[Keys / 2]) const {
+#pragma unroll
+    for (int i = 0; i < (Keys + 31) / 32; ++i) {
+      const int key_at = tile * Keys + i * 32 + lane;
+      const bool inside = key_at < work.keys;
+      const bool sees = inside && (given_.key_mask == nullptr || key_mask(work)[key_at]);
+      // Bit 8j + e: the key of column j·8 + lane % 4 · 2 + e.
+      const unsigned there = __ballot_sync(~0U, inside) >> lane % 4 * 2;
+      const unsigned seen = __ballot_sync(~0U, sees) >> lane % 4 * 2;
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const unsigned kept = blank[r] ? there : seen;
+#pragma unroll
+        for (int j = 0; j < 4 && i * 4 + j < Keys / 8; ++j) {
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            float& x = scores[4 * (i * 4 + j) + 2 * r + e];
+            if (blank[r]) x = 0.0F;
+            if ((kept >> (j * 8 + e) & 1) == 0) x = -INFINITY;
+          }
+        }
+      }
+    }
+  }
+
+  /// Whether the mask of keys lets any of the batch entry's be seen. Most often the first ones tell.
+  __device__ __forceinline__ bool sees_any(const Work& work, int lane) const {
+    bool any = false;
+#pragma unroll 1
+    for (int first = 0; first < work.keys && !any; first += 32) {
+      const int key_at = first + lane;
+      any = __any_sync(~0U, key_at < work.keys && key_mask(work)[key_at]) != 0;
+    }
+    return any;
+  }
+
+  /// x, of which the compiler shall know that all of a warp have it: what follows from it is computed once for a warp.
+  template <typename T>
+  static __device__ __forceinline__ T uniform(T x) {
+    return __shfl_sync(~0U, x, 0);
   }
 
   /// A warp has no more need of what the barrier guards.
@@ -395,7 +478,7 @@ class Kernel {
       const bool inside = row < work.rows;
       if (given_.log_sum_exp != nullptr && inside && lane % 4 == 0) {
         given_.log_sum_exp[(static_cast<std::int64_t>(work.b) * given_.N + work.n) * given_.T + row] =
-            work.uniform ? -INFINITY : natural_log_sum(top[r], sum[r]);
+            natural_log_sum(top[r], sum[r]);
       }
       const float inverse = sum[r] == 0.0F ? 0.0F : ptx::reciprocal(sum[r]);
       Half* const to = reinterpret_cast<Half*>(view.data) + work.batch(given_) * view.batch_stride +
@@ -431,10 +514,10 @@ class Kernel {
 
 #endif
 
-template <typename Half, int D, int Groups, int Keys>
+template <typename Half, int D, int Groups, int Keys, bool Masked>
 __global__ void __launch_bounds__((Groups + 1) * 128, 1) flash_sm90(const __grid_constant__ FlashSm90 given) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(ATTN_CUDA_EMULATED)
-  Kernel<Half, D, Groups, Keys>(given).run();
+  Kernel<Half, D, Groups, Keys, Masked>(given).run();
 #else
   __trap();  // why_not_flash_sm90 declines where there is no code for sm_90a
 #endif
@@ -442,24 +525,32 @@ __global__ void __launch_bounds__((Groups + 1) * 128, 1) flash_sm90(const __grid
 
 }  // namespace
 
-template <typename Half, FlashSm90Tiles tiles>
+template <typename Half, FlashSm90Tiles tiles, bool Masked>
 Launch launch_of_flash_sm90(const FlashSm90& given, int blocks) {
   LaunchShape shape;
   shape.grid.x = static_cast<unsigned>(blocks);
   shape.block.x = (tiles.groups + 1) * 128;
   shape.shared_bytes = tiles.shared_bytes();
+  shape.overlap = true;
   return [given = FlashSm90(given), shape](cudaStream_t stream) {
-    check(launch(flash_sm90<Half, tiles.size, tiles.groups, tiles.keys>, shape, stream, given), "launching attention");
+    check(launch(flash_sm90<Half, tiles.size, tiles.groups, tiles.keys, Masked>, shape, stream, given),
+          "launching attention");
   };
 }
 
-template Launch launch_of_flash_sm90<__half, kFlashSm90Tiles64>(const FlashSm90&, int);
-template Launch launch_of_flash_sm90<__half, kFlashSm90Tiles128>(const FlashSm90&, int);
-template Launch launch_of_flash_sm90<__half, kFlashSm90LongTiles128>(const FlashSm90&, int);
-template Launch launch_of_flash_sm90<__half, kFlashSm90Tiles256>(const FlashSm90&, int);
-template Launch launch_of_flash_sm90<__nv_bfloat16, kFlashSm90Tiles64>(const FlashSm90&, int);
-template Launch launch_of_flash_sm90<__nv_bfloat16, kFlashSm90Tiles128>(const FlashSm90&, int);
-template Launch launch_of_flash_sm90<__nv_bfloat16, kFlashSm90LongTiles128>(const FlashSm90&, int);
-template Launch launch_of_flash_sm90<__nv_bfloat16, kFlashSm90Tiles256>(const FlashSm90&, int);
+#define ATTN_FLASH_SM90(half, tiles, masked) \
+  template Launch launch_of_flash_sm90<half, tiles, masked>(const FlashSm90&, int);
+#define ATTN_FLASH_SM90_OF(half)                       \
+  ATTN_FLASH_SM90(half, kFlashSm90Tiles64, false)      \
+  ATTN_FLASH_SM90(half, kFlashSm90Tiles128, false)     \
+  ATTN_FLASH_SM90(half, kFlashSm90LongTiles128, false) \
+  ATTN_FLASH_SM90(half, kFlashSm90Tiles256, false)     \
+  ATTN_FLASH_SM90(half, kFlashSm90Tiles64, true)       \
+  ATTN_FLASH_SM90(half, kFlashSm90Tiles128, true)      \
+  ATTN_FLASH_SM90(half, kFlashSm90Tiles256, true)
+ATTN_FLASH_SM90_OF(__half)
+ATTN_FLASH_SM90_OF(__nv_bfloat16)
+#undef ATTN_FLASH_SM90_OF
+#undef ATTN_FLASH_SM90
 
 }  // namespace attn::cuda

@@ -14,7 +14,11 @@ struct FlashSm90 {
   float* log_sum_exp = nullptr;
   const std::int32_t* lengths = nullptr;
   const std::int32_t* starts = nullptr;  ///< of sequences that stand one behind the other, in a batch of one; or null
-  unsigned* next_block = nullptr;        ///< a ticket for the next tile of queries; 0 before and after a launch
+  /// Which keys, and which queries, of a batch entry count; null: all. Where there is one, nothing is causal and there
+  /// are no starts.
+  const bool *key_mask = nullptr, *query_mask = nullptr;
+  std::int64_t key_mask_stride = 0, query_mask_stride = 0;  ///< from one batch entry to the next
+  unsigned* next_block = nullptr;  ///< a ticket for the next tile of queries; 0 before and after a launch
   Tiling tiling;
   int T = 0, S = 0, N = 0, K = 0, V = 0;
   int rows = 0;        ///< of all sequences, where there are starts
@@ -37,8 +41,8 @@ struct FlashSm90Tiles {
 inline constexpr FlashSm90Tiles kFlashSm90Tiles64 = {64, 3, 128}, kFlashSm90Tiles128 = {128, 2, 128},
                                 kFlashSm90LongTiles128 = {128, 2, 176}, kFlashSm90Tiles256 = {256, 2, 64};
 
-/// Half is float16's or bfloat16's type.
-template <typename Half, FlashSm90Tiles tiles>
+/// Half is float16's or bfloat16's type. Masked: there are masks; not with long tiles.
+template <typename Half, FlashSm90Tiles tiles, bool Masked>
 [[nodiscard]] Launch launch_of_flash_sm90(const FlashSm90& given, int blocks);
 
 }  // namespace attn::cuda

@@ -21,7 +21,7 @@ namespace attn::cuda {
 [[nodiscard]] std::string why_not_flash_mma(const AttentionProblem& problem, const Device& device);
 [[nodiscard]] Launch prepare_flash_mma(const AttentionProblem& problem, const Device& device);
 
-/// float16 and bfloat16 on Hopper, without masks, windows or scores, head sizes to 256.
+/// float16 and bfloat16 on Hopper, without windows, scores and masks but those of padding, head sizes to 256.
 [[nodiscard]] std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& device);
 [[nodiscard]] Launch prepare_flash_sm90(const AttentionProblem& problem, const Device& device);
 

@@ -27,7 +27,8 @@ Tiling tile_queries(const AttentionProblem& problem, int rows, const Device& dev
     // Tiles of several heads lie side by side, as many as have their keys and values in half of the L2 cache.
     const std::int64_t bytes = problem.S * (problem.H + problem.V) * bytes_of(problem.dtype);
     const std::int64_t heads = device.l2_bytes() / 2 / bytes * (problem.N / problem.K);
-    tiling.group = static_cast<unsigned>(std::clamp<std::int64_t>(heads, 1, tiling.heads));
+    tiling.group =
+        heads_of_group(static_cast<unsigned>(std::clamp<std::int64_t>(heads, 1, tiling.heads)), tiling.heads);
   }
   return tiling;
 }

@@ -19,6 +19,18 @@ struct Tiling {
   [[nodiscard]] constexpr unsigned blocks() const { return tiles * heads; }
 };
 
+/// How many heads, of at most `limit`, a group has, so that no group is much smaller than the others: the last one
+/// would have fewer tiles than there are processors, long ones among them. The largest divisor of the heads, if it is
+/// over half of the limit, else groups that are as even as can be.
+constexpr unsigned heads_of_group(unsigned limit, unsigned heads) {
+  limit = limit < 1 ? 1 : limit > heads ? heads : limit;
+  for (unsigned group = limit; 2 * group > limit; --group) {
+    if (heads % group == 0) return group;
+  }
+  const unsigned groups = (heads + limit - 1) / limit;
+  return (heads + groups - 1) / groups;
+}
+
 struct TilePlace {
   int tile;
   int head;  ///< b·N + n

@@ -58,6 +58,16 @@ __device__ __forceinline__ N relu(N x, N slope, N threshold, N max_value) {
   return slope * (x - threshold);
 }
 
+/// Three bits of mantissa, from 2^-6 down in steps of 2^-9.
+template <typename N>
+__device__ __forceinline__ N float8_e4m3fn(N x) {
+  if (x != x || x == N(0)) return x;
+  if (std::abs(x) >= N(448)) return x < N(0) ? N(-448) : N(448);
+  const int exponent = std::ilogb(x);
+  const N step = std::ldexp(N(1), (exponent < -6 ? -6 : exponent) - 3);
+  return std::rint(x / step) * step;
+}
+
 template <typename N>
 __device__ __forceinline__ N sigmoid(N x) {
   return N(1) / (N(1) + std::exp(-x));
@@ -249,6 +259,8 @@ static __device__ __attribute__((noinline)) N apply(const Function<N>& f, N x) {
       return formula::sign(x);
     case UnaryFn::clip:
       return formula::clip(x, f.a, f.b);
+    case UnaryFn::float8_e4m3fn:
+      return formula::float8_e4m3fn(x);
     case UnaryFn::logical_not:
       return x == N(0) ? N(1) : N(0);
     case UnaryFn::isnan:

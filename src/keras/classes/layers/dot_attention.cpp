@@ -2,6 +2,7 @@
 #include <array>
 
 #include "classes/layers/layers.h"
+#include "classes/training.h"
 
 namespace attn::keras {
 namespace {
@@ -61,8 +62,9 @@ class Attention : public Layer {
       const ValueId lowered = b.binary(BinaryFn::subtract, scores, b.scalar_like(scores, large));
       scores = b.apply(graph::Select{}, {*mask, scores, lowered});
     }
-    const ValueId probabilities =
+    ValueId probabilities =
         b.apply(graph::Softmax{graph::SoftmaxKind::softmax, {b.shape(scores).rank() - 1}}, {scores});
+    if (drops(call, dropout)) probabilities = dropped(call, probabilities, dropout, seed.json, b.shape(probabilities));
     ValueId out = b.apply(graph::MatMul{}, {probabilities, value});
     if (query_mask) out = b.apply(graph::Select{}, {b.expand_dims(*query_mask, -1), out, b.scalar_like(out, 0.0)});
     if (call.lowering().want_scores) call.lowering().add_scores(b.expand_dims(probabilities, -3));

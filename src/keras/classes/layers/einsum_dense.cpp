@@ -3,7 +3,9 @@
 #include <array>
 #include <map>
 
+#include "classes/dense_kernel.h"
 #include "classes/layers/layers.h"
+#include "classes/layers/lora.h"
 
 namespace attn::keras {
 namespace {
@@ -84,8 +86,12 @@ class EinsumDense : public Layer {
     f("kernel_constraint", kernel_constraint);
     f("bias_constraint", bias_constraint);
     f("quantization_config", quantization_config, 313);
+    // Keras writes it of what gptq has quantized alone, and finds it by the kernel again.
+    if (f.reading() || unpacked_columns) f("gptq_unpacked_column_size", unpacked_columns, 313);
+    lora.fields(f);
   }
   void check(const Ref& config) override {
+    lora.check(config);
     const auto parsed = parse(equation_text);
     if (!parsed)
       config["equation"].fail("expected an equation as 'ab,bc->ac', '...ab,bc->...ac' or 'ab...,bc->ac...', got " +
@@ -108,23 +114,31 @@ class EinsumDense : public Layer {
 
   void build(Weights& w, Call& call) override {
     const Analysis found = analyze(call.shape("inputs"));
-    w.add("kernel", found.kernel, kernel_initializer.with_axes(found.input_axes, found.output_axes));
+    if (const auto how = quantization_of(policy, quantization_config)) {
+      lora.expect_floats();
+      DenseKernel::Floats floats{letters(found.elided), found.kernel,
+                                 kernel_initializer.with_axes(found.input_axes, found.output_axes)};
+      if (bias_axes) floats.bias = found.bias;
+      floats.bias_initializer = bias_initializer.value;
+      return kernel_.declare(w, *how, quantization_config, std::move(floats));
+    }
+    w.add("kernel", found.kernel, kernel_initializer.with_axes(found.input_axes, found.output_axes), !lora.is_on());
     if (bias_axes) w.add("bias", found.bias, bias_initializer);
+    lora.declare(w, "kernel", found.kernel);
   }
 
   Arg call(Call& call) override {
     graph::Builder& b = call.builder();
+    if (kernel_.is_quantized())
+      return Call::result(activation.apply(b, kernel_.multiply(call, call.tensor("inputs")->id)));
     const ValueId x = b.cast(call.tensor("inputs")->id, call.compute_dtype());  // integers come as they are
     const Analysis found = analyze(b.shape(x));
-    const std::string elided = elided_letters(found.elided);
-    const bool left = equation.elided == Elided::left;
-    const std::string in = left ? elided + equation.input : equation.input + elided;
-    const std::string out = left ? elided + equation.output : equation.output + elided;
+    const EinsumLetters letters = this->letters(found.elided);
 
-    std::vector<ValueId> inputs = {x, call.weight(0)};
+    std::vector<ValueId> inputs = {x, lora.added(call, call.weight(0))};
     ValueId y = graph::kNone;
     bool bias = bias_axes.has_value();
-    if (const int contracted = contracted_axes(in, out)) {
+    if (const int contracted = letters.contracted()) {
       graph::Linear linear;
       linear.contracted = contracted;
       linear.bias = bias && found.bias == found.kernel.slice(contracted, found.kernel.rank());
@@ -132,10 +146,17 @@ class EinsumDense : public Layer {
       bias = bias && !linear.bias;
       y = b.apply(linear, inputs);
     } else {
-      y = b.apply(graph::Einsum{in + "," + equation.kernel + "->" + out}, inputs);
+      y = b.apply(graph::Einsum{letters.equation()}, inputs);
     }
     if (bias) y = b.binary(BinaryFn::add, y, call.weight(1));
     return Call::result(activation.apply(b, y));
+  }
+
+  [[nodiscard]] bool quantizes() const override { return true; }
+  void quantize(const Quantization& how) override {
+    if (equation_text.find(kEllipsis) != std::string::npos) return;  // for which Keras 3.15's own quantize fails
+    policy.quantize(how);
+    quantization_config = QuantizationConfig::of(how);
   }
 
   /// Keras believes `output_shape`: null there is unknown, whatever the input says.
@@ -208,6 +229,14 @@ class EinsumDense : public Layer {
     return out;
   }
 
+  /// The letters of all axes, where "..." stands for so many.
+  [[nodiscard]] EinsumLetters letters(int elided_axes) const {
+    const std::string elided = elided_letters(elided_axes);
+    const bool left = equation.elided == Elided::left;
+    return {left ? elided + equation.input : equation.input + elided, equation.kernel,
+            left ? elided + equation.output : equation.output + elided};
+  }
+
   /// `count` letters that the equation does not use.
   [[nodiscard]] std::string elided_letters(int count) const {
     const std::string used = equation.input + equation.kernel + equation.output;
@@ -219,24 +248,8 @@ class EinsumDense : public Layer {
     return out;
   }
 
-  /// How many axes a plain dense map would contract: those at the end of the input that begin the kernel, where the
-  /// output is the rest of both; 0 where it is none.
-  [[nodiscard]] int contracted_axes(const std::string& in, const std::string& out) const {
-    const auto repeats = [](std::string letters) {
-      std::sort(letters.begin(), letters.end());
-      return std::adjacent_find(letters.begin(), letters.end()) != letters.end();
-    };
-    if (repeats(in) || repeats(equation.kernel)) return 0;
-    for (std::size_t n = 1; n <= std::min(in.size(), equation.kernel.size()); ++n) {
-      const std::string rest = in.substr(0, in.size() - n), units = equation.kernel.substr(n);
-      if (in.substr(in.size() - n) == equation.kernel.substr(0, n) && out == rest + units &&
-          units.find_first_of(in) == std::string::npos)
-        return static_cast<int>(n);
-    }
-    return 0;
-  }
-
   Shape output_shape;
+  std::optional<Positive> unpacked_columns;
   std::string equation_text;
   Equation equation;
   Activation activation;
@@ -244,7 +257,9 @@ class EinsumDense : public Layer {
   Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};
   Regularizer kernel_regularizer, bias_regularizer, activity;
   Constraint kernel_constraint, bias_constraint;
-  Opaque quantization_config;
+  QuantizationConfig quantization_config;
+  DenseKernel kernel_;  // of integers
+  Lora lora;
 };
 
 constexpr std::array kEinsumDenseClasses = {

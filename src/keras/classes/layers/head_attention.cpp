@@ -44,14 +44,30 @@ void HeadAttention::check(const Ref& config) {
 }
 
 HeadAttention::Projection HeadAttention::declare(Weights& w, std::string_view sublayer, std::string_view attribute,
-                                                 const Shape& in, const Shape& out, bool biased) const {
+                                                 const Shape& in, const Shape& out, bool biased, int rows,
+                                                 bool by_einsum) {
   w.set_trainable(true);
   Projection projection;
   Shape kernel = in;
   kernel.append(out);
   std::vector<int> in_axes, out_axes;
   for (int axis = 0; axis < kernel.rank(); ++axis) (axis < in.rank() ? in_axes : out_axes).push_back(axis);
+  const DTypePolicy inner = policy.of(sublayer, attribute);
   w.scope(sublayer, attribute, [&] {
+    if (inner.quantization) {
+      quantized_parts.emplace_back(inner.path, *inner.quantization);
+      const std::string letters = "abcdefghijklmnopqrstuvwxyz";
+      const std::string free = letters.substr(0, static_cast<std::size_t>(rows));
+      const std::string of_in = letters.substr(free.size(), static_cast<std::size_t>(in.rank()));
+      const std::string of_out = letters.substr(free.size() + of_in.size(), static_cast<std::size_t>(out.rank()));
+      DenseKernel::Floats floats{
+          {free + of_in, of_in + of_out, free + of_out}, kernel, kernel_initializer.with_axes(in_axes, out_axes)};
+      if (biased) floats.bias = out;
+      floats.bias_initializer = bias_initializer.value;
+      floats.by_einsum = by_einsum;
+      projection.integers.declare(w, *inner.quantization, {}, std::move(floats));
+      return;
+    }
     projection.kernel = w.add("kernel", kernel, kernel_initializer.with_axes(in_axes, out_axes));
     if (biased) projection.bias = w.add("bias", out, bias_initializer);
   });
@@ -59,6 +75,7 @@ HeadAttention::Projection HeadAttention::declare(Weights& w, std::string_view su
 }
 
 ValueId HeadAttention::project(Call& call, ValueId x, const Projection& projection, int contracted) const {
+  if (projection.integers.is_quantized()) return projection.integers.multiply(call, x);
   // Integers come as they are.
   std::vector<ValueId> inputs = {call.builder().cast(x, call.compute_dtype()), call.weight(projection.kernel)};
   if (projection.bias) inputs.push_back(call.weight(*projection.bias));

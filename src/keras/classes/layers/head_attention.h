@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "classes/call.h"
+#include "classes/dense_kernel.h"
 #include "classes/layer.h"
 #include "classes/layers/attend.h"
 
@@ -24,6 +25,7 @@ class HeadAttention : public Layer {
   struct Projection {
     int kernel = 0;
     std::optional<int> bias{};
+    DenseKernel integers{};  ///< in place of both, where they are quantized
   };
 
   [[nodiscard]] Heads heads_of(std::int64_t count, std::int64_t size) const { return {count, size, dropout == 0.0}; }
@@ -33,12 +35,13 @@ class HeadAttention : public Layer {
 
   void check(const Ref& config) override;
 
-  /// kernel (in…, out…) and bias (out…) of an EinsumDense called `sublayer`.
+  /// kernel (in…, out…) and bias (out…) of an EinsumDense called `sublayer`, whose input has `rows` axes beside in…,
+  /// or of a Dense.
   Projection declare(Weights& w, std::string_view sublayer, std::string_view attribute, const Shape& in,
-                     const Shape& out, bool biased) const;
+                     const Shape& out, bool biased, int rows = 2, bool by_einsum = true);
   Projection declare(Weights& w, std::string_view sublayer, std::string_view attribute, const Shape& in,
-                     const Shape& out) const {
-    return declare(w, sublayer, attribute, in, out, use_bias);
+                     const Shape& out, int rows = 2) {
+    return declare(w, sublayer, attribute, in, out, use_bias, rows);
   }
 
   graph::ValueId project(Call& call, graph::ValueId x, const Projection& projection, int contracted = 1) const;

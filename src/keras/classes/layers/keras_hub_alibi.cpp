@@ -33,7 +33,7 @@ class AlibiAttention : public HeadAttention {
     query_ = declare(w, "query_dense", of("query_dense"), width, heads, true);
     key_ = declare(w, "key_dense", of("key_dense"), width, heads, true);
     value_ = declare(w, "value_dense", of("value_dense"), width, heads, true);
-    output_ = declare(w, "output_dense", of("output_dense"), width, width, true);
+    output_ = declare(w, "output_dense", of("output_dense"), width, width, true, 2, /*by_einsum=*/false);
   }
 
   /// `bias` is nothing where only shapes are wanted.

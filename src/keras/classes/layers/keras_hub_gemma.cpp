@@ -83,20 +83,27 @@ class GemmaAttention final : public HeadAttention {
   void build(Weights& w, Call& call) override {
     width_ = call.shape("x").back();
     const auto kernel = [&](std::string_view called, std::string_view attribute, Dim heads) {
-      int index = 0;
+      Projection projection;
       w.scope(called, attribute, [&] {
-        index = w.add("kernel", {heads, width_, head_dim}, kernel_initializer.with_axes({1}, {0, 2}));
+        const Shape shape{heads, width_, head_dim};
+        const graph::Initializer drawn = kernel_initializer.with_axes({1}, {0, 2});
+        if (const DTypePolicy inner = policy.of(called, attribute); inner.quantization) {
+          quantized_parts.emplace_back(inner.path, *inner.quantization);
+          projection.integers.declare(w, *inner.quantization, {}, {{"btd", "ndh", "btnh"}, shape, drawn});
+        } else {
+          projection.kernel = w.add("kernel", shape, drawn);
+        }
       });
-      return index;
+      return projection;
     };
     const auto norm = [&](std::string_view called) {
       int index = 0;
       w.scope(called, called, [&] { index = w.add("scale", {head_dim}, Initializer("zeros")); });
       return index;
     };
-    query_kernel_ = kernel("query", "query_dense", num_query_heads);
-    key_kernel_ = kernel("key", "key_dense", num_key_value_heads);
-    value_kernel_ = kernel("value", "value_dense", num_key_value_heads);
+    query_ = kernel("query", "query_dense", num_query_heads);
+    key_ = kernel("key", "key_dense", num_key_value_heads);
+    value_ = kernel("value", "value_dense", num_key_value_heads);
     if (use_query_key_norm) {
       query_norm_ = norm("query_norm");
       key_norm_ = norm("key_norm");
@@ -116,21 +123,23 @@ class GemmaAttention final : public HeadAttention {
     if (use_sliding_window_attention) how.window = sliding_window_size.value;
     how.masks = masks(call, std::nullopt);
     how.scores = call.lowering().want_scores;
-    const ValueId query = turned(call, x, query_kernel_, query_norm_), key = turned(call, x, key_kernel_, key_norm_);
-    const Attended attended = keras::attend(call, query, key, heads_of(call, x, value_kernel_), how);
+    const ValueId query = turned(call, x, query_, query_norm_), key = turned(call, x, key_, key_norm_);
+    const Attended attended = keras::attend(call, query, key, heads_of(call, x, value_), how);
     return results(call, project(call, attended.context, output_, 2), {attended, {}}, std::nullopt);
   }
 
  private:
   /// (B,T,heads,H)
-  static ValueId heads_of(Call& call, ValueId x, int kernel) {
+  static ValueId heads_of(Call& call, ValueId x, const Projection& projection) {
+    if (projection.integers.is_quantized()) return projection.integers.multiply(call, x);
     graph::Builder& b = call.builder();
-    return b.apply(graph::Linear{1}, {b.cast(x, call.compute_dtype()), b.transpose(call.weight(kernel), {1, 0, 2})});
+    const ValueId kernel = b.transpose(call.weight(projection.kernel), {1, 0, 2});
+    return b.apply(graph::Linear{1}, {b.cast(x, call.compute_dtype()), kernel});
   }
 
   /// Gemma 1 and 2 then put the pairs of features side by side, in queries as in keys, which changes no score.
-  [[nodiscard]] ValueId turned(Call& call, ValueId x, int kernel, std::optional<int> norm) const {
-    ValueId heads = heads_of(call, x, kernel);
+  [[nodiscard]] ValueId turned(Call& call, ValueId x, const Projection& projection, std::optional<int> norm) const {
+    ValueId heads = heads_of(call, x, projection);
     if (norm) heads = normalized(call, heads, *norm, layer_norm_epsilon);
     return keras::turned(call, heads, {inverse_frequencies(rope_wavelength, head_dim, rope_scaling_factor)});
   }
@@ -141,7 +150,6 @@ class GemmaAttention final : public HeadAttention {
   bool use_sliding_window_attention = false, query_head_dim_normalize = true, use_query_key_norm = false;
   Number layer_norm_epsilon{1e-6}, rope_wavelength{10000.0}, rope_scaling_factor{1.0};
   Dim width_ = 0;
-  int query_kernel_ = 0, key_kernel_ = 0, value_kernel_ = 0;
   std::optional<int> query_norm_, key_norm_;
 };
 

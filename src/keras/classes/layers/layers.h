@@ -11,6 +11,7 @@
 namespace attn::keras {
 
 [[nodiscard]] Family core_classes();
+[[nodiscard]] Family embedding_classes();
 [[nodiscard]] Family einsum_dense_classes();
 [[nodiscard]] Family multi_head_attention_classes();
 [[nodiscard]] Family grouped_query_attention_classes();
@@ -19,6 +20,8 @@ namespace attn::keras {
 [[nodiscard]] Family activation_classes();
 [[nodiscard]] Family regularization_classes();
 [[nodiscard]] Family preprocessing_classes();
+[[nodiscard]] Family category_classes();
+[[nodiscard]] Family text_classes();
 [[nodiscard]] Family image_classes();
 [[nodiscard]] Family merge_classes();
 [[nodiscard]] Family reshape_classes();

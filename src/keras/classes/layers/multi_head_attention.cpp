@@ -65,11 +65,11 @@ class MultiHeadAttention : public HeadAttention {
       for (int axis = 1; axis < rank - 1; ++axis) attention_axes_.push_back(axis);
     }
     const Shape heads{num_heads, key_dim}, value_heads{num_heads, *value_dim};
-    query_ = declare(w, "query", "query_dense", {query.back()}, heads);
-    key_ = declare(w, "key", "key_dense", {key.back()}, heads);
-    if (use_gate) gate_ = declare(w, "gate", "_gate_dense", {query.back()}, value_heads);
-    value_ = declare(w, "value", "value_dense", {value.back()}, value_heads);
-    output_ = declare(w, "attention_output", "output_dense", value_heads, output_dims(query));
+    query_ = declare(w, "query", "query_dense", {query.back()}, heads, rank - 1);
+    key_ = declare(w, "key", "key_dense", {key.back()}, heads, rank - 1);
+    if (use_gate) gate_ = declare(w, "gate", "_gate_dense", {query.back()}, value_heads, rank - 1);
+    value_ = declare(w, "value", "value_dense", {value.back()}, value_heads, rank - 1);
+    output_ = declare(w, "attention_output", "output_dense", value_heads, output_dims(query), rank - 1);
   }
 
   Arg call(Call& call) override {
@@ -98,11 +98,14 @@ class MultiHeadAttention : public HeadAttention {
   Arg attend_to(Call& call, const TensorPtr& query, const TensorPtr& value, const TensorPtr& key,
                 const std::optional<ValueId>& query_mask) {
     graph::Builder& b = call.builder();
-    const ValueId q = project(call, query->id, query_);  // (B,T…,N,H)
-    const ValueId k = project(call, key->id, key_);
+    ValueId q = project(call, query->id, query_);  // (B,T…,N,H)
+    ValueId k = project(call, key->id, key_);
+    const Dim batch = b.shape(q)[0] == 1 ? b.shape(k)[0] : b.shape(q)[0];
+    q = over_batch(b, q, batch);
+    k = over_batch(b, k, batch);
     const bool gated = use_gate && !plain_;
     const ValueId gate = gated ? b.unary(graph::UnaryFn::sigmoid, project(call, query->id, gate_)) : graph::kNone;
-    const ValueId v = project(call, value->id, value_);
+    const ValueId v = over_batch(b, project(call, value->id, value_), batch);
     const int rank = b.shape(q).rank();
     MaskedAttended attended =
         rank == 4 ? attend(call, q, k, v, masks(call, query_mask), key_dim, path(call, rank), sight(call))
@@ -128,6 +131,14 @@ class MultiHeadAttention : public HeadAttention {
   }
 
  private:
+  /// What has one batch entry serves all entries of the others.
+  static ValueId over_batch(graph::Builder& b, ValueId x, Dim batch) {
+    Shape wide = b.shape(x);
+    if (wide[0] != 1 || batch == 1 || batch == kUnknown) return x;
+    wide[0] = batch;
+    return b.apply(graph::Broadcast{wide}, {x});
+  }
+
   [[nodiscard]] Shape output_dims(const Shape& query) const {
     return output_shape && !output_shape->items.empty() ? Shape(output_shape->items) : Shape{query.back()};
   }

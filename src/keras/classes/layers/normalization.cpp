@@ -5,6 +5,7 @@
 
 #include "classes/layers/axes.h"
 #include "classes/layers/layers.h"
+#include "classes/ops/expression.h"
 #include "classes/training.h"
 
 namespace attn::keras {
@@ -163,9 +164,9 @@ class BatchNormalization : public Layer {
     variance_ = w.add("moving_variance", channels, moving_variance_initializer, false);
     if (renorm) {
       // Statistics of training that a run does not read. (Keras starts the deviations at the root of the variances.)
-      w.add("moving_stddev", channels, moving_variance_initializer, false);
-      w.add("renorm_mean", channels, moving_mean_initializer, false);
-      w.add("renorm_stddev", channels, moving_variance_initializer, false);
+      moving_stddev_ = w.add("moving_stddev", channels, moving_variance_initializer, false);
+      renorm_mean_ = w.add("renorm_mean", channels, moving_mean_initializer, false);
+      renorm_stddev_ = w.add("renorm_stddev", channels, moving_variance_initializer, false);
     }
   }
 
@@ -191,22 +192,66 @@ class BatchNormalization : public Layer {
  private:
   /// By the statistics of the batch, which move the averages.
   graph::ValueId by_batch(Call& call, std::vector<ValueId> inputs, int channels) {
-    if (renorm) throw bad_input("batch renormalization (renorm) is not known in training");
     graph::Builder& b = call.builder();
     const TensorPtr mask = call.optional_tensor("mask");
+    const ValueId x = inputs[0];
+    const bool affine = !renorm;
+    if (renorm) inputs.resize(1);
     if (mask) inputs.push_back(b.cast(mask->id, DType::boolean));
     const auto out =
-        b.apply_all(graph::BatchNormTraining{channels, epsilon, scale, center, mask != nullptr}, std::move(inputs));
-    const auto move = [&](int index, ValueId statistic) {
-      const ValueId before = call.raw_weight(index);
-      const ValueId now = b.cast(statistic, b.dtype(before));
-      const ValueId kept = b.binary(BinaryFn::multiply, before, b.scalar_like(before, momentum));
-      const ValueId added = b.binary(BinaryFn::multiply, now, b.scalar_like(now, 1.0 - momentum));
-      call.lowering().training->updates.push_back({this, index, b.binary(BinaryFn::add, kept, added)});
-    };
-    move(mean_, out[1]);
-    move(variance_, out[2]);
+        b.apply_all(graph::BatchNormTraining{channels, epsilon, scale && affine, center && affine, mask != nullptr},
+                    std::move(inputs));
+    if (renorm) return renormalized(call, x, out, channels);
+    move(call, mean_, out[1], momentum);
+    move(call, variance_, out[2], momentum);
     return out[0];
+  }
+
+  /// A statistic becomes the running mean of what it was and what it is now, which is returned.
+  ValueId move(Call& call, int index, ValueId statistic, double kept) {
+    const Expression before(call.builder(), call.raw_weight(index));
+    const Expression now(call.builder(), call.builder().cast(statistic, before.dtype()));
+    const Expression after = before * kept + now * (1.0 - kept);
+    set(call, index, after);
+    return after;
+  }
+  void set(Call& call, int index, ValueId value) { call.lowering().training->updates.push_back({this, index, value}); }
+
+  /// Batch renormalization (Ioffe, 2017): x̂·r + d, where r and d lead from the statistics of the batch to slow running
+  /// ones, and no gradient goes through them.
+  ValueId renormalized(Call& call, ValueId x, const std::vector<ValueId>& out, int channels) {
+    graph::Builder& b = call.builder();
+    const DType dtype = b.dtype(x);
+    const auto variable = [&](int index) { return Expression(b, b.cast(call.raw_weight(index), dtype)); };
+    const Expression mean(b, out[1]), variance(b, out[2]);  // no gradient goes through these outputs
+    const Expression stddev = sqrt(variance + epsilon);
+    const Expression slow = variable(renorm_stddev_), floor = sqrt(slow.number(epsilon));
+    const Expression divisor = max(slow, floor);
+    Expression r = stddev / divisor, d = (mean - variable(renorm_mean_)) / divisor;
+    if (const auto bound = clipping("rmin")) r = max(r, r.number(*bound));
+    if (const auto bound = clipping("rmax")) r = min(r, r.number(*bound));
+    if (const auto bound = clipping("dmax")) d = max(min(d, d.number(*bound)), d.number(-*bound));
+    move(call, renorm_mean_, mean, renorm_momentum);
+    move(call, renorm_stddev_, stddev, renorm_momentum);
+    move(call, mean_, mean, momentum);
+    const Expression moved(b, move(call, moving_stddev_, stddev, momentum));
+    set(call, variance_, max(moved * moved + -epsilon, moved.number(0.0)));
+
+    Shape along(std::vector<Dim>(static_cast<std::size_t>(b.shape(x).rank()), 1));
+    along[channels] = b.shape(x)[channels];
+    const auto spread = [&](const Expression& value) { return Expression(b, b.reshape(value, along)); };
+    Expression factor = r, shift = d;
+    if (scale) {
+      factor = factor * variable(gamma_);
+      shift = shift * variable(gamma_);
+    }
+    if (center) shift = shift + variable(beta_);
+    return Expression(b, out[0]) * spread(factor) + spread(shift);
+  }
+  [[nodiscard]] std::optional<double> clipping(const char* key) const {
+    const Json& json = renorm_clipping.json;
+    if (!json.is_object() || !json.contains(key) || !json[key].is_number()) return std::nullopt;
+    return json[key].get<double>();
   }
 
   std::int64_t axis = -1;
@@ -218,7 +263,7 @@ class BatchNormalization : public Layer {
   Constraint beta_constraint, gamma_constraint;
   Opaque renorm_clipping;
   Number renorm_momentum = 0.99;
-  int gamma_ = 0, beta_ = 0, mean_ = 0, variance_ = 0;
+  int gamma_ = 0, beta_ = 0, mean_ = 0, variance_ = 0, moving_stddev_ = 0, renorm_mean_ = 0, renorm_stddev_ = 0;
 };
 
 /// LayerNormalization of each of `groups` groups of channels, with gamma and beta per channel.

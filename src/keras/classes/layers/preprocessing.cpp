@@ -1,9 +1,9 @@
-// Rescaling and Normalization: fixed numbers applied to an input (keras/src/layers/preprocessing).
-#include <algorithm>
+// Fixed numbers applied to an input (keras/src/layers/preprocessing).
 #include <array>
 
 #include "classes/layers/axes.h"
 #include "classes/layers/layers.h"
+#include "classes/layers/numbers.h"
 
 namespace attn::keras {
 namespace {
@@ -11,39 +11,6 @@ namespace {
 using graph::BinaryFn;
 using graph::UnaryFn;
 using graph::ValueId;
-
-/// A number, or a rectangular list of lists of numbers, as a config holds it.
-struct Numbers {
-  Json json;
-  Shape shape;
-  std::vector<double> values;
-
-  void read(const Ref& ref) {
-    json = ref.json();
-    // NumPy arrays are objects around their list.
-    const Ref list = ref.is_object() ? ref["config"]["value"] : ref;
-    for (Ref level = list; level.is_array() && level.size() > 0; level = level[0])
-      shape.push_back(static_cast<Dim>(level.size()));
-    collect(list, 0);
-  }
-  /// The numbers as a constant; `shape` has as many elements.
-  [[nodiscard]] ValueId constant(graph::Builder& b, DType dtype, const Shape& as) const {
-    Tensor tensor(dtype, as);
-    for (std::size_t i = 0; i < values.size(); ++i) tensor.set(static_cast<std::int64_t>(i), values[i]);
-    return b.constant(std::move(tensor));
-  }
-
- private:
-  void collect(const Ref& ref, int axis) {
-    if (axis == shape.rank()) {
-      values.push_back(ref.number());
-      return;
-    }
-    if (!ref.is_array() || static_cast<Dim>(ref.size()) != shape[axis])
-      ref.fail(fmt::format("expected a list of {} here, as next to it", shape[axis]));
-    for (const Ref& item : ref.elements()) collect(item, axis + 1);
-  }
-};
 
 /// inputs · scale + offset
 class Rescaling : public Layer {

@@ -7,7 +7,6 @@ namespace attn::keras {
 namespace {
 
 constexpr std::string_view kCode = "it carries Python code, which is never run; replace it by layers or keras.ops";
-constexpr std::string_view kVocabulary = "its vocabulary may be a path or URL, which is never opened";
 constexpr std::string_view kSavedModel = "it loads a SavedModel from a path, which is never opened";
 constexpr std::string_view kFourier = "attn has no Fourier transforms and no complex numbers";
 constexpr std::string_view kConvRecurrent = "attn has no recurrent convolutions";
@@ -31,10 +30,7 @@ constexpr std::array kRefusedLayers = {
     refused("JaxLayer", 302, kCode),
     refused("Lambda", 300, kCode),
     refused("TorchModuleWrapper", 300, kCode),
-    refused("IntegerLookup", 300, kVocabulary),
-    refused("StringLookup", 300, kVocabulary),
     refused("TFSMLayer", 300, kSavedModel),
-    refused("TextVectorization", 300, kVocabulary),
     keras_hub_refused("FNetEncoder", kFourier),
     refused("MelSpectrogram", 301, kFourier),
     refused("STFTSpectrogram", 307, kFourier),
@@ -42,12 +38,9 @@ constexpr std::array kRefusedLayers = {
     refused("ConvLSTM2D", 300, kConvRecurrent),
     refused("ConvLSTM3D", 300, kConvRecurrent),
     refused("AutoContrast", 306, kPrepares),
-    refused("CategoryEncoding", 300, kPrepares),
     refused("ContrastLimitedAdaptiveHistogramEqualization", 314, kPrepares),
-    refused("Discretization", 300, kPrepares),
     refused("Equalization", 308, kPrepares),
     refused("HashedCrossing", 300, kPrepares),
-    refused("Hashing", 300, kPrepares),
     keras_hub_refused("MaskedLMMaskGenerator", kPrepares),
     refused("MaxNumBoundingBoxes", 307, kPrepares),
     keras_hub_refused("MultiSegmentPacker", kPrepares),

@@ -1,8 +1,10 @@
 // Layers that act in training only: a run gets their input back, the same object with its mask.
 #include <array>
+#include <cmath>
 
 #include "classes/layers/layers.h"
 #include "classes/layers/spatial.h"
+#include "classes/ops/expression.h"
 #include "classes/training.h"
 
 namespace attn::keras {
@@ -17,6 +19,10 @@ class TrainingOnly : public Layer {
   static void expect_share(const Ref& config, std::string_view key, double value) {
     if (!(value >= 0.0 && value <= 1.0)) config[key].fail("expected a number from 0 to 1, got " + config[key].kind());
   }
+  /// Keras divides by 1 − rate.
+  static void expect_below_one(double rate) {
+    if (rate >= 1.0) throw bad_input("a rate of 1 cannot be trained");
+  }
 };
 
 class GaussianNoise : public TrainingOnly {
@@ -26,6 +32,12 @@ class GaussianNoise : public TrainingOnly {
     f("seed", seed);
   }
   void check(const Ref& config) override { expect_share(config, "stddev", stddev); }
+  Arg call(Call& call) override {
+    if (!drops(call, stddev)) return TrainingOnly::call(call);
+    const Expression x(call.builder(), call.tensor("inputs")->id);
+    const Expression noise(call.builder(), normal_noise(call, x.shape(), seed.json));
+    return Call::result(x + noise * stddev.value);
+  }
 
  private:
   Number stddev;
@@ -39,6 +51,13 @@ class GaussianDropout : public TrainingOnly {
     f("seed", seed);
   }
   void check(const Ref& config) override { expect_share(config, "rate", rate); }
+  Arg call(Call& call) override {
+    if (!drops(call, rate)) return TrainingOnly::call(call);
+    expect_below_one(rate);
+    const Expression x(call.builder(), call.tensor("inputs")->id);
+    const Expression noise(call.builder(), normal_noise(call, x.shape(), seed.json));
+    return Call::result(x * (noise * std::sqrt(rate / (1.0 - rate)) + 1.0));
+  }
 
  private:
   Number rate;
@@ -53,6 +72,20 @@ class AlphaDropout : public TrainingOnly {
     f("noise_shape", noise_shape);
   }
   void check(const Ref& config) override { expect_share(config, "rate", rate); }
+  /// What is dropped becomes the least that selu gives, and all is moved and scaled so that mean and variance stay.
+  Arg call(Call& call) override {
+    if (!drops(call, rate)) return TrainingOnly::call(call);
+    expect_below_one(rate);
+    graph::Builder& b = call.builder();
+    const Expression x(b, call.tensor("inputs")->id);
+    const Shape noise = noise_of(noise_shape.json, x.shape());
+    const Expression ones(b, b.apply(graph::Fill{noise, DType::float32, 1.0}, {}));
+    const Expression drawn(b, dropped(call, ones, rate, seed.json, noise));
+    const Expression kept = drawn.binary(graph::BinaryFn::not_equal, drawn.number(0.0)).cast(x.dtype());
+    constexpr double kLeast = -1.6732632423543772848170429916717 * 1.0507009873554804934193349852946;
+    const double scale = std::pow((1.0 - rate) * (1.0 + rate * kLeast * kLeast), -0.5);
+    return Call::result((x * kept + (1.0 - kept) * kLeast) * scale + -scale * kLeast * rate);
+  }
 
  private:
   Number rate;

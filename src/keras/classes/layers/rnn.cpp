@@ -60,6 +60,7 @@ Arg Recurrent::call(Call& call) {
   steps.return_state = return_state;
   steps.zero_output_for_mask = zero_output_for_mask;
 
+  const LayerScope scope(call.lowering(), name);
   CellResults results = cell().run(call.lowering(), steps);
   const TensorPtr output = Call::result(b.cast(results.output, call.compute_dtype()));
   if (!return_state) return output;

@@ -9,6 +9,7 @@
 #include "classes/ops/expression.h"
 #include "classes/ops/layout.h"
 #include "classes/reading.h"
+#include "classes/training.h"
 
 namespace attn::keras {
 
@@ -53,14 +54,38 @@ void GatedCell::declare(Weights& w, Dim width) {
   if (use_bias) w.add("bias", bias_shape(), bias_values());
 }
 
+GatedCell::Dropped GatedCell::draw_dropped(Lowering& lowering, const Steps& steps) const {
+  graph::Builder& b = lowering.builder();
+  const bool gated = kind_ != graph::RnnCell::simple;
+  const std::int64_t factors = gated && recurrent_dropout > 0.0 ? gates_ : 1;
+  const auto draw = [&](double rate, Dim width) {
+    std::vector<ValueId> out;
+    if (!drops(lowering, rate) || (gated && rate >= 1.0)) return out;  // Keras's LSTM and GRU drop nothing at 1
+    const Shape shape{b.shape(steps.x)[0], width};
+    for (std::int64_t i = 0; i < factors; ++i) {
+      const ValueId ones = b.apply(graph::Fill{shape, policy.compute, 1.0}, {});
+      out.push_back(dropped(lowering, *this, ones, rate, seed.json, shape));
+    }
+    return out;
+  };
+  Dropped out;
+  out.input = draw(dropout, b.shape(steps.x)[2]);
+  out.state = draw(recurrent_dropout, units);
+  return out;
+}
+
 CellResults GatedCell::run(Lowering& lowering, const Steps& steps) {
   graph::Builder& b = lowering.builder();
   const bool elementwise =
       activation.whole == WholeActivation::none && recurrent_activation.whole == WholeActivation::none;
-  if (!elementwise && !lowering.symbolic()) return run_unrolled(lowering, steps);
+  const Dropped factors = draw_dropped(lowering, steps);
+  const bool by_step = !elementwise || !factors.state.empty() || factors.input.size() > 1;
+  if (by_step && !lowering.symbolic()) return run_unrolled(lowering, steps, factors);
   const DType dtype = policy.compute;
   const auto variable = [&](int index) { return b.cast(lowering.weight(*this, index), dtype); };
-  std::vector<ValueId> inputs = {b.cast(steps.x, dtype), variable(0), variable(1)};
+  Expression x(b, b.cast(steps.x, dtype));
+  if (!factors.input.empty()) x = x * Expression(b, b.expand_dims(factors.input.front(), 1));
+  std::vector<ValueId> inputs = {x, variable(0), variable(1)};
   if (use_bias) inputs.push_back(variable(2));
   if (steps.mask) inputs.push_back(*steps.mask);
   if (steps.initial != nullptr)
@@ -84,7 +109,7 @@ CellResults GatedCell::run(Lowering& lowering, const Steps& steps) {
   return results;
 }
 
-CellResults GatedCell::run_unrolled(Lowering& lowering, const Steps& steps) {
+CellResults GatedCell::run_unrolled(Lowering& lowering, const Steps& steps, const Dropped& factors) {
   graph::Builder& b = lowering.builder();
   const DType dtype = policy.compute;
   const auto variable = [&](int index) { return Expression{b, b.cast(lowering.weight(*this, index), dtype)}; };
@@ -98,7 +123,23 @@ CellResults GatedCell::run_unrolled(Lowering& lowering, const Steps& steps) {
     throw bad_input("{} steps are too many for an activation over all units of a step; {} are the most", length,
                     kMaxUnrolled);
 
-  Expression projected = product(b.cast(steps.x, dtype), variable(0));  // (B,T,g·U)
+  const auto gate = [&](const Expression& x, int index) {
+    return Expression{b, sliced(b, x, x.shape().rank() - 1, {index * units, (index + 1) * units, 1})};
+  };
+  /// x·kernel, with x by the factors of each gate.
+  const auto dropped_product = [&](const Expression& x, const Expression& kernel, const std::vector<ValueId>& by) {
+    const auto kept = [&](ValueId factor) {
+      return x * Expression{b, x.shape().rank() == 3 ? b.expand_dims(factor, 1) : factor};
+    };
+    if (by.empty()) return product(x, kernel);
+    if (by.size() == 1) return product(kept(by.front()), kernel);
+    std::vector<ValueId> gates;
+    for (std::size_t i = 0; i < by.size(); ++i)
+      gates.push_back(product(kept(by[i]), gate(kernel, static_cast<int>(i))));
+    return Expression{b, b.apply(graph::Concat{x.shape().rank() - 1}, gates)};
+  };
+  const Expression sequence{b, b.cast(steps.x, dtype)};
+  Expression projected = dropped_product(sequence, variable(0), factors.input);  // (B,T,g·U)
   std::optional<Expression> recurrent_bias;
   if (use_bias) {
     const Expression bias = variable(2);
@@ -109,9 +150,6 @@ CellResults GatedCell::run_unrolled(Lowering& lowering, const Steps& steps) {
       projected = projected + bias;
     }
   }
-  const auto gate = [&](const Expression& x, int index) {
-    return Expression{b, sliced(b, x, x.shape().rank() - 1, {index * units, (index + 1) * units, 1})};
-  };
   const auto act = [&](const Activation& function, const Expression& x) { return Expression{b, function.apply(b, x)}; };
 
   const Expression zeros{b, b.apply(graph::Fill{{batch, units}, dtype, 0.0}, {})};
@@ -126,18 +164,19 @@ CellResults GatedCell::run_unrolled(Lowering& lowering, const Steps& steps) {
     const Expression& h = states[0];
     std::vector<Expression> next;
     if (kind_ == graph::RnnCell::simple) {
-      next = {act(activation, x + product(h, recurrent))};
+      next = {act(activation, x + dropped_product(h, recurrent, factors.state))};
     } else if (kind_ == graph::RnnCell::lstm) {
-      const Expression z = x + product(h, recurrent);
+      const Expression z = x + dropped_product(h, recurrent, factors.state);
       const Expression c = act(recurrent_activation, gate(z, 1)) * states[1] +
                            act(recurrent_activation, gate(z, 0)) * act(activation, gate(z, 2));
       next = {act(recurrent_activation, gate(z, 3)) * act(activation, c), c};
     } else {
-      Expression inner = product(h, recurrent);
+      Expression inner = dropped_product(h, recurrent, factors.state);
       if (recurrent_bias) inner = inner + *recurrent_bias;
       const Expression z = act(recurrent_activation, gate(x, 0) + gate(inner, 0));
       const Expression r = act(recurrent_activation, gate(x, 1) + gate(inner, 1));
-      const Expression seen = reset_after_product() ? r * gate(inner, 2) : product(r * h, gate(recurrent, 2));
+      const Expression own = factors.state.empty() ? h : h * Expression{b, factors.state[2]};
+      const Expression seen = reset_after_product() ? r * gate(inner, 2) : product(r * own, gate(recurrent, 2));
       next = {z * h + (1.0 - z) * act(activation, gate(x, 2) + seen)};
     }
     if (steps.mask) {

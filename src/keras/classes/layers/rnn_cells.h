@@ -23,8 +23,14 @@ class GatedCell : public Cell {
   [[nodiscard]] virtual Shape bias_shape() const;
   [[nodiscard]] virtual graph::Initializer bias_values() const { return bias_initializer.value; }
   [[nodiscard]] virtual bool reset_after_product() const { return false; }
-  /// Step by step, for an activation that looks at all units of a step (softmax).
-  [[nodiscard]] CellResults run_unrolled(Lowering& lowering, const Steps& steps);
+  /// What is dropped in training, alike in all steps: factors (B,D) of the input and (B,U) of the state; with one for
+  /// each gate, or one for all, or none.
+  struct Dropped {
+    std::vector<graph::ValueId> input, state;
+  };
+  [[nodiscard]] Dropped draw_dropped(Lowering& lowering, const Steps& steps) const;
+  /// Step by step, for an activation that looks at all units of a step (softmax), and where the state is dropped.
+  [[nodiscard]] CellResults run_unrolled(Lowering& lowering, const Steps& steps, const Dropped& factors);
   void initializer_fields(Fields& f);
   void penalty_fields(Fields& f, Order order);
 

@@ -1,11 +1,20 @@
 #include "model/backbones/backbone.h"
 
+#include "model/policies.h"
+
 namespace attn::keras {
 
 void Backbone::config(Fields& f) {
   f("name", name);
   f("trainable", trainable);
-  f("dtype", policy);
+  if (f.reading()) {
+    f("dtype", policy);
+  } else {
+    // KerasHub tells of every quantized layer in it.
+    DTypePolicy stated = policy;
+    if (auto map = policies_in(*this, false)) stated.map = std::move(map);
+    f("dtype", stated);
+  }
   fields(f);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "attn/base/tensor.h"
+#include "attn/communicators/communicator.h"
 #include "attn/plan/plan.h"
 
 namespace attn::backends {
@@ -46,6 +47,8 @@ struct CompileOptions {
   bool tune = false;
   /// As the same backend's make_store() gave it; without one an executable has a store of its own.
   std::shared_ptr<SharedStore> store = nullptr;
+  /// The ranks with which the graph's collectives are, for as long as the executable lives; without them there is one.
+  communicators::Communicator* ranks = nullptr;
 };
 
 /// Called after each step of a profiled run with the node and its seconds.

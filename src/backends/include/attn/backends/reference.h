@@ -19,8 +19,9 @@ struct ReferenceOptions {
 /// with the shapes and dtypes that graph::infer gives; each number is rounded once, when it is stored. An output may
 /// share the bytes of an input of the same size. Throws Error (bad_input), naming the layer, where the numbers
 /// themselves are wrong: an index out of range, an integer division by zero.
+/// Collectives are with `ranks`, without which there is one.
 void evaluate(const graph::Node& node, const graph::Graph& graph, std::span<const Tensor> inputs,
-              std::span<const Tensor> outputs);
+              std::span<const Tensor> outputs, communicators::Communicator* ranks = nullptr);
 
 /// One function of one number, as Keras defines it.
 [[nodiscard]] double apply(const graph::Unary& function, double x);

@@ -11,6 +11,10 @@
 #include "attn/generate/decoder.h"
 #include "attn/graph/graph.h"
 
+namespace attn::run {
+class Session;
+}
+
 namespace attn::generate {
 
 /// What a graph of new tokens is lowered for.
@@ -62,12 +66,25 @@ class CachedDecoder final : public Decoder {
   /// Bytes of all states, and what the executables hold.
   [[nodiscard]] std::int64_t cache_bytes() const { return cache_bytes_; }
   [[nodiscard]] std::int64_t memory_bytes() const;
-  /// Bytes of weights that a step of one token a row reads.
+  /// Bytes of weights that a step of one token a row reads, and of caches where so many positions are filled, its own
+  /// among them.
   [[nodiscard]] std::int64_t weight_bytes() const { return weight_bytes_; }
+  [[nodiscard]] std::int64_t cache_bytes_read(Dim positions) const;
+
+  /// What the last advance() ran, and on what: to be run again for a profile.
+  [[nodiscard]] run::Session& last_session();
+  [[nodiscard]] std::span<const Tensor> last_inputs() const;
 
  private:
   struct Part;
+  /// What an attention reads of its caches: bytes for each position, and the most positions.
+  struct CacheRead {
+    std::int64_t bytes = 0;
+    Dim most = 0;
+    bool grows = true;  ///< with the positions that are filled; else it is always the most
+  };
   [[nodiscard]] StepShape step_shape(Dim rows, Dim count) const;
+  void measure_step(const graph::Graph& graph);
   Part& part(const StepShape& shape);
   [[nodiscard]] std::vector<Tensor> weights_for(const plan::Plan& plan);
   struct Run {
@@ -83,6 +100,8 @@ class CachedDecoder final : public Decoder {
   std::vector<std::weak_ptr<std::byte>> read_still_;  // by weight: its bytes, while an executable reads them
   CachedDecoderOptions options_;
   std::map<StepShape, std::unique_ptr<Part>> parts_;
+  Part* last_ = nullptr;
+  std::vector<CacheRead> cache_reads_;
   Dim vocabulary_size_ = 0, encoder_length_ = 0;
   std::int64_t cache_bytes_ = 0, weight_bytes_ = 0;
 };

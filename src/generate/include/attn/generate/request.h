@@ -12,6 +12,8 @@
 
 namespace attn::generate {
 
+class Draft;  // attn/generate/draft.h
+
 struct Request {
   /// Each at least one token, and fewer than max_length; longer ones are given back as they are.
   std::vector<std::vector<Token>> prompts;
@@ -24,6 +26,10 @@ struct Request {
   std::optional<Token> pad_token_id;
   /// Told of each token that is added to a sequence, in their order; true ends it. Not asked by a search over beams.
   std::function<bool(std::size_t sequence, Token token)> on_token;
+  /// Guesses up to `draft_tokens` at a time of the one sequence; the decoder reads them at once, and what they agree
+  /// with is kept. The sequence is the same as without, as far as the decoder's logits are when tokens come together.
+  Draft* draft = nullptr;
+  Dim draft_tokens = 4;
   std::size_t most_likely = 0;  ///< so many tokens with their probabilities at each step
   bool scores = false;          ///< the log-probability of each token that was added
   bool keep_logits = false;
@@ -63,9 +69,10 @@ struct Sequence {
 /// How many tokens were read and added, and the seconds that took.
 struct Stats {
   Dim prompt_tokens = 0, new_tokens = 0;
-  double prompt_seconds = 0.0;  ///< until the logits behind the prompts were there
-  double step_seconds = 0.0;    ///< from then on
-  std::vector<double> steps;    ///< seconds of each token but the first
+  Dim drafted_tokens = 0, accepted_tokens = 0;  ///< guessed by a draft, and right
+  double prompt_seconds = 0.0;                  ///< until the logits behind the prompts were there
+  double step_seconds = 0.0;                    ///< from then on
+  std::vector<double> steps;                    ///< seconds of each; one with a draft may add several tokens
 };
 
 struct Generated {

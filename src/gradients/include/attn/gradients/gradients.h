@@ -13,6 +13,8 @@ struct Differentiated {
   /// For each of the values that were asked for, the gradient: it has the value's shape and dtype. graph::kNone where
   /// no path of differentiable operations leads from the value to the loss.
   std::vector<graph::ValueId> gradients;
+  /// How many of the graph's nodes come before those of the gradients.
+  std::size_t forward = 0;
 };
 
 /// Appends to a graph of known shapes the nodes that compute the gradients of `loss`, a floating-point number, with

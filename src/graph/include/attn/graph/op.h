@@ -76,7 +76,8 @@ enum class UnaryFn : std::uint8_t {
   round,
   trunc,
   sign,
-  clip,  // min(max(x, a), b)
+  clip,           // min(max(x, a), b)
+  float8_e4m3fn,  // the nearest number of that format, even on a tie; what is beyond 448 is ±448
   // to bool
   logical_not,
   isnan,
@@ -121,6 +122,60 @@ struct Cast {
 /// (D, units), attention's projections (D, N, H), its output projection 2 and (N, H, D).
 struct Linear {
   int contracted = 1;
+  bool bias = false;
+  Unary activation{};
+  bool residual = false;
+};
+
+/// The integers that stand for numbers, and how they are made of them.
+struct IntegerRange {
+  double low = -127.0, high = 127.0;
+  double epsilon = 1e-7;  ///< added to the largest magnitude
+};
+
+/// [x] → [q int8, scale]. scale = high/(max |x| over `axes` jointly + ε), whose size along these axes is 1, and q =
+/// min(max(x·scale, rounded half to even, low), high). What each step gives is rounded to x's dtype, as in Keras's
+/// abs_max_quantize. Axes are non-negative and ascending.
+struct Quantize {
+  std::vector<int> axes;
+  IntegerRange range;
+};
+
+/// Two integers of 4 bits in each byte, along an axis: the one of even index in the low half, two's complement where
+/// the bytes are int8, from 0 to 15 where they are uint8.
+struct Nibbles {
+  int axis = 0;
+  Dim size = 0;  ///< of the axis when they are apart; where it is odd, the last byte has one of them
+};
+
+/// [q (int8 or uint8), scale, zero?, groups?] → [numbers of the scale's dtype]: q/scale, whose scale broadcasts to q.
+/// With a `group_axis` it is (q − zero)·scale, where scale and zero have as many rows along that axis as there are
+/// groups, and row i of q takes those that groups[i] (int32) names. A group out of range is an error that names it.
+struct Dequantize {
+  std::optional<Nibbles> nibbles;
+  std::optional<int> group_axis;
+};
+
+/// Where the two integers of a byte of a weight lie beside each other.
+enum class Pairs : std::uint8_t { none, inputs, outputs };
+
+/// [x (…, k…), kernel (int8 or uint8), scale, zero?, groups?, bias? (m…), residual? (…, m…)] → [activation(x·w + bias)
+/// + residual (…, m…)], a Linear whose weight w is kept as integers q. The kernel is (k…, m…), or (m…, k…) where it is
+/// `transposed`; with `pairs` it has two axes, K = ∏k… and M = ∏m…, one of which is halved as by Nibbles.
+/// - w = q/scale, where the scale has M elements; or where it is `grouped` w = (q − zero)·scale, where scale and zero
+///   are (groups, M), or (M, groups) where it is transposed, and row k of K takes the group that groups[k] (int32)
+///   names. Then, and where `rounded`, w is rounded to the scale's dtype; else x·q is divided by the scale.
+/// - With `inputs`, x is quantized over k… as by Quantize{k…}, and the sum is divided by the product of both scales.
+///   What each step gives is rounded then: the sum and the scale of x to x's dtype, the rest to the result's.
+/// The result has the dtype of x and the scale, of which one may be float32 and the other half.
+struct QuantizedLinear {
+  int contracted = 1;
+  Shape units;  ///< m…
+  bool transposed = false;
+  Pairs pairs = Pairs::none;
+  bool grouped = false;
+  bool rounded = false;
+  std::optional<IntegerRange> inputs;
   bool bias = false;
   Unary activation{};
   bool residual = false;
@@ -440,11 +495,55 @@ struct Dropout {
   Shape noise;  ///< broadcasts to x: what is dropped together
 };
 
-using Op = std::variant<Unary, Binary, Select, Cast, Linear, MatMul, Einsum, Softmax, Attention, Append,
-                        CachedAttention, LayerNorm, BatchNorm, Reduce, Cumulate, Reshape, Transpose, Broadcast, Concat,
-                        Slice, Pad, Gather, Iota, Fill, Conv, Pool, Rnn, UnaryGrad, AttentionGrad, LayerNormGrad,
-                        BatchNormTraining, BatchNormGrad, Scatter, ScatterAdd, ConvInputGrad, ConvKernelGrad, PoolGrad,
-                        RnnGrad, SoftmaxCrossEntropy, SoftmaxCrossEntropyGrad, Dropout>;
+// ---- Several ranks that compute one thing, each by a graph of its own with the same collectives in the same order
+// (attn/parallel/parallelize.h). Of a graph that one process runs alone there is one rank.
+
+/// [x] → [Σ over ranks of x, or the maximum], the same bits on every rank. Halves are added wider and rounded once.
+struct AllReduce {
+  bool maximum = false;
+};
+
+/// [x] → [the x of all ranks joined along `axis`]: rank r has sizes[r] of it, this one sizes[rank].
+struct AllGather {
+  int axis = 0;
+  std::vector<Dim> sizes;
+  int rank = 0;
+};
+
+/// [x] → [this rank's part of Σ over ranks of x]: the sizes[rank] indices of `axis` behind those of lower ranks.
+struct ReduceScatter {
+  int axis = 0;
+  std::vector<Dim> sizes;
+  int rank = 0;
+};
+
+/// [x] → [the x of the rank before]: parts of an array go round a ring. After `turns` shifts rank r holds the part of
+/// rank r − turns, modulo the number of ranks, which has sizes[of it] indices of `axis`; x is what it holds before the
+/// last of these.
+struct Shift {
+  int axis = 0;
+  std::vector<Dim> sizes;
+  int rank = 0;
+  int turns = 1;
+  /// Whose part this rank holds after so many.
+  [[nodiscard]] std::size_t holds(int after) const {
+    const int ranks = static_cast<int>(sizes.size());
+    return static_cast<std::size_t>(((rank - after) % ranks + ranks) % ranks);
+  }
+};
+
+using Op = std::variant<Unary, Binary, Select, Cast, Linear, Quantize, Dequantize, QuantizedLinear, MatMul, Einsum,
+                        Softmax, Attention, Append, CachedAttention, LayerNorm, BatchNorm, Reduce, Cumulate, Reshape,
+                        Transpose, Broadcast, Concat, Slice, Pad, Gather, Iota, Fill, Conv, Pool, Rnn, UnaryGrad,
+                        AttentionGrad, LayerNormGrad, BatchNormTraining, BatchNormGrad, Scatter, ScatterAdd,
+                        ConvInputGrad, ConvKernelGrad, PoolGrad, RnnGrad, SoftmaxCrossEntropy, SoftmaxCrossEntropyGrad,
+                        Dropout, AllReduce, AllGather, ReduceScatter, Shift>;
+
+/// Do ranks meet in it?
+[[nodiscard]] inline bool is_collective(const Op& op) noexcept {
+  return std::holds_alternative<AllReduce>(op) || std::holds_alternative<AllGather>(op) ||
+         std::holds_alternative<ReduceScatter>(op) || std::holds_alternative<Shift>(op);
+}
 
 /// The operation's name in messages and profiles: "linear", "layer_norm", "add", "gelu", …
 [[nodiscard]] std::string_view name_of(const Op& op) noexcept;

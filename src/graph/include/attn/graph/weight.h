@@ -31,6 +31,21 @@ struct Initializer {
   std::vector<int> input_axes, output_axes;
 };
 
+/// Which part of a quantized weight a variable is, and of which weight: what quantizing that one gives
+/// (keras/src/quantizers/quantizers.py).
+struct QuantizedPart {
+  enum class Kind : std::uint8_t { integers, scale, zero, groups };
+  Kind kind = Kind::integers;
+  std::string of;           ///< the name of the float weight, "kernel": its path has this in place of the variable's
+  Shape shape{};            ///< under which its numbers are quantized
+  std::vector<int> axes{};  ///< along which a scale holds
+  int bits = 8;
+  Dim group = 0;  ///< so many of them share a scale and a zero point, with 4 bits along one axis; 0: all
+  /// The other axes in the order in which the scales lie; empty: theirs.
+  std::vector<int> order{};
+  int packed = -1;  ///< the axis along which two integers share a byte; −1: none do
+};
+
 /// One variable of a model, in the order in which Keras creates them.
 struct WeightSpec {
   std::string path;        ///< Keras's path, "multi_head_attention/query/kernel": what decides its random numbers
@@ -45,6 +60,7 @@ struct WeightSpec {
   /// Where .weights.h5 keeps the same numbers again, for a layer that holds a variable of the layer inside it as its
   /// own; empty: nowhere.
   std::string store_again = {};
+  std::optional<QuantizedPart> quantized = {};  ///< where it is part of a quantized weight
 };
 
 }  // namespace attn::graph

@@ -30,6 +30,11 @@ struct KerasArchive {
 /// weights are in another form than one HDF5 file. `name` is the file's name for messages.
 [[nodiscard]] KerasArchive parse_keras_archive(const Bytes& file, std::string_view name);
 
+/// The text that a layer keeps in an archive as assets/`place`; nothing where it keeps none. Throws Error (bad_input)
+/// as parse_keras_archive does, and for one of over 64 MiB.
+[[nodiscard]] std::optional<std::string> read_keras_asset(const Bytes& file, std::string_view name,
+                                                          const std::string& place);
+
 /// Writes the members as Keras does: stored, metadata first, then the config and the weights.
 void write_keras_archive(AtomicFile& file, const KerasArchive& archive);
 

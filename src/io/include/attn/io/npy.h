@@ -1,10 +1,12 @@
 // NumPy's .npy: one array.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "attn/base/tensor.h"
+#include "attn/base/text_array.h"
 #include "attn/io/atomic_file.h"
 #include "attn/io/bytes.h"
 
@@ -13,6 +15,9 @@ namespace attn::io {
 /// The array in a .npy file of version 1 to 3, over the same bytes where their order allows. `name` is the file's name
 /// for messages. Throws Error (bad_input) for anything but one plain array of numbers or bools that fills the file.
 [[nodiscard]] Tensor parse_npy(const Bytes& file, std::string_view name);
+
+/// The strings of such a file (NumPy's U, in UTF-8, and S); nothing where it holds numbers. Throws Error (bad_input).
+[[nodiscard]] std::optional<TextArray> parse_text_npy(const Bytes& file, std::string_view name);
 
 /// What a .npy file has before the elements; a multiple of 64 bytes. NumPy has no bfloat16: it must not be one.
 [[nodiscard]] std::string npy_header(DType dtype, const Shape& shape);

@@ -39,6 +39,7 @@ struct Explanation {
   Count total_params = 0, trainable_params = 0;
   std::vector<Product> flops;
   Count total_flops = 0;
+  bool custom = false;  ///< of somebody's own class, whose code is not run: its FLOPs are not known
 };
 
 /// The layers of one class in a model.

@@ -10,6 +10,7 @@ namespace attn::keras {
 
 struct KnownClass {
   std::string_view name;     ///< as configs spell it
+  std::string_view shown;    ///< what Python calls it, where that is another name
   std::string_view module;   ///< as configs name it
   std::string_view package;  ///< "keras_hub", or "" for Keras's own
   Version since = kOldest;   ///< the first Keras 3 that has it, where it is Keras's own

@@ -43,6 +43,16 @@ struct Target {
   std::int64_t classes = 0;
 };
 
+/// What the value of a metric is, by its sums over batches.
+enum class MetricKind : std::uint8_t {
+  ratio,  ///< Σ total/Σ count, 0 where the count is 0
+  root,   ///< the square root of that
+  sum,    ///< Σ total
+  roc,    ///< the area under recall over false positives; total is (4,T): true and false positives, true and false
+          ///< negatives by threshold, falling
+  precision_recall  ///< of the same, the area under precision over recall
+};
+
 /// A model's graph, and behind it its loss.
 struct LossGraph {
   graph::Graph graph;  ///< its inputs are the model's, then the targets, the sample weights and the draws
@@ -63,17 +73,20 @@ struct LossGraph {
     graph::ValueId value = graph::kNone;
   };
   std::vector<Update> updates;
-  /// Inputs that count the draws of a layer's random numbers: int64 ().
+  /// Inputs that a layer's random numbers come from: how often it has drawn, int64 (), or with `normal_seed` the
+  /// standard normal numbers that this seed and this count give.
   struct Draw {
     std::string layer;
-    graph::ValueId count = graph::kNone;
+    graph::ValueId value = graph::kNone;
+    std::optional<std::int64_t> normal_seed{};
   };
   std::vector<Draw> draws;
-  /// The running value of a metric is Σ total/Σ count over batches, of `root` its square root.
+  /// A metric: what is summed over batches, and what its value is then.
   struct Metric {
     std::string name;
     graph::ValueId total = graph::kNone, count = graph::kNone;
-    bool root = false;
+    MetricKind kind = MetricKind::ratio;
+    bool up = false;  ///< is more better?
   };
   std::vector<Metric> metrics;
   /// By weight: what it becomes after each step.

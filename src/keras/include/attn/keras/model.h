@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +16,16 @@
 #include "attn/keras/problem.h"
 #include "attn/keras/summary.h"
 #include "attn/keras/task_info.h"
+#include "attn/keras/text_stage.h"
 
 namespace attn::keras {
+
+/// A weight in a .weights.h5 or .keras file.
+struct StoredWeight {
+  std::string place;  ///< "layers/dense/vars/0"
+  Shape shape;
+  DType dtype = DType::float32;
+};
 
 /// Holds a model or a single layer. Movable; not for two threads at once.
 class Model {
@@ -50,8 +59,20 @@ class Model {
   [[nodiscard]] std::vector<std::string> layer_names() const;
   /// The names of the input layers, in order.
   [[nodiscard]] std::vector<std::string> input_names() const;
+  /// Those of them that are of strings, and what layers make of these: inputs of graphs, in their place.
+  [[nodiscard]] std::vector<TextInput> text_inputs() const;
+  [[nodiscard]] std::vector<TextStage> text_stages() const;
+  /// The names of the arrays that go into its graphs: those of input layers of numbers, and of layers of text.
+  [[nodiscard]] std::vector<std::string> array_names() const;
   /// The name of the first attention layer, or nothing.
   [[nodiscard]] std::optional<std::string> first_attention() const;
+
+  /// The classes of its layers that are somebody's own, whose Python code is never run; each once, as they occur.
+  [[nodiscard]] std::vector<std::string> custom_classes() const;
+  /// Gives custom layers, and those that cannot be built for them, the weights that a file has in their places.
+  void take_stored(std::span<const StoredWeight> stored);
+  /// Throws Error (bad_input) where the model has a custom layer.
+  void require_no_custom_class() const;
 
   /// What it says as a task of KerasHub; nothing where it is none.
   [[nodiscard]] std::optional<TaskInfo> task() const;
@@ -63,11 +84,16 @@ class Model {
   [[nodiscard]] MaskTrace masks() const;
   /// All variables in the order of model.weights.
   [[nodiscard]] std::vector<graph::WeightSpec> weights() const;
+  /// Arrays that .weights.h5 keeps beside the variables, by their places.
+  [[nodiscard]] std::vector<NamedTensor> kept_arrays() const;
   /// The model as a graph of known shapes. Its weights are those of weights(), in that order. Throws Error (bad_input).
   [[nodiscard]] graph::Graph lower(const LowerOptions& options) const;
   /// The model with its loss behind it, and with what layers do in training. Throws Error (bad_input), also where the
   /// model cannot be trained.
   [[nodiscard]] LossGraph lower_loss(const LowerOptions& options, const LossOptions& loss) const;
+  /// Sets `trainable` of these layers, named as layer_names does it, and of all within them to false: steps leave their
+  /// variables as they are. Throws Error (usage) for a name that no layer has.
+  void freeze(const std::vector<std::string>& layers);
   /// What compile() was told, as the file keeps it: JSON, or nothing.
   [[nodiscard]] std::optional<std::string> compile_config() const;
   /// Does LowerOptions::sequence_length mean anything to the model, or does it fix its lengths to others?

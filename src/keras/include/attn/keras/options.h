@@ -3,12 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attn/base/dtype.h"
 #include "attn/base/shape.h"
+#include "attn/base/tensor.h"
 #include "attn/keras/version.h"
 
 namespace attn::keras {
@@ -25,6 +28,14 @@ struct ReadOptions {
   std::optional<bool> tie_word_embeddings;
   /// Of a Hugging Face config: read it as KerasHub's converter does, which reads over some of what it says.
   bool as_keras_hub = false;
+  /// What the file beside the config holds of weights, by their places in .weights.h5, and its size. It shows how
+  /// layers inside of layers are quantized, which Keras's configs do not tell; it is asked only where that may be so.
+  std::function<std::vector<NamedTensor>()> stored{};
+  std::int64_t stored_bytes = 0;
+  /// A file that layers keep in the archive, by its place there without "assets/"; nothing where there is none.
+  std::function<std::optional<std::string>(const std::string& place)> asset{};
+  /// Read it as model.quantize would leave it: "int8", "int4" (blocks of 128), "int4/64", or "int4/-1" without blocks.
+  std::optional<std::string> quantize{};
 };
 
 /// Stands for unknown lengths that nothing else tells.
@@ -58,6 +69,9 @@ struct LowerOptions {
   /// the first new token, and sources; outputs are logits and hidden, in float32. Batch, lengths and shapes mean
   /// nothing then. The weights are those of the whole, in their order.
   std::optional<DecodeOptions> decode;
+  /// Custom layers give zeros of the shapes that are told of them, and what reads an unknown shape is left out: a graph
+  /// to count, not to run.
+  bool open_custom = false;
   bool symbolic = false;  ///< unknown dimensions stay so: a graph to look at, not to run
 };
 
@@ -67,7 +81,10 @@ struct ConfigOptions {
   ConfigFormat format = ConfigFormat::json;
   std::optional<std::string> layer;  ///< the layer of this name (also "block/dense" inside a nested model)
   Version version = kNewest;         ///< the keys of that Keras
-  int indent = 0;                    ///< blanks for each level of JSON; 0: all on one line
+  /// Of layers inside of layers say how they are quantized, too: Keras 3.15 does not, and cannot load what it wrote.
+  bool inner_policies = false;
+  bool assets = false;  ///< with what an archive keeps beside it, so that it stands alone
+  int indent = 0;       ///< blanks for each level of JSON; 0: all on one line
 };
 
 }  // namespace attn::keras

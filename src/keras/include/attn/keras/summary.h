@@ -22,6 +22,7 @@ struct SummaryRow {
   /// As Keras prints it: "(None, 50, 512)", "[(None, 6, 32), (None, 2, 6, 6)]", "{'a': …}" without quotes, "?".
   std::string output_shape_text;
   std::vector<Shape> output_shapes;  ///< flat; empty where never called
+  bool custom = false;               ///< of somebody's own class: the parameters are those of a file
   bool built = true;                 ///< else Keras prints "0 (unbuilt)"
   Count params = 0;
   Count trainable_params = 0;

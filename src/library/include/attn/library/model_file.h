@@ -24,6 +24,10 @@ struct ModelText {
 /// The same of a file's bytes; `path` is its name.
 [[nodiscard]] ModelText model_text_of(const io::Bytes& file, const std::string& path);
 
+/// The model of such a text. What it has of custom layers gets the weights that its file has for them. Throws Error
+/// (bad_input).
+[[nodiscard]] keras::Model read_model(ModelText text);
+
 /// configs/encoder.json, which is compiled in.
 [[nodiscard]] ModelText builtin_model();
 

@@ -30,8 +30,12 @@ struct Gradient {
 struct StepReport {
   double gradient_norm = 0;  ///< over all variables, before clipping
   bool clipped = false;
-  bool skipped = false;  ///< a gradient was not finite: the loss scale is halved, and nothing else has changed
+  bool skipped = false;     ///< a gradient was not finite: the loss scale is halved, and nothing else has changed
+  bool not_finite = false;  ///< a gradient was not, and there is no loss scale: no weight has moved
 };
+
+struct Pass;
+struct Step;
 
 /// Keras's optimizer of these settings (keras/src/optimizers). Steps give the same bits for any number of threads. Not
 /// for two threads at once.
@@ -67,23 +71,30 @@ class Optimizer {
   void finalize(const std::vector<Tensor>& weights) const;
 
  private:
-  struct Slots;
+  /// A piece of a variable.
+  struct Part {
+    std::size_t variable;
+    std::int64_t begin, end;
+  };
+
   Tensor& add(const std::string& name, Tensor tensor);
   void add_slots();
-  /// Divides by the loss scale and moves it. False where a gradient is not finite.
-  bool unscale(std::vector<Gradient>& gradients) const;
-  /// Clips, in place.
-  void clip(std::vector<Gradient>& gradients, StepReport& report) const;
-  void decay(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients) const;
-  void update(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients);
-  void average(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients) const;
+  [[nodiscard]] static bool is_finite(const std::vector<Gradient>& gradients);
+  void move_scale(bool finite) const;
+  [[nodiscard]] std::vector<double> squares_of(const std::vector<Gradient>& gradients) const;
+  void accumulate(std::vector<Gradient>& gradients, float factor, bool moves) const;
+  [[nodiscard]] float decay_of(const Variable& variable) const;
+  [[nodiscard]] Step begin_step();
+  [[nodiscard]] Pass pass() const;
+  /// Clips, decays, takes the rule's step and averages; the gradients are to be multiplied by `factor`.
+  void move(const std::vector<Tensor>& weights, std::vector<Gradient>& gradients, double factor, StepReport& report);
   [[nodiscard]] std::int64_t updates() const;  ///< iteration / accumulated steps
   [[nodiscard]] bool uses_adam(const Variable& variable) const;
-  [[nodiscard]] double norm(const std::vector<const Tensor*>& of, bool squared) const;
 
   Settings settings_;
   std::vector<Variable> variables_;
   int threads_;
+  std::vector<Part> parts_;
   std::vector<NamedTensor> state_;
   std::size_t first_ = 0;                        // of state_: where the loss scale's variables end
   std::vector<Tensor> averages_, accumulators_;  // by variable, of state_

@@ -11,15 +11,15 @@
 
 namespace attn::plan {
 
-/// Without the nodes that no output, no scores and no state need, and without attention's probabilities and logarithms
-/// that nothing reads.
+/// Without the nodes that no output, no scores, no state and no other rank need, and without attention's probabilities
+/// and logarithms that nothing reads.
 [[nodiscard]] graph::Graph remove_dead(graph::Graph graph);
 
 /// Without what changes nothing: a Cast to the dtype at hand or there and back through a wider one, one that is there
 /// already, a Reshape or Transpose to the shape or order at hand; Reshapes and Transposes in a row become one.
 [[nodiscard]] graph::Graph fold_identities(graph::Graph graph);
 
-/// Linear, or Conv, then Unary becomes Linear.activation, or Conv.activation, where nothing else reads what lies
+/// Linear, QuantizedLinear or Conv, then Unary becomes the activation of the first, where nothing else reads what lies
 /// between and `can_fuse` (what the backend's kernels take) agrees.
 [[nodiscard]] graph::Graph fuse_activation(graph::Graph graph,
                                            const std::function<bool(const graph::Unary&)>& can_fuse);

@@ -14,6 +14,7 @@ namespace attn::report {
 /// The model that generated.
 struct GenerationModel {
   std::string path;                     ///< as it was given
+  std::string weights;                  ///< where they came from: a file or folder, or "random, seed 0"
   std::string class_name;               ///< "GPT2CausalLM"
   std::optional<std::string> backbone;  ///< "GPT2Backbone"
   std::int64_t parameters = 0;
@@ -37,7 +38,8 @@ struct GenerationStats {
   generate::Stats tokens;
   std::int64_t weight_bytes = 0;  ///< that a step reads
   std::int64_t cache_bytes = 0;
-  std::optional<double> bandwidth;  ///< bytes a second that the machine's memory was measured to give
+  std::int64_t cache_bytes_read = 0;  ///< by a step, in the mean
+  std::optional<double> bandwidth;    ///< bytes a second that the machine's memory was measured to give
 };
 
 struct GenerationReport {
@@ -46,6 +48,7 @@ struct GenerationReport {
   std::int64_t max_length = 0;
   std::vector<generate::Token> stop_token_ids;
   std::vector<GenerationResult> results;
+  bool all_beams = false;  ///< as text, too
   GenerationStats stats;
 };
 

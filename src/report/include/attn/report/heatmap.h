@@ -13,6 +13,12 @@
 
 namespace attn::report {
 
+/// The image that a model was given.
+struct InputImage {
+  std::int64_t width = 0, height = 0;
+  std::vector<std::uint8_t> rgb;  ///< three for each pixel, by rows
+};
+
 struct HeatmapReport {
   Setting setting;
   std::uint64_t seed = 0;
@@ -20,6 +26,8 @@ struct HeatmapReport {
   std::int64_t item = 0, items = 1;  ///< which of the batch
   bool log_scale = false;
   std::vector<run::LayerMap> layers;
+  std::optional<Provenance> provenance;
+  std::optional<InputImage> image;                          ///< of a model with one input that is an image
   std::map<std::int64_t, std::vector<std::string>> labels;  ///< of positions, by their number
 };
 

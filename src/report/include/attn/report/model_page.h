@@ -21,6 +21,7 @@ struct ModelPage {
   PlotGraph graph;
   std::optional<BenchRow> bench;         ///< with its profile
   std::optional<HeatmapReport> heatmap;  ///< of a model with attention
+  std::optional<Provenance> provenance;
 };
 
 /// html: a page that needs no network

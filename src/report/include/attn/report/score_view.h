@@ -30,6 +30,7 @@ struct ScoredText {
 
 struct ScoreReport {
   std::string path, class_name, tokenizer;  ///< of the model
+  std::string weights;                      ///< where they came from
   std::vector<ScoredText> texts;
 };
 

@@ -14,8 +14,11 @@ namespace attn::report {
 /// "mean length 0.6, padding skipped", or what of it there is.
 [[nodiscard]] std::string padding_text(const Setting& setting);
 
-/// model, device, backend, dtype, matmul_precision, batch, seq_len, threads; mean_length and skip_padding where they
-/// were asked for.
+/// "  weights: random, seed 0", a line of a header; "" where there are none.
+[[nodiscard]] std::string weights_line(const Setting& setting);
+
+/// model, device, backend, dtype, matmul_precision, batch, seq_len, threads; weights where there are some, test,
+/// mean_length and skip_padding where there are any.
 [[nodiscard]] Json setting_json(const Setting& setting);
 
 /// name, shape, dtype, source.

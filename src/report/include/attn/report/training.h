@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,20 +16,47 @@ namespace attn::report {
 /// The line of an epoch as Keras prints it with verbose=2: "3/3 - 1s - 361ms/step - loss: 3.6425 - val_loss: 3.1".
 [[nodiscard]] std::string epoch_line(const train::EpochEvent& event);
 
+/// What Keras's bar shows with verbose=1 (keras/src/utils/progbar.py).
+struct BarState {
+  std::int64_t done = 0, batches = 1;
+  double seconds = 0;  ///< of the epoch so far
+  double seconds_per_step = 0;
+  bool is_over = false;  ///< the time taken in place of the time left
+  std::vector<std::pair<std::string, double>> values;
+};
+struct Bar {
+  std::string text;
+  int width = 0;  ///< in columns
+};
+/// Without a line's end. `ascii`: of no other characters.
+[[nodiscard]] Bar bar(const BarState& state, bool ascii);
+
+/// By name, first those of the training, then "val_…".
+[[nodiscard]] std::vector<std::pair<std::string, double>> values_of(const train::RunningValues& training,
+                                                                    const train::RunningValues& validation);
+
 struct TrainingReport {
   Setting setting;
   std::string optimizer, loss;  ///< what they are called
   std::uint64_t seed = 0;
   std::int64_t rows = 0, params = 0, trainable = 0;
   std::int64_t epochs = 0, steps = 0;  ///< done, with those before a resume
-  std::string end;                     ///< "epochs", "steps", "not finite", "signal"
+  std::string end;                     ///< "epochs", "steps", "early stopping", "time limit", "not finite", "signal"
   std::string file;                    ///< that was written, or ""
+  std::string not_finite;              ///< what was not, where that ended it
   /// By epoch of this run: Keras's History.history.
   std::map<std::string, std::vector<double>> history;
+  struct Point {
+    std::int64_t step = 0;
+    double loss = 0, learning_rate = 0;
+  };
+  std::vector<Point> points;                 ///< by step of this run
+  std::vector<std::int64_t> ends_of_epochs;  ///< the steps after which they ended, by epoch of this run
   double seconds = 0;
 };
 
-/// table: one line on how it ended, behind the lines of epochs. json: "attn.train/1".
+/// table: one line on how it ended, behind the lines of epochs. json: "attn.train/1". svg: the losses of steps and
+/// epochs and the learning rate, over steps.
 [[nodiscard]] std::string render(Format format, const TrainingReport& report);
 
 }  // namespace attn::report

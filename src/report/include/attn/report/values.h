@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attn/base/shape.h"
+#include "attn/report/parallel_report.h"
 #include "attn/run/bench.h"
 #include "attn/run/compare.h"
 #include "attn/run/finite.h"
@@ -28,8 +29,19 @@ struct Setting {
   int threads = 1;
   std::optional<double> mean_length = {};  ///< of sequences padded for a measurement, as a share of the whole
   bool skip_padding = false;
+  std::string test = "";  ///< of a decoder's measurement: "pp512", "tg128@d4096"; else empty
+  /// Where the weights came from: "model.keras", "random, seed 0"; "" where there are none.
+  std::string weights = {};
 
   friend bool operator==(const Setting&, const Setting&) = default;
+};
+
+/// How a page came about. What is not known is "".
+struct Provenance {
+  std::string file, sha256;  ///< of the model
+  std::string version;       ///< of attn
+  std::string date;          ///< "2026-11-24 20:15 UTC"
+  std::string command;       ///< as a shell takes it
 };
 
 struct InputReport {
@@ -68,6 +80,7 @@ struct RunReport {
   std::int64_t predicted_bytes = 0, peak_bytes = 0;  ///< of the process: before anything was allocated, and in the end
   std::optional<CompareReport> compare;
   std::optional<run::FiniteCheck> finite;
+  std::optional<ParallelReport> parallel;  ///< where several ranks ran it
 };
 
 /// One layer's share of an iteration.
@@ -98,6 +111,16 @@ struct GpuTimes {
   double watts = 0;          ///< drawn then; 0: not told
 };
 
+/// What a measurement of a decoder adds: of reading a prompt, whose times are those of whole prompts, or of tokens one
+/// by one, whose times are those of each token.
+struct DecodingRow {
+  std::int64_t depth = 0;                          ///< positions that were read before
+  std::int64_t tokens = 0;                         ///< of a prompt, or that came one by one
+  std::int64_t rounds = 0;                         ///< so often
+  std::int64_t weight_bytes = 0, cache_bytes = 0;  ///< that a step reads, in the mean
+  std::optional<double> memory_share;  ///< of the speed at which the memory that holds them gives them, of a step
+};
+
 struct BenchRow {
   Setting setting;
   std::int64_t iterations = 0;
@@ -112,6 +135,7 @@ struct BenchRow {
   std::int64_t peak_bytes = 0;
   std::optional<double> peak_share;  ///< of the device's measured speed at one large product, 0 to 1
   std::optional<double> error;  ///< ‖out − exact‖ / ‖exact‖ of the outputs that were timed, against float64
+  std::optional<DecodingRow> decoding;
   std::optional<GpuTimes> gpu;  ///< of a GPU, where `ms` is the device's own time
   std::optional<Baseline> baseline;
   std::vector<ProfileRow> profile;  ///< empty unless asked for

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/base/tensor.h"
@@ -31,6 +32,7 @@ struct HeadStats {
   double largest = 0;               ///< weight
   std::int64_t query = 0, key = 0;  ///< where it is
   std::int64_t queries = 0;         ///< that attend to anything
+  std::vector<std::pair<std::int64_t, double>> top_keys;  ///< those of the largest mean weight, up to five, with it
 };
 
 /// One head, in cells of `block` queries by `block` keys.

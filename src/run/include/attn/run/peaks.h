@@ -27,6 +27,11 @@ struct Peaks {
 [[nodiscard]] Peaks measure_peaks(const backends::Backend& backend, DType dtype,
                                   const backends::CompileOptions& options, const Peaks* known = nullptr);
 
+/// The bytes per second of going through `bytes` again and again: of the nearest cache that holds them, else of the
+/// memory. A second or two, as measure_peaks().
+[[nodiscard]] double measure_bandwidth(const backends::Backend& backend, const backends::CompileOptions& options,
+                                       std::int64_t bytes);
+
 /// The least time of a step of so many operations and bytes, and what sets it.
 struct Bound {
   double seconds = 0;

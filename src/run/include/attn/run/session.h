@@ -59,6 +59,9 @@ class Session {
   /// Optimises the graph for the backend, plans it, and compiles it with the weights (in the order of graph.weights).
   Session(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
           const backends::CompileOptions& options, Keep keep = Keep::outputs);
+  /// The same of what plan_for() made.
+  Session(const backends::Backend& backend, Planned planned, std::vector<Tensor> weights,
+          const backends::CompileOptions& options);
 
   /// One pass; `inputs` as make_inputs gives them. `advance` is told the share of the pass that each step was, by its
   /// arithmetic and traffic; a device that is not the host takes all steps at once, and tells nothing. Throws what

@@ -12,7 +12,8 @@
 namespace attn::run {
 
 struct Verification {
-  std::string against;  ///< "reference", the backend that defines the operations, or "first pass"
+  std::string
+      against;  ///< "reference", the backend that defines the operations; "first pass"; "all at once", "one by one"
   double error = 0;  ///< the largest of the outputs' ‖got − expected‖ / ‖expected‖; NaN where a NaN met a number
   double tolerance = 0;
   bool pass = false;
@@ -28,6 +29,10 @@ struct Verification {
 [[nodiscard]] Verification verify(graph::Graph graph, const std::vector<Tensor>& weights,
                                   std::span<const Tensor> inputs, const std::vector<NamedTensor>& outputs,
                                   backends::MatmulPrecision precision);
+
+/// The same of outputs of `graph` that were computed in two ways, `against` names the one that is expected.
+[[nodiscard]] Verification verify_against(std::string against, const graph::Graph& graph, const Tensor& expected,
+                                          const Tensor& got, backends::MatmulPrecision precision);
 
 /// Compares two passes over the same inputs, which give the same bits.
 [[nodiscard]] Verification verify_repeat(const std::vector<NamedTensor>& first, const std::vector<NamedTensor>& last);

@@ -26,6 +26,11 @@ class Data {
   std::int64_t rows_ = 0;
 };
 
+/// A weight for each row, by the class of its target: an integer, or the largest of the last axis; 1 for a class that
+/// has none (keras/src/trainers/data_adapters/data_adapter_utils.py). Throws Error (bad_input) where a row has more
+/// than one class.
+[[nodiscard]] Tensor class_weights(const Tensor& targets, const std::map<std::int64_t, double>& weights);
+
 /// The order of the rows in an epoch, by the seed and the epoch alone: Fisher and Yates from the last row down, by the
 /// uniform numbers of RandomStream(seed, "shuffle:<epoch>").
 [[nodiscard]] std::vector<std::int64_t> permutation(std::uint64_t seed, std::int64_t epoch, std::int64_t rows);

@@ -1,11 +1,13 @@
 // Epochs over data.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attn/train/data.h"
 #include "attn/train/trainer.h"
@@ -16,15 +18,17 @@ struct FitOptions {
   std::int64_t epochs = 1;  ///< in all, those before a resume too
   std::int64_t batch_size = 32;
   std::optional<std::int64_t> steps;  ///< in all: ends after so many
+  /// Ends after the first step behind it.
+  std::optional<std::chrono::steady_clock::time_point> deadline;
   bool shuffle = true;
   bool drop_remainder = false;
   std::uint64_t seed = 0;
 };
 
-/// A running value: Σ total/Σ count, of `root` its square root.
+/// What a metric is made of, summed over batches.
 struct Running {
-  double total = 0, count = 0;
-  bool root = false;
+  std::vector<double> total, count;
+  keras::MetricKind kind = keras::MetricKind::ratio;
   [[nodiscard]] double value() const;
 };
 using RunningValues = std::map<std::string, Running>;  ///< "loss", "accuracy", …, sorted as Keras prints them
@@ -53,15 +57,15 @@ struct EpochEvent {
 
 /// Called after each; nobody may be listening.
 struct FitEvents {
-  std::function<void(std::int64_t epoch)> begin;
+  std::function<void(std::int64_t epoch, std::int64_t batches)> begin;
   std::function<void(const StepEvent&)> step;
-  std::function<void(const EpochEvent&)> epoch;
+  std::function<bool(const EpochEvent&)> epoch;  ///< true: goes on
 };
 
-enum class FitEnd : std::uint8_t { epochs, steps, not_finite };
+enum class FitEnd : std::uint8_t { epochs, steps, deadline, listener, not_finite };
 
 /// Goes on from `position`, which always tells what is done, also where Stopped or an Error comes out. Ends with
-/// not_finite after a step whose loss is no number.
+/// not_finite at a step that came out as no number and moved nothing; it is not among those done.
 FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const FitOptions& options, Position& position,
            const FitEvents& events);
 

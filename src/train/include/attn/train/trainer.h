@@ -27,6 +27,8 @@ enum class TableGradient : std::uint8_t {
 struct TrainerOptions {
   backends::CompileOptions compile;
   TableGradient tables = TableGradient::entries;
+  /// Compute activations a second time on the way back instead of keeping them: the same numbers in less memory.
+  bool recompute = false;
 };
 
 /// What a pass told.
@@ -34,7 +36,7 @@ struct PassResult {
   double loss = 0;
   std::vector<double> terms;  ///< of LossGraph::terms
   struct Metric {
-    double total = 0, count = 0;
+    std::vector<double> total, count;
   };
   std::vector<Metric> metrics;  ///< of LossGraph::metrics
 };
@@ -45,7 +47,23 @@ struct StepResult : PassResult {
   double gradient_norm = 0;  ///< before clipping
   bool clipped = false;
   bool skipped = false;  ///< a gradient was not finite, and no weight has moved
+  /// What came out as no number first, as "the layer 'dense_1'"; "" where all is finite. No weight has moved then.
+  std::string not_finite;
 };
+
+/// Where the time of a step goes.
+struct StepTimes {
+  struct Node {
+    graph::NodeId node = graph::kNone;  ///< of the graph that runs
+    std::string name;                   ///< "matmul: panels"
+    double seconds = 0;
+  };
+  std::vector<Node> nodes;  ///< as they ran
+  double optimizer = 0;     ///< seconds
+};
+
+/// What an input that random numbers come from is given when its layer has drawn `count` times.
+[[nodiscard]] Tensor drawn_numbers(const graph::Graph& graph, const keras::LossGraph::Draw& draw, std::int64_t count);
 
 /// Not for two threads at once.
 class Trainer {
@@ -60,19 +78,26 @@ class Trainer {
 
   /// Gets ready for batches of this shape; the first call makes the optimizer.
   void prepare(const Batch& batch) { program(batch, true); }
+  /// The most bytes that training on batches of this shape holds: weights, gradients, the optimizer's variables, and
+  /// the arena of a step. To be asked before the first of them; the optimizer is made for it.
+  [[nodiscard]] std::int64_t memory_needed(const Batch& batch);
   /// Forward, backward, and a step of the optimizer. Throws Error where the numbers are wrong input.
-  StepResult step(const Batch& batch);
+  StepResult step(const Batch& batch) { return step(batch, nullptr); }
+  /// The same, and where its time goes, unless `times` is null.
+  StepResult step(const Batch& batch, StepTimes* times);
   /// The loss and the metrics alone, as in a run.
   PassResult evaluate(const Batch& batch);
 
   [[nodiscard]] const std::vector<graph::WeightSpec>& specs() const { return specs_; }
   [[nodiscard]] const std::vector<Tensor>& weights() const { return weights_; }
+  /// Copies numbers into them: one tensor of the same kind for each. Throws Error (bad_input) where they differ.
+  void set_weights(const std::vector<Tensor>& weights);
   /// Once something was prepared.
   [[nodiscard]] optimizers::Optimizer& optimizer() { return *optimizer_; }
   /// The names of the terms and metrics of the last pass.
   [[nodiscard]] const std::vector<std::string>& terms() const { return terms_; }
   [[nodiscard]] const std::vector<std::string>& metrics() const { return metrics_; }
-  [[nodiscard]] const std::vector<bool>& roots() const { return roots_; }
+  [[nodiscard]] const std::vector<keras::MetricKind>& kinds() const { return kinds_; }
   /// How often each layer that draws random numbers has done so.
   [[nodiscard]] const std::map<std::string, std::int64_t>& draws() const { return draws_; }
   void set_draws(std::map<std::string, std::int64_t> draws) { draws_ = std::move(draws); }
@@ -81,9 +106,15 @@ class Trainer {
 
  private:
   struct Program;
+  enum class Purpose : std::uint8_t { step, evaluation, diagnosis };
   Program& program(const Batch& batch, bool training);
-  [[nodiscard]] std::unique_ptr<Program> compile(const Batch& batch, bool training);
-  PassResult run(Program& program, const Batch& batch);
+  void begin(const Batch& batch);
+  Program& planned(const Batch& batch, bool training);
+  /// All but the executable.
+  [[nodiscard]] std::unique_ptr<Program> plan_of(const Batch& batch, Purpose purpose);
+  void compile(Program& program) const;
+  [[nodiscard]] std::string first_not_finite(const Batch& batch);
+  PassResult run(Program& program, const Batch& batch, StepTimes* times);
   [[nodiscard]] std::vector<Tensor> trained() const;
 
   const backends::Backend& backend_;
@@ -97,7 +128,7 @@ class Trainer {
   std::map<std::string, std::unique_ptr<Program>> programs_;  ///< by the shapes of a batch
   std::map<std::string, std::int64_t> draws_;
   std::vector<std::string> terms_, metrics_;
-  std::vector<bool> roots_;
+  std::vector<keras::MetricKind> kinds_;
 };
 
 }  // namespace attn::train

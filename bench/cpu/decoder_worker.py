@@ -1,0 +1,320 @@
+"""One runtime with one decoder, kept loaded, that reads prompts and goes on with tokens when it is told to.
+
+usage: decoder_worker.py RUNTIME DTYPE FOLDER THREADS
+
+FOLDER is what decoders.py prepared: hf/, a Hugging Face folder, and about.json. Prints a line of JSON when
+it is ready, with the ids that it generates greedily for the prompt of about.json; then for each line of JSON that it reads,
+{"test": "pp" or "tg", "tokens": N, "depth": D, "batch": B}, one with the milliseconds of that: of reading N tokens, or of N
+tokens one by one behind D; at the end one with the peak of its memory.
+"""
+import json
+import os
+import pathlib
+import resource
+import sys
+import time
+
+RUNTIME, DTYPE, FOLDER, THREADS = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]), int(sys.argv[4])
+os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = str(THREADS)
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+
+import numpy as np  # noqa: E402
+
+ABOUT = json.loads((FOLDER / "about.json").read_text())
+VOCABULARY = ABOUT["vocabulary"]
+
+
+def random_ids(batch, count):
+    """The same for every runtime."""
+    return np.random.default_rng(1).integers(0, VOCABULARY, (batch, count)).tolist()
+
+
+class Torch:
+    """transformers, with its own cache."""
+
+    def __init__(self):
+        import torch
+        import transformers
+
+        torch.set_num_threads(THREADS)
+        transformers.logging.set_verbosity_error()
+        self.torch = torch
+        self.model = transformers.AutoModelForCausalLM.from_pretrained(
+            FOLDER / "hf", dtype={"float32": torch.float32, "bfloat16": torch.bfloat16}[DTYPE]).eval()
+
+    def read(self, ids, cache=None):
+        with self.torch.inference_mode():
+            return self.model(self.torch.tensor(ids), past_key_values=cache, use_cache=True, logits_to_keep=1)
+
+    def prompt(self, ids):
+        self.read(ids).logits.float().numpy()
+
+    def go_on(self, ids, count):
+        """New ids of each row, and the seconds behind the first."""
+        out = self.read(ids)
+        new = [out.logits[:, -1].argmax(-1)]
+        start = time.perf_counter()
+        for _ in range(count):
+            out = self.read(new[-1][:, None].tolist(), out.past_key_values)
+            new.append(out.logits[:, -1].argmax(-1))
+        return self.torch.stack(new, 1).tolist(), time.perf_counter() - start
+
+    def scores(self, ids, count):
+        """Greedy ids, and how far the likeliest is above the next, over the largest logit."""
+        out = self.read(ids)
+        new, gaps = [], []
+        for _ in range(count):
+            logits = out.logits[:, -1].double()
+            top = logits.topk(2, -1)
+            new.append(top.indices[:, :1])
+            gaps.append(float(((top.values[:, 0] - top.values[:, 1]) / logits.abs().max()).min()))
+            out = self.read(new[-1].tolist(), out.past_key_values)
+        return self.torch.cat(new, 1).tolist(), gaps
+
+
+class CTranslate2:
+    def __init__(self):
+        import ctranslate2
+
+        path = FOLDER / f"ct2_{DTYPE}"
+        if not path.exists():
+            converter = ctranslate2.converters.TransformersConverter(str(FOLDER / "hf"))
+            converter.convert(str(path), quantization=DTYPE)
+        self.generator = ctranslate2.Generator(str(path), device="cpu", compute_type=DTYPE, intra_threads=THREADS,
+                                               inter_threads=1)
+
+    def prompt(self, ids):
+        self.generator.forward_batch([[f"t{i}" for i in row] for row in ids], return_log_probs=False)
+
+    def go_on(self, ids, count):
+        rows, times = [[] for _ in ids], []
+
+        def keep(step):
+            rows[step.batch_id].append(step.token_id)
+            times.append(time.perf_counter())
+            return False
+
+        # A callback is for one sequence at a time; of several only the whole is timed, less the prompt.
+        tokens = [[f"t{i}" for i in row] for row in ids]
+        options = {"beam_size": 1, "sampling_topk": 1, "include_prompt_in_result": False, "end_token": [],
+                   "max_batch_size": len(ids)}
+        if len(ids) == 1:
+            self.generator.generate_batch(tokens, max_length=count + 1, min_length=count + 1, callback=keep, **options)
+            return rows, times[-1] - times[0]
+        seconds = []
+        for length in (1, count + 1):
+            start = time.perf_counter()
+            results = self.generator.generate_batch(tokens, max_length=length, min_length=length, **options)
+            seconds.append(time.perf_counter() - start)
+        return [result.sequences_ids[0] for result in results], seconds[1] - seconds[0]
+
+
+class LlamaCpp:
+    def __init__(self):
+        import llama_cpp
+
+        import gguf_file
+
+        path = FOLDER / f"{DTYPE}.gguf"
+        if not path.exists():
+            gguf_file.write(FOLDER / "hf", path, DTYPE)
+        self.cpp = llama_cpp
+        parameters = llama_cpp.llama_model_default_params()
+        parameters.n_gpu_layers = 0
+        self.model = llama_cpp.llama_load_model_from_file(str(path).encode(), parameters)
+        if not self.model:
+            raise SystemExit("llama.cpp does not load the file")
+        self.context, self.size = None, None
+
+    def context_for(self, batch, length):
+        if self.size != (batch, length):
+            if self.context:
+                self.cpp.llama_free(self.context)
+            parameters = self.cpp.llama_context_default_params()
+            parameters.n_ctx = batch * length
+            parameters.n_batch = parameters.n_ubatch = max(512, batch)
+            parameters.n_seq_max = batch
+            parameters.n_threads = parameters.n_threads_batch = THREADS
+            parameters.type_k = parameters.type_v = 0  # float32
+            self.context, self.size = self.cpp.llama_new_context_with_model(self.model, parameters), (batch, length)
+        self.cpp.llama_memory_clear(self.cpp.llama_get_memory(self.context), True)
+
+    def read(self, ids, position):
+        """Tokens of each row, in pieces of 512; logits of the last ones."""
+        rows, count = len(ids), len(ids[0])
+        each = max(1, 512 // rows)
+        for first in range(0, count, each):
+            part = [row[first:first + each] for row in ids]
+            batch = self.cpp.llama_batch_init(rows * len(part[0]), 0, 1)
+            n = 0
+            wanted = []
+            for r, row in enumerate(part):
+                for t, token in enumerate(row):
+                    batch.token[n], batch.pos[n], batch.n_seq_id[n] = token, position + first + t, 1
+                    batch.seq_id[n][0] = r
+                    batch.logits[n] = first + t + 1 == count
+                    if batch.logits[n]:
+                        wanted.append(n)
+                    n += 1
+            batch.n_tokens = n
+            if self.cpp.llama_decode(self.context, batch):
+                raise SystemExit("llama.cpp does not take the batch")
+            last = [np.ctypeslib.as_array(self.cpp.llama_get_logits_ith(self.context, i), (VOCABULARY,)) for i in wanted]
+            chosen = [int(logits.argmax()) for logits in last]
+            self.cpp.llama_batch_free(batch)
+        return chosen
+
+    def prompt(self, ids):
+        self.context_for(len(ids), len(ids[0]))
+        self.read(ids, 0)
+
+    def go_on(self, ids, count):
+        length = len(ids[0])
+        self.context_for(len(ids), length + count + 1)
+        new = [self.read(ids, 0)]
+        start = time.perf_counter()
+        for i in range(count):
+            new.append(self.read([[token] for token in new[-1]], length + i))
+        return [list(row) for row in zip(*new)], time.perf_counter() - start
+
+
+class OpenVino:
+    """By optimum-intel's export, with the cache as a state of the model."""
+
+    def __init__(self):
+        import openvino as ov
+        from optimum.intel import OVModelForCausalLM
+
+        hint = {"float32": "f32", "bfloat16": "bf16"}[DTYPE]
+        config = {"INFERENCE_PRECISION_HINT": hint, "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": "1",
+                  "INFERENCE_NUM_THREADS": str(THREADS), "KV_CACHE_PRECISION": "f32" if hint == "f32" else "bf16",
+                  "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}
+        path = FOLDER / "openvino"
+        if not path.exists():
+            OVModelForCausalLM.from_pretrained(FOLDER / "hf", export=True, compile=False, load_in_8bit=False
+                                               ).save_pretrained(path)
+        compiled = ov.Core().compile_model(path / "openvino_model.xml", "CPU", config)
+        self.request = compiled.create_infer_request()
+        self.names = {name for value in compiled.inputs for name in value.names}
+
+    def read(self, ids, position):
+        ids = np.asarray(ids, np.int64)
+        rows, count = ids.shape
+        feed = {"input_ids": ids, "attention_mask": np.ones((rows, position + count), np.int64),
+                "position_ids": np.tile(np.arange(position, position + count), (rows, 1)),
+                "beam_idx": np.arange(rows, dtype=np.int32)}
+        self.request.infer({name: value for name, value in feed.items() if name in self.names})
+        return self.request.get_tensor("logits").data[:, -1].argmax(-1).tolist()
+
+    def prompt(self, ids):
+        self.request.reset_state()
+        self.read(ids, 0)
+
+    def go_on(self, ids, count):
+        self.request.reset_state()
+        new = [self.read(ids, 0)]
+        start = time.perf_counter()
+        for i in range(count):
+            new.append(self.read([[token] for token in new[-1]], len(ids[0]) + i))
+        return [list(row) for row in zip(*new)], time.perf_counter() - start
+
+
+class OnnxGenai:
+    """ONNX Runtime GenAI; its builder knows some families."""
+
+    def __init__(self):
+        import onnxruntime_genai as og
+        from onnxruntime_genai.models.builder import create_model
+
+        if DTYPE != "float32":
+            raise SystemExit("no CPU kernels in this dtype")
+        path = FOLDER / "onnx"
+        if not path.exists():
+            create_model(None, str(FOLDER / "hf"), str(path), "fp32", "cpu", str(FOLDER / "cache"))
+        config = og.Config(str(path))
+        self.og, self.model = og, og.Model(config)
+
+    def start(self, ids, more):
+        parameters = self.og.GeneratorParams(self.model)
+        parameters.set_search_options(do_sample=False, max_length=len(ids[0]) + more, batch_size=len(ids))
+        generator = self.og.Generator(self.model, parameters)
+        generator.append_tokens(np.asarray(ids, np.int32))
+        return generator
+
+    def prompt(self, ids):
+        self.start(ids, 1).generate_next_token()
+
+    def go_on(self, ids, count):
+        generator = self.start(ids, count + 1)
+        generator.generate_next_token()
+        start = time.perf_counter()
+        for _ in range(count):
+            generator.generate_next_token()
+        seconds = time.perf_counter() - start
+        return [generator.get_sequence(i)[len(ids[0]):].tolist() for i in range(len(ids))], seconds
+
+
+class KerasHub:
+    def __init__(self):
+        import keras
+        import keras_hub
+        import tensorflow as tf
+
+        tf.config.threading.set_intra_op_parallelism_threads(THREADS)
+        tf.config.threading.set_inter_op_parallelism_threads(1)
+        keras.config.set_dtype_policy(DTYPE)
+        self.model = keras_hub.models.CausalLM.from_preset(str(FOLDER / "hf"), preprocessor=None, dtype=DTYPE)
+        self.model.compile(sampler="greedy")
+
+    def whole(self, ids, length):
+        start = time.perf_counter()
+        tokens, mask = (np.zeros((len(ids), length), np.int32) for _ in range(2))
+        tokens[:, :len(ids[0])], mask[:, :len(ids[0])] = ids, 1
+        out = self.model.generate({"token_ids": tokens, "padding_mask": mask}, stop_token_ids=None)
+        return np.asarray(out["token_ids"])[:, len(ids[0]):].tolist(), time.perf_counter() - start
+
+    def prompt(self, ids):
+        self.whole(ids, len(ids[0]) + 1)
+
+    def go_on(self, ids, count):
+        _, first = self.whole(ids, len(ids[0]) + 1)
+        new, all_of_them = self.whole(ids, len(ids[0]) + count + 1)
+        return new, all_of_them - first
+
+
+RUNTIMES = {"transformers": Torch, "ctranslate2": CTranslate2, "llama.cpp": LlamaCpp, "openvino": OpenVino,
+            "onnxruntime-genai": OnnxGenai, "keras-hub": KerasHub}
+
+
+def say(value):
+    print(json.dumps(value), flush=True)
+
+
+def main():
+    runtime = RUNTIMES[RUNTIME]()
+    if "scores" in ABOUT["asks"] and RUNTIME == "transformers" and DTYPE == "float32":
+        ids, gaps = runtime.scores(ABOUT["prompt"], ABOUT["new_tokens"])
+        say({"ready": True, "ids": ids, "gaps": gaps})
+    else:
+        say({"ready": True, "ids": runtime.go_on(ABOUT["prompt"], ABOUT["new_tokens"] - 1)[0]})
+    for line in sys.stdin:
+        test = json.loads(line)
+        if test["test"] == "pp":
+            ids = random_ids(test["batch"], test["tokens"])
+            start = time.perf_counter()
+            runtime.prompt(ids)
+            seconds = time.perf_counter() - start
+        else:
+            seconds = runtime.go_on(random_ids(test["batch"], test["depth"]), test["tokens"])[1]
+        say({"ms": 1e3 * seconds})
+    say({"peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss})
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except SystemExit as why:
+        say({"ready": False, "why": str(why)})
+    except Exception as error:  # one runtime that cannot is a row of its own, not the end
+        say({"ready": False, "why": f"{type(error).__name__}: {str(error)[:200]}"})

@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""attn against transformers, CTranslate2, llama.cpp, OpenVINO, ONNX Runtime GenAI and KerasHub at decoders on this CPU.
+
+usage: decoders.py --attn ATTN -o FOLDER [--only W,…] [--runtimes R,…] [--dtypes …] [--rounds N]
+       (bench/cpu/run decoders makes the environment and calls it)
+
+The same random weights for all, from one Hugging Face folder, in turn: in every round each runtime reads one prompt and goes
+on with so many tokens, once, and what counts is the ratio of attn's tokens per second to the runtime's in the same round. Times
+are those of the model: of a prompt until its logits are there, and of tokens one by one behind the first. A runtime whose
+greedy ids are not those of transformers in float32 has no row; where that one's two likeliest tokens are nearer than the
+dtype's rounding the comparison ends. FOLDER gets decoders.json and decoders.md.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+from safetensors.numpy import save_file
+
+from peers import HERE, ROOT, busy_seconds, command, own_seconds
+
+RUNTIMES = ["transformers", "ctranslate2", "llama.cpp", "openvino", "onnxruntime-genai", "keras-hub"]
+MODELS = {
+    "gpt2_base": {"kind": "gpt2", "vocabulary": 50257, "width": 768, "layers": 12, "heads": 12, "inner": 3072,
+                  "positions": 1024},
+    "llama_1b": {"kind": "llama", "vocabulary": 32000, "width": 2048, "layers": 16, "heads": 32, "key_heads": 8,
+                 "inner": 8192, "positions": 2048},
+}
+TESTS = [{"test": "pp", "tokens": 512, "depth": 0, "batch": 1}, {"test": "tg", "tokens": 64, "depth": 16, "batch": 1},
+         {"test": "tg", "tokens": 64, "depth": 16, "batch": 8}]
+# Of the largest logit: where two are nearer, which one a runtime takes is its rounding.
+CLOSE = {"float32": 1e-4, "bfloat16": 3e-2}
+
+
+def test_name(test):
+    return f"{test['test']}{test['tokens']}" + (f"@d{test['depth']}" if test["depth"] else "")
+
+
+def drawn(random, *shape, scale):
+    return (scale * random.standard_normal(shape, np.float32)).astype(np.float32)
+
+
+def gpt2(model):
+    """config.json and weights. Scales are such that what comes next depends on what came before."""
+    random = np.random.default_rng(7)
+    width, inner = model["width"], model["inner"]
+    weights = {"wte.weight": drawn(random, model["vocabulary"], width, scale=0.05),
+               "wpe.weight": drawn(random, model["positions"], width, scale=0.05),
+               "ln_f.weight": 1 + drawn(random, width, scale=0.1), "ln_f.bias": drawn(random, width, scale=0.1)}
+    for i in range(model["layers"]):
+        for norm in ("ln_1", "ln_2"):
+            weights[f"h.{i}.{norm}.weight"] = 1 + drawn(random, width, scale=0.1)
+            weights[f"h.{i}.{norm}.bias"] = drawn(random, width, scale=0.1)
+        for part, rows, columns in (("attn.c_attn", width, 3 * width), ("attn.c_proj", width, width),
+                                    ("mlp.c_fc", width, inner), ("mlp.c_proj", inner, width)):
+            weights[f"h.{i}.{part}.weight"] = drawn(random, rows, columns, scale=rows**-0.5)
+            weights[f"h.{i}.{part}.bias"] = drawn(random, columns, scale=0.02)
+    config = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": model["vocabulary"],
+              "n_positions": model["positions"], "n_embd": width, "n_layer": model["layers"], "n_head": model["heads"],
+              "n_inner": inner, "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5, "bos_token_id": 0,
+              "eos_token_id": 0}
+    return config, {f"transformer.{name}": array for name, array in weights.items()}
+
+
+def llama(model):
+    random = np.random.default_rng(7)
+    width, inner, size = model["width"], model["inner"], model["width"] // model["heads"]
+    weights = {"model.embed_tokens.weight": drawn(random, model["vocabulary"], width, scale=0.05),
+               "lm_head.weight": drawn(random, model["vocabulary"], width, scale=0.05),
+               "model.norm.weight": 1 + drawn(random, width, scale=0.1)}
+    for i in range(model["layers"]):
+        at = f"model.layers.{i}."
+        for norm in ("input_layernorm", "post_attention_layernorm"):
+            weights[f"{at}{norm}.weight"] = 1 + drawn(random, width, scale=0.1)
+        for part, rows, columns in (("self_attn.q_proj", width, width), ("self_attn.o_proj", width, width),
+                                    ("self_attn.k_proj", width, model["key_heads"] * size),
+                                    ("self_attn.v_proj", width, model["key_heads"] * size),
+                                    ("mlp.gate_proj", width, inner), ("mlp.up_proj", width, inner),
+                                    ("mlp.down_proj", inner, width)):
+            weights[f"{at}{part}.weight"] = drawn(random, columns, rows, scale=rows**-0.5)
+    config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": model["vocabulary"],
+              "max_position_embeddings": model["positions"], "hidden_size": width, "intermediate_size": inner,
+              "num_hidden_layers": model["layers"], "num_attention_heads": model["heads"],
+              "num_key_value_heads": model["key_heads"], "rms_norm_eps": 1e-6, "rope_theta": 10000.0,
+              "hidden_act": "silu", "tie_word_embeddings": False, "bos_token_id": 0, "eos_token_id": 0}
+    return config, weights
+
+
+def prepare(name, folder):
+    """A Hugging Face folder whose tokens are called t0, t1, …"""
+    model = MODELS[name]
+    config, weights = {"gpt2": gpt2, "llama": llama}[model["kind"]](model)
+    hf = folder / "hf"
+    hf.mkdir()
+    (hf / "config.json").write_text(json.dumps(config))
+    save_file(weights, hf / "model.safetensors", metadata={"format": "pt"})
+    vocabulary = {f"t{i}": i for i in range(model["vocabulary"])}
+    (hf / "tokenizer.json").write_text(json.dumps({
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None,
+        "pre_tokenizer": {"type": "WhitespaceSplit"}, "post_processor": None, "decoder": None,
+        "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "t0"}}))
+    (hf / "tokenizer_config.json").write_text(json.dumps({
+        "tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "t0", "eos_token": "t0", "unk_token": "t0"}))
+    prompt = np.random.default_rng(3).integers(0, model["vocabulary"], (1, 16)).tolist()
+    (folder / "about.json").write_text(json.dumps({"vocabulary": model["vocabulary"], "prompt": prompt,
+                                                   "new_tokens": 24, "asks": ["scores"]}))
+    return prompt
+
+
+class Peer:
+    """A worker process."""
+
+    def __init__(self, python, runtime, dtype, folder, threads):
+        self.name = runtime
+        self.log = open(folder / f"{runtime}.log", "w")
+        self.process = subprocess.Popen([python, HERE / "decoder_worker.py", runtime, dtype, folder, str(threads)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.info = self.answer() or {"ready": False, "why": "the process died"}
+
+    def answer(self):
+        for line in self.process.stdout:
+            if line.startswith('{"'):
+                return json.loads(line)
+        return None
+
+    def turn(self, test):
+        """Tokens per second, and the share of the machine that others took meanwhile."""
+        busy, own, start = busy_seconds(), own_seconds(self.process.pid), time.perf_counter()
+        self.process.stdin.write(json.dumps(test) + "\n")
+        self.process.stdin.flush()
+        answer = self.answer() or {}
+        passed = time.perf_counter() - start
+        others = busy_seconds() - busy - (own_seconds(self.process.pid) - own)
+        rate = 1e3 * test["batch"] * test["tokens"] / answer["ms"] if "ms" in answer else float("nan")
+        return rate, max(0.0, others / (passed * os.cpu_count()))
+
+    def end(self):
+        self.process.stdin.close()
+        answer = self.answer() or {}
+        self.process.wait()
+        return answer.get("peak_bytes")
+
+
+class Attn:
+    """attn starts anew for each turn, and reads one prompt first to be warm, as the others are."""
+
+    name = "attn"
+
+    def __init__(self, attn, dtype, folder, threads, prompt):
+        self.attn, self.folder = attn, folder
+        self.options = ["--threads", threads, *(["--dtype", dtype] if dtype != "float32" else [])]
+        self.peak = 0
+        ids = ",".join(map(str, prompt[0]))
+        out = command(attn, "generate", folder / "hf", "--ids", ids, "--sampler", "greedy", "--max-new-tokens", 24,
+                      "--stop-ids", "none", "--json", *self.options)
+        self.info = {"ready": True, "ids": [json.loads(out)["results"][0]["token_ids"][len(prompt[0]):]]}
+
+    def turn(self, test):
+        busy, start, before = busy_seconds(), time.perf_counter(), os.times()
+        out = command(self.attn, "bench", self.folder / "hf", f"--{test['test']}", test["tokens"], "--depth",
+                      test["depth"], "--batch", test["batch"], "--iterations", 1, "--warmup", 1, "--verify", "never",
+                      "--json", "--quiet", *self.options)
+        row = json.loads(out)["rows"][0]
+        self.peak = max(self.peak, row["peak_bytes"])
+        after, passed = os.times(), time.perf_counter() - start
+        own = after.children_user + after.children_system - before.children_user - before.children_system
+        return row["tokens_per_second"], max(0.0, (busy_seconds() - busy - own) / (passed * os.cpu_count()))
+
+    def end(self):
+        return self.peak
+
+
+def wrong_ids(got, expected, gaps, dtype):
+    """Why ids are not those of the reference; nothing where they are."""
+    for i, (have, want) in enumerate(zip(got[0], expected[0])):
+        if gaps[i] < CLOSE[dtype]:
+            return None if i > 0 else "the reference's first tokens are too near each other"
+        if have != want:
+            return f"its token {i} is {have}, and {want} was expected"
+    return None
+
+
+def make_peers(options, name, dtype, threads, folder):
+    prompt = prepare(name, folder)
+    reference = Peer(sys.executable, "transformers", "float32", folder, threads)
+    if why := reference.info.get("why"):
+        raise SystemExit(f"{name}: no reference: {why}")
+    expected, gaps = reference.info["ids"], reference.info["gaps"]
+    compared = next((i for i, gap in enumerate(gaps) if gap < CLOSE[dtype]), len(gaps))
+    reference.end()
+    peers, rows = [], []
+    for runtime in ["attn", *options.runtimes]:
+        python = options.keras_python if runtime == "keras-hub" else sys.executable
+        peer = Attn(options.attn, dtype, folder, threads, prompt) if runtime == "attn" else Peer(
+            python, runtime, dtype, folder, threads)
+        why = peer.info.get("why") or wrong_ids(peer.info["ids"], expected, gaps, dtype)
+        if why and runtime == "attn":
+            raise SystemExit(f"{name} {dtype}: attn: {why}")
+        if why:
+            print(f"{name} {dtype}: {runtime}: not measured: {why}", flush=True)
+            rows.append({"runtime": runtime, "why_not": why})
+            peer.process.kill()
+            continue
+        peers.append(peer)
+    return peers, rows, compared
+
+
+def measure(options, name, dtype, threads):
+    with tempfile.TemporaryDirectory(prefix="attn-decoders-", dir=options.scratch) as where:
+        peers, rows, compared = make_peers(options, name, dtype, threads, pathlib.Path(where))
+        tests = [test for test in TESTS if test_name(test) in options.tests.split(",") or options.tests == "all"]
+        rates = {(peer.name, i): [] for peer in peers for i in range(len(tests))}
+        noisy = dict.fromkeys(rates, 0)
+        for round_number in range(options.rounds + 1):
+            for i, test in enumerate(tests):
+                for peer in peers:
+                    best = None
+                    for _ in range(1 + options.retries):
+                        time.sleep(0.2)  # until the threads of the one before have gone to sleep
+                        turn = peer.turn(test)
+                        if best is None or turn[1] < best[1]:
+                            best = turn
+                        if turn[1] <= 0.1 or round_number == 0:
+                            break
+                    if round_number > 0:  # the first makes all of them warm
+                        rates[peer.name, i].append(best[0])
+                        noisy[peer.name, i] += best[1] > 0.1
+        peaks = {peer.name: peer.end() for peer in peers}
+        for i, test in enumerate(tests):
+            for peer in peers:
+                ratios = [a / b for a, b in zip(rates["attn", i], rates[peer.name, i])]
+                rows.append({"runtime": peer.name, "test": test_name(test), "batch": test["batch"],
+                             "tokens_per_second": statistics.median(rates[peer.name, i]),
+                             "ratio": statistics.median(ratios), "ratio_min": min(ratios), "ratio_max": max(ratios),
+                             "noisy_windows": noisy[peer.name, i], "peak_bytes": peaks[peer.name]})
+                row = rows[-1]
+                print(f"{name} {dtype} {row['test']} batch {row['batch']}: {peer.name} "
+                      f"{row['tokens_per_second']:.4g} tokens/s, ratio {row['ratio']:.2f}", flush=True)
+    for row in rows:
+        row.update(model=name, dtype=dtype, threads=threads, compared_tokens=compared)
+    return rows
+
+
+def markdown(about, rows):
+    lines = ["# attn beside other runtimes: decoders", "", about["machine"], "", f"attn {about['attn']}, "
+             + ", ".join(f"{name} {version}" for name, version in about["versions"].items()), "",
+             f"`{about['command']}`", "", "Ratios are attn's tokens per second over the runtime's, the median of the rounds "
+             "and the least and greatest of them.", "",
+             "| model | dtype | test | batch | runtime | tokens/s | attn's ratio | | MB |", "|---|---|---|---:|---|---:|---:|---|---:|"]
+    for row in rows:
+        where = f"| {row['model']} | {row['dtype']} | "
+        if "ratio" in row:
+            peak = f"{row['peak_bytes'] / 1e6:,.0f}" if row["peak_bytes"] else ""
+            lines.append(where + f"{row['test']} | {row['batch']} | {row['runtime']} | {row['tokens_per_second']:.4g} | "
+                         f"**{row['ratio']:.2f}** | {row['ratio_min']:.2f}–{row['ratio_max']:.2f} | {peak} |")
+        else:
+            lines.append(where + f"| | {row['runtime']} | {row['why_not']} | | | |")
+    return "\n".join(lines) + "\n"
+
+
+def versions(python):
+    code = ("import importlib.metadata as m, json\n"
+            "names = ['transformers', 'torch', 'ctranslate2', 'llama_cpp_python', 'openvino', 'optimum-intel', "
+            "'onnxruntime-genai', 'keras-hub']\n"
+            "print(json.dumps({n: m.version(n) for n in names if any(True for _ in m.distributions(name=n))}))")
+    return json.loads(command(python, "-c", code))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--attn", default=str(ROOT / "build/attn"))
+    parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
+    parser.add_argument("--only", default=",".join(MODELS))
+    parser.add_argument("--runtimes", default=",".join(RUNTIMES))
+    parser.add_argument("--dtypes", default="float32,bfloat16")
+    parser.add_argument("--tests", default="all", help="pp512, tg64@d16")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--retries", type=int, default=2)
+    parser.add_argument("--scratch", help="a folder for models, of some 15 GB")
+    parser.add_argument("--keras-python", default=sys.executable)
+    options = parser.parse_args()
+    options.runtimes = list(filter(None, options.runtimes.split(",")))
+    options.output.mkdir(parents=True, exist_ok=True)
+    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
+    about = {"schema": "attn.decoder-peers/1", "command": os.environ.get("PEERS_COMMAND") or shlex.join(sys.argv),
+             "machine": f"{cpu}, {os.cpu_count()} cores", "attn": command(options.attn, "--version").split()[-1],
+             "versions": {**versions(options.keras_python), **versions(sys.executable)}}
+    rows = []
+    for name in options.only.split(","):
+        for dtype in options.dtypes.split(","):
+            rows += measure(options, name, dtype, options.threads)
+            (options.output / "decoders.json").write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n")
+            (options.output / "decoders.md").write_text(markdown(about, rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""One runtime that trains one workload, kept loaded, and takes steps when it is told to.
+
+usage: train_worker.py RUNTIME DTYPE FOLDER THREADS
+
+FOLDER is what train_peers.py prepared: model.json (Keras), weights.safetensors, weights.weights.h5, input.npy, target.npy,
+about.json. Adam with a learning rate of 1e-4 and the mean squared error of the first output. Prints a line of JSON with the
+losses of the first steps; then for each line SECONDS that it reads, one with the milliseconds of steps for so long; at the end one
+with the peak of its memory.
+"""
+import json
+import os
+import resource
+import sys
+import time
+
+BEGAN = time.perf_counter()
+RUNTIME, DTYPE, FOLDER, THREADS = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = str(THREADS)
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ["KERAS_BACKEND"] = "jax" if "jax" in RUNTIME else "tensorflow"
+if "jax" in RUNTIME:
+    os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={'true' if THREADS > 1 else 'false'}"
+
+import numpy as np  # noqa: E402
+
+ABOUT = json.load(open(os.path.join(FOLDER, "about.json")))
+X = np.load(os.path.join(FOLDER, "input.npy"))
+Y = np.load(os.path.join(FOLDER, "target.npy"))
+FIRST_STEPS, RATE, EPSILON = 3, 1e-4, 1e-7
+
+
+def path(name):
+    return os.path.join(FOLDER, name)
+
+
+def torch_trainer(compiled):
+    """f(steps) → losses and milliseconds of each."""
+    import torch
+    from safetensors.numpy import load_file
+
+    import torch_models
+
+    torch.set_num_threads(THREADS)
+    module = torch_models.make(ABOUT["torch"], load_file(path("weights.safetensors")), ABOUT["model"])
+    module.requires_grad_(True)
+    if ABOUT["torch"] == "lstm_attention":  # Keras has one bias where PyTorch has two
+        module.lstm.bias_hh_l0.requires_grad_(False)
+    optimizer = torch.optim.Adam([p for p in module.parameters() if p.requires_grad], lr=RATE, eps=EPSILON, fused=True)
+    x, y = torch.from_numpy(X), torch.from_numpy(Y)
+    forward = torch.compile(module) if compiled else module
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cpu", torch.bfloat16, enabled=DTYPE == "bfloat16"):
+            outputs = forward(x)
+        output = outputs[0] if isinstance(outputs, tuple) else outputs
+        loss = torch.nn.functional.mse_loss(output.float(), y)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    def run(steps):
+        losses, times = [], []
+        for _ in range(steps):
+            start = time.perf_counter()
+            losses.append(step())
+            times.append(1e3 * (time.perf_counter() - start))
+        return losses, times
+    return run
+
+
+def keras_trainer(jit):
+    """The same by fit(), whose time is shared by its steps."""
+    if "jax" not in RUNTIME:
+        import tensorflow as tf
+        tf.config.threading.set_intra_op_parallelism_threads(THREADS)
+        tf.config.threading.set_inter_op_parallelism_threads(1)
+    import keras
+
+    text = open(path("model.json")).read()
+    if DTYPE == "bfloat16":
+        keras.config.set_dtype_policy("mixed_bfloat16")
+        text = text.replace('"config": {"name": "float32"}', '"config": {"name": "mixed_bfloat16"}')
+    parsed = json.loads(text)
+    model = keras.models.model_from_json(text) if "class_name" in parsed else keras.saving.deserialize_keras_object(parsed)
+    model.load_weights(path("weights.weights.h5"))
+    many = len(model.outputs) > 1
+    model.compile(optimizer=keras.optimizers.Adam(RATE, epsilon=EPSILON), jit_compile=jit,
+                  loss=["mse"] + [None] * (len(model.outputs) - 1) if many else "mse")
+    y = [Y] + [np.zeros((len(X), 1), np.float32)] * (len(model.outputs) - 1) if many else Y
+
+    def run(steps):
+        if steps == 1:
+            start = time.perf_counter()
+            loss = model.fit(X, y, batch_size=len(X), epochs=1, verbose=0, shuffle=False).history["loss"][0]
+            return [loss], [1e3 * (time.perf_counter() - start)]
+        xs = np.concatenate([X] * steps)
+        ys = [np.concatenate([part] * steps) for part in y] if many else np.concatenate([y] * steps)
+        start = time.perf_counter()
+        model.fit(xs, ys, batch_size=len(X), epochs=1, verbose=0, shuffle=False)
+        return [], [1e3 * (time.perf_counter() - start) / steps] * steps
+    return run
+
+
+TRAINERS = {"torch": lambda: torch_trainer(False), "torch-compile": lambda: torch_trainer(True),
+            "keras": lambda: keras_trainer(False), "keras-jit": lambda: keras_trainer(True),
+            "keras-jax": lambda: keras_trainer(True)}
+
+
+def say(value):
+    print(json.dumps(value), flush=True)
+
+
+def main():
+    run = TRAINERS[RUNTIME]()
+    losses = run(1)[0]
+    first = time.perf_counter() - BEGAN
+    losses += [run(1)[0][0] for _ in range(FIRST_STEPS - 1)]
+    say({"ready": True, "losses": losses, "first_seconds": first})
+    for line in sys.stdin:
+        seconds, samples, start, steps = float(line), [], time.perf_counter(), 1
+        while not samples or time.perf_counter() - start < seconds:
+            times = run(steps)[1]
+            samples += times
+            if RUNTIME.startswith("keras"):  # an epoch of about a second
+                steps = max(1, min(200, round(1e3 / times[-1]), 2 * steps))
+        say({"ms": samples})
+    say({"peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss})
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except SystemExit as why:
+        say({"ready": False, "why": str(why)})
+    except Exception as error:  # one runtime that cannot is a row of its own, not the end
+        say({"ready": False, "why": f"{type(error).__name__}: {str(error)[:200]}"})

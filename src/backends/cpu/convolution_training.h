@@ -1,0 +1,13 @@
+// A convolution whose kernel is computed or given anew for each run.
+#pragma once
+
+#include <memory>
+
+#include "kernel.h"
+
+namespace attn::backends::cpu {
+
+[[nodiscard]] Needs moving_conv_needs(const StepInfo& step);
+[[nodiscard]] std::unique_ptr<Kernel> make_moving_conv(const Step& step);
+
+}  // namespace attn::backends::cpu

@@ -1,0 +1,343 @@
+#include "integer_panels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "attn/base/nibbles.h"
+#include "isa.h"
+#include "vector.h"
+
+namespace attn::backends::cpu {
+namespace {
+
+constexpr std::int64_t kQuad = 4, kOctet = 8;    // rows of the depth in 32 bits
+constexpr std::int64_t kWordBytes = kPanel * 4;  // 32 bits of all columns
+constexpr int kOffset = 128;                     // makes a byte with a sign one without
+
+using Bytes16 = std::uint8_t __attribute__((vector_size(kLanes)));
+
+/// Numbers x[i], …, of which there are `size`; zeros behind the last.
+[[gnu::always_inline]] inline void load_some(const float* x, std::int64_t i, std::int64_t size, Lanes& to) {
+  if (i + kLanes <= size) return load(x + i, to);
+  to = Lanes{};
+  std::memcpy(&to, x + i, static_cast<std::size_t>(size - i) * sizeof(float));
+}
+
+/// max |x|, or NaN where one is.
+ATTN_VECTORIZED(float, find_largest, const float* x, std::int64_t size) {
+  Lanes largest{}, numbers;
+  Integers has_nan{};
+  for (std::int64_t i = 0; i < size; i += kLanes) {
+    load_some(x, i, size, numbers);
+    const Lanes magnitude = numbers < 0.0F ? -numbers : numbers;
+    has_nan |= magnitude != magnitude;
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  float result = 0.0F;
+  for (int j = 0; j < kLanes; ++j) {
+    if (has_nan[j] != 0) return std::numeric_limits<float>::quiet_NaN();
+    result = std::max(result, largest[j]);
+  }
+  return result;
+}
+
+/// The whole numbers for x·scale, rounded half to even, within the range; 0 for NaN.
+[[gnu::always_inline]] inline void round_to_range(const Lanes& x, float scale, float low, float high, Lanes& to) {
+  constexpr float kRounds = 0x1.8p23F;  // to which, and from which, numbers of less than 2²² are added as whole ones
+  const Lanes product = x * scale;
+  Lanes within = product < low ? Lanes{} + low : product;
+  within = within > high ? Lanes{} + high : within;
+  within = (within + kRounds) - kRounds;
+  to = product == product ? within : Lanes{};
+}
+
+ATTN_VECTORIZED(void, make_bytes, const float* x, std::int64_t size, float scale, float low, float high,
+                std::uint8_t* q) {
+  Lanes numbers;
+  for (std::int64_t i = 0; i < size; i += kLanes) {
+    load_some(x, i, size, numbers);
+    round_to_range(numbers, scale, low, high, numbers);
+    // By way of 16 bits, as compilers take bytes one by one otherwise.
+    const Integers integers = __builtin_convertvector(numbers, Integers) + kOffset;
+    const Bytes16 bytes = __builtin_convertvector(__builtin_convertvector(integers, Halves), Bytes16);
+    std::memcpy(q + i, &bytes, static_cast<std::size_t>(std::min<std::int64_t>(kLanes, size - i)));
+  }
+}
+
+ATTN_VECTORIZED(void, make_floats, const float* x, std::int64_t size, float scale, float low, float high, float* q) {
+  Lanes numbers;
+  for (std::int64_t i = 0; i < size; i += kLanes) {
+    load_some(x, i, size, numbers);
+    round_to_range(numbers, scale, low, high, numbers);
+    std::memcpy(q + i, &numbers, static_cast<std::size_t>(std::min<std::int64_t>(kLanes, size - i)) * sizeof(float));
+  }
+}
+
+float scale_for(const float* x, std::int64_t depth, const graph::IntegerRange& range) {
+  return static_cast<float>(range.high) / (find_largest(x, depth) + static_cast<float>(range.epsilon));
+}
+
+/// Rows of the depth beside each other in the 32 bits of a column.
+template <bool kIsNibbles>
+constexpr std::int64_t kRowsOfWord = kIsNibbles ? kOctet : kQuad;
+
+/// Vectors of one register: longer ones GCC 12 takes number by number.
+template <typename Float, typename Integer>
+struct Vectors {
+  using Floats = Float;
+  using Integers = Integer;
+  static constexpr int kCount = kWordBytes / sizeof(Float);       // of all columns
+  static constexpr int kColumns = sizeof(Float) / sizeof(float);  // of one
+};
+template <int kBytes>
+struct Registers;
+template <>
+struct Registers<16> : Vectors<float __attribute__((vector_size(16))), int __attribute__((vector_size(16)))> {};
+template <>
+struct Registers<32> : Vectors<float __attribute__((vector_size(32))), int __attribute__((vector_size(32)))> {};
+template <>
+struct Registers<64> : Vectors<float __attribute__((vector_size(64))), int __attribute__((vector_size(64)))> {};
+
+/// Row `row` of those in a word, as floats.
+template <int kBytes, bool kIsNibbles, bool kIsSigned>
+[[gnu::always_inline]] inline void take_row(const typename Registers<kBytes>::Integers& words, int row,
+                                            typename Registers<kBytes>::Floats& to) {
+  constexpr int kWord = 32, kBits = kIsNibbles ? 4 : 8, kMask = (1 << kBits) - 1;
+  using Floats = typename Registers<kBytes>::Floats;
+  if constexpr (kIsSigned) {
+    to = __builtin_convertvector((words << (kWord - kBits - kBits * row)) >> (kWord - kBits), Floats);
+  } else {
+    to = __builtin_convertvector((words >> (kBits * row)) & kMask, Floats);
+  }
+}
+
+/// f(k, row, words) for rows k from `begin` to `end` of a panel, in order; `row` is that of its word.
+template <int kBytes, bool kIsNibbles, typename Function>
+[[gnu::always_inline]] inline void each_row(const std::uint8_t* panel, std::int64_t begin, std::int64_t end,
+                                            const Function& f) {
+  constexpr std::int64_t kRows = kRowsOfWord<kIsNibbles>, kAhead = 8 * kWordBytes;
+  typename Registers<kBytes>::Integers words[Registers<kBytes>::kCount];
+  std::int64_t k = begin;
+  const auto some = [&](std::int64_t until) __attribute__((always_inline)) {
+    for (; k < until; ++k) {
+      std::memcpy(&words, panel + k / kRows * kWordBytes, sizeof words);
+      f(k, static_cast<int>(k % kRows), words);
+    }
+  };
+  some(std::min(end, (begin + kRows - 1) / kRows * kRows));
+  for (; k + kRows <= end; k += kRows) {
+    const std::uint8_t* const at = panel + k / kRows * kWordBytes;
+    __builtin_prefetch(at + kAhead);
+    __builtin_prefetch(at + kAhead + kWordBytes / 2);
+    std::memcpy(&words, at, sizeof words);
+#pragma GCC unroll 8
+    for (int row = 0; row < static_cast<int>(kRows); ++row) f(k + row, row, words);
+  }
+  some(end);
+}
+
+/// A number for each column of a group, or `missing`.
+template <int kBytes>
+[[gnu::always_inline]] inline void load_columns(const float* from, std::int64_t group, float missing,
+                                                typename Registers<kBytes>::Floats* to) {
+  for (int v = 0; v < Registers<kBytes>::kCount; ++v) {
+    to[v] = typename Registers<kBytes>::Floats{} + missing;
+    if (from != nullptr) std::memcpy(to + v, from + group * kPanel + v * Registers<kBytes>::kColumns, kBytes);
+  }
+}
+
+template <int kBytes, bool kIsNibbles, bool kIsSigned, int kRows>
+[[gnu::always_inline]] inline void multiply_some(const float* x, std::int64_t row_x, const std::uint8_t* panel,
+                                                 const PanelGroups& groups, float* y) {
+  using Floats = typename Registers<kBytes>::Floats;
+  using Words = typename Registers<kBytes>::Integers[Registers<kBytes>::kCount];
+  constexpr int kCount = Registers<kBytes>::kCount;
+  // Of one row in two registers a sum would wait for itself.
+  constexpr int kChains = kRows == 1 && kCount == 2 ? 2 : 1;
+  Floats totals[kRows][kCount] = {};
+  std::int64_t begin = 0;
+  for (std::int64_t g = 0; g < groups.count; ++g) {
+    Floats scale[kCount], zero[kCount], sums[kChains][kRows][kCount] = {};
+    load_columns<kBytes>(groups.zero, g, 0.0F, zero);
+    load_columns<kBytes>(groups.scale, g, 1.0F, scale);
+    each_row<kBytes, kIsNibbles>(
+        panel, begin, groups.ends[g], [&](std::int64_t k, int row, const Words& words) __attribute__((always_inline)) {
+          for (int v = 0; v < kCount; ++v) {
+            Floats weight;
+            take_row<kBytes, kIsNibbles, kIsSigned>(words[v], row, weight);
+            weight -= zero[v];
+            for (int r = 0; r < kRows; ++r) sums[row % kChains][r][v] += x[r * row_x + k] * weight;
+          }
+        });
+    begin = groups.ends[g];
+    for (int r = 0; r < kRows; ++r)
+      for (int v = 0; v < kCount; ++v)
+        totals[r][v] += (kChains == 1 ? sums[0][r][v] : sums[0][r][v] + sums[kChains - 1][r][v]) * scale[v];
+  }
+  for (int r = 0; r < kRows; ++r) std::memcpy(y + r * kPanel, totals[r], sizeof totals[r]);
+}
+
+template <int kBytes, bool kIsNibbles, bool kIsSigned>
+[[gnu::always_inline]] inline void multiply_few(const float* x, std::int64_t row_x, std::int64_t rows,
+                                                const std::uint8_t* panel, const PanelGroups& groups, float* y) {
+  switch (rows) {
+    case 1:
+      return multiply_some<kBytes, kIsNibbles, kIsSigned, 1>(x, row_x, panel, groups, y);
+    case 2:
+      return multiply_some<kBytes, kIsNibbles, kIsSigned, 2>(x, row_x, panel, groups, y);
+    case 3:
+      return multiply_some<kBytes, kIsNibbles, kIsSigned, 3>(x, row_x, panel, groups, y);
+    default:
+      return multiply_some<kBytes, kIsNibbles, kIsSigned, 4>(x, row_x, panel, groups, y);
+  }
+}
+
+template <int kBytes, bool kIsNibbles, bool kIsSigned>
+[[gnu::always_inline]] inline void widen(const std::uint8_t* panel, const PanelGroups& groups, float* wide) {
+  using Floats = typename Registers<kBytes>::Floats;
+  using Words = typename Registers<kBytes>::Integers[Registers<kBytes>::kCount];
+  constexpr int kCount = Registers<kBytes>::kCount, kColumns = Registers<kBytes>::kColumns;
+  std::int64_t begin = 0;
+  for (std::int64_t g = 0; g < groups.count; ++g) {
+    Floats scale[kCount], zero[kCount];
+    load_columns<kBytes>(groups.zero, g, 0.0F, zero);
+    load_columns<kBytes>(groups.scale, g, 1.0F, scale);
+    each_row<kBytes, kIsNibbles>(
+        panel, begin, groups.ends[g], [&](std::int64_t k, int row, const Words& words) __attribute__((always_inline)) {
+          for (int v = 0; v < kCount; ++v) {
+            Floats weight;
+            take_row<kBytes, kIsNibbles, kIsSigned>(words[v], row, weight);
+            weight = (weight - zero[v]) * scale[v];
+            std::memcpy(wide + k * kPanel + v * kColumns, &weight, kBytes);
+          }
+        });
+    begin = groups.ends[g];
+  }
+}
+
+/// Both for each instruction set.
+template <bool kIsNibbles, bool kIsSigned>
+struct Loops {
+  static void multiply(const float* x, std::int64_t row_x, std::int64_t rows, const std::uint8_t* panel,
+                       const PanelGroups& groups, float* y) {
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (isa() >= Isa::avx512) return multiply_avx512(x, row_x, rows, panel, groups, y);
+    if (isa() == Isa::avx2) return multiply_avx2(x, row_x, rows, panel, groups, y);
+#endif
+    multiply_few<kSmallest, kIsNibbles, kIsSigned>(x, row_x, rows, panel, groups, y);
+  }
+  static void widen_panel(const std::uint8_t* panel, const PanelGroups& groups, float* wide) {
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (isa() >= Isa::avx512) return widen_avx512(panel, groups, wide);
+    if (isa() == Isa::avx2) return widen_avx2(panel, groups, wide);
+#endif
+    widen<kSmallest, kIsNibbles, kIsSigned>(panel, groups, wide);
+  }
+
+ private:
+  static constexpr int kSmallest = 16;
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define ATTN_AVX512 [[gnu::target("arch=x86-64-v4")]]
+#define ATTN_AVX2 [[gnu::target("arch=x86-64-v3")]]
+  ATTN_AVX512 static void multiply_avx512(const float* x, std::int64_t row_x, std::int64_t rows,
+                                          const std::uint8_t* panel, const PanelGroups& groups, float* y) {
+    multiply_few<64, kIsNibbles, kIsSigned>(x, row_x, rows, panel, groups, y);
+  }
+  ATTN_AVX2 static void multiply_avx2(const float* x, std::int64_t row_x, std::int64_t rows, const std::uint8_t* panel,
+                                      const PanelGroups& groups, float* y) {
+    multiply_few<32, kIsNibbles, kIsSigned>(x, row_x, rows, panel, groups, y);
+  }
+  ATTN_AVX512 static void widen_avx512(const std::uint8_t* panel, const PanelGroups& groups, float* wide) {
+    widen<64, kIsNibbles, kIsSigned>(panel, groups, wide);
+  }
+  ATTN_AVX2 static void widen_avx2(const std::uint8_t* panel, const PanelGroups& groups, float* wide) {
+    widen<32, kIsNibbles, kIsSigned>(panel, groups, wide);
+  }
+#endif
+};
+
+}  // namespace
+
+int StoredIntegers::at(std::int64_t k, std::int64_t m) const {
+  if (pairs == graph::Pairs::none) {
+    const std::uint8_t byte = bytes[transposed ? m * depth + k : k * width + m];
+    return is_signed ? static_cast<std::int8_t>(byte) : byte;
+  }
+  const bool along_inputs = pairs == graph::Pairs::inputs;
+  const std::int64_t inputs = along_inputs ? (depth + 1) / 2 : depth, outputs = along_inputs ? width : (width + 1) / 2;
+  const std::int64_t row = along_inputs ? k / 2 : k, column = along_inputs ? m : m / 2;
+  const std::uint8_t byte = bytes[transposed ? column * inputs + row : row * outputs + column];
+  return nibble(byte, (along_inputs ? k : m) % 2 == 1, is_signed);
+}
+
+std::int64_t integer_panel_bytes(IntegerForm form, std::int64_t depth) {
+  switch (form) {
+    case IntegerForm::quads:
+    case IntegerForm::bytes:
+      return quads_of(depth) * kWordBytes;
+    case IntegerForm::nibbles:
+      break;
+  }
+  return (depth + kOctet - 1) / kOctet * kWordBytes;
+}
+
+void pack_integer_panel(IntegerForm form, const StoredIntegers& from, std::span<const std::int64_t> order,
+                        std::int64_t column, std::byte* panel, std::int32_t* sums) {
+  auto* const to = reinterpret_cast<std::uint8_t*>(panel);
+  std::memset(panel, 0, static_cast<std::size_t>(integer_panel_bytes(form, from.depth)));
+  std::fill_n(sums, kPanel, 0);
+  const std::int64_t columns = std::min(kPanel, from.width - column);
+  for (std::int64_t k = 0; k < from.depth; ++k) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const int integer = from.at(order.empty() ? k : order[static_cast<std::size_t>(k)], column + j);
+      sums[j] += integer;
+      const auto byte = static_cast<std::uint8_t>(integer);
+      switch (form) {
+        case IntegerForm::quads:
+        case IntegerForm::bytes:
+          to[k / kQuad * kWordBytes + j * kQuad + k % kQuad] = byte;
+          break;
+        case IntegerForm::nibbles: {
+          std::uint8_t& two = to[k / kOctet * kWordBytes + j * kQuad + k % kOctet / 2];
+          two = static_cast<std::uint8_t>(two | (k % 2 == 0 ? byte & 0xF : (byte & 0xF) << 4));
+          break;
+        }
+      }
+    }
+  }
+}
+
+float quantize_row(const float* x, std::int64_t depth, const graph::IntegerRange& range, std::uint8_t* q) {
+  const float scale = scale_for(x, depth, range);
+  make_bytes(x, depth, scale, static_cast<float>(range.low), static_cast<float>(range.high), q);
+  std::fill(q + depth, q + quads_of(depth) * kQuad, static_cast<std::uint8_t>(kOffset));
+  return scale;
+}
+
+float quantize_row(const float* x, std::int64_t depth, const graph::IntegerRange& range, float* q) {
+  const float scale = scale_for(x, depth, range);
+  make_floats(x, depth, scale, static_cast<float>(range.low), static_cast<float>(range.high), q);
+  return scale;
+}
+
+void multiply_integers(IntegerForm form, bool is_signed, const float* x, std::int64_t row_x, std::int64_t rows,
+                       const std::byte* panel, const PanelGroups& groups, float* y) {
+  const auto* const from = reinterpret_cast<const std::uint8_t*>(panel);
+  const bool is_nibbles = form == IntegerForm::nibbles;
+  const auto loop = is_nibbles ? (is_signed ? Loops<true, true>::multiply : Loops<true, false>::multiply)
+                               : (is_signed ? Loops<false, true>::multiply : Loops<false, false>::multiply);
+  loop(x, row_x, rows, from, groups, y);
+}
+
+void widen_integers(IntegerForm form, bool is_signed, const std::byte* panel, const PanelGroups& groups, float* wide) {
+  const auto* const from = reinterpret_cast<const std::uint8_t*>(panel);
+  const bool is_nibbles = form == IntegerForm::nibbles;
+  const auto loop = is_nibbles ? (is_signed ? Loops<true, true>::widen_panel : Loops<true, false>::widen_panel)
+                               : (is_signed ? Loops<false, true>::widen_panel : Loops<false, false>::widen_panel);
+  loop(from, groups, wide);
+}
+
+}  // namespace attn::backends::cpu

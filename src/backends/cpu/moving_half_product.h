@@ -1,0 +1,44 @@
+// Products of bfloat16 matrices that change between runs, by dot products of pairs (VDPBF16PS).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "moving_product.h"
+
+namespace attn::backends::cpu {
+
+/// Why these would not be multiplied here, or "".
+[[nodiscard]] std::string why_not_moving_half(DType dtype, const Multiplication& multiplication);
+
+/// As MovingProduct, of bfloat16: float32 sums over the whole depth, to which bias, activation and residual come before
+/// they are rounded once.
+class MovingHalfProduct {
+ public:
+  MovingHalfProduct(Engine& engine, const MovingSize& size, const graph::Unary& activation = {}, bool residual = false);
+
+  using Number = std::uint16_t;
+  /// `bias` (width) may be null, and `residual` (rows, width) is read where it was announced; z is none of the others.
+  void run(const Number* x, const Number* y, const Number* bias, const Number* residual, Number* z);
+  [[nodiscard]] static std::string_view name() { return "dot products of bfloat16, packed in each run"; }
+  [[nodiscard]] static std::int64_t bytes() { return 0; }
+  [[nodiscard]] static std::int64_t held_bytes(const MovingSize&) { return 0; }
+  [[nodiscard]] static std::int64_t scratch_bytes(const MovingSize& size, int threads);
+
+ private:
+  struct Operands {
+    const Number *x, *y, *bias, *residual;
+    Number* z;
+  };
+  void pack(const Number* y, std::int64_t panel, Number* to) const;
+  void run_piece(std::int64_t piece, int thread, std::int64_t begin, std::int64_t end, const Operands& on) const;
+  void write(const float* sums, std::int64_t first, std::int64_t rows, std::int64_t column, const Operands& on) const;
+
+  Engine& engine_;
+  MovingSize size_;
+  Finish finish_;
+  Team team_;
+  std::int64_t panels_, blocks_, groups_ = 1, most_panels_;
+};
+
+}  // namespace attn::backends::cpu

@@ -1,0 +1,179 @@
+// The gradient of layer normalization over the last axes.
+#include <algorithm>
+#include <cmath>
+
+#include "doubles.h"
+#include "kernel.h"
+#include "loops.h"
+#include "parallel.h"
+#include "vector.h"
+
+namespace attn::backends::cpu {
+namespace {
+
+using graph::NormKind;
+
+/// One row: dx, and what it adds to dgamma and dbeta, of which each may be null; and so may gamma.
+struct NormRow {
+  NormKind kind;
+  float epsilon;
+  const float *x, *gamma, *dy;
+  float *dx, *dgamma, *dbeta;
+  std::int64_t size;
+};
+
+/// With x̂ the normalized number and g = dy·gamma: dx = (g − mean(g) − x̂·mean(g·x̂))/√(spread + ε), of which little may
+/// be left: in double, rounded once.
+ATTN_VECTORIZED(void, go_back, const NormRow& row) {
+  const std::int64_t size = row.size;
+  const auto count = static_cast<double>(size);
+  const auto for_all = [&](const auto& f) __attribute__((always_inline)) {
+    for (std::int64_t i = 0; i < size; i += kHalf) f(i, size - i);
+  };
+  double mean = 0.0;
+  if (row.kind != NormKind::rms) {
+    Doubles sums{};
+    for_all([&](std::int64_t i, std::int64_t left) __attribute__((always_inline)) {
+      Doubles x;
+      load_some(row.x + i, left, x);
+      sums += x;
+    });
+    mean = sum_of_halves(sums) / count;
+  }
+  Doubles squares{};
+  for_all([&](std::int64_t i, std::int64_t left) __attribute__((always_inline)) {
+    Doubles x;
+    load_some(row.x + i, left, x);
+    x -= mean;
+    for (int lane = static_cast<int>(std::min<std::int64_t>(left, kHalf)); lane < kHalf; ++lane) x[lane] = 0.0;
+    squares += x * x;
+  });
+  const double inverse = 1.0 / std::sqrt(sum_of_halves(squares) / count + static_cast<double>(row.epsilon));
+  const double shift = row.kind == NormKind::layer ? mean : 0.0;
+  Doubles sums{}, products{};
+  for_all([&](std::int64_t i, std::int64_t left) __attribute__((always_inline)) {
+    Doubles x, g, factors;
+    load_some(row.x + i, left, x);
+    load_some(row.dy + i, left, g);
+    x = (x - shift) * inverse;
+    if (row.dbeta != nullptr) {
+      load_some(row.dbeta + i, left, factors);
+      factors += g;
+      store_some(factors, left, row.dbeta + i);
+    }
+    if (row.dgamma != nullptr) {
+      load_some(row.dgamma + i, left, factors);
+      factors += g * x;
+      store_some(factors, left, row.dgamma + i);
+    }
+    if (row.gamma != nullptr) {
+      load_some(row.gamma + i, left, factors);
+      g *= factors;
+    }
+    sums += g;
+    products += g * x;  // behind the last number g is 0
+  });
+  const double sum = row.kind == NormKind::layer ? sum_of_halves(sums) / count : 0.0;
+  const double product = sum_of_halves(products) / count;
+  for_all([&](std::int64_t i, std::int64_t left) __attribute__((always_inline)) {
+    Doubles x, g, factors;
+    load_some(row.x + i, left, x);
+    load_some(row.dy + i, left, g);
+    if (row.gamma != nullptr) {
+      load_some(row.gamma + i, left, factors);
+      g *= factors;
+    }
+    g = (g - sum - (x - mean) * inverse * product) * inverse;
+    store_some(g, left, row.dx + i);
+  });
+}
+
+/// A block of rows has sums of its own, which are added up in order: by number, so that they do not depend on threads.
+constexpr std::int64_t kLeastRows = 16, kMostBlocks = 64;
+
+struct NormSize {
+  explicit NormSize(const StepInfo& step) {
+    const Shape& x = step.inputs[0].shape;
+    for (const int axis : step.op<graph::LayerNormGrad>().forward.axes) length *= x[axis];
+    rows = x.size() / length;
+    blocks = std::clamp<std::int64_t>((rows + kLeastRows - 1) / kLeastRows, 1, kMostBlocks);
+    const auto& forward = step.op<graph::LayerNormGrad>().forward;
+    sums = (forward.scale ? length : 0) + (forward.center ? length : 0);
+  }
+  [[nodiscard]] std::int64_t scratch() const { return bytes_times({blocks, sums, bytes_of(DType::float32)}); }
+  std::int64_t length = 1, rows, blocks, sums;
+};
+
+class LayerNormGradKernel final : public Kernel {
+ public:
+  explicit LayerNormGradKernel(const Step& step)
+      : op_(step.op<graph::LayerNormGrad>().forward),
+        size_(step),
+        x_(step.inputs[0]),
+        gamma_(step.inputs[1]),
+        dy_(step.inputs.back()),
+        outputs_(step.outputs),
+        engine_(step.engine),
+        team_(step.engine.team_for(12.0 * static_cast<double>(x_.size()))) {
+    engine_.scratch.reserve(size_.scratch());
+  }
+
+  void run() override {
+    auto* const scratch = reinterpret_cast<float*>(engine_.scratch.get());
+    const std::int64_t length = size_.length;
+    parallel_for(size_.blocks, team_, [&](std::int64_t block, int) {
+      float* const sums = scratch + block * size_.sums;
+      std::fill_n(sums, size_.sums, 0.0F);
+      NormRow row{op_.kind, static_cast<float>(op_.epsilon), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                  length};
+      if (op_.scale) row.gamma = gamma_.data<float>();
+      if (op_.scale) row.dgamma = sums;
+      if (op_.center) row.dbeta = sums + (op_.scale ? length : 0);
+      const std::int64_t end = size_.rows * (block + 1) / size_.blocks;
+      for (std::int64_t i = size_.rows * block / size_.blocks; i < end; ++i) {
+        row.x = x_.data<float>() + i * length;
+        row.dy = dy_.data<float>() + i * length;
+        row.dx = outputs_[0].data<float>() + i * length;
+        go_back(row);
+      }
+    });
+    for (std::size_t o = 1; o < outputs_.size(); ++o) {
+      const float* const first = scratch + (static_cast<std::int64_t>(o) - 1) * length;
+      float* const total = outputs_[o].data<float>();
+      std::copy_n(first, length, total);
+      for (std::int64_t block = 1; block < size_.blocks; ++block) add_to(total, first + block * size_.sums, length);
+    }
+  }
+  [[nodiscard]] std::string_view name() const override { return "simple"; }
+
+ private:
+  graph::LayerNorm op_;
+  NormSize size_;
+  Operand x_, gamma_, dy_;
+  std::vector<Operand> outputs_;
+  Engine& engine_;
+  Team team_;
+};
+
+std::string why_not(const StepInfo& step) {
+  const auto& axes = step.op<graph::LayerNormGrad>().forward.axes;
+  const int first = step.inputs[0].shape.rank() - static_cast<int>(axes.size());
+  if (axes.front() != first) return "the axes are not the last ones";
+  // All but nothing is left of it then: no float32 is exact enough.
+  return NormSize(step).length > 1 ? "" : "it is of single numbers";
+}
+
+Needs needs_of(const StepInfo& step) {
+  Needs needs;
+  needs.scratch = NormSize(step).scratch();
+  return needs;
+}
+
+}  // namespace
+
+Kernels kernels_of(const graph::LayerNormGrad&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not, needs_of, make_as<LayerNormGradKernel>}};
+  return kKernels;
+}
+
+}  // namespace attn::backends::cpu

@@ -1,0 +1,386 @@
+// Dense maps by weights of integers: of quantized rows by dot products of bytes, of floats by integers that are widened
+// as they are read.
+#include <algorithm>
+#include <numeric>
+
+#include "attn/base/error.h"
+#include "attn/base/size.h"
+#include "byte_dots.h"
+#include "integer_panels.h"
+#include "kernel.h"
+#include "panels.h"
+#include "product.h"
+#include "vector.h"
+
+namespace attn::backends::cpu {
+namespace {
+
+using graph::QuantizedLinear;
+
+constexpr std::int64_t kPiecesPerThread = 4;
+/// Rows of a block, which stay in the cache while panels pass.
+constexpr std::int64_t kMostBlockRows = 96;
+
+struct IntegerSize {
+  std::int64_t rows, depth, width;
+  [[nodiscard]] std::int64_t panels() const { return (width + kPanel - 1) / kPanel; }
+};
+
+IntegerSize size_of(const StepInfo& step) {
+  const auto& op = step.op<QuantizedLinear>();
+  const Shape& x = step.inputs[0].shape;
+  return {x.slice(0, x.rank() - op.contracted).size(), x.slice(x.rank() - op.contracted, x.rank()).size(),
+          op.units.size()};
+}
+
+/// Rows become integers only where the whole product is one of integers.
+bool is_by_dots(const QuantizedLinear& op) {
+  return op.inputs && !op.grouped && !op.rounded && op.pairs == graph::Pairs::none;
+}
+
+IntegerForm form_of(const QuantizedLinear& op) {
+  if (is_by_dots(op)) return IntegerForm::quads;
+  return op.pairs == graph::Pairs::none ? IntegerForm::bytes : IntegerForm::nibbles;
+}
+
+Layout layout_of(const StepInfo& step) {
+  return {Layout::Kind::integers, step.inputs[1].dtype, 1 + static_cast<int>(form_of(step.op<QuantizedLinear>()))};
+}
+
+/// Panels, and the sums of their columns behind them.
+std::int64_t packed_bytes(const QuantizedLinear& op, const IntegerSize& size) {
+  const std::int64_t sums = kPanel * bytes_of(DType::int32);
+  return bytes_times({size.panels(), integer_panel_bytes(form_of(op), size.depth) + sums});
+}
+
+std::size_t group_input(const QuantizedLinear& op) { return op.grouped ? 4 : 2; }
+
+std::int64_t line(std::int64_t bytes) {
+  constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
+  return (bytes + kLine - 1) / kLine * kLine;
+}
+
+/// Room for the rows of x as integers or in another order, with their scales; and for each thread's sums and panel.
+struct Room {
+  std::int64_t row_bytes = 0, rows = 0, scales = 0, thread = 0, total = 0;
+
+  Room(const QuantizedLinear& op, const IntegerSize& size, int threads) {
+    const bool is_quads = form_of(op) == IntegerForm::quads;
+    row_bytes = line(is_quads ? quads_of(size.depth) * 4 : bytes_times({size.depth, bytes_of(DType::float32)}));
+    rows = bytes_times({size.rows, row_bytes});
+    scales = line(bytes_times({size.rows, bytes_of(DType::float32)}));
+    thread = line(kMostBlockRows * kPanel * bytes_of(DType::float32));
+    if (!is_quads) thread += line(bytes_times({size.depth, kPanel, bytes_of(DType::float32)}));
+    total = rows + scales + bytes_times({threads, thread});
+  }
+};
+
+/// y[i·stride + j] = sums[i·kPanel + j]/(scale[j]·scales_x[i]) + bias[j], where there is a bias.
+ATTN_VECTORIZED(void, write_products, const std::int32_t* sums, const float* scale, const float* scales_x,
+                std::int64_t rows, const float* bias, float* y, std::int64_t stride, std::int64_t count) {
+  const auto quotients = [&](std::int64_t i, std::int64_t j, Lanes & to) __attribute__((always_inline)) {
+    Integers integers;
+    Lanes divisor;
+    std::memcpy(&integers, sums + i * kPanel + j, sizeof integers);
+    load(scale + j, divisor);
+    to = __builtin_convertvector(integers, Lanes) / (divisor * scales_x[i]);
+  };
+  for (std::int64_t i = 0; i < rows; ++i) {
+    float* const to = y + i * stride;
+    for (std::int64_t j = 0; j < count; j += kLanes) {
+      Lanes numbers;
+      quotients(i, j, numbers);
+      if (j + kLanes <= count) {
+        if (bias != nullptr) {
+          Lanes added;
+          load(bias + j, added);
+          numbers += added;
+        }
+        store(numbers, to + j);
+        continue;
+      }
+      for (std::int64_t k = j; k < count; ++k) to[k] = bias != nullptr ? numbers[k - j] + bias[k] : numbers[k - j];
+    }
+  }
+}
+
+/// sums/(scale·scale_x) + bias, where each of the three may be missing.
+ATTN_VECTORIZED(void, write_sums, const float* sums, const float* scale, float scale_x, const float* bias, float* y,
+                std::int64_t count) {
+  for (std::int64_t j = 0; j < count; ++j) {
+    const float divisor = scale != nullptr ? scale[j] * scale_x : scale_x;
+    const float quotient = divisor == 1.0F ? sums[j] : sums[j] / divisor;
+    y[j] = bias != nullptr ? quotient + bias[j] : quotient;
+  }
+}
+
+class QuantizedProduct final : public Kernel {
+ public:
+  explicit QuantizedProduct(const Step& step)
+      : op_(step.op<QuantizedLinear>()),
+        size_(size_of(step)),
+        form_(form_of(op_)),
+        is_signed_(step.inputs[1].dtype == DType::int8),
+        finish_(op_.activation, op_.residual),
+        engine_(step.engine),
+        dots_(byte_dots(engine_.multiplication.tiles)),
+        x_(step.inputs[0]),
+        residual_(step.inputs.back()),
+        y_(step.outputs[0]) {
+    read_scales(step);
+    Packed& shared = step.packed(1, op_.transposed)[layout_of(step)];
+    if (!shared.bytes) shared.bytes = pack(step.fixed[1]);
+    packed_ = shared.bytes;
+    if (form_ == IntegerForm::quads) find_starts();
+    const auto rows = static_cast<double>(std::max<std::int64_t>(size_.rows, 8));
+    team_ = engine_.team_for(rows * static_cast<double>(size_.depth) * static_cast<double>(size_.width));
+    blocks_ = (size_.rows + kMostBlockRows - 1) / kMostBlockRows;
+    const std::int64_t wanted = team_.threads == 1 ? 1 : (kPiecesPerThread * team_.threads + blocks_ - 1) / blocks_;
+    groups_ = std::clamp<std::int64_t>(wanted, 1, size_.panels());
+    engine_.scratch.reserve(Room(op_, size_, engine_.threads).total);
+  }
+
+  void run() override {
+    const Room room(op_, size_, engine_.threads);
+    std::byte* const rows = engine_.scratch.get();
+    auto* const scales = reinterpret_cast<float*>(rows + room.rows);
+    const auto* const x = x_.data<float>();
+    const bool copies = op_.inputs || !order_.empty();
+    if (copies) {
+      parallel_for(size_.rows, team_, [&](std::int64_t i, int) {
+        scales[i] = prepare_row(x + i * size_.depth, rows + i * room.row_bytes);
+      });
+    }
+    parallel_for(blocks_ * groups_, team_, [&](std::int64_t piece, int thread) {
+      const std::int64_t block = piece / groups_, group = piece % groups_;
+      const std::int64_t first = size_.rows * block / blocks_, last = size_.rows * (block + 1) / blocks_;
+      Piece part{first, last - first, size_.panels() * group / groups_, size_.panels() * (group + 1) / groups_};
+      part.x = copies ? rows + first * room.row_bytes : reinterpret_cast<const std::byte*>(x + first * size_.depth);
+      part.row_x = copies ? room.row_bytes : size_.depth * bytes_of(DType::float32);
+      part.scales = op_.inputs ? scales + first : nullptr;
+      part.sums = rows + room.rows + room.scales + thread * room.thread;
+      run_piece(part);
+    });
+  }
+
+  [[nodiscard]] std::string_view name() const override {
+    if (form_ == IntegerForm::quads) return dots_.name;
+    return form_ == IntegerForm::bytes ? "bytes, widened" : "nibbles, widened";
+  }
+  [[nodiscard]] std::int64_t bytes() const override { return packed_bytes(op_, size_) + own_bytes(); }
+
+ private:
+  struct Piece {
+    std::int64_t first, rows, begin, end;
+    const std::byte* x = nullptr;
+    std::int64_t row_x = 0;  // bytes
+    const float* scales = nullptr;
+    std::byte* sums = nullptr;
+  };
+
+  [[nodiscard]] std::int64_t own_bytes() const {
+    return static_cast<std::int64_t>((scale_.size() + zero_.size() + bias_.size() + starts_.size()) * sizeof(float) +
+                                     (ends_.size() + order_.size()) * sizeof(std::int64_t));
+  }
+  [[nodiscard]] std::int64_t panel_bytes() const { return integer_panel_bytes(form_, size_.depth); }
+  [[nodiscard]] const std::byte* panel(std::int64_t p) const { return packed_.get() + p * panel_bytes(); }
+
+  /// Scales and zero points by panel, group and column; ones and zeros beyond the last column.
+  void read_scales(const Step& step) {
+    const std::int64_t panels = size_.panels();
+    const auto column = [](std::int64_t p, std::int64_t j) { return p * kPanel + j; };
+    const Tensor& scale = step.fixed[2];
+    if (op_.bias) {
+      const auto* const bias = step.fixed[group_input(op_) + 1].as<float>().data();
+      bias_.assign(bias, bias + size_.width);
+    }
+    if (!op_.grouped) {
+      scale_.assign(static_cast<std::size_t>(panels * kPanel), 1.0F);
+      for (std::int64_t m = 0; m < size_.width; ++m) scale_[static_cast<std::size_t>(m)] = scale.as<float>()[m];
+      ends_ = {size_.depth};
+      return;
+    }
+    const Dim count = scale.shape()[op_.transposed ? 1 : 0];
+    find_groups(step.fixed[4], count);
+    const auto groups = static_cast<std::int64_t>(ends_.size());
+    scale_.assign(static_cast<std::size_t>(panels * groups * kPanel), 0.0F);
+    zero_ = scale_;
+    for (std::int64_t p = 0; p < panels; ++p) {
+      for (std::int64_t g = 0; g < groups; ++g) {
+        for (std::int64_t j = 0; j < kPanel && column(p, j) < size_.width; ++j) {
+          const std::int64_t group = named_[static_cast<std::size_t>(g)];
+          const std::int64_t from = op_.transposed ? column(p, j) * count + group : group * size_.width + column(p, j);
+          const auto to = static_cast<std::size_t>((p * groups + g) * kPanel + j);
+          scale_[to] = scale.as<float>()[from];
+          zero_[to] = static_cast<float>(step.fixed[3].at(from));
+        }
+      }
+    }
+  }
+
+  /// Rows of the depth by group: where each group ends, and which rows are moved so that there is one run of each.
+  void find_groups(const Tensor& groups, Dim count) {
+    std::vector<std::int64_t> of(static_cast<std::size_t>(size_.depth));
+    for (std::int64_t k = 0; k < size_.depth; ++k) {
+      const std::int64_t group = groups.as<std::int32_t>()[k];
+      if (group < 0 || group >= count) throw bad_input("group {} of a weight's rows is none of its {}", group, count);
+      of[static_cast<std::size_t>(k)] = group;
+    }
+    std::vector<std::int64_t> order(of.size());
+    std::iota(order.begin(), order.end(), 0);
+    if (!std::is_sorted(of.begin(), of.end())) {
+      std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+        return of[static_cast<std::size_t>(a)] < of[static_cast<std::size_t>(b)];
+      });
+      order_ = order;
+    }
+    for (std::int64_t i = 0; i < size_.depth; ++i) {
+      const std::int64_t group = of[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])];
+      if (named_.empty() || named_.back() != group) {
+        named_.push_back(group);
+        ends_.push_back(i);
+      }
+      ends_.back() = i + 1;
+    }
+  }
+
+  std::shared_ptr<std::byte> pack(const Tensor& weight) {
+    const std::int64_t panels = size_.panels();
+    std::shared_ptr<std::byte> out = allocate_bytes(packed_bytes(op_, size_));
+    auto* const sums = reinterpret_cast<std::int32_t*>(out.get() + panels * panel_bytes());
+    const StoredIntegers from{reinterpret_cast<const std::uint8_t*>(weight.data()),
+                              size_.depth,
+                              size_.width,
+                              is_signed_,
+                              op_.transposed,
+                              op_.pairs};
+    parallel_for(
+        panels, engine_.team_for(4.0 * static_cast<double>(size_.depth * size_.width)), [&](std::int64_t p, int) {
+          pack_integer_panel(form_, from, order_, p * kPanel, out.get() + p * panel_bytes(), sums + p * kPanel);
+        });
+    return out;
+  }
+
+  /// With rows that are 128 too large in every number, sums are too large by 128 times those of the columns.
+  void find_starts() {
+    constexpr std::int32_t kOffset = 128;
+    const std::int64_t count = size_.panels() * kPanel;
+    const auto* const sums = reinterpret_cast<const std::int32_t*>(packed_.get() + size_.panels() * panel_bytes());
+    starts_.resize(static_cast<std::size_t>(count));
+    for (std::int64_t m = 0; m < count; ++m) starts_[static_cast<std::size_t>(m)] = -kOffset * sums[m];
+  }
+
+  float prepare_row(const float* x, std::byte* to) const {
+    if (form_ == IntegerForm::quads)
+      return quantize_row(x, size_.depth, *op_.inputs, reinterpret_cast<std::uint8_t*>(to));
+    auto* const row = reinterpret_cast<float*>(to);
+    if (order_.empty()) return quantize_row(x, size_.depth, *op_.inputs, row);
+    for (std::size_t i = 0; i < order_.size(); ++i) row[i] = x[order_[i]];
+    return op_.inputs ? quantize_row(row, size_.depth, *op_.inputs, row) : 1.0F;
+  }
+
+  void run_piece(const Piece& piece) const {
+    float* const y = y_.data<float>() + piece.first * size_.width;
+    for (std::int64_t p = piece.begin; p < piece.end; ++p) {
+      if (form_ == IntegerForm::quads) {
+        by_dots(piece, p, y + p * kPanel);
+      } else {
+        by_floats(piece, p, y + p * kPanel);
+      }
+    }
+    if (!finish_.is_needed()) return;
+    const std::int64_t column = piece.begin * kPanel, count = std::min(size_.width, piece.end * kPanel) - column;
+    const float* const residual = op_.residual ? residual_.data<float>() : nullptr;
+    for (std::int64_t i = 0; i < piece.rows; ++i) {
+      const std::int64_t at = i * size_.width + column;
+      finish_.run(residual == nullptr ? nullptr : residual + piece.first * size_.width + at, y + at, count);
+    }
+  }
+
+  [[nodiscard]] const float* bias(std::int64_t p) const { return bias_.empty() ? nullptr : bias_.data() + p * kPanel; }
+  [[nodiscard]] std::int64_t columns(std::int64_t p) const { return std::min(kPanel, size_.width - p * kPanel); }
+
+  void by_dots(const Piece& piece, std::int64_t p, float* y) const {
+    auto* const sums = reinterpret_cast<std::int32_t*>(piece.sums);
+    dots_.run(reinterpret_cast<const std::uint8_t*>(piece.x), piece.row_x, piece.rows,
+              reinterpret_cast<const std::uint8_t*>(panel(p)), quads_of(size_.depth), starts_.data() + p * kPanel,
+              sums);
+    write_products(sums, scale_.data() + p * kPanel, piece.scales, piece.rows, bias(p), y, size_.width, columns(p));
+  }
+
+  void by_floats(const Piece& piece, std::int64_t p, float* y) const {
+    auto* const sums = reinterpret_cast<float*>(piece.sums);
+    const auto* const x = reinterpret_cast<const float*>(piece.x);
+    const std::int64_t row_x = piece.row_x / bytes_of(DType::float32);
+    const auto count = static_cast<std::int64_t>(ends_.size()), at = p * count * kPanel;
+    PanelGroups groups{ends_.data(), count, nullptr, nullptr};
+    if (op_.grouped) {
+      groups.scale = scale_.data() + at;
+      groups.zero = zero_.data() + at;
+    }
+    if (piece.rows <= kFewIntegerRows) {
+      multiply_integers(form_, is_signed_, x, row_x, piece.rows, panel(p), groups, sums);
+    } else {
+      float* const wide = sums + kMostBlockRows * kPanel;
+      widen_integers(form_, is_signed_, panel(p), groups, wide);
+      multiply_panel(
+          {.x = {x, row_x, 1}, .panel = wide, .rows = piece.rows, .depth = size_.depth, .y = sums, .stride = kPanel});
+    }
+    // Of a rounded weight and quantized rows the scale of the columns is the weight's, and divides with them.
+    const float* const scale = op_.grouped ? nullptr : scale_.data() + p * kPanel;
+    for (std::int64_t i = 0; i < piece.rows; ++i)
+      write_sums(sums + i * kPanel, scale, piece.scales == nullptr ? 1.0F : piece.scales[i], bias(p),
+                 y + i * size_.width, columns(p));
+  }
+
+  QuantizedLinear op_;
+  IntegerSize size_;
+  IntegerForm form_;
+  bool is_signed_;
+  Finish finish_;
+  Engine& engine_;
+  const ByteDots& dots_;
+  Operand x_, residual_, y_;
+  std::vector<float> scale_, zero_, bias_;
+  std::vector<std::int64_t> ends_, named_, order_;
+  std::vector<std::int32_t> starts_;
+  std::shared_ptr<std::byte> packed_;
+  Team team_;
+  std::int64_t blocks_ = 1, groups_ = 1;
+};
+
+std::string why_not_quantized(const StepInfo& step) {
+  const auto& op = step.op<QuantizedLinear>();
+  for (std::size_t i = 1; i <= group_input(op) + (op.bias ? 1 : 0); ++i)
+    if (!step.is_fixed(i)) return i == 1 ? "the kernel is no weight" : "a scale, a zero point or the bias is no weight";
+  for (const std::size_t i : {std::size_t{0}, std::size_t{2}})
+    if (step.inputs[i].dtype != DType::float32) return "it is not float32";
+  const bool has_empty = std::ranges::any_of(step.inputs, [](const Operand& input) { return input.size() == 0; });
+  if (has_empty) return "an input has no elements";
+  if (is_by_dots(op) && step.inputs[1].dtype != DType::int8) return "its bytes have no sign";
+  return "";
+}
+
+Needs quantized_needs(const StepInfo& step) {
+  const auto& op = step.op<QuantizedLinear>();
+  const IntegerSize size = size_of(step);
+  Needs needs;
+  needs.packs.push_back({1, op.transposed, layout_of(step), packed_bytes(op, size)});
+  const std::int64_t groups = op.grouped ? step.inputs[2].shape[op.transposed ? 1 : 0] : 1;
+  needs.held = bytes_times({size.panels(), kPanel, 2 * groups + 2, bytes_of(DType::float32)}) +
+               bytes_times({2 * (groups + size.depth), bytes_of(DType::int64)});
+  needs.scratch = Room(op, size, step.machine.threads).total;
+  needs.copied.assign(step.inputs.size(), false);
+  for (std::size_t i = 1; i <= group_input(op) + (op.bias ? 1 : 0); ++i) needs.copied[i] = true;
+  return needs;
+}
+
+}  // namespace
+
+Kernels kernels_of(const QuantizedLinear&) {
+  static constexpr KernelInfo kKernels[] = {
+      {Takes::any, why_not_quantized, quantized_needs, make_as<QuantizedProduct>}};
+  return kKernels;
+}
+
+}  // namespace attn::backends::cpu

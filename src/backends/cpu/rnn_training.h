@@ -1,0 +1,15 @@
+// A recurrent layer whose weights are computed or given anew for each run.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernel.h"
+
+namespace attn::backends::cpu {
+
+[[nodiscard]] std::string why_not_moving_rnn(const StepInfo& step);
+[[nodiscard]] Needs moving_rnn_needs(const StepInfo& step);
+[[nodiscard]] std::unique_ptr<Kernel> make_moving_rnn(const Step& step);
+
+}  // namespace attn::backends::cpu

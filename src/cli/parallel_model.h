@@ -1,0 +1,32 @@
+// A model as one rank of several has it: what run and bench share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attn/parallel/parallelize.h"
+#include "attn/report/parallel_view.h"
+#include "forward.h"
+#include "ranks.h"
+
+namespace attn::cli {
+
+/// The graph and the weights of this rank, and the inputs, which every rank has whole.
+struct ParallelModel {
+  parallel::Parallel local;
+  std::vector<Tensor> weights, inputs;
+  std::vector<Fact> facts;        ///< on which all ranks agree
+  graph::Graph whole;             ///< the model's
+  std::int64_t memory_bytes = 0;  ///< the most that this process will take
+};
+
+/// Reads all that a rank needs. Throws Error.
+[[nodiscard]] ParallelModel prepare_parallel(const LoadedModel& loaded, const GivenInputs& given,
+                                             const backends::Backend& backend, const Execution& execution, bool scores,
+                                             Ranks& ranks, const Console& console);
+
+/// What all ranks tell of a pass of so many seconds; every rank calls it.
+[[nodiscard]] report::ParallelReport parallel_report(Ranks& ranks, const parallel::Parallel& local,
+                                                     const communicators::Counts& counts, double seconds, int threads);
+
+}  // namespace attn::cli

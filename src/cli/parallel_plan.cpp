@@ -1,0 +1,60 @@
+#include "parallel_plan.h"
+
+#include <set>
+
+#include "attn/base/error.h"
+#include "attn/plan/passes.h"
+
+namespace attn::cli {
+namespace {
+
+std::int64_t bytes_of_weights(const graph::Graph& graph) {
+  std::int64_t bytes = 0;
+  for (const graph::WeightSpec& spec : graph.weights) bytes += spec.shape.size() * bytes_of(spec.dtype);
+  return bytes;
+}
+
+/// The numbers of ranks that the speed-up is told for: powers of two up to 16, and what was asked for.
+std::set<int> numbers_of_ranks(int asked) {
+  std::set<int> numbers{2, 4, 8, 16};
+  if (asked > 1) numbers.insert(asked);
+  return numbers;
+}
+
+}  // namespace
+
+report::ParallelPlanReport parallel_plan(const LoadedModel& loaded, const keras::LowerOptions& lower,
+                                         const ParallelWord& word, const parallel::Cluster& cluster) {
+  if (!word.ranks)
+    throw bad_usage("--parallel {}: for how many ranks? As in {}=8", name_of(word.kind), name_of(word.kind));
+  const graph::Graph graph = plan::simplify_einsum(loaded.model.lower(lower));
+  report::ParallelPlanReport report;
+  report.model = loaded.name;
+  report.kind = name_of(word.kind);
+  report.ranks = *word.ranks;
+  report.cluster = cluster;
+  report.weight_bytes = report.local_weight_bytes = bytes_of_weights(graph);
+  report.prediction = parallel::predict(graph, word.kind, report.ranks, cluster);
+  if (report.ranks > 1) {
+    const parallel::Parallel last = parallel::parallelize(graph, word.kind, report.ranks - 1, report.ranks);
+    report.split = last.shared;
+    report.collectives = parallel::collective_costs(last.graph, cluster, report.ranks);
+    report.meetings = parallel::meetings(last.graph);
+    report.local_weight_bytes = bytes_of_weights(last.graph);
+  }
+  for (const int ranks : numbers_of_ranks(report.ranks)) {
+    try {
+      report.speed_ups.emplace_back(ranks, parallel::predict(graph, word.kind, ranks, cluster).speed_up());
+    } catch (const Error& error) {  // so many cannot share it
+      if (error.code() != ExitCode::usage) throw;
+    }
+  }
+  std::int64_t weights = 0;
+  for (const graph::WeightSpec& spec : graph.weights) weights += spec.trainable ? spec.shape.size() : 0;
+  for (const int ranks : {2, 8, 16, 64, 256, 1024})
+    report.efficiencies.emplace_back(ranks,
+                                     parallel::training_efficiency(report.prediction.alone, weights, ranks, cluster));
+  return report;
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,194 @@
+#include "ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <thread>
+
+#include "attn/base/stop.h"
+#include "attn/base/text.h"
+#include "attn/communicators/open.h"
+
+namespace attn::cli {
+namespace {
+
+using communicators::Communicator;
+using parallel::Kind;
+
+constexpr std::size_t kHash = 64;
+
+std::string text_of(std::span<const std::byte> bytes) {
+  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (const auto end = text.find('\0'); end != std::string::npos) text.resize(end);
+  return text;
+}
+
+/// Equal pieces of every rank, one behind the other.
+std::vector<std::byte> gather(Communicator& world, std::span<const std::byte> own) {
+  std::vector<std::byte> all(own.size() * static_cast<std::size_t>(world.size()));
+  const std::vector<std::int64_t> bytes(static_cast<std::size_t>(world.size()), static_cast<std::int64_t>(own.size()));
+  world.all_gather(own.data(), all.data(), bytes);
+  return all;
+}
+
+/// The error that is being handled, as one of ours; what is none is thrown on.
+Error current_error() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return {ExitCode::no_memory, "out of memory"};
+  }
+}
+
+}  // namespace
+
+std::optional<ParallelWord> parse_parallel(const std::string& word) {
+  const auto equals = word.find('=');
+  const std::string name = word.substr(0, equals);
+  ParallelWord out;
+  if (equals != std::string::npos) {
+    int ranks = 0;
+    const char *begin = word.data() + equals + 1, *end = word.data() + word.size();
+    const auto [read, error] = std::from_chars(begin, end, ranks);
+    constexpr int kMostRanks = 1 << 20;
+    if (error != std::errc() || read != end || ranks < 1 || ranks > kMostRanks)
+      throw bad_usage("--parallel {}: expected a number of ranks, as in tensor=4", printable(word));
+    out.ranks = ranks;
+  }
+  if (!out.ranks && (name == "none" || name == "files")) return std::nullopt;
+  for (const Kind kind : {Kind::data, Kind::tensor, Kind::sequence}) {
+    if (parallel::name_of(kind) != name) continue;
+    out.kind = kind;
+    return out;
+  }
+  static constexpr std::array<std::string_view, 5> kWords = {"none", "data", "tensor", "sequence", "files"};
+  throw bad_usage(
+      "--parallel {}: expected none, files, data, tensor, sequence, or one of the last three with a number of "
+      "ranks, as tensor=4{}",
+      printable(word), did_you_mean(name, kWords));
+}
+
+void add_parallel(Options& options, std::optional<std::string>& word) {
+  options.add("--parallel", word, "KIND",
+              "share the model out to ranks by data, tensor or sequence; tensor=4: to four");
+}
+
+void RanksOptions::declare(Options& options) {
+  add_parallel(options, parallel);
+  options.add("--communicator", communicator, "NAME", "of --parallel, what carries bytes: auto, mpi or self (auto)")
+      .one_of({"auto", "mpi", "self"});
+  options.add("--timeout", timeout, "S", "of --parallel, seconds after which ranks that do not come are given up (60)")
+      .above_zero();
+}
+
+std::optional<ParallelWord> RanksOptions::asked() const { return parallel ? parse_parallel(*parallel) : std::nullopt; }
+
+Ranks::Ranks(const RanksOptions& options, const ParallelWord& word, const Console& console)
+    : console_(console), launch_(communicators::launched()), kind_(word.kind) {
+  if (word.ranks && *word.ranks != launch_.size)
+    throw bad_usage("--parallel {}: {} processes were started{}", printable(*options.parallel), launch_.size,
+                    launch_.size == 1 ? fmt::format(": mpirun -np {} attn …", *word.ranks) : "");
+  if (options.communicator == "self" && launch_.size > 1)
+    throw bad_usage("--communicator self is for one process, and {} started {}", launch_.launcher, launch_.size);
+  const bool alone = options.communicator == "self" || (options.communicator == "auto" && launch_.size == 1);
+  world_ = alone ? communicators::make_self() : communicators::open_mpi(launch_);
+  world_->set_deadline(options.timeout);
+}
+
+std::string Ranks::own_name() const {
+  return fmt::format("rank {} of {} ({})", world_->rank(), world_->size(), communicators::host_name());
+}
+
+std::optional<Error> Ranks::first_error(const std::optional<Error>& own) {
+  const std::string text = own ? fmt::format("{}: {}", own_name(), own->what()) : "";
+  const std::array<std::int64_t, 2> told = {own ? static_cast<std::int64_t>(own->code()) : 0,
+                                            static_cast<std::int64_t>(text.size())};
+  const std::vector<std::byte> all = gather(*world_, std::as_bytes(std::span(told)));
+  for (int rank = 0; rank < world_->size(); ++rank) {
+    std::array<std::int64_t, 2> its{};
+    std::memcpy(its.data(), all.data() + static_cast<std::size_t>(rank) * sizeof its, sizeof its);
+    if (its[0] == 0) continue;
+    std::string sentence(static_cast<std::size_t>(its[1]), ' ');
+    if (rank == world_->rank()) sentence = text;
+    world_->broadcast(std::as_writable_bytes(std::span(sentence)), rank);
+    return Error(static_cast<ExitCode>(its[0]), sentence);
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> Ranks::difference(std::span<const Fact> facts) {
+  std::string own;
+  for (const Fact& fact : facts)
+    own += fact.hash.substr(0, kHash) + std::string(kHash - std::min(kHash, fact.hash.size()), ' ');
+  const std::vector<std::byte> all = gather(*world_, std::as_bytes(std::span(own)));
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    for (int rank = 1; rank < world_->size(); ++rank) {
+      const std::byte* first = all.data() + i * kHash;
+      const std::byte* other = first + static_cast<std::size_t>(rank) * own.size();
+      if (std::memcmp(first, other, kHash) == 0) continue;
+      return bad_input(
+          "rank {} has not the same {} as rank 0: all ranks must be given the same files and options, by the "
+          "same attn",
+          rank, facts[i].name);
+    }
+  }
+  return std::nullopt;
+}
+
+int Ranks::together(const std::function<std::vector<Fact>()>& prepare, const std::function<int()>& work) {
+  try {
+    std::optional<Error> failed;
+    std::vector<Fact> facts;
+    try {
+      facts = prepare();
+    } catch (const Error&) {
+      failed = current_error();
+    } catch (const std::bad_alloc&) {
+      failed = current_error();
+    }
+    failed = first_error(failed);
+    if (!failed) failed = difference(facts);
+    if (failed) {
+      if (speaks()) console_.error(failed->what());
+      return static_cast<int>(failed->code());
+    }
+    return work();
+  } catch (const Stopped&) {
+    world_->abort(static_cast<int>(ExitCode::interrupted));
+    return static_cast<int>(ExitCode::interrupted);
+  } catch (...) {
+    const Error error = current_error();
+    // Where several ranks wait in vain for one, the first of them tells it, and ends the others before they do.
+    if (std::string_view(error.field()) == "timeout")
+      std::this_thread::sleep_for(std::chrono::milliseconds(std::min(200 * world_->rank(), 2000)));
+    console_.error(fmt::format("{}: {}", own_name(), error.what()));
+    world_->abort(static_cast<int>(error.code()));
+    return static_cast<int>(error.code());
+  }
+}
+
+std::vector<std::string> gather_texts(Communicator& world, const std::string& own) {
+  std::array<std::byte, kHash> piece{};
+  std::memcpy(piece.data(), own.data(), std::min(own.size(), piece.size() - 1));
+  const std::vector<std::byte> all = gather(world, piece);
+  std::vector<std::string> texts;
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(world.size()); ++rank)
+    texts.push_back(text_of(std::span(all).subspan(rank * kHash, kHash)));
+  return texts;
+}
+
+std::vector<double> gather_numbers(Communicator& world, double own) {
+  const std::vector<std::byte> all = gather(world, std::as_bytes(std::span(&own, 1)));
+  std::vector<double> numbers(static_cast<std::size_t>(world.size()));
+  std::memcpy(numbers.data(), all.data(), all.size());
+  return numbers;
+}
+
+}  // namespace attn::cli

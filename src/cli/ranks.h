@@ -1,0 +1,78 @@
+// Ranks that run one model together: the options, how they meet, and how they end when one fails.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "attn/base/error.h"
+#include "attn/communicators/communicator.h"
+#include "attn/communicators/launch.h"
+#include "attn/parallel/parallelize.h"
+#include "console.h"
+#include "options/options.h"
+
+namespace attn::cli {
+
+/// "tensor=4" as a kind and a number of ranks; nothing for "none" and "files".
+struct ParallelWord {
+  parallel::Kind kind = parallel::Kind::tensor;
+  std::optional<int> ranks;
+};
+/// Throws Error (usage) for another word.
+[[nodiscard]] std::optional<ParallelWord> parse_parallel(const std::string& word);
+
+/// --parallel, as run, bench and plan have it.
+void add_parallel(Options& options, std::optional<std::string>& word);
+
+struct RanksOptions {
+  std::optional<std::string> parallel;
+  std::string communicator = "auto";
+  double timeout = 60;
+
+  void declare(Options& options);
+  /// Throws Error (usage) where --communicator or --timeout is given without ranks.
+  [[nodiscard]] std::optional<ParallelWord> asked() const;
+};
+
+/// Something on which all ranks are to agree.
+struct Fact {
+  std::string name;  ///< "the model"
+  std::string hash;  ///< 64 digits
+};
+
+class Ranks {
+ public:
+  /// Opens the communicator. Throws Error.
+  Ranks(const RanksOptions& options, const ParallelWord& word, const Console& console);
+
+  [[nodiscard]] communicators::Communicator& world() { return *world_; }
+  [[nodiscard]] const communicators::Launch& launch() const { return launch_; }
+  [[nodiscard]] parallel::Kind kind() const { return kind_; }
+  /// One of the ranks writes results.
+  [[nodiscard]] bool speaks() const { return world_->rank() == 0; }
+
+  /// Does `prepare` on every rank; where one throws, all end in order with its exit code, and one tells its sentence.
+  /// Then compares the facts that it gave, and does `work`, in which one that throws ends all at once. Gives the exit
+  /// code.
+  [[nodiscard]] int together(const std::function<std::vector<Fact>()>& prepare, const std::function<int()>& work);
+
+ private:
+  [[nodiscard]] std::optional<Error> first_error(const std::optional<Error>& own);
+  [[nodiscard]] std::optional<Error> difference(std::span<const Fact> facts);
+  [[nodiscard]] std::string own_name() const;
+
+  const Console& console_;
+  communicators::Launch launch_;
+  parallel::Kind kind_;
+  std::unique_ptr<communicators::Communicator> world_;
+};
+
+/// What `give` is on every rank, by rank, of texts up to 64 bytes.
+[[nodiscard]] std::vector<std::string> gather_texts(communicators::Communicator& world, const std::string& own);
+/// The same of numbers.
+[[nodiscard]] std::vector<double> gather_numbers(communicators::Communicator& world, double own);
+
+}  // namespace attn::cli

@@ -1,0 +1,42 @@
+// A model that takes arrays of any number of rows, some rows at a time.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/backends/backend.h"
+#include "prepared_model.h"
+
+namespace attn::cli {
+
+/// Owns the weights, and a session for each of the last few shapes. Not for two threads at once.
+class RowRunner {
+ public:
+  /// Reads or draws the weights. Throws Error.
+  RowRunner(const std::optional<std::string>& model, const Execution& execution, const Console& console);
+
+  struct Result {
+    std::vector<NamedTensor> outputs;
+    std::int64_t rows = 0;
+  };
+  /// The outputs for the arrays of one file; of --batch rows at a time where it is given, else of all at once. Throws
+  /// Error where they do not fit the model, Stopped.
+  [[nodiscard]] Result run(const std::string& file);
+
+  [[nodiscard]] const LoadedModel& loaded() const { return loaded_; }
+
+ private:
+  [[nodiscard]] std::vector<NamedTensor> run_rows(const std::map<std::string, Tensor>& arrays);
+
+  Execution execution_;
+  const Console& console_;
+  std::unique_ptr<backends::Backend> backend_;
+  LoadedModel loaded_;
+  std::vector<Tensor> weights_;
+  std::vector<std::pair<std::map<std::string, Shape>, std::unique_ptr<run::Session>>> sessions_;  // the latest last
+};
+
+}  // namespace attn::cli

@@ -1,0 +1,194 @@
+class Rebuilder:
+    """Makes a recorded model again with sizes that are unknown where the recorded one has the primes."""
+
+    def __init__(self, recorder, inputs, batch, length):
+        self.recorder = recorder
+        self.batch, self.length = batch, length  # primes; length may be None
+        self.made = {}  # id(layer) -> the new one and the old one
+        self.used = set()  # names
+        self.constants = {}  # bytes -> tensor
+        self.inputs = inputs
+        self.rows = self.steps = None
+        self.tables = Recorder(inputs[0])
+
+    def outputs(self, function, inputs):
+        return function._run_through_graph(inputs, operation_fn=self.operation)
+
+    def operation(self, old):
+        if isinstance(old, keras.Layer):
+            return lambda *args, **kwargs: self.layer(old)(*self.arguments(args), **self.arguments(kwargs))
+        return lambda *args, **kwargs: self.again(old, self.arguments(args), self.arguments(kwargs))
+
+    def arguments(self, structure):
+        return tree.map_structure(self.argument, structure)
+
+    def argument(self, value):
+        if isinstance(value, keras.Variable):
+            value = ops.convert_to_numpy(value)
+        if is_array(value):
+            return self.constant(ops.convert_to_numpy(value))
+        if isinstance(value, int) and not isinstance(value, bool) and value and self.shows(value):
+            raise CannotFlatten("it computes with the number of " + self.shows(value))
+        return value
+
+    def shows(self, size):
+        for prime, what in ((self.batch, "rows of a batch"), (self.length, "positions")):
+            if prime and isinstance(size, int) and size and size % prime == 0:
+                return what
+        return ""
+
+    def layer(self, old):
+        if id(old) not in self.made:
+            config = self.without_custom(old.get_config())
+            if id(old) in self.recorder.linear:
+                config["activation"] = "linear"
+            new = type(old).from_config(config)
+            new.name = self.unique(self.recorder.names.get(id(old), old.name))
+            self.made[id(old)] = (new, old)
+        return self.made[id(old)][0]
+
+    def without_custom(self, config):
+        """The config without initializers, regularizers and constraints of one's own, which are of training alone, and
+        without the sizes that a model inside was first called with."""
+        if isinstance(config, (list, tuple)):
+            return type(config)(self.without_custom(item) for item in config)
+        if not isinstance(config, dict):
+            return config
+        out = {}
+        for key, value in config.items():
+            is_object = isinstance(value, dict) and "class_name" in value
+            custom = is_object and not str(value.get("module")).startswith("keras")
+            if key == "batch_shape" and value:
+                value = [None, *(None if self.shows(size) else size for size in value[1:])]
+            if custom and key.endswith(("initializer", "regularizer", "constraint")):
+                value = "zeros" if key.endswith("initializer") else None
+            out[key] = self.without_custom(value)
+        return out
+
+    def unique(self, name):
+        name, out, count = name.replace("/", "_"), name.replace("/", "_"), 0
+        while out in self.used:
+            count += 1
+            out = f"{name}_{count}"
+        self.used.add(out)
+        return out
+
+    def copy_weights(self):
+        for new, old in self.made.values():
+            new.set_weights(old.get_weights())
+
+    def again(self, old, args, kwargs):
+        config = {key: value for key, value in old.get_config().items() if key != "name"}
+        kind = type(old).__name__
+        shown = any(self.shows(leaf) for leaf in tree.flatten(list(config.values())) if isinstance(leaf, int))
+        if not shown:
+            return type(old)(**config)(*args, **kwargs)
+        static = tuple(old.output.shape) if len(old._inbound_nodes) == 1 else None
+        if kind == "Reshape" and static:
+            return ops.reshape(args[0], self.unknown(static, kind))
+        if kind in ("BroadcastTo", "Tile", "Repeat") and static:
+            return self.spread(args[0], static)
+        raise CannotFlatten(f"{kind} makes a size of the number of {self.shows_any(config)}")
+
+    def shows_any(self, config):
+        return next(filter(None, (self.shows(leaf) for leaf in tree.flatten(list(config.values())))))
+
+    def unknown(self, shape, kind):
+        out = tuple(-1 if self.shows(size) else size for size in shape)
+        if out.count(-1) > 1:
+            raise CannotFlatten(f"{kind} makes two sizes of unknown ones")
+        return out
+
+    def spread(self, x, shape):
+        """x over the rows of the batch, by adding a 0 for each: a size that is not known cannot be named."""
+        if shape[0] != self.batch or any(self.shows(size) for size in shape[1:]):
+            raise CannotFlatten("it repeats values over an unknown size other than the batch")
+        zeros = np.zeros((1, *shape[1:]), "int32")
+        rows = ops.reshape(self.row_zeros(), (-1, *[1] * (len(shape) - 1)))
+        if any(size != 1 for size in shape[1:]) and tuple(x.shape)[-len(shape) + 1 :] != tuple(shape[1:]):
+            rows = ops.add(rows, zeros)
+        if keras.backend.standardize_dtype(x.dtype) == "bool":
+            return ops.logical_or(x, ops.cast(rows, "bool"))
+        return ops.add(x, ops.cast(rows, x.dtype))
+
+    def row_zeros(self):
+        if self.rows is None:
+            zeros = ops.zeros_like(self.inputs[0], dtype="int32")
+            axes = tuple(range(1, len(zeros.shape)))
+            self.rows = ops.max(zeros, axis=axes) if axes else zeros
+        return self.rows
+
+    def positions(self):
+        """0, 1, 2, … over the unknown length."""
+        if self.steps is None:
+            for tensor in self.inputs:
+                if len(tensor.shape) > 1 and tensor.shape[1] is None:
+                    ones = ops.ones_like(tensor, dtype="int32")
+                    ones = ops.max(ones, axis=(0, *range(2, len(tensor.shape))))
+                    self.steps = ops.subtract(ops.cumsum(ones), 1)
+                    break
+        return self.steps
+
+    def constant(self, value):
+        spread_over = None
+        if value.ndim and value.shape[0] == self.batch:
+            if not all(np.array_equal(row, value[0], equal_nan=value.dtype.kind == "f") for row in value):
+                raise CannotFlatten("a constant in it differs from row to row of the batch")
+            spread_over, value = value.shape, value[:1]
+        if self.batch in value.shape:
+            raise CannotFlatten("a constant in it has the number of rows as a size behind the first")
+        if self.length and self.length in value.shape:
+            out = self.of_length(value)
+        elif value.size > MOST_IN_CONFIG:
+            out = self.large(value)
+        else:
+            out = value
+        if spread_over is None:
+            return out
+        if not is_symbolic(out):
+            out = self.tables.symbolic(out)
+        rows = ops.reshape(self.row_zeros(), (-1, *[1] * (len(spread_over) - 1)))
+        if keras.backend.standardize_dtype(out.dtype) == "bool":
+            return ops.logical_or(out, ops.cast(rows, "bool"))
+        return ops.add(out, ops.cast(rows, out.dtype))
+
+    def large(self, value):
+        key = (value.shape, str(value.dtype), value.tobytes())
+        if key not in self.constants:
+            table = self.tables.table(value, self.unique("constant"), False)
+            dtype = "int32" if value.dtype == np.int64 else value.dtype.name
+            self.constants[key] = table if dtype == "float32" else ops.cast(table, dtype)
+        return self.constants[key]
+
+    def of_length(self, value):
+        """A constant that is positions, or a triangle of them, of any length."""
+        n, bare = self.length, value.reshape([size for size in value.shape if size != 1])
+        if bare.shape == (n,) and np.array_equal(bare, np.arange(n) + bare[0]):
+            out = ops.cast(self.positions() + int(bare[0]), "int32" if value.dtype == np.int64 else value.dtype.name)
+        elif bare.shape in ((n,), (n, n)) and (bare == bare.flat[0]).all():
+            out = self.positions() * 0
+            out = out if bare.ndim == 1 else ops.expand_dims(out, 1) + out
+            out = ops.cast(out, value.dtype.name) + value.dtype.type(bare.flat[0]) if bare.dtype != bool else (
+                ops.equal(out, 0 if bare.flat[0] else 1))
+        elif bare.shape == (n, n):
+            lower = np.tril(np.ones((n, n), bool))
+            below, above = bare[-1, 0], bare[0, -1]
+            queries, keys = ops.expand_dims(self.positions(), 1), self.positions()
+            if np.array_equal(bare, np.where(lower, below, above)):
+                mask = ops.greater_equal(queries, keys)
+            elif np.array_equal(bare, np.where(lower.T, above, below)):
+                mask, below, above = ops.less_equal(queries, keys), above, below
+            else:
+                raise CannotFlatten("a constant in it was made for one length; give --length N")
+            out = mask if bare.dtype == bool and below and not above else ops.where(mask, below, above)
+            if keras.backend.standardize_dtype(out.dtype) != value.dtype.name and value.dtype != np.int64:
+                out = ops.cast(out, value.dtype.name)
+        else:
+            raise CannotFlatten("a constant in it was made for one length; give --length N")
+        if out.ndim < value.ndim:
+            for axis, size in enumerate(value.shape):
+                if size == 1:
+                    out = ops.expand_dims(out, axis)
+        return out
+
+

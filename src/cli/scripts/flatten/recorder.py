@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""Makes a model of built-in layers and operations out of one with custom classes; its weights and its results stay.
+
+    attn flatten-script > flatten.py
+    python flatten.py model.keras flat.keras --import my_layers
+    attn run flat.keras
+
+MODEL is a .keras or .h5 file, and --import names the Python files or modules that define its classes. A subclassed
+model, whose file does not tell its inputs' dtypes, takes --inputs FILE.npz, arrays as it is called with. In a program:
+
+    from flatten import flatten
+    flatten(model, "flat.keras")                         # a functional model, or a task of KerasHub
+    flatten(model, "flat.keras", inputs={"x": tokens})   # a subclassed one
+
+What it does: it calls each layer that attn does not know with symbolic tensors, so that the layers and keras.ops inside
+it are recorded in its place. A variable of such a layer becomes an Embedding, read at 0, 1, 2, …. Sizes that are not
+known are traced as prime numbers, and made unknown again where they show. Both models are then run on random numbers.
+"""
+import argparse
+import contextlib
+import importlib
+import inspect
+import math
+import os
+import sys
+
+import keras
+import numpy as np
+from keras import ops, tree
+
+KNOWN_LAYERS = frozenset("""%LAYERS%""".split())
+KNOWN_OPERATIONS = frozenset("""%OPERATIONS%""".split())
+MOST_IN_CONFIG = 1024  # numbers of a constant that stay in the config; more become an Embedding
+TOLERANCE = 1e-5  # of the largest output
+
+
+class CannotFlatten(Exception):
+    pass
+
+
+def is_keras(thing):
+    return getattr(thing, "__module__", "").startswith(("keras.", "keras_hub."))
+
+
+def is_known(operation):
+    names = KNOWN_LAYERS if isinstance(operation, keras.Layer) else KNOWN_OPERATIONS
+    return is_keras(type(operation)) and type(operation).__name__ in names
+
+
+def is_plain(layer):
+    """Does attn know it, with all that is inside it?"""
+    if not is_known(layer):
+        return False
+    if isinstance(layer, keras.Model) and type(layer).__module__.startswith("keras.src"):
+        return all(is_plain(member) for member in layer.layers)
+    inside = list(layer._flatten_layers(include_self=False))
+    return all(is_keras(type(one)) and not isinstance(one, keras.layers.Lambda) for one in inside)
+
+
+def is_symbolic(value):
+    return isinstance(value, keras.KerasTensor)
+
+
+def any_symbolic(*structures):
+    return any(is_symbolic(leaf) for leaf in tree.flatten(structures))
+
+
+def is_array(value):
+    return isinstance(value, np.ndarray) or (not is_symbolic(value) and ops.is_tensor(value))
+
+
+def mask_of(tensor):
+    return getattr(tensor, "_keras_mask", None)
+
+
+def lower_case(subscripts):
+    """The same for symbolic tensors, whose shapes Keras finds for lower-case letters alone."""
+    free = [letter for letter in "abcdefghijklmnopqrstuvwxyz" if letter not in subscripts]
+    for letter in sorted(set(filter(str.isupper, subscripts))):
+        subscripts = subscripts.replace(letter, free.pop(0))
+    return subscripts.replace(" ", "")
+
+
+def fresh_prime(model, above):
+    """A prime that divides no size of the model, so that what shows it came from the size that it stands for."""
+    sizes = {size for weight in model.weights for size in weight.shape}
+    sizes |= {value for layer in model._flatten_layers() for value in vars(layer).values() if isinstance(value, int)}
+    number = above
+    is_prime = lambda n: all(n % i for i in range(2, int(n**0.5) + 1))
+    while not is_prime(number) or any(size % number == 0 for size in sizes if size):
+        number += 1
+    return number
+
+
+class Recorder:
+    """Calls a model with symbolic tensors in which each layer that attn does not know is replaced by what it calls."""
+
+    def __init__(self, first_input):
+        self.first_input = first_input
+        self.scope = []  # names of the layers that are open
+        self.inside_plain = False
+        self.opened = {}  # class name -> how many
+        self.names = {}  # id(layer) -> its name in the flat model
+        self.renamed = []  # (layer, its own name)
+        self.linear = set()  # ids of layers whose activation was taken out
+        self.variables = {}  # id(variable) -> its tensor
+        self.remade_masks = set()  # ids of tensors whose mask only an opened layer put there
+        self.index = None
+
+    @contextlib.contextmanager
+    def recording(self):
+        plain_call, plain_convert, plain_einsum = keras.Layer.__call__, ops.convert_to_tensor, ops.einsum
+        recorder = self
+
+        def call(layer, *args, **kwargs):
+            return recorder.call(plain_call, layer, args, kwargs)
+
+        def convert_to_tensor(x, dtype=None, **kwargs):
+            if any_symbolic(x):
+                x = ops.stack(list(x)) if isinstance(x, (list, tuple)) else x
+                return x if dtype is None else ops.cast(x, dtype)
+            return plain_convert(x, dtype, **kwargs)
+
+        def einsum(subscripts, *operands, **kwargs):
+            return plain_einsum(lower_case(subscripts), *operands, **kwargs)
+
+        keras.Layer.__call__, ops.convert_to_tensor, ops.einsum = call, convert_to_tensor, einsum
+        try:
+            yield
+        finally:
+            keras.Layer.__call__, ops.convert_to_tensor, ops.einsum = plain_call, plain_convert, plain_einsum
+
+    def call(self, plain_call, layer, args, kwargs):
+        if self.inside_plain:
+            return plain_call(layer, *args, **kwargs)
+        if not is_plain(layer):
+            return self.open(layer, args, kwargs)
+        if not any_symbolic(args, kwargs):
+            if not layer.weights:
+                return plain_call(layer, *args, **kwargs)
+            args = (self.symbolic(args[0]), *args[1:])  # its weights are to stay weights
+        self.inside_plain = True
+        remade = any(id(tensor) in self.remade_masks for tensor in tree.flatten((args, kwargs)))
+        given = tree.flatten((args, kwargs))
+        args, kwargs = self.with_masks(layer, (args, kwargs))
+        remade = remade and given == tree.flatten((args, kwargs))
+        self.rename(layer)
+        activation = getattr(layer, "activation", None)
+        custom = callable(activation) and not is_keras(activation) and not isinstance(activation, keras.Layer)
+        try:
+            if custom:
+                layer.activation = keras.activations.linear
+                self.linear.add(id(layer))
+            outputs = plain_call(layer, *args, **kwargs)
+        finally:
+            self.inside_plain = False
+            if custom:
+                layer.activation = activation
+        if isinstance(layer, keras.layers.MultiHeadAttention):  # which takes the masks off what it is given
+            for tensor in filter(is_symbolic, given + tree.flatten((args, kwargs))):
+                keras.src.backend.set_keras_mask(tensor, None)
+        if remade:
+            self.remade_masks.update(id(tensor) for tensor in tree.flatten(outputs) if mask_of(tensor) is not None)
+        return activation(outputs) if custom else outputs
+
+    def rename(self, layer, name=None):
+        """Two blocks may have layers of one name, which a model may not; the names are given back at the end."""
+        if id(layer) not in self.names:
+            self.names[id(layer)] = "_".join([*self.scope, name or layer.name])
+            self.renamed.append((layer, layer.name))
+            layer.name = f"recorded_{len(self.renamed)}"
+
+    def give_names_back(self):
+        for layer, name in self.renamed:
+            layer.name = name
+
+    def with_masks(self, layer, structure):
+        """Where a layer looks at masks, a tensor whose mask only an opened layer put there goes through a model that
+        puts it there again: Identity, called with mask=…."""
+        looks = any("mask" in name for name in inspect.signature(layer.call).parameters)
+        if not (looks or type(layer).compute_mask is not keras.Layer.compute_mask):
+            return structure
+        return tree.map_structure(lambda x: self.masked(x) if id(x) in self.remade_masks else x, structure)
+
+    def masked(self, tensor):
+        mask = mask_of(tensor)
+        if mask is None:
+            return tensor
+        inner = keras.Input(batch_shape=tensor.shape, dtype=tensor.dtype)
+        model = keras.Model(inner, keras.layers.Identity()(inner))
+        self.rename(model, "masked")
+        out = model(tensor, mask=mask)
+        keras.src.backend.set_keras_mask(out, mask)
+        return out
+
+    def open(self, layer, args, kwargs):
+        """layer.call as Layer.__call__ calls it: inputs are cast, and masks filled in and passed on."""
+        self.opened[type(layer).__name__] = self.opened.get(type(layer).__name__, 0) + 1
+        if isinstance(layer, (keras.layers.RNN, keras.layers.Bidirectional)):
+            raise CannotFlatten(f"{layer.name} ({type(layer).__name__}): a recurrent layer over a cell of one's own has "
+                                "no counterpart among built-in layers")
+
+        def cast(x):
+            if not (is_symbolic(x) and layer.autocast and "float" in str(x.dtype) and x.dtype != layer.compute_dtype):
+                return x
+            out = ops.cast(x, layer.compute_dtype)
+            if mask_of(x) is not None:
+                keras.src.backend.set_keras_mask(out, mask_of(x))
+                self.remade_masks.add(id(out))
+            return out
+
+        if not isinstance(layer, keras.Model):
+            args, kwargs = tree.map_structure(cast, (args, kwargs))
+        signature = inspect.signature(layer.call)
+        parameters = signature.parameters
+        if "training" in parameters and kwargs.get("training") is None:
+            kwargs = {**kwargs, "training": None}
+        arguments = signature.bind(*args, **kwargs).arguments
+        tensors = {n: v for n, v in arguments.items() if any(is_symbolic(x) or is_array(x) for x in tree.flatten(v))}
+        for name, value in tensors.items():
+            mask = "mask" if len(tensors) == 1 else name + "_mask"
+            if mask in parameters and arguments.get(mask) is None:
+                kwargs[mask] = tree.map_structure(mask_of, value)
+        first = next(iter(arguments.values()), None)
+        previous = kwargs["mask"] if kwargs.get("mask") is not None else tree.map_structure(mask_of, first)
+        self.scope.append(layer.name)
+        try:
+            with self.symbolic_variables(layer):
+                outputs = layer.call(*args, **kwargs)
+        finally:
+            self.scope.pop()
+        if layer.supports_masking and all(is_symbolic(x) for x in tree.flatten(outputs)):
+            bare = [x for x in tree.flatten(outputs) if mask_of(x) is None]
+            layer._set_mask_metadata(first, outputs, previous)
+            self.remade_masks.update(id(x) for x in bare if mask_of(x) is not None)
+        return outputs
+
+    @contextlib.contextmanager
+    def symbolic_variables(self, layer):
+        """While a layer is called, its attributes that are variables are tensors of the graph."""
+        hidden = ("_trainable_variables", "_non_trainable_variables", "_layers", "_losses", "_metrics",
+                  "_seed_generators")
+        kept = {}
+        is_variable = lambda value: isinstance(value, keras.Variable)
+        for name, value in list(vars(layer).items()):
+            holds = is_variable(value) or (
+                isinstance(value, (list, tuple, dict)) and any(is_variable(leaf) for leaf in tree.flatten(value))
+            )
+            if not holds or name in hidden:
+                continue
+            kept[name] = value
+            plain = value if is_variable(value) else type(value)(value) if isinstance(value, tuple) else (
+                dict(value) if isinstance(value, dict) else list(value))
+            turn = lambda leaf: self.variable(leaf, layer) if is_variable(leaf) else leaf
+            object.__setattr__(layer, name, turn(plain) if is_variable(plain) else tree.map_structure(turn, plain))
+        try:
+            yield
+        finally:
+            for name, value in kept.items():
+                object.__setattr__(layer, name, value)
+
+    def variable(self, variable, layer):
+        if "float" not in str(variable.dtype):
+            return ops.convert_to_tensor(variable)
+        if id(variable) not in self.variables:
+            name = "_".join([*self.scope, variable.name])
+            tensor = self.table(keras.ops.convert_to_numpy(variable), name, variable.trainable, variable.dtype)
+            self.variables[id(variable)] = (tensor, variable)
+        tensor = self.variables[id(variable)][0]
+        casts = layer.autocast and tensor.dtype != layer.compute_dtype
+        return ops.cast(tensor, layer.compute_dtype) if casts else tensor
+
+    def table(self, value, name, trainable, dtype="float32"):
+        """An Embedding with these numbers, read from its first row to its last."""
+        columns = value.shape[-1] if value.ndim > 1 or value.size > 0 and value.ndim else 1
+        rows = value.size // columns
+        embedding = keras.layers.Embedding(rows, columns, name=name, trainable=trainable, dtype=dtype)
+        self.names[id(embedding)] = name
+        self.renamed.append((embedding, name))
+        before, self.inside_plain = self.inside_plain, True
+        out = embedding(self.symbolic(np.arange(rows, dtype="int32")))
+        self.inside_plain = before
+        embedding.set_weights([np.asarray(value, "float32").reshape(rows, columns)])
+        return out if value.shape == (rows, columns) else ops.reshape(out, value.shape)
+
+    def symbolic(self, constant):
+        """A constant as a tensor of the graph: it is added to a 0 that comes from the input."""
+        if self.index is None:
+            self.index = ops.max(ops.zeros_like(self.first_input, dtype="int32"))
+        constant = ops.convert_to_numpy(constant) if not isinstance(constant, np.ndarray) else constant
+        if constant.dtype == np.int64:
+            constant = constant.astype("int32")
+        zero = self.index if constant.dtype == np.int32 else ops.cast(self.index, constant.dtype.name)
+        return ops.logical_or(zero, constant) if constant.dtype == bool else ops.add(zero, constant)
+
+

@@ -1,0 +1,97 @@
+#include "attn/communicators/launch.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+
+namespace attn::communicators {
+namespace {
+
+std::optional<int> number_of(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+bool is_set(const char* name) { return std::getenv(name) != nullptr; }
+
+std::optional<int> variable(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr) return std::nullopt;
+  const auto value = number_of(text);
+  if (!value) throw bad_usage("the variable {} is '{}', and a launcher sets it to a number", name, printable(text));
+  return value;
+}
+
+struct Row {
+  const char *launcher, *rank, *size, *local_rank;
+};
+
+// srun runs some programs under PMI too, and its own variables are in every step.
+constexpr std::array kRows = {
+    Row{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    Row{"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+    Row{"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
+    Row{"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+    Row{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
+};
+
+/// The script of a Slurm job has the variables of a task, and is none: srun starts those.
+bool is_batch_script(const Row& row) {
+  return std::string_view(row.launcher) == "Slurm" && is_set("SLURM_JOB_ID") && !is_set("SLURM_STEP_ID") &&
+         !is_set("SLURM_STEPID");
+}
+
+}  // namespace
+
+Launch launched() {
+  for (const Row& row : kRows) {
+    if (!is_set(row.rank) || !is_set(row.size) || is_batch_script(row)) continue;
+    const int rank = *variable(row.rank), size = *variable(row.size);
+    if (rank >= size) throw bad_usage("the variables {} and {} say rank {} of {}", row.rank, row.size, rank, size);
+    return {rank, size, variable(row.local_rank).value_or(rank), row.launcher};
+  }
+  return {};
+}
+
+Shard shard_of(std::string_view word, const Launch& launch) {
+  Shard outer;
+  if (word == "auto") {
+    if (const auto index = variable("SLURM_ARRAY_TASK_ID")) {
+      const auto count = variable("SLURM_ARRAY_TASK_COUNT");
+      if (!count) throw bad_usage("SLURM_ARRAY_TASK_ID is set, and SLURM_ARRAY_TASK_COUNT is not");
+      outer = {*index - variable("SLURM_ARRAY_TASK_MIN").value_or(0), *count};
+      if (outer.index < 0 || outer.index >= outer.count)
+        throw bad_usage("the array's task {} is not one of {} in a row: a shard can be named as i/N", *index, *count);
+    } else if (const auto completion = variable("JOB_COMPLETION_INDEX")) {
+      throw bad_usage(
+          "the job has the index {}, and Kubernetes does not say of how many: the shard {}/N, with the N of "
+          "spec.completions, or the schedule 'claim', which needs none",
+          *completion, *completion);
+    } else if (launch.size == 1) {
+      throw bad_usage("no variable says which shard this is: a shard is named as i/N, from 0/N on");
+    }
+  } else {
+    const auto slash = word.find('/');
+    const auto index = number_of(word.substr(0, slash));
+    const auto count = slash == std::string_view::npos ? std::nullopt : number_of(word.substr(slash + 1));
+    if (!index || !count || *index >= *count)
+      throw bad_usage("the shard '{}': expected i/N with i from 0 to N-1, or auto", printable(word));
+    outer = {*index, *count};
+  }
+  return {outer.index * launch.size + launch.rank, outer.count * launch.size};
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "?";
+  return printable(name.data());
+}
+
+}  // namespace attn::communicators

@@ -1,0 +1,262 @@
+// Ranks that are processes, by MPI: the one file that knows it. The same source is compiled for Open MPI and for MPICH.
+//
+// Every collective is begun and then asked for until it has ended, so that one that does not end can be given up.
+#include <mpi.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "attn/base/error.h"
+#include "attn/base/tensor.h"
+#include "attn/base/text.h"
+#include "attn/communicators/communicator.h"
+#include "attn/communicators/launch.h"
+
+namespace attn::communicators {
+namespace {
+
+/// MPI counts in int.
+constexpr std::int64_t kMostAtOnce = 1 << 30;
+
+class Mpi final : public Communicator {
+ public:
+  Mpi(int rank, int size) : Communicator(rank, size) {}
+
+  ~Mpi() override {
+    // Where something went wrong on the way, others may never come to the end.
+    if (has_failed_) return;
+    try {
+      barrier();
+      MPI_Finalize();
+    } catch (const std::exception&) {
+    }
+  }
+
+  [[nodiscard]] std::string library() const override {
+    std::vector<char> text(MPI_MAX_LIBRARY_VERSION_STRING + 1, '\0');
+    int length = 0;
+    MPI_Get_library_version(text.data(), &length);
+    const std::string_view whole(text.data());
+    // "Open MPI v4.1.4, package: …", "MPICH Version:\t4.0.2\n…"
+    if (whole.starts_with("Open MPI v")) return "Open MPI " + std::string(whole.substr(10, whole.find(',') - 10));
+    if (whole.starts_with("MPICH Version:")) {
+      const auto from = whole.find_first_of("0123456789");
+      return "MPICH " + std::string(whole.substr(from, whole.find('\n') - from));
+    }
+    return printable(whole.substr(0, whole.find('\n')));
+  }
+
+  void abort(int code) noexcept override {
+    has_failed_ = true;
+    MPI_Abort(MPI_COMM_WORLD, code);
+  }
+
+ protected:
+  void do_all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype, Reduction how) override {
+    if (const Tensor wide = widened(in, count, dtype); wide.size() == count && count > 0) {
+      do_all_reduce(wide.data(), wide.data(), count, wide.dtype(), how);
+      for (std::int64_t i = 0; i < count; ++i) Tensor::store(dtype, out, i, wide.at(i));
+      return;
+    }
+    const std::int64_t size = bytes_of(dtype);
+    for (std::int64_t from = 0; from == 0 || from < count; from += kMostAtOnce) {
+      const std::int64_t some = std::min(count - from, kMostAtOnce);
+      const void* give = in == out ? MPI_IN_PLACE : static_cast<const void*>(in + from * size);
+      wait([&](MPI_Request* request) {
+        return MPI_Iallreduce(give, out + from * size, static_cast<int>(some), type_of(dtype),
+                              how == Reduction::sum ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD, request);
+      });
+    }
+  }
+
+  void do_all_gather(const std::byte* own, std::byte* all, std::span<const std::int64_t> bytes) override {
+    const std::int64_t whole = std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+    if (whole > kMostAtOnce) return gather_by_broadcasts(own, all, bytes);
+    std::vector<int> counts, places;
+    int place = 0;
+    for (const std::int64_t part : bytes) {
+      counts.push_back(static_cast<int>(part));
+      places.push_back(place);
+      place += static_cast<int>(part);
+    }
+    wait([&](MPI_Request* request) {
+      return MPI_Iallgatherv(own, counts[static_cast<std::size_t>(rank())], MPI_BYTE, all, counts.data(), places.data(),
+                             MPI_BYTE, MPI_COMM_WORLD, request);
+    });
+  }
+
+  void do_reduce_scatter(const std::byte* all, std::byte* own, std::span<const std::int64_t> counts,
+                         DType dtype) override {
+    const std::int64_t whole = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+    const auto mine = static_cast<std::size_t>(rank());
+    if (const Tensor wide = widened(all, whole, dtype); wide.size() == whole && whole > 0) {
+      const Tensor part(wide.dtype(), {counts[mine]});
+      do_reduce_scatter(wide.data(), part.data(), counts, wide.dtype());
+      for (std::int64_t i = 0; i < counts[mine]; ++i) Tensor::store(dtype, own, i, part.at(i));
+      return;
+    }
+    if (whole > kMostAtOnce) {
+      const Tensor sum(dtype, {whole});
+      do_all_reduce(all, sum.data(), whole, dtype, Reduction::sum);
+      const std::int64_t from = std::accumulate(counts.begin(), counts.begin() + rank(), std::int64_t{0});
+      std::memcpy(own, sum.data() + from * bytes_of(dtype), static_cast<std::size_t>(counts[mine] * bytes_of(dtype)));
+      return;
+    }
+    std::vector<int> parts;
+    for (const std::int64_t part : counts) parts.push_back(static_cast<int>(part));
+    wait([&](MPI_Request* request) {
+      return MPI_Ireduce_scatter(all, own, parts.data(), type_of(dtype), MPI_SUM, MPI_COMM_WORLD, request);
+    });
+  }
+
+  void do_shift(std::span<const std::byte> give, std::span<std::byte> take) override {
+    const int next = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
+    std::vector<MPI_Request> requests;
+    const auto pieces = [&](auto bytes, const auto& begin) {
+      for (std::size_t from = 0; from == 0 || from < bytes.size(); from += kMostAtOnce) {
+        const auto some = std::min<std::size_t>(bytes.size() - from, kMostAtOnce);
+        check(begin(bytes.data() + from, static_cast<int>(some), &requests.emplace_back(MPI_REQUEST_NULL)));
+      }
+    };
+    pieces(take, [&](void* at, int count, MPI_Request* request) {
+      return MPI_Irecv(at, count, MPI_BYTE, before, 0, MPI_COMM_WORLD, request);
+    });
+    pieces(give, [&](const void* at, int count, MPI_Request* request) {
+      return MPI_Isend(at, count, MPI_BYTE, next, 0, MPI_COMM_WORLD, request);
+    });
+    wait_for(requests);
+  }
+
+  void do_broadcast(std::span<std::byte> bytes, int root) override {
+    for (std::size_t from = 0; from == 0 || from < bytes.size(); from += kMostAtOnce) {
+      const auto some = std::min<std::size_t>(bytes.size() - from, kMostAtOnce);
+      wait([&](MPI_Request* request) {
+        return MPI_Ibcast(bytes.data() + from, static_cast<int>(some), MPI_BYTE, root, MPI_COMM_WORLD, request);
+      });
+    }
+  }
+
+  void do_barrier() override {
+    wait([](MPI_Request* request) { return MPI_Ibarrier(MPI_COMM_WORLD, request); });
+  }
+
+ private:
+  static MPI_Datatype type_of(DType dtype) {
+    switch (dtype) {
+      case DType::float32:
+        return MPI_FLOAT;
+      case DType::float64:
+        return MPI_DOUBLE;
+      case DType::int8:
+        return MPI_INT8_T;
+      case DType::int16:
+        return MPI_INT16_T;
+      case DType::int32:
+        return MPI_INT32_T;
+      case DType::int64:
+        return MPI_INT64_T;
+      case DType::uint8:
+      case DType::boolean:
+        return MPI_UINT8_T;
+      case DType::uint16:
+        return MPI_UINT16_T;
+      case DType::uint32:
+        return MPI_UINT32_T;
+      case DType::uint64:
+        return MPI_UINT64_T;
+      default:
+        break;
+    }
+    throw internal_error("MPI does not add {}", name_of(dtype));
+  }
+
+  /// Halves as float32, in which MPI adds them; of other numbers nothing.
+  static Tensor widened(const std::byte* numbers, std::int64_t count, DType dtype) {
+    if (dtype != DType::float16 && dtype != DType::bfloat16) return {};
+    const Tensor wide(DType::float32, {count});
+    for (std::int64_t i = 0; i < count; ++i) wide.set(i, Tensor::load(dtype, numbers, i));
+    return wide;
+  }
+
+  void gather_by_broadcasts(const std::byte* own, std::byte* all, std::span<const std::int64_t> bytes) {
+    for (int root = 0; root < size(); ++root) {
+      const std::int64_t part = bytes[static_cast<std::size_t>(root)];
+      if (root == rank() && part > 0) std::memcpy(all, own, static_cast<std::size_t>(part));
+      do_broadcast({all, static_cast<std::size_t>(part)}, root);
+      all += part;
+    }
+  }
+
+  void check(int code) {
+    if (code == MPI_SUCCESS) return;
+    has_failed_ = true;
+    std::vector<char> text(MPI_MAX_ERROR_STRING + 1, '\0');
+    int length = 0;
+    MPI_Error_string(code, text.data(), &length);
+    throw Error(ExitCode::no_device, fmt::format("{}: {}: {}", library(), at_work(), printable(text.data())));
+  }
+
+  template <typename Begin>
+  void wait(const Begin& begin) {
+    std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
+    check(begin(request.data()));
+    wait_for(request);
+  }
+
+  /// Asks often at first, as most collectives take microseconds, and lets other ranks of the core run between.
+  void wait_for(std::vector<MPI_Request>& requests) {
+    constexpr double kEager = 1e-3;
+    constexpr unsigned kPause = 50;  // microseconds
+    const double from = now();
+    for (int done = 0;;) {
+      check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE));
+      if (done != 0) return;
+      const double passed = now() - from;
+      if (passed > deadline()) give_up(passed);
+      if (passed < kEager)
+        ::sched_yield();
+      else
+        ::usleep(kPause);
+    }
+  }
+
+  [[noreturn]] void give_up(double passed) {
+    has_failed_ = true;
+    throw Error(
+        ExitCode::no_device,
+        fmt::format("{}: not all ranks came within {:.3g} s: one hangs, was stopped or is cut off (on hosts with "
+                    "several network interfaces, Docker's for one, the launcher must be told which to use: "
+                    "mpirun --mca btl_tcp_if_include eth0)",
+                    at_work(), passed))
+        .about("timeout");
+  }
+
+  bool has_failed_ = false;
+};
+
+}  // namespace
+}  // namespace attn::communicators
+
+extern "C" {
+
+__attribute__((visibility("default"))) const char* attn_plugin_build() { return ATTN_PLUGIN_BUILD; }
+
+__attribute__((visibility("default"))) attn::communicators::Communicator* attn_open_communicator() {
+  using attn::Error;
+  using attn::ExitCode;
+  int given = 0, rank = 0, size = 1;
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS)
+    throw Error(ExitCode::no_device, "MPI could not be started");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return new attn::communicators::Mpi(rank, size);
+}
+}

@@ -1,0 +1,167 @@
+#include "attn/generate/whole_decoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "attn/base/error.h"
+#include "attn/run/session.h"
+
+namespace attn::generate {
+namespace {
+
+/// The rows of the table that an input (rows, length) of integers chooses from; nothing where it chooses from none.
+std::optional<Dim> table_rows(const graph::Graph& graph, graph::ValueId input) {
+  if (is_floating(graph.value(input).dtype) || graph.value(input).shape.rank() != 2) return std::nullopt;
+  for (const graph::Node& node : graph.nodes) {
+    if (std::holds_alternative<graph::Cast>(node.op) && node.inputs.front() == input) {
+      if (const auto rows = table_rows(graph, node.outputs.front())) return rows;
+    }
+    const bool chooses = std::holds_alternative<graph::Gather>(node.op) && node.inputs[1] == input;
+    if (chooses) return graph.value(node.inputs.front()).shape[0];
+  }
+  return std::nullopt;
+}
+
+/// Does a softmax make the output?
+bool is_softmax(const graph::Graph& graph, graph::ValueId output) {
+  for (const graph::Node& node : graph.nodes) {
+    if (node.outputs.front() != output) continue;
+    if (std::holds_alternative<graph::Cast>(node.op) || std::holds_alternative<graph::Reshape>(node.op))
+      return is_softmax(graph, node.inputs.front());
+    const auto* softmax = std::get_if<graph::Softmax>(&node.op);
+    return softmax != nullptr && softmax->kind == graph::SoftmaxKind::softmax;
+  }
+  return false;
+}
+
+}  // namespace
+
+WholeInputs whole_inputs(const graph::Graph& graph, const std::string& name) {
+  const auto refuse = [&](std::string_view what) { return bad_input("{}: {}, so it cannot generate", name, what); };
+  if (graph.outputs.size() != 1) throw refuse("it has not one output");
+  const graph::Value& output = graph.value(graph.outputs.front().value);
+  if (output.shape.rank() != 3 || !is_floating(output.dtype))
+    throw refuse("its output tells nothing of a next token at each position");
+  WholeInputs out;
+  bool found = false;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const auto rows = table_rows(graph, graph.inputs[i]);
+    if (!rows) throw refuse("an input is not the ids of tokens");
+    if (graph.value(graph.inputs[i]).shape[1] != output.shape[1] || *rows != output.shape[2]) continue;
+    out.tokens = i;
+    found = true;
+  }
+  if (!found) throw refuse("no input has a token for each position of its output, of as many as its output tells of");
+  if (graph.inputs.size() > 2) throw refuse("it has more inputs than a sequence and one that an encoder reads");
+  if (graph.inputs.size() == 2) out.encoder = 1 - out.tokens;
+  return out;
+}
+
+WholeDecoder::WholeDecoder(const backends::Backend& backend, graph::Graph graph, std::vector<Tensor> weights,
+                           const WholeInputs& inputs, Dim branches,
+                           const std::vector<std::vector<Token>>& encoder_tokens,
+                           const backends::CompileOptions& options)
+    : tokens_input_(inputs.tokens) {
+  const graph::ValueId output = graph.outputs.front().value;
+  const Shape shape = graph.value(output).shape;
+  rows_ = shape[0];
+  capacity_ = shape[1];
+  vocabulary_size_ = shape[2];
+  gives_probabilities_ = is_softmax(graph, output);
+  for (const graph::ValueId id : graph.inputs) inputs_.emplace_back(graph.value(id).dtype, graph.value(id).shape);
+  if (inputs.encoder) {
+    const Tensor& array = inputs_[*inputs.encoder];
+    const Dim length = array.shape()[1];
+    for (Dim row = 0; row < rows_; ++row) {
+      const auto& tokens = encoder_tokens[static_cast<std::size_t>(row / branches)];
+      if (std::ssize(tokens) > length)
+        throw bad_usage("{} tokens are given for an encoder that reads {}", tokens.size(), length);
+      for (Dim i = 0; i < length; ++i)
+        array.set(row * length + i, i < std::ssize(tokens) ? tokens[static_cast<std::size_t>(i)] : 0);
+    }
+  }
+  tokens_.resize(static_cast<std::size_t>(rows_));
+  session_ = std::make_unique<run::Session>(backend, std::move(graph), std::move(weights), options);
+}
+
+WholeDecoder::~WholeDecoder() = default;
+
+void WholeDecoder::run(Token filler) {
+  const Tensor& array = inputs_[tokens_input_];
+  for (Dim row = 0; row < rows_; ++row) {
+    const auto& tokens = tokens_[static_cast<std::size_t>(row)];
+    for (Dim i = 0; i < capacity_; ++i)
+      array.set(row * capacity_ + i, i < std::ssize(tokens) ? tokens[static_cast<std::size_t>(i)] : filler);
+  }
+  session_->run(inputs_);
+  output_ = session_->outputs().front().tensor;
+}
+
+/// Puts the step's tokens behind those that each row goes on with.
+void WholeDecoder::place(const Advance& step) {
+  const Dim each = rows_ / step.rows;
+  const std::vector<std::vector<Token>> before = tokens_;
+  for (Dim row = 0; row < rows_; ++row) {
+    const Dim of = row / each;  // of the step's rows
+    std::vector<Token>& tokens = tokens_[static_cast<std::size_t>(row)];
+    tokens.resize(static_cast<std::size_t>(step.position));
+    for (Dim p = 0; p < step.position && !step.sources.empty(); ++p) {
+      const auto source = static_cast<std::size_t>(step.sources[static_cast<std::size_t>(of * step.position + p)]);
+      tokens[static_cast<std::size_t>(p)] = before[source][static_cast<std::size_t>(p)];
+    }
+    const auto given =
+        step.tokens.subspan(static_cast<std::size_t>(of * step.count), static_cast<std::size_t>(step.count));
+    tokens.insert(tokens.end(), given.begin(), given.end());
+  }
+}
+
+/// The logits that the step asks for. A softmax takes ln p for p.
+Tensor WholeDecoder::asked(const Advance& step) const {
+  const Dim count = step.every_position ? step.count : 1, each = rows_ / step.rows;
+  Tensor logits(DType::float32, {step.rows, count, vocabulary_size_});
+  const auto to = logits.as<float>();
+  for (Dim row = 0; row < step.rows; ++row) {
+    for (Dim i = 0; i < count; ++i) {
+      const Dim position = step.position + step.count - count + i;
+      const Dim from = (row * each * capacity_ + position) * vocabulary_size_,
+                at = (row * count + i) * vocabulary_size_;
+      for (Dim v = 0; v < vocabulary_size_; ++v) {
+        const double value = output_.at(from + v);
+        to[static_cast<std::size_t>(at + v)] = static_cast<float>(gives_probabilities_ ? std::log(value) : value);
+      }
+    }
+  }
+  return logits;
+}
+
+Ahead WholeDecoder::advance(const Advance& step) {
+  if (step.position + step.count > capacity_)
+    throw internal_error("positions up to {} were asked of a decoder of {}", step.position + step.count, capacity_);
+  place(step);
+  if (!is_checked_) check_causal(step);
+  run(0);
+  return {asked(step), {}};
+}
+
+/// What stands behind the tokens must make no difference.
+void WholeDecoder::check_causal(const Advance& step) {
+  is_checked_ = true;
+  run(0);
+  const Tensor padded = asked(step);
+  run(static_cast<Token>(std::min<Dim>(1, vocabulary_size_ - 1)));
+  const Tensor filled = asked(step);
+  double most = 0.0, size = 0.0;
+  for (std::int64_t i = 0; i < padded.size(); ++i) {
+    const double x = padded.at(i), y = filled.at(i);
+    if (!std::isfinite(x) || !std::isfinite(y)) continue;
+    most = std::max(most, std::abs(x - y));
+    size = std::max(size, std::abs(x));
+  }
+  constexpr double kRounding = 1e-2;  // of half precision; what looks ahead differs by far more
+  if (most > kRounding * std::max(1.0, size))
+    throw bad_input(
+        "what the model gives for a position depends on the tokens behind it, so it tells of no next token");
+}
+
+}  // namespace attn::generate

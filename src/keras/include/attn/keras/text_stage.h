@@ -1,0 +1,27 @@
+// The strings that go into a model, and the inputs of its graph that are made of them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attn/base/shape.h"
+#include "attn/text/encoding.h"
+
+namespace attn::keras {
+
+/// An input layer of strings.
+struct TextInput {
+  std::string name;
+  Shape shape;  ///< with the batch; dimensions may be unknown
+};
+
+/// What a layer of text makes of an input.
+struct TextStage {
+  std::string
+      name;  ///< of the layer, and of the graph's input: "block/text_vectorization", from its second call on "…[1]"
+  std::string input;  ///< the input layer that it reads
+  std::shared_ptr<const text::Encoding> encoding;
+};
+
+}  // namespace attn::keras

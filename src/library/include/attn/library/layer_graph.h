@@ -1,0 +1,12 @@
+// The layers of a model and their connections, for a plot.
+#pragma once
+
+#include "attn/keras/model.h"
+#include "attn/report/plot.h"
+
+namespace attn::library {
+
+/// With `expand_nested` the layers inside nested models too. Throws Error (bad_input) as Model::summary does.
+[[nodiscard]] report::PlotGraph layer_graph(const keras::Model& model, bool expand_nested);
+
+}  // namespace attn::library

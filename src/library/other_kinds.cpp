@@ -1,0 +1,46 @@
+#include "other_kinds.h"
+
+#include <array>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+
+namespace attn::library {
+namespace {
+
+constexpr std::string_view kLlamaCpp =
+    "a model for llama.cpp, which is not read; give the Hugging Face folder that it was made from";
+constexpr std::string_view kPickle =
+    "a Python pickle, which only running it could read; save the weights in Python as .safetensors, and the model with "
+    "model.save('model.keras')";
+
+constexpr std::array<OtherKind, 9> kOtherKinds{
+    {{"saved_model.pb",
+      "a TensorFlow SavedModel, which holds graphs of TensorFlow and is not read; load it in Python "
+      "(tf_keras.models.load_model) and save it as .keras or .h5"},
+     {".gguf", kLlamaCpp},
+     {".onnx",
+      "a model for ONNX Runtime, which holds its graph and is not read; give the Hugging Face folder or the Keras "
+      "model that it was made from"},
+     {".pb", "a graph of TensorFlow, which is not read; give the Keras model that it was made from"},
+     {".tflite", "a model for LiteRT, which is not read; give the Keras model that it was made from"},
+     {".pt", kPickle},
+     {".pth", kPickle},
+     {".pkl", kPickle},
+     {".ckpt",
+      "a checkpoint of TensorFlow, which is not read; load it in Python and save it as .keras or .weights.h5"}}};
+
+}  // namespace
+
+std::span<const OtherKind> other_kinds() { return kOtherKinds; }
+
+void refuse_other_kind(const io::Bytes& file, const std::string& path) {
+  const std::string_view text = file.text();
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && text[first] == '{') return;
+  if (text.starts_with("GGUF")) throw bad_input("{}: {}", printable(path), kLlamaCpp);
+  for (const OtherKind& kind : kOtherKinds)
+    if (path.ends_with(kind.ending)) throw bad_input("{}: {}", printable(path), kind.what);
+}
+
+}  // namespace attn::library

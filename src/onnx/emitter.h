@@ -1,0 +1,96 @@
+// The ONNX graph while it grows.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "attn/onnx/model.h"
+#include "attn/onnx/samples.h"
+#include "sizes.h"
+
+namespace attn::onnx {
+
+/// Of a value in the ONNX graph.
+using Name = std::string;
+using Names = std::vector<Name>;
+/// The sizes of a value; nothing stands for a size that follows no formula.
+using Sizes = std::vector<std::optional<Size>>;
+using Ints = std::vector<std::int64_t>;
+
+class Emitter {
+ public:
+  Emitter(const Samples& samples, int opset);
+
+  [[nodiscard]] int opset() const noexcept { return opset_; }
+  [[nodiscard]] const graph::Graph& graph() const noexcept { return samples_.base; }
+  [[nodiscard]] const Samples& samples() const noexcept { return samples_; }
+
+  /// Nodes from here on are called after this layer.
+  void set_layer(const std::string& name) { layer_ = name; }
+
+  Name node(std::string op, Names inputs, std::vector<Attribute> attributes = {});
+  Names nodes(std::string op, Names inputs, std::size_t outputs, std::vector<Attribute> attributes = {});
+
+  /// `wanted`, or where that is taken a name like it.
+  Name unique(const std::string& wanted);
+
+  void initializer(const Name& name, Tensor tensor);
+  Name constant(Tensor tensor);
+  Name scalar(DType dtype, double value);
+  Name ints(const Ints& values);   ///< a vector of int64
+  Name index(std::int64_t value);  ///< a rank-0 int64
+
+  [[nodiscard]] Sizes sizes(graph::ValueId id) const;
+  /// A formula for a number of the graph. Throws Error (bad_input) where it follows none.
+  [[nodiscard]] Size size(const Look& look) const;
+  /// A vector of int64 with these sizes. Throws Error (bad_input) where one follows no formula.
+  Name vector(const Sizes& sizes);
+  Name rank0(const Size& size);
+  /// [0, size) as int64.
+  Name range(const Size& size);
+
+  /// x, whose sizes are `from`, under the sizes `to`.
+  Name reshape(const Name& x, const Sizes& from, const Sizes& to);
+  Name transpose(const Name& x, const std::vector<int>& permutation);
+  Name expand(const Name& x, const Sizes& to);
+  Name cast(const Name& x, DType from, DType to);
+
+  /// From here on nodes go into a graph of their own, until end_body.
+  void begin_body();
+  /// That graph, which reads names from outside as well.
+  [[nodiscard]] std::shared_ptr<const Graph> end_body(const std::string& name, std::vector<ValueInfo> inputs,
+                                                      std::vector<ValueInfo> outputs);
+
+  /// All that was made.
+  [[nodiscard]] Graph take();
+  /// Did a node make it?
+  [[nodiscard]] bool is_made(const Name& name) const;
+  /// Gives a value that a node made another name.
+  void rename(const Name& from, const Name& to);
+  /// The same value under a second name.
+  void copy(const Name& from, const Name& to);
+
+ private:
+  Name length(int which);  // a vector of one int64
+  Name one(const Size& size);
+
+  const Samples& samples_;
+  int opset_;
+  std::string layer_;
+  Graph graph_;
+  std::vector<std::vector<Node>> outer_;  // nodes of the graphs around a body
+  std::unordered_set<std::string> taken_;
+  std::map<std::pair<DType, std::string>, Name> scalars_;
+  std::map<Ints, Name> ints_;
+  std::map<int, Name> lengths_;
+};
+
+}  // namespace attn::onnx

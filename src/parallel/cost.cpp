@@ -1,0 +1,101 @@
+#include "attn/parallel/cost.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "attn/base/error.h"
+
+namespace attn::parallel {
+namespace {
+
+using communicators::Collective;
+using graph::at;
+using graph::Graph;
+using graph::Node;
+using graph::ValueId;
+
+std::optional<Collective> collective_of(const graph::Op& op) {
+  return std::visit(
+      graph::Overloaded{[](const graph::AllReduce&) { return std::optional(Collective::all_reduce); },
+                        [](const graph::AllGather&) { return std::optional(Collective::all_gather); },
+                        [](const graph::ReduceScatter&) { return std::optional(Collective::reduce_scatter); },
+                        [](const graph::Shift&) { return std::optional(Collective::shift); },
+                        [](const auto&) { return std::optional<Collective>(); }},
+      op);
+}
+
+std::int64_t bytes_of_value(const Graph& graph, ValueId id) {
+  return graph.value(id).shape.size() * bytes_of(graph.value(id).dtype);
+}
+
+}  // namespace
+
+std::vector<Meeting> meetings(const Graph& graph) {
+  std::vector<Meeting> result;
+  for (const Node& node : graph.nodes) {
+    const auto collective = collective_of(node.op);
+    if (!collective) continue;
+    const ValueId whole = *collective == Collective::all_gather ? node.outputs[0] : node.inputs[0];
+    result.push_back({*collective, bytes_of_value(graph, whole),
+                      node.layer == graph::kNone ? "" : graph.layers[at(node.layer)].name});
+  }
+  return result;
+}
+
+std::vector<CollectiveCost> collective_costs(const Graph& graph, const Cluster& cluster, int ranks) {
+  std::map<Collective, CollectiveCost> costs;
+  for (const Meeting& meeting : meetings(graph)) {
+    CollectiveCost& cost = costs[meeting.collective];
+    cost.collective = meeting.collective;
+    ++cost.count;
+    cost.bytes += meeting.bytes;
+    cost.seconds += seconds_of(cluster, meeting.collective, meeting.bytes, ranks);
+  }
+  std::vector<CollectiveCost> result;
+  for (const auto& [collective, cost] : costs) result.push_back(cost);
+  return result;
+}
+
+double compute_seconds(const Graph& graph, const Cluster& cluster) {
+  const std::vector<bool> fixed = graph::fixed_values(graph);
+  double seconds = 0;
+  for (const Node& node : graph.nodes) {
+    if (collective_of(node.op) || fixed[at(node.outputs[0])]) continue;
+    const double arithmetic = static_cast<double>(graph::flops(graph, node)) / (cluster.peak * cluster.share);
+    std::set<ValueId> values(node.inputs.begin(), node.inputs.end());
+    values.insert(node.outputs.begin(), node.outputs.end());
+    if (std::holds_alternative<graph::Gather>(node.op)) values.erase(node.inputs[0]);
+    // What only moves bytes is done on the way by what reads them.
+    std::int64_t bytes = 0;
+    for (const ValueId id : values)
+      if (fixed[at(id)]) bytes += bytes_of_value(graph, id);
+    seconds += std::max(arithmetic, static_cast<double>(bytes) / cluster.memory_bw);
+  }
+  return seconds;
+}
+
+Prediction predict(const Graph& model, Kind kind, int ranks, const Cluster& cluster) {
+  Prediction result;
+  result.alone = compute_seconds(model, cluster);
+  if (ranks == 1) {
+    result.compute = result.alone;
+    return result;
+  }
+  // The last rank has the largest share: what is left over goes to the end.
+  const Parallel last = parallelize(model, kind, ranks - 1, ranks);
+  result.compute = compute_seconds(last.graph, cluster);
+  for (const CollectiveCost& cost : collective_costs(last.graph, cluster, ranks)) result.collective += cost.seconds;
+  return result;
+}
+
+double training_efficiency(double forward_seconds, std::int64_t weights, int ranks, const Cluster& cluster) {
+  constexpr double kUpdateBytes = 28;  // of each weight: read and written, with two moments and the gradient
+  constexpr double kHidden = 1.6;      // four fifths of a backward pass of two forward passes
+  const auto numbers = static_cast<double>(weights);
+  const double step = 3 * forward_seconds + kUpdateBytes * numbers / cluster.memory_bw;
+  const double reduce = seconds_of(cluster, Collective::all_reduce, weights * cluster.wire_bytes, ranks);
+  return step / (step + std::max(0.1 * reduce, reduce - kHidden * forward_seconds));
+}
+
+}  // namespace attn::parallel

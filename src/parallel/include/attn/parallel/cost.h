@@ -1,0 +1,55 @@
+// What a graph that is shared out is predicted to take: counts are exact, times are those of a cluster's figures.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "attn/graph/graph.h"
+#include "attn/parallel/cluster.h"
+#include "attn/parallel/parallelize.h"
+
+namespace attn::parallel {
+
+/// The collectives of one kind, in one pass over a graph.
+struct CollectiveCost {
+  communicators::Collective collective = communicators::Collective::all_reduce;
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;  ///< of the whole arrays, as Communicator counts them
+  double seconds = 0;
+};
+
+/// One collective of a graph.
+struct Meeting {
+  communicators::Collective collective = communicators::Collective::all_reduce;
+  std::int64_t bytes = 0;
+  std::string layer;
+};
+
+/// In the order in which ranks come to them.
+[[nodiscard]] std::vector<Meeting> meetings(const graph::Graph& graph);
+[[nodiscard]] std::vector<CollectiveCost> collective_costs(const graph::Graph& graph, const Cluster& cluster,
+                                                           int ranks);
+
+/// Seconds of a pass without collectives: for every node its arithmetic at the reachable share of the peak, or its
+/// traffic, whichever is longer.
+[[nodiscard]] double compute_seconds(const graph::Graph& graph, const Cluster& cluster);
+
+/// A pass over a model on one rank and on several.
+struct Prediction {
+  double alone = 0;       ///< seconds on one rank
+  double compute = 0;     ///< of the slowest rank, without collectives
+  double collective = 0;  ///< seconds in collectives
+  [[nodiscard]] double seconds() const { return compute + collective; }
+  [[nodiscard]] double speed_up() const { return seconds() > 0 ? alone / seconds() : 1; }
+};
+[[nodiscard]] Prediction predict(const graph::Graph& model, Kind kind, int ranks, const Cluster& cluster);
+
+/// Of a training step with so many rows for each rank: the share of one rank's speed that each of several keeps. The
+/// gradients of `weights` numbers are added up behind the backward pass, which hides them for four fifths of it; of the
+/// last bucket, a tenth, nothing is hidden.
+[[nodiscard]] double training_efficiency(double forward_seconds, std::int64_t weights, int ranks,
+                                         const Cluster& cluster);
+
+}  // namespace attn::parallel

@@ -1,0 +1,295 @@
+#include "offers.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+namespace attn::parallel {
+namespace {
+
+using graph::at;
+using graph::Node;
+using graph::ValueId;
+
+Dim product(const Shape& shape, int first, int last) {
+  Dim result = 1;
+  for (int axis = first; axis < last; ++axis) result *= shape[axis];
+  return result;
+}
+
+bool has(const std::vector<int>& axes, int axis) { return std::ranges::find(axes, axis) != axes.end(); }
+
+/// The offers of each output, from those of the inputs.
+class Finder {
+ public:
+  Finder(const graph::Graph& graph, Kind kind, int ranks, const std::vector<bool>& fixed)
+      : graph_(graph), kind_(kind), ranks_(ranks), fixed_(fixed), offers_(graph.values.size()) {}
+
+  std::vector<Offers> run() && {
+    if (kind_ != Kind::tensor) {
+      const int axis = kind_ == Kind::data ? 0 : 1;
+      for (const ValueId input : graph_.inputs) {
+        const Shape& dims = shape(input);
+        if (dims.rank() > axis && dims[axis] >= ranks_) offers_[at(input)][axis] = dims[axis];
+      }
+    }
+    for (const Node& node : graph_.nodes) {
+      const auto outputs = std::visit([&](const auto& op) { return of(op, node); }, node.op);
+      for (std::size_t i = 0; i < outputs.size() && i < node.outputs.size(); ++i) {
+        Offers& offers = offers_[at(node.outputs[i])];
+        for (const auto& [axis, groups] : outputs[i])
+          if (groups >= ranks_) offers.emplace(axis, groups);
+      }
+    }
+    return std::move(offers_);
+  }
+
+ private:
+  using Result = std::vector<Offers>;  // by output
+
+  [[nodiscard]] const Shape& shape(ValueId id) const { return graph_.value(id).shape; }
+  [[nodiscard]] const Offers& offers(const Node& node, std::size_t input) const {
+    return offers_[at(node.inputs[input])];
+  }
+  [[nodiscard]] bool is_fixed(const Node& node, std::size_t input) const { return fixed_[at(node.inputs[input])]; }
+
+  /// Groups of an axis that several inputs have: those of the coarsest, where it is one of all.
+  static std::optional<Dim> joined(std::optional<Dim> a, Dim b) {
+    if (!a) return b;
+    const Dim coarse = std::min(*a, b), fine = std::max(*a, b);
+    return coarse > 0 && fine % coarse == 0 ? std::optional(coarse) : std::nullopt;
+  }
+
+  /// The output's axes from inputs that broadcast to it: where one offers, the others are cut or offer too.
+  [[nodiscard]] Offers broadcasting(const Node& node) const {
+    const Shape& out = shape(node.outputs[0]);
+    Offers result;
+    for (int axis = 0; axis < out.rank(); ++axis) {
+      std::optional<Dim> groups;
+      bool agree = true;
+      for (std::size_t i = 0; agree && i < node.inputs.size(); ++i) {
+        const int below = axis_below(out, shape(node.inputs[i]), axis);
+        const auto found = offers(node, i).find(below);
+        if (below == graph::kNone || found == offers(node, i).end()) continue;
+        groups = joined(groups, found->second);
+        agree = groups.has_value();
+      }
+      if (agree && groups) result.emplace(axis, *groups);
+    }
+    return result;
+  }
+
+  /// Those of the one input, but for axes that the operation needs whole.
+  template <typename Keeps>
+  [[nodiscard]] Result keeping(const Node& node, const Keeps& keeps) const {
+    Offers result;
+    for (const auto& [axis, groups] : offers(node, 0))
+      if (keeps(axis)) result.emplace(axis, groups);
+    return {result};
+  }
+
+  // What has no rule is made whole.
+  template <typename Op>
+  [[nodiscard]] Result of(const Op&, const Node&) const {
+    return {};
+  }
+
+  [[nodiscard]] Result of(const graph::Unary&, const Node& node) const { return {broadcasting(node)}; }
+  [[nodiscard]] Result of(const graph::Cast&, const Node& node) const { return {broadcasting(node)}; }
+  [[nodiscard]] Result of(const graph::Binary&, const Node& node) const { return {broadcasting(node)}; }
+  [[nodiscard]] Result of(const graph::Select&, const Node& node) const { return {broadcasting(node)}; }
+  [[nodiscard]] Result of(const graph::Broadcast&, const Node& node) const { return {broadcasting(node)}; }
+
+  [[nodiscard]] Result of(const graph::Linear& op, const Node& node) const {
+    Offers result;
+    const Shape &x = shape(node.inputs[0]), &kernel = shape(node.inputs[1]);
+    const int rows = x.rank() - op.contracted;
+    for (const auto& [axis, groups] : offers(node, 0))
+      if (axis < rows && !op.residual) result.emplace(axis, groups);
+    if (kind_ == Kind::tensor && is_fixed(node, 1) && !op.residual) {
+      for (int column = op.contracted; column < kernel.rank(); ++column)
+        result.emplace(rows + column - op.contracted, kernel[column]);
+    }
+    return {result};
+  }
+
+  [[nodiscard]] Result of(const graph::MatMul&, const Node& node) const {
+    const Shape &x = shape(node.inputs[0]), &y = shape(node.inputs[1]), &out = shape(node.outputs[0]);
+    if (x.rank() < 3 || y.rank() != x.rank()) return {};
+    Offers result;
+    for (int axis = 0; axis < out.rank() - 2; ++axis) {
+      std::optional<Dim> groups;
+      for (std::size_t i = 0; i < 2; ++i) {
+        const auto found = offers(node, i).find(axis);
+        if (found != offers(node, i).end()) groups = joined(groups, found->second);
+      }
+      if (groups) result.emplace(axis, *groups);
+    }
+    return {result};
+  }
+
+  [[nodiscard]] Result of(const graph::Softmax& op, const Node& node) const {
+    return keeping(node, [&](int axis) { return !has(op.axes, axis); });
+  }
+  [[nodiscard]] Result of(const graph::LayerNorm& op, const Node& node) const {
+    return keeping(node, [&](int axis) { return !has(op.axes, axis); });
+  }
+  [[nodiscard]] Result of(const graph::BatchNorm& op, const Node& node) const {
+    const int rank = shape(node.inputs[0]).rank();
+    return keeping(node, [&](int axis) { return axis != (op.axis + rank) % rank; });
+  }
+  [[nodiscard]] Result of(const graph::Cumulate& op, const Node& node) const {
+    return keeping(node, [&](int axis) { return axis != op.axis; });
+  }
+  [[nodiscard]] Result of(const graph::Slice& op, const Node& node) const {
+    return keeping(node, [&](int axis) {
+      const graph::Range& range = op.ranges[at(axis)];
+      return range.step == 1 && !range.stop && range.start.value_or(0) == 0;
+    });
+  }
+  [[nodiscard]] Result of(const graph::Pad& op, const Node& node) const {
+    return keeping(node, [&](int axis) { return op.before[at(axis)] == 0 && op.after[at(axis)] == 0; });
+  }
+
+  [[nodiscard]] Result of(const graph::Reduce& op, const Node& node) const {
+    Offers result;
+    for (const auto& [axis, groups] : offers(node, 0)) {
+      if (has(op.axes, axis)) continue;
+      const auto before = std::ranges::count_if(op.axes, [axis = axis](int reduced) { return reduced < axis; });
+      result.emplace(op.keepdims ? axis : axis - static_cast<int>(before), groups);
+    }
+    return {result};
+  }
+
+  [[nodiscard]] Result of(const graph::Reshape&, const Node& node) const {
+    Offers result;
+    for (const auto& [axis, groups] : offers(node, 0)) {
+      const Moved moved = moved_by_reshape(shape(node.inputs[0]), shape(node.outputs[0]), axis);
+      if (moved.axis == graph::kNone) continue;
+      // A group that is cut through is none.
+      const Dim size = shape(node.inputs[0])[axis];
+      if (moved.divisor > 1 && (size / groups) % moved.divisor != 0) {
+        if (size / moved.divisor < ranks_ || groups != size) continue;
+        result.emplace(moved.axis, size / moved.divisor);
+      } else {
+        result.emplace(moved.axis, groups);
+      }
+    }
+    return {result};
+  }
+
+  [[nodiscard]] Result of(const graph::Transpose& op, const Node& node) const {
+    Offers result;
+    for (std::size_t axis = 0; axis < op.permutation.size(); ++axis) {
+      const auto found = offers(node, 0).find(op.permutation[axis]);
+      if (found != offers(node, 0).end()) result.emplace(static_cast<int>(axis), found->second);
+    }
+    return {result};
+  }
+
+  [[nodiscard]] Result of(const graph::Concat& op, const Node& node) const {
+    Offers result;
+    for (const auto& [axis, groups] : offers(node, 0)) {
+      std::optional<Dim> all = groups;
+      for (std::size_t i = 1; all && i < node.inputs.size(); ++i) {
+        const auto found = offers(node, i).find(axis);
+        all = found == offers(node, i).end() ? std::nullopt : joined(all, found->second);
+      }
+      if (all && axis != op.axis) result.emplace(axis, *all);
+    }
+    return {result};
+  }
+
+  [[nodiscard]] Result of(const graph::Gather& op, const Node& node) const {
+    Offers result;
+    for (const auto& [axis, groups] : offers(node, 1)) result.emplace(op.axis + axis, groups);
+    return {result};
+  }
+
+  [[nodiscard]] Result of(const graph::Attention& op, const Node& node) const {
+    if (op.packed_heads > 0 || op.varlen > 0) return {};
+    Offers context, scores, lse;
+    const auto offer = [&](int axis, int of_scores, Dim groups) {
+      context.emplace(axis, groups);
+      scores.emplace(of_scores, groups);
+      lse.emplace(of_scores, groups);
+    };
+    const auto all = [&](int axis) {
+      std::optional<Dim> groups;
+      for (std::size_t i = 0; i < 3; ++i) {
+        const auto found = offers(node, i).find(axis);
+        if (found == offers(node, i).end()) return std::optional<Dim>();
+        groups = groups ? joined(groups, found->second) : found->second;
+        if (!groups) return groups;
+      }
+      return groups;
+    };
+    if (const auto rows = all(0)) offer(0, 0, *rows);
+    if (kind_ == Kind::sequence) {
+      const auto found = offers(node, 0).find(1);
+      if (found != offers(node, 0).end()) offer(1, 2, found->second);
+    }
+    // A head of the keys goes with those of the queries that read it. Where there are too few, each rank takes the keys
+    // of its queries out of all.
+    const auto heads = all(2);
+    if (heads && *heads >= ranks_ && shape(node.inputs[1])[2] == *heads) {
+      offer(2, 1, *heads);
+    } else if (kind_ == Kind::tensor) {
+      const auto found = offers(node, 0).find(2);
+      if (found != offers(node, 0).end()) offer(2, 1, found->second);
+    }
+    Result result{context};
+    if (op.scores) result.push_back(scores);
+    if (op.lse) result.push_back(lse);
+    return result;
+  }
+
+  // A row of the batch is by itself.
+  [[nodiscard]] Result of(const graph::Conv&, const Node& node) const {
+    return keeping(node, [](int axis) { return axis == 0; });
+  }
+  [[nodiscard]] Result of(const graph::Pool&, const Node& node) const {
+    return keeping(node, [](int axis) { return axis == 0; });
+  }
+  [[nodiscard]] Result of(const graph::Rnn&, const Node& node) const {
+    const Result one = keeping(node, [](int axis) { return axis == 0; });
+    return Result(node.outputs.size(), one[0]);
+  }
+
+  const graph::Graph& graph_;
+  Kind kind_;
+  int ranks_;
+  const std::vector<bool>& fixed_;
+  std::vector<Offers> offers_;
+};
+
+}  // namespace
+
+int axis_below(const Shape& output, const Shape& shape, int axis) {
+  const int below = axis - (output.rank() - shape.rank());
+  return below < 0 || (shape[below] == 1 && output[axis] != 1) ? graph::kNone : below;
+}
+
+Moved moved_by_reshape(const Shape& from, const Shape& to, int axis) {
+  const Dim size = from[axis], before = product(from, 0, axis);
+  if (size <= 1) return {};
+  for (int there = 0; there < to.rank(); ++there) {
+    if (product(to, 0, there) != before || to[there] == 1) continue;
+    if (to[there] == size) return {there, 1, 1};
+    if (to[there] > size && to[there] % size == 0) {
+      // Axes behind it have joined it: all of some.
+      Dim factor = 1;
+      for (int next = axis + 1; next < from.rank() && factor < to[there] / size; ++next) factor *= from[next];
+      if (factor == to[there] / size) return {there, factor, 1};
+    }
+    if (to[there] < size && to[there] > 0 && size % to[there] == 0) return {there, 1, size / to[there]};
+    return {};
+  }
+  return {};
+}
+
+std::vector<Offers> find_offers(const graph::Graph& graph, Kind kind, int ranks, const std::vector<bool>& fixed) {
+  return Finder(graph, kind, ranks, fixed).run();
+}
+
+}  // namespace attn::parallel

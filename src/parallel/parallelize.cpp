@@ -1,0 +1,347 @@
+#include "attn/parallel/parallelize.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "ring.h"
+#include "way.h"
+
+namespace attn::parallel {
+namespace {
+
+using graph::at;
+using graph::Builder;
+using graph::Graph;
+using graph::Node;
+using graph::ValueId;
+using graph::ValueKind;
+using How = Way::How;
+
+/// What is asked of every value of the model's graph.
+class Demands {
+ public:
+  Demands(const Graph& graph, const Ways& ways) : of_(graph.values.size()) {
+    for (const graph::Output& output : graph.outputs) add(output.value, std::nullopt);
+    for (const graph::Scores& scores : graph.scores) add(scores.value, std::nullopt);
+    for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+      for (std::size_t i = 0; i < node->outputs.size(); ++i) {
+        const ValueId value = node->outputs[i];
+        // A whole may need a part and a part the whole; never both ways.
+        for (bool is_new = true; is_new;) {
+          is_new = false;
+          for (const Demand& demand : std::set<Demand>(of_[at(value)])) {
+            const Way way = ways.way(*node, i, demand);
+            if (way.how == How::cut) is_new = add(value, std::nullopt) || is_new;
+            if (way.how == How::gather) is_new = add(value, way.split) || is_new;
+            for (std::size_t k = 0; k < way.inputs.size(); ++k) add(node->inputs[k], way.inputs[k]);
+          }
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] const std::set<Demand>& of(ValueId value) const { return of_[at(value)]; }
+
+ private:
+  bool add(ValueId value, const Demand& demand) { return of_[at(value)].insert(demand).second; }
+
+  std::vector<std::set<Demand>> of_;
+};
+
+/// Writes the graph of one rank.
+class Writer {
+ public:
+  Writer(const Graph& model, Kind kind, int rank, int ranks)
+      : model_(model), rank_(rank), ways_(model, kind, ranks), demands_(model, ways_), build_(start(model)) {}
+
+  Parallel run() && {
+    for (const ValueId input : model_.inputs) {
+      const graph::Value& value = model_.value(input);
+      made_[{input, std::nullopt}] = build_.input(value.name, value.dtype, value.shape);
+    }
+    for (const Node& node : model_.nodes) {
+      build_.set_layer(node.layer);
+      write(node);
+    }
+    for (const graph::Output& output : model_.outputs)
+      result_.graph.outputs.push_back({output.name, get(output.value, std::nullopt)});
+    for (const graph::Scores& scores : model_.scores)
+      result_.graph.scores.push_back({scores.name, get(scores.value, std::nullopt)});
+    return std::move(result_);
+  }
+
+ private:
+  Graph& start(const Graph& model) {
+    result_.graph.name = model.name;
+    result_.graph.layers = model.layers;
+    for (graph::Layer& layer : result_.graph.layers) layer.outputs.clear();
+    return result_.graph;
+  }
+
+  [[nodiscard]] const graph::Value& value(ValueId id) const { return model_.value(id); }
+
+  /// The value of the rank's graph that is so much of the model's.
+  ValueId get(ValueId id, const Demand& demand) {
+    if (const auto found = made_.find({id, demand}); found != made_.end()) return found->second;
+    ValueId made = graph::kNone;
+    switch (value(id).kind) {
+      case ValueKind::weight:
+        made = weight(id, demand, false);
+        break;
+      case ValueKind::constant:
+        made = demand ? cut(get(id, std::nullopt), *demand) : build_.constant(value(id).constant);
+        break;
+      case ValueKind::state:
+        throw bad_usage("a graph with states cannot be shared out");
+      default:
+        if (!demand) throw internal_error("value {} is needed before it is made", id);
+        made = cut(get(id, std::nullopt), *demand);
+    }
+    made_[{id, demand}] = made;
+    return made;
+  }
+
+  ValueId weight(ValueId id, const Demand& demand, bool zeros) {
+    graph::WeightSpec spec = model_.weights[at(value(id).weight)];
+    LocalWeight local{value(id).weight, {}, zeros};
+    if (demand) {
+      local.splits.push_back(*demand);
+      spec.shape[demand->axis] = demand->size(rank_);
+      const std::string part = fmt::format("[{}: {}]", demand->axis, fmt::join(demand->sizes, "+"));
+      spec.path += part;
+      spec.store_path += part;
+    }
+    if (zeros) {
+      spec.path += "[zeros]";
+      spec.store_path += "[zeros]";
+    }
+    const std::size_t before = result_.graph.weights.size();
+    const ValueId made = build_.weight(spec);
+    if (result_.graph.weights.size() > before) result_.weights.push_back(std::move(local));
+    return made;
+  }
+
+  /// This rank's part of a whole.
+  ValueId cut(ValueId whole, const Split& split) {
+    graph::Slice slice;
+    slice.ranges.resize(at(build_.shape(whole).rank()));
+    slice.ranges[at(split.axis)] = {split.from(rank_), split.from(rank_) + split.size(rank_), 1};
+    return build_.apply(slice, {whole});
+  }
+
+  void write(const Node& node) {
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      // Parts before wholes that are gathered from them; wholes before parts that are cut out.
+      const std::set<Demand>& demands = demands_.of(node.outputs[i]);
+      for (const bool derived : {false, true}) {
+        for (const Demand& demand : demands) {
+          const Way way = ways_.way(node, i, demand);
+          if ((way.how == How::cut || way.how == How::gather) != derived) continue;
+          if (made_.contains({node.outputs[i], demand})) continue;
+          make(node, i, demand, way);
+        }
+      }
+    }
+  }
+
+  void make(const Node& node, std::size_t output, const Demand& demand, const Way& way) {
+    const ValueId id = node.outputs[output];
+    switch (way.how) {
+      case How::whole:
+      case How::part:
+        return of_inputs(node, output, way);
+      case How::cut:
+        made_[{id, demand}] = cut(get(id, std::nullopt), way.split);
+        return;
+      case How::gather:
+        made_[{id, demand}] =
+            build_.apply(graph::AllGather{way.split.axis, way.split.sizes, rank_}, {get(id, way.split)});
+        return note(node, way.split);
+      case How::row_sum:
+        made_[{id, demand}] = row_sum(node, way);
+        return note(node, way.split);
+      case How::ring:
+        made_[{id, demand}] = ring_attention(
+            build_, {std::get<graph::Attention>(node.op), inputs_of(node, way), way.split, *way.inputs[1], rank_});
+        return note(node, way.split);
+      case How::look_up:
+        made_[{id, demand}] = look_up(node, way);
+        return note(node, way.split);
+    }
+  }
+
+  void note(const Node& node, const Split& split) {
+    const std::string layer = node.layer == graph::kNone ? "" : model_.layers[at(node.layer)].name;
+    result_.shared.push_back({layer, std::string(graph::name_of(node.op)), split.sizes});
+  }
+
+  std::vector<ValueId> inputs_of(const Node& node, const Way& way) {
+    std::vector<ValueId> inputs;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) inputs.push_back(get(node.inputs[i], way.inputs[i]));
+    return inputs;
+  }
+
+  /// The node itself, with sizes of this rank.
+  void of_inputs(const Node& node, std::size_t output, const Way& way) {
+    graph::Op op = node.op;
+    std::vector<ValueId> inputs = inputs_of(node, way);
+    const bool is_part = way.how == How::part;
+    if (is_part) {
+      Shape local = value(node.outputs[output]).shape;
+      local[way.split.axis] = way.split.size(rank_);
+      if (auto* reshape = std::get_if<graph::Reshape>(&op)) reshape->shape = local;
+      if (auto* broadcast = std::get_if<graph::Broadcast>(&op)) broadcast->shape = local;
+      if (auto* attention = std::get_if<graph::Attention>(&op)) fit_attention(*attention, node, output, way, inputs);
+    }
+    const std::vector<ValueId> outputs = build_.apply_all(std::move(op), std::move(inputs));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      Demand demand;
+      if (is_part) demand = Split{axis_of(node, output, way.split.axis, i), way.split.sizes};
+      made_.try_emplace({node.outputs[i], demand}, outputs[i]);
+    }
+  }
+
+  /// The axis of another output of the node along which it has been made in parts too.
+  [[nodiscard]] static int axis_of(const Node& node, std::size_t output, int axis, std::size_t other) {
+    if (output == other || !std::holds_alternative<graph::Attention>(node.op) || axis == 0) return axis;
+    // The context (B,T,N,H) against the scores (B,N,T,S) and the logarithms (B,N,T).
+    return output == 0 || other == 0 ? 3 - axis : axis;
+  }
+
+  /// The axis of the scores (B, N, T, S) along which an output of attention is in parts.
+  [[nodiscard]] static int axis_of_scores(std::size_t output, int axis) {
+    return output != 0 || axis == 0 ? axis : 3 - axis;  // the context is (B, T, N, H)
+  }
+
+  void fit_attention(graph::Attention& op, const Node& node, std::size_t output, const Way& way,
+                     std::vector<ValueId>& inputs) {
+    const int axis = axis_of_scores(output, way.split.axis);
+    if (axis == 1 && !way.inputs[1]) read_keys_of_heads(node, way.split, inputs);
+    if (axis == 2) hide_by_position(build_, op, way.split, rank_, value(node.inputs[1]).shape[1], 0, inputs);
+  }
+
+  /// The keys and values that this rank's queries read, each as often as it is read.
+  void read_keys_of_heads(const Node& node, const Split& split, std::vector<ValueId>& inputs) {
+    const Dim group = value(node.inputs[0]).shape[2] / value(node.inputs[1]).shape[2];
+    const Tensor heads(DType::int32, {split.size(rank_)});
+    for (Dim i = 0; i < heads.size(); ++i)
+      heads.as<std::int32_t>()[static_cast<std::size_t>(i)] =
+          static_cast<std::int32_t>((split.from(rank_) + i) / group);
+    const ValueId indices = build_.constant(heads);
+    for (const std::size_t i : {1U, 2U}) inputs[i] = build_.apply(graph::Gather{2}, {inputs[i], indices});
+  }
+
+  /// Products of this rank's rows, added up over ranks; the bias is added by the first, the activation comes behind.
+  ValueId row_sum(const Node& node, const Way& way) {
+    auto linear = std::get<graph::Linear>(node.op);
+    const graph::Unary activation = std::exchange(linear.activation, graph::Unary{});
+    std::vector<ValueId> inputs = inputs_of(node, way);
+    ValueId bias = graph::kNone;
+    if (linear.bias) {
+      const ValueId given = node.inputs[2];
+      if (value(given).kind == ValueKind::weight) {
+        if (rank_ != 0) inputs[2] = weight(given, std::nullopt, true);
+      } else {
+        bias = inputs[2];
+        inputs.pop_back();
+        linear.bias = false;
+      }
+    }
+    ValueId sum = build_.apply(graph::AllReduce{}, {build_.apply(linear, std::move(inputs))});
+    if (bias != graph::kNone) sum = build_.binary(graph::BinaryFn::add, sum, bias);
+    return activation.fn == graph::UnaryFn::linear ? sum : build_.apply(activation, {sum});
+  }
+
+  /// Rows that this rank has, zeros for others: of what is added up, one is no zero.
+  ValueId look_up(const Node& node, const Way& way) {
+    const Split& split = way.split;
+    const ValueId table = get(node.inputs[0], split), indices = get(node.inputs[1], std::nullopt);
+    const Dim rows = value(node.inputs[0]).shape[0];
+    // An index is checked, and counted from the front, as in the whole table.
+    const ValueId all = build_.apply(graph::Iota{{rows}, DType::int32, 0, 0.0, 1.0}, {});
+    const ValueId index = build_.apply(graph::Gather{0}, {all, indices});
+    const ValueId own = build_.binary(graph::BinaryFn::subtract, index,
+                                      build_.scalar_like(index, static_cast<double>(split.from(rank_))));
+    const ValueId zero = build_.scalar_like(own, 0.0);
+    const ValueId size = build_.scalar_like(own, static_cast<double>(split.size(rank_)));
+    const ValueId has =
+        build_.binary(graph::BinaryFn::logical_and, build_.binary(graph::BinaryFn::greater_equal, own, zero),
+                      build_.binary(graph::BinaryFn::less, own, size));
+    const ValueId found = build_.apply(graph::Gather{0}, {table, build_.apply(graph::Select{}, {has, own, zero})});
+    Shape mask = build_.shape(has);
+    while (mask.rank() < build_.shape(found).rank()) mask.push_back(1);
+    const ValueId own_rows =
+        build_.apply(graph::Select{}, {build_.reshape(has, mask), found, build_.scalar_like(found, 0.0)});
+    return build_.apply(graph::AllReduce{}, {own_rows});
+  }
+
+  const Graph& model_;
+  int rank_;
+  Ways ways_;
+  Demands demands_;
+  Parallel result_;
+  Builder build_;
+  std::map<std::pair<ValueId, Demand>, ValueId> made_;
+};
+
+/// The fewest heads of an attention layer, and which.
+void expect_heads(const Graph& model, int ranks) {
+  for (const Node& node : model.nodes) {
+    if (!std::holds_alternative<graph::Attention>(node.op)) continue;
+    const Dim heads = model.value(node.inputs[0]).shape[2];
+    if (heads >= ranks) continue;
+    const std::string layer = node.layer == graph::kNone ? "attention" : model.layers[at(node.layer)].name;
+    throw bad_usage("the layer '{}' has {} heads, which {} ranks cannot share: {} works", printable(layer), heads,
+                    ranks, heads == 1 ? "1 alone" : fmt::format("any number from 1 to {}", heads))
+        .about("parallel");
+  }
+}
+
+}  // namespace
+
+Parallel parallelize(const Graph& graph, Kind kind, int rank, int ranks) {
+  if (kind == Kind::tensor) expect_heads(graph, ranks);
+  Parallel result = Writer(graph, kind, rank, ranks).run();
+  if (result.shared.empty() && ranks > 1) {
+    const char* what = kind == Kind::data     ? "its batch has fewer rows than ranks, or its rows depend on each other"
+                       : kind == Kind::tensor ? "it has no attention, no feed-forward network and no large table"
+                                              : "its sequences are shorter than the ranks are many";
+    throw bad_usage("nothing of this model can be shared out to {} ranks by {}: {}", ranks, name_of(kind), what)
+        .about("parallel");
+  }
+  return result;
+}
+
+std::vector<Tensor> local_weights(const Parallel& parallel, std::span<const Tensor> weights, int rank) {
+  std::vector<Tensor> result;
+  for (const LocalWeight& local : parallel.weights) {
+    Tensor tensor = weights[at(local.weight)];
+    if (local.zeros) tensor = Tensor(tensor.dtype(), tensor.shape());
+    for (const Split& split : local.splits) {
+      Shape shape = tensor.shape();
+      const Dim whole = shape[split.axis];
+      shape[split.axis] = split.size(rank);
+      const std::int64_t inner = shape.slice(split.axis + 1, shape.rank()).size() * bytes_of(tensor.dtype());
+      const std::int64_t outer = shape.slice(0, split.axis).size();
+      std::byte* from = tensor.data() + split.from(rank) * inner;
+      if (outer == 1) {
+        tensor = {tensor.dtype(), shape, std::shared_ptr<std::byte>(tensor.owner(), from)};
+        continue;
+      }
+      const Tensor part(tensor.dtype(), shape);
+      const std::int64_t run = split.size(rank) * inner;
+      for (std::int64_t i = 0; i < outer && run > 0; ++i)
+        std::memcpy(part.data() + i * run, from + i * whole * inner, static_cast<std::size_t>(run));
+      tensor = part;
+    }
+    result.push_back(std::move(tensor));
+  }
+  return result;
+}
+
+}  // namespace attn::parallel

@@ -1,0 +1,13 @@
+"""The program `attn`, which lies beside this file."""
+import os
+import pathlib
+import sys
+
+
+def main():
+    program = str(pathlib.Path(__file__).with_name("attn"))
+    os.execv(program, ["attn", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

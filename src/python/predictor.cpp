@@ -1,0 +1,164 @@
+#include "predictor.h"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <cstring>
+
+#include "arrays.h"
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/run/inputs.h"
+
+namespace nb = nanobind;
+
+namespace attn::python {
+namespace {
+
+/// Bytes of the caller's own: those of a runner are written over by its next pass.
+Tensor copy_of(const Tensor& tensor) {
+  Tensor copy(tensor.dtype(), tensor.shape());
+  std::memcpy(copy.data(), tensor.data(), static_cast<std::size_t>(tensor.bytes()));
+  return copy;
+}
+
+std::vector<NamedTensor> copies_of(const std::vector<NamedTensor>& tensors) {
+  std::vector<NamedTensor> out;
+  for (const NamedTensor& tensor : tensors) out.push_back({tensor.name, copy_of(tensor.tensor)});
+  return out;
+}
+
+/// Strings or bytes, alone, in lists or in an array of NumPy's.
+TextArray texts_of(nb::handle x, const std::string& name) {
+  const nb::object array = nb::module_::import_("numpy").attr("asarray")(x).attr("astype")("O");
+  TextArray out;
+  for (const nb::handle size : nb::borrow<nb::tuple>(array.attr("shape"))) out.shape.push_back(nb::cast<Dim>(size));
+  for (const nb::handle item : nb::borrow<nb::list>(array.attr("ravel")().attr("tolist")())) {
+    if (nb::isinstance<nb::bytes>(item)) {
+      const auto bytes = nb::borrow<nb::bytes>(item);
+      out.values.emplace_back(bytes.c_str(), bytes.size());
+    } else if (nb::isinstance<nb::str>(item)) {
+      out.values.push_back(nb::cast<std::string>(item));
+    } else {
+      throw bad_input("the input '{}' is of strings", name);
+    }
+  }
+  return out;
+}
+
+/// A model whose outputs are no dict numbers them.
+bool are_numbered(const std::vector<NamedTensor>& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i].name != "output_" + std::to_string(i)) return false;
+  return true;
+}
+
+nb::dict by_name(const std::vector<NamedTensor>& tensors) {
+  nb::dict out;
+  for (const NamedTensor& tensor : tensors) out[tensor.name.c_str()] = array_of(tensor.tensor);
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, nb::handle>> Predictor::arrays_of(nb::handle x) const {
+  std::vector<std::pair<std::string, nb::handle>> out;
+  if (nb::isinstance<nb::dict>(x)) {
+    for (const auto& [name, array] : nb::borrow<nb::dict>(x)) {
+      if (!nb::isinstance<nb::str>(name)) throw bad_input("the names of inputs are strings");
+      out.emplace_back(nb::cast<std::string>(name), array);
+    }
+    return out;
+  }
+  if (names_.size() == 1) return {{names_[0], x}};
+  if (!nb::isinstance<nb::list>(x) && !nb::isinstance<nb::tuple>(x))
+    throw bad_input("the model has {} inputs; give a list of arrays, or a dict by their names: {}", names_.size(),
+                    printable(join(names_, ", ")));
+  if (nb::len(x) != names_.size()) throw bad_input("{} arrays were given for {} inputs", nb::len(x), names_.size());
+  for (const nb::handle array : x) out.emplace_back(names_[out.size()], array);
+  return out;
+}
+
+Predictor::Inputs Predictor::inputs_of(nb::handle x) const {
+  const auto takes_text = [&](const std::string& name) {
+    return std::find(text_names_.begin(), text_names_.end(), name) != text_names_.end();
+  };
+  std::vector<NamedTensor> numbers;
+  std::map<std::string, TextArray> texts;
+  for (const auto& [name, array] : arrays_of(x)) {
+    if (takes_text(name)) {
+      texts.emplace(name, texts_of(array, name));
+    } else {
+      numbers.push_back({name, tensor_of(array, name)});
+    }
+  }
+  std::vector<std::string> names;  // of numbers
+  std::copy_if(names_.begin(), names_.end(), std::back_inserter(names), std::not_fn(takes_text));
+  Inputs out;
+  if (!names.empty() || !numbers.empty()) out = run::name_inputs(names, numbers, "x");
+  for (const std::string& name : names_)
+    if (!out.contains(name) && !texts.contains(name))
+      throw bad_input("x has no array for the input '{}'", printable(name));
+  for (auto& [name, tensor] : model_.encode_texts(texts)) out.emplace(name, tensor);
+  return out;
+}
+
+Runner& Predictor::runner_for(const Inputs& inputs, bool scores) {
+  std::map<std::string, Shape> shapes;
+  for (const auto& [name, tensor] : inputs) shapes.emplace(name, tensor.shape());
+  const auto found = std::find_if(compiled_.begin(), compiled_.end(), [&](const Compiled& compiled) {
+    return compiled.scores == scores && compiled.shapes == shapes;
+  });
+  if (found != compiled_.end()) {
+    compiled_.splice(compiled_.begin(), compiled_, found);
+  } else {
+    RunOptions options = options_;
+    options.input_shapes = shapes;
+    options.scores = scores;
+    compiled_.push_front({std::move(shapes), scores, model_.prepare(options)});
+    constexpr std::size_t kKept = 4;  // each holds the weights as its kernels want them
+    if (compiled_.size() > kKept) compiled_.pop_back();
+  }
+  return compiled_.front().runner;
+}
+
+nb::object Predictor::predict(nb::handle x) {
+  const Inputs inputs = inputs_of(x);
+  std::vector<NamedTensor> outputs;
+  {
+    const nb::gil_scoped_release release;
+    const std::lock_guard guard(lock_);
+    outputs = copies_of(runner_for(inputs, false).run(inputs));
+  }
+  if (!are_numbered(outputs)) return by_name(outputs);
+  if (outputs.size() == 1) return array_of(outputs[0].tensor);
+  nb::list list;
+  for (const NamedTensor& output : outputs) list.append(array_of(output.tensor));
+  return list;
+}
+
+nb::dict Predictor::scores(nb::handle x) {
+  const Inputs inputs = inputs_of(x);
+  std::vector<NamedTensor> scores;
+  {
+    const nb::gil_scoped_release release;
+    const std::lock_guard guard(lock_);
+    Runner& runner = runner_for(inputs, true);
+    runner.run(inputs);
+    scores = copies_of(runner.scores());
+  }
+  return by_name(scores);
+}
+
+std::string Predictor::attention_maps(nb::handle x) {
+  const Inputs inputs = x.is_none() ? Inputs() : inputs_of(x);
+  const nb::gil_scoped_release release;
+  const std::lock_guard guard(lock_);
+  Runner& runner = runner_for(inputs, true);
+  runner.run(inputs);
+  return runner.attention_maps();
+}
+
+}  // namespace attn::python

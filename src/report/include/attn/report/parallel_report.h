@@ -1,0 +1,56 @@
+// Several ranks that share a model, as plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/parallel/cost.h"
+#include "attn/parallel/parallelize.h"
+
+namespace attn::report {
+
+/// One rank of a run.
+struct RankReport {
+  std::string node;
+  double seconds = 0;             ///< of the pass
+  double collective_seconds = 0;  ///< of these, in collectives: waiting for others too
+  std::int64_t peak_bytes = 0;
+  std::int64_t threads = 0;
+};
+
+struct CollectiveReport {
+  std::string op;
+  std::int64_t count = 0, bytes = 0;
+  double seconds = 0;               ///< of rank 0
+  std::optional<double> predicted;  ///< by a cluster's figures
+};
+
+/// How ranks ran a model together.
+struct ParallelReport {
+  std::string kind;
+  int ranks = 1;
+  std::string launcher, library;
+  std::vector<parallel::Shared> split;
+  std::vector<CollectiveReport> collectives;
+  std::vector<RankReport> per_rank;
+};
+
+/// What would be shared out, and what that is predicted to take.
+struct ParallelPlanReport {
+  std::string model;
+  std::string kind;
+  int ranks = 1;
+  parallel::Cluster cluster;
+  std::vector<parallel::Shared> split;
+  std::vector<parallel::CollectiveCost> collectives;
+  std::vector<parallel::Meeting> meetings;
+  std::int64_t weight_bytes = 0, local_weight_bytes = 0;  ///< of the model, and of the rank with the largest share
+  parallel::Prediction prediction;
+  std::vector<std::pair<int, double>> speed_ups;     ///< of a pass, by ranks
+  std::vector<std::pair<int, double>> efficiencies;  ///< of a training step shared out by data, by ranks
+};
+
+}  // namespace attn::report

@@ -1,0 +1,15 @@
+// What a decoder keeps of tokens that it has read, as text and as JSON. Private to the room.
+#pragma once
+
+#include <string>
+
+#include "attn/report/json.h"
+#include "attn/report/plan_report.h"
+
+namespace attn::report {
+
+[[nodiscard]] std::string cache_text(const DecoderCache& cache);
+/// sequences, positions, token_bytes, bytes, layers.
+[[nodiscard]] Json cache_json(const DecoderCache& cache);
+
+}  // namespace attn::report

@@ -1,0 +1,12 @@
+// The curves of a training. Private to the room.
+#pragma once
+
+#include <string>
+
+#include "attn/report/training.h"
+
+namespace attn::report {
+
+[[nodiscard]] std::string training_svg(const TrainingReport& report);
+
+}  // namespace attn::report

@@ -1,0 +1,52 @@
+// A whole training as text and as a picture.
+#include <fmt/format.h>
+
+#include "attn/base/text.h"
+#include "attn/report/json.h"
+#include "attn/report/number.h"
+#include "attn/report/setting.h"
+#include "attn/report/training.h"
+#include "training_svg.h"
+
+namespace attn::report {
+namespace {
+
+std::string training_json(const TrainingReport& report) {
+  Json json;
+  json["schema"] = "attn.train/1";
+  json.update(setting_json(report.setting));
+  json["optimizer"] = json_text(report.optimizer);
+  json["loss"] = json_text(report.loss);
+  json["seed"] = report.seed;
+  json["rows"] = report.rows;
+  json["params"] = report.params;
+  json["trainable_params"] = report.trainable;
+  json["epochs"] = report.epochs;
+  json["steps"] = report.steps;
+  json["end"] = json_text(report.end);
+  json["file"] = report.file.empty() ? Json() : json_text(report.file);
+  json["history"] = Json::object();
+  for (const auto& [name, values] : report.history) json["history"][name] = values;
+  json["ms"] = report.seconds * 1000.0;
+  return json_document(json);
+}
+
+}  // namespace
+
+std::string render(Format format, const TrainingReport& report) {
+  switch (format) {
+    case Format::table:
+      return fmt::format("{} steps, {} epochs, {}{}{}\n", report.steps, report.epochs,
+                         report.end == "epochs" || report.end == "steps" ? "" : report.end + ", ",
+                         duration(report.seconds),
+                         report.file.empty() ? "" : fmt::format(": {}", printable(report.file)));
+    case Format::json:
+      return training_json(report);
+    case Format::svg:
+      return training_svg(report);
+    default:
+      refuse(format);
+  }
+}
+
+}  // namespace attn::report

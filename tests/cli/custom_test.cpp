@@ -1,0 +1,109 @@
+// Models with layers of somebody's own class: what is shown of them without their code, and what is made of them.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "../places.h"
+#include "../text.h"
+#include "program.h"
+
+namespace attn::test {
+namespace {
+
+using nlohmann::json;
+
+std::string custom(const std::string& name) { return in_repository("tests/data/custom/" + name); }
+
+json row(const json& summary, const std::string& name) {
+  for (const json& layer : summary["layers"])
+    if (layer["name"] == name) return layer;
+  return {};
+}
+
+TEST_CASE("custom layers: summary has a row for each with the parameters of the archive, as Keras counts them") {
+  for (const std::string name : {"classifier", "residual", "tagger"}) {
+    CAPTURE(name);
+    const json meta = json::parse(read_text(custom(name + "/meta.json")));
+    const Result result = run_attn({"summary", custom(name + "/model.keras"), "--json"});
+    CAPTURE(result.err);
+    REQUIRE(result.code == 0);
+    const json summary = json::parse(result.out);
+    CHECK(summary["total_params"] == meta["total_params"]);
+    if (name == "tagger") continue;  // whose rows are attributes
+    for (const auto& [layer, params] : meta["layers"].items()) {
+      CAPTURE(layer);
+      CHECK(row(summary, layer)["params"] == params);
+    }
+  }
+}
+
+TEST_CASE("custom layers: a shape is that for which the layers behind were built, and unknown where none tells") {
+  const json classifier = json::parse(run_attn({"summary", custom("classifier/model.keras"), "--json"}).out);
+  CHECK(row(classifier, "token_and_position_embedding")["output_shape"] == json::parse("[null, 12, 16]"));
+  CHECK(row(classifier, "transformer_block")["output_shape"].is_null());
+  CHECK(row(classifier, "dropout_3")["output_shape"] == json::parse("[null, 16]"));
+  CHECK(row(classifier, "transformer_block")["custom"] == true);
+  CHECK_FALSE(row(classifier, "dense").contains("custom"));
+  const json residual = json::parse(run_attn({"summary", custom("residual/model.keras"), "--json"}).out);
+  CHECK(row(residual, "gated")["output_shape"].is_null());
+  CHECK(row(residual, "head")["output_shape"] == json::parse("[null, 6, 3]"));
+  CHECK(contains(run_attn({"summary", custom("residual/model.keras")}).out, "?"));
+}
+
+TEST_CASE("custom layers: weights, plot, validate and explain open the model") {
+  const std::string model = custom("classifier/model.keras");
+  const Result weights = run_attn({"weights", model});
+  CHECK(weights.code == 0);
+  CHECK(weights.err.empty());
+  CHECK(contains(weights.out, "transformer_block/att/query_dense"));
+  CHECK(contains(run_attn({"plot", model, "--format", "svg"}).out, "TransformerBlock"));
+  const Result validate = run_attn({"validate", model});
+  CHECK(validate.code == 0);
+  CHECK(contains(validate.out, "'transformer_block' (TransformerBlock) is of a class of somebody's own"));
+  CHECK(run_attn({"validate", model, "--strict"}).code == 3);
+  const Result explain = run_attn({"explain", model, "transformer_block"});
+  CAPTURE(explain.err);
+  CHECK(explain.code == 0);
+  CHECK(contains(explain.out, "TransformerBlock"));
+  CHECK(run_attn({"explain", model, "dense_3"}).code == 0);
+  CHECK(run_attn({"summary", model, "--depth", "2"}).code == 0);
+  CHECK(run_attn({"get-config", model}).code == 0);
+}
+
+TEST_CASE("custom layers: what would run them says what is missing and the way out") {
+  for (const char* name : {"classifier", "tagger"})
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"run"}, {"bench"}, {"heatmap"}, {"plan"}, {"summary", "--costs"}}) {
+      std::vector<std::string> words = command;
+      words.insert(words.begin() + 1, custom(std::string(name) + "/model.keras"));
+      CAPTURE(words);
+      const Result result = run_attn(words);
+      CHECK(result.code == 3);
+      CHECK(contains(result.err, "only built-in classes run"));
+      CHECK(contains(result.err, "attn flatten-script"));
+    }
+}
+
+TEST_CASE("flatten-script: what it made of a model computes what Keras computed") {
+  for (const std::string name : {"classifier", "residual"}) {
+    CAPTURE(name);
+    const Result result = run_attn({"run", custom(name + "/flat.keras"), "--input", custom(name + "/inputs.npz"),
+                                    "--expect", custom(name + "/outputs.npz"), "--rtol", "1e-4", "--atol", "1e-5"});
+    CAPTURE(result.out);
+    CHECK(result.code == 0);
+    CHECK(contains(result.out, "  weights: "));
+  }
+}
+
+TEST_CASE("flatten-script: the program knows the classes that attn runs") {
+  const Result result = run_attn({"flatten-script"});
+  CHECK(result.code == 0);
+  CHECK(result.out.starts_with("#!/usr/bin/env python3\n"));
+  CHECK_FALSE(contains(result.out, "%LAYERS%"));
+  CHECK(contains(result.out, "MultiHeadAttention"));
+  CHECK(contains(result.out, "GroupedQueryAttention"));
+  CHECK_FALSE(contains(result.out, "ConvLSTM2D"));
+}
+
+}  // namespace
+}  // namespace attn::test

@@ -1,0 +1,152 @@
+// attn generate: drafts, what is held against kept ids, beams as text, models that are no task; attn plan's cache.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "../places.h"
+#include "../text.h"
+#include "program.h"
+
+namespace attn::test {
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::string> line(const std::string& model, const std::vector<std::string>& more) {
+  std::vector<std::string> words = {"generate", model};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST_CASE("generate: with a draft the ids are those without, for each sampler") {
+  const std::vector<std::string> prompt = {"--ids", "399,51,257,399,51", "--max-new-tokens", "12", "--json", "--seed",
+                                           "5"};
+  for (const std::string sampler : {"greedy", "top_p"}) {
+    CAPTURE(sampler);
+    std::vector<std::string> words = line(preset("gpt2"), prompt);
+    words.insert(words.end(), {"--sampler", sampler, "--top-p", "0.9"});
+    const json plain = json::parse(run_attn(words).out);
+    for (const std::string& draft : {std::string("prompt-lookup:3"), preset("gpt2")}) {
+      std::vector<std::string> drafted = words;
+      drafted.insert(drafted.end(), {"--draft", draft});
+      const Result result = run_attn(drafted);
+      REQUIRE(result.code == 0);
+      const json made = json::parse(result.out);
+      CHECK(made["results"] == plain["results"]);
+      // A model's own guesses are right where the likeliest token is taken.
+      if (draft != "prompt-lookup:3" && sampler == "greedy")
+        CHECK(made["stats"]["accepted_tokens"] == made["stats"]["drafted_tokens"]);
+    }
+  }
+}
+
+TEST_CASE("generate: a draft goes with one prompt, a sampler of one sequence, and the model's vocabulary") {
+  struct Row {
+    std::vector<std::string> words;
+    std::string reason;
+  };
+  const std::string ids = "--ids";
+  for (const Row& row : std::vector<Row>{
+           {{ids, "1,2", ids, "3", "--draft", "prompt-lookup"}, "one prompt"},
+           {{ids, "1,2", "--sampler", "beam", "--draft", "prompt-lookup"}, "greedy, random, top_k and top_p"},
+           {{ids, "1,2", "--draft", "prompt-lookup:0"}, "prompt-lookup:N"},
+           {{"--prompt", "The", "--draft", preset("llama3")}, "the same vocabulary"},
+           {{ids, "1,2", "--all-beams"}, "--sampler beam"}}) {
+    const Result result = run_attn(line(preset("gpt2"), row.words));
+    CAPTURE(result.err);
+    CHECK(result.code == 2);
+    CHECK(result.err.find(row.reason) != std::string::npos);
+  }
+}
+
+TEST_CASE("generate: --expect takes ids as generate writes them, and exits 1 where others come") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> words =
+      line(preset("gpt2"), {"--ids", "5,6,7", "--sampler", "greedy", "--max-new-tokens", "4", "--stop-ids", "none"});
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return run_attn(all);
+  };
+  const std::string lines = with({}).out, document = with({"--json"}).out;
+  const std::string array = "[[" + lines.substr(0, lines.size() - 1) + "]]";
+  for (const std::string& text : {lines, document, array})
+    CHECK(with({"--expect", folder.file("ids", text)}).code == 0);
+  const Result other = with({"--expect", folder.file("other", "5,6,7,0,0,0,0\n")});
+  CHECK(other.code == 1);
+  CHECK(contains(other.err, "at token 3: expected 0, got "));
+  CHECK(with({"--expect", folder.file("two", lines + lines)}).code == 1);
+  for (const std::string text : {"", "{}", "[[-1]]", "[1]", "words\n", R"({"results": [{}]})", "[[1"}) {
+    CAPTURE(text);
+    CHECK(with({"--expect", folder.file("bad", text)}).code == 3);
+  }
+}
+
+TEST_CASE("generate: --all-beams writes each beam with its log-probability, and --stats a plain block") {
+  const Result result = run_attn(line(preset("gpt2"), {"--ids", "5,6", "--sampler", "beam", "--beams", "3",
+                                                          "--max-new-tokens", "2", "--all-beams", "--stats"}));
+  REQUIRE(result.code == 0);
+  std::vector<double> scores;
+  std::size_t from = 0;
+  for (std::size_t end; (end = result.out.find('\n', from)) != std::string::npos; from = end + 1)
+    scores.push_back(std::stod(result.out.substr(from)));
+  REQUIRE(scores.size() == 3);
+  CHECK(scores[0] >= scores[1]);
+  CHECK(scores[1] >= scores[2]);
+  CHECK(contains(result.out, " 5,6,"));
+  CHECK(result.err.starts_with("load "));
+  CHECK_FALSE(contains(result.err, "warning"));
+}
+
+TEST_CASE("generate: a model that is no task takes and gives ids, with an encoder too") {
+  const std::vector<std::string> words = {"--ids", "11,12,13", "--decoder-ids", "1", "--max-new-tokens", "4", "--json"};
+  std::vector<std::string> greedy = line("configs/encoder_decoder.json", words);
+  greedy.insert(greedy.end(), {"--sampler", "greedy"});
+  const Result result = run_attn(greedy);
+  REQUIRE(result.code == 0);
+  const json made = json::parse(result.out);
+  CHECK(made["max_length"] == 48);
+  CHECK(made["results"][0]["token_ids"].size() == 5);
+  std::vector<std::string> beam = line("configs/encoder_decoder.json", words);
+  beam.insert(beam.end(), {"--sampler", "beam", "--beams", "2"});
+  CHECK(run_attn(beam).code == 0);
+  const Result alone =
+      run_attn({"generate", "configs/gpt_small.json", "--ids", "3,4", "--sampler", "greedy", "--max-new-tokens", "2"});
+  CHECK(alone.code == 0);
+  CHECK(alone.out.starts_with("3,4,"));
+  for (const std::string config : {"encoder", "bert_base", "gpt2_base", "vit_tiny"}) {
+    CAPTURE(config);
+    const Result refused = run_attn({"generate", "configs/" + config + ".json", "--ids", "1"});
+    CHECK(refused.code == 3);
+    CHECK(contains(refused.err, "cannot generate"));
+  }
+  CHECK(run_attn({"generate", "configs/encoder_decoder.json", "--ids", "1"}).code == 2);
+  CHECK(run_attn({"generate", "configs/encoder_decoder.json", "--ids", "1", "--decoder-ids", "1", "--max-length", "60"})
+            .code == 2);
+}
+
+TEST_CASE("plan: a decoder's cache is told by layer, token and length, and other models have none") {
+  const json plan = json::parse(run_attn({"plan", preset("gpt2"), "--max-length", "100", "--batch", "2",
+                                          "--cache-dtype", "bfloat16", "--json"})
+                                    .out);
+  const json& cache = plan["cache"];
+  CHECK(cache["sequences"] == 2);
+  CHECK(cache["positions"] == 100);
+  std::int64_t bytes = 0, token_bytes = 0;
+  for (const json& layer : cache["layers"]) {
+    CHECK(layer["dtype"] == "bfloat16");
+    CHECK(layer["bytes"] == layer["token_bytes"].get<std::int64_t>() * 2 * 100);
+    bytes += layer["bytes"].get<std::int64_t>();
+    token_bytes += layer["token_bytes"].get<std::int64_t>();
+  }
+  CHECK(cache["bytes"] == bytes);
+  CHECK(cache["token_bytes"] == token_bytes);
+  CHECK(contains(run_attn({"plan", preset("bart")}).out, "Going on token by token"));
+  CHECK_FALSE(json::parse(run_attn({"plan", "--json"}).out).contains("cache"));
+  CHECK(run_attn({"plan", "--max-length", "5"}).code == 2);
+}
+
+}  // namespace
+}  // namespace attn::test

@@ -1,0 +1,160 @@
+// What a user is told who asks for a little too much, or gives a little too little.
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "../places.h"
+#include "../text.h"
+#include "attn/io/tensor_file.h"
+#include "program.h"
+
+namespace attn::test {
+namespace {
+
+using nlohmann::json;
+
+const std::string kTokens = R"({"name": "reader", "vocabulary_size": 30, "sequence_length": 6, "hidden_dim": 8,
+  "num_layers": 1, "num_heads": 2, "intermediate_dim": 8})";
+
+TEST_CASE("attn: -V is --version") { CHECK(run_attn({"-V"}).out == run_attn({"--version"}).out); }
+
+TEST_CASE("attn: --device gpu is --device cuda") {
+  const Result gpu = run_attn({"run", "--device", "gpu"}), cuda = run_attn({"run", "--device", "cuda"});
+  CHECK(gpu.code == cuda.code);
+  CHECK(gpu.err == cuda.err);
+}
+
+TEST_CASE("attn: the ending of -o chooses the form, and one of another form is refused") {
+  const TemporaryFolder folder;
+  CHECK(run_attn({"summary", "-o", folder / "s.json"}).code == 0);
+  CHECK(json::parse(read_text(folder / "s.json"))["schema"] == "attn.summary/1");
+  CHECK(run_attn({"summary", "-o", folder / "s.md"}).code == 0);
+  CHECK(read_text(folder / "s.md").find("| Layer") != std::string::npos);
+  CHECK(run_attn({"summary", "-o", folder / "s.txt"}).code == 0);
+  CHECK(run_attn({"summary", "-o", folder / "s"}).code == 0);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"summary", "-o", folder / "s.png"},
+
+                                                {"summary", "-o", folder / "s.npz"},
+                                                {"report", "-o", folder / "r.txt"},
+                                                {"weights", "x", "-o", folder / "w.svg"}}) {
+    CAPTURE(words);
+    const Result result = run_attn(words);
+    CHECK(result.code == 2);
+    CHECK(contains(result.err, "the ending stands for"));
+  }
+}
+
+TEST_CASE("run: with --json, -o takes the report where its name ends so") {
+  const TemporaryFolder folder;
+  const Result result = run_attn({"run", "--json", "-o", folder / "r.json"});
+  CHECK(result.code == 0);
+  CHECK(result.out.empty());
+  CHECK(json::parse(read_text(folder / "r.json"))["weights"] == "random, seed 0");
+  CHECK(run_attn({"run", "-o", folder / "x.json"}).code == 2);
+}
+
+TEST_CASE("attn: arrays are not written to a terminal") {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"run", "-o", "-"}, {"init", "-o", "-"}}) {
+    CAPTURE(words);
+    CHECK(contains(run_on_terminal(words).out, "arrays are no text for a terminal"));
+  }
+}
+
+TEST_CASE("run: --batch beside an array of another batch is told to be of no use") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "x.npy";
+  io::write_tensors(path, std::vector<NamedTensor>{{"x", Tensor(DType::float32, {2, 50, 512})}});
+  const Result result = run_attn({"run", "--input", path, "--batch", "4"});
+  CHECK(result.code == 0);
+  CHECK(contains(result.err, "--batch 4 is not used: the array given for 'input_layer' has a batch of 2"));
+  CHECK(run_attn({"run", "--input", path, "--batch", "2"}).err.empty());
+}
+
+TEST_CASE("run: NaN in an output is warned of") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "x.npy";
+  Tensor x(DType::float32, {1, 50, 512});
+  x.set(0, std::numeric_limits<double>::quiet_NaN());
+  io::write_tensors(path, std::vector<NamedTensor>{{"x", x}});
+  const Result result = run_attn({"run", "--input", path});
+  CHECK(result.code == 0);
+  CHECK(contains(result.err, "output_0: "));
+  CHECK(contains(result.err, "of its values are NaN or infinite; --check-finite names the layer"));
+}
+
+TEST_CASE("run: an array without the axis of the batch, and tokens as floats, get a hint") {
+  const TemporaryFolder folder;
+  const std::string one = folder / "one.npy", floats = folder / "floats.npy", halves = folder / "halves.npy";
+  io::write_tensors(one, std::vector<NamedTensor>{{"x", Tensor(DType::float32, {50, 512})}});
+  CHECK(
+      contains(run_attn({"run", "--input", one}).err, "it lacks the axis of the batch, which is first: (1, 50, 512)"));
+  io::write_tensors(floats, std::vector<NamedTensor>{{"x", Tensor(DType::float32, {1, 6})}});
+  CHECK(contains(run_attn({"run", "-", "--input", floats}, kTokens).err,
+                 "its numbers are whole: save it with .astype('int32')"));
+  Tensor half(DType::float32, {1, 6});
+  half.set(2, 0.5);
+  io::write_tensors(halves, std::vector<NamedTensor>{{"x", half}});
+  const Result result = run_attn({"run", "-", "--input", halves}, kTokens);
+  CHECK(result.code == 3);
+  CHECK_FALSE(contains(result.err, "astype"));
+}
+
+TEST_CASE("explain: powers are written as powers in ASCII") {
+  const Result result = run_attn({"explain", "multi_head_attention", "--ascii"});
+  CHECK(result.code == 0);
+  CHECK(contains(result.out, "d_model^2"));
+}
+
+TEST_CASE("attn: what another library wrote is answered by what it is") {
+  const TemporaryFolder folder;
+  for (const auto& [name, text, words] :
+       {std::tuple("m.onnx", "\x08\x08", "a model for ONNX Runtime"),
+        std::tuple("m.gguf", "GGUF", "a model for llama.cpp"),
+        std::tuple("saved_model.pb", "\x08\x01", "a TensorFlow SavedModel"),
+        std::tuple("m.pt", "\x80\x02", "a Python pickle"), std::tuple("m.tflite", "\x1c", "a model for LiteRT")}) {
+    CAPTURE(name);
+    const std::string path = folder.file(name, text);
+    for (const char* command : {"summary", "run"}) {
+      const Result result = run_attn({command, path});
+      CHECK(result.code == 3);
+      CHECK(contains(result.err, words));
+    }
+  }
+  CHECK(run_attn({"summary", folder.file("named.onnx", kTokens)}).code == 0);
+}
+
+TEST_CASE("a layer that a model shares with a model inside it is one layer, with one set of weights") {
+  const std::string folder = in_repository("tests/data/shared_layers/");
+  const json meta = json::parse(read_text(folder + "meta.json"));
+  CHECK(json::parse(run_attn({"summary", folder + "model.keras", "--json"}).out)["total_params"] ==
+        meta["total_params"]);
+  const Result result = run_attn({"run", folder + "model.keras", "--input", folder + "inputs.npz", "--expect",
+                                  folder + "outputs.npz", "--rtol", "1e-4", "--atol", "1e-5"});
+  CAPTURE(result.err);
+  CAPTURE(result.out);
+  CHECK(result.code == 0);
+}
+
+TEST_CASE("attn: where weights came from stands in every header and JSON, and pages tell how they came about") {
+  const TemporaryFolder folder;
+  const Environment date(Variables{{"SOURCE_DATE_EPOCH", "86400"}});
+  CHECK(contains(run_attn({"run"}).out, "  weights: random, seed 0\n"));
+  CHECK(contains(run_attn({"heatmap", "--seed", "3"}).out, "weights: random, seed 3\n"));
+  const std::string file = in_repository("tests/data/io/model.keras");
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"run"}, {"heatmap"}, {"grad"}}) {
+    std::vector<std::string> asked = words;
+    asked.insert(asked.begin() + 1, {file, "--json"});
+    CAPTURE(asked);
+    const Result result = run_attn(asked);
+    if (result.code == 0) CHECK(json::parse(result.out)["weights"] == file);
+  }
+  CHECK(run_attn({"heatmap", "-o", folder / "a.html", "--seed", "1"}).code == 0);
+  const std::string page = read_text(folder / "a.html");
+  for (const char* part : {"SHA-256", "1970-01-02 00:00 UTC", "a.html --seed 1", "random, seed 1"})
+    CHECK(contains(page, part));
+}
+
+}  // namespace
+}  // namespace attn::test

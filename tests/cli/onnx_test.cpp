@@ -1,0 +1,71 @@
+// attn convert to ONNX, as scripts see it.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "../places.h"
+#include "../text.h"
+#include "program.h"
+
+using attn::test::contains;
+using attn::test::fixture;
+using attn::test::read_text;
+using attn::test::Result;
+using attn::test::run_attn;
+using attn::test::TemporaryFolder;
+
+namespace {
+
+const std::string kNested = "model/nested/model.keras";
+
+}  // namespace
+
+TEST_CASE("convert: .onnx holds the model under its weights' names, and says what a file of weights would") {
+  const TemporaryFolder folder;
+  const Result done = run_attn({"convert", fixture(kNested), folder / "m.onnx", "--json"});
+  CHECK(done.code == 0);
+  CHECK(nlohmann::json::parse(done.out)["weights"] == 20);
+  const std::string file = read_text(folder / "m.onnx");
+  CHECK(contains(file, "multi_head_attention/query/kernel"));
+  CHECK(contains(file, "batch"));
+  CHECK(folder.names() == std::vector<std::string>{"m.onnx"});
+}
+
+TEST_CASE("convert: --opset, --batch, --seq-len and --shape are of ONNX alone, and are checked") {
+  const TemporaryFolder folder;
+  CHECK(run_attn({"convert", fixture(kNested), folder / "m.npz", "--opset", "20"}).code == 2);
+  CHECK(run_attn({"convert", fixture(kNested), folder / "m.onnx", "--opset", "17"}).code == 2);
+  CHECK(run_attn({"convert", fixture(kNested), folder / "m.onnx", "--shape", "nobody=1,2"}).code == 2);
+  const Result fixed = run_attn({"convert", fixture(kNested), folder / "m.onnx", "--opset", "18", "--batch", "3"});
+  CHECK(fixed.code == 0);
+  CHECK(!contains(read_text(folder / "m.onnx"), "batch"));
+}
+
+TEST_CASE("convert: --quantize writes a .keras that becomes ONNX, and no ONNX itself") {
+  const TemporaryFolder folder;
+  const Result direct = run_attn({"convert", fixture(kNested), folder / "m.onnx", "--quantize", "int8"});
+  CHECK(direct.code == 2);
+  CHECK(contains(direct.err, "quantize into a .keras first"));
+  CHECK(run_attn({"convert", fixture(kNested), folder / "m.keras", "--quantize", "int8"}).code == 0);
+  CHECK(run_attn({"convert", folder / "m.keras", folder / "m.onnx"}).code == 0);
+  CHECK(contains(read_text(folder / "m.onnx"), "MatMulInteger"));
+}
+
+TEST_CASE("bench: --dtype int8 measures weights of integers, and --train refuses it") {
+  const Result done =
+      run_attn({"bench", fixture(kNested), "--dtype", "int8", "--iterations", "1", "--profile", "--json"});
+  CHECK(done.code == 0);
+  CHECK(contains(done.out, "quantized_linear"));
+  const Result train = run_attn({"bench", fixture(kNested), "--train", "--dtype", "int8"});
+  CHECK(train.code == 2);
+  CHECK(contains(train.err, "weights of integers have no gradient"));
+}
+
+TEST_CASE("convert: a model whose lengths hang together is refused as ONNX until they are given") {
+  const TemporaryFolder folder;
+  const std::string model = fixture("families/merge/model.keras");
+  const Result open = run_attn({"convert", model, folder / "m.onnx"});
+  CHECK(open.code == 3);
+  CHECK(contains(open.err, "--seq-len"));
+  CHECK(folder.names().empty());
+}

@@ -1,0 +1,86 @@
+// Models that read strings, as a user runs them.
+#include "../text.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "../places.h"
+#include "program.h"
+
+using attn::test::contains;
+using attn::test::Result;
+using attn::test::run_attn;
+using attn::test::TemporaryFolder;
+using nlohmann::json;
+
+namespace {
+
+std::string text_case(const std::string& path) { return attn::test::in_repository("tests/data/text/") + path; }
+
+}  // namespace
+
+TEST_CASE("text: run takes strings from a text file and JSON, and says which file they came from") {
+  const TemporaryFolder folder;
+  const std::string lines = folder.file("two.txt", "The dog sat on a mat\nthe end\n");
+  const std::string list = folder.file("two.json", R"({"text": ["The dog sat on a mat", "the end"]})");
+  const auto run = [](const std::string& input) {
+    return json::parse(run_attn({"run", text_case("classifier/model.keras"), "--input", input, "--json"}).out);
+  };
+  const json a = run(lines), b = run(list), c = run("text=" + lines);
+  CHECK(a["inputs"][0]["name"] == "vectorize");
+  CHECK(a["inputs"][0]["shape"] == json::array({2, 6}));
+  CHECK(a["inputs"][0]["source"] == lines);
+  CHECK(a["outputs"][0]["sha256"] == b["outputs"][0]["sha256"]);
+  CHECK(a["outputs"][0]["sha256"] == c["outputs"][0]["sha256"]);
+}
+
+TEST_CASE("text: run agrees with Keras on strings of .npz, and --output-dir runs such files too") {
+  const TemporaryFolder folder;
+  for (const char* name : {"weighed", "nested", "layers", "integers"}) {
+    CAPTURE(name);
+    const Result result = run_attn({"run", text_case(name + std::string("/model.keras")), "--input",
+                                    text_case(name + std::string("/inputs.npz")), "--expect",
+                                    text_case(name + std::string("/outputs.npz"))});
+    CHECK_MESSAGE(result.code == 0, result.out << result.err);
+  }
+  CHECK(run_attn({"run", text_case("weighed/model.keras"), "--input", text_case("weighed/inputs.npz"), "--output-dir",
+                  folder / "out"})
+            .code == 0);
+}
+
+TEST_CASE("text: strings that no input takes are refused in one sentence") {
+  const TemporaryFolder folder;
+  const std::string lines = folder.file("a.txt", "one\n"), named = folder.file("a.json", R"({"txt": ["one"]})");
+  const auto said = [](const std::string& model, const std::string& input) {
+    const Result result = run_attn({"run", model, "--input", input});
+    CHECK(result.code == 3);
+    return result.err;
+  };
+  const std::string classifier = text_case("classifier/model.keras"), layers = text_case("layers/model.keras");
+  CHECK(contains(said("configs/encoder.json", lines), "holds strings, and the inputs of the model are of numbers"));
+  CHECK(contains(said(classifier, named), "the model has no input of strings 'txt' (did you mean 'text'?)"));
+  CHECK(contains(said(layers, lines), "which input its strings are for is not told: give --input NAME=FILE"));
+  CHECK(contains(said(layers, "row=" + lines),
+                 "the input 'row' has the shape (None, 4), the strings given for it have (1,)"));
+  CHECK(contains(said(classifier, "tests/data/docs/word.npy"), "the input 'text' is of strings"));
+}
+
+TEST_CASE("text: a heatmap's labels are the terms that the model sees") {
+  const TemporaryFolder folder;
+  const std::string lines = folder.file("a.txt", "The dog sat, zebra\n");
+  const Result result = run_attn({"heatmap", text_case("classifier/model.keras"), "--input", lines});
+  CHECK(result.code == 0);
+  for (const char* label : {"the", "dog", "sat", "[UNK]"}) CHECK(contains(result.out, label));
+  CHECK(!contains(result.out, "zebra"));
+}
+
+TEST_CASE("text: what attn writes keeps the vocabulary, and training reads strings") {
+  const TemporaryFolder folder;
+  const std::string input = text_case("weighed/inputs.npz"), expected = text_case("weighed/outputs.npz");
+  const std::string copy = folder / "copy.keras";
+  CHECK(run_attn({"convert", text_case("weighed/model.keras"), copy}).code == 0);
+  CHECK(run_attn({"run", copy, "--input", input, "--expect", expected}).code == 0);
+  const Result trained = run_attn({"grad", text_case("weighed/model.keras"), "--data", input, "--loss", "mse"});
+  CHECK_MESSAGE(trained.code == 0, trained.err);
+}

@@ -1,0 +1,81 @@
+#include "attn/io/array_file.h"
+
+#include "attn/io/npy.h"
+#include "support.h"
+
+namespace attn::io {
+namespace {
+
+/// A version 1 file of this dtype and shape over these bytes.
+Bytes strings_of(const std::string& descr, const std::string& shape, const std::string& bytes) {
+  const std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }\n";
+  std::string text("\x93NUMPY\1\0", 8);
+  text += {static_cast<char>(header.size() & 0xFF), static_cast<char>(header.size() >> 8)};
+  return bytes_of_text(text + header + bytes);
+}
+
+std::string written(const TemporaryFolder& folder, const std::string& name, const std::string& text) {
+  AtomicFile file(folder / name);
+  file.write(text);
+  file.commit();
+  return folder / name;
+}
+
+}  // namespace
+
+TEST_CASE("array_file: unicode of either order and bytes are read from .npy, without the NULs that fill them up") {
+  using namespace std::string_literals;
+  const auto texts = [](const Bytes& file) { return parse_text_npy(file, "x.npy").value(); };
+  CHECK(texts(strings_of("<U2", "(2,)", "a\0\0\0b\0\0\0\xe9\0\0\0\0\0\0\0"s)).values ==
+        std::vector<std::string>{"ab", "\xc3\xa9"});
+  CHECK(texts(strings_of(">U1", "(1, 1)", "\0\x01\xf6\0"s)).values == std::vector<std::string>{"\xf0\x9f\x98\x80"});
+  CHECK(texts(strings_of(">U1", "(1, 1)", "\0\x01\xf6\0"s)).shape == Shape{1, 1});
+  CHECK(texts(strings_of("|S3", "(2,)", "a\0\0b\0c"s)).values == std::vector<std::string>{"a", "b\0c"s});
+  CHECK(texts(strings_of("<U0", "(0,)", "")).values.empty());
+  CHECK(parse_text_npy(data_file("float32.npy"), "x.npy") == std::nullopt);
+}
+
+TEST_CASE("array_file: strings that do not fit their header, and what is no character, are refused") {
+  using namespace std::string_literals;
+  const auto said = [](const Bytes& file) {
+    return refusal([&] { static_cast<void>(parse_text_npy(file, "x.npy")); });
+  };
+  CHECK(said(strings_of("<U2", "(2,)", "a\0\0\0"s)) ==
+        "x.npy: 4 bytes of elements follow the header, which do not fit strings of 8 bytes in the shape (2,)");
+  CHECK(said(strings_of("<U0", "(100000000000,)", "")).find("do not fit strings of 0 bytes") != std::string::npos);
+  CHECK(said(strings_of("<U1", "(1,)", "\0\xd8\0\0"s)) == "x.npy: a string holds 0xd800, which is no character");
+  CHECK(said(strings_of("<U1", "(1,)", "\0\0\x11\0"s)) == "x.npy: a string holds 0x110000, which is no character");
+  CHECK(said(strings_of("|U1", "(1,)", "a\0\0\0"s)).find("the dtype '|U1'") != std::string::npos);
+  CHECK(said(strings_of("<U99999999999999999999", "(1,)", "")).find("the dtype") != std::string::npos);
+  CHECK(refusal([&] { return parse_npy(strings_of("<U1", "(1,)", "a\0\0\0"s), "x.npy"); }) ==
+        "x.npy: an array of strings, where numbers are expected");
+}
+
+TEST_CASE("array_file: a text file has a string in each line, and JSON lists of one length or an object of them") {
+  const TemporaryFolder folder;
+  const auto only = [&](const std::string& name, const std::string& text) {
+    Arrays arrays = read_arrays(written(folder, name, text));
+    CHECK(arrays.tensors.empty());
+    REQUIRE(arrays.texts.size() == 1);
+    return arrays.texts[0];
+  };
+  CHECK(only("a.txt", "one\r\n\ntwo\n").texts.values == std::vector<std::string>{"one", "", "two"});
+  CHECK(only("b.txt", "one").texts.shape == Shape{1});
+  CHECK(only("c.txt", "").texts.shape == Shape{0});
+  CHECK(only("a.json", R"([["a", "b"], ["c", "d"]])").texts.shape == Shape{2, 2});
+  CHECK(only("b.json", R"({"words": ["a"]})").name == "words");
+  const auto said = [&](const std::string& name, const std::string& text) {
+    const std::string path = written(folder, name, text);
+    const std::string message = refusal([&] { static_cast<void>(read_arrays(path)); });
+    REQUIRE(message.starts_with(path + ": "));
+    return message.substr(path.size() + 2);
+  };
+  CHECK(said("d.txt", "\xff") == "a text file of inputs is UTF-8, and this one is not");
+  CHECK(said("c.json", R"(["a", 1])") == "/1: expected a string, got number");
+  CHECK(said("d.json", R"([["a"], ["b", "c"]])") == "/1: expected a list of 1, as next to it");
+  CHECK(said("e.json", R"({"x": "a"})") ==
+        "/x: expected a list of strings, or an object of such by the names of inputs");
+  CHECK(said("f.json", R"("a")") == "expected a list of strings, or an object of such by the names of inputs");
+}
+
+}  // namespace attn::io

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Ranks that are processes: mpi_test.py build/attn
+
+The same numbers as one rank's, one sentence where a rank fails, and nobody left waiting. Exits with 77, and says so, where
+there is no mpirun of Open MPI or attn has no plugin for it.
+"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SKIPPED = 77
+ATTN = ''
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CASE = ROOT / 'tests/data/keras/model/encoder_decoder'
+MODEL = {'name': 'encoder', 'input_shape': [8, 16], 'num_layers': 2, 'num_heads': 5, 'key_dim': 4, 'intermediate_dim': 48}
+LONG = {'name': 'encoder', 'input_shape': [128, 256], 'num_layers': 8, 'num_heads': 4, 'key_dim': 64,
+        'intermediate_dim': 1024}
+
+
+def mpirun():
+    return shutil.which('mpirun.openmpi') or shutil.which('mpirun')
+
+
+def environment(more=None):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith('ATTN_')}
+    # Ranks share cores, and root may run them.
+    return kept | {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'ATTN_THREADS': '1',
+                   'OMPI_MCA_rmaps_base_oversubscribe': '1', 'OMPI_MCA_mpi_yield_when_idle': '1',
+                   'OMPI_MCA_btl': 'self,vader', 'OMPI_MCA_hwloc_base_binding_policy': 'none'} | (more or {})
+
+
+def start(ranks, *words, folder):
+    return subprocess.Popen([mpirun(), '-np', str(ranks), *words], cwd=folder, env=environment(), stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+
+def run(ranks, *words, folder):
+    process = start(ranks, ATTN, *words, folder=folder)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def sentences(err):
+    return [line for line in err.splitlines() if line.startswith('attn: error: ')]
+
+
+def ranks_of(process):
+    """Process ids of attn below mpirun."""
+    done = subprocess.run(['ps', '-o', 'pid=,args=', '--ppid', str(process.pid)], capture_output=True, text=True)
+    return sorted(int(line.split()[0]) for line in done.stdout.splitlines() if ATTN in line)
+
+
+class Mpi(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='attn-mpi-'))
+        (self.folder / 'm.json').write_text(json.dumps(MODEL))
+        (self.folder / 'long.json').write_text(json.dumps(LONG))
+
+    def tearDown(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def test_ranks_give_what_keras_computed(self):
+        for kind, ranks in (('tensor', 2), ('tensor', 3), ('tensor', 4), ('data', 2), ('sequence', 2), ('sequence', 3)):
+            code, out, err = run(ranks, 'run', str(CASE / 'model.keras'), '--input', str(CASE / 'inputs.npz'), '--expect',
+                                 str(CASE / 'outputs.npz'), '--atol', '1e-5', '--parallel', kind, '--json', folder=self.folder)
+            self.assertEqual(code, 0, f'{kind} {ranks}: {err}')
+            told = json.loads(out)['parallel']  # one document, of rank 0
+            self.assertEqual((told['kind'], told['ranks'], len(told['per_rank'])), (kind, ranks, ranks))
+            self.assertIn('Open MPI', told['library'])
+
+    def test_counts_are_those_of_the_plan(self):
+        words = ('m.json', '--batch', '2', '--parallel')
+        code, out, err = run(3, 'run', *words, 'tensor=3', '--json', folder=self.folder)
+        self.assertEqual(code, 0, err)
+        plan = subprocess.run([ATTN, 'plan', *words, 'tensor=3', '--json'], cwd=self.folder, capture_output=True, text=True)
+        counts = [[{key: each[key] for key in ('op', 'count', 'bytes')} for each in one]
+                  for one in (json.loads(out)['parallel']['collectives'], json.loads(plan.stdout)['collectives'])]
+        self.assertEqual(counts[0], counts[1])
+
+    def test_rows_that_ranks_share_have_the_bits_of_one_rank(self):
+        self.assertEqual(run(2, 'run', 'm.json', '--batch', '4', '--parallel', 'data', '-o', 'two.npz',
+                             folder=self.folder)[0], 0)
+        self.assertEqual(run(1, 'run', 'm.json', '--batch', '4', '-o', 'one.npz', folder=self.folder)[0], 0)
+        self.assertEqual((self.folder / 'two.npz').read_bytes(), (self.folder / 'one.npz').read_bytes())
+
+    def test_the_same_ranks_give_the_same_bits(self):
+        for name in ('a.npz', 'b.npz'):
+            self.assertEqual(run(3, 'run', 'm.json', '--parallel', 'tensor', '-o', name, folder=self.folder)[0], 0)
+        self.assertEqual((self.folder / 'a.npz').read_bytes(), (self.folder / 'b.npz').read_bytes())
+
+    def fails(self, script, code, sentence):
+        """Of two ranks that each run the shell's words, in which RANK is a number."""
+        process = start(2, 'sh', '-c', script.replace('ATTN', ATTN).replace('RANK', '$OMPI_COMM_WORLD_RANK'),
+                        folder=self.folder)
+        began = time.monotonic()
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, code, err)
+        self.assertEqual(len(sentences(err)), 1, err)
+        self.assertIn(sentence, sentences(err)[0])
+        self.assertLess(time.monotonic() - began, 20)
+        self.assertFalse(list(self.folder.glob('.y*')))
+        self.assertFalse((self.folder / 'y.npz').exists())
+
+    def test_a_rank_lacks_a_file(self):
+        shutil.copy(self.folder / 'm.json', self.folder / 'm0.json')
+        self.fails('ATTN run mRANK.json --parallel tensor -o y.npz', 3, 'rank 1 of 2')
+
+    def test_a_rank_has_another_model(self):
+        for rank, units in ((0, 48), (1, 64)):
+            (self.folder / f'm{rank}.json').write_text(json.dumps(MODEL | {'intermediate_dim': units}))
+        self.fails('ATTN run mRANK.json --parallel tensor -o y.npz', 3, 'rank 1 has not the same plan as rank 0')
+
+    def test_a_rank_has_other_weights(self):
+        self.fails('ATTN run m.json --seed RANK --parallel tensor -o y.npz', 3, 'rank 1 has not the same weights')
+
+    def test_too_many_ranks_are_told_which_numbers_work(self):
+        code, _, err = run(6, 'run', 'm.json', '--parallel', 'tensor', folder=self.folder)
+        self.assertEqual(code, 2)
+        self.assertEqual(len(sentences(err)), 1, err)
+        self.assertIn('any number from 1 to 5 works', err)
+
+    def test_ranks_without_a_word_for_it_are_refused(self):
+        code, _, err = run(2, 'run', 'm.json', folder=self.folder)
+        self.assertEqual(code, 2)
+        self.assertIn('--parallel tensor (or data) lets them share it, --output-dir shares many files out', err)
+
+    def long_run(self, *words):
+        process = start(2, ATTN, 'run', 'long.json', '--batch', '64', '--backend', 'reference', '--parallel', 'tensor', '-o',
+                        'y.npz', *words, folder=self.folder)
+        deadline = time.monotonic() + 30
+        while len(ranks_of(process)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(1.5)  # they have met
+        return process, ranks_of(process)
+
+    def gone(self, pids):
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline and any(os.path.exists(f'/proc/{pid}') for pid in pids):
+            time.sleep(0.05)
+        return not any(os.path.exists(f'/proc/{pid}') for pid in pids)
+
+    def test_a_rank_that_is_killed_ends_all_within_five_seconds(self):
+        process, pids = self.long_run()
+        self.assertEqual(len(pids), 2)
+        os.kill(pids[1], signal.SIGKILL)
+        self.assertTrue(self.gone(pids))
+        process.communicate(timeout=30)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertFalse((self.folder / 'y.npz').exists())
+
+    def test_a_rank_that_hangs_is_given_up(self):
+        process, pids = self.long_run('--timeout', '2')
+        os.kill(pids[1], signal.SIGSTOP)
+        try:
+            _, err = process.communicate(timeout=60)
+        finally:
+            for pid in pids:
+                if os.path.exists(f'/proc/{pid}'):
+                    os.kill(pid, signal.SIGCONT)
+        self.assertEqual(process.returncode, 5, err)
+        self.assertEqual(len(sentences(err)), 1, err)
+        self.assertIn('not all ranks came within', err)
+        self.assertIn("for layer '", err)
+        self.assertTrue(self.gone(pids))
+
+    def test_a_command_without_ranks_loads_no_mpi(self):
+        done = subprocess.run(['ldd', ATTN], capture_output=True, text=True)
+        self.assertNotIn('libmpi', done.stdout)
+
+
+def main():
+    global ATTN
+    ATTN = os.path.abspath(sys.argv.pop(1))
+    if not mpirun():
+        print('mpi: skipped, there is no mpirun (make setup mpi)')
+        return SKIPPED
+    probe = subprocess.run([mpirun(), '-np', '1', ATTN, 'run', '--parallel', 'tensor', '--communicator', 'mpi'],
+                           env=environment(), capture_output=True, text=True)
+    if 'built without MPI' in probe.stderr or 'libmpi' in probe.stderr:
+        print('mpi: skipped,', (sentences(probe.stderr) or [probe.stderr])[0])
+        return SKIPPED
+    return 0 if unittest.main(argv=sys.argv[:1], exit=False, verbosity=1).result.wasSuccessful() else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

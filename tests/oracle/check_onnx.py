@@ -1,0 +1,135 @@
+"""Holds the ONNX that `attn convert` writes against what Keras computed, by ONNX Runtime.
+
+    python tests/oracle/check_onnx.py ATTN [--opset N] [--fixed] [CASE…]
+
+A CASE is a folder of tests/data/keras, such as mha/causal, or of tests/data, such as quantized/dense_int8; without one
+all are taken. Each model is converted, checked by
+onnx.checker, and run on the case's inputs; its outputs must be Keras's within what the float32 tests of attn allow. Sizes
+that the model leaves open are left open in the file, unless attn asks for them (--fixed: always); where the file opens
+its batch, the inputs are run a second time, twice over. What ONNX Runtime has no kernels for (bfloat16) is run by
+onnx.reference. Needs numpy, onnx, onnxruntime and ml_dtypes.
+"""
+import argparse
+import collections
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnx.reference
+import onnxruntime
+
+DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
+
+
+def tolerance(case, name, expected):
+    """As tests/fixtures/fixture_cases.cpp has it; half precision is rounded at other places here than there."""
+    meta = json.loads((case / "meta.json").read_text())
+    if "mode" in meta:  # quantized: as tests/fixtures/quantized_test.cpp has it, and half precision as said
+        share = 4e-2 if meta["policy"] != "float32" else 2e-5 if meta["mode"] == "int8" else 2e-6
+        return share * float(np.nanmax(np.abs(expected), initial=0.0))
+    error = meta["float32_error"]
+    error = (error.get(name) if isinstance(error, dict) else error) or 0.0
+    allowed = max(4 * error, 2e-6 * float(np.nanmax(np.abs(expected), initial=0.0)))
+    if (case / "keras_outputs.npz").exists():
+        keras = np.load(case / "keras_outputs.npz")[name].astype("float64")
+        allowed = max(allowed, 4 * float(np.nanmax(np.abs(keras - expected), initial=0.0)))
+    return allowed
+
+
+def run(path, inputs):
+    model = onnx.load(path)
+    if set(inputs) != {i.name for i in model.graph.input}:  # some cases call arrays by tensors; they are in order
+        inputs = dict(zip([i.name for i in model.graph.input], inputs.values()))
+    inputs = {i.name: inputs[i.name].astype(onnx.helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type))
+              for i in model.graph.input}
+    names = [output.name for output in model.graph.output]
+    try:
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        options.intra_op_num_threads = 1
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        given = {i.name for i in session.get_inputs()}
+        return dict(zip(names, session.run(names, {k: v for k, v in inputs.items() if k in given}))), "onnxruntime"
+    except Exception as error:
+        if "bfloat16" not in str(error) and "NOT_IMPLEMENTED" not in str(error):
+            raise
+        reason = str(error).splitlines()[0][:160]
+    evaluator = onnx.reference.ReferenceEvaluator(str(path))
+    return dict(zip(names, evaluator.run(names, inputs))), "onnx.reference: " + reason
+
+
+def check(attn, case, opset, fixed, folder):
+    inputs = dict(np.load(case / "inputs.npz"))
+    expected = dict(np.load(case / "outputs.npz"))
+    path = folder / "model.onnx"
+    words = [attn, "convert", case / "model.keras", path, "--quiet", "--opset", opset]
+    if fixed is None:
+        result = check(attn, case, opset, False, folder)
+        return check(attn, case, opset, True, folder) if result.startswith("refused") else result
+    if fixed:
+        for name, x in inputs.items():
+            words += ["--shape", f"{name}={','.join(map(str, x.shape))}"]
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True)
+    if done.returncode:
+        return "refused: " + done.stderr.strip().splitlines()[-1].split(": ", 2)[-1]
+    onnx.checker.check_model(str(path), full_check=True)
+    got, by = run(path, inputs)
+    worst = ""
+    if set(got) != set(expected):
+        return f"outputs {sorted(got)} are not {sorted(expected)}"
+    for name, wanted in expected.items():
+        wanted = wanted.astype("float64")
+        value = got[name].astype("float64")
+        if value.shape != wanted.shape:
+            return f"{name}: shape {value.shape}, not {wanted.shape}"
+        error = float(np.max(np.where(np.isnan(value) & np.isnan(wanted), 0, np.abs(value - wanted)), initial=0.0))
+        if not error <= tolerance(case, name, wanted):
+            return f"{name}: off by {error:.3g} of {np.abs(wanted).max():.3g} ({by})"
+    opened = {d.dim_param for i in onnx.load(path).graph.input for d in i.type.tensor_type.shape.dim if d.dim_param}
+    if "batch" in opened:
+        try:
+            doubled, _ = run(path, {name: np.concatenate([x, x]) for name, x in inputs.items()})
+        except Exception as error:
+            return f"of twice the batch: {str(error)[:300]}"
+        for name, value in doubled.items():
+            one = got[name].astype("float64")
+            if value.ndim == 0 or value.shape[0] != 2 * one.shape[0]:
+                continue
+            if not np.allclose(value.astype("float64")[: len(one)], one, rtol=1e-4, atol=1e-5, equal_nan=True):
+                return f"{name}: another result in a batch twice as large"
+    return f"agrees by {by.split(':')[0]}" + (", sizes open" if opened else "")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("attn")
+    parser.add_argument("--opset", default="23")
+    parser.add_argument("--fixed", action="store_const", const=True)
+    parser.add_argument("cases", nargs="*")
+    options = parser.parse_args()
+    cases = [DATA / name if (DATA / name).exists() else DATA / "keras" / name for name in options.cases]
+    cases = cases or sorted(path.parent for kind in ("keras/*/*", "quantized/*") for path in DATA.glob(kind + "/model.keras"))
+    score, failed = collections.Counter(), 0
+    for case in cases:
+        label = f"{case.parent.name}/{case.name}"
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                result = check(options.attn, case, options.opset, options.fixed, pathlib.Path(folder))
+            except Exception as error:
+                result = f"{type(error).__name__}: {str(error)[:400]}"
+        kind = result if result.startswith("agrees") else "refused" if result.startswith("refused") else "fails"
+        score[kind] += 1
+        if not result.startswith("agrees"):
+            failed += 1
+            print(f"{label}: {result}")
+    for kind, count in sorted(score.items()):
+        print(f"{count} {kind}")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""Cases of training by real Keras: what a few steps of small models make of losses, weights and the optimizer.
+
+    python tests/oracle/make_training_cases.py tests/data/training [case …]
+
+Each case is a folder with start.keras, data.npz, trace.npz (a row for each step), after.npz ("weight:<path>",
+"optimizer:<n>") and meta.json. Layers draw random numbers in the dtype in which they compute, so that there is no
+float64 run to hold these against: the tolerance is that of float32 sums in another order.
+"""
+
+import json
+import os
+import pathlib
+import sys
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras  # noqa: E402
+import numpy as np  # noqa: E402
+
+STEPS, ROWS, LENGTH, WIDTH = 4, 3, 5, 6
+CASES = {}
+
+
+def case(make):
+    CASES[make.__name__] = make
+    return make
+
+
+def sequence():
+    return keras.Input((LENGTH, WIDTH), name="x")
+
+
+def compiled(model, **arguments):
+    arguments.setdefault("optimizer", keras.optimizers.SGD(0.05))
+    arguments.setdefault("loss", "mse")
+    model.compile(jit_compile=False, **arguments)
+    return model
+
+
+@case
+def dropout_noise():
+    x = sequence()
+    y = keras.layers.GaussianNoise(0.3, seed=1)(x)
+    y = keras.layers.Dense(7, "selu")(y)
+    y = keras.layers.AlphaDropout(0.25, seed=2)(y)
+    y = keras.layers.SpatialDropout1D(0.3, seed=3)(y)
+    y = keras.layers.GaussianDropout(0.2, seed=4)(y)
+    y = keras.layers.AlphaDropout(0.4, noise_shape=(None, 1, 7), seed=5)(y)
+    return compiled(keras.Model(x, keras.layers.Dense(2)(y)))
+
+
+@case
+def dropout_rnn():
+    x = sequence()
+    y = keras.layers.LSTM(4, return_sequences=True, dropout=0.3, recurrent_dropout=0.2, seed=7)(x)
+    y = keras.layers.GRU(4, return_sequences=True, dropout=0.2, recurrent_dropout=0.3, reset_after=False, seed=8)(y)
+    y = keras.layers.GRU(3, return_sequences=True, recurrent_dropout=0.25, seed=9)(y)
+    y = keras.layers.Bidirectional(keras.layers.LSTM(3, return_sequences=True, dropout=0.3, seed=10))(y)
+    y = keras.layers.RNN(keras.layers.SimpleRNNCell(4, dropout=0.2, recurrent_dropout=0.2, seed=11))(y)
+    return compiled(keras.Model(x, keras.layers.Dense(2)(y)))
+
+
+@case
+def dropout_attention():
+    x = sequence()
+    y = keras.layers.Dense(WIDTH)(x)
+    z = keras.layers.Attention(use_scale=True, dropout=0.3, seed=12)([y, x])
+    z = keras.layers.AdditiveAttention(dropout=0.2, seed=13)([z, y])
+    z = keras.layers.MultiHeadAttention(2, 3, dropout=0.25, seed=14)(z, x)
+    return compiled(keras.Model(x, keras.layers.Dense(2)(z)))
+
+
+@case
+def norm_renorm():
+    x = sequence()
+    y = keras.layers.Dense(4)(x)
+    y = keras.layers.BatchNormalization(
+        momentum=0.9, renorm=True, renorm_momentum=0.8, renorm_clipping={"rmax": 1.2, "rmin": 0.5, "dmax": 0.3}
+    )(y)
+    y = keras.layers.BatchNormalization(momentum=0.9, renorm=True, scale=False, center=False)(y)
+    return compiled(keras.Model(x, keras.layers.Dense(2)(y)))
+
+
+@case
+def loss_metrics():
+    x = sequence()
+    y = keras.layers.Dense(1, "sigmoid", name="p")(x)
+    metrics = [
+        "accuracy",
+        "auc",
+        keras.metrics.AUC(curve="PR", num_thresholds=20, name="area"),
+        keras.metrics.Precision(),
+        keras.metrics.Recall(thresholds=0.4),
+        keras.metrics.TruePositives(),
+        keras.metrics.FalsePositives(),
+        keras.metrics.TrueNegatives(),
+        keras.metrics.FalseNegatives(),
+        keras.metrics.BinaryCrossentropy(name="entropy"),
+    ]
+    return compiled(keras.Model(x, y), loss="binary_crossentropy", metrics=metrics, weighted_metrics=["precision", "auc"])
+
+
+@case
+def loss_top_k():
+    x = sequence()
+    y = keras.layers.Dense(8, "softmax")(keras.layers.Flatten()(x))
+    metrics = [
+        "sparse_categorical_crossentropy",
+        keras.metrics.SparseTopKCategoricalAccuracy(3),
+        "sparse_top_k_categorical_accuracy",
+    ]
+    return compiled(keras.Model(x, y), loss="sparse_categorical_crossentropy", metrics=metrics)
+
+
+@case
+def loss_circle():
+    x = sequence()
+    y = keras.layers.UnitNormalization()(keras.layers.Dense(3)(keras.layers.Flatten()(x)))
+    return compiled(keras.Model(x, y), loss=keras.losses.Circle(gamma=8.0, margin=0.3))
+
+
+@case
+def loss_ctc():
+    x = sequence()
+    return compiled(keras.Model(x, keras.layers.Dense(4)(x)), loss="ctc")
+
+
+def data_for(name, model, random):
+    rows = STEPS * ROWS
+    shape = (rows, *model.output.shape[1:])
+    out = {"x": random.normal(size=(rows, LENGTH, WIDTH)).astype("float32")}
+    if name == "loss_metrics":
+        out["y"] = random.integers(0, 2, shape).astype("float32")
+        out["sample_weight"] = random.uniform(0.5, 2.0, shape[:-1]).astype("float32")
+    elif name == "loss_circle":
+        out["y"] = random.integers(0, 2, rows).astype("int32")
+    elif name == "loss_ctc":
+        out["y"] = np.array([[1, 1, 0], [3, 0, 0], [2, 1, 3]] * STEPS, "int32")
+    elif name == "loss_top_k":
+        out["y"] = random.integers(0, 8, rows).astype("int32")
+    else:
+        out["y"] = random.normal(size=shape).astype("float32")
+    return out
+
+
+def make(folder, name):
+    keras.utils.set_random_seed(len(name))
+    model = CASES[name]()
+    data = data_for(name, model, np.random.default_rng(len(name)))
+    model.optimizer.build(model.trainable_variables)
+    folder.mkdir(parents=True, exist_ok=True)
+    model.save(folder / "start.keras")
+    np.savez_compressed(folder / "data.npz", **data)
+    trace = {}
+    for step in range(STEPS):
+        part = slice(step * ROWS, (step + 1) * ROWS)
+        model.reset_metrics()
+        rate = float(model.optimizer.learning_rate)
+        told = model.train_on_batch(
+            data["x"][part],
+            data["y"][part],
+            sample_weight=data["sample_weight"][part] if "sample_weight" in data else None,
+            return_dict=True,
+        )
+        for key, value in {**told, "learning_rate": rate}.items():
+            trace.setdefault(key, []).append(float(value))
+    after = {"weight:" + variable.path: keras.ops.convert_to_numpy(variable) for variable in model.weights}
+    # The state of random generators is no weight.
+    after = {key: value for key, value in after.items() if "seed_generator" not in key}
+    for index, variable in enumerate(model.optimizer.variables):
+        after[f"optimizer:{index}"] = keras.ops.convert_to_numpy(variable)
+    np.savez_compressed(folder / "trace.npz", **{key: np.array(value) for key, value in trace.items()})
+    np.savez_compressed(folder / "after.npz", **after)
+    size = {key: float(np.abs(value).max(initial=0)) for key, value in after.items()}
+    meta = {
+        "keras": keras.__version__,
+        "backend": keras.backend.backend(),
+        "steps": STEPS,
+        "batch": ROWS,
+        "policy": None,
+        "policy_error": None,
+        "trace_error": {key: 1e-6 * max(1.0, float(np.abs(value).max())) for key, value in trace.items()},
+        "float32_error": {key: 1e-6 * max(1.0, value) for key, value in size.items()},
+        "undetermined": [],
+        "optimizer_variables": [
+            {"index": i, "path": v.path, "shape": list(v.shape), "dtype": v.dtype}
+            for i, v in enumerate(model.optimizer.variables)
+        ],
+    }
+    (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
+    print(f"{name:20} {trace['loss'][0]:.6f} {trace['loss'][-1]:.6f}")
+
+
+if __name__ == "__main__":
+    root = pathlib.Path(sys.argv[1])
+    for each in sys.argv[2:] or CASES:
+        kind, rest = each.split("_", 1)
+        make(root / kind / rest, each)

@@ -1,0 +1,218 @@
+#include "attn/parallel/parallelize.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "../largest.h"
+#include "attn/backends/reference.h"
+#include "attn/base/error.h"
+#include "attn/base/rng.h"
+#include "attn/communicators/simulated.h"
+#include "attn/parallel/cost.h"
+#include "attn/plan/passes.h"
+#include "attn/plan/plan.h"
+#include "models.h"
+
+namespace attn::parallel {
+namespace {
+
+using communicators::Collective;
+using communicators::Communicator;
+using test::largest;
+using test::largest_error;
+
+std::vector<Tensor> run(const graph::Graph& graph, const std::vector<Tensor>& weights,
+                        const std::vector<Tensor>& inputs, Communicator* ranks) {
+  graph::verify(graph);
+  backends::CompileOptions options;
+  options.ranks = ranks;
+  const auto executable = backends::make_reference_backend()->compile(plan::make_plan(graph), weights, options);
+  executable->run(inputs);
+  std::vector<Tensor> outputs;
+  for (const graph::Output& output : graph.outputs) {
+    const Tensor value = executable->value(output.value);
+    Tensor copy(value.dtype(), value.shape());
+    std::copy_n(value.data(), value.bytes(), copy.data());
+    outputs.push_back(copy);
+  }
+  return outputs;
+}
+
+/// The largest error of any rank's outputs against one rank's, as a share of the largest number; and what ranks
+/// counted.
+struct Held {
+  double error = 0;
+  communicators::Counts counts;
+  Parallel first;
+};
+
+Held hold(const Model& model, Kind kind, int ranks) {
+  const std::vector<Tensor> expected = run(model.graph, model.weights, model.inputs, nullptr);
+  Held held;
+  std::mutex mutex;
+  communicators::run_ranks(ranks, [&](Communicator& world) {
+    const Parallel local = parallelize(model.graph, kind, world.rank(), ranks);
+    const std::vector<Tensor> got =
+        run(local.graph, local_weights(local, model.weights, world.rank()), model.inputs, &world);
+    const std::lock_guard lock(mutex);
+    for (std::size_t i = 0; i < got.size(); ++i)
+      held.error = std::max(held.error, largest_error(expected[i], got[i]) / largest(expected[i]));
+    if (world.rank() == 0) {
+      held.counts = world.counts();
+      held.first = local;
+    }
+  });
+  return held;
+}
+
+TEST_CASE("tensor: a block has two all_reduces, and as many heads, columns and rows of a vocabulary as ranks share") {
+  for (const int ranks : {2, 3, 4}) {
+    CAPTURE(ranks);
+    const Model model = block({.heads = 5, .key_heads = 5, .feed_forward = 260});
+    const Held held = hold(model, Kind::tensor, ranks);
+    CHECK(held.error < 1e-6);  // sums in another order
+    REQUIRE(held.counts.size() == 1);
+    const communicators::Count& count = held.counts.at(Collective::all_reduce);
+    CHECK(count.calls == 3);  // the embedding's too
+    CHECK(count.bytes == 3 * 2 * 6 * 16 * 4);
+    CHECK(held.first.shared.size() == 3);
+  }
+}
+
+TEST_CASE("tensor: ranks hold parts of the weights that make up the whole, but for what is small") {
+  const Model model = block({.heads = 4, .key_heads = 4, .feed_forward = 256});
+  std::int64_t whole = 0, parts = 0, largest_rank = 0;
+  for (const Tensor& weight : model.weights) whole += weight.bytes();
+  for (int rank = 0; rank < 4; ++rank) {
+    std::int64_t own = 0;
+    for (const Tensor& part : local_weights(parallelize(model.graph, Kind::tensor, rank, 4), model.weights, rank))
+      own += part.bytes();
+    parts += own;
+    largest_rank = std::max(largest_rank, own);
+  }
+  CHECK(parts < whole * 11 / 10);
+  CHECK(largest_rank < whole * 3 / 10);
+}
+
+TEST_CASE("tensor: keys that several queries read go with them, and are given to all where there are too few") {
+  for (const auto& [key_heads, ranks] : std::vector<std::pair<int, int>>{{3, 3}, {3, 2}, {2, 3}, {1, 4}}) {
+    CAPTURE(key_heads);
+    CAPTURE(ranks);
+    const Held held = hold(block({.heads = 6, .key_heads = key_heads, .causal = true}), Kind::tensor, ranks);
+    CHECK(held.error < 1e-6);
+    CHECK(held.counts.at(Collective::all_reduce).calls == 3);
+  }
+}
+
+TEST_CASE("data: rows are computed by themselves, and come back in order with the bits of one rank") {
+  for (const int ranks : {2, 3}) {
+    const Held held = hold(block({.batch = 5, .heads = 2, .key_heads = 2, .masked = true}), Kind::data, ranks);
+    CHECK(held.error == 0.0);
+    REQUIRE(held.counts.size() == 1);
+    CHECK(held.counts.at(Collective::all_gather).calls == 1);
+  }
+}
+
+TEST_CASE("sequence: positions are shared out, causal and windowed ones too, and keys and values go round the ring") {
+  for (const int ranks : {2, 3, 4}) {
+    for (const bool causal : {false, true}) {
+      for (const Dim window : {0, 3}) {
+        CAPTURE(ranks);
+        CAPTURE(causal);
+        CAPTURE(window);
+        const Model model =
+            block({.length = 7, .heads = 2, .key_heads = 1, .masked = true, .causal = causal, .window = window});
+        const Held held = hold(model, Kind::sequence, ranks);
+        CHECK(held.error < 1e-6);
+        CHECK(held.counts.at(Collective::shift).calls == 2 * (ranks - 1));
+        CHECK(held.counts.at(Collective::all_gather).calls == 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("sequence: a rank passes on the keys that are hidden from its own rows") {
+  for (const int ranks : {2, 3}) {
+    const Held held = hold(block({.length = 7, .causal = true}), Kind::sequence, ranks);
+    CHECK(held.error < 1e-6);
+    CHECK(held.counts.at(Collective::shift).calls == 2 * (ranks - 1));  // of rank 0, which sees its own alone
+  }
+}
+
+TEST_CASE("parallelize: what nobody can share is refused with a number of ranks that works") {
+  const Model model = block({.heads = 2, .key_heads = 2});
+  CHECK_THROWS_WITH_AS(static_cast<void>(parallelize(model.graph, Kind::tensor, 0, 3)),
+                       "the layer 'attention' has 2 heads, which 3 ranks cannot share: any number from 1 to 2 works",
+                       Error);
+  CHECK_THROWS_AS(static_cast<void>(parallelize(model.graph, Kind::data, 0, 3)), Error);
+  CHECK_THROWS_AS(static_cast<void>(parallelize(model.graph, Kind::sequence, 0, 64)), Error);
+}
+
+TEST_CASE(
+    "cost: what a rank counts is what is predicted, and a simulated run takes the predicted time on 64 and 1,024") {
+  const Model model = block({.length = 4, .heads = 1024, .key_heads = 1024, .feed_forward = 1024, .head_size = 1});
+  const Cluster cluster = cluster_of("h200-ndr");
+  for (const int ranks : {1, 8, 64, 1024}) {
+    CAPTURE(ranks);
+    const Parallel local = parallelize(model.graph, Kind::tensor, 0, ranks);
+    const auto world = communicators::make_alone(0, ranks, [&](Collective collective, std::int64_t bytes) {
+      return seconds_of(cluster, collective, bytes, ranks);
+    });
+    (void)run(local.graph, local_weights(local, model.weights, 0), model.inputs, world.get());
+    double predicted = 0;
+    for (const CollectiveCost& cost : collective_costs(local.graph, cluster, ranks)) {
+      predicted += cost.seconds;
+      CHECK(world->counts().at(cost.collective).calls == cost.count);
+      CHECK(world->counts().at(cost.collective).bytes == cost.bytes);
+    }
+    CHECK(world->virtual_seconds() == doctest::Approx(predicted).epsilon(0.01));
+  }
+}
+
+TEST_CASE("cost: all_reduce takes what a ring and a tree take inside and between nodes") {
+  // By scale_model.py: 8 and 64 ranks of 8 to a node, over 1 GB.
+  const Cluster cluster = cluster_of("h200-ndr");
+  CHECK(seconds_of(cluster, Collective::all_reduce, 1'000'000'000, 8) == doctest::Approx(12e-6 + 1.75 * 1e9 / 360e9));
+  CHECK(seconds_of(cluster, Collective::all_reduce, 1'000'000'000, 64) ==
+        doctest::Approx(12e-6 + 1.75 * 1e9 / 360e9 + 6 * 25e-6 + 1.75 * 1.25e8 / 45e9));
+  CHECK(seconds_of(cluster, Collective::all_reduce, 8, 1) == 0.0);
+}
+
+TEST_CASE("cost: the training efficiency of BERT-large's size is that of the model it was taken from") {
+  // references: BERT-large, S 384, B 8: 4.54 ms forward; 0.99 0.97 0.96 0.96 0.96 0.96.
+  constexpr std::int64_t kWeights = 24LL * (4 * 1024 * 1024 + 2 * 1024 * 4096);
+  const Cluster cluster = cluster_of("h200-ndr");
+  const std::map<int, double> expected = {{2, 0.99}, {8, 0.97}, {16, 0.96}, {64, 0.96}, {256, 0.96}, {1024, 0.96}};
+  for (const auto& [ranks, efficiency] : expected)
+    CHECK(training_efficiency(4.54e-3, kWeights, ranks, cluster) == doctest::Approx(efficiency).epsilon(0.006));
+}
+
+TEST_CASE("cluster: JSON is read, and what is missing or unknown in it is told") {
+  const Cluster cluster = cluster_of(R"({"ranks_per_node": 4, "peak": 1e12, "memory_bw": 1e11,
+      "between": {"alpha": 1e-5, "beta": 1e10}})");
+  CHECK(cluster.ranks_per_node == 4);
+  CHECK(cluster.inside.beta == 1e10);
+  CHECK_THROWS_WITH_AS(static_cast<void>(cluster_of("h200-ndx")), doctest::Contains("did you mean 'h200-ndr'"), Error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(cluster_of(R"({"ranks_per_node": 4})")), "cluster: 'peak' is missing", Error);
+  CHECK_THROWS_AS(static_cast<void>(cluster_of(R"({"peaks": 4})")), Error);
+  CHECK_THROWS_AS(static_cast<void>(cluster_of(R"({"ranks_per_node": -1, "peak": 1e12, "memory_bw": 1e11,
+      "between": {"alpha": 1e-5, "beta": 1e10}})")),
+                  Error);
+  CHECK_THROWS_AS(static_cast<void>(cluster_of("{")), Error);
+}
+
+TEST_CASE("shares: parts differ by one at the most, and long axes are cut in blocks of 64") {
+  CHECK(shares(16, 3) == std::vector<Dim>{5, 5, 6});
+  CHECK(shares(2, 3) == std::vector<Dim>{0, 1, 1});
+  CHECK(shares_of_axis(3072, 3072, 5) == std::vector<Dim>{576, 640, 576, 640, 640});
+  CHECK(shares_of_axis(100, 100, 3) == std::vector<Dim>{33, 33, 34});
+  CHECK(shares_of_axis(48, 6, 4) == std::vector<Dim>{8, 16, 8, 16});
+  CHECK(evenness({5, 5, 6}) == doctest::Approx(16.0 / 18));
+}
+
+}  // namespace
+}  // namespace attn::parallel

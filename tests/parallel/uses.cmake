@@ -1,0 +1,1 @@
+set(uses backends/reference backends/cpu communicators plan graph io base)

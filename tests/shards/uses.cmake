@@ -1,0 +1,1 @@
+set(uses communicators io base)

@@ -1,0 +1,80 @@
+// Keras's callbacks over given values.
+#include "attn/train/callbacks.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "attn/base/error.h"
+#include "attn/train/data.h"
+#include "attn/train/fit.h"
+
+namespace attn::test {
+namespace {
+
+/// The epoch after which a training of these values stops, from 0, or -1.
+int stops_at(train::EarlyStopping callback, const std::vector<double>& values) {
+  for (std::size_t epoch = 0; epoch < values.size(); ++epoch)
+    if (callback.end_of_epoch(static_cast<std::int64_t>(epoch), values[epoch]) == train::EarlyStopping::Verdict::stops)
+      return static_cast<int>(epoch);
+  return -1;
+}
+
+}  // namespace
+
+TEST_CASE("early stopping: it counts epochs without improvement, and the first never ends it") {
+  train::EarlyStopping callback;
+  callback.patience = 2;
+  CHECK(stops_at(callback, {3, 2, 2, 2, 1}) == 3);
+  CHECK(stops_at(callback, {3, 2, 2, 1, 1}) == -1);
+  callback.watched.min_delta = 0.5;
+  CHECK(stops_at(callback, {3, 2.9, 2.8, 1}) == 2);
+  callback.start_from_epoch = 2;
+  CHECK(stops_at(callback, {1, 1, 3, 3, 3}) == 4);
+  train::EarlyStopping rising;
+  rising.watched.up = true;
+  CHECK(stops_at(rising, {0.1, 0.2, 0.2}) == 2);
+}
+
+TEST_CASE("early stopping: what does not beat the baseline goes on being counted") {
+  train::EarlyStopping callback;
+  callback.patience = 3;
+  callback.baseline = 1.0;
+  CHECK(stops_at(callback, {4, 3, 2, 2}) == 3);
+  CHECK(stops_at(callback, {4, 0.5, 2, 2, 2}) == 4);
+}
+
+TEST_CASE("reduce lr: the rate falls behind the patience, rests, and has a floor") {
+  train::ReduceLROnPlateau callback;
+  callback.factor = 0.5;
+  callback.patience = 1;
+  callback.cooldown = 2;
+  callback.min_lr = 0.3;
+  CHECK(!callback.end_of_epoch(1.0, 1.0));
+  CHECK(callback.end_of_epoch(1.0, 1.0) == 0.5);
+  CHECK(!callback.end_of_epoch(0.99995, 0.5).has_value());  // its change is below min_delta, and it rests
+  CHECK(callback.end_of_epoch(1.0, 0.5) == 0.3);
+  callback.cooldown_counter = 0;
+  CHECK(!callback.end_of_epoch(1.0, static_cast<double>(0.3F)));
+}
+
+TEST_CASE("running values: areas under curves are those of keras.metrics.AUC") {
+  // Thresholds 0, 1/2 and 1 of predictions 0.9 (true), 0.6 (false), 0.3 (true).
+  train::Running area{{2, 1, 0, 1, 1, 0, 0, 0, 1, 0, 1, 2}, {}, keras::MetricKind::roc};
+  CHECK(area.value() == doctest::Approx(0.25));
+  area.kind = keras::MetricKind::precision_recall;
+  CHECK(area.value() == doctest::Approx(0.5472673));
+}
+
+TEST_CASE("class weights: the largest of a row is its class, and a class without weight counts 1") {
+  Tensor one_hot(DType::float32, {2, 3});
+  one_hot.set(2, 1.0);
+  one_hot.set(3, 1.0);
+  const Tensor weights = train::class_weights(one_hot, {{2, 4.0}});
+  CHECK(weights.at(0) == 4.0);
+  CHECK(weights.at(1) == 1.0);
+  CHECK_THROWS_AS((void)train::class_weights(Tensor(DType::int32, {2, 3, 1}), {}), Error);
+}
+
+}  // namespace attn::test

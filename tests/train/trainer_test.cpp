@@ -1,0 +1,131 @@
+// What holds for a step however it is computed.
+#include "attn/train/trainer.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "attn/backends/cpu.h"
+#include "attn/base/rng.h"
+#include "attn/keras/model.h"
+#include "attn/keras/optimizer.h"
+
+namespace attn::test {
+namespace {
+
+constexpr const char* kEncoder =
+    R"({"name": "encoder", "input_shape": [9, 32], "num_layers": 3, "num_heads": 2, "key_dim": 16,
+        "intermediate_dim": 80, "activation": "gelu"})";
+constexpr Dim kBatch = 5;
+
+Tensor normals(const std::string& name, DType dtype, const Shape& shape, double scale) {
+  Tensor out(dtype, shape);
+  RandomStream random(1, name);
+  for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, scale * random.normal());
+  return out;
+}
+
+struct Outcome {
+  std::vector<double> losses;
+  std::vector<Tensor> weights;
+  std::int64_t told = 0;
+};
+
+/// Three steps of Adam on the mean squared error.
+Outcome train_encoder(int threads, bool recompute, const std::optional<std::string>& dtype = {}) {
+  const keras::Model model = keras::Model::read("encoder.json", kEncoder);
+  const auto lower = [&](const train::Batch&, bool training) {
+    keras::LowerOptions options;
+    options.batch = kBatch;
+    options.dtype = dtype;
+    keras::LossOptions how;
+    how.loss = "mse";
+    how.training = training;
+    return model.lower_loss(options, how);
+  };
+  const keras::LossGraph lowered = lower({}, true);
+  std::vector<Tensor> weights;
+  for (const graph::WeightSpec& spec : lowered.graph.weights)
+    weights.push_back(normals(spec.path, spec.dtype, spec.shape, 0.2));
+  train::Batch batch;
+  for (const graph::ValueId id : lowered.graph.inputs) {
+    const graph::Value& value = lowered.graph.value(id);
+    batch.emplace(value.name, normals(value.name, value.dtype, value.shape, 1.0));
+  }
+  // Threads are woken for anything.
+  const auto backend = backends::make_cpu_backend({.work_per_thread = 1.0, .poison_arena = true});
+  train::TrainerOptions options;
+  options.compile.threads = threads;
+  options.recompute = recompute;
+  train::Trainer trainer(*backend, lower, lowered.graph.weights, weights,
+                         keras::compiled_optimizer(R"({"optimizer": "adam", "loss": "mse"})"), options);
+  Outcome out;
+  out.told = trainer.memory_needed(batch);
+  for (int step = 0; step < 3; ++step) out.losses.push_back(trainer.step(batch).loss);
+  out.weights = trainer.weights();
+  return out;
+}
+
+bool same_bits(const Outcome& a, const Outcome& b) {
+  for (std::size_t i = 0; i < a.weights.size(); ++i) {
+    const auto bytes = static_cast<std::size_t>(a.weights[i].bytes());
+    if (std::memcmp(a.weights[i].data(), b.weights[i].data(), bytes) != 0) return false;
+  }
+  return a.losses == b.losses;
+}
+
+}  // namespace
+
+TEST_CASE("trainer: steps have the same bits for any number of threads") {
+  const Outcome alone = train_encoder(1, false);
+  CHECK(alone.losses[2] < alone.losses[0]);
+  CHECK(same_bits(alone, train_encoder(3, false)));
+  CHECK(same_bits(train_encoder(1, false, "bfloat16"), train_encoder(3, false, "bfloat16")));
+}
+
+TEST_CASE("trainer: activations that are computed twice have the same bits, and take less memory") {
+  const Outcome kept = train_encoder(2, false), again = train_encoder(2, true);
+  CHECK(same_bits(kept, again));
+  CHECK(again.told < kept.told);
+}
+
+TEST_CASE("trainer: in bfloat16 the loss is float32's to what 8 bits tell") {
+  const Outcome single = train_encoder(2, false), half = train_encoder(2, false, "bfloat16");
+  for (std::size_t i = 0; i < single.losses.size(); ++i)
+    CHECK(std::abs(half.losses[i] - single.losses[i]) <= 0.02 * single.losses[i]);
+  CHECK_FALSE(same_bits(single, half));
+}
+
+TEST_CASE("trainer: the times of a step name every kernel that runs") {
+  const keras::Model model = keras::Model::read("encoder.json", kEncoder);
+  const auto lower = [&](const train::Batch&, bool) {
+    keras::LowerOptions options;
+    options.batch = 2;
+    keras::LossOptions how;
+    how.loss = "mse";
+    return model.lower_loss(options, how);
+  };
+  const keras::LossGraph lowered = lower({}, true);
+  std::vector<Tensor> weights;
+  for (const graph::WeightSpec& spec : lowered.graph.weights) weights.emplace_back(spec.dtype, spec.shape);
+  train::Batch batch;
+  for (const graph::ValueId id : lowered.graph.inputs) {
+    const graph::Value& value = lowered.graph.value(id);
+    batch.emplace(value.name, normals(value.name, value.dtype, value.shape, 1.0));
+  }
+  const auto backend = backends::make_cpu_backend();
+  train::Trainer trainer(*backend, lower, lowered.graph.weights, weights,
+                         keras::compiled_optimizer(R"({"optimizer": "sgd", "loss": "mse"})"), {});
+  train::StepTimes times;
+  static_cast<void>(trainer.step(batch, &times));
+  const auto ran = [&](const std::string& name) {
+    return std::ranges::any_of(times.nodes, [&](const auto& node) { return node.name.starts_with(name); });
+  };
+  CHECK(ran("linear: panels"));
+  CHECK(ran("attention_grad: flash"));
+  CHECK(std::ranges::none_of(times.nodes, [](const auto& node) { return node.name.ends_with(": reference"); }));
+}
+
+}  // namespace attn::test
