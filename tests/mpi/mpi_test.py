@@ -129,6 +129,18 @@ class Mpi(unittest.TestCase):
         self.assertIn("for layer '", err)
         self.assertTrue(gone(pids))
 
+    def test_doctor_measures_what_a_plan_takes_for_its_cluster(self):
+        code, out, err = run(2, 'doctor', '--parallel', '--json', folder=self.folder)
+        self.assertEqual(code, 0, err)
+        told = json.loads(out)['parallel']
+        self.assertEqual((told['ranks'], len(told['all_reduce']), len(told['cores'])), (2, 5, 2))
+        (self.folder / 'd.json').write_text(out)
+        for cluster in ('d.json', json.dumps(told['cluster'])):
+            plan = subprocess.run([processes.ATTN, 'plan', 'm.json', '--parallel', 'tensor=2', '--cluster', cluster],
+                                  cwd=self.folder, capture_output=True, text=True)
+            self.assertEqual(plan.returncode, 0, plan.stderr)
+            self.assertIn('on 2 ranks of measured', plan.stdout)
+
     def test_a_command_without_ranks_loads_no_mpi(self):
         done = subprocess.run(['ldd', processes.ATTN], capture_output=True, text=True)
         self.assertNotIn('libmpi', done.stdout)
