@@ -5,7 +5,7 @@
 namespace attn {
 namespace {
 
-std::atomic<bool> asked = false;
+std::atomic<bool> asked = false, held = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets it
 
 }  // namespace
@@ -13,5 +13,9 @@ static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler sets
 void request_stop() noexcept { asked.store(true, std::memory_order_relaxed); }
 void take_back_stop() noexcept { asked.store(false, std::memory_order_relaxed); }
 bool stop_requested() noexcept { return asked.load(std::memory_order_relaxed); }
+bool stop_is_held() noexcept { return held.load(std::memory_order_relaxed); }
+
+StopHeld::StopHeld() noexcept { held.store(true, std::memory_order_relaxed); }
+StopHeld::~StopHeld() { held.store(false, std::memory_order_relaxed); }
 
 }  // namespace attn

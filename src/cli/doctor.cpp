@@ -23,6 +23,7 @@
 #include "attn/run/session.h"
 #include "common.h"
 #include "devices.h"
+#include "links.h"
 #include "machine.h"
 #include "options/command.h"
 
@@ -111,16 +112,37 @@ std::string compiler() {
 struct DoctorCommand {
   std::optional<Program> program;
   Common common;
+  bool parallel = false;
 
   void declare(Options& options) {
     program = options.program();
     add_common(options, common, {Format::table, Format::json, Format::markdown});
+    options.flag("--parallel", parallel, "measure what lies between the ranks that mpirun has started, for --cluster");
   }
 
   [[nodiscard]] int run() const {
-    const report::DoctorReport report = examine();
+    if (parallel) return run_shared();
+    return tell(examine());
+  }
+
+  [[nodiscard]] int tell(const report::DoctorReport& report) const {
     write_result(report::render(common.form(), report), common.output);
     return static_cast<int>(report.works ? ExitCode::done : ExitCode::no_device);
+  }
+
+  [[nodiscard]] int run_shared() const {
+    if (communicators::launched().size == 1)
+      throw bad_usage("--parallel measures what lies between ranks: mpirun -np 2 attn doctor --parallel");
+    Ranks world({}, {parallel::Kind::data, {}}, common.console);
+    report::DoctorReport report;
+    const auto prepare = [&]() -> std::vector<Fact> {
+      if (world.speaks()) report = examine();
+      return {fact_of("attn", ATTN_VERSION)};
+    };
+    return world.together(prepare, [&] {
+      report.links = measure_links(world);
+      return world.speaks() ? tell(report) : static_cast<int>(ExitCode::done);
+    });
   }
 
   [[nodiscard]] report::DoctorReport examine() const {

@@ -21,7 +21,8 @@ class Interrupt {
   /// The signal that came, or 0.
   [[nodiscard]] static int signal();
   /// The exit code of a program that a signal ended: 130, 143 or 129.
-  [[nodiscard]] static int exit_code() { return 128 + signal(); }
+  [[nodiscard]] static int exit_code() { return exit_code(signal()); }
+  [[nodiscard]] static int exit_code(int which) { return 128 + which; }
 };
 
 }  // namespace attn::cli

@@ -3,32 +3,11 @@
 #include <algorithm>
 
 #include "attn/base/error.h"
-#include "attn/io/sha256.h"
 #include "attn/plan/passes.h"
 #include "attn/run/bench.h"
 #include "attn/run/inputs.h"
 
 namespace attn::cli {
-namespace {
-
-std::string hash_of(const std::string& text) { return io::sha256(std::as_bytes(std::span(text))); }
-
-/// A few numbers of every array: files of other numbers differ there too.
-std::string sample_of(std::span<const Tensor> tensors) {
-  constexpr std::int64_t kSamples = 64;
-  std::string text;
-  for (const Tensor& tensor : tensors) {
-    const std::int64_t step = std::max<std::int64_t>(1, tensor.size() / kSamples);
-    for (std::int64_t i = 0; i < tensor.size(); i += step) {
-      const std::int64_t bytes = bytes_of(tensor.dtype());
-      text.append(reinterpret_cast<const char*>(tensor.data() + i * bytes), static_cast<std::size_t>(bytes));
-    }
-  }
-  return hash_of(text);
-}
-
-}  // namespace
-
 ParallelModel prepare_parallel(const LoadedModel& loaded, const GivenInputs& given, const backends::Backend& backend,
                                const Execution& execution, bool scores, Ranks& ranks, const Console& console) {
   const communicators::Communicator& world = ranks.world();
@@ -43,14 +22,12 @@ ParallelModel prepare_parallel(const LoadedModel& loaded, const GivenInputs& giv
     throw bad_input("{}: the model has no attention layer, so there are no --scores", loaded.file);
   const std::vector<Tensor> all = load_weights(loaded, execution, console);
   out.weights = parallel::local_weights(out.local, all, world.rank());
-  out.facts = {{"attn", hash_of(ATTN_VERSION)},
-               {"plan", hash_of(graph::print(out.whole))},
-               {"weights", sample_of(all)},
-               {"inputs", sample_of(out.inputs)}};
+  out.facts = {fact_of("attn", ATTN_VERSION), fact_of("plan", graph::print(out.whole)), fact_of("weights", all),
+               fact_of("inputs", out.inputs)};
   return out;
 }
 
-report::ParallelReport parallel_report(Ranks& ranks, const parallel::Parallel& local,
+report::ParallelReport parallel_report(Ranks& ranks, std::vector<parallel::Shared> split,
                                        const communicators::Counts& counts, double seconds, int threads) {
   communicators::Communicator& world = ranks.world();
   double waiting = 0;
@@ -60,7 +37,7 @@ report::ParallelReport parallel_report(Ranks& ranks, const parallel::Parallel& l
   report.ranks = world.size();
   report.launcher = ranks.launch().launcher;
   report.library = world.library();
-  report.split = local.shared;
+  report.split = std::move(split);
   for (const auto& [collective, count] : counts)
     report.collectives.push_back(
         {std::string(communicators::name_of(collective)), count.calls, count.bytes, count.seconds, std::nullopt});

@@ -26,7 +26,7 @@ struct ParallelModel {
                                              Ranks& ranks, const Console& console);
 
 /// What all ranks tell of a pass of so many seconds; every rank calls it.
-[[nodiscard]] report::ParallelReport parallel_report(Ranks& ranks, const parallel::Parallel& local,
+[[nodiscard]] report::ParallelReport parallel_report(Ranks& ranks, std::vector<parallel::Shared> split,
                                                      const communicators::Counts& counts, double seconds, int threads);
 
 }  // namespace attn::cli

@@ -1,8 +1,12 @@
 #include "parallel_plan.h"
 
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/file.h"
+#include "attn/io/json_text.h"
 #include "attn/plan/passes.h"
 
 namespace attn::cli {
@@ -22,6 +26,18 @@ std::set<int> numbers_of_ranks(int asked) {
 }
 
 }  // namespace
+
+parallel::Cluster cluster_named(const std::string& word) {
+  if (!word.ends_with(".json")) return parallel::cluster_of(word);
+  const io::Bytes bytes = io::read_file(word);
+  const std::string text(bytes.text());
+  const nlohmann::json json = io::parse_json(text, word);
+  if (!json.is_object() || !json.contains("schema")) return parallel::cluster_of(text);
+  const auto links = json.find("parallel");
+  if (json["schema"] != "attn.doctor/1" || links == json.end() || !links->is_object() || !links->contains("cluster"))
+    throw bad_input("{}: holds no figures of a cluster: mpirun -np N attn doctor --parallel --json", printable(word));
+  return parallel::cluster_of((*links)["cluster"].dump());
+}
 
 report::ParallelPlanReport parallel_plan(const LoadedModel& loaded, const keras::LowerOptions& lower,
                                          const ParallelWord& word, const parallel::Cluster& cluster) {

@@ -41,7 +41,8 @@ struct PlanCommand {
     add_keras_version(options, execution.keras_version);
     options.flag("--kernels", kernels, "prepare the model too, and show which kernel runs each step");
     add_parallel(options, parallel);
-    options.add("--cluster", cluster, "NAME", "of --parallel, what it is predicted for: h200-ndr, cpu-100g, or JSON");
+    options.add("--cluster", cluster, "NAME",
+                "of --parallel, what it is predicted for: h200-ndr, cpu-100g, JSON, or a .json of it");
   }
 
   [[nodiscard]] int run() const {
@@ -52,7 +53,7 @@ struct PlanCommand {
     const std::optional<ParallelWord> word = parallel ? parse_parallel(*parallel) : std::nullopt;
     if (word) {
       if (form == Format::svg || kernels) throw bad_usage("--parallel shows what ranks share: no picture, no kernels");
-      const report::ParallelPlanReport shared = parallel_plan(loaded, lower, *word, parallel::cluster_of(cluster));
+      const report::ParallelPlanReport shared = parallel_plan(loaded, lower, *word, cluster_named(cluster));
       write_result(report::render(form, shared), common.output);
       return 0;
     }

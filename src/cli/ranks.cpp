@@ -90,6 +90,12 @@ void RanksOptions::declare(Options& options) {
 
 std::optional<ParallelWord> RanksOptions::asked() const { return parallel ? parse_parallel(*parallel) : std::nullopt; }
 
+void expect_one_process(std::string_view way_out) {
+  const communicators::Launch launch = communicators::launched();
+  if (launch.size > 1)
+    throw bad_usage("{} started {} processes, and each would do the same: {}", launch.launcher, launch.size, way_out);
+}
+
 Ranks::Ranks(const RanksOptions& options, const ParallelWord& word, const Console& console)
     : console_(console), launch_(communicators::launched()), kind_(word.kind) {
   if (word.ranks && *word.ranks != launch_.size)

@@ -12,6 +12,7 @@
 #include "attn/communicators/launch.h"
 #include "attn/parallel/parallelize.h"
 #include "console.h"
+#include "facts.h"
 #include "options/options.h"
 
 namespace attn::cli {
@@ -37,11 +38,9 @@ struct RanksOptions {
   [[nodiscard]] std::optional<ParallelWord> asked() const;
 };
 
-/// Something on which all ranks are to agree.
-struct Fact {
-  std::string name;  ///< "the model"
-  std::string hash;  ///< 64 digits
-};
+/// Processes that were started together would each do all of the same work, and write the same file: that is an error
+/// (usage), which names `way_out`.
+void expect_one_process(std::string_view way_out);
 
 class Ranks {
  public:

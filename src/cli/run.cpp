@@ -6,7 +6,6 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "attn/communicators/launch.h"
 #include "attn/io/sha256.h"
 #include "attn/io/tensor_file.h"
 #include "attn/report/finite_view.h"
@@ -78,7 +77,7 @@ struct RunCommand {
     const std::optional<ParallelWord> shared = ranks.asked();
     if (files.output_dir) return run_many(shared.has_value());
     if (shared) return run_shared(*shared);
-    expect_one_process();
+    expect_one_process("--parallel tensor (or data) lets them share it, --output-dir shares many files out");
     check_targets();
     if ((check_finite || dump) && execution.skip_padding)
       throw bad_usage("{} with --skip-padding: layers have no outputs of their own then",
@@ -146,16 +145,6 @@ struct RunCommand {
     return run_files(files, model, inputs, execution, common);
   }
 
-  /// Processes that were started together would each do all of the same work, and write the same file.
-  static void expect_one_process() {
-    const communicators::Launch launch = communicators::launched();
-    if (launch.size == 1) return;
-    throw bad_usage(
-        "{} started {} processes, and each would do the same run: --parallel tensor (or data) lets them share "
-        "it, --output-dir shares many files out",
-        launch.launcher, launch.size);
-  }
-
   /// One run by all ranks, of which the first writes what comes out.
   [[nodiscard]] int run_shared(const ParallelWord& word) const {
     const auto refuse = [](std::string_view option) {
@@ -197,7 +186,7 @@ struct RunCommand {
       const communicators::Counts counts = world.world().counts();
       report.peak_bytes = run::peak_memory();
       report.parallel =
-          parallel_report(world, model_of_rank->local, counts, report.run_seconds, report.setting.threads);
+          parallel_report(world, model_of_rank->local.shared, counts, report.run_seconds, report.setting.threads);
       if (!world.speaks()) return static_cast<int>(ExitCode::done);
       return tell(session, report);
     });

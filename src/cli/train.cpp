@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "attn/base/error.h"
@@ -16,10 +17,12 @@
 #include "attn/weights/save.h"
 #include "callback_options.h"
 #include "common.h"
+#include "facts.h"
 #include "interrupt.h"
 #include "low_rank.h"
 #include "memory_limit.h"
 #include "options/command.h"
+#include "parallel_model.h"
 #include "prepared_model.h"
 #include "shared_options.h"
 #include "training_archive.h"
@@ -27,99 +30,61 @@
 #include "training_data.h"
 #include "training_log.h"
 #include "training_model.h"
+#include "training_options.h"
 
 namespace attn::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct TrainCommand {
-  Common common;
-  Execution execution;
-  std::optional<std::string> model, validation, target, dump, svg, class_weight, early_stopping, reduce_lr, save_best,
-      time_limit, save_every, lora;
-  CompileChanges changes;
-  LogTargets logs;
-  std::vector<std::string> data, frozen, trained, lora_layers;
-  std::optional<double> validation_split;
-  std::int64_t epochs = 1, batch_size = 32;
-  std::optional<std::int64_t> steps;
-  bool no_shuffle = false, drop_remainder = false, resume = false, no_dropout = false, no_loss_scale = false;
-  bool recomputes = false;
-  train::TableGradient tables = train::TableGradient::entries;
-
-  void declare(Options& options) {
-    add_common(options, common, {Format::table, Format::json}, false);
-    add_model(options, model);
-    options
-        .add("--data", data, "FILE",
-             "inputs by name, targets y or y:<output>, sample_weight (.npz, .npy, .safetensors), or a text (.txt)")
-        .repeatable()
-        .required();
-    options.add("-o,--output", target, "FILE", "the trained model, .keras: weights, optimizer, and where it stands")
-        .required();
-    options.add("--epochs", epochs, "N", "times over the data, those before --resume too (1)").above_zero();
-    options.add("--steps", steps, "N", "end after so many steps in all").above_zero();
-    options.add("--time-limit", time_limit, "TIME", "end after the step in which 90s, 30m or 1h30m are over");
-    options.add("--batch-size", batch_size, "N", "rows of a step (32)").above_zero();
-    options.flag("--no-shuffle", no_shuffle, "take the rows in their order in every epoch");
-    options.flag("--drop-remainder", drop_remainder, "leave out a last batch with fewer rows");
-    options.add("--validation", validation, "FILE", "data to evaluate after each epoch");
-    options.add("--validation-split", validation_split, "SHARE", "the last part of the data instead").between(0.0, 1.0);
-    options.add("--class-weight", class_weight, "JSON", "what a row counts by its class, as {\"0\": 1, \"1\": 5}");
-    options.add("--loss", changes.loss, "LOSS", "a name, or JSON as Keras writes it, in place of the model's own");
-    options.add("--optimizer", changes.optimizer, "OPTIMIZER",
-                "a name, or JSON as Keras writes it, in place of the model's own");
-    options.add("--learning-rate", changes.learning_rate, "R", "in place of the optimizer's").not_negative();
-    options.flag("--no-loss-scale", no_loss_scale, "do not scale the loss of a model that computes in float16");
-    options.flag("--no-dropout", no_dropout, "drop nothing, and add no noise");
-    options.choice<train::TableGradient>(
-        "--embedding-gradient", tables,
-        {{"keras-tf", train::TableGradient::entries}, {"dense", train::TableGradient::dense}}, "HOW",
-        "how the gradient of a looked-up table is squared: row by row as on TensorFlow, or as a whole");
-    options.add("--freeze", frozen, "PATTERN", "leave layers of such names as they are, with * and ?").repeatable();
-    options.add("--train", trained, "PATTERN", "leave all other layers as they are").repeatable();
-    options.add("--lora", lora, "RANK[,ALPHA]", "train low-rank additions to kernels, as Keras's enable_lora");
-    options.add("--lora-layers", lora_layers, "PATTERN", "to those of layers with such names; without it to all")
-        .repeatable();
-    options.add("--early-stopping", early_stopping, "KEY=VALUE,…",
-                "end where nothing improves: monitor, patience, min_delta, mode, baseline, restore_best_weights, "
-                "start_from_epoch");
-    options.add("--reduce-lr", reduce_lr, "KEY=VALUE,…",
-                "lower the learning rate where nothing improves: monitor, factor, patience, min_delta, mode, cooldown, "
-                "min_lr");
-    options.flag("--resume", resume, "go on where MODEL stopped, as if it never had");
-    options.add("--save-every", save_every, "N[steps]", "write -o after every N epochs, or steps, too");
-    options.add("--save-best", save_best, "FILE", "the model of the epoch with the least validation loss, .keras");
-    options.add("--log", logs.events, "FILE", "an event in each line, as JSON; --resume appends");
-    options.add("--csv", logs.csv, "FILE", "a row for each epoch, as Keras's CSVLogger; --resume appends");
-    options.add("--tensorboard", logs.tensorboard, "DIR", "event files for TensorBoard, of steps and epochs");
-    options.add("--svg", svg, "FILE", "draw the losses and the learning rate over the steps");
-    options.add("--dump", dump, "FILE", "weights and the optimizer's variables after the last step, as arrays");
-    options.choice<ShownProgress>("--progress", logs.progress,
-                                  {{"auto", ShownProgress::automatic},
-                                   {"bar", ShownProgress::bar},
-                                   {"lines", ShownProgress::lines},
-                                   {"none", ShownProgress::none}},
-                                  "HOW", "Keras's bar on a terminal, a line for each epoch elsewhere, or nothing");
-    add_checkpoint(options, recomputes);
-    add_memory_limit(options, execution.memory_limit);
-    add_input_shape(options, execution.input_shape);
-    add_weights(options, execution.weights);
-    add_backend(options, execution.backend);
-    add_matmul_precision(options, execution.precision);
-    add_sequence_length(options, execution.sequence_length);
-    add_threads(options, execution.threads);
-    add_seed(options, execution.seed);
-    add_keras_version(options, execution.keras_version);
-  }
+struct TrainCommand : TrainingOptions {
+  /// What a training is made of.
+  struct Job {
+    train::FitOptions options;
+    std::unique_ptr<backends::Backend> backend;
+    std::optional<LoadedModel> loaded;
+    std::string compiled;
+    optimizers::Settings settings;
+    GivenInputs given, held_out;
+    std::optional<train::Data> rows, validation_rows;
+    TrainingState state;
+    keras::LossGraph shown;
+    std::optional<TrainingCallbacks> callbacks;
+    std::unique_ptr<train::Trainer> trainer;
+    Clock::time_point start = Clock::now();
+  };
 
   [[nodiscard]] int run() const {
-    const auto start = Clock::now();
-    train::FitOptions options = check();
-    const SaveEvery saves = save_every_of(save_every);
-    const auto backend = open_backend("cpu", execution.backend, common.console);
-    LoadedModel loaded = load_model(model, execution, common.console);
+    if (const std::optional<ParallelWord> shared = ranks.asked()) return run_shared(*shared);
+    expect_one_process("--parallel data lets them share it");
+    Job job;
+    prepare(job, nullptr);
+    return train(job, nullptr);
+  }
+
+  /// Of ranks the first tells and writes; all read the same files and compute the rows that are their own.
+  [[nodiscard]] int run_shared(const ParallelWord& word) const {
+    Ranks world(ranks, word, common.console);
+    if (!world.speaks()) {
+      TrainCommand silent;
+      static_cast<TrainingOptions&>(silent) = this->silent();
+      silent.writes = false;
+      return silent.run_as(world);
+    }
+    return run_as(world);
+  }
+
+  [[nodiscard]] int run_as(Ranks& world) const {
+    Job job;
+    return world.together([&] { return prepare(job, &world.world()); }, [&] { return train(job, &world); });
+  }
+
+  /// All that can fail before the first step. Gives what ranks must agree on.
+  std::vector<Fact> prepare(Job& job, communicators::Communicator* world) const {
+    job.options = check();
+    job.backend = open_backend("cpu", execution.backend, common.console);
+    job.loaded.emplace(load_model(model, execution, common.console));
+    LoadedModel& loaded = *job.loaded;
     if (lora) {
       const std::vector<std::string> all{"*"};
       keras::ConfigOptions whole;
@@ -127,55 +92,85 @@ struct TrainCommand {
       loaded.model = keras::Model::read(loaded.file, with_low_rank(loaded.model.config(whole), low_rank_of(*lora),
                                                                    lora_layers.empty() ? all : lora_layers));
     }
-    const std::string compiled = compile_config(loaded.model, changes);
-    optimizers::Settings settings = keras::compiled_optimizer(compiled);
+    job.compiled = compile_config(loaded.model, changes);
+    job.settings = keras::compiled_optimizer(job.compiled);
+    optimizers::Settings& settings = job.settings;
 
-    GivenInputs given = read_training_data(loaded.model, data, execution.sequence_length);
-    GivenInputs held_out;
-    if (validation) held_out = read_training_data(loaded.model, {*validation}, execution.sequence_length);
-    if (validation_split) held_out = split_off(given);
-    if (class_weight) add_class_weights(given, *class_weight);
-    const train::Data rows(given.arrays), validation_rows(held_out.arrays);
-    if (rows.rows() == 0) throw bad_input("there is no row to train on");
+    job.given = read_training_data(loaded.model, data, execution.sequence_length);
+    if (validation) job.held_out = read_training_data(loaded.model, {*validation}, execution.sequence_length);
+    if (validation_split) job.held_out = split_off(job.given);
+    if (class_weight) add_class_weights(job.given, *class_weight);
+    job.rows.emplace(job.given.arrays);
+    job.validation_rows.emplace(job.held_out.arrays);
+    if (job.rows->rows() == 0) throw bad_input("there is no row to train on");
 
-    TrainingState state = begin(loaded, given);
-    loaded.model.freeze(state.frozen);
-    options.seed = state.seed;
+    job.state = begin(loaded, job.given);
+    loaded.model.freeze(job.state.frozen);
+    job.options.seed = job.state.seed;
     train::TrainerOptions how;
     how.compile = execution.compile_options();
+    how.compile.ranks = world;
     how.tables = tables;
     how.recompute = recomputes;
-    const TrainedModel lowering{changes.loss, execution.sequence_length, !no_dropout, state.seed};
-    const train::Batch sample = rows.gather(first_rows(rows.rows()));
-    const keras::LossGraph shown = lowering.lower(loaded.model, sample, true);
+    const TrainedModel lowering{changes.loss, execution.sequence_length, !no_dropout, job.state.seed};
+    const train::Batch sample = job.rows->gather(first_rows(job.rows->rows()));
+    job.shown = lowering.lower(loaded.model, sample, true);
+    const keras::LossGraph& shown = job.shown;
     if (no_loss_scale) {
       settings.loss_scale.reset();
     } else if (uses_float16(shown.graph) && !settings.loss_scale) {  // as compile() wraps the optimizer
       settings.loss_scale.emplace();
       settings.loss_scale_factor.reset();
     }
-    TrainingCallbacks callbacks(early_stopping, reduce_lr, save_best, watchable(shown, validates()), state);
+    job.callbacks.emplace(early_stopping, reduce_lr, save_best, watchable(shown, validates()), job.state);
     require_memory_for(weights_and_gradients(shown.graph));
     std::vector<Tensor> weights = load_weights(loaded, execution, common.console);
-    go_on_with(state.unmerged, weights);
-    revive(loaded.model.weights(), weights, state.seed);
-    train::Trainer trainer(
-        *backend,
-        [&](const train::Batch& batch, bool training) { return lowering.lower(loaded.model, batch, training); },
+    go_on_with(job.state.unmerged, weights);
+    revive(loaded.model.weights(), weights, job.state.seed);
+    job.trainer = std::make_unique<train::Trainer>(
+        *job.backend,
+        [&loaded, lowering](const train::Batch& batch, bool training) {
+          return lowering.lower(loaded.model, batch, training);
+        },
         loaded.model.weights(), weights, settings, how);
+    train::Trainer& trainer = *job.trainer;
     require_memory_for(static_cast<UInt128>(trainer.memory_needed(sample)));
     trainer.prepare(sample);
-    trainer.set_draws(state.draws);
+    trainer.set_draws(job.state.draws);
     take_over_optimizer(loaded, trainer);
-    require_disk(*target, trainer, callbacks.keeps_best_weights());
+    if (writes) require_disk(*target, trainer, job.callbacks->keeps_best_weights());
+    return world == nullptr ? std::vector<Fact>() : facts(job);
+  }
 
-    report::TrainingReport report = describe(loaded, shown, *backend, settings, rows.rows(), state.seed);
+  [[nodiscard]] std::vector<Fact> facts(const Job& job) const {
+    std::vector<Tensor> state;
+    for (const NamedTensor& variable : job.trainer->optimizer().state()) state.push_back(variable.tensor);
+    std::string arrays;
+    for (const GivenInputs* given : {&job.given, &job.held_out})
+      for (const auto& [name, print] : fingerprints(given->arrays)) arrays += name + " " + print + "\n";
+    return {fact_of("attn", ATTN_VERSION),
+            fact_of("model", graph::print(job.shown.graph) + job.compiled),
+            fact_of("options", decisive() + fmt::format(" {}", job.state.position.step)),
+            fact_of("data", arrays),
+            fact_of("weights", job.trainer->weights()),
+            fact_of("optimizer", state)};
+  }
+
+  [[nodiscard]] int train(Job& job, Ranks* world) const {
+    train::Trainer& trainer = *job.trainer;
+    TrainingState& state = job.state;
+    const SaveEvery saves = save_every_of(save_every);
+    if (world != nullptr) world->world().reset_counts();
+    const auto began = Clock::now();
+    report::TrainingReport report =
+        describe(*job.loaded, job.shown, *job.backend, job.settings, job.rows->rows(), state.seed);
     TrainingLog log(log_targets(), epochs, common.console);
     log.start(report);
     const auto write = [&](const std::string& path) {
       state.draws = trainer.draws();
-      callbacks.keep(state);
-      write_training(path, loaded, compiled, trainer, state);
+      job.callbacks->keep(state);
+      if (!writes) return;
+      write_training(path, *job.loaded, job.compiled, trainer, state);
       log.checkpoint(path, state.position.step);
     };
     const auto checkpoint = [&](const std::string& path) {
@@ -198,7 +193,7 @@ struct TrainCommand {
       if (saves.steps > 0 && event.position.step % saves.steps == 0) checkpoint(*target);
     };
     events.epoch = [&](const train::EpochEvent& event) {
-      const EpochVerdict verdict = callbacks.end_of_epoch(event, trainer);
+      const EpochVerdict verdict = job.callbacks->end_of_epoch(event, trainer);
       for (const auto& [name, value] : verdict.logs) report.history[name].push_back(value);
       report.ends_of_epochs.push_back(state.position.step);
       log.epoch(event, verdict.logs);
@@ -208,23 +203,36 @@ struct TrainCommand {
       return !verdict.stops;
     };
 
-    report.end = train_until(trainer, rows, validates() ? &validation_rows : nullptr, options, state, events);
+    report.end =
+        train_until(trainer, *job.rows, validates() ? &*job.validation_rows : nullptr, job.options, state, events);
+    if (world != nullptr) report.parallel = shared_report(*world, report, began);
     if (dump) write_dump(trainer);
     if (report.end == "epochs" || report.end == "early stopping") {
       trainer.finalize();
-      callbacks.restore_best_weights(trainer);
+      job.callbacks->restore_best_weights(trainer);
     }
     const bool lost = report.end == "not finite";
     if (!lost) write_at_end(write);
     report.file = lost ? "" : *target;
     report.epochs = state.position.epoch;
     report.steps = state.position.step;
-    report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    report.seconds = std::chrono::duration<double>(Clock::now() - job.start).count();
     log.end(report.end, report.steps);
     if (svg) write_result(report::render(Format::svg, report), svg, Look::exact);
-    write_report(report::render(common.form(), report), common.console, svg == "-");
-    return exit_code(report);
+    if (writes) write_report(report::render(common.form(), report), common.console, svg == "-");
+    return exit_code(report, world);
   }
+
+  [[nodiscard]] report::ParallelReport shared_report(Ranks& world, const report::TrainingReport& report,
+                                                     Clock::time_point began) const {
+    const communicators::Counts counts = world.world().counts();
+    const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    const parallel::Shared rows{"the batch", "rows",
+                                parallel::shares(std::min(batch_size, report.rows), world.world().size())};
+    return parallel_report(world, {rows}, counts, seconds, report.setting.threads);
+  }
+
+  bool writes = true;  ///< of ranks one does
 
  private:
   /// The least that training holds, which is known before anything is read.
@@ -239,39 +247,6 @@ struct TrainCommand {
     run::require_memory("training takes", bytes, memory_limit(execution.memory_limit), [&] {
       return fmt::format("a smaller --batch-size takes less{}", recomputes ? "" : ", and so does --checkpoint layer");
     });
-  }
-
-  [[nodiscard]] bool validates() const { return validation || validation_split; }
-
-  /// What the options say of the length, once they agree with each other.
-  [[nodiscard]] train::FitOptions check() const {
-    if (!weights::holds_config(*target)) throw bad_usage("-o {}: the trained model is a .keras", printable(*target));
-    if (save_best && !weights::holds_config(*save_best))
-      throw bad_usage("--save-best {}: the trained model is a .keras", printable(*save_best));
-    if (dump) io::check_tensor_path(*dump);
-    if (validation && validation_split) throw bad_usage("--validation and --validation-split exclude each other");
-    if (resume && (!model || execution.weights || changes.optimizer || changes.learning_rate))
-      throw bad_usage("--resume goes on with MODEL's own weights and optimizer");
-    if (!lora && !lora_layers.empty()) throw bad_usage("--lora-layers is of --lora");
-    if (resume && (!frozen.empty() || !trained.empty() || lora))
-      throw bad_usage("--resume trains what the training began with: without --freeze, --train and --lora");
-    train::FitOptions options;
-    options.epochs = epochs;
-    options.batch_size = batch_size;
-    options.steps = steps;
-    options.shuffle = !no_shuffle;
-    options.drop_remainder = drop_remainder;
-    if (time_limit)
-      options.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                            std::chrono::duration<double>(time_span(*time_limit)));
-    return options;
-  }
-
-  [[nodiscard]] LogTargets log_targets() const {
-    LogTargets out = logs;
-    out.append = resume;
-    if (common.form() != Format::table || common.console.quiet || svg == "-") out.progress = ShownProgress::none;
-    return out;
   }
 
   /// The last part of the rows, as Keras splits them: int(n·(1 − share)) stay.
@@ -411,21 +386,27 @@ struct TrainCommand {
     }
   }
 
-  [[nodiscard]] int exit_code(const report::TrainingReport& report) const {
+  [[nodiscard]] int exit_code(const report::TrainingReport& report, Ranks* world) const {
     const std::string resumes =
         fmt::format("`attn train {} --resume` with the same data and options goes on", printable(*target));
     if (report.end == "not finite") {
-      common.console.error(fmt::format("step {} is not finite, first in {}; {} is as it was before", report.steps + 1,
-                                       report.not_finite, printable(*target)));
+      if (writes)
+        common.console.error(fmt::format("step {} is not finite, first in {}; {} is as it was before", report.steps + 1,
+                                         report.not_finite, printable(*target)));
       return static_cast<int>(ExitCode::differs);
     }
     if (report.end == "signal") {
       common.console.warn(fmt::format("interrupted after step {}; {}", report.steps, resumes));
-      return Interrupt::exit_code();
+      return world == nullptr ? Interrupt::exit_code() : Interrupt::exit_code(first_signal(*world));
     }
     if (report.end == "time limit")
       common.console.warn(fmt::format("the time is over after step {}; {}", report.steps, resumes));
     return static_cast<int>(ExitCode::done);
+  }
+
+  /// One of those that some rank has got.
+  [[nodiscard]] static int first_signal(Ranks& world) {
+    return static_cast<int>(std::ranges::max(gather_numbers(world.world(), Interrupt::signal())));
   }
 
   void write_dump(train::Trainer& trainer) const {

@@ -113,10 +113,17 @@ class Finder {
     return {result};
   }
 
-  [[nodiscard]] Result of(const graph::MatMul&, const Node& node) const {
+  [[nodiscard]] Result of(const graph::MatMul& op, const Node& node) const {
     const Shape &x = shape(node.inputs[0]), &y = shape(node.inputs[1]), &out = shape(node.outputs[0]);
-    if (x.rank() < 3 || y.rank() != x.rank()) return {};
+    if (x.rank() < 2 || y.rank() != x.rank()) return {};
     Offers result;
+    if (kind_ == Kind::data) {  // rows of x, or columns of y
+      const int last = x.rank() - 1;
+      const auto rows = offers(node, 0).find(op.transpose_x ? last : last - 1);
+      if (rows != offers(node, 0).end()) result.emplace(last - 1, rows->second);
+      const auto columns = offers(node, 1).find(op.transpose_y ? last - 1 : last);
+      if (columns != offers(node, 1).end()) result.emplace(last, columns->second);
+    }
     for (int axis = 0; axis < out.rank() - 2; ++axis) {
       std::optional<Dim> groups;
       for (std::size_t i = 0; i < 2; ++i) {
@@ -203,6 +210,11 @@ class Finder {
   [[nodiscard]] Result of(const graph::Gather& op, const Node& node) const {
     Offers result;
     for (const auto& [axis, groups] : offers(node, 1)) result.emplace(op.axis + axis, groups);
+    if (result.empty() && !is_fixed(node, 0)) {  // other axes of what is looked up in
+      const int indices = shape(node.inputs[1]).rank();
+      for (const auto& [axis, groups] : offers(node, 0))
+        if (axis != op.axis) result.emplace(axis < op.axis ? axis : axis + indices - 1, groups);
+    }
     return {result};
   }
 
@@ -254,6 +266,74 @@ class Finder {
   [[nodiscard]] Result of(const graph::Rnn&, const Node& node) const {
     const Result one = keeping(node, [](int axis) { return axis == 0; });
     return Result(node.outputs.size(), one[0]);
+  }
+
+  // Backward graphs. A gradient is shared out as what it is the gradient of; of weights' gradients every rank has a
+  // summand (Ways::sum).
+  [[nodiscard]] Result of(const graph::UnaryGrad&, const Node& node) const { return {broadcasting(node)}; }
+  [[nodiscard]] Result of(const graph::Dropout&, const Node& node) const {
+    return keeping(node, [](int) { return true; });
+  }
+  [[nodiscard]] Result of(const graph::SoftmaxCrossEntropy&, const Node& node) const { return {of_classes(node)}; }
+  [[nodiscard]] Result of(const graph::SoftmaxCrossEntropyGrad&, const Node& node) const { return {of_classes(node)}; }
+  /// But for the last axis, the classes.
+  [[nodiscard]] Offers of_classes(const Node& node) const {
+    Offers result;
+    const int classes = shape(node.inputs[0]).rank() - 1;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      for (const auto& [axis, groups] : offers(node, i))
+        if (axis < classes) result.emplace(axis, groups);
+    return result;
+  }
+  [[nodiscard]] Result of(const graph::LayerNormGrad& op, const Node& node) const {
+    Offers result;
+    for (const std::size_t i : {std::size_t{0}, node.inputs.size() - 1})
+      for (const auto& [axis, groups] : offers(node, i))
+        if (!has(op.forward.axes, axis)) result.emplace(axis, groups);
+    return {result};
+  }
+  [[nodiscard]] Result of(const graph::AttentionGrad& op, const Node& node) const {
+    const auto rows = offers(node, 0).find(0);
+    if (rows == offers(node, 0).end()) return {};
+    const Offers one{{0, rows->second}};
+    Result result{one, one, one};
+    if (op.bias && is_of_rows(node, 3)) result.push_back(one);
+    return result;
+  }
+  /// Is there an entry of a bias (…, N, T, S) for each row of the batch?
+  [[nodiscard]] bool is_of_rows(const Node& node, std::size_t input) const {
+    constexpr int kScores = 4;
+    const Shape& bias = shape(node.inputs[input]);
+    return bias.rank() == kScores && bias[0] == shape(node.inputs[0])[0];
+  }
+  [[nodiscard]] Result of(const graph::Scatter& op, const Node& node) const {
+    return keeping(node, [&](int axis) {
+      const graph::Range& range = op.ranges[at(axis)];
+      return op.shape[axis] == shape(node.inputs[0])[axis] && range.step == 1 && range.start.value_or(0) == 0;
+    });
+  }
+  [[nodiscard]] Result of(const graph::ScatterAdd& op, const Node& node) const {
+    Offers result;
+    const int indices = shape(node.inputs[1]).rank();
+    for (const auto& [axis, groups] : offers(node, 0))
+      if (axis < op.axis || axis >= op.axis + indices)
+        result.emplace(axis < op.axis ? axis : axis - indices + 1, groups);
+    return {result};
+  }
+  [[nodiscard]] Result of(const graph::ConvInputGrad&, const Node& node) const { return {of_batch(node, 1)}; }
+  [[nodiscard]] Result of(const graph::PoolGrad&, const Node& node) const {
+    return {of_batch(node, node.inputs.size() - 1)};
+  }
+  [[nodiscard]] Result of(const graph::RnnGrad& op, const Node& node) const {
+    const Offers rows = of_batch(node, 0);
+    Result result(node.outputs.size());
+    result[0] = rows;
+    for (std::size_t i = op.forward.bias ? 4 : 3; i < result.size(); ++i) result[i] = rows;
+    return result;
+  }
+  [[nodiscard]] Offers of_batch(const Node& node, std::size_t input) const {
+    const auto rows = offers(node, input).find(0);
+    return rows == offers(node, input).end() ? Offers() : Offers{{0, rows->second}};
   }
 
   const graph::Graph& graph_;

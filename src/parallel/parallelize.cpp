@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "attn/base/error.h"
@@ -165,6 +166,9 @@ class Writer {
       case How::row_sum:
         made_[{id, demand}] = row_sum(node, way);
         return note(node, way.split);
+      case How::sum:
+        made_[{id, demand}] = sum(node, output, way);
+        return note(node, way.split);
       case How::ring:
         made_[{id, demand}] = ring_attention(
             build_, {std::get<graph::Attention>(node.op), inputs_of(node, way), way.split, *way.inputs[1], rank_});
@@ -188,29 +192,75 @@ class Writer {
 
   /// The node itself, with sizes of this rank.
   void of_inputs(const Node& node, std::size_t output, const Way& way) {
-    graph::Op op = node.op;
-    std::vector<ValueId> inputs = inputs_of(node, way);
     const bool is_part = way.how == How::part;
-    if (is_part) {
-      Shape local = value(node.outputs[output]).shape;
-      local[way.split.axis] = way.split.size(rank_);
-      if (auto* reshape = std::get_if<graph::Reshape>(&op)) reshape->shape = local;
-      if (auto* broadcast = std::get_if<graph::Broadcast>(&op)) broadcast->shape = local;
-      if (auto* attention = std::get_if<graph::Attention>(&op)) fit_attention(*attention, node, output, way, inputs);
+    if (is_part && std::holds_alternative<graph::Dropout>(node.op)) {
+      made_[{node.outputs[output], way.split}] = drop(node, way);
+      return;
     }
-    const std::vector<ValueId> outputs = build_.apply_all(std::move(op), std::move(inputs));
+    const std::vector<ValueId> outputs = local(node, output, way);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      Demand demand;
-      if (is_part) demand = Split{axis_of(node, output, way.split.axis, i), way.split.sizes};
-      made_.try_emplace({node.outputs[i], demand}, outputs[i]);
+      if (!is_part) {
+        made_.try_emplace({node.outputs[i], std::nullopt}, outputs[i]);
+      } else if (const auto axis = axis_of_other(model_, node, output, way.split.axis, i)) {
+        made_.try_emplace({node.outputs[i], Split{*axis, way.split.sizes}}, outputs[i]);
+      }
     }
   }
 
-  /// The axis of another output of the node along which it has been made in parts too.
-  [[nodiscard]] static int axis_of(const Node& node, std::size_t output, int axis, std::size_t other) {
-    if (output == other || !std::holds_alternative<graph::Attention>(node.op) || axis == 0) return axis;
-    // The context (B,T,N,H) against the scores (B,N,T,S) and the logarithms (B,N,T).
-    return output == 0 || other == 0 ? 3 - axis : axis;
+  /// What it gives of these inputs; once, where several of its results are asked for.
+  const std::vector<ValueId>& local(const Node& node, std::size_t output, const Way& way) {
+    std::vector<ValueId>& outputs = local_[{node.outputs[0], way.inputs}];
+    if (!outputs.empty() && node.outputs.size() > 1) return outputs;
+    std::vector<ValueId> inputs = inputs_of(node, way);
+    graph::Op op = node.op;
+    if (way.how == How::part) fit(op, node, output, way, inputs);
+    outputs = build_.apply_all(std::move(op), std::move(inputs));
+    return outputs;
+  }
+
+  /// Sizes that the operation itself has.
+  void fit(graph::Op& op, const Node& node, std::size_t output, const Way& way, std::vector<ValueId>& inputs) {
+    const int axis = way.split.axis;
+    const Dim size = way.split.size(rank_);
+    Shape shape = value(node.outputs[output]).shape;
+    shape[axis] = size;
+    if (auto* reshape = std::get_if<graph::Reshape>(&op)) reshape->shape = shape;
+    if (auto* broadcast = std::get_if<graph::Broadcast>(&op)) broadcast->shape = shape;
+    if (auto* fill = std::get_if<graph::Fill>(&op)) fill->shape = shape;
+    if (auto* scatter = std::get_if<graph::Scatter>(&op)) {
+      scatter->shape = shape;
+      scatter->ranges[at(axis)] = {};
+    }
+    if (auto* conv = std::get_if<graph::ConvInputGrad>(&op)) conv->input[axis] = size;
+    if (auto* pool = std::get_if<graph::PoolGrad>(&op)) pool->input[axis] = size;
+    if (auto* attention = std::get_if<graph::Attention>(&op)) fit_attention(*attention, node, output, way, inputs);
+  }
+
+  /// A rank drops of its part what one rank would have dropped there: its random numbers are cut out of all.
+  ValueId drop(const Node& node, const Way& way) {
+    const std::vector<ValueId> inputs = inputs_of(node, way);
+    const auto& op = std::get<graph::Dropout>(node.op);
+    const auto key = std::tuple(op.noise.str(), op.rate, op.seed, node.inputs[1], build_.dtype(inputs[0]));
+    if (!kept_.contains(key))
+      kept_[key] = build_.apply(op, {build_.apply(graph::Fill{op.noise, build_.dtype(inputs[0]), 1.0}, {}), inputs[1]});
+    const Shape& whole = value(node.outputs[0]).shape;
+    const int axis = axis_below(whole, op.noise, way.split.axis);
+    ValueId own = kept_.at(key);
+    if (axis != graph::kNone && op.noise[axis] != 1) own = cut(own, {axis, way.split.sizes});
+    return build_.binary(graph::BinaryFn::multiply, inputs[0], own);
+  }
+
+  /// The whole, of every rank's summand.
+  ValueId sum(const Node& node, std::size_t output, const Way& way) {
+    const auto* reduce = std::get_if<graph::Reduce>(&node.op);
+    const bool is_most = reduce != nullptr && reduce->fn == graph::ReduceFn::max;
+    ValueId own = local(node, output, way)[output];
+    if (reduce != nullptr && reduce->fn == graph::ReduceFn::mean) {  // of more or fewer rows than others have
+      const double share =
+          static_cast<double>(way.split.size(rank_)) / static_cast<double>(value(node.inputs[0]).shape[way.split.axis]);
+      own = build_.binary(graph::BinaryFn::multiply, own, build_.scalar_like(own, share));
+    }
+    return build_.apply(graph::AllReduce{is_most}, {own});
   }
 
   /// The axis of the scores (B, N, T, S) along which an output of attention is in parts.
@@ -287,6 +337,10 @@ class Writer {
   Parallel result_;
   Builder build_;
   std::map<std::pair<ValueId, Demand>, ValueId> made_;
+  /// By the node's first output and what it was given.
+  std::map<std::pair<ValueId, std::vector<Demand>>, std::vector<ValueId>> local_;
+  /// What Dropout leaves of ones, by noise, rate, seed, count and dtype: the way back drops the same.
+  std::map<std::tuple<std::string, double, std::int64_t, ValueId, DType>, ValueId> kept_;
 };
 
 /// The fewest heads of an attention layer, and which.

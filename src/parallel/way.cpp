@@ -15,6 +15,26 @@ std::vector<Demand> all_whole(const Node& node) { return std::vector<Demand>(nod
 
 Split with_axis(const Split& split, int axis) { return {axis, split.sizes}; }
 
+/// What the gradient of attention needs for rows of the batch.
+std::vector<Demand> rows_of(const graph::Graph& graph, const Node& node, const graph::AttentionGrad& op,
+                            const Split& rows) {
+  std::vector<Demand> inputs(node.inputs.size(), rows);
+  const auto shape = [&](std::size_t i) { return graph.value(node.inputs[i]).shape; };
+  const Shape scores{shape(0)[0], shape(0)[2], shape(0)[1], shape(1)[1]};
+  const std::size_t hidden = 3U + (op.forward.bias ? 1U : 0U) + static_cast<std::size_t>(op.forward.masks);
+  for (std::size_t i = 3; i < hidden; ++i)
+    if (axis_below(scores, shape(i), 0) == kNone) inputs[i].reset();
+  return inputs;
+}
+
+/// And that of a recurrent layer: all but its weights.
+std::vector<Demand> rows_of(const graph::RnnGrad& op, const Node& node, const Split& rows) {
+  std::vector<Demand> inputs(node.inputs.size(), rows);
+  const std::size_t weights = op.forward.bias ? 4 : 3;
+  for (std::size_t i = 1; i < weights; ++i) inputs[i].reset();
+  return inputs;
+}
+
 }  // namespace
 
 Ways::Ways(const graph::Graph& graph, Kind kind, int ranks)
@@ -33,7 +53,11 @@ Ways::Ways(const graph::Graph& graph, Kind kind, int ranks)
 std::optional<Split> Ways::offered(ValueId value, int axis) const {
   const auto found = offers_[at(value)].find(axis);
   if (found == offers_[at(value)].end()) return std::nullopt;
-  return Split{axis, shares_of_axis(shape(value)[axis], found->second, ranks_)};
+  const Dim size = shape(value)[axis], groups = found->second;
+  if (kind_ == Kind::tensor) return Split{axis, shares_of_axis(size, groups, ranks_)};
+  Split split{axis, shares(groups, ranks_)};  // rows and positions are not worth a multiple of 64
+  for (Dim& each : split.sizes) each *= size / groups;
+  return split;
 }
 
 Way Ways::way(const Node& node, std::size_t output, const Demand& demand) const {
@@ -52,7 +76,9 @@ Way Ways::whole(const Node& node, std::size_t output) const {
     const auto is_counted = [&](ValueId id) { return is_floating(graph_.value(id).dtype); };
     const Offers& offers = offers_[at(value)];
     const bool is_cheap = !is_counted(value) && std::ranges::none_of(node.inputs, is_counted);
-    return offers.empty() || is_cheap ? as_ever : gathered(offers.begin()->first);
+    if (is_cheap) return as_ever;
+    if (!offers.empty()) return gathered(offers.begin()->first);
+    return kind_ == Kind::data ? sum(node, output).value_or(as_ever) : as_ever;
   }
   if (const auto* linear = std::get_if<graph::Linear>(&node.op)) {
     const Shape &x = shape(node.inputs[0]), &kernel = shape(node.inputs[1]);
@@ -98,7 +124,8 @@ Way Ways::part(const Node& node, std::size_t output, const Split& split) const {
     }
     return cut;
   }
-  if (!offers_[at(value)].contains(split.axis)) return cut;
+  if (std::holds_alternative<graph::Fill>(node.op)) return way;
+  if (!offers_[at(value)].contains(split.axis) && !std::holds_alternative<graph::Broadcast>(node.op)) return cut;
 
   const auto broadcasting = [&](std::size_t from) {
     for (std::size_t i = from; i < in.size(); ++i) {
@@ -134,9 +161,16 @@ Way Ways::part(const Node& node, std::size_t output, const Split& split) const {
             if (op.bias) way.inputs[2] = with_axis(split, split.axis - rows);
             return way;
           },
-          [&](const graph::MatMul&) {
-            for (std::size_t i = 0; i < 2; ++i)
-              if (shape(in[i])[split.axis] != 1) way.inputs[i] = split;
+          [&](const graph::MatMul& op) {
+            const int last = shape(value).rank() - 1;
+            if (split.axis == last - 1) {
+              way.inputs[0] = with_axis(split, op.transpose_x ? last : last - 1);
+            } else if (split.axis == last) {
+              way.inputs[1] = with_axis(split, op.transpose_y ? last - 1 : last);
+            } else {
+              for (std::size_t i = 0; i < 2; ++i)
+                if (shape(in[i])[split.axis] != 1) way.inputs[i] = split;
+            }
             return way;
           },
           [&](const graph::Reduce& op) {
@@ -169,7 +203,12 @@ Way Ways::part(const Node& node, std::size_t output, const Split& split) const {
             return way;
           },
           [&](const graph::Gather& op) {
-            way.inputs[1] = with_axis(split, split.axis - op.axis);
+            const int indices = shape(in[1]).rank();
+            if (split.axis >= op.axis && split.axis < op.axis + indices) {
+              way.inputs[1] = with_axis(split, split.axis - op.axis);
+            } else {
+              way.inputs[0] = with_axis(split, split.axis < op.axis ? split.axis : split.axis - indices + 1);
+            }
             return way;
           },
           [&](const graph::Rnn& op) {
@@ -204,8 +243,126 @@ Way Ways::part(const Node& node, std::size_t output, const Split& split) const {
             }
             return way;
           },
+          [&](const graph::UnaryGrad&) { return broadcasting(0); },
+          [&](const graph::Dropout&) { return first_only(); },
+          [&](const graph::Scatter&) { return first_only(); },
+          [&](const graph::LayerNormGrad&) {
+            way.inputs.back() = split;
+            return first_only();
+          },
+          [&](const graph::SoftmaxCrossEntropy&) {
+            std::ranges::fill(way.inputs, Demand(split));
+            return way;
+          },
+          [&](const graph::SoftmaxCrossEntropyGrad&) {
+            std::ranges::fill(way.inputs, Demand(split));
+            return way;
+          },
+          [&](const graph::AttentionGrad& op) {
+            way.inputs = rows_of(graph_, node, op, split);
+            return way;
+          },
+          [&](const graph::ScatterAdd& op) {
+            const int indices = shape(in[1]).rank();
+            way.inputs[0] = with_axis(split, split.axis < op.axis ? split.axis : split.axis + indices - 1);
+            return way;
+          },
+          [&](const graph::ConvInputGrad&) {
+            way.inputs[1] = split;
+            return way;
+          },
+          [&](const graph::PoolGrad&) {
+            std::ranges::fill(way.inputs, Demand(split));
+            return way;
+          },
+          [&](const graph::RnnGrad& op) {
+            way.inputs = rows_of(op, node, split);
+            return way;
+          },
           [&](const auto&) { return Way(cut); }},
       node.op);
+}
+
+std::optional<Way> Ways::sum(const Node& node, std::size_t output) const {
+  const auto& in = node.inputs;
+  Way way{How::sum, {}, all_whole(node)};
+  /// Of one input as of the other, whichever offers.
+  const auto both = [&](std::size_t i, int axis, std::size_t k, int other) -> std::optional<Way> {
+    auto split = offered(in[i], axis);
+    if (!split) split = offered(in[k], other);
+    if (!split) return std::nullopt;
+    way.split = with_axis(*split, axis);
+    way.inputs[i] = way.split;
+    way.inputs[k] = with_axis(*split, other);
+    return way;
+  };
+  const auto none = std::optional<Way>();
+  return std::visit(
+      graph::Overloaded{[&](const graph::Reduce& op) {
+                          const bool adds = op.fn == graph::ReduceFn::sum || op.fn == graph::ReduceFn::mean;
+                          if (!adds && op.fn != graph::ReduceFn::max) return none;
+                          for (const int axis : op.axes)
+                            if (offered(in[0], axis)) return both(0, axis, 0, axis);
+                          return none;
+                        },
+                        [&](const graph::MatMul& op) {
+                          const int x = shape(in[0]).rank(), y = shape(in[1]).rank();
+                          if (x < 2 || y < 2) return none;
+                          return both(0, op.transpose_x ? x - 2 : x - 1, 1, op.transpose_y ? y - 1 : y - 2);
+                        },
+                        [&](const graph::ScatterAdd& op) {
+                          // Where fewer numbers are given than the table has, they are gathered: by half of an
+                          // AllReduce's messages.
+                          if (shape(in[0]).size() < 2 * shape(node.outputs[0]).size()) return none;
+                          for (int axis = 0; axis < shape(in[1]).rank(); ++axis)
+                            if (const auto found = both(0, op.axis + axis, 1, axis)) return found;
+                          return none;
+                        },
+                        [&](const graph::LayerNormGrad& op) {
+                          for (int axis = 0; output > 0 && axis < shape(in[0]).rank(); ++axis) {
+                            if (std::ranges::find(op.forward.axes, axis) != op.forward.axes.end()) continue;
+                            if (const auto found = both(0, axis, in.size() - 1, axis)) return found;
+                          }
+                          return none;
+                        },
+                        [&](const graph::AttentionGrad& op) {
+                          const auto rows = offered(in[0], 0);
+                          if (!rows) return none;
+                          way.split = *rows;
+                          way.inputs = rows_of(graph_, node, op, *rows);
+                          return std::optional(way);
+                        },
+                        [&](const graph::ConvKernelGrad&) { return both(0, 0, 1, 0); },
+                        [&](const graph::RnnGrad& op) {
+                          const auto rows = offered(in[0], 0);
+                          if (!rows) return none;
+                          way.split = *rows;
+                          way.inputs = rows_of(op, node, *rows);
+                          return std::optional(way);
+                        },
+                        [&](const auto&) { return none; }},
+      node.op);
+}
+
+std::optional<int> axis_of_other(const graph::Graph& graph, const Node& node, std::size_t output, int axis,
+                                 std::size_t other) {
+  if (output == other) return axis;
+  const auto shape = [&](std::size_t i) { return graph.value(node.outputs[i]).shape; };
+  if (std::holds_alternative<graph::Attention>(node.op)) {
+    // The context (B,T,N,H) against the scores (B,N,T,S) and the logarithms (B,N,T).
+    return axis == 0 || (output != 0 && other != 0) ? axis : 3 - axis;
+  }
+  if (std::holds_alternative<graph::LayerNormGrad>(node.op)) return std::nullopt;
+  if (std::holds_alternative<graph::AttentionGrad>(node.op)) {
+    constexpr std::size_t kBias = 3;
+    const bool is_part = other != kBias || (shape(kBias).rank() == 4 && shape(kBias)[0] == shape(0)[0]);
+    return is_part ? std::optional(0) : std::nullopt;
+  }
+  if (const auto* rnn = std::get_if<graph::RnnGrad>(&node.op)) {
+    const std::size_t weights = rnn->forward.bias ? 4 : 3;
+    return other == 0 || other >= weights ? std::optional(0) : std::nullopt;
+  }
+  return axis;
 }
 
 }  // namespace attn::parallel

@@ -21,6 +21,7 @@ struct Way {
     row_sum,  ///< the whole: products of parts of the rows, added up by AllReduce
     look_up,  ///< the whole: rows of a table of which this rank has some, zeros else, added up by AllReduce
     gather,   ///< the whole, by AllGather of parts
+    sum,      ///< the whole, of which every rank has a summand by parts of inputs, added up by AllReduce
     ring      ///< attention of a part of the queries, by parts of keys and values that go round
   };
   How how = How::whole;
@@ -44,6 +45,8 @@ class Ways {
  private:
   [[nodiscard]] Way whole(const graph::Node& node, std::size_t output) const;
   [[nodiscard]] Way part(const graph::Node& node, std::size_t output, const Split& split) const;
+  /// Where the node adds up, or takes the most, over rows that are shared out: the gradients of weights, a loss.
+  [[nodiscard]] std::optional<Way> sum(const graph::Node& node, std::size_t output) const;
   [[nodiscard]] const Shape& shape(graph::ValueId id) const { return graph_.value(id).shape; }
 
   const graph::Graph& graph_;
@@ -54,5 +57,10 @@ class Ways {
   std::vector<int> readers_;     // by value: how many nodes read it
   std::vector<bool> is_output_;  // by value
 };
+
+/// The axis along which output `other` of a node is in parts where output `output` is along `axis`; nothing where every
+/// rank has a summand of it then.
+[[nodiscard]] std::optional<int> axis_of_other(const graph::Graph& graph, const graph::Node& node, std::size_t output,
+                                               int axis, std::size_t other);
 
 }  // namespace attn::parallel

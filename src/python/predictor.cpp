@@ -3,9 +3,9 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <iterator>
-#include <cstring>
 
 #include "arrays.h"
 #include "attn/base/error.h"

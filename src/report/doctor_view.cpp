@@ -48,6 +48,7 @@ std::string notes_of(const DoctorReport& report, std::string_view begin) {
 std::string doctor_text(const DoctorReport& report) {
   std::string out = plain_table(checks_table(report)) + '\n' + plain_table(facts_table(report));
   if (!report.notes.empty()) out += '\n' + notes_of(report, "");
+  if (report.links) out += '\n' + links_text(*report.links);
   return out + (report.works ? "\nModels run on this machine's CPU.\n" : "\nNo model runs here.\n");
 }
 
@@ -56,6 +57,7 @@ std::string doctor_markdown(const DoctorReport& report) {
   out += markdown_table(facts_table(report));
   if (!report.notes.empty()) out += '\n';
   for (const std::string& note : report.notes) out += fmt::format("- {}\n", markdown_text(note));
+  if (report.links) out += "\n```\n" + links_text(*report.links) + "```\n";
   return out;
 }
 
@@ -87,6 +89,7 @@ std::string doctor_json(const DoctorReport& report) {
   for (const auto& [name, value] : report.variables) json["variables"][printable(name)] = json_text(value);
   json["notes"] = Json::array();
   for (const std::string& note : report.notes) json["notes"].push_back(json_text(note));
+  if (report.links) json["parallel"] = links_json(*report.links);
   return json_document(json);
 }
 

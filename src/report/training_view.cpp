@@ -4,6 +4,7 @@
 #include "attn/base/text.h"
 #include "attn/report/json.h"
 #include "attn/report/number.h"
+#include "attn/report/parallel_view.h"
 #include "attn/report/setting.h"
 #include "attn/report/training.h"
 #include "training_svg.h"
@@ -28,6 +29,7 @@ std::string training_json(const TrainingReport& report) {
   json["history"] = Json::object();
   for (const auto& [name, values] : report.history) json["history"][name] = values;
   json["ms"] = report.seconds * 1000.0;
+  if (report.parallel) json["parallel"] = parallel_json(*report.parallel);
   return json_document(json);
 }
 
@@ -39,7 +41,8 @@ std::string render(Format format, const TrainingReport& report) {
       return fmt::format("{} steps, {} epochs, {}{}{}\n", report.steps, report.epochs,
                          report.end == "epochs" || report.end == "steps" ? "" : report.end + ", ",
                          duration(report.seconds),
-                         report.file.empty() ? "" : fmt::format(": {}", printable(report.file)));
+                         report.file.empty() ? "" : fmt::format(": {}", printable(report.file))) +
+             (report.parallel ? parallel_text(*report.parallel) : "");
     case Format::json:
       return training_json(report);
     case Format::svg:

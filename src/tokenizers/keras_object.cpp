@@ -9,12 +9,12 @@
 namespace attn::tokenizers {
 namespace {
 
-constexpr const char* kTokenizerJson = "tokenizer.json";
+constexpr const char* kObjectFile = "tokenizer.json";
 
 /// Where a preset's tokenizer has its files: the subfolder is called as the config file up to its first point.
 std::string preset_folder(const JsonNode& object) {
   const JsonNode file = object["config"]["config_file"];
-  std::string name = file.text(kTokenizerJson);
+  std::string name = file.text(kObjectFile);
   name.resize(std::min(name.find('.'), name.size()));
   if (name.empty() || name.find_first_of("/\\") != std::string::npos || name.find('\0') != std::string::npos)
     throw bad_input("{}: '{}' names no folder", file.place(), shortened(name));
@@ -36,10 +36,10 @@ std::optional<KerasObject> keras_object(const ModelFiles& files) {
   }
   // A preset's tokenizer.json is a Keras object, and small; Hugging Face's file of that name holds the vocabulary.
   constexpr std::int64_t kLargestObject = std::int64_t{1} << 20;
-  if (!files.has(kTokenizerJson)) return std::nullopt;
-  const io::Bytes text = files.read(kTokenizerJson, std::int64_t{256} << 20);
+  if (!files.has(kObjectFile)) return std::nullopt;
+  const io::Bytes text = files.read(kObjectFile, std::int64_t{256} << 20);
   if (text.size() > kLargestObject) return std::nullopt;
-  KerasObject out{io::parse_json(text.text(), files.place(kTokenizerJson)), files.place(kTokenizerJson), false, ""};
+  KerasObject out{io::parse_json(text.text(), files.place(kObjectFile)), files.place(kObjectFile), false, ""};
   if (!out.node()["class_name"].is_string()) return std::nullopt;
   out.folder = preset_folder(out.node());
   return out;

@@ -41,6 +41,11 @@ void add(const Trainer& trainer, const PassResult& pass, std::int64_t rows, Runn
   }
 }
 
+/// Ranks end together, between two passes.
+void throw_if_any_stopped(const Trainer& trainer) {
+  if (trainer.anywhere(stop_requested())) throw Stopped();
+}
+
 std::vector<std::int64_t> as_they_come(std::int64_t rows) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(rows));
   std::iota(order.begin(), order.end(), 0);
@@ -58,6 +63,7 @@ RunningValues evaluate(Trainer& trainer, const Data& data, std::int64_t batch_si
   RunningValues out;
   const std::vector<std::int64_t> order = as_they_come(data.rows());
   for (std::int64_t batch = 0; batch * batch_size < data.rows(); ++batch) {
+    if (trainer.has_ranks()) throw_if_any_stopped(trainer);
     const auto rows = rows_of(order, batch, batch_size);
     const PassResult pass = trainer.evaluate(data.gather(rows));
     add(trainer, pass, static_cast<std::int64_t>(rows.size()), out);
@@ -67,6 +73,8 @@ RunningValues evaluate(Trainer& trainer, const Data& data, std::int64_t batch_si
 
 FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const FitOptions& options, Position& position,
            const FitEvents& events) {
+  std::optional<StopHeld> held;
+  if (trainer.has_ranks()) held.emplace();
   const std::int64_t size = options.batch_size;
   const std::int64_t batches = options.drop_remainder ? data.rows() / size : (data.rows() + size - 1) / size;
   while (position.epoch < options.epochs) {
@@ -76,7 +84,7 @@ FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const Fit
         options.shuffle ? permutation(options.seed, position.epoch, data.rows()) : as_they_come(data.rows());
     while (position.batch < batches) {
       if (options.steps && position.step >= *options.steps) return FitEnd::steps;
-      throw_if_stopped();
+      throw_if_any_stopped(trainer);
       const auto begun = Clock::now();
       const auto rows = rows_of(order, position.batch, size);
       const StepResult result = trainer.step(data.gather(rows));
@@ -88,7 +96,7 @@ FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const Fit
       ++position.batch;
       ++position.step;
       if (events.step) events.step({result, position, static_cast<std::int64_t>(rows.size()), seconds_since(begun)});
-      if (options.deadline && Clock::now() >= *options.deadline) return FitEnd::deadline;
+      if (options.deadline && trainer.anywhere(Clock::now() >= *options.deadline)) return FitEnd::deadline;
     }
     EpochEvent event{position.epoch + 1, batches, 0.0, position.running, {}};
     if (validation != nullptr) event.validation = evaluate(trainer, *validation, size);

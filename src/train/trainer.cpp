@@ -9,6 +9,8 @@
 #include "attn/base/text.h"
 #include "attn/gradients/gradients.h"
 #include "attn/gradients/passes.h"
+#include "attn/parallel/buckets.h"
+#include "attn/parallel/parallelize.h"
 #include "attn/plan/passes.h"
 #include "attn/plan/plan.h"
 #include "attn/run/inputs.h"
@@ -163,12 +165,56 @@ std::unique_ptr<Trainer::Program> Trainer::plan_of(const Batch& batch, Purpose p
     }
     if (options_.recompute) graph = gradients::recompute(std::move(graph), backward.forward);
   }
+  if (shares_out(batch)) share_out(*program, graph);
   program->plan = plan::make_plan(backend_.optimize(gradients::release_weights(std::move(graph))));
   program->graph = program->plan.graph;
   program->shown.values = program->graph.values;
   program->shown.inputs.assign(program->graph.inputs.begin(),
                                program->graph.inputs.end() - static_cast<std::ptrdiff_t>(program->weights.size()));
   return program;
+}
+
+bool Trainer::anywhere(bool here) const {
+  if (options_.compile.ranks == nullptr) return here;
+  std::int32_t is_so = here ? 1 : 0;
+  auto* const bytes = reinterpret_cast<std::byte*>(&is_so);
+  options_.compile.ranks->all_reduce(bytes, bytes, 1, DType::int32, communicators::Reduction::max);
+  return is_so != 0;
+}
+
+/// Ranks compute a batch together that has a row for each. One that has not is computed by every rank.
+bool Trainer::shares_out(const Batch& batch) const {
+  const communicators::Communicator* const ranks = options_.compile.ranks;
+  return ranks != nullptr && ranks->size() > 1 && !batch.empty() && batch.begin()->second.shape()[0] >= ranks->size();
+}
+
+/// The graph becomes this rank's: of rows of its own, with sums over ranks where one rank adds up over all rows.
+void Trainer::share_out(Program& program, graph::Graph& graph) const {
+  const communicators::Communicator& ranks = *options_.compile.ranks;
+  parallel::Parallel local = parallel::parallelize(graph, parallel::Kind::data, ranks.rank(), ranks.size());
+  local.graph = parallel::bucket_sums(std::move(local.graph));
+  std::map<ValueId, ValueId> now;
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) now[graph.outputs[i].value] = local.graph.outputs[i].value;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) now[graph.inputs[i]] = local.graph.inputs[i];
+  const auto move = [&](ValueId& id) {
+    if (id != graph::kNone) id = now.at(id);
+  };
+  move(program.model.loss);
+  for (auto& term : program.model.terms) move(term.value);
+  for (auto& metric : program.model.metrics) {
+    move(metric.total);
+    move(metric.count);
+  }
+  for (auto& update : program.model.updates)
+    if (now.contains(update.value)) move(update.value);
+  for (auto& draw : program.model.draws) move(draw.value);
+  for (auto& [sum, squares] : program.gradients) {
+    move(sum);
+    move(squares);
+  }
+  program.weights.clear();
+  for (const parallel::LocalWeight& weight : local.weights) program.weights.push_back(at(weight.weight));
+  graph = std::move(local.graph);
 }
 
 std::int64_t Trainer::memory_needed(const Batch& batch) {

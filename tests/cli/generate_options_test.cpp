@@ -86,7 +86,7 @@ TEST_CASE("generate: --expect takes ids as generate writes them, and exits 1 whe
 
 TEST_CASE("generate: --all-beams writes each beam with its log-probability, and --stats a plain block") {
   const Result result = run_attn(line(preset("gpt2"), {"--ids", "5,6", "--sampler", "beam", "--beams", "3",
-                                                          "--max-new-tokens", "2", "--all-beams", "--stats"}));
+                                                       "--max-new-tokens", "2", "--all-beams", "--stats"}));
   REQUIRE(result.code == 0);
   std::vector<double> scores;
   std::size_t from = 0;
@@ -128,9 +128,9 @@ TEST_CASE("generate: a model that is no task takes and gives ids, with an encode
 }
 
 TEST_CASE("plan: a decoder's cache is told by layer, token and length, and other models have none") {
-  const json plan = json::parse(run_attn({"plan", preset("gpt2"), "--max-length", "100", "--batch", "2",
-                                          "--cache-dtype", "bfloat16", "--json"})
-                                    .out);
+  const json plan = json::parse(
+      run_attn({"plan", preset("gpt2"), "--max-length", "100", "--batch", "2", "--cache-dtype", "bfloat16", "--json"})
+          .out);
   const json& cache = plan["cache"];
   CHECK(cache["sequences"] == 2);
   CHECK(cache["positions"] == 100);

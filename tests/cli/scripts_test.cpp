@@ -320,6 +320,8 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"plan", fixture("families/einsum_dense/model.json")},
       {"train", "tests/data/training/norm/batch/start.keras", "--data", "tests/data/training/norm/batch/data.npz", "-o",
        folder / "trained.keras"},
+      {"train", "tests/data/training/norm/batch/start.keras", "--data", "tests/data/training/norm/batch/data.npz", "-o",
+       folder / "trained.keras", "--parallel", "data=1"},
       {"train", "tests/data/training/embedding/adam/start.keras", "--data",
        "tests/data/training/embedding/adam/data.npz", "-o", folder / "trained.keras", "--matmul-precision", "high"},
       {"train", "tests/data/training/norm/batch/start.keras", "--data", folder / "infinite.npz", "-o",
@@ -384,6 +386,8 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
         "attn.bench/1/properties/rows/items/properties/verified/properties/error/",  // infinite: a fault of a backend
         "attn.run/1/properties/parallel/properties/collectives/items/properties/predicted/",  // of several processes
         "attn.run/1/properties/parallel/properties/launcher/",
+        "attn.train/1/properties/parallel/properties/collectives/items/properties/predicted/",
+        "attn.train/1/properties/parallel/properties/launcher/",
         "attn.compare/1/properties/arrays/items/properties/atol/",  // of float64 whose squares have no sum
     };
     return std::ranges::any_of(kElsewhere, [&](const char* place) { return part.starts_with(place); });

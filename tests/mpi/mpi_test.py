@@ -15,46 +15,16 @@ import tempfile
 import time
 import unittest
 
+import processes
+from processes import environment, gone, mpirun, run, sentences, start, wait_for_ranks, wake
+from training import Training  # noqa: F401, run by main
+
 SKIPPED = 77
-ATTN = ''
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CASE = ROOT / 'tests/data/keras/model/encoder_decoder'
 MODEL = {'name': 'encoder', 'input_shape': [8, 16], 'num_layers': 2, 'num_heads': 5, 'key_dim': 4, 'intermediate_dim': 48}
 LONG = {'name': 'encoder', 'input_shape': [128, 256], 'num_layers': 8, 'num_heads': 4, 'key_dim': 64,
         'intermediate_dim': 1024}
-
-
-def mpirun():
-    return shutil.which('mpirun.openmpi') or shutil.which('mpirun')
-
-
-def environment(more=None):
-    kept = {k: v for k, v in os.environ.items() if not k.startswith('ATTN_')}
-    # Ranks share cores, and root may run them.
-    return kept | {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'ATTN_THREADS': '1',
-                   'OMPI_MCA_rmaps_base_oversubscribe': '1', 'OMPI_MCA_mpi_yield_when_idle': '1',
-                   'OMPI_MCA_btl': 'self,vader', 'OMPI_MCA_hwloc_base_binding_policy': 'none'} | (more or {})
-
-
-def start(ranks, *words, folder):
-    return subprocess.Popen([mpirun(), '-np', str(ranks), *words], cwd=folder, env=environment(), stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-
-
-def run(ranks, *words, folder):
-    process = start(ranks, ATTN, *words, folder=folder)
-    out, err = process.communicate(timeout=60)
-    return process.returncode, out, err
-
-
-def sentences(err):
-    return [line for line in err.splitlines() if line.startswith('attn: error: ')]
-
-
-def ranks_of(process):
-    """Process ids of attn below mpirun."""
-    done = subprocess.run(['ps', '-o', 'pid=,args=', '--ppid', str(process.pid)], capture_output=True, text=True)
-    return sorted(int(line.split()[0]) for line in done.stdout.splitlines() if ATTN in line)
 
 
 class Mpi(unittest.TestCase):
@@ -79,7 +49,8 @@ class Mpi(unittest.TestCase):
         words = ('m.json', '--batch', '2', '--parallel')
         code, out, err = run(3, 'run', *words, 'tensor=3', '--json', folder=self.folder)
         self.assertEqual(code, 0, err)
-        plan = subprocess.run([ATTN, 'plan', *words, 'tensor=3', '--json'], cwd=self.folder, capture_output=True, text=True)
+        plan = subprocess.run([processes.ATTN, 'plan', *words, 'tensor=3', '--json'], cwd=self.folder, capture_output=True,
+                              text=True)
         counts = [[{key: each[key] for key in ('op', 'count', 'bytes')} for each in one]
                   for one in (json.loads(out)['parallel']['collectives'], json.loads(plan.stdout)['collectives'])]
         self.assertEqual(counts[0], counts[1])
@@ -97,7 +68,7 @@ class Mpi(unittest.TestCase):
 
     def fails(self, script, code, sentence):
         """Of two ranks that each run the shell's words, in which RANK is a number."""
-        process = start(2, 'sh', '-c', script.replace('ATTN', ATTN).replace('RANK', '$OMPI_COMM_WORLD_RANK'),
+        process = start(2, 'sh', '-c', script.replace('ATTN', processes.ATTN).replace('RANK', '$OMPI_COMM_WORLD_RANK'),
                         folder=self.folder)
         began = time.monotonic()
         _, err = process.communicate(timeout=60)
@@ -132,25 +103,15 @@ class Mpi(unittest.TestCase):
         self.assertIn('--parallel tensor (or data) lets them share it, --output-dir shares many files out', err)
 
     def long_run(self, *words):
-        process = start(2, ATTN, 'run', 'long.json', '--batch', '64', '--backend', 'reference', '--parallel', 'tensor', '-o',
-                        'y.npz', *words, folder=self.folder)
-        deadline = time.monotonic() + 30
-        while len(ranks_of(process)) < 2 and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(1.5)  # they have met
-        return process, ranks_of(process)
-
-    def gone(self, pids):
-        deadline = time.monotonic() + 5
-        while time.monotonic() < deadline and any(os.path.exists(f'/proc/{pid}') for pid in pids):
-            time.sleep(0.05)
-        return not any(os.path.exists(f'/proc/{pid}') for pid in pids)
+        process = start(2, processes.ATTN, 'run', 'long.json', '--batch', '64', '--backend', 'reference', '--parallel',
+                        'tensor', '-o', 'y.npz', *words, folder=self.folder)
+        return process, wait_for_ranks(process, 2, 1.5)  # they have met
 
     def test_a_rank_that_is_killed_ends_all_within_five_seconds(self):
         process, pids = self.long_run()
         self.assertEqual(len(pids), 2)
         os.kill(pids[1], signal.SIGKILL)
-        self.assertTrue(self.gone(pids))
+        self.assertTrue(gone(pids))
         process.communicate(timeout=30)
         self.assertNotEqual(process.returncode, 0)
         self.assertFalse((self.folder / 'y.npz').exists())
@@ -161,27 +122,36 @@ class Mpi(unittest.TestCase):
         try:
             _, err = process.communicate(timeout=60)
         finally:
-            for pid in pids:
-                if os.path.exists(f'/proc/{pid}'):
-                    os.kill(pid, signal.SIGCONT)
+            wake(pids)
         self.assertEqual(process.returncode, 5, err)
         self.assertEqual(len(sentences(err)), 1, err)
         self.assertIn('not all ranks came within', err)
         self.assertIn("for layer '", err)
-        self.assertTrue(self.gone(pids))
+        self.assertTrue(gone(pids))
+
+    def test_doctor_measures_what_a_plan_takes_for_its_cluster(self):
+        code, out, err = run(2, 'doctor', '--parallel', '--json', folder=self.folder)
+        self.assertEqual(code, 0, err)
+        told = json.loads(out)['parallel']
+        self.assertEqual((told['ranks'], len(told['all_reduce']), len(told['cores'])), (2, 5, 2))
+        (self.folder / 'd.json').write_text(out)
+        for cluster in ('d.json', json.dumps(told['cluster'])):
+            plan = subprocess.run([processes.ATTN, 'plan', 'm.json', '--parallel', 'tensor=2', '--cluster', cluster],
+                                  cwd=self.folder, capture_output=True, text=True)
+            self.assertEqual(plan.returncode, 0, plan.stderr)
+            self.assertIn('on 2 ranks of measured', plan.stdout)
 
     def test_a_command_without_ranks_loads_no_mpi(self):
-        done = subprocess.run(['ldd', ATTN], capture_output=True, text=True)
+        done = subprocess.run(['ldd', processes.ATTN], capture_output=True, text=True)
         self.assertNotIn('libmpi', done.stdout)
 
 
 def main():
-    global ATTN
-    ATTN = os.path.abspath(sys.argv.pop(1))
+    processes.ATTN = os.path.abspath(sys.argv.pop(1))
     if not mpirun():
         print('mpi: skipped, there is no mpirun (make setup mpi)')
         return SKIPPED
-    probe = subprocess.run([mpirun(), '-np', '1', ATTN, 'run', '--parallel', 'tensor', '--communicator', 'mpi'],
+    probe = subprocess.run([mpirun(), '-np', '1', processes.ATTN, 'run', '--parallel', 'tensor', '--communicator', 'mpi'],
                            env=environment(), capture_output=True, text=True)
     if 'built without MPI' in probe.stderr or 'libmpi' in probe.stderr:
         print('mpi: skipped,', (sentences(probe.stderr) or [probe.stderr])[0])

@@ -1,3 +1,3 @@
-set(uses backends/cpu backends/reference plan graph base)
+set(uses backends/cpu backends/reference parallel communicators plan graph base)
 # The private headers of backends/cpu name oneDNN's types.
 target_link_libraries(${target} PRIVATE DNNL::dnnl)

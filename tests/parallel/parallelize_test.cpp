@@ -12,7 +12,9 @@
 #include "attn/base/error.h"
 #include "attn/base/rng.h"
 #include "attn/communicators/simulated.h"
+#include "attn/parallel/buckets.h"
 #include "attn/parallel/cost.h"
+#include "attn/parallel/links.h"
 #include "attn/plan/passes.h"
 #include "attn/plan/plan.h"
 #include "models.h"
@@ -203,6 +205,61 @@ TEST_CASE("cluster: JSON is read, and what is missing or unknown in it is told")
       "between": {"alpha": 1e-5, "beta": 1e10}})")),
                   Error);
   CHECK_THROWS_AS(static_cast<void>(cluster_of("{")), Error);
+}
+
+TEST_CASE("links: what is made of measured sums predicts them, inside a machine and between machines") {
+  for (const int ranks : {2, 3, 8}) {
+    for (const int nodes : {1, ranks}) {
+      CAPTURE(ranks);
+      CAPTURE(nodes);
+      const Cluster cluster = cluster_of({{8, 20e-6}, {1 << 20, 1e-3}, {1 << 24, 9e-3}}, {ranks, nodes});
+      CHECK(cluster.ranks_per_node == (nodes == 1 ? ranks : 1));
+      CHECK(seconds_of(cluster, Collective::all_reduce, 8, ranks) == doctest::Approx(20e-6).epsilon(1e-6));
+      CHECK(seconds_of(cluster, Collective::all_reduce, 1 << 24, ranks) == doctest::Approx(9e-3).epsilon(1e-6));
+    }
+  }
+}
+
+TEST_CASE("links: ranks measure the same sums, and count them") {
+  communicators::run_ranks(3, [](Communicator& world) {
+    const std::vector<MeasuredSum> sums = measure_sums(world);
+    std::vector<double> seconds;
+    for (const MeasuredSum& sum : sums) seconds.push_back(sum.seconds);
+    std::vector<double> first = seconds;
+    world.broadcast(std::as_writable_bytes(std::span(first)), 0);
+    CHECK(first == seconds);
+    CHECK(sums.size() == 5);
+    CHECK(sums.back().bytes == 1 << 24);
+  });
+}
+
+TEST_CASE("buckets: sums on which no other meeting waits become one, and all numbers stay") {
+  using namespace graph;
+  Graph graph;
+  Builder b(graph);
+  const ValueId x = b.input("x", DType::float32, {4, 3});
+  const auto sum = [&](ValueId of) { return b.apply(AllReduce{}, {of}); };
+  const ValueId first = sum(b.apply(Reduce{ReduceFn::sum, {0}, false}, {x}));  // (3), which the next ones wait for
+  const ValueId scaled = b.binary(BinaryFn::multiply, x, first);
+  const ValueId rows = sum(b.apply(Reduce{ReduceFn::sum, {1}, false}, {scaled}));  // (4)
+  const ValueId twice = b.binary(BinaryFn::add, rows, rows);
+  const ValueId square = sum(b.unary(UnaryFn::square, scaled));  // (4, 3)
+  const ValueId whole = sum(b.cast(scaled, DType::float64));
+  for (const ValueId id : {twice, square, whole, first}) graph.outputs.push_back({"", id});
+  const Tensor numbers(DType::float32, {4, 3});
+  for (std::int64_t i = 0; i < numbers.size(); ++i) numbers.set(i, 0.25 * static_cast<double>(i) - 1);
+
+  for (const auto& [bytes, calls] : std::vector<std::pair<std::int64_t, int>>{{1 << 20, 3}, {16, 4}}) {
+    const Graph bucketed = bucket_sums(graph, bytes);
+    communicators::run_ranks(3, [&, calls = calls](Communicator& world) {
+      const std::vector<Tensor> expected = run(graph, {}, {numbers}, &world);
+      CHECK(world.counts().at(Collective::all_reduce).calls == 4);
+      world.reset_counts();
+      const std::vector<Tensor> got = run(bucketed, {}, {numbers}, &world);
+      CHECK(world.counts().at(Collective::all_reduce).calls == calls);
+      for (std::size_t i = 0; i < expected.size(); ++i) CHECK(largest_error(expected[i], got[i]) == 0.0);
+    });
+  }
 }
 
 TEST_CASE("shares: parts differ by one at the most, and long axes are cut in blocks of 64") {

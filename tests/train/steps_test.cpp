@@ -16,6 +16,7 @@
 #include "../places.h"
 #include "attn/backends/cpu.h"
 #include "attn/backends/reference.h"
+#include "attn/communicators/simulated.h"
 #include "attn/io/file.h"
 #include "attn/io/keras_archive.h"
 #include "attn/io/tensor_file.h"
@@ -145,11 +146,13 @@ std::vector<Tensor> starting_weights(const Case& one) {
   return out;
 }
 
-void check_steps(const Case& one, const backends::Backend& backend, int threads) {
+void check_steps(const Case& one, const backends::Backend& backend, int threads,
+                 communicators::Communicator* ranks = nullptr) {
   CAPTURE(one.folder.string());
   const std::int64_t rows = one.meta["batch"];
   train::TrainerOptions options;
   options.compile.threads = threads;
+  options.compile.ranks = ranks;
   optimizers::Settings settings = keras::compiled_optimizer(one.compile_config);
   if (one.meta["policy"] == "mixed_float16" && !settings.loss_scale) settings.loss_scale.emplace();
   train::Trainer trainer(
@@ -213,6 +216,17 @@ std::vector<fs::path> case_folders() {
 
 TEST_CASE("train: ten steps are Keras's, on the CPU's kernels") {
   for (const fs::path& folder : case_folders()) check_steps(read_case(folder), *backends::make_cpu_backend(), 2);
+}
+
+TEST_CASE("train: ten steps that ranks share out by rows are Keras's") {
+  const auto backend = backends::make_cpu_backend();
+  for (const fs::path& folder : case_folders()) {
+    for (const int ranks : {2, 3})
+      communicators::run_ranks(ranks, [&](communicators::Communicator& world) {
+        CAPTURE(ranks);
+        check_steps(read_case(folder), *backend, 1, &world);  // a model is not for two threads
+      });
+  }
 }
 
 TEST_CASE("train: ten steps are Keras's, on the reference backend") {

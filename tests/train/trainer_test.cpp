@@ -9,6 +9,7 @@
 
 #include "attn/backends/cpu.h"
 #include "attn/base/rng.h"
+#include "attn/communicators/simulated.h"
 #include "attn/keras/model.h"
 #include "attn/keras/optimizer.h"
 
@@ -31,10 +32,12 @@ struct Outcome {
   std::vector<double> losses;
   std::vector<Tensor> weights;
   std::int64_t told = 0;
+  communicators::Counts counts;
 };
 
 /// Three steps of Adam on the mean squared error.
-Outcome train_encoder(int threads, bool recompute, const std::optional<std::string>& dtype = {}) {
+Outcome train_encoder(int threads, bool recompute, const std::optional<std::string>& dtype = {},
+                      communicators::Communicator* ranks = nullptr) {
   const keras::Model model = keras::Model::read("encoder.json", kEncoder);
   const auto lower = [&](const train::Batch&, bool training) {
     keras::LowerOptions options;
@@ -59,6 +62,7 @@ Outcome train_encoder(int threads, bool recompute, const std::optional<std::stri
   train::TrainerOptions options;
   options.compile.threads = threads;
   options.recompute = recompute;
+  options.compile.ranks = ranks;
   train::Trainer trainer(*backend, lower, lowered.graph.weights, weights,
                          keras::compiled_optimizer(R"({"optimizer": "adam", "loss": "mse"})"), options);
   Outcome out;
@@ -83,6 +87,37 @@ TEST_CASE("trainer: steps have the same bits for any number of threads") {
   CHECK(alone.losses[2] < alone.losses[0]);
   CHECK(same_bits(alone, train_encoder(3, false)));
   CHECK(same_bits(train_encoder(1, false, "bfloat16"), train_encoder(3, false, "bfloat16")));
+}
+
+TEST_CASE("trainer: ranks meet once in a step, over the gradients and the loss, and end with the same weights") {
+  const Outcome alone = train_encoder(1, false);
+  std::int64_t weights = 0;
+  for (const Tensor& weight : alone.weights) weights += weight.bytes();
+  for (const bool recompute : {false, true}) {
+    for (const int ranks : {2, 3, 5, 6}) {
+      CAPTURE(ranks);
+      std::vector<Outcome> outcomes(static_cast<std::size_t>(ranks));
+      communicators::run_ranks(ranks, [&](communicators::Communicator& world) {
+        Outcome& own = outcomes[static_cast<std::size_t>(world.rank())];
+        own = train_encoder(1, recompute, {}, &world);
+        own.counts = world.counts();
+      });
+      for (const Outcome& outcome : outcomes) {
+        CHECK(same_bits(outcome, outcomes[0]));
+        for (std::size_t i = 0; i < alone.losses.size(); ++i)
+          CHECK(outcome.losses[i] == doctest::Approx(alone.losses[i]).epsilon(1e-5));
+        if (ranks > kBatch) {  // a rank would have no row
+          CHECK(same_bits(outcome, alone));
+          continue;
+        }
+        REQUIRE(outcome.counts.size() == 1);
+        const communicators::Count& sums = outcome.counts.at(communicators::Collective::all_reduce);
+        CHECK(sums.calls == 3);
+        const std::int64_t loss = 4;
+        CHECK(sums.bytes == 3 * (weights + loss));
+      }
+    }
+  }
 }
 
 TEST_CASE("trainer: activations that are computed twice have the same bits, and take less memory") {

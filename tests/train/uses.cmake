@@ -1,1 +1,1 @@
-set(uses keras weights io backends)
+set(uses keras weights io communicators backends)

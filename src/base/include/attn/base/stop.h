@@ -11,9 +11,20 @@ void request_stop() noexcept;
 void take_back_stop() noexcept;
 [[nodiscard]] bool stop_requested() noexcept;
 
+/// While one lives, work goes on: for ranks, of which none may leave while others wait for it. They agree on when to
+/// end. For one at a time.
+class StopHeld {
+ public:
+  StopHeld() noexcept;
+  ~StopHeld();
+  StopHeld(const StopHeld&) = delete;
+  StopHeld& operator=(const StopHeld&) = delete;
+};
+[[nodiscard]] bool stop_is_held() noexcept;
+
 /// For work to call every few milliseconds. Throws Stopped.
 inline void throw_if_stopped() {
-  if (stop_requested()) throw Stopped();
+  if (stop_requested() && !stop_is_held()) throw Stopped();
 }
 
 }  // namespace attn

@@ -9,6 +9,7 @@
 
 #include "attn/report/devices_view.h"
 #include "attn/report/format.h"
+#include "attn/report/links_view.h"
 
 namespace attn::report {
 
@@ -31,6 +32,7 @@ struct DoctorReport {
   std::optional<std::int64_t> memory_limit;
   std::vector<std::pair<std::string, std::string>> variables;  ///< those that change what attn does
   std::vector<std::string> notes;                              ///< what looks like a mistake
+  std::optional<LinksReport> links;                            ///< between ranks, where that was asked for
 };
 
 /// table, json ("attn.doctor/1"), and as markdown a block to paste into a bug report

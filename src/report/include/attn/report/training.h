@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attn/report/format.h"
+#include "attn/report/parallel_report.h"
 #include "attn/report/values.h"
 #include "attn/train/fit.h"
 
@@ -53,6 +54,7 @@ struct TrainingReport {
   std::vector<Point> points;                 ///< by step of this run
   std::vector<std::int64_t> ends_of_epochs;  ///< the steps after which they ended, by epoch of this run
   double seconds = 0;
+  std::optional<ParallelReport> parallel;
 };
 
 /// table: one line on how it ended, behind the lines of epochs. json: "attn.train/1". svg: the losses of steps and

@@ -25,6 +25,8 @@ enum class TableGradient : std::uint8_t {
 };
 
 struct TrainerOptions {
+  /// With ranks, each computes the rows of a batch that are its own, and all come to the same weights: every rank is
+  /// given whole batches, and calls the same in the same order.
   backends::CompileOptions compile;
   TableGradient tables = TableGradient::entries;
   /// Compute activations a second time on the way back instead of keeping them: the same numbers in less memory.
@@ -98,6 +100,9 @@ class Trainer {
   [[nodiscard]] const std::vector<std::string>& terms() const { return terms_; }
   [[nodiscard]] const std::vector<std::string>& metrics() const { return metrics_; }
   [[nodiscard]] const std::vector<keras::MetricKind>& kinds() const { return kinds_; }
+  [[nodiscard]] bool has_ranks() const { return options_.compile.ranks != nullptr; }
+  /// Is it so on any rank? Without ranks: is it so?
+  [[nodiscard]] bool anywhere(bool here) const;
   /// How often each layer that draws random numbers has done so.
   [[nodiscard]] const std::map<std::string, std::int64_t>& draws() const { return draws_; }
   void set_draws(std::map<std::string, std::int64_t> draws) { draws_ = std::move(draws); }
@@ -112,6 +117,8 @@ class Trainer {
   Program& planned(const Batch& batch, bool training);
   /// All but the executable.
   [[nodiscard]] std::unique_ptr<Program> plan_of(const Batch& batch, Purpose purpose);
+  [[nodiscard]] bool shares_out(const Batch& batch) const;
+  void share_out(Program& program, graph::Graph& graph) const;
   void compile(Program& program) const;
   [[nodiscard]] std::string first_not_finite(const Batch& batch);
   PassResult run(Program& program, const Batch& batch, StepTimes* times);

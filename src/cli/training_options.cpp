@@ -1,0 +1,132 @@
+#include "training_options.h"
+
+#include <chrono>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/tensor_file.h"
+#include "attn/weights/save.h"
+#include "callback_options.h"
+
+namespace attn::cli {
+
+using Clock = std::chrono::steady_clock;
+
+void TrainingOptions::declare(Options& options) {
+  add_common(options, common, {Format::table, Format::json}, false);
+  add_model(options, model);
+  options
+      .add("--data", data, "FILE",
+           "inputs by name, targets y or y:<output>, sample_weight (.npz, .npy, .safetensors), or a text (.txt)")
+      .repeatable()
+      .required();
+  options.add("-o,--output", target, "FILE", "the trained model, .keras: weights, optimizer, and where it stands")
+      .required();
+  options.add("--epochs", epochs, "N", "times over the data, those before --resume too (1)").above_zero();
+  options.add("--steps", steps, "N", "end after so many steps in all").above_zero();
+  options.add("--time-limit", time_limit, "TIME", "end after the step in which 90s, 30m or 1h30m are over");
+  options.add("--batch-size", batch_size, "N", "rows of a step (32)").above_zero();
+  options.flag("--no-shuffle", no_shuffle, "take the rows in their order in every epoch");
+  options.flag("--drop-remainder", drop_remainder, "leave out a last batch with fewer rows");
+  options.add("--validation", validation, "FILE", "data to evaluate after each epoch");
+  options.add("--validation-split", validation_split, "SHARE", "the last part of the data instead").between(0.0, 1.0);
+  options.add("--class-weight", class_weight, "JSON", "what a row counts by its class, as {\"0\": 1, \"1\": 5}");
+  options.add("--loss", changes.loss, "LOSS", "a name, or JSON as Keras writes it, in place of the model's own");
+  options.add("--optimizer", changes.optimizer, "OPTIMIZER",
+              "a name, or JSON as Keras writes it, in place of the model's own");
+  options.add("--learning-rate", changes.learning_rate, "R", "in place of the optimizer's").not_negative();
+  options.flag("--no-loss-scale", no_loss_scale, "do not scale the loss of a model that computes in float16");
+  options.flag("--no-dropout", no_dropout, "drop nothing, and add no noise");
+  options.choice<train::TableGradient>(
+      "--embedding-gradient", tables,
+      {{"keras-tf", train::TableGradient::entries}, {"dense", train::TableGradient::dense}}, "HOW",
+      "how the gradient of a looked-up table is squared: row by row as on TensorFlow, or as a whole");
+  options.add("--freeze", frozen, "PATTERN", "leave layers of such names as they are, with * and ?").repeatable();
+  options.add("--train", trained, "PATTERN", "leave all other layers as they are").repeatable();
+  options.add("--lora", lora, "RANK[,ALPHA]", "train low-rank additions to kernels, as Keras's enable_lora");
+  options.add("--lora-layers", lora_layers, "PATTERN", "to those of layers with such names; without it to all")
+      .repeatable();
+  options.add("--early-stopping", early_stopping, "KEY=VALUE,…",
+              "end where nothing improves: monitor, patience, min_delta, mode, baseline, restore_best_weights, "
+              "start_from_epoch");
+  options.add("--reduce-lr", reduce_lr, "KEY=VALUE,…",
+              "lower the learning rate where nothing improves: monitor, factor, patience, min_delta, mode, cooldown, "
+              "min_lr");
+  options.flag("--resume", resume, "go on where MODEL stopped, as if it never had");
+  options.add("--save-every", save_every, "N[steps]", "write -o after every N epochs, or steps, too");
+  options.add("--save-best", save_best, "FILE", "the model of the epoch with the least validation loss, .keras");
+  options.add("--log", logs.events, "FILE", "an event in each line, as JSON; --resume appends");
+  options.add("--csv", logs.csv, "FILE", "a row for each epoch, as Keras's CSVLogger; --resume appends");
+  options.add("--tensorboard", logs.tensorboard, "DIR", "event files for TensorBoard, of steps and epochs");
+  options.add("--svg", svg, "FILE", "draw the losses and the learning rate over the steps");
+  options.add("--dump", dump, "FILE", "weights and the optimizer's variables after the last step, as arrays");
+  options.choice<ShownProgress>("--progress", logs.progress,
+                                {{"auto", ShownProgress::automatic},
+                                 {"bar", ShownProgress::bar},
+                                 {"lines", ShownProgress::lines},
+                                 {"none", ShownProgress::none}},
+                                "HOW", "Keras's bar on a terminal, a line for each epoch elsewhere, or nothing");
+  add_checkpoint(options, recomputes);
+  add_memory_limit(options, execution.memory_limit);
+  add_input_shape(options, execution.input_shape);
+  add_weights(options, execution.weights);
+  add_backend(options, execution.backend);
+  add_matmul_precision(options, execution.precision);
+  add_sequence_length(options, execution.sequence_length);
+  add_threads(options, execution.threads);
+  add_seed(options, execution.seed);
+  add_keras_version(options, execution.keras_version);
+  ranks.declare(options);
+}
+
+train::FitOptions TrainingOptions::check() const {
+  if (!weights::holds_config(*target)) throw bad_usage("-o {}: the trained model is a .keras", printable(*target));
+  if (save_best && !weights::holds_config(*save_best))
+    throw bad_usage("--save-best {}: the trained model is a .keras", printable(*save_best));
+  if (dump) io::check_tensor_path(*dump);
+  if (validation && validation_split) throw bad_usage("--validation and --validation-split exclude each other");
+  if (resume && (!model || execution.weights || changes.optimizer || changes.learning_rate))
+    throw bad_usage("--resume goes on with MODEL's own weights and optimizer");
+  if (!lora && !lora_layers.empty()) throw bad_usage("--lora-layers is of --lora");
+  if (resume && (!frozen.empty() || !trained.empty() || lora))
+    throw bad_usage("--resume trains what the training began with: without --freeze, --train and --lora");
+  if (const auto word = ranks.asked(); word && word->kind != parallel::Kind::data)
+    throw bad_usage("--parallel {}: ranks share the rows of a training step: --parallel data",
+                    printable(*ranks.parallel));
+  train::FitOptions options;
+  options.epochs = epochs;
+  options.batch_size = batch_size;
+  options.steps = steps;
+  options.shuffle = !no_shuffle;
+  options.drop_remainder = drop_remainder;
+  if (time_limit)
+    options.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                          std::chrono::duration<double>(time_span(*time_limit)));
+  return options;
+}
+
+LogTargets TrainingOptions::log_targets() const {
+  LogTargets out = logs;
+  out.append = resume;
+  if (common.form() != Format::table || common.console.quiet || svg == "-") out.progress = ShownProgress::none;
+  return out;
+}
+
+TrainingOptions TrainingOptions::silent() const {
+  TrainingOptions out = *this;
+  out.logs = {};
+  out.logs.progress = ShownProgress::none;
+  out.svg.reset();
+  out.dump.reset();
+  out.common.console.quiet = true;
+  return out;
+}
+
+std::string TrainingOptions::decisive() const {
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", epochs, batch_size, steps.value_or(-1),
+                     time_limit.value_or(""), no_shuffle, drop_remainder, resume, no_dropout, no_loss_scale, recomputes,
+                     static_cast<int>(tables), early_stopping.value_or(""), reduce_lr.value_or(""),
+                     save_best.has_value(), save_every.value_or(""), class_weight.value_or(""), fmt::join(frozen, ","));
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,142 @@
+#include "attn/parallel/buckets.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace attn::parallel {
+namespace {
+
+using graph::at;
+using graph::Graph;
+using graph::kNone;
+using graph::Node;
+using graph::ValueId;
+
+class Bucketing {
+ public:
+  Bucketing(Graph& graph, std::int64_t bytes)
+      : graph_(graph), limit_(bytes), nodes_(std::exchange(graph.nodes, {})), build_(graph) {
+    now_.resize(graph.values.size());
+    for (std::size_t i = 0; i < now_.size(); ++i) now_[i] = static_cast<ValueId>(i);
+  }
+
+  void run() {
+    const std::vector<bool> may_wait = find_last_sums();
+    is_waiting_.resize(graph_.values.size(), false);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const Node& node = nodes_[i];
+      const bool reads_waiting = std::ranges::any_of(node.inputs, [&](ValueId id) { return is_waiting_[at(id)]; });
+      if (may_wait[i] && !reads_waiting) {
+        add(node);
+      } else if (reads_waiting) {
+        readers_.push_back(node);
+        wait_for(node);
+      } else {
+        emit(node);
+      }
+    }
+    while (!buckets_.empty()) flush(buckets_.begin()->first);
+    for (graph::Output& output : graph_.outputs) output.value = now_[at(output.value)];
+    for (graph::Scores& scores : graph_.scores) scores.value = now_[at(scores.value)];
+    for (graph::Layer& layer : graph_.layers)
+      for (ValueId& id : layer.outputs) id = now_[at(id)];
+  }
+
+ private:
+  struct Bucket {
+    std::vector<Node> sums;
+    std::int64_t bytes = 0;
+  };
+
+  /// By node: a sum that no collective waits for.
+  [[nodiscard]] std::vector<bool> find_last_sums() const {
+    std::vector<bool> leads_on(graph_.values.size(), false), result(nodes_.size(), false);
+    for (std::size_t i = nodes_.size(); i-- > 0;) {
+      const Node& node = nodes_[i];
+      const bool leads = std::ranges::any_of(node.outputs, [&](ValueId id) { return leads_on[at(id)]; });
+      const auto* sum = std::get_if<graph::AllReduce>(&node.op);
+      result[i] = sum != nullptr && !sum->maximum && !leads;
+      if (leads || graph::is_collective(node.op))
+        for (const ValueId id : node.inputs) leads_on[at(id)] = true;
+    }
+    return result;
+  }
+
+  void wait_for(const Node& node) {
+    for (const ValueId id : node.outputs) is_waiting_[at(id)] = true;
+  }
+
+  void emit(Node node) {
+    for (ValueId& id : node.inputs) id = now_[at(id)];
+    graph_.nodes.push_back(std::move(node));
+  }
+
+  void add(const Node& node) {
+    const graph::Value& value = graph_.value(node.inputs[0]);
+    Bucket& bucket = buckets_[value.dtype];
+    bucket.sums.push_back(node);
+    bucket.bytes += value.shape.size() * bytes_of(value.dtype);
+    wait_for(node);
+    if (bucket.bytes >= limit_) flush(value.dtype);
+  }
+
+  void flush(DType dtype) {
+    const Bucket bucket = std::move(buckets_[dtype]);
+    buckets_.erase(dtype);
+    if (bucket.sums.size() == 1) {
+      emit(bucket.sums[0]);
+    } else {
+      send(bucket);
+    }
+    for (const Node& sum : bucket.sums) is_waiting_[at(sum.outputs[0])] = false;
+    std::vector<Node> still;
+    for (const Node& reader : readers_) {
+      if (std::ranges::any_of(reader.inputs, [&](ValueId id) { return is_waiting_[at(id)]; })) {
+        still.push_back(reader);
+        continue;
+      }
+      emit(reader);
+      for (const ValueId id : reader.outputs) is_waiting_[at(id)] = false;
+    }
+    readers_ = std::move(still);
+  }
+
+  /// One behind the other in a row, as one sum.
+  void send(const Bucket& bucket) {
+    std::vector<ValueId> rows;
+    build_.set_layer(bucket.sums.back().layer);
+    for (const Node& sum : bucket.sums) {
+      const ValueId own = now_[at(sum.inputs[0])];
+      rows.push_back(build_.reshape(own, {build_.shape(own).size()}));
+    }
+    const ValueId all = build_.apply(graph::AllReduce{}, {build_.apply(graph::Concat{0}, rows)});
+    Dim from = 0;
+    for (const Node& sum : bucket.sums) {
+      const Shape shape = build_.shape(sum.outputs[0]);
+      graph::Slice part;
+      part.ranges.push_back({from, from + shape.size(), 1});
+      now_[at(sum.outputs[0])] = build_.reshape(build_.apply(part, {all}), shape);
+      from += shape.size();
+    }
+  }
+
+  Graph& graph_;
+  std::int64_t limit_;
+  std::vector<Node> nodes_;
+  graph::Builder build_;
+  std::vector<ValueId> now_;  // by value: what stands in its place
+  std::vector<bool> is_waiting_;
+  std::map<DType, Bucket> buckets_;
+  std::vector<Node> readers_;  // of what waits, in order
+};
+
+}  // namespace
+
+Graph bucket_sums(Graph graph, std::int64_t bytes) {
+  Bucketing(graph, bytes).run();
+  return graph;
+}
+
+}  // namespace attn::parallel

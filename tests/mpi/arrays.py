@@ -1,0 +1,41 @@
+"""Arrays of float32 in .npz, by the standard library alone."""
+import ast
+import io
+import random
+import struct
+import zipfile
+
+
+def write(path, shapes, seed=1):
+    """Random numbers of these shapes."""
+    numbers = random.Random(seed)
+    with zipfile.ZipFile(path, 'w') as file:
+        for name, shape in shapes.items():
+            count = 1
+            for size in shape:
+                count *= size
+            head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
+            head += ' ' * (-(len(head) + 11) % 64) + '\n'
+            data = struct.pack(f'<{count}f', *(numbers.gauss(0, 1) for _ in range(count)))
+            file.writestr(f'{name}.npy', b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode() + data)
+
+
+def read(path):
+    """By name, the numbers in a row."""
+    out = {}
+    with zipfile.ZipFile(path) as file:
+        for name in file.namelist():
+            data = io.BytesIO(file.read(name))
+            data.read(8)
+            head = ast.literal_eval(data.read(struct.unpack('<H', data.read(2))[0]).decode())
+            kind = {'<f4': 'f', '<i8': 'q', '<i4': 'i'}[head['descr']]
+            rest = data.read()
+            out[name.removesuffix('.npy')] = struct.unpack(f'<{len(rest) // struct.calcsize(kind)}{kind}', rest)
+    return out
+
+
+def largest_difference(first, second):
+    """Over all arrays."""
+    one, other = read(first), read(second)
+    assert one.keys() == other.keys(), (one.keys(), other.keys())
+    return max((abs(x - y) for name in one for x, y in zip(one[name], other[name], strict=True)), default=0.0)

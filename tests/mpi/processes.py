@@ -1,0 +1,63 @@
+"""mpirun of Open MPI around attn, for tests."""
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+ATTN = os.environ.get('ATTN', '')
+
+
+def mpirun():
+    return shutil.which('mpirun.openmpi') or shutil.which('mpirun')
+
+
+def environment(more=None):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith('ATTN_')}
+    # Ranks share cores, and root may run them.
+    return kept | {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'ATTN_THREADS': '1',
+                   'OMPI_MCA_rmaps_base_oversubscribe': '1', 'OMPI_MCA_mpi_yield_when_idle': '1',
+                   'OMPI_MCA_btl': 'self,vader', 'OMPI_MCA_hwloc_base_binding_policy': 'none'} | (more or {})
+
+
+def start(ranks, *words, folder):
+    return subprocess.Popen([mpirun(), '-np', str(ranks), *words], cwd=folder, env=environment(), stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+
+def run(ranks, *words, folder):
+    process = start(ranks, ATTN, *words, folder=folder)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def sentences(err):
+    return [line for line in err.splitlines() if line.startswith('attn: error: ')]
+
+
+def ranks_of(process):
+    """Process ids of attn below mpirun."""
+    done = subprocess.run(['ps', '-o', 'pid=,args=', '--ppid', str(process.pid)], capture_output=True, text=True)
+    return sorted(int(line.split()[0]) for line in done.stdout.splitlines() if ATTN in line)
+
+
+def wait_for_ranks(process, count, settle):
+    """Their process ids, a while after all have come."""
+    deadline = time.monotonic() + 30
+    while len(ranks_of(process)) < count and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(settle)
+    return ranks_of(process)
+
+
+def gone(pids, seconds=5):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and any(os.path.exists(f'/proc/{pid}') for pid in pids):
+        time.sleep(0.05)
+    return not any(os.path.exists(f'/proc/{pid}') for pid in pids)
+
+
+def wake(pids):
+    for pid in pids:
+        if os.path.exists(f'/proc/{pid}'):
+            os.kill(pid, signal.SIGCONT)

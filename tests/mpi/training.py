@@ -1,0 +1,135 @@
+"""Training that ranks share by rows."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+import zipfile
+
+import arrays
+import processes
+from processes import environment, gone, run, sentences, start, wait_for_ranks, wake
+
+CASES = pathlib.Path(__file__).resolve().parents[2] / 'tests/data/training'
+# Masks, weights of tokens, and rows that three do not share evenly; dropout.
+SMALL = (('mask/token_weights', 5), ('dropout/attention', 4), ('embedding/adam_global_clipnorm', 5))
+MODEL = {'name': 'encoder', 'input_shape': [16, 32], 'num_layers': 2, 'num_heads': 2, 'key_dim': 16, 'intermediate_dim': 64}
+
+
+class Training(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='attn-mpi-train-'))
+
+    def tearDown(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def train(self, ranks, *words):
+        shared = ('--parallel', 'data') if ranks > 1 else ()
+        code, out, err = run(ranks, 'train', *words, '--progress', 'none', *shared, folder=self.folder)
+        self.assertEqual(code, 0, err)
+        return out
+
+    def test_twenty_steps_are_those_of_one_rank(self):
+        for case, batch in SMALL:
+            words = (str(CASES / case / 'start.keras'), '--data', str(CASES / case / 'data.npz'), '--epochs', '20', '--steps', '20',
+                     '--batch-size', str(batch), '--optimizer', 'sgd')
+            for ranks in (1, 2, 3, 4):
+                self.train(ranks, *words, '-o', f'{ranks}.keras', '--dump', f'{ranks}.npz')
+                difference = arrays.largest_difference(self.folder / '1.npz', self.folder / f'{ranks}.npz')
+                self.assertLess(difference, 1e-5, f'{case} on {ranks}')
+
+    def test_any_number_of_ranks_resumes_what_others_began(self):
+        case = CASES / 'dropout/attention'
+        words = ('--data', str(case / 'data.npz'), '--epochs', '20', '--batch-size', '4')
+        self.train(1, str(case / 'start.keras'), *words, '--steps', '20', '-o', 'one.keras', '--dump', 'one.npz')
+        self.train(3, str(case / 'start.keras'), *words, '--steps', '10', '-o', 'half.keras')
+        for ranks in (1, 2):
+            self.train(ranks, 'half.keras', *words, '--resume', '--steps', '20', '-o', 'all.keras', '--dump', 'all.npz')
+            self.assertLess(arrays.largest_difference(self.folder / 'one.npz', self.folder / 'all.npz'), 1e-5)
+
+    def test_counts_are_told_by_one_document(self):
+        case = CASES / 'mask/token_weights'
+        told = json.loads(self.train(2, str(case / 'start.keras'), '--data', str(case / 'data.npz'), '-o', 'o.keras', '--json'))
+        self.assertEqual((told['parallel']['kind'], told['parallel']['ranks']), ('data', 2))
+        self.assertEqual({each['op'] for each in told['parallel']['collectives']}, {'all_reduce'})
+
+    def begin(self, ranks, *words):
+        """A training that is under way, and has written a checkpoint."""
+        (self.folder / 'm.json').write_text(json.dumps(MODEL))
+        arrays.write(self.folder / 'd.npz', {'input_layer': (24, 16, 32), 'y': (24, 16, 32)})
+        process = start(ranks, processes.ATTN, 'train', 'm.json', '--data', 'd.npz', '--loss', 'mse', '-o', 'o.keras', '--epochs',
+                        '100000', '--batch-size', '6', '--save-every', '5', '--progress', 'none', '--parallel', 'data', *words,
+                        folder=self.folder)
+        pids = wait_for_ranks(process, ranks, 0)
+        deadline = time.monotonic() + 30
+        while not (self.folder / 'o.keras').exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.assertEqual(len(pids), ranks)
+        return process, pids
+
+    def expect_whole(self):
+        """The checkpoint can be gone on with by one process."""
+        with zipfile.ZipFile(self.folder / 'o.keras') as file:
+            self.assertIsNone(file.testzip())
+        self.assertLessEqual(len(list(self.folder.glob('.o*'))), 1)
+        done = subprocess.run([processes.ATTN, 'train', 'o.keras', '--resume', '--data', 'd.npz', '-o', 'o.keras', '--epochs',
+                               '100000', '--steps', '100000', '--batch-size', '6', '--time-limit', '0.1s', '--progress', 'none'],
+                              cwd=self.folder, env=environment(), capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse(list(self.folder.glob('.o*')))
+
+    def test_a_signal_to_one_rank_ends_all_at_one_step_with_a_checkpoint(self):
+        process, pids = self.begin(3)
+        os.kill(pids[2], signal.SIGTERM)
+        _, err = process.communicate(timeout=30)
+        self.assertTrue(gone(pids))
+        self.assertEqual(process.returncode, 143, err)
+        self.assertFalse(sentences(err))
+        self.assertIn('--resume` with the same data and options goes on', err)
+        self.expect_whole()
+
+    def test_a_rank_that_is_killed_ends_all_and_leaves_the_last_checkpoint(self):
+        for victim in (0, 1):
+            process, pids = self.begin(2)
+            os.kill(pids[victim], signal.SIGKILL)
+            self.assertTrue(gone(pids))
+            process.communicate(timeout=30)
+            self.assertNotEqual(process.returncode, 0)
+            if victim == 1:
+                self.expect_whole()
+
+    def test_a_rank_that_hangs_is_given_up(self):
+        process, pids = self.begin(2, '--timeout', '1.5')
+        os.kill(pids[1], signal.SIGSTOP)
+        try:
+            _, err = process.communicate(timeout=30)
+        finally:
+            wake(pids)
+        self.assertEqual(process.returncode, 5, err)
+        self.assertEqual(len(sentences(err)), 1, err)
+        self.assertIn('not all ranks came within', sentences(err)[0])
+        self.assertTrue(gone(pids))
+        self.expect_whole()
+
+    def fails(self, script, code, sentence):
+        (self.folder / 'm.json').write_text(json.dumps(MODEL))
+        for rank in range(2):
+            arrays.write(self.folder / f'd{rank}.npz', {'input_layer': (6, 16, 32), 'y': (6, 16, 32)}, seed=rank)
+        words = ' m.json --loss mse -o o.keras --progress none --parallel '
+        script = script.replace('ATTN', processes.ATTN + ' train' + words).replace('RANK', '$OMPI_COMM_WORLD_RANK')
+        process = start(2, 'sh', '-c', script, folder=self.folder)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, code, err)
+        self.assertEqual(len(sentences(err)), 1, err)
+        self.assertIn(sentence, sentences(err)[0])
+        self.assertFalse((self.folder / 'o.keras').exists())
+
+    def test_ranks_with_other_data_options_or_files_are_refused(self):
+        self.fails('ATTN data --data dRANK.npz', 3, 'rank 1 has not the same data as rank 0')
+        self.fails('ATTN data --data d0.npz --epochs 1RANK', 3, 'rank 1 has not the same options as rank 0')
+        self.fails('rm -f d1.npz; ATTN data --data dRANK.npz', 3, 'rank 1 of 2')
+        self.fails('ATTN tensor --data d0.npz', 2, 'ranks share the rows of a training step: --parallel data')
