@@ -60,8 +60,9 @@ def outputs(attn, inputs):
         code, _, _ = _shell(attn, "cat w.npz > pipe.npz & $A weights pipe.npz; code=$?; wait; exit $code", folder)
         yield "a FIFO as input", code == 0
         os.mkdir(folder / "folder.npz")
+        os.mkdir(folder / "folder.json")  # the ending that a summary may have
         for words in (("run", "m.json", "-o", "folder.npz"), ("weights", "folder.npz"), ("summary", "folder.npz"),
-                      ("summary", "m.json", "-o", "folder.npz"), ("run", "m.json", "--weights", "folder.npz")):
+                      ("summary", "m.json", "-o", "folder.json"), ("run", "m.json", "--weights", "folder.npz")):
             result = run(*words)
             yield f"a folder: {words}", result.code == 3 and _said(result)
         yield from _forbidden(run, folder)
