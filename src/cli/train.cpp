@@ -138,6 +138,7 @@ struct TrainCommand : TrainingOptions {
     trainer.prepare(sample);
     trainer.set_draws(job.state.draws);
     take_over_optimizer(loaded, trainer);
+    trainer.optimizer().set_unsaved(job.state.unsaved);
     if (writes) require_disk(*target, trainer, job.callbacks->keeps_best_weights());
     return world == nullptr ? std::vector<Fact>() : facts(job);
   }

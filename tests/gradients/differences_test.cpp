@@ -7,6 +7,7 @@
 #include <set>
 
 #include "../evaluate.h"
+#include "../long.h"
 #include "attn/base/error.h"
 #include "attn/gradients/gradients.h"
 #include "cases.h"
@@ -107,7 +108,8 @@ void check(const Case& row, std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("gradients: of every operation they agree with central differences on random shapes") {
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  const std::uint64_t draws = runs_long() ? 100 : 6;
+  for (std::uint64_t seed = 1; seed <= draws; ++seed) {
     Dice dice(seed);
     for (const Case& row : gradient_cases(dice)) check(row, seed);
   }
