@@ -82,7 +82,7 @@ def keras_trainer(jit):
         tf.config.threading.set_inter_op_parallelism_threads(1)
     import keras
 
-    text = open(path("model.json")).read()
+    text = json.dumps(json.load(open(path("model.json"))))  # on one line
     if DTYPE == "bfloat16":
         keras.config.set_dtype_policy("mixed_bfloat16")
         text = text.replace('"config": {"name": "float32"}', '"config": {"name": "mixed_bfloat16"}')
