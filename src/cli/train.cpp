@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "attn/base/error.h"
 #include "attn/base/stop.h"
@@ -174,12 +176,15 @@ struct TrainCommand : TrainingOptions {
       write_training(path, *job.loaded, job.compiled, trainer, state);
       log.checkpoint(path, state.position.step);
     };
+    std::string failure;  // of the last checkpoint, which is told once
     const auto checkpoint = [&](const std::string& path) {
       try {
         write(path);
+        failure.clear();
       } catch (const Error& error) {  // nothing that was trained is lost: the one before is still there
-        common.console.warn(
-            fmt::format("{}; the training goes on, and the next checkpoint is tried again", error.what()));
+        if (std::exchange(failure, error.what()) != error.what())
+          common.console.warn(
+              fmt::format("{}; the training goes on, and the next checkpoint is tried again", error.what()));
       }
     };
     train::FitEvents events;
