@@ -328,8 +328,11 @@ struct TrainCommand : TrainingOptions {
     const std::size_t all = trainer.optimizer().state().size();
     if (state.empty() || (state.size() != all && state.size() <= trainer.optimizer().scale_variables() + 2))
       return;  // never trained: rates and scales at most
-    if (!resume && state.size() != all && (!frozen.empty() || !trained.empty() || lora)) {
-      common.console.warn("other layers are trained than before: the optimizer begins anew");
+    const bool fits = state.size() == all || state.size() + trainer.optimizer().scale_variables() == all;
+    if (!resume && !fits) {  // as Keras does
+      common.console.warn(fmt::format(
+          "{}: the optimizer has {} variables there and {} here, for other layers are trained: it begins anew",
+          printable(*loaded.weights), state.size(), all));
       return;
     }
     trainer.optimizer().set_state(state);

@@ -240,6 +240,8 @@ void Trainer::begin(const Batch& batch) {
     trainable_.push_back(i);
     variables.push_back({specs_[i].path, specs_[i].shape, model.constraints[i]});
   }
+  for (const keras::LossGraph::Draw& draw : model.draws)
+    if (draw.always) ++draws_of_evaluation_[draw.layer];
   optimizer_ = std::make_unique<optimizers::Optimizer>(settings_, std::move(variables), options_.compile.threads);
   optimizer_->begin(trained());
 }
@@ -312,7 +314,11 @@ std::string Trainer::first_not_finite(const Batch& batch) {
   return "the loss";
 }
 
-PassResult Trainer::evaluate(const Batch& batch) { return run(program(batch, false), batch, nullptr); }
+PassResult Trainer::evaluate(const Batch& batch) {
+  PassResult out = run(program(batch, false), batch, nullptr);
+  for (const auto& [layer, count] : draws_of_evaluation_) draws_[layer] += count;
+  return out;
+}
 
 StepResult Trainer::step(const Batch& batch, StepTimes* times) {
   Program& step = program(batch, true);

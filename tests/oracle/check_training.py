@@ -12,8 +12,8 @@ epochs by `attn train --no-shuffle` and by Keras's fit() without shuffling. Then
 
 How far two trainings may be apart is told by Keras itself: eight times what it changes of an array when its starting
 weights are moved by a unit in the last place, or 2e-5 of the array's largest number. Where layers compute in halves, which
-Keras rounds more often than attn does, it is sixteen times what such a unit of a half changes, or four of these units. The
-last line is the score.
+Keras rounds more often than attn does, it is sixteen times what such a unit of a half changes, or four of these units, or
+four times what the policy changes. The last line is the score.
 """
 
 import argparse
@@ -21,11 +21,13 @@ import json
 import logging
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import warnings
+import zipfile
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -41,6 +43,7 @@ logging.getLogger("tensorflow").setLevel(logging.ERROR)  # each model is a new f
 
 FACTOR = {"float32": 8.0, "mixed_bfloat16": 16.0, "mixed_float16": 16.0}
 LEAST = {"float32": 2e-5, "mixed_bfloat16": 2.0**-6, "mixed_float16": 2.0**-9}
+OF_POLICY = 4.0  # times what Keras's mixed policy changes: from float32 both are as far, each by roundings of its own
 UNIT = {"float32": 2.0**-23, "mixed_bfloat16": 2.0**-8, "mixed_float16": 2.0**-11}
 EPOCHS = 2
 ATTEMPTS = 20  # at one model, until Keras can train it
@@ -95,13 +98,14 @@ class Attn:
 
 
 class Comparison:
-    """Of one model's numbers. `expected` and `moved` are Keras's own, `moved` from starting weights that were nudged."""
+    """Of one model's numbers. `expected`, `moved` and `single` are Keras's own, `moved` from starting weights that were
+    nudged, `single` in float32."""
 
     def __init__(self, policy):
         self.least, self.factor, self.wrong = LEAST[policy], FACTOR[policy], []
 
-    def array(self, name, found, expected, moved):
-        found, expected, moved = (np.asarray(x, "float64") for x in (found, expected, moved))
+    def array(self, name, found, expected, moved, single):
+        found, expected, moved, single = (np.asarray(x, "float64") for x in (found, expected, moved, single))
         if found.shape != expected.shape:
             self.wrong.append(f"{name} has the shape {found.shape}, not {expected.shape}")
             return
@@ -110,26 +114,41 @@ class Comparison:
                 self.wrong.append(f"{name}: not the same numbers are finite")
             return
         size = float(np.max(np.abs(expected), initial=0.0))
-        allowed = max(self.least * max(size, 1e-3), self.factor * float(np.max(np.abs(moved - expected), initial=0.0)))
+        off = [float(np.max(np.abs(other - expected), initial=0.0)) for other in (moved, single)]
+        allowed = max(self.least * max(size, 1e-3), self.factor * off[0], OF_POLICY * off[1])
         error = float(np.max(np.abs(found - expected), initial=0.0))
         if not error <= allowed:
             self.wrong.append(f"{name}: {error:.3g} from Keras's, {allowed:.3g} are allowed, {size:.3g} is the largest")
 
-    def arrays(self, where, found, expected, moved):
+    def arrays(self, where, found, expected, moved, single):
         if found.keys() != expected.keys():
             self.wrong.append(f"{where}: the arrays are {sorted(found)}, and Keras's {sorted(expected)}")
         for name in found.keys() & expected.keys():
-            self.array(f"{where}{name}", found[name], expected[name], moved[name])
+            self.array(f"{where}{name}", found[name], expected[name], moved[name], single.get(name, moved[name]))
+
+
+def in_float32(start):
+    """The archive's model with all layers computing in float32."""
+    single = start.with_name("single.keras")
+    with zipfile.ZipFile(start) as old, zipfile.ZipFile(single, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            new.writestr(name, re.sub(rb"mixed_b?float16", b"float32", data) if name == "config.json" else data)
+    return keras.models.load_model(single)
 
 
 def trained_by_keras(start, settings, index, epochs):
-    """(model, history, arrays) and the latter two from nudged weights."""
+    """(model, its numbers, those from nudged weights, and in float32 where the policy is a mixed one); numbers are
+    (history, arrays)."""
     model = keras.models.load_model(start)
-    history = fit(model, settings, epochs)
+    numbers = fit(model, settings, epochs), arrays_of(model)
     other = keras.models.load_model(start)
     nudge(other, np.random.default_rng(index), settings.policy)
-    moved_history = fit(other, settings, epochs)
-    return model, (history, arrays_of(model)), (moved_history, arrays_of(other))
+    moved = fit(other, settings, epochs), arrays_of(other)
+    if settings.policy == "float32":
+        return model, numbers, moved, moved
+    single = in_float32(start)
+    return model, numbers, moved, (fit(single, settings, epochs), arrays_of(single))
 
 
 class Unfit(Exception):
@@ -142,7 +161,13 @@ def drawn(folder, seed, index):
         try:
             model, settings = training_models.make(seed, index, attempt)
             model.save(folder / "start.keras")
-            fit(keras.models.load_model(folder / "start.keras"), settings, 1)
+            again = keras.models.load_model(folder / "start.keras")
+            if isinstance(again.optimizer, keras.optimizers.ScheduleFreeAdamW):
+                # load_model has begun it with what the weights were before they were loaded.
+                for variable, begins in zip(again.trainable_variables, again.optimizer._momentums):
+                    begins.assign(variable)
+                again.save(folder / "start.keras")
+            fit(again, settings, 1)
             return settings
         except Exception as error:  # of whichever class
             why = f"{type(error).__name__}: {str(error).strip().splitlines()[0][:200]}"
@@ -167,23 +192,23 @@ def check(attn, folder, seed, index):
     comparison = Comparison(settings.policy)
 
     # Keras's generators are made anew by loading, as attn's are.
-    own, expected, moved = trained_by_keras(start, settings, index, EPOCHS)
-    comparison.arrays("", json.loads(result.stdout)["history"], expected[0], moved[0])
+    own, *numbers = trained_by_keras(start, settings, index, EPOCHS)
+    comparison.arrays("", json.loads(result.stdout)["history"], *[each[0] for each in numbers])
     from_attn = keras.models.load_model(trained)
-    comparison.arrays("", arrays_of(from_attn), expected[1], moved[1])
+    comparison.arrays("", arrays_of(from_attn), *[each[1] for each in numbers])
 
     # There and back. Keras does not keep what its generators have drawn.
     own.save(folder / "keras.keras")
-    own, expected, moved = trained_by_keras(folder / "keras.keras", settings, index, 1)
+    own, *numbers = trained_by_keras(folder / "keras.keras", settings, index, 1)
     losses = fit(from_attn, settings, 1)["loss"]
-    if not comparison.wrong:
-        comparison.array("there: loss", losses, expected[0]["loss"], np.array(expected[0]["loss"]) * (1 + 1e-5))
+    comparison.array("there: loss", losses, *[each[0]["loss"] for each in numbers])
     result = attn.train(folder / "keras.keras", folder / "back.keras", folder, settings, 1)
     if result.returncode != 0:
         comparison.wrong.append(f"back: exit {result.returncode}: {result.stderr.strip()[-300:]}")
         return settings.steps, comparison.wrong
-    comparison.arrays("back: ", json.loads(result.stdout)["history"], expected[0], moved[0])
-    comparison.arrays("back: ", arrays_of(keras.models.load_model(folder / "back.keras")), expected[1], moved[1])
+    comparison.arrays("back: ", json.loads(result.stdout)["history"], *[each[0] for each in numbers])
+    back = arrays_of(keras.models.load_model(folder / "back.keras"))
+    comparison.arrays("back: ", back, *[each[1] for each in numbers])
     return settings.steps, comparison.wrong
 
 

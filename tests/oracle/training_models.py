@@ -419,9 +419,6 @@ def make(seed, index, attempt):
                 chosen[key] = dict(zip(out.targets, chosen[key]))
     made = optimizer(rng)
     model.compile(made, jit_compile=False, **chosen)
-    if isinstance(made, keras.optimizers.ScheduleFreeAdamW):
-        # Else load_model begins it with what the weights were before they were loaded.
-        made.build(model.trainable_variables)
     out.steps = [trunk.__name__, *drawn, *[row[3] for row in heads], type(made).__name__, weights, out.policy]
 
     def arrays(rows):
