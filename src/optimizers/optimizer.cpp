@@ -77,7 +77,7 @@ void Optimizer::add_slots() {
   const auto slot = [&](std::size_t n, const char* what, const Shape& shape, double value = 0.0) {
     std::string path = variables_[n].path;
     std::ranges::replace(path, '/', '_');
-    const Tensor tensor = add(path + "_" + what, Tensor(DType::float32, shape));
+    Tensor tensor = add(path + "_" + what, Tensor(DType::float32, shape));
     if (value != 0.0) fill(tensor, value);
     return tensor;
   };

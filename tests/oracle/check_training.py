@@ -2,8 +2,9 @@
 
     python tests/oracle/check_training.py ATTN [--seed N] [--count N] [--first N] [--keep DIR]
 
-Number i of seed s is always the same (training_models.py); what Keras cannot train is drawn anew. Each model is compiled and saved by Keras, and trained for two
-epochs by `attn train --no-shuffle` and by Keras's fit() without shuffling. Then these are compared:
+Number i of seed s is always the same (training_models.py); what Keras cannot train is drawn anew. Each model is compiled
+and saved by Keras, and trained for two epochs by `attn train --no-shuffle` and by Keras's fit() without shuffling. Then
+these are compared:
 
     what each epoch tells: losses and metrics, of validation data too
     all weights and the optimizer's variables, as Keras reads them from what attn wrote

@@ -1,6 +1,7 @@
 """Random small models with random compile settings and data, for check_training.py.
 
-Number i of seed s is always the same, and so are the attempts at it. What draws random numbers in training has a seed, as what Keras then draws is known.
+Number i of seed s is always the same, and so are the attempts at it. What draws random numbers in training has a seed, as
+what Keras then draws is known.
 """
 import keras
 import numpy as np
