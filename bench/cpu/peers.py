@@ -124,6 +124,11 @@ def command(*words, env=None):
     return done.stdout
 
 
+def sizes(workload):
+    """The batch, and the length where the model's input leaves it open, as attn's commands take them."""
+    return ["--batch", workload["batch"], *(["--seq-len", workload["length"]] if "length" in workload else [])]
+
+
 def prepare(attn, name, folder):
     """The model as Keras JSON, its weights in two forms, an input."""
     workload = WORKLOADS[name]
@@ -141,12 +146,12 @@ def prepare(attn, name, folder):
     save_file(weights, folder / "weights.safetensors")
     command(attn, "convert", folder / "weights.safetensors", folder / "weights.weights.h5", "--model",
             folder / "model.json")
-    about = json.loads(command(attn, "run", folder / "model.json", "--batch", workload["batch"], "--json"))
+    about = json.loads(command(attn, "run", folder / "model.json", *sizes(workload), "--json"))
     shape = about["inputs"][0]["shape"]
     np.save(folder / "input.npy", random.standard_normal(shape).astype(np.float32))
     (folder / "about.json").write_text(json.dumps({"model": json.loads(source.read_text()), "torch": workload["torch"]}))
-    bench = json.loads(command(attn, "bench", folder / "model.json", "--batch", workload["batch"], "--iterations", 1,
-                               "--warmup", 0, "--min-time", 0, "--verify", "never", "--json", "--quiet"))
+    bench = json.loads(command(attn, "bench", folder / "model.json", *sizes(workload), "--iterations", 1, "--warmup", 0,
+                               "--min-time", 0, "--verify", "never", "--json", "--quiet"))
     return bench["rows"][0]["gflop"]
 
 

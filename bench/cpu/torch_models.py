@@ -37,8 +37,9 @@ class Attention(torch.nn.Module):
     """Query, key and value in one product, then scaled_dot_product_attention, or the scores where they are asked for.
     `plain`: three products and a softmax, the form that ONNX Runtime's optimizer knows."""
 
-    def __init__(self, weights, path, scores=False, plain=False):
+    def __init__(self, weights, path, scores=False, plain=False, causal=False):
         super().__init__()
+        self.causal = causal
         parts = [Dense(weights, f"{path}/{name}") for name in ("query", "key", "value")]
         self.heads = weights[path + "/query/kernel"].shape[1]
         self.weight = torch.nn.Parameter(torch.cat([p.weight for p in parts]), requires_grad=False)
@@ -56,7 +57,7 @@ class Attention(torch.nn.Module):
         packed = F.linear(x, self.weight, self.bias).view(batch, length, 3, self.heads, -1)
         query, key, value = (packed[:, :, i].transpose(1, 2) for i in range(3))
         if not self.scores:
-            context = F.scaled_dot_product_attention(query, key, value)
+            context = F.scaled_dot_product_attention(query, key, value, is_causal=self.causal)
         else:
             scores = torch.softmax(torch.matmul(query * query.shape[-1] ** -0.5, key.transpose(2, 3)), -1)
             context = torch.matmul(scores, value)
@@ -174,6 +175,37 @@ class Vit(torch.nn.Module):
         return self.norm(x)
 
 
+class Gpt2Block(torch.nn.Module):
+    def __init__(self, weights, path):
+        super().__init__()
+        self.norm1 = Norm(weights, path + "/self_attention_layer_norm", 1e-5)
+        self.attention = Attention(weights, path + "/self_attention", causal=True)
+        self.norm2 = Norm(weights, path + "/feedforward_layer_norm", 1e-5)
+        self.dense1 = Dense(weights, path + "/feedforward_intermediate_dense")
+        self.dense2 = Dense(weights, path + "/feedforward_output_dense")
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.dense2(F.gelu(self.dense1(self.norm2(x)), approximate="tanh"))
+
+
+class Gpt2(torch.nn.Module):
+    """Tokens (batch, length) to logits, by the table that the tokens are looked up in."""
+
+    def __init__(self, weights, layers):
+        super().__init__()
+        self.tokens = parameter(weights["token_embedding/embeddings"])
+        self.positions = parameter(weights["position_embedding/embeddings"])
+        self.blocks = torch.nn.ModuleList([Gpt2Block(weights, f"transformer_layer_{i}") for i in range(layers)])
+        self.norm = Norm(weights, "layer_norm", 1e-5)
+
+    def forward(self, tokens):
+        x = F.embedding(tokens, self.tokens) + self.positions[:tokens.shape[1]]
+        for block in self.blocks:
+            x = block(x)
+        return F.linear(self.norm(x), self.tokens)
+
+
 def make(kind, weights, config):
     if kind == "encoder":
         return Encoder(weights, config)
@@ -181,4 +213,6 @@ def make(kind, weights, config):
         return Attention(weights, "multi_head_attention", scores=kind == "attention_scores")
     if kind == "lstm_attention":
         return LstmAttention(weights)
+    if kind == "gpt2":
+        return Gpt2(weights, config["config"]["backbone"]["config"]["num_layers"])
     return Vit(weights, config["config"]["num_layers"])

@@ -4,7 +4,7 @@
 usage: train_peers.py --attn ATTN -o FOLDER [--only W,…] [--runtimes R,…] [--dtypes float32,bfloat16] [--threads 2] [--rounds N]
        (bench/cpu/run --train makes the environments and calls it)
 
-A step is forward, backward and Adam. In every round each runtime is given a short window, one after the other, and what counts
+A step is forward, backward and Adam, of the mean squared error of numbers, or of the cross-entropy of tokens. In every round each runtime is given a short window, one after the other, and what counts
 is the ratio of attn's median to the runtime's in the same round (peers.py). The losses of the first three steps must agree
 with attn's; a runtime whose losses do not has no row. FOLDER gets training.json and training.md.
 """
@@ -20,7 +20,7 @@ import tempfile
 import numpy as np
 
 import peers
-from workloads import WORKLOADS, encoder
+from workloads import WORKLOADS, encoder, gpt2
 
 RUNTIMES = ["torch", "torch-compile", "keras", "keras-jit", "keras-jax"]
 TRAINED = {
@@ -28,7 +28,11 @@ TRAINED = {
     "seed_b32": encoder(50, 512, 1, 8, 2048, "relu", batch=32),
     "base_b8_s128": WORKLOADS["base_b8_s128"],
     "lstm_attention_b32": WORKLOADS["lstm_attention"],
+    "gpt2_b4_s256": gpt2(12, 768, 12, 50257, batch=4, length=256),
 }
+LOSSES = {"numbers": "mse",
+          "tokens": json.dumps({"module": "keras.losses", "class_name": "SparseCategoricalCrossentropy",
+                                "registered_name": None, "config": {"from_logits": True}})}
 # Of the loss: float32 sums in another order, through three steps of Adam; bfloat16's 8 bits.
 TOLERANCE = {"float32": 1e-3, "bfloat16": 5e-2}
 
@@ -43,8 +47,8 @@ class Attn(peers.Attn):
     def __init__(self, attn, dtype, folder, threads, environment):
         super().__init__(attn, dtype, folder, threads, len(np.load(folder / "input.npy")), environment)
         self.words = [attn, "bench", "--train", folder / "model.json", "--weights", folder / "weights.safetensors", "--data",
-                      folder / "data.npz", "--optimizer", OPTIMIZER, "--loss", "mse", "--threads", str(threads), "--json",
-                      "--quiet"]
+                      folder / "data.npz", "--optimizer", OPTIMIZER, "--loss", LOSSES[targets_in(folder)], "--threads",
+                      str(threads), "--json", "--quiet"]
         if dtype != "float32":
             self.words += ["--dtype", dtype]
 
@@ -55,6 +59,10 @@ class Attn(peers.Attn):
 
 OPTIMIZER = json.dumps({"module": "keras.optimizers", "class_name": "Adam", "registered_name": None,
                         "config": {"learning_rate": 1e-4, "epsilon": 1e-7}})
+
+
+def targets_in(folder):
+    return json.loads((folder / "about.json").read_text())["targets"]
 
 
 def without_dropout(config):
@@ -75,10 +83,23 @@ def prepare(attn, name, folder):
     peers.WORKLOADS[name] = workload
     peers.prepare(attn, name, folder)
     x = np.load(folder / "input.npy")
-    about = json.loads(peers.command(attn, "run", folder / "model.json", "--batch", len(x), "--json"))
-    y = np.random.default_rng(8).standard_normal(about["outputs"][0]["shape"]).astype(np.float32)
+    told = json.loads(peers.command(attn, "run", folder / "model.json", *peers.sizes(workload), "--json"))
+    random = np.random.default_rng(8)
+    shape = told["outputs"][0]["shape"]
+    names = [each["name"] for each in told["inputs"]]
+    if "token_ids" in names:  # each token is to tell the next one
+        tokens = random.integers(0, shape[-1], (shape[0], shape[1] + 1)).astype(np.int32)
+        x, y = tokens[:, :-1], tokens[:, 1:]
+        inputs = {"token_ids": x, "padding_mask": np.ones_like(x)}
+    else:
+        y = random.standard_normal(shape).astype(np.float32)
+        inputs = {names[0]: x}
+    np.save(folder / "input.npy", x)
     np.save(folder / "target.npy", y)
-    np.savez(folder / "data.npz", **{about["inputs"][0]["name"]: x, "y": y})
+    np.savez(folder / "data.npz", **inputs, y=y)
+    about = json.loads((folder / "about.json").read_text())
+    about["targets"] = "tokens" if "token_ids" in names else "numbers"
+    (folder / "about.json").write_text(json.dumps(about))
 
 
 def agree(got, expected, dtype):

@@ -3,7 +3,8 @@
 usage: train_worker.py RUNTIME DTYPE FOLDER THREADS
 
 FOLDER is what train_peers.py prepared: model.json (Keras), weights.safetensors, weights.weights.h5, input.npy, target.npy,
-about.json. Adam with a learning rate of 1e-4 and the mean squared error of the first output. Prints a line of JSON with the
+about.json. Adam with a learning rate of 1e-4 and the mean squared error of the first output, or its cross-entropy where the
+targets are tokens. Prints a line of JSON with the
 losses of the first steps; then for each line SECONDS that it reads, one with the milliseconds of steps for so long; at the end one
 with the peak of its memory.
 """
@@ -46,7 +47,8 @@ def torch_trainer(compiled):
     if ABOUT["torch"] == "lstm_attention":  # Keras has one bias where PyTorch has two
         module.lstm.bias_hh_l0.requires_grad_(False)
     optimizer = torch.optim.Adam([p for p in module.parameters() if p.requires_grad], lr=RATE, eps=EPSILON, fused=True)
-    x, y = torch.from_numpy(X), torch.from_numpy(Y)
+    of_tokens = ABOUT["targets"] == "tokens"
+    x, y = (torch.from_numpy(array).long() if of_tokens else torch.from_numpy(array) for array in (X, Y))
     forward = torch.compile(module) if compiled else module
 
     def step():
@@ -54,7 +56,10 @@ def torch_trainer(compiled):
         with torch.autocast("cpu", torch.bfloat16, enabled=DTYPE == "bfloat16"):
             outputs = forward(x)
         output = outputs[0] if isinstance(outputs, tuple) else outputs
-        loss = torch.nn.functional.mse_loss(output.float(), y)
+        if of_tokens:
+            loss = torch.nn.functional.cross_entropy(output.float().flatten(0, 1), y.flatten())
+        else:
+            loss = torch.nn.functional.mse_loss(output.float(), y)
         loss.backward()
         optimizer.step()
         return loss.item()
@@ -77,27 +82,34 @@ def keras_trainer(jit):
         tf.config.threading.set_inter_op_parallelism_threads(1)
     import keras
 
-    text = open(path("model.json")).read()
+    text = json.dumps(json.load(open(path("model.json"))))  # on one line
     if DTYPE == "bfloat16":
         keras.config.set_dtype_policy("mixed_bfloat16")
         text = text.replace('"config": {"name": "float32"}', '"config": {"name": "mixed_bfloat16"}')
     parsed = json.loads(text)
+    of_tokens = ABOUT["targets"] == "tokens"
+    if "keras_hub" in text:
+        import keras_hub  # noqa: F401  its classes are registered by it
     model = keras.models.model_from_json(text) if "class_name" in parsed else keras.saving.deserialize_keras_object(parsed)
     model.load_weights(path("weights.weights.h5"))
     many = len(model.outputs) > 1
     model.compile(optimizer=keras.optimizers.Adam(RATE, epsilon=EPSILON), jit_compile=jit,
-                  loss=["mse"] + [None] * (len(model.outputs) - 1) if many else "mse")
+                  loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True) if of_tokens else
+                  ["mse"] + [None] * (len(model.outputs) - 1) if many else "mse")
     y = [Y] + [np.zeros((len(X), 1), np.float32)] * (len(model.outputs) - 1) if many else Y
+
+    def inputs(x):
+        return {"token_ids": x, "padding_mask": np.ones_like(x)} if of_tokens else x
 
     def run(steps):
         if steps == 1:
             start = time.perf_counter()
-            loss = model.fit(X, y, batch_size=len(X), epochs=1, verbose=0, shuffle=False).history["loss"][0]
+            loss = model.fit(inputs(X), y, batch_size=len(X), epochs=1, verbose=0, shuffle=False).history["loss"][0]
             return [loss], [1e3 * (time.perf_counter() - start)]
         xs = np.concatenate([X] * steps)
         ys = [np.concatenate([part] * steps) for part in y] if many else np.concatenate([y] * steps)
         start = time.perf_counter()
-        model.fit(xs, ys, batch_size=len(X), epochs=1, verbose=0, shuffle=False)
+        model.fit(inputs(xs), ys, batch_size=len(X), epochs=1, verbose=0, shuffle=False)
         return [], [1e3 * (time.perf_counter() - start) / steps] * steps
     return run
 

@@ -146,7 +146,7 @@ def keras_runtime(jit):
         keras.config.set_dtype_policy("mixed_bfloat16")
     if "vit" in ABOUT["torch"]:
         import keras_hub  # noqa: F401
-    text = open(path("model.json")).read()
+    text = json.dumps(json.load(open(path("model.json"))))  # on one line
     if DTYPE == "bfloat16":  # the layers' own policies stand in the config
         text = text.replace('"config": {"name": "float32"}', '"config": {"name": "mixed_bfloat16"}')
     parsed = json.loads(text)

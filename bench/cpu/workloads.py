@@ -24,6 +24,19 @@ def attention(scores):
     return {"model": model, "batch": 32, "torch": "attention_scores" if scores else "attention"}
 
 
+def gpt2(layers, width, heads, vocabulary, batch, length):
+    """KerasHub's GPT-2 with its logits."""
+    backbone = {"module": "keras_hub.src.models.gpt2.gpt2_backbone", "class_name": "GPT2Backbone",
+                "registered_name": "keras_hub>GPT2Backbone",
+                "config": {"name": "gpt2_backbone", "trainable": True, "vocabulary_size": vocabulary,
+                           "num_layers": layers, "num_heads": heads, "hidden_dim": width, "intermediate_dim": 4 * width,
+                           "dropout": 0.0, "max_sequence_length": 1024}}
+    model = {"module": "keras_hub.src.models.gpt2.gpt2_causal_lm", "class_name": "GPT2CausalLM",
+             "registered_name": "keras_hub>GPT2CausalLM",
+             "config": {"backbone": backbone, "preprocessor": None, "name": "gpt2_causal_lm"}}
+    return {"model": model, "batch": batch, "length": length, "torch": "gpt2"}
+
+
 WORKLOADS = {
     "tiny": encoder(16, 64, 2, 4, 128, "relu"),
     "seed_b1": encoder(50, 512, 6, 8, 2048, "relu"),

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "attn/base/error.h"
 #include "attn/base/stop.h"
@@ -138,6 +140,7 @@ struct TrainCommand : TrainingOptions {
     trainer.prepare(sample);
     trainer.set_draws(job.state.draws);
     take_over_optimizer(loaded, trainer);
+    trainer.optimizer().set_unsaved(job.state.unsaved);
     if (writes) require_disk(*target, trainer, job.callbacks->keeps_best_weights());
     return world == nullptr ? std::vector<Fact>() : facts(job);
   }
@@ -173,12 +176,15 @@ struct TrainCommand : TrainingOptions {
       write_training(path, *job.loaded, job.compiled, trainer, state);
       log.checkpoint(path, state.position.step);
     };
+    std::string failure;  // of the last checkpoint, which is told once
     const auto checkpoint = [&](const std::string& path) {
       try {
         write(path);
+        failure.clear();
       } catch (const Error& error) {  // nothing that was trained is lost: the one before is still there
-        common.console.warn(
-            fmt::format("{}; the training goes on, and the next checkpoint is tried again", error.what()));
+        if (std::exchange(failure, error.what()) != error.what())
+          common.console.warn(
+              fmt::format("{}; the training goes on, and the next checkpoint is tried again", error.what()));
       }
     };
     train::FitEvents events;
@@ -322,8 +328,11 @@ struct TrainCommand : TrainingOptions {
     const std::size_t all = trainer.optimizer().state().size();
     if (state.empty() || (state.size() != all && state.size() <= trainer.optimizer().scale_variables() + 2))
       return;  // never trained: rates and scales at most
-    if (!resume && state.size() != all && (!frozen.empty() || !trained.empty() || lora)) {
-      common.console.warn("other layers are trained than before: the optimizer begins anew");
+    const bool fits = state.size() == all || state.size() + trainer.optimizer().scale_variables() == all;
+    if (!resume && !fits) {  // as Keras does
+      common.console.warn(fmt::format(
+          "{}: the optimizer has {} variables there and {} here, for other layers are trained: it begins anew",
+          printable(*loaded.weights), state.size(), all));
       return;
     }
     trainer.optimizer().set_state(state);

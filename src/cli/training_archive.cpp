@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kVersion = 2;
 /// Keras passes over groups of the optimizer that it does not know.
 constexpr std::string_view kVariables = "optimizer/vars/", kBestWeights = "optimizer/attn/best_weights/",
-                           kUnmerged = "optimizer/attn/unmerged/";
+                           kUnmerged = "optimizer/attn/unmerged/", kUnsaved = "optimizer/attn/unsaved/";
 
 Json json_of(const Watched& watched) {
   return {{"wait", watched.wait},
@@ -148,6 +148,7 @@ std::optional<TrainingState> read_training_state(const std::string& path) {
   const std::vector<NamedTensor> kept = weights::read_store(path).state;
   out.best_weights = numbered(kept, kBestWeights);
   out.unmerged = by_number(kept, kUnmerged);
+  out.unsaved = numbered(kept, kUnsaved);
   return out;
 }
 
@@ -171,6 +172,9 @@ void write_training(const std::string& path, const LoadedModel& loaded, const st
   if (const std::size_t first = trainer.optimizer().scale_variables(); first > 0)  // Keras keeps them twice
     for (std::size_t i = first; i < variables.size(); ++i)
       model.state.push_back({fmt::format("optimizer/inner_optimizer/vars/{}", i - first), variables[i].tensor});
+  const std::vector<Tensor> unsaved = trainer.optimizer().unsaved();
+  for (std::size_t i = 0; i < unsaved.size(); ++i)
+    model.state.push_back({fmt::format("{}{}", kUnsaved, i), unsaved[i]});
   for (std::size_t i = 0; i < state.best_weights.size(); ++i)
     model.state.push_back({fmt::format("{}{}", kBestWeights, i), state.best_weights[i]});
   const StoredWeights stored = stored_weights(trainer.specs(), trainer.weights(), model.config);

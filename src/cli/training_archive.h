@@ -35,6 +35,7 @@ struct TrainingState {
   /// Those that early stopping is to restore, in the order of the model's; empty where there are none.
   std::vector<Tensor> best_weights;
   std::map<int, Tensor> unmerged;  ///< StoredWeights::unmerged
+  std::vector<Tensor> unsaved;     ///< of the optimizer; read alone
 };
 
 /// That of an archive, or nothing where attn did not train what is in it. Throws Error (bad_input).

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "attn/base/error.h"
+#include "attn/base/finite.h"
 #include "attn/base/parallel.h"
 #include "attn/base/text.h"
 #include "constraint.h"
@@ -76,9 +77,14 @@ void Optimizer::add_slots() {
   const auto slot = [&](std::size_t n, const char* what, const Shape& shape, double value = 0.0) {
     std::string path = variables_[n].path;
     std::ranges::replace(path, '/', '_');
-    const Tensor tensor = add(path + "_" + what, Tensor(DType::float32, shape));
+    Tensor tensor = add(path + "_" + what, Tensor(DType::float32, shape));
     if (value != 0.0) fill(tensor, value);
     return tensor;
+  };
+  // A variable that Keras makes without asking the optimizer is lost to its LossScaleOptimizer, which saves it nowhere.
+  const auto loose = [&](const char* name, DType dtype) {
+    Tensor tensor(dtype, Shape{});
+    return settings_.loss_scale ? tensor : add(name, tensor);
   };
   const auto own = [&](std::size_t n, const char* what, double value = 0.0) {
     slots_[n].push_back(slot(n, what, variables_[n].shape, value));
@@ -105,7 +111,7 @@ void Optimizer::add_slots() {
     moments("momentum", "norm");
   } else if (std::holds_alternative<Nadam>(rule)) {
     moments("momentum", "velocity");
-    product_ = add("variable", Tensor(DType::float32, Shape{}));
+    product_ = loose("variable", DType::float32);
     product_.set(0, 1.0);
   } else if (std::holds_alternative<Lamb>(rule) || std::holds_alternative<ScheduleFreeAdamW>(rule)) {
     moments("momentum", "velocity");
@@ -126,7 +132,7 @@ void Optimizer::add_slots() {
       const Shape& shape = variables_[n].shape;
       const int rank = shape.rank();
       if (rank < 2) {  // nobody uses them, and files have them
-        slots_[n] = {add("variable", Tensor(DType::int32, Shape{})), add("variable", Tensor(DType::int32, Shape{}))};
+        slots_[n] = {loose("variable", DType::int32), loose("variable", DType::int32)};
       } else {
         Shape columns = shape.slice(0, rank - 2);
         columns.push_back(shape.back());
@@ -156,6 +162,17 @@ void Optimizer::set_state(const std::vector<Tensor>& state) {
   }
 }
 
+std::vector<Tensor> Optimizer::unsaved() const {
+  if (!settings_.loss_scale || !std::holds_alternative<Nadam>(settings_.rule)) return {};
+  return {product_};
+}
+
+void Optimizer::set_unsaved(const std::vector<Tensor>& kept) {
+  const std::vector<Tensor> own = unsaved();
+  if (kept.size() != own.size()) return;  // of a file in which they were saved, or lost
+  for (std::size_t i = 0; i < own.size(); ++i) copy(kept[i].cast(own[i].dtype()), own[i]);
+}
+
 std::int64_t Optimizer::iteration() const { return state_[first_].tensor.as<std::int64_t>()[0]; }
 
 std::int64_t Optimizer::updates() const { return iteration() / settings_.gradient_accumulation_steps.value_or(1); }
@@ -172,15 +189,6 @@ void Optimizer::set_learning_rate(double rate) {
 double Optimizer::loss_scale() const {
   if (settings_.loss_scale) return state_[first_ - 1].tensor.at(0);
   return settings_.loss_scale_factor.value_or(1.0);
-}
-
-bool Optimizer::is_finite(const std::vector<Gradient>& gradients) {
-  // In double no sum of squares of finite float32 numbers overflows.
-  return std::ranges::all_of(gradients, [](const Gradient& gradient) {
-    if (!has(gradient)) return true;
-    const std::span<const float> numbers = gradient.sum.as<const float>();
-    return std::isfinite(sum_of_squares(numbers.data(), gradient.sum.size()));
-  });
 }
 
 void Optimizer::move_scale(bool finite) const {
@@ -227,7 +235,7 @@ void Optimizer::accumulate(std::vector<Gradient>& gradients, float factor, bool 
     }
   });
   for (std::size_t n = 0; n < gradients.size(); ++n)
-    if (has(gradients[n])) gradients[n] = {accumulators_[n], Tensor()};  // a sum over batches is dense
+    if (has(gradients[n])) gradients[n] = {accumulators_[n], Tensor(), Tensor()};  // a sum over batches is dense
 }
 
 float Optimizer::decay_of(const Variable& variable) const {
@@ -277,7 +285,7 @@ void Optimizer::move(const std::vector<Tensor>& weights, std::vector<Gradient>& 
     } else if (settings_.global_clipnorm) {
       const double limit = *settings_.global_clipnorm, size = report.gradient_norm;
       own *= limit * std::min(1.0 / size, 1.0 / limit) + (size - size);
-      gradients[n].squares = Tensor();  // the product is dense
+      gradients[n].squares = gradients[n].sizes = Tensor();  // the product is dense
     }
     report.clipped = report.clipped || own != factor;
     Visit& visit = visits[n];
@@ -291,6 +299,8 @@ void Optimizer::move(const std::vector<Tensor>& weights, std::vector<Gradient>& 
     step.v = weights[n].as<float>().data();
     step.g = gradients[n].sum.as<const float>().data();
     if (gradients[n].squares.bytes() > 0) step.q = gradients[n].squares.as<const float>().data();
+    if (gradients[n].sizes.bytes() > 0) step.a = gradients[n].sizes.as<const float>().data();
+    step.a_factor = visit.factor;
     for (std::size_t s = 0; s < slots_[n].size(); ++s)
       if (slots_[n][s].dtype() == DType::float32) step.s[s] = slots_[n][s].as<float>().data();
     step.adam = std::holds_alternative<Muon>(settings_.rule) && uses_adam(variables_[n]);
@@ -309,7 +319,8 @@ StepReport Optimizer::apply(const std::vector<Tensor>& weights, const std::vecto
   StepReport report;
   double factor = 1.0 / loss_scale();
   if (settings_.loss_scale) {
-    report.skipped = !is_finite(gradients);
+    report.skipped = std::ranges::any_of(
+        gradients, [](const Gradient& gradient) { return has(gradient) && !all_finite(gradient.sum); });
     move_scale(!report.skipped);
     if (report.skipped) return report;
   }

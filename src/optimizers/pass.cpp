@@ -19,6 +19,7 @@ bool run_chunk(const Pass& pass, const Visit& visit, std::int64_t first, std::in
   step.v += first;
   step.g += first;
   if (step.q != nullptr) step.q += first;
+  if (step.a != nullptr) step.a += first;
   for (float*& slot : step.s)
     if (slot != nullptr) slot += first;
   const float factor = visit.factor;

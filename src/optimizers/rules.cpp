@@ -71,10 +71,17 @@ void apply(const Adamax& rule, const Step& step) {
   ATTN_PART(step);
   const float take = f(1.0 - rule.beta_1), keep = f(rule.beta_2), epsilon = f(rule.epsilon), rate = f(step.rate);
   const float correction = f(1.0 - power_of_float(rule.beta_1, step.t));
-  for (std::int64_t i = 0; i < size; ++i) {
-    s0[i] += (g[i] - s0[i]) * take;
-    s1[i] = std::max(keep * s1[i], std::abs(g[i]));
-    v[i] -= rate * s0[i] / (correction * (s1[i] + epsilon));
+  const auto move = [&](const auto& magnitude) {
+    for (std::int64_t i = 0; i < size; ++i) {
+      s0[i] += (g[i] - s0[i]) * take;
+      s1[i] = std::max(keep * s1[i], magnitude(i));
+      v[i] -= rate * s0[i] / (correction * (s1[i] + epsilon));
+    }
+  };
+  if (const float* const a = step.a; a != nullptr) {
+    move([&](std::int64_t i) { return step.a_factor * a[i]; });
+  } else {
+    move([&](std::int64_t i) { return std::abs(g[i]); });
   }
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "attn/base/finite.h"
 #include "attn/run/layer_arrays.h"
 #include "origins.h"
 
@@ -19,29 +20,6 @@ using graph::LayerId;
 using graph::Node;
 using graph::ValueId;
 using graph::ValueKind;
-
-/// Numbers of a format are NaN or infinite where all bits of the exponent are set.
-template <typename Bits>
-bool all_finite(const Tensor& tensor, Bits exponent) {
-  const std::span<const Bits> bits(reinterpret_cast<const Bits*>(tensor.data()),
-                                   static_cast<std::size_t>(tensor.size()));
-  return std::none_of(bits.begin(), bits.end(), [&](Bits element) { return (element & exponent) == exponent; });
-}
-
-bool all_finite(const Tensor& tensor) {
-  switch (tensor.dtype()) {
-    case DType::float16:
-      return all_finite<std::uint16_t>(tensor, 0x7c00);
-    case DType::bfloat16:
-      return all_finite<std::uint16_t>(tensor, 0x7f80);
-    case DType::float32:
-      return all_finite<std::uint32_t>(tensor, 0x7f800000);
-    case DType::float64:
-      return all_finite<std::uint64_t>(tensor, 0x7ff0000000000000);
-    default:
-      return true;
-  }
-}
 
 std::vector<std::int64_t> index_of(std::int64_t element, const Shape& shape) {
   std::vector<std::int64_t> index(static_cast<std::size_t>(shape.rank()));

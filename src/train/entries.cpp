@@ -32,7 +32,7 @@ bool collect(const graph::Graph& graph, ValueId id, std::vector<Node>& lookups) 
 
 }  // namespace
 
-std::optional<EntrySums> entry_sums(graph::Graph& graph, ValueId gradient, std::optional<double> clip) {
+std::optional<EntrySums> entry_sums(graph::Graph& graph, ValueId gradient, const EntryOptions& options) {
   std::vector<Node> lookups;
   if (!collect(graph, gradient, lookups)) return std::nullopt;
   const DType dtype = graph.value(gradient).dtype;
@@ -44,10 +44,15 @@ std::optional<EntrySums> entry_sums(graph::Graph& graph, ValueId gradient, std::
   for (const Node& lookup : lookups) {
     b.set_layer(lookup.layer);
     ValueId entries = b.cast(lookup.inputs[0], dtype);
-    if (clip) entries = b.unary(graph::UnaryFn::clip, entries, -*clip, *clip);
+    if (options.limit != graph::kNone) {
+      const ValueId limit = b.cast(options.limit, dtype);
+      entries = b.binary(BinaryFn::minimum, entries, limit);
+      entries = b.binary(BinaryFn::maximum, entries, b.unary(graph::UnaryFn::negative, limit));
+    }
     const ValueId indices = lookup.inputs[1];
     add(out.sum, b.apply(lookup.op, {entries, indices}));
     add(out.squares, b.apply(lookup.op, {b.unary(graph::UnaryFn::square, entries), indices}));
+    if (options.sizes) add(out.sizes, b.apply(lookup.op, {b.unary(graph::UnaryFn::absolute, entries), indices}));
   }
   return out;
 }

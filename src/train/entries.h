@@ -7,13 +7,19 @@
 
 namespace attn::train {
 
+/// Σ of a gradient's entries, of their squares and of their magnitudes. A dense gradient is its own sum, without the
+/// others.
 struct EntrySums {
-  graph::ValueId sum = graph::kNone, squares = graph::kNone;
+  graph::ValueId sum = graph::kNone, squares = graph::kNone, sizes = graph::kNone;
 };
 
-/// Where a gradient is made of looked-up rows alone, Σ of them and Σ of their squares, each entry clipped to ±`clip`
-/// first where that is given; nothing where it has a dense part.
+struct EntryOptions {
+  graph::ValueId limit = graph::kNone;  ///< a number: each entry is clipped to ± that first
+  bool sizes = false;                   ///< whether they are asked for
+};
+
+/// Nothing where a gradient is not made of looked-up rows alone.
 [[nodiscard]] std::optional<EntrySums> entry_sums(graph::Graph& graph, graph::ValueId gradient,
-                                                  std::optional<double> clip);
+                                                  const EntryOptions& options);
 
 }  // namespace attn::train

@@ -23,16 +23,17 @@ void add_to(std::vector<double>& sums, const std::vector<double>& more) {
 }
 
 void add(const Trainer& trainer, const PassResult& pass, std::int64_t rows, RunningValues& running) {
-  const auto count = static_cast<double>(rows);
-  const auto add_mean = [&](const std::string& name, double value) {
+  const auto add_mean = [&](const std::string& name, double value, double count) {
     Running& sums = running[name];
     add_to(sums.total, {value * count});
     add_to(sums.count, {count});
   };
-  add_mean("loss", pass.loss);
+  add_mean("loss", pass.loss, static_cast<double>(rows));
   const std::vector<std::string>& terms = trainer.terms();
   const auto of_outputs = terms.size() - static_cast<std::size_t>(std::ranges::count(terms, "regularization"));
-  for (std::size_t i = 0; i < of_outputs && of_outputs > 1; ++i) add_mean(terms[i], pass.terms[i]);
+  // Keras on TensorFlow does not know how many rows a batch has when it adds up what the outputs lose, and so every
+  // batch counts as much as another.
+  for (std::size_t i = 0; i < of_outputs && of_outputs > 1; ++i) add_mean(terms[i], pass.terms[i], 1.0);
   for (std::size_t i = 0; i < pass.metrics.size(); ++i) {
     Running& sums = running[trainer.metrics()[i]];
     add_to(sums.total, pass.metrics[i].total);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "attn/base/error.h"
+#include "attn/base/finite.h"
 #include "attn/base/text.h"
 #include "attn/gradients/gradients.h"
 #include "attn/gradients/passes.h"
@@ -50,15 +51,6 @@ Tensor drawn_numbers(const graph::Graph& graph, const keras::LossGraph::Draw& dr
 
 namespace {
 
-bool is_finite(const Tensor& tensor) {
-  if (!is_floating(tensor.dtype())) return true;
-  if (tensor.dtype() == DType::float32)
-    return std::ranges::all_of(tensor.as<const float>(), [](float x) { return std::isfinite(x); });
-  for (std::int64_t i = 0; i < tensor.size(); ++i)
-    if (!std::isfinite(tensor.at(i))) return false;
-  return true;
-}
-
 /// The input that the loss is multiplied by.
 constexpr const char* kScale = "loss_scale";
 
@@ -77,7 +69,7 @@ struct Trainer::Program {
   keras::LossGraph model;                               ///< as it was lowered; its graph has been moved on
   graph::Graph graph;                                   ///< that runs
   std::vector<std::size_t> weights;                     ///< that stand behind the other inputs
-  std::vector<std::pair<ValueId, ValueId>> gradients;   ///< by trainable weight: sums and squares, or kNone
+  std::vector<EntrySums> gradients;                     ///< by trainable weight
   std::vector<std::pair<ValueId, std::string>> layers;  ///< of a diagnosis: what each gives, in their order
   graph::Graph shown;                                   ///< its inputs that are no weights
   plan::Plan plan;                                      ///< until it is compiled
@@ -148,20 +140,28 @@ std::unique_ptr<Trainer::Program> Trainer::plan_of(const Batch& batch, Purpose p
     // The gradients of products are products.
     graph = plan::simplify_conv(plan::simplify_einsum(std::move(graph)));
     ValueId loss = model.loss;
+    ValueId scale = graph::kNone;
     if (settings_.loss_scale_factor || settings_.loss_scale) {
       graph::Builder b(graph);
-      loss = b.binary(graph::BinaryFn::multiply, loss, b.input(kScale, b.dtype(loss), {}));
+      scale = b.input(kScale, b.dtype(loss), {});
+      loss = b.binary(graph::BinaryFn::multiply, loss, scale);
     }
     gradients::Differentiated backward = gradients::differentiate(std::move(graph), loss, wanted);
     graph = std::move(backward.graph);
+    EntryOptions of_entries;
+    of_entries.sizes = std::holds_alternative<optimizers::Adamax>(settings_.rule);
+    if (settings_.clipvalue) {
+      graph::Builder b(graph);
+      of_entries.limit = b.scalar_like(loss, *settings_.clipvalue);
+      if (scale != graph::kNone) of_entries.limit = b.binary(graph::BinaryFn::multiply, of_entries.limit, scale);
+    }
     for (const ValueId gradient : backward.gradients) {
-      std::pair<ValueId, ValueId> both{gradient, graph::kNone};
+      EntrySums sums{gradient};
       const bool entries = options_.tables == TableGradient::entries && !settings_.gradient_accumulation_steps;
-      if (gradient != graph::kNone && entries)
-        if (const auto sums = entry_sums(graph, gradient, settings_.clipvalue)) both = {sums->sum, sums->squares};
-      for (const ValueId id : {both.first, both.second})
+      if (gradient != graph::kNone && entries) sums = entry_sums(graph, gradient, of_entries).value_or(sums);
+      for (const ValueId id : {sums.sum, sums.squares, sums.sizes})
         if (id != graph::kNone) graph.outputs.push_back({"", id});
-      program->gradients.push_back(both);
+      program->gradients.push_back(sums);
     }
     if (options_.recompute) graph = gradients::recompute(std::move(graph), backward.forward);
   }
@@ -208,10 +208,8 @@ void Trainer::share_out(Program& program, graph::Graph& graph) const {
   for (auto& update : program.model.updates)
     if (now.contains(update.value)) move(update.value);
   for (auto& draw : program.model.draws) move(draw.value);
-  for (auto& [sum, squares] : program.gradients) {
-    move(sum);
-    move(squares);
-  }
+  for (EntrySums& sums : program.gradients)
+    for (ValueId* const id : {&sums.sum, &sums.squares, &sums.sizes}) move(*id);
   program.weights.clear();
   for (const parallel::LocalWeight& weight : local.weights) program.weights.push_back(at(weight.weight));
   graph = std::move(local.graph);
@@ -242,6 +240,8 @@ void Trainer::begin(const Batch& batch) {
     trainable_.push_back(i);
     variables.push_back({specs_[i].path, specs_[i].shape, model.constraints[i]});
   }
+  for (const keras::LossGraph::Draw& draw : model.draws)
+    if (draw.always) ++draws_of_evaluation_[draw.layer];
   optimizer_ = std::make_unique<optimizers::Optimizer>(settings_, std::move(variables), options_.compile.threads);
   optimizer_->begin(trained());
 }
@@ -303,18 +303,22 @@ PassResult Trainer::run(Program& program, const Batch& batch, StepTimes* times) 
 
 std::string Trainer::first_not_finite(const Batch& batch) {
   for (const auto& [name, tensor] : batch)
-    if (!is_finite(tensor)) return fmt::format("the array '{}' of the data", printable(name));
+    if (!all_finite(tensor)) return fmt::format("the array '{}' of the data", printable(name));
   for (std::size_t i = 0; i < weights_.size(); ++i)
-    if (!is_finite(weights_[i])) return fmt::format("the weight '{}'", printable(specs_[i].path));
+    if (!all_finite(weights_[i])) return fmt::format("the weight '{}'", printable(specs_[i].path));
   const std::unique_ptr<Program> diagnosis = plan_of(batch, Purpose::diagnosis);
   compile(*diagnosis);
   run(*diagnosis, batch, nullptr);
   for (const auto& [id, name] : diagnosis->layers)
-    if (!is_finite(diagnosis->executable->value(id))) return fmt::format("the layer '{}'", printable(name));
+    if (!all_finite(diagnosis->executable->value(id))) return fmt::format("the layer '{}'", printable(name));
   return "the loss";
 }
 
-PassResult Trainer::evaluate(const Batch& batch) { return run(program(batch, false), batch, nullptr); }
+PassResult Trainer::evaluate(const Batch& batch) {
+  PassResult out = run(program(batch, false), batch, nullptr);
+  for (const auto& [layer, count] : draws_of_evaluation_) draws_[layer] += count;
+  return out;
+}
 
 StepResult Trainer::step(const Batch& batch, StepTimes* times) {
   Program& step = program(batch, true);
@@ -327,11 +331,9 @@ StepResult Trainer::step(const Batch& batch, StepTimes* times) {
     return out;
   }
   std::vector<optimizers::Gradient> gradients;
-  for (const auto& [sum, squares] : step.gradients) {
-    gradients.emplace_back();
-    if (sum != graph::kNone) gradients.back().sum = step.executable->value(sum);
-    if (squares != graph::kNone) gradients.back().squares = step.executable->value(squares);
-  }
+  const auto computed = [&](ValueId id) { return id == graph::kNone ? Tensor() : step.executable->value(id); };
+  for (const EntrySums& sums : step.gradients)
+    gradients.push_back({computed(sums.sum), computed(sums.squares), computed(sums.sizes)});
   const auto start = std::chrono::steady_clock::now();
   const optimizers::StepReport report = optimizer_->apply(trained(), gradients);
   if (times != nullptr)
@@ -339,7 +341,7 @@ StepResult Trainer::step(const Batch& batch, StepTimes* times) {
   if (report.not_finite) {
     // The one that is nearest to the loss came first.
     for (std::size_t i = 0; i < gradients.size(); ++i)
-      if (gradients[i].sum.bytes() > 0 && !is_finite(gradients[i].sum))
+      if (gradients[i].sum.bytes() > 0 && !all_finite(gradients[i].sum))
         out.not_finite = fmt::format("the gradient of '{}'", printable(specs_[trainable_[i]].path));
     if (out.not_finite.empty()) out.not_finite = "the sum of gradients";
     return out;

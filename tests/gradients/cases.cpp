@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -163,9 +164,45 @@ void add_layout(Cases& cases, Dice& dice) {
   add(cases, ScatterAdd{0, 4}, {{{2, 3, 2}}, {{2, 3}, Numbers::indices, 4}});
 }
 
+/// Convolutions and pools over one, two and three axes, with windows, strides, dilations and groups that fit.
+void add_drawn_windows(Cases& cases, Dice& dice) {
+  for (int spatial = 1; spatial <= 3; ++spatial) {
+    Conv conv;
+    Pool pool;
+    const Dim groups = dice.in(1, 2), inputs = groups * dice.in(1, 2), filters = groups * dice.in(1, 2);
+    Shape x{dice.in(1, 2)}, kernel;
+    const bool strided = dice.coin();  // Keras has strides or dilations, not both
+    for (int axis = 0; axis < spatial; ++axis) {
+      conv.strides.push_back(strided ? dice.in(1, 3) : 1);
+      conv.dilation.push_back(strided ? 1 : dice.in(1, 2));
+      kernel.push_back(dice.in(1, 3));
+      pool.window.push_back(dice.in(1, 3));
+      pool.strides.push_back(dice.in(1, 3));
+      const Dim reach = conv.dilation.back() * (kernel.back() - 1);
+      x.push_back(std::max(reach + dice.in(1, spatial == 3 ? 2 : 4), pool.window.back()));
+    }
+    x.push_back(inputs);
+    kernel.push_back(inputs / groups);
+    kernel.push_back(filters);
+    conv.groups = groups;
+    conv.bias = dice.coin();
+    conv.padding = spatial == 1 ? dice.of({Padding::valid, Padding::same, Padding::causal})
+                                : dice.of({Padding::valid, Padding::same});
+    std::vector<Input> operands{{x}, {kernel}};
+    if (conv.bias) operands.push_back({{filters}});
+    add(cases, conv, operands);
+    pool.padding = dice.of({Padding::valid, Padding::same});
+    for (const bool average : {false, true}) {
+      pool.average = average;
+      add(cases, pool, {{x}});
+    }
+  }
+}
+
 void add_windows(Cases& cases, Dice& dice) {
   const Dim b = dice.in(1, 2), c = 2 * dice.in(1, 2), f = 2 * dice.in(1, 2);
   const Unary tanh{UnaryFn::tanh};
+  add_drawn_windows(cases, dice);
   add(cases, Conv{{2}, {1}, Padding::same, 1, true, tanh}, {{{b, 6, c}}, {{3, c, f}}, {{f}}});
   add(cases, Conv{{1}, {2}, Padding::causal, 2, false, {}}, {{{b, 7, c}}, {{2, c / 2, f}}});
   add(cases, Conv{{2, 1}, {1, 1}, Padding::valid, 1, true, {}}, {{{b, 5, 4, c}}, {{3, 2, c, f}}, {{f}}});
@@ -174,21 +211,39 @@ void add_windows(Cases& cases, Dice& dice) {
     add(cases, Pool{average, {2}, {2}, Padding::valid}, {{{b, 6, c}}});
     add(cases, Pool{average, {3, 2}, {2, 1}, Padding::same}, {{{b, 5, 4, c}}});
   }
+}
+
+void add_recurrences(Cases& cases, Dice& dice) {
   for (const RnnCell cell : {RnnCell::simple, RnnCell::lstm, RnnCell::gru}) {
     const Dim gates = cell == RnnCell::simple ? 1 : cell == RnnCell::lstm ? 4 : 3;
-    const Dim t = dice.in(1, 4), d = dice.in(1, 3), u = dice.in(1, 3);
-    for (const bool all : {false, true}) {
-      Rnn op;
+    const Dim b = dice.in(1, 3), t = dice.in(1, 5), d = dice.in(1, 3), u = dice.in(1, 3);
+    const auto add_one = [&](Rnn op) {
       op.cell = cell;
-      op.mask = op.initial_state = op.return_state = op.return_sequences = op.go_backwards = all;
-      op.reset_after = !all;
       const bool two = cell == RnnCell::gru && op.reset_after;
       std::vector<Input> inputs{{{b, t, d}}, {{d, gates * u}}, {{u, gates * u}}};
-      inputs.push_back({two ? Shape{2, gates * u} : Shape{gates * u}});
-      if (all) inputs.push_back({{b, t}, Numbers::mask});
-      if (all) inputs.insert(inputs.end(), cell == RnnCell::lstm ? 2 : 1, {{b, u}});
+      if (op.bias) inputs.push_back({two ? Shape{2, gates * u} : Shape{gates * u}});
+      if (op.mask) inputs.push_back({{b, t}, Numbers::mask});
+      if (op.initial_state) inputs.insert(inputs.end(), cell == RnnCell::lstm ? 2 : 1, {{b, u}});
       add(cases, op, inputs);
+    };
+    for (const bool all : {false, true}) {
+      Rnn op;
+      op.mask = op.initial_state = op.return_state = op.return_sequences = op.go_backwards = all;
+      op.reset_after = !all;
+      add_one(op);
     }
+    Rnn drawn;
+    drawn.activation = dice.of({Unary{UnaryFn::tanh}, Unary{UnaryFn::softsign}, Unary{UnaryFn::linear}});
+    drawn.recurrent_activation = dice.of({Unary{UnaryFn::sigmoid}, Unary{UnaryFn::tanh}});
+    drawn.bias = dice.coin();
+    drawn.mask = dice.coin();
+    drawn.initial_state = dice.coin();
+    drawn.reset_after = dice.coin();
+    drawn.go_backwards = dice.coin();
+    drawn.return_sequences = dice.coin();
+    drawn.return_state = dice.coin();
+    drawn.zero_output_for_mask = drawn.mask && drawn.return_sequences && dice.coin();
+    add_one(drawn);
   }
 }
 
@@ -210,6 +265,7 @@ Cases gradient_cases(Dice& dice) {
   add_reductions(cases, dice);
   add_layout(cases, dice);
   add_windows(cases, dice);
+  add_recurrences(cases, dice);
   add_loss(cases, dice);
   return cases;
 }

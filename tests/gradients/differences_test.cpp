@@ -7,6 +7,7 @@
 #include <set>
 
 #include "../evaluate.h"
+#include "../long.h"
 #include "attn/base/error.h"
 #include "attn/gradients/gradients.h"
 #include "cases.h"
@@ -107,10 +108,30 @@ void check(const Case& row, std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("gradients: of every operation they agree with central differences on random shapes") {
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  const std::uint64_t draws = runs_long() ? 100 : 6;
+  for (std::uint64_t seed = 1; seed <= draws; ++seed) {
     Dice dice(seed);
     for (const Case& row : gradient_cases(dice)) check(row, seed);
   }
+}
+
+TEST_CASE("gradients: every function of one number or of two that has a slope has a case") {
+  std::set<graph::UnaryFn> of_one;
+  std::set<graph::BinaryFn> of_two;
+  Dice dice(1);
+  for (const Case& row : gradient_cases(dice)) {
+    if (const auto* unary = std::get_if<graph::Unary>(&row.op)) of_one.insert(unary->fn);
+    if (const auto* binary = std::get_if<graph::Binary>(&row.op)) of_two.insert(binary->fn);
+  }
+  constexpr auto kLastOfOne = static_cast<std::size_t>(graph::UnaryFn::isfinite);
+  constexpr std::size_t kFlatOfOne = 10;  // five roundings and the sign, four that give bools
+  CHECK(of_one.size() == kLastOfOne + 1 - kFlatOfOne);
+  for (const graph::UnaryFn fn : {graph::UnaryFn::floor, graph::UnaryFn::ceil, graph::UnaryFn::round,
+                                  graph::UnaryFn::trunc, graph::UnaryFn::float8_e4m3fn, graph::UnaryFn::sign})
+    CHECK(!of_one.contains(fn));
+  CHECK(of_two == std::set{graph::BinaryFn::add, graph::BinaryFn::subtract, graph::BinaryFn::multiply,
+                           graph::BinaryFn::divide, graph::BinaryFn::power, graph::BinaryFn::maximum,
+                           graph::BinaryFn::minimum, graph::BinaryFn::atan2, graph::BinaryFn::mod});
 }
 
 TEST_CASE("gradients: every operation that has one has a case") {

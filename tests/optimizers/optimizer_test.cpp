@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "attn/base/error.h"
 #include "attn/base/rng.h"
@@ -54,6 +55,39 @@ TEST_CASE("optimizer: a variable without a gradient stays, and its decay too") {
   CHECK(same(weights[1], drawn({2}, "b")));
   CHECK(!same(weights[0], drawn({2}, "a")));
   CHECK(optimizer.iteration() == 1);
+}
+
+TEST_CASE("optimizer: under a loss scale it has no variables that Keras's LossScaleOptimizer does not save") {
+  // As keras.optimizers.LossScaleOptimizer(Nadam()) and (Adafactor()) list them for a kernel and a bias.
+  Settings settings;
+  settings.loss_scale.emplace();
+  const std::vector<Variable> variables{{"kernel", {4, 3}, {}}, {"bias", {3}, {}}};
+  settings.rule = Adafactor{};
+  CHECK(Optimizer(settings, variables, 1).state().size() == 4 + 2 + 4);
+  settings.rule = Nadam{};
+  CHECK(Optimizer(settings, variables, 1).state().size() == 4 + 2 + 4);
+  settings.loss_scale.reset();
+  CHECK(Optimizer(settings, variables, 1).state().size() == 2 + 4 + 1);
+}
+
+TEST_CASE("optimizer: Nadam goes on bit for bit under a loss scale, whose file lacks its product") {
+  Settings settings;
+  settings.rule = Nadam{};
+  settings.loss_scale.emplace();
+  const std::vector<Variable> variables{{"a", {40}, {}}};
+  const auto step = [](Optimizer& optimizer, const std::vector<Tensor>& weights, int n) {
+    optimizer.apply(weights, {{drawn({40}, "g" + std::to_string(n)), {}}});
+  };
+  Optimizer whole(settings, variables, 1), first(settings, variables, 1), second(settings, variables, 1);
+  const std::vector<Tensor> a{drawn({40}, "a")}, b{drawn({40}, "a")};
+  for (int n = 0; n < 6; ++n) step(whole, a, n);
+  for (int n = 0; n < 3; ++n) step(first, b, n);
+  std::vector<Tensor> state;
+  for (const NamedTensor& variable : first.state()) state.push_back(variable.tensor);
+  second.set_state(state);
+  second.set_unsaved(first.unsaved());
+  for (int n = 3; n < 6; ++n) step(second, b, n);
+  CHECK(same(a[0], b[0]));
 }
 
 TEST_CASE("optimizer: what it is given is not changed") {

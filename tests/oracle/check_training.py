@@ -1,23 +1,34 @@
 """Trains random small models with random compile settings by attn and by real Keras.
 
-    python tests/oracle/check_training.py ATTN [--seed N] [--count N] [--keep DIR]
+    python tests/oracle/check_training.py ATTN [--seed N] [--count N] [--first N] [--keep DIR]
 
-Number i of seed s is always the same. Each model is compiled and saved by Keras, trained for some steps by `attn train
---no-shuffle` and by Keras's fit() without shuffling, and then the losses and metrics of each epoch, all weights and the
-optimizer's variables are compared; then Keras loads what attn wrote and goes on for an epoch, as its own does. How far
-two float32 trainings may be apart is told by Keras itself: eight times what it changes of an array when its starting
-weights are moved by a unit in the last place, or 2e-5 of the array's largest number. The last line is the score.
+Number i of seed s is always the same (training_models.py); what Keras cannot train is drawn anew. Each model is compiled
+and saved by Keras, and trained for two epochs by `attn train --no-shuffle` and by Keras's fit() without shuffling. Then
+these are compared:
+
+    what each epoch tells: losses and metrics, of validation data too
+    all weights and the optimizer's variables, as Keras reads them from what attn wrote
+    there: the loss of an epoch more by Keras, from what attn wrote and from its own
+    back:  losses, weights and variables after an epoch more by attn and by Keras, from what Keras wrote
+
+How far two trainings may be apart is told by Keras itself: eight times what it changes of an array when its starting
+weights are moved by a unit in the last place, or 2e-5 of the array's largest number. Where layers compute in halves, which
+Keras rounds more often than attn does, it is sixteen times what such a unit of a half changes, or four of these units, or
+four times what the policy changes. The last line is the score.
 """
 
 import argparse
 import json
+import logging
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import warnings
+import zipfile
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -26,267 +37,180 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
 
-warnings.filterwarnings("ignore", "Skipping variable loading")  # of models that were never trained
+import training_models  # noqa: E402
 
-LENGTH, WIDTH, VOCABULARY, CLASSES = 5, 6, 11, 4
-LEAST = 2e-5
-FACTOR = 8.0
+warnings.filterwarnings("ignore")
+logging.getLogger("tensorflow").setLevel(logging.ERROR)  # each model is a new function
 
-
-# ---- models
-
-
-def trunk(rng, kind):
-    if kind == "tokens":
-        x = keras.Input((LENGTH,), dtype="int32", name="x")
-        y = keras.layers.Embedding(VOCABULARY, WIDTH, mask_zero=bool(rng.integers(2)))(x)
-        return x, y
-    x = keras.Input((LENGTH, WIDTH), name="x")
-    return x, x
-
-
-def regularizer(rng):
-    return [None, None, None, keras.regularizers.L2(0.01), keras.regularizers.L1(0.003)][rng.integers(5)]
-
-
-def constraint(rng):
-    return [None, None, None, keras.constraints.MaxNorm(1.5), keras.constraints.UnitNorm()][rng.integers(5)]
-
-
-def block(rng, y):
-    kind = rng.choice(
-        ["dense", "lstm", "gru", "rnn", "attention", "conv", "norm", "batch", "dropout", "noise", "bidirectional", "dot"]
-    )
-    seed = int(rng.integers(1000))
-    if kind == "dense":
-        activation = str(rng.choice(["relu", "gelu", "tanh", "silu", "selu", "linear"]))
-        return keras.layers.Dense(
-            WIDTH, activation, kernel_regularizer=regularizer(rng), kernel_constraint=constraint(rng)
-        )(y)
-    if kind in ("lstm", "gru", "rnn", "bidirectional"):
-        make = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU, "rnn": keras.layers.SimpleRNN}.get(
-            kind, keras.layers.LSTM
-        )
-        more = {"seed": seed}
-        # A SimpleRNN takes a seed and does not write it, so that no two trainings of it are alike.
-        if kind == "rnn":
-            more = {}
-        elif rng.integers(2):
-            more["dropout"] = 0.2
-        if kind != "rnn" and rng.integers(3) == 0:
-            more["recurrent_dropout"] = 0.25
-        if kind == "gru":
-            more["reset_after"] = bool(rng.integers(2))
-        layer = make(WIDTH, return_sequences=True, **more)
-        return keras.layers.Bidirectional(layer, merge_mode="sum")(y) if kind == "bidirectional" else layer(y)
-    if kind == "attention":
-        dropout = 0.2 if rng.integers(2) else 0.0
-        z = keras.layers.MultiHeadAttention(2, 3, dropout=dropout, seed=seed)(
-            y, y, use_causal_mask=bool(rng.integers(2))
-        )
-        return keras.layers.Add()([y, z])
-    if kind == "dot":
-        return keras.layers.Attention(use_scale=True, dropout=float(rng.choice([0.0, 0.3])), seed=seed)([y, y])
-    if kind == "conv":
-        return keras.layers.Conv1D(WIDTH, 3, padding="same", activation="relu")(y)
-    if kind == "norm":
-        return keras.layers.LayerNormalization()(y)
-    if kind == "batch":
-        return keras.layers.BatchNormalization(momentum=0.8)(y)
-    if kind == "dropout":
-        layer = keras.layers.SpatialDropout1D if rng.integers(2) else keras.layers.Dropout
-        return layer(0.3, seed=seed)(y)
-    layer = [keras.layers.GaussianNoise, keras.layers.GaussianDropout, keras.layers.AlphaDropout][rng.integers(3)]
-    return layer(0.2, seed=seed)(y)
-
-
-def head(rng, y):
-    kind = str(rng.choice(["numbers", "classes", "one_hot", "binary", "sequence"]))
-    if kind != "sequence":
-        y = keras.layers.Flatten()(y) if rng.integers(2) and y.shape[1] else keras.layers.GlobalAveragePooling1D()(y)
-    if kind == "numbers":
-        loss = rng.choice(["mse", "mae", "huber", "log_cosh", "mean_squared_logarithmic_error"])
-        return keras.layers.Dense(2)(y), str(loss), ["mae", "root_mean_squared_error"]
-    if kind == "binary":
-        loss = rng.choice(["binary_crossentropy", "binary_focal_crossentropy", "hinge"])
-        return keras.layers.Dense(1, "sigmoid")(y), str(loss), ["accuracy", "auc", "precision"]
-    if kind == "one_hot":
-        loss = [
-            "categorical_crossentropy",
-            keras.losses.CategoricalCrossentropy(label_smoothing=0.1),
-            "kl_divergence",
-            "categorical_focal_crossentropy",
-            "cosine_similarity",
-        ][rng.integers(5)]
-        return keras.layers.Dense(CLASSES, "softmax")(y), loss, ["accuracy"]
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    if rng.integers(2):
-        return keras.layers.Dense(CLASSES, "softmax")(y), "sparse_categorical_crossentropy", ["accuracy"]
-    return keras.layers.Dense(CLASSES)(y), loss, ["accuracy", keras.metrics.SparseTopKCategoricalAccuracy(2)]
-
-
-def optimizer(rng):
-    o, s = keras.optimizers, keras.optimizers.schedules
-    more = {}
-    rate = float(rng.choice([0.01, 0.003]))
-    pick = rng.integers(6)
-    if pick == 0:
-        rate = s.CosineDecay(rate, 6, warmup_target=0.02, warmup_steps=2)
-    elif pick == 1:
-        rate = s.ExponentialDecay(rate, 3, 0.8)
-    clip = rng.integers(6)
-    if clip < 3:
-        more[["clipnorm", "clipvalue", "global_clipnorm"][clip]] = 0.5
-    if rng.integers(4) == 0:
-        more["use_ema"] = True
-        more["ema_momentum"] = 0.9
-    if rng.integers(4) == 0:
-        more["gradient_accumulation_steps"] = 2
-    if rng.integers(4) == 0:
-        more["weight_decay"] = 0.01
-    makers = [
-        lambda: o.SGD(rate, momentum=0.9, nesterov=bool(rng.integers(2)), **more),
-        lambda: o.SGD(rate, **more),
-        lambda: o.Adam(rate, amsgrad=bool(rng.integers(2)), **more),
-        lambda: o.AdamW(rate, **{"weight_decay": 0.01, **more}),
-        lambda: o.RMSprop(rate, centered=bool(rng.integers(2)), **more),
-        lambda: o.Adagrad(rate, **more),
-        lambda: o.Adadelta(rate, **more),
-        lambda: o.Adamax(rate, **more),
-        lambda: o.Nadam(rate, **more),
-        lambda: o.Ftrl(rate, **more),
-        lambda: o.Lion(rate / 10 if isinstance(rate, float) else rate, **more),
-        lambda: o.Adafactor(rate, **more),
-        lambda: o.Lamb(rate, **more),
-        lambda: o.Muon(rate, **more),
-    ]
-    return makers[rng.integers(len(makers))]()
-
-
-def make(seed, index):
-    rng = np.random.default_rng([seed, index])
-    keras.utils.clear_session(free_memory=False)
-    keras.utils.set_random_seed(int(rng.integers(1 << 30)))
-    kind = str(rng.choice(["tokens", "numbers", "numbers"]))
-    x, y = trunk(rng, kind)
-    for _ in range(rng.integers(1, 4)):
-        y = block(rng, y)
-    out, loss, metrics = head(rng, y)
-    model = keras.Model(x, out)
-    if rng.integers(4) == 0:
-        layers = [layer for layer in model.layers if layer.weights]
-        layers[rng.integers(len(layers))].trainable = False
-        if not model.trainable_weights:
-            model.layers[-1].trainable = True
-    weighted = bool(rng.integers(3) == 0)
-    of_classes = "sparse" in (loss if isinstance(loss, str) else loss.name)
-    model.compile(
-        optimizer(rng), loss, metrics=metrics, weighted_metrics=["mae"] if weighted and rng.integers(2) and not of_classes else None,
-        jit_compile=False,
-    )
-    rows = int(rng.integers(9, 15))
-    data = {}
-    if kind == "tokens":
-        data["x"] = rng.integers(0, VOCABULARY, (rows, LENGTH)).astype("int32")
-        data["x"][:, 0] = rng.integers(1, VOCABULARY, rows)
-    else:
-        data["x"] = rng.normal(size=(rows, LENGTH, WIDTH)).astype("float32")
-    shape = (rows, *out.shape[1:])
-    name = loss if isinstance(loss, str) else loss.name
-    if "sparse" in name:
-        data["y"] = rng.integers(0, CLASSES, shape[:-1]).astype("int32")
-    elif name in ("binary_crossentropy", "binary_focal_crossentropy", "hinge"):
-        data["y"] = rng.integers(0, 2, shape).astype("float32")
-    elif shape[-1] == CLASSES:
-        data["y"] = np.eye(CLASSES, dtype="float32")[rng.integers(0, CLASSES, shape[:-1])]
-    else:
-        data["y"] = np.abs(rng.normal(size=shape)).astype("float32")
-    if weighted:
-        data["sample_weight"] = rng.uniform(0.5, 2.0, shape[:-1]).astype("float32")
-    return model, data
+FACTOR = {"float32": 8.0, "mixed_bfloat16": 16.0, "mixed_float16": 16.0}
+LEAST = {"float32": 2e-5, "mixed_bfloat16": 2.0**-6, "mixed_float16": 2.0**-9}
+OF_POLICY = 4.0  # times what Keras's mixed policy changes: from float32 both are as far, each by roundings of its own
+UNIT = {"float32": 2.0**-23, "mixed_bfloat16": 2.0**-8, "mixed_float16": 2.0**-11}
+EPOCHS = 2
+ATTEMPTS = 20  # at one model, until Keras can train it
 
 
 # ---- runs
 
 
 def arrays_of(model):
-    out = {"weight:" + v.path: keras.ops.convert_to_numpy(v) for v in model.weights if "seed_generator" not in v.path}
+    """Its weights and the optimizer's variables."""
+    out = {"weight:" + v.path: np.array(keras.ops.convert_to_numpy(v))
+           for v in model.weights if "seed_generator" not in v.path}
     for i, v in enumerate(model.optimizer.variables):
-        out[f"optimizer:{i}"] = keras.ops.convert_to_numpy(v)
+        out[f"optimizer:{i}"] = np.array(keras.ops.convert_to_numpy(v))
     return out
 
 
-def fit(model, data, epochs, first=0):
-    weights = data.get("sample_weight")
-    return model.fit(
-        data["x"], data["y"], sample_weight=weights, batch_size=4, epochs=epochs, initial_epoch=first, shuffle=False,
-        verbose=0,
-    ).history
+def fit(model, settings, epochs, first=0):
+    y, weights = settings.targets_of(settings.data)
+    more = {}
+    if settings.validation:
+        validation_y, validation_weights = settings.targets_of(settings.validation)
+        more["validation_data"] = (settings.validation["x"], validation_y)
+        if validation_weights is not None:
+            more["validation_data"] += (validation_weights,)
+    return model.fit(settings.data["x"], y, sample_weight=weights, class_weight=settings.class_weight, epochs=epochs,
+                     initial_epoch=first, batch_size=training_models.BATCH, shuffle=False, verbose=0, **more).history
 
 
-def nudged(model, rng):
+def nudge(model, rng, policy):
     for variable in model.trainable_weights:
         value = keras.ops.convert_to_numpy(variable)
-        variable.assign(np.where(rng.integers(0, 2, value.shape) > 0, np.nextafter(value, np.float32(np.inf)), value))
+        moved = value * np.float32(1 + UNIT[policy]) + np.float32(1e-12)
+        variable.assign(np.where(rng.integers(0, 2, value.shape) > 0, moved, value))
 
 
-def difference(name, found, expected, moved):
-    """How often the difference is what it may be."""
-    size = float(np.max(np.abs(expected), initial=0.0))
-    allowed = max(LEAST * max(size, 1e-3), FACTOR * float(np.max(np.abs(moved - expected), initial=0.0)))
-    if found.shape != expected.shape:
-        return f"{name} has the shape {found.shape}, not {expected.shape}"
-    error = float(np.max(np.abs(found.astype("float64") - expected), initial=0.0))
-    return f"{name}: {error:.3g} from Keras's, {allowed:.3g} are allowed" if not error <= allowed else None
+class Attn:
+    def __init__(self, path):
+        self.path = path
+
+    def train(self, start, target, folder, settings, epochs):
+        words = [self.path, "train", start, "--data", folder / "data.npz", "-o", target, "--no-shuffle", "--json",
+                 "--batch-size", training_models.BATCH, "--epochs", epochs]
+        if settings.validation:
+            words += ["--validation", folder / "validation.npz"]
+        if settings.class_weight:
+            words += ["--class-weight", json.dumps(settings.class_weight)]
+        return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+
+
+# ---- comparison
+
+
+class Comparison:
+    """Of one model's numbers. `expected`, `moved` and `single` are Keras's own, `moved` from starting weights that were
+    nudged, `single` in float32."""
+
+    def __init__(self, policy):
+        self.least, self.factor, self.wrong = LEAST[policy], FACTOR[policy], []
+
+    def array(self, name, found, expected, moved, single):
+        found, expected, moved, single = (np.asarray(x, "float64") for x in (found, expected, moved, single))
+        if found.shape != expected.shape:
+            self.wrong.append(f"{name} has the shape {found.shape}, not {expected.shape}")
+            return
+        if not np.isfinite(expected).all():
+            if not np.array_equal(np.isfinite(found), np.isfinite(expected)):
+                self.wrong.append(f"{name}: not the same numbers are finite")
+            return
+        size = float(np.max(np.abs(expected), initial=0.0))
+        off = [float(np.max(np.abs(other - expected), initial=0.0)) for other in (moved, single)]
+        allowed = max(self.least * max(size, 1e-3), self.factor * off[0], OF_POLICY * off[1])
+        error = float(np.max(np.abs(found - expected), initial=0.0))
+        if not error <= allowed:
+            self.wrong.append(f"{name}: {error:.3g} from Keras's, {allowed:.3g} are allowed, {size:.3g} is the largest")
+
+    def arrays(self, where, found, expected, moved, single):
+        if found.keys() != expected.keys():
+            self.wrong.append(f"{where}: the arrays are {sorted(found)}, and Keras's {sorted(expected)}")
+        for name in found.keys() & expected.keys():
+            self.array(f"{where}{name}", found[name], expected[name], moved[name], single.get(name, moved[name]))
+
+
+def in_float32(start):
+    """The archive's model with all layers computing in float32."""
+    single = start.with_name("single.keras")
+    with zipfile.ZipFile(start) as old, zipfile.ZipFile(single, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            new.writestr(name, re.sub(rb"mixed_b?float16", b"float32", data) if name == "config.json" else data)
+    return keras.models.load_model(single)
+
+
+def trained_by_keras(start, settings, index, epochs):
+    """(model, its numbers, those from nudged weights, and in float32 where the policy is a mixed one); numbers are
+    (history, arrays)."""
+    model = keras.models.load_model(start)
+    numbers = fit(model, settings, epochs), arrays_of(model)
+    other = keras.models.load_model(start)
+    nudge(other, np.random.default_rng(index), settings.policy)
+    moved = fit(other, settings, epochs), arrays_of(other)
+    if settings.policy == "float32":
+        return model, numbers, moved, moved
+    single = in_float32(start)
+    return model, numbers, moved, (fit(single, settings, epochs), arrays_of(single))
+
+
+class Unfit(Exception):
+    """Keras itself cannot train the model."""
+
+
+def drawn(folder, seed, index):
+    """The settings; start.keras is the model."""
+    for attempt in range(ATTEMPTS):
+        try:
+            model, settings = training_models.make(seed, index, attempt)
+            model.save(folder / "start.keras")
+            again = keras.models.load_model(folder / "start.keras")
+            if isinstance(again.optimizer, keras.optimizers.ScheduleFreeAdamW):
+                # load_model has begun it with what the weights were before they were loaded.
+                for variable, begins in zip(again.trainable_variables, again.optimizer._momentums):
+                    begins.assign(variable)
+                again.save(folder / "start.keras")
+            fit(again, settings, 1)
+            return settings
+        except Exception as error:  # of whichever class
+            why = f"{type(error).__name__}: {str(error).strip().splitlines()[0][:200]}"
+    raise Unfit(why)
 
 
 def check(attn, folder, seed, index):
-    model, data = make(seed, index)
-    start = folder / "start.keras"
-    model.save(start)
-    np.savez(folder / "data.npz", **data)
-    trained = folder / "attn.keras"
-    words = [attn, "train", start, "--data", folder / "data.npz", "-o", trained, "--batch-size", "4", "--epochs", "2",
-             "--no-shuffle", "--json"]
-    result = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    """(what was drawn, what differs)"""
+    settings = drawn(folder, seed, index)
+    start, trained = folder / "start.keras", folder / "attn.keras"
+    np.savez(folder / "data.npz", **settings.data)
+    if settings.validation:
+        np.savez(folder / "validation.npz", **settings.validation)
+    result = attn.train(start, trained, folder, settings, EPOCHS)
     if result.returncode == 1 and "is not finite" in result.stderr:  # where Keras goes on with NaN
-        mine = keras.models.load_model(start)
-        fit(mine, data, 2)
-        return [] if any(not np.isfinite(array).all() for array in arrays_of(mine).values()) else [result.stderr.strip()]
+        own = keras.models.load_model(start)
+        fit(own, settings, EPOCHS)
+        finite = all(np.isfinite(array).all() for array in arrays_of(own).values())
+        return settings.steps, [result.stderr.strip()] if finite else []
     if result.returncode != 0:
-        return [f"exit {result.returncode}: {result.stderr.strip()[-300:]}"]
+        return settings.steps, [f"exit {result.returncode}: {result.stderr.strip()[-300:]}"]
+    comparison = Comparison(settings.policy)
+
     # Keras's generators are made anew by loading, as attn's are.
-    mine = keras.models.load_model(start)
-    history = fit(mine, data, 2)
-    expected = arrays_of(mine)
-    other = keras.models.load_model(start)
-    nudged(other, np.random.default_rng(index))
-    moved_history = fit(other, data, 2)
-    moved = arrays_of(other)
+    own, *numbers = trained_by_keras(start, settings, index, EPOCHS)
+    comparison.arrays("", json.loads(result.stdout)["history"], *[each[0] for each in numbers])
+    from_attn = keras.models.load_model(trained)
+    comparison.arrays("", arrays_of(from_attn), *[each[1] for each in numbers])
 
-    wrong = []
-    told = json.loads(result.stdout)["history"]
-    for name in history.keys() | told.keys():
-        if name not in told or name not in history:
-            wrong.append(f"only one tells '{name}'")
-            continue
-        wrong.append(difference(name, np.array(told[name], "float64"), np.array(history[name]),
-                                np.array(moved_history[name])))
-    # As Keras reads them from what attn wrote.
-    again = keras.models.load_model(trained)
-    found = arrays_of(again)
-    if found.keys() != expected.keys():
-        wrong.append(f"the arrays are {sorted(found)}, and Keras's {sorted(expected)}")
-    for name in found.keys() & expected.keys():
-        wrong.append(difference(name, found[name], expected[name], moved[name]))
-
-    # Keras goes on with it. It does not keep what its generators have drawn.
-    if any("seed_generator" in v.path for v in mine.variables):
-        mine.save(folder / "keras.keras")
-        mine = keras.models.load_model(folder / "keras.keras")
-    theirs, ours = fit(mine, data, 3, 2)["loss"], fit(again, data, 3, 2)["loss"]
-    wrong.append(difference("loss after Keras goes on", np.array(ours), np.array(theirs), np.array(theirs) * (1 + 1e-5)))
-    return [each for each in wrong if each]
+    # There and back. Keras does not keep what its generators have drawn.
+    own.save(folder / "keras.keras")
+    own, *numbers = trained_by_keras(folder / "keras.keras", settings, index, 1)
+    losses = fit(from_attn, settings, 1)["loss"]
+    comparison.array("there: loss", losses, *[each[0]["loss"] for each in numbers])
+    result = attn.train(folder / "keras.keras", folder / "back.keras", folder, settings, 1)
+    if result.returncode != 0:
+        comparison.wrong.append(f"back: exit {result.returncode}: {result.stderr.strip()[-300:]}")
+        return settings.steps, comparison.wrong
+    comparison.arrays("back: ", json.loads(result.stdout)["history"], *[each[0] for each in numbers])
+    back = arrays_of(keras.models.load_model(folder / "back.keras"))
+    comparison.arrays("back: ", back, *[each[1] for each in numbers])
+    return settings.steps, comparison.wrong
 
 
 def main():
@@ -297,14 +221,14 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--keep", type=pathlib.Path)
     arguments = parser.parse_args()
-    attn = pathlib.Path(arguments.attn).resolve()
+    attn = Attn(pathlib.Path(arguments.attn).resolve())
     right = 0
     for index in range(arguments.first, arguments.first + arguments.count):
         with tempfile.TemporaryDirectory() as folder:
-            wrong = check(attn, pathlib.Path(folder), arguments.seed, index)
+            steps, wrong = check(attn, pathlib.Path(folder), arguments.seed, index)
             right += not wrong
             if wrong:
-                print(f"{index}:", *wrong[:6], sep="\n    ", flush=True)
+                print(f"{index}: {' '.join(steps)}", *wrong[:6], sep="\n    ", flush=True)
                 if arguments.keep:
                     shutil.copytree(folder, arguments.keep / f"{arguments.seed}_{index}", dirs_exist_ok=True)
     print(f"{right} of {arguments.count}")

@@ -12,6 +12,7 @@ from writer import is_whole
 TRAINING = ("train", "--data", "t.npz", "--batch-size", "1", "--epochs", "6", "--validation-split", "0.5", "--quiet",
             "--early-stopping", "patience=9,restore_best_weights", "--reduce-lr", "patience=1,factor=0.5,min_delta=1")
 MOST_RUNS = 60
+PATIENCE = 1.1  # each run of a training is given so many times what the one before it was: a busy machine is slow
 
 
 def dump_of(folder, name):
@@ -47,7 +48,7 @@ class Trainings:
                      (*TRAINING, target.name, "-o", target.name, "--resume"))
             process = self.attn.start((*words, "--save-every", "1steps", "--dump", "killed.npz"), folder)
             try:
-                process.communicate(timeout=took * self.random.uniform(0.3, 1.6) * (1 + attempt / 8))
+                process.communicate(timeout=took * self.random.uniform(0.3, 1.6) * PATIENCE**attempt)
             except Exception:
                 process.kill()
                 process.communicate()

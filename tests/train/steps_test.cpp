@@ -214,6 +214,20 @@ std::vector<fs::path> case_folders() {
 
 }  // namespace
 
+TEST_CASE("train: what recurrent layers draw moves on in an evaluation too, as Keras's does") {
+  const Case one = read_case(in_repository("tests/data/training/dropout/rnn"));
+  const auto backend = backends::make_cpu_backend();
+  train::Trainer trainer(*backend,
+                         [&](const train::Batch& batch, bool training) { return lower(one.model, batch, training); },
+                         one.model.weights(), starting_weights(one), keras::compiled_optimizer(one.compile_config), {});
+  const train::Batch batch = batch_of(one.data, 0, one.meta["batch"]);
+  static_cast<void>(trainer.step(batch));
+  const std::map<std::string, std::int64_t> once = trainer.draws();
+  REQUIRE(!once.empty());
+  static_cast<void>(trainer.evaluate(batch));
+  for (const auto& [layer, count] : trainer.draws()) CHECK_MESSAGE(count == 2 * once.at(layer), layer);
+}
+
 TEST_CASE("train: ten steps are Keras's, on the CPU's kernels") {
   for (const fs::path& folder : case_folders()) check_steps(read_case(folder), *backends::make_cpu_backend(), 2);
 }

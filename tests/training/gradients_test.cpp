@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -54,8 +56,10 @@ struct Case {
   json meta;
   std::optional<std::string> loss;
 
-  [[nodiscard]] keras::LossGraph lower() const {
+  /// Computing in `dtype`, or as the layers' policies say.
+  [[nodiscard]] keras::LossGraph lower(const std::optional<std::string>& dtype = {}) const {
     keras::LowerOptions options;
+    options.dtype = dtype;
     keras::LossOptions how;
     how.loss = loss;
     const std::vector<std::string> inputs = model.input_names();
@@ -159,6 +163,40 @@ void check_gradients_of(const Case& one, const backends::Backend& backend) {
     if (!seen.contains(name)) CHECK_MESSAGE(largest(tensor) == 0.0, name);
 }
 
+/// Of a model that is lowered to compute in `dtype`, by weight. The loss is scaled as a training scales it in float16.
+Arrays gradients_in(const Case& one, const std::optional<std::string>& dtype) {
+  const keras::LossGraph lowered = one.lower(dtype);
+  const auto wanted = wanted_of(one, lowered.graph);
+  std::vector<ValueId> values;
+  for (const auto& [name, id] : wanted) values.push_back(id);
+  graph::Graph graph = lowered.graph;
+  graph::Builder b(graph);
+  constexpr double kScale = 1024.0;
+  const ValueId loss = b.binary(graph::BinaryFn::multiply, lowered.loss, b.scalar_like(lowered.loss, kScale));
+  gradients::Differentiated backward = gradients::differentiate(std::move(graph), loss, values);
+  backward.graph.outputs.clear();
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (backward.gradients[i] != graph::kNone)
+      backward.graph.outputs.push_back({wanted[i].first, backward.gradients[i]});
+  const std::vector<Tensor> inputs = run::make_inputs(backward.graph, one.data, 0);
+  const auto backend = backends::make_cpu_backend();
+  run::Session session(*backend, std::move(backward.graph), one.weights, {2});
+  session.run(inputs);
+  Arrays out;
+  for (const NamedTensor& got : session.outputs()) out.emplace(got.name, got.tensor.cast(DType::float64));
+  return out;
+}
+
+/// √Σ(x − y)² and √Σx²
+std::pair<double, double> distance(const Tensor& x, const Tensor& y) {
+  double apart = 0.0, size = 0.0;
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    apart += (x.at(i) - y.at(i)) * (x.at(i) - y.at(i));
+    size += x.at(i) * x.at(i);
+  }
+  return {std::sqrt(apart), std::sqrt(size)};
+}
+
 }  // namespace
 
 TEST_CASE("training: gradients of models are Keras's, on the reference backend") {
@@ -168,6 +206,33 @@ TEST_CASE("training: gradients of models are Keras's, on the reference backend")
 
 TEST_CASE("training: gradients of models are Keras's, on the CPU's kernels") {
   for (const fs::path& folder : case_folders()) check_gradients_of(read_case(folder), *backends::make_cpu_backend());
+}
+
+TEST_CASE("training: mixed policies move the gradient of a model by what docs/train.md says, and that of a weight") {
+  struct Bound {
+    const char* dtype;
+    double unit;
+  };
+  constexpr double kOfAll = 8.0, kOfOne = 32.0, kOfRest = 4.0;
+  for (const Bound& bound : {Bound{"bfloat16", 0x1p-8}, Bound{"float16", 0x1p-11}}) {
+    for (const fs::path& folder : case_folders()) {
+      CAPTURE(folder.string());
+      const Case one = read_case(folder);
+      if (one.meta.contains("policy") && one.meta["policy"].is_string()) continue;  // it has halves of its own
+      const Arrays exact = gradients_in(one, {}), half = gradients_in(one, bound.dtype);
+      double apart = 0.0, size = 0.0;
+      for (const auto& [name, gradient] : exact) {
+        const auto [off, norm] = distance(gradient, half.at(name));
+        apart += off * off;
+        size += norm * norm;
+      }
+      for (const auto& [name, gradient] : exact) {
+        const auto [off, norm] = distance(gradient, half.at(name));
+        CHECK_MESSAGE(off <= bound.unit * std::max(kOfOne * norm, kOfRest * std::sqrt(size)), name);
+      }
+      CHECK(std::sqrt(apart) <= kOfAll * bound.unit * std::sqrt(size));
+    }
+  }
 }
 
 TEST_CASE("training: gradients of models agree with central differences in float64") {

@@ -94,6 +94,16 @@ ATTN_VECTORIZED(void, turn, const float* x, std::int64_t stride, std::int64_t ro
   }
 }
 
+/// `sums` with one panel after another, each of `depth` rows, for so many columns of y.
+void multiply_panels(PanelSums sums, std::int64_t depth, std::int64_t columns) {
+  for (; columns > 0; columns -= kPanel) {
+    sums.columns = std::min(kPanel, columns);
+    multiply_panel(sums);
+    sums.panel += depth * kPanel;
+    sums.y += kPanel;
+  }
+}
+
 /// y += factor·x
 ATTN_VECTORIZED(void, add_scaled, float* y, float factor, const float* x, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] += factor * x[i];
@@ -283,38 +293,32 @@ class AttentionGradKernel final : public Kernel {
     const std::int64_t H = heads_.H, V = heads_.V, S = heads_.S, K = heads_.K, k = n / (heads_.N / K);
     const std::int64_t stride = turned_stride(S);
     float* const dquery = dq_.data<float>() + ((sequence.b * heads_.T + block.first) * heads_.N + n) * H;
-    for (std::int64_t h = 0; h < H; h += kPanel) {
-      multiply_panel({.x = {scratch.dscores, rooms_.tile, 1},
-                      .panel = scratch.features + h * S + block.s * kPanel,
-                      .rows = block.rows,
-                      .depth = block.keys,
-                      .y = dquery + h,
-                      .stride = heads_.N * H,
-                      .columns = std::min(kPanel, H - h),
-                      .adds = block.s > 0});
-    }
+    multiply_panels({.x = {scratch.dscores, rooms_.tile, 1},
+                     .panel = scratch.features + block.s * kPanel,
+                     .rows = block.rows,
+                     .depth = block.keys,
+                     .y = dquery,
+                     .stride = heads_.N * H,
+                     .adds = block.s > 0},
+                    S, H);
     turn(scratch.dscores, rooms_.tile, block.rows, block.keys, scratch.turned, stride);
-    for (std::int64_t h = 0; h < H; h += kPanel) {
-      multiply_panel({.x = {scratch.turned, stride, 1},
-                      .panel = scratch.queries + h * block.rows,
-                      .rows = block.keys,
-                      .depth = block.rows,
-                      .y = dk(sequence, k, block.s) + h,
-                      .stride = K * H,
-                      .columns = std::min(kPanel, H - h),
-                      .adds = true});
-    }
+    multiply_panels({.x = {scratch.turned, stride, 1},
+                     .panel = scratch.queries,
+                     .rows = block.keys,
+                     .depth = block.rows,
+                     .y = dk(sequence, k, block.s),
+                     .stride = K * H,
+                     .adds = true},
+                    block.rows, H);
     turn(scratch.scores, rooms_.tile, block.rows, block.keys, scratch.turned, stride);
-    for (std::int64_t v = 0; v < V; v += kPanel) {
-      multiply_panel({.x = {scratch.turned, stride, 1},
-                      .panel = scratch.outs + v * block.rows,
-                      .rows = block.keys,
-                      .depth = block.rows,
-                      .y = dv(sequence, k, block.s) + v,
-                      .stride = K * V,
-                      .columns = std::min(kPanel, V - v),
-                      .adds = true});
-    }
+    multiply_panels({.x = {scratch.turned, stride, 1},
+                     .panel = scratch.outs,
+                     .rows = block.keys,
+                     .depth = block.rows,
+                     .y = dv(sequence, k, block.s),
+                     .stride = K * V,
+                     .adds = true},
+                    block.rows, V);
   }
 
   /// A query that sees nothing has averaged all values.

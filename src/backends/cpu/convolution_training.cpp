@@ -15,12 +15,6 @@ namespace {
 
 using dnnl::memory;
 
-/// A call by each thread, on some samples of two arrays.
-struct SampleCall {
-  Call call;
-  std::size_t first, second;
-};
-
 /// The kernel in the layout that oneDNN chose, written in each run.
 class Weights {
  public:
@@ -43,6 +37,46 @@ class Weights {
   dnnl::reorder reorder_;
 };
 
+/// An array that a primitive reads or writes: which argument it is, and a sample of it.
+struct Argument {
+  int number;
+  const memory::desc& description;
+};
+
+/// A primitive on a sample at a time, with the kernel that all samples share, and what each thread calls it with.
+class SampleCalls {
+ public:
+  SampleCalls(Engine& engine, const dnnl::primitive& primitive, const memory::desc& scratchpad, int threads,
+              const Weights& weights, const Argument& from, const Argument& to) {
+    for (int thread = 0; thread < threads; ++thread) {
+      One one{Call(engine, primitive, scratchpad), 0, 0};
+      one.call.bind(DNNL_ARG_WEIGHTS, weights.get());
+      one.from = one.call.bind(from.number, from.description);
+      one.to = one.call.bind(to.number, to.description);
+      calls_.push_back(std::move(one));
+    }
+  }
+
+  void run(int thread, const float* from, float* to) {
+    One& one = calls_[static_cast<std::size_t>(thread)];
+    one.call.set_address(one.from, from);
+    one.call.set_address(one.to, to);
+    one.call.run();
+  }
+  [[nodiscard]] std::int64_t bytes() const {
+    std::int64_t sum = 0;
+    for (const One& one : calls_) sum += one.call.bytes();
+    return sum;
+  }
+
+ private:
+  struct One {
+    Call call;
+    std::size_t from, to;
+  };
+  std::vector<One> calls_;  // by thread
+};
+
 double work_of(const Shape& kernel, const Shape& y) {
   return 2.0 * static_cast<double>(kernel.slice(0, kernel.rank() - 1).size()) * static_cast<double>(y.size());
 }
@@ -58,16 +92,10 @@ class MovingConv final : public Kernel {
         description_(conv_.forward(step.engine.engine, user_scratchpad())),
         weights_(step.engine, conv_.plain_weights, description_.weights_desc()),
         finish_(step.op<graph::Conv>().activation, false),
-        team_(step.engine.team_for(work_of(kernel_.shape, y_.shape))) {
+        team_(step.engine.team_for(work_of(kernel_.shape, y_.shape))),
+        calls_(step.engine, dnnl::convolution_forward(description_), description_.scratchpad_desc(), team_.threads,
+               weights_, {DNNL_ARG_SRC, conv_.source}, {DNNL_ARG_DST, conv_.target}) {
     if (step.op<graph::Conv>().bias) bias_ = step.inputs[2];
-    const dnnl::convolution_forward primitive(description_);
-    for (int thread = 0; thread < team_.threads; ++thread) {
-      SampleCall call{Call(step.engine, primitive, description_.scratchpad_desc()), 0, 0};
-      call.call.bind(DNNL_ARG_WEIGHTS, weights_.get());
-      call.first = call.call.bind(DNNL_ARG_SRC, conv_.source);
-      call.second = call.call.bind(DNNL_ARG_DST, conv_.target);
-      calls_.push_back(std::move(call));
-    }
   }
 
   void run() override {
@@ -76,21 +104,14 @@ class MovingConv final : public Kernel {
     const std::int64_t x_size = x_.size() / samples, y_size = y_.size() / samples;
     const float* const bias = bias_.place == nullptr ? nullptr : bias_.data<float>();
     parallel_for(samples, team_, [&](std::int64_t b, int thread) {
-      SampleCall& call = calls_[static_cast<std::size_t>(thread)];
       float* const y = y_.data<float>() + b * y_size;
-      call.call.set_address(call.first, x_.data<float>() + b * x_size);
-      call.call.set_address(call.second, y);
-      call.call.run();
+      calls_.run(thread, x_.data<float>() + b * x_size, y);
       for (std::int64_t i = 0; bias != nullptr && i < y_size; i += filters) add_to(y + i, bias, filters);
       if (finish_.is_needed()) finish_.run(nullptr, y, y_size);
     });
   }
   [[nodiscard]] std::string_view name() const override { return "onednn convolution"; }
-  [[nodiscard]] std::int64_t bytes() const override {
-    std::int64_t sum = weights_.bytes();
-    for (const SampleCall& call : calls_) sum += call.call.bytes();
-    return sum;
-  }
+  [[nodiscard]] std::int64_t bytes() const override { return weights_.bytes() + calls_.bytes(); }
 
  private:
   Operand x_, kernel_, bias_, y_;
@@ -99,7 +120,7 @@ class MovingConv final : public Kernel {
   Weights weights_;
   Finish finish_;
   Team team_;
-  std::vector<SampleCall> calls_;  // by thread
+  SampleCalls calls_;
 };
 
 /// dx, a sample at a time.
@@ -114,34 +135,20 @@ class ConvInputGradKernel final : public Kernel {
                      conv_.strides, conv_.dilation, conv_.before, conv_.after,
                      conv_.forward(step.engine.engine, user_scratchpad()), user_scratchpad()),
         weights_(step.engine, conv_.plain_weights, description_.weights_desc()),
-        team_(step.engine.team_for(work_of(kernel_.shape, dy_.shape))) {
-    const dnnl::convolution_backward_data primitive(description_);
-    for (int thread = 0; thread < team_.threads; ++thread) {
-      SampleCall call{Call(step.engine, primitive, description_.scratchpad_desc()), 0, 0};
-      call.call.bind(DNNL_ARG_WEIGHTS, weights_.get());
-      call.first = call.call.bind(DNNL_ARG_DIFF_DST, conv_.target);
-      call.second = call.call.bind(DNNL_ARG_DIFF_SRC, conv_.source);
-      calls_.push_back(std::move(call));
-    }
-  }
+        team_(step.engine.team_for(work_of(kernel_.shape, dy_.shape))),
+        calls_(step.engine, dnnl::convolution_backward_data(description_), description_.scratchpad_desc(),
+               team_.threads, weights_, {DNNL_ARG_DIFF_DST, conv_.target}, {DNNL_ARG_DIFF_SRC, conv_.source}) {}
 
   void run() override {
     weights_.take(kernel_.data<float>());
     const Dim samples = dx_.shape[0];
     const std::int64_t x_size = dx_.size() / samples, y_size = dy_.size() / samples;
     parallel_for(samples, team_, [&](std::int64_t b, int thread) {
-      SampleCall& call = calls_[static_cast<std::size_t>(thread)];
-      call.call.set_address(call.first, dy_.data<float>() + b * y_size);
-      call.call.set_address(call.second, dx_.data<float>() + b * x_size);
-      call.call.run();
+      calls_.run(thread, dy_.data<float>() + b * y_size, dx_.data<float>() + b * x_size);
     });
   }
   [[nodiscard]] std::string_view name() const override { return "onednn convolution"; }
-  [[nodiscard]] std::int64_t bytes() const override {
-    std::int64_t sum = weights_.bytes();
-    for (const SampleCall& call : calls_) sum += call.call.bytes();
-    return sum;
-  }
+  [[nodiscard]] std::int64_t bytes() const override { return weights_.bytes() + calls_.bytes(); }
 
  private:
   Operand kernel_, dy_, dx_;
@@ -149,7 +156,7 @@ class ConvInputGradKernel final : public Kernel {
   dnnl::convolution_backward_data::primitive_desc description_;
   Weights weights_;
   Team team_;
-  std::vector<SampleCall> calls_;  // by thread
+  SampleCalls calls_;
 };
 
 /// Parts of a batch of equal size, at most so many: by number, so that sums do not depend on threads.

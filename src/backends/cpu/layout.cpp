@@ -109,15 +109,14 @@ class CopyKernel final : public Kernel {
     copies_.push_back(std::move(copy));
   }
   /// Fills the output with this element first.
-  void set_background(std::vector<std::byte> element) { background_ = std::move(element); }
+  void set_background(const std::vector<std::byte>& element) {
+    while (background_.size() < kBackground) background_.insert(background_.end(), element.begin(), element.end());
+    element_ = static_cast<std::int64_t>(element.size());
+    fill_team_ = engine_.team_for(static_cast<double>(to_.size() * element_));
+  }
 
   void run() override {
-    if (!background_.empty()) {
-      for (std::int64_t i = 0; i < to_.size(); ++i) {
-        std::memcpy(to_.data<std::byte>() + i * static_cast<std::int64_t>(background_.size()), background_.data(),
-                    background_.size());
-      }
-    }
+    if (!background_.empty()) fill();
     for (std::size_t n = 0; n < copies_.size(); ++n) {
       if (from_[n].size() > 0) copies_[n].run(from_[n].data<std::byte>(), to_.data<std::byte>(), teams_[n]);
     }
@@ -125,12 +124,25 @@ class CopyKernel final : public Kernel {
   [[nodiscard]] std::string_view name() const override { return "simple"; }
 
  private:
+  static constexpr std::size_t kBackground = 4096;  // bytes of elements that are copied at once
+
+  void fill() const {
+    parallel_ranges(to_.size(), fill_team_, [&](std::int64_t begin, std::int64_t end) {
+      std::byte* const to = to_.data<std::byte>();
+      const auto most = static_cast<std::int64_t>(background_.size());
+      for (std::int64_t i = begin * element_; i < end * element_; i += most)
+        std::memcpy(to + i, background_.data(), static_cast<std::size_t>(std::min(most, end * element_ - i)));
+    });
+  }
+
   std::vector<Operand> from_;
   Operand to_;
   Engine& engine_;
   std::vector<StridedCopy> copies_;  // by input
   std::vector<Team> teams_;
-  std::vector<std::byte> background_;
+  std::vector<std::byte> background_;  // the element, many times
+  std::int64_t element_ = 0;
+  Team fill_team_;
 };
 
 /// table[:axis] + indices + table[axis+1:], rows of the table copied whole.
@@ -256,7 +268,7 @@ std::unique_ptr<Kernel> make_pad(const Step& step) {
   auto kernel = std::make_unique<CopyKernel>(step);
   std::vector<std::byte> element(static_cast<std::size_t>(bytes_of(x.dtype)));
   Tensor::store(x.dtype, element.data(), 0, op.value);
-  kernel->set_background(std::move(element));
+  kernel->set_background(element);
   kernel->add({bytes_of(x.dtype), axes, 0, start});
   return kernel;
 }

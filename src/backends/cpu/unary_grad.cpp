@@ -73,19 +73,11 @@ ATTN_SLOPE(softplus_slope, {
   decay_of(v, e);
   v = (v < 0.0F ? e : Lanes{} + 1.0F) / (1.0F + e);
 })
-/// Φ(x) + x·φ(x), with the erfc of gelu_of.
+/// Φ(x) + x·φ(x)
 ATTN_SLOPE(gelu_slope, {
-  const Lanes t = 1.0F / (1.0F + 0.304055916F * (v < 0.0F ? -v : v));
-  Lanes p = 0.0737079009F * t - 0.310373276F;
-  p = p * t + 0.383705527F;
-  p = p * t - 0.0857256204F;
-  p = p * t + 0.246844381F;
-  p = p * t + 0.204951122F;
-  p = p * t + 0.244375437F;
-  p = p * t + 0.24251461F;
-  Lanes power;
-  exp2_below_0(v * v * -0.721347520F, power);
-  const Lanes tail = 0.5F * (p * t * power);
+  Lanes tail, power;
+  erfc_of(v, tail, power);
+  tail *= 0.5F;
   v = (v < 0.0F ? tail : 1.0F - tail) + v * (0.398942280F * power);
 })
 /// With s = (1 + tanh u)/2 it is s + x·s·(1 − s)·2u'.

@@ -319,9 +319,9 @@ template <int kDegree = 6>
   return std::abs(x) < 0.3465736F ? expm1_near_0(x) : exp_of(x) - 1.0F;
 }
 
-/// x·Φ(x) with erfc(z) = e^(−z²)·t·P(t), z = |x|/√2, t = 1/(1 + 0.43z): the polynomial is the minimax one of its degree
-/// for z up to 9.5, beyond which the result is ±0 or x; its relative error is 9e-8.
-[[gnu::always_inline]] inline void gelu_of(const Lanes& x, Lanes& to) {
+/// erfc(z) = e^(−z²)·t·P(t) of z = |x|/√2, t = 1/(1 + 0.43z), and the power in it: the polynomial is the minimax one of
+/// its degree for z up to 9.5, beyond which the result is 0; its relative error is 9e-8.
+[[gnu::always_inline]] inline void erfc_of(const Lanes& x, Lanes& to, Lanes& power) {
   const Lanes t = 1.0F / (1.0F + 0.304055916F * (x < 0.0F ? -x : x));
   Lanes p = 0.0737079009F * t - 0.310373276F;
   p = p * t + 0.383705527F;
@@ -330,9 +330,14 @@ template <int kDegree = 6>
   p = p * t + 0.204951122F;
   p = p * t + 0.244375437F;
   p = p * t + 0.24251461F;
-  Lanes power;
   exp2_below_0(x * x * -0.721347520F, power);
-  const Lanes tail = p * t * power;  // erfc(z)
+  to = p * t * power;
+}
+
+/// x·Φ(x)
+[[gnu::always_inline]] inline void gelu_of(const Lanes& x, Lanes& to) {
+  Lanes tail, power;
+  erfc_of(x, tail, power);
   to = 0.5F * x * (x < 0.0F ? tail : 2.0F - tail);
 }
 

@@ -34,6 +34,7 @@ struct Training {
     std::string layer;
     graph::ValueId value = graph::kNone;
     std::optional<std::int64_t> normal_seed{};
+    bool always = false;  ///< Keras draws in evaluations too, and uses nothing of it
   };
   std::vector<Draw> draws;
   std::set<const Layer*> random;  ///< the layers that draw

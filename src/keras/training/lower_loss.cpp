@@ -347,7 +347,8 @@ LossGraph lower_loss(Functional& model, const LowerOptions& options, const LossO
     out.updates.push_back({out.graph.value(weight).weight, update.value});
   }
   out.constraints = constraints_of(model);
-  for (const Training::Draw& draw : training.draws) out.draws.push_back({draw.layer, draw.value, draw.normal_seed});
+  for (const Training::Draw& draw : training.draws)
+    out.draws.push_back({draw.layer, draw.value, draw.normal_seed, draw.always});
   return out;
 }
 

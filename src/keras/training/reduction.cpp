@@ -49,6 +49,9 @@ ValueId reduced(Builder& b, ValueId values, std::optional<ValueId> weights, std:
                 const std::string& reduction) {
   const DType dtype = b.dtype(values);
   const bool is_mean = reduction == "sum_over_batch_size" || reduction == "mean";
+  // Dice and Tversky are one number of a whole batch, of which Keras makes one for each weight.
+  const std::optional<ValueId> weighing = weights ? weights : mask;
+  if (b.shape(values).rank() == 0 && weighing) values = b.apply(graph::Broadcast{b.shape(*weighing)}, {values});
   if (weights) weights = fitted_weights(b, b.cast(*weights, dtype), values, "the sample weights");
   if (mask) {
     const ValueId counts = fitted_weights(b, *mask, values, "the mask");

@@ -64,7 +64,10 @@ GatedCell::Dropped GatedCell::draw_dropped(Lowering& lowering, const Steps& step
     const Shape shape{b.shape(steps.x)[0], width};
     for (std::int64_t i = 0; i < factors; ++i) {
       const ValueId ones = b.apply(graph::Fill{shape, policy.compute, 1.0}, {});
+      const std::size_t before = lowering.training->draws.size();
       out.push_back(dropped(lowering, *this, ones, rate, seed.json, shape));
+      // Keras's RNN makes its masks whether it trains or not.
+      if (lowering.training->draws.size() > before) lowering.training->draws.back().always = true;
     }
     return out;
   };

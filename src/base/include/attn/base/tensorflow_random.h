@@ -18,8 +18,14 @@ class TensorflowRandom {
 
   [[nodiscard]] Block operator[](std::uint64_t number) const;
 
+  /// What a block is made of beside its number: Philox 4x32-10 of (number, high) under the key.
+  struct Counter {
+    std::array<std::uint32_t, 2> key{}, high{};
+  };
+  [[nodiscard]] const Counter& counter() const { return counter_; }
+
  private:
-  std::array<std::uint32_t, 2> key_{}, high_{};
+  Counter counter_;
 };
 
 /// In [0, 1) with 52 bits: the low 20 of `high`, then `low`.

@@ -79,6 +79,7 @@ struct LossGraph {
     std::string layer;
     graph::ValueId value = graph::kNone;
     std::optional<std::int64_t> normal_seed{};
+    bool always = false;  ///< an evaluation counts as a draw too, as in Keras
   };
   std::vector<Draw> draws;
   /// A metric: what is summed over batches, and what its value is then.

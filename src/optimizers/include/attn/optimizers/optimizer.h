@@ -23,7 +23,9 @@ struct Gradient {
   Tensor sum;
   /// Where the gradient is a list of entries, of which several may belong to one place, as TensorFlow has it for tables
   /// that are looked up: Σ entries². Else empty: it is sum².
-  Tensor squares;
+  Tensor squares{};
+  /// Σ |entries|, which Adamax takes the largest of. Empty where there are none, or the rule is another.
+  Tensor sizes{};
 };
 
 /// What a step did.
@@ -53,6 +55,11 @@ class Optimizer {
   /// arrays are others.
   void set_state(const std::vector<Tensor>& state);
 
+  /// What a training needs to go on bit for bit and Keras has no place for: under a loss scale, Nadam's product.
+  [[nodiscard]] std::vector<Tensor> unsaved() const;
+  /// Takes such a list over, where it is of this optimizer's length.
+  void set_unsaved(const std::vector<Tensor>& kept);
+
   [[nodiscard]] const Settings& settings() const { return settings_; }
   /// Steps done: of batches, where gradients are accumulated over several.
   [[nodiscard]] std::int64_t iteration() const;
@@ -79,7 +86,6 @@ class Optimizer {
 
   Tensor& add(const std::string& name, Tensor tensor);
   void add_slots();
-  [[nodiscard]] static bool is_finite(const std::vector<Gradient>& gradients);
   void move_scale(bool finite) const;
   [[nodiscard]] std::vector<double> squares_of(const std::vector<Gradient>& gradients) const;
   void accumulate(std::vector<Gradient>& gradients, float factor, bool moves) const;

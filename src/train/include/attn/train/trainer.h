@@ -132,8 +132,8 @@ class Trainer {
   optimizers::Settings settings_;
   TrainerOptions options_;
   std::unique_ptr<optimizers::Optimizer> optimizer_;
-  std::map<std::string, std::unique_ptr<Program>> programs_;  ///< by the shapes of a batch
-  std::map<std::string, std::int64_t> draws_;
+  std::map<std::string, std::unique_ptr<Program>> programs_;         ///< by the shapes of a batch
+  std::map<std::string, std::int64_t> draws_, draws_of_evaluation_;  // by layer; the latter, of a pass
   std::vector<std::string> terms_, metrics_;
   std::vector<keras::MetricKind> kinds_;
 };
