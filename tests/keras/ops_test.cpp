@@ -553,3 +553,31 @@ TEST_CASE("operations: what is not known is told by name and place") {
   check_refused({kNumpy, "Sum", R"(, "axis": [1, -2], "keepdims": false)", "[$x]"}, x, "named twice");
   check_refused({kNumpy, "Tile", R"(, "repeats": [4611686018427387904])", "[$x]"}, x, "too many");
 }
+
+TEST_CASE("operations: transforms, matrices, bits and images that cannot be are told why") {
+  const std::vector<Given> x = {{"x", DType::float32, {1, 3, 4}, count_up(12)}};
+  const std::vector<Given> half = {{"x", DType::float16, {1, 3, 4}, count_up(12)}};
+  const std::vector<Given> wide = {{"x", DType::float32, {1, 300, 300}, count_up(90'000)}};
+  const std::string stft = R"(, "sequence_length": 8, "sequence_stride": 2, "fft_length": 4)";
+  check_refused({kMath, "FFT", "", "[[$x]]", "{}", 2}, x, "must be a pair");
+  check_refused({kMath, "FFT", "", "[[$x, 1.0]]", "{}", 2}, x, "must have one shape");
+  check_refused({kMath, "FFT", "", "[[$x, $x]]", "{}", 2}, half, "needs float32 or float64, got float16");
+  check_refused({kMath, "IRFFT", R"(, "fft_length": 0)", "[[$x, $x]]"}, x, "expected");
+  check_refused({kMath, "STFT", stft, "[$x]", "{}", 2}, x, "fft_length 4 is less than sequence_length 8");
+  check_refused({kMath, "STFT", R"(, "sequence_length": 2, "sequence_stride": 1, "fft_length": 2, "window": [1.0])",
+                 "[$x]", "{}", 2},
+                x, "a window of 1 cells does not fit sequences of 2");
+  check_refused({kMath, "STFT", R"(, "sequence_length": 2, "sequence_stride": 1, "fft_length": 2, "window": "kaiser")",
+                 "[$x]", "{}", 2},
+                x, "'hann', 'hamming', None or a list");
+  check_refused({"linalg", "Inv", "", "[$x]"}, x, "expected square matrices");
+  check_refused({"linalg", "Det", "", "[$x]"}, wide, "1 to 256 rows");
+  check_refused({"linalg", "Qr", "", "[$x]", "{}", 2}, half, "float32 or float64, got float16");
+  check_refused({"linalg", "Eigh", "", "[$x]", "{}", 2}, x, "the operation 'Eigh' is refused");
+  check_refused({kNumpy, "BitwiseAnd", "", "[$x, 3]"}, x, "bits are of integers, got float32");
+  check_refused({"image", "RGBToHSV", "", "[$x]"}, x, "expected images of 3 channels");
+  check_refused({"image", "GaussianBlur", R"(, "kernel_size": [3], "sigma": [1.0, 1.0])", "[$x]"}, x, "2 numbers each");
+  check_refused({"image", "CropImages", "", "[$x]"}, x, "two must be given");
+  check_refused({"image", "MapCoordinates", R"(, "order": 3)", "[$x, [[1.0]]]"}, x, "only the orders 0 and 1");
+  check_refused({"image", "MapCoordinates", R"(, "order": 1)", "[$x, [[1.0]]]"}, x, "do not fit inputs");
+}

@@ -22,7 +22,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).parent / "examples"
 sys.path.insert(0, str(HERE))
-MODULES = ("text", "translation", "vision", "series")
+MODULES = ("text", "translation", "vision", "series", "scattering")
 
 
 def random_weights(model, seed):

@@ -24,8 +24,10 @@ from keras import layers as L
 from keras.src.saving.serialization_lib import ObjectSharingScope
 from keras_hub import layers as H
 
+import operation_cases
+
 BATCH, STEPS, WIDTH, VOCABULARY = 3, 6, 4, 9
-CASES = {}
+CASES = dict(operation_cases.CASES)
 
 
 def case(build):

@@ -35,6 +35,7 @@ constexpr std::array kMeanings = {
     Meaning{"k_w", "width of a window"},
     Meaning{"c_in", "channels that a filter reads"},
     Meaning{"f", "filters"},
+    Meaning{"4·f", "input, forget, candidate and output, side by side"},
     Meaning{"m", "filters per channel (depth_multiplier)"},
     Meaning{"c_in·m", "filters of all channels"},
     Meaning{"o", "length of the output"},

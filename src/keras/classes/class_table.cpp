@@ -50,6 +50,7 @@ std::vector<Family> layer_families() {
           category_classes(),
           text_classes(),
           image_classes(),
+          spectrogram_classes(),
           merge_classes(),
           reshape_classes(),
           pooling_classes(),
@@ -57,6 +58,7 @@ std::vector<Family> layer_families() {
           conv_transpose_classes(),
           rnn_classes(),
           rnn_cell_classes(),
+          conv_lstm_classes(),
           wrapper_classes(),
           keras_hub_position_classes(),
           keras_hub_token_classes(),
@@ -77,11 +79,13 @@ std::vector<Family> layer_families() {
 }
 
 const ClassTable& operation_classes() {
-  static const ClassTable table(
-      {elementwise_operations(), activation_operations(), reduction_operations(), layout_operations(),
-       arrangement_operations(), diagonal_operations(), rearrange_operations(), indexing_operations(),
-       joining_operations(), sorting_operations(), creation_operations(), product_operations(),
-       normalization_operations(), attention_operations(), window_operations(), refused_operations()});
+  static const ClassTable table({elementwise_operations(),   activation_operations(),  reduction_operations(),
+                                 layout_operations(),        arrangement_operations(), diagonal_operations(),
+                                 rearrange_operations(),     indexing_operations(),    joining_operations(),
+                                 sorting_operations(),       creation_operations(),    product_operations(),
+                                 normalization_operations(), attention_operations(),   window_operations(),
+                                 linalg_operations(),        bit_operations(),         signal_operations(),
+                                 image_operations(),         warp_operations(),        refused_operations()});
   return table;
 }
 

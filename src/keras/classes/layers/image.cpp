@@ -37,26 +37,24 @@ class Resizing : public ImageLayer {
     f.required("height", height);
     f.required("width", width);
     f("interpolation", interpolation);
-    f("crop_to_aspect_ratio", crop);
-    f("pad_to_aspect_ratio", pad, 303);
+    f("crop_to_aspect_ratio", how.crop);
+    f("pad_to_aspect_ratio", how.pad, 303);
     f("fill_mode", fill_mode, 303);
     f("fill_value", fill_value, 303);
-    f("antialias", antialias, 309);
-  }
-  void check(const Ref& config) override {
-    for (const auto& [set, key] : {std::pair(crop, "crop_to_aspect_ratio"), std::pair(pad, "pad_to_aspect_ratio"),
-                                   std::pair(antialias, "antialias")})
-      if (set) config[key].fail("only a plain resize is supported");
+    f("antialias", how.antialias, 309);
   }
 
  private:
   ValueId sized(graph::Builder& b, ValueId x, int row_axis) override {
-    return resized(b, resized(b, x, row_axis, height, interpolation.value), row_axis + 1, width, interpolation.value);
+    Resampling resampling = how;
+    resampling.interpolation = interpolation.value;
+    resampling.fill = fill_value;
+    return resized_image(b, x, row_axis, height, width, resampling);
   }
 
   Choice interpolation{"bilinear", {kInterpolations.begin(), kInterpolations.end()}};
-  bool crop = false, pad = false, antialias = false;
-  std::string fill_mode = "constant";
+  Resampling how;
+  Choice fill_mode{"constant", {"constant"}};
   Number fill_value = 0.0;
 };
 

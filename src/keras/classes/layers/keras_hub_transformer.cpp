@@ -7,6 +7,7 @@
 #include "classes/composite.h"
 #include "classes/layers/layers.h"
 #include "classes/layers/padding_mask.h"
+#include "classes/ops/fourier.h"
 
 namespace attn::keras {
 namespace {
@@ -217,6 +218,64 @@ class TransformerDecoder : public TransformerBlock {
   Layer* cross_attention_dropout_ = nullptr;
 };
 
+/// It mixes positions and features by a Fourier transform in place of attention (Lee-Thorp et al., "FNet: Mixing Tokens
+/// with Fourier Transforms", 2021).
+class FNetEncoder : public Composite {
+ public:
+  void fields(Fields& f) override {
+    f.required("intermediate_dim", intermediate_dim);
+    f("dropout", dropout);
+    f("activation", activation);
+    f("layer_norm_epsilon", layer_norm_epsilon);
+    f("kernel_initializer", kernel_initializer);
+    f("bias_initializer", bias_initializer);
+  }
+
+  void build(Weights&, Call& call) override {
+    const Shape in = call.shape("inputs");
+    if (in.rank() < 2 || in.back() == kUnknown)
+      throw bad_input("expected an input (…, length, width), got {}", in.str());
+    const Json epsilon = {{"epsilon", layer_norm_epsilon.value}};
+    mixing_norm_ = &make("LayerNormalization", "mixing_layer_norm", "_mixing_layer_norm", epsilon);
+    output_norm_ = &make("LayerNormalization", "output_layer_norm", "_output_layer_norm", epsilon);
+    intermediate_dense_ = &make_dense("intermediate_dense", "_intermediate_dense", intermediate_dim, activation.json);
+    output_dense_ = &make_dense("output_dense", "_output_dense", in.back(), "linear");
+    output_dropout_ = &make("Dropout", "output_dropout", "_output_dropout", {{"rate", dropout.value}});
+  }
+
+  Arg call(Call& call) override {
+    const LayerScope scope(call.lowering(), name);
+    graph::Builder& b = call.builder();
+    const TensorPtr inputs = call.tensor("inputs");
+    // In float32 whatever the layer computes in, and the real part alone.
+    const Complex mixed = fourier_2d({Expression{b, inputs->id}.cast(DType::float32)});
+    const TensorPtr mixing = Call::result(b.cast(mixed.real, b.dtype(inputs->id)));
+    const TensorPtr x = apply(call, *mixing_norm_, {sum(call, inputs, mixing)});
+    const TensorPtr forward = apply(call, *output_dense_, {apply(call, *intermediate_dense_, {x})});
+    return apply(call, *output_norm_, {sum(call, x, apply(call, *output_dropout_, {forward}))});
+  }
+
+ private:
+  Layer& make_dense(const char* called, const char* attribute, std::int64_t units, const Json& function) {
+    return make("Dense", called, attribute,
+                {{"units", units},
+                 {"activation", function},
+                 {"kernel_initializer", kernel_initializer.json},
+                 {"bias_initializer", bias_initializer.json}});
+  }
+
+  Positive intermediate_dim;
+  Number dropout = 0;
+  Activation activation = *Activation::named("relu");
+  Number layer_norm_epsilon = 1e-5;
+  Initializer kernel_initializer{"glorot_uniform"}, bias_initializer{"zeros"};
+  Layer* mixing_norm_ = nullptr;
+  Layer* output_norm_ = nullptr;
+  Layer* intermediate_dense_ = nullptr;
+  Layer* output_dense_ = nullptr;
+  Layer* output_dropout_ = nullptr;
+};
+
 constexpr std::array kKerasHubTransformerClasses = {
     ClassInfo{.name = "TransformerEncoder",
               .make = make_layer<TransformerEncoder>,
@@ -228,6 +287,12 @@ constexpr std::array kKerasHubTransformerClasses = {
               .make = make_layer<TransformerDecoder>,
               .since = kAnyKeras,
               .module = "keras_hub.src.layers.modeling.transformer_decoder",
+              .role = Role::transformer,
+              .package = "keras_hub"},
+    ClassInfo{.name = "FNetEncoder",
+              .make = make_layer<FNetEncoder>,
+              .since = kAnyKeras,
+              .module = "keras_hub.src.layers.modeling.f_net_encoder",
               .role = Role::transformer,
               .package = "keras_hub"},
 };

@@ -23,6 +23,7 @@ namespace attn::keras {
 [[nodiscard]] Family category_classes();
 [[nodiscard]] Family text_classes();
 [[nodiscard]] Family image_classes();
+[[nodiscard]] Family spectrogram_classes();
 [[nodiscard]] Family merge_classes();
 [[nodiscard]] Family reshape_classes();
 [[nodiscard]] Family pooling_classes();
@@ -30,6 +31,7 @@ namespace attn::keras {
 [[nodiscard]] Family conv_transpose_classes();
 [[nodiscard]] Family rnn_classes();
 [[nodiscard]] Family rnn_cell_classes();
+[[nodiscard]] Family conv_lstm_classes();
 [[nodiscard]] Family wrapper_classes();
 [[nodiscard]] Family keras_hub_position_classes();
 [[nodiscard]] Family keras_hub_token_classes();

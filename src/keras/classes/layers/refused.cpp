@@ -8,8 +8,6 @@ namespace {
 
 constexpr std::string_view kCode = "it carries Python code, which is never run; replace it by layers or keras.ops";
 constexpr std::string_view kSavedModel = "it loads a SavedModel from a path, which is never opened";
-constexpr std::string_view kFourier = "attn has no Fourier transforms and no complex numbers";
-constexpr std::string_view kConvRecurrent = "attn has no recurrent convolutions";
 constexpr std::string_view kPrepares = "it prepares data before a model; give the model what it makes";
 constexpr std::string_view kBoxes = "attn has no layers for boxes around objects";
 
@@ -31,12 +29,6 @@ constexpr std::array kRefusedLayers = {
     refused("Lambda", 300, kCode),
     refused("TorchModuleWrapper", 300, kCode),
     refused("TFSMLayer", 300, kSavedModel),
-    keras_hub_refused("FNetEncoder", kFourier),
-    refused("MelSpectrogram", 301, kFourier),
-    refused("STFTSpectrogram", 307, kFourier),
-    refused("ConvLSTM1D", 300, kConvRecurrent),
-    refused("ConvLSTM2D", 300, kConvRecurrent),
-    refused("ConvLSTM3D", 300, kConvRecurrent),
     refused("AutoContrast", 306, kPrepares),
     refused("ContrastLimitedAdaptiveHistogramEqualization", 314, kPrepares),
     refused("Equalization", 308, kPrepares),

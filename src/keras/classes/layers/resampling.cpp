@@ -86,9 +86,86 @@ void lanczos(Dim i, Dim out, double radius, Weights1D& weights) {
   normalize(weights);
 }
 
+/// The window of an interpolation at a distance, and how far it reaches.
+double windowed(std::string_view interpolation, double x) {
+  if (interpolation == "bilinear") return std::max(0.0, 1.0 - x);
+  if (interpolation == "bicubic") return cubic(x);
+  const double radius = interpolation == "lanczos3" ? 3.0 : 5.0, angle = x * std::numbers::pi;
+  if (x <= 1e-3) return 1.0;
+  return x > radius ? 0.0 : radius * std::sin(angle) * std::sin(angle / radius) / (angle * angle);
+}
+double reach_of(std::string_view interpolation) {
+  if (interpolation == "bilinear") return 1.0;
+  if (interpolation == "bicubic") return 2.0;
+  return interpolation == "lanczos3" ? 3.0 : 5.0;
+}
+
+/// The window as wide as the cells of the result (scale_and_translate with antialiasing).
+void antialiased(Dim i, Dim out, std::string_view interpolation, Weights1D& weights) {
+  const auto in = static_cast<Dim>(weights.size());
+  const double steps = static_cast<double>(in) / static_cast<double>(out), wide = std::max(steps, 1.0);
+  const double at = (static_cast<double>(i) + 0.5) * steps, reach = reach_of(interpolation) * wide;
+  const auto first = std::max<Dim>(static_cast<Dim>(std::ceil(at - reach - 0.5)), 0);
+  const auto last = std::min<Dim>(static_cast<Dim>(std::floor(at + reach - 0.5)), in - 1);
+  for (Dim cell = first; cell <= last; ++cell)
+    weights[static_cast<std::size_t>(cell)] =
+        windowed(interpolation, std::abs(static_cast<double>(cell) + 0.5 - at) / wide);
+  normalize(weights);
+}
+
+void weigh(Dim i, Dim out, std::string_view interpolation, bool antialias, Weights1D& weights) {
+  if (interpolation == "nearest") return nearest(i, out, weights);
+  if (antialias) return antialiased(i, out, interpolation, weights);
+  if (interpolation == "bilinear") return bilinear(i, out, weights);
+  if (interpolation == "bicubic") return bicubic(i, out, weights);
+  lanczos(i, out, reach_of(interpolation), weights);
+}
+
+/// A part of an axis: so many cells from `first` on. It begins in front of the axis where it is longer.
+struct Part {
+  Dim first = 0, size = 0;
+};
+
+/// What of `cells`, or how much around them, has the shape of `wanted` beside an axis of `others` that is to have
+/// `other` (keras.ops.image.resize, in its float32).
+Part part_of(Dim cells, Dim others, Dim wanted, Dim other, bool crop) {
+  const auto product = checked_mul(others, wanted);
+  if (!product) throw bad_input("{} cells for {} are too many", wanted, others);
+  const auto fitting = static_cast<Dim>(static_cast<float>(*product) / static_cast<float>(other));
+  const Dim size = crop ? std::clamp<Dim>(fitting, 1, cells) : std::max(cells, fitting);
+  return {static_cast<Dim>(static_cast<float>(cells - size) / 2.0F), size};
+}
+
 }  // namespace
 
-graph::ValueId resized(graph::Builder& b, graph::ValueId x, int axis, Dim size, std::string_view interpolation) {
+graph::ValueId resized_image(graph::Builder& b, graph::ValueId x, int row_axis, Dim height, Dim width,
+                             const Resampling& how) {
+  const Shape shape = b.shape(x);
+  const Dim rows = shape[row_axis], columns = shape[row_axis + 1];
+  if (how.crop && how.pad) throw bad_input("an image cannot be both cropped and padded to the aspect ratio");
+  if ((how.crop || how.pad) && rows != kUnknown && columns != kUnknown) {
+    if (rows < 1 || columns < 1 || height < 1 || width < 1)
+      throw bad_input("an image {} cannot be resized to {} by {}", shape.str(), height, width);
+    const Part high = part_of(rows, columns, height, width, how.crop);
+    const Part wide = part_of(columns, rows, width, height, how.crop);
+    for (const auto& [axis, part] : {std::pair(row_axis, high), std::pair(row_axis + 1, wide)}) {
+      if (how.crop) {
+        x = sliced(b, x, axis, {part.first, part.first + part.size, 1});
+      } else if (part.first < 0) {
+        graph::Pad pad{graph::PadMode::constant, {}, {}, how.fill};
+        pad.before.assign(static_cast<std::size_t>(shape.rank()), 0);
+        pad.before[static_cast<std::size_t>(axis)] = -part.first;
+        pad.after = pad.before;
+        x = b.apply(pad, {x});
+      }
+    }
+  }
+  x = resized(b, x, row_axis, height, how.interpolation, how.antialias);
+  return resized(b, x, row_axis + 1, width, how.interpolation, how.antialias);
+}
+
+graph::ValueId resized(graph::Builder& b, graph::ValueId x, int axis, Dim size, std::string_view interpolation,
+                       bool antialias) {
   if (std::find(kInterpolations.begin(), kInterpolations.end(), interpolation) == kInterpolations.end())
     throw bad_input("the interpolation '{}' is not supported", interpolation);
   const Shape shape = b.shape(x);
@@ -105,11 +182,7 @@ graph::ValueId resized(graph::Builder& b, graph::ValueId x, int axis, Dim size, 
   Tensor kernel(dtype, {in, size});
   for (Dim i = 0; i < size; ++i) {
     Weights1D weights(static_cast<std::size_t>(in), 0.0);
-    if (interpolation == "nearest") nearest(i, size, weights);
-    if (interpolation == "bilinear") bilinear(i, size, weights);
-    if (interpolation == "bicubic") bicubic(i, size, weights);
-    if (interpolation == "lanczos3") lanczos(i, size, 3.0, weights);
-    if (interpolation == "lanczos5") lanczos(i, size, 5.0, weights);
+    weigh(i, size, interpolation, antialias, weights);
     for (Dim cell = 0; cell < in; ++cell) kernel.set(cell * size + i, weights[static_cast<std::size_t>(cell)]);
   }
   const int last = shape.rank() - 1;

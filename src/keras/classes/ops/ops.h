@@ -36,6 +36,12 @@ inline constexpr std::string_view kCoreOps = "keras.src.ops.core", kEinopsOps = 
                                   kMathOps = "keras.src.ops.math", kNnOps = "keras.src.ops.nn",
                                   kNumpyOps = "keras.src.ops.numpy";
 
+/// The record of an operation whose config had no name before Keras 3.11, although it had nothing else.
+constexpr ClassInfo unnamed_before_311(std::string_view name, LayerPtr (*make)(), Since since,
+                                       std::string_view module) {
+  return {.name = name, .make = make, .since = since, .module = module, .named_until = 0};
+}
+
 /// keras.backend.epsilon(), which stands for an epsilon of None.
 inline constexpr double kEpsilon = 1e-7;
 
@@ -62,6 +68,11 @@ inline constexpr double kEpsilon = 1e-7;
 [[nodiscard]] Family normalization_operations();
 [[nodiscard]] Family attention_operations();
 [[nodiscard]] Family window_operations();
+[[nodiscard]] Family linalg_operations();
+[[nodiscard]] Family bit_operations();
+[[nodiscard]] Family signal_operations();
+[[nodiscard]] Family image_operations();
+[[nodiscard]] Family warp_operations();
 [[nodiscard]] Family refused_operations();
 
 }  // namespace attn::keras

@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "classes/layers/resampling.h"
-#include "classes/ops/layout.h"
+#include "classes/ops/data_format.h"
 #include "classes/ops/operand.h"
 #include "classes/ops/ops.h"
 
@@ -12,26 +11,6 @@ namespace {
 
 using graph::Builder;
 using graph::ValueId;
-
-/// `channels_first` turned to (B, spatial…, C) and back; nothing for `channels_last`, which None stands for.
-class DataFormat {
- public:
-  void fields(Fields& f) {
-    f("data_format", format_);
-    if (f.reading() && format_ && *format_ != "channels_last" && *format_ != "channels_first")
-      f.config()["data_format"].fail("expected channels_last or channels_first");
-  }
-  [[nodiscard]] ValueId to_last(Builder& b, ValueId x) const { return turned(b, x, 1, -1); }
-  [[nodiscard]] ValueId from_last(Builder& b, ValueId x) const { return turned(b, x, -1, 1); }
-
- private:
-  [[nodiscard]] ValueId turned(Builder& b, ValueId x, int from, int to) const {
-    if (format_ != "channels_first") return x;
-    return moved(b, x, std::array{axis_in(from, b.shape(x))}, std::array{axis_in(to, b.shape(x))});
-  }
-
-  std::optional<std::string> format_ = "channels_last";
-};
 
 /// One number for each spatial axis, or a list of them.
 std::vector<std::int64_t> per_axis(const Axes& given, int spatial) {
@@ -69,7 +48,7 @@ class PoolBy : public Taking<kInputs> {
   Axes pool_size = std::int64_t{1};
   std::optional<Axes> strides;
   Choice padding{"valid", {"valid", "same"}};
-  DataFormat data_format;
+  OpDataFormat data_format;
 };
 
 inline constexpr std::array<std::string_view, 2> kConvArguments = {"inputs", "kernel"};
@@ -117,7 +96,7 @@ class Conv : public Taking<kConvArguments> {
     return convolved(b, x, b.reshape(kernel, grouped));
   }
 
-  DataFormat data_format;
+  OpDataFormat data_format;
 
  private:
   Axes strides = std::int64_t{1}, dilation_rate = std::int64_t{1};
@@ -171,7 +150,7 @@ class ExtractPatches : public Taking<kImages> {
   }
   Arg call(Call& call) override {
     Builder& b = call.builder();
-    ValueId x = data_format.to_last(b, call.tensor("images")->id);
+    ValueId x = data_format.image_to_last(b, call.tensor("images")->id);
     const bool one_image = b.shape(x).rank() == 3;
     if (one_image) x = b.expand_dims(x, 0);
     const Shape image = b.shape(x);
@@ -182,8 +161,9 @@ class ExtractPatches : public Taking<kImages> {
       throw bad_input("patches of {} axes do not fit images {}", window.size(), image.str());
     const bool side_by_side =
         steps == window && dilation == std::vector<std::int64_t>{1, 1} && padding.value == "valid";
-    x = data_format.from_last(b, side_by_side ? cut(b, x, window) : looked_up(b, x, window, steps, dilation));
-    return Call::result(one_image ? b.apply(graph::Reshape{b.shape(x).slice(1, 4)}, {x}) : x);
+    x = side_by_side ? cut(b, x, window) : looked_up(b, x, window, steps, dilation);
+    if (one_image) x = b.apply(graph::Reshape{b.shape(x).slice(1, 4)}, {x});
+    return Call::result(data_format.image_from_last(b, x));
   }
 
  private:
@@ -218,7 +198,7 @@ class ExtractPatches : public Taking<kImages> {
   std::optional<Axes> strides;
   Axes dilation_rate = std::int64_t{1};
   Choice padding{"valid", {"valid", "same"}};
-  DataFormat data_format;
+  OpDataFormat data_format;
 };
 
 /// Blocks of cells into channels, or channels into blocks of cells.
@@ -255,51 +235,12 @@ class BlockDepth : public Taking<kX> {
 
  private:
   Positive block_size;
-  DataFormat data_format;
-};
-
-/// Images at another size.
-class Resize : public Taking<kImages> {
- public:
-  void fields(Fields& f) override {
-    f.required("size", size);
-    f("interpolation", interpolation);
-    f("antialias", antialias);
-    f("crop_to_aspect_ratio", crop, 303);
-    f("pad_to_aspect_ratio", pad, 303);
-    f("fill_mode", fill_mode, 303);
-    f("fill_value", fill_value, 303);
-    data_format.fields(f);
-    if (!f.reading()) return;
-    for (const char* key : {"antialias", "crop_to_aspect_ratio", "pad_to_aspect_ratio"})
-      if (const auto ref = f.config().find(key); ref && ref->is_bool() && ref->boolean())
-        ref->fail("only a plain resize is supported");
-  }
-  Arg call(Call& call) override {
-    Builder& b = call.builder();
-    ValueId x = data_format.to_last(b, call.tensor("images")->id);
-    const int rank = b.shape(x).rank();
-    if (rank < 3 || rank > 4 || size.items.size() != 2)
-      throw bad_input("a size of {} axes does not fit images {}", size.items.size(), b.shape(x).str());
-    if (!is_floating(b.dtype(x))) throw bad_input("images of integers are not resized; cast them to float first");
-    for (int i = 0; i < 2; ++i)
-      x = resized(b, x, rank - 3 + i, size.items[static_cast<std::size_t>(i)], interpolation.value);
-    return Call::result(data_format.from_last(b, x));
-  }
-
- private:
-  Tuple size;
-  Choice interpolation{"bilinear", {kInterpolations.begin(), kInterpolations.end()}};
-  bool antialias = false, crop = false, pad = false;
-  std::string fill_mode = "constant";
-  Number fill_value = 0.0;
-  DataFormat data_format;
+  OpDataFormat data_format;
 };
 
 constexpr std::array kWindowOperations = {
     ClassInfo{"DepthToSpace", make_layer<BlockDepth<false>>, 314, kNnOps},
     ClassInfo{"SpaceToDepth", make_layer<BlockDepth<true>>, 314, kNnOps},
-    ClassInfo{"Resize", make_layer<Resize>, 300, kImageOps},
     ClassInfo{"MaxPool", make_layer<PoolBy<false>>, 300, kNnOps},
     ClassInfo{"AveragePool", make_layer<PoolBy<true>>, 300, kNnOps},
     ClassInfo{"Conv", make_layer<Conv>, 300, kNnOps, Role::kernel},
