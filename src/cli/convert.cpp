@@ -11,6 +11,7 @@
 #include "attn/weights/save.h"
 #include "attn/weights/stats.h"
 #include "common.h"
+#include "memory_limit.h"
 #include "model_target.h"
 #include "name_pattern.h"
 #include "onnx_target.h"
@@ -28,7 +29,7 @@ struct ConvertCommand {
   std::string in, from = "keras";
   std::optional<std::string> target, output;
   std::optional<ModelForm> form;
-  std::optional<std::string> model, input_shape, dtype, quantize;
+  std::optional<std::string> model, input_shape, dtype, quantize, shard_size;
   std::optional<int> opset;
   std::optional<std::int64_t> batch, sequence_length;
   std::vector<std::string> shapes;
@@ -43,6 +44,8 @@ struct ConvertCommand {
     options.choice<std::optional<ModelForm>>(
         "--to", form, {{"preset", ModelForm::preset}, {"hf", ModelForm::hugging_face}, {"keras", ModelForm::keras}},
         "FORM", "the whole model, tokenizer too: a preset folder of KerasHub, a Hugging Face folder, a task's .keras");
+    options.add("--max-shard-size", shard_size, "SIZE",
+                "with --to hf: weights of more than that go into several files (5GB, as transformers' own)");
     options.add("--model", model, "MODEL", "the model whose weights they are, where IN does not hold it");
     add_input_shape(options, input_shape, "of --model, the ");
 
@@ -75,6 +78,8 @@ struct ConvertCommand {
     out = target ? *target : *output;
     if (quantize && !is_quantization(quantize))
       throw bad_usage("--quantize {}: expected int8, int4, or int4 with a block as in int4:64", printable(*quantize));
+    if (shard_size && form != ModelForm::hugging_face)
+      throw bad_usage("--max-shard-size is for --to hf: other forms are written into one file");
     if (form) {
       write_report(report::render(common.form(), whole_model(), "convert"), common.console, false);
       return 0;
@@ -106,13 +111,14 @@ struct ConvertCommand {
   /// The model itself, with its config and its tokenizer.
   [[nodiscard]] report::SavedReport whole_model() const {
     if (from == "torch") throw bad_usage("--to writes whole models, and --from torch reads weights alone");
+    const std::int64_t shard_bytes = shard_size ? parse_bytes("--max-shard-size", *shard_size) : kShardBytes;
     check_model_target(out, *form);
     const LoadedModel floats = load_model(model ? model : std::optional(in), input_shape, common.console);
     const WeightsSource source = read_weights(in, &floats, common.console);
     std::optional<LoadedModel> integers = quantized(floats);
     const LoadedModel& loaded = integers ? *integers : floats;
     const std::vector<Tensor> tensors = weights_for(floats, loaded, source);
-    save_model(out, *form, loaded, tensors, model.value_or(in), common.console);
+    save_model(out, *form, loaded, tensors, model.value_or(in), shard_bytes, common.console);
     return saved_report(out, tensors);
   }
 

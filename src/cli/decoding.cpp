@@ -56,7 +56,7 @@ generate::LowerStep step_of(const keras::Model& model, const std::optional<std::
                             const std::optional<std::string>& cache_dtype) {
   return [&model, dtype, cache_dtype](const generate::StepShape& shape) {
     keras::LowerOptions lower;
-    lower.dtype = dtype;
+    if (!is_quantization(dtype)) lower.dtype = dtype;
     lower.decode.emplace();
     lower.decode->rows = shape.rows;
     lower.decode->count = shape.count;

@@ -69,10 +69,7 @@ std::map<std::string, Tensor> name_numbers(const keras::Model& model, const io::
 void add_forward(Options& options, Execution& execution, std::vector<std::string>& inputs) {
   add_execution(options, execution);
   add_device(options, execution.device);
-  options.add(
-      "--dtype", execution.dtype, "DTYPE",
-      "compute in float32, bfloat16 or float16 instead of the model's own policy; or with weights made int8, int4 or "
-      "int4:BLOCK as model.quantize makes them");
+  add_dtype_of_weights(options, execution.dtype);
   add_batch(options, execution.batch);
   add_sequence_length(options, execution.sequence_length);
   add_threads(options, execution.threads);

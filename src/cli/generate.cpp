@@ -93,7 +93,7 @@ struct GenerateCommand {
     options.flag("--stats", stats, "say on stderr how long it took, and what share of the memory's speed that is");
     add_device(options, execution.device);
     add_backend(options, execution.backend);
-    add_dtype(options, execution.dtype);
+    add_dtype_of_weights(options, execution.dtype);
     add_threads(options, execution.threads);
     add_weights(options, execution.weights);
     add_memory_limit(options, execution.memory_limit);

@@ -7,7 +7,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/atomic_folder.h"
-#include "attn/io/safetensors.h"
+#include "attn/io/safetensors_shards.h"
 #include "attn/library/weights.h"
 #include "attn/tokenizers/forms.h"
 #include "attn/weights/hugging_face.h"
@@ -97,6 +97,7 @@ class Objects {
     ordered_json config = {{"name", snake_case(class_name)}, {"trainable", true}, {"dtype", dtype_policy("float32")}};
     config["tokenizer"] = object_of(module_beside(module, form.class_name), form.class_name, std::move(tokenizer));
     config["config_file"] = "preprocessor.json";
+    if (of_task.ends_with("Seq2SeqLM")) return object_of(module + "_preprocessor", class_name, std::move(config));
     config["sequence_length"] = generates ? 1024 : 512;
     if (generates) config.update({{"add_start_token", true}, {"add_end_token", true}});
     if (!generates) config["truncate"] = "round_robin";
@@ -156,14 +157,12 @@ void save_preset(io::AtomicFolder& folder, const LoadedModel& loaded, const std:
 }
 
 void save_hugging_face(io::AtomicFolder& folder, const LoadedModel& loaded, const std::vector<Tensor>& tensors,
-                       const std::string& source, const Console& console) {
+                       const std::string& source, std::int64_t shard_bytes, const Console& console) {
   const library::WantedWeights wanted = library::wanted_weights(loaded.model);
   const std::string dtype = tensors.empty() ? "float32" : std::string(name_of(tensors.front().dtype()));
   folder.write("config.json", loaded.model.hugging_face_config(dtype));
   const auto arrays = weights::to_hugging_face(wanted.specs, tensors, wanted.backbone, !wanted.backbone_store.empty());
-  io::AtomicFile file(folder.file("model.safetensors"));
-  io::write_torch_safetensors(file, arrays);
-  file.commit();
+  io::write_torch_shards(folder, arrays, shard_bytes);
   try {
     for (const io::NamedBytes& each : tokenizers::hugging_face_form(source)) folder.write(each.name, each.bytes.text());
   } catch (const Error& error) {
@@ -180,11 +179,11 @@ void check_model_target(const std::string& path, ModelForm form) {
 }
 
 void save_model(const std::string& path, ModelForm form, const LoadedModel& loaded, const std::vector<Tensor>& tensors,
-                const std::string& source, const Console& console) {
+                const std::string& source, std::int64_t shard_bytes, const Console& console) {
   const Progress progress = writing(console, path, tensors);
   if (form == ModelForm::hugging_face) {
     io::AtomicFolder folder(path);
-    save_hugging_face(folder, loaded, tensors, source, console);
+    save_hugging_face(folder, loaded, tensors, source, shard_bytes, console);
     return folder.commit();
   }
   KerasObjects objects = Objects(loaded, source, console).run();

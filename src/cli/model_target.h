@@ -15,9 +15,13 @@ enum class ModelForm : std::uint8_t { preset, hugging_face, keras };
 /// Throws Error (bad_input) where something is at `path` that would be lost.
 void check_model_target(const std::string& path, ModelForm form);
 
+/// What transformers gives a file of weights at most.
+inline constexpr std::int64_t kShardBytes = 5'000'000'000;
+
 /// Writes the model with these weights, and the tokenizer of the folder or .keras file at `source`, whole or not at
-/// all. A tokenizer that cannot be written is a warning. Says on the console how far it is. Throws Error.
+/// all. Files of weights of a Hugging Face folder have up to `shard_bytes`, or one tensor. A tokenizer that cannot be
+/// written is a warning. Says on the console how far it is. Throws Error.
 void save_model(const std::string& path, ModelForm form, const LoadedModel& loaded, const std::vector<Tensor>& tensors,
-                const std::string& source, const Console& console);
+                const std::string& source, std::int64_t shard_bytes, const Console& console);
 
 }  // namespace attn::cli

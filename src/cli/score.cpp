@@ -38,7 +38,7 @@ struct ScoreCommand {
     options.flag("--no-special", no_special, "read the names of special tokens in a text as letters");
     add_device(options, execution.device);
     add_backend(options, execution.backend);
-    add_dtype(options, execution.dtype);
+    add_dtype_of_weights(options, execution.dtype);
     add_threads(options, execution.threads);
     add_weights(options, execution.weights);
     add_matmul_precision(options, execution.precision);

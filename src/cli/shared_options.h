@@ -25,6 +25,8 @@ void add_sequence_length(Options& options, std::optional<std::int64_t>& length, 
 void add_device(Options& options, std::string& device);
 void add_backend(Options& options, std::string& backend);
 void add_dtype(Options& options, std::optional<std::string>& dtype);
+/// The same of a command that also quantizes as it loads (is_quantization).
+void add_dtype_of_weights(Options& options, std::optional<std::string>& dtype);
 /// Of a decoder: what cached keys and values are rounded to, and how long a sequence may become.
 void add_cache_dtype(Options& options, std::optional<std::string>& dtype);
 void add_max_length(Options& options, std::optional<std::int64_t>& length, const std::string& of = "");

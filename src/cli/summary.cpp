@@ -6,6 +6,7 @@
 #include "attn/base/error.h"
 #include "attn/report/costs_view.h"
 #include "attn/report/masks_view.h"
+#include "attn/tokenizers/open.h"
 #include "common.h"
 #include "model_costs.h"
 #include "model_source.h"
@@ -17,6 +18,19 @@ namespace attn::cli {
 namespace {
 
 constexpr int kPipeColumns = 80;
+
+/// How many tokens the vocabulary has that a task's config names, by the tokenizer's files beside it, as KerasHub tells
+/// it. Without them, and where they cannot be read, a summary is none the worse.
+void tell_vocabulary(keras::Summary& summary, const std::string& path) {
+  for (keras::PreprocessorPart& part : summary.preprocessor->parts) {
+    if (part.image_size) continue;
+    try {
+      part.vocabulary_size = tokenizers::open_tokenizer(path)->size();
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::bad_input && error.code() != ExitCode::usage) throw;
+    }
+  }
+}
 
 struct SummaryCommand {
   Common common;
@@ -49,7 +63,8 @@ struct SummaryCommand {
   int run() const {
     check();
     const LoadedModel loaded = load_model(model, input_shape, common.console, {}, compat);
-    const keras::Summary summary = loaded.model.summary();
+    keras::Summary summary = loaded.model.summary();
+    if (summary.preprocessor && model) tell_vocabulary(summary, *model);
     if (opens()) {
       keras::LowerOptions size;
       size.batch = batch;

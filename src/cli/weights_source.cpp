@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <utility>
+
 #include "attn/base/error.h"
 #include "attn/io/file.h"
 #include "attn/io/file_kind.h"
@@ -19,6 +22,12 @@ bool is_archive(const io::Bytes& file, const std::string& path) {
   return io::kind_of(file) == io::FileKind::zip && io::ZipReader(file, path).find("config.json") != nullptr;
 }
 
+/// The config of a preset or of a Hugging Face folder, by its name.
+bool is_config(const std::string& path) {
+  const std::filesystem::path name = std::filesystem::path(path).filename();
+  return name == "config.json" || name == "task.json";
+}
+
 }  // namespace
 
 WeightsSource read_weights(const std::string& path, const LoadedModel* model, const Console& console) {
@@ -28,6 +37,14 @@ WeightsSource read_weights(const std::string& path, const LoadedModel* model, co
     if (model == nullptr) model = &out.model.emplace(load_model(path, std::nullopt, console));
     out.store = library::read_weights(library::wanted_weights(model->model), path);
     return out;
+  }
+  if (is_config(path)) {
+    LoadedModel described = load_model(path, std::nullopt, console);
+    if (described.weights) {  // those of the folder that it is in
+      WeightsSource out = read_weights(*described.weights, model != nullptr ? model : &described, console);
+      if (model == nullptr) out.model.emplace(std::move(described));
+      return out;
+    }
   }
   const io::Bytes file = io::read_file(path);
   if (io::kind_of(file) == io::FileKind::npy) {

@@ -1,9 +1,7 @@
 #include "attn/io/atomic_file.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,11 +20,10 @@
 #include "attn/base/error.h"
 #include "attn/base/system_error.h"
 #include "attn/base/text.h"
+#include "hidden_names.h"
 
 namespace attn::io {
 namespace {
-
-constexpr std::string_view kSuffix = ".tmp";
 
 /// The hidden files at work, where a signal handler can read them: memory that is never freed, and a first byte that is
 /// written last. More writers at a time, and longer paths, leave a file behind where the program is ended, until the
@@ -76,29 +73,6 @@ std::optional<int> descriptor_of(std::string_view path) {
   return std::nullopt;
 }
 
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-/// What the hidden files of one target begin with. The target's name is cut so that the whole stays a legal name.
-std::string prefix_of(const std::string& path) {
-  constexpr std::size_t kMostOfName = 200;  // NAME_MAX is 255
-  const std::size_t slash = path.rfind('/');
-  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
-  return "." + name.substr(0, kMostOfName) + ".";
-}
-
-std::string random_letters() {
-  static constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz234567";  // 32 of them: no bias
-  std::uint8_t random[12] = {};
-  if (::getrandom(random, sizeof random, 0) != sizeof random) throw internal_error("no random numbers");
-  std::string letters;
-  for (const std::uint8_t byte : random) letters += kLetters[byte % kLetters.size()];
-  return letters;
-}
-
 }  // namespace
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_) {
@@ -141,7 +115,7 @@ void AtomicFile::open_direct(int fd) {
 void AtomicFile::open_temporary() {
   constexpr int kAttempts = 100;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    std::string name = folder_of(target_) + "/" + prefix_of(target_) + random_letters() + std::string(kSuffix);
+    std::string name = hidden_name(target_);
     strike_off(listed_);
     listed_ = enlist(name);
     Descriptor file(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
@@ -169,16 +143,7 @@ void AtomicFile::open_temporary() {
 
 /// Removes what killed writers of the same target have left.
 void AtomicFile::remove_stale() const {
-  const std::string folder = folder_of(target_);
-  const std::string prefix = prefix_of(target_);
-  const std::size_t length = prefix.size() + random_letters().size() + kSuffix.size();
-  const auto close = [](DIR* open) { ::closedir(open); };
-  const std::unique_ptr<DIR, decltype(close)> directory(::opendir(folder.c_str()), close);
-  if (!directory) return;
-  while (const dirent* entry = ::readdir(directory.get())) {
-    const std::string_view name = entry->d_name;
-    if (name.size() != length || !name.starts_with(prefix) || !name.ends_with(kSuffix)) continue;
-    const std::string path = folder + "/" + entry->d_name;
+  for (const std::string& path : hidden_beside(target_)) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
   }

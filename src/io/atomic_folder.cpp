@@ -1,7 +1,7 @@
 #include "attn/io/atomic_folder.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +13,7 @@
 #include "attn/base/text.h"
 #include "attn/io/atomic_file.h"
 #include "attn/io/descriptor.h"
+#include "hidden_names.h"
 
 namespace attn::io {
 namespace {
@@ -25,13 +26,8 @@ std::string without_slashes(std::string path) {
   return path;
 }
 
-fs::path folder_around(const std::string& path) {
-  const fs::path around = fs::path(path).parent_path();
-  return around.empty() ? fs::path(".") : around;
-}
-
 /// A new name is on the disk when its folder is.
-void sync(const fs::path& folder) {
+void sync(const std::string& folder) {
   const Descriptor open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (open) ::fsync(open.get());
 }
@@ -52,20 +48,38 @@ void check_folder_target(const std::string& path) {
 
 AtomicFolder::AtomicFolder(std::string path) : path_(without_slashes(std::move(path))) {
   check_folder_target(path_);
-  constexpr std::size_t kMostOfName = 200;  // NAME_MAX is 255
-  const std::string name = fs::path(path_).filename().string().substr(0, kMostOfName);
-  temporary_ = (folder_around(path_) / ("." + name + ".XXXXXX")).string();
-  if (::mkdtemp(temporary_.data()) == nullptr) {
-    const int reason = errno;
-    temporary_.clear();
-    throw system_error(printable(path_), "cannot be written", reason);
+  remove_stale();
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::string name = hidden_name(path_);
+    if (::mkdir(name.c_str(), 0755) != 0) {
+      if (errno == EEXIST || errno == EINTR) continue;
+      throw system_error(printable(path_), "cannot be written", errno);
+    }
+    Descriptor open(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    if (open) ::flock(open.get(), LOCK_EX);  // where a file system has no locks, nobody takes it for a stale one
+    if (open && ::fstat(open.get(), &status) == 0 && status.st_nlink == 0)
+      continue;  // another writer took it for a stale one in the moment before the lock
+    temporary_ = name;
+    lock_ = std::move(open);
+    return;
   }
-  ::chmod(temporary_.c_str(), 0755);  // mkdtemp makes it for its owner alone
+  throw system_error(printable(path_), "cannot be written", EEXIST);
 }
 
 AtomicFolder::~AtomicFolder() {
   std::error_code ignored;
   if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
+}
+
+/// Removes what killed writers of the same target have left.
+void AtomicFolder::remove_stale() const {
+  for (const std::string& name : hidden_beside(path_)) {
+    const Descriptor open(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    std::error_code ignored;
+    if (open && ::flock(open.get(), LOCK_EX | LOCK_NB) == 0) fs::remove_all(name, ignored);
+  }
 }
 
 std::string AtomicFolder::file(std::string_view name) {
@@ -87,7 +101,7 @@ void AtomicFolder::commit() {
   if (::rename(temporary_.c_str(), path_.c_str()) != 0)  // onto an empty folder too
     throw system_error(printable(path_), "cannot be written", errno);
   temporary_.clear();
-  sync(folder_around(path_));
+  sync(folder_of(path_));
 }
 
 }  // namespace attn::io

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "attn/base/error.h"
@@ -252,17 +253,28 @@ std::unique_ptr<Tokenizer> convert_tokenizer_json(const ModelFiles& files, Keras
                                file.merges, std::move(unsplittable), options);
 }
 
-KerasSource source_of(const ModelFiles& files, const Configs& configs) {
+/// Families that KerasHub has, and does not convert.
+constexpr std::array<Converter, 6> kUnconverted{{{"bloom", "BloomTokenizer"},
+                                                 {"falcon", "FalconTokenizer"},
+                                                 {"gpt_neox", "GPTNeoXTokenizer"},
+                                                 {"opt", "OPTTokenizer"},
+                                                 {"phi3", "Phi3Tokenizer"},
+                                                 {"t5", "T5Tokenizer"}}};
+
+/// Its class; "" where the table has none.
+std::string_view class_for(std::span<const Converter> table, std::string_view type) {
+  const auto found =
+      std::find_if(table.begin(), table.end(), [&](const Converter& row) { return row.model_type == type; });
+  return found == table.end() ? std::string_view() : found->class_name;
+}
+
+KerasSource source_of(const ModelFiles& files, const Configs& configs, std::string_view class_name) {
   const std::string type = configs.model_type();
-  const auto* const found = std::find_if(kConverters.begin(), kConverters.end(),
-                                         [&](const Converter& converter) { return converter.model_type == type; });
-  if (found == kConverters.end())
-    throw bad_usage("{}: KerasHub does not read the tokenizer of a model of type '{}', so there is no workflow of its",
-                    configs.model["model_type"].place(), printable(type));
-  KerasSource out{find_keras_class(found->class_name), "", false};
+  KerasSource out{find_keras_class(class_name), "", false};
   switch (out.row->kind) {
     case KerasClass::Kind::byte_pairs:
       if (type == "gpt2" || type == "roberta" || type == "bart") out.vocabulary = kVocabJson;
+      if (type == "opt" && files.has(kVocabJson)) out.vocabulary = kVocabJson;
       break;
     case KerasClass::Kind::word_piece:
       out.vocabulary = kVocabTxt;
@@ -276,7 +288,12 @@ KerasSource source_of(const ModelFiles& files, const Configs& configs) {
 }
 
 std::unique_ptr<Tokenizer> convert(const ModelFiles& files, const Configs& configs, const OpenOptions& options) {
-  const KerasSource source = source_of(files, configs);
+  const std::string type = configs.model_type();
+  const std::string_view class_name = class_for(kConverters, type);
+  if (class_name.empty())
+    throw bad_usage("{}: KerasHub does not read the tokenizer of a model of type '{}', so there is no workflow of its",
+                    configs.model["model_type"].place(), printable(type));
+  const KerasSource source = source_of(files, configs, class_name);
   if (source.vocabulary.empty()) return convert_tokenizer_json(files, *source.row, configs, options);
   nlohmann::json config = nlohmann::json::object();
   if (source.row->kind == KerasClass::Kind::word_piece) config["lowercase"] = source.lowercase;
@@ -286,7 +303,14 @@ std::unique_ptr<Tokenizer> convert(const ModelFiles& files, const Configs& confi
 
 }  // namespace
 
-KerasSource keras_source(const ModelFiles& files) { return source_of(files, Configs(files)); }
+KerasSource keras_source(const ModelFiles& files) {
+  const Configs configs(files);
+  const std::string type = configs.model_type();
+  for (const std::span<const Converter> table : {std::span<const Converter>(kConverters), {kUnconverted}})
+    if (const std::string_view name = class_for(table, type); !name.empty()) return source_of(files, configs, name);
+  throw bad_usage("{}: KerasHub has no tokenizer for a model of type '{}'", configs.model["model_type"].place(),
+                  printable(type));
+}
 
 bool has_hugging_face_tokenizer(const ModelFiles& files) {
   return files.has(kTokenizerJson) || files.has(kVocabJson) || files.has(kVocabTxt) || model_file(files).has_value();

@@ -10,14 +10,14 @@
 
 namespace attn::tokenizers {
 
-/// A folder's tokenizer as KerasHub converts it.
+/// A folder's tokenizer as a class of KerasHub.
 struct KerasSource {
   const KerasClass* row;
   std::string vocabulary;  ///< the file that it reads; "" where it takes the vocabulary out of tokenizer.json
   bool lowercase = false;  ///< of WordPiece
 };
 
-/// Throws Error (usage) for a model that KerasHub does not convert.
+/// By the family of the model. Throws Error (usage) for one that KerasHub does not have.
 [[nodiscard]] KerasSource keras_source(const ModelFiles& files);
 
 /// Has the folder files of a tokenizer?

@@ -60,7 +60,7 @@ const std::vector<KerasClass>& classes() {
   static const std::vector<KerasClass> kClasses = {
       byte_pairs("BytePairTokenizer", "", "", "", kGpt2Words),
       byte_pairs("BartTokenizer", kBos, kEos, kPad, kGpt2Words),
-      byte_pairs("BloomTokenizer", kBos, kEos, kPad),
+      byte_pairs("BloomTokenizer", kBos, kEos, kPad, kBloomWords),
       byte_pairs("FalconTokenizer", kText, kText, ""),
       byte_pairs("GPT2Tokenizer", kText, kText, "", kGpt2Words),
       gpt_neo_x(),

@@ -32,12 +32,14 @@ std::string message_of(int code) {
 
 PCRE2_SPTR bytes_of(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
 
-/// PCRE2 counts U+180E as a space, as Unicode 6.2 did; Oniguruma, as Unicode does now, does not.
-std::string with_white_space(std::string_view expression) {
+/// What Oniguruma reads otherwise than PCRE2. The latter counts U+180E as a space, as Unicode 6.2 did; the former, as
+/// Unicode does now, does not. A set inside a set of characters, "[^(\s|[.,!?])]" of Bloom, is part of it.
+std::string as_oniguruma(std::string_view expression) {
   constexpr std::string_view kInside = R"(\x09-\x0d\p{Z}\x{85})";
   std::string out;
-  bool in_class = false;
+  int sets = 0;  // one inside another
   for (std::size_t i = 0; i < expression.size(); ++i) {
+    const bool in_class = sets > 0;
     const char c = expression[i];
     if (c == '\\' && i + 1 < expression.size()) {
       const char escaped = expression[++i];
@@ -51,9 +53,17 @@ std::string with_white_space(std::string_view expression) {
       }
       continue;
     }
-    if (c == '[') in_class = true;
-    if (c == ']') in_class = false;
-    out += c;
+    const char next = i + 1 < expression.size() ? expression[i + 1] : '\0';
+    if (c == '[' && next == ':' && in_class) {  // [:alpha:]
+      const std::size_t end = std::min(expression.find(":]", i), expression.size() - 2);
+      out += expression.substr(i, end + 2 - i);
+      i = end + 1;
+      continue;
+    }
+    const bool inner = in_class && (c == '[' ? next != '^' : sets > 1);
+    if (c == '[') ++sets;
+    if (c == ']') sets = std::max(0, sets - 1);
+    if ((c != '[' && c != ']') || !inner) out += c;
   }
   return out;
 }
@@ -79,7 +89,7 @@ Pattern Pattern::regex(std::string expression, std::string place) {
   };
   if (pattern.text_.size() > kLongest) throw wrong("it has over 4096 bytes");
   if (!is_utf8(pattern.text_)) throw wrong("it is not UTF-8");
-  const std::string source = with_white_space(pattern.text_);
+  const std::string source = as_oniguruma(pattern.text_);
   int code = 0;
   std::size_t offset = 0;
   pattern.code_.reset(pcre2_compile(bytes_of(source), source.size(),

@@ -19,6 +19,8 @@ using PreTokenizers = std::vector<std::unique_ptr<PreTokenizer>>;
 /// GPT-2's words. "'s" and the like, letters, digits and other signs with the space before them, and spaces.
 inline constexpr const char* kGpt2Words =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+/// Bloom's words, which end at punctuation.
+inline constexpr const char* kBloomWords = R"( ?[^(\s|[.,!?…。，、।۔،])]+)";
 /// Llama 3's words.
 inline constexpr const char* kLlama3Words =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";

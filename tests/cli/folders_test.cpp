@@ -49,6 +49,58 @@ TEST_CASE("convert --to: a model goes from form to form, its weights and its tok
   }
 }
 
+TEST_CASE("convert --to hf: every family comes back from transformers' names and layouts as it was") {
+  for (const std::string name :
+       {"gpt2", "opt", "gpt_neo_x", "falcon", "llama", "llama3", "mistral", "mixtral", "qwen2", "qwen3", "phi3",
+        "gemma", "gemma2", "gemma3", "bart", "t5", "t5_tied", "bert_classifier", "bert_masked_lm"}) {
+    CAPTURE(name);
+    const TemporaryFolder folder;
+    const std::string start = model(name + "/preset");
+    const Result there = run_attn({"convert", start, folder / "hf", "--to", "hf", "--max-shard-size", "40KB"});
+    CHECK_MESSAGE(there.code == 0, there.err);
+    CHECK(std::filesystem::exists(folder / "hf/model.safetensors.index.json"));
+    CHECK(!std::filesystem::exists(folder / "hf/model.safetensors"));
+    const Result back = run_attn({"convert", folder / "hf", folder / "preset", "--to", "preset"});
+    CHECK_MESSAGE(back.code == 0, back.err);
+    const Result same = run_attn({"weights", folder / "preset", "--diff", start});
+    CHECK_MESSAGE(same.code == 0, same.out << same.err);
+  }
+}
+
+TEST_CASE("convert --max-shard-size: an index says in which file each array lies") {
+  const TemporaryFolder folder;
+  REQUIRE(run_attn({"convert", model("gpt2/preset"), folder / "hf", "--to", "hf", "--max-shard-size", "60KB"}).code ==
+          0);
+  const json index = json::parse(read_text(folder / "hf/model.safetensors.index.json"));
+  const json whole = json::parse(run_attn({"weights", folder / "hf", "--json"}).out);
+  std::uintmax_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "hf"))
+    if (entry.path().extension() == ".safetensors") bytes += std::filesystem::file_size(entry.path());
+  CHECK(index["metadata"]["total_size"].get<std::uintmax_t>() < bytes);
+  CHECK(index["weight_map"]["transformer.wte.weight"].get<std::string>().starts_with("model-0000"));
+  CHECK(whole["arrays"].size() > index["weight_map"].size());  // which has query, key and value as one
+  CHECK(run_attn({"convert", model("gpt2/preset"), folder / "x", "--to", "preset", "--max-shard-size", "1MB"}).code ==
+        2);
+  CHECK(run_attn({"convert", model("gpt2/preset"), folder / "x", "--to", "hf", "--max-shard-size", "much"}).code == 2);
+  CHECK(folder.names() == std::vector<std::string>{"hf"});
+}
+
+TEST_CASE("weights: a config stands for the folder that it is in") {
+  for (const std::string file : {"gpt2/preset/config.json", "gpt2/preset/task.json", "gpt2/hf/config.json"}) {
+    CAPTURE(file);
+    CHECK(run_attn({"weights", model(file), "--diff", model("gpt2/preset")}).code == 0);
+  }
+  CHECK(run_attn({"weights", "configs/encoder.json"}).code == 3);
+}
+
+TEST_CASE("summary: the table of a task's preprocessor has the size of the vocabulary") {
+  for (const std::string name : {"gpt2", "t5", "bert_classifier"}) {
+    CAPTURE(name);
+    const Result result = run_attn({"summary", model(name + "/preset"), "--line-length", "80"});
+    CHECK(contains(result.out, "Vocab size: 400 │"));
+  }
+}
+
 TEST_CASE("convert --to: what is at the target stays, and a failure leaves nothing") {
   const TemporaryFolder folder;
   const std::string kept = folder.file("kept", "mine");

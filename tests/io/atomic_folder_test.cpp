@@ -32,6 +32,24 @@ TEST_CASE("atomic folder: without a commit it goes away with what is in it") {
   CHECK(around.names().empty());
 }
 
+TEST_CASE("atomic folder: what a killed writer has left goes the next time, and what another writes stays") {
+  const TemporaryFolder around;
+  std::filesystem::create_directory(around / ".new.abcdefghijkl.tmp");
+  std::ofstream(around / ".new.abcdefghijkl.tmp/config.json") << "{}";
+  std::filesystem::create_directory(around / ".new.more.tmp");
+  {
+    AtomicFolder one(around / "new");
+    one.write("x", "1");
+    CHECK(!std::filesystem::exists(around / ".new.abcdefghijkl.tmp"));
+    AtomicFolder other(around / "new");
+    other.write("x", "2");
+    CHECK(around.names().size() == 3);
+    one.commit();
+  }
+  CHECK(around.names() == std::vector<std::string>{".new.more.tmp", "new"});
+  CHECK(contents_of(around / "new/x") == "1");
+}
+
 TEST_CASE("atomic folder: what is there already is refused and stays, but for an empty folder") {
   const TemporaryFolder around;
   std::ofstream(around / "file") << "mine";

@@ -81,6 +81,27 @@ TEST_CASE("a Hugging Face folder: the model gives what the preset of the same we
   }
 }
 
+TEST_CASE("a Hugging Face folder: the model gives what transformers gives") {
+  for (const auto& entry : std::filesystem::directory_iterator(test::in_repository("tests/data/hugging_face"))) {
+    if (!entry.is_directory()) continue;
+    CAPTURE(entry.path().filename().string());
+    test::Expected expected;
+    for (NamedTensor& array : io::read_tensors((entry.path() / "io.npz").string())) {
+      if (array.name == "y") {
+        expected.outputs.emplace(array.name, std::move(array.tensor));
+        continue;
+      }
+      std::string mask = array.name;
+      mask.replace(mask.find("token_ids"), std::string::npos, "padding_mask");
+      Tensor ones(DType::int32, array.tensor.shape());
+      for (std::int64_t i = 0; i < ones.size(); ++i) ones.set(i, 1);
+      expected.inputs.emplace(mask, std::move(ones));
+      expected.inputs.emplace(array.name, std::move(array.tensor));
+    }
+    CHECK(relative_difference(output_of(entry.path().string(), expected), expected.outputs.at("y")) < test::kTolerance);
+  }
+}
+
 TEST_CASE("a Hugging Face folder: names may lack their prefix, and normalizations have TensorFlow's names") {
   Folder folder("bert_classifier");
   const auto expected = expected_of("bert_classifier");

@@ -11,6 +11,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/weights/file_names.h"
+#include "attn/weights/initialize.h"
 #include "hugging_face/names.h"
 
 namespace attn::weights {
@@ -53,18 +54,21 @@ class Arrays {
     return nullptr;
   }
 
-  /// Names of arrays in blocks that nobody asked for. `stem` is what the names of blocks begin with: "h.".
-  [[nodiscard]] std::vector<std::string> left(const std::string& stem) const {
-    // Masks and tables that older versions saved, and compute anew.
-    constexpr std::array<std::string_view, 5> kComputed{".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq",
-                                                        ".attention.bias", ".attention.masked_bias"};
+  /// Names of arrays in blocks that nobody asked for. `stems` are what the names of blocks begin with: "h.".
+  [[nodiscard]] std::vector<std::string> left(const std::set<std::string_view>& stems) const {
+    // Masks and tables that older versions saved, and compute anew; the last one, of T5, was never used.
+    constexpr std::array<std::string_view, 6> kComputed{
+        ".attn.bias",      ".attn.masked_bias",      ".rotary_emb.inv_freq",
+        ".attention.bias", ".attention.masked_bias", ".EncDecAttention.relative_attention_bias.weight"};
     std::vector<std::string> names;
-    const std::string begin = prefix_.value_or("") + stem;
     for (std::size_t i = 0; i < store_.weights.size(); ++i) {
       const std::string& name = store_.weights[i].name;
+      const bool in_block = std::any_of(stems.begin(), stems.end(), [&](std::string_view stem) {
+        return name.starts_with(prefix_.value_or("") + std::string(stem));
+      });
       const bool computed = std::any_of(kComputed.begin(), kComputed.end(),
                                         [&](std::string_view ending) { return name.ends_with(ending); });
-      if (name.starts_with(begin) && !computed && !used_.contains(i)) names.push_back(printable(name));
+      if (in_block && !computed && !used_.contains(i)) names.push_back(printable(name));
     }
     return names;
   }
@@ -85,12 +89,14 @@ class Arrays {
   std::set<std::size_t> used_;
 };
 
-FoundName name_of(const NameTable& table, const WeightSpec& spec) {
-  auto found = find_name(table, spec.path);
-  if (!found)
-    throw bad_input("the weight '{}' of the model has no name in Hugging Face's files of its family",
-                    printable(spec.path));
-  return *found;
+/// What each weight is called.
+std::vector<FoundName> names_of(const NameTable& table, std::span<const WeightSpec> specs) {
+  std::vector<FoundName> found = find_rows(table, specs);
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    if (found[i].row == nullptr)
+      throw bad_input("the weight '{}' of the model has no name in Hugging Face's files of its family",
+                      printable(specs[i].path));
+  return found;
 }
 
 /// A model's weights that lie in one array: where each lies along the axis that they are joined at.
@@ -99,13 +105,14 @@ struct Joined {
   Dim skipped = 0;
 };
 
+/// No file has it.
+bool is_initialized(const FoundName& found) { return found.row->hugging_face.empty(); }
+
 /// By the name of the array, of a stack of experts by that of the first.
-std::map<std::string, Joined> arrays_of(std::span<const WeightSpec> specs, const NameTable& table) {
+std::map<std::string, Joined> arrays_of(const std::vector<FoundName>& names) {
   std::map<std::string, std::map<const NameRow*, std::size_t>> parts;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    const FoundName found = name_of(table, specs[i]);
-    parts[found.array()].emplace(found.row, i);
-  }
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (!is_initialized(names[i])) parts[names[i].array()].emplace(names[i].row, i);
   std::map<std::string, Joined> out;
   for (const auto& [name, rows] : parts) {
     Joined& joined = out[name];
@@ -125,18 +132,20 @@ Shape expert_shape(const Shape& whole) { return whole.slice(1, whole.rank()); }
 class Reader {
  public:
   Reader(std::span<const WeightSpec> specs, const NameTable& table, const Store& store)
-      : specs_(specs), table_(table), arrays_(store, table) {}
+      : specs_(specs), names_(names_of(table, specs)), table_(table), arrays_(store, table) {}
 
   std::vector<Tensor> run(const std::string& file) {
     tensors_.resize(specs_.size());
-    for (const auto& [name, joined] : arrays_of(specs_, table_)) read(name, joined);
+    for (const auto& [name, joined] : arrays_of(names_)) read(name, joined);
+    for (std::size_t i = 0; i < specs_.size(); ++i)
+      if (is_initialized(names_[i])) tensors_[i] = initialize(specs_[i], 0, 1);
     if (!missing_.empty())
       throw bad_input("{}: {} of the model's arrays {} not in it: {}", file, missing_.size(),
                       missing_.size() == 1 ? "is" : "are", names_in(missing_));
     if (!wrong_.empty())
       throw bad_input("{}: {} {} not of the model's shape: {}", file, wrong_.size(),
                       wrong_.size() == 1 ? "array is" : "arrays are", names_in(wrong_));
-    const std::vector<std::string> left = arrays_.left(stem());
+    const std::vector<std::string> left = arrays_.left(stems());
     if (!left.empty())
       throw bad_input("{}: {} in the model's blocks {} no weight of it: {}", file,
                       left.size() == 1 ? "an array" : "arrays", left.size() == 1 ? "is" : "are", names_in(left));
@@ -145,21 +154,25 @@ class Reader {
 
  private:
   void read(const std::string& name, const Joined& joined) {
-    const FoundName first = name_of(table_, specs_[joined.specs.front()]);
-    if (has_experts(first)) return read_experts(first, joined.specs.front());
-    const Layout& layout = first.row->layout;
-    const int axis = joined_axis(layout);
-    Shape expected = hugging_face_shape(layout, specs_[joined.specs.front()].shape);
-    expected[axis] = joined.skipped;
-    for (const std::size_t spec : joined.specs) expected[axis] += hugging_face_shape(layout, specs_[spec].shape)[axis];
+    const std::size_t first = joined.specs.front();
+    if (has_experts(names_[first])) return read_experts(names_[first], first);
+    const Layout& layout = names_[first].row->layout;
+    auto [seen, axis] = joining(layout, specs_[first].shape);
+    const Dim own = seen[axis];
+    seen[axis] = joined.skipped;
+    for (const std::size_t spec : joined.specs) seen[axis] += joining(layout, specs_[spec].shape).seen[axis];
+    Shape expected = hugging_face_shape(layout, specs_[first].shape);
+    const int joined_axis = layout.by_parts_of_heads ? 0 : axis;
+    expected[joined_axis] = expected[joined_axis] / own * seen[axis];
     const NamedTensor* const array = find(name, expected);
     if (array == nullptr) return;
     Dim begin = joined.skipped;
     for (const std::size_t spec : joined.specs) {
-      const Dim end = begin + hugging_face_shape(layout, specs_[spec].shape)[axis];
-      const bool whole = begin == 0 && end == expected[axis];
-      const Tensor part = whole ? array->tensor : slice(array->tensor, axis, begin, end);
-      tensors_[spec] = to_keras(part, layout, specs_[spec].shape);
+      const Shape& shape = specs_[spec].shape;
+      const Dim end = begin + joining(layout, shape).seen[axis];
+      const bool whole = begin == 0 && end == seen[axis];
+      const Tensor part = whole ? array->tensor : slice(array->tensor.reshaped(seen), axis, begin, end);
+      tensors_[spec] = to_keras(part.reshaped(hugging_face_shape(layout, shape)), layout, shape);
       begin = end;
     }
   }
@@ -188,14 +201,16 @@ class Reader {
   }
 
   /// What the names of blocks begin with.
-  [[nodiscard]] std::string stem() const {
+  [[nodiscard]] std::set<std::string_view> stems() const {
+    std::set<std::string_view> out;
     for (const NameRow& row : table_.rows)
       if (const std::size_t hole = row.hugging_face.find("{}"); hole != std::string_view::npos)
-        return std::string(row.hugging_face.substr(0, hole));
-    return "";
+        out.insert(row.hugging_face.substr(0, hole));
+    return out;
   }
 
   std::span<const WeightSpec> specs_;
+  std::vector<FoundName> names_;
   const NameTable& table_;
   Arrays arrays_;
   std::vector<Tensor> tensors_;
@@ -225,28 +240,37 @@ Store from_hugging_face(std::span<const WeightSpec> specs, std::string_view back
 
 std::vector<NamedTensor> to_hugging_face(std::span<const WeightSpec> specs, std::span<const Tensor> tensors,
                                          std::string_view backbone, bool with_head) {
-  const NameTable& table = table_of(backbone, specs);
+  const std::vector<FoundName> names = names_of(table_of(backbone, specs), specs);
+  const std::string_view of_backbone = with_head ? table_of(backbone, specs).prefix : "";
   std::vector<NamedTensor> out;
-  for (const auto& [name, parts] : arrays_of(specs, table)) {
+  for (const auto& [name, parts] : arrays_of(names)) {
     const std::size_t first = parts.specs.front();
-    const FoundName found = name_of(table, specs[first]);
-    const std::string prefix = with_head && !found.row->of_head ? std::string(table.prefix) : "";
+    const FoundName& found = names[first];
+    const Layout& layout = found.row->layout;
+    const std::string prefix(found.row->of_head ? "" : of_backbone);
     if (has_experts(found)) {
       for (Dim expert = 0; expert < specs[first].shape[0]; ++expert) {
         const Tensor one = slice(tensors[first], 0, expert, expert + 1).reshaped(expert_shape(specs[first].shape));
-        out.push_back({prefix + found.array(expert), to_hugging_face(one, found.row->layout)});
+        out.push_back({prefix + found.array(expert), to_hugging_face(one, layout)});
       }
       continue;
     }
+    const int axis = joining(layout, specs[first].shape).axis;
     std::vector<Tensor> arrays;
-    for (const std::size_t spec : parts.specs) arrays.push_back(to_hugging_face(tensors[spec], found.row->layout));
+    for (const std::size_t spec : parts.specs)
+      arrays.push_back(to_hugging_face(tensors[spec], layout).reshaped(joining(layout, specs[spec].shape).seen));
     if (parts.skipped > 0) {
       Shape shape = arrays.front().shape();
       shape[0] = parts.skipped;
       arrays.insert(arrays.begin(), Tensor(arrays.front().dtype(), shape));
     }
-    const int axis = joined_axis(found.row->layout);
-    out.push_back({prefix + name, arrays.size() == 1 ? arrays.front() : joined(arrays, axis)});
+    Tensor whole = arrays.size() == 1 ? arrays.front() : joined(arrays, axis);
+    if (layout.by_parts_of_heads) {
+      Shape shape{whole.shape()[0] * whole.shape()[1]};
+      shape.append(whole.shape().slice(2, whole.shape().rank()));
+      whole = whole.reshaped(shape);
+    }
+    out.push_back({prefix + name, std::move(whole)});
   }
   return out;
 }

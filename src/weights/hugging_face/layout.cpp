@@ -75,7 +75,14 @@ Shape hugging_face_shape(const Layout& layout, const Shape& keras) {
   return keras;
 }
 
-int joined_axis(const Layout& layout) { return layout.order == Order::flat && layout.inputs > 0 ? 1 : 0; }
+Joining joining(const Layout& layout, const Shape& keras) {
+  const Shape whole = hugging_face_shape(layout, keras);
+  if (!layout.by_parts_of_heads) return {whole, layout.order == Order::flat && layout.inputs > 0 ? 1 : 0};
+  const Dim heads = keras[layout.inputs];
+  Shape seen{heads, whole[0] / heads};
+  seen.append(whole.slice(1, whole.rank()));
+  return {seen, 1};
+}
 
 Tensor to_keras(const Tensor& array, const Layout& layout, const Shape& keras) {
   const Shape& own = array.shape();

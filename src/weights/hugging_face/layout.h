@@ -20,12 +20,18 @@ struct Layout {
   Order order = Order::same;
   /// How many of Keras's axes are `in`; of flat, 0 makes a vector.
   int inputs = 1;
+  /// Of arrays with several of Keras's: each head, Keras's axis behind `in`, has its own of each one behind another.
+  bool by_parts_of_heads = false;
 };
 
 /// The shape of Hugging Face's array for one of Keras's.
 [[nodiscard]] Shape hugging_face_shape(const Layout& layout, const Shape& keras);
-/// The axis of Hugging Face's array along which several of Keras's may lie one behind another.
-[[nodiscard]] int joined_axis(const Layout& layout);
+/// Hugging Face's array for one of Keras's, seen so that several of them lie one behind another along one axis.
+struct Joining {
+  Shape seen;
+  int axis = 0;
+};
+[[nodiscard]] Joining joining(const Layout& layout, const Shape& keras);
 
 /// Keras's array of shape `keras` out of Hugging Face's, which it may share its bytes with.
 [[nodiscard]] Tensor to_keras(const Tensor& array, const Layout& layout, const Shape& keras);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
 
 #include "hugging_face/tables.h"
 
@@ -154,7 +156,7 @@ constexpr std::array<NameRow, 24> kViT{{
     {"predictions/bias", "classifier.bias", kSame, true},
 }};
 
-const std::array<NameTable, 15> kTables{{{"GPT2Backbone", "transformer.", kGpt2},
+const std::array<NameTable, 21> kTables{{{"GPT2Backbone", "transformer.", kGpt2},
                                          {"LlamaBackbone", "model.", kLlama},
                                          {"Llama3Backbone", "model.", kLlama},
                                          {"MistralBackbone", "model.", kLlama},
@@ -168,7 +170,13 @@ const std::array<NameTable, 15> kTables{{{"GPT2Backbone", "transformer.", kGpt2}
                                          {"OPTBackbone", "model.", opt_names()},
                                          {"Phi3Backbone", "model.", phi3_names()},
                                          {"MixtralBackbone", "model.", mixtral_names()},
-                                         {"BartBackbone", "model.", bart_names()}}};
+                                         {"BartBackbone", "model.", bart_names()},
+                                         {"SmolLM3Backbone", "model.", smollm3_names()},
+                                         {"GPTNeoXBackbone", "gpt_neox.", gpt_neox_names()},
+                                         {"BloomBackbone", "transformer.", bloom_names()},
+                                         {"FalconBackbone", "transformer.", falcon_names()},
+                                         {"T5Backbone", "", t5_gated_names(), "/gate_projector/"},
+                                         {"T5Backbone", "", t5_names()}}};
 
 /// "transformer_layer_{}/bias" against "transformer_layer_12/bias": the number, "" where there is none to be; nothing
 /// where they differ.
@@ -186,7 +194,7 @@ std::optional<std::string> number_in(std::string_view pattern, std::string_view 
 }
 
 /// Without the number that Keras puts behind a layer's name in a block where others of its class came before:
-/// "transformer_layer_1/mixtral_sparse_moe_block_1/…".
+/// "transformer_layer_1/mixtral_sparse_moe_block_1/…", "transformer_encoder_layer_1/t5_layer_norm_2/…".
 std::string without_counter(std::string_view path) {
   std::string out(path);
   const std::size_t first = out.find('/'), second = out.find('/', first + 1);
@@ -195,6 +203,17 @@ std::string without_counter(std::string_view path) {
   while (from > 0 && out[from - 1] >= '0' && out[from - 1] <= '9') --from;
   if (from < second && from > first + 1 && out[from - 1] == '_') out.erase(from - 1, second - from + 1);
   return out;
+}
+
+/// The row whose pattern a spelling of a path has.
+FoundName row_of(const NameTable& table, std::string_view spelling) {
+  for (const NameRow& row : table.rows) {
+    std::optional<std::string> number = number_in(row.keras, spelling);
+    if (!number) continue;
+    if (!number->empty()) number = std::to_string(std::stoi(*number) - table.first_block);
+    return {&row, *number};
+  }
+  return {};
 }
 
 }  // namespace
@@ -220,16 +239,19 @@ std::string FoundName::array(Dim expert) const {
   return name;
 }
 
-std::optional<FoundName> find_name(const NameTable& table, std::string_view path) {
-  for (const std::string& spelling : {std::string(path), without_counter(path)}) {
-    for (const NameRow& row : table.rows) {
-      std::optional<std::string> number = number_in(row.keras, spelling);
-      if (!number) continue;
-      if (!number->empty()) number = std::to_string(std::stoi(*number) - table.first_block);
-      return FoundName{&row, *number};
+std::vector<FoundName> find_rows(const NameTable& table, std::span<const graph::WeightSpec> specs) {
+  std::map<std::string, int> seen;
+  std::vector<FoundName> out;
+  for (const graph::WeightSpec& spec : specs) {
+    const std::string bare = without_counter(spec.path);
+    const std::string counted = bare + "#" + std::to_string(seen[bare]++);
+    FoundName& found = out.emplace_back();
+    for (const std::string_view spelling :
+         {std::string_view(spec.path), std::string_view(bare), std::string_view(counted)}) {
+      if (found.row == nullptr) found = row_of(table, spelling);
     }
   }
-  return std::nullopt;
+  return out;
 }
 
 }  // namespace attn::weights

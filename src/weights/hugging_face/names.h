@@ -1,7 +1,6 @@
 // What Hugging Face's files call the weights of KerasHub's models.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,13 +23,14 @@ struct NameTable {
 /// there.
 [[nodiscard]] const NameTable* find_names(std::string_view backbone, std::span<const graph::WeightSpec> specs);
 
-/// The row of a weight, and the number of its block; nothing where the table has none.
+/// The row of a weight, and the number of its block.
 struct FoundName {
   const NameRow* row = nullptr;
   std::string block;
   /// The array's name, without a prefix; of an expert where the row has them.
   [[nodiscard]] std::string array(Dim expert = 0) const;
 };
-[[nodiscard]] std::optional<FoundName> find_name(const NameTable& table, std::string_view path);
+/// Of each weight; a null row where the table has none.
+[[nodiscard]] std::vector<FoundName> find_rows(const NameTable& table, std::span<const graph::WeightSpec> specs);
 
 }  // namespace attn::weights

@@ -141,8 +141,32 @@ constexpr std::array<NameRow, 49> kBart{{
     {"transformer_decoder_layer_{}/feedforward_layer_norm/beta", "decoder.layers.{}.final_layer_norm.bias", kSame},
 }};
 
+/// KerasHub's output of the attention, and the frequencies of its positions, carry no block's name. Files do not have
+/// the latter.
+constexpr std::array<NameRow, 18> kSmolLM3{{
+    {"token_embedding/embeddings", "embed_tokens.weight", kSame},
+    {"transformer_layer_{}/self_attn/q_proj/kernel", "layers.{}.self_attn.q_proj.weight", kLinear},
+    {"transformer_layer_{}/self_attn/q_proj/bias", "layers.{}.self_attn.q_proj.bias", kSame},
+    {"transformer_layer_{}/self_attn/k_proj/kernel", "layers.{}.self_attn.k_proj.weight", kLinear},
+    {"transformer_layer_{}/self_attn/k_proj/bias", "layers.{}.self_attn.k_proj.bias", kSame},
+    {"transformer_layer_{}/self_attn/v_proj/kernel", "layers.{}.self_attn.v_proj.weight", kLinear},
+    {"transformer_layer_{}/self_attn/v_proj/bias", "layers.{}.self_attn.v_proj.bias", kSame},
+    {"o_proj/kernel#{}", "layers.{}.self_attn.o_proj.weight", kFromHeads},
+    {"rotary_emb/inv_freq#{}", "", kSame},
+    {"transformer_layer_{}/mlp/gate_proj/kernel", "layers.{}.mlp.gate_proj.weight", kLinear},
+    {"transformer_layer_{}/mlp/gate_proj/bias", "layers.{}.mlp.gate_proj.bias", kSame},
+    {"transformer_layer_{}/mlp/up_proj/kernel", "layers.{}.mlp.up_proj.weight", kLinear},
+    {"transformer_layer_{}/mlp/up_proj/bias", "layers.{}.mlp.up_proj.bias", kSame},
+    {"transformer_layer_{}/mlp/down_proj/kernel", "layers.{}.mlp.down_proj.weight", kLinear},
+    {"transformer_layer_{}/mlp/down_proj/bias", "layers.{}.mlp.down_proj.bias", kSame},
+    {"transformer_layer_{}/input_layernorm/scale", "layers.{}.input_layernorm.weight", kSame},
+    {"transformer_layer_{}/post_attention_layernorm/scale", "layers.{}.post_attention_layernorm.weight", kSame},
+    {"sequence_output_layernorm/scale", "norm.weight", kSame},
+}};
+
 }  // namespace
 
+std::span<const NameRow> smollm3_names() { return kSmolLM3; }
 std::span<const NameRow> opt_names() { return kOpt; }
 std::span<const NameRow> phi3_names() { return kPhi3; }
 std::span<const NameRow> mixtral_names() { return kMixtral; }

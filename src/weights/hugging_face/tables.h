@@ -11,5 +11,12 @@ namespace attn::weights {
 [[nodiscard]] std::span<const NameRow> phi3_names();
 [[nodiscard]] std::span<const NameRow> mixtral_names();
 [[nodiscard]] std::span<const NameRow> bart_names();
+[[nodiscard]] std::span<const NameRow> smollm3_names();
+[[nodiscard]] std::span<const NameRow> gpt_neox_names();
+[[nodiscard]] std::span<const NameRow> bloom_names();
+[[nodiscard]] std::span<const NameRow> falcon_names();
+[[nodiscard]] std::span<const NameRow> t5_names();
+/// Whose feed-forward layers have a gate.
+[[nodiscard]] std::span<const NameRow> t5_gated_names();
 
 }  // namespace attn::weights

@@ -2,9 +2,13 @@
 
 #include <cmath>
 
+#include "attn/base/error.h"
+
 namespace attn::keras {
 
 std::vector<double> alibi_slopes(Dim heads, double bias_max) {
+  constexpr Dim kMost = 1 << 20;
+  if (heads > kMost) throw bad_input("{} heads with linear biases are not accepted: up to {}", heads, kMost);
   const auto sequence = [&](Dim count) {
     const double ratio = std::pow(2.0, -bias_max / static_cast<double>(count));
     std::vector<double> out;

@@ -9,6 +9,7 @@
 #include "classes/layers/decoder_block.h"
 #include "classes/layers/head_attention.h"
 #include "classes/layers/layers.h"
+#include "classes/layers/table.h"
 #include "classes/ops/expression.h"
 #include "classes/rounding.h"
 
@@ -93,7 +94,7 @@ class BloomAttention final : public AlibiAttention {
   [[nodiscard]] ValueId bias(Call& call, Dim count) const {
     const Rounding rounded(call.compute_dtype());
     const std::vector<double> slopes = alibi_slopes(num_heads);
-    Tensor out(call.compute_dtype(), {1, num_heads, 1, count});
+    Tensor out = table(call.compute_dtype(), {1, num_heads, 1, count}, "biases of heads and keys");
     for (Dim n = 0; n < num_heads; ++n)
       for (Dim s = 0; s < count; ++s)
         out.set(n * count + s,

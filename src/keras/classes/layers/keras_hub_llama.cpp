@@ -38,6 +38,7 @@ void LlamaFamily::check(const Ref& config) const {
 /// As llama_rotary_embedding.py: wavelengths longer than pretraining/low are stretched by the factor, those shorter
 /// than pretraining/high stay, and between the two the frequency goes from one to the other.
 std::vector<float> LlamaFamily::frequencies(Dim size) const {
+  check_turning(size);
   const auto base = static_cast<float>(rope_max_wavelength);
   std::vector<float> out;
   for (Dim i = 0; i < size; i += 2)

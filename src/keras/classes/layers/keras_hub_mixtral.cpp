@@ -109,10 +109,9 @@ class MixtralSparseMoeBlock final : public Composite {
     graph::Builder& b = *logits.builder;
     const Expression p(b, b.apply(graph::Softmax{graph::SoftmaxKind::softmax, {1}}, {logits}));
     const Expression own(b, b.expand_dims(p, -1)), other(b, b.expand_dims(p, 1));  // (R,E,1), (R,1,E)
-    Tensor before(p.dtype(), {1, num_experts, num_experts});                       // 1 for the experts before each
-    for (Dim i = 0; i < num_experts; ++i)
-      for (Dim j = 0; j < i; ++j) before.set(i * num_experts + j, 1.0);
-    const Expression zero = p.number(0.0), earlier(b, b.constant(std::move(before)));
+    const Expression rank(b, b.apply(graph::Iota{{1, num_experts, 1}, DType::int32, 1}, {}));
+    const Expression others(b, b.apply(graph::Iota{{1, 1, num_experts}, DType::int32, 2}, {}));
+    const Expression zero = p.number(0.0), earlier = (others < rank).cast(p.dtype());
     const Expression better = where(own < other, p.number(1.0), where(own == other, earlier, zero));
     const Expression place = better.reduced({graph::ReduceFn::sum, {2}});  // (R,E)
     const Expression kept = where(place < static_cast<double>(top_k.value), p, p.number(0.0));

@@ -12,6 +12,7 @@
 #include "classes/layers/axes.h"
 #include "classes/layers/layers.h"
 #include "classes/layers/rotary.h"
+#include "classes/layers/table.h"
 #include "classes/ops/expression.h"
 #include "classes/rounding.h"
 
@@ -110,7 +111,7 @@ class SinePositionEncoding : public Layer {
   /// (D): the angle of each feature per position.
   [[nodiscard]] Tensor timescales(DType dtype, Dim width) const {
     const Rounding rounded(dtype);
-    Tensor out(dtype, {width});
+    Tensor out = keras::table(dtype, {width}, "the angles of features");
     const double lowest = rounded(1.0 / max_wavelength);
     for (Dim i = 0; i < width; ++i) {
       const auto even = static_cast<double>(i - i % 2);
@@ -124,7 +125,7 @@ class SinePositionEncoding : public Layer {
     const Rounding rounded(dtype);
     const Tensor scales = timescales(dtype, width);
     const std::int64_t start = start_index(call);
-    Tensor out(dtype, {length, width});
+    Tensor out = keras::table(dtype, {length, width}, "the angles of positions");
     for (Dim t = 0; t < length; ++t) {
       const double position = rounded(static_cast<double>(start + t));
       for (Dim i = 0; i < width; ++i) {
@@ -205,6 +206,7 @@ class RotaryEmbedding : public Layer {
   [[nodiscard]] std::vector<float> frequencies(Dim width) const {
     const auto base = static_cast<float>(max_wavelength), scaling = static_cast<float>(scaling_factor);
     const auto size = static_cast<float>(width);
+    check_turning(width);
     const bool yarn = rope_type.value == "yarn";
     const float denominator = denominator_dim && !yarn ? static_cast<float>(*denominator_dim) : size;
     std::vector<float> out;
@@ -270,7 +272,7 @@ class AlibiBias : public Layer {
     const Dim heads = in[1], keys = in[3];
     const Rounding rounded(call.compute_dtype());
     const std::vector<double> slopes = alibi_slopes(heads, alibi_bias_max);
-    Tensor bias(call.compute_dtype(), {1, heads, 1, keys});
+    Tensor bias = keras::table(call.compute_dtype(), {1, heads, 1, keys}, "biases of heads and keys");
     for (Dim n = 0; n < heads; ++n)
       for (Dim s = 0; s < keys; ++s)
         bias.set(n * keys + s,

@@ -38,6 +38,7 @@ class SmolLM3RotaryEmbedding final : public Layer {
     const Dim size = hidden_size / num_attention_heads;
     if (size < 2 || size % 2 != 0)
       throw bad_input("the features of a head, which are turned in pairs, must be even in number, got {}", size);
+    check_turning(size);
     graph::Initializer frequencies;
     frequencies.class_name = "Constant";
     for (Dim i = 0; i < size; i += 2)

@@ -9,6 +9,7 @@
 #include "classes/decoding.h"
 #include "classes/layers/attend.h"
 #include "classes/layers/layers.h"
+#include "classes/layers/table.h"
 #include "classes/ops/expression.h"
 
 namespace attn::keras {
@@ -156,7 +157,7 @@ class T5MultiHeadAttention final : public Composite {
     if (call.lowering().symbolic()) return b.apply(graph::Fill{{kUnknown, num_heads, in[1], in[1]}, dtype, 0.0}, {});
     const Decoding* decoding = call.lowering().decoding;
     if (decoding != nullptr) return rows_of(call, buckets_behind(call, *decoding));
-    Tensor buckets(DType::int32, {in[1], in[1]});
+    Tensor buckets = table(DType::int32, {in[1], in[1]}, "the distances of positions");
     for (Dim t = 0; t < in[1]; ++t)
       for (Dim s = 0; s < in[1]; ++s) buckets.set(t * in[1] + s, static_cast<double>(bucket_between(t, s)));
     const Expression bias(b, rows_of(call, b.constant(std::move(buckets))));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "classes/decoding.h"
+#include "classes/layers/table.h"
 #include "classes/rounding.h"
 
 namespace attn::keras {
@@ -37,7 +38,15 @@ Expression half_turned(const Expression& x) {
 
 }  // namespace
 
+void check_turning(Dim width) {
+  constexpr Dim kMost = 1 << 16;
+  if (width > kMost)
+    throw bad_input("{} features that turn with their position are not accepted: a head may have up to {}", width,
+                    kMost);
+}
+
 std::vector<float> inverse_frequencies(double wavelength, Dim width, double scaling) {
+  check_turning(width);
   const auto base = static_cast<float>(wavelength), divisor = static_cast<float>(scaling);
   std::vector<float> out;
   for (Dim i = 0; i < width; i += 2)
@@ -54,7 +63,7 @@ Angles angles_from(Call& call, const Rotary& rotary, Dim start, Dim length, int 
     Shape shape(std::vector<Dim>(static_cast<std::size_t>(rank), 1));
     shape[1] = length;
     shape[rank - 1] = width;
-    Tensor cos(dtype, shape), sin(dtype, shape);
+    Tensor cos = table(dtype, shape, "cosines of positions"), sin = table(dtype, shape, "sines of positions");
     for (Dim t = 0; t < length; ++t) {
       for (Dim i = 0; i < width; ++i) {
         const float angle = static_cast<float>(start + t) * rotary.frequencies[static_cast<std::size_t>(i % half)];

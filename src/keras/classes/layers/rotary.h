@@ -19,7 +19,9 @@ struct Rotary {
   double temperature = 1.0;        ///< on what was rounded to the compute dtype (YaRN)
 };
 
-/// wavelength^(−2i/width) / scaling for each pair.
+/// Throws Error (bad_input) for more than 2^16 features, which no model has, and which would take long to make.
+void check_turning(Dim width);
+/// wavelength^(−2i/width) / scaling for each pair of what check_turning takes.
 [[nodiscard]] std::vector<float> inverse_frequencies(double wavelength, Dim width, double scaling = 1.0);
 
 /// Cosines and sines in the compute dtype, each (B or 1,T,1…,R) of some rank. Layers that ask for the same share them.

@@ -73,6 +73,14 @@ void ConfigMap::fixed(std::string_view hugging_face, std::initializer_list<Json>
   refuse(*found, found->kind());
 }
 
+void ConfigMap::always(std::string_view hugging_face, const Json& value, const Json& fallback) {
+  if (!reading()) return put(hugging_face, value);
+  const auto found = find(hugging_face);
+  if ((found ? found->json() : fallback) == value) return;
+  const std::string what = '\'' + std::string(hugging_face) + "': " + (found ? found->kind() : fallback.dump());
+  refuse(found ? *found : source(), what);
+}
+
 void ConfigMap::refuse(const Ref& value, const std::string& what) const {
   if (as_keras_hub_) return;
   Error error = value.document().error(

@@ -38,6 +38,8 @@ class ConfigMap {
   /// What the class always computes so: the config may say any of `accepted`, of which the first is the default and
   /// what is written.
   void fixed(std::string_view hugging_face, std::initializer_list<Json> accepted);
+  /// The same of a key whose default in transformers, which holds where it is missing, may be another.
+  void always(std::string_view hugging_face, const Json& value, const Json& fallback);
   /// A value of the result alone.
   void put(std::string_view key, Json value, std::string_view origin = "");
 

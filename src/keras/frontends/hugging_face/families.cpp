@@ -1,43 +1,16 @@
 #include "frontends/hugging_face/families.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
+#include "attn/base/text.h"
+#include "classes/composite.h"
+#include "frontends/hugging_face/shared.h"
+#include "frontends/hugging_face/walks.h"
+
 namespace attn::keras {
 namespace {
-
-constexpr const char* kRopeParameters = "rope_parameters";
-constexpr const char* kRopeScaling = "rope_scaling";
-constexpr const char* kGelu = "gelu_pytorch_tanh";
-
-/// Where transformers 5 keeps all of RoPE, and versions before their scaling; nothing where it does not scale.
-std::optional<Ref> rope_scaling(const ConfigMap& map, bool of_new_versions) {
-  const auto found = map.find(of_new_versions ? kRopeParameters : kRopeScaling);
-  if (!found || !found->is_object()) return std::nullopt;
-  for (const char* key : {"rope_type", "type"})
-    if (const auto type = found->find(key); type && !type->is_null())
-      return type->text() == "default" ? std::nullopt : found;
-  return std::nullopt;
-}
-
-std::optional<Ref> rope_scaling(const ConfigMap& map) {
-  if (const auto scaling = rope_scaling(map, false)) return scaling;
-  return map.as_keras_hub() ? std::nullopt : rope_scaling(map, true);
-}
-
-std::string rope_type(const Ref& scaling) {
-  const auto type = scaling.find("rope_type");
-  return (type && !type->is_null() ? *type : scaling["type"]).text();
-}
-
-void rope_theta(ConfigMap& map, double fallback) {
-  if (!map.reading()) return map.put("rope_theta", map.of_keras("rope_max_wavelength"));
-  std::optional<Ref> theta = map.find("rope_theta");
-  if (const auto parameters = map.find(kRopeParameters); parameters && parameters->is_object())
-    if (const auto inside = parameters->find("rope_theta"); inside && !inside->is_null()) theta = inside;
-  map.put("rope_max_wavelength", theta ? theta->json() : Json(fallback),
-          theta ? std::string_view(theta->pointer()).substr(1) : "");
-}
 
 /// Positions divided by a factor.
 void linear_scaling(ConfigMap& map) {
@@ -87,7 +60,7 @@ void gpt2(ConfigMap& map) {
   }
   map.same("dropout", "resid_pdrop", 0.1);
   map.same("max_sequence_length", "n_positions", 1024);
-  map.fixed("activation_function", {"gelu_new", kGelu});
+  map.fixed("activation_function", {"gelu_new", kTanhGelu});
   map.fixed("layer_norm_epsilon", {1e-5});
   map.fixed("scale_attn_weights", {true});
   map.fixed("scale_attn_by_inverse_layer_idx", {false});
@@ -120,7 +93,7 @@ void llama3_scaling(ConfigMap& map) {
 void llama(ConfigMap& map) {
   decoder_sizes(map);
   map.same("tie_word_embeddings", "tie_word_embeddings", false);
-  rope_theta(map, 10000.0);
+  rope_theta(map, "rope_max_wavelength", 10000.0);
   llama3_scaling(map);
   map.unread("layer_norm_epsilon", "rms_norm_eps", 1e-6);
   even_heads(map);
@@ -131,7 +104,7 @@ void llama(ConfigMap& map) {
 
 void mistral(ConfigMap& map) {
   decoder_sizes(map);
-  rope_theta(map, 10000.0);
+  rope_theta(map, "rope_max_wavelength", 10000.0);
   linear_scaling(map);
   map.same("layer_norm_epsilon", "rms_norm_eps", 1e-6);
   map.nullable("sliding_window", "sliding_window", map.as_keras_hub() ? Json() : Json(4096));
@@ -151,7 +124,7 @@ bool slides(ConfigMap& map) {
 
 void qwen2(ConfigMap& map) {
   decoder_sizes(map);
-  rope_theta(map, 10000.0);
+  rope_theta(map, "rope_max_wavelength", 10000.0);
   linear_scaling(map);
   map.same("layer_norm_epsilon", "rms_norm_eps", 1e-6);
   map.same("tie_word_embeddings", "tie_word_embeddings", false);
@@ -170,7 +143,7 @@ void qwen2(ConfigMap& map) {
 void qwen3(ConfigMap& map) {
   decoder_sizes(map);
   map.same("head_dim", "head_dim", 128);
-  rope_theta(map, 10000.0);
+  rope_theta(map, "rope_max_wavelength", 10000.0);
   linear_scaling(map);
   map.same("layer_norm_epsilon", "rms_norm_eps", 1e-6);
   map.same("tie_word_embeddings", "tie_word_embeddings", false);
@@ -197,7 +170,7 @@ void gemma_sizes(ConfigMap& map) {
   map.times("intermediate_dim", "intermediate_size", 2);
   map.same("head_dim", "head_dim", 256);
   map.unread("layer_norm_epsilon", "rms_norm_eps", 1e-6);
-  map.fixed("hidden_activation", {kGelu, "gelu"});  // transformers takes "gelu" of older files for this one
+  map.fixed("hidden_activation", {kTanhGelu, "gelu"});  // transformers takes "gelu" of older files for this one
   map.fixed("attention_bias", {false});
   map.fixed("tie_word_embeddings", {true});
   map.fixed("rope_theta", {10000.0});
@@ -256,21 +229,9 @@ void gemma3(ConfigMap& map) {
   map.fixed("rope_theta", {1000000.0});
   map.fixed("rope_local_base_freq", {10000.0});
   map.fixed("sliding_window_pattern", {6});
-  map.fixed("hidden_activation", {kGelu});
+  map.fixed("hidden_activation", {kTanhGelu});
   map.fixed("attention_bias", {false});
   map.fixed("tie_word_embeddings", {true});
-}
-
-/// KerasHub has gelu by tanh, whatever the file says.
-void bert_activation(ConfigMap& map) {
-  constexpr const char* kKey = "hidden_act";
-  if (!map.reading()) {
-    const Json own = map.of_keras("activation");
-    return map.put(kKey, own.is_string() ? own : Json("gelu_new"));
-  }
-  const auto found = map.find(kKey);
-  const std::string name = found ? found->text() : "gelu";
-  if (!map.as_keras_hub() && name != "gelu_new" && name != kGelu) map.put("activation", name, found ? kKey : "");
 }
 
 void bert(ConfigMap& map) {
@@ -283,7 +244,7 @@ void bert(ConfigMap& map) {
   map.same("max_sequence_length", "max_position_embeddings", 512);
   map.unread("num_segments", "type_vocab_size", 2);
   map.fixed("layer_norm_eps", {1e-12});
-  bert_activation(map);
+  activation_beside_tanh_gelu(map);
   map.fixed("position_embedding_type", {"absolute"});
 }
 
@@ -332,7 +293,7 @@ void mixtral(ConfigMap& map) {
   decoder_sizes(map);
   map.same("num_experts", "num_local_experts", 8);
   map.same("top_k", "num_experts_per_tok", 2);
-  rope_theta(map, 1e6);
+  rope_theta(map, "rope_max_wavelength", 1e6);
   linear_scaling(map);
   map.same("layer_norm_epsilon", "rms_norm_eps", 1e-5);
   map.nullable("sliding_window", "sliding_window", Json());
@@ -359,12 +320,71 @@ void long_rope(ConfigMap& map) {
   map.put("rope_scaling_long_factor", (*scaling)["long_factor"].json(), kRopeScaling);
 }
 
+/// Whether a layer turns its features by their positions, by its number.
+void turning_layers(ConfigMap& map) {
+  constexpr const char *kKeras = "rope_layer_enabled_list", *kOwn = "no_rope_layers";  // 1: it does
+  if (!map.reading()) {
+    Json list = Json::array();
+    for (const Json& turns : map.of_keras(kKeras)) list.push_back(turns.get<bool>() ? 1 : 0);
+    return map.put(kOwn, std::move(list));
+  }
+  Json list = Json::array();
+  if (const auto found = map.find(kOwn)) {
+    for (const Ref& turns : found->elements()) list.push_back(turns.is_bool() ? turns.boolean() : turns.integer() != 0);
+  } else {
+    const std::int64_t interval = map.integer("no_rope_layer_interval", 4);
+    const std::int64_t count = std::min(map.integer("num_hidden_layers"), kMaxBlocks);
+    for (std::int64_t i = 1; i <= count; ++i) list.push_back(i % interval != 0);
+  }
+  map.put(kKeras, std::move(list), map.find(kOwn) ? kOwn : "");
+}
+
+/// KerasHub computes layers of one type alone.
+void layer_types(ConfigMap& map) {
+  constexpr const char *kKey = "layer_types", *kType = "full_attention";
+  if (!map.reading()) return map.put(kKey, map.of_keras(kKey));
+  if (const auto found = map.find(kKey)) {
+    for (const Ref& type : found->elements())
+      if (type.text() != kType) map.refuse(type, "layers of the type '" + shortened(type.text()) + "'");
+    return map.put(kKey, found->json(), kKey);
+  }
+  const auto count = static_cast<std::size_t>(std::min(map.integer("num_hidden_layers"), kMaxBlocks));
+  map.put(kKey, std::vector<std::string>(count, kType));
+}
+
+void smollm3(ConfigMap& map) {
+  map.same("vocabulary_size", "vocab_size");
+  map.same("hidden_dim", "hidden_size");
+  map.same("intermediate_dim", "intermediate_size");
+  map.same("num_layers", "num_hidden_layers");
+  map.same("num_attention_heads", "num_attention_heads");
+  map.same("num_key_value_heads", "num_key_value_heads", 4);
+  map.same("attention_bias", "attention_bias", false);
+  map.same("attention_dropout", "attention_dropout", 0.0);
+  turning_layers(map);
+  layer_types(map);
+  map.same("mlp_bias", "mlp_bias", false);
+  map.same("layer_norm_epsilon", "rms_norm_eps", 1e-6);
+  map.same("max_position_embeddings", "max_position_embeddings", 32768);
+  rope_theta(map, "rope_theta", 2e6);
+  if (map.reading()) {
+    map.put("partial_rotary_factor", 1.0);
+    if (const auto scaling = rope_scaling(map))
+      map.refuse(*scaling, "positions scaled by '" + rope_type(*scaling) + "'");
+  } else {
+    map.put("pad_token_id", Json());  // transformers' own is behind the end of a small vocabulary
+  }
+  map.fixed("use_sliding_window", {false});
+  map.fixed("hidden_act", {"silu"});
+  map.fixed("tie_word_embeddings", {true});
+}
+
 void phi3(ConfigMap& map) {
   decoder_sizes(map);
   map.same("layer_norm_epsilon", "rms_norm_eps", 1e-5);
   map.same("max_sequence_length", "max_position_embeddings", 4096);
   map.same("pretraining_sequence_length", "original_max_position_embeddings", 4096);
-  rope_theta(map, 10000.0);
+  rope_theta(map, "rope_max_wavelength", 10000.0);
   long_rope(map);
   map.fixed("sliding_window", {Json()});
   if (!map.reading()) map.put("pad_token_id", Json());  // transformers' own is behind the end of a small vocabulary
@@ -395,7 +415,7 @@ void bart(ConfigMap& map) {
   map.fixed("is_encoder_decoder", {true});
 }
 
-constexpr std::array<HuggingFaceFamily, 15> kFamilies{
+constexpr std::array<HuggingFaceFamily, 20> kFamilies{
     {{"gpt2", "GPT2", "GPT2", gpt2},
      {"llama", "Llama3", "Llama", llama},
      {"llama", "Llama", "Llama", llama},  // which is written alone: KerasHub reads all as Llama 3
@@ -410,7 +430,12 @@ constexpr std::array<HuggingFaceFamily, 15> kFamilies{
      {"opt", "OPT", "OPT", opt},
      {"mixtral", "Mixtral", "Mixtral", mixtral},
      {"phi3", "Phi3", "Phi3", phi3},
-     {"bart", "Bart", "Bart", bart}}};
+     {"bart", "Bart", "Bart", bart},
+     {"smollm3", "SmolLM3", "SmolLM3", smollm3},
+     {"gpt_neox", "GPTNeoX", "GPTNeoX", gpt_neox},
+     {"bloom", "Bloom", "Bloom", bloom},
+     {"falcon", "Falcon", "Falcon", falcon},
+     {"t5", "T5", "T5", t5}}};
 
 }  // namespace
 

@@ -15,11 +15,12 @@ constexpr std::array<Head, 6> kHeads{{{"LMHeadModel", "CausalLM"},
 /// Has the family of KerasHub a task with this head?
 bool has(const HuggingFaceFamily& family, const Head& head) {
   const bool encodes = family.model_type == "bert", sees = family.model_type == "vit";
+  const bool translates = family.model_type == "bart" || family.model_type == "t5";
   if (head.task == "ImageClassifier") return sees;
   if (head.task == "TextClassifier" || head.task == "MaskedLM") return encodes;
-  if (head.task == "Seq2SeqLM") return family.model_type == "bart";
+  if (head.task == "Seq2SeqLM") return translates;
   if (head.architecture == "LMHeadModel") return family.model_type == "gpt2";
-  return !encodes && !sees && family.model_type != "gpt2" && family.model_type != "bart";
+  return !encodes && !sees && !translates && family.model_type != "gpt2";
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Backbones of decoders with layer norms: GPT-2, OPT, GPT-NeoX, Bloom, Falcon.
 #include <array>
+#include <optional>
+#include <utility>
 
 #include "classes/composite.h"
 #include "model/backbones/text.h"
@@ -80,13 +82,17 @@ class GPTNeoXBackbone : public HeadedBackbone {
     f("rotary_max_wavelength", rotary_max_wavelength);
     f("max_sequence_length", max_sequence_length);
     f("layer_norm_epsilon", layer_norm_epsilon);
+    // KerasHub has neither: its activation is gelu by tanh, and its head the token embedding.
+    if (f.reading() || activation) f("activation", activation);
+    if (f.reading() || !tie_word_embeddings) f("tie_word_embeddings", tie_word_embeddings);
   }
 
  protected:
   void assemble() override {
     const TensorRef token_ids = tokens("token_ids"), padding_mask = tokens("padding_mask");
-    const TensorRef rows =
-        call(token_embedding({{"embeddings_initializer", normal_initializer("RandomNormal", 0.01)}}), {token_ids});
+    Json arguments = {{"embeddings_initializer", normal_initializer("RandomNormal", 0.01)}};
+    if (!tie_word_embeddings) arguments["tie_weights"] = false;
+    const TensorRef rows = call(token_embedding(std::move(arguments)), {token_ids});
     const Json block = {{"intermediate_dim", intermediate_dim.value},
                         {"num_heads", num_heads.value},
                         {"dropout", dropout.value},
@@ -94,7 +100,7 @@ class GPTNeoXBackbone : public HeadedBackbone {
                         {"rotary_percentage", rotary_percentage.value},
                         {"rotary_max_wavelength", rotary_max_wavelength.value},
                         {"layer_norm_epsilon", layer_norm_epsilon.value},
-                        {"activation", gelu_approximate()},
+                        {"activation", activation ? activation->json : gelu_approximate()},
                         {"kernel_initializer", normal_initializer("RandomNormal", 0.02)}};
     set_inputs({token_ids, padding_mask});
     output_struct = layer_norm("layer_norm",
@@ -105,6 +111,8 @@ class GPTNeoXBackbone : public HeadedBackbone {
 
  private:
   Number rotary_percentage = 0.25, rotary_max_wavelength = 10000, layer_norm_epsilon = 1e-5;
+  std::optional<Activation> activation;
+  bool tie_word_embeddings = true;
 };
 
 class BloomBackbone : public HeadedBackbone {

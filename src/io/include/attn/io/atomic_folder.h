@@ -4,11 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "attn/io/descriptor.h"
+
 namespace attn::io {
 
 /// Files are written into a hidden folder beside the target, which takes the target's name on commit. Without a commit
-/// the hidden folder goes away with what is in it. A target that is there is never changed: it is refused, unless it is
-/// an empty folder. Every failure throws Error (bad_input) that names the path and the system's reason.
+/// the hidden folder goes away with what is in it; one whose writer was killed goes when the target is written the next
+/// time. A target that is there is never changed: it is refused, unless it is an empty folder. Every failure throws
+/// Error (bad_input) that names the path and the system's reason.
 class AtomicFolder {
  public:
   explicit AtomicFolder(std::string path);
@@ -24,7 +27,10 @@ class AtomicFolder {
   void commit();
 
  private:
+  void remove_stale() const;
+
   std::string path_, temporary_;
+  Descriptor lock_;  // on the hidden folder
 };
 
 /// Throws Error (bad_input) where an AtomicFolder could not be made at `path`, so that a command can say so at once.

@@ -1,0 +1,111 @@
+// Names of T5: the two libraries' code tells the pairs. KerasHub numbers the norms of all blocks, and their biases of
+// positions carry no block's name.
+#include <array>
+
+#include "hugging_face/tables.h"
+
+namespace attn::weights {
+namespace {
+
+constexpr std::array<NameRow, 27> kT5{{
+    {"token_embedding/embeddings", "shared.weight", kSame},
+    {"token_embedding/reverse_embeddings", "lm_head.weight", kLinear, true},
+    {"self_attention/embeddings#0", "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", kSame},
+    {"self_attention/embeddings#1", "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", kSame},
+    {"transformer_encoder_layer_{}/self_attention/query_projector/kernel",
+     "encoder.block.{}.layer.0.SelfAttention.q.weight", kLinear},
+    {"transformer_encoder_layer_{}/self_attention/key_projector/kernel",
+     "encoder.block.{}.layer.0.SelfAttention.k.weight", kLinear},
+    {"transformer_encoder_layer_{}/self_attention/value_projector/kernel",
+     "encoder.block.{}.layer.0.SelfAttention.v.weight", kLinear},
+    {"transformer_encoder_layer_{}/self_attention/output_projector/kernel",
+     "encoder.block.{}.layer.0.SelfAttention.o.weight", kLinear},
+    {"transformer_encoder_layer_{}/t5_layer_norm/weight#0", "encoder.block.{}.layer.0.layer_norm.weight", kSame},
+    {"transformer_encoder_layer_{}/input_projector/kernel", "encoder.block.{}.layer.1.DenseReluDense.wi.weight",
+     kLinear},
+    {"transformer_encoder_layer_{}/output_projector/kernel", "encoder.block.{}.layer.1.DenseReluDense.wo.weight",
+     kLinear},
+    {"transformer_encoder_layer_{}/t5_layer_norm/weight#1", "encoder.block.{}.layer.1.layer_norm.weight", kSame},
+    {"encoder_output_layer_norm/weight", "encoder.final_layer_norm.weight", kSame},
+    {"transformer_decoder_layer_{}/self_attention/query_projector/kernel",
+     "decoder.block.{}.layer.0.SelfAttention.q.weight", kLinear},
+    {"transformer_decoder_layer_{}/self_attention/key_projector/kernel",
+     "decoder.block.{}.layer.0.SelfAttention.k.weight", kLinear},
+    {"transformer_decoder_layer_{}/self_attention/value_projector/kernel",
+     "decoder.block.{}.layer.0.SelfAttention.v.weight", kLinear},
+    {"transformer_decoder_layer_{}/self_attention/output_projector/kernel",
+     "decoder.block.{}.layer.0.SelfAttention.o.weight", kLinear},
+    {"transformer_decoder_layer_{}/t5_layer_norm/weight#0", "decoder.block.{}.layer.0.layer_norm.weight", kSame},
+    {"transformer_decoder_layer_{}/cross_attention/query_projector/kernel",
+     "decoder.block.{}.layer.1.EncDecAttention.q.weight", kLinear},
+    {"transformer_decoder_layer_{}/cross_attention/key_projector/kernel",
+     "decoder.block.{}.layer.1.EncDecAttention.k.weight", kLinear},
+    {"transformer_decoder_layer_{}/cross_attention/value_projector/kernel",
+     "decoder.block.{}.layer.1.EncDecAttention.v.weight", kLinear},
+    {"transformer_decoder_layer_{}/cross_attention/output_projector/kernel",
+     "decoder.block.{}.layer.1.EncDecAttention.o.weight", kLinear},
+    {"transformer_decoder_layer_{}/t5_layer_norm/weight#1", "decoder.block.{}.layer.1.layer_norm.weight", kSame},
+    {"transformer_decoder_layer_{}/input_projector/kernel", "decoder.block.{}.layer.2.DenseReluDense.wi.weight",
+     kLinear},
+    {"transformer_decoder_layer_{}/output_projector/kernel", "decoder.block.{}.layer.2.DenseReluDense.wo.weight",
+     kLinear},
+    {"transformer_decoder_layer_{}/t5_layer_norm/weight#2", "decoder.block.{}.layer.2.layer_norm.weight", kSame},
+    {"decoder_output_layer_norm/weight", "decoder.final_layer_norm.weight", kSame},
+}};
+
+constexpr std::array<NameRow, 29> kT5Gated{{
+    {"token_embedding/embeddings", "shared.weight", kSame},
+    {"token_embedding/reverse_embeddings", "lm_head.weight", kLinear, true},
+    {"self_attention/embeddings#0", "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", kSame},
+    {"self_attention/embeddings#1", "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", kSame},
+    {"transformer_encoder_layer_{}/self_attention/query_projector/kernel",
+     "encoder.block.{}.layer.0.SelfAttention.q.weight", kLinear},
+    {"transformer_encoder_layer_{}/self_attention/key_projector/kernel",
+     "encoder.block.{}.layer.0.SelfAttention.k.weight", kLinear},
+    {"transformer_encoder_layer_{}/self_attention/value_projector/kernel",
+     "encoder.block.{}.layer.0.SelfAttention.v.weight", kLinear},
+    {"transformer_encoder_layer_{}/self_attention/output_projector/kernel",
+     "encoder.block.{}.layer.0.SelfAttention.o.weight", kLinear},
+    {"transformer_encoder_layer_{}/t5_layer_norm/weight#0", "encoder.block.{}.layer.0.layer_norm.weight", kSame},
+    {"transformer_encoder_layer_{}/input_projector/kernel", "encoder.block.{}.layer.1.DenseReluDense.wi_0.weight",
+     kLinear},
+    {"transformer_encoder_layer_{}/gate_projector/kernel", "encoder.block.{}.layer.1.DenseReluDense.wi_1.weight",
+     kLinear},
+    {"transformer_encoder_layer_{}/output_projector/kernel", "encoder.block.{}.layer.1.DenseReluDense.wo.weight",
+     kLinear},
+    {"transformer_encoder_layer_{}/t5_layer_norm/weight#1", "encoder.block.{}.layer.1.layer_norm.weight", kSame},
+    {"encoder_output_layer_norm/weight", "encoder.final_layer_norm.weight", kSame},
+    {"transformer_decoder_layer_{}/self_attention/query_projector/kernel",
+     "decoder.block.{}.layer.0.SelfAttention.q.weight", kLinear},
+    {"transformer_decoder_layer_{}/self_attention/key_projector/kernel",
+     "decoder.block.{}.layer.0.SelfAttention.k.weight", kLinear},
+    {"transformer_decoder_layer_{}/self_attention/value_projector/kernel",
+     "decoder.block.{}.layer.0.SelfAttention.v.weight", kLinear},
+    {"transformer_decoder_layer_{}/self_attention/output_projector/kernel",
+     "decoder.block.{}.layer.0.SelfAttention.o.weight", kLinear},
+    {"transformer_decoder_layer_{}/t5_layer_norm/weight#0", "decoder.block.{}.layer.0.layer_norm.weight", kSame},
+    {"transformer_decoder_layer_{}/cross_attention/query_projector/kernel",
+     "decoder.block.{}.layer.1.EncDecAttention.q.weight", kLinear},
+    {"transformer_decoder_layer_{}/cross_attention/key_projector/kernel",
+     "decoder.block.{}.layer.1.EncDecAttention.k.weight", kLinear},
+    {"transformer_decoder_layer_{}/cross_attention/value_projector/kernel",
+     "decoder.block.{}.layer.1.EncDecAttention.v.weight", kLinear},
+    {"transformer_decoder_layer_{}/cross_attention/output_projector/kernel",
+     "decoder.block.{}.layer.1.EncDecAttention.o.weight", kLinear},
+    {"transformer_decoder_layer_{}/t5_layer_norm/weight#1", "decoder.block.{}.layer.1.layer_norm.weight", kSame},
+    {"transformer_decoder_layer_{}/input_projector/kernel", "decoder.block.{}.layer.2.DenseReluDense.wi_0.weight",
+     kLinear},
+    {"transformer_decoder_layer_{}/gate_projector/kernel", "decoder.block.{}.layer.2.DenseReluDense.wi_1.weight",
+     kLinear},
+    {"transformer_decoder_layer_{}/output_projector/kernel", "decoder.block.{}.layer.2.DenseReluDense.wo.weight",
+     kLinear},
+    {"transformer_decoder_layer_{}/t5_layer_norm/weight#2", "decoder.block.{}.layer.2.layer_norm.weight", kSame},
+    {"decoder_output_layer_norm/weight", "decoder.final_layer_norm.weight", kSame},
+}};
+
+}  // namespace
+
+std::span<const NameRow> t5_names() { return kT5; }
+std::span<const NameRow> t5_gated_names() { return kT5Gated; }
+
+}  // namespace attn::weights
