@@ -99,8 +99,8 @@ bench-peers: setup build ## PyTorch, ONNX Runtime, OpenVINO and Keras in turn wi
 	@.ci/setup peers
 	@bench/cpu/run $(ARGS)
 
-gpu-check: ## on a machine with a GPU: tests, sanitizer, and PyTorch in turn (25 minutes; PART=tests|sanitizer|encoders|attention: 9)
-	@bench/gpu/check $(PART)
+gpu-check: ## on a machine with a GPU: PyTorch in turn, tests, sanitizer (25 minutes; PART=attention|encoders|tests|sanitizer: 9; DRY=1: only tell)
+	@bench/gpu/check $(if $(DRY),--dry-run) $(PART)
 
 gpu-kit: setup build-all ## pack the build for gpu-check on a machine that cannot build it
 	@bench/gpu/kit

@@ -5,11 +5,12 @@ Every row is a ratio of medians: in each round PyTorch and attn measure the same
 events around replays of a CUDA graph, so that drift of the clocks shows as spread and not as speed. Every row carries
 the error of both against float64, the clocks and watts after each round, whether attn's error is within what issue and
 docs allow ("pass"), and where there is a goal for the ratio, whether it is met. Exits with 1 where an error is too large
-or attn failed; a goal that is missed is told and is no failure.
+or attn failed; a goal that is missed is told and is no failure. What is measured, and its goals, is in workload.py.
 
-    bench/gpu/peers.py --attn build/attn -o bench/gpu/results/h200.json [--only encoders,padding,attention] [--rounds 3]
+    bench/gpu/peers.py --attn build/attn -o bench/gpu/results/h200.json [--only attention,encoders] [--rounds 3]
 
---smoke runs tiny sizes on the CPU, to try the script itself; its times mean nothing.
+--list tells each step and how long it should take, and needs no GPU and no PyTorch. --smoke runs tiny sizes on the CPU, to
+try the script itself; its times mean nothing.
 """
 import argparse
 import json
@@ -21,6 +22,26 @@ import sys
 import tempfile
 import time
 
+import workload
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--attn", default="build/attn")
+parser.add_argument("--library-path", default="", help="LD_LIBRARY_PATH for attn's own commands")
+parser.add_argument("-o", "--output", default="peers.json")
+parser.add_argument("--only", default="attention,encoders")
+parser.add_argument("--rounds", type=int, default=workload.ROUNDS)
+parser.add_argument("--minutes", type=float, default=16, help="begin nothing that would not be over after so many")
+parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+parser.add_argument("--list", action="store_true")
+parser.add_argument("--smoke", action="store_true")
+options = parser.parse_args()
+if options.list:
+    steps = list(workload.steps(options.only.split(",")))
+    for name, seconds in steps:
+        print(f"  {seconds:4d} s  {name}")
+    print(f"  {sum(seconds for _, seconds in steps):4d} s  all of it")
+    sys.exit(0)
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -28,41 +49,47 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("--attn", default="build/attn")
-parser.add_argument("-o", "--output", default="peers.json")
-parser.add_argument("--only", default="encoders,padding,attention")
-parser.add_argument("--rounds", type=int, default=3)
-parser.add_argument("--minutes", type=float, default=16, help="begin no further row after this long")
-parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
-parser.add_argument("--smoke", action="store_true")
-options = parser.parse_args()
-
 torch.set_grad_enabled(False)
 torch.manual_seed(0)
 torch.backends.cuda.matmul.allow_tf32 = False
 torch.backends.cudnn.allow_tf32 = False
 DEVICE = "cpu" if options.smoke else "cuda"
+ATTN_DEVICE = ["--device", DEVICE]
+MIN_TIME = ["--min-time", "0.05" if options.smoke else "0.5"]
 BEGAN = time.time()
 rows = []
 failures = []
-# Relative Frobenius norm against float64. An encoder in bfloat16 may have twice the error of PyTorch's.
-LARGEST_ERROR = {("attention", "bfloat16"): 3e-3, ("attention", "float16"): 5e-4, ("attention", "float32"): 1e-5,
-                 ("encoder", "float16"): 3e-3, ("encoder", "float32"): 1e-5}
 
 
-def command(*words):
-    """attn's JSON for a command; None, and why on stderr, where it fails."""
-    done = subprocess.run([options.attn, *words], capture_output=True, text=True)
-    if done.returncode != 0:
-        print("attn", *words, "->", done.returncode, done.stderr.strip()[:300], file=sys.stderr)
-        failures.append(f"attn {' '.join(words)}: exit {done.returncode}")
+def attn(words, seconds):
+    """What attn prints, also where it fails or hangs: then why is on stderr, and among the failures."""
+    environment = dict(os.environ)
+    if options.library_path:
+        environment["LD_LIBRARY_PATH"] = options.library_path
+    try:
+        done = subprocess.run([options.attn, *words], capture_output=True, text=True, env=environment, timeout=seconds)
+        if done.returncode == 0:
+            return done.stdout
+        reason, printed = f"exit {done.returncode}: {done.stderr.strip()[:300]}", done.stdout
+    except subprocess.TimeoutExpired as late:
+        reason, printed = f"not over after {seconds} s", (late.stdout or b"").decode()
+    print("attn", *words, "->", reason, file=sys.stderr)
+    failures.append(f"attn {' '.join(words)}: {reason}")
+    return printed
+
+
+def command(*words, seconds=60):
+    """attn's JSON for a command; None where it fails."""
+    before = len(failures)
+    printed = attn(words, seconds)
+    if len(failures) > before:
         return None
-    return json.loads(done.stdout) if "--json" in words else {}
+    return json.loads(printed) if "--json" in words else {}
 
 
-def time_left():
-    return time.time() - BEGAN < 60 * options.minutes
+def time_left(seconds):
+    """Whether there are so many."""
+    return time.time() - BEGAN + seconds < 60 * options.minutes
 
 
 def machine_state():
@@ -74,26 +101,12 @@ def machine_state():
     return done.stdout.strip().splitlines()[:1]
 
 
-def goal_of(kind, name, dtype):
-    """(peer, largest ratio of times) that attn is to reach, or None."""
-    if kind == "encoder" and dtype != "float32":
-        return "compile+graph", 0.9
-    if kind == "padding":
-        return "padded", 0.75
-    if kind == "attention" and dtype == "bfloat16" and (" s4096 " in name or " s16384 " in name):
-        if " d128" in name:
-            return "cudnn", 1 / 0.75
-        if " d64" in name:
-            return "cudnn", 1 / 0.8
-    return None
-
-
 def error_passes(kind, dtype, errors):
     if kind == "padding":
         return True  # both sides are attn's own; its tests hold them to each other
     if kind == "encoder" and dtype == "bfloat16":
         return errors["attn"] <= 2 * errors.get("eager", errors.get("compile+graph", 0))
-    return errors["attn"] <= LARGEST_ERROR[kind, dtype]
+    return errors["attn"] <= workload.LARGEST_ERROR[kind, dtype]
 
 
 def relative_error(got, exact):
@@ -147,7 +160,7 @@ def row_of(name, kind, dtype, peers, ours, errors, flops=None, extra=None):
     has its reason, a text, in the place of its times."""
     reasons = {peer: times for peer, times in peers.items() if isinstance(times, str)}
     peers = {peer: times for peer, times in peers.items() if peer not in reasons}
-    row = {"name": name, "kind": kind, "dtype": dtype, "rounds": options.rounds, "attn_ms": statistics.median(ours),
+    row = {"name": name, "kind": kind, "dtype": dtype, "rounds": len(ours), "attn_ms": statistics.median(ours),
            "attn_ms_rounds": ours, "relative_error": errors, "peers": {}}
     if flops:
         row["attn_tflops"] = flops / row["attn_ms"] / 1e9
@@ -161,7 +174,7 @@ def row_of(name, kind, dtype, peers, ours, errors, flops=None, extra=None):
     row["pass"] = error_passes(kind, dtype, errors)
     if not row["pass"]:
         failures.append(f"{name} {dtype}: error {errors['attn']:.1e}")
-    goal = goal_of(kind, name, dtype)
+    goal = workload.goal_of(kind, name, dtype)
     if goal:
         ratio = row["peers"].get(goal[0], {}).get("ratio")
         row["goal"] = {"peer": goal[0], "ratio": goal[1], "met": None if ratio is None else ratio <= goal[1]}
@@ -228,52 +241,62 @@ def exact_attention(q, k, v, causal, last):
     return scores.softmax(-1) @ v.double()
 
 
+class AttentionTurns:
+    """One size in one dtype: PyTorch's ways of it, and the times of both sides so far."""
+
+    def __init__(self, size, dtype):
+        self.size, self.dtype = size, dtype
+        q, k, v = (torch.randn(size.b, size.h, size.s, size.d, device=DEVICE).to(DTYPES[dtype]) for _ in range(3))
+        last = min(size.s, 64)
+        self.peers = Peers(exact_attention(q, k, v, size.causal, last), lambda output: output[:, :, -last:])
+        kinds = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
+        if dtype == "float32":
+            kinds = {"efficient": SDPBackend.EFFICIENT_ATTENTION}
+        if options.smoke:
+            kinds = {"math": SDPBackend.MATH}
+        for peer, backend in kinds.items():
+            with sdpa_kernel(backend):
+                self.peers.add(peer, lambda: F.scaled_dot_product_attention(q, k, v, is_causal=size.causal))
+        self.times, self.ours, self.states, self.share = {peer: [] for peer in self.peers.timed}, [], [], None
+
+    def take(self, row):
+        """A row of attn's report, after which PyTorch has its turn."""
+        self.ours.append(row["ms"]["median"])
+        self.peers.errors["attn"] = row["relative_error"]
+        self.share = row.get("peak_share", self.share)
+        for peer, timed in self.peers.timed.items():
+            self.times[peer].append(timed.milliseconds())
+        self.states.append({"attn": row.get("gpu"), "after": machine_state()})
+
+    def tell(self):
+        if self.ours:
+            row_of(self.size.name, "attention", self.dtype, {**self.times, **self.peers.reasons}, self.ours,
+                   self.peers.errors, self.size.flops, {"peak_share": self.share, "state_rounds": self.states})
+
+
 def attention():
-    if options.smoke:
-        sizes = [("bfloat16", 2, 2, 64, 64)]
-    else:
-        sizes = [("bfloat16", b, 2048 // d, s, d) for s, b in ((4096, 4), (16384, 1), (1024, 16), (512, 32))
-                 for d in (128, 64)]
-        sizes += [("float16", 4, 2048 // d, 4096, d) for d in (128, 64)]
-        sizes += [("bfloat16", 8, 12, 512, 64), ("bfloat16", 32, 8, 50, 64), ("bfloat16", 4, 16, 4096, 96),
-                  ("bfloat16", 4, 8, 4096, 256), ("float32", 1, 16, 2048, 64)]
-    for dtype, b, h, s, d in sizes:
-        for causal in (False, True):
-            if not time_left():
-                return
-            name = f"attention b{b} h{h} s{s} d{d}{' causal' if causal else ''}"
-            flops = 4 * b * h * s * s * d / (2 if causal else 1)
-            q, k, v = (torch.randn(b, h, s, d, device=DEVICE).to(DTYPES[dtype]) for _ in range(3))
-            last = min(s, 64)
-            exact = exact_attention(q, k, v, causal, last)
-            peers = Peers(exact, lambda output: output[:, :, -last:])
-            kinds = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION,
-                     "efficient": SDPBackend.EFFICIENT_ATTENTION}
-            if options.smoke:
-                kinds = {"math": SDPBackend.MATH}
-            for peer, backend in kinds.items():
-                if (peer == "efficient") != (dtype == "float32") and not options.smoke:
-                    continue
-                with sdpa_kernel(backend):
-                    peers.add(peer, lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal))
-            words = ["bench", "--attention", "--head-dim", str(d), "--heads", str(h), "--batch", str(b), "--seq-len",
-                     str(s), "--dtype", dtype, "--device", "cpu" if options.smoke else "cuda", "--json", "--min-time",
-                     "0.05" if options.smoke else "0.5"] + (["--causal"] if causal else [])
-            errors = peers.errors
-            times, ours, share, states = {peer: [] for peer in peers.timed}, [], None, []
-            for _ in range(options.rounds):
-                for peer, timed in peers.timed.items():
-                    times[peer].append(timed.milliseconds())
-                report = command(*words)
-                if report is None:
-                    break
-                ours.append(report["rows"][0]["ms"]["median"])
-                errors["attn"] = report["rows"][0]["relative_error"]
-                share = report["rows"][0].get("peak_share")
-                states.append({"attn": report["rows"][0].get("gpu"), "after": machine_state()})
-            if len(ours) == options.rounds:
-                row_of(name, "attention", dtype, {**times, **peers.reasons}, ours, errors, flops,
-                       {"peak_share": share, "state_rounds": states})
+    """A round of a dtype is one process of attn over all sizes, then PyTorch over the same. The first of a dtype begins
+    with the speed of one large product, alone."""
+    for dtype, sizes in workload.attention(options.smoke).items():
+        round_seconds = workload.seconds_of("attention", len(sizes)) + workload.seconds_of("attention peers", len(sizes))
+        if not time_left(round_seconds):
+            continue
+        turns = {size.row: AttentionTurns(size, dtype) for size in sizes}
+        for turn in range(options.rounds):
+            if turn > 0 and not time_left(round_seconds):
+                break
+            words = ["bench", "--attention", "--size", ",".join(size.size for size in sizes), "--dtype", dtype,
+                     "--format", "jsonl", *ATTN_DEVICE, *MIN_TIME] + (["--no-peak"] if turn > 0 else [])
+            for line in attn(words, workload.limit_of("attention", len(sizes))).splitlines():
+                try:
+                    row = json.loads(line)
+                except ValueError:
+                    continue  # cut off, with the process
+                if "ms" in row:
+                    turns[row["model"], row["batch"], row["seq_len"]].take(row)
+        for one in turns.values():
+            one.tell()
+        turns.clear()
 
 
 class Encoder(torch.nn.Module):
@@ -307,95 +330,88 @@ class Encoder(torch.nn.Module):
         return x
 
 
-def encoders():
-    if options.smoke:
-        sizes = [("tiny b2 s8", 2, 32, 4, 64, "relu", 2, 8)]
-    else:
-        bert = [(f"bert-base b{b} s{s}", 12, 768, 12, 3072, "gelu", b, s) for b, s in ((1, 128), (8, 128), (32, 128), (1, 512))]
-        sizes = [("seed b1 s50", 6, 512, 8, 2048, "relu", 1, 50), ("seed b32 s50", 6, 512, 8, 2048, "relu", 32, 50)] + bert
-    for name, blocks, d, heads, ff, activation, batch, length in sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            path = lambda file: os.path.join(folder, file)
-            config = {"name": "encoder", "input_shape": [length, d], "num_layers": blocks, "num_heads": heads,
-                      "key_dim": d // heads, "intermediate_dim": ff, "activation": activation, "dropout": 0.0,
-                      "layer_norm_epsilon": 1e-6}
-            with open(path("config.json"), "w") as file:
-                json.dump(config, file)
-            if command("init", path("config.json"), "-o", path("weights.npz"), "--seed", "1") is None:
-                return
-            weights = np.load(path("weights.npz"))
-            x = torch.randn(batch, length, d)
-            np.savez(path("input.npz"), **{"keras_tensor": x.numpy()})
-            function = {"relu": F.relu, "gelu": F.gelu}[activation]
-            model = Encoder([weights[key] for key in weights.files], blocks, heads, function).to(DEVICE)
-            exact = model.double()(x.double().to(DEVICE)).cpu()
-            flops = blocks * batch * length * (8 * d * d + 4 * d * ff) + 4 * blocks * batch * length * length * d
-            for dtype in ("bfloat16", "float16", "float32"):
-                if not time_left():
-                    return
-                cast = Encoder([weights[key] for key in weights.files], blocks, heads, function).to(DEVICE).to(DTYPES[dtype])
-                inputs = x.to(DEVICE).to(DTYPES[dtype])
-                peers = Peers(exact, torch.Tensor.cpu)
-                errors = peers.errors
-                peers.add("eager", lambda: cast(inputs), graph=False)
-                peers.add("eager+graph", lambda: cast(inputs))
-                if not options.smoke and not options.no_compile and dtype != "float32":
-                    torch._dynamo.reset()  # Triton needs a C compiler and Python's headers, and may not have them
-                    compiled = torch.compile(cast, fullgraph=True, dynamic=False)
-                    peers.add("compile+graph", lambda: compiled(inputs))
-                device = "cpu" if options.smoke else "cuda"
-                words = [path("config.json"), "--weights", path("weights.npz"), "--device", device, "--dtype", dtype]
-                if command("run", *words, "--input", path("input.npz"), "-o", path("output.npz"), "--json") is None:
-                    continue
-                out = np.load(path("output.npz"))
-                got = out[out.files[0]]
-                if got.dtype == np.uint16 or got.dtype.kind == "V":  # bfloat16, which NumPy does not know
-                    got = (got.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-                errors["attn"] = relative_error(torch.from_numpy(got.astype(np.float64)), exact)
-                times, ours, cold, states = {peer: [] for peer in peers.timed}, [], [], []
-                for _ in range(options.rounds):
-                    for peer, timed in peers.timed.items():
-                        times[peer].append(timed.milliseconds())
-                    report = command("bench", *words, "--batch", str(batch), "--json", "--min-time",
-                                     "0.05" if options.smoke else "0.5")
-                    if report is None:
-                        break
-                    ours.append(report["rows"][0]["ms"]["median"])
-                    cold.append((report["rows"][0].get("gpu") or {}).get("cold_ms"))
-                    states.append({"attn": report["rows"][0].get("gpu"), "after": machine_state()})
-                if len(ours) == options.rounds:
-                    row_of(name, "encoder", dtype, {**times, **peers.reasons}, ours, errors, flops,
-                           {"attn_cold_ms_rounds": cold, "state_rounds": states})
-
-
-def padding():
-    """attn with --skip-padding over attn without, at 0.6 of the length in the mean."""
-    if options.smoke:
-        return
-    for batch in (8, 32):
-        if not time_left():
+def encoder_row(encoder, dtype):
+    """None where attn or the time is at its end."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = lambda file: os.path.join(folder, file)
+        config = {"name": "encoder", "input_shape": [encoder.length, encoder.d], "num_layers": encoder.blocks,
+                  "num_heads": encoder.heads, "key_dim": encoder.d // encoder.heads, "intermediate_dim": encoder.ff,
+                  "activation": encoder.activation, "dropout": 0.0, "layer_norm_epsilon": 1e-6}
+        with open(path("config.json"), "w") as file:
+            json.dump(config, file)
+        if command("init", path("config.json"), "-o", path("weights.npz"), "--seed", "1") is None:
             return
-        times = {"padded": [], "skipped": []}
-        states = []
+        weights = np.load(path("weights.npz"))
+        arrays = [weights[key] for key in weights.files]
+        x = torch.randn(encoder.batch, encoder.length, encoder.d)
+        np.savez(path("input.npz"), **{"keras_tensor": x.numpy()})
+        function = {"relu": F.relu, "gelu": F.gelu}[encoder.activation]
+        make = lambda: Encoder(arrays, encoder.blocks, encoder.heads, function).to(DEVICE)
+        exact = make().double()(x.double().to(DEVICE)).cpu()
+        cast, inputs = make().to(DTYPES[dtype]), x.to(DEVICE).to(DTYPES[dtype])
+        peers = Peers(exact, torch.Tensor.cpu)
+        peers.add("eager", lambda: cast(inputs), graph=False)
+        peers.add("eager+graph", lambda: cast(inputs))
+        if not options.smoke and not options.no_compile and dtype != "float32":
+            torch._dynamo.reset()  # Triton needs a C compiler and Python's headers, and may not have them
+            compiled = torch.compile(cast, fullgraph=True, dynamic=False)
+            peers.add("compile+graph", lambda: compiled(inputs))
+        words = [path("config.json"), "--weights", path("weights.npz"), *ATTN_DEVICE, "--dtype", dtype]
+        if command("run", *words, "--input", path("input.npz"), "-o", path("output.npz"), "--json") is None:
+            return
+        out = np.load(path("output.npz"))
+        got = out[out.files[0]]
+        if got.dtype == np.uint16 or got.dtype.kind == "V":  # bfloat16, which NumPy does not know
+            got = (got.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+        peers.errors["attn"] = relative_error(torch.from_numpy(got.astype(np.float64)), exact)
+        times, ours, cold, states = {peer: [] for peer in peers.timed}, [], [], []
         for _ in range(options.rounds):
-            for how, flags in (("padded", []), ("skipped", ["--skip-padding"])):
-                report = command("bench", "configs/bert_base.json", "--device", "cuda", "--dtype", "bfloat16", "--batch",
-                                 str(batch), "--seq-len", "128", "--mean-length", "0.6", "--min-time", "0.5", "--json",
-                                 *flags)
-                if report is None:
-                    return
-                times[how].append(report["rows"][0]["ms"]["median"])
+            for peer, timed in peers.timed.items():
+                times[peer].append(timed.milliseconds())
+            report = command("bench", *words, "--batch", str(encoder.batch), "--json", *MIN_TIME)
+            if report is None:
+                return
+            ours.append(report["rows"][0]["ms"]["median"])
+            cold.append((report["rows"][0].get("gpu") or {}).get("cold_ms"))
             states.append({"attn": report["rows"][0].get("gpu"), "after": machine_state()})
-        row_of(f"bert-base b{batch} s128, 0.6 of it", "padding", "bfloat16", {"padded": times["padded"]}, times["skipped"],
-               {}, None, {"state_rounds": states})
+        row_of(encoder.name, "encoder", dtype, {**times, **peers.reasons}, ours, peers.errors, encoder.flops,
+               {"attn_cold_ms_rounds": cold, "state_rounds": states})
+
+
+def padding_row(batch):
+    """attn with --skip-padding over attn without, at 0.6 of the length in the mean."""
+    times = {"padded": [], "skipped": []}
+    states = []
+    for _ in range(options.rounds):
+        for how, flags in (("padded", []), ("skipped", ["--skip-padding"])):
+            report = command("bench", "configs/bert_base.json", *ATTN_DEVICE, "--dtype", "bfloat16", "--batch",
+                             str(batch), "--seq-len", "128", "--mean-length", "0.6", "--json", *MIN_TIME, *flags)
+            if report is None:
+                return
+            times[how].append(report["rows"][0]["ms"]["median"])
+        states.append({"attn": report["rows"][0].get("gpu"), "after": machine_state()})
+    row_of(f"bert-base b{batch} s128, 0.6 of it", "padding", "bfloat16", {"padded": times["padded"]}, times["skipped"],
+           {}, None, {"state_rounds": states})
+
+
+def encoders():
+    """bfloat16 for every model, then what skipping padding gains, float16, and float32 last."""
+    for what in ("bfloat16", "padding", "float16", "float32"):
+        if what == "padding":
+            for batch in () if options.smoke else workload.PADDED_BATCHES:
+                if time_left(workload.seconds_of("padding")):
+                    padding_row(batch)
+            continue
+        for encoder in workload.encoders(options.smoke):
+            if time_left(workload.seconds_of("encoder")):
+                encoder_row(encoder, what)
 
 
 def main():
     print("torch", torch.__version__, "on", DEVICE if options.smoke else torch.cuda.get_device_name())
-    parts = {"encoders": encoders, "padding": padding, "attention": attention}
+    parts = {"attention": attention, "encoders": encoders}
     for part in options.only.split(","):
-        if part in parts:
-            parts[part]()
+        parts[part]()
     save()
     print("wrote", options.output)
     for failure in failures:

@@ -91,6 +91,7 @@ struct BenchCommand {
   Verify verify = Verify::automatic;
   bool profile = false, samples = false, attention = false, operations = false, roofline = false;
   AttentionSweep sweep;
+  bool no_peak = false;
   bool train = false;
   TrainingSetup training;
   DecoderTests tests;
@@ -142,6 +143,13 @@ struct BenchCommand {
         .between(1, 65536)
         .needs(kernels);
     options.flag("--causal", sweep.causal, "--attention sees no later positions").needs(kernels);
+    options
+        .parsed(
+            "--size", [this](const std::string& text) { sweep.sizes = parse_attention_sizes(text); }, "BxHxSxD,…",
+            "these sizes of --attention: batch, heads, positions, head size: 4x16x4096x128,4x16x4096x128:causal")
+        .needs(kernels);
+    options.flag("--no-peak", no_peak, "--attention measures no large product to hold its speed against")
+        .needs(kernels);
     const Option steps =
         options.flag("--train", train, "measure steps of training instead of passes, and their losses");
     options
@@ -179,7 +187,7 @@ struct BenchCommand {
     try {
       for (const auto& backend : backends) {
         if (roofline) measure_roofline(plan, *backend);
-        attention ? measure_kernels(plan, *backend) : measure_models(plan, *backend);
+        attention ? measure_attention(plan, kernels(), *backend) : measure_models(plan, *backend);
       }
     } catch (const Stopped&) {  // what was measured is in the report
     }
@@ -210,6 +218,10 @@ struct BenchCommand {
     if (!tests.empty() && (attention || operations || mean_length || execution.skip_padding || !lengths.empty()))
       throw bad_usage(
           "--pp and --tg measure a decoder: no --attention, --ops, --seq-len, --mean-length, --skip-padding");
+    const AttentionSweep plain;
+    if (!sweep.sizes.empty() && (!batches.empty() || !lengths.empty() || sweep.head_dims != plain.head_dims ||
+                                 sweep.heads != plain.heads || sweep.key_heads || sweep.causal))
+      throw bad_usage("--size says all of a size: no --batch, --heads, --key-heads, --seq-len, --head-dim, --causal");
     if (attention && operations) throw bad_usage("--attention and --ops: give one of them");
     if (operations && profile)
       throw bad_usage("--ops measures operations alone, --profile in a pass: give one of them");
@@ -251,8 +263,8 @@ struct BenchCommand {
 
   [[nodiscard]] std::size_t measurements() const {
     const auto of = [](const auto& list) { return std::max<std::size_t>(1, list.size()); };
-    const std::size_t sizes = attention ? of(sweep.head_dims) : std::max<std::size_t>(1, tests.size());
-    return of(devices) * of(dtypes) * of(batches) * of(lengths) * sizes;
+    if (attention) return of(devices) * of(dtypes) * kernels().count();
+    return of(devices) * of(dtypes) * of(batches) * of(lengths) * std::max<std::size_t>(1, tests.size());
   }
 
   [[nodiscard]] BenchPlan plan_of(report::BenchReport& report, Pace& pace) const {
@@ -300,12 +312,14 @@ struct BenchCommand {
       if (!plan.stopped()) (void)plan.peaks(backend, dtype);
   }
 
-  void measure_kernels(const BenchPlan& plan, const backends::Backend& backend) const {
+  /// What --attention measures.
+  [[nodiscard]] AttentionSweep kernels() const {
     AttentionSweep whole = sweep;
     if (!batches.empty()) whole.batches = batches;
     if (!lengths.empty()) whole.lengths = lengths;
     if (!dtypes.empty()) whole.dtypes = dtypes;
-    measure_attention(plan, whole, backend);
+    whole.peak = !no_peak;
+    return whole;
   }
 
   void measure_models(const BenchPlan& plan, const backends::Backend& backend) const {

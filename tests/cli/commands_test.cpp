@@ -434,6 +434,27 @@ TEST_CASE("bench: --ops measures each operation alone, and tells what bounds it"
   CHECK(run_attn({"bench", "--ops", "--attention"}).code == 2);
 }
 
+TEST_CASE("bench: --attention measures the sizes that --size lists, each with its own heads, in one process") {
+  const Result result =
+      run_attn({"bench", "--attention", "--size", "1x2x16x8,2x1x9x4:causal", "--no-peak", "--iterations", "1", "--json"});
+  CHECK(result.code == 0);
+  const json rows = json::parse(result.out)["rows"];
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0]["model"] == "attention h2 d8");
+  CHECK(rows[0]["seq_len"] == 16);
+  CHECK(rows[1]["model"] == "attention h1 d4 causal");
+  CHECK(rows[1]["batch"] == 2);
+  CHECK(rows[1]["relative_error"] < 1e-5);
+  CHECK(!rows[0].contains("peak_share"));
+  for (const char* wrong : {"1x2x16", "1x2x16x0", "1x2x16x8:late", "1x2x16x8,", "axbxcxd", "1x2x16x8x1"}) {
+    const Result refused = run_attn({"bench", "--attention", "--size", wrong});
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, "4x16x4096x128"));
+  }
+  CHECK(run_attn({"bench", "--attention", "--size", "1x1x1x1", "--heads", "4"}).code == 2);
+  CHECK(run_attn({"bench", "--size", "1x1x1x1"}).code == 2);
+}
+
 TEST_CASE("bench: Ctrl-C leaves what was measured, whole and marked, and exit code 130") {
   const Result result = run_program(
       "/usr/bin/timeout", {"--signal=INT", "--preserve-status", "2", attn::test::attn_program(), "bench",

@@ -5,8 +5,13 @@ target_sources(${target} PRIVATE ops/cases.cpp ops/cache_cases.cpp ops/training_
 target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/ops ${CMAKE_SOURCE_DIR}/tests/fixtures)
 # The attention kernels' own table, on the device: with the plugin's code in this program.
 if(TARGET attn_cuda)
+  set(limited "^$")
+  if(TARGET attn_cuda_limited)
+    set(limited "flash_sm90_b?float16\\.cu")
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:attn_cuda_limited>)
+  endif()
   target_sources(${target} PRIVATE backends/cuda/attention_cases.cpp backends/cuda/attention_check.cpp
-                 $<TARGET_OBJECTS:attn_cuda_code>)
+                 $<FILTER:$<TARGET_OBJECTS:attn_cuda_code>,EXCLUDE,${limited}>)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src/backends/cuda ${CMAKE_SOURCE_DIR}/tests/backends/cuda)
   target_include_directories(${target} SYSTEM PRIVATE ${ATTN_CUDA_INCLUDE})
   target_link_libraries(${target} PRIVATE ${ATTN_CUDA_LIBRARIES} Threads::Threads ${CMAKE_DL_LIBS} rt)

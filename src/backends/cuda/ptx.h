@@ -149,17 +149,19 @@ __device__ __forceinline__ void arrive_expecting(std::uint64_t* barrier, int byt
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");
 }
-/// Until the phase of this parity is over. A barrier that is new counts as one whose phase of parity 1 is over.
-/// ATTN_SPIN_LIMIT, which the tests on a GPU are compiled with, ends the kernel with an error where it never is: so
-/// many tries take a second or more, and waits are a few microseconds.
+/// Until the phase of this parity is over. A barrier that is new counts as one whose phase of parity 1 is over. Tests
+/// on a GPU run kernels that are compiled with ATTN_WAIT_LIMIT, in nanoseconds: waits are of microseconds, and one that
+/// is never over ends the kernel with an error in the place of a GPU that hangs.
 __device__ __forceinline__ void wait_barrier(std::uint64_t* barrier, std::uint32_t parity) {
-#ifdef ATTN_SPIN_LIMIT
+#ifdef ATTN_WAIT_LIMIT
   asm volatile(
-      "{\n.reg .pred done;\n.reg .u32 tries;\nmov.u32 tries, 0;\n"
+      "{\n.reg .pred done;\n.reg .u32 began, now;\n"
+      "mov.u32 began, %%globaltimer_lo;\n"
       "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@done bra over;\nadd.u32 tries, tries, 1;\nsetp.lt.u32 done, tries, %2;\n@done bra again;\ntrap;\nover:\n}" ::
-          "r"(shared_address(barrier)),
-      "r"(parity), "n"(ATTN_SPIN_LIMIT)
+      "@done bra over;\n"
+      "mov.u32 now, %%globaltimer_lo;\nsub.u32 now, now, began;\nsetp.lt.u32 done, now, %2;\n"
+      "@done bra again;\ntrap;\nover:\n}" ::"r"(shared_address(barrier)),
+      "r"(parity), "n"(ATTN_WAIT_LIMIT)
       : "memory");
 #else
   asm volatile(

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -418,7 +419,7 @@ bool may_hide_rows(const AttentionCase& row) { return !row.masks.empty() || !row
 
 /// Runs the kernel on the case and holds it against the reference. False where it does not take it.
 bool check_case(const AttentionKernel& kernel, const AttentionCase& given, DType dtype, AttentionPath path, int runs,
-                const Device& device) {
+                const Device& device, bool tells) {
   const AttentionCase row = with_sizes(given);
   const Problem problem = make_problem(row, dtype, path);
   const OnDevice there = on_device(problem, row);
@@ -426,6 +427,10 @@ bool check_case(const AttentionKernel& kernel, const AttentionCase& given, DType
   const std::string name = fmt::format("{} on {} {} {}", kernel.name, row.name, name_of(dtype),
                                        path == AttentionPath::fused ? "fused" : "explicit");
   CAPTURE(name);
+  if (tells) {
+    fmt::print("{}\n", name);
+    (void)std::fflush(stdout);
+  }
 
   const Launch launch = kernel.prepare(there.it, device);
   Tensor context, scores, log_sum_exp;
@@ -471,23 +476,26 @@ bool check_case(const AttentionKernel& kernel, const AttentionCase& given, DType
 
 }  // namespace
 
-int check_attention(std::string_view name, std::initializer_list<DType> dtypes, int runs, const Device& device,
-                    Dtypes on_problems) {
+AttentionCount check_attention(std::string_view name, std::initializer_list<DType> dtypes, const AttentionCheck& how,
+                               const Device& device) {
   const AttentionKernel& kernel = kernel_named(name);
   const bool is_brief = std::getenv("ATTN_TEST_BRIEF") != nullptr;  // under compute-sanitizer
-  int left_out = 0;
+  AttentionCount count;
   std::size_t turn = 0;
   for (const AttentionCase& row : attention_cases()) {
-    if (is_brief && row.heavy) continue;
+    if (row.heavy && (is_brief || !how.heavy)) continue;
     const DType last = *std::prev(dtypes.end()), one = *(dtypes.begin() + turn++ % dtypes.size());
     for (const DType dtype : dtypes) {
-      if ((is_brief || row.heavy) ? dtype != last : on_problems == Dtypes::in_turn && dtype != one) continue;
-      const int often = is_brief || row.heavy ? 1 : runs;
-      left_out += !check_case(kernel, row, dtype, AttentionPath::fused, often, device);
-      if (may_hide_rows(row)) left_out += !check_case(kernel, row, dtype, AttentionPath::explicit_, often, device);
+      if ((is_brief || row.heavy) ? dtype != last : how.on_problems == Dtypes::in_turn && dtype != one) continue;
+      const int often = is_brief || row.heavy ? 1 : how.runs;
+      for (const AttentionPath path : {AttentionPath::fused, AttentionPath::explicit_}) {
+        if (path == AttentionPath::explicit_ && !may_hide_rows(row)) continue;
+        const bool taken = check_case(kernel, row, dtype, path, often, device, how.tells);
+        ++(taken ? count.taken : count.declined);
+      }
     }
   }
-  return left_out;
+  return count;
 }
 
 }  // namespace attn::cuda

@@ -82,22 +82,6 @@ std::string why_not_masks(const AttentionProblem& problem) {
   return "";
 }
 
-template <typename Half>
-Launch make(const FlashSm90& given, const FlashSm90Tiles& tiles, int blocks) {
-  const bool masked = given.key_mask != nullptr || given.query_mask != nullptr;
-  if (tiles.size == 64) {
-    return masked ? launch_of_flash_sm90<Half, kFlashSm90Tiles64, true>(given, blocks)
-                  : launch_of_flash_sm90<Half, kFlashSm90Tiles64, false>(given, blocks);
-  }
-  if (tiles.size == 256) {
-    return masked ? launch_of_flash_sm90<Half, kFlashSm90Tiles256, true>(given, blocks)
-                  : launch_of_flash_sm90<Half, kFlashSm90Tiles256, false>(given, blocks);
-  }
-  if (masked) return launch_of_flash_sm90<Half, kFlashSm90Tiles128, true>(given, blocks);
-  return tiles.keys == 128 ? launch_of_flash_sm90<Half, kFlashSm90Tiles128, false>(given, blocks)
-                           : launch_of_flash_sm90<Half, kFlashSm90LongTiles128, false>(given, blocks);
-}
-
 }  // namespace
 
 std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& device) {
@@ -152,8 +136,8 @@ Launch prepare_flash_sm90(const AttentionProblem& problem, const Device& device)
   check(cudaStreamSynchronize(nullptr), "clearing a counter");
   given.next_block = reinterpret_cast<unsigned*>(ticket.get());
   const int blocks = static_cast<int>(std::min<std::int64_t>(given.tiling.blocks(), device.processors()));
-  const Launch launch =
-      problem.dtype == DType::float16 ? make<__half>(given, tiles, blocks) : make<__nv_bfloat16>(given, tiles, blocks);
+  const Launch launch = problem.dtype == DType::float16 ? make_flash_sm90<__half>(given, tiles, blocks)
+                                                        : make_flash_sm90<__nv_bfloat16>(given, tiles, blocks);
   return [launch, ticket](cudaStream_t stream) { launch(stream); };
 }
 

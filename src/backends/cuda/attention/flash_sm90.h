@@ -41,8 +41,8 @@ struct FlashSm90Tiles {
 inline constexpr FlashSm90Tiles kFlashSm90Tiles64 = {64, 3, 128}, kFlashSm90Tiles128 = {128, 2, 128},
                                 kFlashSm90LongTiles128 = {128, 2, 176}, kFlashSm90Tiles256 = {256, 2, 64};
 
-/// Half is float16's or bfloat16's type. Masked: there are masks; not with long tiles.
-template <typename Half, FlashSm90Tiles tiles, bool Masked>
-[[nodiscard]] Launch launch_of_flash_sm90(const FlashSm90& given, int blocks);
+/// For one of these; Half is float16's or bfloat16's type. There is no code for masks with long tiles.
+template <typename Half>
+[[nodiscard]] Launch make_flash_sm90(const FlashSm90& given, const FlashSm90Tiles& tiles, int blocks);
 
 }  // namespace attn::cuda

@@ -1,224 +1,31 @@
-// Attention in one pass on Hopper (FlashAttention-3, arXiv:2407.08608). A warp of a block asks TMA for tiles of keys
-// and values, two of each on the way; two or three warpgroups take 64 queries each. A warpgroup's product of the next
-// keys and its product of weights and the last values run while its softmax does, and the warpgroups take turns, so
-// that one has the tensor cores while another has its exponentials. Blocks live as long as there are tiles of queries.
+// The warpgroups of the attention kernel on Hopper's instructions that compute.
 //
 // ptxas serialises all products of a kernel where a register of one is touched too early, and says so (C7510): look at
 // its output after every change. It also moves a wait for products up over all that does not depend on it, but not over
 // the edge of a basic block, as the loop that waits for a barrier has.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
+#pragma once
 
-#include <algorithm>
 #include <cmath>
 
-#include "device.h"
-#include "flash_sm90.h"
+#include "flash_sm90_work.h"
 #include "ptx.h"
+#include "simt.h"
 #include "wgmma.h"
 
-namespace attn::cuda {
-namespace {
-
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(ATTN_CUDA_EMULATED)
-
-constexpr int kStages = 2;
-constexpr int kPanel = 64;  // columns
-
-template <typename Half, int D, int Groups, int Keys>
-struct Shared {
-  alignas(1024) Half query[Groups][D / kPanel][64 * kPanel];
-  alignas(1024) Half key[kStages][D / kPanel][Keys * kPanel];
-  alignas(1024) Half value[kStages][D / kPanel][Keys * kPanel];
-  alignas(8) std::uint64_t query_full, query_empty;
-  std::uint64_t key_full[kStages], key_empty[kStages], value_full[kStages], value_empty[kStages];
-  std::uint64_t block_full[kStages], block_empty[kStages];
-  std::uint64_t cut_full;  // a tile of values is there whose last rows are to become zeros
-  unsigned block[kStages];
-};
-
-/// Counts what goes through a ring of stages.
-struct Turn {
-  unsigned count = 0;
-
-  __device__ __forceinline__ unsigned stage() const { return count % kStages; }
-  __device__ __forceinline__ unsigned parity() const { return count / kStages % 2; }
-};
-
-/// A tile of queries, and the keys that it sees. Rows and keys are counted from where the sequence starts.
-struct Work {
-  int b, n, first_row;
-  int start, rows;  // of the sequence; rows of queries
-  int keys;         // that are not padding
-  bool uniform;     // no key is seen, and all count the same
-  int tiles;        // of keys
-
-  __device__ __forceinline__ Work(const FlashSm90& given, unsigned block, int queries, int tile) {
-    const TilePlace place = place_of(given.tiling, block);
-    b = place.head / given.N;
-    n = place.head % given.N;
-    first_row = place.tile * queries;
-    start = 0;
-    rows = given.T;
-    keys = given.lengths == nullptr ? given.S : std::min(std::max(given.lengths[b], 0), given.S);
-    if (given.starts != nullptr) {
-      start = given.starts[b];
-      rows = keys = std::min(given.S, given.starts[b + 1] - start);
-    }
-    uniform = keys == 0 && given.uniform_if_empty && given.starts == nullptr;
-    if (uniform) keys = given.S;
-    const int end = given.causal && !uniform ? std::min(keys, first_row + queries) : keys;
-    tiles = first_row < rows ? (end + tile - 1) / tile : 0;
-  }
-
-  /// Its place among the batch entries: sequences one behind the other are all in the first.
-  __device__ __forceinline__ int batch(const FlashSm90& given) const { return given.starts == nullptr ? b : 0; }
-};
+namespace attn::cuda::sm90 {
 
 /// Masked: there are masks, of keys or of queries.
 template <typename Half, int D, int Groups, int Keys, bool Masked>
-class Kernel {
+class Consumer {
   using SharedMemory = Shared<Half, D, Groups, Keys>;
   static constexpr int kPanels = D / kPanel;
   static constexpr int kQueries = Groups * 64;
-  static constexpr int kConsumerWarps = Groups * 4;
   static constexpr unsigned kStageBytes = kPanels * Keys * 128;  // of keys, and of values
 
  public:
-  __device__ __forceinline__ explicit Kernel(const FlashSm90& given)
-      : given_(given), shared_(*shared_memory<SharedMemory>()) {}
+  __device__ __forceinline__ Consumer(const FlashSm90& given, SharedMemory& shared) : given_(given), shared_(shared) {}
 
   __device__ __forceinline__ void run() {
-    let_next_kernel_start();
-    if (threadIdx.x == 0) {
-      ptx::prefetch_map(&given_.query);
-      ptx::prefetch_map(&given_.key);
-      ptx::prefetch_map(&given_.value);
-      ptx::init_barrier(&shared_.query_full, 1);
-      ptx::init_barrier(&shared_.query_empty, kConsumerWarps);
-      ptx::init_barrier(&shared_.cut_full, 1);
-      for (int i = 0; i < kStages; ++i) {
-        ptx::init_barrier(&shared_.key_full[i], 1);
-        ptx::init_barrier(&shared_.value_full[i], 1);
-        ptx::init_barrier(&shared_.block_full[i], 1);
-        ptx::init_barrier(&shared_.key_empty[i], kConsumerWarps);
-        ptx::init_barrier(&shared_.value_empty[i], kConsumerWarps);
-        ptx::init_barrier(&shared_.block_empty[i], kConsumerWarps);
-      }
-      ptx::publish_barriers();
-    }
-    wait_for_previous_kernel();
-    __syncthreads();
-    // Registers: 65536 for all.
-    if (threadIdx.x / 128 == Groups) {
-      ptx::keep_registers<Groups == 2 ? 40 : 32>();
-      if (threadIdx.x / 32 == Groups * 4) produce();
-    } else {
-      ptx::get_registers<Groups == 2 ? 232 : 160>();
-      consume();
-    }
-  }
-
- private:
-  /// One warp. Its first lane waits for room and asks TMA; the others would miss phases of barriers, as nothing holds
-  /// them in step with it but a tile that they clear together.
-  __device__ __forceinline__ void produce() {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    Turn blocks, first;  // first: of the keys and values of a tile of queries
-    unsigned queries = 0, cuts = 0;
-#pragma unroll 1
-    for (;; ++blocks.count) {
-      unsigned block = 0;
-      if (lane == 0) block = atomicAdd(given_.next_block, 1U);
-      block = __shfl_sync(~0U, block, 0);
-      if (lane == 0) {
-        ptx::wait_barrier(&shared_.block_empty[blocks.stage()], blocks.parity() ^ 1);
-        shared_.block[blocks.stage()] = block;
-        ptx::arrive(&shared_.block_full[blocks.stage()]);
-      }
-      if (block >= given_.tiling.blocks()) {
-        // Every block of the grid comes here once; the last one prepares the next launch.
-        if (lane == 0 && block == given_.tiling.blocks() + gridDim.x - 1) *given_.next_block = 0;
-        return;
-      }
-      const Work work(given_, block, kQueries, Keys);
-      if (work.tiles == 0) continue;
-      if (lane == 0) load_all_but_last(work, first, queries & 1);
-      ++queries;
-      first.count += work.tiles - 1;
-      load_last_values(work, first, cuts, lane);
-      ++first.count;
-    }
-  }
-
-  __device__ __forceinline__ void load_all_but_last(const Work& work, Turn turn, unsigned query_parity) {
-    const int b = work.batch(given_), k = work.n / (given_.N / given_.K);
-    ptx::wait_barrier(&shared_.query_empty, query_parity ^ 1);
-    ptx::arrive_expecting(&shared_.query_full, static_cast<int>(sizeof(shared_.query)));
-#pragma unroll 1
-    for (int g = 0; g < Groups; ++g) {
-#pragma unroll 1
-      for (int p = 0; p < kPanels; ++p) {
-        ptx::load_box(shared_.query[g][p], &given_.query, &shared_.query_full, p * kPanel, work.n,
-                      work.start + work.first_row + g * 64, b);
-      }
-    }
-    // Keys are asked for one tile ahead of values, as they are used.
-    int row = work.start;
-#pragma unroll 1
-    for (int tile = 0; tile < work.tiles; ++tile, ++turn.count, row += Keys) {
-      load(shared_.key[turn.stage()], given_.key, &shared_.key_full[turn.stage()], &shared_.key_empty[turn.stage()],
-           turn.parity(), k, row, b);
-      if (tile == 0) continue;
-      const Turn last{turn.count - 1};
-      load(shared_.value[last.stage()], given_.value, &shared_.value_full[last.stage()],
-           &shared_.value_empty[last.stage()], last.parity(), k, row - Keys, b);
-    }
-  }
-
-  /// The only tile of values that may have rows which are padding, or another sequence's.
-  __device__ __forceinline__ void load_last_values(const Work& work, const Turn& turn, unsigned& cuts, int lane) {
-    auto& to = shared_.value[turn.stage()];
-    std::uint64_t* const full = &shared_.value_full[turn.stage()];
-    const int row = (work.tiles - 1) * Keys, inside = work.keys - row;
-    // Behind the array TMA puts zeros itself.
-    const bool cut = inside < Keys && work.start + work.keys < array_rows();
-    if (lane == 0) {
-      load(to, given_.value, cut ? &shared_.cut_full : full, &shared_.value_empty[turn.stage()], turn.parity(),
-           work.n / (given_.N / given_.K), work.start + row, work.batch(given_));
-    }
-    if (!cut) return;
-    ptx::wait_barrier(&shared_.cut_full, cuts++ & 1);
-    clear(lane, to, inside);
-    if (lane == 0) ptx::arrive(full);
-  }
-
-  /// Rows of keys and values of a batch entry.
-  __device__ __forceinline__ int array_rows() const { return given_.starts == nullptr ? given_.S : given_.rows; }
-
-  __device__ __forceinline__ void load(Half (&to)[kPanels][Keys * kPanel], const CUtensorMap& map, std::uint64_t* full,
-                                       std::uint64_t* empty, unsigned parity, int head, int row, int b) {
-    ptx::wait_barrier(empty, parity ^ 1);
-    ptx::arrive_expecting(full, static_cast<int>(sizeof(to)));
-#pragma unroll 1
-    for (int p = 0; p < kPanels; ++p) ptx::load_box(to[p], &map, full, p * kPanel, head, row, b);
-  }
-
-  /// Zeros from row `first` on, in the place of padding and of other sequences: weight 0 times NaN would be NaN. The
-  /// swizzle moves nothing from one row to another.
-  __device__ __forceinline__ void clear(int lane, Half (&tile)[kPanels][Keys * kPanel], int first) {
-    constexpr int kVectors = kPanel / 8;  // of 16 bytes, in a row of a panel
-#pragma unroll 1
-    for (int p = 0; p < kPanels; ++p) {
-      auto* const vectors = reinterpret_cast<uint4*>(tile[p]);
-#pragma unroll 1
-      for (int i = first * kVectors + lane; i < Keys * kVectors; i += 32) vectors[i] = make_uint4(0, 0, 0, 0);
-    }
-    ptx::show_to_products();
-    __syncwarp();
-  }
-
-  __device__ __forceinline__ void consume() {
     const int group = uniform(static_cast<int>(threadIdx.x) / 128);
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int row_of_tile = static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4;  // and the one 8 below it
@@ -401,6 +208,7 @@ class Kernel {
     }
   }
 
+ private:
   __device__ __forceinline__ const bool* key_mask(const Work& work) const {
     return given_.key_mask + work.b * given_.key_mask_stride;
   }
@@ -512,45 +320,4 @@ class Kernel {
   SharedMemory& shared_;
 };
 
-#endif
-
-template <typename Half, int D, int Groups, int Keys, bool Masked>
-__global__ void __launch_bounds__((Groups + 1) * 128, 1) flash_sm90(const __grid_constant__ FlashSm90 given) {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(ATTN_CUDA_EMULATED)
-  Kernel<Half, D, Groups, Keys, Masked>(given).run();
-#else
-  __trap();  // why_not_flash_sm90 declines where there is no code for sm_90a
-#endif
-}
-
-}  // namespace
-
-template <typename Half, FlashSm90Tiles tiles, bool Masked>
-Launch launch_of_flash_sm90(const FlashSm90& given, int blocks) {
-  LaunchShape shape;
-  shape.grid.x = static_cast<unsigned>(blocks);
-  shape.block.x = (tiles.groups + 1) * 128;
-  shape.shared_bytes = tiles.shared_bytes();
-  shape.overlap = true;
-  return [given = FlashSm90(given), shape](cudaStream_t stream) {
-    check(launch(flash_sm90<Half, tiles.size, tiles.groups, tiles.keys, Masked>, shape, stream, given),
-          "launching attention");
-  };
-}
-
-#define ATTN_FLASH_SM90(half, tiles, masked) \
-  template Launch launch_of_flash_sm90<half, tiles, masked>(const FlashSm90&, int);
-#define ATTN_FLASH_SM90_OF(half)                       \
-  ATTN_FLASH_SM90(half, kFlashSm90Tiles64, false)      \
-  ATTN_FLASH_SM90(half, kFlashSm90Tiles128, false)     \
-  ATTN_FLASH_SM90(half, kFlashSm90LongTiles128, false) \
-  ATTN_FLASH_SM90(half, kFlashSm90Tiles256, false)     \
-  ATTN_FLASH_SM90(half, kFlashSm90Tiles64, true)       \
-  ATTN_FLASH_SM90(half, kFlashSm90Tiles128, true)      \
-  ATTN_FLASH_SM90(half, kFlashSm90Tiles256, true)
-ATTN_FLASH_SM90_OF(__half)
-ATTN_FLASH_SM90_OF(__nv_bfloat16)
-#undef ATTN_FLASH_SM90_OF
-#undef ATTN_FLASH_SM90
-
-}  // namespace attn::cuda
+}  // namespace attn::cuda::sm90

@@ -1,0 +1,122 @@
+// The warp of the attention kernel on Hopper's instructions that asks TMA for tiles.
+#pragma once
+
+#include "flash_sm90_work.h"
+#include "ptx.h"
+#include "simt.h"
+
+namespace attn::cuda::sm90 {
+
+template <typename Half, int D, int Groups, int Keys>
+class Producer {
+  using SharedMemory = Shared<Half, D, Groups, Keys>;
+  static constexpr int kPanels = D / kPanel;
+  static constexpr int kQueries = Groups * 64;
+
+ public:
+  __device__ __forceinline__ Producer(const FlashSm90& given, SharedMemory& shared) : given_(given), shared_(shared) {}
+
+  /// By one warp. Its first lane waits for room and asks TMA; the others would miss phases of barriers, as nothing
+  /// holds them in step with it but a tile that they clear together.
+  __device__ __forceinline__ void run() {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    Turn blocks, first;  // first: of the keys and values of a tile of queries
+    unsigned queries = 0, cuts = 0;
+#pragma unroll 1
+    for (;; ++blocks.count) {
+      unsigned block = 0;
+      if (lane == 0) block = atomicAdd(given_.next_block, 1U);
+      block = __shfl_sync(~0U, block, 0);
+      if (lane == 0) {
+        ptx::wait_barrier(&shared_.block_empty[blocks.stage()], blocks.parity() ^ 1);
+        shared_.block[blocks.stage()] = block;
+        ptx::arrive(&shared_.block_full[blocks.stage()]);
+      }
+      if (block >= given_.tiling.blocks()) {
+        // Every block of the grid comes here once; the last one prepares the next launch.
+        if (lane == 0 && block == given_.tiling.blocks() + gridDim.x - 1) *given_.next_block = 0;
+        return;
+      }
+      const Work work(given_, block, kQueries, Keys);
+      if (work.tiles == 0) continue;
+      if (lane == 0) load_all_but_last(work, first, queries & 1);
+      ++queries;
+      first.count += work.tiles - 1;
+      load_last_values(work, first, cuts, lane);
+      ++first.count;
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void load_all_but_last(const Work& work, Turn turn, unsigned query_parity) {
+    const int b = work.batch(given_), k = work.n / (given_.N / given_.K);
+    ptx::wait_barrier(&shared_.query_empty, query_parity ^ 1);
+    ptx::arrive_expecting(&shared_.query_full, static_cast<int>(sizeof(shared_.query)));
+#pragma unroll 1
+    for (int g = 0; g < Groups; ++g) {
+#pragma unroll 1
+      for (int p = 0; p < kPanels; ++p) {
+        ptx::load_box(shared_.query[g][p], &given_.query, &shared_.query_full, p * kPanel, work.n,
+                      work.start + work.first_row + g * 64, b);
+      }
+    }
+    // Keys are asked for one tile ahead of values, as they are used.
+    int row = work.start;
+#pragma unroll 1
+    for (int tile = 0; tile < work.tiles; ++tile, ++turn.count, row += Keys) {
+      load(shared_.key[turn.stage()], given_.key, &shared_.key_full[turn.stage()], &shared_.key_empty[turn.stage()],
+           turn.parity(), k, row, b);
+      if (tile == 0) continue;
+      const Turn last{turn.count - 1};
+      load(shared_.value[last.stage()], given_.value, &shared_.value_full[last.stage()],
+           &shared_.value_empty[last.stage()], last.parity(), k, row - Keys, b);
+    }
+  }
+
+  /// The only tile of values that may have rows which are padding, or another sequence's.
+  __device__ __forceinline__ void load_last_values(const Work& work, const Turn& turn, unsigned& cuts, int lane) {
+    auto& to = shared_.value[turn.stage()];
+    std::uint64_t* const full = &shared_.value_full[turn.stage()];
+    const int row = (work.tiles - 1) * Keys, inside = work.keys - row;
+    // Behind the array TMA puts zeros itself.
+    const bool cut = inside < Keys && work.start + work.keys < array_rows();
+    if (lane == 0) {
+      load(to, given_.value, cut ? &shared_.cut_full : full, &shared_.value_empty[turn.stage()], turn.parity(),
+           work.n / (given_.N / given_.K), work.start + row, work.batch(given_));
+    }
+    if (!cut) return;
+    ptx::wait_barrier(&shared_.cut_full, cuts++ & 1);
+    clear(lane, to, inside);
+    if (lane == 0) ptx::arrive(full);
+  }
+
+  /// Rows of keys and values of a batch entry.
+  __device__ __forceinline__ int array_rows() const { return given_.starts == nullptr ? given_.S : given_.rows; }
+
+  __device__ __forceinline__ void load(Half (&to)[kPanels][Keys * kPanel], const CUtensorMap& map, std::uint64_t* full,
+                                       std::uint64_t* empty, unsigned parity, int head, int row, int b) {
+    ptx::wait_barrier(empty, parity ^ 1);
+    ptx::arrive_expecting(full, static_cast<int>(sizeof(to)));
+#pragma unroll 1
+    for (int p = 0; p < kPanels; ++p) ptx::load_box(to[p], &map, full, p * kPanel, head, row, b);
+  }
+
+  /// Zeros from row `first` on, in the place of padding and of other sequences: weight 0 times NaN would be NaN. The
+  /// swizzle moves nothing from one row to another.
+  __device__ __forceinline__ void clear(int lane, Half (&tile)[kPanels][Keys * kPanel], int first) {
+    constexpr int kVectors = kPanel / 8;  // of 16 bytes, in a row of a panel
+#pragma unroll 1
+    for (int p = 0; p < kPanels; ++p) {
+      auto* const vectors = reinterpret_cast<uint4*>(tile[p]);
+#pragma unroll 1
+      for (int i = first * kVectors + lane; i < Keys * kVectors; i += 32) vectors[i] = make_uint4(0, 0, 0, 0);
+    }
+    ptx::show_to_products();
+    __syncwarp();
+  }
+
+  const FlashSm90& given_;
+  SharedMemory& shared_;
+};
+
+}  // namespace attn::cuda::sm90
