@@ -14,6 +14,7 @@ std::string in_repository(std::string_view path) {
 
 std::string attn_program() { return ATTN_BINARY_DIR "/attn"; }
 
+std::string fake_nccl() { return ATTN_BINARY_DIR "/tests/fake_nccl"; }
 std::string fake_driver() { return ATTN_BINARY_DIR "/tests/fake_driver"; }
 
 }  // namespace attn::test

@@ -21,5 +21,7 @@ namespace attn::test {
 
 /// The folder of a stand-in for NVIDIA's driver.
 [[nodiscard]] std::string fake_driver();
+/// The folder of the stand-in for libnccl.so.2.
+[[nodiscard]] std::string fake_nccl();
 
 }  // namespace attn::test

@@ -39,30 +39,49 @@ void expect_gpu(int index) {
   }
 }
 
+/// The plugin, opened and known to be of this build. Errors begin with `what`.
+void* open_plugin(const std::string& what) {
+  const std::string path = cuda_plugin_path();
+  if (path.empty()) {
+    throw no_device(
+        fmt::format("{}: this attn has no CUDA backend: libattn_cuda.so is neither beside the program "
+                    "nor in ../lib/attn; build where nvcc is found (make setup says how to get it)",
+                    what));
+  }
+  void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: CUDA cannot be unloaded
+  if (plugin == nullptr) {
+    throw no_device(fmt::format("{}: {}; the CUDA Toolkit's libraries must be where the loader looks (LD_LIBRARY_PATH)",
+                                what, printable(dlerror())));
+  }
+  auto* const build = reinterpret_cast<PluginBuild*>(dlsym(plugin, kPluginBuildSymbol));
+  if (build == nullptr || std::string_view(build()) != ATTN_PLUGIN_BUILD) {
+    throw no_device(
+        fmt::format("{}: {} is of another build than this attn: build both together", what, printable(path)));
+  }
+  return plugin;
+}
+
+/// A function of the plugin; one of this build has all of them.
+template <typename Function>
+Function& function_of(void* plugin, const char* name) {
+  auto* const function = reinterpret_cast<Function*>(dlsym(plugin, name));
+  if (function == nullptr) throw internal_error("libattn_cuda.so has no {}", name);
+  return *function;
+}
+
 }  // namespace
 
 std::unique_ptr<Backend> open_cuda_backend(int index) {
   expect_gpu(index);
-  const std::string path = cuda_plugin_path();
-  if (path.empty()) {
-    throw no_device(
-        fmt::format("cuda:{}: this attn has no CUDA backend: libattn_cuda.so is neither beside the program "
-                    "nor in ../lib/attn; build where nvcc is found (make setup says how to get it)",
-                    index));
-  }
-  void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: CUDA cannot be unloaded
-  if (plugin == nullptr) {
-    throw no_device(
-        fmt::format("cuda:{}: {}; the CUDA Toolkit's libraries must be where the loader looks (LD_LIBRARY_PATH)", index,
-                    printable(dlerror())));
-  }
-  auto* const build = reinterpret_cast<PluginBuild*>(dlsym(plugin, kPluginBuildSymbol));
-  auto* const open = reinterpret_cast<OpenBackend*>(dlsym(plugin, kOpenBackendSymbol));
-  if (build == nullptr || open == nullptr || std::string_view(build()) != ATTN_PLUGIN_BUILD) {
-    throw no_device(
-        fmt::format("cuda:{}: {} is of another build than this attn: build both together", index, printable(path)));
-  }
-  return std::unique_ptr<Backend>(open(index));
+  void* const plugin = open_plugin(fmt::format("cuda:{}", index));
+  return std::unique_ptr<Backend>(function_of<OpenBackend>(plugin, kOpenBackendSymbol)(index));
+}
+
+void expect_nccl() { function_of<ExpectNccl>(open_plugin("NCCL"), kExpectNcclSymbol)(); }
+
+std::unique_ptr<communicators::Communicator> open_nccl(std::unique_ptr<communicators::Communicator> host) {
+  auto& open = function_of<OpenNccl>(open_plugin("NCCL"), kOpenNcclSymbol);
+  return std::unique_ptr<communicators::Communicator>(open(host.release()));
 }
 
 }  // namespace attn::backends

@@ -23,7 +23,8 @@ ParallelModel prepare_parallel(const LoadedModel& loaded, const GivenInputs& giv
   const std::vector<Tensor> all = load_weights(loaded, execution, console);
   out.weights = parallel::local_weights(out.local, all, world.rank());
   out.facts = {fact_of("attn", ATTN_VERSION), fact_of("plan", graph::print(out.whole)), fact_of("weights", all),
-               fact_of("inputs", out.inputs)};
+               fact_of("inputs", out.inputs), fact_of("kind of device", std::string(backend.name()))};
+  ranks.runs_on(backend);
   return out;
 }
 

@@ -10,6 +10,8 @@
 #include <new>
 #include <thread>
 
+#include "attn/backends/devices.h"
+#include "attn/backends/plugin.h"
 #include "attn/base/stop.h"
 #include "attn/base/text.h"
 #include "attn/communicators/open.h"
@@ -82,8 +84,9 @@ void add_parallel(Options& options, std::optional<std::string>& word) {
 
 void RanksOptions::declare(Options& options) {
   add_parallel(options, parallel);
-  options.add("--communicator", communicator, "NAME", "of --parallel, what carries bytes: auto, mpi or self (auto)")
-      .one_of({"auto", "mpi", "self"});
+  options
+      .add("--communicator", communicator, "NAME", "of --parallel, what carries bytes: auto, mpi, nccl or self (auto)")
+      .one_of({"auto", "mpi", "nccl", "self"});
   options.add("--timeout", timeout, "S", "of --parallel, seconds after which ranks that do not come are given up (60)")
       .above_zero();
 }
@@ -97,15 +100,70 @@ void expect_one_process(std::string_view way_out) {
 }
 
 Ranks::Ranks(const RanksOptions& options, const ParallelWord& word, const Console& console)
-    : console_(console), launch_(communicators::launched()), kind_(word.kind) {
+    : console_(console),
+      launch_(communicators::launched()),
+      kind_(word.kind),
+      communicator_(options.communicator),
+      timeout_(options.timeout) {
   if (word.ranks && *word.ranks != launch_.size)
     throw bad_usage("--parallel {}: {} processes were started{}", printable(*options.parallel), launch_.size,
                     launch_.size == 1 ? fmt::format(": mpirun -np {} attn …", *word.ranks) : "");
   if (options.communicator == "self" && launch_.size > 1)
     throw bad_usage("--communicator self is for one process, and {} started {}", launch_.launcher, launch_.size);
-  const bool alone = options.communicator == "self" || (options.communicator == "auto" && launch_.size == 1);
+  const bool alone = options.communicator == "self" || (options.communicator != "mpi" && launch_.size == 1);
   world_ = alone ? communicators::make_self() : communicators::open_mpi(launch_);
-  world_->set_deadline(options.timeout);
+  world_->set_deadline(timeout_);
+}
+
+std::string Ranks::device_of(const std::string& device) const {
+  if ((device != "cuda" && device != "gpu") || launch_.size == 1) return device;
+  const auto gpus = static_cast<int>(backends::find_gpus().gpus.size());
+  if (gpus == 0) return device;  // whoever opens it says why there is none
+  if (communicator_ != "mpi" && launch_.local_rank >= gpus)
+    throw Error(ExitCode::no_device,
+                fmt::format("{} ranks or more on this machine, and {} GPU{}: --communicator mpi lets ranks share one",
+                            launch_.local_rank + 1, gpus, gpus == 1 ? "" : "s"));
+  return fmt::format("cuda:{}", launch_.local_rank % gpus);
+}
+
+void Ranks::runs_on(const backends::Backend& backend) {
+  if (backend.device().starts_with("cuda")) gpu_ = backend.device();
+}
+
+/// All ranks have a GPU, or none.
+std::optional<Error> Ranks::join_gpus() {
+  if (gpu_.empty() && communicator_ == "nccl")
+    return bad_usage("--communicator nccl carries what is on GPUs: it takes --device cuda");
+  if (gpu_.empty() || communicator_ == "mpi" || communicator_ == "self") return std::nullopt;
+  if (communicator_ == "auto" && world_->size() == 1) return std::nullopt;
+  std::optional<Error> failed;
+  const std::vector<std::string> places = gather_texts(*world_, communicators::host_name() + " " + gpu_);
+  for (std::size_t rank = 1; rank < places.size() && !failed; ++rank) {
+    const auto same = std::find(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(rank), places[rank]);
+    if (same == places.begin() + static_cast<std::ptrdiff_t>(rank)) continue;
+    failed =
+        Error(ExitCode::no_device,
+              fmt::format("ranks {} and {} share a GPU ({}), and NCCL takes one for each: --device cuda gives each "
+                          "its own, --communicator mpi lets them share",
+                          same - places.begin(), rank, printable(places[rank])));
+  }
+  if (!failed) {
+    std::optional<Error> own;
+    try {
+      backends::expect_nccl();
+    } catch (const Error& error) {
+      own = error;
+    }
+    failed = first_error(own);
+  }
+  if (failed && communicator_ == "auto") {
+    if (speaks()) console_.warn(fmt::format("{}; ranks meet on the host", failed->what()));
+    return std::nullopt;
+  }
+  if (failed) return failed;
+  world_ = backends::open_nccl(std::move(world_));
+  world_->set_deadline(timeout_);
+  return std::nullopt;
 }
 
 std::string Ranks::own_name() const {
@@ -161,6 +219,7 @@ int Ranks::together(const std::function<std::vector<Fact>()>& prepare, const std
     }
     failed = first_error(failed);
     if (!failed) failed = difference(facts);
+    if (!failed) failed = join_gpus();
     if (failed) {
       if (speaks()) console_.error(failed->what());
       return static_cast<int>(failed->code());

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "attn/backends/backend.h"
 #include "attn/base/error.h"
 #include "attn/communicators/communicator.h"
 #include "attn/communicators/launch.h"
@@ -50,6 +51,12 @@ class Ranks {
   [[nodiscard]] communicators::Communicator& world() { return *world_; }
   [[nodiscard]] const communicators::Launch& launch() const { return launch_; }
   [[nodiscard]] parallel::Kind kind() const { return kind_; }
+  /// The device that this rank takes where all are told `device`: of several GPUs the one of its number on its machine.
+  /// Throws Error (no_device) where there are more ranks than GPUs, and they may not share one.
+  [[nodiscard]] std::string device_of(const std::string& device) const;
+  /// Says, while all prepare, on what this rank runs. Ranks with a GPU each meet by NCCL from then on, unless another
+  /// communicator was asked for.
+  void runs_on(const backends::Backend& backend);
   /// One of the ranks writes results.
   [[nodiscard]] bool speaks() const { return world_->rank() == 0; }
 
@@ -61,11 +68,14 @@ class Ranks {
  private:
   [[nodiscard]] std::optional<Error> first_error(const std::optional<Error>& own);
   [[nodiscard]] std::optional<Error> difference(std::span<const Fact> facts);
+  [[nodiscard]] std::optional<Error> join_gpus();
   [[nodiscard]] std::string own_name() const;
 
   const Console& console_;
   communicators::Launch launch_;
   parallel::Kind kind_;
+  std::string communicator_, gpu_;  // "auto"; "cuda:0", "" for none
+  double timeout_;
   std::unique_ptr<communicators::Communicator> world_;
 };
 

@@ -160,7 +160,7 @@ struct RunCommand {
     Stopwatch watch;
     report::RunReport report;
     const auto prepare = [&] {
-      backend = open_backend(execution.device, execution.backend, common.console);
+      backend = open_backend(world.device_of(execution.device), execution.backend, common.console);
       const LoadedModel loaded = load_model(model, execution, common.console);
       const GivenInputs given = read_inputs(loaded.model, inputs);
       model_of_rank = prepare_parallel(loaded, given, *backend, execution, scores.has_value(), world, common.console);

@@ -131,6 +131,18 @@ cudaError_t cudaFreeHost(void* address) {
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
   return attn::simt::submit(stream, [=] { std::memcpy(to, from, bytes); });
 }
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                              std::size_t width, std::size_t height, cudaMemcpyKind, cudaStream_t stream) {
+  return attn::simt::submit(stream, [=] {
+    for (std::size_t row = 0; row < height; ++row)
+      std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
+  });
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  return attn::simt::submit(stream, [=] { function(data); });
+}
+void attn_emulated_hang() { the_machine.hangs = true; }  // called by the stand-in for NCCL
+cudaError_t cudaStreamQuery(cudaStream_t) { return the_machine.hangs ? cudaErrorNotReady : cudaSuccess; }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
   return attn::simt::submit(stream, [=] { std::memset(to, value, bytes); });
 }

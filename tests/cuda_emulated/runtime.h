@@ -21,6 +21,7 @@ struct Machine {
   std::int64_t allocations = 0;      ///< cudaMalloc calls so far
   std::int64_t fail_allocation = 0;  ///< the number of the cudaMalloc call that fails; 0: none
   std::int64_t graph_launches = 0;
+  bool hangs = false;                    ///< no stream becomes ready any more
   std::int64_t products = 0;             ///< cublasLtMatmul calls so far
   std::uint64_t refused_algorithm = 0;   ///< which cublasLtMatmul proposes and does not launch; 0: none
   std::int32_t largest_batch = 0;        ///< of a product so far

@@ -5,6 +5,7 @@
 #include "attn/backends/plugin.h"
 #include "attn/plan/passes.h"
 #include "executable.h"
+#include "nccl_ranks.h"
 #include "store.h"
 
 namespace attn::cuda {
@@ -60,4 +61,9 @@ class CudaBackend final : public backends::Backend {
 extern "C" __attribute__((visibility("default"))) const char* attn_plugin_build() { return ATTN_PLUGIN_BUILD; }
 extern "C" __attribute__((visibility("default"))) attn::backends::Backend* attn_open_backend(int index) {
   return new attn::cuda::CudaBackend(index);
+}
+extern "C" __attribute__((visibility("default"))) void attn_expect_nccl() { attn::cuda::Nccl::expect_library(); }
+extern "C" __attribute__((visibility("default"))) attn::communicators::Communicator* attn_open_nccl(
+    attn::communicators::Communicator* host) {
+  return new attn::cuda::Nccl(std::unique_ptr<attn::communicators::Communicator>(host));
 }

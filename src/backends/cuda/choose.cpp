@@ -138,7 +138,8 @@ Chosen chosen_for(const AttentionProblem& problem, const Step& step) {
 Chosen choose(const Step& step, const ProductOptions& options) {
   if (std::ranges::all_of(step.outputs, is_empty)) return {"nothing to do", [](cudaStream_t) {}, ""};
   if (const auto* op = std::get_if<graph::Attention>(&step.op)) {
-    if (op->lse) no_kernel(step, only_in_training());
+    if (op->lse)
+      no_kernel(step, Choice("the GPU gives no sums of exponentials yet, as training and shared positions take"));
     return chosen_for(problem_of(*op, step), step);
   }
   if (const auto* op = std::get_if<graph::CachedAttention>(&step.op)) return chosen_for(problem_of(*op, step), step);

@@ -49,6 +49,8 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
                                const backends::CompileOptions& options)
     : device_(std::move(device)),
       store_(cuda_store(options, device_)),
+      ranks_(options.ranks),
+      nccl_(dynamic_cast<Nccl*>(options.ranks)),
       plan_(std::move(plan)),
       places_(plan_.graph.values.size(), nullptr),
       staged_(plan_.graph.values.size(), nullptr) {
@@ -62,7 +64,7 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
   TuneLater never, tune_later;
   std::vector<Launch> preparation;
   for (const NodeId id : plan_.prepare) {
-    preparation.push_back(choose(step_of(id), {options.precision, never}).launch);
+    preparation.push_back(chosen(id, {options.precision, never}).launch);
   }
   const ProductOptions products{options.precision, tune_later};
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
@@ -77,9 +79,9 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
         continue;
       }
     }
-    Chosen chosen = choose(step_of(id), products);
-    choices_.push_back({id, chosen.name, std::move(chosen.why)});
-    steps_.push_back({std::move(chosen.name), std::move(chosen.launch), id});
+    Chosen best = chosen(id, products);
+    choices_.push_back({id, best.name, std::move(best.why)});
+    steps_.push_back({std::move(best.name), std::move(best.launch), id});
   }
   scratch_bytes_ = allocate_device(scratch_.bytes);
   scratch_.data = scratch_bytes_.get();
@@ -96,12 +98,35 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
     cache.save();
   }
   warm_up();
+  if (!std::ranges::all_of(meetings_, &Meeting::can_be_recorded)) return;
   pass_ = record(stream_.get(), [this] {
     for (const Prepared& step : steps_) step.launch(stream_.get());
   });
 }
 
 CudaExecutable::~CudaExecutable() = default;
+
+/// The kernel of a step, which is noted where ranks meet in it.
+Chosen CudaExecutable::chosen(NodeId id, const ProductOptions& options) {
+  const Step step = step_of(id);
+  if (!graph::is_collective(step.op)) return choose(step, options);
+  Meeting& meeting = meetings_.emplace_back(make_meeting(step, plan_.graph, ranks_));
+  return {meeting.name, meeting.launch, ""};
+}
+
+void CudaExecutable::launch_pass() {
+  if (pass_) {
+    check(cudaGraphLaunch(pass_.get(), stream_.get()), "running the pass");
+  } else {
+    for (const Prepared& step : steps_) step.launch(stream_.get());
+  }
+}
+
+/// On the host the communicator has counted them as they were.
+void CudaExecutable::count_meetings() {
+  if (nccl_ == nullptr) return;
+  for (const Meeting& meeting : meetings_) nccl_->passed(meeting.collective, meeting.bytes);
+}
 
 /// How often what a node makes is read: by steps, under any of its names, and as a result.
 int CudaExecutable::readers(NodeId id) const {
@@ -303,6 +328,7 @@ void CudaExecutable::download() {
 void CudaExecutable::finish() {
   check(cudaMemcpyAsync(fault_on_host_, fault_bytes_.get(), sizeof(Fault), cudaMemcpyDeviceToHost, stream_.get()),
         "copying a result from the GPU");
+  if (nccl_ != nullptr) nccl_->wait(stream_.get());
   check(cudaStreamSynchronize(stream_.get()), "running the pass");
   const Fault fault = *fault_on_host_;
   if (fault.kind == Fault::none) return;
@@ -312,9 +338,10 @@ void CudaExecutable::finish() {
 
 void CudaExecutable::run(std::span<const Tensor> inputs) {
   upload(inputs);
-  check(cudaGraphLaunch(pass_.get(), stream_.get()), "running the pass");
+  launch_pass();
   download();
   finish();
+  count_meetings();
 }
 
 void CudaExecutable::run_profiled(std::span<const Tensor> inputs, const backends::StepTimer& timer) {
@@ -328,6 +355,7 @@ void CudaExecutable::run_profiled(std::span<const Tensor> inputs, const backends
   }
   download();
   finish();
+  count_meetings();
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     timer(steps_[i].node, seconds_between(events[i].get(), events[i + 1].get()));
   }
@@ -340,10 +368,10 @@ double CudaExecutable::pass_seconds(bool cold_cache) {
     check(cudaMemsetAsync(flush_.get(), 0, static_cast<std::size_t>(bytes), stream_.get()), "clearing the cache");
   }
   // Not on an idle stream, where the first event would be there before the host has launched the pass.
-  if (!cold_cache) check(cudaGraphLaunch(pass_.get(), stream_.get()), "running the pass");
+  if (!cold_cache) launch_pass();
   const Event from = make_event(), to = make_event();
   check(cudaEventRecord(from.get(), stream_.get()), "timing a pass");
-  check(cudaGraphLaunch(pass_.get(), stream_.get()), "running the pass");
+  launch_pass();
   check(cudaEventRecord(to.get(), stream_.get()), "timing a pass");
   return seconds_between(from.get(), to.get());
 }

@@ -9,8 +9,10 @@
 
 #include "attn/backends/backend.h"
 #include "choose.h"
+#include "collective.h"
 #include "device.h"
 #include "kernel.h"
+#include "nccl_ranks.h"
 #include "recording.h"
 #include "store.h"
 
@@ -40,6 +42,9 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
     graph::NodeId node;
   };
 
+  [[nodiscard]] Chosen chosen(graph::NodeId id, const ProductOptions& options);
+  void launch_pass();
+  void count_meetings();
   void price() const;
   void place(const std::vector<Tensor>& weights);
   [[nodiscard]] std::vector<bool> read_by_steps() const;
@@ -54,6 +59,8 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
 
   std::shared_ptr<const Device> device_;
   std::shared_ptr<CudaStore> store_;
+  communicators::Communicator* ranks_;
+  Nccl* nccl_;  // null where ranks meet on the host, or there is one
   plan::Plan plan_;
   Stream stream_;
   // On the device. What only the preparation reads is let go after it.
@@ -62,7 +69,8 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
   Scratch scratch_;
   std::vector<Prepared> steps_;
   std::vector<backends::KernelChoice> choices_;
-  GraphExec pass_;
+  std::vector<Meeting> meetings_;  // in the order of the steps
+  GraphExec pass_;                 // null where ranks meet on the host, which cannot be recorded
   // On the host: what goes up and what comes down, by value where it does.
   std::shared_ptr<std::byte> staging_;
   std::vector<std::byte*> staged_;
