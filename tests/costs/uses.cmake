@@ -7,9 +7,10 @@ target_compile_definitions(attn_counted PRIVATE ATTN_COUNTED_SOURCE)
 target_compile_options(attn_counted PRIVATE -include ${CMAKE_CURRENT_LIST_DIR}/counted.h -Wno-conversion)
 target_include_directories(attn_counted PRIVATE ${CMAKE_SOURCE_DIR}/src/backends/reference ${CMAKE_SOURCE_DIR}/src/backends/include)
 target_link_libraries(attn_counted PRIVATE attn_options attn_communicators attn_plan attn_graph attn_base fmt::fmt)
-target_link_libraries(${target} PRIVATE attn_counted)
+set_target_properties(attn_counted PROPERTIES UNITY_BUILD ${ATTN_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+target_link_libraries(${target} PRIVATE attn_counted attn_test_shared)
 # What attn tells is asked of the program; weights in HDF5 are read by the other.
-target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src/backends/reference/numbers.cpp cli/program.cpp)
+target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src/backends/reference/numbers.cpp)
 target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src/backends/reference
-                           ${CMAKE_SOURCE_DIR}/src/backends/include ${CMAKE_SOURCE_DIR}/tests/cli)
+                           ${CMAKE_SOURCE_DIR}/src/backends/include)
 add_dependencies(${target} attn attn-hdf5)

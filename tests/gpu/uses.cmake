@@ -1,8 +1,6 @@
 # Through the plugin, as attn opens it; cases that need a GPU are skipped where there is none.
 set(uses report run backends weights keras plan graph io base)
-target_sources(${target} PRIVATE ops/cases.cpp ops/cache_cases.cpp ops/training_cases.cpp ops/quantized_cases.cpp ops/compare.cpp ops/tolerance.cpp ops/models.cpp
-               ops/runner.cpp fixtures/fixture_cases.cpp)
-target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/ops ${CMAKE_SOURCE_DIR}/tests/fixtures)
+target_link_libraries(${target} PRIVATE attn_test_shared)
 # The attention kernels' own table, on the device: with the plugin's code in this program.
 if(TARGET attn_cuda)
   set(limited "^$")
