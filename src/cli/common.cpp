@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -38,10 +39,14 @@ bool has(const std::vector<Format>& formats, Format format) {
 
 void Common::check_ending() const {
   if (format || !output || *output == "-" || formats.empty()) return;
-  bool other = std::any_of(kOthers.begin(), kOthers.end(), [&](auto ending) { return output->ends_with(ending); });
+  // A table is text under any name; a page is none but under its own.
+  const bool is_text = !is_file_form(formats.front());
+  bool other = is_text
+                   ? std::any_of(kOthers.begin(), kOthers.end(), [&](auto ending) { return output->ends_with(ending); })
+                   : std::filesystem::path(*output).has_extension();
   std::vector<std::string> known;
   for (const Ending& ending : kEndings) {
-    const bool fits = has(formats, ending.format) || (ending.format == Format::table && !is_file_form(formats.front()));
+    const bool fits = has(formats, ending.format) || (ending.format == Format::table && is_text);
     if (fits) known.emplace_back(ending.text);
     if (output->ends_with(ending.text)) other = !fits;
   }

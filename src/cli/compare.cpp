@@ -4,7 +4,6 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "attn/io/tensor_file.h"
 #include "attn/report/compare_view.h"
 #include "attn/report/models_view.h"
 #include "attn/run/compare_runs.h"
@@ -42,7 +41,7 @@ struct CompareCommand {
     options.add("--device", devices, "DEVICES", "A,B: cpu, cuda, cuda:N or auto");
     options.add("--backend", backends, "NAMES", "A,B: reference, onednn or cuda; by default the device's best");
     options.add("--dtype", dtypes, "DTYPES",
-                "A,B: compute in float32, bfloat16 or float16, or with weights made int8, int4 or int4:BLOCK");
+                "A,B: compute in float32, bfloat16, float16 or float64, or with weights made int8, int4 or int4:BLOCK");
     options.add("--matmul-precision", precisions, "HOW", "A,B: highest, high or medium, of float32 products");
     options.add("--threads", thread_counts, "COUNTS", "A,B; 0: all cores");
     options.add("--weights", weights, "FILE", ".weights.h5, .keras, .safetensors or .npz; twice for A and B")
@@ -222,7 +221,14 @@ struct CompareCommand {
   [[nodiscard]] std::vector<NamedTensor> read_expected(const keras::Model& loaded, GivenInputs& given) const {
     const std::string path =
         std::filesystem::is_directory(*expect) ? (std::filesystem::path(*expect) / kDumpArrays).string() : *expect;
-    std::vector<NamedTensor> arrays = io::read_tensors(path);
+    io::Arrays read = io::read_arrays(path);
+    const std::vector<keras::TextInput> of_strings = loaded.text_inputs();
+    std::erase_if(read.texts, [&](const NamedTexts& texts) {
+      return std::ranges::none_of(of_strings, [&](const auto& input) { return input.name == texts.name; });
+    });
+    for (auto& [name, tensor] : encoded_texts(loaded, read.texts, path))
+      if (given.arrays.emplace(name, tensor).second) given.files.emplace(name, path);
+    std::vector<NamedTensor> arrays = std::move(read.tensors);
     for (const std::string& name : loaded.input_names()) {
       const auto array = std::find_if(arrays.begin(), arrays.end(),
                                       [&](const NamedTensor& candidate) { return candidate.name == name; });

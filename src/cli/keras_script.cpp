@@ -49,6 +49,8 @@ def make_inputs(model, given, batch, length, seed):
         dtype = keras.backend.standardize_dtype(tensor.dtype)
         if name in given:
             arrays[name] = given[name]
+        elif dtype == "string":
+            sys.exit(f"the input {name} takes strings: give an array of them in --inputs FILE.npz")
         elif "float" in dtype:
             arrays[name] = random.standard_normal(shapes[name]).astype("float32")
         elif dtype == "bool" or "mask" in name:
@@ -56,6 +58,15 @@ def make_inputs(model, given, batch, length, seed):
         else:
             arrays[name] = random.integers(0, limit, shapes[name]).astype(dtype)
     return arrays
+
+
+def as_tensor(array):
+    """Strings, which NumPy's arrays of Keras's models cannot be, as TensorFlow's."""
+    if array.dtype.kind not in "US":
+        return array
+    import tensorflow
+
+    return tensorflow.constant(array)
 
 
 def record(model, inputs):
@@ -87,7 +98,7 @@ def record(model, inputs):
     structure = model.inputs[0] if chain else model.input
     keras.Operation.__call__ = recorded_call
     try:
-        model(keras.tree.pack_sequence_as(structure, list(inputs.values())), training=False)
+        model(keras.tree.pack_sequence_as(structure, [as_tensor(array) for array in inputs.values()]), training=False)
     finally:
         keras.Operation.__call__ = plain_call
     return arrays

@@ -55,10 +55,10 @@ void add_dtype(Options& options, std::optional<std::string>& dtype) {
 }
 
 void add_dtype_of_weights(Options& options, std::optional<std::string>& dtype) {
-  options.add(
-      "--dtype", dtype, "DTYPE",
-      "compute in float32, bfloat16 or float16 instead of the model's own policy; or with weights made int8, int4 or "
-      "int4:BLOCK as model.quantize makes them");
+  options.add("--dtype", dtype, "DTYPE",
+              "compute in float32, bfloat16, float16 or float64 instead of the model's own policy; or with weights "
+              "made int8, int4 or "
+              "int4:BLOCK as model.quantize makes them");
 }
 
 void add_cache_dtype(Options& options, std::optional<std::string>& dtype) {

@@ -1,5 +1,6 @@
 #include "attn/library/model_file.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -10,9 +11,10 @@
 #include "attn/io/hdf5.h"
 #include "attn/io/json_text.h"
 #include "attn/io/keras_archive.h"
+#include "attn/io/other_kinds.h"
+#include "attn/io/zip.h"
 #include "attn/weights/read_store.h"
 #include "model_folder.h"
-#include "other_kinds.h"
 #include "tied_embedding.h"
 
 namespace attn::library {
@@ -63,22 +65,35 @@ ModelText read_hdf5_model(const std::string& path, const io::Bytes& file) {
   return {path + ":model_config", *config, options, path};
 }
 
+/// Is an archive one of NumPy's, .npz?
+bool holds_arrays_alone(const io::ZipReader& archive) {
+  const auto& members = archive.members();
+  return !members.empty() &&
+         std::ranges::all_of(members, [](const io::ZipMember& member) { return member.name.ends_with(".npy"); });
+}
+
 }  // namespace
 
 ModelText model_text_of(const io::Bytes& file, const std::string& path) {
+  const auto of_arrays = [&]() -> Error {
+    return bad_input(
+               "{}: this file holds arrays, not a model; open the model's JSON or .keras file, with weights from this "
+               "one",
+               printable(path))
+        .about("weights");
+  };
   switch (io::kind_of(file)) {
     case io::FileKind::zip:
+      io::refuse_other_kind(file, path);  // PyTorch's files are archives too
+      if (holds_arrays_alone(io::ZipReader(file, path))) throw of_arrays();
       return read_archive(path, file);
     case io::FileKind::hdf5:
       return read_hdf5_model(path, file);
     case io::FileKind::npy:
     case io::FileKind::safetensors:
-      throw bad_input(
-          "{}: this file holds arrays, not a model; open the model's JSON or .keras file, with weights from this one",
-          printable(path))
-          .about("weights");
+      throw of_arrays();
     case io::FileKind::other:
-      refuse_other_kind(file, path);
+      io::refuse_other_kind(file, path);
       break;
   }
   const std::string name = path == "-" ? "stdin" : path;

@@ -18,12 +18,12 @@ struct Sign {
   std::string_view utf8, ascii;
 };
 
-constexpr std::array<Sign, 45> kSigns{{
+constexpr std::array<Sign, 44> kSigns{{
     {"─", "-"}, {"━", "="}, {"│", "|"}, {"┃", "|"}, {"┏", "+"}, {"┓", "+"}, {"┗", "+"}, {"┛", "+"}, {"┌", "+"},
     {"┐", "+"}, {"└", "+"}, {"┘", "+"}, {"├", "+"}, {"┤", "+"}, {"┬", "+"}, {"┴", "+"}, {"┼", "+"}, {"┳", "+"},
     {"┻", "+"}, {"┡", "+"}, {"┩", "+"}, {"╇", "+"}, {"┠", "+"}, {"┨", "+"}, {"╋", "+"}, {"█", "#"}, {"▒", "="},
-    {"░", "."}, {"▏", "|"}, {"…", "~"}, {"·", "."}, {"×", "x"}, {"→", ">"}, {"←", "<"}, {"µ", "u"}, {"μ", "u"},
-    {"≤", "<"}, {"≥", ">"}, {"–", "-"}, {"—", "-"}, {"²", "2"}, {"³", "3"}, {"✓", "+"}, {"✗", "x"}, {"±", "~"},
+    {"░", "."}, {"▏", "|"}, {"…", "~"}, {"×", "x"}, {"→", ">"}, {"←", "<"}, {"µ", "u"}, {"μ", "u"}, {"≤", "<"},
+    {"≥", ">"}, {"–", "-"}, {"—", "-"}, {"²", "2"}, {"³", "3"}, {"✓", "+"}, {"✗", "x"}, {"±", "~"},
 }};
 
 enum class Form { plain, json, python };
@@ -44,9 +44,16 @@ std::string escape(char32_t point, Form form) {
 std::string ascii(std::string_view text, Form form) {
   std::string out;
   out.reserve(text.size());
-  for (const char32_t point : code_points(text)) {
+  const auto points = code_points(text);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const char32_t point = points[i];
     if (point < 0x80) {
       out += static_cast<char>(point);
+      continue;
+    }
+    // A product is written close, "4·d_model"; what marks a layer inside another has a space behind it.
+    if (constexpr char32_t kDot = U'·'; form == Form::plain && point == kDot) {
+      out += i + 1 < points.size() && points[i + 1] != U' ' ? '*' : '.';
       continue;
     }
     const std::string character = utf8({&point, 1});

@@ -38,6 +38,7 @@ TEST_CASE("attn: the ending of -o chooses the form, and one of another form is r
 
                                                 {"summary", "-o", folder / "s.npz"},
                                                 {"report", "-o", folder / "r.txt"},
+                                                {"report", "-o", folder / "r.page"},
                                                 {"weights", "x", "-o", folder / "w.svg"}}) {
     CAPTURE(words);
     const Result result = run_attn(words);
@@ -101,10 +102,10 @@ TEST_CASE("run: an array without the axis of the batch, and tokens as floats, ge
   CHECK_FALSE(contains(result.err, "astype"));
 }
 
-TEST_CASE("explain: powers are written as powers in ASCII") {
+TEST_CASE("explain: products and powers are written as such in ASCII") {
   const Result result = run_attn({"explain", "multi_head_attention", "--ascii"});
   CHECK(result.code == 0);
-  CHECK(contains(result.out, "d_model^2"));
+  CHECK(contains(result.out, "4*d_model^2 = 1,048,576"));
 }
 
 TEST_CASE("attn: what another library wrote is answered by what it is") {
@@ -116,13 +117,25 @@ TEST_CASE("attn: what another library wrote is answered by what it is") {
         std::tuple("m.pt", "\x80\x02", "a Python pickle"), std::tuple("m.tflite", "\x1c", "a model for LiteRT")}) {
     CAPTURE(name);
     const std::string path = folder.file(name, text);
-    for (const char* command : {"summary", "run"}) {
+    for (const char* command : {"summary", "run", "weights"}) {
       const Result result = run_attn({command, path});
       CHECK(result.code == 3);
       CHECK(contains(result.err, words));
     }
   }
   CHECK(run_attn({"summary", folder.file("named.onnx", kTokens)}).code == 0);
+}
+
+TEST_CASE("attn: a file of arrays is no model, whatever its form, and says where it goes") {
+  const TemporaryFolder folder;
+  for (const char* name : {"a.npz", "a.npy", "a.safetensors"}) {
+    CAPTURE(name);
+    io::write_tensors(folder / name, std::vector<NamedTensor>{{"x", Tensor(DType::float32, {2, 3})}});
+    const Result result = run_attn({"run", folder / name});
+    CHECK(result.code == 3);
+    CHECK(contains(result.err, "this file holds arrays, not a model"));
+    CHECK(contains(result.err, "give --weights FILE"));
+  }
 }
 
 TEST_CASE("a layer that a model shares with a model inside it is one layer, with one set of weights") {

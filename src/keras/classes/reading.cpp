@@ -6,6 +6,7 @@
 #include "classes/class_table.h"
 #include "classes/custom_layer.h"
 #include "classes/layer.h"
+#include "classes/layers/refused.h"
 #include "config/built_in.h"
 #include "config/foreign_class.h"
 
@@ -17,6 +18,10 @@ LayerPtr made(const ClassInfo& info) {
   LayerPtr layer = info.make();
   layer->info = &info;
   return layer;
+}
+
+std::string refusal(std::string_view kind, const ClassInfo& info) {
+  return fmt::format("the {} '{}' is refused: {}", kind, info.name, info.refused);
 }
 
 constexpr std::size_t kMaxName = std::size_t{64} << 10;  // bytes of a layer's
@@ -93,7 +98,7 @@ LayerPtr read_layer_config(std::string_view class_name, const Ref& config, std::
   const ClassInfo* info = layers.find(class_name);
   if (info == nullptr)
     throw bad_input("unknown layer '{}'{}", printable(class_name), did_you_mean(class_name, layers.names()));
-  if (!info->refused.empty()) throw bad_input("the layer '{}' is refused: {}", class_name, info->refused);
+  if (!info->refused.empty()) throw bad_input("{}", refusal("layer", *info));
   LayerPtr layer = made(*info);
   read_config(*layer, config, warnings);
   if (layer->name.empty()) layer->name = snake_case(layer->class_name());
@@ -108,9 +113,12 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   const std::string module = module_ref && module_ref->is_string() ? module_ref->text() : std::string();
   std::optional<Foreign> foreign = foreign_class(ref);
   if (const auto config = ref.find("config"); !foreign && config) foreign = foreign_activation(*config);
+  const ClassTable& layers = ref.document().layers();
+  const ClassInfo* const named = layers.find(class_name);
+  if (!foreign && named != nullptr && carries_code(*named) && is_custom_layer(ref, class_name))
+    foreign = Foreign{class_ref, refusal("layer", *named)};
   if (foreign && !is_custom_layer(ref, class_name)) foreign->place.fail(foreign->why);
 
-  const ClassTable& layers = ref.document().layers();
   const bool operation = module.starts_with("keras.src.ops") || module.starts_with("keras.ops") ||
                          is_unnamed_operation(ref, class_name, layers);
   const char* const kind = operation ? "operation" : "layer";
@@ -119,8 +127,7 @@ LayerPtr read_layer(const Ref& ref, std::vector<std::string>& warnings) {
   if (info == nullptr && !foreign)
     class_ref.fail(fmt::format("the {} '{}' is not known{}", kind, printable(class_name),
                                did_you_mean(class_name, table.names())));
-  if (!foreign && !info->refused.empty())
-    class_ref.fail(fmt::format("the {} '{}' is refused: {}", kind, class_name, info->refused));
+  if (!foreign && !info->refused.empty()) class_ref.fail(refusal(kind, *info));
   LayerPtr layer = foreign ? std::make_unique<CustomLayer>(std::string(class_name), foreign->why) : made(*info);
   const Ref config = ref["config"];
   const std::size_t before = config.document().problem_count();

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "attn/base/text.h"
+#include "config/foreign_class.h"
 
 namespace attn::keras {
 namespace {
@@ -115,6 +116,7 @@ Activation Activation::read(const Ref& ref) {
     ref.fail(fmt::format("unknown activation '{}'{}", printable(ref.text()), did_you_mean(ref.text(), names())));
   }
   if (!ref.is_object()) ref.fail("expected the name of an activation, got " + ref.kind());
+  if (is_lambda(ref)) ref.fail(kLambdaRefusal);
   const std::string& class_name = ref["class_name"].text();
   if (class_name == "function") {
     // A Python function by its registered name. Only those whose formula is known stand for anything.

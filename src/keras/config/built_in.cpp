@@ -140,9 +140,23 @@ std::optional<Foreign> foreign_class(const Ref& object) {
   return std::nullopt;
 }
 
+const char* const kLambdaRefusal =
+    "a lambda is Python code, which is never run; only functions of Keras run, by their names";
+
+bool is_lambda(const Ref& object) {
+  if (!object.is_object()) return false;
+  const auto kind = object.find("class_name"), function = object.find("config");
+  // Where no function is registered, Keras 3 writes the marshalled code alone.
+  if (!kind) return object.find("value").has_value();
+  if (!kind->is_string()) return false;
+  const bool unnamed = function && function->is_string() && function->text() == "<lambda>";
+  return kind->text() == "__lambda__" || (kind->text() == "function" && unnamed);
+}
+
 std::optional<Foreign> foreign_activation(const Ref& config) {
   const auto activation = config.is_object() ? config.find("activation") : std::nullopt;
   if (!activation || !activation->is_object()) return std::nullopt;
+  if (is_lambda(*activation)) return Foreign{*activation, kLambdaRefusal};
   const auto kind = activation->find("class_name"), function = activation->find("config");
   if (!kind || !kind->is_string() || kind->text() != "function" || !function || !function->is_string())
     return std::nullopt;

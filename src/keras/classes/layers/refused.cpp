@@ -1,4 +1,6 @@
 // Layers of Keras and KerasHub that attn knows by name and does not run, each with the end of "… is refused: …".
+#include "classes/layers/refused.h"
+
 #include <array>
 
 #include "classes/layers/layers.h"
@@ -50,5 +52,7 @@ constexpr std::array kRefusedLayers = {
 }  // namespace
 
 Family refused_layers() { return kRefusedLayers; }
+
+bool carries_code(const ClassInfo& info) { return info.refused == kCode; }
 
 }  // namespace attn::keras

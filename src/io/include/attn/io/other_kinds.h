@@ -7,7 +7,7 @@
 
 #include "attn/io/bytes.h"
 
-namespace attn::library {
+namespace attn::io {
 
 /// By the end of a file's name.
 struct OtherKind {
@@ -18,6 +18,6 @@ struct OtherKind {
 [[nodiscard]] std::span<const OtherKind> other_kinds();
 
 /// Throws Error (bad_input) for a file of such a kind. What begins as a JSON object is none, whatever its name.
-void refuse_other_kind(const io::Bytes& file, const std::string& path);
+void refuse_other_kind(const Bytes& file, const std::string& path);
 
-}  // namespace attn::library
+}  // namespace attn::io

@@ -1,11 +1,11 @@
-#include "other_kinds.h"
+#include "attn/io/other_kinds.h"
 
 #include <array>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 
-namespace attn::library {
+namespace attn::io {
 namespace {
 
 constexpr std::string_view kLlamaCpp =
@@ -34,7 +34,7 @@ constexpr std::array<OtherKind, 9> kOtherKinds{
 
 std::span<const OtherKind> other_kinds() { return kOtherKinds; }
 
-void refuse_other_kind(const io::Bytes& file, const std::string& path) {
+void refuse_other_kind(const Bytes& file, const std::string& path) {
   const std::string_view text = file.text();
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') return;
@@ -43,4 +43,4 @@ void refuse_other_kind(const io::Bytes& file, const std::string& path) {
     if (path.ends_with(kind.ending)) throw bad_input("{}: {}", printable(path), kind.what);
 }
 
-}  // namespace attn::library
+}  // namespace attn::io
