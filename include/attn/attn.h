@@ -95,9 +95,10 @@ class Model {
   [[nodiscard]] std::vector<std::string> input_names() const;
   /// Those of them that are of strings.
   [[nodiscard]] std::vector<std::string> text_input_names() const;
-  /// What the model's layers of text make of strings, which are given by the names of inputs: arrays for a Runner, by
-  /// the names of these layers. Throws Error.
-  [[nodiscard]] std::map<std::string, Tensor> encode_texts(const std::map<std::string, TextArray>& texts) const;
+  /// What the model's layers of text make of strings, and of numbers that they hash, which are given by the names of
+  /// inputs: arrays for a Runner, by the names of these layers. Throws Error.
+  [[nodiscard]] std::map<std::string, Tensor> encode_texts(const std::map<std::string, TextArray>& texts,
+                                                           const std::map<std::string, Tensor>& numbers = {}) const;
   /// What was read leniently.
   [[nodiscard]] const std::vector<std::string>& warnings() const;
   /// What keras.Model.summary(line_length=…) prints, byte for byte; without a length no name is cut.

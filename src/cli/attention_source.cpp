@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
 #include <set>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/file.h"
 #include "attn/run/inputs.h"
+#include "attn/tokenizers/open.h"
 
 namespace attn::cli {
 namespace {
@@ -118,25 +122,72 @@ std::map<std::int64_t, std::vector<std::string>> labels_for(const std::vector<ru
   return out;
 }
 
-/// Labels from the model's own vocabulary: the terms of the indices that went in, of one of the batch.
-std::map<std::int64_t, std::vector<std::string>> labels_from(const keras::Model& model, const graph::Graph& graph,
-                                                             const std::vector<Tensor>& inputs, std::int64_t item) {
-  std::map<std::int64_t, std::vector<std::string>> out;
-  for (const keras::TextStage& stage : model.text_stages())
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const Shape& shape = inputs[i].shape();
-      const bool is_row = stage.encoding->form == text::Form::indices && shape.rank() == 2 && item < shape[0];
-      if (graph.value(graph.inputs[i]).name != stage.name || !is_row || !stage.encoding->missing.empty()) continue;
-      std::vector<std::string> labels;
-      for (std::int64_t at = 0; at < shape[1]; ++at) {
-        const auto index = inputs[i].as<std::int64_t>()[static_cast<std::size_t>(item * shape[1] + at)];
-        const std::string term = text::term_of(*stage.encoding, index);
-        labels.push_back(term.empty() ? "[PAD]" : term);
-      }
-      out.emplace(shape[1], std::move(labels));  // of two of one length the first
+/// Labels that the model knows itself: what the indices stand for that went in, of one of the batch.
+class OwnLabels {
+ public:
+  OwnLabels(const graph::Graph& graph, const std::vector<Tensor>& inputs, std::int64_t item)
+      : graph_(graph), inputs_(inputs), item_(item) {}
+
+  /// The terms of the layers that read strings.
+  void add_terms(const keras::Model& model) {
+    for (const keras::TextStage& stage : model.text_stages()) {
+      if (stage.encoding->form != text::Form::indices || !stage.encoding->missing.empty()) continue;
+      add([&](const std::string& input) { return input == stage.name; },
+          [&](std::int64_t index) {
+            const std::string term = text::term_of(*stage.encoding, index);
+            return term.empty() ? "[PAD]" : term;
+          });
     }
-  return out;
-}
+  }
+  /// The tokens of a model of KerasHub's, whose files have a tokenizer.
+  void add_tokens(const std::string& path, const Console& console) {
+    std::unique_ptr<tokenizers::Tokenizer> tokenizer;
+    try {
+      tokenizer = tokenizers::find_tokenizer(path);
+    } catch (const Error& error) {  // the heads are there all the same
+      console.warn(fmt::format("{}; positions have no labels", error.what()));
+    }
+    if (tokenizer == nullptr) return;
+    add([](const std::string& input) { return input.ends_with("token_ids"); },
+        [&](std::int64_t index) {
+          const auto token = in_range<tokenizers::Id>(index) ? tokenizer->token(static_cast<tokenizers::Id>(index))
+                                                             : std::optional<std::string>();
+          return token.value_or(std::to_string(index));
+        });
+  }
+  [[nodiscard]] std::map<std::int64_t, std::vector<std::string>> take() { return std::move(labels_); }
+
+ private:
+  template <typename T>
+  static bool in_range(std::int64_t number) {
+    return number >= 0 && number <= std::numeric_limits<T>::max();
+  }
+
+  void add(const std::function<bool(const std::string&)>& is_input,
+           const std::function<std::string(std::int64_t)>& label) {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const Shape& shape = inputs_[i].shape();
+      const bool is_row = shape.rank() == 2 && item_ < shape[0] && is_integer(inputs_[i].dtype());
+      if (!is_row || !is_input(graph_.value(graph_.inputs[i]).name)) continue;
+      std::vector<std::string> labels;
+      for (std::int64_t at = 0; at < shape[1]; ++at)
+        labels.push_back(label(static_cast<std::int64_t>(inputs_[i].at(item_ * shape[1] + at))));
+      note(shape[1], std::move(labels));
+    }
+  }
+  /// Where two inputs have one length, nothing tells whose positions a head's are.
+  void note(std::int64_t length, std::vector<std::string> labels) {
+    const auto [known, is_new] = labels_.try_emplace(length, labels);
+    if (!is_new && known->second != labels) unclear_.insert(length);
+    if (unclear_.contains(length)) labels_.erase(length);
+  }
+
+  const graph::Graph& graph_;
+  const std::vector<Tensor>& inputs_;
+  std::int64_t item_;
+  std::map<std::int64_t, std::vector<std::string>> labels_;
+  std::set<std::int64_t> unclear_;
+};
 
 }  // namespace
 
@@ -175,7 +226,12 @@ report::HeatmapReport attention_of(const LoadedModel& loaded, const Execution& e
   const std::vector<Tensor> tensors = run::make_inputs(graph, given.arrays, execution.seed);
   out.inputs = describe_inputs(graph, given);
   out.image = image_in(tensors, heads.item);
-  if (heads.labels.empty()) out.labels = labels_from(loaded.model, graph, tensors, heads.item);
+  if (heads.labels.empty()) {
+    OwnLabels labels(graph, tensors, heads.item);
+    labels.add_terms(loaded.model);
+    if (loaded.weights) labels.add_tokens(*loaded.weights, console);
+    out.labels = labels.take();
+  }
   // What comes behind the last of the heads need not run.
   graph.outputs.clear();
   run::Session session = prepare_session(*backend, std::move(graph), load_weights(loaded, execution, console),

@@ -226,9 +226,9 @@ struct CompareCommand {
     std::erase_if(read.texts, [&](const NamedTexts& texts) {
       return std::ranges::none_of(of_strings, [&](const auto& input) { return input.name == texts.name; });
     });
-    for (auto& [name, tensor] : encoded_texts(loaded, read.texts, path))
-      if (given.arrays.emplace(name, tensor).second) given.files.emplace(name, path);
     std::vector<NamedTensor> arrays = std::move(read.tensors);
+    for (auto& [name, tensor] : encoded_texts(loaded, read.texts, arrays, path))
+      if (given.arrays.emplace(name, tensor).second) given.files.emplace(name, path);
     for (const std::string& name : loaded.input_names()) {
       const auto array = std::find_if(arrays.begin(), arrays.end(),
                                       [&](const NamedTensor& candidate) { return candidate.name == name; });

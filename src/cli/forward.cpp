@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -64,6 +65,53 @@ std::map<std::string, Tensor> name_numbers(const keras::Model& model, const io::
   return run::name_inputs(names, arrays.tensors, path);
 }
 
+/// What files hold, by the names of the model's inputs.
+struct Named {
+  std::map<std::string, Tensor> numbers;
+  std::map<std::string, TextArray> texts;
+  std::map<std::string, std::string> files;  ///< of each
+
+  void add(const keras::Model& model, const io::Arrays& arrays, const std::string& path) {
+    for (auto& [name, tensor] : name_numbers(model, arrays, path)) take(numbers, name, tensor, path);
+    for (auto& [name, array] : name_texts(model, arrays.texts, path)) take(texts, name, array, path);
+  }
+
+ private:
+  template <typename Array>
+  void take(std::map<std::string, Array>& in, const std::string& name, const Array& array, const std::string& path) {
+    if (!files.emplace(name, path).second) throw bad_usage("the input '{}' is given twice", printable(name));
+    in.emplace(name, array);
+  }
+};
+
+/// `place` is for messages: the file, or nothing where there are several.
+std::map<std::string, Tensor> encoded(const keras::Model& model, const std::map<std::string, TextArray>& texts,
+                                      const std::map<std::string, Tensor>& numbers, const std::string& place) {
+  try {
+    return library::encode_texts(model, texts, numbers);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::bad_input || place.empty()) throw;
+    throw bad_input("{}: {}", printable(place), error.what());
+  }
+}
+
+GivenInputs given(const keras::Model& model, Named named) {
+  std::set<std::string> paths;
+  for (const auto& [name, path] : named.files) paths.insert(path);
+  GivenInputs out;
+  const auto made = encoded(model, named.texts, named.numbers, paths.size() == 1 ? *paths.begin() : "");
+  out.arrays = std::move(named.numbers);
+  out.files = std::move(named.files);
+  if (made.empty()) return out;
+  for (const keras::TextStage& stage : model.text_stages()) {
+    const auto array = made.find(stage.name);
+    if (array == made.end()) continue;
+    out.arrays.emplace(stage.name, array->second);
+    out.files[stage.name] = out.files.at(stage.inputs.front());
+  }
+  return out;
+}
+
 }  // namespace
 
 void add_forward(Options& options, Execution& execution, std::vector<std::string>& inputs) {
@@ -77,44 +125,29 @@ void add_forward(Options& options, Execution& execution, std::vector<std::string
 }
 
 std::map<std::string, Tensor> encoded_texts(const keras::Model& model, const std::vector<NamedTexts>& texts,
-                                            const std::string& path) {
-  const auto named = name_texts(model, texts, path);
-  try {
-    return library::encode_texts(model, named);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::bad_input) throw;
-    throw bad_input("{}: {}", printable(path), error.what());
-  }
+                                            const std::vector<NamedTensor>& numbers, const std::string& path) {
+  std::map<std::string, Tensor> of_numbers;
+  for (const NamedTensor& array : numbers) of_numbers.emplace(array.name, array.tensor);
+  return encoded(model, name_texts(model, texts, path), of_numbers, path);
 }
 
 GivenInputs name_inputs(const keras::Model& model, const io::Arrays& arrays, const std::string& path) {
-  GivenInputs out;
-  for (auto& [name, tensor] : name_numbers(model, arrays, path)) {
-    out.files[name] = path;
-    out.arrays.emplace(name, tensor);
-  }
-  for (auto& [name, tensor] : encoded_texts(model, arrays.texts, path)) {
-    out.files[name] = path;
-    out.arrays.emplace(name, tensor);
-  }
-  return out;
+  Named named;
+  named.add(model, arrays, path);
+  return given(model, std::move(named));
 }
 
 GivenInputs read_inputs(const keras::Model& model, const std::vector<std::string>& words) {
-  GivenInputs out;
+  Named named;
   for (const std::string& word : words) {
     // A path may hold "=": what is there as a file is one.
     const auto equals = word.find('=');
-    const bool named = equals != std::string::npos && !is_file(word);
-    const std::string path = named ? word.substr(equals + 1) : word;
-    io::Arrays arrays = io::read_arrays(path);
-    if (named) arrays = pick(arrays, word.substr(0, equals), path);
-    for (auto& [name, tensor] : name_inputs(model, arrays, path).arrays) {
-      out.files[name] = path;
-      if (!out.arrays.emplace(name, tensor).second) throw bad_usage("the input '{}' is given twice", printable(name));
-    }
+    const bool tells_name = equals != std::string::npos && !is_file(word);
+    const std::string path = tells_name ? word.substr(equals + 1) : word;
+    const io::Arrays arrays = io::read_arrays(path);
+    named.add(model, tells_name ? pick(arrays, word.substr(0, equals), path) : arrays, path);
   }
-  return out;
+  return given(model, std::move(named));
 }
 
 keras::LowerOptions lower_options(const Execution& execution, const GivenInputs& given) {

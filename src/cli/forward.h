@@ -20,13 +20,14 @@ struct GivenInputs {
   std::map<std::string, std::string> files;  ///< that they came from
 };
 
-/// A file's arrays by the names of the graph's inputs: strings as what layers of text make of them. `path` is for
-/// messages. Throws Error.
+/// A file's arrays by the names of the graph's inputs: strings, and numbers that are hashed, as what layers of text
+/// make of them. `path` is for messages. Throws Error.
 [[nodiscard]] GivenInputs name_inputs(const keras::Model& model, const io::Arrays& arrays, const std::string& path);
 
-/// The same of strings alone.
+/// What layers of text make of strings, and of the numbers that have names of inputs.
 [[nodiscard]] std::map<std::string, Tensor> encoded_texts(const keras::Model& model,
                                                           const std::vector<NamedTexts>& texts,
+                                                          const std::vector<NamedTensor>& numbers,
                                                           const std::string& path);
 
 /// --input FILE and --input NAME=FILE. Throws Error.

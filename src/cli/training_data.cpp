@@ -52,7 +52,8 @@ GivenInputs read_training_data(const keras::Model& model, const std::vector<std:
   for (const std::string& file : files) {
     const bool is_bytes = file.ends_with(".txt") && model.text_inputs().empty();
     io::Arrays read = is_bytes ? io::Arrays{text_arrays(model, file, sequence_length), {}} : io::read_arrays(file);
-    for (auto& [name, tensor] : encoded_texts(model, read.texts, file)) read.tensors.push_back({name, tensor});
+    for (auto& [name, tensor] : encoded_texts(model, read.texts, read.tensors, file))
+      read.tensors.push_back({name, tensor});
     for (NamedTensor& array : read.tensors) {
       const bool is_input = std::ranges::find(inputs, array.name) != inputs.end();
       if (!is_input && array.name == "target") array.name = "y";

@@ -45,6 +45,7 @@ struct Model::Parts {
   std::optional<std::string> weights;  // the file that also holds weights
   /// To lower a model is to walk its layers, which know for that time what is asked for: one thread at a time does.
   std::mutex walked = {};
+  std::optional<bool> encodes = {};  ///< has it layers of text? Told by the first who asks
 };
 
 struct Runner::Parts {
@@ -133,13 +134,16 @@ std::vector<std::string> Model::text_input_names() const {
   return out;
 }
 
-std::map<std::string, Tensor> Model::encode_texts(const std::map<std::string, TextArray>& texts) const {
+std::map<std::string, Tensor> Model::encode_texts(const std::map<std::string, TextArray>& texts,
+                                                  const std::map<std::string, Tensor>& numbers) const {
   const std::lock_guard lock(parts_->walked);
+  if (!parts_->encodes) parts_->encodes = !parts_->model.text_stages().empty();
+  if (texts.empty() && !*parts_->encodes) return {};
   const std::vector<std::string> names = parts_->model.input_names();
   for (const auto& [name, array] : texts)
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw bad_input("the model has no input '{}'", printable(name));
-  return library::encode_texts(parts_->model, texts);
+  return library::encode_texts(parts_->model, texts, numbers);
 }
 
 std::vector<std::string> Model::input_names() const {

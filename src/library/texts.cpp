@@ -4,6 +4,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/text/decimals.h"
 
 namespace attn::library {
 namespace {
@@ -23,18 +24,28 @@ TextArray fitted(const keras::TextInput& input, TextArray texts) {
 
 }  // namespace
 
-std::map<std::string, Tensor> encode_texts(const keras::Model& model, const std::map<std::string, TextArray>& texts) {
+std::map<std::string, Tensor> encode_texts(const keras::Model& model, const std::map<std::string, TextArray>& texts,
+                                           const std::map<std::string, Tensor>& numbers) {
   std::map<std::string, Tensor> out;
-  if (texts.empty()) return out;
+  if (texts.empty() && numbers.empty()) return out;
   std::map<std::string, TextArray> in;
   for (const keras::TextInput& input : model.text_inputs())
     if (const auto given = texts.find(input.name); given != texts.end())
       in.emplace(input.name, fitted(input, given->second));
   for (const keras::TextStage& stage : model.text_stages()) {
-    const auto given = in.find(stage.input);
-    if (given == in.end()) continue;
+    std::vector<TextArray> arrays;
+    for (const std::string& input : stage.inputs) {
+      if (const auto text = in.find(input); text != in.end()) {
+        arrays.push_back(text->second);
+      } else if (const auto number = numbers.find(input); number != numbers.end()) {
+        arrays.push_back(text::decimals_of(number->second));
+      }
+    }
+    if (arrays.empty()) continue;
     try {
-      out.emplace(stage.name, text::encode(*stage.encoding, given->second));
+      if (arrays.size() < stage.inputs.size())
+        throw bad_input("it crosses {}, and not all of them are given", printable(join(stage.inputs, ", ")));
+      out.emplace(stage.name, text::encode(*stage.encoding, arrays));
     } catch (const Error& error) {
       if (error.code() != ExitCode::bad_input) throw;
       throw bad_input("'{}': {}", printable(stage.name), error.what());

@@ -101,7 +101,7 @@ Predictor::Inputs Predictor::inputs_of(nb::handle x) const {
   for (const std::string& name : names_)
     if (!out.contains(name) && !texts.contains(name))
       throw bad_input("x has no array for the input '{}'", printable(name));
-  for (auto& [name, tensor] : model_.encode_texts(texts)) out.emplace(name, tensor);
+  for (auto& [name, tensor] : model_.encode_texts(texts, out)) out.emplace(name, tensor);
   return out;
 }
 

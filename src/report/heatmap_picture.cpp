@@ -69,7 +69,7 @@ std::string style_svg() {
   };
   out += levels(kLightRamp);
   return out +
-         "@media (prefers-color-scheme: dark) {\ntext { fill: #e6eaf1; }\n.soft { fill: #9aa6b8; }\n"
+         "@media screen and (prefers-color-scheme: dark) {\ntext { fill: #e6eaf1; }\n.soft { fill: #9aa6b8; }\n"
          ".paper { stroke: #465162; }\n" +
          levels(kDarkRamp) + "}\n";
 }

@@ -25,6 +25,30 @@ std::int64_t index_in(const Buckets& buckets, Form /*form*/, const std::string& 
   return term == *buckets.mask ? 0 : 1 + bucket_of(term, buckets.count - 1, buckets.salt);
 }
 
+/// HashCrosserV2 of TensorFlow's sparse_cross_op.cc.
+Tensor crossed(const Crossing& crossing, std::span<const TextArray> arrays) {
+  constexpr std::uint64_t kSeed = 0xDECAFCAFFE;
+  for (const TextArray& array : arrays)
+    if (array.shape != arrays.front().shape)
+      throw bad_input("arrays that are crossed have one shape, not {} and {}", arrays.front().shape.str(),
+                      array.shape.str());
+  const Tensor out(DType::int64, arrays.front().shape);
+  for (std::size_t i = 0; i < arrays.front().values.size(); ++i) {
+    std::uint64_t hash = kSeed;
+    for (std::size_t k = 0; k < arrays.size(); ++k) {
+      const std::string& value = arrays[k].values[i];
+      hash = joined_hash(hash,
+                         crossing.numbers[k] ? static_cast<std::uint64_t>(std::stoll(value)) : farm_fingerprint(value));
+    }
+    out.as<std::int64_t>()[i] = static_cast<std::int64_t>(hash % static_cast<std::uint64_t>(crossing.count));
+  }
+  return out;
+}
+
+std::int64_t index_in(const Crossing& /*crossing*/, Form /*form*/, const std::string& /*term*/) {
+  throw internal_error("a term alone is not crossed");
+}
+
 /// The terms of each row, and the shape of what is not rows.
 struct Rows {
   std::vector<std::vector<std::string>> rows;
@@ -109,6 +133,11 @@ Tensor encode(const Encoding& encoding, const TextArray& texts) {
     }
   }
   return out;
+}
+
+Tensor encode(const Encoding& encoding, std::span<const TextArray> arrays) {
+  if (const auto* crossing = std::get_if<Crossing>(&encoding.index)) return crossed(*crossing, arrays);
+  return encode(encoding, arrays.front());
 }
 
 std::string term_of(const Encoding& encoding, std::int64_t index) {

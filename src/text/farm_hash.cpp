@@ -100,6 +100,13 @@ std::uint64_t farm_fingerprint(std::string_view text) noexcept {
              mix(state.v.second, state.w.second, mul) + state.x, mul);
 }
 
+std::uint64_t joined_hash(std::uint64_t first, std::uint64_t second) noexcept {
+  constexpr std::uint64_t kMul = 0xc6a4a7935bd1e995U;
+  std::uint64_t result = first ^ kMul;
+  result ^= shift_mix(second * kMul) * kMul;
+  return shift_mix(shift_mix(result * kMul) * kMul);
+}
+
 std::int64_t bucket_of(std::string_view text, std::int64_t count, const std::optional<Salt>& salt) noexcept {
   const std::uint64_t hash = salt ? sip_hash(text, *salt) : farm_fingerprint(text);
   return static_cast<std::int64_t>(hash % static_cast<std::uint64_t>(count));

@@ -23,6 +23,11 @@ ModelFiles::ModelFiles(std::string path) : path_(std::move(path)) {
   archive_.emplace(file, path_);
 }
 
+bool ModelFiles::are_at(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error) || io::kind_of(io::read_file(path)) == io::FileKind::zip;
+}
+
 bool ModelFiles::has(const std::string& name) const {
   if (archive_) return archive_->find(name) != nullptr;
   std::error_code error;

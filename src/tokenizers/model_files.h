@@ -16,6 +16,8 @@ class ModelFiles {
  public:
   /// Throws Error (bad_input) where `path` is neither a folder nor a zip archive.
   explicit ModelFiles(std::string path);
+  /// Is it one of these? Throws Error (bad_input) where nothing is there.
+  [[nodiscard]] static bool are_at(const std::string& path);
 
   [[nodiscard]] bool is_archive() const noexcept { return archive_.has_value(); }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }

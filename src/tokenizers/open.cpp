@@ -33,4 +33,12 @@ std::unique_ptr<Tokenizer> open_tokenizer(const std::string& path, const OpenOpt
   return open_hugging_face_folder(files, options);
 }
 
+std::unique_ptr<Tokenizer> find_tokenizer(const std::string& path) {
+  if (!ModelFiles::are_at(path)) return nullptr;
+  const ModelFiles files(path);
+  if (const auto object = keras_object(files)) return open_keras(files, *object, {});
+  if (files.is_archive() || !has_hugging_face_tokenizer(files)) return nullptr;
+  return open_hugging_face_folder(files, {});
+}
+
 }  // namespace attn::tokenizers

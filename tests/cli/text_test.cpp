@@ -6,6 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "../places.h"
+#include "attn/io/atomic_file.h"
+#include "attn/io/file.h"
+#include "attn/io/zip.h"
 #include "program.h"
 
 using attn::test::contains;
@@ -37,7 +40,7 @@ TEST_CASE("text: run takes strings from a text file and JSON, and says which fil
 
 TEST_CASE("text: run agrees with Keras on strings of .npz, and --output-dir runs such files too") {
   const TemporaryFolder folder;
-  for (const char* name : {"weighed", "nested", "layers", "integers"}) {
+  for (const char* name : {"weighed", "nested", "layers", "integers", "hashes"}) {
     CAPTURE(name);
     const Result result = run_attn({"run", text_case(name + std::string("/model.keras")), "--input",
                                     text_case(name + std::string("/inputs.npz")), "--expect",
@@ -73,6 +76,65 @@ TEST_CASE("text: a heatmap's labels are the terms that the model sees") {
   CHECK(result.code == 0);
   for (const char* label : {"the", "dog", "sat", "[UNK]"}) CHECK(contains(result.out, label));
   CHECK(!contains(result.out, "zebra"));
+}
+
+TEST_CASE("text: numbers are hashed where they stand in an input, and what is computed is refused") {
+  const TemporaryFolder folder;
+  const auto model = [](const std::string& reader, const std::string& between) {
+    const std::string tensor = R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 1], "dtype": "int64",
+      "keras_history": [")";
+    return R"({"class_name": "Functional", "config": {"name": "m", "layers": [
+      {"class_name": "InputLayer", "name": "a", "config": {"name": "a", "batch_shape": [null, 1], "dtype": "int64"},
+       "inbound_nodes": []},
+      {"class_name": "Hashing", "name": "first", "config": {"name": "first", "num_bins": 5},
+       "inbound_nodes": [{"args": [)" +
+           tensor + R"(a", 0, 0]}}], "kwargs": {}}]},
+      {"class_name": "Hashing", "name": "second", "config": {"name": "second", "num_bins": 5},
+       "inbound_nodes": [{"args": [)" +
+           tensor + between + R"(", 0, 0]}}], "kwargs": {}}]}],
+      "input_layers": [["a", 0, 0]], "output_layers": [[")" +
+           reader + R"(", 0, 0]]}})";
+  };
+  CHECK(run_attn({"run", folder.file("fine.json", model("second", "a"))}).code == 0);
+  const Result refused = run_attn({"run", folder.file("twice.json", model("second", "first"))});
+  CHECK(refused.code == 3);
+  CHECK(contains(refused.err, "it hashes what 'first' makes of an input; only what stands in an input is hashed"));
+  const Result one = run_attn({"run", text_case("hashes/model.keras"), "--input", "number=tests/data/docs/word.npy"});
+  CHECK(one.code == 3);
+  CHECK(contains(one.err, "it crosses text, number, and not all of them are given"));
+}
+
+TEST_CASE("text: compare takes strings from the file of --expect, beside what Keras's layers gave") {
+  const TemporaryFolder folder;
+  const std::string both = folder / "both.npz";
+  const auto archive = [&](const std::string& name) { return attn::io::read_file(text_case("classifier/" + name)); };
+  const attn::io::Bytes inputs = archive("inputs.npz"), outputs = archive("outputs.npz");
+  attn::io::AtomicFile file(both);
+  attn::io::ZipWriter zip(file);
+  for (const attn::io::Bytes& part : {inputs, outputs}) {
+    const attn::io::ZipReader reader(part, "part");
+    for (const attn::io::ZipMember& member : reader.members())
+      zip.add(member.name, {reader.read(member, 1 << 20).span()});
+  }
+  zip.finish();
+  file.commit();
+  const Result result = run_attn({"compare", text_case("classifier/model.keras"), "--expect", both});
+  CHECK_MESSAGE(result.code == 0, result.out << result.err);
+  CHECK(contains(result.out, "output_0"));
+  CHECK(contains(run_attn({"compare", "--print-keras-script"}).out, "takes strings"));
+}
+
+TEST_CASE("text: a heatmap's labels are the tokens of the model's own tokenizer") {
+  const std::string folder = attn::test::in_repository("tests/data/generation/");
+  for (const char* name : {"gpt2", "bert_classifier"}) {
+    CAPTURE(name);
+    const std::string model = folder + name + "/preset";
+    const Result ids = run_attn({"tokenize", model, "--text", "the model reads", "--format", "ids"});
+    const Result result = run_attn({"heatmap", model, "--batch", "1", "--seq-len", "6", "--layer", "0"});
+    CHECK_MESSAGE(result.code == 0, result.err);
+    CHECK(ids.code == 0);
+    CHECK(contains(result.out, "Most attended keys"));
+  }
 }
 
 TEST_CASE("text: what attn writes keeps the vocabulary, and training reads strings") {

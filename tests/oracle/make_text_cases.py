@@ -120,6 +120,28 @@ rows = np.array([["cat", "Dog!", "", "é"], ["zebra", "dog", "dog", "a much long
 write("layers", keras.Model([text, row, one], outputs, name="layers"),
       {"text": np.array(["The Cat, the DOG", "é end end É", "a  mat\tmatt"]), "row": rows, "one": rows[:, :1].copy()})
 
+text = keras.Input((1,), dtype="string", name="text")
+number = keras.Input((1,), dtype="int64", name="number")
+small = keras.Input((1,), dtype="int32", name="small")
+row = keras.Input((4,), dtype="int64", name="row")
+flat = keras.Input((), dtype="int64", name="flat")
+real = keras.Input((2,), dtype="float32", name="real")
+inner_number = keras.Input((1,), dtype="int64", name="inner_number")
+inner = keras.Model(inner_number, L.Hashing(9, name="hash")(inner_number), name="inner")
+outputs = [
+    L.Hashing(7)(row), L.Hashing(7, mask_value=0)(row), L.Hashing(7, salt=133)(row), L.Hashing(5, output_mode="count")(row),
+    L.Hashing(5, salt=[3, 4], output_mode="multi_hot", mask_value=-3)(row), L.Hashing(6, output_mode="one_hot")(number),
+    L.Hashing(1000, dtype="int32")(flat), L.Hashing(1000)(real), L.Hashing(1000)(small), inner(number),
+    L.HashedCrossing(1000)([text, number]), L.HashedCrossing(1000)([number, text]),
+    L.HashedCrossing(5, output_mode="one_hot")([number, small]), L.HashedCrossing(1 << 40)([flat, flat]),
+    L.HashedCrossing(6, output_mode="one_hot")([flat, flat]), keras.ops.add(number, 1),
+]
+write("hashes", keras.Model([text, number, small, row, flat, real], outputs, name="hashes"),
+      {"text": np.array([["A"], [""], ["é, longer than the eight bytes of a number"]]),
+       "number": np.array([[101], [-(1 << 63)], [(1 << 63) - 1]]), "small": np.array([[0], [-7], [12]], "int32"),
+       "row": np.array([[0, 1, -3, 123456789], [(1 << 63) - 1, -(1 << 63), 0, 0], [10, 100, 1000, 10000]]),
+       "flat": np.array([3, -4, 5]), "real": np.array([[1.9, -1.9], [0.0, 1e9], [-0.5, 3.0]], "float32")})
+
 ids = keras.Input((5,), dtype="int64", name="ids")
 learned = L.IntegerLookup(name="learned")
 learned.adapt(np.array([12, 1138, 42, 42, 1000, 36, 42]))

@@ -15,10 +15,12 @@
 
 namespace attn::keras {
 
-/// Strings that go into a model. A graph holds none: what reads them is an input of the graph in their place.
+/// Strings that go into a model, or numbers that are hashed. A graph holds no strings, nor what becomes of them: what
+/// reads them is an input of the graph in their place.
 struct TextSource {
   std::string input;  ///< the name of their input layer
   Shape shape;
+  bool numbers = false;
 };
 
 /// A tensor on its way through a model, with its `_keras_mask`. Keras hangs the mask on the object and layers may take

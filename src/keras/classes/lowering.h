@@ -45,8 +45,10 @@ class Lowering {
   virtual void add_scores(graph::ValueId scores) = 0;
 
   /// What the layer that is called makes of strings: an input of the graph, int64, for the integers that text::encode
-  /// gives. Throws Error (bad_input) for a shape that the encoding does not take.
-  virtual graph::ValueId encoded_texts(const TextSource& texts, std::shared_ptr<const text::Encoding> encoding) = 0;
+  /// gives. Throws Error (bad_input) for a shape that the encoding does not take, and for what is no input of the
+  /// model.
+  virtual graph::ValueId encoded_texts(const std::vector<TextSource>& texts,
+                                       std::shared_ptr<const text::Encoding> encoding) = 0;
 
   /// One call. `args` is an ArgList and `kwargs` an ArgDict of resolved values. Throws Error (bad_input) with the
   /// layer's place, also where the calls become too many.

@@ -183,7 +183,9 @@ std::vector<TextInput> text_inputs(const Functional& model) {
 }
 
 std::vector<TextStage> text_stages(Functional& model) {
-  if (text_inputs(model).empty()) return {};
+  bool any = false;
+  visit_layers(model, [&](const Layer& layer) { any = any || layer.takes_texts(); });
+  if (!any) return {};
   graph::Graph scratch;
   ModelLowering lowering(scratch, true);
   model.run(lowering, symbolic_inputs(model, lowering), false);

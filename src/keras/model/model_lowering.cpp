@@ -212,16 +212,22 @@ void ModelLowering::check_texts(const Layer& layer, const Arg& args, const Arg& 
     for (const TensorPtr& tensor : tensors_of(*given))
       if (tensor->text)
         throw bad_input(
-            "it computes with numbers, and '{}' gives it strings; TextVectorization, StringLookup and "
-            "Hashing take them",
+            "it computes with numbers, and '{}' gives it strings; TextVectorization, StringLookup, Hashing and "
+            "HashedCrossing take them",
             printable(tensor->text->input));
 }
 
-graph::ValueId ModelLowering::encoded_texts(const TextSource& source, std::shared_ptr<const text::Encoding> encoding) {
+graph::ValueId ModelLowering::encoded_texts(const std::vector<TextSource>& sources,
+                                            std::shared_ptr<const text::Encoding> encoding) {
+  for (const TextSource& source : sources)
+    for (const TextStage& stage : texts)
+      if (stage.name == source.input)
+        throw bad_input("it hashes what '{}' makes of an input; only what stands in an input is hashed",
+                        printable(stage.name));
   std::string name = scope() + current_->name;
   const int call = texts_given_[name]++;
   if (call > 0) name += "[" + std::to_string(call) + "]";
-  Shape shape = text::encoded_shape(*encoding, source.shape);
+  Shape shape = text::encoded_shape(*encoding, sources.front().shape);
   if (!symbolic()) {
     const auto given = given_shapes.find(name);
     for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -234,7 +240,9 @@ graph::ValueId ModelLowering::encoded_texts(const TextSource& source, std::share
                       given->second.str());
   }
   const graph::ValueId id = builder().input(name, DType::int64, std::move(shape));
-  texts.push_back({std::move(name), source.input, std::move(encoding)});
+  TextStage stage{std::move(name), {}, std::move(encoding)};
+  for (const TextSource& source : sources) stage.inputs.push_back(source.input);
+  texts.push_back(std::move(stage));
   return id;
 }
 

@@ -53,7 +53,8 @@ class ModelLowering final : public Lowering {
   /// Of a run: the length of rows of terms that nothing tells, and shapes of the graph's inputs that are known.
   std::int64_t text_length = kDefaultSequenceLength;
   std::map<std::string, Shape> given_shapes;
-  graph::ValueId encoded_texts(const TextSource& source, std::shared_ptr<const text::Encoding> encoding) override;
+  graph::ValueId encoded_texts(const std::vector<TextSource>& sources,
+                               std::shared_ptr<const text::Encoding> encoding) override;
 
   /// Layers of the model that are one with another (Functional::one), with that one.
   std::map<const Layer*, const Layer*> ones;

@@ -34,7 +34,6 @@ constexpr std::array kRefusedLayers = {
     refused("AutoContrast", 306, kPrepares),
     refused("ContrastLimitedAdaptiveHistogramEqualization", 314, kPrepares),
     refused("Equalization", 308, kPrepares),
-    refused("HashedCrossing", 300, kPrepares),
     keras_hub_refused("MaskedLMMaskGenerator", kPrepares),
     refused("MaxNumBoundingBoxes", 307, kPrepares),
     keras_hub_refused("MultiSegmentPacker", kPrepares),

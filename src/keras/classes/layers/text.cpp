@@ -1,4 +1,5 @@
-// Strings as numbers: a layer reads them from an input of the model, and what it makes of them is the graph's input.
+// Strings, and numbers that are hashed, as integers: a layer reads them from an input of the model, and what it makes
+// of them is the graph's input.
 #include "attn/base/text.h"
 
 #include <algorithm>
@@ -20,11 +21,24 @@ class TextLayer : public Layer {
   [[nodiscard]] std::optional<DType> input_dtype() const override { return std::nullopt; }
 
  protected:
-  /// The indices of what the call reads.
+  /// The indices of the strings that the call reads.
   static ValueId indices(Call& call, text::Encoding encoding) {
     const TensorPtr in = call.tensor("inputs");
     if (!in->text) throw bad_input("it reads strings; give it an Input of dtype 'string'");
-    return call.lowering().encoded_texts(*in->text, std::make_shared<const text::Encoding>(std::move(encoding)));
+    return indices(call, {*in->text}, std::move(encoding));
+  }
+  static ValueId indices(Call& call, const std::vector<TextSource>& sources, text::Encoding encoding) {
+    return call.lowering().encoded_texts(sources, std::make_shared<const text::Encoding>(std::move(encoding)));
+  }
+  /// Strings, or numbers of an input of the graph.
+  static TextSource hashed(Call& call, const TensorPtr& tensor) {
+    if (tensor->text) return *tensor->text;
+    const graph::Graph& graph = call.builder().graph();
+    const graph::Value& value = graph.value(tensor->id);
+    if (std::ranges::find(graph.inputs, tensor->id) == graph.inputs.end())
+      throw bad_input("it hashes numbers that the model computes; only what stands in an input is hashed");
+    if (value.dtype == DType::boolean) throw bad_input("it hashes strings and numbers, not bool");
+    return {value.name, value.shape, true};
   }
   /// Indices in an output mode: rows that are counted where strings are read, one-hot rows here.
   static ValueId in_mode(Call& call, ValueId indices, std::string_view mode, Dim depth, DType dtype) {
@@ -299,7 +313,8 @@ class Hashing : public TextLayer {
     if (mask_value.json.is_number_integer()) buckets.mask = std::to_string(mask_value.json.get<std::int64_t>());
     how.form = form_of(output_mode.value);
     how.depth = num_bins;
-    return Call::result(in_mode(call, indices(call, std::move(how)), output_mode.value, num_bins, policy.compute));
+    const ValueId index = indices(call, {hashed(call, call.tensor("inputs"))}, std::move(how));
+    return Call::result(in_mode(call, index, output_mode.value, num_bins, policy.compute));
   }
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     const Shape in = call.shape("inputs");
@@ -314,12 +329,63 @@ class Hashing : public TextLayer {
   std::optional<text::Salt> key;
 };
 
+/// Buckets of what several inputs have together.
+class HashedCrossing : public TextLayer {
+ public:
+  void config(Fields& f) override {  // Keras writes no `trainable`
+    f.required("num_bins", num_bins);
+    f("output_mode", output_mode);
+    f("sparse", sparse);
+    refuse_sparse(f, sparse);
+    f("name", name);
+    if (f.reading()) {
+      if (f.config().find("dtype")) {
+        f("dtype", policy);
+      } else if (output_mode.value == "int") {
+        policy = *DTypePolicy::named("int64");
+      }
+      f.ignored({"trainable"});
+    } else {
+      f.put("dtype", std::string(name_of(policy.variable)));
+    }
+  }
+  [[nodiscard]] bool takes_list() const override { return true; }
+
+  Arg call(Call& call) override {
+    text::Encoding how;
+    text::Crossing& crossing = how.index.emplace<text::Crossing>();
+    crossing.count = num_bins;
+    std::vector<TextSource> sources;
+    for (const TensorPtr& tensor : call.tensors("inputs")) {
+      sources.push_back(hashed(call, tensor));
+      crossing.numbers.push_back(sources.back().numbers);
+      if (is_floating(call.builder().dtype(tensor->id))) throw bad_input("it crosses strings and integers, not floats");
+      const Shape &shape = sources.back().shape, &first = sources.front().shape;
+      if (shape.rank() > 2 || (shape.rank() == 2 && shape[1] != 1) || shape != first)
+        throw bad_input("its inputs have one shape, (batch,) or (batch, 1), not {} and {}", first.str(), shape.str());
+    }
+    if (sources.size() != 2) throw bad_input("it crosses two inputs, not {}", sources.size());
+    how.depth = num_bins;
+    const ValueId index = indices(call, sources, std::move(how));
+    return Call::result(encoded(call.builder(), index, output_mode.value, num_bins, policy.compute));
+  }
+
+ private:
+  Positive num_bins;
+  Choice output_mode{"int", {kModes[0], kModes[1]}};
+  bool sparse = false;
+};
+
 constexpr std::string_view kNoVariable = "its vocabulary is no variable";
 
 constexpr std::array kTextClasses = {
     ClassInfo{
         .name = "TextVectorization", .make = make_layer<TextVectorization>, .since = 300, .no_params = kNoVariable},
     ClassInfo{.name = "StringLookup", .make = make_layer<StringLookup>, .since = 300, .no_params = kNoVariable},
+    ClassInfo{.name = "HashedCrossing",
+              .make = make_layer<HashedCrossing>,
+              .since = 300,
+              .no_params = "it hashes, and learns nothing"},
     ClassInfo{
         .name = "Hashing", .make = make_layer<Hashing>, .since = 300, .no_params = "it hashes, and learns nothing"},
 };

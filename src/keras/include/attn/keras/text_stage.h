@@ -1,4 +1,4 @@
-// The strings that go into a model, and the inputs of its graph that are made of them.
+// The strings, and numbers to hash, that go into a model, and the inputs of its graph that are made of them.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,11 @@ struct TextInput {
   Shape shape;  ///< with the batch; dimensions may be unknown
 };
 
-/// What a layer of text makes of an input.
+/// What a layer of text makes of an input; a crossing of several.
 struct TextStage {
   std::string
       name;  ///< of the layer, and of the graph's input: "block/text_vectorization", from its second call on "…[1]"
-  std::string input;  ///< the input layer that it reads
+  std::vector<std::string> inputs;  ///< the input layers that it reads
   std::shared_ptr<const text::Encoding> encoding;
 };
 

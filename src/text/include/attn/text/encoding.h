@@ -1,8 +1,10 @@
-// From strings to integers, as Keras's layers of text do it: the step before a graph, which holds numbers alone.
+// From strings, and from numbers that are hashed as such, to integers, as Keras's layers do it: the step before a
+// graph.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -34,6 +36,12 @@ struct Buckets {
   std::optional<Salt> salt;
 };
 
+/// Buckets of what several arrays of one shape have at a place: tf.sparse.cross_hashed.
+struct Crossing {
+  std::int64_t count = 1;
+  std::vector<bool> numbers;  ///< which of the arrays are decimals, whose numbers count
+};
+
 /// What becomes of the indices of a row.
 enum class Form : std::uint8_t {
   indices,   ///< themselves; those of a split text are padded with 0
@@ -44,7 +52,7 @@ enum class Form : std::uint8_t {
 
 struct Encoding {
   std::optional<Splitting> splitting;  ///< nothing: each string is one term
-  std::variant<Lookup, Buckets> index;
+  std::variant<Lookup, Buckets, Crossing> index;
   Form form = Form::indices;
   std::int64_t depth = 0;              ///< one more than the largest index
   std::optional<std::int64_t> length;  ///< of rows of indices; nothing: of the longest text
@@ -58,7 +66,10 @@ struct Encoding {
 /// has no place, and for a shape that the encoding does not take.
 [[nodiscard]] Tensor encode(const Encoding& encoding, const TextArray& texts);
 
-/// What the shape of that is; unknown is the length of split texts that is not told.
+/// The same of several arrays, which a Crossing takes.
+[[nodiscard]] Tensor encode(const Encoding& encoding, std::span<const TextArray> arrays);
+
+/// What the shape of that is, of the first array's; unknown is the length of split texts that is not told.
 [[nodiscard]] Shape encoded_shape(const Encoding& encoding, const Shape& texts);
 
 /// The term of an index: of one that is not in the vocabulary what stands for such, of padding and of buckets "".

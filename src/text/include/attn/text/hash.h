@@ -11,6 +11,9 @@ namespace attn::text {
 /// Fingerprint64 of FarmHash, which never changes: tf.strings.to_hash_bucket_fast.
 [[nodiscard]] std::uint64_t farm_fingerprint(std::string_view text) noexcept;
 
+/// FingerprintCat64 of TensorFlow: the hash of two things from theirs.
+[[nodiscard]] std::uint64_t joined_hash(std::uint64_t first, std::uint64_t second) noexcept;
+
 /// The key of the strong hash.
 using Salt = std::pair<std::uint64_t, std::uint64_t>;
 

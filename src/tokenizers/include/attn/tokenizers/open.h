@@ -14,4 +14,7 @@ namespace attn::tokenizers {
 /// options that do not fit it.
 [[nodiscard]] std::unique_ptr<Tokenizer> open_tokenizer(const std::string& path, const OpenOptions& options = {});
 
+/// The same of a model that may have none, as most files and folders do not: null then.
+[[nodiscard]] std::unique_ptr<Tokenizer> find_tokenizer(const std::string& path);
+
 }  // namespace attn::tokenizers
