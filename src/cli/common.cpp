@@ -101,7 +101,7 @@ void add_common(Options& options, Common& common, const std::vector<Format>& for
 void add_color(Options& options) {
   options.choice<Color>("--color", Console::color,
                         {{"always", Color::always}, {"auto", Color::automatic}, {"never", Color::never}}, "WHEN",
-                        "colour in messages, bold headings in results");
+                        "colour in messages and in Keras's table, bold headings in results");
 }
 
 }  // namespace attn::cli

@@ -7,6 +7,7 @@
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "common.h"
+#include "model_source.h"
 #include "options/command.h"
 
 namespace attn::cli {
@@ -14,7 +15,7 @@ namespace {
 
 /// What a value may be, for a shell.
 struct Values {
-  bool files = false;
+  bool files = false, layers = false;
   std::vector<std::string> words;
 };
 
@@ -24,15 +25,18 @@ struct CommandWords {
 };
 
 Values values_of(const OptionSpec& option, const std::vector<std::string>& commands) {
-  if (!option.choices.empty()) return {false, option.choices};
+  if (!option.choices.empty()) return {false, false, option.choices};
   const auto is = [&](std::string_view part) { return option.kind.find(part) != std::string::npos; };
-  if (is("COMMAND")) return {false, commands};
-  if (is("DEVICE")) return {false, {"cpu", "cuda", "auto"}};
-  if (std::find(option.names.begin(), option.names.end(), "--backend") != option.names.end())
-    return {false, {"reference", "onednn", "cuda"}};
-  if (is("DTYPE")) return {false, {"float32", "bfloat16", "float16"}};
+  const auto has_name = [&](std::string_view name) {
+    return std::find(option.names.begin(), option.names.end(), name) != option.names.end();
+  };
+  if (is("COMMAND")) return {false, false, commands};
+  if (is("LAYER") || has_name("--layer") || has_name("--layer-range")) return {false, true, {}};
+  if (is("DEVICE")) return {false, false, {"cpu", "cuda", "auto"}};
+  if (has_name("--backend")) return {false, false, {"reference", "onednn", "cuda"}};
+  if (is("DTYPE")) return {false, false, {"float32", "bfloat16", "float16", "float64"}};
   const bool place = option.kind == "IN" || option.kind == "OUT";
-  return {place || is("FILE") || is("MODEL") || is("PATH") || is("DIR"), {}};
+  return {place || is("FILE") || is("MODEL") || is("PATH") || is("DIR"), false, {}};
 }
 
 struct Tree {
@@ -76,6 +80,9 @@ std::string bash_case(const CommandWords& command) {
     names.insert(names.end(), option.names.begin(), option.names.end());
     if (option.positional()) {
       if (!values.words.empty()) places = join(values.words, " ");
+      if (values.layers) places = ":layers";
+    } else if (values.layers) {
+      cases += fmt::format("        {}) _attn_layers; return ;;\n", join(option.names, "|"));
     } else if (!option.value.empty() && !values.files) {
       cases += fmt::format("        {}) _attn_words {}; return ;;\n", join(option.names, "|"),
                            in_quotes(join(values.words, " ")));
@@ -90,7 +97,7 @@ std::string bash_case(const CommandWords& command) {
 std::string bash_script(const Tree& tree) {
   std::string cases;
   for (const CommandWords& command : tree.commands) cases += bash_case(command);
-  return fmt::format(R"(# Completion of attn in bash. In ~/.bashrc: . <(attn completion bash)
+  return fmt::format(R"SH(# Completion of attn in bash. In ~/.bashrc: . <(attn completion bash)
 # Where COMPREPLY stays empty bash offers files.
 
 _attn_words() {{
@@ -99,6 +106,17 @@ _attn_words() {{
   local listed=
   case $word in *,*) listed=${{word%,*}}, ;; esac
   mapfile -t COMPREPLY < <(compgen -P "$listed" -W "$1" -- "${{word##*,}}")
+}}
+
+# The layers of the model that the line names, else of the built-in one. (compgen -W would expand what stands in names.)
+_attn_layers() {{
+  local i model= name
+  for ((i = 2; i < COMP_CWORD; i++)); do
+    if [ -e "${{COMP_WORDS[i]}}" ]; then model=${{COMP_WORDS[i]}}; break; fi
+  done
+  while IFS= read -r name; do
+    case $name in "$word"*) COMPREPLY+=("$(printf %q "$name")") ;; esac
+  done < <(attn completion --layers "$model" 2>/dev/null)
 }}
 
 _attn() {{
@@ -120,12 +138,15 @@ _attn() {{
   esac
   case $word in
     -*) _attn_words "$options" ;;
-    *) [ -z "$places" ] || _attn_words "$places" ;;
+    *)
+      if [ "$places" = :layers ]; then _attn_layers
+      elif [ -n "$places" ]; then _attn_words "$places"
+      fi ;;
   esac
 }}
 
 complete -o default -F _attn attn
-)",
+)SH",
                      in_quotes(join(tree.names, " ") + " --help --version"), cases);
 }
 
@@ -141,6 +162,7 @@ std::string zsh_text(std::string_view text) {
 
 std::string zsh_action(const Values& values) {
   if (values.files) return "_files";
+  if (values.layers) return "_attn_layers";
   return values.words.empty() ? " " : "(" + join(values.words, " ") + ")";
 }
 
@@ -171,8 +193,18 @@ std::string zsh_script(const Tree& tree) {
     commands += fmt::format("\n    {}", in_quotes(command.spec.name + ":" + zsh_text(command.spec.description)));
     cases += zsh_case(command);
   }
-  return fmt::format(R"(#compdef attn
+  return fmt::format(R"SH(#compdef attn
 # Completion of attn in zsh: as _attn in a folder of $fpath, or sourced after compinit.
+
+_attn_layers() {{
+  local word model=
+  for word in ${{words[2,-2]}}; do
+    if [[ -e $word ]]; then model=$word; break; fi
+  done
+  local -a names
+  names=(${{(f)"$(attn completion --layers "$model" 2>/dev/null)"}})
+  compadd -a names
+}}
 
 _attn() {{
   local -a commands
@@ -197,7 +229,7 @@ if [ "$funcstack[1]" = _attn ]; then
 else
   compdef _attn attn
 fi
-)",
+)SH",
                      commands, cases);
 }
 
@@ -215,6 +247,7 @@ std::string fish_lines(const CommandWords& command) {
     } else if (!option.value.empty()) {
       if (!option.positional()) line += " -x";
       if (!values.words.empty()) line += " -a " + in_quotes(join(values.words, " "), true);
+      if (values.layers) line += " -a '(__attn_layers)'";
     }
     if (!option.positional()) line += " -d " + in_quotes(option.description, true);
     out += line + '\n';
@@ -223,7 +256,15 @@ std::string fish_lines(const CommandWords& command) {
 }
 
 std::string fish_script(const Tree& tree) {
-  std::string out = "# Completion of attn in fish: ~/.config/fish/completions/attn.fish\ncomplete -c attn -f\n";
+  std::string out =
+      "# Completion of attn in fish: ~/.config/fish/completions/attn.fish\ncomplete -c attn -f\n"
+      "function __attn_layers\n"
+      "  set -l model ''\n"
+      "  for word in (commandline -opc)[3..]\n"
+      "    if test -e $word; set model $word; break; end\n"
+      "  end\n"
+      "  attn completion --layers \"$model\" 2>/dev/null\n"
+      "end\n";
   for (const CommandWords& command : tree.commands) {
     out += fmt::format("complete -c attn -n __fish_use_subcommand -a {} -d {}\n", command.spec.name,
                        in_quotes(command.spec.description, true));
@@ -234,23 +275,41 @@ std::string fish_script(const Tree& tree) {
 
 struct CompletionCommand {
   std::optional<Program> program;
-  std::string shell;
+  std::optional<std::string> shell, layers;
   std::optional<std::string> output;
 
   void declare(Options& options) {
     program = options.program();
-    options.add("shell", shell, "SHELL", "whose script").required().one_of({"bash", "zsh", "fish"});
+    options.add("shell", shell, "SHELL", "whose script").one_of({"bash", "zsh", "fish"});
+    options.add("--layers", layers, "MODEL", "the names of a model's layers, as the scripts ask for them");
     options.add("-o,--output", output, "FILE", "write the script to this file");
     add_color(options);
   }
 
   [[nodiscard]] int run() const {
+    if (layers) {
+      if (shell) throw bad_usage("--layers is asked for alone");
+      write_result(names_of_layers(), output, Look::exact);
+      return 0;
+    }
+    if (!shell) throw bad_usage("attn completion needs a SHELL: bash, zsh or fish");
     const Tree tree = tree_of(*program);
-    const std::string script = shell == "bash"  ? bash_script(tree)
-                               : shell == "zsh" ? zsh_script(tree)
-                                                : fish_script(tree);
+    const std::string script = *shell == "bash"  ? bash_script(tree)
+                               : *shell == "zsh" ? zsh_script(tree)
+                                                 : fish_script(tree);
     write_result(script, output, Look::exact);
     return 0;
+  }
+
+  /// One in each line; of the built-in model without a path, and with "-", since stdin is not the scripts' to read.
+  [[nodiscard]] std::string names_of_layers() const {
+    const bool is_named = !layers->empty() && *layers != "-";
+    Console console;
+    console.quiet = true;
+    const LoadedModel loaded = load_model(is_named ? layers : std::nullopt, std::nullopt, console);
+    std::string out;
+    for (const std::string& name : loaded.model.layer_names()) out += printable(name) + '\n';
+    return out;
   }
 };
 

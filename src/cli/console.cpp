@@ -20,6 +20,7 @@
 #include "attn/io/atomic_file.h"
 #include "attn/report/alphabet.h"
 #include "fold.h"
+#include "result_colors.h"
 #include "status_line.h"
 
 namespace attn::cli {
@@ -55,27 +56,10 @@ bool wants_color(int descriptor) {
 
 bool wants_ascii(int descriptor) { return Console::ascii || (isatty(descriptor) == 1 && !locale_is_utf8()); }
 
-/// Does the line rule off a heading: of a table of ours, or of Keras's?
-bool is_rule(std::string_view line) { return line.starts_with("┡") || is_table_rule(line); }
-
-/// The lines above each rule in bold, from the last empty line on; of Keras's table those in its frame.
-std::string with_bold_headings(std::string_view text) {
-  std::vector<std::string> lines = split(text, '\n');
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (lines[i].empty() || is_rule(lines[i])) begin = i + 1;
-    if (i + 1 == lines.size() || !is_rule(lines[i + 1]) || lines[i].empty()) continue;
-    const bool framed = lines[i + 1].starts_with("┡");
-    for (std::size_t j = begin; j <= i; ++j)
-      if (!framed || lines[j].starts_with("┃")) lines[j] = fmt::format("\x1b[1m{}\x1b[0m", lines[j]);
-  }
-  return join(lines, "\n");
-}
-
 void put(std::string text, int descriptor, Look look) {
   const std::optional<int> columns = descriptor == STDOUT_FILENO ? terminal_columns() : std::nullopt;
   if (look == Look::fitting && columns) text = folded_tables(text, *columns);
-  if (look == Look::fitting && wants_color(descriptor)) text = with_bold_headings(text);
+  if (look == Look::fitting && wants_color(descriptor)) text = colored_result(text);
   if (look == Look::fitting && wants_ascii(descriptor)) text = report::ascii_text(text);
   const auto hidden = StatusLine::hide();
   try {

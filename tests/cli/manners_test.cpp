@@ -247,11 +247,39 @@ TEST_CASE("attn: words that mean harm reach no terminal") {
     }
 }
 
+TEST_CASE("summary: in colours its table has those of Keras") {
+  const std::string out = run_attn({"summary", "--color", "always", "--show-trainable"}).out;
+  CHECK(contains(out, "\x1b[1mModel: \"encoder\"\x1b[0m"));
+  CHECK(contains(out, "input_layer (\x1b[38;5;33mInputLayer\x1b[0m)"));
+  CHECK(contains(out, "(\x1b[38;5;45mNone\x1b[0m, \x1b[38;5;34m50\x1b[0m, \x1b[38;5;34m512\x1b[0m)"));
+  CHECK(contains(out, "\x1b[38;5;34m1,050,624\x1b[0m"));
+  CHECK(contains(out, "input_layer[\x1b[38;5;34m0\x1b[0m][\x1b[38;5;34m0\x1b[0m]"));
+  CHECK(contains(out, "\x1b[1m Total params: \x1b[0m\x1b[38;5;34m3,415,040\x1b[0m (13.03 MB)"));
+  CHECK(contains(out, "\x1b[38;5;34mY\x1b[0m"));
+  std::string plain;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out[i] == '\x1b')
+      i = out.find('m', i);
+    else
+      plain += out[i];
+  }
+  CHECK(plain == run_attn({"summary", "--show-trainable"}).out);
+}
+
 TEST_CASE("attn: the examples in the help of each command run, three of them") {
   const TemporaryFolder folder;
-  std::filesystem::copy(in_repository("configs"), folder / "configs", std::filesystem::copy_options::recursive);
-  std::filesystem::create_directories(folder / "tests");
-  std::filesystem::create_directory_symlink(in_repository("tests/data"), folder / "tests/data");
+  // What the examples call as a user may: a model with its weights beside, an input, a compiled model with data, a
+  // preset.
+  const std::string config = folder.file("model.json", R"({"name": "encoder", "input_shape": [6, 16], "num_layers": 1,
+    "num_heads": 2, "intermediate_dim": 32})");
+  REQUIRE(run_attn({"init", config, "-o", folder / "model.keras"}).code == 0);
+  REQUIRE(run_attn({"convert", folder / "model.keras", folder / "model.weights.h5"}).code == 0);
+  io::write_tensors(folder / "x.npz", std::vector<NamedTensor>{{"input_layer", Tensor(DType::float32, {2, 6, 16})}});
+  const std::string trained = in_repository("tests/data/training/loss/two_outputs/");
+  std::filesystem::copy(trained + "start.keras", folder / "compiled.keras");
+  std::filesystem::copy(trained + "data.npz", folder / "data.npz");
+  std::filesystem::copy(in_repository("tests/data/generation/gpt2/preset"), folder / "preset",
+                        std::filesystem::copy_options::recursive);
   for (const std::string& command : command_names()) {
     const Result help = run_attn({command, "--help"});
     CHECK(help.code == 0);

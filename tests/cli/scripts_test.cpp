@@ -65,6 +65,25 @@ TEST_CASE("completion: bash offers commands, options and the values of options")
   CHECK(bash_offers(path, {"attn", "nonsense", "-"}).empty());
 }
 
+TEST_CASE("completion: bash offers the layers of the model on the line, whatever they are called") {
+  const TemporaryFolder folder;
+  const std::string path =
+      folder.file("attn.bash", "PATH=" + std::filesystem::path(attn_program()).parent_path().string() + ":$PATH\n" +
+                                   run_attn({"completion", "bash"}).out);
+  CHECK(bash_offers(path, {"attn", "heatmap", "--layer", "multi"}) == std::set<std::string>{"multi_head_attention"});
+  CHECK(bash_offers(path, {"attn", "explain", "layer_n"}) ==
+        std::set<std::string>{"layer_normalization", "layer_normalization_1"});
+  const std::string nested = in_repository("tests/data/keras/model/nested/model.keras");
+  CHECK(bash_offers(path, {"attn", "get-config", nested, "--layer", "block/d"}).contains("block/dense"));
+  const std::string hostile = folder.file("hostile.json", R"json({"class_name": "Sequential", "config": {"name": "s",
+    "layers": [{"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 2]}},
+               {"class_name": "Dense", "config": {"name": "$(touch attn_pwned)", "units": 2}}]}})json");
+  CHECK(bash_offers(path, {"attn", "explain", hostile, "$"}).size() == 1);
+  CHECK_FALSE(std::filesystem::exists("attn_pwned"));
+  CHECK(run_attn({"completion", "--layers", "missing.keras"}).code == 3);
+  CHECK(run_attn({"completion"}).code == 2);
+}
+
 TEST_CASE("completion: the scripts for zsh and fish are read without an error, where those shells are") {
   const TemporaryFolder folder;
   const std::string zsh = folder.file("_attn", run_attn({"completion", "zsh"}).out);

@@ -47,10 +47,11 @@ def cut(page, on_paper=False):
     return page.run(CUT_ON_PAPER if on_paper else CUT)
 
 
-def on_paper(page):
-    """Lays the page out as for A4."""
+def on_paper(page, dark=False):
+    """Lays the page out as for A4; `dark` is what its reader prefers on screens."""
     page.size(PAPER, 1123)
-    page.send('Emulation.setEmulatedMedia', media='print')
+    page.send('Emulation.setEmulatedMedia', media='print',
+              features=[{'name': 'prefers-color-scheme', 'value': 'dark' if dark else 'light'}])
     page.settled()
 
 
@@ -75,7 +76,7 @@ def look(chromium, path, folder):
         page.wait()
         page.settled()
         (folder / f'{name}-{"dark" if dark else "light"}.pdf').write_bytes(pdf(page))
-        on_paper(page)
+        on_paper(page, dark)
         found += [f'{name}, on paper: {what}' for what in cut(page, on_paper=True)]
         page.close()
     return found

@@ -13,6 +13,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import browser  # noqa: E402
+import looks  # noqa: E402
 
 SKIPPED = 77
 ATTN = ''
@@ -321,6 +322,28 @@ class Pages(unittest.TestCase):
         page.settled()
         self.assertLessEqual(page.run('document.documentElement.scrollWidth'), 340)
         self.check_quiet(page)
+
+    def test_nothing_is_cut_at_any_width_and_on_paper(self):
+        for command in ('report', 'heatmap'):
+            path = self.write(f'looks-{command}.html', command, '-', '--quiet', model=READER)
+            for dark in (False, True):
+                for width in looks.WIDTHS:
+                    with self.subTest(command, width=width, dark=dark):
+                        self.assertEqual(looks.cut(self.open(path, width=width, dark=dark)), [])
+                with self.subTest(command, paper=True, dark=dark):
+                    page = self.open(path, dark=dark)
+                    self.assertTrue(looks.pdf(page).startswith(b'%PDF'))
+                    looks.on_paper(page)
+                    self.assertEqual(looks.cut(page, on_paper=True), [])
+
+    def test_paper_is_white_for_readers_of_dark_pages(self):
+        page = self.open(self.write('paper.html', 'report', '-', '--quiet', model=READER), dark=True)
+        fill = 'getComputedStyle(document.querySelector(".graph .attention rect")).fill'
+        paper = 'getComputedStyle(document.body).backgroundColor'
+        on_screen = page.run(fill)
+        looks.on_paper(page, dark=True)
+        self.assertEqual(page.run(paper), 'rgb(255, 255, 255)')
+        self.assertNotEqual(page.run(fill), on_screen)
 
     def test_report_of_a_model_without_attention(self):
         model = {'class_name': 'Sequential', 'config': {'name': 'plain', 'layers': [
