@@ -146,7 +146,8 @@ struct BenchCommand {
     options
         .parsed(
             "--size", [this](const std::string& text) { sweep.sizes = parse_attention_sizes(text); }, "BxHxSxD,…",
-            "these sizes of --attention: batch, heads, positions, head size: 4x16x4096x128,4x16x4096x128:causal")
+            "these sizes of --attention: batch, heads, positions, head size: 4x16x4096x128, or 4x16x4096x128:causal; "
+            "several with commas")
         .needs(kernels);
     options.flag("--no-peak", no_peak, "--attention measures no large product to hold its speed against")
         .needs(kernels);

@@ -67,6 +67,11 @@ void refuse_binary_on_terminal(const std::optional<std::string>& path) {
     throw bad_usage("arrays are no text for a terminal: write them to a file, or into a pipe");
 }
 
+void refuse_image_on_terminal(const std::optional<std::string>& path) {
+  if (path.value_or("-") == "-" && isatty(STDOUT_FILENO) == 1)
+    throw bad_usage("a PNG image is no text for a terminal; write it with -o FILE.png");
+}
+
 Format Common::form_of_output() const {
   if (format || !output || *output == "-") return form();
   std::vector<std::string> known;

@@ -34,6 +34,9 @@ void add_common(Options& options, Common& common, const std::vector<Format>& for
 /// Throws Error (usage) where `path` is "-" and stdout a terminal: arrays are bytes.
 void refuse_binary_on_terminal(const std::optional<std::string>& path);
 
+/// Throws Error (usage) where an image would go to a terminal, named by `path` or by no path.
+void refuse_image_on_terminal(const std::optional<std::string>& path);
+
 /// --color alone, for commands whose result has one form.
 void add_color(Options& options);
 

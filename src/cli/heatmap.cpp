@@ -34,8 +34,7 @@ struct HeatmapCommand {
   [[nodiscard]] int run() const {
     const Format form = common.form_of_output();
     const bool to_stdout = !common.output || *common.output == "-";
-    if (form == Format::png && to_stdout && isatty(STDOUT_FILENO) == 1)
-      throw bad_usage("a PNG image is no text for a terminal; write it with -o FILE.png");
+    if (form == Format::png) refuse_image_on_terminal(common.output);
     if (!heads.labels.empty() && form == Format::json)
       common.console.warn("--labels changes tables, pages and pictures alone");
     const LoadedModel loaded = load_model(model, execution, common.console);

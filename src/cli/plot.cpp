@@ -18,7 +18,7 @@ struct PlotCommand {
 
   void declare(Options& options) {
     // the ending of -o tells it
-    add_common(options, common, {Format::svg, Format::dot, Format::mermaid, Format::json});
+    add_common(options, common, {Format::svg, Format::png, Format::dot, Format::mermaid, Format::json});
     add_model(options, model);
     add_input_shape(options, input_shape);
     options.flag("--expand-nested", expand_nested, "show what is inside nested models");
@@ -26,6 +26,7 @@ struct PlotCommand {
 
   [[nodiscard]] int run() const {
     const Format form = common.form_of_output();
+    if (form == Format::png) refuse_image_on_terminal(common.output);
     const LoadedModel loaded = load_model(model, input_shape, common.console);
     write_result(report::render(form, library::layer_graph(loaded.model, expand_nested)), common.output,
                  form == Format::json ? Look::fitting : Look::exact);
@@ -36,7 +37,7 @@ struct PlotCommand {
 }  // namespace
 
 Command plot_command() {
-  return command_of<PlotCommand>("plot", "the layers and their connections as a picture: SVG, DOT, Mermaid");
+  return command_of<PlotCommand>("plot", "the layers and their connections as a picture: SVG, PNG, DOT, Mermaid");
 }
 
 }  // namespace attn::cli

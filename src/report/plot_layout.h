@@ -37,7 +37,8 @@ struct DrawnPlot {
 [[nodiscard]] std::string layer_kind(std::string_view class_name);
 
 inline constexpr double kLineHeight = 15, kNodePadding = 9, kMargin = 16;
-inline constexpr double kCell = 7.25;  ///< the width of a letter of a 12 pixel monospaced font
+inline constexpr double kTextLeft = 12, kFirstLine = 21;  ///< of a box's text, from its corner
+inline constexpr double kCell = 7.25;                     ///< the width of a letter of a 12 pixel monospaced font
 
 [[nodiscard]] DrawnPlot draw(const PlotGraph& graph);
 

@@ -10,8 +10,6 @@
 namespace attn::report {
 namespace {
 
-constexpr double kTextLeft = 12, kFirstLine = 21;
-
 std::string node_svg(const DrawnNode& node) {
   std::string out = fmt::format("<g class=\"{}\"><title>{}</title>", node.kind, xml_lines(node.title));
   out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"6\"/>", node.corner.x,

@@ -8,6 +8,7 @@
 #include "attn/report/json.h"
 #include "attn/report/plot.h"
 #include "escape.h"
+#include "plot_png.h"
 #include "plot_svg.h"
 
 namespace attn::report {
@@ -156,6 +157,8 @@ std::string render(Format format, const PlotGraph& graph) {
   switch (format) {
     case Format::svg:
       return plot_svg(graph);
+    case Format::png:
+      return plot_png(graph);
     case Format::dot:
       return Dot(graph).run();
     case Format::mermaid:

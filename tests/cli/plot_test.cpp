@@ -72,6 +72,30 @@ TEST_CASE("plot: the ending of -o chooses the form, --format before it, SVG with
   CHECK(contains(result.err, "known are .svg, .dot"));
 }
 
+TEST_CASE("plot: a PNG is the SVG in twice as many pixels, whatever letters names are of") {
+  const TemporaryFolder folder;
+  const auto size_of = [](const std::string& png, std::size_t at) {
+    std::uint32_t size = 0;
+    for (std::size_t i = 0; i < 4; ++i) size = size << 8U | static_cast<unsigned char>(png.at(at + i));
+    return size;
+  };
+  for (const std::string name : {"plain", "注意😀é</svg>"}) {
+    CAPTURE(name);
+    const std::string model = functional(name,
+                                         {layer("InputLayer", {{"batch_shape", {nullptr, 8}}}, "in", json::array()),
+                                          layer("Dense", {{"units", 8}}, name + "_d",
+                                                json::array({{{"args", {tensor("in")}}, {"kwargs", json::object()}}}))},
+                                         "in", name + "_d")
+                                  .dump();
+    REQUIRE(run_attn({"plot", "-", "-o", folder / "m.png"}, model).code == 0);
+    const std::string png = read_text(folder / "m.png"), svg = run_attn({"plot", "-"}, model).out;
+    CHECK(png.starts_with("\x89PNG\r\n\x1a\n"));
+    CHECK(contains(svg, " width=\"" + std::to_string(size_of(png, 16) / 2) + "\" height=\"" +
+                            std::to_string(size_of(png, 20) / 2) + "\""));
+    CHECK(run_attn({"plot", "-", "--format", "png"}, model).out == png);
+  }
+}
+
 TEST_CASE("plot: connections of layers at the top and inside nested models, as Keras made them") {
   // The residual around the Dropout joins it to the Dense, and reads the input, not the Dropout that returns it.
   const json block = functional(

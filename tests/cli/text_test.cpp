@@ -101,7 +101,7 @@ TEST_CASE("text: numbers are hashed where they stand in an input, and what is co
   CHECK(contains(refused.err, "it hashes what 'first' makes of an input; only what stands in an input is hashed"));
   const Result one = run_attn({"run", text_case("hashes/model.keras"), "--input", "number=tests/data/docs/word.npy"});
   CHECK(one.code == 3);
-  CHECK(contains(one.err, "it crosses text, number, and not all of them are given"));
+  CHECK(contains(one.err, "it crosses number, small, and not all of them are given"));
 }
 
 TEST_CASE("text: compare takes strings from the file of --expect, beside what Keras's layers gave") {
