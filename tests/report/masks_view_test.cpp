@@ -63,14 +63,14 @@ TEST_CASE("masks: calls inside nested models are shown on request, the warnings 
 TEST_CASE("masks: JSON has a list of calls and a list of warnings") {
   report::Json summary = report::Json::object();
   report::add_masks(summary, trace_of(), true);
-  const auto json = nlohmann::json::parse(report::json_document(summary));
-  REQUIRE(json["masks"].size() == 2);
-  CHECK(json["masks"][1] == nlohmann::json::parse(R"({
+  const auto written = nlohmann::json::parse(report::json_document(summary));
+  REQUIRE(written["masks"].size() == 2);
+  CHECK(written["masks"][1] == nlohmann::json::parse(R"({
     "name": "attention", "class_name": "MultiHeadAttention", "level": 1, "call": 2,
     "inputs": [{"of": "embedding", "mask": [null, 7]}, {"of": "other", "mask": null}],
     "uses": ["query_mask", "value_mask"], "makes": false, "keeps": true, "merges": false, "drops": false,
     "takes_off": true, "outputs": [{"mask": [null, 7]}]})"));
-  CHECK(json["mask_warnings"] == nlohmann::json::parse(R"(["'a' drops the mask of 'b'"])"));
+  CHECK(written["mask_warnings"] == nlohmann::json::parse(R"(["'a' drops the mask of 'b'"])"));
 }
 
 TEST_CASE("masks: a hostile name cannot write to the terminal, a page or a cell") {
