@@ -49,8 +49,8 @@ std::vector<std::pair<Point, Point>> pieces_of(const std::vector<Point>& points,
 }  // namespace
 
 Canvas::Canvas(Size size, int scale, Color paper) : scale_(scale) {
-  image_.width = static_cast<std::int64_t>(std::ceil(size.width)) * scale;
-  image_.height = static_cast<std::int64_t>(std::ceil(size.height)) * scale;
+  image_.width = static_cast<std::int64_t>(std::nearbyint(size.width)) * scale;
+  image_.height = static_cast<std::int64_t>(std::nearbyint(size.height)) * scale;
   image_.pixels.assign(static_cast<std::size_t>(image_.width * image_.height), paper);
 }
 
