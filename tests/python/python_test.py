@@ -242,6 +242,25 @@ def resident_peak():
     return peak
 
 
+class Texts(unittest.TestCase):
+    def test_strings_and_hashed_numbers_give_what_keras_gives(self):
+        for name in ('classifier', 'hashes', 'integers', 'layers', 'nested', 'weighed'):
+            with self.subTest(name):
+                folder = ROOT / 'tests/data/text' / name
+                got = by_name(attn.Model(folder / 'model.keras').predict(arrays(folder / 'inputs.npz')))
+                wanted = arrays(folder / 'outputs.npz')
+                self.assertEqual(set(got), set(wanted))
+                for output, expected in wanted.items():
+                    np.testing.assert_allclose(got[output], expected, rtol=1e-4, atol=1e-5)
+
+    def test_strings_come_in_lists_and_as_bytes(self):
+        model = attn.Model(ROOT / 'tests/data/text/classifier/model.keras')
+        text = 'The dog sat on a mat.'
+        y = model.predict(np.array([[text]]))
+        for same in ([text], [text.encode()], np.array([text]), {'text': [text]}):
+            np.testing.assert_array_equal(model.predict(same), y)
+
+
 class Options(unittest.TestCase):
     def test_backends_seeds_and_dtypes_are_the_programs(self):
         config = str(ROOT / 'configs/encoder.json')
