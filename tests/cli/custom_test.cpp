@@ -84,6 +84,38 @@ TEST_CASE("custom layers: what would run them says what is missing and the way o
     }
 }
 
+TEST_CASE("custom layers: a Lambda, and a lambda as activation, are opened, and a run says why not and the way out") {
+  const TemporaryFolder folder;
+  const auto model = [](const std::string& layer) {
+    return R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
+      {"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 4]}}, )" +
+           layer + R"(, {"class_name": "Dense", "config": {"name": "d", "units": 2, "trainable": true},
+        "build_config": {"input_shape": [null, 3]}}]}})";
+  };
+  const std::string lambda = R"({"class_name": "Lambda", "config": {"name": "l", "trainable": true,
+    "function": {"class_name": "__lambda__", "config": {"code": "4wEA", "defaults": null, "closure": null}}}})";
+  const auto with_activation = [](const std::string& activation) {
+    return R"({"class_name": "Dense", "config": {"name": "a", "trainable": true, "units": 3, "activation": )" +
+           activation + "}}";
+  };
+  for (const auto& [layer, reason] :
+       {std::pair(lambda, "the layer 'Lambda' is refused: it carries Python code"),
+        {with_activation(R"({"value": ["4wEA", null, null]})"), "a lambda is Python code, which is never run"},
+        {with_activation(R"({"class_name": "__lambda__", "config": {"code": "4wEA"}})"), "a lambda is Python code"},
+        {with_activation(R"({"class_name": "function", "config": "<lambda>"})"), "a lambda is Python code"}}) {
+    CAPTURE(layer);
+    const std::string path = folder.file("m.json", model(layer));
+    const Result summary = run_attn({"summary", path});
+    CHECK_MESSAGE(summary.code == 0, summary.err);
+    const Result validate = run_attn({"validate", path});
+    CHECK(contains(validate.out, "carries Python code, which is not run"));
+    const Result run = run_attn({"run", path});
+    CHECK(run.code == 3);
+    CHECK_MESSAGE(contains(run.err, reason), run.err);
+    CHECK(contains(run.err, "attn flatten-script"));
+  }
+}
+
 TEST_CASE("flatten-script: what it made of a model computes what Keras computed") {
   for (const std::string name : {"classifier", "residual"}) {
     CAPTURE(name);

@@ -148,6 +148,9 @@ TEST_CASE("a layer that a model shares with a model inside it is one layer, with
   CAPTURE(result.err);
   CAPTURE(result.out);
   CHECK(result.code == 0);
+  const Result validate = run_attn({"validate", folder + "model.keras"});
+  CHECK(validate.code == 0);
+  CHECK(contains(validate.out, "is shared with a model inside this one; Keras 3.15 saves such a model"));
 }
 
 TEST_CASE("attn: where weights came from stands in every header and JSON, and pages tell how they came about") {

@@ -8,6 +8,7 @@
 #include "classes/custom_layer.h"
 #include "classes/reading.h"
 #include "model/functional.h"
+#include "model/layer_classes.h"
 #include "model/structure.h"
 
 namespace attn::keras {
@@ -21,11 +22,16 @@ class Watcher {
 
   void watch(Layer& layer) {
     if (!seen_.insert(&layer).second) return;
-    if (as_custom(layer) != nullptr) warn(layer, "is of a class of somebody's own, whose Python code is not run");
+    if (as_custom(layer) != nullptr)
+      warn(layer, carries_own_code(layer) ? "carries Python code, which is not run"
+                                          : "is of a class of somebody's own, whose Python code is not run");
     if (const auto heads = layer.heads()) watch_attention(layer, *heads);
     if (layer.info->counts_positions) watch_positions(layer);
     watch_constants(layer);
     if (const auto* model = dynamic_cast<const Functional*>(&layer)) {
+      for (const auto& [twin, one] : model->ones())
+        warn(*twin,
+             "is shared with a model inside this one; Keras 3.15 saves such a model, and does not load it again");
       for (Layer* inner : model->operations()) {
         if (inner->is_operation()) around_ = inputs_dtype(*model, *inner);
         watch(*inner);
@@ -36,6 +42,9 @@ class Watcher {
   }
 
  private:
+  /// A Lambda, or a layer of Keras with a lambda in it.
+  static bool carries_own_code(const Layer& layer) { return layer_classes().find(layer.class_name()) != nullptr; }
+
   void warn(const Layer& layer, const std::string& what) {
     const std::string text = fmt::format("'{}' ({}) {}", printable(layer.name), layer.class_name(), what);
     Problem problem;
