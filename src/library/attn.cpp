@@ -41,6 +41,8 @@ library::ModelText with_options(library::ModelText text, const OpenOptions& opti
 }  // namespace
 
 struct Model::Parts {
+  Parts(keras::Model read, std::optional<std::string> file) : model(std::move(read)), weights(std::move(file)) {}
+
   keras::Model model;
   std::optional<std::string> weights;  // the file that also holds weights
   /// To lower a model is to walk its layers, which know for that time what is asked for: one thread at a time does.
@@ -113,13 +115,13 @@ Model::~Model() = default;
 Model Model::open(const std::string& path, const OpenOptions& options) {
   library::ModelText text = with_options(library::read_model_file(path), options);
   std::optional<std::string> weights = text.weights;
-  return Model(std::unique_ptr<Parts>(new Parts{library::read_model(std::move(text)), std::move(weights)}));
+  return Model(std::make_unique<Parts>(library::read_model(std::move(text)), std::move(weights)));
 }
 
 Model Model::parse(const std::string& name, std::string text, const OpenOptions& options) {
   library::ModelText given = with_options({name, std::move(text), {}, {}}, options);
   keras::Model model = keras::Model::read(name, std::move(given.text), given.options);
-  return Model(std::unique_ptr<Parts>(new Parts{std::move(model), {}}));
+  return Model(std::make_unique<Parts>(std::move(model), std::nullopt));
 }
 
 std::string Model::name() const {

@@ -137,7 +137,8 @@ void Canvas::text(Point start, std::string_view utf8, Color color, bool bold) {
                 const auto column = static_cast<int>((x - corner.x) / zoom),
                            row = static_cast<int>((y - corner.y) / zoom);
                 if (column < 0 || row < 0 || column >= glyph->width || row >= glyph->height) return 0.0;
-                return shades[static_cast<std::size_t>(row * glyph->width + column)] / kFull;
+                const auto at = std::int64_t{row} * glyph->width + column;
+                return shades[static_cast<std::size_t>(at)] / kFull;
               });
       }
     }

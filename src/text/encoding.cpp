@@ -32,7 +32,7 @@ Tensor crossed(const Crossing& crossing, std::span<const TextArray> arrays) {
     if (array.shape != arrays.front().shape)
       throw bad_input("arrays that are crossed have one shape, not {} and {}", arrays.front().shape.str(),
                       array.shape.str());
-  const Tensor out(DType::int64, arrays.front().shape);
+  Tensor out(DType::int64, arrays.front().shape);
   for (std::size_t i = 0; i < arrays.front().values.size(); ++i) {
     std::uint64_t hash = kSeed;
     for (std::size_t k = 0; k < arrays.size(); ++k) {
@@ -104,7 +104,7 @@ Tensor encode(const Encoding& encoding, const TextArray& texts) {
     return std::visit([&](const auto& how) { return index_in(how, encoding.form, term); }, encoding.index);
   };
   if (texts.shape.rank() == 1 && !encoding.splits()) {  // no rows
-    const Tensor out(DType::int64, shape);
+    Tensor out(DType::int64, shape);
     const Splitting how = encoding.splitting.value_or(Splitting{.split = Split::whole});
     for (std::size_t i = 0; i < texts.values.size(); ++i)
       out.as<std::int64_t>()[i] = index(standardized(texts.values[i], how));
@@ -116,7 +116,7 @@ Tensor encode(const Encoding& encoding, const TextArray& texts) {
     for (const auto& row : rows.rows) longest = std::max(longest, row.size());
     shape[-1] = static_cast<Dim>(longest);
   }
-  const Tensor out(DType::int64, shape);  // of zeros
+  Tensor out(DType::int64, shape);  // of zeros
   const auto numbers = out.as<std::int64_t>();
   const auto width = static_cast<std::size_t>(shape[-1]);
   const bool counted = encoding.form == Form::presence || encoding.form == Form::counts;
