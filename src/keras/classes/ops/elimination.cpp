@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "attn/base/dtype.h"
+#include "attn/base/error.h"
 #include "classes/ops/layout.h"
 
 namespace attn::keras {
@@ -11,7 +12,6 @@ namespace {
 
 using graph::Builder;
 using graph::ReduceFn;
-using graph::UnaryFn;
 
 constexpr Dim kLargest = 256;  // rows and columns; each is a step
 

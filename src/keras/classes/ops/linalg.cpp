@@ -1,8 +1,11 @@
 // Matrices of keras.ops.linalg: what follows from elimination and from reflections. Eigenvalues and singular values
 // take steps until they are exact enough, which a graph does not have.
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "classes/ops/elimination.h"
+#include "classes/ops/layout.h"
 #include "classes/ops/operand.h"
 #include "classes/ops/ops.h"
 

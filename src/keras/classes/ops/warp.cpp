@@ -202,7 +202,7 @@ class MapCoordinates : public Taking<kCoordinateArguments> {
       cell = where(folded < size, folded, (mode == "reflect" ? 2.0 * size - 1.0 : 2.0 * size) - folded);
     }
     const Expression inside = mode == "constant" ? within(at, size) : at == at;
-    return {clipped(cell, 0.0, std::max(size - 1.0, 0.0)).cast(DType::int32), inside, std::move(weight)};
+    return {clipped(cell, 0.0, std::max(size - 1.0, 0.0)).cast(DType::int32), inside, weight};
   }
 
   /// Adds up the products of all choices of one read for each axis.
