@@ -8,6 +8,7 @@
 #include "../places.h"
 #include "attn/io/atomic_file.h"
 #include "attn/io/file.h"
+#include "attn/io/tensor_file.h"
 #include "attn/io/zip.h"
 #include "program.h"
 
@@ -125,16 +126,22 @@ TEST_CASE("text: compare takes strings from the file of --expect, beside what Ke
 }
 
 TEST_CASE("text: a heatmap's labels are the tokens of the model's own tokenizer") {
-  const std::string folder = attn::test::in_repository("tests/data/generation/");
-  for (const char* name : {"gpt2", "bert_classifier"}) {
-    CAPTURE(name);
-    const std::string model = folder + name + "/preset";
-    const Result ids = run_attn({"tokenize", model, "--text", "the model reads", "--format", "ids"});
-    const Result result = run_attn({"heatmap", model, "--batch", "1", "--seq-len", "6", "--layer", "0"});
-    CHECK_MESSAGE(result.code == 0, result.err);
-    CHECK(ids.code == 0);
-    CHECK(contains(result.out, "Most attended keys"));
+  const TemporaryFolder folder;
+  const std::string preset = attn::test::in_repository("tests/data/generation/gpt2/preset");
+  const json tokens =
+      json::parse(run_attn({"tokenize", preset, "--text", "the model reads", "--json"}).out)["results"][0];
+  const auto count = static_cast<attn::Dim>(tokens["ids"].size());
+  const attn::Tensor ids(attn::DType::int32, {1, count}), mask(attn::DType::int32, {1, count});
+  for (attn::Dim i = 0; i < count; ++i) {
+    ids.set(i, tokens["ids"][static_cast<std::size_t>(i)].get<double>());
+    mask.set(i, 1);
   }
+  const std::vector<attn::NamedTensor> arrays{{"token_ids", ids}, {"padding_mask", mask}};
+  attn::io::write_tensors(folder / "ids.npz", arrays);
+  const Result result =
+      run_attn({"heatmap", preset, "--input", folder / "ids.npz", "--layer", "0", "--head", "0", "--format", "svg"});
+  CHECK_MESSAGE(result.code == 0, result.err);
+  for (const json& token : tokens["tokens"]) CHECK(contains(result.out, ">" + token.get<std::string>() + "<"));
 }
 
 TEST_CASE("text: what attn writes keeps the vocabulary, and training reads strings") {
