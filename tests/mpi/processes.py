@@ -41,13 +41,25 @@ def ranks_of(process):
     return sorted(int(line.split()[0]) for line in done.stdout.splitlines() if ATTN in line)
 
 
-def wait_for_ranks(process, count, settle):
-    """Their process ids, a while after all have come."""
-    deadline = time.monotonic() + 30
+def wait_for_ranks(process, count):
+    """Their process ids, once all have come."""
+    deadline = time.monotonic() + 60
     while len(ranks_of(process)) < count and time.monotonic() < deadline:
         time.sleep(0.02)
-    time.sleep(settle)
     return ranks_of(process)
+
+
+def compute_for(pids, seconds):
+    """Returns when each has had so much of a processor, however busy that is."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and any(os.path.exists(f'/proc/{pid}') and computed(pid) < seconds for pid in pids):
+        time.sleep(0.02)
+
+
+def computed(pid):
+    with open(f'/proc/{pid}/stat') as file:
+        user, system = file.read().rpartition(')')[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf('SC_CLK_TCK')
 
 
 def gone(pids, seconds=5):
