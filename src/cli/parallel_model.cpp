@@ -33,6 +33,9 @@ report::ParallelReport parallel_report(Ranks& ranks, std::vector<parallel::Share
   communicators::Communicator& world = ranks.world();
   double waiting = 0;
   for (const auto& [collective, count] : counts) waiting += count.seconds;
+  const auto measured = [&ranks](double number) {
+    return ranks.are_timed() ? std::optional(number) : std::optional<double>();
+  };
   report::ParallelReport report;
   report.kind = parallel::name_of(ranks.kind());
   report.ranks = world.size();
@@ -40,14 +43,14 @@ report::ParallelReport parallel_report(Ranks& ranks, std::vector<parallel::Share
   report.library = world.library();
   report.split = std::move(split);
   for (const auto& [collective, count] : counts)
-    report.collectives.push_back(
-        {std::string(communicators::name_of(collective)), count.calls, count.bytes, count.seconds, std::nullopt});
+    report.collectives.push_back({std::string(communicators::name_of(collective)), count.calls, count.bytes,
+                                  measured(count.seconds), std::nullopt});
   const std::vector<std::string> nodes = gather_texts(world, communicators::host_name());
   const std::vector<double> took = gather_numbers(world, seconds), waited = gather_numbers(world, waiting),
                             peaks = gather_numbers(world, static_cast<double>(run::peak_memory())),
                             teams = gather_numbers(world, threads);
   for (std::size_t rank = 0; rank < nodes.size(); ++rank)
-    report.per_rank.push_back({nodes[rank], took[rank], waited[rank], static_cast<std::int64_t>(peaks[rank]),
+    report.per_rank.push_back({nodes[rank], took[rank], measured(waited[rank]), static_cast<std::int64_t>(peaks[rank]),
                                static_cast<std::int64_t>(teams[rank])});
   return report;
 }

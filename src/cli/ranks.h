@@ -18,10 +18,12 @@
 
 namespace attn::cli {
 
-/// "tensor=4" as a kind and a number of ranks; nothing for "none" and "files".
+/// "tensor=4" as a kind and a number of ranks; nothing for "none" and "files". "tensor=4,data=2": two groups of four
+/// ranks, which share the rows.
 struct ParallelWord {
   parallel::Kind kind = parallel::Kind::tensor;
-  std::optional<int> ranks;
+  std::optional<int> ranks;  ///< of a group
+  int groups = 1;
 };
 /// Throws Error (usage) for another word.
 [[nodiscard]] std::optional<ParallelWord> parse_parallel(const std::string& word);
@@ -57,6 +59,8 @@ class Ranks {
   /// Says, while all prepare, on what this rank runs. Ranks with a GPU each meet by NCCL from then on, unless another
   /// communicator was asked for.
   void runs_on(const backends::Backend& backend);
+  /// What collectives take is known of those on the host; those on GPUs are parts of passes.
+  [[nodiscard]] bool are_timed() const { return !on_gpus_; }
   /// One of the ranks writes results.
   [[nodiscard]] bool speaks() const { return world_->rank() == 0; }
 
@@ -76,6 +80,7 @@ class Ranks {
   parallel::Kind kind_;
   std::string communicator_, gpu_;  // "auto"; "cuda:0", "" for none
   double timeout_;
+  bool on_gpus_ = false;  // NCCL carries what is there
   std::unique_ptr<communicators::Communicator> world_;
 };
 

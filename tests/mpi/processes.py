@@ -12,16 +12,16 @@ def mpirun():
     return shutil.which('mpirun.openmpi') or shutil.which('mpirun')
 
 
-def environment(more=None):
+def environment(folder='/tmp'):
     kept = {k: v for k, v in os.environ.items() if not k.startswith('ATTN_')}
-    # Ranks share cores, and root may run them.
-    return kept | {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'ATTN_THREADS': '1',
+    # Ranks share cores, and root may run them. Launchers that share a folder of their own remove it from each other.
+    return kept | {'OMPI_MCA_orte_tmpdir_base': str(folder), 'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'ATTN_THREADS': '1',
                    'OMPI_MCA_rmaps_base_oversubscribe': '1', 'OMPI_MCA_mpi_yield_when_idle': '1',
-                   'OMPI_MCA_btl': 'self,vader', 'OMPI_MCA_hwloc_base_binding_policy': 'none'} | (more or {})
+                   'OMPI_MCA_btl': 'self,vader', 'OMPI_MCA_hwloc_base_binding_policy': 'none'}
 
 
 def start(ranks, *words, folder):
-    return subprocess.Popen([mpirun(), '-np', str(ranks), *words], cwd=folder, env=environment(), stdin=subprocess.DEVNULL,
+    return subprocess.Popen([mpirun(), '-np', str(ranks), *words], cwd=folder, env=environment(folder), stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 
@@ -29,6 +29,11 @@ def run(ranks, *words, folder):
     process = start(ranks, ATTN, *words, folder=folder)
     out, err = process.communicate(timeout=60)
     return process.returncode, out, err
+
+
+def alone(*words, folder):
+    """One process, without a launcher."""
+    return subprocess.run([ATTN, *words], cwd=folder, env=environment(), capture_output=True, text=True)
 
 
 def sentences(err):

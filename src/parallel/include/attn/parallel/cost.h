@@ -45,11 +45,19 @@ struct Prediction {
   [[nodiscard]] double speed_up() const { return seconds() > 0 ? alone / seconds() : 1; }
 };
 [[nodiscard]] Prediction predict(const graph::Graph& model, Kind kind, int ranks, const Cluster& cluster);
+/// The same for groups of ranks that share the rows, each of which shares `group`: the model of `whole` with the rows
+/// of a group. The ranks of a group are neighbours. What comes out is gathered from all groups.
+[[nodiscard]] Prediction predict(const graph::Graph& whole, const graph::Graph& group, Kind kind, int ranks, int groups,
+                                 const Cluster& cluster);
 
 /// Of a training step with so many rows for each rank: the share of one rank's speed that each of several keeps. The
 /// gradients of `weights` numbers are added up behind the backward pass, which hides them for four fifths of it; of the
 /// last bucket, a tenth, nothing is hidden.
 [[nodiscard]] double training_efficiency(double forward_seconds, std::int64_t weights, int ranks,
                                          const Cluster& cluster);
+/// The same of `groups` groups of `ranks` ranks: `pass` is that of one group, a rank of which has `local` of the
+/// weights, and the speed is one rank's that had memory for all.
+[[nodiscard]] double training_efficiency(const Prediction& pass, std::int64_t weights, std::int64_t local, int ranks,
+                                         int groups, const Cluster& cluster);
 
 }  // namespace attn::parallel
