@@ -50,33 +50,14 @@ run::BenchOptions without_warm_up(run::BenchOptions options) {
   return options;
 }
 
-std::vector<NamedTensor> copies_of_outputs(const run::Session& session) {
+std::vector<NamedTensor> copies(const std::vector<NamedTensor>& tensors) {
   std::vector<NamedTensor> out;
-  for (const NamedTensor& named : session.outputs()) {
+  for (const NamedTensor& named : tensors) {
     const Tensor copy(named.tensor.dtype(), named.tensor.shape());
     std::copy_n(named.tensor.data(), named.tensor.bytes(), copy.data());
     out.push_back({named.name, copy});
   }
   return out;
-}
-
-/// Counts of so many passes as those of one, beside what the cost model says of it.
-void per_pass(report::ParallelReport& report, std::int64_t passes, const graph::Graph& local,
-              const parallel::Cluster& cluster) {
-  std::map<std::string, double> predicted;
-  for (const parallel::CollectiveCost& cost : parallel::collective_costs(local, cluster, report.ranks))
-    predicted[std::string(communicators::name_of(cost.collective))] = cost.seconds;
-  const auto all = static_cast<double>(passes);
-  for (report::CollectiveReport& each : report.collectives) {
-    each.count /= passes;
-    each.bytes /= passes;
-    if (each.seconds) *each.seconds /= all;
-    if (const auto found = predicted.find(each.op); found != predicted.end()) each.predicted = found->second;
-  }
-  for (report::RankReport& rank : report.per_rank) {
-    rank.seconds /= all;
-    if (rank.collective_seconds) *rank.collective_seconds /= all;
-  }
 }
 
 class SharedBench {
@@ -95,7 +76,8 @@ class SharedBench {
         [&] {
           measure_shared();
           measure_alone();
-          row_.prediction = parallel::predict(model_.whole, ranks_.kind(), ranks_.world().size(), report_.cluster);
+          const Ranks::Groups groups = ranks_.groups();
+          row_.prediction = parallel::predict(model_.whole, ranks_.kind(), groups.ranks, groups.count, report_.cluster);
           report_.rows.push_back(std::move(row_));
           return static_cast<int>(ExitCode::done);
         });
@@ -106,25 +88,53 @@ class SharedBench {
     Communicator& world = ranks_.world();
     row_.setting = setting_of(*loaded_, model_.whole, backend_, plan_.execution);
     backends::CompileOptions options = plan_.execution.compile_options();
-    options.ranks = &world;
+    options.ranks = &ranks_.group();
     run::reset_peak_memory();
     run::Session session(backend_, model_.local.graph, std::move(model_.weights), options);
-    const auto pass = [&] { session.run(model_.inputs); };
+    std::vector<NamedTensor> outputs;
+    const auto pass = [&] {
+      session.run(model_.inputs);
+      outputs = gather_groups(ranks_, session.outputs(), model_.rows.outputs);
+    };
     static_cast<void>(measure_together(world, pass, warm_up_of(plan_.options)));
-    world.reset_counts();
+    ranks_.reset_counts();
     std::vector<double> seconds = measure_together(world, pass, without_warm_up(plan_.options));
-    communicators::Counts counts = world.counts();
+    communicators::Counts counts = ranks_.counts();
     counts.erase(communicators::Collective::broadcast);  // by which ranks were told to go on
     row_.iterations = static_cast<std::int64_t>(seconds.size());
     double all = 0;
     for (const double each : seconds) all += each;
     row_.parallel = parallel_report(ranks_, model_.local.shared, counts, all, row_.setting.threads);
-    per_pass(row_.parallel, row_.iterations, model_.local.graph, report_.cluster);
+    per_pass(row_.parallel, row_.iterations);
     // A pass is over when the last rank is through.
     auto* const bytes = reinterpret_cast<std::byte*>(seconds.data());
     world.all_reduce(bytes, bytes, row_.iterations, DType::float64, communicators::Reduction::max);
     row_.ms = run::latency_of(seconds);
-    if (ranks_.speaks()) outputs_ = copies_of_outputs(session);
+    if (ranks_.speaks()) outputs_ = copies(outputs);
+  }
+
+  /// Counts of so many passes as those of one, beside what the cost model says of it.
+  void per_pass(report::ParallelReport& report, std::int64_t passes) const {
+    const Ranks::Groups groups = ranks_.groups();
+    const parallel::Cluster& cluster = report_.cluster;
+    std::map<std::string_view, double> predicted;
+    for (const parallel::CollectiveCost& cost : parallel::collective_costs(model_.local.graph, cluster, groups.ranks))
+      predicted[communicators::name_of(cost.collective)] += cost.seconds;
+    if (groups.count > 1)
+      for (const parallel::Meeting& gather : parallel::gathers(model_.whole, model_.rows))
+        predicted[communicators::name_of(gather.collective)] +=
+            parallel::seconds_across(cluster, gather, groups.ranks, groups.count);
+    const auto all = static_cast<double>(passes);
+    for (report::CollectiveReport& each : report.collectives) {
+      each.count /= passes;
+      each.bytes /= passes;
+      if (each.seconds) *each.seconds /= all;
+      if (const auto found = predicted.find(each.op); found != predicted.end()) each.predicted = found->second;
+    }
+    for (report::RankReport& rank : report.per_rank) {
+      rank.seconds /= all;
+      if (rank.collective_seconds) *rank.collective_seconds /= all;
+    }
   }
 
   /// The others wait, and hear of every pass, so that none gives up.

@@ -1,8 +1,9 @@
 #include "parallel_plan.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
-#include <utility>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -42,62 +43,33 @@ parallel::Cluster cluster_named(const std::string& word) {
 
 namespace {
 
-/// Models with other batches, as groups of ranks have them.
-class Groups {
- public:
-  Groups(const LoadedModel& loaded, keras::LowerOptions lower, const ParallelWord& word,
-         const parallel::Cluster& cluster)
-      : loaded_(loaded), lower_(std::move(lower)), kind_(word.kind), ranks_(*word.ranks), cluster_(cluster) {
-    whole_ = plan::simplify_einsum(loaded_.model.lower(lower_));
-    rows_ = batch_of(whole_);
-  }
-
-  [[nodiscard]] std::int64_t rows() const { return rows_; }
-
-  /// Of the group that has most of the rows.
-  [[nodiscard]] graph::Graph group(int groups) const {
-    if (groups == 1) return whole_;
-    const std::int64_t rows = (rows_ + groups - 1) / groups;
-    if (groups > rows_)
-      throw bad_usage("a batch of {} has not a row for each of {} groups: --batch {} has", rows_, groups, groups);
-    keras::LowerOptions lower = lower_;
-    lower.batch = rows;
-    graph::Graph graph = plan::simplify_einsum(loaded_.model.lower(lower));
-    if (batch_of(graph) != rows)
-      throw bad_usage("{}: the model fixes its batch, so groups of ranks cannot share its rows", loaded_.name);
-    return graph;
-  }
-
-  [[nodiscard]] parallel::Prediction predict(int groups) const {
-    return parallel::predict(whole_, group(groups), kind_, ranks_, groups, cluster_);
-  }
-
- private:
-  const LoadedModel& loaded_;
-  keras::LowerOptions lower_;
-  parallel::Kind kind_;
-  int ranks_;
-  const parallel::Cluster& cluster_;
-  graph::Graph whole_;
-  std::int64_t rows_ = 1;
-};
-
-/// What several groups would take, in place of what one does.
-void add_groups(report::ParallelPlanReport& report, const Groups& model, const graph::Graph& group,
+/// What several groups take, in place of what one does.
+void add_groups(report::ParallelPlanReport& report, const graph::Graph& model, const parallel::RowsOfGroup& rows,
                 const ParallelWord& word, std::int64_t weights) {
   const int ranks = *word.ranks;
   report.data = word.groups;
   report.ranks = ranks * word.groups;
-  report.prediction = model.predict(word.groups);
+  const parallel::Prediction pass = report.prediction;
+  report.prediction = parallel::predict(model, word.kind, ranks, word.groups, report.cluster);
+  for (const parallel::Meeting& gather : parallel::gathers(model, rows)) {
+    report.meetings.push_back(gather);
+    auto cost = std::ranges::find(report.collectives, gather.collective, &parallel::CollectiveCost::collective);
+    if (cost == report.collectives.end()) cost = report.collectives.insert(cost, {gather.collective, 0, 0, 0});
+    ++cost->count;
+    cost->bytes += gather.bytes;
+    cost->seconds += parallel::seconds_across(report.cluster, gather, ranks, word.groups);
+  }
   report.speed_ups.clear();
-  for (const int groups : numbers_of_ranks(word.groups))
-    if (groups <= model.rows()) report.speed_ups.emplace_back(ranks * groups, model.predict(groups).speed_up());
-  const parallel::Prediction pass = parallel::predict(group, word.kind, ranks, report.cluster);
-  const bool shares_weights = report.local_weight_bytes < report.weight_bytes;
-  const auto local = shares_weights ? static_cast<std::int64_t>(static_cast<double>(weights) *
-                                                                static_cast<double>(report.local_weight_bytes) /
-                                                                static_cast<double>(report.weight_bytes))
-                                    : weights;
+  for (const int groups : numbers_of_ranks(word.groups)) {
+    try {
+      report.speed_ups.emplace_back(ranks * groups,
+                                    parallel::predict(model, word.kind, ranks, groups, report.cluster).speed_up());
+    } catch (const Error& error) {  // so many have not a row each
+      if (error.code() != ExitCode::usage) throw;
+    }
+  }
+  const double share = static_cast<double>(report.local_weight_bytes) / static_cast<double>(report.weight_bytes);
+  const auto local = static_cast<std::int64_t>(static_cast<double>(weights) * share);
   report.efficiencies.clear();
   for (const int groups : {2, 8, 16, 64, 256})
     report.efficiencies.emplace_back(
@@ -110,8 +82,10 @@ report::ParallelPlanReport parallel_plan(const LoadedModel& loaded, const keras:
                                          const ParallelWord& word, const parallel::Cluster& cluster) {
   if (!word.ranks)
     throw bad_usage("--parallel {}: for how many ranks? As in {}=8", name_of(word.kind), name_of(word.kind));
-  const Groups model(loaded, lower, word, cluster);
-  const graph::Graph graph = model.group(word.groups);
+  const graph::Graph model = plan::simplify_einsum(loaded.model.lower(lower));
+  std::optional<parallel::RowsOfGroup> rows;
+  if (word.groups > 1) rows = parallel::rows_of_group(model, word.groups - 1, word.groups);
+  const graph::Graph& graph = rows ? rows->part.graph : model;
   report::ParallelPlanReport report;
   report.model = loaded.name;
   report.kind = name_of(word.kind);
@@ -138,7 +112,7 @@ report::ParallelPlanReport parallel_plan(const LoadedModel& loaded, const keras:
   for (const int ranks : {2, 8, 16, 64, 256, 1024})
     report.efficiencies.emplace_back(ranks,
                                      parallel::training_efficiency(report.prediction.alone, weights, ranks, cluster));
-  if (word.groups > 1) add_groups(report, model, graph, word, weights);
+  if (rows) add_groups(report, model, *rows, word, weights);
   return report;
 }
 

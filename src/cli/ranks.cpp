@@ -178,14 +178,13 @@ Ranks::Ranks(const RanksOptions& options, const ParallelWord& word, const Consol
     : console_(console),
       launch_(communicators::launched()),
       kind_(word.kind),
+      count_of_groups_(word.groups),
       communicator_(options.communicator),
       timeout_(options.timeout) {
-  if (word.groups > 1)
-    throw bad_usage("--parallel {}: attn plan tells what both at once would take; ranks share by one of them",
-                    printable(*options.parallel));
-  if (word.ranks && *word.ranks != launch_.size)
+  const int asked = word.ranks.value_or(1) * word.groups;
+  if (word.ranks && asked != launch_.size)
     throw bad_usage("--parallel {}: {} processes were started{}", printable(*options.parallel), launch_.size,
-                    launch_.size == 1 ? fmt::format(": mpirun -np {} attn …", *word.ranks) : "");
+                    launch_.size == 1 ? fmt::format(": mpirun -np {} attn …", asked) : "");
   if (options.communicator == "self" && launch_.size > 1)
     throw bad_usage("--communicator self is for one process, and {} started {}", launch_.launcher, launch_.size);
   const bool alone = options.communicator == "self" || (options.communicator != "mpi" && launch_.size == 1);
@@ -212,6 +211,8 @@ void Ranks::runs_on(const backends::Backend& backend) {
 std::optional<Error> Ranks::join_gpus() {
   if (gpu_.empty() && communicator_ == "nccl")
     return bad_usage("--communicator nccl carries what is on GPUs: it takes --device cuda");
+  if (!gpu_.empty() && count_of_groups_ > 1)
+    return bad_usage("ranks on GPUs share by one kind, not by rows too: --parallel {}", name_of(kind_));
   if (gpu_.empty() || communicator_ == "mpi" || communicator_ == "self" || on_gpus_) return std::nullopt;
   if (communicator_ == "auto" && world_->size() == 1) return std::nullopt;
   std::optional<Error> failed;
@@ -243,6 +244,40 @@ std::optional<Error> Ranks::join_gpus() {
   on_gpus_ = true;
   world_->set_deadline(timeout_);
   return std::nullopt;
+}
+
+Ranks::Groups Ranks::groups() const {
+  const int ranks = world_->size() / count_of_groups_;
+  return {count_of_groups_, world_->rank() / ranks, world_->rank() % ranks, ranks};
+}
+
+void Ranks::form_groups() {
+  if (outer_) return;
+  if (count_of_groups_ == 1 || world_->size() == 1) {
+    outer_ = communicators::make_self();
+    return;
+  }
+  const Groups own = groups();
+  inner_ = communicators::split_mpi(launch_, own.group);
+  outer_ = communicators::split_mpi(launch_, own.rank);
+  inner_->set_deadline(timeout_);
+  outer_->set_deadline(timeout_);
+}
+
+communicators::Counts Ranks::counts() {
+  communicators::Counts all = group().counts();
+  for (const auto& [collective, count] : across().counts()) {
+    communicators::Count& sum = all[collective];
+    sum.calls += count.calls;
+    sum.bytes += count.bytes;
+    sum.seconds += count.seconds;
+  }
+  return all;
+}
+
+void Ranks::reset_counts() {
+  group().reset_counts();
+  across().reset_counts();
 }
 
 std::string Ranks::own_name() const {
@@ -299,6 +334,7 @@ int Ranks::together(const std::function<std::vector<Fact>()>& prepare, const std
     failed = first_error(failed);
     if (!failed) failed = difference(facts);
     if (!failed) failed = join_gpus();
+    if (!failed) form_groups();
     if (failed) {
       if (speaks()) console_.error(failed->what());
       return static_cast<int>(failed->code());

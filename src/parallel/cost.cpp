@@ -99,12 +99,25 @@ Cluster between_groups(Cluster cluster, int ranks) {
 
 }  // namespace
 
-Prediction predict(const Graph& whole, const Graph& group, Kind kind, int ranks, int groups, const Cluster& cluster) {
-  Prediction result = predict(group, kind, ranks, cluster);
-  result.alone = compute_seconds(whole, cluster);
-  for (const graph::Output& output : whole.outputs)
-    result.collective +=
-        seconds_of(between_groups(cluster, ranks), Collective::all_gather, bytes_of_value(whole, output.value), groups);
+std::vector<Meeting> gathers(const Graph& model, const RowsOfGroup& rows) {
+  std::vector<Meeting> result;
+  for (std::size_t i = 0; i < model.outputs.size(); ++i)
+    if (!rows.outputs[i].empty())
+      result.push_back({Collective::all_gather, bytes_of_value(model, model.outputs[i].value), model.outputs[i].name});
+  return result;
+}
+
+double seconds_across(const Cluster& cluster, const Meeting& meeting, int ranks, int groups) {
+  return seconds_of(between_groups(cluster, ranks), meeting.collective, meeting.bytes, groups);
+}
+
+Prediction predict(const Graph& model, Kind kind, int ranks, int groups, const Cluster& cluster) {
+  if (groups == 1) return predict(model, kind, ranks, cluster);
+  const RowsOfGroup rows = rows_of_group(model, groups - 1, groups);  // the last has most
+  Prediction result = predict(rows.part.graph, kind, ranks, cluster);
+  result.alone = compute_seconds(model, cluster);
+  for (const Meeting& gather : gathers(model, rows))
+    result.collective += seconds_across(cluster, gather, ranks, groups);
   return result;
 }
 

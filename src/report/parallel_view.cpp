@@ -67,7 +67,8 @@ std::optional<double> imbalance(const ParallelReport& report) {
 }
 
 std::string parallel_text(const ParallelReport& report) {
-  std::string out = fmt::format("{} parallel on {} ranks{}, {}\n", report.kind, report.ranks,
+  const std::string groups = report.data > 1 ? fmt::format(" in {} groups", report.data) : "";
+  std::string out = fmt::format("{} parallel on {} ranks{}{}, {}\n", report.kind, report.ranks, groups,
                                 report.launcher.empty() ? "" : " of " + report.launcher, report.library);
   out += split_text(report.split);
   for (const CollectiveReport& each : report.collectives)
@@ -81,6 +82,7 @@ Json parallel_json(const ParallelReport& report) {
   Json json;
   json["kind"] = report.kind;
   json["ranks"] = report.ranks;
+  json["data"] = report.data;
   json["launcher"] = report.launcher.empty() ? Json(nullptr) : Json(report.launcher);
   json["library"] = report.library;
   json["split"] = split_json(report.split);

@@ -15,6 +15,7 @@ import sys
 import time
 import unittest
 
+import arrays
 import processes
 from failures import Failures
 from fixtures import Fixtures
@@ -72,6 +73,32 @@ class Mpi(RankCase):
             self.assertLess(row['difference'], 1e-5)
             self.assertAlmostEqual(row['efficiency'], row['alone_ms']['median'] / row['ms']['median'] / 2)
             self.assertEqual(len(row['parallel']['per_rank']), 2)
+
+    def test_groups_share_rows_and_their_ranks_the_model(self):
+        words = ('m.json', '--batch', '5', '--json', '--parallel')
+        self.assertEqual(run(1, 'run', 'm.json', '--batch', '5', '-o', 'one.npz', folder=self.folder)[0], 0)
+        for word, ranks in (('tensor=2,data=2', 4), ('data=3,tensor=1', 3), ('sequence=2,data=2', 4)):
+            code, out, err = run(ranks, 'run', *words, word, '-o', 'all.npz', folder=self.folder)
+            self.assertEqual(code, 0, err)
+            self.assertLess(arrays.largest_difference(self.folder / 'one.npz', self.folder / 'all.npz'), 1e-5)
+            told = json.loads(out)['parallel']
+            self.assertEqual(told['ranks'], ranks)
+            plan = json.loads(alone('plan', *words, word, folder=self.folder).stdout)
+            for part in (told, plan):
+                self.assertEqual(part['data'], ranks // 2 if ranks == 4 else 3)
+            # Of the group of rank 0, which may have a row less than the last, of which the plan is.
+            self.assertEqual([each['op'] for each in told['collectives']], [each['op'] for each in plan['collectives']])
+            self.assertEqual([each['count'] for each in told['collectives']], [each['count'] for each in plan['collectives']])
+        code, out, err = run(4, 'bench', 'm.json', '--batch', '4', '--json', '--parallel', 'tensor=2,data=2', '--cluster',
+                             'cpu-100g', '--min-time', '0.1', folder=self.folder)
+        self.assertEqual(code, 0, err)
+        row = json.loads(out)['rows'][0]
+        self.assertLess(row['difference'], 1e-5)
+        plan = json.loads(alone('plan', 'm.json', '--batch', '4', '--json', '--parallel', 'tensor=2,data=2',
+                                folder=self.folder).stdout)
+        self.assertEqual([each['bytes'] for each in row['parallel']['collectives']],
+                         [each['bytes'] for each in plan['collectives']])
+        self.assertEqual(row['predicted_ms'], plan['ms'])
 
     def test_the_same_ranks_give_the_same_bits(self):
         for name in ('a.npz', 'b.npz'):

@@ -215,22 +215,62 @@ TEST_CASE("cost: the training efficiencies of five sizes on two clusters are tho
 
 TEST_CASE("cost: one group of ranks takes what its ranks take, and more groups share rows and gradients") {
   const Cluster cluster = cluster_of("h200-ndr");
-  const Model whole = block({.batch = 16, .heads = 4, .key_heads = 4, .feed_forward = 256});
-  const Model quarter = block({.batch = 4, .heads = 4, .key_heads = 4, .feed_forward = 256});
-  const Prediction alone = predict(whole.graph, Kind::tensor, 4, cluster);
-  CHECK(predict(whole.graph, whole.graph, Kind::tensor, 4, 1, cluster).seconds() == alone.seconds());
-  const Prediction four = predict(whole.graph, quarter.graph, Kind::tensor, 4, 4, cluster);
+  const Model model = block({.batch = 17, .heads = 4, .key_heads = 4, .feed_forward = 256});
+  const Prediction alone = predict(model.graph, Kind::tensor, 4, cluster);
+  CHECK(predict(model.graph, Kind::tensor, 4, 1, cluster).seconds() == alone.seconds());
+  const Prediction four = predict(model.graph, Kind::tensor, 4, 4, cluster);
   CHECK(four.compute < alone.compute);
   CHECK(four.alone == alone.alone);
   // Two groups fill a node: what they gather stays in it, and what eight gather does not.
-  const std::int64_t bytes = whole.graph.value(whole.graph.outputs[0].value).shape.size() * 4;
-  const Prediction inside = predict(quarter.graph, Kind::tensor, 4, cluster);
+  const std::int64_t bytes = model.graph.value(model.graph.outputs[0].value).shape.size() * 4;
   const auto gathered = [&](int groups) {
-    return predict(whole.graph, quarter.graph, Kind::tensor, 4, groups, cluster).collective - inside.collective;
+    const RowsOfGroup rows = rows_of_group(model.graph, groups - 1, groups);
+    return predict(model.graph, Kind::tensor, 4, groups, cluster).collective -
+           predict(rows.part.graph, Kind::tensor, 4, cluster).collective;
   };
   CHECK(gathered(2) == doctest::Approx(seconds_of(cluster, Collective::all_gather, bytes, 2)));
   CHECK(gathered(8) > seconds_of(cluster, Collective::all_gather, bytes, 8));
-  CHECK(training_efficiency(inside, 1000, 250, 4, 8, cluster) < training_efficiency(inside, 1000, 250, 4, 2, cluster));
+  CHECK(training_efficiency(alone, 1000, 250, 4, 8, cluster) < training_efficiency(alone, 1000, 250, 4, 2, cluster));
+}
+
+TEST_CASE("groups: ranks of a group share the model over the group's rows, which together are all") {
+  const Model model = block({.batch = 5, .heads = 4, .key_heads = 4, .feed_forward = 256, .masked = true});
+  const Tensor expected = run(model.graph, model.weights, model.inputs, nullptr)[0];
+  for (const int groups : {2, 3, 5}) {
+    CAPTURE(groups);
+    std::int64_t from = 0;
+    for (int group = 0; group < groups; ++group) {
+      const RowsOfGroup rows = rows_of_group(model.graph, group, groups);
+      graph::verify(rows.part.graph);
+      REQUIRE(rows.outputs.size() == 1);
+      REQUIRE(rows.outputs[0].size() == static_cast<std::size_t>(groups));
+      const std::vector<Tensor> weights = local_weights(rows.part, model.weights, group);
+      communicators::run_ranks(2, [&](Communicator& world) {
+        const Parallel local = parallelize(rows.part.graph, Kind::tensor, world.rank(), 2);
+        const Tensor got = run(local.graph, local_weights(local, weights, world.rank()), model.inputs, &world)[0];
+        CHECK(got.shape()[0] == rows.outputs[0][static_cast<std::size_t>(group)]);
+        double error = 0;
+        const std::int64_t row = expected.size() / 5;
+        for (std::int64_t i = 0; i < got.size(); ++i)
+          error = std::max(error, std::abs(got.at(i) - expected.at(from * row + i)));
+        CHECK(error < 1e-5);
+      });
+      from += rows.outputs[0][static_cast<std::size_t>(group)];
+    }
+    CHECK(from == 5);
+  }
+  CHECK_THROWS_AS(static_cast<void>(rows_of_group(model.graph, 0, 6)), Error);
+}
+
+TEST_CASE("groups: rows that depend on each other are refused") {
+  using namespace graph;
+  Graph graph;
+  Builder b(graph);
+  const ValueId x = b.input("x", DType::float32, {4, 3});
+  const ValueId mean = b.apply(Reduce{ReduceFn::mean, {0}, true}, {x});
+  graph.outputs.push_back({"", b.binary(BinaryFn::subtract, x, mean)});
+  CHECK_THROWS_WITH_AS(static_cast<void>(rows_of_group(graph, 0, 2)),
+                       "the rows of the batch depend on each other, so groups of ranks cannot share them", Error);
 }
 
 TEST_CASE("cluster: JSON is read, and what is missing or unknown in it is told") {

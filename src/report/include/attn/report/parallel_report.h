@@ -32,7 +32,8 @@ struct CollectiveReport {
 /// How ranks ran a model together.
 struct ParallelReport {
   std::string kind;
-  int ranks = 1;
+  int ranks = 1;  ///< in all
+  int data = 1;   ///< groups of ranks that share the rows of the batch, where each of them shares the model
   std::string launcher, library;
   std::vector<parallel::Shared> split;
   std::vector<CollectiveReport> collectives;
