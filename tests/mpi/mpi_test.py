@@ -24,7 +24,7 @@ from rank_case import RankCase
 from training import Training
 
 SKIPPED = 77
-AT_ONCE = 6
+AT_ONCE = 8
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CASE = ROOT / 'tests/data/keras/model/encoder_decoder'
 
