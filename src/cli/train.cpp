@@ -330,7 +330,7 @@ struct TrainCommand : TrainingOptions {
   /// Gives what that was.
   [[nodiscard]] std::vector<Tensor> take_over_optimizer(const LoadedModel& loaded, train::Trainer& trainer) const {
     if (!loaded.weights || execution.weights || changes.optimizer) return {};
-    const std::vector<Tensor> state = read_optimizer_state(*loaded.weights);
+    std::vector<Tensor> state = read_optimizer_state(*loaded.weights);
     const std::size_t all = trainer.optimizer().state().size();
     if (state.empty() || (state.size() != all && state.size() <= trainer.optimizer().scale_variables() + 2))
       return {};  // never trained: rates and scales at most

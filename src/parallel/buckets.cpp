@@ -10,7 +10,6 @@ namespace {
 
 using graph::at;
 using graph::Graph;
-using graph::kNone;
 using graph::Node;
 using graph::ValueId;
 

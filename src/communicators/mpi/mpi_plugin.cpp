@@ -181,7 +181,7 @@ class Mpi final : public Communicator {
   /// Halves as float32, in which MPI adds them; of other numbers nothing.
   static Tensor widened(const std::byte* numbers, std::int64_t count, DType dtype) {
     if (dtype != DType::float16 && dtype != DType::bfloat16) return {};
-    const Tensor wide(DType::float32, {count});
+    Tensor wide(DType::float32, {count});
     for (std::int64_t i = 0; i < count; ++i) wide.set(i, Tensor::load(dtype, numbers, i));
     return wide;
   }
