@@ -23,9 +23,12 @@
 #include "common.h"
 #include "decoder_bench.h"
 #include "interrupt.h"
+#include "links.h"
 #include "machine.h"
 #include "model_bench.h"
 #include "options/command.h"
+#include "parallel_bench.h"
+#include "parallel_plan.h"
 #include "progress.h"
 #include "range_list.h"
 #include "shared_options.h"
@@ -95,6 +98,8 @@ struct BenchCommand {
   bool train = false;
   TrainingSetup training;
   DecoderTests tests;
+  RanksOptions ranks;
+  std::optional<std::string> cluster;
 
   void declare(Options& options) {
     add_common(options, common, {Format::table, Format::json, Format::jsonl, Format::markdown, Format::csv});
@@ -164,10 +169,15 @@ struct BenchCommand {
         .repeatable()
         .needs(steps);
     add_checkpoint(options, training.recomputes).needs(steps);
+    ranks.declare(options);
+    options.add("--cluster", cluster, "NAME",
+                "of --parallel, whose figures predict: as attn plan has it (measured before, on these ranks)");
   }
 
   [[nodiscard]] int run() const {
     check_usage();
+    if (const std::optional<ParallelWord> word = ranks.asked()) return measure_ranks(*word);
+    expect_one_process("--parallel tensor (or data) measures what they do together");
     const Interrupt interrupt;
     report::BenchReport report;
     report.machine = machine_name();
@@ -260,6 +270,47 @@ struct BenchCommand {
     }
     write_result(report::render(common.form(), report), common.output);
     return Interrupt::signal() != 0 ? Interrupt::exit_code() : 0;
+  }
+
+  /// The same on ranks that share the model, of which the first tells.
+  [[nodiscard]] int measure_ranks(const ParallelWord& word) const {
+    if (train || attention || operations || roofline || profile || samples || baseline || mean_length ||
+        execution.skip_padding || !tests.empty())
+      throw bad_usage(
+          "bench --parallel measures whole passes: no --train, --attention, --ops, --profile, --roofline, --samples, "
+          "--baseline, --pp, --tg, --mean-length or --skip-padding");
+    if (common.form() == Format::jsonl) throw bad_usage("bench --parallel writes no JSON Lines: --json has all rows");
+    if (devices.size() > 1) throw bad_usage("bench --parallel measures one --device");
+    Ranks world(ranks, word, common.console);
+    const bool measures = !cluster && world.world().size() > 1;
+    report::ParallelBenchReport report;
+    report.machine = machine_name();
+    std::unique_ptr<backends::Backend> backend;
+    std::optional<LoadedModel> loaded;
+    const auto prepare = [&]() -> std::vector<Fact> {
+      backend = open_backend(world.device_of(devices.front()), execution.backend, common.console);
+      loaded.emplace(load_model(model, execution, common.console));
+      if (!measures) report.cluster = cluster_named(cluster.value_or("cpu-100g"));
+      return {fact_of("attn", ATTN_VERSION)};
+    };
+    int code = world.together(prepare, [&] {
+      if (measures) report.cluster = measure_links(world).cluster;
+      return 0;
+    });
+    BenchPlan plan;
+    plan.execution = execution;
+    plan.options = bench_options();
+    plan.console = &common.console;
+    for_each_setting(plan, [&](const BenchPlan& one) {
+      if (code != 0) return;
+      const auto of_setting = [&]() -> const LoadedModel& {
+        if (is_quantization(one.execution.dtype)) loaded.emplace(load_model(model, one.execution, common.console));
+        return *loaded;
+      };
+      code = measure_shared(one, of_setting, *backend, world, report);
+    });
+    if (code == 0 && world.speaks()) write_result(report::render(common.form(), report), common.output);
+    return code;
   }
 
   [[nodiscard]] std::size_t measurements() const {

@@ -1,6 +1,8 @@
 #include "parallel_plan.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "attn/base/error.h"
@@ -39,11 +41,51 @@ parallel::Cluster cluster_named(const std::string& word) {
   return parallel::cluster_of((*links)["cluster"].dump());
 }
 
+namespace {
+
+/// What several groups take, in place of what one does.
+void add_groups(report::ParallelPlanReport& report, const graph::Graph& model, const parallel::RowsOfGroup& rows,
+                const ParallelWord& word, std::int64_t weights) {
+  const int ranks = *word.ranks;
+  report.data = word.groups;
+  report.ranks = ranks * word.groups;
+  const parallel::Prediction pass = report.prediction;
+  report.prediction = parallel::predict(model, word.kind, ranks, word.groups, report.cluster);
+  for (const parallel::Meeting& gather : parallel::gathers(model, rows)) {
+    report.meetings.push_back(gather);
+    auto cost = std::ranges::find(report.collectives, gather.collective, &parallel::CollectiveCost::collective);
+    if (cost == report.collectives.end()) cost = report.collectives.insert(cost, {gather.collective, 0, 0, 0});
+    ++cost->count;
+    cost->bytes += gather.bytes;
+    cost->seconds += parallel::seconds_across(report.cluster, gather, ranks, word.groups);
+  }
+  report.speed_ups.clear();
+  for (const int groups : numbers_of_ranks(word.groups)) {
+    try {
+      report.speed_ups.emplace_back(ranks * groups,
+                                    parallel::predict(model, word.kind, ranks, groups, report.cluster).speed_up());
+    } catch (const Error& error) {  // so many have not a row each
+      if (error.code() != ExitCode::usage) throw;
+    }
+  }
+  const double share = static_cast<double>(report.local_weight_bytes) / static_cast<double>(report.weight_bytes);
+  const auto local = static_cast<std::int64_t>(static_cast<double>(weights) * share);
+  report.efficiencies.clear();
+  for (const int groups : {2, 8, 16, 64, 256})
+    report.efficiencies.emplace_back(
+        ranks * groups, parallel::training_efficiency(pass, weights, local, ranks, groups, report.cluster));
+}
+
+}  // namespace
+
 report::ParallelPlanReport parallel_plan(const LoadedModel& loaded, const keras::LowerOptions& lower,
                                          const ParallelWord& word, const parallel::Cluster& cluster) {
   if (!word.ranks)
     throw bad_usage("--parallel {}: for how many ranks? As in {}=8", name_of(word.kind), name_of(word.kind));
-  const graph::Graph graph = plan::simplify_einsum(loaded.model.lower(lower));
+  const graph::Graph model = plan::simplify_einsum(loaded.model.lower(lower));
+  std::optional<parallel::RowsOfGroup> rows;
+  if (word.groups > 1) rows = parallel::rows_of_group(model, word.groups - 1, word.groups);
+  const graph::Graph& graph = rows ? rows->part.graph : model;
   report::ParallelPlanReport report;
   report.model = loaded.name;
   report.kind = name_of(word.kind);
@@ -70,6 +112,7 @@ report::ParallelPlanReport parallel_plan(const LoadedModel& loaded, const keras:
   for (const int ranks : {2, 8, 16, 64, 256, 1024})
     report.efficiencies.emplace_back(ranks,
                                      parallel::training_efficiency(report.prediction.alone, weights, ranks, cluster));
+  if (rows) add_groups(report, model, *rows, word, weights);
   return report;
 }
 

@@ -6,7 +6,10 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <condition_variable>
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <thread>
 
@@ -38,6 +41,54 @@ std::vector<std::byte> gather(Communicator& world, std::span<const std::byte> ow
   return all;
 }
 
+/// Where several ranks wait in vain for one, the first of them tells it, and ends the others before they do.
+std::chrono::milliseconds turn_of(int rank) { return std::chrono::milliseconds(std::min(200 * rank, 2000)); }
+
+/// MPI_Init waits for all ranks, and cannot be given up: where they do not come, this ends the process.
+class StartDeadline {
+ public:
+  StartDeadline(double seconds, const std::function<void()>& tell)
+      : watch_([this, seconds, tell] {
+          std::unique_lock lock(mutex_);
+          if (has_started_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_over_; })) return;
+          tell();
+          std::_Exit(static_cast<int>(ExitCode::no_device));
+        }) {}
+  ~StartDeadline() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    has_started_.notify_one();
+    watch_.join();
+  }
+  StartDeadline(const StartDeadline&) = delete;
+  StartDeadline& operator=(const StartDeadline&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable has_started_;
+  bool is_over_ = false;
+  std::thread watch_;
+};
+
+std::unique_ptr<Communicator> open_within(const communicators::Launch& launch, double seconds, const Console& console) {
+  constexpr double kMost = 1e6;  // clocks count in 64 bits
+  const StartDeadline deadline(std::min(seconds, kMost), [&] {
+    std::this_thread::sleep_for(turn_of(launch.rank));
+    console.error(
+        fmt::format("rank {} of {} ({}): not all ranks have started within {:.3g} s: one hangs, was stopped or "
+                    "is cut off; --timeout lets them have longer",
+                    launch.rank, launch.size, communicators::host_name(), seconds));
+  });
+  try {
+    return communicators::open_mpi(launch);
+  } catch (const Error&) {  // as it may be on every rank
+    std::this_thread::sleep_for(turn_of(launch.rank));
+    throw;
+  }
+}
+
 /// The error that is being handled, as one of ours; what is none is thrown on.
 Error current_error() {
   try {
@@ -51,9 +102,12 @@ Error current_error() {
 
 }  // namespace
 
-std::optional<ParallelWord> parse_parallel(const std::string& word) {
+namespace {
+
+/// Of one kind, with or without a number.
+std::optional<ParallelWord> parse_kind(std::string_view word) {
   const auto equals = word.find('=');
-  const std::string name = word.substr(0, equals);
+  const std::string_view name = word.substr(0, equals);
   ParallelWord out;
   if (equals != std::string::npos) {
     int ranks = 0;
@@ -75,6 +129,27 @@ std::optional<ParallelWord> parse_parallel(const std::string& word) {
       "--parallel {}: expected none, files, data, tensor, sequence, or one of the last three with a number of "
       "ranks, as tensor=4{}",
       printable(word), did_you_mean(name, kWords));
+}
+
+}  // namespace
+
+std::optional<ParallelWord> parse_parallel(const std::string& word) {
+  const std::vector<std::string> parts = split(word, ',');
+  if (parts.size() == 1) return parse_kind(word);
+  std::optional<ParallelWord> model, rows;
+  for (const std::string& part : parts) {
+    const std::optional<ParallelWord> one = parse_kind(part);
+    auto& place = one && one->kind == Kind::data ? rows : model;
+    if (!one || !one->ranks || place || parts.size() > 2)
+      throw bad_usage("--parallel {}: two kinds are data and one other, with numbers, as in tensor=4,data=2",
+                      printable(word));
+    place = one;
+  }
+  model->groups = *rows->ranks;
+  constexpr int kMostRanks = 1 << 20;
+  if (static_cast<std::int64_t>(*model->ranks) * model->groups > kMostRanks)
+    throw bad_usage("--parallel {}: more than {} ranks", printable(word), kMostRanks);
+  return model;
 }
 
 void add_parallel(Options& options, std::optional<std::string>& word) {
@@ -103,15 +178,17 @@ Ranks::Ranks(const RanksOptions& options, const ParallelWord& word, const Consol
     : console_(console),
       launch_(communicators::launched()),
       kind_(word.kind),
+      count_of_groups_(word.groups),
       communicator_(options.communicator),
       timeout_(options.timeout) {
-  if (word.ranks && *word.ranks != launch_.size)
+  const int asked = word.ranks.value_or(1) * word.groups;
+  if (word.ranks && asked != launch_.size)
     throw bad_usage("--parallel {}: {} processes were started{}", printable(*options.parallel), launch_.size,
-                    launch_.size == 1 ? fmt::format(": mpirun -np {} attn …", *word.ranks) : "");
+                    launch_.size == 1 ? fmt::format(": mpirun -np {} attn …", asked) : "");
   if (options.communicator == "self" && launch_.size > 1)
     throw bad_usage("--communicator self is for one process, and {} started {}", launch_.launcher, launch_.size);
   const bool alone = options.communicator == "self" || (options.communicator != "mpi" && launch_.size == 1);
-  world_ = alone ? communicators::make_self() : communicators::open_mpi(launch_);
+  world_ = alone ? communicators::make_self() : open_within(launch_, timeout_, console);
   world_->set_deadline(timeout_);
 }
 
@@ -134,7 +211,9 @@ void Ranks::runs_on(const backends::Backend& backend) {
 std::optional<Error> Ranks::join_gpus() {
   if (gpu_.empty() && communicator_ == "nccl")
     return bad_usage("--communicator nccl carries what is on GPUs: it takes --device cuda");
-  if (gpu_.empty() || communicator_ == "mpi" || communicator_ == "self") return std::nullopt;
+  if (!gpu_.empty() && count_of_groups_ > 1)
+    return bad_usage("ranks on GPUs share by one kind, not by rows too: --parallel {}", name_of(kind_));
+  if (gpu_.empty() || communicator_ == "mpi" || communicator_ == "self" || on_gpus_) return std::nullopt;
   if (communicator_ == "auto" && world_->size() == 1) return std::nullopt;
   std::optional<Error> failed;
   const std::vector<std::string> places = gather_texts(*world_, communicators::host_name() + " " + gpu_);
@@ -162,8 +241,43 @@ std::optional<Error> Ranks::join_gpus() {
   }
   if (failed) return failed;
   world_ = backends::open_nccl(std::move(world_));
+  on_gpus_ = true;
   world_->set_deadline(timeout_);
   return std::nullopt;
+}
+
+Ranks::Groups Ranks::groups() const {
+  const int ranks = world_->size() / count_of_groups_;
+  return {count_of_groups_, world_->rank() / ranks, world_->rank() % ranks, ranks};
+}
+
+void Ranks::form_groups() {
+  if (outer_) return;
+  if (count_of_groups_ == 1 || world_->size() == 1) {
+    outer_ = communicators::make_self();
+    return;
+  }
+  const Groups own = groups();
+  inner_ = communicators::split_mpi(launch_, own.group);
+  outer_ = communicators::split_mpi(launch_, own.rank);
+  inner_->set_deadline(timeout_);
+  outer_->set_deadline(timeout_);
+}
+
+communicators::Counts Ranks::counts() {
+  communicators::Counts all = group().counts();
+  for (const auto& [collective, count] : across().counts()) {
+    communicators::Count& sum = all[collective];
+    sum.calls += count.calls;
+    sum.bytes += count.bytes;
+    sum.seconds += count.seconds;
+  }
+  return all;
+}
+
+void Ranks::reset_counts() {
+  group().reset_counts();
+  across().reset_counts();
 }
 
 std::string Ranks::own_name() const {
@@ -220,6 +334,7 @@ int Ranks::together(const std::function<std::vector<Fact>()>& prepare, const std
     failed = first_error(failed);
     if (!failed) failed = difference(facts);
     if (!failed) failed = join_gpus();
+    if (!failed) form_groups();
     if (failed) {
       if (speaks()) console_.error(failed->what());
       return static_cast<int>(failed->code());
@@ -230,9 +345,7 @@ int Ranks::together(const std::function<std::vector<Fact>()>& prepare, const std
     return static_cast<int>(ExitCode::interrupted);
   } catch (...) {
     const Error error = current_error();
-    // Where several ranks wait in vain for one, the first of them tells it, and ends the others before they do.
-    if (std::string_view(error.field()) == "timeout")
-      std::this_thread::sleep_for(std::chrono::milliseconds(std::min(200 * world_->rank(), 2000)));
+    if (std::string_view(error.field()) == "timeout") std::this_thread::sleep_for(turn_of(world_->rank()));
     console_.error(fmt::format("{}: {}", own_name(), error.what()));
     world_->abort(static_cast<int>(error.code()));
     return static_cast<int>(error.code());

@@ -18,10 +18,12 @@
 
 namespace attn::cli {
 
-/// "tensor=4" as a kind and a number of ranks; nothing for "none" and "files".
+/// "tensor=4" as a kind and a number of ranks; nothing for "none" and "files". "tensor=4,data=2": two groups of four
+/// ranks, which share the rows.
 struct ParallelWord {
   parallel::Kind kind = parallel::Kind::tensor;
-  std::optional<int> ranks;
+  std::optional<int> ranks;  ///< of a group
+  int groups = 1;
 };
 /// Throws Error (usage) for another word.
 [[nodiscard]] std::optional<ParallelWord> parse_parallel(const std::string& word);
@@ -51,12 +53,27 @@ class Ranks {
   [[nodiscard]] communicators::Communicator& world() { return *world_; }
   [[nodiscard]] const communicators::Launch& launch() const { return launch_; }
   [[nodiscard]] parallel::Kind kind() const { return kind_; }
+  /// Ranks that share the model, which are neighbours: all of them, where there is one group.
+  struct Groups {
+    int count = 1, group = 0;  ///< of groups, and this rank's
+    int rank = 0, ranks = 1;   ///< in the group
+  };
+  [[nodiscard]] Groups groups() const;
+  /// The ranks of this group; once all work together.
+  [[nodiscard]] communicators::Communicator& group() { return inner_ ? *inner_ : *world_; }
+  /// Those of the same place in other groups; this one alone where there is one group.
+  [[nodiscard]] communicators::Communicator& across() { return *outer_; }
+  /// What this rank has counted in its group and across groups.
+  [[nodiscard]] communicators::Counts counts();
+  void reset_counts();
   /// The device that this rank takes where all are told `device`: of several GPUs the one of its number on its machine.
   /// Throws Error (no_device) where there are more ranks than GPUs, and they may not share one.
   [[nodiscard]] std::string device_of(const std::string& device) const;
   /// Says, while all prepare, on what this rank runs. Ranks with a GPU each meet by NCCL from then on, unless another
   /// communicator was asked for.
   void runs_on(const backends::Backend& backend);
+  /// What collectives take is known of those on the host; those on GPUs are parts of passes.
+  [[nodiscard]] bool are_timed() const { return !on_gpus_; }
   /// One of the ranks writes results.
   [[nodiscard]] bool speaks() const { return world_->rank() == 0; }
 
@@ -69,14 +86,18 @@ class Ranks {
   [[nodiscard]] std::optional<Error> first_error(const std::optional<Error>& own);
   [[nodiscard]] std::optional<Error> difference(std::span<const Fact> facts);
   [[nodiscard]] std::optional<Error> join_gpus();
+  void form_groups();
   [[nodiscard]] std::string own_name() const;
 
   const Console& console_;
   communicators::Launch launch_;
   parallel::Kind kind_;
+  int count_of_groups_;
   std::string communicator_, gpu_;  // "auto"; "cuda:0", "" for none
   double timeout_;
+  bool on_gpus_ = false;  // NCCL carries what is there
   std::unique_ptr<communicators::Communicator> world_;
+  std::unique_ptr<communicators::Communicator> inner_, outer_;  // end before it
 };
 
 /// What `give` is on every rank, by rank, of texts up to 64 bytes.

@@ -119,7 +119,7 @@ struct RunCommand {
     const std::vector<NamedTensor> outputs = session.outputs();
     for (const NamedTensor& output : outputs) report.outputs.push_back(describe(output));
     warn_of_non_finite(report.outputs);
-    write_results(session, outputs);
+    write_results(outputs, session.scores());
     if (dump) write_dump(*dump, lowered, tensors, session, report);
     if (expect) report.compare = compared(outputs);
     report.peak_bytes = run::peak_memory();
@@ -173,30 +173,32 @@ struct RunCommand {
     };
     return world.together(prepare, [&] {
       backends::CompileOptions options = execution.compile_options();
-      options.ranks = &world.world();
+      options.ranks = &world.group();
       watch.lap();
       run::Session session(*backend, model_of_rank->local.graph, std::move(model_of_rank->weights), options);
       report.prepare_seconds = watch.lap();
       if (world.speaks()) note_choices(session, common.console);
       world.world().barrier();
-      world.world().reset_counts();
+      world.reset_counts();
       watch.lap();
       session.run(model_of_rank->inputs);
+      const std::vector<NamedTensor> outputs = gather_groups(world, session.outputs(), model_of_rank->rows.outputs);
+      const std::vector<NamedTensor> maps = gather_groups(world, session.scores(), model_of_rank->rows.scores);
       report.run_seconds = watch.lap();
-      const communicators::Counts counts = world.world().counts();
+      const communicators::Counts counts = world.counts();
       report.peak_bytes = run::peak_memory();
       report.parallel =
           parallel_report(world, model_of_rank->local.shared, counts, report.run_seconds, report.setting.threads);
       if (!world.speaks()) return static_cast<int>(ExitCode::done);
-      return tell(session, report);
+      return tell(outputs, maps, report);
     });
   }
 
   /// Writes the outputs and the report, and gives the exit code.
-  [[nodiscard]] int tell(const run::Session& session, report::RunReport& report) const {
-    const std::vector<NamedTensor> outputs = session.outputs();
+  [[nodiscard]] int tell(const std::vector<NamedTensor>& outputs, const std::vector<NamedTensor>& maps,
+                         report::RunReport& report) const {
     for (const NamedTensor& output : outputs) report.outputs.push_back(describe(output));
-    write_results(session, outputs);
+    write_results(outputs, maps);
     if (expect) report.compare = compared(outputs);
     show(report);
     return static_cast<int>(report.compare && !report.compare->pass ? ExitCode::differs : ExitCode::done);
@@ -217,9 +219,9 @@ struct RunCommand {
     if (arrays() == "-" && scores == "-") throw bad_usage("-o - and --scores -: stdout takes one of them");
   }
 
-  void write_results(const run::Session& session, const std::vector<NamedTensor>& outputs) const {
+  void write_results(const std::vector<NamedTensor>& outputs, const std::vector<NamedTensor>& maps) const {
     if (const auto path = arrays()) write_arrays(*path, outputs);
-    if (scores) write_arrays(*scores, session.scores());
+    if (scores) write_arrays(*scores, maps);
   }
 
   void show(const report::RunReport& report) const {

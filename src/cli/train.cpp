@@ -53,6 +53,7 @@ struct TrainCommand : TrainingOptions {
     keras::LossGraph shown;
     std::optional<TrainingCallbacks> callbacks;
     std::unique_ptr<train::Trainer> trainer;
+    std::vector<Tensor> taken_over;  ///< the optimizer's variables that a file had
     Clock::time_point start = Clock::now();
   };
 
@@ -114,6 +115,8 @@ struct TrainCommand : TrainingOptions {
     how.compile.ranks = world;
     how.tables = tables;
     how.recompute = recomputes;
+    how.reduce_dtype = reduce_dtype;
+    how.shares_optimizer = zero == 1;
     const TrainedModel lowering{changes.loss, execution.sequence_length, !no_dropout, job.state.seed};
     const train::Batch sample = job.rows->gather(first_rows(job.rows->rows()));
     job.shown = lowering.lower(loaded.model, sample, true);
@@ -139,15 +142,13 @@ struct TrainCommand : TrainingOptions {
     require_memory_for(static_cast<UInt128>(trainer.memory_needed(sample)));
     trainer.prepare(sample);
     trainer.set_draws(job.state.draws);
-    take_over_optimizer(loaded, trainer);
+    job.taken_over = take_over_optimizer(loaded, trainer);
     trainer.optimizer().set_unsaved(job.state.unsaved);
     if (writes) require_disk(*target, trainer, job.callbacks->keeps_best_weights());
     return world == nullptr ? std::vector<Fact>() : facts(job);
   }
 
   [[nodiscard]] std::vector<Fact> facts(const Job& job) const {
-    std::vector<Tensor> state;
-    for (const NamedTensor& variable : job.trainer->optimizer().state()) state.push_back(variable.tensor);
     std::string arrays;
     for (const GivenInputs* given : {&job.given, &job.held_out})
       for (const auto& [name, print] : fingerprints(given->arrays)) arrays += name + " " + print + "\n";
@@ -156,7 +157,7 @@ struct TrainCommand : TrainingOptions {
             fact_of("options", decisive() + fmt::format(" {}", job.state.position.step)),
             fact_of("data", arrays),
             fact_of("weights", job.trainer->weights()),
-            fact_of("optimizer", state)};
+            fact_of("optimizer", job.taken_over)};
   }
 
   [[nodiscard]] int train(Job& job, Ranks* world) const {
@@ -169,17 +170,18 @@ struct TrainCommand : TrainingOptions {
         describe(*job.loaded, job.shown, *job.backend, job.settings, job.rows->rows(), state.seed);
     TrainingLog log(log_targets(), epochs, common.console);
     log.start(report);
-    const auto write = [&](const std::string& path) {
+    const auto write = [&](const std::string& path, const std::vector<NamedTensor>& variables) {
       state.draws = trainer.draws();
       job.callbacks->keep(state);
       if (!writes) return;
-      write_training(path, *job.loaded, job.compiled, trainer, state);
+      write_training(path, *job.loaded, job.compiled, trainer, variables, state);
       log.checkpoint(path, state.position.step);
     };
     std::string failure;  // of the last checkpoint, which is told once
     const auto checkpoint = [&](const std::string& path) {
+      const std::vector<NamedTensor> variables = trainer.optimizer_state();
       try {
-        write(path);
+        write(path, variables);
         failure.clear();
       } catch (const Error& error) {  // nothing that was trained is lost: the one before is still there
         if (std::exchange(failure, error.what()) != error.what())
@@ -212,13 +214,16 @@ struct TrainCommand : TrainingOptions {
     report.end =
         train_until(trainer, *job.rows, validates() ? &*job.validation_rows : nullptr, job.options, state, events);
     if (world != nullptr) report.parallel = shared_report(*world, report, began);
-    if (dump) write_dump(trainer);
+    if (dump || zero == 1) write_dump(trainer);
     if (report.end == "epochs" || report.end == "early stopping") {
       trainer.finalize();
       job.callbacks->restore_best_weights(trainer);
     }
     const bool lost = report.end == "not finite";
-    if (!lost) write_at_end(write);
+    if (!lost) {
+      const std::vector<NamedTensor> variables = trainer.optimizer_state();
+      write_at_end([&](const std::string& path) { write(path, variables); });
+    }
     report.file = lost ? "" : *target;
     report.epochs = state.position.epoch;
     report.steps = state.position.step;
@@ -322,21 +327,23 @@ struct TrainCommand : TrainingOptions {
   }
 
   /// What fit() left in the archive goes on, where the optimizer is the model's own.
-  void take_over_optimizer(const LoadedModel& loaded, train::Trainer& trainer) const {
-    if (!loaded.weights || execution.weights || changes.optimizer) return;
-    const std::vector<Tensor> state = read_optimizer_state(*loaded.weights);
+  /// Gives what that was.
+  [[nodiscard]] std::vector<Tensor> take_over_optimizer(const LoadedModel& loaded, train::Trainer& trainer) const {
+    if (!loaded.weights || execution.weights || changes.optimizer) return {};
+    std::vector<Tensor> state = read_optimizer_state(*loaded.weights);
     const std::size_t all = trainer.optimizer().state().size();
     if (state.empty() || (state.size() != all && state.size() <= trainer.optimizer().scale_variables() + 2))
-      return;  // never trained: rates and scales at most
+      return {};  // never trained: rates and scales at most
     const bool fits = state.size() == all || state.size() + trainer.optimizer().scale_variables() == all;
     if (!resume && !fits) {  // as Keras does
       common.console.warn(fmt::format(
           "{}: the optimizer has {} variables there and {} here, for other layers are trained: it begins anew",
           printable(*loaded.weights), state.size(), all));
-      return;
+      return {};
     }
     trainer.optimizer().set_state(state);
     if (changes.learning_rate) trainer.optimizer().set_learning_rate(*changes.learning_rate);
+    return state;
   }
 
   [[nodiscard]] report::TrainingReport describe(const LoadedModel& loaded, const keras::LossGraph& shown,
@@ -418,11 +425,13 @@ struct TrainCommand : TrainingOptions {
     return static_cast<int>(std::ranges::max(gather_numbers(world.world(), Interrupt::signal())));
   }
 
+  /// All ranks have a part in it, where they share the optimizer.
   void write_dump(train::Trainer& trainer) const {
+    const std::vector<NamedTensor> state = trainer.optimizer_state();
+    if (!dump) return;
     std::vector<NamedTensor> arrays;
     for (std::size_t i = 0; i < trainer.specs().size(); ++i)
       arrays.push_back({"weight:" + trainer.specs()[i].path, trainer.weights()[i]});
-    const auto& state = trainer.optimizer().state();
     for (std::size_t i = 0; i < state.size(); ++i) arrays.push_back({fmt::format("optimizer:{}", i), state[i].tensor});
     io::write_tensors(*dump, arrays);
   }

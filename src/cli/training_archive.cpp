@@ -157,7 +157,7 @@ std::vector<Tensor> read_optimizer_state(const std::string& path) {
 }
 
 void write_training(const std::string& path, const LoadedModel& loaded, const std::string& compile_config,
-                    train::Trainer& trainer, const TrainingState& state) {
+                    train::Trainer& trainer, const std::vector<NamedTensor>& variables, const TrainingState& state) {
   keras::ConfigOptions whole;
   whole.assets = true;
   Json config = Json::parse(loaded.model.config(whole));
@@ -166,7 +166,6 @@ void write_training(const std::string& path, const LoadedModel& loaded, const st
   model.config = config.dump();
   model.training = text_of(state);
   model.state = loaded.model.kept_arrays();
-  const auto& variables = trainer.optimizer().state();
   for (std::size_t i = 0; i < variables.size(); ++i)
     model.state.push_back({fmt::format("{}{}", kVariables, i), variables[i].tensor});
   if (const std::size_t first = trainer.optimizer().scale_variables(); first > 0)  // Keras keeps them twice
@@ -184,10 +183,9 @@ void write_training(const std::string& path, const LoadedModel& loaded, const st
 }
 
 void require_disk(const std::string& path, train::Trainer& trainer, bool keeps_best_weights) {
-  std::int64_t weights = 0, optimizer = 0;
+  std::int64_t weights = 0;
   for (const Tensor& weight : trainer.weights()) weights += weight.bytes();
-  for (const NamedTensor& variable : trainer.optimizer().state()) optimizer += variable.tensor.bytes();
-  const std::int64_t needed = weights * (keeps_best_weights ? 2 : 1) + optimizer;
+  const std::int64_t needed = weights * (keeps_best_weights ? 2 : 1) + trainer.optimizer_bytes();
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   std::error_code failed;
   const std::filesystem::space_info space = std::filesystem::space(folder, failed);

@@ -44,9 +44,10 @@ struct TrainingState {
 /// The optimizer's variables in an archive or .weights.h5, in their order; none where it holds none.
 [[nodiscard]] std::vector<Tensor> read_optimizer_state(const std::string& path);
 
-/// Writes model, weights, optimizer and state, whole or not at all. `compile_config` is JSON.
+/// Writes model, weights, optimizer and state, whole or not at all. `compile_config` is JSON, `variables` are those of
+/// Trainer::optimizer_state().
 void write_training(const std::string& path, const LoadedModel& loaded, const std::string& compile_config,
-                    train::Trainer& trainer, const TrainingState& state);
+                    train::Trainer& trainer, const std::vector<NamedTensor>& variables, const TrainingState& state);
 
 /// Throws Error (bad_input) where the disk under `path` has no room for what write_training writes.
 void require_disk(const std::string& path, train::Trainer& trainer, bool keeps_best_weights);

@@ -77,6 +77,14 @@ void TrainingOptions::declare(Options& options) {
   add_seed(options, execution.seed);
   add_keras_version(options, execution.keras_version);
   ranks.declare(options);
+  options
+      .add("--zero", zero, "N",
+           "of --parallel, 1: each rank keeps the optimizer's numbers of a part of the weights (0)")
+      .between(0, 1);
+  options.choice<DType>("--reduce-dtype", reduce_dtype,
+                        {{"float32", DType::float32}, {"bfloat16", DType::bfloat16}, {"float16", DType::float16}},
+                        "DTYPE",
+                        "of --parallel, in which gradients travel: bfloat16 halves the bytes and rounds (float32)");
 }
 
 train::FitOptions TrainingOptions::check() const {
@@ -93,6 +101,10 @@ train::FitOptions TrainingOptions::check() const {
   if (const auto word = ranks.asked(); word && word->kind != parallel::Kind::data)
     throw bad_usage("--parallel {}: ranks share the rows of a training step: --parallel data",
                     printable(*ranks.parallel));
+  if (zero == 1 && !ranks.asked())
+    throw bad_usage("--zero is of --parallel data: one process has nobody to share its optimizer with");
+  if (reduce_dtype != DType::float32 && !ranks.asked())
+    throw bad_usage("--reduce-dtype is of --parallel data: one process sends no gradients");
   train::FitOptions options;
   options.epochs = epochs;
   options.batch_size = batch_size;
@@ -123,10 +135,11 @@ TrainingOptions TrainingOptions::silent() const {
 }
 
 std::string TrainingOptions::decisive() const {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", epochs, batch_size, steps.value_or(-1),
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", epochs, batch_size, steps.value_or(-1),
                      time_limit.value_or(""), no_shuffle, drop_remainder, resume, no_dropout, no_loss_scale, recomputes,
                      static_cast<int>(tables), early_stopping.value_or(""), reduce_lr.value_or(""),
-                     save_best.has_value(), save_every.value_or(""), class_weight.value_or(""), fmt::join(frozen, ","));
+                     save_best.has_value(), save_every.value_or(""), class_weight.value_or(""), fmt::join(frozen, ","),
+                     name_of(reduce_dtype), zero);
 }
 
 }  // namespace attn::cli

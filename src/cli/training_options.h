@@ -32,6 +32,8 @@ struct TrainingOptions {
   bool recomputes = false;
   train::TableGradient tables = train::TableGradient::entries;
   RanksOptions ranks;
+  DType reduce_dtype = DType::float32;
+  std::int64_t zero = 0;  ///< 1: ranks share the optimizer
 
   void declare(Options& options);
   [[nodiscard]] bool validates() const { return validation || validation_split; }

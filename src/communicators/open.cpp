@@ -20,6 +20,13 @@ struct Plugin {
 };
 constexpr std::array kPlugins = {Plugin{"Open MPI", "libattn_mpi.so"}, Plugin{"PMI", "libattn_mpi_mpich.so"}};
 
+/// Never closed: MPI cannot be unloaded. Open MPI's own plugins look for its symbols among those of the program.
+void* open_plugin(const std::string& path) {
+  void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (plugin == nullptr) throw no_mpi(fmt::format("{}: {}", printable(path), printable(dlerror())));
+  return plugin;
+}
+
 }  // namespace
 
 std::string mpi_plugin_path(const Launch& launch) {
@@ -40,9 +47,7 @@ std::unique_ptr<Communicator> open_mpi(const Launch& launch) {
         "be shared out by rank without it",
         launch.launcher.empty() ? "any launcher" : launch.launcher));
   }
-  // Never closed: MPI cannot be unloaded. Open MPI's own plugins look for its symbols among those of the program.
-  void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (plugin == nullptr) throw no_mpi(fmt::format("{}: {}", printable(path), printable(dlerror())));
+  void* const plugin = open_plugin(path);
   auto* const build = reinterpret_cast<PluginBuild*>(dlsym(plugin, kPluginBuildSymbol));
   auto* const open = reinterpret_cast<OpenCommunicator*>(dlsym(plugin, kOpenSymbol));
   if (build == nullptr || open == nullptr || std::string_view(build()) != ATTN_PLUGIN_BUILD)
@@ -55,6 +60,12 @@ std::unique_ptr<Communicator> open_mpi(const Launch& launch) {
         launch.launcher, launch.rank, launch.size, world->library(), world->rank(), world->size(), printable(path)));
   }
   return world;
+}
+
+std::unique_ptr<Communicator> split_mpi(const Launch& launch, int group) {
+  auto* const split = reinterpret_cast<SplitCommunicator*>(dlsym(open_plugin(mpi_plugin_path(launch)), kSplitSymbol));
+  if (split == nullptr) throw no_mpi("the plugin for MPI has no groups of ranks: build it and attn together");
+  return std::unique_ptr<Communicator>(split(group));
 }
 
 }  // namespace attn::communicators

@@ -32,8 +32,8 @@ bool has(const Gradient& gradient) { return gradient.sum.bytes() > 0 || gradient
 
 }  // namespace
 
-Optimizer::Optimizer(Settings settings, std::vector<Variable> variables, int threads)
-    : settings_(std::move(settings)), variables_(std::move(variables)), threads_(threads) {
+Optimizer::Optimizer(Settings settings, std::vector<Variable> variables, int threads, Sharing sharing)
+    : settings_(std::move(settings)), variables_(std::move(variables)), threads_(threads), sharing_(sharing) {
   std::int64_t elements = 0;
   for (const Variable& variable : variables_) elements += variable.shape.size();
   if (elements < kLeastForThreads) threads_ = 1;
@@ -43,6 +43,7 @@ Optimizer::Optimizer(Settings settings, std::vector<Variable> variables, int thr
     for (std::int64_t begin = 0; begin < size; begin += most)
       parts_.push_back({n, begin, std::min(begin + most, size)});
   }
+  share_out(elements);
   if (settings_.loss_scale) {
     for (const auto& [name, dtype] :
          {std::pair("iteration", DType::int64), std::pair("learning_rate", DType::float32),
@@ -54,6 +55,41 @@ Optimizer::Optimizer(Settings settings, std::vector<Variable> variables, int thr
   add("iteration", Tensor(DType::int64, Shape{}));
   if (!settings_.schedule) add("learning_rate", Tensor(DType::float32, Shape{})).set(0, settings_.learning_rate);
   add_slots();
+}
+
+/// Parts go to ranks in their order, to each about as many elements.
+void Optimizer::share_out(std::int64_t elements) {
+  moved_.assign(static_cast<std::size_t>(sharing_.ranks), std::vector<Range>(variables_.size()));
+  std::int64_t before = 0;
+  for (const Part& part : parts_) {
+    const std::int64_t size = part.end - part.begin, middle = before + size / 2;
+    const auto rank = static_cast<int>(static_cast<double>(middle) / static_cast<double>(elements) * sharing_.ranks);
+    const int owner = std::clamp(rank, 0, sharing_.ranks - 1);
+    Range& range = moved_[static_cast<std::size_t>(owner)][part.variable];
+    if (range.size() == 0) range.begin = part.begin;
+    range.end = part.end;
+    if (owner == sharing_.rank) own_parts_.push_back(part);
+    before += size;
+  }
+}
+
+Shape Optimizer::own_shape(std::size_t variable, const Shape& whole) const {
+  if (!is_shared(variable)) return whole;
+  if (is_elementwise(settings_.rule)) return {moved(variable).size()};
+  return moved(variable).size() > 0 ? whole : Shape{0};
+}
+
+std::optional<Optimizer::Pieces> Optimizer::pieces(std::size_t variable_of_state) const {
+  const auto found = shared_.find(variable_of_state);
+  if (found == shared_.end()) return std::nullopt;
+  const auto& [variable, whole] = found->second;
+  const std::int64_t bytes = whole.size() * bytes_of(DType::float32);
+  Pieces out{whole, {}};
+  for (const std::vector<Range>& ranges : moved_) {
+    const std::int64_t size = ranges[variable].size();
+    out.bytes.push_back(is_elementwise(settings_.rule) ? size * bytes_of(DType::float32) : (size > 0 ? bytes : 0));
+  }
+  return out;
 }
 
 Tensor& Optimizer::add(const std::string& name, Tensor tensor) {
@@ -77,7 +113,8 @@ void Optimizer::add_slots() {
   const auto slot = [&](std::size_t n, const char* what, const Shape& shape, double value = 0.0) {
     std::string path = variables_[n].path;
     std::ranges::replace(path, '/', '_');
-    Tensor tensor = add(path + "_" + what, Tensor(DType::float32, shape));
+    if (is_shared(n)) shared_.emplace(state_.size(), std::pair(n, shape));
+    Tensor tensor = add(path + "_" + what, Tensor(DType::float32, own_shape(n, shape)));
     if (value != 0.0) fill(tensor, value);
     return tensor;
   };
@@ -94,7 +131,12 @@ void Optimizer::add_slots() {
   };
   if (settings_.use_ema) for_all([&](std::size_t n) { averages_.push_back(slot(n, "average", variables_[n].shape)); });
   if (settings_.gradient_accumulation_steps)
-    for_all([&](std::size_t n) { accumulators_.push_back(slot(n, "gradient_accumulator", variables_[n].shape)); });
+    for_all([&](std::size_t n) {  // of which every rank needs all, as norms are of all
+      const std::size_t place = state_.size();
+      Tensor whole = slot(n, "gradient_accumulator", variables_[n].shape);
+      if (shared_.erase(place) > 0) whole = state_[place].tensor = Tensor(DType::float32, variables_[n].shape);
+      accumulators_.push_back(whole);
+    });
   const auto moments = [&](const char* first, const char* second, double value = 0.0) {
     for_all([&](std::size_t n) {
       own(n, first, value);
@@ -154,11 +196,16 @@ void Optimizer::set_state(const std::vector<Tensor>& state) {
     throw bad_input("the file has {} variables of the optimizer, and {} has {}", state.size(), settings_.name,
                     state_.size());
   for (std::size_t i = 0; i < state.size(); ++i) {
-    const Tensor& own = state_[i + left_out].tensor;
-    if (state[i].shape() != own.shape())
+    const Tensor& kept = state_[i + left_out].tensor;
+    const auto shared = shared_.find(i + left_out);
+    const Shape whole = shared == shared_.end() ? kept.shape() : shared->second.second;
+    if (state[i].shape() != whole)
       throw bad_input("variable {} of the optimizer is {} in the file, and {} has {}", i, state[i].shape().str(),
-                      printable(state_[i + left_out].name), own.shape().str());
-    copy(state[i].cast(own.dtype()), own);
+                      printable(state_[i + left_out].name), whole.str());
+    const bool is_part = shared != shared_.end() && is_elementwise(settings_.rule);
+    const std::int64_t before = is_part ? moved(shared->second.first).begin * bytes_of(kept.dtype()) : 0;
+    const Tensor given = state[i].cast(kept.dtype());
+    std::copy_n(given.data() + before, kept.bytes(), kept.data());
   }
 }
 
@@ -201,7 +248,8 @@ void Optimizer::move_scale(bool finite) const {
 
 void Optimizer::begin(const std::vector<Tensor>& weights) {
   if (!std::holds_alternative<ScheduleFreeAdamW>(settings_.rule)) return;
-  for (std::size_t n = 0; n < weights.size(); ++n) copy(weights[n], slots_[n][0]);
+  for (std::size_t n = 0; n < weights.size(); ++n)
+    std::copy_n(weights[n].as<const float>().data() + moved(n).begin, moved(n).size(), slots_[n][0].as<float>().data());
 }
 
 /// By variable, Σ of the gradient's squares, or of its entries'.
@@ -291,30 +339,36 @@ void Optimizer::move(const std::vector<Tensor>& weights, std::vector<Gradient>& 
     Visit& visit = visits[n];
     visit.factor = static_cast<float>(own);
     visit.decay = decay_of(variables_[n]);
+    const std::int64_t before = moved(n).begin;  // what is this rank's lies in a row, in slots from their beginning
     if (settings_.use_ema) visit.average = averages_[n].as<float>().data();
-    if (settings_.gradient_accumulation_steps) visit.accumulator = accumulators_[n].as<float>().data();
+    if (settings_.gradient_accumulation_steps) visit.accumulator = accumulators_[n].as<float>().data() + before;
     Step& step = visit.step = common;
     step.shape = &variables_[n].shape;
     step.size = weights[n].size();
-    step.v = weights[n].as<float>().data();
-    step.g = gradients[n].sum.as<const float>().data();
-    if (gradients[n].squares.bytes() > 0) step.q = gradients[n].squares.as<const float>().data();
-    if (gradients[n].sizes.bytes() > 0) step.a = gradients[n].sizes.as<const float>().data();
+    step.v = weights[n].as<float>().data() + before;
+    step.g = gradients[n].sum.as<const float>().data() + before;
+    if (gradients[n].squares.bytes() > 0) step.q = gradients[n].squares.as<const float>().data() + before;
+    if (gradients[n].sizes.bytes() > 0) step.a = gradients[n].sizes.as<const float>().data() + before;
     step.a_factor = visit.factor;
     for (std::size_t s = 0; s < slots_[n].size(); ++s)
       if (slots_[n][s].dtype() == DType::float32) step.s[s] = slots_[n][s].as<float>().data();
     step.adam = std::holds_alternative<Muon>(settings_.rule) && uses_adam(variables_[n]);
   }
   std::atomic<bool> clipped = report.clipped;
-  for_each_part(static_cast<std::int64_t>(parts_.size()), threads_, [&](std::int64_t i) {
-    const Part& part = parts_[static_cast<std::size_t>(i)];
+  for_each_part(static_cast<std::int64_t>(own_parts_.size()), threads_, [&](std::int64_t i) {
+    const Part& part = own_parts_[static_cast<std::size_t>(i)];
     const Visit& visit = visits[part.variable];
-    if (visit.step.g != nullptr && run(how, visit, part.begin, part.end)) clipped = true;
+    const std::int64_t before = moved(part.variable).begin;
+    if (visit.step.g != nullptr && run(how, visit, part.begin - before, part.end - before)) clipped = true;
   });
   report.clipped = clipped;
+  if (sharing_.ranks > 1 && settings_.gradient_accumulation_steps)  // the parts of others too
+    for (std::size_t n = 0; n < weights.size(); ++n)
+      if (has(gradients[n])) fill(accumulators_[n], 0.0);
 }
 
-StepReport Optimizer::apply(const std::vector<Tensor>& weights, const std::vector<Gradient>& given) {
+StepReport Optimizer::apply(const std::vector<Tensor>& weights, const std::vector<Gradient>& given,
+                            const std::function<void()>& exchange) {
   std::vector<Gradient> gradients = given;
   StepReport report;
   double factor = 1.0 / loss_scale();
@@ -337,8 +391,9 @@ StepReport Optimizer::apply(const std::vector<Tensor>& weights, const std::vecto
     const Pass how = pass();
     for (std::size_t n = 0; n < weights.size(); ++n)
       if (has(gradients[n]))
-        follow(how, weights[n].as<float>().data(), averages_[n].as<float>().data(), weights[n].size());
+        follow(how, weights[n].as<float>().data() + moved(n).begin, averages_[n].as<float>().data(), moved(n).size());
   }
+  if (exchange) exchange();
   for (std::size_t n = 0; n < weights.size(); ++n)
     if (variables_[n].constraint && has(gradients[n])) constrain(*variables_[n].constraint, weights[n]);
   ++state_[first_].tensor.as<std::int64_t>()[0];
@@ -346,7 +401,8 @@ StepReport Optimizer::apply(const std::vector<Tensor>& weights, const std::vecto
 }
 
 void Optimizer::finalize(const std::vector<Tensor>& weights) const {
-  for (std::size_t n = 0; n < averages_.size(); ++n) copy(averages_[n], weights[n]);
+  for (std::size_t n = 0; n < averages_.size(); ++n)
+    std::copy_n(averages_[n].as<const float>().data(), moved(n).size(), weights[n].as<float>().data() + moved(n).begin);
 }
 
 }  // namespace attn::optimizers

@@ -10,14 +10,13 @@ namespace {
 
 using graph::at;
 using graph::Graph;
-using graph::kNone;
 using graph::Node;
 using graph::ValueId;
 
 class Bucketing {
  public:
-  Bucketing(Graph& graph, std::int64_t bytes)
-      : graph_(graph), limit_(bytes), nodes_(std::exchange(graph.nodes, {})), build_(graph) {
+  Bucketing(Graph& graph, std::int64_t bytes, const Rounded& rounded)
+      : graph_(graph), limit_(bytes), rounded_(rounded), nodes_(std::exchange(graph.nodes, {})), build_(graph) {
     now_.resize(graph.values.size());
     for (std::size_t i = 0; i < now_.size(); ++i) now_[i] = static_cast<ValueId>(i);
   }
@@ -45,6 +44,9 @@ class Bucketing {
   }
 
  private:
+  /// The dtype of the numbers, and in which they travel.
+  using Kind = std::pair<DType, DType>;
+
   struct Bucket {
     std::vector<Node> sums;
     std::int64_t bytes = 0;
@@ -75,20 +77,22 @@ class Bucketing {
 
   void add(const Node& node) {
     const graph::Value& value = graph_.value(node.inputs[0]);
-    Bucket& bucket = buckets_[value.dtype];
+    const bool is_rounded = value.dtype == DType::float32 && rounded_.sums.contains(node.outputs[0]);
+    const Kind kind{value.dtype, is_rounded ? rounded_.dtype : value.dtype};
+    Bucket& bucket = buckets_[kind];
     bucket.sums.push_back(node);
-    bucket.bytes += value.shape.size() * bytes_of(value.dtype);
+    bucket.bytes += value.shape.size() * bytes_of(kind.second);
     wait_for(node);
-    if (bucket.bytes >= limit_) flush(value.dtype);
+    if (bucket.bytes >= limit_) flush(kind);
   }
 
-  void flush(DType dtype) {
-    const Bucket bucket = std::move(buckets_[dtype]);
-    buckets_.erase(dtype);
-    if (bucket.sums.size() == 1) {
+  void flush(Kind kind) {
+    const Bucket bucket = std::move(buckets_[kind]);
+    buckets_.erase(kind);
+    if (bucket.sums.size() == 1 && kind.first == kind.second) {
       emit(bucket.sums[0]);
     } else {
-      send(bucket);
+      send(bucket, kind);
     }
     for (const Node& sum : bucket.sums) is_waiting_[at(sum.outputs[0])] = false;
     std::vector<Node> still;
@@ -104,14 +108,15 @@ class Bucketing {
   }
 
   /// One behind the other in a row, as one sum.
-  void send(const Bucket& bucket) {
+  void send(const Bucket& bucket, Kind kind) {
     std::vector<ValueId> rows;
     build_.set_layer(bucket.sums.back().layer);
     for (const Node& sum : bucket.sums) {
       const ValueId own = now_[at(sum.inputs[0])];
       rows.push_back(build_.reshape(own, {build_.shape(own).size()}));
     }
-    const ValueId all = build_.apply(graph::AllReduce{}, {build_.apply(graph::Concat{0}, rows)});
+    ValueId all = rows.size() == 1 ? rows[0] : build_.apply(graph::Concat{0}, rows);
+    all = build_.cast(build_.apply(graph::AllReduce{}, {build_.cast(all, kind.second)}), kind.first);
     Dim from = 0;
     for (const Node& sum : bucket.sums) {
       const Shape shape = build_.shape(sum.outputs[0]);
@@ -124,18 +129,39 @@ class Bucketing {
 
   Graph& graph_;
   std::int64_t limit_;
+  const Rounded& rounded_;
   std::vector<Node> nodes_;
   graph::Builder build_;
   std::vector<ValueId> now_;  // by value: what stands in its place
   std::vector<bool> is_waiting_;
-  std::map<DType, Bucket> buckets_;
+  std::map<Kind, Bucket> buckets_;
   std::vector<Node> readers_;  // of what waits, in order
 };
 
 }  // namespace
 
-Graph bucket_sums(Graph graph, std::int64_t bytes) {
-  Bucketing(graph, bytes).run();
+std::set<ValueId> sums_behind(const Graph& graph, const std::set<ValueId>& outputs) {
+  // By value: is it made into one of the outputs? Is it read by anything else?
+  std::vector<bool> leads(graph.values.size(), false), strays(graph.values.size(), false);
+  for (const graph::Output& output : graph.outputs)
+    (outputs.contains(output.value) ? leads : strays)[at(output.value)] = true;
+  std::set<ValueId> sums;
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    const ValueId made = node->outputs[0];
+    const bool passes_on = std::visit(
+        graph::Overloaded{[](const graph::Reshape&) { return true; }, [](const graph::Transpose&) { return true; },
+                          [](const graph::Cast&) { return true; }, [](const graph::Unary&) { return true; },
+                          [](const graph::Binary&) { return true; }, [](const auto&) { return false; }},
+        node->op);
+    if (std::holds_alternative<graph::AllReduce>(node->op) && leads[at(made)] && !strays[at(made)]) sums.insert(made);
+    for (const ValueId id : node->inputs)
+      (passes_on && leads[at(made)] && !strays[at(made)] ? leads : strays)[at(id)] = true;
+  }
+  return sums;
+}
+
+Graph bucket_sums(Graph graph, std::int64_t bytes, const Rounded& rounded) {
+  Bucketing(graph, bytes, rounded).run();
   return graph;
 }
 

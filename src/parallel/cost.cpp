@@ -89,13 +89,53 @@ Prediction predict(const Graph& model, Kind kind, int ranks, const Cluster& clus
   return result;
 }
 
-double training_efficiency(double forward_seconds, std::int64_t weights, int ranks, const Cluster& cluster) {
+namespace {
+
+/// As a rank of a group sees the ranks in its place in other groups.
+Cluster between_groups(Cluster cluster, int ranks) {
+  cluster.ranks_per_node = std::max(1, cluster.ranks_per_node / ranks);
+  return cluster;
+}
+
+}  // namespace
+
+std::vector<Meeting> gathers(const Graph& model, const RowsOfGroup& rows) {
+  std::vector<Meeting> result;
+  for (std::size_t i = 0; i < model.outputs.size(); ++i)
+    if (!rows.outputs[i].empty())
+      result.push_back({Collective::all_gather, bytes_of_value(model, model.outputs[i].value), model.outputs[i].name});
+  return result;
+}
+
+double seconds_across(const Cluster& cluster, const Meeting& meeting, int ranks, int groups) {
+  return seconds_of(between_groups(cluster, ranks), meeting.collective, meeting.bytes, groups);
+}
+
+Prediction predict(const Graph& model, Kind kind, int ranks, int groups, const Cluster& cluster) {
+  if (groups == 1) return predict(model, kind, ranks, cluster);
+  const RowsOfGroup rows = rows_of_group(model, groups - 1, groups);  // the last has most
+  Prediction result = predict(rows.part.graph, kind, ranks, cluster);
+  result.alone = compute_seconds(model, cluster);
+  for (const Meeting& gather : gathers(model, rows))
+    result.collective += seconds_across(cluster, gather, ranks, groups);
+  return result;
+}
+
+double training_efficiency(const Prediction& pass, std::int64_t weights, std::int64_t local, int ranks, int groups,
+                           const Cluster& cluster) {
   constexpr double kUpdateBytes = 28;  // of each weight: read and written, with two moments and the gradient
   constexpr double kHidden = 1.6;      // four fifths of a backward pass of two forward passes
-  const auto numbers = static_cast<double>(weights);
-  const double step = 3 * forward_seconds + kUpdateBytes * numbers / cluster.memory_bw;
-  const double reduce = seconds_of(cluster, Collective::all_reduce, weights * cluster.wire_bytes, ranks);
-  return step / (step + std::max(0.1 * reduce, reduce - kHidden * forward_seconds));
+  const auto step = [&](double forward, std::int64_t numbers) {
+    return 3 * forward + kUpdateBytes * static_cast<double>(numbers) / cluster.memory_bw;
+  };
+  const double reduce =
+      seconds_of(between_groups(cluster, ranks), Collective::all_reduce, local * cluster.wire_bytes, groups);
+  const double shared = step(pass.seconds(), local) + std::max(0.1 * reduce, reduce - kHidden * pass.seconds());
+  return step(pass.alone, weights) / (ranks * shared);
+}
+
+double training_efficiency(double forward_seconds, std::int64_t weights, int ranks, const Cluster& cluster) {
+  return training_efficiency({forward_seconds, forward_seconds, 0}, weights, weights, 1, ranks, cluster);
 }
 
 }  // namespace attn::parallel

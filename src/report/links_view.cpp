@@ -29,11 +29,12 @@ std::string advice(const LinksReport& report) {
 }  // namespace
 
 Json cluster_json(const parallel::Cluster& cluster) {
-  return {{"name", cluster.name},
+  return {{"name", json_text(cluster.name)},
           {"ranks_per_node", cluster.ranks_per_node},
           {"peak", cluster.peak},
           {"share", cluster.share},
           {"memory_bw", cluster.memory_bw},
+          {"wire_bytes", cluster.wire_bytes},
           {"inside", link_json(cluster.inside)},
           {"between", link_json(cluster.between)}};
 }

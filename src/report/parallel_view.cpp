@@ -6,6 +6,7 @@
 #include <map>
 
 #include "attn/base/text.h"
+#include "attn/report/links_view.h"
 #include "attn/report/number.h"
 #include "attn/report/table.h"
 
@@ -14,7 +15,9 @@ namespace {
 
 constexpr double kInMilliseconds = 1e3;
 
-double computing(const RankReport& rank) { return std::max(0.0, rank.seconds - rank.collective_seconds); }
+double computing(const RankReport& rank) { return std::max(0.0, rank.seconds - *rank.collective_seconds); }
+
+Json number_or_null(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }
 
 /// "6 5 5", or "64 each of 8".
 std::string sizes_text(const std::vector<Dim>& sizes) {
@@ -53,9 +56,10 @@ Json split_json(const std::vector<parallel::Shared>& split) {
 
 }  // namespace
 
-double imbalance(const ParallelReport& report) {
+std::optional<double> imbalance(const ParallelReport& report) {
   double most = 0, sum = 0;
   for (const RankReport& rank : report.per_rank) {
+    if (!rank.collective_seconds) return std::nullopt;
     most = std::max(most, computing(rank));
     sum += computing(rank);
   }
@@ -63,13 +67,14 @@ double imbalance(const ParallelReport& report) {
 }
 
 std::string parallel_text(const ParallelReport& report) {
-  std::string out = fmt::format("{} parallel on {} ranks{}, {}\n", report.kind, report.ranks,
+  const std::string groups = report.data > 1 ? fmt::format(" in {} groups", report.data) : "";
+  std::string out = fmt::format("{} parallel on {} ranks{}{}, {}\n", report.kind, report.ranks, groups,
                                 report.launcher.empty() ? "" : " of " + report.launcher, report.library);
   out += split_text(report.split);
   for (const CollectiveReport& each : report.collectives)
-    out += fmt::format("  {} {}: {} in {}\n", with_commas(each.count), each.op, byte_size(each.bytes),
-                       duration(each.seconds));
-  out += fmt::format("  imbalance {}\n", percent(imbalance(report)));
+    out += fmt::format("  {} {}: {}{}\n", with_commas(each.count), each.op, byte_size(each.bytes),
+                       each.seconds ? " in " + duration(*each.seconds) : "");
+  if (const auto share = imbalance(report)) out += fmt::format("  imbalance {}\n", percent(*share));
   return out;
 }
 
@@ -77,6 +82,7 @@ Json parallel_json(const ParallelReport& report) {
   Json json;
   json["kind"] = report.kind;
   json["ranks"] = report.ranks;
+  json["data"] = report.data;
   json["launcher"] = report.launcher.empty() ? Json(nullptr) : Json(report.launcher);
   json["library"] = report.library;
   json["split"] = split_json(report.split);
@@ -85,14 +91,14 @@ Json parallel_json(const ParallelReport& report) {
     json["collectives"].push_back({{"op", each.op},
                                    {"count", each.count},
                                    {"bytes", each.bytes},
-                                   {"seconds", each.seconds},
-                                   {"predicted", each.predicted ? Json(*each.predicted) : Json(nullptr)}});
-  json["imbalance"] = imbalance(report);
+                                   {"seconds", number_or_null(each.seconds)},
+                                   {"predicted", number_or_null(each.predicted)}});
+  json["imbalance"] = number_or_null(imbalance(report));
   json["per_rank"] = Json::array();
   for (const RankReport& rank : report.per_rank)
     json["per_rank"].push_back({{"node", json_text(rank.node)},
                                 {"seconds", rank.seconds},
-                                {"collective_seconds", rank.collective_seconds},
+                                {"collective_seconds", number_or_null(rank.collective_seconds)},
                                 {"peak_bytes", rank.peak_bytes},
                                 {"threads", rank.threads}});
   return json;
@@ -111,7 +117,11 @@ std::string plan_text(const ParallelPlanReport& report) {
                         printable(report.cluster.name), duration(prediction.seconds()), duration(prediction.alone),
                         pays ? fmt::format("{:.2f} times as fast", prediction.speed_up()) : "one rank is faster");
   if (report.ranks > 1) {
-    out += fmt::format("\nShared out by {}:\n{}", report.kind, split_text(report.split));
+    out += fmt::format("\nShared out by {}:\n{}",
+                       report.data > 1 ? fmt::format("{} in each of {} groups of {} ranks, which share the rows",
+                                                     report.kind, report.data, report.ranks / report.data)
+                                       : report.kind,
+                       split_text(report.split));
     out += fmt::format("  weights of a rank: {} of {}\n\n", byte_size(report.local_weight_bytes),
                        byte_size(report.weight_bytes));
     Table table{{{"Collective"}, {"Count", Align::right}, {"Bytes", Align::right}, {"Predicted", Align::right}}, {}};
@@ -138,15 +148,8 @@ std::string plan_json(const ParallelPlanReport& report) {
   json["model"] = json_text(report.model);
   json["kind"] = report.kind;
   json["ranks"] = report.ranks;
-  const auto link = [](const parallel::Link& of) { return Json{{"alpha", of.alpha}, {"beta", of.beta}}; };
-  json["cluster"] = {{"name", json_text(report.cluster.name)},
-                     {"ranks_per_node", report.cluster.ranks_per_node},
-                     {"peak", report.cluster.peak},
-                     {"share", report.cluster.share},
-                     {"memory_bw", report.cluster.memory_bw},
-                     {"wire_bytes", report.cluster.wire_bytes},
-                     {"inside", link(report.cluster.inside)},
-                     {"between", link(report.cluster.between)}};
+  json["data"] = report.data;
+  json["cluster"] = cluster_json(report.cluster);
   json["split"] = split_json(report.split);
   json["weight_bytes"] = report.weight_bytes;
   json["local_weight_bytes"] = report.local_weight_bytes;

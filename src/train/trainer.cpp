@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "attn/base/error.h"
@@ -105,7 +106,10 @@ void Trainer::set_weights(const std::vector<Tensor>& weights) {
   }
 }
 
-void Trainer::finalize() { optimizer_->finalize(trained()); }
+void Trainer::finalize() {
+  optimizer_->finalize(trained());
+  if (shares_optimizer()) exchange_weights();
+}
 
 std::unique_ptr<Trainer::Program> Trainer::plan_of(const Batch& batch, Purpose purpose) {
   auto program = std::make_unique<Program>();
@@ -192,7 +196,16 @@ bool Trainer::shares_out(const Batch& batch) const {
 void Trainer::share_out(Program& program, graph::Graph& graph) const {
   const communicators::Communicator& ranks = *options_.compile.ranks;
   parallel::Parallel local = parallel::parallelize(graph, parallel::Kind::data, ranks.rank(), ranks.size());
-  local.graph = parallel::bucket_sums(std::move(local.graph));
+  parallel::Rounded rounded;
+  rounded.dtype = options_.reduce_dtype;
+  if (rounded.dtype != DType::float32) {
+    std::set<ValueId> gradients;
+    for (const EntrySums& sums : program.gradients)
+      for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+        if (graph.outputs[i].value == sums.sum) gradients.insert(local.graph.outputs[i].value);
+    rounded.sums = parallel::sums_behind(local.graph, gradients);
+  }
+  local.graph = parallel::bucket_sums(std::move(local.graph), parallel::kBucketBytes, rounded);
   std::map<ValueId, ValueId> now;
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) now[graph.outputs[i].value] = local.graph.outputs[i].value;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) now[graph.inputs[i]] = local.graph.inputs[i];
@@ -220,6 +233,7 @@ std::int64_t Trainer::memory_needed(const Batch& batch) {
   const Program& step = planned(batch, true);
   if (step.executable) throw internal_error("memory is asked for once it is taken");
   for (const NamedTensor& variable : optimizer_->state()) state += variable.tensor.bytes();
+  if (shares_optimizer() && options_.compile.ranks->rank() == 0) state += optimizer_bytes();  // while it writes them
   return plan::sum_of_bytes({backend_.memory_needed(step.plan, options_.compile), state});
 }
 
@@ -242,7 +256,10 @@ void Trainer::begin(const Batch& batch) {
   }
   for (const keras::LossGraph::Draw& draw : model.draws)
     if (draw.always) ++draws_of_evaluation_[draw.layer];
-  optimizer_ = std::make_unique<optimizers::Optimizer>(settings_, std::move(variables), options_.compile.threads);
+  optimizers::Sharing sharing;
+  if (shares_optimizer()) sharing = {options_.compile.ranks->rank(), options_.compile.ranks->size()};
+  optimizer_ =
+      std::make_unique<optimizers::Optimizer>(settings_, std::move(variables), options_.compile.threads, sharing);
   optimizer_->begin(trained());
 }
 
@@ -335,7 +352,9 @@ StepResult Trainer::step(const Batch& batch, StepTimes* times) {
   for (const EntrySums& sums : step.gradients)
     gradients.push_back({computed(sums.sum), computed(sums.squares), computed(sums.sizes)});
   const auto start = std::chrono::steady_clock::now();
-  const optimizers::StepReport report = optimizer_->apply(trained(), gradients);
+  std::function<void()> exchange;
+  if (shares_optimizer()) exchange = [this] { exchange_weights(); };
+  const optimizers::StepReport report = optimizer_->apply(trained(), gradients, exchange);
   if (times != nullptr)
     times->optimizer = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (report.not_finite) {
@@ -347,7 +366,7 @@ StepResult Trainer::step(const Batch& batch, StepTimes* times) {
     return out;
   }
   out.gradient_norm = report.gradient_norm;
-  out.clipped = report.clipped;
+  out.clipped = shares_optimizer() && settings_.clipvalue ? anywhere(report.clipped) : report.clipped;
   out.skipped = report.skipped;
   for (const auto& update : step.model.updates) copy(step.executable->value(update.value), weights_[at(update.weight)]);
   return out;

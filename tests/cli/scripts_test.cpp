@@ -278,6 +278,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"plan", fixture("model/encoder_decoder/model.keras"), "--parallel", "tensor=2"},
       {"plan", "--parallel", "data=2", "--batch", "2"},
       {"plan", "--parallel", "sequence=2"},
+      {"plan", "--parallel", "tensor=4,data=2", "--batch", "2"},
       {"run", flat},
       {"run", "--matmul-precision", "high"},
       {"run", "--matmul-precision", "medium"},
@@ -349,6 +350,10 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
        folder / "trained.keras", "--validation", folder / "infinite.npz"},
       {"train", "tests/data/training/conv/conv_pool/start.keras", "--data",
        "tests/data/training/conv/conv_pool/data.npz", "-o", folder / "trained.keras"},
+      {"bench", "--parallel", "tensor=1", "--batch", "1,2", "--warmup", "0", "--iterations", "1"},
+      {"bench", flat, "--parallel", "data=1", "--warmup", "0", "--iterations", "1", "--matmul-precision", "high"},
+      {"bench", "--parallel", "sequence=1", "--warmup", "0", "--iterations", "1", "--matmul-precision", "medium",
+       "--cluster", "h200-ndr"},
       {"bench", "--train", brief, "--iterations", "2", "--dtype", "float32,bfloat16"},
       {"bench", "--train", brief, "--iterations", "1", "--profile", "--checkpoint", "layer", "--matmul-precision",
        "high"},
@@ -405,8 +410,19 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
         "attn.bench/1/properties/rows/items/properties/verified/properties/error/",  // infinite: a fault of a backend
         "attn.run/1/properties/parallel/properties/collectives/items/properties/predicted/",  // of several processes
         "attn.run/1/properties/parallel/properties/launcher/",
+        "attn.run/1/properties/parallel/properties/collectives/items/properties/seconds/",  // null on GPUs
+        "attn.run/1/properties/parallel/properties/imbalance/",
+        "attn.run/1/properties/parallel/properties/per_rank/items/properties/collective_seconds/",
+        "attn.bench-parallel/1/properties/rows/items/properties/parallel/",  // of several processes
+        "attn.bench-parallel/1/properties/rows/items/properties/alone_ms/",  // of a model too large for one
+        "attn.bench-parallel/1/properties/rows/items/properties/speed_up/",
+        "attn.bench-parallel/1/properties/rows/items/properties/efficiency/",
+        "attn.bench-parallel/1/properties/rows/items/properties/difference/",
         "attn.train/1/properties/parallel/properties/collectives/items/properties/predicted/",
         "attn.train/1/properties/parallel/properties/launcher/",
+        "attn.train/1/properties/parallel/properties/collectives/items/properties/seconds/",
+        "attn.train/1/properties/parallel/properties/imbalance/",
+        "attn.train/1/properties/parallel/properties/per_rank/items/properties/collective_seconds/",
         "attn.compare/1/properties/arrays/items/properties/atol/",  // of float64 whose squares have no sum
     };
     return std::ranges::any_of(kElsewhere, [&](const char* place) { return part.starts_with(place); });

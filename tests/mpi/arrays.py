@@ -28,7 +28,7 @@ def read(path):
             data = io.BytesIO(file.read(name))
             data.read(8)
             head = ast.literal_eval(data.read(struct.unpack('<H', data.read(2))[0]).decode())
-            kind = {'<f4': 'f', '<i8': 'q', '<i4': 'i'}[head['descr']]
+            kind = {'<f8': 'd', '<f4': 'f', '<f2': 'e', '<i8': 'q', '<i4': 'i', '|b1': '?'}[head['descr']]
             rest = data.read()
             out[name.removesuffix('.npy')] = struct.unpack(f'<{len(rest) // struct.calcsize(kind)}{kind}', rest)
     return out

@@ -2,42 +2,36 @@
 """Ranks that are processes: mpi_test.py build/attn
 
 The same numbers as one rank's, one sentence where a rank fails, and nobody left waiting. Exits with 77, and says so, where
-there is no mpirun of Open MPI or attn has no plugin for it.
+there is no mpirun of Open MPI or attn has no plugin for it. Most of a case is waiting, a second of which is mpirun's between
+asking ranks to end and killing them: several cases run at a time. mpi_test.py build/attn hangs doctor: the cases with such
+words in their names.
 """
+import concurrent.futures
 import json
 import os
 import pathlib
-import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
+import arrays
 import processes
-from processes import environment, gone, mpirun, run, sentences, start, wait_for_ranks, wake
-from training import Training  # noqa: F401, run by main
+from failures import Failures
+from fixtures import Fixtures
+from processes import alone, environment, mpirun, run, sentences
+from rank_case import RankCase
+from training import Training
 
 SKIPPED = 77
+AT_ONCE = 8
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CASE = ROOT / 'tests/data/keras/model/encoder_decoder'
-MODEL = {'name': 'encoder', 'input_shape': [8, 16], 'num_layers': 2, 'num_heads': 5, 'key_dim': 4, 'intermediate_dim': 48}
-LONG = {'name': 'encoder', 'input_shape': [128, 256], 'num_layers': 8, 'num_heads': 4, 'key_dim': 64,
-        'intermediate_dim': 1024}
 
 
-class Mpi(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='attn-mpi-'))
-        (self.folder / 'm.json').write_text(json.dumps(MODEL))
-        (self.folder / 'long.json').write_text(json.dumps(LONG))
-
-    def tearDown(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
-
+class Mpi(RankCase):
     def test_ranks_give_what_keras_computed(self):
-        for kind, ranks in (('tensor', 2), ('tensor', 3), ('tensor', 4), ('data', 2), ('sequence', 2), ('sequence', 3)):
+        for kind, ranks in (('tensor', 2), ('data', 2), ('sequence', 2), ('sequence', 3)):
             code, out, err = run(ranks, 'run', str(CASE / 'model.keras'), '--input', str(CASE / 'inputs.npz'), '--expect',
                                  str(CASE / 'outputs.npz'), '--atol', '1e-5', '--parallel', kind, '--json', folder=self.folder)
             self.assertEqual(code, 0, f'{kind} {ranks}: {err}')
@@ -49,85 +43,67 @@ class Mpi(unittest.TestCase):
         words = ('m.json', '--batch', '2', '--parallel')
         code, out, err = run(3, 'run', *words, 'tensor=3', '--json', folder=self.folder)
         self.assertEqual(code, 0, err)
-        plan = subprocess.run([processes.ATTN, 'plan', *words, 'tensor=3', '--json'], cwd=self.folder, capture_output=True,
-                              text=True)
+        plan = alone('plan', *words, 'tensor=3', '--json', folder=self.folder)
         counts = [[{key: each[key] for key in ('op', 'count', 'bytes')} for each in one]
                   for one in (json.loads(out)['parallel']['collectives'], json.loads(plan.stdout)['collectives'])]
         self.assertEqual(counts[0], counts[1])
 
     def test_rows_that_ranks_share_have_the_bits_of_one_rank(self):
-        self.assertEqual(run(2, 'run', 'm.json', '--batch', '4', '--parallel', 'data', '-o', 'two.npz',
-                             folder=self.folder)[0], 0)
-        self.assertEqual(run(1, 'run', 'm.json', '--batch', '4', '-o', 'one.npz', folder=self.folder)[0], 0)
-        self.assertEqual((self.folder / 'two.npz').read_bytes(), (self.folder / 'one.npz').read_bytes())
+        self.assertEqual(run(1, 'run', 'm.json', '--batch', '12', '-o', '1.npz', folder=self.folder)[0], 0)
+        for ranks in (2, 3, 4):
+            self.assertEqual(run(ranks, 'run', 'm.json', '--batch', '12', '--parallel', 'data', '-o', f'{ranks}.npz',
+                                 folder=self.folder)[0], 0)
+            self.assertEqual((self.folder / f'{ranks}.npz').read_bytes(), (self.folder / '1.npz').read_bytes())
+
+    def test_a_measurement_counts_what_the_plan_predicts(self):
+        cluster = json.dumps({'ranks_per_node': 2, 'peak': 1e11, 'memory_bw': 1e10, 'between': {'alpha': 1e-5, 'beta': 1e9}})
+        words = ('m.json', '--batch', '2,3', '--cluster', cluster, '--json')
+        code, out, err = run(2, 'bench', *words, '--parallel', 'tensor', '--min-time', '0.1', folder=self.folder)
+        self.assertEqual(code, 0, err)
+        rows = json.loads(out)['rows']
+        self.assertEqual([row['batch'] for row in rows], [2, 3])
+        for row in rows:
+            plan = json.loads(alone('plan', 'm.json', '--batch', str(row['batch']), '--cluster', cluster, '--json', '--parallel',
+                                    'tensor=2', folder=self.folder).stdout)
+            for measured, predicted in zip(row['parallel']['collectives'], plan['collectives'], strict=True):
+                for key in ('op', 'count', 'bytes', 'predicted'):
+                    self.assertEqual(measured[key], predicted[key])
+                self.assertGreater(measured['seconds'], 0)
+            self.assertEqual(row['predicted_ms'], plan['ms'])
+            self.assertLess(row['difference'], 1e-5)
+            self.assertAlmostEqual(row['efficiency'], row['alone_ms']['median'] / row['ms']['median'] / 2)
+            self.assertEqual(len(row['parallel']['per_rank']), 2)
+
+    def test_groups_share_rows_and_their_ranks_the_model(self):
+        words = ('m.json', '--batch', '5', '--json', '--parallel')
+        self.assertEqual(run(1, 'run', 'm.json', '--batch', '5', '-o', 'one.npz', folder=self.folder)[0], 0)
+        for word, ranks in (('tensor=2,data=2', 4), ('data=3,tensor=1', 3), ('sequence=2,data=2', 4)):
+            code, out, err = run(ranks, 'run', *words, word, '-o', 'all.npz', folder=self.folder)
+            self.assertEqual(code, 0, err)
+            self.assertLess(arrays.largest_difference(self.folder / 'one.npz', self.folder / 'all.npz'), 1e-5)
+            told = json.loads(out)['parallel']
+            self.assertEqual(told['ranks'], ranks)
+            plan = json.loads(alone('plan', *words, word, folder=self.folder).stdout)
+            for part in (told, plan):
+                self.assertEqual(part['data'], ranks // 2 if ranks == 4 else 3)
+            # Of the group of rank 0, which may have a row less than the last, of which the plan is.
+            self.assertEqual([each['op'] for each in told['collectives']], [each['op'] for each in plan['collectives']])
+            self.assertEqual([each['count'] for each in told['collectives']], [each['count'] for each in plan['collectives']])
+        code, out, err = run(4, 'bench', 'm.json', '--batch', '4', '--json', '--parallel', 'tensor=2,data=2', '--cluster',
+                             'cpu-100g', '--min-time', '0.1', folder=self.folder)
+        self.assertEqual(code, 0, err)
+        row = json.loads(out)['rows'][0]
+        self.assertLess(row['difference'], 1e-5)
+        plan = json.loads(alone('plan', 'm.json', '--batch', '4', '--json', '--parallel', 'tensor=2,data=2',
+                                folder=self.folder).stdout)
+        self.assertEqual([each['bytes'] for each in row['parallel']['collectives']],
+                         [each['bytes'] for each in plan['collectives']])
+        self.assertEqual(row['predicted_ms'], plan['ms'])
 
     def test_the_same_ranks_give_the_same_bits(self):
         for name in ('a.npz', 'b.npz'):
             self.assertEqual(run(3, 'run', 'm.json', '--parallel', 'tensor', '-o', name, folder=self.folder)[0], 0)
         self.assertEqual((self.folder / 'a.npz').read_bytes(), (self.folder / 'b.npz').read_bytes())
-
-    def fails(self, script, code, sentence):
-        """Of two ranks that each run the shell's words, in which RANK is a number."""
-        process = start(2, 'sh', '-c', script.replace('ATTN', processes.ATTN).replace('RANK', '$OMPI_COMM_WORLD_RANK'),
-                        folder=self.folder)
-        began = time.monotonic()
-        _, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, code, err)
-        self.assertEqual(len(sentences(err)), 1, err)
-        self.assertIn(sentence, sentences(err)[0])
-        self.assertLess(time.monotonic() - began, 20)
-        self.assertFalse(list(self.folder.glob('.y*')))
-        self.assertFalse((self.folder / 'y.npz').exists())
-
-    def test_a_rank_lacks_a_file(self):
-        shutil.copy(self.folder / 'm.json', self.folder / 'm0.json')
-        self.fails('ATTN run mRANK.json --parallel tensor -o y.npz', 3, 'rank 1 of 2')
-
-    def test_a_rank_has_another_model(self):
-        for rank, units in ((0, 48), (1, 64)):
-            (self.folder / f'm{rank}.json').write_text(json.dumps(MODEL | {'intermediate_dim': units}))
-        self.fails('ATTN run mRANK.json --parallel tensor -o y.npz', 3, 'rank 1 has not the same plan as rank 0')
-
-    def test_a_rank_has_other_weights(self):
-        self.fails('ATTN run m.json --seed RANK --parallel tensor -o y.npz', 3, 'rank 1 has not the same weights')
-
-    def test_too_many_ranks_are_told_which_numbers_work(self):
-        code, _, err = run(6, 'run', 'm.json', '--parallel', 'tensor', folder=self.folder)
-        self.assertEqual(code, 2)
-        self.assertEqual(len(sentences(err)), 1, err)
-        self.assertIn('any number from 1 to 5 works', err)
-
-    def test_ranks_without_a_word_for_it_are_refused(self):
-        code, _, err = run(2, 'run', 'm.json', folder=self.folder)
-        self.assertEqual(code, 2)
-        self.assertIn('--parallel tensor (or data) lets them share it, --output-dir shares many files out', err)
-
-    def long_run(self, *words):
-        process = start(2, processes.ATTN, 'run', 'long.json', '--batch', '64', '--backend', 'reference', '--parallel',
-                        'tensor', '-o', 'y.npz', *words, folder=self.folder)
-        return process, wait_for_ranks(process, 2, 1.5)  # they have met
-
-    def test_a_rank_that_is_killed_ends_all_within_five_seconds(self):
-        process, pids = self.long_run()
-        self.assertEqual(len(pids), 2)
-        os.kill(pids[1], signal.SIGKILL)
-        self.assertTrue(gone(pids))
-        process.communicate(timeout=30)
-        self.assertNotEqual(process.returncode, 0)
-        self.assertFalse((self.folder / 'y.npz').exists())
-
-    def test_a_rank_that_hangs_is_given_up(self):
-        process, pids = self.long_run('--timeout', '2')
-        os.kill(pids[1], signal.SIGSTOP)
-        try:
-            _, err = process.communicate(timeout=60)
-        finally:
-            wake(pids)
-        self.assertEqual(process.returncode, 5, err)
-        self.assertEqual(len(sentences(err)), 1, err)
-        self.assertIn('not all ranks came within', err)
-        self.assertIn("for layer '", err)
-        self.assertTrue(gone(pids))
 
     def test_doctor_measures_what_a_plan_takes_for_its_cluster(self):
         code, out, err = run(2, 'doctor', '--parallel', '--json', folder=self.folder)
@@ -136,8 +112,7 @@ class Mpi(unittest.TestCase):
         self.assertEqual((told['ranks'], len(told['all_reduce']), len(told['cores'])), (2, 5, 2))
         (self.folder / 'd.json').write_text(out)
         for cluster in ('d.json', json.dumps(told['cluster'])):
-            plan = subprocess.run([processes.ATTN, 'plan', 'm.json', '--parallel', 'tensor=2', '--cluster', cluster],
-                                  cwd=self.folder, capture_output=True, text=True)
+            plan = alone('plan', 'm.json', '--parallel', 'tensor=2', '--cluster', cluster, folder=self.folder)
             self.assertEqual(plan.returncode, 0, plan.stderr)
             self.assertIn('on 2 ranks of measured', plan.stdout)
 
@@ -156,7 +131,23 @@ def main():
     if 'built without MPI' in probe.stderr or 'libmpi' in probe.stderr:
         print('mpi: skipped,', (sentences(probe.stderr) or [probe.stderr])[0])
         return SKIPPED
-    return 0 if unittest.main(argv=sys.argv[:1], exit=False, verbosity=1).result.wasSuccessful() else 1
+    began = time.monotonic()
+    cases = [case for kind in (Failures, Training, Mpi, Fixtures) for case in unittest.defaultTestLoader.loadTestsFromTestCase(kind)
+             if not sys.argv[1:] or any(word in case.id() for word in sys.argv[1:])]
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        results = list(pool.map(result_of, cases))
+    for result in results:
+        for case, text in result.failures + result.errors + result.skipped:
+            print(f'{case.id()}\n{text}')
+    failed, skipped = sum(not each.wasSuccessful() for each in results), sum(bool(each.skipped) for each in results)
+    print(f'mpi: of {len(cases)} cases {failed} failed and {skipped} were skipped, in {time.monotonic() - began:.1f} s')
+    return 1 if failed or not cases else 0
+
+
+def result_of(case):
+    result = unittest.TestResult()
+    case.run(result)
+    return result
 
 
 if __name__ == '__main__':

@@ -12,16 +12,16 @@ def mpirun():
     return shutil.which('mpirun.openmpi') or shutil.which('mpirun')
 
 
-def environment(more=None):
+def environment(folder='/tmp'):
     kept = {k: v for k, v in os.environ.items() if not k.startswith('ATTN_')}
-    # Ranks share cores, and root may run them.
-    return kept | {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'ATTN_THREADS': '1',
+    # Ranks share cores, and root may run them. Launchers that share a folder of their own remove it from each other.
+    return kept | {'OMPI_MCA_orte_tmpdir_base': str(folder), 'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'ATTN_THREADS': '1',
                    'OMPI_MCA_rmaps_base_oversubscribe': '1', 'OMPI_MCA_mpi_yield_when_idle': '1',
-                   'OMPI_MCA_btl': 'self,vader', 'OMPI_MCA_hwloc_base_binding_policy': 'none'} | (more or {})
+                   'OMPI_MCA_btl': 'self,vader', 'OMPI_MCA_hwloc_base_binding_policy': 'none'}
 
 
 def start(ranks, *words, folder):
-    return subprocess.Popen([mpirun(), '-np', str(ranks), *words], cwd=folder, env=environment(), stdin=subprocess.DEVNULL,
+    return subprocess.Popen([mpirun(), '-np', str(ranks), *words], cwd=folder, env=environment(folder), stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 
@@ -29,6 +29,11 @@ def run(ranks, *words, folder):
     process = start(ranks, ATTN, *words, folder=folder)
     out, err = process.communicate(timeout=60)
     return process.returncode, out, err
+
+
+def alone(*words, folder):
+    """One process, without a launcher."""
+    return subprocess.run([ATTN, *words], cwd=folder, env=environment(), capture_output=True, text=True)
 
 
 def sentences(err):
@@ -41,13 +46,25 @@ def ranks_of(process):
     return sorted(int(line.split()[0]) for line in done.stdout.splitlines() if ATTN in line)
 
 
-def wait_for_ranks(process, count, settle):
-    """Their process ids, a while after all have come."""
-    deadline = time.monotonic() + 30
+def wait_for_ranks(process, count):
+    """Their process ids, once all have come."""
+    deadline = time.monotonic() + 60
     while len(ranks_of(process)) < count and time.monotonic() < deadline:
         time.sleep(0.02)
-    time.sleep(settle)
     return ranks_of(process)
+
+
+def compute_for(pids, seconds):
+    """Returns when each has had so much of a processor, however busy that is."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and any(os.path.exists(f'/proc/{pid}') and computed(pid) < seconds for pid in pids):
+        time.sleep(0.02)
+
+
+def computed(pid):
+    with open(f'/proc/{pid}/stat') as file:
+        user, system = file.read().rpartition(')')[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf('SC_CLK_TCK')
 
 
 def gone(pids, seconds=5):

@@ -2,17 +2,14 @@
 import json
 import os
 import pathlib
-import shutil
 import signal
-import subprocess
-import tempfile
 import time
-import unittest
 import zipfile
 
 import arrays
 import processes
-from processes import environment, gone, run, sentences, start, wait_for_ranks, wake
+from processes import alone, gone, run, sentences, start, wait_for_ranks, wake
+from rank_case import RankCase
 
 CASES = pathlib.Path(__file__).resolve().parents[2] / 'tests/data/training'
 # Masks, weights of tokens, and rows that three do not share evenly; dropout.
@@ -20,13 +17,7 @@ SMALL = (('mask/token_weights', 5), ('dropout/attention', 4), ('embedding/adam_g
 MODEL = {'name': 'encoder', 'input_shape': [16, 32], 'num_layers': 2, 'num_heads': 2, 'key_dim': 16, 'intermediate_dim': 64}
 
 
-class Training(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='attn-mpi-train-'))
-
-    def tearDown(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
-
+class Training(RankCase):
     def train(self, ranks, *words):
         shared = ('--parallel', 'data') if ranks > 1 else ()
         code, out, err = run(ranks, 'train', *words, '--progress', 'none', *shared, folder=self.folder)
@@ -57,6 +48,36 @@ class Training(unittest.TestCase):
         self.assertEqual((told['parallel']['kind'], told['parallel']['ranks']), ('data', 2))
         self.assertEqual({each['op'] for each in told['parallel']['collectives']}, {'all_reduce'})
 
+    def test_gradients_that_travel_as_halves_take_half_the_bytes_and_train_alike(self):
+        case = CASES / 'dropout/attention'
+        words = (str(case / 'start.keras'), '--data', str(case / 'data.npz'), '--epochs', '20', '--steps', '20', '--batch-size',
+                 '4', '--optimizer', 'sgd', '-o', 'o.keras', '--json')
+        sums = []
+        for dtype in ('float32', 'bfloat16', 'float16'):
+            told = json.loads(self.train(2, *words, '--reduce-dtype', dtype, '--dump', f'{dtype}.npz'))
+            sums.append(told['parallel']['collectives'][0]['bytes'])
+        self.assertLess(sums[1], 0.6 * sums[0])
+        self.assertEqual(sums[1], sums[2])
+        for dtype in ('bfloat16', 'float16'):
+            difference = arrays.largest_difference(self.folder / 'float32.npz', self.folder / f'{dtype}.npz')
+            self.assertTrue(0 < difference < 1e-2, difference)
+        done = alone('train', *words, '--reduce-dtype', 'bfloat16', folder=self.folder)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('one process sends no gradients', done.stderr)
+
+    def test_ranks_that_share_the_optimizer_train_to_the_same_file(self):
+        case = CASES / 'dropout/attention'
+        words = ('--data', str(case / 'data.npz'), '--epochs', '20', '--batch-size', '4')
+        for zero in ('0', '1'):
+            self.train(3, str(case / 'start.keras'), *words, '--optimizer', 'adam', '--steps', '10', '-o', f'{zero}.keras', '--zero',
+                       zero)
+            # Another number of ranks goes on, of which each takes another part.
+            self.train(2, f'{zero}.keras', *words, '--resume', '--steps', '20', '-o', f'{zero}.keras', '--zero', zero, '--dump',
+                       f'{zero}.npz')
+        self.assertEqual(arrays.largest_difference(self.folder / '0.npz', self.folder / '1.npz'), 0)
+        done = alone('train', '1.keras', *words, '--resume', '--steps', '22', '-o', 'one.keras', folder=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def begin(self, ranks, *words):
         """A training that is under way, and has written a checkpoint."""
         (self.folder / 'm.json').write_text(json.dumps(MODEL))
@@ -64,21 +85,23 @@ class Training(unittest.TestCase):
         process = start(ranks, processes.ATTN, 'train', 'm.json', '--data', 'd.npz', '--loss', 'mse', '-o', 'o.keras', '--epochs',
                         '100000', '--batch-size', '6', '--save-every', '5', '--progress', 'none', '--parallel', 'data', *words,
                         folder=self.folder)
-        pids = wait_for_ranks(process, ranks, 0)
-        deadline = time.monotonic() + 30
+        pids = wait_for_ranks(process, ranks)
+        deadline = time.monotonic() + 60
         while not (self.folder / 'o.keras').exists() and time.monotonic() < deadline:
             time.sleep(0.02)
         self.assertEqual(len(pids), ranks)
         return process, pids
 
-    def expect_whole(self):
-        """The checkpoint can be gone on with by one process."""
+    def expect_untorn(self):
         with zipfile.ZipFile(self.folder / 'o.keras') as file:
             self.assertIsNone(file.testzip())
+
+    def expect_whole(self):
+        """The checkpoint can be gone on with by one process."""
+        self.expect_untorn()
         self.assertLessEqual(len(list(self.folder.glob('.o*'))), 1)
-        done = subprocess.run([processes.ATTN, 'train', 'o.keras', '--resume', '--data', 'd.npz', '-o', 'o.keras', '--epochs',
-                               '100000', '--steps', '100000', '--batch-size', '6', '--time-limit', '0.1s', '--progress', 'none'],
-                              cwd=self.folder, env=environment(), capture_output=True, text=True)
+        done = alone('train', 'o.keras', '--resume', '--data', 'd.npz', '-o', 'o.keras', '--epochs', '100000', '--steps', '100000',
+                     '--batch-size', '6', '--time-limit', '0.1s', '--progress', 'none', folder=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertFalse(list(self.folder.glob('.o*')))
 
@@ -92,18 +115,23 @@ class Training(unittest.TestCase):
         self.assertIn('--resume` with the same data and options goes on', err)
         self.expect_whole()
 
+    def kill(self, victim):
+        process, pids = self.begin(2)
+        os.kill(pids[victim], signal.SIGKILL)
+        self.assertTrue(gone(pids))
+        process.communicate(timeout=30)
+        self.assertNotEqual(process.returncode, 0)
+
     def test_a_rank_that_is_killed_ends_all_and_leaves_the_last_checkpoint(self):
-        for victim in (0, 1):
-            process, pids = self.begin(2)
-            os.kill(pids[victim], signal.SIGKILL)
-            self.assertTrue(gone(pids))
-            process.communicate(timeout=30)
-            self.assertNotEqual(process.returncode, 0)
-            if victim == 1:
-                self.expect_whole()
+        self.kill(1)
+        self.expect_whole()
+
+    def test_the_rank_that_writes_is_killed_and_leaves_a_checkpoint_that_is_not_torn(self):
+        self.kill(0)
+        self.expect_untorn()
 
     def test_a_rank_that_hangs_is_given_up(self):
-        process, pids = self.begin(2, '--timeout', '1.5')
+        process, pids = self.begin(2, '--timeout', '4')
         os.kill(pids[1], signal.SIGSTOP)
         try:
             _, err = process.communicate(timeout=30)
@@ -115,21 +143,22 @@ class Training(unittest.TestCase):
         self.assertTrue(gone(pids))
         self.expect_whole()
 
-    def fails(self, script, code, sentence):
+    def refused(self, script, code, sentence):
         (self.folder / 'm.json').write_text(json.dumps(MODEL))
         for rank in range(2):
             arrays.write(self.folder / f'd{rank}.npz', {'input_layer': (6, 16, 32), 'y': (6, 16, 32)}, seed=rank)
-        words = ' m.json --loss mse -o o.keras --progress none --parallel '
-        script = script.replace('ATTN', processes.ATTN + ' train' + words).replace('RANK', '$OMPI_COMM_WORLD_RANK')
-        process = start(2, 'sh', '-c', script, folder=self.folder)
-        _, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, code, err)
-        self.assertEqual(len(sentences(err)), 1, err)
-        self.assertIn(sentence, sentences(err)[0])
+        words = 'ATTN train m.json --loss mse -o o.keras --progress none --parallel '
+        self.fails(script.replace('TRAIN ', words), code, sentence)
         self.assertFalse((self.folder / 'o.keras').exists())
 
-    def test_ranks_with_other_data_options_or_files_are_refused(self):
-        self.fails('ATTN data --data dRANK.npz', 3, 'rank 1 has not the same data as rank 0')
-        self.fails('ATTN data --data d0.npz --epochs 1RANK', 3, 'rank 1 has not the same options as rank 0')
-        self.fails('rm -f d1.npz; ATTN data --data dRANK.npz', 3, 'rank 1 of 2')
-        self.fails('ATTN tensor --data d0.npz', 2, 'ranks share the rows of a training step: --parallel data')
+    def test_ranks_with_other_data_are_refused(self):
+        self.refused('TRAIN data --data dRANK.npz', 3, 'rank 1 has not the same data as rank 0')
+
+    def test_ranks_with_other_options_are_refused(self):
+        self.refused('TRAIN data --data d0.npz --epochs 1RANK', 3, 'rank 1 has not the same options as rank 0')
+
+    def test_a_rank_without_data_is_told(self):
+        self.refused('rm -f d1.npz; TRAIN data --data dRANK.npz', 3, 'rank 1 of 2')
+
+    def test_what_ranks_cannot_share_of_a_step_is_refused(self):
+        self.refused('TRAIN tensor --data d0.npz', 2, 'ranks share the rows of a training step: --parallel data')

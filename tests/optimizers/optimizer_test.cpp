@@ -45,6 +45,93 @@ TEST_CASE("optimizer: steps give the same bits for any number of threads") {
   CHECK(same(results[0], results[1]));
 }
 
+TEST_CASE("optimizer: ranks that share one, each with a part of its variables, move weights to the same bits as one") {
+  const std::vector<Variable> variables = {
+      {"table", {300, 500}, {}}, {"bias", {7}, Constraint{}}, {"none", {0, 3}, {}}, {"kernel", {40, 30}, {}}};
+  const std::vector<Rule> rules = {SGD{},     Adam{},    Adamax{},   Nadam{}, Lamb{}, ScheduleFreeAdamW{},
+                                   RMSprop{}, Adagrad{}, Adadelta{}, Ftrl{},  Lion{}, Adafactor{},
+                                   Muon{}};
+  const auto draw_all = [&](const std::string& what) {
+    std::vector<Tensor> out;
+    for (const Variable& variable : variables) out.push_back(drawn(variable.shape, what + variable.path));
+    return out;
+  };
+  for (const Rule& rule : rules) {
+    CAPTURE(rule.index());
+    Settings settings;
+    settings.rule = rule;
+    settings.weight_decay = 0.01;
+    (rule.index() % 2 == 0 ? settings.global_clipnorm : settings.clipnorm) = 0.5;
+    settings.use_ema = rule.index() % 3 == 0;
+    if (settings.use_ema) settings.ema_overwrite_frequency = 2;
+    if (rule.index() % 4 == 1) settings.gradient_accumulation_steps = 2;
+    for (const int ranks : {1, 3, 5}) {
+      CAPTURE(ranks);
+      Optimizer one(settings, variables, 1);
+      std::vector<Tensor> expected = draw_all("w");
+      one.begin(expected);
+      std::vector<Optimizer> shared;
+      std::vector<std::vector<Tensor>> weights;
+      for (int rank = 0; rank < ranks; ++rank) {
+        shared.emplace_back(settings, variables, 1, Sharing{rank, ranks});
+        weights.push_back(draw_all("w"));
+        shared.back().begin(weights.back());
+      }
+      for (int step = 0; step < 4; ++step) {
+        std::vector<Gradient> gradients;
+        for (const Tensor& gradient : draw_all("g" + std::to_string(step))) gradients.push_back({gradient});
+        one.apply(expected, gradients);
+        // What the others have moved is what one has, but for constraints, which come behind the exchange.
+        std::vector<std::vector<Tensor>> before;
+        for (auto& rank : shared) {
+          const std::size_t r = before.size();
+          before.emplace_back();
+          rank.apply(weights[r], gradients, [&] {
+            for (const Tensor& weight : weights[r])
+              before.back().push_back(weight.cast(DType::float64).cast(DType::float32));
+          });
+        }
+        for (int rank = 0; rank < ranks; ++rank)
+          for (std::size_t n = 0; n < variables.size(); ++n)
+            for (int owner = 0; owner < ranks; ++owner) {
+              const Range& moved = shared[0].moved_by(owner)[n];
+              const auto* from = before[static_cast<std::size_t>(owner)][n].as<const float>().data();
+              auto* to = weights[static_cast<std::size_t>(rank)][n].as<float>().data();
+              for (std::int64_t i = moved.begin; i < moved.end; ++i)
+                to[i] = variables[n].constraint ? from[i] * (from[i] >= 0.0F ? 1.0F : 0.0F) : from[i];
+            }
+        for (int rank = 0; rank < ranks; ++rank)
+          for (std::size_t n = 0; n < variables.size(); ++n)
+            CHECK(same(weights[static_cast<std::size_t>(rank)][n], expected[n]));
+      }
+      // Pieces make up the state of one, which each takes its own of.
+      std::vector<Tensor> whole;
+      for (std::size_t i = 0; i < one.state().size(); ++i) {
+        whole.push_back(one.state()[i].tensor);
+        const auto pieces = shared[0].pieces(i);
+        CHECK(pieces.has_value() ==
+              (ranks > 1 && whole.back().shape().rank() > 0 && one.state()[i].name.find("none_") == std::string::npos &&
+               one.state()[i].name.find("gradient_accumulator") == std::string::npos));
+        std::int64_t place = 0;
+        for (int rank = 0; pieces && rank < ranks; ++rank) {
+          const Tensor& piece = shared[static_cast<std::size_t>(rank)].state()[i].tensor;
+          REQUIRE(pieces->whole == whole.back().shape());
+          REQUIRE(piece.bytes() == pieces->bytes[static_cast<std::size_t>(rank)]);
+          CHECK(std::equal(piece.data(), piece.data() + piece.bytes(), whole.back().data() + place));
+          place += piece.bytes();
+        }
+        if (pieces) CHECK(place == whole.back().bytes());
+      }
+      for (int rank = 0; rank < ranks; ++rank) {
+        Optimizer again(settings, variables, 1, Sharing{rank, ranks});
+        again.set_state(whole);
+        for (std::size_t i = 0; i < whole.size(); ++i)
+          CHECK(same(again.state()[i].tensor, shared[static_cast<std::size_t>(rank)].state()[i].tensor));
+      }
+    }
+  }
+}
+
 TEST_CASE("optimizer: a variable without a gradient stays, and its decay too") {
   Settings settings;
   settings.rule = SGD{};

@@ -27,11 +27,12 @@ constexpr std::int64_t kMostAtOnce = 1 << 30;
 
 class Mpi final : public Communicator {
  public:
-  Mpi(int rank, int size) : Communicator(rank, size) {}
+  /// Takes the communicator over.
+  Mpi(MPI_Comm comm, int rank, int size) : Communicator(rank, size), comm_(comm) {}
 
   ~Mpi() override {
     // Where something went wrong on the way, others may never come to the end.
-    if (has_failed_) return;
+    if (has_failed_ || comm_ != MPI_COMM_WORLD) return;
     try {
       barrier();
       MPI_Finalize();
@@ -71,7 +72,7 @@ class Mpi final : public Communicator {
       const void* give = in == out ? MPI_IN_PLACE : static_cast<const void*>(in + from * size);
       wait([&](MPI_Request* request) {
         return MPI_Iallreduce(give, out + from * size, static_cast<int>(some), type_of(dtype),
-                              how == Reduction::sum ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD, request);
+                              how == Reduction::sum ? MPI_SUM : MPI_MAX, comm_, request);
       });
     }
   }
@@ -88,7 +89,7 @@ class Mpi final : public Communicator {
     }
     wait([&](MPI_Request* request) {
       return MPI_Iallgatherv(own, counts[static_cast<std::size_t>(rank())], MPI_BYTE, all, counts.data(), places.data(),
-                             MPI_BYTE, MPI_COMM_WORLD, request);
+                             MPI_BYTE, comm_, request);
     });
   }
 
@@ -112,7 +113,7 @@ class Mpi final : public Communicator {
     std::vector<int> parts;
     for (const std::int64_t part : counts) parts.push_back(static_cast<int>(part));
     wait([&](MPI_Request* request) {
-      return MPI_Ireduce_scatter(all, own, parts.data(), type_of(dtype), MPI_SUM, MPI_COMM_WORLD, request);
+      return MPI_Ireduce_scatter(all, own, parts.data(), type_of(dtype), MPI_SUM, comm_, request);
     });
   }
 
@@ -126,10 +127,10 @@ class Mpi final : public Communicator {
       }
     };
     pieces(take, [&](void* at, int count, MPI_Request* request) {
-      return MPI_Irecv(at, count, MPI_BYTE, before, 0, MPI_COMM_WORLD, request);
+      return MPI_Irecv(at, count, MPI_BYTE, before, 0, comm_, request);
     });
     pieces(give, [&](const void* at, int count, MPI_Request* request) {
-      return MPI_Isend(at, count, MPI_BYTE, next, 0, MPI_COMM_WORLD, request);
+      return MPI_Isend(at, count, MPI_BYTE, next, 0, comm_, request);
     });
     wait_for(requests);
   }
@@ -138,13 +139,13 @@ class Mpi final : public Communicator {
     for (std::size_t from = 0; from == 0 || from < bytes.size(); from += kMostAtOnce) {
       const auto some = std::min<std::size_t>(bytes.size() - from, kMostAtOnce);
       wait([&](MPI_Request* request) {
-        return MPI_Ibcast(bytes.data() + from, static_cast<int>(some), MPI_BYTE, root, MPI_COMM_WORLD, request);
+        return MPI_Ibcast(bytes.data() + from, static_cast<int>(some), MPI_BYTE, root, comm_, request);
       });
     }
   }
 
   void do_barrier() override {
-    wait([](MPI_Request* request) { return MPI_Ibarrier(MPI_COMM_WORLD, request); });
+    wait([&](MPI_Request* request) { return MPI_Ibarrier(comm_, request); });
   }
 
  private:
@@ -180,7 +181,7 @@ class Mpi final : public Communicator {
   /// Halves as float32, in which MPI adds them; of other numbers nothing.
   static Tensor widened(const std::byte* numbers, std::int64_t count, DType dtype) {
     if (dtype != DType::float16 && dtype != DType::bfloat16) return {};
-    const Tensor wide(DType::float32, {count});
+    Tensor wide(DType::float32, {count});
     for (std::int64_t i = 0; i < count; ++i) wide.set(i, Tensor::load(dtype, numbers, i));
     return wide;
   }
@@ -238,6 +239,7 @@ class Mpi final : public Communicator {
         .about("timeout");
   }
 
+  MPI_Comm comm_;
   bool has_failed_ = false;
 };
 
@@ -257,6 +259,18 @@ __attribute__((visibility("default"))) attn::communicators::Communicator* attn_o
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return new attn::communicators::Mpi(rank, size);
+  return new attn::communicators::Mpi(MPI_COMM_WORLD, rank, size);
+}
+
+__attribute__((visibility("default"))) attn::communicators::Communicator* attn_split_communicator(int group) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  int of_all = 0, rank = 0, size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &of_all);
+  if (MPI_Comm_split(MPI_COMM_WORLD, group, of_all, &comm) != MPI_SUCCESS)
+    throw attn::Error(attn::ExitCode::no_device, "MPI could not make groups of ranks");
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  return new attn::communicators::Mpi(comm, rank, size);
 }
 }

@@ -16,6 +16,9 @@ inline constexpr const char* kPluginBuildSymbol = "attn_plugin_build";
 using PluginBuild = const char*();
 inline constexpr const char* kOpenSymbol = "attn_open_communicator";
 using OpenCommunicator = Communicator*();
+/// `attn_split_communicator()`: those of the ranks that give the same number, in their order.
+inline constexpr const char* kSplitSymbol = "attn_split_communicator";
+using SplitCommunicator = Communicator*(int group);
 
 /// The plugin for what launched this process, "libattn_mpi.so" for Open MPI, "libattn_mpi_mpich.so" for MPICH and its
 /// like: of one that does not say, the first that is there. Empty where none is.
@@ -25,5 +28,9 @@ using OpenCommunicator = Communicator*();
 /// way out, where the plugin is missing, of another build, or cannot be loaded, and where the library sees other ranks
 /// than the launcher named.
 [[nodiscard]] std::unique_ptr<Communicator> open_mpi(const Launch& launch);
+
+/// Those of the ranks of open_mpi() that give the same group, in their order. All ranks must call it, and end it before
+/// that of all. Throws Error (no_device).
+[[nodiscard]] std::unique_ptr<Communicator> split_mpi(const Launch& launch, int group);
 
 }  // namespace attn::communicators

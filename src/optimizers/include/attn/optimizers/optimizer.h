@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/base/tensor.h"
@@ -36,6 +39,17 @@ struct StepReport {
   bool not_finite = false;  ///< a gradient was not, and there is no loss scale: no weight has moved
 };
 
+/// Of several that train the same weights, each keeps the rule's numbers of a part of them, and moves that part.
+struct Sharing {
+  int rank = 0, ranks = 1;
+};
+
+/// Elements [begin, end) of a variable, in a row.
+struct Range {
+  std::int64_t begin = 0, end = 0;
+  [[nodiscard]] std::int64_t size() const { return end - begin; }
+};
+
 struct Pass;
 struct Step;
 
@@ -43,16 +57,25 @@ struct Step;
 /// for two threads at once.
 class Optimizer {
  public:
-  Optimizer(Settings settings, std::vector<Variable> variables, int threads = 0);
+  Optimizer(Settings settings, std::vector<Variable> variables, int threads = 0, Sharing sharing = {});
 
   /// All variables in Keras's order, as files have them: the first is the iteration (int64), the second the learning
   /// rate (float32) where there is no schedule. With a loss scale four come before them: its own iteration and learning
   /// rate, which stay 0, the steps since the scale has changed, and the scale.
   [[nodiscard]] const std::vector<NamedTensor>& state() const { return state_; }
+  /// Where they are shared out, state() has this rank's part of some, in a row of its own. Of such a one the whole
+  /// shape, and how many bytes each rank has; of others, and of those of one that shares with nobody, nothing.
+  struct Pieces {
+    Shape whole;
+    std::vector<std::int64_t> bytes;
+  };
+  [[nodiscard]] std::optional<Pieces> pieces(std::size_t variable_of_state) const;
+  /// By variable, what a rank moves: whole variables, where the rule looks at all of one.
+  [[nodiscard]] const std::vector<Range>& moved_by(int rank) const { return moved_[static_cast<std::size_t>(rank)]; }
   /// How many of them are the loss scale's.
   [[nodiscard]] std::size_t scale_variables() const { return first_; }
-  /// Takes over the numbers of such a list, which may lack those of the loss scale. Throws Error (bad_input) where its
-  /// arrays are others.
+  /// Takes over the numbers of such a list of whole arrays, which may lack those of the loss scale. Throws Error
+  /// (bad_input) where its arrays are others.
   void set_state(const std::vector<Tensor>& state);
 
   /// What a training needs to go on bit for bit and Keras has no place for: under a loss scale, Nadam's product.
@@ -72,9 +95,12 @@ class Optimizer {
 
   /// Must be called before the first step, with the weights that it begins with.
   void begin(const std::vector<Tensor>& weights);
-  /// Moves the weights, in place: one tensor and one gradient for each variable.
-  StepReport apply(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients);
-  /// Overwrites the weights with their averages, as the end of fit() does where there are some.
+  /// Moves the weights, in place: one tensor and one gradient for each variable. Where they are shared out, `exchange`
+  /// gives every rank what the others have moved.
+  StepReport apply(const std::vector<Tensor>& weights, const std::vector<Gradient>& gradients,
+                   const std::function<void()>& exchange = {});
+  /// Overwrites the weights with their averages, as the end of fit() does where there are some; of what is shared out,
+  /// those that this rank moves.
   void finalize(const std::vector<Tensor>& weights) const;
 
  private:
@@ -86,6 +112,14 @@ class Optimizer {
 
   Tensor& add(const std::string& name, Tensor tensor);
   void add_slots();
+  void share_out(std::int64_t elements);
+  /// An empty variable is nobody's: each has what goes with it.
+  [[nodiscard]] bool is_shared(std::size_t variable) const {
+    return sharing_.ranks > 1 && variables_[variable].shape.size() > 0;
+  }
+  [[nodiscard]] const Range& moved(std::size_t variable) const { return moved_by(sharing_.rank)[variable]; }
+  /// Of a slot of `whole` shape.
+  [[nodiscard]] Shape own_shape(std::size_t variable, const Shape& whole) const;
   void move_scale(bool finite) const;
   [[nodiscard]] std::vector<double> squares_of(const std::vector<Gradient>& gradients) const;
   void accumulate(std::vector<Gradient>& gradients, float factor, bool moves) const;
@@ -100,7 +134,11 @@ class Optimizer {
   Settings settings_;
   std::vector<Variable> variables_;
   int threads_;
-  std::vector<Part> parts_;
+  Sharing sharing_;
+  std::vector<Part> parts_, own_parts_;
+  std::vector<std::vector<Range>> moved_;  // by rank
+  /// A slot that is shared out, by its place in state_: whose, and its shape.
+  std::map<std::size_t, std::pair<std::size_t, Shape>> shared_;
   std::vector<NamedTensor> state_;
   std::size_t first_ = 0;                        // of state_: where the loss scale's variables end
   std::vector<Tensor> averages_, accumulators_;  // by variable, of state_

@@ -15,8 +15,9 @@ namespace attn::report {
 /// One rank of a run.
 struct RankReport {
   std::string node;
-  double seconds = 0;             ///< of the pass
-  double collective_seconds = 0;  ///< of these, in collectives: waiting for others too
+  double seconds = 0;  ///< of the pass
+  /// Of these, in collectives: waiting for others too. Nothing where nobody has measured it, as on GPUs.
+  std::optional<double> collective_seconds;
   std::int64_t peak_bytes = 0;
   std::int64_t threads = 0;
 };
@@ -24,14 +25,15 @@ struct RankReport {
 struct CollectiveReport {
   std::string op;
   std::int64_t count = 0, bytes = 0;
-  double seconds = 0;               ///< of rank 0
+  std::optional<double> seconds;    ///< of rank 0; nothing where nobody has measured it
   std::optional<double> predicted;  ///< by a cluster's figures
 };
 
 /// How ranks ran a model together.
 struct ParallelReport {
   std::string kind;
-  int ranks = 1;
+  int ranks = 1;  ///< in all
+  int data = 1;   ///< groups of ranks that share the rows of the batch, where each of them shares the model
   std::string launcher, library;
   std::vector<parallel::Shared> split;
   std::vector<CollectiveReport> collectives;
@@ -42,7 +44,8 @@ struct ParallelReport {
 struct ParallelPlanReport {
   std::string model;
   std::string kind;
-  int ranks = 1;
+  int ranks = 1;  ///< in all
+  int data = 1;   ///< groups of ranks that share the rows of the batch, where each of them shares the model
   parallel::Cluster cluster;
   std::vector<parallel::Shared> split;
   std::vector<parallel::CollectiveCost> collectives;

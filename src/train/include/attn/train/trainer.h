@@ -31,6 +31,10 @@ struct TrainerOptions {
   TableGradient tables = TableGradient::entries;
   /// Compute activations a second time on the way back instead of keeping them: the same numbers in less memory.
   bool recompute = false;
+  /// In which gradients travel between ranks: float32 gives their sums, a half rounds them for half as many bytes.
+  DType reduce_dtype = DType::float32;
+  /// Each rank keeps the optimizer's numbers of a part of the weights, moves that part, and gives it to the others.
+  bool shares_optimizer = false;
 };
 
 /// What a pass told.
@@ -96,6 +100,10 @@ class Trainer {
   void set_weights(const std::vector<Tensor>& weights);
   /// Once something was prepared.
   [[nodiscard]] optimizers::Optimizer& optimizer() { return *optimizer_; }
+  /// Its variables, whole. Where ranks share them all must call it, and the first gets them; others get empty arrays.
+  [[nodiscard]] std::vector<NamedTensor> optimizer_state() const;
+  /// Their bytes.
+  [[nodiscard]] std::int64_t optimizer_bytes() const;
   /// The names of the terms and metrics of the last pass.
   [[nodiscard]] const std::vector<std::string>& terms() const { return terms_; }
   [[nodiscard]] const std::vector<std::string>& metrics() const { return metrics_; }
@@ -123,6 +131,8 @@ class Trainer {
   [[nodiscard]] std::string first_not_finite(const Batch& batch);
   PassResult run(Program& program, const Batch& batch, StepTimes* times);
   [[nodiscard]] std::vector<Tensor> trained() const;
+  [[nodiscard]] bool shares_optimizer() const;
+  void exchange_weights() const;
 
   const backends::Backend& backend_;
   Lower lower_;
