@@ -435,8 +435,8 @@ TEST_CASE("bench: --ops measures each operation alone, and tells what bounds it"
 }
 
 TEST_CASE("bench: --attention measures the sizes that --size lists, each with its own heads, in one process") {
-  const Result result =
-      run_attn({"bench", "--attention", "--size", "1x2x16x8,2x1x9x4:causal", "--no-peak", "--iterations", "1", "--json"});
+  const Result result = run_attn(
+      {"bench", "--attention", "--size", "1x2x16x8,2x1x9x4:causal", "--no-peak", "--iterations", "1", "--json"});
   CHECK(result.code == 0);
   const json rows = json::parse(result.out)["rows"];
   REQUIRE(rows.size() == 2);

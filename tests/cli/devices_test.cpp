@@ -26,12 +26,12 @@ const std::pair<std::string, std::string> kFakeDriver{"LD_LIBRARY_PATH",
 TEST_CASE("devices: the CPU is always there, with its instruction sets, cores and memory") {
   const Result result = run_attn({"devices", "--json"});
   REQUIRE(result.code == 0);
-  const auto json = nlohmann::json::parse(result.out);
-  CHECK(json["schema"] == "attn.devices/1");
-  CHECK(json["devices"][0]["device"] == "cpu");
-  CHECK(json["devices"][0]["backend"] == "onednn");
-  CHECK(json["devices"][0]["cores"] >= 1);
-  CHECK(json["devices"][0]["memory_bytes"] > 0);
+  const auto devices = nlohmann::json::parse(result.out);
+  CHECK(devices["schema"] == "attn.devices/1");
+  CHECK(devices["devices"][0]["device"] == "cpu");
+  CHECK(devices["devices"][0]["backend"] == "onednn");
+  CHECK(devices["devices"][0]["cores"] >= 1);
+  CHECK(devices["devices"][0]["memory_bytes"] > 0);
 }
 
 TEST_CASE("devices: ATTN_ISA limits what kernels use, and another word is a usage error of every command") {
@@ -85,9 +85,9 @@ TEST_CASE("devices: each way in which a GPU can be missing is told in its own se
 
 TEST_CASE("devices: where the machine has no driver it is the driver that is missing") {
   const Result result = run_attn({"devices", "--json"});
-  const auto json = nlohmann::json::parse(result.out);
-  if (!json["driver"].is_null()) return;  // this machine has one
-  CHECK(contains(json["cuda_missing"], "no NVIDIA driver (libcuda.so.1 not found)"));
+  const auto devices = nlohmann::json::parse(result.out);
+  if (!devices["driver"].is_null()) return;  // this machine has one
+  CHECK(contains(devices["cuda_missing"], "no NVIDIA driver (libcuda.so.1 not found)"));
   const Result run = run_attn({"run", "--device", "cuda"});
   CHECK(run.code == 5);
   CHECK(contains(run.err, "no NVIDIA driver"));

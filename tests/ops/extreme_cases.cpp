@@ -22,7 +22,7 @@ std::string_view name_of(Numbers numbers) {
   }
 }
 
-class Cases {
+class ExtremeCases {
  public:
   void add(std::string_view name, Numbers numbers, const Op& op, std::vector<Operand> inputs) {
     found_.push_back({fmt::format("extreme {} {} {}", name, name_of(numbers), found_.size()), op, std::move(inputs)});
@@ -37,7 +37,7 @@ Operand of(Shape shape, Numbers numbers = Numbers::normal, bool weight = false) 
   return {std::move(shape), numbers, DType::float32, weight};
 }
 
-void add_attention(Cases& cases, Numbers numbers) {
+void add_attention(ExtremeCases& cases, Numbers numbers) {
   const Shape shape{2, 9, 2, 8};
   for (const AttentionPath path : {AttentionPath::fused, AttentionPath::explicit_}) {
     for (int extreme = 0; extreme < 3; ++extreme) {
@@ -68,7 +68,7 @@ void add_attention(Cases& cases, Numbers numbers) {
 }  // namespace
 
 std::vector<Case> extreme_cases() {
-  Cases cases;
+  ExtremeCases cases;
   for (const Numbers numbers : kExtremes) {
     add_attention(cases, numbers);
     for (const Dim size : {1, 8, 17, 65}) {
