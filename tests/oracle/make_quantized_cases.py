@@ -1,9 +1,12 @@
-"""Writes the cases of tests/data/quantized that calibration would take a dataset for: layers of gptq and awq.
+"""Writes cases of tests/data/quantized: layers of gptq and awq, for which calibration would take a dataset, and low-rank
+additions beside quantized weights.
 
-usage: make_quantized_cases.py FOLDER
+usage: make_quantized_cases.py FOLDER [CASE…]
 
 FOLDER/CASE/ model.keras, inputs.npz, outputs.npz (Keras's float32 result), summary.txt, meta.json. The integers, scales
-and zero points are drawn: what is checked is what a layer makes of them.
+and zero points of gptq and awq are drawn: what is checked is what a layer makes of them. A model with low-rank additions
+has its merged weights in model.keras, of which outputs.npz is, and in beside/ what it was before: weights.npz with all of
+its variables by path, and outputs.npz.
 """
 import json
 import os
@@ -39,6 +42,18 @@ CASES = {
 }
 
 
+def adapted():
+    x = keras.Input((7,), dtype="int32", name="x")
+    y = L.Embedding(11, 24, name="table")(x)
+    y = L.Dense(24, activation="gelu", name="head")(y)
+    y = L.EinsumDense("abc,cde->abde", (None, 3, 4), bias_axes="de", name="split")(y)
+    return keras.Model(x, L.EinsumDense("abcd,cde->abe", (None, 20), name="join")(y))
+
+
+ADAPTED = {"lora_int8": "int8", "lora_int4": keras.quantizers.Int4QuantizationConfig(block_size=None),
+           "lora_int4_block": keras.quantizers.Int4QuantizationConfig(block_size=8)}
+
+
 def draw(layer, group, r):
     """The variables of a calibrated layer."""
     for variable in layer.weights:
@@ -62,30 +77,61 @@ def draw(layer, group, r):
     layer.is_awq_calibrated = layer.quantization_mode == "awq"
 
 
-def main(folder):
-    for seed, (name, (make, policy)) in enumerate(CASES.items()):
-        r = np.random.default_rng(seed)
+def written(path, model, inputs, outputs, meta):
+    np.savez(path / "inputs.npz", x=inputs)
+    np.savez(path / "outputs.npz", output_0=outputs)
+    lines = []
+    model.summary(line_length=80, print_fn=lambda line, **_: lines.append(line))
+    (path / "summary.txt").write_text("\n".join(lines) + "\n")
+    meta = {"keras": keras.__version__, **meta, "policy": "float32", "params": model.count_params(),
+            "largest": float(np.max(np.abs(outputs)))}
+    (path / "meta.json").write_text(json.dumps(meta, indent=1))
+    print(f"{path.name:28} {meta['params']} parameters, largest {meta['largest']:.3g}")
+
+
+def make_calibrated(path, seed, make, policy):
+    r = np.random.default_rng(seed)
+    model = make(policy)
+    for layer in model.layers:
+        if layer.weights:
+            draw(layer, int(policy.split("/")[2].split("_")[0]), r)
+    x = r.normal(0, 1, (3, 7, 24)).astype("float32")
+    y = np.asarray(model(x))
+    model.save(path / "model.keras")
+    again = np.asarray(keras.models.load_model(path / "model.keras")(x))
+    written(path, model, x, y, {"seed": seed, "mode": policy, "reloaded_equal": bool(np.array_equal(again, y))})
+
+
+def make_adapted(path, seed, how):
+    r = np.random.default_rng(seed)
+    keras.utils.set_random_seed(seed)
+    model = adapted()
+    model.quantize("int8") if how == "int8" else model.quantize("int4", config=how)
+    for layer in model.layers[1:]:
+        layer.enable_lora(3, lora_alpha=3 if layer.name in ("table", "head") else 6)
+        for variable in layer.weights:
+            if variable.name.startswith("lora_") or variable.name == "bias":
+                variable.assign(r.normal(0, 0.2, variable.shape).astype("float32"))
+    x = r.integers(0, 11, (3, 7)).astype("int32")
+    (path / "beside").mkdir(exist_ok=True)
+    np.savez(path / "beside/weights.npz", **{variable.path: np.asarray(variable) for variable in model.variables})
+    np.savez(path / "beside/outputs.npz", output_0=np.asarray(model(x)))
+    model.save(path / "model.keras")
+    again = keras.models.load_model(path / "model.keras")
+    written(path, again, x, np.asarray(again(x)), {"seed": seed, "mode": "int8" if how == "int8" else "int4"})
+
+
+def main(folder, names):
+    jobs = {name: (make_calibrated, make, policy) for name, (make, policy) in CASES.items()}
+    jobs |= {name: (make_adapted, how) for name, how in ADAPTED.items()}
+    for seed, (name, (job, *words)) in enumerate(jobs.items()):
+        if names and name not in names:
+            continue
         keras.backend.clear_session()
-        model = make(policy)
-        for layer in model.layers:
-            if layer.weights:
-                draw(layer, int(policy.split("/")[2].split("_")[0]), r)
         path = pathlib.Path(folder) / name
         path.mkdir(parents=True, exist_ok=True)
-        x = r.normal(0, 1, (3, 7, 24)).astype("float32")
-        y = np.asarray(model(x))
-        model.save(path / "model.keras")
-        again = np.asarray(keras.models.load_model(path / "model.keras")(x))
-        np.savez(path / "inputs.npz", x=x)
-        np.savez(path / "outputs.npz", output_0=y)
-        lines = []
-        model.summary(line_length=80, print_fn=lambda line, **_: lines.append(line))
-        (path / "summary.txt").write_text("\n".join(lines) + "\n")
-        meta = {"keras": keras.__version__, "seed": seed, "mode": policy, "policy": "float32", "params": model.count_params(),
-                "reloaded_equal": bool(np.array_equal(again, y)), "largest": float(np.max(np.abs(y)))}
-        (path / "meta.json").write_text(json.dumps(meta, indent=1))
-        print(f"{name:28} {meta['params']} parameters, largest {meta['largest']:.3g}, loaded again equal: {meta['reloaded_equal']}")
+        job(path, seed, *words)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2:])

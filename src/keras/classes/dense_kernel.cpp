@@ -156,24 +156,39 @@ void DenseKernel::declare_calibrated(Weights& w) {
 
 ValueId DenseKernel::groups(Call& call) const { return call.builder().cast(call.weight(groups_), DType::int32); }
 
-ValueId DenseKernel::multiply(Call& call, ValueId x) const {
+ValueId DenseKernel::multiply(Call& call, ValueId x, Beside beside) const {
   graph::Builder& b = call.builder();
   x = b.cast(x, call.compute_dtype());  // integers come as they are
   switch (how_->mode) {
     case QuantizationMode::int8:
-      return product_of_int8(call, x);
+      return product_of_int8(call, x, beside);
     case QuantizationMode::float8:
       return product_of_floats(call, through_float8(call, x, inputs_scale_),
-                               through_float8(call, call.weight(kernel_), scale_));
+                               through_float8(call, call.weight(kernel_), scale_), beside);
     case QuantizationMode::int4:
     case QuantizationMode::gptq:
     case QuantizationMode::awq:
       break;
   }
-  return product_of_matrix(call, x);
+  return product_of_matrix(call, x, beside);
 }
 
-ValueId DenseKernel::product_of_int8(Call& call, ValueId x) const {
+/// Can a bias be added within the product? Not where something else comes before it.
+bool DenseKernel::takes_bias(Beside beside) const { return floats_.bias && *floats_.bias == columns_ && !beside; }
+
+/// What is added to a product that has no bias, or has it already.
+ValueId DenseKernel::with_rest(Call& call, ValueId y, Beside beside, bool has_bias) const {
+  graph::Builder& b = call.builder();
+  if (beside) y = b.binary(BinaryFn::add, y, *beside);
+  if (!floats_.bias || has_bias) return y;
+  ValueId bias = call.weight(bias_);
+  // So that a GPU adds it within the product, Keras rounds it.
+  if (how_->mode == QuantizationMode::float8 && call.compute_dtype() == DType::float32)
+    bias = b.cast(b.cast(bias, DType::bfloat16), DType::float32);
+  return b.binary(BinaryFn::add, y, bias);
+}
+
+ValueId DenseKernel::product_of_int8(Call& call, ValueId x, Beside beside) const {
   graph::Builder& b = call.builder();
   const EinsumLetters& letters = floats_.letters;
   const std::string summed = without(letters.kernel, letters.out), units = without(letters.kernel, summed);
@@ -181,12 +196,12 @@ ValueId DenseKernel::product_of_int8(Call& call, ValueId x) const {
   // Letters that both have and the output too go through the batch; those that only the input has are summed alone.
   const bool is_dense_map = shared(units, letters.in).empty() && shared(rest, letters.out) == rest &&
                             shared(summed, letters.in) == summed && letters.out.size() == rest.size() + units.size();
-  if (!is_dense_map) return sums_of_int8(call, x);
+  if (!is_dense_map) return sums_of_int8(call, x, beside);
   graph::QuantizedLinear op;
   op.contracted = static_cast<int>(summed.size());
   op.units = columns_;
   op.inputs = inputs_;
-  op.bias = floats_.bias && *floats_.bias == columns_ && letters.out == rest + units;
+  op.bias = takes_bias(beside) && letters.out == rest + units;
   ValueId kernel = call.raw_weight(kernel_), scale = call.weight(scale_);
   if (const auto order = places_of(summed + units, letters.kernel); !is_order(order))
     kernel = b.transpose(kernel, order);
@@ -201,11 +216,11 @@ ValueId DenseKernel::product_of_int8(Call& call, ValueId x) const {
   if (op.bias) inputs.push_back(call.weight(bias_));
   ValueId y = b.apply(op, inputs);
   if (const auto order = places_of(letters.out, rest + units); !is_order(order)) y = b.transpose(y, order);
-  return floats_.bias && !op.bias ? b.binary(BinaryFn::add, y, call.weight(bias_)) : y;
+  return with_rest(call, y, beside, op.bias);
 }
 
 /// By an einsum of integers, for products that are no dense map.
-ValueId DenseKernel::sums_of_int8(Call& call, ValueId x) const {
+ValueId DenseKernel::sums_of_int8(Call& call, ValueId x, Beside beside) const {
   graph::Builder& b = call.builder();
   const EinsumLetters& letters = floats_.letters;
   const DType compute = call.compute_dtype();
@@ -234,18 +249,17 @@ ValueId DenseKernel::sums_of_int8(Call& call, ValueId x) const {
   } else {
     sums = b.apply(graph::Einsum{letters.equation()}, {x, b.cast(call.raw_weight(kernel_), compute)});
   }
-  const ValueId y = b.binary(BinaryFn::divide, b.cast(sums, compute), scale);
-  return floats_.bias ? b.binary(BinaryFn::add, y, call.weight(bias_)) : y;
+  return with_rest(call, b.binary(BinaryFn::divide, b.cast(sums, compute), scale), beside, false);
 }
 
-ValueId DenseKernel::product_of_matrix(Call& call, ValueId x) const {
+ValueId DenseKernel::product_of_matrix(Call& call, ValueId x, Beside beside) const {
   graph::Builder& b = call.builder();
   const int contracted = floats_.letters.contracted();
   const Dim rows = rows_.size();
   // A kernel whose memory Keras takes for a matrix of other axes is made floats first, as Keras does.
   const bool fits = contracted > 0 && how_->mode != QuantizationMode::awq &&
                     (how_->mode == QuantizationMode::int4 || b.shape(call.raw_weight(groups_))[0] == rows);
-  if (!fits) return product_of_floats(call, x, dequantized(call));
+  if (!fits) return product_of_floats(call, x, dequantized(call), beside);
   graph::QuantizedLinear op;
   op.contracted = contracted;
   op.units = columns_;
@@ -254,12 +268,11 @@ ValueId DenseKernel::product_of_matrix(Call& call, ValueId x) const {
   op.pairs = how_->bits == 4 ? graph::Pairs::outputs : graph::Pairs::none;
   op.rounded = floats_.by_einsum;
   op.inputs = how_->mode == QuantizationMode::int4 && !op.grouped ? inputs_ : std::nullopt;
-  op.bias = floats_.bias && *floats_.bias == columns_;
+  op.bias = takes_bias(beside);
   std::vector<ValueId> inputs = {x, call.raw_weight(kernel_), call.weight(scale_)};
   if (op.grouped) inputs.insert(inputs.end(), {call.raw_weight(zero_), groups(call)});
   if (op.bias) inputs.push_back(call.weight(bias_));
-  const ValueId y = b.apply(op, inputs);
-  return floats_.bias && !op.bias ? b.binary(BinaryFn::add, y, call.weight(bias_)) : y;
+  return with_rest(call, b.apply(op, inputs), beside, op.bias);
 }
 
 /// The kernel as floats of the compute dtype, in its own shape.
@@ -282,7 +295,7 @@ ValueId DenseKernel::dequantized(Call& call) const {
   return b.reshape(kernel, floats_.kernel);
 }
 
-ValueId DenseKernel::product_of_floats(Call& call, ValueId x, ValueId kernel) const {
+ValueId DenseKernel::product_of_floats(Call& call, ValueId x, ValueId kernel, Beside beside) const {
   graph::Builder& b = call.builder();
   const EinsumLetters& letters = floats_.letters;
   std::optional<ValueId> scale;
@@ -305,12 +318,7 @@ ValueId DenseKernel::product_of_floats(Call& call, ValueId x, ValueId kernel) co
   ValueId y = contracted > 0 ? b.apply(graph::Linear{contracted}, {x, kernel})
                              : b.apply(graph::Einsum{letters.equation()}, {x, kernel});
   if (scale) y = b.binary(BinaryFn::divide, y, *scale);
-  if (!floats_.bias) return y;
-  ValueId bias = call.weight(bias_);
-  // So that a GPU adds it within the product, Keras rounds it.
-  if (how_->mode == QuantizationMode::float8 && call.compute_dtype() == DType::float32)
-    bias = b.cast(b.cast(bias, DType::bfloat16), DType::float32);
-  return b.binary(BinaryFn::add, y, bias);
+  return with_rest(call, y, beside, false);
 }
 
 ValueId DenseKernel::through_float8(Call& call, ValueId x, int scale) const {

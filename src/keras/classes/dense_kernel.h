@@ -29,18 +29,24 @@ class DenseKernel {
   /// Declares the variables of a quantized kernel, and of the bias.
   void declare(Weights& w, const Quantization& how, const QuantizationConfig& config, Floats floats);
   [[nodiscard]] bool is_quantized() const { return how_.has_value(); }
-  /// x·kernel + bias.
-  [[nodiscard]] graph::ValueId multiply(Call& call, graph::ValueId x) const;
+  [[nodiscard]] const EinsumLetters& letters() const { return floats_.letters; }
+  /// x·kernel + `beside` + bias, where there is something beside the kernel.
+  [[nodiscard]] graph::ValueId multiply(Call& call, graph::ValueId x, std::optional<graph::ValueId> beside = {}) const;
 
  private:
+  using Beside = std::optional<graph::ValueId>;
+
   void declare_integers(Weights& w);
   void declare_float8(Weights& w);
   void declare_calibrated(Weights& w);
   [[nodiscard]] Shape matrix() const;
-  [[nodiscard]] graph::ValueId product_of_int8(Call& call, graph::ValueId x) const;
-  [[nodiscard]] graph::ValueId sums_of_int8(Call& call, graph::ValueId x) const;
-  [[nodiscard]] graph::ValueId product_of_matrix(Call& call, graph::ValueId x) const;
-  [[nodiscard]] graph::ValueId product_of_floats(Call& call, graph::ValueId x, graph::ValueId kernel) const;
+  [[nodiscard]] graph::ValueId product_of_int8(Call& call, graph::ValueId x, Beside beside) const;
+  [[nodiscard]] graph::ValueId sums_of_int8(Call& call, graph::ValueId x, Beside beside) const;
+  [[nodiscard]] graph::ValueId product_of_matrix(Call& call, graph::ValueId x, Beside beside) const;
+  [[nodiscard]] graph::ValueId product_of_floats(Call& call, graph::ValueId x, graph::ValueId kernel,
+                                                 Beside beside) const;
+  [[nodiscard]] bool takes_bias(Beside beside) const;
+  [[nodiscard]] graph::ValueId with_rest(Call& call, graph::ValueId y, Beside beside, bool has_bias) const;
   [[nodiscard]] graph::ValueId dequantized(Call& call) const;
   [[nodiscard]] graph::ValueId through_float8(Call& call, graph::ValueId x, int scale) const;
   [[nodiscard]] graph::ValueId groups(Call& call) const;

@@ -35,14 +35,15 @@ class Dense : public Layer {
     if (in.rank() < 2) throw bad_input("expected an input of rank 2 or more, got {}", in.str());
     if (in.back() == kUnknown) throw bad_input("the last dimension of the input must be known, got {}", in.str());
     if (const auto how = quantization_of(policy, quantization_config)) {
-      lora.expect_floats();
+      lora.expect_known(*how);
       std::string rows = "abcdefghijklmnopqrstuvwxyz";
       rows.resize(static_cast<std::size_t>(in.rank() - 1));
       DenseKernel::Floats floats{{rows + "X", "XY", rows + "Y"}, {in.back(), units},
                                  kernel_initializer.value,       {},
                                  bias_initializer.value,         false};
       if (use_bias) floats.bias = Shape{units};
-      return kernel_.declare(w, *how, quantization_config, std::move(floats));
+      kernel_.declare(w, *how, quantization_config, std::move(floats));
+      return lora.declare(w, "kernel", {in.back(), units});
     }
     w.add("kernel", {in.back(), units}, kernel_initializer, !lora.is_on());
     if (use_bias) w.add("bias", {units}, bias_initializer);
@@ -50,8 +51,11 @@ class Dense : public Layer {
   }
 
   Arg call(Call& call) override {
-    if (kernel_.is_quantized())
-      return Call::result(activation.apply(call.builder(), kernel_.multiply(call, call.tensor("inputs")->id)));
+    if (kernel_.is_quantized()) {
+      const graph::ValueId x = call.tensor("inputs")->id;
+      const auto beside = lora.beside(call, x, kernel_.letters());
+      return Call::result(activation.apply(call.builder(), kernel_.multiply(call, x, beside)));
+    }
     // Integers come as they are.
     const graph::ValueId x = call.builder().cast(call.tensor("inputs")->id, call.compute_dtype());
     std::vector<graph::ValueId> inputs = {x, lora.added(call, call.weight(0))};

@@ -115,12 +115,13 @@ class EinsumDense : public Layer {
   void build(Weights& w, Call& call) override {
     const Analysis found = analyze(call.shape("inputs"));
     if (const auto how = quantization_of(policy, quantization_config)) {
-      lora.expect_floats();
+      lora.expect_known(*how);
       DenseKernel::Floats floats{letters(found.elided), found.kernel,
                                  kernel_initializer.with_axes(found.input_axes, found.output_axes)};
       if (bias_axes) floats.bias = found.bias;
       floats.bias_initializer = bias_initializer.value;
-      return kernel_.declare(w, *how, quantization_config, std::move(floats));
+      kernel_.declare(w, *how, quantization_config, std::move(floats));
+      return lora.declare(w, "kernel", found.kernel);
     }
     w.add("kernel", found.kernel, kernel_initializer.with_axes(found.input_axes, found.output_axes), !lora.is_on());
     if (bias_axes) w.add("bias", found.bias, bias_initializer);
@@ -129,8 +130,11 @@ class EinsumDense : public Layer {
 
   Arg call(Call& call) override {
     graph::Builder& b = call.builder();
-    if (kernel_.is_quantized())
-      return Call::result(activation.apply(b, kernel_.multiply(call, call.tensor("inputs")->id)));
+    if (kernel_.is_quantized()) {
+      const ValueId given = call.tensor("inputs")->id;
+      const auto beside = lora.beside(call, given, kernel_.letters());
+      return Call::result(activation.apply(b, kernel_.multiply(call, given, beside)));
+    }
     const ValueId x = b.cast(call.tensor("inputs")->id, call.compute_dtype());  // integers come as they are
     const Analysis found = analyze(b.shape(x));
     const EinsumLetters letters = this->letters(found.elided);

@@ -40,17 +40,17 @@ class Embedding : public Layer {
       lora.declare(w, "embeddings", {input_dim, output_dim});
       return;
     }
-    lora.expect_floats();
     if (!is_int8() && how_->mode != QuantizationMode::int4)
       throw bad_input("the policy '{}' quantizes no embeddings; expected int8 or int4", policy.name);
     table_ = declare(w, "embeddings", {input_dim, output_dim}, 1, 0);
+    lora.declare(w, "embeddings", {input_dim, output_dim});
   }
 
   Arg call(Call& call) override {
     graph::Builder& b = call.builder();
     graph::ValueId indices = call.tensor("inputs")->id;
     if (!is_integer(b.dtype(indices))) indices = b.cast(indices, DType::int32);
-    if (how_) return Call::result(rows_of_integers(call, indices));
+    if (how_) return Call::result(lora.added_to_rows(call, rows_of_integers(call, indices), indices));
     const graph::ValueId table = lora.added(call, call.weight(0));
     return Call::result(b.cast(b.apply(graph::Gather{0}, {table, indices}), call.compute_dtype()));
   }
