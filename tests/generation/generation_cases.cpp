@@ -103,20 +103,20 @@ Tensor run_task(const PresetCase& preset, const backends::Backend& backend,
 generate::CachedDecoder decoder_of(const PresetCase& preset, const backends::Backend& backend,
                                    generate::CachedDecoderOptions options) {
   const auto lower = [&preset](const generate::StepShape& shape) {
-    keras::LowerOptions options;
-    options.decode.emplace();
-    options.decode->rows = shape.rows;
-    options.decode->count = shape.count;
-    options.decode->entries = shape.entries;
-    options.decode->capacity = shape.capacity;
-    options.decode->sources = shape.sources;
-    options.decode->every_position = shape.every_position;
-    options.decode->hidden = shape.hidden;
-    options.decode->encoder_entries = shape.encoder_entries;
-    options.decode->encoder_length = shape.encoder_length;
-    options.decode->reads_encoder = shape.reads_encoder;
-    options.decode->keras_hub_step = shape.keras_hub_step;
-    return preset.task.lower(options);
+    keras::LowerOptions lowering;
+    lowering.decode.emplace();
+    lowering.decode->rows = shape.rows;
+    lowering.decode->count = shape.count;
+    lowering.decode->entries = shape.entries;
+    lowering.decode->capacity = shape.capacity;
+    lowering.decode->sources = shape.sources;
+    lowering.decode->every_position = shape.every_position;
+    lowering.decode->hidden = shape.hidden;
+    lowering.decode->encoder_entries = shape.encoder_entries;
+    lowering.decode->encoder_length = shape.encoder_length;
+    lowering.decode->reads_encoder = shape.reads_encoder;
+    lowering.decode->keras_hub_step = shape.keras_hub_step;
+    return preset.task.lower(lowering);
   };
   return {backend, lower, preset.weights, std::move(options)};
 }

@@ -32,18 +32,12 @@ double uniform(const TensorflowRandom& random, DType dtype, std::uint64_t i) {
   throw internal_error("random {} are not drawn", name_of(dtype));
 }
 
-double rounded(double x, DType dtype) {
-  const Tensor number(dtype, Shape{});
-  write(number, std::vector<double>{x});
-  return read<double>(number)[0];
-}
-
 }  // namespace
 
 void compute(const graph::Dropout& op, Tensors in, Tensors out) {
   const DType dtype = in[0].dtype();
   const TensorflowRandom random(op.seed, read<std::int64_t>(in[1])[0]);
-  const double rate = rounded(op.rate, dtype), scale = rounded(1.0 / (1.0 - op.rate), dtype);
+  const double rate = rounded(dtype, op.rate), scale = rounded(dtype, 1.0 / (1.0 - op.rate));
   std::vector<bool> kept;
   for (std::int64_t i = 0; i < op.noise.size(); ++i)
     kept.push_back(uniform(random, dtype, static_cast<std::uint64_t>(i)) >= rate);

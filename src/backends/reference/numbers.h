@@ -20,6 +20,8 @@ void write(const Tensor& y, const std::vector<Number>& numbers);
 /// The number of a floating-point dtype that is nearest, as a double.
 template <typename Number>
 [[nodiscard]] Number rounded(DType dtype, Number number);
+template <>
+[[nodiscard]] double rounded(DType dtype, double number);
 
 /// Calls f with a zero of the type in which arithmetic on `dtype` is done: 64-bit integers for integers, so that they
 /// stay exact, else double.
