@@ -36,8 +36,8 @@ struct PlotGraph {
   keras::Count total_params = 0;
 };
 
-/// svg: a document of its own, light or dark as its reader prefers, from top to bottom; png: the same on light paper; dot;
-/// mermaid; json ("attn.plot/1")
+/// svg: a document of its own, light or dark as its reader prefers, from top to bottom; png: the same on light paper;
+/// dot; mermaid; json ("attn.plot/1")
 [[nodiscard]] std::string render(Format format, const PlotGraph& graph);
 
 }  // namespace attn::report
