@@ -221,7 +221,7 @@ const std::vector<AttentionCase>& attention_cases() {
        .packed = true,
        .sequences = {131, 20, 260},
        .nan_sequence = 1},
-      {.name = "more than 65535 heads", .B = 65537, .T = 1, .S = 1, .H = 8, .V = 8, .heavy = true},
+      {.name = "more than 65535 heads", .B = 65537, .T = 1, .S = 1, .H = 8, .V = 8, .heavy = true, .crowded = true},
       {.name = "offsets beyond 2^31",
        .B = 2,
        .T = 140,

@@ -32,6 +32,7 @@ struct AttentionCase {
   int nan_sequence = -1;       ///< all numbers of this one are NaN
   std::int64_t batch_gap = 0;  ///< further elements between batch entries on the device
   bool heavy = false;          ///< once, in one dtype, is enough
+  bool crowded = false;        ///< of tens of thousands of blocks, which take an emulator a minute
 };
 
 [[nodiscard]] const std::vector<AttentionCase>& attention_cases();

@@ -484,6 +484,7 @@ AttentionCount check_attention(std::string_view name, std::initializer_list<DTyp
   std::size_t turn = 0;
   for (const AttentionCase& row : attention_cases()) {
     if (row.heavy && (is_brief || !how.heavy)) continue;
+    if (row.crowded && !how.crowded) continue;
     const DType last = *std::prev(dtypes.end()), one = *(dtypes.begin() + turn++ % dtypes.size());
     for (const DType dtype : dtypes) {
       if ((is_brief || row.heavy) ? dtype != last : how.on_problems == Dtypes::in_turn && dtype != one) continue;

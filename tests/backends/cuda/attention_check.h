@@ -16,8 +16,9 @@ enum class Dtypes : std::uint8_t { each, in_turn };
 struct AttentionCheck {
   int runs = 1;  ///< of each problem
   Dtypes on_problems = Dtypes::each;
-  bool heavy = true;   ///< run those too that take gigabytes, once and in the last dtype
-  bool tells = false;  ///< prints what is run next, which is the last line where a kernel hangs
+  bool heavy = true;    ///< run those too that take gigabytes, once and in the last dtype
+  bool crowded = true;  ///< run those too that have tens of thousands of blocks
+  bool tells = false;   ///< prints what is run next, which is the last line where a kernel hangs
 };
 
 /// Problems, by dtype and path.

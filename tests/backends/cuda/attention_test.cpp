@@ -1,5 +1,6 @@
 // Every attention kernel, run by the emulator. The order of what happens at the same time differs between the blocks of
-// a launch, and a second run has another; more of both, and every dtype on every problem, take minutes.
+// a launch, and a second run has another; more of both, every dtype on every problem, and very many blocks take
+// minutes.
 #include <doctest/doctest.h>
 
 #include "../../long.h"
@@ -10,7 +11,7 @@ namespace {
 
 AttentionCount check(std::string_view name, std::initializer_list<DType> dtypes) {
   AttentionCheck how{.runs = 4};
-  if (!test::runs_long()) how = {.runs = 2, .on_problems = Dtypes::in_turn};
+  if (!test::runs_long()) how = {.runs = 2, .on_problems = Dtypes::in_turn, .crowded = false};
   return check_attention(name, dtypes, how, Device(0));
 }
 
