@@ -37,6 +37,7 @@ check: ## what must hold before a change is taken (docs/contributing.md)
 
 check-long: test-long test-asan test-tsan fuzz test-robust ## what finds little on a small change, in hours
 	@LINT_ALL=1 $(MAKE) lint
+	@if [ -f $(BUILD)/libattn_cuda.so ]; then cmake --build $(BUILD) --target attn_test_gpu --parallel $$(nproc); fi
 
 test-robust: setup build-all ## faults, kills, signals, repeats (SHORT=1: a share of each)
 	@tests/robust/robust.py $(BUILD) $(if $(SHORT),--short)
@@ -103,6 +104,7 @@ gpu-check: ## on a machine with a GPU: PyTorch in turn, tests, sanitizer (25 min
 	@bench/gpu/check $(if $(DRY),--dry-run) $(PART)
 
 gpu-kit: setup build-all ## pack the build for gpu-check on a machine that cannot build it
+	@cmake --build $(BUILD) --target attn_test_gpu --parallel $$(nproc)
 	@bench/gpu/kit
 
 clean: ## remove what was built, keep what was fetched
