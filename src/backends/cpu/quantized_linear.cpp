@@ -1,6 +1,7 @@
 // Dense maps by weights of integers: of quantized rows by dot products of bytes, of floats by integers that are widened
 // as they are read.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "attn/base/error.h"
@@ -75,9 +76,15 @@ struct Room {
   }
 };
 
-/// y[i·stride + j] = sums[i·kPanel + j]/(scale[j]·scales_x[i]) + bias[j], where there is a bias.
+/// What is added to the quotients of sums and scales; each may be missing.
+struct Added {
+  const float* bias;      ///< by column
+  const float* residual;  ///< it lies as y does
+};
+
+/// y[i·stride + j] = sums[i·kPanel + j]/(scale[j]·scales_x[i]) + bias[j] + residual[i·stride + j].
 ATTN_VECTORIZED(void, write_products, const std::int32_t* sums, const float* scale, const float* scales_x,
-                std::int64_t rows, const float* bias, float* y, std::int64_t stride, std::int64_t count) {
+                std::int64_t rows, Added added, float* y, std::int64_t stride, std::int64_t count) {
   const auto quotients = [&](std::int64_t i, std::int64_t j, Lanes & to) __attribute__((always_inline)) {
     Integers integers;
     Lanes divisor;
@@ -87,30 +94,36 @@ ATTN_VECTORIZED(void, write_products, const std::int32_t* sums, const float* sca
   };
   for (std::int64_t i = 0; i < rows; ++i) {
     float* const to = y + i * stride;
+    const float* const residual = added.residual == nullptr ? nullptr : added.residual + i * stride;
     for (std::int64_t j = 0; j < count; j += kLanes) {
       Lanes numbers;
       quotients(i, j, numbers);
       if (j + kLanes <= count) {
-        if (bias != nullptr) {
-          Lanes added;
-          load(bias + j, added);
-          numbers += added;
+        for (const float* const summand : {added.bias, residual}) {
+          if (summand == nullptr) continue;
+          Lanes more;
+          load(summand + j, more);
+          numbers += more;
         }
         store(numbers, to + j);
         continue;
       }
-      for (std::int64_t k = j; k < count; ++k) to[k] = bias != nullptr ? numbers[k - j] + bias[k] : numbers[k - j];
+      for (std::int64_t k = j; k < count; ++k) {
+        const float sum = added.bias != nullptr ? numbers[k - j] + added.bias[k] : numbers[k - j];
+        to[k] = residual != nullptr ? sum + residual[k] : sum;
+      }
     }
   }
 }
 
-/// sums/(scale·scale_x) + bias, where each of the three may be missing.
-ATTN_VECTORIZED(void, write_sums, const float* sums, const float* scale, float scale_x, const float* bias, float* y,
+/// sums/(scale·scale_x) + bias + residual, where each but the sums may be missing.
+ATTN_VECTORIZED(void, write_sums, const float* sums, const float* scale, float scale_x, Added added, float* y,
                 std::int64_t count) {
   for (std::int64_t j = 0; j < count; ++j) {
     const float divisor = scale != nullptr ? scale[j] * scale_x : scale_x;
     const float quotient = divisor == 1.0F ? sums[j] : sums[j] / divisor;
-    y[j] = bias != nullptr ? quotient + bias[j] : quotient;
+    const float sum = added.bias != nullptr ? quotient + added.bias[j] : quotient;
+    y[j] = added.residual != nullptr ? sum + added.residual[j] : sum;
   }
 }
 
@@ -121,7 +134,8 @@ class QuantizedProduct final : public Kernel {
         size_(size_of(step)),
         form_(form_of(op_)),
         is_signed_(step.inputs[1].dtype == DType::int8),
-        finish_(op_.activation, op_.residual),
+        writes_residual_(op_.residual && op_.activation.fn == graph::UnaryFn::linear),
+        finish_(op_.activation, op_.residual && !writes_residual_),
         engine_(step.engine),
         dots_(byte_dots(engine_.multiplication.tiles)),
         x_(step.inputs[0]),
@@ -212,7 +226,9 @@ class QuantizedProduct final : public Kernel {
           const std::int64_t from = op_.transposed ? column(p, j) * count + group : group * size_.width + column(p, j);
           const auto to = static_cast<std::size_t>((p * groups + g) * kPanel + j);
           scale_[to] = scale.as<float>()[from];
-          zero_[to] = static_cast<float>(step.fixed[3].at(from));
+          const auto zero = static_cast<float>(step.fixed[3].at(from));
+          zero_[to] = zero;
+          is_whole_ = is_whole_ && std::abs(zero) <= kMostWhole && std::nearbyint(zero) == zero;
         }
       }
     }
@@ -280,12 +296,15 @@ class QuantizedProduct final : public Kernel {
   }
 
   void run_piece(const Piece& piece) const {
-    float* const y = y_.data<float>() + piece.first * size_.width;
+    const std::int64_t start = piece.first * size_.width;
+    float* const y = y_.data<float>() + start;
     for (std::int64_t p = piece.begin; p < piece.end; ++p) {
+      const float* const residual = writes_residual_ ? residual_.data<float>() + start + p * kPanel : nullptr;
+      const Added added{bias_.empty() ? nullptr : bias_.data() + p * kPanel, residual};
       if (form_ == IntegerForm::quads) {
-        by_dots(piece, p, y + p * kPanel);
+        by_dots(piece, p, added, y + p * kPanel);
       } else {
-        by_floats(piece, p, y + p * kPanel);
+        by_floats(piece, p, added, y + p * kPanel);
       }
     }
     if (!finish_.is_needed()) return;
@@ -297,23 +316,22 @@ class QuantizedProduct final : public Kernel {
     }
   }
 
-  [[nodiscard]] const float* bias(std::int64_t p) const { return bias_.empty() ? nullptr : bias_.data() + p * kPanel; }
   [[nodiscard]] std::int64_t columns(std::int64_t p) const { return std::min(kPanel, size_.width - p * kPanel); }
 
-  void by_dots(const Piece& piece, std::int64_t p, float* y) const {
+  void by_dots(const Piece& piece, std::int64_t p, const Added& added, float* y) const {
     auto* const sums = reinterpret_cast<std::int32_t*>(piece.sums);
     dots_.run(reinterpret_cast<const std::uint8_t*>(piece.x), piece.row_x, piece.rows,
               reinterpret_cast<const std::uint8_t*>(panel(p)), quads_of(size_.depth), starts_.data() + p * kPanel,
               sums);
-    write_products(sums, scale_.data() + p * kPanel, piece.scales, piece.rows, bias(p), y, size_.width, columns(p));
+    write_products(sums, scale_.data() + p * kPanel, piece.scales, piece.rows, added, y, size_.width, columns(p));
   }
 
-  void by_floats(const Piece& piece, std::int64_t p, float* y) const {
+  void by_floats(const Piece& piece, std::int64_t p, const Added& added, float* y) const {
     auto* const sums = reinterpret_cast<float*>(piece.sums);
     const auto* const x = reinterpret_cast<const float*>(piece.x);
     const std::int64_t row_x = piece.row_x / bytes_of(DType::float32);
     const auto count = static_cast<std::int64_t>(ends_.size()), at = p * count * kPanel;
-    PanelGroups groups{ends_.data(), count, nullptr, nullptr};
+    PanelGroups groups{ends_.data(), count, nullptr, nullptr, is_whole_};
     if (op_.grouped) {
       groups.scale = scale_.data() + at;
       groups.zero = zero_.data() + at;
@@ -328,15 +346,19 @@ class QuantizedProduct final : public Kernel {
     }
     // Of a rounded weight and quantized rows the scale of the columns is the weight's, and divides with them.
     const float* const scale = op_.grouped ? nullptr : scale_.data() + p * kPanel;
-    for (std::int64_t i = 0; i < piece.rows; ++i)
-      write_sums(sums + i * kPanel, scale, piece.scales == nullptr ? 1.0F : piece.scales[i], bias(p),
-                 y + i * size_.width, columns(p));
+    for (std::int64_t i = 0; i < piece.rows; ++i) {
+      const std::int64_t at_row = i * size_.width;
+      write_sums(sums + i * kPanel, scale, piece.scales == nullptr ? 1.0F : piece.scales[i],
+                 {added.bias, added.residual == nullptr ? nullptr : added.residual + at_row}, y + at_row, columns(p));
+    }
   }
 
   QuantizedLinear op_;
   IntegerSize size_;
   IntegerForm form_;
   bool is_signed_;
+  bool writes_residual_;  // as sums become numbers; else it follows the activation
+  bool is_whole_ = true;  // of the zero points
   Finish finish_;
   Engine& engine_;
   const ByteDots& dots_;
