@@ -98,7 +98,7 @@ ATTN_BYTE_DOTS(rows_of_avx2, "avx2", __m256i, _mm256_loadu_si256, _mm256_storeu_
                true)
 ATTN_BYTE_DOTS(rows_of_avx_vnni, "avx2,avxvnni", __m256i, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_set1_epi32,
                _mm256_dpbusd_avx_epi32, false)
-// The same loop on CPUs that have the instruction in AVX-512's encoding, for tests.
+// The same loop on CPUs that have the instruction in AVX-512's encoding alone.
 ATTN_BYTE_DOTS(rows_of_half_vnni, "avx512f,avx512vl,avx512vnni", __m256i, _mm256_loadu_si256, _mm256_storeu_si256,
                _mm256_set1_epi32, _mm256_dpbusd_epi32, false)
 ATTN_BYTE_DOTS(rows_of_avx512, "avx512f,avx512bw", __m512i, _mm512_loadu_si512, _mm512_storeu_si512, _mm512_set1_epi32,
@@ -185,7 +185,7 @@ std::vector<ByteDots> find_all() {
   std::vector<ByteDots> out{kEmulatedTiles, kByLanes};
 #if defined(__x86_64__) && defined(__GNUC__)
   if (isa() >= Isa::avx2) out.push_back({"integers by AVX2", run_by_rows<kAvx2>});
-  if (has_byte_dots()) out.push_back({"integers by half of AVX512-VNNI", run_by_rows<kHalfVnni>});
+  if (has_half_byte_dots()) out.push_back({"integers by half of AVX512-VNNI", run_by_rows<kHalfVnni>});
   if (isa() >= Isa::avx512) out.push_back({"integers by AVX-512", run_by_rows<kAvx512>});
   if (has_avx_byte_dots()) out.push_back({"integers by AVX-VNNI", run_by_rows<kAvxVnni>});
   if (has_byte_dots()) out.push_back({"integers by AVX512-VNNI", run_by_rows<kAvx512Vnni>});
