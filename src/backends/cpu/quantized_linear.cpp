@@ -82,36 +82,48 @@ struct Added {
   const float* residual;  ///< it lies as y does
 };
 
+/// Of whole panels, two vectors a row, each a value of its own: as elements of an array they would go by way of memory.
+template <bool kHasResidual>
+[[gnu::always_inline]] inline void write_panels(const std::int32_t* sums, const float* scale, const float* scales_x,
+                                                std::int64_t rows, Added added, float* y, std::int64_t stride) {
+  static_assert(kPanel == 2 * kLanes);
+  Lanes scale_a, scale_b, bias_a{}, bias_b{};
+  load(scale, scale_a);
+  load(scale + kLanes, scale_b);
+  if (added.bias != nullptr) {
+    load(added.bias, bias_a);
+    load(added.bias + kLanes, bias_b);
+  }
+  for (std::int64_t i = 0; i < rows; ++i) {
+    Integers a, b;
+    std::memcpy(&a, sums + i * kPanel, sizeof a);
+    std::memcpy(&b, sums + i * kPanel + kLanes, sizeof b);
+    Lanes y_a = __builtin_convertvector(a, Lanes) / (scale_a * scales_x[i]) + bias_a;
+    Lanes y_b = __builtin_convertvector(b, Lanes) / (scale_b * scales_x[i]) + bias_b;
+    if constexpr (kHasResidual) {
+      Lanes more_a, more_b;
+      load(added.residual + i * stride, more_a);
+      load(added.residual + i * stride + kLanes, more_b);
+      y_a += more_a;
+      y_b += more_b;
+    }
+    store(y_a, y_b, y + i * stride);
+  }
+}
+
 /// y[i·stride + j] = sums[i·kPanel + j]/(scale[j]·scales_x[i]) + bias[j] + residual[i·stride + j].
 ATTN_VECTORIZED(void, write_products, const std::int32_t* sums, const float* scale, const float* scales_x,
                 std::int64_t rows, Added added, float* y, std::int64_t stride, std::int64_t count) {
-  const auto quotients = [&](std::int64_t i, std::int64_t j, Lanes & to) __attribute__((always_inline)) {
-    Integers integers;
-    Lanes divisor;
-    std::memcpy(&integers, sums + i * kPanel + j, sizeof integers);
-    load(scale + j, divisor);
-    to = __builtin_convertvector(integers, Lanes) / (divisor * scales_x[i]);
-  };
+  if (count == kPanel) {
+    if (added.residual != nullptr) return write_panels<true>(sums, scale, scales_x, rows, added, y, stride);
+    return write_panels<false>(sums, scale, scales_x, rows, added, y, stride);
+  }
   for (std::int64_t i = 0; i < rows; ++i) {
-    float* const to = y + i * stride;
-    const float* const residual = added.residual == nullptr ? nullptr : added.residual + i * stride;
-    for (std::int64_t j = 0; j < count; j += kLanes) {
-      Lanes numbers;
-      quotients(i, j, numbers);
-      if (j + kLanes <= count) {
-        for (const float* const summand : {added.bias, residual}) {
-          if (summand == nullptr) continue;
-          Lanes more;
-          load(summand + j, more);
-          numbers += more;
-        }
-        store(numbers, to + j);
-        continue;
-      }
-      for (std::int64_t k = j; k < count; ++k) {
-        const float sum = added.bias != nullptr ? numbers[k - j] + added.bias[k] : numbers[k - j];
-        to[k] = residual != nullptr ? sum + residual[k] : sum;
-      }
+    for (std::int64_t j = 0; j < count; ++j) {
+      float number = static_cast<float>(sums[i * kPanel + j]) / (scale[j] * scales_x[i]);
+      if (added.bias != nullptr) number += added.bias[j];
+      if (added.residual != nullptr) number += added.residual[i * stride + j];
+      y[i * stride + j] = number;
     }
   }
 }
