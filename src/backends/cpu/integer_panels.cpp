@@ -150,6 +150,13 @@ template <int kBytes, bool kIsNibbles, bool kIsWhole>
   if constexpr (!kIsWhole) to -= zero[vector];
 }
 
+/// Vector by vector: all at once GCC copies by way of memory.
+template <int kBytes>
+[[gnu::always_inline]] inline void load_words(const std::uint8_t* from, typename Registers<kBytes>::Integers* words) {
+#pragma GCC unroll 8
+  for (int v = 0; v < Registers<kBytes>::kCount; ++v) std::memcpy(words + v, from + v * kBytes, kBytes);
+}
+
 /// f(k, row, words) for rows k from `begin` to `end` of a panel, in order; `row` is that of its word.
 template <int kBytes, bool kIsNibbles, typename Function>
 [[gnu::always_inline]] inline void each_row(const std::uint8_t* panel, std::int64_t begin, std::int64_t end,
@@ -161,7 +168,7 @@ template <int kBytes, bool kIsNibbles, typename Function>
   const auto some = [&](std::int64_t until) __attribute__((always_inline)) {
     if (k >= until) return;
     const std::int64_t first = k / kRows * kRows;
-    std::memcpy(&words, panel + first / kRows * kWordBytes, sizeof words);
+    load_words<kBytes>(panel + first / kRows * kWordBytes, words);
 #pragma GCC unroll 8
     for (int row = 0; row < static_cast<int>(kRows); ++row)
       if (first + row >= k && first + row < until) f(first + row, row, words);
@@ -172,7 +179,7 @@ template <int kBytes, bool kIsNibbles, typename Function>
     const std::uint8_t* const at = panel + k / kRows * kWordBytes;
     __builtin_prefetch(at + kAhead);
     __builtin_prefetch(at + kAhead + kWordBytes / 2);
-    std::memcpy(&words, at, sizeof words);
+    load_words<kBytes>(at, words);
 #pragma GCC unroll 8
     for (int row = 0; row < static_cast<int>(kRows); ++row) f(k + row, row, words);
   }
@@ -206,9 +213,11 @@ template <int kBytes, bool kIsNibbles, bool kIsWhole, int kRows>
     const Origins<kBytes, kIsNibbles, kIsWhole> origins(zero, added);
     each_row<kBytes, kIsNibbles>(
         panel, begin, groups.ends[g], [&](std::int64_t k, int row, const Words& words) __attribute__((always_inline)) {
+#pragma GCC unroll 8
           for (int v = 0; v < kCount; ++v) {
             Floats weight;
             take_row<kBytes, kIsNibbles, kIsWhole>(words[v], row, v, origins, zero, weight);
+#pragma GCC unroll 4
             for (int r = 0; r < kRows; ++r) sums[row % kChains][r][v] += x[r * row_x + k] * weight;
           }
         });
