@@ -9,6 +9,7 @@
 #include "byte_dots.h"
 #include "integer_panels.h"
 #include "kernel.h"
+#include "nibble_dots.h"
 #include "panels.h"
 #include "product.h"
 #include "vector.h"
@@ -63,7 +64,7 @@ std::int64_t line(std::int64_t bytes) {
 
 /// Room for the rows of x as integers or in another order, with their scales; and for each thread's sums and panel.
 struct Room {
-  std::int64_t row_bytes = 0, rows = 0, scales = 0, thread = 0, total = 0;
+  std::int64_t row_bytes = 0, rows = 0, scales = 0, digits = 0, thread = 0, total = 0;
 
   Room(const QuantizedLinear& op, const IntegerSize& size, int threads) {
     const bool is_quads = form_of(op) == IntegerForm::quads;
@@ -72,7 +73,9 @@ struct Room {
     scales = line(bytes_times({size.rows, bytes_of(DType::float32)}));
     thread = line(kMostBlockRows * kPanel * bytes_of(DType::float32));
     if (!is_quads) thread += line(bytes_times({size.depth, kPanel, bytes_of(DType::float32)}));
-    total = rows + scales + bytes_times({threads, thread});
+    // One row by nibbles is taken apart, with two numbers for each group: at most as many as it has numbers.
+    if (form_of(op) == IntegerForm::nibbles && size.rows == 1) digits = line(digit_bytes(size.depth, size.depth));
+    total = rows + scales + digits + bytes_times({threads, thread});
   }
 };
 
@@ -158,6 +161,7 @@ class QuantizedProduct final : public Kernel {
     if (!shared.bytes) shared.bytes = pack(step.fixed[1]);
     packed_ = shared.bytes;
     if (form_ == IntegerForm::quads) find_starts();
+    takes_digits_ = form_ == IntegerForm::nibbles && size_.rows == 1 && has_nibble_dots(size_.depth, groups_of(0));
     const auto rows = static_cast<double>(std::max<std::int64_t>(size_.rows, 8));
     team_ = engine_.team_for(rows * static_cast<double>(size_.depth) * static_cast<double>(size_.width));
     blocks_ = (size_.rows + kMostBlockRows - 1) / kMostBlockRows;
@@ -177,6 +181,9 @@ class QuantizedProduct final : public Kernel {
         scales[i] = prepare_row(x + i * size_.depth, rows + i * room.row_bytes);
       });
     }
+    std::byte* const digits = rows + room.rows + room.scales;
+    const auto* const one_row = copies ? reinterpret_cast<const float*>(rows) : x;
+    const bool is_split = takes_digits_ && split_row(one_row, groups_of(0), digits);
     parallel_for(blocks_ * groups_, team_, [&](std::int64_t piece, int thread) {
       const std::int64_t block = piece / groups_, group = piece % groups_;
       const std::int64_t first = size_.rows * block / blocks_, last = size_.rows * (block + 1) / blocks_;
@@ -184,13 +191,15 @@ class QuantizedProduct final : public Kernel {
       part.x = copies ? rows + first * room.row_bytes : reinterpret_cast<const std::byte*>(x + first * size_.depth);
       part.row_x = copies ? room.row_bytes : size_.depth * bytes_of(DType::float32);
       part.scales = op_.inputs ? scales + first : nullptr;
-      part.sums = rows + room.rows + room.scales + thread * room.thread;
+      part.digits = is_split ? digits : nullptr;
+      part.sums = digits + room.digits + thread * room.thread;
       run_piece(part);
     });
   }
 
   [[nodiscard]] std::string_view name() const override {
     if (form_ == IntegerForm::quads) return dots_.name;
+    if (takes_digits_) return "nibbles by AVX512-VNNI";
     return form_ == IntegerForm::bytes ? "bytes, widened" : "nibbles, widened";
   }
   [[nodiscard]] std::int64_t bytes() const override { return packed_bytes(op_, size_) + own_bytes(); }
@@ -201,6 +210,7 @@ class QuantizedProduct final : public Kernel {
     const std::byte* x = nullptr;
     std::int64_t row_x = 0;  // bytes
     const float* scales = nullptr;
+    const std::byte* digits = nullptr;  // where the one row is taken apart
     std::byte* sums = nullptr;
   };
 
@@ -328,6 +338,15 @@ class QuantizedProduct final : public Kernel {
     }
   }
 
+  [[nodiscard]] PanelGroups groups_of(std::int64_t p) const {
+    const auto count = static_cast<std::int64_t>(ends_.size()), at = p * count * kPanel;
+    PanelGroups groups{ends_.data(), count, nullptr, nullptr, is_whole_};
+    if (op_.grouped) {
+      groups.scale = scale_.data() + at;
+      groups.zero = zero_.data() + at;
+    }
+    return groups;
+  }
   [[nodiscard]] std::int64_t columns(std::int64_t p) const { return std::min(kPanel, size_.width - p * kPanel); }
 
   void by_dots(const Piece& piece, std::int64_t p, const Added& added, float* y) const {
@@ -342,13 +361,10 @@ class QuantizedProduct final : public Kernel {
     auto* const sums = reinterpret_cast<float*>(piece.sums);
     const auto* const x = reinterpret_cast<const float*>(piece.x);
     const std::int64_t row_x = piece.row_x / bytes_of(DType::float32);
-    const auto count = static_cast<std::int64_t>(ends_.size()), at = p * count * kPanel;
-    PanelGroups groups{ends_.data(), count, nullptr, nullptr, is_whole_};
-    if (op_.grouped) {
-      groups.scale = scale_.data() + at;
-      groups.zero = zero_.data() + at;
-    }
-    if (piece.rows <= kFewIntegerRows) {
+    const PanelGroups groups = groups_of(p);
+    if (piece.digits != nullptr) {
+      multiply_nibbles(is_signed_, piece.digits, panel(p), groups, sums);
+    } else if (piece.rows <= kFewIntegerRows) {
       multiply_integers(form_, is_signed_, x, row_x, piece.rows, panel(p), groups, sums);
     } else {
       float* const wide = sums + kMostBlockRows * kPanel;
@@ -371,6 +387,7 @@ class QuantizedProduct final : public Kernel {
   bool is_signed_;
   bool writes_residual_;  // as sums become numbers; else it follows the activation
   bool is_whole_ = true;  // of the zero points
+  bool takes_digits_ = false;
   Finish finish_;
   Engine& engine_;
   const ByteDots& dots_;
