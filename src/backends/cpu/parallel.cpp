@@ -13,8 +13,7 @@ namespace {
 /// About 10 to 20 microseconds of waiting awake: longer than the gaps between the kernels of a run.
 constexpr int kSpins = 300;
 /// Who has helped with a job that is still open waits for its end awake, at most about a millisecond: the next one
-/// comes right behind it, and a thread that sleeps is there 50 microseconds late. The processor goes to whoever wants
-/// it.
+/// comes right behind it, and a thread that sleeps comes late. The processor goes to whoever wants it.
 constexpr int kRounds = 200, kSpinsOfRound = 60;
 
 void pause() {
