@@ -98,6 +98,7 @@ bench: setup build ## measure the built-in encoder
 
 bench-peers: setup build ## PyTorch, ONNX Runtime, OpenVINO and Keras in turn with attn (hours; ARGS='--only tiny')
 	@.ci/setup peers
+	@cmake --build $(BUILD) --target attn-loaded --parallel $$(nproc)
 	@bench/cpu/run $(ARGS)
 
 gpu-check: ## on a machine with a GPU: PyTorch in turn, tests, sanitizer (25 minutes; PART=attention|encoders|tests|sanitizer: 9; DRY=1: only tell)

@@ -24,7 +24,8 @@ import time
 import numpy as np
 from safetensors.numpy import save_file
 
-from peers import HERE, ROOT, busy_seconds, command, own_seconds
+from peers import HERE, ROOT
+from processes import busy_seconds, command, own_seconds
 
 RUNTIMES = ["transformers", "ctranslate2", "llama.cpp", "openvino", "onnxruntime-genai", "keras-hub"]
 MODELS = {

@@ -7,7 +7,10 @@ usage: peers.py --attn ATTN -o FOLDER [--only W,…] [--runtimes R,…] [--dtype
 Each runtime is a process that stays loaded (worker.py). In every round each is given a short window, one after the
 other, and what counts is the ratio of attn's median to the runtime's in the same round, so that a slow minute of the
 machine falls on all alike. A window in which other processes took more than a tenth of the machine is measured again.
-With --cold also from the start of a process to its first output.
+attn is there twice: as `attn bench`, which starts anew for each window, and as "attn, loaded", a process that stays as
+those of the others do (loaded.cpp). With --cold also from the start of a process to its first output.
+In int8 each runtime quantizes by its own means: attn and Keras as model.quantize does, OpenVINO by NNCF, ONNX Runtime and
+PyTorch by their dynamic quantization.
 Outputs must agree with PyTorch's in float64; a runtime whose outputs do not has no row. FOLDER gets results.json and results.md.
 """
 import argparse
@@ -26,62 +29,33 @@ import time
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
+from processes import Worker, command, timed_command
 from workloads import WORKLOADS
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 RUNTIMES = ["torch", "torch-fast", "torch-compile", "onnxruntime", "onnxruntime-fused", "openvino", "keras", "keras-jit"]
-TICKS = os.sysconf("SC_CLK_TCK")
-# Of the largest value: float32 sums of thousands of terms in another order, through up to 12 layers; bfloat16's 8 bits.
-TOLERANCE = {"float32": 2e-4, "bfloat16": 1e-1}
+# Of the largest value: float32 sums of thousands of terms in another order, through up to 12 layers; bfloat16's 8 bits; what
+# eight bits for weights and rows leave of outputs, which some see as 255 steps over a whole array.
+TOLERANCE = {"float32": 2e-4, "bfloat16": 1e-1, "int8": 2.5e-1}
+MINE = ("attn", "attn, loaded")
 
 
-def busy_seconds():
-    fields = [int(word) for word in open("/proc/stat").readline().split()[1:9]]
-    return (sum(fields) - fields[3] - fields[4]) / TICKS
-
-
-def own_seconds(pid):
-    try:
-        fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
-    except OSError:
-        return 0.0
-
-
-class Peer:
+class Peer(Worker):
     """A worker process."""
 
     script = HERE / "worker.py"
 
     def __init__(self, python, runtime, dtype, folder, threads, environment):
-        self.name = runtime
-        self.process = subprocess.Popen([python, self.script, runtime, dtype, folder, str(threads)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                        text=True, env=environment)
-        self.info = self.answer() or {"ready": False, "why": "the process died"}
+        super().__init__(runtime, [python, self.script, runtime, dtype, folder, threads], environment)
 
-    def answer(self):
-        for line in self.process.stdout:
-            if line.startswith("{"):
-                return json.loads(line)
-        return None
 
-    def window(self, seconds):
-        """Milliseconds of passes, and the share of the machine that others took meanwhile."""
-        busy, own, start = busy_seconds(), own_seconds(self.process.pid), time.perf_counter()
-        self.process.stdin.write(f"{seconds}\n")
-        self.process.stdin.flush()
-        answer = self.answer()
-        passed = time.perf_counter() - start
-        others = busy_seconds() - busy - (own_seconds(self.process.pid) - own)
-        return (answer or {}).get("ms", []), max(0.0, others / (passed * os.cpu_count()))
-
-    def end(self):
-        self.process.stdin.close()
-        answer = self.answer() or {}
-        self.process.wait()
-        return answer.get("peak_bytes")
+def model_words(folder, dtype):
+    """What attn opens for a dtype: the model, its weights where it has none, and the option."""
+    if dtype == "int8":
+        return [folder / "int8.keras"]
+    words = [folder / "model.json", "--weights", folder / "weights.safetensors"]
+    return words + (["--dtype", dtype] if dtype != "float32" else [])
 
 
 class Attn:
@@ -90,25 +64,18 @@ class Attn:
     name = "attn"
 
     def __init__(self, attn, dtype, folder, threads, batch, environment):
-        self.words = [attn, "bench", folder / "model.json", "--weights", folder / "weights.safetensors", "--batch",
-                      str(batch), "--threads", str(threads), "--verify", "never", "--samples", "--json", "--quiet"]
-        if dtype != "float32":
-            self.words += ["--dtype", dtype]
+        self.words = [attn, "bench", *model_words(folder, dtype), "--batch", batch, "--threads", threads, "--verify", "never",
+                      "--samples", "--json", "--quiet"]
         self.environment = environment
         self.peak = 0
         self.info = {"ready": True}
 
     def window(self, seconds):
-        busy, start, before = busy_seconds(), time.perf_counter(), os.times()
-        words = [*map(str, self.words), "--min-time", str(seconds), "--iterations", "1" if seconds < 0.1 else "3"]
-        done = subprocess.run(words, capture_output=True, text=True, env=self.environment)
-        if done.returncode:
-            raise SystemExit(done.stderr)
-        row = json.loads(done.stdout)["rows"][0]
+        out, others = timed_command(*self.words, "--min-time", seconds, "--iterations", 1 if seconds < 0.1 else 3,
+                                    env=self.environment)
+        row = json.loads(out)["rows"][0]
         self.peak = max(self.peak, row["peak_bytes"])
-        after, passed = os.times(), time.perf_counter() - start
-        own = after.children_user + after.children_system - before.children_user - before.children_system
-        return self.samples_of(row), max(0.0, (busy_seconds() - busy - own) / (passed * os.cpu_count()))
+        return self.samples_of(row), others
 
     def samples_of(self, row):
         return row["samples_ms"]
@@ -117,11 +84,27 @@ class Attn:
         return self.peak
 
 
-def command(*words, env=None):
-    done = subprocess.run([*map(str, words)], capture_output=True, text=True, env=env)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(map(str, words))}: {done.stderr}")
-    return done.stdout
+class LoadedAttn(Worker):
+    """attn through its library, in a process that stays."""
+
+    def __init__(self, program, dtype, folder, threads, environment):
+        self.numbers = folder / f"outputs.loaded.{dtype}.raw"
+        if not pathlib.Path(program).exists():
+            self.name, self.info, self.process = MINE[1], {"ready": False, "why": f"{program} is not built"}, None
+            return
+        is_int8 = dtype == "int8"
+        super().__init__(MINE[1], [program, folder / ("int8.keras" if is_int8 else "model.json"),
+                                   "-" if is_int8 else folder / "weights.safetensors",
+                                   "-" if dtype in ("float32", "int8") else dtype, threads, folder / "input.npy",
+                                   self.numbers], environment)
+
+    def outputs(self):
+        numbers, out = np.fromfile(self.numbers, np.float32), []
+        for shape in self.info["shapes"]:
+            size = math.prod(shape)
+            out.append(numbers[:size].reshape(shape))
+            numbers = numbers[size:]
+        return out
 
 
 def sizes(workload):
@@ -129,8 +112,8 @@ def sizes(workload):
     return ["--batch", workload["batch"], *(["--seq-len", workload["length"]] if "length" in workload else [])]
 
 
-def prepare(attn, name, folder):
-    """The model as Keras JSON, its weights in two forms, an input."""
+def prepare(attn, name, folder, dtype="float32"):
+    """The model as Keras JSON, its weights in two forms, an input; for int8 also what model.quantize leaves."""
     workload = WORKLOADS[name]
     model = workload["model"]
     source = folder / "source.json"
@@ -146,6 +129,9 @@ def prepare(attn, name, folder):
     save_file(weights, folder / "weights.safetensors")
     command(attn, "convert", folder / "weights.safetensors", folder / "weights.weights.h5", "--model",
             folder / "model.json")
+    if dtype == "int8":
+        command(attn, "convert", folder / "weights.weights.h5", folder / "float32.keras", "--model", folder / "model.json")
+        command(attn, "convert", folder / "float32.keras", folder / "int8.keras", "--quantize", "int8")
     about = json.loads(command(attn, "run", folder / "model.json", *sizes(workload), "--json"))
     shape = about["inputs"][0]["shape"]
     np.save(folder / "input.npy", random.standard_normal(shape).astype(np.float32))
@@ -156,7 +142,7 @@ def prepare(attn, name, folder):
 
 
 def best_peer(rows):
-    return min((row for row in rows if "ms" in row and row["runtime"] != "attn"), key=lambda row: row["ms"], default=None)
+    return min((row for row in rows if "ms" in row and row["runtime"] not in MINE), key=lambda row: row["ms"], default=None)
 
 
 def report(rows):
@@ -169,15 +155,15 @@ def report(rows):
 
 
 def outputs_of(peer):
+    if isinstance(peer, LoadedAttn):
+        return peer.outputs()
     with np.load(peer.info["outputs"]) as arrays:
         return [arrays[key] for key in arrays.files]
 
 
 def outputs_of_attn(attn, folder, dtype, threads):
     name = folder / f"outputs.attn.{dtype}.npz"
-    words = [attn, "run", folder / "model.json", "--weights", folder / "weights.safetensors", "--input",
-             folder / "input.npy", "--threads", threads, "-o", name]
-    command(*words, *(["--dtype", dtype] if dtype != "float32" else []))
+    command(attn, "run", *model_words(folder, dtype), "--input", folder / "input.npy", "--threads", threads, "-o", name)
     with np.load(name) as arrays:
         return [arrays[key] for key in sorted(arrays.files, key=lambda key: int(key.rsplit("_", 1)[1]))]
 
@@ -193,7 +179,7 @@ def error_of(got, expected):
 
 def make_peers(options, name, dtype, threads, environment, folder):
     """attn and the runtimes that give the right outputs, warm, with their errors; rows of those that do not; GFLOP."""
-    gflop = prepare(options.attn, name, folder)
+    gflop = prepare(options.attn, name, folder, dtype)
     exact = Peer(options.torch_python, "torch", "float64", folder, threads, environment)
     if why := exact.info.get("why"):
         raise SystemExit(f"{name}: no float64: {why}")
@@ -204,9 +190,12 @@ def make_peers(options, name, dtype, threads, environment, folder):
         raise SystemExit(f"{name} {dtype}: attn's outputs differ by {errors['attn']:.1e}")
     peers = [Attn(options.attn, dtype, folder, threads, WORKLOADS[name]["batch"], environment)]
     refused = []
-    for runtime in options.runtimes:
+    for runtime in [MINE[1], *options.runtimes]:
         python = options.keras_python if runtime.startswith("keras") else options.torch_python
-        peer = Peer(python, runtime, dtype, folder, threads, environment)
+        if runtime == MINE[1]:
+            peer = LoadedAttn(options.loaded, dtype, folder, threads, environment)
+        else:
+            peer = Peer(python, runtime, dtype, folder, threads, environment)
         why = peer.info.get("why")
         if not why:
             errors[runtime] = error_of(outputs_of(peer), expected)
@@ -215,7 +204,8 @@ def make_peers(options, name, dtype, threads, environment, folder):
         if why:
             print(f"{name} {dtype} {threads}: {runtime}: not measured: {why}", flush=True)
             refused.append({"runtime": runtime, "why_not": why})
-            peer.process.kill()
+            if peer.process:
+                peer.process.kill()
             continue
         peer.window(0.2)
         peers.append(peer)
@@ -223,9 +213,9 @@ def make_peers(options, name, dtype, threads, environment, folder):
 
 
 def take_turns(options, peers, retries):
-    """For each peer its median milliseconds in each round, and how many windows others disturbed to the last."""
-    medians = {peer.name: [] for peer in peers}
-    noisy = dict.fromkeys(medians, 0)
+    """For each peer the milliseconds of passes by round, and how many windows others disturbed to the last."""
+    rounds = {peer.name: [] for peer in peers}
+    noisy = dict.fromkeys(rounds, 0)
     for _ in range(options.rounds):
         for peer in peers:
             best = None
@@ -237,22 +227,31 @@ def take_turns(options, peers, retries):
                 if others <= 0.1:
                     break
             noisy[peer.name] += best[1] > 0.1
-            medians[peer.name].append(statistics.median(best[0]) if best[0] else math.nan)
-    return medians, noisy
+            rounds[peer.name].append(best[0] or [math.nan])
+    return rounds, noisy
+
+
+def median_of(rounds):
+    return statistics.median(map(statistics.median, rounds))
 
 
 def ratio_columns(mine, theirs):
-    ratios = [a / b for a, b in zip(mine, theirs)]
-    return {"ms": statistics.median(theirs), "ratio": statistics.median(ratios), "ratio_min": min(ratios),
-            "ratio_max": max(ratios)}
+    """Of the passes of each round: what the runtime took, and attn's ratio to it in the same rounds. The spread is that of
+    nine passes of ten, by the median."""
+    ratios = [statistics.median(a) / statistics.median(b) for a, b in zip(mine, theirs)]
+    passes = sorted(sample for samples in theirs for sample in samples)
+    tenth = len(passes) // 10
+    middle = median_of(theirs)
+    return {"ms": middle, "ms_min": passes[0], "ms_spread": (passes[-1 - tenth] - passes[tenth]) / middle,
+            "passes": len(passes), "ratio": statistics.median(ratios), "ratio_min": min(ratios), "ratio_max": max(ratios)}
 
 
 def measure(options, name, dtype, threads, environment):
     with tempfile.TemporaryDirectory(prefix="attn-peers-") as where:
         peers, errors, rows, gflop = make_peers(options, name, dtype, threads, environment, pathlib.Path(where))
-        medians, noisy = take_turns(options, peers, options.retries)
+        rounds, noisy = take_turns(options, peers, options.retries)
         for peer in peers:
-            rows.append({"runtime": peer.name, **ratio_columns(medians["attn"], medians[peer.name]),
+            rows.append({"runtime": peer.name, **ratio_columns(rounds["attn"], rounds[peer.name]),
                          "noisy_windows": noisy[peer.name], "error": errors[peer.name], "peak_bytes": peer.end()})
     for row in rows:
         row.update(workload=name, dtype=dtype, threads=threads, gflop=gflop)
@@ -272,7 +271,7 @@ def measure_busy(options, name, threads, environment):
             other.kill()
             other.wait()
         for peer in peers:
-            slowdown = statistics.median(busy[peer.name]) / statistics.median(quiet[peer.name])
+            slowdown = median_of(busy[peer.name]) / median_of(quiet[peer.name])
             rows.append({"runtime": peer.name, **ratio_columns(busy["attn"], busy[peer.name]), "slowdown": slowdown,
                          "noisy_windows": 0, "error": errors[peer.name], "peak_bytes": peer.end()})
     for row in rows:
@@ -324,20 +323,19 @@ def measure_cold(options, name, threads, environment):
                 rows.append({"runtime": runtime, "why_not": why})
             else:
                 calls[runtime] = [options.torch_python, HERE / "cold.py", runtime, folder, threads]
-        seconds, errors = {runtime: [] for runtime in calls}, {}
+        seconds, errors = {runtime: [] for runtime in calls}, {}  # milliseconds, one pass a round
         for attempt in range(options.rounds + 1):
             for runtime, words in calls.items():
                 took = whole_process(words, environment)
                 if attempt > 0:  # the first brings the files into memory
-                    seconds[runtime].append(took)
+                    seconds[runtime].append([1e3 * took])
         expected = np.load(folder / "cold.attn.npy")
         for runtime in calls:
             errors[runtime] = error_of([np.load(folder / f"cold.{runtime}.npy")], [expected])
             if errors[runtime] > TOLERANCE["float32"]:
                 raise SystemExit(f"{name} cold: {runtime}'s output differs by {errors[runtime]:.1e}")
-            columns = ratio_columns(seconds["attn"], seconds[runtime])
-            rows.append({"runtime": runtime, **columns, "ms": 1e3 * columns["ms"],
-                         "noisy_windows": 0, "error": errors[runtime], "peak_bytes": None})
+            rows.append({"runtime": runtime, **ratio_columns(seconds["attn"], seconds[runtime]), "noisy_windows": 0,
+                         "error": errors[runtime], "peak_bytes": None})
     for row in rows:
         row.update(workload=f"cold start, {name}", dtype="float32", threads=threads, gflop=gflop)
     report(rows)
@@ -346,7 +344,7 @@ def measure_cold(options, name, threads, environment):
 
 def versions(options):
     code = ("import importlib.metadata as m, json\n"
-            "names = ['torch', 'onnxruntime', 'openvino', 'keras', 'tensorflow', 'tensorflow-cpu', 'numpy']\n"
+            "names = ['torch', 'onnxruntime', 'openvino', 'nncf', 'keras', 'tensorflow', 'tensorflow-cpu', 'numpy']\n"
             "found = {}\n"
             "for name in names:\n"
             "    try: found[name] = m.version(name)\n"
@@ -367,16 +365,19 @@ def markdown(about, rows):
              f"{about['machine']}; attn {about['attn']}, " +
              ", ".join(f"{name} {version}" for name, version in sorted(about["versions"].items())), "",
              "Ratio of attn's time to the best peer's in the same round (median over rounds, smallest and largest); "
-             "below 1 attn is faster. Errors are the largest difference from PyTorch's float64 outputs over the largest value.", "",
-             "| workload | dtype | threads | attn ms | best peer | its ms | ratio | spread | attn error | peer error | attn MB | peer MB |",
-             "|---|---|---:|---:|---|---:|---:|---|---:|---:|---:|---:|"]
+             "below 1 attn is faster; `loaded` is that of attn in a process that stays loaded, as the others do. Errors are "
+             "the largest difference from PyTorch's float64 outputs over the largest value.", "",
+             "| workload | dtype | threads | attn ms | best peer | its ms | ratio | spread | loaded | attn error | peer error | "
+             "attn MB | peer MB |", "|---|---|---:|---:|---|---:|---:|---|---:|---:|---:|---:|---:|"]
     for key in dict.fromkeys((row["workload"], row["dtype"], row["threads"]) for row in rows):
         group = [row for row in rows if (row["workload"], row["dtype"], row["threads"]) == key and "ms" in row]
         mine, best = next(row for row in group if row["runtime"] == "attn"), best_peer(group)
         if not best:
             continue
+        # Both are told as the first one's ratio to them.
+        loaded = next((f"{best['ratio'] / row['ratio']:.2f}" for row in group if row["runtime"] == MINE[1]), "–")
         lines.append(f"| {key[0]} | {key[1]} | {key[2]} | {mine['ms']:.4g} | {best['runtime']} | {best['ms']:.4g} | "
-                     f"**{best['ratio']:.2f}** | {best['ratio_min']:.2f}–{best['ratio_max']:.2f} | {mine['error']:.0e} | "
+                     f"**{best['ratio']:.2f}** | {best['ratio_min']:.2f}–{best['ratio_max']:.2f} | {loaded} | {mine['error']:.0e} | "
                      f"{best['error']:.0e} | {megabytes(mine)} | {megabytes(best)} |")
     busy = [row for row in rows if "slowdown" in row]
     if busy:
@@ -393,24 +394,28 @@ def markdown(about, rows):
         lines += [f"| {row['tokens']:,} | {row['ms']:.4g} | {1e3 * (row['ms'] - row['attention_ms']) / row['tokens']:.2f} | "
                   f"{1e6 * row['attention_ms'] / row['tokens'] ** 2:.2f} | {row['peak_bytes'] / 1e6:.0f} |"
                   for row in about["sweep"]]
-    lines += ["", "## All of them", "", "| workload | dtype | threads | runtime | ms | attn's ratio | error |",
-              "|---|---|---:|---|---:|---:|---:|"]
+    lines += ["", "## All of them", "", "Milliseconds of a pass: the least, the median of the rounds' medians, and the "
+              "distance of the tenth and the ninetieth of a hundred passes, by that median.", "",
+              "| workload | dtype | threads | runtime | least | ms | spread | passes | attn's ratio | error |",
+              "|---|---|---:|---|---:|---:|---:|---:|---:|---:|"]
     for row in rows:
         where = f"| {row['workload']} | {row['dtype']} | {row['threads']} | {row['runtime']} | "
         if "ms" in row:
-            lines.append(where + f"{row['ms']:.4g} | {row['ratio']:.2f} | {row['error']:.0e} |")
+            lines.append(where + f"{row['ms_min']:.4g} | {row['ms']:.4g} | {row['ms_spread']:.2f} | {row['passes']} | "
+                         f"{row['ratio']:.2f} | {row['error']:.0e} |")
         else:
-            lines.append(where + f"{row['why_not']} | | |")
+            lines.append(where + f"{row['why_not']} | | | | | |")
     return "\n".join(lines) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--attn", default=str(ROOT / "build/attn"))
+    parser.add_argument("--loaded", default=str(ROOT / "build/attn-loaded"), help="attn through its library")
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
     parser.add_argument("--only", default=",".join(WORKLOADS))
     parser.add_argument("--runtimes", default=",".join(RUNTIMES))
-    parser.add_argument("--dtypes", default="float32,bfloat16")
+    parser.add_argument("--dtypes", default="float32,bfloat16,int8")
     parser.add_argument("--threads", default=f"1,{os.cpu_count()}")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--retries", type=int, default=3)

@@ -46,6 +46,7 @@ class Attention(torch.nn.Module):
         self.bias = torch.nn.Parameter(torch.cat([p.bias for p in parts]), requires_grad=False)
         self.output = Dense(weights, path + "/attention_output", inputs=2)
         self.scores, self.parts = scores, torch.nn.ModuleList(parts) if plain else None
+        self.packed = None  # in place of weight and bias, where they are quantized
 
     def forward(self, x):
         batch, length, _ = x.shape
@@ -54,7 +55,8 @@ class Attention(torch.nn.Module):
             scores = torch.matmul(query, key.transpose(-1, -2)) / query.shape[-1] ** 0.5
             context = torch.matmul(torch.softmax(scores, -1), value).permute(0, 2, 1, 3).contiguous()
             return self.output(context.view(batch, length, -1))
-        packed = F.linear(x, self.weight, self.bias).view(batch, length, 3, self.heads, -1)
+        packed = self.packed(x) if self.packed else F.linear(x, self.weight, self.bias)
+        packed = packed.view(batch, length, 3, self.heads, -1)
         query, key, value = (packed[:, :, i].transpose(1, 2) for i in range(3))
         if not self.scores:
             context = F.scaled_dot_product_attention(query, key, value, is_causal=self.causal)

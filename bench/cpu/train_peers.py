@@ -48,7 +48,7 @@ class Attn(peers.Attn):
         super().__init__(attn, dtype, folder, threads, len(np.load(folder / "input.npy")), environment)
         self.words = [attn, "bench", "--train", folder / "model.json", "--weights", folder / "weights.safetensors", "--data",
                       folder / "data.npz", "--optimizer", OPTIMIZER, "--loss", LOSSES[targets_in(folder)], "--threads",
-                      str(threads), "--json", "--quiet"]
+                      threads, "--json", "--quiet"]
         if dtype != "float32":
             self.words += ["--dtype", dtype]
 
@@ -127,9 +127,9 @@ def measure(options, name, dtype, threads, environment):
                 continue
             peer.window(0.2)
             turns.append(peer)
-        medians, noisy = peers.take_turns(options, turns, options.retries)
+        rounds, noisy = peers.take_turns(options, turns, options.retries)
         for peer in turns:
-            rows.append({"runtime": peer.name, **peers.ratio_columns(medians["attn"], medians[peer.name]),
+            rows.append({"runtime": peer.name, **peers.ratio_columns(rounds["attn"], rounds[peer.name]),
                          "noisy_windows": noisy[peer.name], "losses": peer.info["losses"],
                          "first_seconds": peer.info.get("first_seconds"), "peak_bytes": peer.end()})
     for row in rows:

@@ -10,7 +10,6 @@ with the peak of its memory.
 """
 import json
 import os
-import resource
 import sys
 import time
 
@@ -23,6 +22,8 @@ if "jax" in RUNTIME:
     os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={'true' if THREADS > 1 else 'false'}"
 
 import numpy as np  # noqa: E402
+
+from serving import passes, serve  # noqa: E402
 
 ABOUT = json.load(open(os.path.join(FOLDER, "about.json")))
 X = np.load(os.path.join(FOLDER, "input.npy"))
@@ -119,31 +120,24 @@ TRAINERS = {"torch": lambda: torch_trainer(False), "torch-compile": lambda: torc
             "keras-jax": lambda: keras_trainer(True)}
 
 
-def say(value):
-    print(json.dumps(value), flush=True)
-
-
-def main():
+def start():
     run = TRAINERS[RUNTIME]()
     losses = run(1)[0]
     first = time.perf_counter() - BEGAN
     losses += [run(1)[0][0] for _ in range(FIRST_STEPS - 1)]
-    say({"ready": True, "losses": losses, "first_seconds": first})
-    for line in sys.stdin:
-        seconds, samples, start, steps = float(line), [], time.perf_counter(), 1
-        while not samples or time.perf_counter() - start < seconds:
+
+    def answer(line):
+        steps = 1
+
+        def some():
+            nonlocal steps
             times = run(steps)[1]
-            samples += times
             if RUNTIME.startswith("keras"):  # an epoch of about a second
                 steps = max(1, min(200, round(1e3 / times[-1]), 2 * steps))
-        say({"ms": samples})
-    say({"peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss})
+            return times
+        return {"ms": passes(some, float(line))}
+    return {"losses": losses, "first_seconds": first}, answer
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except SystemExit as why:
-        say({"ready": False, "why": str(why)})
-    except Exception as error:  # one runtime that cannot is a row of its own, not the end
-        say({"ready": False, "why": f"{type(error).__name__}: {str(error)[:200]}"})
+    serve(start)

@@ -2,13 +2,13 @@
 
 usage: worker.py RUNTIME DTYPE FOLDER THREADS
 
-FOLDER is what peers.py prepared: model.json (Keras), weights.safetensors, weights.weights.h5, input.npy, about.json.
+FOLDER is what peers.py prepared: model.json (Keras), weights.safetensors, weights.weights.h5, input.npy, about.json; for int8
+also int8.keras, which Keras reads. The others quantize by their own tools.
 Prints a line of JSON when it is ready, with the path of its outputs (.npz); then for each line SECONDS that it reads, one
 with the milliseconds of passes for so long; at the end one with the peak of its memory.
 """
 import json
 import os
-import resource
 import sys
 import time
 
@@ -19,6 +19,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
 import numpy as np  # noqa: E402
+
+from serving import passes, serve  # noqa: E402
 
 ABOUT = json.load(open(os.path.join(FOLDER, "about.json")))
 X = np.load(os.path.join(FOLDER, "input.npy"))
@@ -43,13 +45,52 @@ def torch_module(kind=None):
     return torch_models.make(ABOUT["torch"], weights, ABOUT["model"]).eval()
 
 
+def torch_int8(module):
+    """Dense maps by torch's own dynamic quantization: weights by columns, rows as they come."""
+    import torch
+
+    class Dynamic(torch.nn.Module):
+        def __init__(self, weight, bias):
+            super().__init__()
+            linear = torch.nn.Linear(weight.shape[1], weight.shape[0])
+            linear.weight, linear.bias = torch.nn.Parameter(weight.detach()), torch.nn.Parameter(bias.detach())
+            self.inner = torch.nn.Sequential(linear)
+
+        def forward(self, x):
+            return self.inner(x)
+
+    import torch_models
+
+    kinds = torch.ao.quantization
+    qconfig = kinds.per_channel_dynamic_qconfig
+    quantized = [0]
+
+    def made(weight, bias):
+        quantized[0] += 1
+        return kinds.quantize_dynamic(Dynamic(weight, bias), {torch.nn.Linear: qconfig})
+
+    for part in module.modules():
+        for name, child in list(part.named_children()):
+            if isinstance(child, torch_models.Dense):
+                setattr(part, name, made(child.weight, child.bias))
+        if isinstance(part, torch_models.Attention) and part.parts is None:
+            part.packed = made(part.weight, part.bias)
+    if not quantized[0]:
+        raise SystemExit("it has no dense map that torch quantizes")
+    return module
+
+
 def torch_runtime(kind):
     import torch
 
     if kind == "fast" and ABOUT["torch"] != "encoder":
         raise SystemExit("nn.TransformerEncoder does not express it")
-    dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float64": torch.float64}[DTYPE]
+    if kind and DTYPE == "int8":
+        raise SystemExit("dynamic quantization is of modules as they are")
+    dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float64": torch.float64}.get(DTYPE, torch.float32)
     module = torch_module(kind).to(dtype)
+    if DTYPE == "int8":
+        module = torch_int8(module)
     x = torch.from_numpy(X).to(dtype)
     if kind == "compile":
         import torch._inductor.config as inductor
@@ -93,15 +134,27 @@ def fused_onnx_file():
     return name
 
 
+def int8_onnx_file(source):
+    """By ONNX Runtime's own dynamic quantization: weights by columns, whole inputs as they come."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    name = source.replace(".onnx", ".int8.onnx")
+    if not os.path.exists(name):
+        quantize_dynamic(source, name + ".new", weight_type=QuantType.QInt8, per_channel=True)
+        os.replace(name + ".new", name)
+    return name
+
+
 def ort_runtime(fused):
     import onnxruntime as ort
 
-    if DTYPE != "float32":
+    if DTYPE not in ("float32", "int8"):
         raise SystemExit("no CPU kernels in this dtype")
     options = ort.SessionOptions()
     options.intra_op_num_threads = THREADS
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
-    session = ort.InferenceSession(fused_onnx_file() if fused else onnx_file(), options,
+    name = fused_onnx_file() if fused else onnx_file()
+    session = ort.InferenceSession(int8_onnx_file(name) if DTYPE == "int8" else name, options,
                                    providers=["CPUExecutionProvider"])
     binding = session.io_binding()
     binding.bind_ortvalue_input("x", ort.OrtValue.ortvalue_from_numpy(X))
@@ -114,6 +167,15 @@ def ort_runtime(fused):
     return run, lambda bound: bound.copy_outputs_to_cpu()
 
 
+def openvino_int8(model):
+    """By NNCF: weights by columns, inputs by ranges that it finds by some passes."""
+    import nncf
+
+    random = np.random.default_rng(5)
+    inputs = [X] + [random.standard_normal(X.shape).astype(X.dtype) for _ in range(7)]
+    return nncf.quantize(model, nncf.Dataset(inputs), model_type=nncf.ModelType.TRANSFORMER, subset_size=len(inputs))
+
+
 def openvino_runtime():
     import openvino as ov
     import torch
@@ -122,7 +184,9 @@ def openvino_runtime():
         model = ov.convert_model(torch_module(), example_input=torch.from_numpy(X), input=[ov.PartialShape(X.shape)])
     if not os.path.exists(path("model.xml")):
         ov.save_model(model, path("model.xml"), compress_to_fp16=False)  # for cold.py
-    precision = {"float32": "f32", "bfloat16": "bf16"}[DTYPE]
+    if DTYPE == "int8":
+        model = openvino_int8(model)
+    precision = {"float32": "f32", "int8": "f32", "bfloat16": "bf16"}[DTYPE]
     compiled = ov.Core().compile_model(model, "CPU", {
         "INFERENCE_PRECISION_HINT": precision, "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": 1,
         "INFERENCE_NUM_THREADS": THREADS})
@@ -149,9 +213,13 @@ def keras_runtime(jit):
     text = json.dumps(json.load(open(path("model.json"))))  # on one line
     if DTYPE == "bfloat16":  # the layers' own policies stand in the config
         text = text.replace('"config": {"name": "float32"}', '"config": {"name": "mixed_bfloat16"}')
-    parsed = json.loads(text)
-    model = keras.models.model_from_json(text) if "class_name" in parsed else keras.saving.deserialize_keras_object(parsed)
-    model.load_weights(path("weights.weights.h5"))
+    if DTYPE == "int8":
+        model = keras.models.load_model(path("int8.keras"))
+    else:
+        parsed = json.loads(text)
+        model = (keras.models.model_from_json(text) if "class_name" in parsed
+                 else keras.saving.deserialize_keras_object(parsed))
+        model.load_weights(path("weights.weights.h5"))
     x = tf.constant(X)
     function = tf.function(lambda x: model(x, training=False), jit_compile=jit)
 
@@ -171,32 +239,19 @@ RUNTIMES = {"torch": lambda: torch_runtime(None), "torch-fast": lambda: torch_ru
             "keras": lambda: keras_runtime(False), "keras-jit": lambda: keras_runtime(True)}
 
 
-def say(value):
-    print(json.dumps(value), flush=True)
-
-
-def main():
+def start():
     run, outputs_of = RUNTIMES[RUNTIME]()
     ready = time.perf_counter()
     outputs = outputs_of(run())
     first = time.perf_counter()
     name = path(f"outputs.{RUNTIME}.{DTYPE}.npz")
     np.savez(name, *[np.asarray(y, np.float32) for y in outputs])
-    say({"ready": True, "build_seconds": ready - BEGAN, "first_seconds": first - ready, "outputs": name})
-    for line in sys.stdin:
-        seconds, samples, start = float(line), [], time.perf_counter()
-        while not samples or time.perf_counter() - start < seconds:
-            before = time.perf_counter()
-            run()
-            samples.append(1e3 * (time.perf_counter() - before))
-        say({"ms": samples})
-    say({"peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss})
+
+    def one_pass():
+        run()
+    said = {"build_seconds": ready - BEGAN, "first_seconds": first - ready, "outputs": name}
+    return said, lambda line: {"ms": passes(one_pass, float(line))}
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except SystemExit as why:
-        say({"ready": False, "why": str(why)})
-    except Exception as error:  # one runtime that cannot is a row of its own, not the end
-        say({"ready": False, "why": f"{type(error).__name__}: {str(error)[:200]}"})
+    serve(start)

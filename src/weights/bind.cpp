@@ -11,6 +11,7 @@
 #include "attn/base/text.h"
 #include "attn/weights/agreement.h"
 #include "attn/weights/read_store.h"
+#include "quantized_otherwise.h"
 
 namespace attn::weights {
 namespace {
@@ -40,7 +41,8 @@ std::string list_of(const Items& items, Describe&& describe) {
   return join(parts, ", ") + (rest > 0 ? fmt::format(" and {} more", rest) : "");
 }
 
-void check_none_missing(std::span<const WeightSpec> specs, const Store& store, const Agreement& agreement) {
+void check_none_missing(std::span<const WeightSpec> specs, const Store& store, const Agreement& agreement,
+                        const std::string& hint) {
   if (agreement.missing.empty()) return;
   std::vector<std::string_view> candidates;
   for (const std::size_t i : agreement.extra)
@@ -51,30 +53,26 @@ void check_none_missing(std::span<const WeightSpec> specs, const Store& store, c
   });
   const std::string others =
       candidates.empty() ? "" : fmt::format("; {} in the file that the model does not have", agreement.extra.size());
-  throw bad_input("{}: {} of the model's {} weights {} not in it: {}{}", store.file, agreement.missing.size(),
-                  specs.size(), agreement.missing.size() == 1 ? "is" : "are", names, others);
+  throw bad_input("{}: {} of the model's {} weights {} not in it: {}{}{}", store.file, agreement.missing.size(),
+                  specs.size(), agreement.missing.size() == 1 ? "is" : "are", names, others, hint);
 }
 
-void check_shapes(std::span<const WeightSpec> specs, const Store& store, const Agreement& agreement) {
+void check_shapes(std::span<const WeightSpec> specs, const Store& store, const Agreement& agreement,
+                  const std::string& hint) {
   if (agreement.wrong_shape.empty()) return;
-  throw bad_input("{}: {} not of the model's shape: {}", store.file, are(agreement.wrong_shape.size()),
-                  list_of(agreement.wrong_shape, [&](std::size_t i) {
-                    const NamedTensor& found = store.weights[*agreement.matches[i]];
-                    return fmt::format("'{}' (expected {}, found {})", printable(found.name), specs[i].shape.str(),
-                                       found.tensor.shape().str());
-                  }));
+  throw bad_input("{}: {} not of the model's shape: {}{}", store.file, are(agreement.wrong_shape.size()),
+                  list_of(agreement.wrong_shape,
+                          [&](std::size_t i) {
+                            const NamedTensor& found = store.weights[*agreement.matches[i]];
+                            return fmt::format("'{}' (expected {}, found {})", printable(found.name),
+                                               specs[i].shape.str(), found.tensor.shape().str());
+                          }),
+                  hint);
 }
 
-void check_dtypes(std::span<const WeightSpec> specs, const Store& store, const Agreement& agreement) {
+void check_dtypes(std::span<const WeightSpec> specs, const Store& store, const Agreement& agreement,
+                  const std::string& hint) {
   if (agreement.wrong_dtype.empty()) return;
-  // One of both is quantized, and the other is not.
-  const WeightSpec& first = specs[agreement.wrong_dtype.front()];
-  const DType found = store.weights[*agreement.matches[agreement.wrong_dtype.front()]].tensor.dtype();
-  const char* const hint = first.quantized && is_floating(found)
-                               ? "; the config is of a quantized model, and the file is not"
-                           : is_floating(first.dtype) && (found == DType::int8 || found == DType::uint8)
-                               ? "; the file is of a quantized model, and the config is not"
-                               : "";
   throw bad_input("{}: {} not of the model's dtype: {}{}", store.file, are(agreement.wrong_dtype.size()),
                   list_of(agreement.wrong_dtype,
                           [&](std::size_t i) {
@@ -85,23 +83,26 @@ void check_dtypes(std::span<const WeightSpec> specs, const Store& store, const A
                   hint);
 }
 
-void check_none_left(const Store& store, const Agreement& agreement) {
+void check_none_left(const Store& store, const Agreement& agreement, const std::string& hint) {
   if (agreement.extra.empty()) return;
-  throw bad_input("{}: {} not the model's: {}", store.file, are(agreement.extra.size()),
-                  list_of(agreement.extra, [&](std::size_t i) {
-                    const NamedTensor& weight = store.weights[i];
-                    return fmt::format("'{}' {}", printable(weight.name), weight.tensor.shape().str());
-                  }));
+  throw bad_input("{}: {} not the model's: {}{}", store.file, are(agreement.extra.size()),
+                  list_of(agreement.extra,
+                          [&](std::size_t i) {
+                            const NamedTensor& weight = store.weights[i];
+                            return fmt::format("'{}' {}", printable(weight.name), weight.tensor.shape().str());
+                          }),
+                  hint);
 }
 
 }  // namespace
 
 std::vector<Tensor> bind_as_stored(std::span<const WeightSpec> specs, const Store& store) {
   const Agreement agreement = agree(specs, store);
-  check_none_missing(specs, store, agreement);
-  check_shapes(specs, store, agreement);
-  check_dtypes(specs, store, agreement);
-  check_none_left(store, agreement);
+  const std::string hint = agreement.whole() ? "" : quantized_otherwise(specs, store, agreement);
+  check_none_missing(specs, store, agreement, hint);
+  check_shapes(specs, store, agreement, hint);
+  check_dtypes(specs, store, agreement, hint);
+  check_none_left(store, agreement, hint);
   std::vector<Tensor> out;
   out.reserve(specs.size());
   for (const auto& match : agreement.matches) out.push_back(store.weights[*match].tensor);

@@ -35,12 +35,12 @@ TEST_CASE("devices: the CPU is always there, with its instruction sets, cores an
 }
 
 TEST_CASE("devices: ATTN_ISA limits what kernels use, and another word is a usage error of every command") {
-  for (const char* isa : {"sse41", "avx2", "avx512", "avx512_bf16", "amx"}) {
+  for (const char* isa : {"sse41", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "avx512_bf16", "amx"}) {
     const Environment environment(Variables{{"ATTN_ISA", isa}});
     const Result result = run_attn({"devices", "--json"});
     REQUIRE(result.code == 0);
     const std::string used = nlohmann::json::parse(result.out)["devices"][0]["kernel_isa"];
-    const std::vector<std::string> words{"sse41", "avx2", "avx512", "avx512_bf16", "amx"};
+    const std::vector<std::string> words{"sse41", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "avx512_bf16", "amx"};
     CHECK(std::find(words.begin(), words.end(), used) <= std::find(words.begin(), words.end(), isa));
   }
   const Environment environment(Variables{{"ATTN_ISA", "neon"}});
@@ -48,7 +48,8 @@ TEST_CASE("devices: ATTN_ISA limits what kernels use, and another word is a usag
        std::vector<std::vector<std::string>>{{"run"}, {"devices"}, {"doctor"}}) {
     const Result result = run_attn(words);
     CHECK(result.code == 2);
-    CHECK(result.err == "attn: error: ATTN_ISA 'neon': expected sse41, avx2, avx512, avx512_bf16 or amx\n");
+    CHECK(result.err ==
+          "attn: error: ATTN_ISA 'neon': expected sse41, avx2, avx2_vnni, avx512, avx512_vnni, avx512_bf16 or amx\n");
   }
 }
 

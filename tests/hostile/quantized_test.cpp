@@ -118,7 +118,80 @@ TEST_CASE("hostile: arrays that do not fit a quantized kernel are named, with bo
   CHECK(contains(resized("4", {23}), "expected (24,), found (23,)"));
 }
 
+TEST_CASE("hostile: arrays that do not fit an embedding, a GPTQ or an AWQ kernel are named, with both shapes") {
+  struct Row {
+    const char *model, *array;
+    Shape shape;
+    const char* said;
+  };
+  const std::vector<Row> rows = {
+      {"embedding_int8", "layers/embedding/vars/1", {32}, "expected (33,), found (32,)"},
+      {"embedding_int4", "layers/embedding/vars/0", {33, 10}, "expected (33, 9), found (33, 10)"},
+      {"embedding_int4_block", "layers/embedding/vars/3", {17}, "expected (18,), found (17,)"},
+      {"untied_embedding_int4_block",
+       "layers/reversible_embedding/vars/4",
+       {10, 33},
+       "expected (9, 33), found (10, 33)"},
+      {"dense_gptq", "layers/dense/vars/1", {8, 24}, "expected (9, 24), found (8, 24)"},
+      {"dense_gptq", "layers/dense/vars/3", {17, 2}, "expected (17, 3), found (17, 2)"},
+      {"dense_awq", "layers/dense/vars/5", {25}, "expected (24,), found (25,)"}};
+  for (const Row& row : rows) {
+    CAPTURE(row.model);
+    const std::string said = bind_refusal(row.model, [&](auto& arrays) {
+      Tensor& tensor = array(arrays, row.array);
+      tensor = Tensor(tensor.dtype(), row.shape);
+    });
+    CAPTURE(said);
+    CHECK(contains(said, fmt::format("'{}' ({})", row.array, row.said)));
+    CHECK(!contains(said, "the config"));
+  }
+}
+
+TEST_CASE("hostile: a file that is quantized in another way than its config says is refused by both names") {
+  struct Kind {
+    std::string model, name;
+  };
+  const std::vector<std::vector<Kind>> families = {
+      {{"dense_int8", "int8"},
+       {"dense_int4", "int4"},
+       {"dense_int4_block", "int4 in blocks"},
+       {"dense_float8", "float8"},
+       {"dense_gptq", "GPTQ"},
+       {"dense_awq", "AWQ"}},
+      {{"einsum_dense_int8", "int8"}, {"einsum_dense_int4", "int4"}, {"einsum_dense_int4_block", "int4 in blocks"}},
+      {{"embedding_int8", "int8"}, {"embedding_int4", "int4"}, {"embedding_int4_block", "int4 in blocks"}},
+      {{"untied_embedding_int8", "int8"},
+       {"untied_embedding_int4", "int4"},
+       {"untied_embedding_int4_block", "int4 in blocks"}}};
+  for (const std::vector<Kind>& family : families) {
+    for (const Kind& config : family) {
+      for (const Kind& file : family) {
+        if (config.model == file.model) continue;
+        const Changed other = changed(file.model, [](auto&) {});
+        const std::string said =
+            bind_refusal(config.model, [&](std::vector<NamedTensor>& arrays) { arrays = other.store.weights; });
+        CAPTURE(said);
+        CHECK_MESSAGE(
+            contains(said, fmt::format("; the config says {}, and the file holds {}", config.name, file.name)),
+            fmt::format("{} with the arrays of {}", config.model, file.model));
+      }
+    }
+  }
+}
+
 TEST_CASE("hostile: integers in the file of a model of floats are told, and floats in that of integers") {
+  const Changed integers = changed("dense_int4", [](auto&) {});
+  const std::string floats = refusal([&] {
+    const std::string text = model_of("Dense", R"({"name": "dense", "units": 40})");
+    keras::Model model = keras::Model::read("model", text);
+    std::vector<graph::WeightSpec> specs = model.weights();
+    specs[0].store_path = "layers/dense/vars/0";
+    specs[1].store_path = "layers/dense/vars/1";
+    specs[0].shape = {24, 40};
+    (void)weights::bind(specs, integers.store);
+  });
+  CAPTURE(floats);
+  CHECK(contains(floats, "; the file is of a quantized model, and the config is not"));
   const std::string int8 = bind_refusal("dense_int8", [](auto& arrays) {
     Tensor& kernel = array(arrays, "layers/dense/vars/0");
     kernel = kernel.cast(DType::float32);

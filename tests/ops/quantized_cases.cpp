@@ -48,6 +48,27 @@ void add_quantize(std::vector<Case>& cases) {
   cases.push_back({"dequantize groups of rows",
                    Dequantize{Nibbles{1, 6}, 0},
                    {integers({9, 3}), scale({3, 6}), zero({3, 6}), groups(9, 4)}});
+  for (const DType bytes : {DType::int8, DType::uint8}) {
+    const std::string_view name = name_of(bytes);
+    cases.push_back({fmt::format("dequantize groups of columns, {}", name),
+                     Dequantize{Nibbles{2, 9}, 2},
+                     {integers({2, 4, 5}, bytes), scale({2, 4, 3}), zero({2, 4, 3}, bytes), groups(9, 3)}});
+    cases.push_back(
+        {fmt::format("dequantize rows, {}", name), Dequantize{}, {integers({2, 70, 33}, bytes), scale({2, 70, 1})}});
+    cases.push_back({fmt::format("dequantize by some axes, {}", name),
+                     Dequantize{},
+                     {integers({3, 4, 17}, bytes), scale({3, 1, 17})}});
+    cases.push_back({fmt::format("dequantize nibbles by rows, {}", name),
+                     Dequantize{Nibbles{1, 34}, {}},
+                     {integers({7, 17}, bytes), scale({7, 1})}});
+  }
+  cases.push_back({"dequantize no rows", Dequantize{}, {integers({0, 5}), scale({5})}});
+  cases.push_back({"dequantize no columns", Dequantize{}, {integers({4, 0}), scale({4, 1})}});
+  cases.push_back({"dequantize a vector", Dequantize{}, {integers({21}), scale({})}});
+  cases.push_back({"dequantize groups in any order, with zeros between integers",
+                   Dequantize{{}, 1},
+                   {integers({4, 9}), scale({4, 3}), weight({4, 3}, Numbers::normal, DType::float32),
+                    groups(9, 3, Numbers::entries)}});
   cases.push_back({"dequantize groups of columns, bfloat16",
                    Dequantize{Nibbles{1, 9}, 1},
                    {integers({4, 5}), scale({4, 3}, DType::bfloat16), zero({4, 3}), groups(9, 3, Numbers::entries)}});
@@ -110,6 +131,9 @@ void add_linear(std::vector<Case>& cases) {
     const std::string name = fmt::format("numbers {}", static_cast<int>(numbers));
     add("int8 " + name, dynamic, {3}, 40, 20, DType::int8, Numbers::blocks, numbers);
     add("int4 groups " + name, grouped, {3}, 40, 20, DType::int8, Numbers::blocks, numbers);
+    // One row is taken apart into bytes, if all of its numbers let it.
+    add("int4 " + name, nibbles, {1}, 136, 70, DType::int8, Numbers::blocks, numbers);
+    add("int4 groups " + name, grouped, {1}, 136, 70, DType::uint8, Numbers::blocks, numbers);
   }
   // Every way to lie that Keras has: tables that are multiplied by their rows, and what gptq leaves.
   const std::array<std::pair<const char*, Pairs>, 3> layouts{
@@ -130,6 +154,21 @@ void add_linear(std::vector<Case>& cases) {
       }
     }
   }
+  // Zero points that are no whole numbers, or no numbers, as a file may hold them.
+  for (const Dim rows : {Dim{1}, Dim{3}, Dim{7}}) {
+    for (const Numbers numbers : {Numbers::normal, Numbers::large, Numbers::one_nan}) {
+      QuantizedLinear op = grouped;
+      op.units = {41};
+      for (const Pairs pairs : {Pairs::none, Pairs::outputs}) {
+        op.pairs = pairs;
+        auto of = operands(op, {rows}, 35, 41, DType::int8, Numbers::blocks, Numbers::normal, DType::float32);
+        of[3] = weight(of[3].shape, numbers, DType::float32);
+        cases.push_back({fmt::format("quantized linear of {} rows, {} with zeros {}", rows,
+                                     pairs == Pairs::none ? "int8" : "int4", static_cast<int>(numbers)),
+                         op, std::move(of)});
+      }
+    }
+  }
   grouped.transposed = true;
   add("uint4 groups", grouped, {2}, 35, 41, DType::uint8);
   add("uint4 groups at random", grouped, {6}, 35, 41, DType::uint8, Numbers::entries);
@@ -146,6 +185,12 @@ void add_linear(std::vector<Case>& cases) {
   floats.activation = {UnaryFn::tanh};
   add("int8 weights tanh", floats, {2, 3}, 35, 41);
   dynamic.activation = {};
+  for (const Dim rows : {Dim{1}, Dim{13}, Dim{97}}) {
+    add("int8 residual", dynamic, {rows}, 35, 41);
+    floats.activation = {};
+    floats.residual = true;
+    add("int8 weights residual", floats, {rows}, 35, 41);
+  }
   dynamic.residual = false;
   add("int8 bfloat16", dynamic, {3}, 35, 41, DType::int8, Numbers::blocks, Numbers::normal, DType::bfloat16);
 

@@ -193,6 +193,32 @@ TEST_CASE("fuse_residual: a dense layer takes what is added to it, on either sid
   }
 }
 
+namespace {
+
+ValueId byte_weight(Builder& build, const std::string& name, Shape shape) {
+  WeightSpec spec;
+  spec.path = spec.store_path = name;
+  spec.shape = std::move(shape);
+  spec.dtype = DType::int8;
+  return build.weight(spec);
+}
+
+}  // namespace
+
+TEST_CASE("fuse_residual: a dense map by integers takes what is added to it too") {
+  Graph graph;
+  Builder build(graph);
+  const ValueId x = build.input("x", DType::float32, {2, 8});
+  QuantizedLinear op;
+  op.units = {8};
+  const ValueId dense = build.apply(op, {x, byte_weight(build, "kernel", {8, 8}), weight(build, "scale", {8})});
+  output(build, build.binary(BinaryFn::add, x, dense));
+  const Graph after = checked(graph, fuse_residual(graph));
+  REQUIRE(after.nodes.size() == 1);
+  CHECK(std::get<QuantizedLinear>(after.nodes[0].op).residual);
+  CHECK(after.nodes[0].inputs.back() == x);
+}
+
 TEST_CASE("fuse_residual: of two dense layers the later one takes the other") {
   Graph graph;
   Builder build(graph);
@@ -335,6 +361,33 @@ TEST_CASE("pack_projections: query, key and value from one value become one prod
     REQUIRE(after.nodes.size() == 4);  // two Concats of weights, the product, the attention
     CHECK(after.value(after.nodes[2].outputs[0]).shape == Shape{2, 5, 4 + 2 * keys, 3});
     CHECK(std::get<Attention>(after.nodes[3].op).packed_heads == keys);
+  }
+}
+
+TEST_CASE("pack_projections: of bytes with a scale for each column too, if all three are quantized alike") {
+  for (const bool alike : {true, false}) {
+    Graph graph;
+    Builder build(graph);
+    const ValueId x = build.input("x", DType::float32, {2, 5, 12});
+    const auto project = [&](const std::string& name, Dim heads, bool quantizes) {
+      QuantizedLinear op;
+      op.units = {heads, 3};
+      op.bias = true;
+      if (quantizes) op.inputs = IntegerRange{};
+      return build.apply(op, {x, byte_weight(build, name, {12, heads, 3}), weight(build, name + "_scale", {heads, 3}),
+                              weight(build, name + "_b", {heads, 3})});
+    };
+    const ValueId query = project("query", 4, true), key = project("key", 2, true), value = project("value", 2, alike);
+    output(build, build.apply(Attention{}, {query, key, value}));
+    const Graph after = checked(graph, pack_projections(graph));
+    if (!alike) {
+      CHECK(print(after) == print(graph));
+      continue;
+    }
+    REQUIRE(after.nodes.size() == 5);  // three Concats of weights, the product, the attention
+    CHECK(std::get<QuantizedLinear>(after.nodes[3].op).units == Shape{8, 3});
+    CHECK(after.value(after.nodes[3].outputs[0]).shape == Shape{2, 5, 8, 3});
+    CHECK(std::get<Attention>(after.nodes[4].op).packed_heads == 2);
   }
 }
 

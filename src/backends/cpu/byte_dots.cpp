@@ -46,34 +46,42 @@ void run_by_lanes(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, 
 #if defined(__x86_64__) && defined(__GNUC__)
 
 /// Defines name<kRows>, which multiplies so many rows by `dot`, of `Vector`s of columns, for the instruction set `isa`.
-/// Where `by_columns` is true the parts of a vector of columns that `dot` makes are used for all rows at once.
-#define ATTN_BYTE_DOTS(name, isa, Vector, load, store, set, dot, by_columns)                                          \
-  template <int kRows>                                                                                                \
-  [[gnu::target(isa)]] void name(const std::uint8_t* x, std::int64_t row_x, const std::uint8_t* panel,                \
-                                 std::int64_t quads, const std::int32_t* start, std::int32_t* y) {                    \
-    constexpr int kVectors = kQuadBytes / sizeof(Vector);                                                             \
-    constexpr std::int64_t kAhead = 8 * kQuadBytes, kColumns = sizeof(Vector) / sizeof(std::int32_t);                 \
-    Vector sums[kRows][kVectors], factors[kRows], columns[kVectors];                                                  \
-    for (int r = 0; r < kRows; ++r)                                                                                   \
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = load(reinterpret_cast<const Vector*>(start + v * kColumns));    \
-    for (std::int64_t q = 0; q < quads; ++q) {                                                                        \
-      __builtin_prefetch(panel + kAhead);                                                                             \
-      __builtin_prefetch(panel + kAhead + kQuadBytes / 2);                                                            \
-      for (int v = 0; v < kVectors; ++v) columns[v] = load(reinterpret_cast<const Vector*>(panel) + v);               \
-      for (int r = 0; r < kRows; ++r) {                                                                               \
-        std::int32_t four;                                                                                            \
-        std::memcpy(&four, x + r * row_x + q * kQuad, sizeof four);                                                   \
-        factors[r] = set(four);                                                                                       \
-        if constexpr (!(by_columns))                                                                                  \
-          for (int v = 0; v < kVectors; ++v) sums[r][v] = dot(sums[r][v], factors[r], columns[v]);                    \
-      }                                                                                                               \
-      if constexpr (by_columns)                                                                                       \
-        for (int v = 0; v < kVectors; ++v)                                                                            \
-          for (int r = 0; r < kRows; ++r) sums[r][v] = dot(sums[r][v], factors[r], columns[v]);                       \
-      panel += kQuadBytes;                                                                                            \
-    }                                                                                                                 \
-    for (int r = 0; r < kRows; ++r)                                                                                   \
-      for (int v = 0; v < kVectors; ++v) store(reinterpret_cast<Vector*>(y + r * kPanel + v * kColumns), sums[r][v]); \
+/// Where `by_columns` is true the parts of a vector of columns that `dot` makes are used for all rows at once. Every
+/// loop over rows and vectors is unrolled: GCC 12 keeps sums in memory, with a store for each product, where one is
+/// not.
+#define ATTN_EACH(i, count) _Pragma("GCC unroll 12") for (int i = 0; i < (count); ++i)
+#define ATTN_BYTE_DOTS(name, isa, Vector, load, store, set, dot, by_columns)                                  \
+  template <int kRows>                                                                                        \
+  [[gnu::target(isa)]] void name(const std::uint8_t* x, std::int64_t row_x, const std::uint8_t* panel,        \
+                                 std::int64_t quads, const std::int32_t* start, std::int32_t* y) {            \
+    constexpr int kVectors = kQuadBytes / sizeof(Vector);                                                     \
+    constexpr std::int64_t kAhead = 8 * kQuadBytes, kColumns = sizeof(Vector) / sizeof(std::int32_t);         \
+    Vector sums[kRows][kVectors], factors[kRows], columns[kVectors];                                          \
+    ATTN_EACH(r, kRows) {                                                                                     \
+      ATTN_EACH(v, kVectors) { sums[r][v] = load(reinterpret_cast<const Vector*>(start + v * kColumns)); }    \
+    }                                                                                                         \
+    for (std::int64_t q = 0; q < quads; ++q) {                                                                \
+      __builtin_prefetch(panel + kAhead);                                                                     \
+      __builtin_prefetch(panel + kAhead + kQuadBytes / 2);                                                    \
+      ATTN_EACH(v, kVectors) { columns[v] = load(reinterpret_cast<const Vector*>(panel) + v); }               \
+      ATTN_EACH(r, kRows) {                                                                                   \
+        std::int32_t four;                                                                                    \
+        std::memcpy(&four, x + r * row_x + q * kQuad, sizeof four);                                           \
+        factors[r] = set(four);                                                                               \
+        if constexpr (!(by_columns)) {                                                                        \
+          ATTN_EACH(v, kVectors) { sums[r][v] = dot(sums[r][v], factors[r], columns[v]); }                    \
+        }                                                                                                     \
+      }                                                                                                       \
+      if constexpr (by_columns) {                                                                             \
+        ATTN_EACH(v, kVectors) {                                                                              \
+          ATTN_EACH(r, kRows) { sums[r][v] = dot(sums[r][v], factors[r], columns[v]); }                       \
+        }                                                                                                     \
+      }                                                                                                       \
+      panel += kQuadBytes;                                                                                    \
+    }                                                                                                         \
+    ATTN_EACH(r, kRows) {                                                                                     \
+      ATTN_EACH(v, kVectors) { store(reinterpret_cast<Vector*>(y + r * kPanel + v * kColumns), sums[r][v]); } \
+    }                                                                                                         \
   }
 
 // Without an instruction for quads, the even and the odd bytes become words, and pairs of them are multiplied: no sum
@@ -98,7 +106,7 @@ ATTN_BYTE_DOTS(rows_of_avx2, "avx2", __m256i, _mm256_loadu_si256, _mm256_storeu_
                true)
 ATTN_BYTE_DOTS(rows_of_avx_vnni, "avx2,avxvnni", __m256i, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_set1_epi32,
                _mm256_dpbusd_avx_epi32, false)
-// The same loop on CPUs that have the instruction in AVX-512's encoding, for tests.
+// The same loop on CPUs that have the instruction in AVX-512's encoding alone.
 ATTN_BYTE_DOTS(rows_of_half_vnni, "avx512f,avx512vl,avx512vnni", __m256i, _mm256_loadu_si256, _mm256_storeu_si256,
                _mm256_set1_epi32, _mm256_dpbusd_epi32, false)
 ATTN_BYTE_DOTS(rows_of_avx512, "avx512f,avx512bw", __m512i, _mm512_loadu_si512, _mm512_storeu_si512, _mm512_set1_epi32,
@@ -185,7 +193,7 @@ std::vector<ByteDots> find_all() {
   std::vector<ByteDots> out{kEmulatedTiles, kByLanes};
 #if defined(__x86_64__) && defined(__GNUC__)
   if (isa() >= Isa::avx2) out.push_back({"integers by AVX2", run_by_rows<kAvx2>});
-  if (has_byte_dots()) out.push_back({"integers by half of AVX512-VNNI", run_by_rows<kHalfVnni>});
+  if (has_half_byte_dots()) out.push_back({"integers by half of AVX512-VNNI", run_by_rows<kHalfVnni>});
   if (isa() >= Isa::avx512) out.push_back({"integers by AVX-512", run_by_rows<kAvx512>});
   if (has_avx_byte_dots()) out.push_back({"integers by AVX-VNNI", run_by_rows<kAvxVnni>});
   if (has_byte_dots()) out.push_back({"integers by AVX512-VNNI", run_by_rows<kAvx512Vnni>});

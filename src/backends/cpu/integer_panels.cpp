@@ -75,6 +75,13 @@ ATTN_VECTORIZED(void, make_floats, const float* x, std::int64_t size, float scal
   }
 }
 
+/// What is added to the integers of a panel that is widened, so that none has a sign.
+int added_to(IntegerForm form, bool is_signed) {
+  constexpr int kOffsetOfNibble = 8;
+  if (!is_signed || form == IntegerForm::quads) return 0;
+  return form == IntegerForm::bytes ? kOffset : kOffsetOfNibble;
+}
+
 float scale_for(const float* x, std::int64_t depth, const graph::IntegerRange& range) {
   return static_cast<float>(range.high) / (find_largest(x, depth) + static_cast<float>(range.epsilon));
 }
@@ -100,17 +107,54 @@ struct Registers<32> : Vectors<float __attribute__((vector_size(32))), int __att
 template <>
 struct Registers<64> : Vectors<float __attribute__((vector_size(64))), int __attribute__((vector_size(64)))> {};
 
-/// Row `row` of those in a word, as floats.
-template <int kBytes, bool kIsNibbles, bool kIsSigned>
-[[gnu::always_inline]] inline void take_row(const typename Registers<kBytes>::Integers& words, int row,
-                                            typename Registers<kBytes>::Floats& to) {
-  constexpr int kWord = 32, kBits = kIsNibbles ? 4 : 8, kMask = (1 << kBits) - 1;
+/// How a word's integers become floats: those of `kRowsOfHalf` rows lie in the lower half of a word, and with an
+/// exponent above them the bits of row t are a float of 2^(23 - bits·t) + integer, exactly. What is taken from that is
+/// a constant of each t, so that a shift is needed for the upper half alone.
+template <bool kIsNibbles>
+struct Magic {
+  static constexpr int kBits = kIsNibbles ? 4 : 8, kMask = (1 << kBits) - 1, kRowsOfHalf = 16 / kBits;
+  static constexpr int kMantissa = 23, kBias = 127;
+  static constexpr int shift(int t) { return kBits * t; }
+  static constexpr int exponent(int t) { return (kBias + kMantissa - shift(t)) << kMantissa; }
+  static constexpr float base(int t) { return static_cast<float>(1 << (kMantissa - shift(t))); }
+};
+
+/// What is taken from a row's numbers, by the row's place in half a word and by column: what was added to the integers
+/// so that they have no sign, and the zero points where these are whole (then both are exact in one number).
+template <int kBytes, bool kIsNibbles, bool kIsWhole>
+struct Origins {
   using Floats = typename Registers<kBytes>::Floats;
-  if constexpr (kIsSigned) {
-    to = __builtin_convertvector((words << (kWord - kBits - kBits * row)) >> (kWord - kBits), Floats);
-  } else {
-    to = __builtin_convertvector((words >> (kBits * row)) & kMask, Floats);
+  static constexpr int kCount = kIsWhole ? Registers<kBytes>::kCount : 1;
+  Floats of[Magic<kIsNibbles>::kRowsOfHalf][kCount];
+
+  [[gnu::always_inline]] explicit Origins(const Floats* zero, float added) {
+    for (int t = 0; t < Magic<kIsNibbles>::kRowsOfHalf; ++t)
+      for (int v = 0; v < kCount; ++v)
+        of[t][v] = (kIsWhole ? zero[v] + added : Floats{} + added) + Magic<kIsNibbles>::base(t);
   }
+};
+
+/// Row `row` of those in a word less its zero point.
+template <int kBytes, bool kIsNibbles, bool kIsWhole>
+[[gnu::always_inline]] inline void take_row(const typename Registers<kBytes>::Integers& words, int row, int vector,
+                                            const Origins<kBytes, kIsNibbles, kIsWhole>& origins,
+                                            const typename Registers<kBytes>::Floats* zero,
+                                            typename Registers<kBytes>::Floats& to) {
+  using M = Magic<kIsNibbles>;
+  using Floats = typename Registers<kBytes>::Floats;
+  constexpr int kHalf = 16;
+  const int t = row % M::kRowsOfHalf;
+  const auto half = row < M::kRowsOfHalf ? words : words >> kHalf;
+  to = reinterpret_cast<Floats>((half & (M::kMask << M::shift(t))) | M::exponent(t)) -
+       origins.of[t][kIsWhole ? vector : 0];
+  if constexpr (!kIsWhole) to -= zero[vector];
+}
+
+/// Vector by vector: all at once GCC copies by way of memory.
+template <int kBytes>
+[[gnu::always_inline]] inline void load_words(const std::uint8_t* from, typename Registers<kBytes>::Integers* words) {
+#pragma GCC unroll 8
+  for (int v = 0; v < Registers<kBytes>::kCount; ++v) std::memcpy(words + v, from + v * kBytes, kBytes);
 }
 
 /// f(k, row, words) for rows k from `begin` to `end` of a panel, in order; `row` is that of its word.
@@ -120,18 +164,22 @@ template <int kBytes, bool kIsNibbles, typename Function>
   constexpr std::int64_t kRows = kRowsOfWord<kIsNibbles>, kAhead = 8 * kWordBytes;
   typename Registers<kBytes>::Integers words[Registers<kBytes>::kCount];
   std::int64_t k = begin;
+  // Rows of one word, of which the compiler knows each by its number.
   const auto some = [&](std::int64_t until) __attribute__((always_inline)) {
-    for (; k < until; ++k) {
-      std::memcpy(&words, panel + k / kRows * kWordBytes, sizeof words);
-      f(k, static_cast<int>(k % kRows), words);
-    }
+    if (k >= until) return;
+    const std::int64_t first = k / kRows * kRows;
+    load_words<kBytes>(panel + first / kRows * kWordBytes, words);
+#pragma GCC unroll 8
+    for (int row = 0; row < static_cast<int>(kRows); ++row)
+      if (first + row >= k && first + row < until) f(first + row, row, words);
+    k = until;
   };
   some(std::min(end, (begin + kRows - 1) / kRows * kRows));
   for (; k + kRows <= end; k += kRows) {
     const std::uint8_t* const at = panel + k / kRows * kWordBytes;
     __builtin_prefetch(at + kAhead);
     __builtin_prefetch(at + kAhead + kWordBytes / 2);
-    std::memcpy(&words, at, sizeof words);
+    load_words<kBytes>(at, words);
 #pragma GCC unroll 8
     for (int row = 0; row < static_cast<int>(kRows); ++row) f(k + row, row, words);
   }
@@ -148,9 +196,9 @@ template <int kBytes>
   }
 }
 
-template <int kBytes, bool kIsNibbles, bool kIsSigned, int kRows>
+template <int kBytes, bool kIsNibbles, bool kIsWhole, int kRows>
 [[gnu::always_inline]] inline void multiply_some(const float* x, std::int64_t row_x, const std::uint8_t* panel,
-                                                 const PanelGroups& groups, float* y) {
+                                                 const PanelGroups& groups, float added, float* y) {
   using Floats = typename Registers<kBytes>::Floats;
   using Words = typename Registers<kBytes>::Integers[Registers<kBytes>::kCount];
   constexpr int kCount = Registers<kBytes>::kCount;
@@ -162,12 +210,14 @@ template <int kBytes, bool kIsNibbles, bool kIsSigned, int kRows>
     Floats scale[kCount], zero[kCount], sums[kChains][kRows][kCount] = {};
     load_columns<kBytes>(groups.zero, g, 0.0F, zero);
     load_columns<kBytes>(groups.scale, g, 1.0F, scale);
+    const Origins<kBytes, kIsNibbles, kIsWhole> origins(zero, added);
     each_row<kBytes, kIsNibbles>(
         panel, begin, groups.ends[g], [&](std::int64_t k, int row, const Words& words) __attribute__((always_inline)) {
+#pragma GCC unroll 8
           for (int v = 0; v < kCount; ++v) {
             Floats weight;
-            take_row<kBytes, kIsNibbles, kIsSigned>(words[v], row, weight);
-            weight -= zero[v];
+            take_row<kBytes, kIsNibbles, kIsWhole>(words[v], row, v, origins, zero, weight);
+#pragma GCC unroll 4
             for (int r = 0; r < kRows; ++r) sums[row % kChains][r][v] += x[r * row_x + k] * weight;
           }
         });
@@ -179,23 +229,25 @@ template <int kBytes, bool kIsNibbles, bool kIsSigned, int kRows>
   for (int r = 0; r < kRows; ++r) std::memcpy(y + r * kPanel, totals[r], sizeof totals[r]);
 }
 
-template <int kBytes, bool kIsNibbles, bool kIsSigned>
+template <int kBytes, bool kIsNibbles, bool kIsWhole>
 [[gnu::always_inline]] inline void multiply_few(const float* x, std::int64_t row_x, std::int64_t rows,
-                                                const std::uint8_t* panel, const PanelGroups& groups, float* y) {
+                                                const std::uint8_t* panel, const PanelGroups& groups, float added,
+                                                float* y) {
   switch (rows) {
     case 1:
-      return multiply_some<kBytes, kIsNibbles, kIsSigned, 1>(x, row_x, panel, groups, y);
+      return multiply_some<kBytes, kIsNibbles, kIsWhole, 1>(x, row_x, panel, groups, added, y);
     case 2:
-      return multiply_some<kBytes, kIsNibbles, kIsSigned, 2>(x, row_x, panel, groups, y);
+      return multiply_some<kBytes, kIsNibbles, kIsWhole, 2>(x, row_x, panel, groups, added, y);
     case 3:
-      return multiply_some<kBytes, kIsNibbles, kIsSigned, 3>(x, row_x, panel, groups, y);
+      return multiply_some<kBytes, kIsNibbles, kIsWhole, 3>(x, row_x, panel, groups, added, y);
     default:
-      return multiply_some<kBytes, kIsNibbles, kIsSigned, 4>(x, row_x, panel, groups, y);
+      return multiply_some<kBytes, kIsNibbles, kIsWhole, 4>(x, row_x, panel, groups, added, y);
   }
 }
 
-template <int kBytes, bool kIsNibbles, bool kIsSigned>
-[[gnu::always_inline]] inline void widen(const std::uint8_t* panel, const PanelGroups& groups, float* wide) {
+template <int kBytes, bool kIsNibbles, bool kIsWhole>
+[[gnu::always_inline]] inline void widen(const std::uint8_t* panel, const PanelGroups& groups, float added,
+                                         float* wide) {
   using Floats = typename Registers<kBytes>::Floats;
   using Words = typename Registers<kBytes>::Integers[Registers<kBytes>::kCount];
   constexpr int kCount = Registers<kBytes>::kCount, kColumns = Registers<kBytes>::kColumns;
@@ -204,12 +256,13 @@ template <int kBytes, bool kIsNibbles, bool kIsSigned>
     Floats scale[kCount], zero[kCount];
     load_columns<kBytes>(groups.zero, g, 0.0F, zero);
     load_columns<kBytes>(groups.scale, g, 1.0F, scale);
+    const Origins<kBytes, kIsNibbles, kIsWhole> origins(zero, added);
     each_row<kBytes, kIsNibbles>(
         panel, begin, groups.ends[g], [&](std::int64_t k, int row, const Words& words) __attribute__((always_inline)) {
           for (int v = 0; v < kCount; ++v) {
             Floats weight;
-            take_row<kBytes, kIsNibbles, kIsSigned>(words[v], row, weight);
-            weight = (weight - zero[v]) * scale[v];
+            take_row<kBytes, kIsNibbles, kIsWhole>(words[v], row, v, origins, zero, weight);
+            weight *= scale[v];
             std::memcpy(wide + k * kPanel + v * kColumns, &weight, kBytes);
           }
         });
@@ -218,22 +271,22 @@ template <int kBytes, bool kIsNibbles, bool kIsSigned>
 }
 
 /// Both for each instruction set.
-template <bool kIsNibbles, bool kIsSigned>
+template <bool kIsNibbles, bool kIsWhole>
 struct Loops {
   static void multiply(const float* x, std::int64_t row_x, std::int64_t rows, const std::uint8_t* panel,
-                       const PanelGroups& groups, float* y) {
+                       const PanelGroups& groups, float added, float* y) {
 #if defined(__x86_64__) && defined(__GNUC__)
-    if (isa() >= Isa::avx512) return multiply_avx512(x, row_x, rows, panel, groups, y);
-    if (isa() == Isa::avx2) return multiply_avx2(x, row_x, rows, panel, groups, y);
+    if (isa() >= Isa::avx512) return multiply_avx512(x, row_x, rows, panel, groups, added, y);
+    if (isa() >= Isa::avx2) return multiply_avx2(x, row_x, rows, panel, groups, added, y);
 #endif
-    multiply_few<kSmallest, kIsNibbles, kIsSigned>(x, row_x, rows, panel, groups, y);
+    multiply_few<kSmallest, kIsNibbles, kIsWhole>(x, row_x, rows, panel, groups, added, y);
   }
-  static void widen_panel(const std::uint8_t* panel, const PanelGroups& groups, float* wide) {
+  static void widen_panel(const std::uint8_t* panel, const PanelGroups& groups, float added, float* wide) {
 #if defined(__x86_64__) && defined(__GNUC__)
-    if (isa() >= Isa::avx512) return widen_avx512(panel, groups, wide);
-    if (isa() == Isa::avx2) return widen_avx2(panel, groups, wide);
+    if (isa() >= Isa::avx512) return widen_avx512(panel, groups, added, wide);
+    if (isa() >= Isa::avx2) return widen_avx2(panel, groups, added, wide);
 #endif
-    widen<kSmallest, kIsNibbles, kIsSigned>(panel, groups, wide);
+    widen<kSmallest, kIsNibbles, kIsWhole>(panel, groups, added, wide);
   }
 
  private:
@@ -243,18 +296,18 @@ struct Loops {
 #define ATTN_AVX512 [[gnu::target("arch=x86-64-v4")]]
 #define ATTN_AVX2 [[gnu::target("arch=x86-64-v3")]]
   ATTN_AVX512 static void multiply_avx512(const float* x, std::int64_t row_x, std::int64_t rows,
-                                          const std::uint8_t* panel, const PanelGroups& groups, float* y) {
-    multiply_few<64, kIsNibbles, kIsSigned>(x, row_x, rows, panel, groups, y);
+                                          const std::uint8_t* panel, const PanelGroups& groups, float added, float* y) {
+    multiply_few<64, kIsNibbles, kIsWhole>(x, row_x, rows, panel, groups, added, y);
   }
   ATTN_AVX2 static void multiply_avx2(const float* x, std::int64_t row_x, std::int64_t rows, const std::uint8_t* panel,
-                                      const PanelGroups& groups, float* y) {
-    multiply_few<32, kIsNibbles, kIsSigned>(x, row_x, rows, panel, groups, y);
+                                      const PanelGroups& groups, float added, float* y) {
+    multiply_few<32, kIsNibbles, kIsWhole>(x, row_x, rows, panel, groups, added, y);
   }
-  ATTN_AVX512 static void widen_avx512(const std::uint8_t* panel, const PanelGroups& groups, float* wide) {
-    widen<64, kIsNibbles, kIsSigned>(panel, groups, wide);
+  ATTN_AVX512 static void widen_avx512(const std::uint8_t* panel, const PanelGroups& groups, float added, float* wide) {
+    widen<64, kIsNibbles, kIsWhole>(panel, groups, added, wide);
   }
-  ATTN_AVX2 static void widen_avx2(const std::uint8_t* panel, const PanelGroups& groups, float* wide) {
-    widen<32, kIsNibbles, kIsSigned>(panel, groups, wide);
+  ATTN_AVX2 static void widen_avx2(const std::uint8_t* panel, const PanelGroups& groups, float added, float* wide) {
+    widen<32, kIsNibbles, kIsWhole>(panel, groups, added, wide);
   }
 #endif
 };
@@ -290,11 +343,12 @@ void pack_integer_panel(IntegerForm form, const StoredIntegers& from, std::span<
   std::memset(panel, 0, static_cast<std::size_t>(integer_panel_bytes(form, from.depth)));
   std::fill_n(sums, kPanel, 0);
   const std::int64_t columns = std::min(kPanel, from.width - column);
+  const int added = added_to(form, from.is_signed);
   for (std::int64_t k = 0; k < from.depth; ++k) {
     for (std::int64_t j = 0; j < columns; ++j) {
       const int integer = from.at(order.empty() ? k : order[static_cast<std::size_t>(k)], column + j);
       sums[j] += integer;
-      const auto byte = static_cast<std::uint8_t>(integer);
+      const auto byte = static_cast<std::uint8_t>(integer + added);
       switch (form) {
         case IntegerForm::quads:
         case IntegerForm::bytes:
@@ -327,17 +381,17 @@ void multiply_integers(IntegerForm form, bool is_signed, const float* x, std::in
                        const std::byte* panel, const PanelGroups& groups, float* y) {
   const auto* const from = reinterpret_cast<const std::uint8_t*>(panel);
   const bool is_nibbles = form == IntegerForm::nibbles;
-  const auto loop = is_nibbles ? (is_signed ? Loops<true, true>::multiply : Loops<true, false>::multiply)
-                               : (is_signed ? Loops<false, true>::multiply : Loops<false, false>::multiply);
-  loop(x, row_x, rows, from, groups, y);
+  const auto loop = is_nibbles ? (groups.is_whole ? Loops<true, true>::multiply : Loops<true, false>::multiply)
+                               : (groups.is_whole ? Loops<false, true>::multiply : Loops<false, false>::multiply);
+  loop(x, row_x, rows, from, groups, static_cast<float>(added_to(form, is_signed)), y);
 }
 
 void widen_integers(IntegerForm form, bool is_signed, const std::byte* panel, const PanelGroups& groups, float* wide) {
   const auto* const from = reinterpret_cast<const std::uint8_t*>(panel);
   const bool is_nibbles = form == IntegerForm::nibbles;
-  const auto loop = is_nibbles ? (is_signed ? Loops<true, true>::widen_panel : Loops<true, false>::widen_panel)
-                               : (is_signed ? Loops<false, true>::widen_panel : Loops<false, false>::widen_panel);
-  loop(from, groups, wide);
+  const auto loop = is_nibbles ? (groups.is_whole ? Loops<true, true>::widen_panel : Loops<true, false>::widen_panel)
+                               : (groups.is_whole ? Loops<false, true>::widen_panel : Loops<false, false>::widen_panel);
+  loop(from, groups, static_cast<float>(added_to(form, is_signed)), wide);
 }
 
 }  // namespace attn::backends::cpu

@@ -49,7 +49,11 @@ struct PanelGroups {
   const std::int64_t* ends;
   std::int64_t count;
   const float *scale, *zero;  ///< (count, kPanel); null: the integers as they are, of one group
+  bool is_whole = true;       ///< Are the zero points whole numbers of at most kMostWhole?
 };
+
+/// To this size a whole zero point is taken from an integer together with what makes that one a float.
+inline constexpr float kMostWhole = 0x1p20F;
 
 /// The most rows of multiply_integers.
 inline constexpr std::int64_t kFewIntegerRows = 4;

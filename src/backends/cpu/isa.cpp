@@ -20,9 +20,11 @@
 namespace attn::backends::cpu {
 namespace {
 
-constexpr std::array<std::pair<Isa, std::string_view>, 5> kNames = {{{Isa::sse41, "sse41"},
+constexpr std::array<std::pair<Isa, std::string_view>, 7> kNames = {{{Isa::sse41, "sse41"},
                                                                      {Isa::avx2, "avx2"},
+                                                                     {Isa::avx2_vnni, "avx2_vnni"},
                                                                      {Isa::avx512, "avx512"},
+                                                                     {Isa::avx512_vnni, "avx512_vnni"},
                                                                      {Isa::avx512_bf16, "avx512_bf16"},
                                                                      {Isa::amx, "amx"}}};
 
@@ -33,7 +35,11 @@ dnnl::cpu_isa library_limit(Isa limit) {
       return dnnl::cpu_isa::sse41;
     case Isa::avx2:
       return dnnl::cpu_isa::avx2;
+    case Isa::avx2_vnni:
+      return dnnl::cpu_isa::avx2_vnni;
     case Isa::avx512:
+      return dnnl::cpu_isa::avx512_core;
+    case Isa::avx512_vnni:
       return dnnl::cpu_isa::avx512_core_vnni;
     default:
       return dnnl::cpu_isa::avx512_core_fp16;
@@ -52,7 +58,7 @@ bool has_avx512() {
 }
 
 bool has_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }
-bool has_vnni() { return __builtin_cpu_supports("avx512vnni"); }
+bool has_vnni() { return has_avx512() && __builtin_cpu_supports("avx512vnni"); }
 bool is_intel() { return __builtin_cpu_is("intel"); }
 #else
 bool has_avx2() { return false; }
@@ -96,8 +102,10 @@ bool has_avx_vnni() { return false; }
 
 Isa isa_of_cpu(Isa limit) {
   if (limit == Isa::sse41 || !has_avx2()) return Isa::sse41;
-  if (limit == Isa::avx2 || !has_avx512()) return Isa::avx2;
-  if (limit == Isa::avx512 || !has_bf16()) return Isa::avx512;
+  if (limit == Isa::avx2) return Isa::avx2;
+  if (limit == Isa::avx2_vnni || !has_avx512()) return has_avx_vnni() || has_vnni() ? Isa::avx2_vnni : Isa::avx2;
+  if (limit == Isa::avx512 || !has_vnni()) return Isa::avx512;
+  if (limit == Isa::avx512_vnni || !has_bf16()) return Isa::avx512_vnni;
   return limit == Isa::avx512_bf16 || !has_amx() ? Isa::avx512_bf16 : Isa::amx;
 }
 
@@ -121,7 +129,8 @@ std::string_view name_of(Isa isa) {
 Isa parse_isa(std::string_view word) {
   for (const auto& [isa, name] : kNames)
     if (name == word) return isa;
-  throw bad_usage("ATTN_ISA '{}': expected sse41, avx2, avx512, avx512_bf16 or amx", printable(word));
+  throw bad_usage("ATTN_ISA '{}': expected sse41, avx2, avx2_vnni, avx512, avx512_vnni, avx512_bf16 or amx",
+                  printable(word));
 }
 
 Isa find_isa() {
@@ -130,8 +139,9 @@ Isa find_isa() {
   return found;
 }
 
-bool has_byte_dots() { return isa() >= Isa::avx512 && has_vnni(); }
-bool has_avx_byte_dots() { return isa() >= Isa::avx2 && has_avx_vnni(); }
+bool has_byte_dots() { return isa() >= Isa::avx512_vnni; }
+bool has_avx_byte_dots() { return (isa() == Isa::avx2_vnni || has_byte_dots()) && has_avx_vnni(); }
+bool has_half_byte_dots() { return (isa() == Isa::avx2_vnni || has_byte_dots()) && has_vnni(); }
 bool has_byte_tiles() { return isa() == Isa::amx && has_byte_dots() && has_amx_int8(); }
 
 bool dots_are_faster() { return isa() >= Isa::avx512_bf16 && !is_intel(); }

@@ -7,9 +7,10 @@
 
 namespace attn::backends::cpu {
 
-/// Each with those before it: x86-64 with SSE 4.1; x86-64-v3; x86-64-v4; dot products of bfloat16; and tiles of it
-/// (AMX), which Linux has let this process use.
-enum class Isa : std::uint8_t { sse41 = 1, avx2, avx512, avx512_bf16, amx };
+/// Each with those before it: x86-64 with SSE 4.1; x86-64-v3; dot products of bytes, in 256 bits; x86-64-v4, which some
+/// CPUs have without these; dot products of bytes; dot products of bfloat16; and tiles of it (AMX), which Linux has let
+/// this process use.
+enum class Isa : std::uint8_t { sse41 = 1, avx2, avx2_vnni, avx512, avx512_vnni, avx512_bf16, amx };
 
 /// "avx512"
 [[nodiscard]] std::string_view name_of(Isa isa);
@@ -32,10 +33,11 @@ inline constinit std::atomic<std::uint8_t> found_isa = 0;  // 0: not yet
   return found != 0 ? static_cast<Isa>(found) : find_isa();
 }
 
-/// Are there dot products of four bytes (VPDPBUSD of AVX512-VNNI), and is isa() at least avx512?
+/// May dot products of four bytes be used (VPDPBUSD of AVX512-VNNI)?
 [[nodiscard]] bool has_byte_dots();
-/// The same of AVX-VNNI, and is isa() at least avx2?
+/// The same in 256 bits, as AVX-VNNI encodes them, and as AVX-512 does on a CPU that has only these.
 [[nodiscard]] bool has_avx_byte_dots();
+[[nodiscard]] bool has_half_byte_dots();
 /// Are there tiles of bytes (AMX-INT8) and dot products of bytes, and is isa() amx?
 [[nodiscard]] bool has_byte_tiles();
 

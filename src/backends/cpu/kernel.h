@@ -100,7 +100,7 @@ using Kernels = std::span<const KernelInfo>;
 [[nodiscard]] Kernels kernels_of(const graph::Conv&);
 [[nodiscard]] Kernels kernels_of(const graph::Rnn&);
 [[nodiscard]] inline Kernels kernels_of(const graph::Quantize&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::Dequantize&) { return {}; }
+[[nodiscard]] Kernels kernels_of(const graph::Dequantize&);
 [[nodiscard]] inline Kernels kernels_of(const graph::Einsum&) { return {}; }
 [[nodiscard]] inline Kernels kernels_of(const graph::Cumulate&) { return {}; }
 [[nodiscard]] inline Kernels kernels_of(const graph::Iota&) { return {}; }

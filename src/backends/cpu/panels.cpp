@@ -20,7 +20,7 @@ constexpr std::int64_t kMostRows = 12;
 const TileLoops& loops_for([[maybe_unused]] std::int64_t columns) {
 #if defined(__x86_64__) && defined(__GNUC__)
   if (isa() >= Isa::avx512) return columns == kPanel ? kTilesOfAvx512 : kHalfTilesOfAvx512;
-  if (isa() == Isa::avx2) return kTilesOfAvx2;
+  if (isa() >= Isa::avx2) return kTilesOfAvx2;
 #endif
   return kTiles;
 }

@@ -12,6 +12,9 @@ namespace {
 
 /// About 10 to 20 microseconds of waiting awake: longer than the gaps between the kernels of a run.
 constexpr int kSpins = 300;
+/// Who has helped with a job that is still open waits for its end awake, at most about a millisecond: the next one
+/// comes right behind it, and a thread that sleeps comes late. The processor goes to whoever wants it.
+constexpr int kRounds = 200, kSpinsOfRound = 60;
 
 void pause() {
 #if defined(__x86_64__)
@@ -71,12 +74,21 @@ void Pool::run(std::int64_t count, int threads, Body body, void* context) {
   }
 }
 
+void Pool::wait(std::uint32_t seen) const {
+  for (int spins = 0; spins < kSpins && epoch_ == seen; ++spins) pause();
+  const bool is_open = seen % 2 == 1;
+  for (int round = 0; is_open && round < kRounds && epoch_ == seen; ++round) {
+    std::this_thread::yield();
+    for (int spins = 0; spins < kSpinsOfRound && epoch_ == seen; ++spins) pause();
+  }
+  epoch_.wait(seen);
+}
+
 void Pool::serve(int thread) {
   const OneThread scope;
   std::uint32_t seen = 0;
   while (true) {
-    for (int spins = 0; spins < kSpins && epoch_ == seen; ++spins) pause();
-    epoch_.wait(seen);
+    wait(seen);
     seen = epoch_;  // before stop_, which is set first: who reads the last epoch here must not wait for another
     if (stop_) return;
     if (seen % 2 == 0) continue;

@@ -29,6 +29,8 @@ class Pool {
 
  private:
   void serve(int thread);
+  /// Until the epoch is another than `seen`.
+  void wait(std::uint32_t seen) const;
   void end();
   void take_pieces(int thread);
 

@@ -1,6 +1,7 @@
 // Dense maps by weights of integers: of quantized rows by dot products of bytes, of floats by integers that are widened
 // as they are read.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "attn/base/error.h"
@@ -8,6 +9,7 @@
 #include "byte_dots.h"
 #include "integer_panels.h"
 #include "kernel.h"
+#include "nibble_dots.h"
 #include "panels.h"
 #include "product.h"
 #include "vector.h"
@@ -62,7 +64,7 @@ std::int64_t line(std::int64_t bytes) {
 
 /// Room for the rows of x as integers or in another order, with their scales; and for each thread's sums and panel.
 struct Room {
-  std::int64_t row_bytes = 0, rows = 0, scales = 0, thread = 0, total = 0;
+  std::int64_t row_bytes = 0, rows = 0, scales = 0, digits = 0, thread = 0, total = 0;
 
   Room(const QuantizedLinear& op, const IntegerSize& size, int threads) {
     const bool is_quads = form_of(op) == IntegerForm::quads;
@@ -71,46 +73,72 @@ struct Room {
     scales = line(bytes_times({size.rows, bytes_of(DType::float32)}));
     thread = line(kMostBlockRows * kPanel * bytes_of(DType::float32));
     if (!is_quads) thread += line(bytes_times({size.depth, kPanel, bytes_of(DType::float32)}));
-    total = rows + scales + bytes_times({threads, thread});
+    // One row by nibbles is taken apart, with two numbers for each group: at most as many as it has numbers.
+    if (form_of(op) == IntegerForm::nibbles && size.rows == 1) digits = line(digit_bytes(size.depth, size.depth));
+    total = rows + scales + digits + bytes_times({threads, thread});
   }
 };
 
-/// y[i·stride + j] = sums[i·kPanel + j]/(scale[j]·scales_x[i]) + bias[j], where there is a bias.
-ATTN_VECTORIZED(void, write_products, const std::int32_t* sums, const float* scale, const float* scales_x,
-                std::int64_t rows, const float* bias, float* y, std::int64_t stride, std::int64_t count) {
-  const auto quotients = [&](std::int64_t i, std::int64_t j, Lanes & to) __attribute__((always_inline)) {
-    Integers integers;
-    Lanes divisor;
-    std::memcpy(&integers, sums + i * kPanel + j, sizeof integers);
-    load(scale + j, divisor);
-    to = __builtin_convertvector(integers, Lanes) / (divisor * scales_x[i]);
-  };
+/// What is added to the quotients of sums and scales; each may be missing.
+struct Added {
+  const float* bias;      ///< by column
+  const float* residual;  ///< it lies as y does
+};
+
+/// Of whole panels, two vectors a row, each a value of its own: as elements of an array they would go by way of memory.
+template <bool kHasResidual>
+[[gnu::always_inline]] inline void write_panels(const std::int32_t* sums, const float* scale, const float* scales_x,
+                                                std::int64_t rows, Added added, float* y, std::int64_t stride) {
+  static_assert(kPanel == 2 * kLanes);
+  Lanes scale_a, scale_b, bias_a{}, bias_b{};
+  load(scale, scale_a);
+  load(scale + kLanes, scale_b);
+  if (added.bias != nullptr) {
+    load(added.bias, bias_a);
+    load(added.bias + kLanes, bias_b);
+  }
   for (std::int64_t i = 0; i < rows; ++i) {
-    float* const to = y + i * stride;
-    for (std::int64_t j = 0; j < count; j += kLanes) {
-      Lanes numbers;
-      quotients(i, j, numbers);
-      if (j + kLanes <= count) {
-        if (bias != nullptr) {
-          Lanes added;
-          load(bias + j, added);
-          numbers += added;
-        }
-        store(numbers, to + j);
-        continue;
-      }
-      for (std::int64_t k = j; k < count; ++k) to[k] = bias != nullptr ? numbers[k - j] + bias[k] : numbers[k - j];
+    Integers a, b;
+    std::memcpy(&a, sums + i * kPanel, sizeof a);
+    std::memcpy(&b, sums + i * kPanel + kLanes, sizeof b);
+    Lanes y_a = __builtin_convertvector(a, Lanes) / (scale_a * scales_x[i]) + bias_a;
+    Lanes y_b = __builtin_convertvector(b, Lanes) / (scale_b * scales_x[i]) + bias_b;
+    if constexpr (kHasResidual) {
+      Lanes more_a, more_b;
+      load(added.residual + i * stride, more_a);
+      load(added.residual + i * stride + kLanes, more_b);
+      y_a += more_a;
+      y_b += more_b;
+    }
+    store(y_a, y_b, y + i * stride);
+  }
+}
+
+/// y[i·stride + j] = sums[i·kPanel + j]/(scale[j]·scales_x[i]) + bias[j] + residual[i·stride + j].
+ATTN_VECTORIZED(void, write_products, const std::int32_t* sums, const float* scale, const float* scales_x,
+                std::int64_t rows, Added added, float* y, std::int64_t stride, std::int64_t count) {
+  if (count == kPanel) {
+    if (added.residual != nullptr) return write_panels<true>(sums, scale, scales_x, rows, added, y, stride);
+    return write_panels<false>(sums, scale, scales_x, rows, added, y, stride);
+  }
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < count; ++j) {
+      float number = static_cast<float>(sums[i * kPanel + j]) / (scale[j] * scales_x[i]);
+      if (added.bias != nullptr) number += added.bias[j];
+      if (added.residual != nullptr) number += added.residual[i * stride + j];
+      y[i * stride + j] = number;
     }
   }
 }
 
-/// sums/(scale·scale_x) + bias, where each of the three may be missing.
-ATTN_VECTORIZED(void, write_sums, const float* sums, const float* scale, float scale_x, const float* bias, float* y,
+/// sums/(scale·scale_x) + bias + residual, where each but the sums may be missing.
+ATTN_VECTORIZED(void, write_sums, const float* sums, const float* scale, float scale_x, Added added, float* y,
                 std::int64_t count) {
   for (std::int64_t j = 0; j < count; ++j) {
     const float divisor = scale != nullptr ? scale[j] * scale_x : scale_x;
     const float quotient = divisor == 1.0F ? sums[j] : sums[j] / divisor;
-    y[j] = bias != nullptr ? quotient + bias[j] : quotient;
+    const float sum = added.bias != nullptr ? quotient + added.bias[j] : quotient;
+    y[j] = added.residual != nullptr ? sum + added.residual[j] : sum;
   }
 }
 
@@ -121,7 +149,8 @@ class QuantizedProduct final : public Kernel {
         size_(size_of(step)),
         form_(form_of(op_)),
         is_signed_(step.inputs[1].dtype == DType::int8),
-        finish_(op_.activation, op_.residual),
+        writes_residual_(op_.residual && op_.activation.fn == graph::UnaryFn::linear),
+        finish_(op_.activation, op_.residual && !writes_residual_),
         engine_(step.engine),
         dots_(byte_dots(engine_.multiplication.tiles)),
         x_(step.inputs[0]),
@@ -132,6 +161,7 @@ class QuantizedProduct final : public Kernel {
     if (!shared.bytes) shared.bytes = pack(step.fixed[1]);
     packed_ = shared.bytes;
     if (form_ == IntegerForm::quads) find_starts();
+    takes_digits_ = form_ == IntegerForm::nibbles && size_.rows == 1 && has_nibble_dots(size_.depth, groups_of(0));
     const auto rows = static_cast<double>(std::max<std::int64_t>(size_.rows, 8));
     team_ = engine_.team_for(rows * static_cast<double>(size_.depth) * static_cast<double>(size_.width));
     blocks_ = (size_.rows + kMostBlockRows - 1) / kMostBlockRows;
@@ -151,6 +181,9 @@ class QuantizedProduct final : public Kernel {
         scales[i] = prepare_row(x + i * size_.depth, rows + i * room.row_bytes);
       });
     }
+    std::byte* const digits = rows + room.rows + room.scales;
+    const auto* const one_row = copies ? reinterpret_cast<const float*>(rows) : x;
+    const bool is_split = takes_digits_ && split_row(one_row, groups_of(0), digits);
     parallel_for(blocks_ * groups_, team_, [&](std::int64_t piece, int thread) {
       const std::int64_t block = piece / groups_, group = piece % groups_;
       const std::int64_t first = size_.rows * block / blocks_, last = size_.rows * (block + 1) / blocks_;
@@ -158,13 +191,15 @@ class QuantizedProduct final : public Kernel {
       part.x = copies ? rows + first * room.row_bytes : reinterpret_cast<const std::byte*>(x + first * size_.depth);
       part.row_x = copies ? room.row_bytes : size_.depth * bytes_of(DType::float32);
       part.scales = op_.inputs ? scales + first : nullptr;
-      part.sums = rows + room.rows + room.scales + thread * room.thread;
+      part.digits = is_split ? digits : nullptr;
+      part.sums = digits + room.digits + thread * room.thread;
       run_piece(part);
     });
   }
 
   [[nodiscard]] std::string_view name() const override {
     if (form_ == IntegerForm::quads) return dots_.name;
+    if (takes_digits_) return "nibbles by AVX512-VNNI";
     return form_ == IntegerForm::bytes ? "bytes, widened" : "nibbles, widened";
   }
   [[nodiscard]] std::int64_t bytes() const override { return packed_bytes(op_, size_) + own_bytes(); }
@@ -175,6 +210,7 @@ class QuantizedProduct final : public Kernel {
     const std::byte* x = nullptr;
     std::int64_t row_x = 0;  // bytes
     const float* scales = nullptr;
+    const std::byte* digits = nullptr;  // where the one row is taken apart
     std::byte* sums = nullptr;
   };
 
@@ -212,7 +248,9 @@ class QuantizedProduct final : public Kernel {
           const std::int64_t from = op_.transposed ? column(p, j) * count + group : group * size_.width + column(p, j);
           const auto to = static_cast<std::size_t>((p * groups + g) * kPanel + j);
           scale_[to] = scale.as<float>()[from];
-          zero_[to] = static_cast<float>(step.fixed[3].at(from));
+          const auto zero = static_cast<float>(step.fixed[3].at(from));
+          zero_[to] = zero;
+          is_whole_ = is_whole_ && std::abs(zero) <= kMostWhole && std::nearbyint(zero) == zero;
         }
       }
     }
@@ -280,12 +318,15 @@ class QuantizedProduct final : public Kernel {
   }
 
   void run_piece(const Piece& piece) const {
-    float* const y = y_.data<float>() + piece.first * size_.width;
+    const std::int64_t start = piece.first * size_.width;
+    float* const y = y_.data<float>() + start;
     for (std::int64_t p = piece.begin; p < piece.end; ++p) {
+      const float* const residual = writes_residual_ ? residual_.data<float>() + start + p * kPanel : nullptr;
+      const Added added{bias_.empty() ? nullptr : bias_.data() + p * kPanel, residual};
       if (form_ == IntegerForm::quads) {
-        by_dots(piece, p, y + p * kPanel);
+        by_dots(piece, p, added, y + p * kPanel);
       } else {
-        by_floats(piece, p, y + p * kPanel);
+        by_floats(piece, p, added, y + p * kPanel);
       }
     }
     if (!finish_.is_needed()) return;
@@ -297,28 +338,33 @@ class QuantizedProduct final : public Kernel {
     }
   }
 
-  [[nodiscard]] const float* bias(std::int64_t p) const { return bias_.empty() ? nullptr : bias_.data() + p * kPanel; }
-  [[nodiscard]] std::int64_t columns(std::int64_t p) const { return std::min(kPanel, size_.width - p * kPanel); }
-
-  void by_dots(const Piece& piece, std::int64_t p, float* y) const {
-    auto* const sums = reinterpret_cast<std::int32_t*>(piece.sums);
-    dots_.run(reinterpret_cast<const std::uint8_t*>(piece.x), piece.row_x, piece.rows,
-              reinterpret_cast<const std::uint8_t*>(panel(p)), quads_of(size_.depth), starts_.data() + p * kPanel,
-              sums);
-    write_products(sums, scale_.data() + p * kPanel, piece.scales, piece.rows, bias(p), y, size_.width, columns(p));
-  }
-
-  void by_floats(const Piece& piece, std::int64_t p, float* y) const {
-    auto* const sums = reinterpret_cast<float*>(piece.sums);
-    const auto* const x = reinterpret_cast<const float*>(piece.x);
-    const std::int64_t row_x = piece.row_x / bytes_of(DType::float32);
+  [[nodiscard]] PanelGroups groups_of(std::int64_t p) const {
     const auto count = static_cast<std::int64_t>(ends_.size()), at = p * count * kPanel;
-    PanelGroups groups{ends_.data(), count, nullptr, nullptr};
+    PanelGroups groups{ends_.data(), count, nullptr, nullptr, is_whole_};
     if (op_.grouped) {
       groups.scale = scale_.data() + at;
       groups.zero = zero_.data() + at;
     }
-    if (piece.rows <= kFewIntegerRows) {
+    return groups;
+  }
+  [[nodiscard]] std::int64_t columns(std::int64_t p) const { return std::min(kPanel, size_.width - p * kPanel); }
+
+  void by_dots(const Piece& piece, std::int64_t p, const Added& added, float* y) const {
+    auto* const sums = reinterpret_cast<std::int32_t*>(piece.sums);
+    dots_.run(reinterpret_cast<const std::uint8_t*>(piece.x), piece.row_x, piece.rows,
+              reinterpret_cast<const std::uint8_t*>(panel(p)), quads_of(size_.depth), starts_.data() + p * kPanel,
+              sums);
+    write_products(sums, scale_.data() + p * kPanel, piece.scales, piece.rows, added, y, size_.width, columns(p));
+  }
+
+  void by_floats(const Piece& piece, std::int64_t p, const Added& added, float* y) const {
+    auto* const sums = reinterpret_cast<float*>(piece.sums);
+    const auto* const x = reinterpret_cast<const float*>(piece.x);
+    const std::int64_t row_x = piece.row_x / bytes_of(DType::float32);
+    const PanelGroups groups = groups_of(p);
+    if (piece.digits != nullptr) {
+      multiply_nibbles(is_signed_, piece.digits, panel(p), groups, sums);
+    } else if (piece.rows <= kFewIntegerRows) {
       multiply_integers(form_, is_signed_, x, row_x, piece.rows, panel(p), groups, sums);
     } else {
       float* const wide = sums + kMostBlockRows * kPanel;
@@ -328,15 +374,20 @@ class QuantizedProduct final : public Kernel {
     }
     // Of a rounded weight and quantized rows the scale of the columns is the weight's, and divides with them.
     const float* const scale = op_.grouped ? nullptr : scale_.data() + p * kPanel;
-    for (std::int64_t i = 0; i < piece.rows; ++i)
-      write_sums(sums + i * kPanel, scale, piece.scales == nullptr ? 1.0F : piece.scales[i], bias(p),
-                 y + i * size_.width, columns(p));
+    for (std::int64_t i = 0; i < piece.rows; ++i) {
+      const std::int64_t at_row = i * size_.width;
+      write_sums(sums + i * kPanel, scale, piece.scales == nullptr ? 1.0F : piece.scales[i],
+                 {added.bias, added.residual == nullptr ? nullptr : added.residual + at_row}, y + at_row, columns(p));
+    }
   }
 
   QuantizedLinear op_;
   IntegerSize size_;
   IntegerForm form_;
   bool is_signed_;
+  bool writes_residual_;  // as sums become numbers; else it follows the activation
+  bool is_whole_ = true;  // of the zero points
+  bool takes_digits_ = false;
   Finish finish_;
   Engine& engine_;
   const ByteDots& dots_;

@@ -29,7 +29,7 @@ struct Vectorized<kLoop> {
   static Result run(Args... args) {
 #if defined(__x86_64__) && defined(__GNUC__)
     if (isa() >= Isa::avx512) return run_avx512(args...);
-    if (isa() == Isa::avx2) return run_avx2(args...);
+    if (isa() >= Isa::avx2) return run_avx2(args...);
 #endif
     return kLoop(args...);
   }

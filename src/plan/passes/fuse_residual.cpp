@@ -10,13 +10,32 @@ using graph::ValueId;
 
 namespace {
 
-// The node that makes `value`, where it is a Linear that can take `other` as its residual; else kNone.
+template <typename Linear>
+bool is_open(const Linear& op) {
+  return !op.residual && op.activation.fn == graph::UnaryFn::linear;
+}
+
+/// Can the node take a residual?
+bool takes_residual(const graph::Node& node) {
+  if (const auto* linear = std::get_if<graph::Linear>(&node.op)) return is_open(*linear);
+  const auto* quantized = std::get_if<graph::QuantizedLinear>(&node.op);
+  return quantized != nullptr && is_open(*quantized);
+}
+
+void set_residual(graph::Node& node) {
+  if (auto* const linear = std::get_if<graph::Linear>(&node.op)) {
+    linear->residual = true;
+  } else {
+    std::get<graph::QuantizedLinear>(node.op).residual = true;
+  }
+}
+
+/// The node that makes `value`, where it is a dense map that can take `other` as its residual; else kNone.
 NodeId linear_for(const Graph& graph, const Uses& uses, ValueId value, ValueId other) {
   const auto index = static_cast<std::size_t>(value);
   const NodeId producer = uses.producer[index];
   if (producer == graph::kNone || uses.count[index] != 1) return graph::kNone;
-  const auto* linear = std::get_if<graph::Linear>(&graph.nodes[static_cast<std::size_t>(producer)].op);
-  if (linear == nullptr || linear->residual || linear->activation.fn != graph::UnaryFn::linear) return graph::kNone;
+  if (!takes_residual(graph.nodes[static_cast<std::size_t>(producer)])) return graph::kNone;
   if (graph.value(other).shape != graph.value(value).shape) return graph::kNone;
   const bool ready = uses.producer[static_cast<std::size_t>(other)] < producer;  // what no node makes is always ready
   return ready ? producer : graph::kNone;
@@ -35,7 +54,7 @@ Graph fuse_residual(Graph graph) {
       const NodeId id = linear_for(graph, uses, value, other);
       if (id == graph::kNone) continue;
       Node& node = graph.nodes[static_cast<std::size_t>(id)];
-      std::get<graph::Linear>(node.op).residual = true;
+      set_residual(node);
       node.inputs.push_back(other);
       node.outputs = sum.outputs;
       uses.producer[static_cast<std::size_t>(sum.outputs[0])] = id;  // it is ready earlier now

@@ -17,8 +17,37 @@ using graph::ValueId;
 
 namespace {
 
-/// The Linears that make query, key and value.
+/// The dense maps that make query, key and value.
 using Projections = std::array<NodeId, 3>;
+
+/// May a dense map be put beside others `like` it? Its weights beside theirs are then one weight.
+bool can_join(const graph::Linear& op, const graph::Linear& like) {
+  return !op.residual && op.activation.fn == graph::UnaryFn::linear && op.contracted == like.contracted &&
+         op.bias == like.bias;
+}
+bool is_same(const std::optional<graph::IntegerRange>& a, const std::optional<graph::IntegerRange>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return a->low == b->low && a->high == b->high && a->epsilon == b->epsilon;
+}
+bool can_join(const graph::QuantizedLinear& op, const graph::QuantizedLinear& like) {
+  return !op.residual && op.activation.fn == graph::UnaryFn::linear && op.contracted == like.contracted &&
+         op.bias == like.bias && is_same(op.inputs, like.inputs) && !op.transposed && !op.grouped && !op.rounded &&
+         op.pairs == graph::Pairs::none;
+}
+bool can_join(const Node& node, const Node& like) {
+  if (const auto* linear = std::get_if<graph::Linear>(&node.op)) {
+    const auto* other = std::get_if<graph::Linear>(&like.op);
+    return other != nullptr && can_join(*linear, *other);
+  }
+  const auto* quantized = std::get_if<graph::QuantizedLinear>(&node.op);
+  const auto* other = std::get_if<graph::QuantizedLinear>(&like.op);
+  return quantized != nullptr && other != nullptr && can_join(*quantized, *other);
+}
+
+bool has_axes_of_units(const Graph& graph, const Node& node, const graph::QuantizedLinear& op) {
+  const Shape& kernel = graph.value(node.inputs[1]).shape;
+  return kernel.rank() == op.contracted + op.units.rank() && graph.value(node.inputs[2]).shape == op.units;
+}
 
 std::optional<Projections> projections_of(const Graph& graph, const Uses& uses, const std::vector<bool>& fixed,
                                           const Node& node) {
@@ -30,16 +59,14 @@ std::optional<Projections> projections_of(const Graph& graph, const Uses& uses, 
     const NodeId producer = uses.producer[value];
     if (producer == graph::kNone || uses.count[value] != 1) return std::nullopt;
     const Node& made_by = graph.nodes[static_cast<std::size_t>(producer)];
-    const auto* linear = std::get_if<graph::Linear>(&made_by.op);
-    if (linear == nullptr || linear->residual || linear->activation.fn != graph::UnaryFn::linear) return std::nullopt;
-    if (!fixed[static_cast<std::size_t>(made_by.inputs[1])]) return std::nullopt;
-    if (linear->bias && !fixed[static_cast<std::size_t>(made_by.inputs[2])]) return std::nullopt;
     result[i] = producer;
     const Node& first = graph.nodes[static_cast<std::size_t>(result[0])];
-    const auto& like = std::get<graph::Linear>(first.op);
-    if (made_by.inputs[0] != first.inputs[0] || linear->contracted != like.contracted || linear->bias != like.bias) {
-      return std::nullopt;
-    }
+    if (made_by.inputs[0] != first.inputs[0] || !can_join(made_by, first)) return std::nullopt;
+    for (std::size_t k = 1; k < made_by.inputs.size(); ++k)
+      if (!fixed[static_cast<std::size_t>(made_by.inputs[k])]) return std::nullopt;
+    // The kernels of integers and their scales have the axes of heads, so that they can lie side by side.
+    const auto* quantized = std::get_if<graph::QuantizedLinear>(&made_by.op);
+    if (quantized != nullptr && !has_axes_of_units(graph, made_by, *quantized)) return std::nullopt;
   }
   const auto head_size = [&](std::size_t i) { return graph.value(node.inputs[i]).shape[3]; };
   if (head_size(0) != head_size(2)) return std::nullopt;
@@ -62,16 +89,23 @@ class SideBySide {
   std::map<std::pair<std::vector<ValueId>, int>, ValueId> joined_;
 };
 
-/// Appends the one Linear, and gives its result (B, T, N+2K, H).
-ValueId pack(Builder& build, SideBySide& weights, const std::array<const Node*, 3>& linears) {
-  const auto op = std::get<graph::Linear>(linears[0]->op);
-  const auto beside = [&](std::size_t input, int axis) {
+/// Appends the one dense map, and gives its result (B, T, N+2K, H).
+ValueId pack(Builder& build, SideBySide& weights, const std::array<const Node*, 3>& maps) {
+  graph::Op op = maps[0]->op;
+  int contracted = 0;
+  if (auto* const quantized = std::get_if<graph::QuantizedLinear>(&op)) {
+    contracted = quantized->contracted;
+    quantized->units[0] = 0;
+    for (const Node* map : maps) quantized->units[0] += std::get<graph::QuantizedLinear>(map->op).units[0];
+  } else {
+    contracted = std::get<graph::Linear>(op).contracted;
+  }
+  std::vector<ValueId> inputs{maps[0]->inputs[0]};
+  for (std::size_t input = 1; input < maps[0]->inputs.size(); ++input) {
     std::vector<ValueId> parts;
-    for (const Node* linear : linears) parts.push_back(linear->inputs[input]);
-    return weights.join(parts, axis);
-  };
-  std::vector<ValueId> inputs{linears[0]->inputs[0], beside(1, op.contracted)};
-  if (op.bias) inputs.push_back(beside(2, 0));
+    for (const Node* map : maps) parts.push_back(map->inputs[input]);
+    inputs.push_back(weights.join(parts, input == 1 ? contracted : 0));
+  }
   return build.apply(op, inputs);
 }
 
@@ -97,12 +131,12 @@ Graph pack_projections(Graph graph) {
       graph.nodes.push_back(nodes[i]);
       continue;
     }
-    std::array<const Node*, 3> linears{};
-    for (std::size_t p = 0; p < linears.size(); ++p) linears[p] = &nodes[static_cast<std::size_t>((*found[i])[p])];
+    std::array<const Node*, 3> maps{};
+    for (std::size_t p = 0; p < maps.size(); ++p) maps[p] = &nodes[static_cast<std::size_t>((*found[i])[p])];
     build.set_layer(nodes[i].layer);
     Node attention = nodes[i];
     std::get<graph::Attention>(attention.op).packed_heads = build.shape(nodes[i].inputs[1])[2];
-    const ValueId whole = pack(build, weights, linears);
+    const ValueId whole = pack(build, weights, maps);
     attention.inputs.erase(attention.inputs.begin(), attention.inputs.begin() + 2);
     attention.inputs[0] = whole;
     graph.nodes.push_back(std::move(attention));

@@ -12,7 +12,8 @@ namespace attn::backends::cpu {
 namespace {
 
 TEST_CASE("isa: the words of ATTN_ISA, and any other is a usage error that names them") {
-  for (const Isa isa : {Isa::sse41, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx})
+  for (const Isa isa :
+       {Isa::sse41, Isa::avx2, Isa::avx2_vnni, Isa::avx512, Isa::avx512_vnni, Isa::avx512_bf16, Isa::amx})
     CHECK(parse_isa(name_of(isa)) == isa);
   for (const char* word : {"", "AVX2", "avx", "avx512 ", "sse2", "\x1b[31m"}) {
     try {
@@ -20,7 +21,9 @@ TEST_CASE("isa: the words of ATTN_ISA, and any other is a usage error that names
       FAIL("taken");
     } catch (const Error& error) {
       CHECK(error.code() == ExitCode::usage);
-      CHECK(std::string(error.what()).find("expected sse41, avx2, avx512, avx512_bf16 or amx") != std::string::npos);
+      CHECK(
+          std::string(error.what()).find("expected sse41, avx2, avx2_vnni, avx512, avx512_vnni, avx512_bf16 or amx") !=
+          std::string::npos);
     }
   }
 }

@@ -24,8 +24,8 @@ namespace attn::plan {
 [[nodiscard]] graph::Graph fuse_activation(graph::Graph graph,
                                            const std::function<bool(const graph::Unary&)>& can_fuse);
 
-/// Linear then add becomes Linear.residual, where nothing else reads what lies between, the Linear has no activation,
-/// and the other summand is of the same shape and ready before the Linear.
+/// Linear or QuantizedLinear, then add becomes the residual of the first, where nothing else reads what lies between,
+/// it has no activation, and the other summand is of the same shape and ready before it.
 [[nodiscard]] graph::Graph fuse_residual(graph::Graph graph);
 
 /// LayerNorm between a Cast of half precision to float32 and one back becomes LayerNorm of half precision, with gamma
@@ -34,7 +34,8 @@ namespace attn::plan {
 
 /// The three Linears that make query, key and value of one Attention from one value become one Linear, whose kernel and
 /// bias are those of the three side by side, and Attention takes what it makes as one packed input. Only where nothing
-/// else reads what lies between, and heads of key and value are of one size.
+/// else reads what lies between, and heads of key and value are of one size. So do three QuantizedLinears of bytes with
+/// a scale for each column, which quantize what they read once then.
 [[nodiscard]] graph::Graph pack_projections(graph::Graph graph);
 
 /// The array (B, S), not 0 where a position counts, that the masks of the first self-attention are made of which has no
