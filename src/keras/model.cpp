@@ -19,6 +19,7 @@
 #include "model/policies.h"
 #include "model/summarize.h"
 #include "model/tasks/task.h"
+#include "model/text_outputs.h"
 #include "model/trace_masks.h"
 #include "model/variables.h"
 #include "training/lower_loss.h"
@@ -86,6 +87,11 @@ std::vector<TextInput> Model::text_inputs() const {
 std::vector<TextStage> Model::text_stages() const {
   Functional* model = parts_->model();
   return model == nullptr || !model->connected ? std::vector<TextStage>() : keras::text_stages(*model);
+}
+
+std::vector<TextOutput> Model::text_outputs() const {
+  Functional* model = parts_->model();
+  return model == nullptr || !model->connected ? std::vector<TextOutput>() : keras::text_outputs(*model);
 }
 
 std::vector<std::string> Model::array_names() const {

@@ -9,6 +9,7 @@
 #include "classes/decoding.h"
 #include "model/decodes.h"
 #include "model/input_layer.h"
+#include "model/text_outputs.h"
 #include "model/variables.h"
 
 namespace attn::keras {
@@ -232,6 +233,7 @@ std::vector<TensorPtr> lower(Functional& model, const LowerOptions& options, Mod
   }
   std::vector<TensorPtr> outputs = model.run(lowering, inputs, false);
   name_outputs(model.output_struct, outputs, graph);
+  if (!options.symbolic) static_cast<void>(strings_of(graph, lowering.callees()));
   return outputs;
 }
 
