@@ -50,7 +50,7 @@ def check(attn, flatten, make, folder):
     names = [tensor.name for tensor in keras.saving.load_model(flat).inputs]
     outputs = model(sample, training=False)
     named = outputs if isinstance(outputs, dict) else {f"output_{i}": x for i, x in enumerate(keras.tree.flatten(outputs))}
-    np.savez(folder / "in.npz", **dict(zip(names, arrays)))
+    np.savez(folder / "in.npz", **dict(zip(names, map(as_array, arrays))))
     np.savez(folder / "out.npz", **{name: as_array(value) for name, value in named.items()})
     rows = [attn, "run", flat, "--input", folder / "in.npz", "--expect", folder / "out.npz", "--rtol", "1e-4", "--atol", "1e-5", "-q"]
     ran = subprocess.run(rows, capture_output=True, text=True)

@@ -150,7 +150,7 @@ class AttentionPooling(layers.Layer):
         y, scores = self.attention(query=out[:, 0:1], key=out, value=out, return_attention_scores=True)
         y = self.norms[1](token + y)
         y = self.norms[2](y + self.mlp(y))
-        return ops.squeeze(y, axis=1), ops.squeeze(scores, axis=[1, 2])[..., 1:]
+        return y[:, 0], scores[:, 0, 0, 1:]
 
     def get_config(self):
         return {**super().get_config(), "width": self.width}
