@@ -19,7 +19,6 @@
 #include "model/policies.h"
 #include "model/summarize.h"
 #include "model/tasks/task.h"
-#include "model/text_outputs.h"
 #include "model/trace_masks.h"
 #include "model/variables.h"
 #include "training/lower_loss.h"

@@ -6,6 +6,7 @@
 
 #include "attn/base/text.h"
 #include "canvas.h"
+#include "escape.h"
 #include "glyphs.h"
 #include "heatmap_page.h"
 #include "heatmap_picture.h"
@@ -23,12 +24,13 @@ class MapsLayout {
 
   explicit MapsLayout(const HeatmapReport& report)
       : across_(static_cast<double>(heads_in_a_row(report))), about_(heatmap_about(report)) {
-    constexpr std::int64_t kWanted = 256;  // pixels of a map
+    const bool alone = report.layers.size() == 1 && report.layers.front().heads.size() == 1;
+    const std::int64_t wanted = alone ? 1024 : 256;  // pixels of a map
     constexpr double kMostPixels = std::int64_t{1} << 26;
     for (const run::LayerMap& layer : report.layers) columns_ = std::max(columns_, layer.columns);
     std::int64_t longest = columns_;
     for (const run::LayerMap& layer : report.layers) longest = std::max(longest, layer.rows);
-    zoom_ = std::max<std::int64_t>(1, kWanted / longest);
+    zoom_ = std::max<std::int64_t>(1, wanted / longest);
     while (zoom_ > 1 && width() * height(report) * kScale * kScale > kMostPixels) --zoom_;
   }
 
@@ -49,7 +51,7 @@ class MapsLayout {
   [[nodiscard]] const std::vector<std::string>& about() const { return about_; }
   /// As much of a text as a line takes.
   [[nodiscard]] std::string line(std::string_view text) const {
-    return shortened(printable(text), static_cast<std::size_t>((width() - 2 * kGap) * kScale / kGlyphAdvance) - 1);
+    return shortened(printable(text), static_cast<int>((width() - 2 * kGap) * kScale / kGlyphAdvance));
   }
 
  private:

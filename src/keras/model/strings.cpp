@@ -1,12 +1,10 @@
-#include "model/text_outputs.h"
+#include "model/strings.h"
 
 #include <variant>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "classes/layers/gives_texts.h"
-#include "model/lower.h"
-#include "model/model_lowering.h"
 
 namespace attn::keras {
 namespace {
@@ -25,12 +23,15 @@ bool same_terms(const text::Lookup& a, const text::Lookup& b) {
 
 }  // namespace
 
+bool gives_texts(const Layer& layer) {
+  return dynamic_cast<const GivesTexts*>(&layer) != nullptr && !layer.takes_texts();
+}
+
 Strings strings_of(const graph::Graph& graph, const std::vector<const Layer*>& callees) {
   Strings out;
   for (std::size_t i = 0; i < callees.size() && i < graph.layers.size(); ++i) {
-    const auto* gives = dynamic_cast<const GivesTexts*>(callees[i]);
-    if (gives == nullptr || callees[i]->takes_texts()) continue;
-    const auto terms = std::make_shared<const text::Lookup>(gives->places());
+    if (!gives_texts(*callees[i])) continue;
+    const auto terms = std::make_shared<const text::Lookup>(dynamic_cast<const GivesTexts&>(*callees[i]).places());
     for (const graph::ValueId value : graph.layers[i].outputs) out.emplace(value, terms);
   }
   if (out.empty()) return out;
@@ -56,25 +57,6 @@ Strings strings_of(const graph::Graph& graph, const std::vector<const Layer*>& c
                       printable(node.layer == graph::kNone ? "" : graph.layers[graph::at(node.layer)].name));
     for (const graph::ValueId value : node.outputs) out.emplace(value, terms);
   }
-  return out;
-}
-
-std::vector<TextOutput> text_outputs(Functional& model) {
-  bool any = false;
-  visit_layers(model, [&](const Layer& layer) {
-    any = any || (dynamic_cast<const GivesTexts*>(&layer) != nullptr && !layer.takes_texts());
-  });
-  if (!any) return {};
-  graph::Graph graph;
-  ModelLowering lowering(graph, true);
-  LowerOptions options;
-  options.symbolic = true;
-  lower(model, options, lowering);
-  const Strings strings = strings_of(graph, lowering.callees());
-  std::vector<TextOutput> out;
-  for (const graph::Output& output : graph.outputs)
-    if (const auto found = strings.find(output.value); found != strings.end())
-      out.push_back({output.name, found->second});
   return out;
 }
 
