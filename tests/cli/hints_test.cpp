@@ -87,6 +87,16 @@ TEST_CASE("attn: nothing binary is written to a terminal, whatever its name is")
   }
 }
 
+TEST_CASE("run: random whole numbers stay inside the table that a part of them is looked up in") {
+  const TemporaryFolder folder;
+  const std::string model =
+      folder.file("part.json", R"({"class_name": "Sequential", "config": {"name": "part", "layers": [
+    {"class_name": "InputLayer", "config": {"batch_shape": [null, 64, 1], "dtype": "int32", "name": "ids"}},
+    {"class_name": "Cropping1D", "config": {"cropping": [0, 1], "name": "crop"}},
+    {"class_name": "Embedding", "config": {"input_dim": 3, "output_dim": 2, "name": "embed"}}]}})");
+  CHECK_MESSAGE(run_attn({"run", model}).code == 0, run_attn({"run", model}).err);
+}
+
 TEST_CASE("run: --batch beside an array of another batch is told to be of no use") {
   const TemporaryFolder folder;
   const std::string path = folder / "x.npy";

@@ -9,7 +9,7 @@
 #include "classes/decoding.h"
 #include "model/decodes.h"
 #include "model/input_layer.h"
-#include "model/strings.h"
+#include "model/string_values.h"
 #include "model/variables.h"
 
 namespace attn::keras {

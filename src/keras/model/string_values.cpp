@@ -1,4 +1,4 @@
-#include "model/strings.h"
+#include "model/string_values.h"
 
 #include <variant>
 
