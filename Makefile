@@ -84,7 +84,8 @@ package: build ## pack a .deb and a .tar.gz that needs no packages, into build/
 	@.ci/setup package
 	@cd $(BUILD) && rm -f attn_*.deb attn-*.tar.gz && cpack -G DEB && ATTN_BUNDLE=1 cpack -G TGZ
 
-wheel: setup ## build the Python package into dist/, for the Python that PYTHON names (python3)
+wheel: ## build the Python package into dist/, for the Python that PYTHON names (python3)
+	@PYTHON="$(PYTHON)" .ci/setup wheel
 	@PYTHON="$(PYTHON)" .ci/wheel
 
 wheel-test: ## install the wheel of dist/ into a fresh environment and test it (WITH="mypy jax torch": with these too)

@@ -99,6 +99,9 @@ class Model {
   /// inputs: arrays for a Runner, by the names of these layers. Throws Error.
   [[nodiscard]] std::map<std::string, Tensor> encode_texts(const std::map<std::string, TextArray>& texts,
                                                            const std::map<std::string, Tensor>& numbers = {}) const;
+  /// The strings in what a Runner gave, by the names of outputs: of models that look words up at their end, whose
+  /// Runners give places in a vocabulary. Throws Error.
+  [[nodiscard]] std::map<std::string, TextArray> decode_texts(const std::vector<NamedTensor>& outputs) const;
   /// What was read leniently.
   [[nodiscard]] const std::vector<std::string>& warnings() const;
   /// What keras.Model.summary(line_length=…) prints, byte for byte; without a length no name is cut.

@@ -1,13 +1,12 @@
 #include "common.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/io/atomic_file.h"
 
 namespace attn::cli {
 namespace {
@@ -63,12 +62,12 @@ Format Common::form() const {
 }
 
 void refuse_binary_on_terminal(const std::optional<std::string>& path) {
-  if (path == "-" && isatty(STDOUT_FILENO) == 1)
+  if (path && io::is_terminal(*path))
     throw bad_usage("arrays are no text for a terminal: write them to a file, or into a pipe");
 }
 
 void refuse_image_on_terminal(const std::optional<std::string>& path) {
-  if (path.value_or("-") == "-" && isatty(STDOUT_FILENO) == 1)
+  if (io::is_terminal(path.value_or("-")))
     throw bad_usage("a PNG image is no text for a terminal; write it with -o FILE.png");
 }
 

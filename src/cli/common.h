@@ -31,7 +31,7 @@ struct Common {
 /// themselves.
 void add_common(Options& options, Common& common, const std::vector<Format>& formats, bool with_output = true);
 
-/// Throws Error (usage) where `path` is "-" and stdout a terminal: arrays are bytes.
+/// Throws Error (usage) where `path` stands for a terminal: arrays are bytes.
 void refuse_binary_on_terminal(const std::optional<std::string>& path);
 
 /// Throws Error (usage) where an image would go to a terminal, named by `path` or by no path.

@@ -221,6 +221,9 @@ struct CompareCommand {
   [[nodiscard]] std::vector<NamedTensor> read_expected(const keras::Model& loaded, GivenInputs& given) const {
     const std::string path =
         std::filesystem::is_directory(*expect) ? (std::filesystem::path(*expect) / kDumpArrays).string() : *expect;
+    if (const auto texts = loaded.text_outputs(); !texts.empty())
+      throw bad_input("the output '{}' is of strings, which 'attn run --expect' compares",
+                      printable(texts.front().name));
     io::Arrays read = io::read_arrays(path);
     const std::vector<keras::TextInput> of_strings = loaded.text_inputs();
     std::erase_if(read.texts, [&](const NamedTexts& texts) {

@@ -76,6 +76,7 @@ struct ConvertCommand {
     if (!target && !output) throw bad_usage("OUT is missing: attn convert IN OUT [options]");
     if (target && output) throw bad_usage("OUT was given twice, by its place and by -o");
     out = target ? *target : *output;
+    refuse_binary_on_terminal(out);
     if (quantize && !is_quantization(quantize))
       throw bad_usage("--quantize {}: expected int8, int4, or int4 with a block as in int4:64", printable(*quantize));
     if (shard_size && form != ModelForm::hugging_face)
@@ -91,7 +92,6 @@ struct ConvertCommand {
     if (opset || batch || sequence_length || !shapes.empty())
       throw bad_usage("--opset, --batch, --seq-len and --shape are of ONNX, and {} is another kind of file",
                       printable(out));
-    refuse_binary_on_terminal(out);
     check_target(out, model ? std::vector{in, *model} : std::vector{in});
     if (quantize && from == "torch") throw bad_usage("--quantize: convert to Keras first, then quantize the result");
     if (from == "torch" && !model)

@@ -48,6 +48,11 @@ bool is_onnx(const std::string& path) { return path.ends_with(".onnx"); }
 
 report::SavedReport save_onnx(const std::string& path, const LoadedModel& loaded, const weights::Store& store,
                               const OnnxOptions& options, const Console& console) {
+  if (const auto texts = loaded.model.text_outputs(); !texts.empty())
+    throw bad_input(
+        "{}: the output '{}' is of strings, and ONNX takes the numbers of a model alone; leave its "
+        "StringLookup(invert=True) out",
+        printable(loaded.file), printable(texts.front().name));
   const Inputs inputs = inputs_of(loaded.model, options);
   keras::LowerOptions lower;
   lower.dtype = options.dtype;

@@ -49,12 +49,13 @@ RowRunner::Result RowRunner::run(const std::string& file) {
   const auto arrays = name_inputs(loaded_.model, io::read_arrays(file), file).arrays;
   Result result;
   if (!execution_.batch) {
-    result.outputs = run_rows(arrays);
+    result.outputs = decoded(run_rows(arrays));
     const Shape first = arrays.empty() ? Shape{} : arrays.begin()->second.shape();
     result.rows = first.rank() == 0 ? 1 : first[0];
     return result;
   }
   const std::int64_t step = *execution_.batch;
+  std::vector<NamedTensor> outputs;
   result.rows = count_rows(arrays, file);
   for (std::int64_t from = 0; from == 0 || from < result.rows; from += step) {
     const std::int64_t to = std::min(from + step, result.rows);
@@ -68,13 +69,14 @@ RowRunner::Result RowRunner::run(const std::string& file) {
       if (from == 0) {
         Shape whole = shape;
         whole[0] = result.rows;
-        result.outputs.push_back({part.name, Tensor(part.tensor.dtype(), whole)});
+        outputs.push_back({part.name, Tensor(part.tensor.dtype(), whole)});
       }
-      const auto output = std::ranges::find(result.outputs, part.name, &NamedTensor::name);
+      const auto output = std::ranges::find(outputs, part.name, &NamedTensor::name);
       const Tensor place = rows_of(output->tensor, from, to);
       if (place.bytes() > 0) std::memcpy(place.data(), part.tensor.data(), static_cast<std::size_t>(place.bytes()));
     }
   }
+  result.outputs = decoded(outputs);
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attn/backends/backend.h"
+#include "attn/library/texts.h"
 #include "prepared_model.h"
 
 namespace attn::cli {
@@ -19,7 +20,7 @@ class RowRunner {
   RowRunner(const std::optional<std::string>& model, const Execution& execution, const Console& console);
 
   struct Result {
-    std::vector<NamedTensor> outputs;
+    library::Outputs outputs;
     std::int64_t rows = 0;
   };
   /// The outputs for the arrays of one file; of --batch rows at a time where it is given, else of all at once. Throws
@@ -29,12 +30,16 @@ class RowRunner {
   [[nodiscard]] const LoadedModel& loaded() const { return loaded_; }
 
  private:
+  [[nodiscard]] library::Outputs decoded(const std::vector<NamedTensor>& outputs) const {
+    return library::decode_texts(texts_, outputs);
+  }
   [[nodiscard]] std::vector<NamedTensor> run_rows(const std::map<std::string, Tensor>& arrays);
 
   Execution execution_;
   const Console& console_;
   std::unique_ptr<backends::Backend> backend_;
   LoadedModel loaded_;
+  std::vector<keras::TextOutput> texts_ = loaded_.model.text_outputs();
   std::vector<Tensor> weights_;
   std::vector<std::pair<std::map<std::string, Shape>, std::unique_ptr<run::Session>>> sessions_;  // the latest last
 };

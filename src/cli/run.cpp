@@ -6,8 +6,10 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/io/array_file.h"
 #include "attn/io/sha256.h"
 #include "attn/io/tensor_file.h"
+#include "attn/library/texts.h"
 #include "attn/report/finite_view.h"
 #include "attn/report/run_view.h"
 #include "attn/run/bench.h"
@@ -116,8 +118,7 @@ struct RunCommand {
     run_session(session, tensors, common.console);
     report.run_seconds = watch.lap();
 
-    const std::vector<NamedTensor> outputs = session.outputs();
-    for (const NamedTensor& output : outputs) report.outputs.push_back(describe(output));
+    const library::Outputs outputs = told(session.outputs(), loaded.model.text_outputs(), report);
     warn_of_non_finite(report.outputs);
     write_results(outputs, session.scores());
     if (dump) write_dump(*dump, lowered, tensors, session, report);
@@ -156,6 +157,7 @@ struct RunCommand {
     check_targets();
     Ranks world(ranks, word, common.console);
     std::optional<ParallelModel> model_of_rank;
+    std::vector<keras::TextOutput> texts;
     std::unique_ptr<backends::Backend> backend;
     Stopwatch watch;
     report::RunReport report;
@@ -163,6 +165,7 @@ struct RunCommand {
       backend = open_backend(world.device_of(execution.device), execution.backend, common.console);
       const LoadedModel loaded = load_model(model, execution, common.console);
       const GivenInputs given = read_inputs(loaded.model, inputs);
+      texts = loaded.model.text_outputs();
       model_of_rank = prepare_parallel(loaded, given, *backend, execution, scores.has_value(), world, common.console);
       report.inputs = describe_inputs(model_of_rank->whole, given);
       report.setting = setting_of(loaded, model_of_rank->whole, *backend, execution);
@@ -190,14 +193,14 @@ struct RunCommand {
       report.parallel =
           parallel_report(world, model_of_rank->local.shared, counts, report.run_seconds, report.setting.threads);
       if (!world.speaks()) return static_cast<int>(ExitCode::done);
-      return tell(outputs, maps, report);
+      return tell(outputs, texts, maps, report);
     });
   }
 
   /// Writes the outputs and the report, and gives the exit code.
-  [[nodiscard]] int tell(const std::vector<NamedTensor>& outputs, const std::vector<NamedTensor>& maps,
-                         report::RunReport& report) const {
-    for (const NamedTensor& output : outputs) report.outputs.push_back(describe(output));
+  [[nodiscard]] int tell(const std::vector<NamedTensor>& given, const std::vector<keras::TextOutput>& texts,
+                         const std::vector<NamedTensor>& maps, report::RunReport& report) const {
+    const library::Outputs outputs = told(given, texts, report);
     write_results(outputs, maps);
     if (expect) report.compare = compared(outputs);
     show(report);
@@ -219,8 +222,8 @@ struct RunCommand {
     if (arrays() == "-" && scores == "-") throw bad_usage("-o - and --scores -: stdout takes one of them");
   }
 
-  void write_results(const std::vector<NamedTensor>& outputs, const std::vector<NamedTensor>& maps) const {
-    if (const auto path = arrays()) write_arrays(*path, outputs);
+  void write_results(const library::Outputs& outputs, const std::vector<NamedTensor>& maps) const {
+    if (const auto path = arrays()) write_arrays(*path, outputs.numbers, outputs.texts);
     if (scores) write_arrays(*scores, maps);
   }
 
@@ -231,6 +234,29 @@ struct RunCommand {
     } else {
       write_report(text, common.console, arrays() == "-" || scores == "-");
     }
+  }
+
+  /// What came out, which the report tells of in its order.
+  [[nodiscard]] library::Outputs told(const std::vector<NamedTensor>& given,
+                                      const std::vector<keras::TextOutput>& texts, report::RunReport& report) const {
+    library::Outputs outputs = library::decode_texts(texts, given);
+    for (const NamedTensor& output : given) {
+      const auto strings = std::ranges::find(outputs.texts, output.name, &NamedTexts::name);
+      report.outputs.push_back(strings == outputs.texts.end() ? describe(output) : describe(*strings));
+    }
+    return outputs;
+  }
+
+  [[nodiscard]] report::OutputReport describe(const NamedTexts& output) const {
+    report::OutputReport out;
+    out.name = output.name;
+    out.dtype = "string";
+    out.shape = output.texts.shape;
+    out.strings = output.texts.values;
+    std::string bytes;
+    for (const std::string& text : out.strings) bytes += text + '\0';
+    if (common.form() == Format::json) out.sha256 = io::sha256(std::as_bytes(std::span(bytes)));
+    return out;
   }
 
   [[nodiscard]] report::OutputReport describe(const NamedTensor& output) const {
@@ -259,17 +285,21 @@ struct RunCommand {
                                         printable(output.name), with_commas(output.non_finite)));
   }
 
-  void write_arrays(const std::string& path, const std::vector<NamedTensor>& tensors) const {
+  void write_arrays(const std::string& path, const std::vector<NamedTensor>& tensors,
+                    const std::vector<NamedTexts>& texts = {}) const {
     const Progress progress = writing(common.console, path, tensors);
-    io::write_tensors(path, tensors);
+    io::write_tensors(path, tensors, texts);
   }
 
-  [[nodiscard]] report::CompareReport compared(const std::vector<NamedTensor>& outputs) const {
+  [[nodiscard]] report::CompareReport compared(const library::Outputs& outputs) const {
     report::CompareReport out;
     out.file = *expect;
     out.rtol = tolerance.rtol;
     out.atol = tolerance.atol;
-    out.outputs = run::compare(io::read_tensors(*expect), outputs, tolerance);
+    const io::Arrays expected = io::read_arrays(*expect);
+    out.outputs = run::compare(expected.tensors, outputs.numbers, tolerance);
+    for (run::OutputComparison& texts : run::compare_texts(expected.texts, outputs.texts))
+      out.outputs.push_back(std::move(texts));
     out.pass = std::all_of(out.outputs.begin(), out.outputs.end(), [](const auto& output) { return output.pass; });
     return out;
   }

@@ -147,7 +147,7 @@ class FilesRun {
     try {
       const RowRunner::Result result = runner_->run(item.input);
       ledger_.begin(item);
-      io::write_tensors(ledger_.output_of(item), result.outputs);
+      io::write_tensors(ledger_.output_of(item), result.outputs.numbers, result.outputs.texts);
       ledger_.finish(item, result.rows, seconds_now() - from);
       report_.rows += result.rows;
       ++report_.done;

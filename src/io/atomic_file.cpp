@@ -75,8 +75,19 @@ std::optional<int> descriptor_of(std::string_view path) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_) {
+bool is_terminal(const std::string& path) {
+  if (const auto fd = descriptor_of(path)) return ::isatty(*fd) == 1;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISCHR(status.st_mode)) return false;
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  return file && ::isatty(file.get()) == 1;
+}
+
+AtomicFile::AtomicFile(std::string path, Content content) : path_(std::move(path)), target_(path_) {
   if (path_.empty()) throw bad_input("an output file without a name");
+  if (content == Content::binary && is_terminal(path_))
+    throw bad_usage("{}: what is written is no text for a terminal: write it to a file, or into a pipe",
+                    path_ == "-" ? "stdout" : printable(path_));
   if (const auto fd = descriptor_of(path_)) {
     open_direct(::fcntl(*fd, F_DUPFD_CLOEXEC, 0));
     return;

@@ -329,12 +329,11 @@ Tensor parse_npy(const Bytes& file, std::string_view name) {
   return header.fortran_order && tensor.shape().rank() > 1 ? from_fortran_order(tensor) : tensor;
 }
 
-std::string npy_header(DType dtype, const Shape& shape) {
-  const auto type = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& row) { return row.second == dtype; });
-  if (type == kTypes.end()) throw internal_error("no .npy dtype for {}", name_of(dtype));
-  const char order = bytes_of(dtype) == 1 ? '|' : '<';
-  std::string text =
-      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}", order, type->first, shape.str());
+namespace {
+
+/// Of a dtype as NumPy spells it: "<f4".
+std::string header_of(const std::string& descr, const Shape& shape) {
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr, shape.str());
   const std::size_t before = kMagic.size() + 4;  // and the version and the header's size, two bytes each
   while ((before + text.size() + 1) % kAlignment != 0) text += ' ';
   text += '\n';
@@ -343,7 +342,52 @@ std::string npy_header(DType dtype, const Shape& shape) {
   return header + text;
 }
 
+}  // namespace
+
+std::string npy_header(DType dtype, const Shape& shape) {
+  const auto type = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& row) { return row.second == dtype; });
+  if (type == kTypes.end()) throw internal_error("no .npy dtype for {}", name_of(dtype));
+  return header_of(fmt::format("{}{}", bytes_of(dtype) == 1 ? '|' : '<', type->first), shape);
+}
+
 Tensor as_npy(const Tensor& tensor) { return tensor.dtype() == DType::bfloat16 ? tensor.cast(DType::float32) : tensor; }
+
+namespace {
+
+/// The code points of valid UTF-8.
+std::u32string points_of(std::string_view text) {
+  std::u32string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const std::size_t length = byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+    auto point = static_cast<char32_t>(length == 1 ? byte : byte & (0xffU >> (length + 1)));
+    for (std::size_t i = 1; i < length; ++i) point = point << 6U | (static_cast<unsigned char>(text[at + i]) & 0x3fU);
+    out.push_back(point);
+    at += length;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string text_npy(const TextArray& texts, std::string_view name) {
+  std::vector<std::u32string> strings;
+  std::size_t width = 1;  // NumPy's own least
+  for (const std::string& value : texts.values) {
+    if (!is_utf8(value))
+      throw bad_input("{}: a string is not UTF-8, so that NumPy's U cannot hold it", printable(name));
+    strings.push_back(points_of(value));
+    width = std::max(width, strings.back().size());
+  }
+  std::string out = header_of(fmt::format("<U{}", width), texts.shape);
+  out.reserve(out.size() + strings.size() * width * 4);
+  for (const std::u32string& points : strings)
+    for (std::size_t i = 0; i < width; ++i) {
+      const std::uint32_t point = i < points.size() ? points[i] : 0;
+      for (const unsigned shift : {0U, 8U, 16U, 24U}) out.push_back(static_cast<char>(point >> shift & 0xffU));
+    }
+  return out;
+}
 
 void write_npy(AtomicFile& file, const Tensor& tensor) {
   const Tensor array = as_npy(tensor);

@@ -31,14 +31,21 @@ std::vector<NamedTensor> parse_npz(const Bytes& file, std::string_view name) {
   return tensors;
 }
 
-void write_npz(AtomicFile& file, std::span<const NamedTensor> tensors) {
-  check_unique_names(tensors, file.path());
+void write_npz(AtomicFile& file, std::span<const NamedTensor> tensors, std::span<const NamedTexts> texts) {
+  std::vector<std::string_view> names;
+  for (const NamedTensor& named : tensors) names.push_back(named.name);
+  for (const NamedTexts& named : texts) names.push_back(named.name);
+  check_unique_names(std::move(names), file.path());
   ZipWriter archive(file);
   for (const NamedTensor& named : tensors) {
     const Tensor array = as_npy(named.tensor);
     const std::string header = npy_header(array.dtype(), array.shape());
     archive.add(named.name + std::string(kSuffix),
                 {std::as_bytes(std::span(header)), {array.data(), static_cast<std::size_t>(array.bytes())}});
+  }
+  for (const NamedTexts& named : texts) {
+    const std::string member = text_npy(named.texts, named.name);
+    archive.add(named.name + std::string(kSuffix), {std::as_bytes(std::span(member))});
   }
   archive.finish();
 }

@@ -17,18 +17,25 @@
 namespace attn::io {
 namespace {
 
-void write_one(AtomicFile& file, std::span<const NamedTensor> tensors) {
-  if (tensors.size() != 1) {
-    throw bad_usage("{}: a .npy file holds one array, not {}; use .npz or .safetensors", printable(file.path()),
-                    tensors.size());
-  }
-  write_npy(file, tensors.front().tensor);
+void write_one(AtomicFile& file, std::span<const NamedTensor> tensors, std::span<const NamedTexts> texts) {
+  if (const std::size_t count = tensors.size() + texts.size(); count != 1)
+    throw bad_usage("{}: a .npy file holds one array, not {}; use .npz{}", printable(file.path()), count,
+                    texts.empty() ? " or .safetensors" : "");
+  if (texts.empty()) return write_npy(file, tensors.front().tensor);
+  file.write(text_npy(texts.front().texts, texts.front().name));
 }
 
-using Writer = void (*)(AtomicFile&, std::span<const NamedTensor>);
+void write_numbers(AtomicFile& file, std::span<const NamedTensor> tensors, std::span<const NamedTexts> texts) {
+  if (!texts.empty())
+    throw bad_usage("{}: '{}' is of strings, which .safetensors does not hold; use .npz", printable(file.path()),
+                    printable(texts.front().name));
+  write_safetensors(file, tensors);
+}
+
+using Writer = void (*)(AtomicFile&, std::span<const NamedTensor>, std::span<const NamedTexts>);
 
 constexpr std::array<std::pair<std::string_view, Writer>, 3> kWriters = {
-    {{".npy", write_one}, {".npz", write_npz}, {".safetensors", write_safetensors}}};
+    {{".npy", write_one}, {".npz", write_npz}, {".safetensors", write_numbers}}};
 
 Writer writer_of(const std::string& path) {
   if (path == "-") return write_npz;  // stdout has no extension
@@ -65,10 +72,10 @@ std::vector<NamedTensor> read_tensors(const std::string& path) { return parse_te
 
 void check_tensor_path(const std::string& path) { static_cast<void>(writer_of(path)); }
 
-void write_tensors(const std::string& path, std::span<const NamedTensor> tensors) {
+void write_tensors(const std::string& path, std::span<const NamedTensor> tensors, std::span<const NamedTexts> texts) {
   const Writer write = writer_of(path);
-  AtomicFile file(path);
-  write(file, tensors);
+  AtomicFile file(path, AtomicFile::Content::binary);
+  write(file, tensors, texts);
   file.commit();
 }
 

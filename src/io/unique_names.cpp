@@ -1,8 +1,7 @@
 #include "unique_names.h"
 
 #include <algorithm>
-#include <string_view>
-#include <vector>
+#include <utility>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -12,6 +11,10 @@ namespace attn::io {
 void check_unique_names(std::span<const NamedTensor> tensors, const std::string& path) {
   std::vector<std::string_view> names;
   for (const NamedTensor& named : tensors) names.push_back(named.name);
+  check_unique_names(std::move(names), path);
+}
+
+void check_unique_names(std::vector<std::string_view> names, const std::string& path) {
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice != names.end()) {

@@ -88,6 +88,11 @@ std::vector<TextStage> Model::text_stages() const {
   return model == nullptr || !model->connected ? std::vector<TextStage>() : keras::text_stages(*model);
 }
 
+std::vector<TextOutput> Model::text_outputs() const {
+  Functional* model = parts_->model();
+  return model == nullptr || !model->connected ? std::vector<TextOutput>() : keras::text_outputs(*model);
+}
+
 std::vector<std::string> Model::array_names() const {
   std::vector<std::string> names = input_names();
   for (const TextInput& input : text_inputs()) std::erase(names, input.name);

@@ -47,7 +47,9 @@ struct Model::Parts {
   std::optional<std::string> weights;  // the file that also holds weights
   /// To lower a model is to walk its layers, which know for that time what is asked for: one thread at a time does.
   std::mutex walked = {};
-  std::optional<bool> encodes = {};  ///< has it layers of text? Told by the first who asks
+  // Told by the first who asks.
+  std::optional<bool> encodes = {};  ///< has it layers of text?
+  std::optional<std::vector<keras::TextOutput>> text_outputs = {};
 };
 
 struct Runner::Parts {
@@ -146,6 +148,16 @@ std::map<std::string, Tensor> Model::encode_texts(const std::map<std::string, Te
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw bad_input("the model has no input '{}'", printable(name));
   return library::encode_texts(parts_->model, texts, numbers);
+}
+
+std::map<std::string, TextArray> Model::decode_texts(const std::vector<NamedTensor>& outputs) const {
+  const std::lock_guard lock(parts_->walked);
+  if (!parts_->text_outputs) parts_->text_outputs = parts_->model.text_outputs();
+  std::map<std::string, TextArray> out;
+  if (parts_->text_outputs->empty()) return out;
+  for (NamedTexts& texts : library::decode_texts(*parts_->text_outputs, outputs).texts)
+    out.emplace(std::move(texts.name), std::move(texts.texts));
+  return out;
 }
 
 std::vector<std::string> Model::input_names() const {

@@ -22,7 +22,31 @@ TextArray fitted(const keras::TextInput& input, TextArray texts) {
   return texts;
 }
 
+/// The term at a place, as TensorFlow's table has it: that of others for what the vocabulary does not reach.
+const std::string& term_at(const text::Lookup& terms, std::int64_t place) {
+  if (terms.mask && place == 0) return *terms.mask;
+  const std::int64_t at = place - terms.first;
+  const bool known = at >= 0 && at < static_cast<std::int64_t>(terms.terms.size());
+  return known ? terms.terms[static_cast<std::size_t>(at)] : terms.other_name;
+}
+
 }  // namespace
+
+Outputs decode_texts(const std::vector<keras::TextOutput>& texts, const std::vector<NamedTensor>& outputs) {
+  Outputs out;
+  for (const NamedTensor& output : outputs) {
+    const auto text = std::ranges::find(texts, output.name, &keras::TextOutput::name);
+    if (text == texts.end()) {
+      out.numbers.push_back(output);
+      continue;
+    }
+    TextArray strings{output.tensor.shape(), {}};
+    for (const std::int64_t place : output.tensor.as<std::int64_t>())
+      strings.values.push_back(term_at(*text->terms, place));
+    out.texts.push_back({output.name, std::move(strings)});
+  }
+  return out;
+}
 
 std::map<std::string, Tensor> encode_texts(const keras::Model& model, const std::map<std::string, TextArray>& texts,
                                            const std::map<std::string, Tensor>& numbers) {

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -16,23 +18,53 @@ namespace {
 /// An open size: input and axis → its place among the lengths.
 using Places = std::map<std::pair<std::size_t, int>, std::size_t>;
 
-/// The open sizes. Where `one` is set, all that are not a batch are one length.
-Places places_of(const std::vector<std::string>& names, const std::vector<Shape>& shapes, bool one,
+/// The open sizes that are no batch.
+std::vector<std::pair<std::size_t, int>> open_axes(const std::vector<Shape>& shapes) {
+  std::vector<std::pair<std::size_t, int>> out;
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    for (int axis = 1; axis < shapes[i].rank(); ++axis)
+      if (shapes[i][axis] == kUnknown) out.emplace_back(i, axis);
+  return out;
+}
+
+/// Which of the open axes are one length: a number for each, the same for those.
+using Groups = std::vector<std::size_t>;
+
+/// What the names of a group's inputs begin with: "encoder_" of encoder_token_ids and encoder_padding_mask.
+std::string common_words(const std::vector<std::string>& names) {
+  std::string common = names.front();
+  for (const std::string& name : names)
+    common.resize(static_cast<std::size_t>(std::mismatch(common.begin(), common.end(), name.begin(), name.end()).first -
+                                           common.begin()));
+  return common.substr(0, common.rfind('_') == std::string::npos ? 0 : common.rfind('_') + 1);
+}
+
+Places places_of(const std::vector<std::string>& names, const std::vector<Shape>& shapes, const Groups& groups,
                  std::vector<Length>& lengths) {
   Places places;
-  std::optional<std::size_t> batch, length;
+  std::optional<std::size_t> batch;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    for (int axis = 0; axis < shapes[i].rank(); ++axis) {
-      if (shapes[i][axis] != kUnknown) continue;
-      std::optional<std::size_t> own;
-      std::optional<std::size_t>& place = axis == 0 ? batch : one ? length : own;
-      if (!place) {
-        place = lengths.size();
-        const std::string name = axis == 0 ? "batch" : one ? "length" : names[i] + "_" + std::to_string(axis);
-        lengths.push_back({name, static_cast<int>(i), axis});
-      }
-      places[{i, axis}] = *place;
+    if (shapes[i].rank() == 0 || shapes[i][0] != kUnknown) continue;
+    if (!batch) {
+      batch = lengths.size();
+      lengths.push_back({"batch", static_cast<int>(i), 0});
     }
+    places[{i, 0}] = *batch;
+  }
+  const auto axes = open_axes(shapes);
+  std::map<std::size_t, std::vector<std::size_t>> members;
+  for (std::size_t a = 0; a < axes.size(); ++a) members[groups[a]].push_back(a);
+  for (const auto& [group, own] : members) {
+    std::vector<std::string> inputs;
+    for (const std::size_t a : own) inputs.push_back(names[axes[a].first]);
+    const auto [input, axis] = axes[own.front()];
+    const bool alone = own.size() == 1 && axes.size() > 1;
+    std::string name = alone ? names[input] + "_" + std::to_string(axis) : common_words(inputs) + "length";
+    if (members.size() == 1 && !alone) name = axes.size() == 1 ? names[input] + "_" + std::to_string(axis) : "length";
+    if (std::ranges::find(lengths, name, &Length::name) != lengths.end())
+      name = names[input] + "_" + std::to_string(axis);
+    for (const std::size_t a : own) places[axes[a]] = lengths.size();
+    lengths.push_back({std::move(name), static_cast<int>(input), axis});
   }
   return places;
 }
@@ -44,14 +76,15 @@ std::vector<Shape> with(const std::vector<Shape>& shapes, const Places& places,
   return out;
 }
 
-Samples at(const std::vector<std::string>& names, const std::vector<Shape>& shapes, const Lower& lower, bool one,
-           std::int64_t size) {
+constexpr std::int64_t kBatch = 2;  // what is said of a batch of one may be true of no other
+
+Samples at(const std::vector<std::string>& names, const std::vector<Shape>& shapes, const Lower& lower,
+           const Groups& groups, std::int64_t size) {
   const auto lowered = [&](const std::vector<Shape>& all) {
     return plan::fold_identities(plan::remove_dead(lower(all)));
   };
   Samples out;
-  const Places places = places_of(names, shapes, one, out.lengths);
-  constexpr std::int64_t kBatch = 2;  // what is said of a batch of one may be true of no other
+  const Places places = places_of(names, shapes, groups, out.lengths);
   for (const Length& length : out.lengths) out.base_lengths.push_back(length.axis == 0 ? kBatch : size);
   out.base = lowered(with(shapes, places, out.base_lengths));
   if (out.lengths.empty()) return out;
@@ -72,15 +105,60 @@ Samples at(const std::vector<std::string>& names, const std::vector<Shape>& shap
   return out;
 }
 
+/// Does the model take these open axes a step longer than the others?
+bool takes(const std::vector<Shape>& shapes, const Lower& lower, std::uint32_t longer, std::int64_t size) {
+  std::vector<Shape> all = shapes;
+  for (Shape& shape : all)
+    if (shape.rank() > 0 && shape[0] == kUnknown) shape[0] = kBatch;
+  const auto axes = open_axes(shapes);
+  for (std::size_t a = 0; a < axes.size(); ++a)
+    all[axes[a].first][axes[a].second] = size + ((longer >> a & 1U) != 0U ? 1 : 0);
+  try {
+    static_cast<void>(lower(all));
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::bad_input) throw;
+    return false;
+  }
+}
+
+/// The smallest groups of open axes that may differ from the rest; one where there are too many to ask for each.
+Groups found_groups(const std::vector<Shape>& shapes, const Lower& lower, std::int64_t size) {
+  constexpr std::size_t kMost = 6;
+  const std::size_t count = open_axes(shapes).size();
+  Groups groups(count, 0);
+  if (count > kMost) return groups;
+  std::vector<std::uint32_t> sets;
+  for (std::uint32_t set = 1; set < (std::uint32_t{1} << count); ++set) sets.push_back(set);
+  std::ranges::stable_sort(sets, {}, [](std::uint32_t set) { return std::popcount(set); });
+  std::uint32_t grouped = 0;
+  std::size_t next = 1;
+  for (const std::uint32_t set : sets) {
+    if ((set & grouped) != 0 || !takes(shapes, lower, set, size)) continue;
+    for (std::size_t a = 0; a < count; ++a)
+      if ((set >> a & 1U) != 0U) groups[a] = next;
+    grouped |= set;
+    ++next;
+  }
+  return groups;
+}
+
 }  // namespace
 
 Samples sample(const std::vector<std::string>& names, const std::vector<Shape>& shapes, const Lower& lower) {
   constexpr std::array<std::int64_t, 6> kSizes{64, 32, 12, 7, 4, 2};  // of models that know few positions, too
   std::optional<Error> first;
-  for (const bool one : {false, true}) {
+  Groups own(open_axes(shapes).size());
+  std::iota(own.begin(), own.end(), std::size_t{0});
+  // Each by itself, then as few together as the model lets be, then all together.
+  for (const int together : {0, 1, 2}) {
+    if (together > 0 && own.size() < 2) break;
     for (const std::int64_t size : kSizes) {
       try {
-        return at(names, shapes, lower, one, size);
+        const Groups groups = together == 0   ? own
+                              : together == 1 ? found_groups(shapes, lower, size)
+                                              : Groups(own.size(), 0);
+        return at(names, shapes, lower, groups, size);
       } catch (const Error& error) {
         if (error.code() != ExitCode::bad_input) throw;
         if (!first) first = error;

@@ -190,7 +190,7 @@ Message message_of(const Graph& graph, Outside* outside) {
 void write_model(const std::string& path, const Model& model, const std::string& version, std::int64_t most_inside) {
   std::int64_t bytes = 0;
   for (const NamedTensor& tensor : model.graph.initializers) bytes += tensor.tensor.bytes();
-  io::AtomicFile file(path);
+  io::AtomicFile file(path, io::AtomicFile::Content::binary);
   Outside outside(path, bytes > most_inside);
   Message out, opset;
   out.number(1, format_of(model.opset));

@@ -55,6 +55,15 @@ bool are_numbered(const std::vector<NamedTensor>& outputs) {
   return true;
 }
 
+/// NumPy's unicode strings.
+nb::object array_of_texts(const TextArray& texts) {
+  nb::list strings;
+  for (const std::string& text : texts.values) strings.append(nb::str(text.data(), text.size()));
+  nb::list shape;
+  for (const Dim dim : texts.shape) shape.append(dim);
+  return nb::module_::import_("numpy").attr("array")(strings, nb::arg("dtype") = "str").attr("reshape")(shape);
+}
+
 nb::dict by_name(const std::vector<NamedTensor>& tensors) {
   nb::dict out;
   for (const NamedTensor& tensor : tensors) out[tensor.name.c_str()] = array_of(tensor.tensor);
@@ -127,15 +136,25 @@ Runner& Predictor::runner_for(const Inputs& inputs, bool scores) {
 nb::object Predictor::predict(nb::handle x) {
   const Inputs inputs = inputs_of(x);
   std::vector<NamedTensor> outputs;
+  std::map<std::string, TextArray> texts;
   {
     const nb::gil_scoped_release release;
     const std::lock_guard guard(lock_);
     outputs = copies_of(runner_for(inputs, false).run(inputs));
+    texts = model_.decode_texts(outputs);
   }
-  if (!are_numbered(outputs)) return by_name(outputs);
-  if (outputs.size() == 1) return array_of(outputs[0].tensor);
+  const auto array = [&](const NamedTensor& output) {
+    const auto text = texts.find(output.name);
+    return text == texts.end() ? array_of(output.tensor) : array_of_texts(text->second);
+  };
+  if (!are_numbered(outputs)) {
+    nb::dict dict;
+    for (const NamedTensor& output : outputs) dict[output.name.c_str()] = array(output);
+    return dict;
+  }
+  if (outputs.size() == 1) return array(outputs[0]);
   nb::list list;
-  for (const NamedTensor& output : outputs) list.append(array_of(output.tensor));
+  for (const NamedTensor& output : outputs) list.append(array(output));
   return list;
 }
 

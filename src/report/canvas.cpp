@@ -113,6 +113,17 @@ void Canvas::triangle(Point a, Point b, Point c, Color color) {
   });
 }
 
+void Canvas::picture(Point corner, const Image& other) {
+  const std::int64_t left = std::llround(corner.x * scale_), top = std::llround(corner.y * scale_);
+  for (std::int64_t y = 0; y < other.height; ++y)
+    for (std::int64_t x = 0; x < other.width; ++x) {
+      const std::int64_t to_x = left + x, to_y = top + y;
+      if (to_x < 0 || to_y < 0 || to_x >= image_.width || to_y >= image_.height) continue;
+      image_.pixels[static_cast<std::size_t>(to_y * image_.width + to_x)] =
+          other.pixels[static_cast<std::size_t>(y * other.width + x)];
+    }
+}
+
 void Canvas::text(Point start, std::string_view utf8, Color color, bool bold) {
   constexpr double kFull = 15;
   const double zoom = scale_ * 12 / kGlyphSize;  // pixels of the picture for one of the font

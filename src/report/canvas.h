@@ -24,6 +24,9 @@ class Canvas {
   /// Letters 12 pixels high, which stand on the line of `start`; bold ones are drawn twice.
   void text(Point start, std::string_view utf8, Color color, bool bold);
 
+  /// Another picture, pixel for pixel, with its corner here.
+  void picture(Point corner, const Image& other);
+
   [[nodiscard]] const Image& image() const noexcept { return image_; }
 
  private:

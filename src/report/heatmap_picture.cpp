@@ -9,7 +9,6 @@
 #include "attn/report/number.h"
 #include "escape.h"
 #include "heatmap_page.h"
-#include "png.h"
 #include "ramp.h"
 
 namespace attn::report {
@@ -20,14 +19,6 @@ using run::LayerMap;
 
 constexpr int kLevels = 33;  // colours of an SVG
 constexpr double kFont = 12, kLetter = 7.25;
-
-/// Heads of a layer in a row; a single layer fills a square.
-std::size_t heads_in_a_row(const HeatmapReport& report) {
-  std::size_t most = 1;
-  for (const LayerMap& layer : report.layers) most = std::max(most, layer.heads.size());
-  if (report.layers.size() > 1) return most;
-  return static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(most))));
-}
 
 std::string hex(const Color& color) { return fmt::format("#{:02x}{:02x}{:02x}", color[0], color[1], color[2]); }
 
@@ -59,7 +50,8 @@ std::string style_svg() {
   std::string out =
       "svg { color-scheme: light dark; }\n"
       "text { font: 12px ui-monospace, \"DejaVu Sans Mono\", Menlo, Consolas, monospace; fill: #1a2230; }\n"
-      ".soft { fill: #5b6678; }\n.paper { stroke: #b9c2d0; stroke-width: 1; vector-effect: non-scaling-stroke; }\n";
+      ".soft { fill: #5b6678; }\n"
+      ".frame { fill: none; stroke: #b9c2d0; stroke-width: 1; vector-effect: non-scaling-stroke; }\n";
   const auto levels = [](const auto& ramp) {
     std::string rules = fmt::format(".paper {{ fill: {}; }}\n", ramp.front());
     for (int level = 1; level < kLevels; ++level)
@@ -70,7 +62,7 @@ std::string style_svg() {
   out += levels(kLightRamp);
   return out +
          "@media screen and (prefers-color-scheme: dark) {\ntext { fill: #e6eaf1; }\n.soft { fill: #9aa6b8; }\n"
-         ".paper { stroke: #465162; }\n" +
+         ".frame { stroke: #465162; }\n" +
          levels(kDarkRamp) + "}\n";
 }
 
@@ -130,8 +122,10 @@ class Figure {
     const double cell = side / static_cast<double>(std::max(layer.rows, layer.columns));
     out_ += fmt::format("<g transform=\"translate({:.1f} {:.1f}) scale({:.5g})\" shape-rendering=\"crispEdges\">\n", x,
                         y, cell);
-    out_ += fmt::format("<rect class=\"paper\" width=\"{}\" height=\"{}\"/>\n", layer.columns, layer.rows);
-    out_ += cells_svg(layer, head, report_.log_scale) + "</g>\n";
+    const auto rectangle = [&](const char* kind) {
+      return fmt::format("<rect class=\"{}\" width=\"{}\" height=\"{}\"/>\n", kind, layer.columns, layer.rows);
+    };
+    out_ += rectangle("paper") + cells_svg(layer, head, report_.log_scale) + rectangle("frame") + "</g>\n";
     width_ = std::max(width_, x + cell * static_cast<double>(layer.columns));
   }
 
@@ -192,42 +186,13 @@ class Figure {
 
 }  // namespace
 
-std::string heatmap_svg(const HeatmapReport& report) { return Figure(report).run(); }
-
-std::string heatmap_png(const HeatmapReport& report) {
-  constexpr std::int64_t kGap = 8, kWanted = 256, kMostPixels = std::int64_t{1} << 26;
-  const auto across = static_cast<std::int64_t>(heads_in_a_row(report));
-  std::int64_t rows = 1, columns = 1, lines = 0;
-  for (const LayerMap& layer : report.layers) {
-    rows = std::max(rows, layer.rows);
-    columns = std::max(columns, layer.columns);
-    lines += (static_cast<std::int64_t>(layer.heads.size()) + across - 1) / across;
-  }
-  std::int64_t zoom = std::max<std::int64_t>(1, kWanted / std::max(rows, columns));
-  while (zoom > 1 && (columns * zoom + kGap) * across * (rows * zoom + kGap) * lines > kMostPixels) --zoom;
-
-  Image image;
-  image.width = across * (columns * zoom + kGap) + kGap;
-  image.height = lines * (rows * zoom + kGap) + kGap;
-  constexpr Color kPaper = {0xe4, 0xe8, 0xee};
-  image.pixels.assign(static_cast<std::size_t>(image.width * image.height), kPaper);
-  std::int64_t top = kGap;
-  for (const LayerMap& layer : report.layers) {
-    for (std::size_t i = 0; i < layer.heads.size(); ++i) {
-      const HeadMap& head = layer.heads[i];
-      const Shades shades(layer, head, report.log_scale);
-      const std::int64_t place = static_cast<std::int64_t>(i) % across;
-      if (place == 0 && i > 0) top += rows * zoom + kGap;
-      const std::int64_t left = kGap + place * (columns * zoom + kGap);
-      for (std::int64_t y = 0; y < layer.rows * zoom; ++y)
-        for (std::int64_t x = 0; x < layer.columns * zoom; ++x) {
-          image.pixels[static_cast<std::size_t>((top + y) * image.width + left + x)] =
-              color_at(kLightRamp, shades.at(y / zoom, x / zoom));
-        }
-    }
-    top += rows * zoom + kGap;
-  }
-  return png(image);
+std::size_t heads_in_a_row(const HeatmapReport& report) {
+  std::size_t most = 1;
+  for (const LayerMap& layer : report.layers) most = std::max(most, layer.heads.size());
+  if (report.layers.size() > 1) return most;
+  return static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(most))));
 }
+
+std::string heatmap_svg(const HeatmapReport& report) { return Figure(report).run(); }
 
 }  // namespace attn::report

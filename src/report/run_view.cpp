@@ -22,6 +22,27 @@ std::string values_text(const std::vector<double>& values) {
   return join(texts, " ");
 }
 
+constexpr std::string_view kString = "string";
+
+/// The first of them, as Python writes them.
+std::string strings_text(const std::vector<std::string>& strings) {
+  constexpr std::size_t kFirst = 5, kMostBytes = 40;
+  std::vector<std::string> texts;
+  for (const std::string& text : strings) {
+    if (texts.size() == kFirst) break;
+    texts.push_back(python_repr(shortened(text, kMostBytes)));
+  }
+  return join(texts, " ");
+}
+
+/// Strings in lists of lists, as their shape has them; one alone in a list.
+Json nested(const std::vector<std::string>& strings, const Shape& shape, int axis, std::size_t& at) {
+  if (axis == shape.rank()) return json_text(strings[at++]);
+  Json list = Json::array();
+  for (Dim i = 0; i < shape[axis]; ++i) list.push_back(nested(strings, shape, axis + 1, at));
+  return list;
+}
+
 std::string index_text(const std::vector<std::int64_t>& index) { return fmt::format("[{}]", fmt::join(index, ", ")); }
 
 Table outputs_table(const RunReport& report) {
@@ -35,6 +56,11 @@ Table outputs_table(const RunReport& report) {
                {"First values"}},
               {}};
   for (const OutputReport& output : report.outputs) {
+    if (output.dtype == kString) {
+      table.rows.push_back(
+          {output.name, output.shape.str(), output.dtype, "-", "-", "-", "-", strings_text(output.strings)});
+      continue;
+    }
     table.rows.push_back({output.name, output.shape.str(), output.dtype, number(output.mean), number(output.std),
                           number(output.min), number(output.max), values_text(output.first_values)});
   }
@@ -55,13 +81,18 @@ Json output_json(const OutputReport& output) {
   json["name"] = json_text(output.name);
   json["shape"] = json_shape(output.shape);
   json["dtype"] = json_text(output.dtype);
-  json["mean"] = output.mean;
-  json["std"] = output.std;
-  json["min"] = output.min;
-  json["max"] = output.max;
+  const bool is_text = output.dtype == kString;
+  const auto figure = [&](double value) { return is_text ? Json(nullptr) : Json(value); };
+  json["mean"] = figure(output.mean);
+  json["std"] = figure(output.std);
+  json["min"] = figure(output.min);
+  json["max"] = figure(output.max);
   json["non_finite"] = output.non_finite;
   json["first_values"] = output.first_values;
   json["sha256"] = output.sha256;
+  std::size_t at = 0;
+  const Shape shape = output.shape.rank() == 0 ? Shape{1} : output.shape;
+  if (is_text) json["strings"] = nested(output.strings, shape, 0, at);
   return json;
 }
 

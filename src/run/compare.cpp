@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "attn/base/text.h"
+
 namespace attn::run {
 namespace {
 
@@ -80,31 +82,69 @@ OutputComparison compare(const std::string& name, const Tensor& expected, const 
   return out;
 }
 
-std::vector<OutputComparison> compare(const std::vector<NamedTensor>& expected, const std::vector<NamedTensor>& got,
-                                      const Tolerance& tolerance) {
-  const auto find = [](const std::vector<NamedTensor>& list, const std::string& name) {
-    return std::find_if(list.begin(), list.end(), [&](const NamedTensor& item) { return item.name == name; });
-  };
+namespace {
+
+/// One comparison for each name on either side. A single array on both is compared whatever a .npy file is called.
+template <typename Array, typename Compare>
+std::vector<OutputComparison> compare_by_name(const std::vector<Array>& expected, const std::vector<Array>& got,
+                                              const Compare& of) {
   std::vector<OutputComparison> out;
-  // A single array on both sides is compared whatever a .npy file is called.
-  if (expected.size() == 1 && got.size() == 1)
-    return {compare(got[0].name, expected[0].tensor, got[0].tensor, tolerance)};
-  for (const NamedTensor& item : got) {
-    if (const auto match = find(expected, item.name); match != expected.end()) {
-      out.push_back(compare(item.name, match->tensor, item.tensor, tolerance));
+  const auto lacks = [&](const std::string& name, const char* problem) {
+    out.push_back({});
+    out.back().name = name;
+    out.back().problem = problem;
+  };
+  if (expected.size() == 1 && got.size() == 1) return {of(got[0].name, expected[0], got[0])};
+  for (const Array& item : got) {
+    if (const auto match = std::ranges::find(expected, item.name, &Array::name); match != expected.end()) {
+      out.push_back(of(item.name, *match, item));
     } else {
-      out.push_back({});
-      out.back().name = item.name;
-      out.back().problem = "the expected file has no array of this name";
+      lacks(item.name, "the expected file has no array of this name");
     }
   }
-  for (const NamedTensor& item : expected) {
-    if (find(got, item.name) != got.end()) continue;
-    out.push_back({});
-    out.back().name = item.name;
-    out.back().problem = "the model gives no output of this name";
-  }
+  for (const Array& item : expected)
+    if (std::ranges::find(got, item.name, &Array::name) == got.end())
+      lacks(item.name, "the model gives no output of this name");
   return out;
+}
+
+OutputComparison compare_strings(const std::string& name, const TextArray& expected, const TextArray& got) {
+  OutputComparison out;
+  out.name = name;
+  if (expected.shape != got.shape) {
+    out.problem = fmt::format("expected shape {}, got {}", expected.shape.str(), got.shape.str());
+    return out;
+  }
+  out.elements = static_cast<std::int64_t>(got.values.size());
+  std::size_t first = 0;
+  for (std::size_t i = got.values.size(); i-- > 0;) {
+    if (expected.values[i] == got.values[i]) continue;
+    ++out.mismatches;
+    first = i;
+  }
+  out.pass = out.mismatches == 0;
+  if (out.pass) return out;
+  out.worst_index = coordinates(static_cast<std::int64_t>(first), got.shape);
+  out.problem = fmt::format("{} of {} strings differ, the first at [{}]: expected '{}', got '{}'",
+                            with_commas(out.mismatches), with_commas(out.elements), fmt::join(out.worst_index, ", "),
+                            shortened(expected.values[first]), shortened(got.values[first]));
+  return out;
+}
+
+}  // namespace
+
+std::vector<OutputComparison> compare(const std::vector<NamedTensor>& expected, const std::vector<NamedTensor>& got,
+                                      const Tolerance& tolerance) {
+  return compare_by_name(expected, got, [&](const std::string& name, const NamedTensor& a, const NamedTensor& b) {
+    return compare(name, a.tensor, b.tensor, tolerance);
+  });
+}
+
+std::vector<OutputComparison> compare_texts(const std::vector<NamedTexts>& expected,
+                                            const std::vector<NamedTexts>& got) {
+  return compare_by_name(expected, got, [](const std::string& name, const NamedTexts& a, const NamedTexts& b) {
+    return compare_strings(name, a.texts, b.texts);
+  });
 }
 
 Likeness likeness(const Tensor& a, const Tensor& b) {

@@ -13,7 +13,14 @@ namespace {
 
 using graph::ValueId;
 
-/// The size of the smallest table that the values of `input` index, directly or through Casts and Reshapes.
+/// Does the operation give elements of its first input, or of all, as they are?
+bool hands_on(const graph::Op& op) {
+  return std::holds_alternative<graph::Cast>(op) || std::holds_alternative<graph::Reshape>(op) ||
+         std::holds_alternative<graph::Slice>(op) || std::holds_alternative<graph::Transpose>(op) ||
+         std::holds_alternative<graph::Broadcast>(op) || std::holds_alternative<graph::Concat>(op);
+}
+
+/// The size of the smallest table that the values of `input` index, directly or by way of what hands them on.
 std::optional<std::int64_t> indexed_rows(const graph::Graph& graph, ValueId input) {
   std::vector<bool> derived(graph.values.size(), false);
   derived[static_cast<std::size_t>(input)] = true;
@@ -24,8 +31,7 @@ std::optional<std::int64_t> indexed_rows(const graph::Graph& graph, ValueId inpu
       if (!is_derived(node.inputs[1])) continue;
       const Dim size = graph.value(node.inputs[0]).shape[gather->axis];
       rows = rows ? std::min(*rows, size) : size;
-    } else if ((std::holds_alternative<graph::Cast>(node.op) || std::holds_alternative<graph::Reshape>(node.op)) &&
-               is_derived(node.inputs[0])) {
+    } else if (hands_on(node.op) && std::any_of(node.inputs.begin(), node.inputs.end(), is_derived)) {
       derived[static_cast<std::size_t>(node.outputs[0])] = true;
     }
   }

@@ -137,7 +137,7 @@ void save(const std::string& path, Specs specs, Tensors tensors, const SavedMode
   if (specs.size() != tensors.size()) {
     throw internal_error("{} tensors for {} weights are to be saved", tensors.size(), specs.size());
   }
-  io::AtomicFile file(path);
+  io::AtomicFile file(path, io::AtomicFile::Content::binary);
   format.write(file, specs, tensors, model);
   file.commit();
 }

@@ -1,6 +1,7 @@
 // What a user is told who asks for a little too much, or gives a little too little.
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -56,11 +57,44 @@ TEST_CASE("run: with --json, -o takes the report where its name ends so") {
   CHECK(run_attn({"run", "-o", folder / "x.json"}).code == 2);
 }
 
-TEST_CASE("attn: arrays are not written to a terminal") {
-  for (const std::vector<std::string>& words : {std::vector<std::string>{"run", "-o", "-"}, {"init", "-o", "-"}}) {
+TEST_CASE("attn: nothing binary is written to a terminal, whatever its name is") {
+  const TemporaryFolder folder;
+  for (const std::string name : {"terminal.npz", "terminal.onnx", "terminal.png", "terminal.keras"})
+    std::filesystem::create_symlink("/dev/stdout", folder / name);
+  const std::vector<std::vector<std::string>> commands = {
+      {"run", "-o", "-"},
+      {"run", "-o", folder / "terminal.npz"},
+      {"run", "--scores", folder / "terminal.npz"},
+      {"init", "-o", "-"},
+      {"init", "-o", folder / "terminal.keras"},
+      {"convert", fixture("mha/causal/model.keras"), "-"},
+      {"convert", fixture("mha/causal/model.keras"), folder / "terminal.npz"},
+      {"convert", fixture("mha/causal/model.keras"), folder / "terminal.onnx"},
+      {"grad", "--loss", "mse", "-o", folder / "terminal.npz"},
+      {"plot", "--format", "png"},
+      {"plot", "--format", "png", "-o", "-"},
+      {"plot", "-o", folder / "terminal.png"},
+      {"heatmap", "--format", "png", "-o", "/dev/stdout"},
+      {"heatmap", "--format", "png", "-o", "/dev/fd/1"},
+      {"heatmap", "-o", folder / "terminal.png"},
+  };
+  for (const std::vector<std::string>& words : commands) {
     CAPTURE(words);
-    CHECK(contains(run_on_terminal(words).out, "arrays are no text for a terminal"));
+    const Result result = run_on_terminal(words);
+    CHECK(result.code == 2);
+    CHECK_MESSAGE(contains(result.out, "no text for a terminal"), result.out);
+    CHECK(result.out.find('\0') == std::string::npos);
   }
+}
+
+TEST_CASE("run: random whole numbers stay inside the table that a part of them is looked up in") {
+  const TemporaryFolder folder;
+  const std::string model =
+      folder.file("part.json", R"({"class_name": "Sequential", "config": {"name": "part", "layers": [
+    {"class_name": "InputLayer", "config": {"batch_shape": [null, 64, 1], "dtype": "int32", "name": "ids"}},
+    {"class_name": "Cropping1D", "config": {"cropping": [0, 1], "name": "crop"}},
+    {"class_name": "Embedding", "config": {"input_dim": 3, "output_dim": 2, "name": "embed"}}]}})");
+  CHECK_MESSAGE(run_attn({"run", model}).code == 0, run_attn({"run", model}).err);
 }
 
 TEST_CASE("run: --batch beside an array of another batch is told to be of no use") {

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "../places.h"
 #include "../text.h"
@@ -9,6 +10,7 @@
 
 using attn::test::contains;
 using attn::test::fixture;
+using attn::test::in_repository;
 using attn::test::read_text;
 using attn::test::Result;
 using attn::test::run_attn;
@@ -29,6 +31,20 @@ TEST_CASE("convert: .onnx holds the model under its weights' names, and says wha
   CHECK(contains(file, "multi_head_attention/query/kernel"));
   CHECK(contains(file, "batch"));
   CHECK(folder.names() == std::vector<std::string>{"m.onnx"});
+}
+
+TEST_CASE("convert: in .onnx, lengths that may differ have names of their own, and those that may not have one") {
+  const TemporaryFolder folder;
+  const auto names = [&](const std::string& model) {
+    REQUIRE(run_attn({"convert", in_repository("tests/data/generation/" + model), folder / "m.onnx"}).code == 0);
+    std::set<std::string> out;
+    const std::string file = read_text(folder / "m.onnx");
+    for (const char* name : {"encoder_length", "decoder_length", "\x06length", "token_ids_1"})
+      if (contains(file, name)) out.insert(name);
+    return out;
+  };
+  CHECK(names("bart/preset") == std::set<std::string>{"encoder_length", "decoder_length"});
+  CHECK(names("gpt2/preset") == std::set<std::string>{"\x06length"});
 }
 
 TEST_CASE("convert: --opset, --batch, --seq-len and --shape are of ONNX alone, and are checked") {

@@ -265,6 +265,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"explain", flat, "d"},
       {"explain", narrow, "multi_head_attention"},
       {"run"},
+      {"run", in_repository("tests/data/text/named/model.keras")},
       {"run", "--expect", folder / "out.npz", "--check-finite"},
       {"run", "--expect", folder / "odd.npz"},
       {"run", archive},

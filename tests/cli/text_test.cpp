@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../places.h"
+#include "attn/io/array_file.h"
 #include "attn/io/atomic_file.h"
 #include "attn/io/file.h"
 #include "attn/io/tensor_file.h"
@@ -41,7 +42,7 @@ TEST_CASE("text: run takes strings from a text file and JSON, and says which fil
 
 TEST_CASE("text: run agrees with Keras on strings of .npz, and --output-dir runs such files too") {
   const TemporaryFolder folder;
-  for (const char* name : {"weighed", "nested", "layers", "integers", "hashes"}) {
+  for (const char* name : {"weighed", "nested", "layers", "integers", "hashes", "decoded", "named"}) {
     CAPTURE(name);
     const Result result = run_attn({"run", text_case(name + std::string("/model.keras")), "--input",
                                     text_case(name + std::string("/inputs.npz")), "--expect",
@@ -152,4 +153,71 @@ TEST_CASE("text: what attn writes keeps the vocabulary, and training reads strin
   CHECK(run_attn({"run", copy, "--input", input, "--expect", expected}).code == 0);
   const Result trained = run_attn({"grad", text_case("weighed/model.keras"), "--data", input, "--loss", "mse"});
   CHECK_MESSAGE(trained.code == 0, trained.err);
+}
+
+TEST_CASE("text: the strings that a model gives are told, written for NumPy, and compared one by one") {
+  const TemporaryFolder folder;
+  const std::string model = text_case("named/model.keras"), inputs = text_case("named/inputs.npz");
+  const std::string out = folder / "out.npz";
+  const Result table = run_attn({"run", model, "--input", inputs, "-o", out});
+  CHECK(table.code == 0);
+  CHECK(contains(table.out, "word    (3,)   string     -        -    -    -  '[UNK]' 'a b' 'é'"));
+  const attn::io::Arrays written = attn::io::read_arrays(out);
+  REQUIRE(written.texts.size() == 1);
+  CHECK(written.texts[0].texts.values == std::vector<std::string>{"[UNK]", "a b", "é"});
+  CHECK(written.tensors.size() == 1);
+
+  const json told = json::parse(run_attn({"run", model, "--input", inputs, "--json"}).out);
+  const json& word = told["outputs"][1];
+  CHECK(word["dtype"] == "string");
+  CHECK(word["mean"].is_null());
+  CHECK(word["strings"] == json::array({"[UNK]", "a b", "é"}));
+
+  const std::string others = folder.file("others.json", R"({"word": ["[UNK]", "ab", "e"]})");
+  const Result differs = run_attn({"run", model, "--input", inputs, "--expect", others});
+  CHECK(differs.code == 1);
+  CHECK(contains(differs.out, "word: 2 of 3 strings differ, the first at [1]: expected 'ab', got 'a b'"));
+  CHECK(contains(differs.out, "twice: the expected file has no array of this name"));
+}
+
+TEST_CASE("text: strings that a model gives are put together from the batches of many files") {
+  const TemporaryFolder folder;
+  const Result run = run_attn({"run", text_case("named/model.keras"), "--input", text_case("named/inputs.npz"),
+                               "--batch", "2", "--output-dir", folder / "out"});
+  CHECK_MESSAGE(run.code == 0, run.err);
+  const attn::io::Arrays written = attn::io::read_arrays(folder / "out/inputs.npz");
+  REQUIRE(written.texts.size() == 1);
+  CHECK(written.texts[0].texts.values == std::vector<std::string>{"[UNK]", "a b", "é"});
+}
+
+TEST_CASE("text: where strings that a model gives cannot go they are refused in one sentence") {
+  const TemporaryFolder folder;
+  const std::string model = text_case("named/model.keras"), inputs = text_case("named/inputs.npz");
+  const auto said = [](const std::vector<std::string>& words) {
+    const Result result = run_attn(words);
+    CHECK(result.code != 0);
+    return result.err;
+  };
+  CHECK(contains(said({"convert", model, folder / "m.onnx"}),
+                 "the output 'word' is of strings, and ONNX takes the numbers"));
+  CHECK(contains(said({"run", model, "--input", inputs, "-o", folder / "o.safetensors"}),
+                 "'word' is of strings, which .safetensors does not hold; use .npz"));
+  CHECK(contains(said({"compare", model, "--expect", inputs}),
+                 "the output 'word' is of strings, which 'attn run --expect' compares"));
+  const std::string back = R"({"class_name": "StringLookup", "config": {"name": "back", "invert": true%}})";
+  const auto of = [&](std::string vocabulary, const std::string& then) {
+    std::string layer = back;
+    layer.replace(layer.find('%'), 1, vocabulary);
+    return folder.file("m.json", R"({"class_name": "Sequential", "config": {"name": "m", "layers": [
+      {"class_name": "InputLayer", "config": {"batch_shape": [null, 3], "dtype": "int64", "name": "ids"}}, )" +
+                                     layer + then + "]}}");
+  };
+  CHECK(contains(said({"run", of("", "")}), "its vocabulary is not here"));
+  const std::string words = R"(, "vocabulary": ["a", "b"])";
+  CHECK(run_attn({"run", of(words, "")}).code == 0);
+  CHECK(
+      contains(said({"run", of(words, R"(, {"class_name": "Rescaling", "config": {"scale": 2.0, "name": "twice"}})")}),
+               "'twice' computes with strings"));
+  CHECK(contains(said({"run", of(words, R"(, {"class_name": "Hashing", "config": {"num_bins": 3, "name": "hash"}})")}),
+                 "it hashes numbers that the model computes"));
 }

@@ -1,6 +1,10 @@
 #include "attn/io/array_file.h"
 
+#include <span>
+
+#include "attn/io/file.h"
 #include "attn/io/npy.h"
+#include "attn/io/tensor_file.h"
 #include "support.h"
 
 namespace attn::io {
@@ -49,6 +53,30 @@ TEST_CASE("array_file: strings that do not fit their header, and what is no char
   CHECK(said(strings_of("<U99999999999999999999", "(1,)", "")).find("the dtype") != std::string::npos);
   CHECK(refusal([&] { return parse_npy(strings_of("<U1", "(1,)", "a\0\0\0"s), "x.npy"); }) ==
         "x.npy: an array of strings, where numbers are expected");
+}
+
+TEST_CASE("array_file: strings are written as NumPy's U and read back, and as nothing else") {
+  const TemporaryFolder folder;
+  const std::vector<NamedTexts> texts = {
+      {"words", {Shape{2, 2}, {"a", "", "\xc3\xa9", "\xf0\x9f\x98\x80z\xe6\x97\xa5"}}},
+      {"none", {Shape{0}, {}}},
+      {"empty", {Shape{}, {""}}}};
+  write_tensors(folder / "a.npz", {}, texts);
+  const Arrays back = read_arrays(folder / "a.npz");
+  REQUIRE(back.texts.size() == texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    CHECK(back.texts[i].name == texts[i].name);
+    CHECK(back.texts[i].texts.shape == texts[i].texts.shape);
+    CHECK(back.texts[i].texts.values == texts[i].texts.values);
+  }
+  write_tensors(folder / "a.npy", {}, std::span(texts).first(1));
+  CHECK(read_file(folder / "a.npy").text().find("'descr': '<U3'") != std::string_view::npos);
+  CHECK(refusal([&] { write_tensors(folder / "b.npy", {}, texts); }, ExitCode::usage)
+            .ends_with("a .npy file holds one array, not 3; use .npz"));
+  CHECK(refusal([&] { write_tensors(folder / "b.safetensors", {}, texts); }, ExitCode::usage)
+            .ends_with("'words' is of strings, which .safetensors does not hold; use .npz"));
+  const std::vector<NamedTexts> bytes = {{"a", {Shape{1}, {"\xff"}}}};
+  CHECK(refusal([&] { write_tensors(folder / "b.npz", {}, bytes); }).starts_with("a: a string is not UTF-8"));
 }
 
 TEST_CASE("array_file: a text file has a string in each line, and JSON lists of one length or an object of them") {

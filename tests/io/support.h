@@ -49,11 +49,11 @@ class TemporaryFolder {
 inline Bytes bytes_of_text(std::string_view text) { return Bytes::copy_of(std::as_bytes(std::span(text))); }
 
 /// The message of the Error (bad_input) that `act` throws; fails the test where it throws none, or another one.
-inline std::string refusal(const std::function<void()>& act) {
+inline std::string refusal(const std::function<void()>& act, ExitCode code = ExitCode::bad_input) {
   try {
     act();
   } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::bad_input);
+    CHECK(error.code() == code);
     return error.what();
   }
   FAIL("nothing was refused");

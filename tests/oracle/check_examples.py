@@ -22,7 +22,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).parent / "examples"
 sys.path.insert(0, str(HERE))
-MODULES = ("text", "translation", "vision", "series", "scattering")
+MODULES = ("text", "translation", "vision", "series", "scattering", "mixing", "recognition")
 
 
 def random_weights(model, seed):
@@ -50,8 +50,8 @@ def check(attn, flatten, make, folder):
     names = [tensor.name for tensor in keras.saving.load_model(flat).inputs]
     outputs = model(sample, training=False)
     named = outputs if isinstance(outputs, dict) else {f"output_{i}": x for i, x in enumerate(keras.tree.flatten(outputs))}
-    np.savez(folder / "in.npz", **dict(zip(names, arrays)))
-    np.savez(folder / "out.npz", **{name: np.asarray(value) for name, value in named.items()})
+    np.savez(folder / "in.npz", **dict(zip(names, map(as_array, arrays))))
+    np.savez(folder / "out.npz", **{name: as_array(value) for name, value in named.items()})
     rows = [attn, "run", flat, "--input", folder / "in.npz", "--expect", folder / "out.npz", "--rtol", "1e-4", "--atol", "1e-5", "-q"]
     ran = subprocess.run(rows, capture_output=True, text=True)
     if ran.returncode:
@@ -62,6 +62,12 @@ def check(attn, flatten, make, folder):
     if f'"total_params": {model.count_params()},' not in shown.stdout:
         return f"summary counts other parameters than the {model.count_params()} of Keras"
     return ""
+
+
+def as_array(value):
+    """Strings as NumPy has them without Python's objects."""
+    value = np.asarray(value)
+    return value if value.dtype != object else np.vectorize(bytes.decode, otypes=["U"])(value)
 
 
 def array(flatten, shape, dtype, name):
@@ -79,6 +85,9 @@ def main():
         flatten = importlib.import_module("flatten")
         INPUTS["transformer_asr"] = [array(flatten, (64, 9), "float32", "input_0"), array(flatten, (6,), "int32", "input_1")]
         INPUTS["ner_transformers"] = array(flatten, (12,), "int32", "inputs")
+        INPUTS["tab_transformer"] = {"categories": array(flatten, (3,), "int32", "categories"),
+                                     "numbers": array(flatten, (4,), "float32", "numbers")}
+        INPUTS["image_search_with_a_dual_encoder"] = [array(flatten, (8, 8, 3), "float32", "image"), array(flatten, (5,), "int32", "ids")]
         models = [make for name in MODULES for make in importlib.import_module(name).MODELS]
         for make in models:
             if wanted and make.__name__ not in wanted:

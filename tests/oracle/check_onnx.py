@@ -1,9 +1,11 @@
 """Holds the ONNX that `attn convert` writes against what Keras computed, by ONNX Runtime.
 
-    python tests/oracle/check_onnx.py ATTN [--opset N] [--fixed] [CASE…]
+    python tests/oracle/check_onnx.py ATTN [--opset N] [--fixed] [FOLDER…]
 
-A CASE is a folder of tests/data/keras, such as mha/causal, or of tests/data, such as quantized/dense_int8; without one
-all are taken. Each model is converted, checked by
+A FOLDER is one of tests/data/keras, such as mha/causal, or of tests/data, such as quantized/dense_int8, or any other; all
+models in it are taken: model.keras beside inputs.npz and outputs.npz, presets of generation beside backbone.npz, and models
+without outputs (training, gradients), which are held against attn's reference backend on random inputs. Without a FOLDER
+all of tests/data/keras and tests/data/quantized are taken. Each model is converted, checked by
 onnx.checker, and run on the case's inputs; its outputs must be Keras's within what the float32 tests of attn allow. Sizes
 that the model leaves open are left open in the file, unless attn asks for them (--fixed: always); where the file opens
 its batch, the inputs are run a second time, twice over. What ONNX Runtime has no kernels for (bfloat16) is run by
@@ -23,6 +25,56 @@ import onnx.reference
 import onnxruntime
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
+
+
+class Case:
+    """A model, what goes in, and what comes out."""
+
+    def __init__(self, path, attn):
+        self.path = path
+        self.preset = path.name == "preset"
+        self.folder = path.parent
+        self.label = f"{self.folder.parent.name}/{self.folder.name}" + ("" if path.name == "model.keras" else f"/{path.stem}")
+        self.told = True
+        if self.preset:
+            arrays = dict(np.load(self.folder / "backbone.npz"))
+            self.inputs = {name[3:]: x for name, x in arrays.items() if name.startswith("in_")}
+            self.result = next(name for name in ("logits", "task_output", "decoder_sequence_output", "hidden") if name in arrays)
+            self.outputs = {"output_0": arrays[self.result]}
+        elif (self.folder / "outputs.npz").exists() and path.name == "model.keras":
+            self.inputs, self.outputs = (dict(np.load(self.folder / f"{name}.npz")) for name in ("inputs", "outputs"))
+        else:
+            self.told = False
+            self.inputs, self.outputs, self.computed = random_pass(attn, path)
+
+    def tolerance(self, name, expected):
+        if not self.told:  # under a mixed policy both round, at other places
+            share = {"float16": 4e-3, "bfloat16": 3e-2}.get(self.computed, 1e-5)
+            return share * max(float(np.nanmax(np.abs(expected), initial=0.0)), 1e-3)
+        if self.preset:
+            meta = json.loads((self.folder / "meta.json").read_text())
+            largest, keras = float(np.abs(expected).max()), self.folder / "backbone_keras.npz"
+            allowed = max(4 * ((meta.get("float32_error") or {}).get(self.result) or 0.0), 2e-6 * largest)
+            if keras.exists() and self.result in np.load(keras):
+                allowed = max(allowed, 4 * float(np.abs(np.load(keras)[self.result].astype("float64") - expected).max()))
+            return allowed
+        return tolerance(self.folder, name, expected)
+
+
+def random_pass(attn, path):
+    """Random inputs, and what attn's reference loops give for them."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [attn, "run", path, "--batch", "2", "--backend", "reference", "-q"]
+        run = lambda *more: subprocess.run([str(word) for word in (*words, *more)], capture_output=True, text=True, check=True).stdout
+        random, inputs = np.random.default_rng(1), {}
+        told = json.loads(run("--json"))
+        for given in told["inputs"]:
+            floats = "float" in given["dtype"]
+            drawn = random.standard_normal(given["shape"]) if floats else random.integers(0, 2, given["shape"])
+            inputs[given["name"]] = drawn.astype("float32" if given["dtype"] == "bfloat16" else given["dtype"])
+        np.savez(f"{folder}/in.npz", **inputs)
+        run("--input", f"{folder}/in.npz", "-o", f"{folder}/out.npz")
+        return inputs, dict(np.load(f"{folder}/out.npz")), told["dtype"]
 
 
 def tolerance(case, name, expected):
@@ -63,10 +115,9 @@ def run(path, inputs):
 
 
 def check(attn, case, opset, fixed, folder):
-    inputs = dict(np.load(case / "inputs.npz"))
-    expected = dict(np.load(case / "outputs.npz"))
+    inputs, expected = case.inputs, case.outputs
     path = folder / "model.onnx"
-    words = [attn, "convert", case / "model.keras", path, "--quiet", "--opset", opset]
+    words = [attn, "convert", case.path, path, "--quiet", "--opset", opset]
     if fixed is None:
         result = check(attn, case, opset, False, folder)
         return check(attn, case, opset, True, folder) if result.startswith("refused") else result
@@ -87,7 +138,7 @@ def check(attn, case, opset, fixed, folder):
         if value.shape != wanted.shape:
             return f"{name}: shape {value.shape}, not {wanted.shape}"
         error = float(np.max(np.where(np.isnan(value) & np.isnan(wanted), 0, np.abs(value - wanted)), initial=0.0))
-        if not error <= tolerance(case, name, wanted):
+        if not error <= case.tolerance(name, wanted):
             return f"{name}: off by {error:.3g} of {np.abs(wanted).max():.3g} ({by})"
     given = onnx.load(path).graph.input
     opened = {d.dim_param for i in given for d in i.type.tensor_type.shape.dim if d.dim_param}
@@ -114,13 +165,16 @@ def main():
     parser.add_argument("--fixed", action="store_const", const=True)
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args()
-    cases = [DATA / name if (DATA / name).exists() else DATA / "keras" / name for name in options.cases]
-    cases = cases or sorted(path.parent for kind in ("keras/*/*", "quantized/*") for path in DATA.glob(kind + "/model.keras"))
+    roots = options.cases or ["keras", "quantized"]
+    found = [next(p for p in (DATA / root, DATA / "keras" / root, pathlib.Path(root)) if p.exists()) for root in roots]
+    cases = sorted({path for root in found for kind in ("model.keras", "start.keras", "preset") for path in root.rglob(kind)})
     score, failed = collections.Counter(), 0
-    for case in cases:
-        label = f"{case.parent.name}/{case.name}"
+    for model in cases:
+        label = "/".join(model.parts[-3:])
         with tempfile.TemporaryDirectory() as folder:
             try:
+                case = Case(model, options.attn)
+                label = case.label
                 result = check(options.attn, case, options.opset, options.fixed, pathlib.Path(folder))
             except Exception as error:
                 result = f"{type(error).__name__}: {str(error)[:400]}"

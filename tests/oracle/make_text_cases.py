@@ -56,8 +56,11 @@ def write(name, model, inputs):
     model = keras.saving.load_model(folder / "model.keras")  # what a file holds is what counts
     np.savez(folder / "inputs.npz", **inputs)
     given = [tf.constant(inputs[tensor.name]) for tensor in model.inputs]
-    outputs = keras.tree.flatten(model(given if len(given) > 1 else given[0]))
-    np.savez(folder / "outputs.npz", **{f"output_{i}": np.asarray(value) for i, value in enumerate(outputs)})
+    outputs = model(given if len(given) > 1 else given[0])
+    named = outputs if isinstance(outputs, dict) else {f"output_{i}": value for i, value in enumerate(keras.tree.flatten(outputs))}
+    decode = np.vectorize(lambda text: text.decode(), otypes=["U"])
+    np.savez(folder / "outputs.npz", **{name: decode(value) if value.dtype == tf.string else np.asarray(value)
+                                        for name, value in named.items()})
     lines = []
     model.summary(line_length=80, print_fn=lambda text, **kwargs: lines.append(text))
     (folder / "summary.txt").write_text("\n".join(lines))
@@ -153,3 +156,27 @@ back = L.IntegerLookup(vocabulary=[7, 9], invert=True, mask_token=0, name="back"
 padded = L.IntegerLookup(vocabulary=[7, 9], output_mode="multi_hot", max_tokens=6, pad_to_max_tokens=True, name="padded")
 write("integers", keras.Model(ids, [layer(ids) for layer in (learned, masked, weighed, back, padded)], name="integers"),
       {"ids": np.array([[42, 7, 0, 1, 2], [5, 9, -3, 3, 1138]])})
+
+# ---- strings that come out
+
+scores = keras.Input((4, 9), name="scores")
+ids = keras.Input((3,), dtype="int64", name="ids")
+W = ["cat", "é", "日本", "a b"]
+back = lambda **options: L.StringLookup(vocabulary=W, invert=True, **options)
+best = keras.ops.argmax(scores, axis=-1)
+words = back(mask_token="", name="words")(best)
+learned = L.StringLookup(name="learned")
+learned.adapt([["the", "cat", "the", "mat", "é"]])
+inner_ids = keras.Input((3,), dtype="int64", name="inner_ids")
+inner = keras.Model(inner_ids, L.StringLookup(vocabulary=learned.get_vocabulary(), invert=True, name="learned_back")(inner_ids), name="inner")
+outputs = [
+    words, scores + 1.0, back(num_oov_indices=3, mask_token="[M]", oov_token="?")(ids), back(num_oov_indices=0)(ids), inner(ids),
+    L.Reshape((2, 2))(words), keras.ops.transpose(L.Identity()(words)), words[:, 1:], L.Concatenate()([words, words[:, :1]]),
+    back()(scores), L.IntegerLookup(vocabulary=[7, 9], invert=True)(ids),
+]
+write("decoded", keras.Model([scores, ids], outputs, name="decoded"),
+      {"scores": (random.normal(size=(2, 4, 9)) * 3).astype("float32"),
+       "ids": np.array([[0, 1, 2], [-1, 5, 1 << 40]])})
+ids = keras.Input((), dtype="int64", name="ids")
+write("named", keras.Model(ids, {"word": L.StringLookup(vocabulary=W, invert=True)(ids), "twice": ids * 2}, name="named"),
+      {"ids": np.array([0, 4, 2])})

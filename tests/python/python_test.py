@@ -253,6 +253,17 @@ class Texts(unittest.TestCase):
                 for output, expected in wanted.items():
                     np.testing.assert_allclose(got[output], expected, rtol=1e-4, atol=1e-5)
 
+    def test_strings_that_a_model_gives_are_arrays_of_str(self):
+        for name in ('decoded', 'named'):
+            folder = ROOT / 'tests/data/text' / name
+            model = attn.Model(folder / 'model.keras')
+            got, wanted = by_name(model.predict(arrays(folder / 'inputs.npz'))), arrays(folder / 'outputs.npz')
+            self.assertEqual(set(got), set(wanted))
+            for output, expected in wanted.items():
+                with self.subTest(name=name, output=output):
+                    self.assertEqual(got[output].dtype.kind, expected.dtype.kind)
+                    np.testing.assert_array_equal(got[output], expected)
+
     def test_strings_come_in_lists_and_as_bytes(self):
         model = attn.Model(ROOT / 'tests/data/text/classifier/model.keras')
         text = 'The dog sat on a mat.'

@@ -9,6 +9,7 @@
 #include "classes/decoding.h"
 #include "model/decodes.h"
 #include "model/input_layer.h"
+#include "model/string_values.h"
 #include "model/variables.h"
 
 namespace attn::keras {
@@ -232,7 +233,25 @@ std::vector<TensorPtr> lower(Functional& model, const LowerOptions& options, Mod
   }
   std::vector<TensorPtr> outputs = model.run(lowering, inputs, false);
   name_outputs(model.output_struct, outputs, graph);
+  if (!options.symbolic) static_cast<void>(strings_of(graph, lowering.callees()));
   return outputs;
+}
+
+std::vector<TextOutput> text_outputs(Functional& model) {
+  bool any = false;
+  visit_layers(model, [&](const Layer& layer) { any = any || gives_texts(layer); });
+  if (!any) return {};
+  graph::Graph graph;
+  ModelLowering lowering(graph, true);
+  LowerOptions options;
+  options.symbolic = true;
+  lower(model, options, lowering);
+  const Strings strings = strings_of(graph, lowering.callees());
+  std::vector<TextOutput> out;
+  for (const graph::Output& output : graph.outputs)
+    if (const auto found = strings.find(output.value); found != strings.end())
+      out.push_back({output.name, found->second});
+  return out;
 }
 
 }  // namespace attn::keras

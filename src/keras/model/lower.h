@@ -20,6 +20,8 @@ std::vector<TensorPtr> lower(Functional& model, const LowerOptions& options, Mod
 /// The input layers of strings, and what layers make of them.
 [[nodiscard]] std::vector<TextInput> text_inputs(const Functional& model);
 [[nodiscard]] std::vector<TextStage> text_stages(Functional& model);
+/// The outputs that stand for strings. Throws Error (bad_input) where the model computes with strings.
+[[nodiscard]] std::vector<TextOutput> text_outputs(Functional& model);
 
 /// Can an unknown dimension of the inputs be `length`, or are all known and one of them that?
 [[nodiscard]] bool takes_length(const Functional& model, std::int64_t length);

@@ -99,7 +99,8 @@ builders.heatmap = async (section) => {
   const heads = el("div", {className: "heads"});
   const keys = el("p", {className: "keys"});
   for (const [key, text] of [["n", "next head"], ["p", "previous head"], ["j", "next layer"], ["k", "previous layer"],
-    ["1", "matrix"], ["2", "lines"], ["3", "all heads"], ["4", "overlaid"], ["c", "colours"], ["← ↑ → ↓", "in the picture: a cell"]]) {
+    ["1", "matrix"], ["2", "lines"], ["3", "all heads"], ["4", "overlaid"],
+    ...(views.length > 4 ? [["5", "on the image"]] : []), ["c", "colours"], ["← ↑ → ↓", "in the picture: a cell"]]) {
     keys.append(el("kbd", {}, key), " " + text + "   ");
   }
   const rampCanvas = el("canvas", {width: 160, height: 10}), rampLow = el("span", {}), rampHigh = el("span", {});
@@ -526,6 +527,7 @@ builders.heatmap = async (section) => {
     const change = {
       n: {head: state.head + 1}, p: {head: state.head - 1}, j: {layer: state.layer + 1}, k: {layer: state.layer - 1},
       1: {view: "matrix"}, 2: {view: "lines"}, 3: {view: "heads"}, 4: {view: "overlaid"},
+      5: views.length > 4 ? {view: "image"} : undefined,
       c: {colours: COLOURS[(COLOURS.indexOf(state.colours) + 1) % COLOURS.length]},
     }[event.key];
     if (change) update(change);

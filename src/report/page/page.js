@@ -9,6 +9,11 @@ function el(tag, properties, ...children) {
   return made;
 }
 
+// A name such as "block/dense" may go on in another line behind each stroke.
+function broken(text) {
+  return String(text ?? "").split("/").flatMap((part, i) => i ? ["/", el("wbr"), part] : [part]);
+}
+
 // The bytes of a payload: base64 of a zlib stream.
 async function payload(index) {
   const text = atob(document.getElementById("payload-" + index).textContent);
@@ -27,7 +32,7 @@ builders.table = (section) => {
   const kind = (column) => section.columns[column].right ? "number" : "";
   const head = el("tr", {}, ...section.columns.map((c, i) => el("th", {scope: "col", className: kind(i)}, c.header)));
   const rows = section.rows.map((row, r) => {
-    const made = el("tr", {}, ...row.map((cell, i) => el("td", {className: kind(i)}, cell)));
+    const made = el("tr", {}, ...row.map((cell, i) => el("td", {className: kind(i)}, ...broken(cell))));
     if (section.layers) made.dataset.layer = section.layers[r];
     return made;
   });

@@ -283,6 +283,14 @@ def decoder_with_rotary_positions():
     return keras.Model(inputs, layers.Dense(VOCABULARY)(x))
 
 
+def text_classification_end_to_end():
+    """Strings in: the vocabulary is the model's own."""
+    text = keras.Input((1,), dtype="string", name="text")
+    ids = layers.TextVectorization(output_sequence_length=LENGTH, vocabulary=["the", "a", "of", "and", "movie"])(text)
+    x = TransformerBlock(WIDTH, HEADS, 32)(TokenAndPositionEmbedding(LENGTH, VOCABULARY, WIDTH)(ids))
+    return keras.Model(text, layers.Dense(2, activation="softmax")(layers.GlobalAveragePooling1D()(x)))
+
+
 @keras.saving.register_keras_serializable()
 class SpatialGatingUnit(layers.Layer):
     """gMLP's gate, which stands where attention would."""
@@ -310,4 +318,4 @@ def gmlp_language_model():
 
 MODELS = [text_classification_with_transformer, text_generation_with_miniature_gpt, ner_transformers,
           text_classification_with_switch_transformer, lstm_with_attention, decoder_with_rotary_positions,
-          gmlp_language_model]
+          text_classification_end_to_end, gmlp_language_model]

@@ -55,7 +55,7 @@ def flat_model(model, specs, length=None):
             lambda spec: keras.Input(batch_shape=(rows, *known(spec, free)), dtype=spec.dtype, name=spec.name), specs)
 
     traced = make(batch, False)
-    recorder = Recorder(tree.flatten(traced)[0])
+    recorder = Recorder(tree.flatten(traced))
     inputs = make(None, True)
     try:
         with recorder.recording():
@@ -84,6 +84,9 @@ def random_inputs(model, specs, rows, length, seed):
         shape = (rows, *(length if size is None else size for size in spec.shape))
         if "float" in spec.dtype and not (tables and len(shape) == 2):
             return random.standard_normal(shape).astype(spec.dtype)
+        if spec.dtype == "string":
+            words = np.array(["", "the", "a", "of and", "Unseen, quite!"])
+            return ops.convert_to_tensor(words[random.integers(0, len(words), shape)])
         if spec.dtype == "bool":
             return np.ones(shape, "bool")
         return random.integers(0, max(limit, 1), shape).astype(spec.dtype)
@@ -95,9 +98,11 @@ def difference(model, flat, inputs):
     a, b = (tree.flatten(m(inputs, training=False)) for m in (model, flat))
     worst, largest = 0.0, 0.0
     for x, y in zip(a, b):
-        x, y = (ops.convert_to_numpy(ops.cast(z, "float32")) for z in (x, y))
+        x, y = (ops.convert_to_numpy(z if is_text(z) else ops.cast(z, "float32")) for z in (x, y))
         if x.shape != y.shape:
             return math.inf, 1.0
+        if x.dtype == object:
+            x, y = np.zeros(x.shape), np.not_equal(x, y).astype("float32")
         worst = max(worst, float(np.max(np.abs(x - y), initial=0)))
         largest = max(largest, float(np.max(np.abs(x), initial=0)))
     return worst, largest

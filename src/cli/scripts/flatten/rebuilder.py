@@ -9,15 +9,20 @@ class Rebuilder:
         self.constants = {}  # bytes -> tensor
         self.inputs = inputs
         self.rows = self.steps = None
-        self.tables = Recorder(inputs[0])
+        self.tables = Recorder(inputs)
 
     def outputs(self, function, inputs):
         return function._run_through_graph(inputs, operation_fn=self.operation)
 
     def operation(self, old):
         if isinstance(old, keras.Layer):
-            return lambda *args, **kwargs: self.layer(old)(*self.arguments(args), **self.arguments(kwargs))
+            return lambda *args, **kwargs: self.called(self.layer(old), self.arguments(args), self.arguments(kwargs))
         return lambda *args, **kwargs: self.again(old, self.arguments(args), self.arguments(kwargs))
+
+    def called(self, layer, args, kwargs):
+        outputs = layer(*args, **kwargs)
+        self.tables.note(outputs)
+        return outputs
 
     def arguments(self, structure):
         return tree.map_structure(self.argument, structure)
@@ -80,6 +85,8 @@ class Rebuilder:
     def again(self, old, args, kwargs):
         config = {key: value for key, value in old.get_config().items() if key != "name"}
         kind = type(old).__name__
+        if kind == "ConvertToTensor" and is_text(args[0]):
+            return args[0]
         shown = any(self.shows(leaf) for leaf in tree.flatten(list(config.values())) if isinstance(leaf, int))
         if not shown:
             return type(old)(**config)(*args, **kwargs)
@@ -113,7 +120,7 @@ class Rebuilder:
 
     def row_zeros(self):
         if self.rows is None:
-            zeros = ops.zeros_like(self.inputs[0], dtype="int32")
+            zeros = ops.zeros_like(self.tables.of_input, dtype="int32")
             axes = tuple(range(1, len(zeros.shape)))
             self.rows = ops.max(zeros, axis=axes) if axes else zeros
         return self.rows
@@ -121,7 +128,7 @@ class Rebuilder:
     def positions(self):
         """0, 1, 2, … over the unknown length."""
         if self.steps is None:
-            for tensor in self.inputs:
+            for tensor in filterfalse(is_text, self.inputs):
                 if len(tensor.shape) > 1 and tensor.shape[1] is None:
                     ones = ops.ones_like(tensor, dtype="int32")
                     ones = ops.max(ones, axis=(0, *range(2, len(tensor.shape))))

@@ -23,6 +23,7 @@ import inspect
 import math
 import os
 import sys
+from itertools import filterfalse
 
 import keras
 import numpy as np
@@ -69,6 +70,10 @@ def is_array(value):
     return isinstance(value, np.ndarray) or (not is_symbolic(value) and ops.is_tensor(value))
 
 
+def is_text(x):
+    return keras.backend.standardize_dtype(x.dtype) == "string"
+
+
 def mask_of(tensor):
     return getattr(tensor, "_keras_mask", None)
 
@@ -95,8 +100,8 @@ def fresh_prime(model, above):
 class Recorder:
     """Calls a model with symbolic tensors in which each layer that attn does not know is replaced by what it calls."""
 
-    def __init__(self, first_input):
-        self.first_input = first_input
+    def __init__(self, inputs):
+        self.of_input = next((x for x in inputs if not is_text(x)), inputs[0])  # numbers that come from the input
         self.scope = []  # names of the layers that are open
         self.inside_plain = False
         self.opened = {}  # class name -> how many
@@ -124,11 +129,17 @@ class Recorder:
         def einsum(subscripts, *operands, **kwargs):
             return plain_einsum(lower_case(subscripts), *operands, **kwargs)
 
+        def get_item(tensor, key):  # Keras takes None in a tuple alone
+            return plain_get_item(tensor, (key,) if key is None or key is Ellipsis else key)
+
+        plain_get_item = keras.KerasTensor.__getitem__
         keras.Layer.__call__, ops.convert_to_tensor, ops.einsum = call, convert_to_tensor, einsum
+        keras.KerasTensor.__getitem__ = get_item
         try:
             yield
         finally:
             keras.Layer.__call__, ops.convert_to_tensor, ops.einsum = plain_call, plain_convert, plain_einsum
+            keras.KerasTensor.__getitem__ = plain_get_item
 
     def call(self, plain_call, layer, args, kwargs):
         if self.inside_plain:
@@ -156,12 +167,19 @@ class Recorder:
             self.inside_plain = False
             if custom:
                 layer.activation = activation
+        self.note(outputs)
         if isinstance(layer, keras.layers.MultiHeadAttention):  # which takes the masks off what it is given
             for tensor in filter(is_symbolic, given + tree.flatten((args, kwargs))):
                 keras.src.backend.set_keras_mask(tensor, None)
         if remade:
             self.remade_masks.update(id(tensor) for tensor in tree.flatten(outputs) if mask_of(tensor) is not None)
         return activation(outputs) if custom else outputs
+
+    def note(self, outputs):
+        """Where all inputs are strings, numbers are what the first layer makes of them."""
+        for x in filter(is_symbolic, tree.flatten(outputs)):
+            if is_text(self.of_input) and not is_text(x) and x.shape and x.shape[0] == self.of_input.shape[0]:
+                self.of_input = x
 
     def rename(self, layer, name=None):
         """Two blocks may have layers of one name, which a model may not; the names are given back at the end."""
@@ -286,7 +304,9 @@ class Recorder:
     def symbolic(self, constant):
         """A constant as a tensor of the graph: it is added to a 0 that comes from the input."""
         if self.index is None:
-            self.index = ops.max(ops.zeros_like(self.first_input, dtype="int32"))
+            if is_text(self.of_input):
+                raise CannotFlatten("its inputs are strings, and it computes before a layer has read them")
+            self.index = ops.max(ops.zeros_like(self.of_input, dtype="int32"))
         constant = ops.convert_to_numpy(constant) if not isinstance(constant, np.ndarray) else constant
         if constant.dtype == np.int64:
             constant = constant.astype("int32")

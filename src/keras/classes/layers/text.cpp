@@ -6,12 +6,14 @@
 #include <array>
 
 #include "classes/layers/categories.h"
+#include "classes/layers/gives_texts.h"
 #include "classes/layers/layers.h"
 #include "classes/layers/vocabulary.h"
 
 namespace attn::keras {
 namespace {
 
+using graph::BinaryFn;
 using graph::ValueId;
 
 /// What is common to calls on strings.
@@ -104,7 +106,7 @@ class VocabularyLayer : public TextLayer {
   Vocabulary vocabulary;
 };
 
-class StringLookup : public VocabularyLayer {
+class StringLookup : public VocabularyLayer, public GivesTexts {
  public:
   void fields(Fields& f) override {
     constexpr Version kSalt = 314;
@@ -135,10 +137,13 @@ class StringLookup : public VocabularyLayer {
 
   Arg call(Call& call) override {
     if (!invert) return result(call, encoding(key));
-    if (!call.lowering().symbolic())
-      throw bad_input("with 'invert' it gives strings, and what attn computes is numbers; take the model without it");
-    return Call::result(call.builder().cast(call.tensor("inputs")->id, DType::int64));
+    if (!vocabulary.known() && !call.lowering().symbolic()) throw bad_input("{}", vocabulary.missing());
+    // A value of its own, which alone stands for strings; all places below 0 are of others.
+    graph::Builder& b = call.builder();
+    const ValueId index = b.cast(call.tensor("inputs")->id, DType::int64);
+    return Call::result(b.binary(BinaryFn::maximum, index, b.scalar_like(index, -1.0)));
   }
+  [[nodiscard]] text::Lookup places() const override { return vocabulary.lookup(rules(), {}); }
   [[nodiscard]] std::optional<std::vector<Shape>> symbolic_shapes(Call& call) override {
     return std::vector{rows_shape(call.shape("inputs"), output_mode.value, depth())};
   }

@@ -16,8 +16,10 @@ namespace attn::io {
 /// written directly. Every failure throws Error (bad_input) that names the path and the system's reason.
 class AtomicFile {
  public:
-  /// Fails at once where the target is a directory or cannot be written.
-  explicit AtomicFile(std::string path);
+  enum class Content : std::uint8_t { text, binary };
+  /// Fails at once where the target is a directory or cannot be written. Throws Error (usage) where it is a terminal
+  /// and the content none for it.
+  explicit AtomicFile(std::string path, Content content = Content::text);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
@@ -45,6 +47,9 @@ class AtomicFile {
   char* listed_ = nullptr;  // its name where remove_temporaries finds it
   Descriptor file_;
 };
+
+/// Does a path stand for a terminal: "-", /dev/stdout, /dev/tty, …?
+[[nodiscard]] bool is_terminal(const std::string& path);
 
 /// Removes the hidden files of all writers in this process, for a program that ends without their destructors. May be
 /// called by a signal handler.

@@ -28,4 +28,7 @@ namespace attn::io {
 /// Writes a version 1 file, with bfloat16 as float32.
 void write_npy(AtomicFile& file, const Tensor& tensor);
 
+/// The bytes of such a file of strings, NumPy's U. Throws Error (bad_input) where one is no UTF-8.
+[[nodiscard]] std::string text_npy(const TextArray& texts, std::string_view name);
+
 }  // namespace attn::io

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attn/base/tensor.h"
+#include "attn/base/text_array.h"
 #include "attn/io/atomic_file.h"
 #include "attn/io/bytes.h"
 
@@ -15,8 +16,8 @@ namespace attn::io {
 /// ZipReader or parse_npy refuses, and for members that are no arrays. `name` is the file's name for messages.
 [[nodiscard]] std::vector<NamedTensor> parse_npz(const Bytes& file, std::string_view name);
 
-/// Writes uncompressed arrays, with bfloat16 as float32. Throws Error (bad_input) where two names are the same or a
-/// name cannot be a member's.
-void write_npz(AtomicFile& file, std::span<const NamedTensor> tensors);
+/// Writes uncompressed arrays, with bfloat16 as float32, and strings as NumPy's U. Throws Error (bad_input) where two
+/// names are the same or a name cannot be a member's.
+void write_npz(AtomicFile& file, std::span<const NamedTensor> tensors, std::span<const NamedTexts> texts = {});
 
 }  // namespace attn::io

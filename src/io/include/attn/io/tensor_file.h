@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attn/base/tensor.h"
+#include "attn/base/text_array.h"
 #include "attn/io/bytes.h"
 
 namespace attn::io {
@@ -20,8 +21,9 @@ namespace attn::io {
 void check_tensor_path(const std::string& path);
 
 /// Writes .npy, .npz or .safetensors by the path's extension, .npz to stdout ("-"), whole or not at all. A .npy file
-/// takes exactly one array. Throws Error (usage) for another extension or count, and (bad_input) where the file cannot
-/// be written.
-void write_tensors(const std::string& path, std::span<const NamedTensor> tensors);
+/// takes exactly one array, a .safetensors file no strings. Throws Error (usage) for another extension or count, and
+/// (bad_input) where the file cannot be written.
+void write_tensors(const std::string& path, std::span<const NamedTensor> tensors,
+                   std::span<const NamedTexts> texts = {});
 
 }  // namespace attn::io

@@ -62,6 +62,8 @@ class Model {
   /// Those of them that are of strings, and what layers make of these: inputs of graphs, in their place.
   [[nodiscard]] std::vector<TextInput> text_inputs() const;
   [[nodiscard]] std::vector<TextStage> text_stages() const;
+  /// The outputs of its graphs that stand for strings. Throws Error (bad_input) where the model computes with strings.
+  [[nodiscard]] std::vector<TextOutput> text_outputs() const;
   /// The names of the arrays that go into its graphs: those of input layers of numbers, and of layers of text.
   [[nodiscard]] std::vector<std::string> array_names() const;
   /// The name of the first attention layer, or nothing.

@@ -1,4 +1,5 @@
-// The strings, and numbers to hash, that go into a model, and the inputs of its graph that are made of them.
+// The strings, and numbers to hash, that go into a model, and the inputs of its graph that are made of them; and the
+// strings that come out of it.
 #pragma once
 
 #include <memory>
@@ -22,6 +23,12 @@ struct TextStage {
       name;  ///< of the layer, and of the graph's input: "block/text_vectorization", from its second call on "…[1]"
   std::vector<std::string> inputs;  ///< the input layers that it reads
   std::shared_ptr<const text::Encoding> encoding;
+};
+
+/// An output of strings, of which the graph has the places in a vocabulary.
+struct TextOutput {
+  std::string name;
+  std::shared_ptr<const text::Lookup> terms;
 };
 
 }  // namespace attn::keras

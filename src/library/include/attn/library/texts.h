@@ -1,8 +1,9 @@
-// Strings that go into a model, and numbers that it hashes.
+// Strings that go into a model, numbers that it hashes, and strings that come out of it.
 #pragma once
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "attn/base/tensor.h"
 #include "attn/base/text_array.h"
@@ -17,5 +18,15 @@ namespace attn::library {
 [[nodiscard]] std::map<std::string, Tensor> encode_texts(const keras::Model& model,
                                                          const std::map<std::string, TextArray>& texts,
                                                          const std::map<std::string, Tensor>& numbers);
+
+/// A model's outputs: numbers, and strings.
+struct Outputs {
+  std::vector<NamedTensor> numbers;
+  std::vector<NamedTexts> texts;
+};
+
+/// What a pass gave, with the strings of `texts` (Model::text_outputs) in place of their places in a vocabulary.
+[[nodiscard]] Outputs decode_texts(const std::vector<keras::TextOutput>& texts,
+                                   const std::vector<NamedTensor>& outputs);
 
 }  // namespace attn::library

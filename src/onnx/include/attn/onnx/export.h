@@ -18,8 +18,8 @@ inline constexpr int kOldestOpset = 18, kNewestOpset = 23;
 using Lower = std::function<graph::Graph(const std::vector<Shape>&)>;
 
 /// Samples of a model whose inputs have these names and shapes, with kUnknown where a size is open. First axes share
-/// one length, "batch"; every other has its own where the model lets them differ. Throws Error where `lower` does for
-/// all sizes that are tried, or where the model is another one at another size.
+/// one length, "batch"; every other has its own where the model lets them differ, or one with those that it must equal.
+/// Throws Error where `lower` does for all sizes that are tried, or where the model is another one at another size.
 [[nodiscard]] Samples sample(const std::vector<std::string>& names, const std::vector<Shape>& shapes,
                              const Lower& lower);
 

@@ -11,7 +11,7 @@ namespace attn::report {
 
 /// table: the setting, the outputs, the comparison where there was one, the times. json: "attn.run/1"; times are in
 /// milliseconds; NaN and infinities are null, and `non_finite` of an output counts them. The list "non_finite" says
-/// where they came from, where that was looked for.
+/// where they came from, where that was looked for. An output of strings has them all.
 [[nodiscard]] std::string render(Format format, const RunReport& report);
 
 /// The comparison alone, one line per output: what agrees, or where it differs most.

@@ -60,6 +60,8 @@ struct OutputReport {
   std::int64_t non_finite = 0;       ///< NaN and infinite elements
   std::vector<double> first_values;  ///< in memory order
   std::string sha256;                ///< of its bytes; "" where nobody asked
+  /// All of them where the dtype is "string", of which there are no statistics; its bytes end with a NUL each then.
+  std::vector<std::string> strings{};
 };
 
 struct CompareReport {

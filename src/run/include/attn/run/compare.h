@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attn/base/tensor.h"
+#include "attn/base/text_array.h"
 
 namespace attn::run {
 
@@ -41,6 +42,10 @@ struct OutputComparison {
 /// Pairs by name; an array that only one side has is a comparison that fails with a problem.
 [[nodiscard]] std::vector<OutputComparison> compare(const std::vector<NamedTensor>& expected,
                                                     const std::vector<NamedTensor>& got, const Tolerance& tolerance);
+
+/// The same of strings, which agree where they are the same; `problem` says where they first are not.
+[[nodiscard]] std::vector<OutputComparison> compare_texts(const std::vector<NamedTexts>& expected,
+                                                          const std::vector<NamedTexts>& got);
 
 /// How alike two arrays of one shape are, over the elements that are finite on both sides.
 struct Likeness {
