@@ -114,8 +114,9 @@ class FilesRun {
     const double opened = seconds_now();
     // Processes begin at different files, so that they seldom reach for the same one.
     if (!todo_.empty())
-      std::ranges::rotate(
-          todo_, todo_.begin() + shard_.index * static_cast<std::ptrdiff_t>(todo_.size()) / std::max(1, shard_.count));
+      std::rotate(todo_.begin(),
+                  todo_.begin() + shard_.index * static_cast<std::ptrdiff_t>(todo_.size()) / std::max(1, shard_.count),
+                  todo_.end());
     while (!todo_.empty()) {
       bool any = false;
       std::vector<const WorkItem*> left;

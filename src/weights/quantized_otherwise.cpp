@@ -10,7 +10,6 @@
 namespace attn::weights {
 namespace {
 
-using graph::QuantizedPart;
 using graph::WeightSpec;
 
 constexpr std::string_view kFloats = "floats", kFloat8 = "float8", kGptq = "GPTQ", kAwq = "AWQ";

@@ -49,6 +49,7 @@ void run_by_lanes(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, 
 /// Where `by_columns` is true the parts of a vector of columns that `dot` makes are used for all rows at once. Every
 /// loop over rows and vectors is unrolled: GCC 12 keeps sums in memory, with a store for each product, where one is
 /// not.
+// NOLINTBEGIN(bugprone-macro-parentheses): types and names of variables stand in none.
 #define ATTN_EACH(i, count) _Pragma("GCC unroll 12") for (int i = 0; i < (count); ++i)
 #define ATTN_BYTE_DOTS(name, isa, Vector, load, store, set, dot, by_columns)                                  \
   template <int kRows>                                                                                        \
@@ -83,6 +84,7 @@ void run_by_lanes(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, 
       ATTN_EACH(v, kVectors) { store(reinterpret_cast<Vector*>(y + r * kPanel + v * kColumns), sums[r][v]); } \
     }                                                                                                         \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 
 // Without an instruction for quads, the even and the odd bytes become words, and pairs of them are multiplied: no sum
 // of two products leaves 32 bits, where instructions for pairs of bytes clip theirs to 16.

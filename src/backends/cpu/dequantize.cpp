@@ -60,7 +60,7 @@ class DequantizeKernel final : public Kernel {
       std::int64_t stride = scale.rank() > 0 ? scale[-1] : 1;
       strides_.assign(static_cast<std::size_t>(shape.rank() - 1), 0);
       for (int axis = -2; axis >= -scale.rank(); --axis) {
-        if (scale[axis] != 1) strides_[static_cast<std::size_t>(shape.rank() + axis)] = stride;
+        if (scale[axis] != 1) strides_.end()[axis + 1] = stride;
         stride *= scale[axis];
       }
     }

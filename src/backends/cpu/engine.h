@@ -24,7 +24,7 @@ struct Layout {
   Kind kind;
   DType dtype = DType::float32;
   int parts = 1;  ///< numbers of `dtype` that stand for one of the weight's; of integers their form
-  auto operator<=>(const Layout&) const = default;
+  friend auto operator<=>(const Layout&, const Layout&) = default;  // NOLINT(modernize-use-nullptr): none is meant
 };
 
 /// A weight as kernels have packed it, by layout, for others that read the same one: ALBERT's layers share theirs.
@@ -41,7 +41,7 @@ inline constexpr char kOwnWeight = '#';
 struct WeightKey {
   std::string recipe;
   bool is_transposed = false;
-  auto operator<=>(const WeightKey&) const = default;
+  friend auto operator<=>(const WeightKey&, const WeightKey&) = default;
 };
 
 /// Memory that all kernels use, as one runs at a time.

@@ -154,7 +154,7 @@ template <int kBytes, bool kIsNibbles, bool kIsWhole>
 template <int kBytes>
 [[gnu::always_inline]] inline void load_words(const std::uint8_t* from, typename Registers<kBytes>::Integers* words) {
 #pragma GCC unroll 8
-  for (int v = 0; v < Registers<kBytes>::kCount; ++v) std::memcpy(words + v, from + v * kBytes, kBytes);
+  for (int v = 0; v < Registers<kBytes>::kCount; ++v) std::memcpy(words + v, from + std::ptrdiff_t{v} * kBytes, kBytes);
 }
 
 /// f(k, row, words) for rows k from `begin` to `end` of a panel, in order; `row` is that of its word.
@@ -263,7 +263,7 @@ template <int kBytes, bool kIsNibbles, bool kIsWhole>
             Floats weight;
             take_row<kBytes, kIsNibbles, kIsWhole>(words[v], row, v, origins, zero, weight);
             weight *= scale[v];
-            std::memcpy(wide + k * kPanel + v * kColumns, &weight, kBytes);
+            std::memcpy(wide + k * kPanel + std::ptrdiff_t{v} * kColumns, &weight, kBytes);
           }
         });
     begin = groups.ends[g];

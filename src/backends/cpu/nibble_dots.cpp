@@ -93,18 +93,18 @@ ATTN_VNNI void add_octets(const std::int8_t* bytes, const std::uint8_t* panel, s
     const __m512i even0 = words0 & mask, even1 = words1 & mask;
     const __m512i odd0 = upper_of(words0) & mask;
     const __m512i odd1 = upper_of(words1) & mask;
-    a0 = _mm512_dpbusd_epi32(a0, even0, all_of(bytes + 0 * 4));
-    a1 = _mm512_dpbusd_epi32(a1, even1, all_of(bytes + 0 * 4));
-    b0 = _mm512_dpbusd_epi32(b0, even0, all_of(bytes + 2 * 4));
-    b1 = _mm512_dpbusd_epi32(b1, even1, all_of(bytes + 2 * 4));
-    c0 = _mm512_dpbusd_epi32(c0, even0, all_of(bytes + 4 * 4));
-    c1 = _mm512_dpbusd_epi32(c1, even1, all_of(bytes + 4 * 4));
-    a0 = _mm512_dpbusd_epi32(a0, odd0, all_of(bytes + 1 * 4));
-    a1 = _mm512_dpbusd_epi32(a1, odd1, all_of(bytes + 1 * 4));
-    b0 = _mm512_dpbusd_epi32(b0, odd0, all_of(bytes + 3 * 4));
-    b1 = _mm512_dpbusd_epi32(b1, odd1, all_of(bytes + 3 * 4));
-    c0 = _mm512_dpbusd_epi32(c0, odd0, all_of(bytes + 5 * 4));
-    c1 = _mm512_dpbusd_epi32(c1, odd1, all_of(bytes + 5 * 4));
+    a0 = _mm512_dpbusd_epi32(a0, even0, all_of(bytes + 0));
+    a1 = _mm512_dpbusd_epi32(a1, even1, all_of(bytes + 0));
+    b0 = _mm512_dpbusd_epi32(b0, even0, all_of(bytes + 8));
+    b1 = _mm512_dpbusd_epi32(b1, even1, all_of(bytes + 8));
+    c0 = _mm512_dpbusd_epi32(c0, even0, all_of(bytes + 16));
+    c1 = _mm512_dpbusd_epi32(c1, even1, all_of(bytes + 16));
+    a0 = _mm512_dpbusd_epi32(a0, odd0, all_of(bytes + 4));
+    a1 = _mm512_dpbusd_epi32(a1, odd1, all_of(bytes + 4));
+    b0 = _mm512_dpbusd_epi32(b0, odd0, all_of(bytes + 12));
+    b1 = _mm512_dpbusd_epi32(b1, odd1, all_of(bytes + 12));
+    c0 = _mm512_dpbusd_epi32(c0, odd0, all_of(bytes + 20));
+    c1 = _mm512_dpbusd_epi32(c1, odd1, all_of(bytes + 20));
   }
   sums = {{{a0, a1}, {b0, b1}, {c0, c1}}};
 }

@@ -152,7 +152,7 @@ template <bool kIsBfloat16, int kRows>
     }
     for (int r = 0; r < kRows; ++r) {
       for (int v = 0; v < 2; ++v) {
-        float* const to = y + r * kPanel + v * kLanes;
+        float* const to = y + r * kPanel + std::ptrdiff_t{v} * kLanes;
         Lanes earlier;
         if (!is_first) {
           load(to, earlier);

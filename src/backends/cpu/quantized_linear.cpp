@@ -89,7 +89,7 @@ struct Added {
 template <bool kHasResidual>
 [[gnu::always_inline]] inline void write_panels(const std::int32_t* sums, const float* scale, const float* scales_x,
                                                 std::int64_t rows, Added added, float* y, std::int64_t stride) {
-  static_assert(kPanel == 2 * kLanes);
+  static_assert(kPanel == 2 * std::int64_t{kLanes});
   Lanes scale_a, scale_b, bias_a{}, bias_b{};
   load(scale, scale_a);
   load(scale + kLanes, scale_b);

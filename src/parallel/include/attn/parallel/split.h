@@ -16,7 +16,7 @@ struct Split {
   [[nodiscard]] int ranks() const { return static_cast<int>(sizes.size()); }
   [[nodiscard]] Dim from(int rank) const;
   [[nodiscard]] Dim size(int rank) const { return sizes[static_cast<std::size_t>(rank)]; }
-  auto operator<=>(const Split&) const = default;
+  friend auto operator<=>(const Split&, const Split&) = default;
 };
 
 /// `count` things in a row for `ranks`: rank r has [⌊r·count/ranks⌋, ⌊(r+1)·count/ranks⌋).
