@@ -44,38 +44,41 @@ std::vector<std::byte> gather(Communicator& world, std::span<const std::byte> ow
 /// Where several ranks wait in vain for one, the first of them tells it, and ends the others before they do.
 std::chrono::milliseconds turn_of(int rank) { return std::chrono::milliseconds(std::min(200 * rank, 2000)); }
 
-/// MPI_Init waits for all ranks, and cannot be given up: where they do not come, this ends the process.
-class StartDeadline {
+/// MPI_Init and MPI_Comm_split wait for all ranks, and cannot be given up: where they do not come, this ends the
+/// process.
+class MeetingDeadline {
  public:
-  StartDeadline(double seconds, const std::function<void()>& tell)
-      : watch_([this, seconds, tell] {
+  MeetingDeadline(double seconds, int rank, const std::function<void()>& tell)
+      : watch_([this, seconds, rank, tell] {
           std::unique_lock lock(mutex_);
-          if (has_started_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_over_; })) return;
+          // Clocks count in 64 bits.
+          constexpr double kMost = 1e6;
+          const std::chrono::duration<double> longest(std::min(seconds, kMost));
+          if (have_met_.wait_for(lock, longest, [this] { return is_over_; })) return;
+          std::this_thread::sleep_for(turn_of(rank));
           tell();
           std::_Exit(static_cast<int>(ExitCode::no_device));
         }) {}
-  ~StartDeadline() {
+  ~MeetingDeadline() {
     {
       const std::lock_guard lock(mutex_);
       is_over_ = true;
     }
-    has_started_.notify_one();
+    have_met_.notify_one();
     watch_.join();
   }
-  StartDeadline(const StartDeadline&) = delete;
-  StartDeadline& operator=(const StartDeadline&) = delete;
+  MeetingDeadline(const MeetingDeadline&) = delete;
+  MeetingDeadline& operator=(const MeetingDeadline&) = delete;
 
  private:
   std::mutex mutex_;
-  std::condition_variable has_started_;
+  std::condition_variable have_met_;
   bool is_over_ = false;
   std::thread watch_;
 };
 
 std::unique_ptr<Communicator> open_within(const communicators::Launch& launch, double seconds, const Console& console) {
-  constexpr double kMost = 1e6;  // clocks count in 64 bits
-  const StartDeadline deadline(std::min(seconds, kMost), [&] {
-    std::this_thread::sleep_for(turn_of(launch.rank));
+  const MeetingDeadline deadline(seconds, launch.rank, [&] {
     console.error(
         fmt::format("rank {} of {} ({}): not all ranks have started within {:.3g} s: one hangs, was stopped or "
                     "is cut off; --timeout lets them have longer",
@@ -258,6 +261,13 @@ void Ranks::form_groups() {
     return;
   }
   const Groups own = groups();
+  const MeetingDeadline deadline(timeout_, world_->rank(), [this] {
+    console_.error(
+        fmt::format("{}: not all ranks came to form groups within {:.3g} s: one hangs, was stopped or is cut off; "
+                    "--timeout lets them have longer",
+                    own_name(), timeout_));
+    world_->abort(static_cast<int>(ExitCode::no_device));  // the rank itself is inside of MPI, and cannot
+  });
   inner_ = communicators::split_mpi(launch_, own.group);
   outer_ = communicators::split_mpi(launch_, own.rank);
   inner_->set_deadline(timeout_);

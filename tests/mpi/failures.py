@@ -161,3 +161,11 @@ class Failures(RankCase):
     def test_a_rank_that_never_starts_is_given_up(self):
         self.fails('[ RANK = 1 ] && exec sleep 60; ATTN run m.json --timeout 3 --parallel tensor -o y.npz', 5,
                    'not all ranks have started within 3 s')
+
+    def test_a_rank_that_does_not_come_to_form_groups_is_given_up(self):
+        late = pathlib.Path(processes.ATTN).parent / 'tests/mpi/liblate_split.so'
+        if not late.exists():
+            self.skipTest(f'{late} is not built')
+        self.fails(f'[ RANK = 1 ] && export LD_PRELOAD={late}; '
+                   'ATTN run m.json --timeout 3 --batch 4 --parallel tensor=2,data=2 -o y.npz', 5,
+                   'not all ranks came to form groups within 3 s', ranks=4)
