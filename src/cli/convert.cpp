@@ -92,7 +92,7 @@ struct ConvertCommand {
     if (opset || batch || sequence_length || !shapes.empty())
       throw bad_usage("--opset, --batch, --seq-len and --shape are of ONNX, and {} is another kind of file",
                       printable(out));
-    check_target(out, model ? std::vector{in, *model} : std::vector{in});
+    check_target(out, model ? std::vector{in, *model} : std::vector{in}, ", .onnx");
     if (quantize && from == "torch") throw bad_usage("--quantize: convert to Keras first, then quantize the result");
     if (from == "torch" && !model)
       throw bad_usage("--from torch needs --model: the arrays are named by the layers of another library");

@@ -29,8 +29,8 @@ std::string archive_config(const LoadedModel& loaded, const std::string& path, b
 
 }  // namespace
 
-void check_target(const std::string& path, const std::vector<std::string>& read) {
-  weights::check_save_path(path);
+void check_target(const std::string& path, const std::vector<std::string>& read, std::string_view others) {
+  weights::check_save_path(path, others);
   for (const std::string& file : read) {
     std::error_code ignored;
     if (path == "-") continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/base/tensor.h"
@@ -11,7 +12,8 @@
 namespace attn::cli {
 
 /// Throws Error (usage) where `path` ends in no known form, or is one of the files that the command reads.
-void check_target(const std::string& path, const std::vector<std::string>& read);
+/// `others` as in weights::check_save_path.
+void check_target(const std::string& path, const std::vector<std::string>& read, std::string_view others = {});
 
 /// Writes the model's weights, in its order. A .keras archive gets the model's config too, without how it was compiled
 /// where no optimizer's `state` goes with it: Keras would miss it. Says on the console how far it is. Throws Error.

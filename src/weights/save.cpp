@@ -117,16 +117,17 @@ constexpr std::array<Format, 5> kFormats = {{{".weights.h5", write_keras_hdf5, t
                                              {".safetensors", write_safetensors, false, false},
                                              {".npz", write_npz, false, false}}};
 
-const Format& format_of(const std::string& path) {
+const Format& format_of(const std::string& path, std::string_view others = {}) {
   if (path == "-") return kFormats.back();  // stdout has no ending: .npz
   for (const Format& format : kFormats)
     if (path.ends_with(format.ending)) return format;
-  throw bad_usage("{}: the file's name must end in .weights.h5, .keras, .h5, .safetensors or .npz", printable(path));
+  throw bad_usage("{}: the file's name must end in .weights.h5, .keras, .h5, .safetensors{} or .npz", printable(path),
+                  others);
 }
 
 }  // namespace
 
-void check_save_path(const std::string& path) { static_cast<void>(format_of(path)); }
+void check_save_path(const std::string& path, std::string_view others) { static_cast<void>(format_of(path, others)); }
 
 bool holds_config(const std::string& path) { return format_of(path).holds_config; }
 

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/base/tensor.h"
@@ -22,8 +23,9 @@ struct SavedModel {
 /// The time that Keras's files say they were saved: now, or SOURCE_DATE_EPOCH, by which builds are made repeatable.
 [[nodiscard]] std::string date_saved();
 
-/// Throws Error (usage) where the path ends in nothing that save knows, so that a command can say so at once.
-void check_save_path(const std::string& path);
+/// Throws Error (usage) where the path ends in nothing that save knows, so that a command can say so at once. `others` are
+/// endings that the command knows besides, as the sentence lists them: ", .onnx".
+void check_save_path(const std::string& path, std::string_view others = {});
 /// Does a path's ending stand for a file that holds the model's config too (.keras)?
 [[nodiscard]] bool holds_config(const std::string& path);
 /// Does it stand for one that keeps weights by their places in a model (.weights.h5, .keras, .h5), so that names alone
