@@ -26,7 +26,7 @@ void copy_positions(const Tensor& from, const Tensor& to, Dim first) {
 /// A copy in pages of its own, which the system gives larger than those of a mapped file: they are read faster.
 Tensor in_own_pages(const Tensor& from, int threads) {
   constexpr std::int64_t kPiece = std::int64_t{1} << 22;
-  const Tensor copy(from.dtype(), from.shape());
+  Tensor copy(from.dtype(), from.shape());
   for_each_part((from.bytes() + kPiece - 1) / kPiece, threads, [&](std::int64_t piece) {
     const std::int64_t begin = piece * kPiece, count = std::min(kPiece, from.bytes() - begin);
     std::memcpy(copy.data() + begin, from.data() + begin, static_cast<std::size_t>(count));

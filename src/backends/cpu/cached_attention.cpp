@@ -53,21 +53,21 @@ ATTN_VECTORIZED(void, dot_rows, const float* x, std::int64_t queries, const floa
 /// context (queries, stride) += weights (queries, kRows) · values (rows, size)
 ATTN_VECTORIZED(void, add_weighted, const float* weights, std::int64_t queries, const float* values, std::int64_t rows,
                 std::int64_t size, float* context, std::int64_t stride) {
-  constexpr int kTogether = 4;
+  constexpr std::int64_t kTogether = 4;
   for (std::int64_t g = 0; g < queries; ++g) {
     float* const to = context + g * stride;
     const float* const weight = weights + g * kRows;
     std::int64_t v = 0;
     for (; v + kTogether * kLanes <= size; v += kTogether * kLanes) {
       Lanes sums[kTogether], value;
-      for (int i = 0; i < kTogether; ++i) load(to + v + i * kLanes, sums[i]);
+      for (std::int64_t i = 0; i < kTogether; ++i) load(to + v + i * kLanes, sums[i]);
       for (std::int64_t s = 0; s < rows; ++s) {
-        for (int i = 0; i < kTogether; ++i) {
+        for (std::int64_t i = 0; i < kTogether; ++i) {
           load(values + s * size + v + i * kLanes, value);
           sums[i] += weight[s] * value;
         }
       }
-      for (int i = 0; i < kTogether; ++i) store(sums[i], to + v + i * kLanes);
+      for (std::int64_t i = 0; i < kTogether; ++i) store(sums[i], to + v + i * kLanes);
     }
     for (; v < size; v += kLanes) {
       Lanes sum, value;
@@ -95,7 +95,8 @@ struct Cut {
     heads = K > 0 ? N / K : 0;
     positions = std::clamp<std::int64_t>(kQueries / std::max<std::int64_t>(heads, 1), 1, std::max<std::int64_t>(T, 1));
     blocks = (T + positions - 1) / positions;
-    const std::int64_t items = std::max<std::int64_t>(B * K * blocks, 1), wanted = 2 * step.machine.threads;
+    const std::int64_t items = std::max<std::int64_t>(B * K * blocks, 1),
+                       wanted = std::int64_t{2} * step.machine.threads;
     const std::int64_t most = std::max<std::int64_t>(S / kRows, 1);
     parts = step.machine.threads == 1 ? 1 : std::clamp<std::int64_t>((wanted + items - 1) / items, 1, most);
     const std::int64_t group = heads * positions;

@@ -41,6 +41,7 @@ inline constexpr char kOwnWeight = '#';
 struct WeightKey {
   std::string recipe;
   bool is_transposed = false;
+  // NOLINTNEXTLINE(modernize-use-nullptr): none is meant
   friend auto operator<=>(const WeightKey&, const WeightKey&) = default;
 };
 

@@ -28,6 +28,7 @@ struct StepShape {
   Dim encoder_length = 0;         ///< with an input encoder_padding_mask (rows, encoder_length) int32
   bool reads_encoder = false;     ///< and with encoder_token_ids (rows, encoder_length) int32
   bool keras_hub_step = false;    ///< as KerasHub computes one new token, also where it is wrong
+  // NOLINTNEXTLINE(modernize-use-nullptr): none is meant
   friend auto operator<=>(const StepShape&, const StepShape&) = default;
 };
 

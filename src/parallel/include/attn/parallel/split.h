@@ -16,6 +16,7 @@ struct Split {
   [[nodiscard]] int ranks() const { return static_cast<int>(sizes.size()); }
   [[nodiscard]] Dim from(int rank) const;
   [[nodiscard]] Dim size(int rank) const { return sizes[static_cast<std::size_t>(rank)]; }
+  // NOLINTNEXTLINE(modernize-use-nullptr): none is meant
   friend auto operator<=>(const Split&, const Split&) = default;
 };
 
