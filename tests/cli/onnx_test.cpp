@@ -33,6 +33,13 @@ TEST_CASE("convert: .onnx holds the model under its weights' names, and says wha
   CHECK(folder.names() == std::vector<std::string>{"m.onnx"});
 }
 
+TEST_CASE("convert: a wrong ending is answered by all that it writes") {
+  const TemporaryFolder folder;
+  const Result wrong = run_attn({"convert", fixture(kNested), folder / "m.xyz"});
+  CHECK(wrong.code == 2);
+  CHECK(contains(wrong.err, ".weights.h5, .keras, .h5, .safetensors, .onnx or .npz"));
+}
+
 TEST_CASE("convert: in .onnx, lengths that may differ have names of their own, and those that may not have one") {
   const TemporaryFolder folder;
   const auto names = [&](const std::string& model) {
