@@ -179,6 +179,7 @@ struct GenerateCommand {
     Dim longest = 0;  // that is read at once: the first tokens, which all prompts have
     for (const auto& prompt : request.prompts)
       longest = longest == 0 ? std::ssize(prompt) : std::min<Dim>(longest, std::ssize(prompt));
+    longest = std::min<Dim>(longest, request.max_length);
     cached_ =
         cli::open_decoder(backend, loaded, execution, cache_dtype, decoder_options(request), longest, common.console);
   }
@@ -325,6 +326,9 @@ struct GenerateCommand {
     generate::CachedDecoderOptions options;
     options.rows = static_cast<Dim>(request.prompts.size());
     options.branches = generate::branches_of(sampler);
+    if (options.branches > std::numeric_limits<Dim>::max() / std::max<Dim>(options.rows, 1))
+      throw Error(ExitCode::no_memory, fmt::format("{} sequences for each of {} prompts do not fit into any memory",
+                                                   options.branches, options.rows));
     options.capacity = request.max_length;
     options.prefill_chunk = prefill_chunk.value_or(512);
     options.hidden = sampler.kind == SamplerKind::contrastive;
