@@ -179,6 +179,7 @@ struct GenerateCommand {
     Dim longest = 0;  // that is read at once: the first tokens, which all prompts have
     for (const auto& prompt : request.prompts)
       longest = longest == 0 ? std::ssize(prompt) : std::min<Dim>(longest, std::ssize(prompt));
+    longest = std::min<Dim>(longest, request.max_length);
     cached_ =
         cli::open_decoder(backend, loaded, execution, cache_dtype, decoder_options(request), longest, common.console);
   }
@@ -229,17 +230,18 @@ struct GenerateCommand {
     tokenize_seconds_ = watch.lap();
     request.stop_token_ids = stop_tokens();
     if (as_keras_hub() && tokenizer_ && stop_ids == "auto") request.pad_token_id = tokenizer_->specials().pad;
+    if (max_new_tokens && !max_length && !sequences_) {  // as long as that needs
+      std::int64_t longest = 0;
+      for (const auto& prompt : request.prompts) longest = std::max<std::int64_t>(longest, std::ssize(prompt));
+      const std::int64_t room = std::numeric_limits<std::int64_t>::max() - longest;
+      request.max_length = longest + std::min(room, *max_new_tokens);
+    }
     for (std::size_t i = 0; i < request.prompts.size(); ++i) {
       if (request.prompts[i].empty())
         throw bad_usage("prompt {} has no tokens, and no start token comes before it", i + 1);
       if (std::ssize(request.prompts[i]) >= request.max_length)
         common.console.warn(fmt::format("prompt {} fills the {} tokens of --max-length: nothing is generated", i + 1,
                                         request.max_length));
-    }
-    if (max_new_tokens && !max_length && !sequences_) {  // as long as that needs
-      std::int64_t longest = 0;
-      for (const auto& prompt : request.prompts) longest = std::max<std::int64_t>(longest, std::ssize(prompt));
-      request.max_length = longest + *max_new_tokens;
     }
     if (answer_)
       request.on_token = [this](std::size_t sequence, Token token) { return answer_->take(sequence, token); };
@@ -324,6 +326,9 @@ struct GenerateCommand {
     generate::CachedDecoderOptions options;
     options.rows = static_cast<Dim>(request.prompts.size());
     options.branches = generate::branches_of(sampler);
+    if (options.branches > std::numeric_limits<Dim>::max() / std::max<Dim>(options.rows, 1))
+      throw Error(ExitCode::no_memory, fmt::format("{} sequences for each of {} prompts do not fit into any memory",
+                                                   options.branches, options.rows));
     options.capacity = request.max_length;
     options.prefill_chunk = prefill_chunk.value_or(512);
     options.hidden = sampler.kind == SamplerKind::contrastive;

@@ -46,6 +46,9 @@ Generated generate(Decoder& decoder, const Request& request) {
     if (request.prompts[i].empty()) throw bad_usage("prompt {} has no tokens", i);
   if (request.max_length > decoder.capacity())
     throw internal_error("{} positions were asked of a decoder of {}", request.max_length, decoder.capacity());
+  if (request.sampler.kind == SamplerKind::contrastive && branches_of(request.sampler) > decoder.vocabulary_size())
+    throw bad_usage("k of the sampler is {}, and the model has {} tokens to choose among", branches_of(request.sampler),
+                    decoder.vocabulary_size());
   const Prompts prompts(request);
   if (prompts.padding_stops()) return nothing_but_padding(request);
   if (request.draft != nullptr) {

@@ -70,7 +70,7 @@ Generated speculate(Decoder& decoder, const Request& request, const Prompts& pro
       continue;
     }
     // Always as many at once, the last ones for nothing where fewer are guessed: each count is a plan of its own.
-    const Dim count = request.draft_tokens + 1;
+    const Dim count = std::min(request.draft_tokens, decoder.capacity()) + 1;
     std::vector<Token> guessed;
     if (position - 1 + count <= decoder.capacity())
       guessed = request.draft->propose(growing.tokens(), std::min(request.draft_tokens, prompts.end() - position - 1));

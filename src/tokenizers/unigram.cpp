@@ -31,7 +31,7 @@ Unigram::Unigram(Vocabulary vocabulary, std::vector<double> scores, std::optiona
 }
 
 /// Viterbi's algorithm: the best way to each place, then the way back from the end. Of equal ways that which was found
-/// first, from the left and with the shorter last token, stands.
+/// first, from the left and so with the longest last token, stands.
 void Unigram::encode(std::string_view piece, std::vector<Id>& ids, Memory*) const {
   struct Best {
     double score = 0;

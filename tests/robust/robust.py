@@ -21,14 +21,15 @@ import parallel_runs
 import shards
 import signals
 import system_calls
+import texts
 import training
 import valgrind
 from program import Attn, Folder
 from scenario import make_inputs
 
 CHECKS = {"commands": commands, "allocation": allocation, "system-calls": system_calls, "odd-files": odd_files, "kills": kills,
-          "training": training, "signals": signals, "parallel-runs": parallel_runs, "shards": shards, "foreign-files": foreign_files,
-          "mutants": mutants,
+          "texts": texts, "training": training, "signals": signals, "parallel-runs": parallel_runs, "shards": shards,
+          "foreign-files": foreign_files, "mutants": mutants,
           "determinism": determinism, "numbers": numbers_of_ops, "valgrind": valgrind}
 SHOWN = 20
 

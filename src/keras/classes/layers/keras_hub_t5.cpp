@@ -175,12 +175,12 @@ class T5MultiHeadAttention final : public Composite {
   /// (T,S): buckets of the distances from new tokens back to what may be cached.
   static ValueId buckets_behind(Call& call, const Decoding& decoding) {
     graph::Builder& b = call.builder();
-    Tensor table(DType::int32, {decoding.capacity});
-    for (Dim n = 0; n < decoding.capacity; ++n) table.set(n, static_cast<double>(bucket(n, kBuckets)));
+    Tensor buckets = table(DType::int32, {decoding.capacity}, "the distances of positions");
+    for (Dim n = 0; n < decoding.capacity; ++n) buckets.set(n, static_cast<double>(bucket(n, kBuckets)));
     const Expression query(b, b.reshape(decoding.positions, {b.shape(decoding.positions)[1], 1}));
     const Expression key(b, b.apply(graph::Iota{{1, decoding.capacity}, DType::int32, 1}, {}));
     const Expression distance = query - key;
-    return b.apply(graph::Gather{0}, {b.constant(std::move(table)), max(distance, distance.number(0.0))});
+    return b.apply(graph::Gather{0}, {b.constant(std::move(buckets)), max(distance, distance.number(0.0))});
   }
 
   /// (1,N,T,S) of buckets (T,S).
