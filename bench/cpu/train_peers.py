@@ -4,9 +4,10 @@
 usage: train_peers.py --attn ATTN -o FOLDER [--only W,…] [--runtimes R,…] [--dtypes float32,bfloat16] [--threads 2] [--rounds N]
        (bench/cpu/run --train makes the environments and calls it)
 
-A step is forward, backward and Adam, of the mean squared error of numbers, or of the cross-entropy of tokens. In every round each runtime is given a short window, one after the other, and what counts
-is the ratio of attn's median to the runtime's in the same round (peers.py). The losses of the first three steps must agree
-with attn's; a runtime whose losses do not has no row. FOLDER gets training.json and training.md.
+A step is forward, backward and Adam, of the mean squared error of numbers, or of the cross-entropy of tokens. In every
+round each runtime is given a short window, one after the other, and what counts is the ratio of attn's median to the
+runtime's in the same round (peers.py). The losses of the first three steps must agree with attn's; a runtime whose losses
+do not has no row. FOLDER gets training.json and training.md.
 """
 import argparse
 import json

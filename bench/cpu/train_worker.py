@@ -4,9 +4,8 @@ usage: train_worker.py RUNTIME DTYPE FOLDER THREADS
 
 FOLDER is what train_peers.py prepared: model.json (Keras), weights.safetensors, weights.weights.h5, input.npy, target.npy,
 about.json. Adam with a learning rate of 1e-4 and the mean squared error of the first output, or its cross-entropy where the
-targets are tokens. Prints a line of JSON with the
-losses of the first steps; then for each line SECONDS that it reads, one with the milliseconds of steps for so long; at the end one
-with the peak of its memory.
+targets are tokens. Prints a line of JSON with the losses of the first steps; then for each line SECONDS that it reads, one
+with the milliseconds of steps for so long; at the end one with the peak of its memory.
 """
 import json
 import os
@@ -94,7 +93,8 @@ def keras_trainer(jit):
     model = keras.models.model_from_json(text) if "class_name" in parsed else keras.saving.deserialize_keras_object(parsed)
     model.load_weights(path("weights.weights.h5"))
     many = len(model.outputs) > 1
-    model.compile(optimizer=keras.optimizers.Adam(RATE, epsilon=EPSILON), jit_compile=jit,
+    # No metrics: a CausalLM of KerasHub would add its accuracy, which nobody else computes.
+    model.compile(optimizer=keras.optimizers.Adam(RATE, epsilon=EPSILON), jit_compile=jit, weighted_metrics=None,
                   loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True) if of_tokens else
                   ["mse"] + [None] * (len(model.outputs) - 1) if many else "mse")
     y = [Y] + [np.zeros((len(X), 1), np.float32)] * (len(model.outputs) - 1) if many else Y

@@ -170,12 +170,14 @@ struct TrainCommand : TrainingOptions {
         describe(*job.loaded, job.shown, *job.backend, job.settings, job.rows->rows(), state.seed);
     TrainingLog log(log_targets(), epochs, common.console);
     log.start(report);
-    const auto write = [&](const std::string& path, const std::vector<NamedTensor>& variables) {
+    const auto save = [&](const std::string& path, const std::vector<NamedTensor>& variables) {
       state.draws = trainer.draws();
       job.callbacks->keep(state);
-      if (!writes) return;
-      write_training(path, *job.loaded, job.compiled, trainer, variables, state);
-      log.checkpoint(path, state.position.step);
+      if (writes) write_training(path, *job.loaded, job.compiled, trainer, variables, state);
+    };
+    const auto write = [&](const std::string& path, const std::vector<NamedTensor>& variables) {
+      save(path, variables);
+      if (writes) log.checkpoint(path, state.position.step);
     };
     std::string failure;  // of the last checkpoint, which is told once
     const auto checkpoint = [&](const std::string& path) {
@@ -211,8 +213,18 @@ struct TrainCommand : TrainingOptions {
       return !verdict.stops;
     };
 
-    report.end =
-        train_until(trainer, *job.rows, validates() ? &*job.validation_rows : nullptr, job.options, state, events);
+    const std::int64_t steps_before = state.position.step;
+    try {
+      report.end =
+          train_until(trainer, *job.rows, validates() ? &*job.validation_rows : nullptr, job.options, state, events);
+    } catch (const Error& error) {
+      // A rank alone cannot ask the others for their parts.
+      if (world != nullptr || state.position.step == steps_before) throw;
+      const std::string kept =
+          keep_what_was_trained([&](const std::string& path) { save(path, trainer.optimizer_state()); });
+      throw Error(error.code(), fmt::format("after step {}: {}; {}", state.position.step, error.what(), kept))
+          .about(error.field());
+    }
     if (world != nullptr) report.parallel = shared_report(*world, report, began);
     if (dump || zero == 1) write_dump(trainer);
     if (report.end == "epochs" || report.end == "early stopping") {
@@ -400,6 +412,16 @@ struct TrainCommand : TrainingOptions {
       }
       throw bad_input("{}; what was trained is in {}", error.what(), printable(other));
     }
+  }
+
+  /// Where the steps before a failure are.
+  [[nodiscard]] std::string keep_what_was_trained(const std::function<void(const std::string&)>& write) const {
+    try {
+      write_at_end(write);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return fmt::format("what was trained is in {}, and --resume goes on from there", printable(*target));
   }
 
   [[nodiscard]] int exit_code(const report::TrainingReport& report, Ranks* world) const {

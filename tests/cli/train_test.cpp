@@ -260,6 +260,38 @@ TEST_CASE("train: data that has changed since the checkpoint is told") {
   CHECK(contains(result.err, "the array 'x' of the data is not what it was"));
 }
 
+TEST_CASE("train: what fails after some steps keeps them, and a resume gives the bits of a run that never failed") {
+  const TemporaryFolder folder;
+  const std::string start = "tests/data/training/loss/top_k/start.keras",
+                    data = "tests/data/training/loss/top_k/data.npz";
+  const auto with = [&](std::vector<std::string> line) {
+    for (const char* word : {"--batch-size", "4", "--epochs", "2", "--no-shuffle"}) line.emplace_back(word);
+    return train(line);
+  };
+  std::vector<NamedTensor> arrays = io::read_tensors(in_repository(data));
+  for (NamedTensor& array : arrays)
+    if (array.name == "y") array.tensor.set(array.tensor.size() - 1, 99.0);
+  io::write_tensors(folder / "bad.npz", arrays);
+
+  REQUIRE(with({start, "--data", data, "-o", folder / "a.keras", "--dump", folder / "a.npz"}).code == 0);
+  const Result failed = with({start, "--data", folder / "bad.npz", "-o", folder / "b.keras"});
+  CHECK(failed.code == 3);
+  CHECK(contains(failed.err, "after step 2: label 99"));
+  CHECK(contains(failed.err, "what was trained is in " + folder / "b.keras" + ", and --resume goes on from there"));
+  const Result resumed =
+      with({folder / "b.keras", "--data", data, "-o", folder / "b.keras", "--dump", folder / "b.npz", "--resume"});
+  REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
+  CHECK(bytes_of(folder / "a.npz") == bytes_of(folder / "b.npz"));
+
+  const Result validated = with({start, "--data", data, "--validation", folder / "bad.npz", "-o", folder / "c.keras"});
+  CHECK(validated.code == 3);
+  CHECK(contains(validated.err, "after step 3: label 99"));
+  CHECK(std::filesystem::exists(folder / "c.keras"));
+  const Result first = train({start, "--data", folder / "bad.npz", "-o", folder / "d.keras"});  // all rows in one step
+  CHECK(first.code == 3);
+  CHECK(!std::filesystem::exists(folder / "d.keras"));
+}
+
 TEST_CASE("train: the curves are a picture, and TensorBoard gets files of records") {
   const TemporaryFolder folder;
   REQUIRE(train({kModel, "--data", kData, "-o", folder / "a.keras", "--batch-size", "8", "--epochs", "2", "--svg",
