@@ -154,7 +154,7 @@ struct ConvertCommand {
     const std::vector<graph::WeightSpec> specs = floats.model.weights();
     if (!quantize) return cast(weights::bind_as_stored(specs, source.store));
     const std::vector<Tensor> numbers = cast(weights::bind(specs, source.store));
-    return weights::quantize(wanted.model.weights(), specs, numbers);
+    return weights::quantize(wanted.model.weights(), specs, [&](std::size_t i) { return numbers[i]; });
   }
 
   [[nodiscard]] report::SavedReport with_model(const LoadedModel& floats, const WeightsSource& source) const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <thread>
+#include <utility>
 
 #include "attn/backends/registry.h"
 #include "attn/base/error.h"
@@ -155,12 +156,16 @@ std::vector<Tensor> load_weights(const LoadedModel& loaded, const Execution& exe
   if (file) {
     const Progress progress(console, "reading " + *file);
     out = library::load_weights(wanted, *file);
-  } else {
+  } else if (!loaded.floats) {
     out = draw_weights(wanted.specs, execution.seed, execution.threads, console);
   }
   if (!loaded.floats) return out;
+  // Each weight in floats goes as soon as it is quantized; what no file gives is drawn one by one.
   const Progress progress(console, "quantizing");
-  return weights::quantize(loaded.model.weights(), wanted.specs, out);
+  return weights::quantize(loaded.model.weights(), wanted.specs, [&](std::size_t i) {
+    if (file) return std::exchange(out[i], Tensor());
+    return library::draw_weights(std::span(wanted.specs).subspan(i, 1), execution.seed, execution.threads).front();
+  });
 }
 
 std::vector<Tensor> draw_weights(std::span<const graph::WeightSpec> specs, std::uint64_t seed, int threads,

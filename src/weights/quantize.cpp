@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "attn/base/error.h"
 #include "attn/base/nibbles.h"
@@ -67,7 +69,7 @@ Rows rows_of(const QuantizedPart& part) {
 
 /// What quantizing one float weight gives.
 struct Quantized {
-  std::vector<double> integers;     // in the order of QuantizedPart::shape
+  Tensor integers;                  // int8, of QuantizedPart::shape
   std::vector<double> scale, zero;  // by group and column
   std::int64_t groups = 1, columns = 0;
 };
@@ -78,7 +80,7 @@ Quantized symmetric(const QuantizedPart& part, const Tensor& floats) {
   const double high = part.bits == 8 ? 127.0 : 7.0, low = part.bits == 8 ? -127.0 : -8.0;
   Quantized out;
   out.columns = static_cast<std::int64_t>(rows.starts.size());
-  out.integers.resize(static_cast<std::size_t>(floats.size()));
+  out.integers = Tensor(DType::int8, part.shape);
   for (const std::int64_t start : rows.starts) {
     throw_if_stopped();
     double largest = 0.0;
@@ -87,8 +89,7 @@ Quantized symmetric(const QuantizedPart& part, const Tensor& floats) {
     const double scale = round(high / round(largest + round(kEpsilon)));
     out.scale.push_back(scale);
     for (const std::int64_t offset : rows.along)
-      out.integers[static_cast<std::size_t>(start + offset)] =
-          std::clamp(std::nearbyint(round(floats.at(start + offset) * scale)), low, high);
+      out.integers.set(start + offset, std::clamp(std::nearbyint(round(floats.at(start + offset) * scale)), low, high));
   }
   return out;
 }
@@ -102,7 +103,7 @@ Quantized grouped(const QuantizedPart& part, const Tensor& floats) {
   Quantized out;
   out.columns = static_cast<std::int64_t>(rows.starts.size());
   out.groups = (depth + part.group - 1) / part.group;
-  out.integers.resize(static_cast<std::size_t>(floats.size()));
+  out.integers = Tensor(DType::int8, part.shape);
   for (std::int64_t group = 0; group < out.groups; ++group) {
     throw_if_stopped();
     const std::int64_t begin = group * part.group, end = std::min(depth, begin + part.group);
@@ -119,27 +120,27 @@ Quantized grouped(const QuantizedPart& part, const Tensor& floats) {
       out.scale.push_back(scale);
       out.zero.push_back(zero);
       for (std::int64_t k = begin; k < end; ++k)
-        out.integers[static_cast<std::size_t>(start + rows.along[static_cast<std::size_t>(k)])] =
-            std::clamp(round(std::nearbyint(round(number(k) / scale)) + zero), kLow, kHigh);
+        out.integers.set(start + rows.along[static_cast<std::size_t>(k)],
+                         std::clamp(round(std::nearbyint(round(number(k) / scale)) + zero), kLow, kHigh));
     }
   }
   return out;
 }
 
 Tensor integers_of(const WeightSpec& spec, const QuantizedPart& part, const Quantized& from) {
-  Tensor out(spec.dtype, spec.shape);
   if (part.packed < 0) {
-    for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, from.integers[static_cast<std::size_t>(i)]);
-    return out;
+    const Tensor own = from.integers.reshaped(spec.shape);
+    return spec.dtype == DType::int8 ? own : own.cast(spec.dtype);
   }
+  Tensor out(spec.dtype, spec.shape);
+  const std::span<const std::int8_t> integers = from.integers.as<std::int8_t>();
   const Dim size = part.shape[part.packed], bytes = spec.shape[part.packed];
   const std::int64_t behind = part.shape.slice(part.packed + 1, part.shape.rank()).size();
   auto* const to = reinterpret_cast<std::uint8_t*>(out.data());
   for (std::int64_t i = 0; i < out.size(); ++i) {
     const std::int64_t before = i / (bytes * behind), byte = i / behind % bytes, last = i % behind;
     const auto integer = [&](Dim k) {
-      return k < size ? static_cast<int>(from.integers[static_cast<std::size_t>((before * size + k) * behind + last)])
-                      : 0;
+      return k < size ? int{integers[static_cast<std::size_t>((before * size + k) * behind + last)]} : 0;
     };
     to[i] = byte_of_nibbles(integer(2 * byte), integer(2 * byte + 1));
   }
@@ -189,38 +190,54 @@ std::string source_of(const WeightSpec& spec) {
   return (slash == std::string::npos ? "" : spec.path.substr(0, slash + 1)) + spec.quantized->of;
 }
 
-}  // namespace
-
-std::vector<Tensor> quantize(std::span<const WeightSpec> quantized, std::span<const WeightSpec> floats,
-                             std::span<const Tensor> numbers) {
+/// Which float weight each is made of.
+std::vector<std::size_t> sources_of(std::span<const WeightSpec> quantized, std::span<const WeightSpec> floats) {
   const auto place_of = [](const WeightSpec& spec) {
     return spec.store_path.substr(0, spec.store_path.rfind('/') + 1);
   };
   // Layers may share a path, but not a place in a file.
   std::map<std::pair<std::string, std::string>, std::size_t> by_path;
   for (std::size_t i = 0; i < floats.size(); ++i) by_path.emplace(std::pair(place_of(floats[i]), floats[i].path), i);
-  std::map<std::size_t, Quantized> made;
-  std::vector<Tensor> out;
+  std::vector<std::size_t> out;
   for (const WeightSpec& spec : quantized) {
     const std::string source = spec.quantized ? source_of(spec) : spec.path;
     const auto found = by_path.find({place_of(spec), source});
     if (found == by_path.end())
       throw bad_input("the weight '{}' has no float weight '{}' that it could be made of", printable(spec.path),
                       printable(source));
-    const Tensor& number = numbers[found->second];
-    if (!spec.quantized) {
-      out.push_back(number);
-      continue;
+    out.push_back(found->second);
+  }
+  return out;
+}
+
+/// A float weight while parts are made of it.
+struct FloatWeight {
+  Tensor floats;
+  std::optional<Quantized> made;
+};
+
+}  // namespace
+
+std::vector<Tensor> quantize(std::span<const WeightSpec> quantized, std::span<const WeightSpec> floats,
+                             const std::function<Tensor(std::size_t)>& number) {
+  const std::vector<std::size_t> sources = sources_of(quantized, floats);
+  std::vector<std::int64_t> uses(floats.size());
+  for (const std::size_t source : sources) ++uses[source];
+  std::map<std::size_t, FloatWeight> held;
+  std::vector<Tensor> out;
+  out.reserve(quantized.size());
+  for (std::size_t i = 0; i < quantized.size(); ++i) {
+    const WeightSpec& spec = quantized[i];
+    const auto [at, is_new] = held.try_emplace(sources[i]);
+    FloatWeight& source = at->second;
+    if (is_new) source.floats = number(sources[i]);
+    if (spec.quantized && !source.made) {
+      expect_finite(floats[sources[i]], source.floats);
+      const Tensor rows = source.floats.reshaped(spec.quantized->shape);
+      source.made = spec.quantized->group > 0 ? grouped(*spec.quantized, rows) : symmetric(*spec.quantized, rows);
     }
-    auto it = made.find(found->second);
-    if (it == made.end()) {
-      expect_finite(floats[found->second], number);
-      const Tensor rows = number.reshaped(spec.quantized->shape);
-      it = made.emplace(found->second,
-                        spec.quantized->group > 0 ? grouped(*spec.quantized, rows) : symmetric(*spec.quantized, rows))
-               .first;
-    }
-    out.push_back(part_of(spec, it->second));
+    out.push_back(spec.quantized ? part_of(spec, *source.made) : source.floats);
+    if (--uses[sources[i]] == 0) held.erase(at);
   }
   return out;
 }
