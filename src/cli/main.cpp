@@ -20,6 +20,7 @@
 #include "interrupt.h"
 #include "options/command_line.h"
 #include "provenance.h"
+#include "ranks.h"
 
 namespace attn::cli {
 namespace {
@@ -55,6 +56,7 @@ int told(const Console& console) noexcept {
   try {
     throw;
   } catch (const Error& error) {
+    if (error.code() == ExitCode::usage) wait_for_turn();
     console.error(error.what());
     return static_cast<int>(error.code());
   } catch (const std::bad_alloc&) {

@@ -171,6 +171,15 @@ void RanksOptions::declare(Options& options) {
 
 std::optional<ParallelWord> RanksOptions::asked() const { return parallel ? parse_parallel(*parallel) : std::nullopt; }
 
+void wait_for_turn() noexcept {
+  constexpr auto kForLauncher = std::chrono::seconds(1);
+  try {
+    const int rank = communicators::launched().rank;
+    if (rank > 0) std::this_thread::sleep_for(kForLauncher + turn_of(rank));
+  } catch (const Error&) {  // of a launcher's variable that is no number: nobody knows whose turn it is
+  }
+}
+
 void expect_one_process(std::string_view way_out) {
   const communicators::Launch launch = communicators::launched();
   if (launch.size > 1)
@@ -266,7 +275,7 @@ void Ranks::form_groups() {
         fmt::format("{}: not all ranks came to form groups within {:.3g} s: one hangs, was stopped or is cut off; "
                     "--timeout lets them have longer",
                     own_name(), timeout_));
-    world_->abort(static_cast<int>(ExitCode::no_device));  // the rank itself is inside of MPI, and cannot
+    // The process ends without a call to MPI, which the rank's own thread is inside of: the launcher ends the others.
   });
   inner_ = communicators::split_mpi(launch_, own.group);
   outer_ = communicators::split_mpi(launch_, own.rank);

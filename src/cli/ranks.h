@@ -45,6 +45,10 @@ struct RanksOptions {
 /// (usage), which names `way_out`.
 void expect_one_process(std::string_view way_out);
 
+/// To be called before an error of usage is told: where a launcher started several processes, it is an error of each,
+/// and the first to end has the launcher end the others, which wait for that here.
+void wait_for_turn() noexcept;
+
 class Ranks {
  public:
   /// Opens the communicator. Throws Error.

@@ -107,9 +107,14 @@ class Failures(RankCase):
         self.fails('ATTN run m.json --parallel tensor -o y.npz', 2, 'any number from 1 to 5 works', ranks=6)
 
     def test_another_number_of_ranks_than_was_said(self):
-        code, _, err, _ = self.shell(2, 'ATTN run m.json --parallel tensor=3 -o y.npz')
-        self.assertEqual(code, 2)
-        self.assertIn('--parallel tensor=3: 2 processes were started', err)
+        self.fails('ATTN run m.json --parallel tensor=3 -o y.npz', 2, '--parallel tensor=3: 2 processes were started')
+
+    def test_a_wrong_word_is_told_once(self):
+        self.fails('ATTN run m.json --parallel tensr -o y.npz', 2, "did you mean 'tensor'?", ranks=4)
+        self.fails('ATTN train m.json --data x.npz -o y.keras --parallel tensor', 2, '--parallel data', ranks=4)
+
+    def test_a_word_that_is_wrong_on_one_rank_alone_is_told(self):
+        self.fails('[ RANK = 1 ] && word=tensr || word=tensor; ATTN run m.json --parallel $word -o y.npz', 2, 'tensr')
 
     def test_ranks_without_a_word_for_it_are_refused(self):
         for command, way in (('run', '--parallel tensor (or data) lets them share it, --output-dir shares many files out'),
