@@ -213,10 +213,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
   const auto scalar = [&](const void* x) {
     return wide ? *static_cast<const double*>(x) : static_cast<double>(*static_cast<const float*>(x));
   };
-  attn::simt::submit(
+  const cudaError_t error = attn::simt::submit(
       stream, [=, alpha = scalar(alpha), beta = scalar(beta), description = of(description), la = of(la), lb = of(lb),
                lc = of(lc), ld = of(ld)] { multiply(description, alpha, a, la, b, lb, beta, c, lc, d, ld); });
-  return CUBLAS_STATUS_SUCCESS;
+  return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 }  // extern "C"

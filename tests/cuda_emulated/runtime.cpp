@@ -15,6 +15,7 @@ using Work = std::vector<std::function<void()>>;
 
 // The handles of the runtime are pointers to these.
 struct CUstream_st {
+  int device = 0;
   bool capturing = false;
   Work recorded;
 };
@@ -33,6 +34,7 @@ namespace {
 Machine the_machine;
 std::map<void*, std::size_t> sizes;
 cudaError_t last_error = cudaSuccess;
+thread_local int current_device = 0;
 
 cudaError_t fail(cudaError_t error) { return last_error = error; }
 
@@ -47,6 +49,7 @@ namespace attn::simt {
 Machine& machine() { return the_machine; }
 
 cudaError_t submit(cudaStream_t stream, std::function<void()> work) {
+  if (stream != nullptr && stream->device != current_device) return fail(cudaErrorInvalidResourceHandle);
   if (stream != nullptr && stream->capturing) {
     stream->recorded.push_back(std::move(work));
   } else {
@@ -65,7 +68,9 @@ cudaError_t cudaGetDeviceCount(int* count) {
   return the_machine.devices > 0 ? cudaSuccess : fail(cudaErrorNoDevice);
 }
 cudaError_t cudaSetDevice(int device) {
-  return device < the_machine.devices ? cudaSuccess : fail(cudaErrorInvalidDevice);
+  if (device >= the_machine.devices) return fail(cudaErrorInvalidDevice);
+  current_device = device;
+  return cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   *properties = {};
@@ -129,6 +134,7 @@ cudaError_t cudaFreeHost(void* address) {
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+  if (stream != nullptr && stream->capturing) ++the_machine.recorded_copies;
   return attn::simt::submit(stream, [=] { std::memcpy(to, from, bytes); });
 }
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
@@ -144,11 +150,13 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
 void attn_emulated_hang() { the_machine.hangs = true; }  // called by the stand-in for NCCL
 cudaError_t cudaStreamQuery(cudaStream_t) { return the_machine.hangs ? cudaErrorNotReady : cudaSuccess; }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+  if (to == nullptr) return fail(cudaErrorInvalidValue);  // also of 0 bytes
   return attn::simt::submit(stream, [=] { std::memset(to, value, bytes); });
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   *stream = new CUstream_st;
+  (*stream)->device = current_device;
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {

@@ -8,7 +8,8 @@
 
 namespace attn::simt {
 
-/// Runs work now, or records it where the stream is capturing.
+/// Runs work now, or records it where the stream is capturing. An error where the stream is of another GPU than the
+/// calling thread's, as launches are in CUDA.
 cudaError_t submit(cudaStream_t stream, std::function<void()> work);
 
 /// What the emulated machine is like; tests change it and put it back.
@@ -21,6 +22,7 @@ struct Machine {
   std::int64_t allocations = 0;      ///< cudaMalloc calls so far
   std::int64_t fail_allocation = 0;  ///< the number of the cudaMalloc call that fails; 0: none
   std::int64_t graph_launches = 0;
+  std::int64_t recorded_copies = 0;      ///< cudaMemcpyAsync calls while a pass was recorded
   bool hangs = false;                    ///< no stream becomes ready any more
   std::int64_t products = 0;             ///< cublasLtMatmul calls so far
   std::uint64_t refused_algorithm = 0;   ///< which cublasLtMatmul proposes and does not launch; 0: none

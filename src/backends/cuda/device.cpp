@@ -113,6 +113,8 @@ Device::Device(int index) : index_(index) {
   check(cublasLtCreate(&blas_), "starting cuBLASLt");
 }
 
+void Device::use() const { check(cudaSetDevice(index_), "turning to the GPU"); }
+
 Device::~Device() { (void)cublasLtDestroy(blas_); }
 
 std::int64_t Device::free_bytes() const {

@@ -54,6 +54,9 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
+  /// Makes it the GPU of the calling thread: CUDA keeps one for each thread, and begins with the first. Throws Error.
+  void use() const;
+
   [[nodiscard]] int index() const { return index_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   /// Compute capability times ten: 80, 90.

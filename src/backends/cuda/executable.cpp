@@ -54,6 +54,7 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
       plan_(std::move(plan)),
       places_(plan_.graph.values.size(), nullptr),
       staged_(plan_.graph.values.size(), nullptr) {
+  device_->use();
   price();
   stream_ = make_stream();
   place(weights);
@@ -267,8 +268,10 @@ void CudaExecutable::place(const std::vector<Tensor>& weights) {
     }
   }
   check(cudaMemsetAsync(fault_bytes_.get(), 0, sizeof(Fault), stream_.get()), "clearing memory");
-  check(cudaMemsetAsync(inputs_.get(), 0, static_cast<std::size_t>(input_pieces.total()), stream_.get()),
-        "clearing memory");
+  if (inputs_) {  // a graph may have none
+    check(cudaMemsetAsync(inputs_.get(), 0, static_cast<std::size_t>(input_pieces.total()), stream_.get()),
+          "clearing memory");
+  }
 }
 
 Operand CudaExecutable::operand(ValueId id) const {
@@ -337,6 +340,7 @@ void CudaExecutable::finish() {
 }
 
 void CudaExecutable::run(std::span<const Tensor> inputs) {
+  device_->use();
   upload(inputs);
   launch_pass();
   download();
@@ -345,6 +349,7 @@ void CudaExecutable::run(std::span<const Tensor> inputs) {
 }
 
 void CudaExecutable::run_profiled(std::span<const Tensor> inputs, const backends::StepTimer& timer) {
+  device_->use();
   upload(inputs);
   std::vector<Event> events;
   for (std::size_t i = 0; i <= steps_.size(); ++i) events.push_back(make_event());
@@ -362,6 +367,7 @@ void CudaExecutable::run_profiled(std::span<const Tensor> inputs, const backends
 }
 
 double CudaExecutable::pass_seconds(bool cold_cache) {
+  device_->use();
   if (cold_cache) {
     const std::int64_t bytes = std::max(2 * device_->l2_bytes(), std::int64_t{1} << 20);
     if (!flush_) flush_ = allocate_device(bytes);

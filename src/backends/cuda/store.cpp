@@ -4,7 +4,10 @@
 
 namespace attn::cuda {
 
-CudaStore::CudaStore(std::shared_ptr<const Device> device) : device_(std::move(device)), stream_(make_stream()) {}
+CudaStore::CudaStore(std::shared_ptr<const Device> device) : device_(std::move(device)) {
+  device_->use();
+  stream_ = make_stream();
+}
 
 const CudaStore::State& CudaStore::found(const std::string& name) const {
   const auto found = states_.find(name);
@@ -16,6 +19,7 @@ Tensor CudaStore::state(const std::string& name) const {
   const State& state = found(name);
   Tensor copy(state.type.dtype, state.type.shape);
   if (state.bytes == 0) return copy;
+  device_->use();
   check(cudaMemcpyAsync(copy.data(), state.data.get(), static_cast<std::size_t>(state.bytes), cudaMemcpyDeviceToHost,
                         stream_.get()),
         "copying a state from the GPU");
@@ -30,6 +34,7 @@ void CudaStore::set_state(const std::string& name, const Tensor& value) {
                          value.shape().str(), name_of(state.type.dtype), state.type.shape.str());
   }
   if (state.bytes == 0) return;
+  device_->use();
   check(cudaMemcpyAsync(state.data.get(), value.data(), static_cast<std::size_t>(state.bytes), cudaMemcpyHostToDevice,
                         stream_.get()),
         "copying a state to the GPU");
@@ -37,6 +42,7 @@ void CudaStore::set_state(const std::string& name, const Tensor& value) {
 }
 
 std::byte* CudaStore::open(const graph::Value& value) {
+  device_->use();
   const graph::TensorType type{value.dtype, value.shape};
   const auto [at, is_new] = states_.try_emplace(value.name);
   State& state = at->second;

@@ -6,13 +6,17 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <thread>
+#include <vector>
 
 #include "attn/backends/backend.h"
 #include "attn/base/error.h"
 #include "attn/plan/plan.h"
 #include "device.h"
+#include "kernel.h"
 #include "models.h"
 #include "product.h"
+#include "recording.h"
 #include "runtime.h"
 
 extern "C" attn::backends::Backend* attn_open_backend(int index);
@@ -81,6 +85,64 @@ TEST_CASE("cuda: a post-norm layer takes seven kernels: packed projections, atte
     return compile(*backend, graph, draw_weights(graph))->choices().size();
   };
   CHECK(steps(3) - steps(2) == 7);
+}
+
+TEST_CASE("cuda: a graph without inputs is compiled and run") {
+  graph::Graph graph;
+  graph::Builder build(graph);
+  const ValueId w = build.weight({"w", "w", {3}, DType::float32, true, {}});
+  graph.outputs.push_back({"output_0", build.binary(graph::BinaryFn::add, w, w)});
+  Tensor weight(DType::float32, {3});
+  for (int i = 0; i < 3; ++i) weight.set(i, i + 1);
+  const auto backend = open();
+  const auto executable = compile(*backend, graph, {weight});
+  executable->run({});
+  const Tensor sum = executable->value(graph.outputs[0].value);
+  for (int i = 0; i < 3; ++i) CHECK(sum.at(i) == 2 * (i + 1));
+}
+
+TEST_CASE("cuda: a reshape into other memory is recorded as a kernel") {
+  const cuda::Device device(0);
+  const cuda::Stream stream = cuda::make_stream();
+  constexpr int kCount = 21;
+  std::vector<float> from(kCount), to(kCount, -1.0F);
+  for (int i = 0; i < kCount; ++i) from[static_cast<std::size_t>(i)] = static_cast<float>(i);
+  const graph::Op op = graph::Reshape{{7, 3}};
+  cuda::Scratch scratch;
+  const cuda::Operand x{reinterpret_cast<std::byte*>(from.data()), DType::float32, {3, 7}};
+  const cuda::Operand y{reinterpret_cast<std::byte*>(to.data()), DType::float32, {7, 3}};
+  const cuda::Choice choice = cuda::make_plain(cuda::Step{op, 0, {x}, {y}, device, scratch});
+  REQUIRE(choice.made());
+  const auto copies = machine().recorded_copies;
+  const cuda::GraphExec pass = cuda::record(stream.get(), [&] { choice.launch(stream.get()); });
+  CHECK(machine().recorded_copies == copies);
+  CHECK(to[0] == -1.0F);
+  cuda::check(cudaGraphLaunch(pass.get(), stream.get()), "running the pass");
+  CHECK(to == from);
+}
+
+TEST_CASE("cuda: an executable runs on its own GPU in every thread, whichever GPU the thread used before") {
+  const MachineGuard guard;
+  machine().devices = 2;
+  const graph::Graph graph = encoder(kSmall);
+  const auto inputs = draw_inputs(graph);
+  const std::unique_ptr<backends::Backend> second(attn_open_backend(1));
+  const auto executable = compile(*second, graph, draw_weights(graph));
+  const auto first = open();  // this thread's GPU is the first now
+  CHECK_NOTHROW(executable->run(inputs));
+  const Tensor here = executable->value(graph.outputs[0].value).cast(DType::float64);
+  ExitCode code = ExitCode::internal;
+  std::thread([&] {
+    code = code_of([&] {
+      executable->run(inputs);
+      executable->run_profiled(inputs, [](graph::NodeId, double) {});
+      (void)executable->device_clock()->pass_seconds(true);
+    });
+  }).join();
+  CHECK(code == ExitCode::done);
+  const Tensor there = executable->value(graph.outputs[0].value);
+  for (std::int64_t i = 0; i < here.size(); ++i) CHECK(here.at(i) == there.at(i));
+  CHECK(cudaSetDevice(0) == cudaSuccess);
 }
 
 TEST_CASE("cuda: an executable gives its memory back") {
