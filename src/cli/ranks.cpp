@@ -42,7 +42,10 @@ std::vector<std::byte> gather(Communicator& world, std::span<const std::byte> ow
 }
 
 /// Where several ranks wait in vain for one, the first of them tells it, and ends the others before they do.
-std::chrono::milliseconds turn_of(int rank) { return std::chrono::milliseconds(std::min(200 * rank, 2000)); }
+std::chrono::milliseconds turn_of(int rank) {
+  constexpr int kForLauncher = 1000;  // to see that the first has ended, and to end the others
+  return std::chrono::milliseconds(rank == 0 ? 0 : kForLauncher + std::min(200 * rank, 2000));
+}
 
 /// MPI_Init and MPI_Comm_split wait for all ranks, and cannot be given up: where they do not come, this ends the
 /// process.
@@ -172,10 +175,8 @@ void RanksOptions::declare(Options& options) {
 std::optional<ParallelWord> RanksOptions::asked() const { return parallel ? parse_parallel(*parallel) : std::nullopt; }
 
 void wait_for_turn() noexcept {
-  constexpr auto kForLauncher = std::chrono::seconds(1);
   try {
-    const int rank = communicators::launched().rank;
-    if (rank > 0) std::this_thread::sleep_for(kForLauncher + turn_of(rank));
+    std::this_thread::sleep_for(turn_of(communicators::launched().rank));
   } catch (const Error&) {  // of a launcher's variable that is no number: nobody knows whose turn it is
   }
 }
