@@ -172,7 +172,10 @@ Tensor part_of(const WeightSpec& spec, const Quantized& from) {
       break;
   }
   Tensor out(spec.dtype, spec.shape);
-  for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, static_cast<double>(i / part.group));
+  for (std::int64_t i = 0; i < out.size(); ++i) {
+    const std::int64_t group = i / part.group;
+    out.set(i, static_cast<double>(group));
+  }
   return out;
 }
 

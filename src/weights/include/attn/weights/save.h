@@ -23,8 +23,8 @@ struct SavedModel {
 /// The time that Keras's files say they were saved: now, or SOURCE_DATE_EPOCH, by which builds are made repeatable.
 [[nodiscard]] std::string date_saved();
 
-/// Throws Error (usage) where the path ends in nothing that save knows, so that a command can say so at once. `others` are
-/// endings that the command knows besides, as the sentence lists them: ", .onnx".
+/// Throws Error (usage) where the path ends in nothing that save knows, so that a command can say so at once. `others`
+/// are endings that the command knows besides, as the sentence lists them: ", .onnx".
 void check_save_path(const std::string& path, std::string_view others = {});
 /// Does a path's ending stand for a file that holds the model's config too (.keras)?
 [[nodiscard]] bool holds_config(const std::string& path);
