@@ -152,7 +152,7 @@ def comparable(scenario, data):
             return data
         return report.get("schema"), [sorted(row) for row in report.get("rows", [])]
     text = re.sub(rb"-?\d[\d.,]*(e[+-]?\d+)?|null", b"#", data)
-    text = re.sub(rb"# *(\xc2\xb5s|ms|s|[kMG]B|[KMG]iB)\b", b"#", text)
+    text = re.sub(rb"# *(\xc2\xb5s|us|ms|s|[kMG]B|[KMG]iB)\b", b"#", text)
     return re.sub(rb"[ \n\xe2\x94\x80-]+", b" ", text)
 
 

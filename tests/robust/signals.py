@@ -1,5 +1,6 @@
 """Ctrl-C and its like at random times: how long a command goes on, and what it leaves."""
 import json
+import pathlib
 import random
 import signal
 import time
@@ -113,6 +114,8 @@ def check(attn, _, __, short):
             except Exception:  # noqa: BLE001: it takes longer, which is as good
                 process.kill()
                 process.communicate()
+                for name in temporaries(folder):  # nothing tidies up after SIGKILL
+                    pathlib.Path(name).unlink()
             whole = min(LONGEST, time.monotonic() - start)
             for i in range(4 if short else 200):
                 which = SIGNALS[i % len(SIGNALS)]
