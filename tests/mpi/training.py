@@ -54,6 +54,19 @@ class Training(RankCase):
         self.assertEqual(code, 2)
         self.assertIn('which --reduce-dtype bfloat16 would round', err)
 
+    def test_buckets_travel_while_others_are_computed_and_give_the_numbers_of_one_rank(self):
+        model = {'name': 'wide', 'input_shape': [4, 512], 'num_layers': 4, 'num_heads': 8, 'key_dim': 64, 'intermediate_dim': 3072}
+        (self.folder / 'm.json').write_text(json.dumps(model))
+        arrays.write(self.folder / 'd.npz', {'input_layer': (6, 4, 512), 'y': (6, 4, 512)})
+        words = ('m.json', '--loss', 'mse', '--optimizer', 'sgd', '--data', 'd.npz', '--batch-size', '3', '-o', 'o.keras', '--json')
+        for ranks in (1, 2, 3):
+            told = json.loads(self.train(ranks, *words, '--dump', f'{ranks}.npz'))
+            self.assertLess(arrays.largest_difference(self.folder / '1.npz', self.folder / f'{ranks}.npz'), 1e-5)
+            if ranks > 1:
+                sums = next(each for each in told['parallel']['collectives'] if each['op'] == 'all_reduce')
+                self.assertGreaterEqual(sums['count'], 2 * 3)  # of two steps, of 67 MB of gradients in each
+                self.assertGreater(sums['bytes'], 2 * 64e6)
+
     def test_any_number_of_ranks_resumes_what_others_began(self):
         case = CASES / 'dropout/attention'
         words = ('--data', str(case / 'data.npz'), '--epochs', '20', '--batch-size', '4')
