@@ -123,8 +123,10 @@ TEST_CASE("ops: ranks that share an operation out compute what one does") {
       }
     }
   }
-  CHECK(shared[Kind::data].size() >= 110);
-  CHECK(shared[Kind::sequence].size() >= 100);
+  // Small arrays are not for more than two.
+  const bool has_two = numbers_of_ranks().front() == 2;
+  CHECK(shared[Kind::data].size() >= (has_two ? 110 : 90));
+  CHECK(shared[Kind::sequence].size() >= (has_two ? 100 : 80));
   CHECK(shared[Kind::tensor].size() >= 2);  // a product and a look-up: the rest is of what comes out of these
 }
 
