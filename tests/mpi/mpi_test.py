@@ -19,6 +19,7 @@ import arrays
 import processes
 from failures import Failures
 from fixtures import Fixtures
+from mpich import Mpich
 from operations import Operations
 from processes import alone, environment, mpirun, run, sentences
 from rank_case import RankCase
@@ -143,7 +144,7 @@ def main():
         print('mpi: skipped,', (sentences(probe.stderr) or [probe.stderr])[0])
         return SKIPPED
     began = time.monotonic()
-    cases = [case for kind in (Failures, Training, Mpi, Fixtures, Operations) for case in unittest.defaultTestLoader.loadTestsFromTestCase(kind)
+    cases = [case for kind in (Failures, Training, Mpi, Fixtures, Operations, Mpich) for case in unittest.defaultTestLoader.loadTestsFromTestCase(kind)
              if not sys.argv[1:] or any(word in case.id() for word in sys.argv[1:])]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         results = list(pool.map(result_of, cases))
