@@ -182,7 +182,7 @@ class Joining {
         if (last == above.right() && pending.size() > 1 && pending[pending.size() - 2].block == above.left()) {
           const ValueId right = pending.back().row;
           pending.pop_back();
-          pending.back() = {above, apart(fn, pending.back().row, right)};
+          pending.back() = {above, build_.binary(fn, pending.back().row, right)};
           joins = true;
         } else if (last == above.left() && above.right().from >= parts_) {
           pending.back().block = above;  // nothing is on its right
@@ -199,19 +199,14 @@ class Joining {
     return build_.cast(build_.reshape(tree(root_of(parts_), all, together, fn), shape), dtype);
   }
 
-  /// As numbers that are added without being rounded to halves.
+  /// What a part gives as a row of numbers, which are added without being rounded to halves. It is a value of its own:
+  /// what makes it must not be fused with what adds it, for that may round otherwise, and only ranks that have both
+  /// parts could do so.
   ValueId row_of(ValueId own) {
     const DType dtype = build_.dtype(own);
     const bool is_half = dtype == DType::float16 || dtype == DType::bfloat16;
     const ValueId wide = is_half ? build_.cast(own, DType::float32) : own;
-    return build_.reshape(wide, {1, build_.shape(wide).size()});
-  }
-
-  /// x and y as numbers of their own: what makes one of them must not be fused with what adds them, for that may round
-  /// otherwise, and only ranks with both could do so.
-  ValueId apart(BinaryFn fn, ValueId x, ValueId y) {
-    const ValueId both = build_.apply(graph::Concat{0}, {x, y});
-    return build_.binary(fn, row(both, 0), row(both, 1));
+    return build_.apply(graph::Concat{0}, {build_.reshape(wide, {1, build_.shape(wide).size()})});
   }
 
   ValueId row(ValueId rows, Dim index) {
