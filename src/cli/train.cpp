@@ -13,6 +13,7 @@
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"
 #include "attn/keras/optimizer.h"
+#include "attn/parallel/parts.h"
 #include "attn/report/training.h"
 #include "attn/run/memory.h"
 #include "attn/train/fit.h"
@@ -117,6 +118,12 @@ struct TrainCommand : TrainingOptions {
     how.recompute = recomputes;
     how.reduce_dtype = reduce_dtype;
     how.shares_optimizer = zero == 1;
+    if (deterministic) {
+      how.parts = parallel::kParts;
+      if (world != nullptr && world->size() > parallel::kParts)
+        throw bad_usage("--deterministic: a batch is in {} parts, which {} ranks cannot share: 1 to {} work",
+                        parallel::kParts, world->size(), parallel::kParts);
+    }
     const TrainedModel lowering{changes.loss, execution.sequence_length, !no_dropout, job.state.seed};
     const train::Batch sample = job.rows->gather(first_rows(job.rows->rows()));
     job.shown = lowering.lower(loaded.model, sample, true);

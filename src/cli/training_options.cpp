@@ -81,6 +81,8 @@ void TrainingOptions::declare(Options& options) {
       .add("--zero", zero, "N",
            "of --parallel, 1: each rank keeps the optimizer's numbers of a part of the weights (0)")
       .between(0, 1);
+  options.flag("--deterministic", deterministic,
+               "the same bits on 1 to 8 ranks: a batch is in eight parts, whose sums are added up in one order");
   options.choice<DType>("--reduce-dtype", reduce_dtype,
                         {{"float32", DType::float32}, {"bfloat16", DType::bfloat16}, {"float16", DType::float16}},
                         "DTYPE",
@@ -105,6 +107,9 @@ train::FitOptions TrainingOptions::check() const {
     throw bad_usage("--zero is of --parallel data: one process has nobody to share its optimizer with");
   if (reduce_dtype != DType::float32 && !ranks.asked())
     throw bad_usage("--reduce-dtype is of --parallel data: one process sends no gradients");
+  if (reduce_dtype != DType::float32 && deterministic)
+    throw bad_usage("--deterministic gives others sums of several parts, which --reduce-dtype {} would round",
+                    name_of(reduce_dtype));
   train::FitOptions options;
   options.epochs = epochs;
   options.batch_size = batch_size;
@@ -135,11 +140,11 @@ TrainingOptions TrainingOptions::silent() const {
 }
 
 std::string TrainingOptions::decisive() const {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", epochs, batch_size, steps.value_or(-1),
-                     time_limit.value_or(""), no_shuffle, drop_remainder, resume, no_dropout, no_loss_scale, recomputes,
-                     static_cast<int>(tables), early_stopping.value_or(""), reduce_lr.value_or(""),
-                     save_best.has_value(), save_every.value_or(""), class_weight.value_or(""), fmt::join(frozen, ","),
-                     name_of(reduce_dtype), zero);
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", epochs, batch_size,
+                     steps.value_or(-1), time_limit.value_or(""), no_shuffle, drop_remainder, resume, no_dropout,
+                     no_loss_scale, recomputes, static_cast<int>(tables), early_stopping.value_or(""),
+                     reduce_lr.value_or(""), save_best.has_value(), save_every.value_or(""), class_weight.value_or(""),
+                     fmt::join(frozen, ","), name_of(reduce_dtype), zero, deterministic);
 }
 
 }  // namespace attn::cli

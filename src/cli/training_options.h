@@ -30,6 +30,7 @@ struct TrainingOptions {
   std::optional<std::int64_t> steps;
   bool no_shuffle = false, drop_remainder = false, resume = false, no_dropout = false, no_loss_scale = false;
   bool recomputes = false;
+  bool deterministic = false;  ///< every number of ranks gives the same bits
   train::TableGradient tables = train::TableGradient::entries;
   RanksOptions ranks;
   DType reduce_dtype = DType::float32;

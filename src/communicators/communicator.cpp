@@ -70,9 +70,7 @@ double Communicator::now() const {
 
 template <typename Body>
 void Communicator::counted(Collective collective, std::int64_t bytes, const Body& body) {
-  current_ = collective;
-  current_bytes_ = bytes;
-  ++number_;
+  current_ = {collective, ++number_, bytes, what_};
   const double from = now();
   body();
   Count& count = counts_[collective];
@@ -84,6 +82,34 @@ void Communicator::counted(Collective collective, std::int64_t bytes, const Body
 
 void Communicator::all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype, Reduction how) {
   counted(Collective::all_reduce, count * bytes_of(dtype), [&] { do_all_reduce(in, out, count, dtype, how); });
+}
+
+std::int64_t Communicator::begin_all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
+                                            Reduction how) {
+  counted(Collective::all_reduce, count * bytes_of(dtype), [&] {
+    if (auto begun = do_begin_all_reduce(in, out, count, dtype, how)) begun_[number_] = {current_, std::move(begun)};
+  });
+  return number_;
+}
+
+void Communicator::progress() {
+  for (const auto& [number, open] : begun_) do_progress(*open.begun);
+}
+
+void Communicator::finish(std::int64_t begun) {
+  const auto found = begun_.find(begun);
+  if (found == begun_.end()) return;
+  current_ = found->second.work;
+  const double from = now();
+  do_finish(*found->second.begun);
+  counts_[current_.collective].seconds += now() - from;
+  begun_.erase(begun);
+}
+
+std::unique_ptr<Communicator::Begun> Communicator::do_begin_all_reduce(const std::byte* in, std::byte* out,
+                                                                       std::int64_t count, DType dtype, Reduction how) {
+  do_all_reduce(in, out, count, dtype, how);
+  return nullptr;
 }
 
 void Communicator::all_gather(const std::byte* own, std::byte* all, std::span<const std::int64_t> bytes) {
@@ -109,9 +135,9 @@ void Communicator::barrier() {
 }
 
 std::string Communicator::at_work() const {
-  std::string text = fmt::format("collective {}, {}", number_, name_of(current_));
-  if (current_bytes_ > 0) text += fmt::format(" of {} bytes", with_commas(current_bytes_));
-  if (!what_.empty()) text += fmt::format(" for layer '{}'", printable(what_));
+  std::string text = fmt::format("collective {}, {}", current_.number, name_of(current_.collective));
+  if (current_.bytes > 0) text += fmt::format(" of {} bytes", with_commas(current_.bytes));
+  if (!current_.what.empty()) text += fmt::format(" for layer '{}'", printable(current_.what));
   return text;
 }
 

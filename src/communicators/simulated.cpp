@@ -77,6 +77,30 @@ class Simulated final : public Communicator {
     copy(out, result_.get(), count * bytes_of(dtype));
   }
 
+  /// The ranks meet in the end, when each has long gone on with other work.
+  struct Later final : Begun {
+    std::shared_ptr<std::byte> in;
+    std::byte* out = nullptr;
+    std::int64_t count = 0;
+    DType dtype = DType::float32;
+    Reduction how = Reduction::sum;
+  };
+  std::unique_ptr<Begun> do_begin_all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
+                                             Reduction how) override {
+    auto begun = std::make_unique<Later>();
+    begun->in = allocate_bytes(count * bytes_of(dtype));
+    copy(begun->in.get(), in, count * bytes_of(dtype));
+    begun->out = out;
+    begun->count = count;
+    begun->dtype = dtype;
+    begun->how = how;
+    return begun;
+  }
+  void do_finish(Begun& begun) override {
+    const auto& later = static_cast<Later&>(begun);
+    do_all_reduce(later.in.get(), later.out, later.count, later.dtype, later.how);
+  }
+
   void do_all_gather(const std::byte* own, std::byte* all, std::span<const std::int64_t> bytes) override {
     exchange(own, [&] {
       for (int rank = 0; rank < size(); ++rank) {
@@ -151,8 +175,20 @@ class Priced final : public Alone {
   [[nodiscard]] std::string library() const override { return "simulated"; }
   void abort(int) noexcept override {}
   [[nodiscard]] double virtual_seconds() const override { return clock_; }
+  void compute(double seconds) override { clock_ += seconds; }
 
  protected:
+  struct Until final : Begun {
+    double seconds = 0;
+  };
+  std::unique_ptr<Begun> do_begin_all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
+                                             Reduction) override {
+    if (out != in) copy(out, in, count * bytes_of(dtype));
+    auto begun = std::make_unique<Until>();
+    begun->seconds = sent(Collective::all_reduce, count * bytes_of(dtype));
+    return begun;
+  }
+  void do_finish(Begun& begun) override { clock_ = std::max(clock_, static_cast<Until&>(begun).seconds); }
   void do_all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype, Reduction) override {
     if (out != in) copy(out, in, count * bytes_of(dtype));
     pass(Collective::all_reduce, count * bytes_of(dtype));
@@ -185,10 +221,14 @@ class Priced final : public Alone {
   static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
     if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
   }
-  void pass(Collective collective, std::int64_t bytes) { clock_ += pricing_(collective, bytes); }
+  /// When it will have passed: behind what is on its way before it.
+  double sent(Collective collective, std::int64_t bytes) {
+    return link_is_free_at_ = std::max(clock_, link_is_free_at_) + pricing_(collective, bytes);
+  }
+  void pass(Collective collective, std::int64_t bytes) { clock_ = sent(collective, bytes); }
 
   Pricing pricing_;
-  double clock_ = 0;
+  double clock_ = 0, link_is_free_at_ = 0;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,8 @@ class Bucketing {
       }
     }
     while (!buckets_.empty()) flush(buckets_.begin()->first);
+    for (const auto& [bucket, kind, all] : sent_) take_apart(bucket, kind, all);
+    for (const Node& reader : readers_) emit(reader);
     for (graph::Output& output : graph_.outputs) output.value = now_[at(output.value)];
     for (graph::Scores& scores : graph_.scores) scores.value = now_[at(scores.value)];
     for (graph::Layer& layer : graph_.layers)
@@ -86,37 +89,25 @@ class Bucketing {
     if (bucket.bytes >= limit_) flush(kind);
   }
 
+  /// Sends what a bucket has. What reads the sums comes behind all other nodes, which may run while they travel.
   void flush(Kind kind) {
     const Bucket bucket = std::move(buckets_[kind]);
     buckets_.erase(kind);
-    if (bucket.sums.size() == 1 && kind.first == kind.second) {
-      emit(bucket.sums[0]);
-    } else {
-      send(bucket, kind);
-    }
-    for (const Node& sum : bucket.sums) is_waiting_[at(sum.outputs[0])] = false;
-    std::vector<Node> still;
-    for (const Node& reader : readers_) {
-      if (std::ranges::any_of(reader.inputs, [&](ValueId id) { return is_waiting_[at(id)]; })) {
-        still.push_back(reader);
-        continue;
-      }
-      emit(reader);
-      for (const ValueId id : reader.outputs) is_waiting_[at(id)] = false;
-    }
-    readers_ = std::move(still);
-  }
-
-  /// One behind the other in a row, as one sum.
-  void send(const Bucket& bucket, Kind kind) {
+    if (bucket.sums.size() == 1 && kind.first == kind.second) return emit(bucket.sums[0]);
+    // One behind the other in a row, as one sum.
     std::vector<ValueId> rows;
     build_.set_layer(bucket.sums.back().layer);
     for (const Node& sum : bucket.sums) {
       const ValueId own = now_[at(sum.inputs[0])];
       rows.push_back(build_.reshape(own, {build_.shape(own).size()}));
     }
-    ValueId all = rows.size() == 1 ? rows[0] : build_.apply(graph::Concat{0}, rows);
-    all = build_.cast(build_.apply(graph::AllReduce{}, {build_.cast(all, kind.second)}), kind.first);
+    const ValueId all = rows.size() == 1 ? rows[0] : build_.apply(graph::Concat{0}, rows);
+    sent_.emplace_back(bucket, kind, build_.apply(graph::AllReduce{}, {build_.cast(all, kind.second)}));
+  }
+
+  void take_apart(const Bucket& bucket, Kind kind, ValueId all) {
+    build_.set_layer(bucket.sums.back().layer);
+    all = build_.cast(all, kind.first);
     Dim from = 0;
     for (const Node& sum : bucket.sums) {
       const Shape shape = build_.shape(sum.outputs[0]);
@@ -135,7 +126,8 @@ class Bucketing {
   std::vector<ValueId> now_;  // by value: what stands in its place
   std::vector<bool> is_waiting_;
   std::map<Kind, Bucket> buckets_;
-  std::vector<Node> readers_;  // of what waits, in order
+  std::vector<std::tuple<Bucket, Kind, ValueId>> sent_;  // and the sum of all
+  std::vector<Node> readers_;                            // of what waits, in order
 };
 
 }  // namespace

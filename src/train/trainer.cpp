@@ -13,6 +13,7 @@
 #include "attn/gradients/passes.h"
 #include "attn/parallel/buckets.h"
 #include "attn/parallel/parallelize.h"
+#include "attn/parallel/parts.h"
 #include "attn/plan/passes.h"
 #include "attn/plan/plan.h"
 #include "attn/run/inputs.h"
@@ -54,6 +55,8 @@ namespace {
 
 /// The input that the loss is multiplied by.
 constexpr const char* kScale = "loss_scale";
+
+Dim rows_of(const Batch& batch) { return batch.empty() ? 0 : batch.begin()->second.shape()[0]; }
 
 /// What tells whether two batches take the same program.
 std::string key_of(const Batch& batch, bool training) {
@@ -169,7 +172,7 @@ std::unique_ptr<Trainer::Program> Trainer::plan_of(const Batch& batch, Purpose p
     }
     if (options_.recompute) graph = gradients::recompute(std::move(graph), backward.forward);
   }
-  if (shares_out(batch)) share_out(*program, graph);
+  if (shares_out(batch)) share_out(*program, graph, rows_of(batch));
   program->plan = plan::make_plan(backend_.optimize(gradients::release_weights(std::move(graph))));
   program->graph = program->plan.graph;
   program->shown.values = program->graph.values;
@@ -186,14 +189,22 @@ bool Trainer::anywhere(bool here) const {
   return is_so != 0;
 }
 
-/// Ranks compute a batch together that has a row for each. One that has not is computed by every rank.
+/// Ranks compute a batch together that has a row for each. One that has not is computed by every rank, and so is one
+/// that is not of two parts.
 bool Trainer::shares_out(const Batch& batch) const {
   const communicators::Communicator* const ranks = options_.compile.ranks;
-  return ranks != nullptr && ranks->size() > 1 && !batch.empty() && batch.begin()->second.shape()[0] >= ranks->size();
+  if (options_.parts > 0) return rows_of(batch) > 1;
+  return ranks != nullptr && ranks->size() > 1 && rows_of(batch) >= ranks->size();
 }
 
-/// The graph becomes this rank's: of rows of its own, with sums over ranks where one rank adds up over all rows.
-void Trainer::share_out(Program& program, graph::Graph& graph) const {
+parallel::Parallel Trainer::parts_of(const graph::Graph& graph, Dim rows) const {
+  const communicators::Communicator* const ranks = options_.compile.ranks;
+  const auto parts = static_cast<int>(std::min<Dim>(options_.parts, rows));
+  return parallel::share_parts(graph, parts, ranks == nullptr ? 0 : ranks->rank(),
+                               ranks == nullptr ? 1 : ranks->size());
+}
+
+parallel::Parallel Trainer::rows_of_rank(const Program& program, const graph::Graph& graph) const {
   const communicators::Communicator& ranks = *options_.compile.ranks;
   parallel::Parallel local = parallel::parallelize(graph, parallel::Kind::data, ranks.rank(), ranks.size());
   parallel::Rounded rounded;
@@ -206,6 +217,12 @@ void Trainer::share_out(Program& program, graph::Graph& graph) const {
     rounded.sums = parallel::sums_behind(local.graph, gradients);
   }
   local.graph = parallel::bucket_sums(std::move(local.graph), parallel::kBucketBytes, rounded);
+  return local;
+}
+
+/// The graph becomes this rank's: of rows of its own, with sums over ranks where one rank adds up over all rows.
+void Trainer::share_out(Program& program, graph::Graph& graph, Dim rows) const {
+  parallel::Parallel local = options_.parts > 0 ? parts_of(graph, rows) : rows_of_rank(program, graph);
   std::map<ValueId, ValueId> now;
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) now[graph.outputs[i].value] = local.graph.outputs[i].value;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) now[graph.inputs[i]] = local.graph.inputs[i];

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,6 +12,8 @@
 
 #include "attn/base/error.h"
 #include "attn/base/tensor.h"
+#include "attn/communicators/launch.h"
+#include "attn/communicators/open.h"
 
 namespace attn::communicators {
 namespace {
@@ -40,64 +43,107 @@ class Checks {
   std::vector<std::string> wrong_;
 };
 
+/// Every collective gives what it is defined to give. Each rank calls it.
+void try_collectives(Communicator& world, DType dtype, Checks& checks) {
+  const int size = world.size();
+  const std::int64_t element = bytes_of(dtype);
+  world.reset_counts();
+  const int rank = world.rank();
+  const Tensor own = numbers(rank, 7, dtype), sum(dtype, {7}), most(dtype, {7});
+  world.all_reduce(own.data(), sum.data(), 7, dtype, Reduction::sum);
+  world.all_reduce(own.data(), most.data(), 7, dtype, Reduction::max);
+  for (std::int64_t i = 0; i < 7; ++i) {
+    double expected = 0;
+    for (int r = 0; r < size; ++r) expected += numbers(r, 7, dtype).at(i);
+    const Tensor rounded(dtype, {1});
+    rounded.set(0, expected);
+    checks.expect(sum.at(i) == rounded.at(0), "a sum");
+    checks.expect(most.at(i) == numbers(size - 1, 7, dtype).at(i), "a maximum");
+  }
+  // Beside another one, and beside what is written over its numbers.
+  const Tensor given = numbers(rank, 7, dtype), later(dtype, {7});
+  const std::int64_t begun = world.begin_all_reduce(given.data(), later.data(), 7, dtype, Reduction::sum);
+  std::memset(given.data(), 0, static_cast<std::size_t>(given.bytes()));
+  world.progress();
+  world.barrier();
+  world.finish(begun);
+  checks.expect(std::memcmp(later.data(), sum.data(), static_cast<std::size_t>(sum.bytes())) == 0, "a begun sum");
+  // In place, where others still read.
+  world.all_reduce(own.data(), own.data(), 7, dtype, Reduction::sum);
+  checks.expect(std::memcmp(own.data(), sum.data(), static_cast<std::size_t>(own.bytes())) == 0, "in place");
+
+  std::vector<std::int64_t> counts, bytes;
+  std::int64_t whole = 0, before = 0;
+  for (int r = 0; r < size; ++r) {
+    counts.push_back(r);  // the first rank has nothing
+    bytes.push_back(r * element);
+    whole += r;
+    if (r < rank) before += r;
+  }
+  const Tensor part = numbers(rank, rank, dtype), all(dtype, {whole});
+  world.all_gather(part.data(), all.data(), bytes);
+  for (std::int64_t i = 0, r = 0; r < size; ++r)
+    for (std::int64_t k = 0; k < r; ++k, ++i)
+      checks.expect(all.at(i) == numbers(static_cast<int>(r), r, dtype).at(k), "a gathered number");
+  const Tensor mine(dtype, {rank});
+  world.reduce_scatter(all.data(), mine.data(), counts, dtype);
+  for (std::int64_t k = 0; k < rank; ++k) {
+    const Tensor rounded(dtype, {1});
+    rounded.set(0, size * all.at(before + k));
+    checks.expect(mine.at(k) == rounded.at(0), "a scattered sum");
+  }
+
+  const Tensor give = numbers(rank, 3, dtype), take(dtype, {3});
+  const auto size_of = static_cast<std::size_t>(give.bytes());
+  world.shift({give.data(), size_of}, {take.data(), size_of});
+  checks.expect(take.at(1) == numbers((rank + size - 1) % size, 3, dtype).at(1), "a shift");
+  world.broadcast({give.data(), size_of}, size - 1);
+  checks.expect(give.at(2) == numbers(size - 1, 3, dtype).at(2), "a broadcast");
+  world.barrier();
+
+  const Counts& told = world.counts();
+  checks.expect(told.at(Collective::all_reduce).calls == 4, "a count of calls");
+  checks.expect(told.at(Collective::all_reduce).bytes == 4 * 7 * element, "a count of bytes");
+  checks.expect(told.at(Collective::all_gather).bytes == whole * element, "a count of gathered bytes");
+}
+
+constexpr std::array kDTypes = {DType::float64, DType::float32, DType::bfloat16, DType::float16, DType::int32};
+
 TEST_CASE("simulated: collectives give what they are defined to give, of every dtype and number of ranks") {
   for (const int size : {1, 2, 3, 5}) {
-    for (const DType dtype : {DType::float64, DType::float32, DType::bfloat16, DType::int32}) {
+    for (const DType dtype : kDTypes) {
       Checks checks;
-      const std::int64_t element = bytes_of(dtype);
-      run_ranks(size, [&](Communicator& world) {
-        const int rank = world.rank();
-        const Tensor own = numbers(rank, 7, dtype), sum(dtype, {7}), most(dtype, {7});
-        world.all_reduce(own.data(), sum.data(), 7, dtype, Reduction::sum);
-        world.all_reduce(own.data(), most.data(), 7, dtype, Reduction::max);
-        for (std::int64_t i = 0; i < 7; ++i) {
-          double expected = 0;
-          for (int r = 0; r < size; ++r) expected += numbers(r, 7, dtype).at(i);
-          const Tensor rounded(dtype, {1});
-          rounded.set(0, expected);
-          checks.expect(sum.at(i) == rounded.at(0), "a sum");
-          checks.expect(most.at(i) == numbers(size - 1, 7, dtype).at(i), "a maximum");
-        }
-        // In place, where others still read.
-        world.all_reduce(own.data(), own.data(), 7, dtype, Reduction::sum);
-        checks.expect(std::memcmp(own.data(), sum.data(), static_cast<std::size_t>(own.bytes())) == 0, "in place");
-
-        std::vector<std::int64_t> counts, bytes;
-        std::int64_t whole = 0, before = 0;
-        for (int r = 0; r < size; ++r) {
-          counts.push_back(r);  // the first rank has nothing
-          bytes.push_back(r * element);
-          whole += r;
-          if (r < rank) before += r;
-        }
-        const Tensor part = numbers(rank, rank, dtype), all(dtype, {whole});
-        world.all_gather(part.data(), all.data(), bytes);
-        for (std::int64_t i = 0, r = 0; r < size; ++r)
-          for (std::int64_t k = 0; k < r; ++k, ++i)
-            checks.expect(all.at(i) == numbers(static_cast<int>(r), r, dtype).at(k), "a gathered number");
-        const Tensor mine(dtype, {rank});
-        world.reduce_scatter(all.data(), mine.data(), counts, dtype);
-        for (std::int64_t k = 0; k < rank; ++k) {
-          const Tensor rounded(dtype, {1});
-          rounded.set(0, size * all.at(before + k));
-          checks.expect(mine.at(k) == rounded.at(0), "a scattered sum");
-        }
-
-        const Tensor give = numbers(rank, 3, dtype), take(dtype, {3});
-        const auto size_of = static_cast<std::size_t>(give.bytes());
-        world.shift({give.data(), size_of}, {take.data(), size_of});
-        checks.expect(take.at(1) == numbers((rank + size - 1) % size, 3, dtype).at(1), "a shift");
-        world.broadcast({give.data(), size_of}, size - 1);
-        checks.expect(give.at(2) == numbers(size - 1, 3, dtype).at(2), "a broadcast");
-        world.barrier();
-
-        const Counts& told = world.counts();
-        checks.expect(told.at(Collective::all_reduce).calls == 3, "a count of calls");
-        checks.expect(told.at(Collective::all_reduce).bytes == 3 * 7 * element, "a count of bytes");
-        checks.expect(told.at(Collective::all_gather).bytes == whole * element, "a count of gathered bytes");
-      });
+      run_ranks(size, [&](Communicator& world) { try_collectives(world, dtype, checks); });
     }
   }
+}
+
+// mpirun -np 3 build/tests/attn_test_communicators -tc='processes:*'
+TEST_CASE("processes: collectives of ranks that a launcher started give what they are defined to give") {
+  const Launch launch = launched();
+  if (launch.size == 1) return;
+  const auto world = open_mpi(launch);
+  for (const DType dtype : kDTypes) {
+    Checks checks;
+    try_collectives(*world, dtype, checks);
+  }
+  // Sums of halves that end in another order than they began in, with others between.
+  constexpr std::int64_t kCount = 1001;
+  const Tensor first = numbers(world->rank(), kCount, DType::bfloat16), second = numbers(1, kCount, DType::float16);
+  const auto begin = [&](const Tensor& x) {
+    return world->begin_all_reduce(x.data(), x.data(), kCount, x.dtype(), Reduction::sum);
+  };
+  const std::int64_t one = begin(first), other = begin(second);
+  world->barrier();
+  const Tensor third = numbers(0, kCount, DType::bfloat16);
+  world->all_reduce(third.data(), third.data(), kCount, DType::bfloat16, Reduction::max);
+  world->finish(other);
+  world->finish(one);
+  const Tensor expected(DType::bfloat16, {1});
+  expected.set(0, 10.0 * launch.size * (launch.size - 1) / 2);
+  CHECK(first.at(0) == expected.at(0));
+  CHECK(second.at(4) == 11.0 * launch.size);
+  CHECK(third.at(4) == 1.0);
 }
 
 TEST_CASE("simulated: the maximum of NaN and a number is NaN, whichever rank has it") {
@@ -137,6 +183,23 @@ TEST_CASE("alone: a rank without others has a clock that collectives move on by 
   world->barrier();
   CHECK(world->virtual_seconds() == doctest::Approx(0.500001));
   CHECK(world->counts().at(Collective::all_reduce).seconds == doctest::Approx(1e-6));
+}
+
+TEST_CASE("alone: what is begun passes beside what the rank computes, and behind what is on its way") {
+  const auto world = make_alone(0, 8, [](Collective, std::int64_t) { return 3.0; });
+  const Tensor x(DType::float32, {4});
+  const auto begin = [&] { return world->begin_all_reduce(x.data(), x.data(), 4, DType::float32, Reduction::sum); };
+  const std::int64_t first = begin();  // until 3
+  world->compute(2);
+  const std::int64_t second = begin();  // until 6
+  world->compute(2);
+  world->finish(first);
+  CHECK(world->virtual_seconds() == 4);
+  world->finish(second);
+  CHECK(world->virtual_seconds() == 6);
+  CHECK(world->counts().at(Collective::all_reduce).seconds == 2);  // not hidden
+  world->barrier();
+  CHECK(world->virtual_seconds() == 9);
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ import arrays
 import processes
 from failures import Failures
 from fixtures import Fixtures
+from mpich import Mpich
+from operations import Operations
 from processes import alone, environment, mpirun, run, sentences
 from rank_case import RankCase
 from training import Training
@@ -38,6 +40,16 @@ class Mpi(RankCase):
             told = json.loads(out)['parallel']  # one document, of rank 0
             self.assertEqual((told['kind'], told['ranks'], len(told['per_rank'])), (kind, ranks, ranks))
             self.assertIn('Open MPI', told['library'])
+
+    def test_ranks_that_slurm_names_meet_by_the_plugin_that_is_there(self):
+        slurm = ('env -u OMPI_COMM_WORLD_SIZE SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=RANK '
+                 'SLURM_STEP_NUM_TASKS=3 SLURM_LOCALID=RANK ATTN ')
+        code, out, err, _ = self.shell(3, slurm + 'run m.json --parallel tensor --json')
+        self.assertEqual(code, 0, err)
+        told = json.loads(out)['parallel']
+        self.assertEqual((told['launcher'], told['ranks']), ('Slurm', 3))
+        self.fails(slurm.replace('TASKS=3', 'TASKS=4') + 'run m.json --parallel tensor -o y.npz', 5,
+                   'Slurm started rank 0 of 4, and Open MPI', 3)
 
     def test_counts_are_those_of_the_plan(self):
         words = ('m.json', '--batch', '2', '--parallel')
@@ -132,7 +144,7 @@ def main():
         print('mpi: skipped,', (sentences(probe.stderr) or [probe.stderr])[0])
         return SKIPPED
     began = time.monotonic()
-    cases = [case for kind in (Failures, Training, Mpi, Fixtures) for case in unittest.defaultTestLoader.loadTestsFromTestCase(kind)
+    cases = [case for kind in (Failures, Training, Mpi, Fixtures, Operations, Mpich) for case in unittest.defaultTestLoader.loadTestsFromTestCase(kind)
              if not sys.argv[1:] or any(word in case.id() for word in sys.argv[1:])]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         results = list(pool.map(result_of, cases))

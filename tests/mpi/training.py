@@ -33,6 +33,40 @@ class Training(RankCase):
                 difference = arrays.largest_difference(self.folder / '1.npz', self.folder / f'{ranks}.npz')
                 self.assertLess(difference, 1e-5, f'{case} on {ranks}')
 
+    def test_a_batch_in_parts_gives_the_same_bits_on_any_number_of_ranks(self):
+        for case, batch in SMALL + (('embedding/adam_global_clipnorm', 24),):
+            words = (str(CASES / case / 'start.keras'), '--data', str(CASES / case / 'data.npz'), '--epochs', '20', '--steps', '20',
+                     '--batch-size', str(batch), '--deterministic')
+            for ranks in (1, 2, 3, 4):
+                shared = ('--zero', '1') if ranks == 3 else ()
+                self.train(ranks, *words, *shared, '-o', f'{ranks}.keras', '--dump', f'{ranks}.npz')
+                difference = arrays.largest_difference(self.folder / '1.npz', self.folder / f'{ranks}.npz')
+                self.assertEqual(difference, 0, f'{case} on {ranks}')
+
+    def test_parts_that_ranks_cannot_share_are_refused(self):
+        (self.folder / 'm.json').write_text(json.dumps(MODEL))
+        arrays.write(self.folder / 'd.npz', {'input_layer': (6, 16, 32), 'y': (6, 16, 32)})
+        words = ('train', 'm.json', '--loss', 'mse', '--data', 'd.npz', '-o', 'o.keras', '--parallel', 'data', '--deterministic')
+        code, _, err = run(9, *words, folder=self.folder)
+        self.assertEqual(code, 2)
+        self.assertIn('a batch is in 8 parts, which 9 ranks cannot share: 1 to 8 work', err)
+        code, _, err = run(2, *words, '--reduce-dtype', 'bfloat16', folder=self.folder)
+        self.assertEqual(code, 2)
+        self.assertIn('which --reduce-dtype bfloat16 would round', err)
+
+    def test_buckets_travel_while_others_are_computed_and_give_the_numbers_of_one_rank(self):
+        model = {'name': 'wide', 'input_shape': [4, 512], 'num_layers': 4, 'num_heads': 8, 'key_dim': 64, 'intermediate_dim': 3072}
+        (self.folder / 'm.json').write_text(json.dumps(model))
+        arrays.write(self.folder / 'd.npz', {'input_layer': (6, 4, 512), 'y': (6, 4, 512)})
+        words = ('m.json', '--loss', 'mse', '--optimizer', 'sgd', '--data', 'd.npz', '--batch-size', '3', '-o', 'o.keras', '--json')
+        for ranks in (1, 2, 3):
+            told = json.loads(self.train(ranks, *words, '--dump', f'{ranks}.npz'))
+            self.assertLess(arrays.largest_difference(self.folder / '1.npz', self.folder / f'{ranks}.npz'), 1e-5)
+            if ranks > 1:
+                sums = next(each for each in told['parallel']['collectives'] if each['op'] == 'all_reduce')
+                self.assertGreaterEqual(sums['count'], 2 * 3)  # of two steps, of 67 MB of gradients in each
+                self.assertGreater(sums['bytes'], 2 * 64e6)
+
     def test_any_number_of_ranks_resumes_what_others_began(self):
         case = CASES / 'dropout/attention'
         words = ('--data', str(case / 'data.npz'), '--epochs', '20', '--batch-size', '4')

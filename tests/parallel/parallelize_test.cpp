@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../largest.h"
+#include "attn/backends/cpu.h"
 #include "attn/backends/reference.h"
 #include "attn/base/error.h"
 #include "attn/base/rng.h"
@@ -339,6 +340,71 @@ TEST_CASE("buckets: sums on which no other meeting waits become one, and all num
       CHECK(world.counts().at(Collective::all_reduce).calls == calls);
       for (std::size_t i = 0; i < expected.size(); ++i) CHECK(largest_error(expected[i], got[i]) == 0.0);
     });
+  }
+}
+
+/// A pass back through `layers` products, whose gradients are summed over ranks.
+graph::Graph backward(int layers) {
+  using namespace graph;
+  Graph graph;
+  Builder b(graph);
+  const ValueId x = b.input("x", DType::float32, {4, 8});
+  ValueId given = x;
+  for (int i = 0; i < layers; ++i) {
+    const ValueId gradient = b.apply(AllReduce{}, {b.apply(MatMul{true, false}, {x, given})});  // (8, 8)
+    graph.outputs.push_back({"", b.binary(BinaryFn::multiply, gradient, b.scalar_like(gradient, 0.5))});
+    given = b.unary(UnaryFn::tanh, b.apply(MatMul{}, {given, b.apply(MatMul{true, false}, {x, x})}));
+  }
+  graph.outputs.push_back({"", given});
+  return graph;
+}
+
+Tensor numbers_of(const graph::Value& value) {
+  const Tensor numbers(value.dtype, value.shape);
+  for (std::int64_t i = 0; i < numbers.size(); ++i) numbers.set(i, std::sin(static_cast<double>(i)));
+  return numbers;
+}
+
+TEST_CASE(
+    "buckets: what travels beside other steps has the bits of what does not, whatever is in its place meanwhile") {
+  const graph::Graph graph = backward(5);
+  const Tensor x = numbers_of(graph.value(graph.inputs[0]));
+  for (const std::int64_t bytes : {std::int64_t{1}, std::int64_t{600}}) {
+    communicators::run_ranks(3, [&](Communicator& world) {
+      const std::vector<Tensor> expected = run(graph, {}, {x}, &world);
+      backends::CompileOptions options;
+      options.ranks = &world;
+      const graph::Graph bucketed = bucket_sums(graph, bytes);
+      const auto executable =
+          backends::make_cpu_backend({.poison_arena = true})->compile(plan::make_plan(bucketed), {}, options);
+      for (int again = 0; again < 2; ++again) {
+        executable->run(std::vector<Tensor>{x});
+        for (std::size_t i = 0; i < expected.size(); ++i)
+          CHECK(largest_error(expected[i], executable->value(bucketed.outputs[i].value)) < 1e-4);
+      }
+    });
+  }
+}
+
+TEST_CASE("cost: a simulated pass takes what it computes and what of the sums is not hidden behind that") {
+  constexpr int kLayers = 6;
+  constexpr double kStep = 1e-3;
+  const graph::Graph graph = bucket_sums(backward(kLayers), 1);  // each sum by itself
+  const Tensor x = numbers_of(graph.value(graph.inputs[0]));
+  for (const double price : {0.5e-3, 20e-3}) {  // hidden; and longer than all else
+    const auto world = communicators::make_alone(0, 64, [&](Collective, std::int64_t) { return price; });
+    backends::CompileOptions options;
+    options.ranks = world.get();
+    const plan::Plan plan = plan::make_plan(graph);
+    const auto executable = backends::make_cpu_backend()->compile(plan, {}, options);
+    executable->run_profiled(std::vector<Tensor>{x}, [&](graph::NodeId node, double) {
+      if (!graph::is_collective(plan.graph.nodes[graph::at(node)].op)) world->compute(kStep);
+    });
+    // A layer is a gradient and three steps behind it; what reads the sums comes last. The sums go one behind the
+    // other.
+    const double hidden = 5 * kLayers * kStep, exposed = kStep + kLayers * price + kStep;
+    CHECK(world->virtual_seconds() == doctest::Approx(std::max(hidden, exposed)).epsilon(0.01));
+    CHECK(world->counts().at(Collective::all_reduce).calls == kLayers);
   }
 }
 

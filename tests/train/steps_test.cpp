@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -146,14 +147,16 @@ std::vector<Tensor> starting_weights(const Case& one) {
   return out;
 }
 
-void check_steps(const Case& one, const backends::Backend& backend, int threads,
-                 communicators::Communicator* ranks = nullptr, bool shares_optimizer = false) {
+std::vector<Tensor> check_steps(const Case& one, const backends::Backend& backend, int threads,
+                                communicators::Communicator* ranks = nullptr, bool shares_optimizer = false,
+                                int parts = 0) {
   CAPTURE(one.folder.string());
   const std::int64_t rows = one.meta["batch"];
   train::TrainerOptions options;
   options.compile.threads = threads;
   options.compile.ranks = ranks;
   options.shares_optimizer = shares_optimizer;
+  options.parts = parts;
   optimizers::Settings settings = keras::compiled_optimizer(one.compile_config);
   if (one.meta["policy"] == "mixed_float16" && !settings.loss_scale) settings.loss_scale.emplace();
   train::Trainer trainer(
@@ -204,6 +207,7 @@ void check_steps(const Case& one, const backends::Backend& backend, int threads,
     CHECK_MESSAGE(error <= tolerance(one, "float32_error", key, largest(expected)),
                   fmt::format("{} {}: {}", key, path, error));
   }
+  return trainer.weights();
 }
 
 std::vector<fs::path> case_folders() {
@@ -231,7 +235,8 @@ TEST_CASE("train: what recurrent layers draw moves on in an evaluation too, as K
 }
 
 TEST_CASE("train: ten steps are Keras's, on the CPU's kernels") {
-  for (const fs::path& folder : case_folders()) check_steps(read_case(folder), *backends::make_cpu_backend(), 2);
+  for (const fs::path& folder : case_folders())
+    static_cast<void>(check_steps(read_case(folder), *backends::make_cpu_backend(), 2));
 }
 
 TEST_CASE("train: ten steps that ranks share out by rows are Keras's") {
@@ -240,15 +245,30 @@ TEST_CASE("train: ten steps that ranks share out by rows are Keras's") {
     for (const int ranks : {2, 3})
       communicators::run_ranks(ranks, [&](communicators::Communicator& world) {
         CAPTURE(ranks);
-        check_steps(read_case(folder), *backend, 1, &world, ranks == 3);  // a model is not for two threads
+        // A model is not for two threads.
+        static_cast<void>(check_steps(read_case(folder), *backend, 1, &world, ranks == 3));
+      });
+  }
+}
+
+TEST_CASE("train: ten steps of a batch in parts are Keras's, and the same bits on every number of ranks") {
+  const auto backend = backends::make_cpu_backend();
+  for (const fs::path& folder : case_folders()) {
+    const std::vector<Tensor> alone = check_steps(read_case(folder), *backend, 1, nullptr, false, 8);
+    for (const int ranks : {2, 3})
+      communicators::run_ranks(ranks, [&](communicators::Communicator& world) {
+        CAPTURE(ranks);
+        const std::vector<Tensor> weights = check_steps(read_case(folder), *backend, 1, &world, ranks == 3, 8);
+        for (std::size_t i = 0; i < alone.size(); ++i)
+          CHECK(std::memcmp(weights[i].data(), alone[i].data(), static_cast<std::size_t>(alone[i].bytes())) == 0);
       });
   }
 }
 
 TEST_CASE("train: ten steps are Keras's, on the reference backend") {
   for (const char* name : {"optimizer/adam", "embedding/adam", "norm/batch"})
-    check_steps(read_case(in_repository(std::string("tests/data/training/") + name)),
-                *backends::make_reference_backend(), 1);
+    static_cast<void>(check_steps(read_case(in_repository(std::string("tests/data/training/") + name)),
+                                  *backends::make_reference_backend(), 1));
 }
 
 }  // namespace attn::test

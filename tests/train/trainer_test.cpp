@@ -37,11 +37,12 @@ struct Outcome {
 
 /// Three steps of Adam on the mean squared error.
 Outcome train_encoder(int threads, bool recompute, const std::optional<std::string>& dtype = {},
-                      communicators::Communicator* ranks = nullptr, bool shares_optimizer = false) {
+                      communicators::Communicator* ranks = nullptr, bool shares_optimizer = false, int parts = 0,
+                      Dim batch_size = kBatch) {
   const keras::Model model = keras::Model::read("encoder.json", kEncoder);
   const auto lower = [&](const train::Batch&, bool training) {
     keras::LowerOptions options;
-    options.batch = kBatch;
+    options.batch = batch_size;
     options.dtype = dtype;
     keras::LossOptions how;
     how.loss = "mse";
@@ -64,6 +65,7 @@ Outcome train_encoder(int threads, bool recompute, const std::optional<std::stri
   options.recompute = recompute;
   options.compile.ranks = ranks;
   options.shares_optimizer = shares_optimizer;
+  options.parts = parts;
   train::Trainer trainer(*backend, lower, lowered.graph.weights, weights,
                          keras::compiled_optimizer(R"({"optimizer": "adam", "loss": "mse"})"), options);
   Outcome out;
@@ -136,6 +138,26 @@ TEST_CASE("trainer: ranks that share the optimizer come to the same bits, and ho
       CHECK(exchanged.calls == 3);
       CHECK(exchanged.bytes == 3 * weights);
     });
+  }
+}
+
+TEST_CASE("trainer: a batch in parts gives the same bits on every number of ranks, and on one process without") {
+  for (const std::optional<std::string>& dtype :
+       {std::optional<std::string>(), std::optional<std::string>("bfloat16")}) {
+    for (const Dim rows : {Dim{1}, kBatch, Dim{19}}) {
+      CAPTURE(rows);
+      const Outcome alone = train_encoder(2, false, dtype, nullptr, false, 8, rows);
+      const Outcome whole = train_encoder(2, false, dtype, nullptr, false, 0, rows);
+      for (std::size_t i = 0; i < alone.losses.size(); ++i)
+        CHECK(alone.losses[i] == doctest::Approx(whole.losses[i]).epsilon(dtype ? 2e-2 : 1e-5));
+      for (const int ranks : {1, 2, 3, 4, 6, 8, 9}) {
+        CAPTURE(ranks);
+        communicators::run_ranks(ranks, [&](communicators::Communicator& world) {
+          const bool shares = world.size() == 3;
+          CHECK(same_bits(alone, train_encoder(1, world.size() == 4 && !dtype, dtype, &world, shares, 8, rows)));
+        });
+      }
+    }
   }
 }
 

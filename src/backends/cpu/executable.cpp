@@ -79,7 +79,8 @@ CpuExecutable::CpuExecutable(plan::Plan plan, std::vector<Tensor> weights, const
       store_(store_of(compile_options, options)),
       storage_(plan_, std::move(weights), *store_),
       engine_(store_->engine),
-      places_(plan_.graph.values.size(), nullptr) {
+      places_(plan_.graph.values.size(), nullptr),
+      sums_(plan_, engine_.ranks) {
   const OneThread scope;
   for (std::size_t i = 0; i < places_.size(); ++i) {
     if (plan_.slots[i].place == plan::Place::input) moving_.push_back(static_cast<ValueId>(i));
@@ -166,10 +167,21 @@ void CpuExecutable::bind(std::span<const Tensor> inputs) {
 void CpuExecutable::run(std::span<const Tensor> inputs) {
   bind(inputs);
   const OneThread scope;
-  for (const auto& kernel : kernels_) {
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
     throw_if_stopped();
-    kernel->run();
+    run_step(i);
   }
+  sums_.before(kernels_.size());
+}
+
+void CpuExecutable::run_step(std::size_t step) {
+  sums_.before(step);
+  if (sums_.has(step)) {
+    sums_.begin(step, storage_);
+  } else {
+    kernels_[step]->run();
+  }
+  sums_.between();
 }
 
 void CpuExecutable::run_profiled(std::span<const Tensor> inputs, const StepTimer& timer) {
@@ -178,9 +190,10 @@ void CpuExecutable::run_profiled(std::span<const Tensor> inputs, const StepTimer
   for (std::size_t i = 0; i < kernels_.size(); ++i) {
     throw_if_stopped();
     const auto start = std::chrono::steady_clock::now();
-    kernels_[i]->run();
+    run_step(i);
     timer(plan_.steps[i], std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
+  sums_.before(kernels_.size());
 }
 
 std::int64_t CpuExecutable::memory_bytes() const {

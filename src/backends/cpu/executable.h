@@ -4,6 +4,7 @@
 #include "attn/backends/backend.h"
 #include "attn/backends/cpu.h"
 #include "attn/backends/storage.h"
+#include "begun_sums.h"
 #include "kernel.h"
 
 namespace attn::backends::cpu {
@@ -42,6 +43,7 @@ class CpuExecutable final : public Executable {
   void make_kernels();
   void find_places();
   void bind(std::span<const Tensor> inputs);
+  void run_step(std::size_t step);
 
   CpuOptions options_;
   plan::Plan plan_;
@@ -52,6 +54,7 @@ class CpuExecutable final : public Executable {
   std::vector<graph::ValueId> moving_;            // inputs and views of them
   std::vector<std::unique_ptr<Kernel>> kernels_;  // by step
   std::vector<KernelChoice> choices_;
+  BegunSums sums_;
 };
 
 }  // namespace attn::backends::cpu

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <numeric>
@@ -32,7 +33,7 @@ class Mpi final : public Communicator {
 
   ~Mpi() override {
     // Where something went wrong on the way, others may never come to the end.
-    if (has_failed_ || comm_ != MPI_COMM_WORLD) return;
+    if (has_failed_ || has_begun() || comm_ != MPI_COMM_WORLD) return;
     try {
       barrier();
       MPI_Finalize();
@@ -61,20 +62,40 @@ class Mpi final : public Communicator {
 
  protected:
   void do_all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype, Reduction how) override {
-    if (const Tensor wide = widened(in, count, dtype); wide.size() == count && count > 0) {
-      do_all_reduce(wide.data(), wide.data(), count, wide.dtype(), how);
-      for (std::int64_t i = 0; i < count; ++i) Tensor::store(dtype, out, i, wide.at(i));
+    if (is_half(dtype)) {
+      for (std::int64_t from = 0; from < count; from += kMostAtOnce) {
+        const std::int64_t some = std::min(count - from, kMostAtOnce), before = from * bytes_of(dtype);
+        const auto sum = begin_sum_of_halves(in + before, out + before, some, dtype, how);
+        do_finish(*sum);
+      }
       return;
     }
-    const std::int64_t size = bytes_of(dtype);
-    for (std::int64_t from = 0; from == 0 || from < count; from += kMostAtOnce) {
-      const std::int64_t some = std::min(count - from, kMostAtOnce);
-      const void* give = in == out ? MPI_IN_PLACE : static_cast<const void*>(in + from * size);
-      wait([&](MPI_Request* request) {
-        return MPI_Iallreduce(give, out + from * size, static_cast<int>(some), type_of(dtype),
-                              how == Reduction::sum ? MPI_SUM : MPI_MAX, comm_, request);
-      });
+    Sum sum;
+    begin_sum(sum, in, out, count, dtype, how);
+    wait_for(sum.requests);
+  }
+
+  std::unique_ptr<Begun> do_begin_all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
+                                             Reduction how) override {
+    if (is_half(dtype) && count <= kMostAtOnce) return begin_sum_of_halves(in, out, count, dtype, how);
+    if (is_half(dtype)) return Communicator::do_begin_all_reduce(in, out, count, dtype, how);
+    auto sum = std::make_unique<Sum>();
+    // The rank's other work may write over `in`.
+    if (in != out && count > 0) std::memcpy(out, in, static_cast<std::size_t>(count * bytes_of(dtype)));
+    begin_sum(*sum, out, out, count, dtype, how);
+    return sum;
+  }
+
+  void do_progress(Begun& begun) override {
+    if (have_ended(static_cast<Sum&>(begun).requests) && !unadded_.empty() && unadded_.front() == &begun) add_up();
+  }
+
+  void do_finish(Begun& begun) override {
+    while (std::ranges::find(unadded_, &begun) != unadded_.end()) {
+      wait_for(unadded_.front()->requests);
+      add_up();
     }
+    wait_for(static_cast<Sum&>(begun).requests);
   }
 
   void do_all_gather(const std::byte* own, std::byte* all, std::span<const std::int64_t> bytes) override {
@@ -149,6 +170,79 @@ class Mpi final : public Communicator {
   }
 
  private:
+  struct Sum : Begun {
+    std::vector<MPI_Request> requests;
+  };
+
+  /// MPI knows no halves. Each rank is given all that ranks have of its share of the numbers, adds that up wider,
+  /// rounds once, and gives it to all others.
+  struct SumOfHalves final : Sum {
+    std::byte* out = nullptr;
+    DType dtype = DType::bfloat16;
+    Reduction how = Reduction::sum;
+    std::vector<int> counts, places;           // of the ranks' shares among all numbers
+    std::vector<int> takes, to;                // of this rank's share of each rank, among those
+    std::shared_ptr<std::byte> given, shares;  // all of this rank, and this rank's share of all
+  };
+
+  std::unique_ptr<SumOfHalves> begin_sum_of_halves(const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
+                                                   Reduction how) {
+    // What is added up is given on when it is there: on some ranks before the next sum is begun, on others behind that.
+    if (gathering_ == MPI_COMM_NULL)
+      wait([&](MPI_Request* request) { return MPI_Comm_idup(comm_, &gathering_, request); });
+    auto sum = std::make_unique<SumOfHalves>();
+    sum->out = out;
+    sum->dtype = dtype;
+    sum->how = how;
+    for (int rank = 0; rank < size(); ++rank) {
+      const std::int64_t from = count * rank / size(), to = count * (rank + 1) / size();
+      sum->places.push_back(static_cast<int>(from));
+      sum->counts.push_back(static_cast<int>(to - from));
+    }
+    sum->given = allocate_bytes(count * bytes_of(dtype));
+    if (count > 0) std::memcpy(sum->given.get(), in, static_cast<std::size_t>(count * bytes_of(dtype)));
+    const int own = sum->counts[static_cast<std::size_t>(rank())];
+    sum->shares = allocate_bytes(static_cast<std::int64_t>(own) * size() * bytes_of(dtype));
+    sum->takes.assign(sum->counts.size(), own);
+    for (int rank = 0; rank < size(); ++rank) sum->to.push_back(own * rank);
+    check(MPI_Ialltoallv(sum->given.get(), sum->counts.data(), sum->places.data(), MPI_UINT16_T, sum->shares.get(),
+                         sum->takes.data(), sum->to.data(), MPI_UINT16_T, comm_,
+                         &sum->requests.emplace_back(MPI_REQUEST_NULL)));
+    unadded_.push_back(sum.get());
+    return sum;
+  }
+
+  /// The first of those whose shares have come; in the order in which they were begun, on every rank.
+  void add_up() {
+    SumOfHalves& sum = *unadded_.front();
+    unadded_.pop_front();
+    const auto mine = static_cast<std::size_t>(rank());
+    const std::int64_t own = sum.counts[mine], before = sum.places[mine];
+    for (std::int64_t i = 0; i < own; ++i) {
+      double all = Tensor::load(sum.dtype, sum.shares.get(), i);
+      for (int rank = 1; rank < size(); ++rank) {
+        const double other = Tensor::load(sum.dtype, sum.shares.get(), rank * own + i);
+        all = sum.how == Reduction::sum ? all + other : (all != all || all > other ? all : other);
+      }
+      Tensor::store(sum.dtype, sum.out, before + i, all);
+    }
+    check(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_UINT16_T, sum.out, sum.counts.data(), sum.places.data(), MPI_UINT16_T,
+                          gathering_, sum.requests.data()));
+  }
+
+  void begin_sum(Sum& sum, const std::byte* in, std::byte* out, std::int64_t count, DType dtype, Reduction how) {
+    const std::int64_t size = bytes_of(dtype);
+    for (std::int64_t from = 0; from == 0 || from < count; from += kMostAtOnce) {
+      const std::int64_t some = std::min(count - from, kMostAtOnce);
+      const void* give = in == out ? MPI_IN_PLACE : static_cast<const void*>(in + from * size);
+      check(MPI_Iallreduce(give, out + from * size, static_cast<int>(some), type_of(dtype),
+                           how == Reduction::sum ? MPI_SUM : MPI_MAX, comm_,
+                           &sum.requests.emplace_back(MPI_REQUEST_NULL)));
+    }
+  }
+
+  static bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+
   static MPI_Datatype type_of(DType dtype) {
     switch (dtype) {
       case DType::float32:
@@ -180,7 +274,7 @@ class Mpi final : public Communicator {
 
   /// Halves as float32, in which MPI adds them; of other numbers nothing.
   static Tensor widened(const std::byte* numbers, std::int64_t count, DType dtype) {
-    if (dtype != DType::float16 && dtype != DType::bfloat16) return {};
+    if (!is_half(dtype)) return {};
     Tensor wide(DType::float32, {count});
     for (std::int64_t i = 0; i < count; ++i) wide.set(i, Tensor::load(dtype, numbers, i));
     return wide;
@@ -211,14 +305,19 @@ class Mpi final : public Communicator {
     wait_for(request);
   }
 
+  [[nodiscard]] bool have_ended(std::vector<MPI_Request>& requests) {
+    int done = 0;
+    check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE));
+    return done != 0;
+  }
+
   /// Asks often at first, as most collectives take microseconds, and lets other ranks of the core run between.
   void wait_for(std::vector<MPI_Request>& requests) {
     constexpr double kEager = 1e-3;
     constexpr unsigned kPause = 50;  // microseconds
     const double from = now();
-    for (int done = 0;;) {
-      check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE));
-      if (done != 0) return;
+    for (;;) {
+      if (have_ended(requests)) return;
       const double passed = now() - from;
       if (passed > deadline()) give_up(passed);
       if (passed < kEager)
@@ -239,7 +338,8 @@ class Mpi final : public Communicator {
         .about("timeout");
   }
 
-  MPI_Comm comm_;
+  MPI_Comm comm_, gathering_ = MPI_COMM_NULL;  // the same ranks twice
+  std::deque<SumOfHalves*> unadded_;           // whose shares have not all come, or are not added up
   bool has_failed_ = false;
 };
 

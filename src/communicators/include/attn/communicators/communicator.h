@@ -46,6 +46,13 @@ class Communicator {
   /// out = Σ or max over ranks of `in`, the same bits on every rank. Halves are added in float32 or wider and rounded
   /// once. `out` may be `in`.
   void all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype, Reduction how);
+  /// The same sum, which goes on beside other work of this rank: `in` is free at once, and `out` has the sum when
+  /// finish() has returned for the number that this gives. All ranks begin and finish in one order.
+  [[nodiscard]] std::int64_t begin_all_reduce(const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
+                                              Reduction how);
+  /// Lets what was begun go on, where that takes this rank's own thread: to be called between other work.
+  void progress();
+  void finish(std::int64_t begun);
   /// all = the ranks' bytes one behind the other; `bytes` has how many of each.
   void all_gather(const std::byte* own, std::byte* all, std::span<const std::int64_t> bytes);
   /// own = this rank's part of Σ over ranks of `all`; `counts` has how many numbers are each rank's.
@@ -75,6 +82,21 @@ class Communicator {
   virtual void do_broadcast(std::span<std::byte> bytes, int root) = 0;
   virtual void do_barrier() = 0;
 
+  /// A sum on its way.
+  struct Begun {
+    Begun() = default;
+    virtual ~Begun() = default;
+    Begun(const Begun&) = delete;
+    Begun& operator=(const Begun&) = delete;
+  };
+  /// Null where it has ended already, as where there is no way to begin one.
+  [[nodiscard]] virtual std::unique_ptr<Begun> do_begin_all_reduce(const std::byte* in, std::byte* out,
+                                                                   std::int64_t count, DType dtype, Reduction how);
+  virtual void do_progress(Begun&) {}
+  virtual void do_finish(Begun&) {}
+  /// Is a sum on its way?
+  [[nodiscard]] bool has_begun() const noexcept { return !begun_.empty(); }
+
   [[nodiscard]] double deadline() const noexcept { return deadline_; }
   /// "collective 17, all_reduce of 2,048 bytes for layer 'dense'"
   [[nodiscard]] std::string at_work() const;
@@ -85,11 +107,23 @@ class Communicator {
   template <typename Body>
   void counted(Collective collective, std::int64_t bytes, const Body& body);
 
+  /// What messages tell of a collective.
+  struct Work {
+    Collective collective = Collective::barrier;
+    std::int64_t number = 0, bytes = 0;
+    std::string_view what;
+  };
+  struct Open {
+    Work work;
+    std::unique_ptr<Begun> begun;
+  };
+
   int rank_, size_;
   double deadline_ = 60;
   std::string_view what_;
-  Collective current_ = Collective::barrier;
-  std::int64_t number_ = 0, current_bytes_ = 0;
+  std::int64_t number_ = 0;
+  Work current_;
+  std::map<std::int64_t, Open> begun_;  // by number
   Counts counts_;
 };
 

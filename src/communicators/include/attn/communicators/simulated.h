@@ -29,8 +29,10 @@ void run_ranks(int size, const std::function<void(Communicator&)>& body);
 class Alone : public Communicator {
  public:
   using Communicator::Communicator;
-  /// Of the collectives so far.
+  /// Of the collectives so far, one behind the other, and of what the rank has computed beside those that it began.
   [[nodiscard]] virtual double virtual_seconds() const = 0;
+  /// The rank computes for so long.
+  virtual void compute(double seconds) = 0;
 };
 [[nodiscard]] std::unique_ptr<Alone> make_alone(int rank, int size, Pricing pricing);
 

@@ -21,9 +21,9 @@ struct Rounded {
 [[nodiscard]] std::set<graph::ValueId> sums_behind(const graph::Graph& graph, const std::set<graph::ValueId>& outputs);
 
 /// Joins the sums on which no other meeting of ranks depends, as those of gradients, in the order in which they are
-/// ready: a bucket of numbers of one dtype is sent when it has `bytes`, what reads them comes behind it, and the last
-/// are sent at the end. All numbers stay the same but those that are `rounded`, and outputs and inputs keep their
-/// places; values get other ids.
+/// ready: a bucket of numbers of one dtype is sent when it has `bytes`, the last ones at the end, and what reads them
+/// comes behind all else, so that they may travel meanwhile. All numbers stay the same but those that are `rounded`,
+/// and outputs and inputs keep their places; values get other ids.
 [[nodiscard]] graph::Graph bucket_sums(graph::Graph graph, std::int64_t bytes = kBucketBytes,
                                        const Rounded& rounded = {});
 

@@ -12,6 +12,7 @@
 #include "attn/base/tensor.h"
 #include "attn/keras/loss_graph.h"
 #include "attn/optimizers/optimizer.h"
+#include "attn/parallel/parallelize.h"
 
 namespace attn::train {
 
@@ -33,6 +34,9 @@ struct TrainerOptions {
   bool recompute = false;
   /// In which gradients travel between ranks: float32 gives their sums, a half rounds them for half as many bytes.
   DType reduce_dtype = DType::float32;
+  /// Above 0: a batch is in so many parts, or one for each row where there are fewer, whose sums are added up in one
+  /// order. Every number of ranks gives the same bits, and so does one process without ranks.
+  int parts = 0;
   /// Each rank keeps the optimizer's numbers of a part of the weights, moves that part, and gives it to the others.
   bool shares_optimizer = false;
 };
@@ -126,7 +130,9 @@ class Trainer {
   /// All but the executable.
   [[nodiscard]] std::unique_ptr<Program> plan_of(const Batch& batch, Purpose purpose);
   [[nodiscard]] bool shares_out(const Batch& batch) const;
-  void share_out(Program& program, graph::Graph& graph) const;
+  void share_out(Program& program, graph::Graph& graph, Dim rows) const;
+  [[nodiscard]] parallel::Parallel parts_of(const graph::Graph& graph, Dim rows) const;
+  [[nodiscard]] parallel::Parallel rows_of_rank(const Program& program, const graph::Graph& graph) const;
   void compile(Program& program) const;
   [[nodiscard]] std::string first_not_finite(const Batch& batch);
   PassResult run(Program& program, const Batch& batch, StepTimes* times);
