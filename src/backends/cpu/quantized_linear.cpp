@@ -435,7 +435,8 @@ Needs quantized_needs(const StepInfo& step) {
                bytes_times({2 * (size.groups + size.depth), bytes_of(DType::int64)});
   needs.scratch = Room(op, size, step.machine.threads).total;
   needs.copied.assign(step.inputs.size(), false);
-  for (std::size_t i = 1; i <= group_input(op) + (op.bias ? 1 : 0); ++i) needs.copied[i] = true;
+  // What is small stays, so that an executable of another shape, which finds the packed weight, finds all of it.
+  needs.copied[1] = true;
   return needs;
 }
 
