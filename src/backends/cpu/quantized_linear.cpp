@@ -13,6 +13,7 @@
 #include "kernel.h"
 #include "panels.h"
 #include "product.h"
+#include "table_dots.h"
 #include "vector.h"
 
 namespace attn::backends::cpu {
@@ -45,6 +46,11 @@ bool is_by_dots(const QuantizedLinear& op) {
 IntegerForm form_of(const QuantizedLinear& op) {
   if (is_by_dots(op)) return IntegerForm::quads;
   return op.pairs == graph::Pairs::none ? IntegerForm::bytes : IntegerForm::nibbles;
+}
+
+/// Is the weight read as it is stored?
+bool is_by_table(const QuantizedLinear& op, std::int64_t rows) {
+  return is_by_dots(op) && op.transposed && rows <= kMostTableRows && has_table_dots();
 }
 
 Layout layout_of(const StepInfo& step) {
@@ -161,10 +167,16 @@ class QuantizedProduct final : public Kernel {
         residual_(step.inputs.back()),
         y_(step.outputs[0]) {
     read_scales(step);
-    Packed& shared = step.packed(1, op_.transposed)[layout_of(step)];
-    if (!shared.bytes) shared.bytes = pack(step.fixed[1]);
-    packed_ = shared.bytes;
-    if (form_ == IntegerForm::quads) find_starts();
+    if (is_by_table(op_, size_.rows)) {
+      table_ = step.fixed[1];
+      find_starts(sums_of_table());
+    } else {
+      Packed& shared = step.packed(1, op_.transposed)[layout_of(step)];
+      if (!shared.bytes) shared.bytes = pack(step.fixed[1]);
+      packed_ = shared.bytes;
+      if (form_ == IntegerForm::quads)
+        find_starts(reinterpret_cast<const std::int32_t*>(packed_.get() + size_.panels() * panel_bytes()));
+    }
     takes_digits_ = size_.rows <= kMostDigitRows && has_digit_dots(form_, size_.depth, groups_of(0));
     const auto rows = static_cast<double>(std::max<std::int64_t>(size_.rows, 8));
     team_ = engine_.team_for(rows * static_cast<double>(size_.depth) * static_cast<double>(size_.width));
@@ -207,11 +219,14 @@ class QuantizedProduct final : public Kernel {
   }
 
   [[nodiscard]] std::string_view name() const override {
+    if (is_table()) return "integers as stored, by AVX512-VNNI";
     if (form_ == IntegerForm::quads) return dots_.name;
     if (takes_digits_) return form_ == IntegerForm::bytes ? "bytes by AVX512-VNNI" : "nibbles by AVX512-VNNI";
     return form_ == IntegerForm::bytes ? "bytes, widened" : "nibbles, widened";
   }
-  [[nodiscard]] std::int64_t bytes() const override { return packed_bytes(op_, size_) + own_bytes(); }
+  [[nodiscard]] std::int64_t bytes() const override {
+    return (is_table() ? 0 : packed_bytes(op_, size_)) + own_bytes();
+  }
 
  private:
   struct Piece {
@@ -230,6 +245,7 @@ class QuantizedProduct final : public Kernel {
                                      (ends_.size() + order_.size()) * sizeof(std::int64_t)) +
            bytes_times({2, size_.panels(), groups, kPanel, bytes_of(DType::float32)});
   }
+  [[nodiscard]] bool is_table() const { return table_.data() != nullptr; }
   [[nodiscard]] std::int64_t panel_bytes() const { return integer_panel_bytes(form_, size_.depth); }
   [[nodiscard]] const std::byte* panel(std::int64_t p) const { return packed_.get() + p * panel_bytes(); }
 
@@ -313,12 +329,27 @@ class QuantizedProduct final : public Kernel {
   }
 
   /// With rows that are 128 too large in every number, sums are too large by 128 times those of the columns.
-  void find_starts() {
+  void find_starts(const std::int32_t* sums) {
     constexpr std::int32_t kOffset = 128;
     const std::int64_t count = size_.panels() * kPanel;
-    const auto* const sums = reinterpret_cast<const std::int32_t*>(packed_.get() + size_.panels() * panel_bytes());
     starts_.resize(static_cast<std::size_t>(count));
     for (std::int64_t m = 0; m < count; ++m) starts_[static_cast<std::size_t>(m)] = -kOffset * sums[m];
+  }
+
+  /// Those of the table's rows, which are the columns; in starts_, where they do not stay.
+  const std::int32_t* sums_of_table() {
+    starts_.assign(static_cast<std::size_t>(size_.panels() * kPanel), 0);
+    parallel_for(size_.panels(), engine_.team_for(static_cast<double>(size_.depth * size_.width)),
+                 [&](std::int64_t p, int) {
+                   for (std::int64_t m = p * kPanel; m < p * kPanel + columns(p); ++m) {
+                     const std::int8_t* const row = table_row(m);
+                     starts_[static_cast<std::size_t>(m)] = std::accumulate(row, row + size_.depth, 0);
+                   }
+                 });
+    return starts_.data();
+  }
+  [[nodiscard]] const std::int8_t* table_row(std::int64_t m) const {
+    return reinterpret_cast<const std::int8_t*>(table_.data()) + m * size_.depth;
   }
 
   float prepare_row(const float* x, std::byte* to) const {
@@ -364,9 +395,14 @@ class QuantizedProduct final : public Kernel {
 
   void by_dots(const Piece& piece, std::int64_t p, const Added& added, float* y) const {
     auto* const sums = reinterpret_cast<std::int32_t*>(piece.sums);
-    dots_.run(reinterpret_cast<const std::uint8_t*>(piece.x), piece.row_x, piece.rows,
-              reinterpret_cast<const std::uint8_t*>(panel(p)), quads_of(size_.depth), starts_.data() + p * kPanel,
-              sums);
+    const auto* const x = reinterpret_cast<const std::uint8_t*>(piece.x);
+    const std::int32_t* const starts = starts_.data() + p * kPanel;
+    if (is_table()) {
+      multiply_table(x, piece.row_x, piece.rows, table_row(p * kPanel), size_.depth, columns(p), starts, sums);
+    } else {
+      dots_.run(x, piece.row_x, piece.rows, reinterpret_cast<const std::uint8_t*>(panel(p)), quads_of(size_.depth),
+                starts, sums);
+    }
     write_products(sums, scale_.data() + p * kPanel, piece.scales, piece.rows, added, y, size_.width, columns(p));
   }
 
@@ -410,6 +446,7 @@ class QuantizedProduct final : public Kernel {
   std::vector<std::int64_t> ends_, named_, order_;
   std::vector<std::int32_t> starts_;
   std::shared_ptr<std::byte> packed_;
+  Tensor table_;  // in place of what is packed
   Team team_;
   std::int64_t blocks_ = 1, groups_ = 1;
 };
@@ -430,13 +467,14 @@ Needs quantized_needs(const StepInfo& step) {
   const auto& op = step.op<QuantizedLinear>();
   const IntegerSize size = size_of(step);
   Needs needs;
-  needs.packs.push_back({1, op.transposed, layout_of(step), packed_bytes(op, size)});
+  const bool is_table = is_by_table(op, size.rows);
+  if (!is_table) needs.packs.push_back({1, op.transposed, layout_of(step), packed_bytes(op, size)});
   needs.held = bytes_times({size.panels(), kPanel, 2 * size.groups + 2, bytes_of(DType::float32)}) +
                bytes_times({2 * (size.groups + size.depth), bytes_of(DType::int64)});
   needs.scratch = Room(op, size, step.machine.threads).total;
   needs.copied.assign(step.inputs.size(), false);
   // What is small stays, so that an executable of another shape, which finds the packed weight, finds all of it.
-  needs.copied[1] = true;
+  needs.copied[1] = !is_table;
   return needs;
 }
 
