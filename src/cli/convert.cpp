@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -101,9 +102,10 @@ struct ConvertCommand {
     const bool by_torch = from == "torch";  // whose names say more than the model knows
     WeightsSource source = read_weights(in, asked && !by_torch ? &*asked : nullptr, common.console);
     std::erase_if(source.store.weights, [&](const NamedTensor& array) { return matches_any(array.name, ignored); });
-    const report::SavedReport report = by_torch                ? from_torch(*asked, source)
-                                       : asked || source.model ? with_model(asked ? *asked : *source.model, source)
-                                                               : by_names(source);
+    const report::SavedReport report = by_torch ? from_torch(*asked, source)
+                                       : asked || source.model
+                                           ? with_model(asked ? *asked : *source.model, std::move(source.store))
+                                           : by_names(source);
     write_report(report::render(common.form(), report, "convert"), common.console, out == "-");
     return 0;
   }
@@ -114,10 +116,10 @@ struct ConvertCommand {
     const std::int64_t shard_bytes = shard_size ? parse_bytes("--max-shard-size", *shard_size) : kShardBytes;
     check_model_target(out, *form);
     const LoadedModel floats = load_model(model ? model : std::optional(in), input_shape, common.console);
-    const WeightsSource source = read_weights(in, &floats, common.console);
+    WeightsSource source = read_weights(in, &floats, common.console);
     std::optional<LoadedModel> integers = quantized(floats);
     const LoadedModel& loaded = integers ? *integers : floats;
-    const std::vector<Tensor> tensors = weights_for(floats, loaded, source);
+    const std::vector<Tensor> tensors = weights_for(floats, loaded, std::move(source.store));
     save_model(out, *form, loaded, tensors, model.value_or(in), shard_bytes, common.console);
     return saved_report(out, tensors);
   }
@@ -148,23 +150,26 @@ struct ConvertCommand {
     return load_model(model ? model : std::optional(in), input_shape, common.console, {}, "none", quantize);
   }
 
-  /// The numbers of a model out of a file, which has them as floats where they are to be quantized.
+  /// The numbers of a model out of a file, which has them as floats where they are to be quantized. Each of those goes
+  /// as soon as its integers are made.
   [[nodiscard]] std::vector<Tensor> weights_for(const LoadedModel& floats, const LoadedModel& wanted,
-                                                const WeightsSource& source) const {
+                                                weights::Store store) const {
     const std::vector<graph::WeightSpec> specs = floats.model.weights();
-    if (!quantize) return cast(weights::bind_as_stored(specs, source.store));
-    const std::vector<Tensor> numbers = cast(weights::bind(specs, source.store));
-    return weights::quantize(wanted.model.weights(), specs, [&](std::size_t i) { return numbers[i]; });
+    if (!quantize) return cast(weights::bind_as_stored(specs, store));
+    std::vector<Tensor> numbers = weights::bind(specs, store);
+    store = {};
+    return weights::quantize(wanted.model.weights(), specs,
+                             [&](std::size_t i) { return cast({std::exchange(numbers[i], Tensor())}).front(); });
   }
 
-  [[nodiscard]] report::SavedReport with_model(const LoadedModel& floats, const WeightsSource& source) const {
+  [[nodiscard]] report::SavedReport with_model(const LoadedModel& floats, weights::Store store) const {
     std::optional<LoadedModel> integers = quantized(floats);
     const LoadedModel& loaded = integers ? *integers : floats;
-    const std::vector<Tensor> tensors = weights_for(floats, loaded, source);
     // Elsewhere the names of an optimizer's numbers mean nothing.
-    const bool keeps_state = source.store.naming == weights::Naming::store_path;
-    save_model_weights(out, loaded, tensors, keeps_state ? source.store.state : std::vector<NamedTensor>(),
-                       common.console);
+    const bool keeps_state = store.naming == weights::Naming::store_path;
+    const std::vector<NamedTensor> state = keeps_state ? std::move(store.state) : std::vector<NamedTensor>();
+    const std::vector<Tensor> tensors = weights_for(floats, loaded, std::move(store));
+    save_model_weights(out, loaded, tensors, state, common.console);
     return saved_report(out, tensors);
   }
 

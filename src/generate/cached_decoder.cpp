@@ -34,6 +34,10 @@ Tensor in_own_pages(const Tensor& from, int threads) {
   return copy;
 }
 
+/// Scales, biases and the groups of a kernel's rows are kept, whoever has packed them: an executable of another shape
+/// that wants one would have all weights read, and quantized, once more.
+constexpr std::int64_t kSmall = std::int64_t{1} << 16;
+
 /// Weights that a step reads as they are stored, such as an embedding's rows that make logits.
 std::set<std::int32_t> read_as_stored(const graph::Graph& graph) {
   std::set<std::int32_t> found;
@@ -166,6 +170,11 @@ std::vector<Tensor> CachedDecoder::weights_for(const plan::Plan& plan) {
     for (const std::int32_t i : read_as_stored(plan.graph)) {
       Tensor& weight = given[static_cast<std::size_t>(i)];
       weight = in_own_pages(weight, options_.compile.threads);
+    }
+    for (Tensor& weight : given) {
+      if (weight.data() == nullptr || weight.bytes() > kSmall) continue;
+      weight = in_own_pages(weight, 1);  // alone a mapped file would stay open for it
+      small_.push_back(weight);
     }
     read_still_.resize(given.size());
   } else {

@@ -131,9 +131,13 @@ void add_linear(std::vector<Case>& cases) {
     const std::string name = fmt::format("numbers {}", static_cast<int>(numbers));
     add("int8 " + name, dynamic, {3}, 40, 20, DType::int8, Numbers::blocks, numbers);
     add("int4 groups " + name, grouped, {3}, 40, 20, DType::int8, Numbers::blocks, numbers);
-    // One row is taken apart into bytes, if all of its numbers let it.
-    add("int4 " + name, nibbles, {1}, 136, 70, DType::int8, Numbers::blocks, numbers);
-    add("int4 groups " + name, grouped, {1}, 136, 70, DType::uint8, Numbers::blocks, numbers);
+    // Few rows are taken apart into bytes, if all of their numbers let them.
+    for (const Dim rows : {Dim{1}, Dim{7}}) {
+      const std::string of_rows = fmt::format("{}, {} rows", name, rows);
+      add("int8 weights " + of_rows, floats, {rows}, 136, 70, DType::int8, Numbers::blocks, numbers);
+      add("int4 " + of_rows, nibbles, {rows}, 136, 70, DType::int8, Numbers::blocks, numbers);
+      add("int4 groups " + of_rows, grouped, {rows}, 136, 70, DType::uint8, Numbers::blocks, numbers);
+    }
   }
   // Every way to lie that Keras has: tables that are multiplied by their rows, and what gptq leaves.
   const std::array<std::pair<const char*, Pairs>, 3> layouts{

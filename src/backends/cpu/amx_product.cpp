@@ -236,7 +236,7 @@ class TileProduct final : public Product {
 
   std::shared_ptr<std::byte> pack(const void* weights) {
     packed_bytes_ = packed_for(size_, parts_);
-    std::shared_ptr<std::byte> packed = allocate_bytes(packed_bytes_);
+    std::shared_ptr<std::byte> packed = engine_.weights.allocate(packed_bytes_);
     parallel_for(panels_, team_, [&](std::int64_t p, int) {
       const std::int64_t column = p * kTileBlock;
       pack_tile_columns(dtype_, advance(weights, column), size_.depth, std::min(kTileBlock, size_.width - column),

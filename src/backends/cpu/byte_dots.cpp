@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::int64_t kQuad = 4;
 constexpr std::int64_t kQuadBytes = kPanel * kQuad;  // of all columns
+/// Of so few rows a panel comes faster without being fetched ahead by instructions: the CPU does that by itself, and
+/// then more of what is under way are loads.
+constexpr int kFewRows = 2;
 
 /// For any CPU: 16 columns at a time, a byte of each quad after the other.
 ATTN_VECTORIZED(void, multiply_by_lanes, const std::uint8_t* x, std::int64_t row_x, std::int64_t rows,
@@ -62,8 +65,10 @@ void run_by_lanes(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, 
       ATTN_EACH(v, kVectors) { sums[r][v] = load(reinterpret_cast<const Vector*>(start + v * kColumns)); }    \
     }                                                                                                         \
     for (std::int64_t q = 0; q < quads; ++q) {                                                                \
-      __builtin_prefetch(panel + kAhead);                                                                     \
-      __builtin_prefetch(panel + kAhead + kQuadBytes / 2);                                                    \
+      if constexpr (kRows > kFewRows) {                                                                       \
+        __builtin_prefetch(panel + kAhead);                                                                   \
+        __builtin_prefetch(panel + kAhead + kQuadBytes / 2);                                                  \
+      }                                                                                                       \
       ATTN_EACH(v, kVectors) { columns[v] = load(reinterpret_cast<const Vector*>(panel) + v); }               \
       ATTN_EACH(r, kRows) {                                                                                   \
         std::int32_t four;                                                                                    \

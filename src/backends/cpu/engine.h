@@ -14,6 +14,7 @@
 #include "isa.h"
 #include "multiplication.h"
 #include "parallel.h"
+#include "weight_memory.h"
 
 namespace attn::backends::cpu {
 
@@ -84,6 +85,8 @@ struct Engine {
   SharedMemory operands, scratch;
   /// What a product leaves packed for the next step.
   SharedMemory handover;
+  /// For what is packed.
+  WeightMemory weights;
   /// For as long as the executables that may come want to find them.
   std::map<WeightKey, PackedWeight> packed;
   /// With which collectives are; null: there is one rank.

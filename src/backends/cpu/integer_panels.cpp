@@ -75,15 +75,8 @@ ATTN_VECTORIZED(void, make_floats, const float* x, std::int64_t size, float scal
   }
 }
 
-/// What is added to the integers of a panel that is widened, so that none has a sign.
-int added_to(IntegerForm form, bool is_signed) {
-  constexpr int kOffsetOfNibble = 8;
-  if (!is_signed || form == IntegerForm::quads) return 0;
-  return form == IntegerForm::bytes ? kOffset : kOffsetOfNibble;
-}
-
 float scale_for(const float* x, std::int64_t depth, const graph::IntegerRange& range) {
-  return static_cast<float>(range.high) / (find_largest(x, depth) + static_cast<float>(range.epsilon));
+  return static_cast<float>(range.high) / (largest_of(x, depth) + static_cast<float>(range.epsilon));
 }
 
 /// Rows of the depth beside each other in the 32 bits of a column.
@@ -161,7 +154,7 @@ template <int kBytes>
 template <int kBytes, bool kIsNibbles, typename Function>
 [[gnu::always_inline]] inline void each_row(const std::uint8_t* panel, std::int64_t begin, std::int64_t end,
                                             const Function& f) {
-  constexpr std::int64_t kRows = kRowsOfWord<kIsNibbles>, kAhead = 8 * kWordBytes;
+  constexpr std::int64_t kRows = kRowsOfWord<kIsNibbles>;
   typename Registers<kBytes>::Integers words[Registers<kBytes>::kCount];
   std::int64_t k = begin;
   // Rows of one word, of which the compiler knows each by its number.
@@ -177,8 +170,6 @@ template <int kBytes, bool kIsNibbles, typename Function>
   some(std::min(end, (begin + kRows - 1) / kRows * kRows));
   for (; k + kRows <= end; k += kRows) {
     const std::uint8_t* const at = panel + k / kRows * kWordBytes;
-    __builtin_prefetch(at + kAhead);
-    __builtin_prefetch(at + kAhead + kWordBytes / 2);
     load_words<kBytes>(at, words);
 #pragma GCC unroll 8
     for (int row = 0; row < static_cast<int>(kRows); ++row) f(k + row, row, words);
@@ -313,6 +304,14 @@ struct Loops {
 };
 
 }  // namespace
+
+float largest_of(const float* x, std::int64_t size) { return find_largest(x, size); }
+
+int added_to(IntegerForm form, bool is_signed) {
+  constexpr int kOffsetOfNibble = 8;
+  if (!is_signed || form == IntegerForm::quads) return 0;
+  return form == IntegerForm::bytes ? kOffset : kOffsetOfNibble;
+}
 
 int StoredIntegers::at(std::int64_t k, std::int64_t m) const {
   if (pairs == graph::Pairs::none) {

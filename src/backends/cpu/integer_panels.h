@@ -38,6 +38,12 @@ struct StoredIntegers {
 void pack_integer_panel(IntegerForm form, const StoredIntegers& from, std::span<const std::int64_t> order,
                         std::int64_t column, std::byte* panel, std::int32_t* sums);
 
+/// max |x|, or NaN where one is.
+[[nodiscard]] float largest_of(const float* x, std::int64_t size);
+
+/// What is added to the integers of a panel that is widened, so that none has a sign.
+[[nodiscard]] int added_to(IntegerForm form, bool is_signed);
+
 /// The integers of a row for quads: min(max(x·scale, rounded), low), high) + 128, and 128 up to a whole quad.
 /// Gives the scale, high/(max |x| + ε).
 float quantize_row(const float* x, std::int64_t depth, const graph::IntegerRange& range, std::uint8_t* q);

@@ -75,7 +75,7 @@ class PanelProduct final : public Product {
   std::shared_ptr<std::byte> pack(const void* weights) {
     // One panel more, so that fetching ahead stays inside.
     packed_bytes_ = (panels_ + 1) * panel_bytes();
-    std::shared_ptr<std::byte> packed = allocate_bytes(packed_bytes_);
+    std::shared_ptr<std::byte> packed = engine_.weights.allocate(packed_bytes_);
     parallel_for(panels_, engine_.team_for(static_cast<double>(2 * packed_bytes_)), [&](std::int64_t p, int) {
       const std::int64_t column = p * kPanel, width = std::min(kPanel, size_.width - column);
       std::byte* const panel = packed.get() + p * panel_bytes();

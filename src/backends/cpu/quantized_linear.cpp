@@ -1,17 +1,19 @@
 // Dense maps by weights of integers: of quantized rows by dot products of bytes, of floats by integers that are widened
 // as they are read.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 
 #include "attn/base/error.h"
 #include "attn/base/size.h"
 #include "byte_dots.h"
+#include "digit_dots.h"
 #include "integer_panels.h"
 #include "kernel.h"
-#include "nibble_dots.h"
 #include "panels.h"
 #include "product.h"
+#include "table_dots.h"
 #include "vector.h"
 
 namespace attn::backends::cpu {
@@ -25,6 +27,7 @@ constexpr std::int64_t kMostBlockRows = 96;
 
 struct IntegerSize {
   std::int64_t rows, depth, width;
+  std::int64_t groups;  ///< of the depth, at most
   [[nodiscard]] std::int64_t panels() const { return (width + kPanel - 1) / kPanel; }
 };
 
@@ -32,7 +35,7 @@ IntegerSize size_of(const StepInfo& step) {
   const auto& op = step.op<QuantizedLinear>();
   const Shape& x = step.inputs[0].shape;
   return {x.slice(0, x.rank() - op.contracted).size(), x.slice(x.rank() - op.contracted, x.rank()).size(),
-          op.units.size()};
+          op.units.size(), op.grouped ? step.inputs[2].shape[op.transposed ? 1 : 0] : 1};
 }
 
 /// Rows become integers only where the whole product is one of integers.
@@ -43,6 +46,11 @@ bool is_by_dots(const QuantizedLinear& op) {
 IntegerForm form_of(const QuantizedLinear& op) {
   if (is_by_dots(op)) return IntegerForm::quads;
   return op.pairs == graph::Pairs::none ? IntegerForm::bytes : IntegerForm::nibbles;
+}
+
+/// Is the weight read as it is stored?
+bool is_by_table(const QuantizedLinear& op, std::int64_t rows) {
+  return is_by_dots(op) && op.transposed && rows <= kMostTableRows && has_table_dots();
 }
 
 Layout layout_of(const StepInfo& step) {
@@ -64,7 +72,7 @@ std::int64_t line(std::int64_t bytes) {
 
 /// Room for the rows of x as integers or in another order, with their scales; and for each thread's sums and panel.
 struct Room {
-  std::int64_t row_bytes = 0, rows = 0, scales = 0, digits = 0, thread = 0, total = 0;
+  std::int64_t row_bytes = 0, rows = 0, scales = 0, row_digits = 0, digits = 0, thread = 0, total = 0;
 
   Room(const QuantizedLinear& op, const IntegerSize& size, int threads) {
     const bool is_quads = form_of(op) == IntegerForm::quads;
@@ -73,8 +81,10 @@ struct Room {
     scales = line(bytes_times({size.rows, bytes_of(DType::float32)}));
     thread = line(kMostBlockRows * kPanel * bytes_of(DType::float32));
     if (!is_quads) thread += line(bytes_times({size.depth, kPanel, bytes_of(DType::float32)}));
-    // One row by nibbles is taken apart, with two numbers for each group: at most as many as it has numbers.
-    if (form_of(op) == IntegerForm::nibbles && size.rows == 1) digits = line(digit_bytes(size.depth, size.depth));
+    if (!is_quads && size.rows <= kMostDigitRows) {
+      row_digits = line(digit_bytes(form_of(op), size.depth, size.groups));
+      digits = size.rows * row_digits;
+    }
     total = rows + scales + digits + bytes_times({threads, thread});
   }
 };
@@ -157,11 +167,17 @@ class QuantizedProduct final : public Kernel {
         residual_(step.inputs.back()),
         y_(step.outputs[0]) {
     read_scales(step);
-    Packed& shared = step.packed(1, op_.transposed)[layout_of(step)];
-    if (!shared.bytes) shared.bytes = pack(step.fixed[1]);
-    packed_ = shared.bytes;
-    if (form_ == IntegerForm::quads) find_starts();
-    takes_digits_ = form_ == IntegerForm::nibbles && size_.rows == 1 && has_nibble_dots(size_.depth, groups_of(0));
+    if (is_by_table(op_, size_.rows)) {
+      table_ = step.fixed[1];
+      find_starts(sums_of_table());
+    } else {
+      Packed& shared = step.packed(1, op_.transposed)[layout_of(step)];
+      if (!shared.bytes) shared.bytes = pack(step.fixed[1]);
+      packed_ = shared.bytes;
+      if (form_ == IntegerForm::quads)
+        find_starts(reinterpret_cast<const std::int32_t*>(packed_.get() + size_.panels() * panel_bytes()));
+    }
+    takes_digits_ = size_.rows <= kMostDigitRows && has_digit_dots(form_, size_.depth, groups_of(0));
     const auto rows = static_cast<double>(std::max<std::int64_t>(size_.rows, 8));
     team_ = engine_.team_for(rows * static_cast<double>(size_.depth) * static_cast<double>(size_.width));
     blocks_ = (size_.rows + kMostBlockRows - 1) / kMostBlockRows;
@@ -176,14 +192,18 @@ class QuantizedProduct final : public Kernel {
     auto* const scales = reinterpret_cast<float*>(rows + room.rows);
     const auto* const x = x_.data<float>();
     const bool copies = op_.inputs || !order_.empty();
-    if (copies) {
+    std::byte* const digits = rows + room.rows + room.scales;
+    std::atomic<bool> is_split = takes_digits_;
+    if (copies || takes_digits_) {
       parallel_for(size_.rows, team_, [&](std::int64_t i, int) {
-        scales[i] = prepare_row(x + i * size_.depth, rows + i * room.row_bytes);
+        const float* row = x + i * size_.depth;
+        if (copies) {
+          scales[i] = prepare_row(row, rows + i * room.row_bytes);
+          row = reinterpret_cast<const float*>(rows + i * room.row_bytes);
+        }
+        if (takes_digits_ && !split_row(form_, row, groups_of(0), digits + i * room.row_digits)) is_split = false;
       });
     }
-    std::byte* const digits = rows + room.rows + room.scales;
-    const auto* const one_row = copies ? reinterpret_cast<const float*>(rows) : x;
-    const bool is_split = takes_digits_ && split_row(one_row, groups_of(0), digits);
     parallel_for(blocks_ * groups_, team_, [&](std::int64_t piece, int thread) {
       const std::int64_t block = piece / groups_, group = piece % groups_;
       const std::int64_t first = size_.rows * block / blocks_, last = size_.rows * (block + 1) / blocks_;
@@ -192,17 +212,21 @@ class QuantizedProduct final : public Kernel {
       part.row_x = copies ? room.row_bytes : size_.depth * bytes_of(DType::float32);
       part.scales = op_.inputs ? scales + first : nullptr;
       part.digits = is_split ? digits : nullptr;
+      part.row_digits = room.row_digits;
       part.sums = digits + room.digits + thread * room.thread;
       run_piece(part);
     });
   }
 
   [[nodiscard]] std::string_view name() const override {
+    if (is_table()) return "integers as stored, by AVX512-VNNI";
     if (form_ == IntegerForm::quads) return dots_.name;
-    if (takes_digits_) return "nibbles by AVX512-VNNI";
+    if (takes_digits_) return form_ == IntegerForm::bytes ? "bytes by AVX512-VNNI" : "nibbles by AVX512-VNNI";
     return form_ == IntegerForm::bytes ? "bytes, widened" : "nibbles, widened";
   }
-  [[nodiscard]] std::int64_t bytes() const override { return packed_bytes(op_, size_) + own_bytes(); }
+  [[nodiscard]] std::int64_t bytes() const override {
+    return (is_table() ? 0 : packed_bytes(op_, size_)) + own_bytes();
+  }
 
  private:
   struct Piece {
@@ -210,14 +234,18 @@ class QuantizedProduct final : public Kernel {
     const std::byte* x = nullptr;
     std::int64_t row_x = 0;  // bytes
     const float* scales = nullptr;
-    const std::byte* digits = nullptr;  // where the one row is taken apart
+    const std::byte* digits = nullptr;  // where rows are taken apart
+    std::int64_t row_digits = 0;        // bytes
     std::byte* sums = nullptr;
   };
 
   [[nodiscard]] std::int64_t own_bytes() const {
-    return static_cast<std::int64_t>((scale_.size() + zero_.size() + bias_.size() + starts_.size()) * sizeof(float) +
-                                     (ends_.size() + order_.size()) * sizeof(std::int64_t));
+    const auto groups = op_.grouped ? static_cast<std::int64_t>(ends_.size()) : 0;
+    return static_cast<std::int64_t>((scale_.size() + bias_.size() + starts_.size()) * sizeof(float) +
+                                     (ends_.size() + order_.size()) * sizeof(std::int64_t)) +
+           bytes_times({2, size_.panels(), groups, kPanel, bytes_of(DType::float32)});
   }
+  [[nodiscard]] bool is_table() const { return table_.data() != nullptr; }
   [[nodiscard]] std::int64_t panel_bytes() const { return integer_panel_bytes(form_, size_.depth); }
   [[nodiscard]] const std::byte* panel(std::int64_t p) const { return packed_.get() + p * panel_bytes(); }
 
@@ -239,17 +267,18 @@ class QuantizedProduct final : public Kernel {
     const Dim count = scale.shape()[op_.transposed ? 1 : 0];
     find_groups(step.fixed[4], count);
     const auto groups = static_cast<std::int64_t>(ends_.size());
-    scale_.assign(static_cast<std::size_t>(panels * groups * kPanel), 0.0F);
-    zero_ = scale_;
+    constants_ = engine_.weights.allocate(bytes_times({2, panels, groups, kPanel, bytes_of(DType::float32)}));
+    auto* const scales = reinterpret_cast<float*>(constants_.get());
+    float* const zeros = scales + panels * groups * kPanel;
     for (std::int64_t p = 0; p < panels; ++p) {
       for (std::int64_t g = 0; g < groups; ++g) {
         for (std::int64_t j = 0; j < kPanel && column(p, j) < size_.width; ++j) {
           const std::int64_t group = named_[static_cast<std::size_t>(g)];
           const std::int64_t from = op_.transposed ? column(p, j) * count + group : group * size_.width + column(p, j);
-          const auto to = static_cast<std::size_t>((p * groups + g) * kPanel + j);
-          scale_[to] = scale.as<float>()[from];
+          const std::int64_t to = (p * groups + g) * kPanel + j;
+          scales[to] = scale.as<float>()[from];
           const auto zero = static_cast<float>(step.fixed[3].at(from));
-          zero_[to] = zero;
+          zeros[to] = zero;
           is_whole_ = is_whole_ && std::abs(zero) <= kMostWhole && std::nearbyint(zero) == zero;
         }
       }
@@ -284,7 +313,7 @@ class QuantizedProduct final : public Kernel {
 
   std::shared_ptr<std::byte> pack(const Tensor& weight) {
     const std::int64_t panels = size_.panels();
-    std::shared_ptr<std::byte> out = allocate_bytes(packed_bytes(op_, size_));
+    std::shared_ptr<std::byte> out = engine_.weights.allocate(packed_bytes(op_, size_));
     auto* const sums = reinterpret_cast<std::int32_t*>(out.get() + panels * panel_bytes());
     const StoredIntegers from{reinterpret_cast<const std::uint8_t*>(weight.data()),
                               size_.depth,
@@ -300,12 +329,27 @@ class QuantizedProduct final : public Kernel {
   }
 
   /// With rows that are 128 too large in every number, sums are too large by 128 times those of the columns.
-  void find_starts() {
+  void find_starts(const std::int32_t* sums) {
     constexpr std::int32_t kOffset = 128;
     const std::int64_t count = size_.panels() * kPanel;
-    const auto* const sums = reinterpret_cast<const std::int32_t*>(packed_.get() + size_.panels() * panel_bytes());
     starts_.resize(static_cast<std::size_t>(count));
     for (std::int64_t m = 0; m < count; ++m) starts_[static_cast<std::size_t>(m)] = -kOffset * sums[m];
+  }
+
+  /// Those of the table's rows, which are the columns; in starts_, where they do not stay.
+  const std::int32_t* sums_of_table() {
+    starts_.assign(static_cast<std::size_t>(size_.panels() * kPanel), 0);
+    parallel_for(size_.panels(), engine_.team_for(static_cast<double>(size_.depth * size_.width)),
+                 [&](std::int64_t p, int) {
+                   for (std::int64_t m = p * kPanel; m < p * kPanel + columns(p); ++m) {
+                     const std::int8_t* const row = table_row(m);
+                     starts_[static_cast<std::size_t>(m)] = std::accumulate(row, row + size_.depth, 0);
+                   }
+                 });
+    return starts_.data();
+  }
+  [[nodiscard]] const std::int8_t* table_row(std::int64_t m) const {
+    return reinterpret_cast<const std::int8_t*>(table_.data()) + m * size_.depth;
   }
 
   float prepare_row(const float* x, std::byte* to) const {
@@ -342,8 +386,8 @@ class QuantizedProduct final : public Kernel {
     const auto count = static_cast<std::int64_t>(ends_.size()), at = p * count * kPanel;
     PanelGroups groups{ends_.data(), count, nullptr, nullptr, is_whole_};
     if (op_.grouped) {
-      groups.scale = scale_.data() + at;
-      groups.zero = zero_.data() + at;
+      groups.scale = reinterpret_cast<const float*>(constants_.get()) + at;
+      groups.zero = groups.scale + size_.panels() * count * kPanel;
     }
     return groups;
   }
@@ -351,9 +395,14 @@ class QuantizedProduct final : public Kernel {
 
   void by_dots(const Piece& piece, std::int64_t p, const Added& added, float* y) const {
     auto* const sums = reinterpret_cast<std::int32_t*>(piece.sums);
-    dots_.run(reinterpret_cast<const std::uint8_t*>(piece.x), piece.row_x, piece.rows,
-              reinterpret_cast<const std::uint8_t*>(panel(p)), quads_of(size_.depth), starts_.data() + p * kPanel,
-              sums);
+    const auto* const x = reinterpret_cast<const std::uint8_t*>(piece.x);
+    const std::int32_t* const starts = starts_.data() + p * kPanel;
+    if (is_table()) {
+      multiply_table(x, piece.row_x, piece.rows, table_row(p * kPanel), size_.depth, columns(p), starts, sums);
+    } else {
+      dots_.run(x, piece.row_x, piece.rows, reinterpret_cast<const std::uint8_t*>(panel(p)), quads_of(size_.depth),
+                starts, sums);
+    }
     write_products(sums, scale_.data() + p * kPanel, piece.scales, piece.rows, added, y, size_.width, columns(p));
   }
 
@@ -363,7 +412,7 @@ class QuantizedProduct final : public Kernel {
     const std::int64_t row_x = piece.row_x / bytes_of(DType::float32);
     const PanelGroups groups = groups_of(p);
     if (piece.digits != nullptr) {
-      multiply_nibbles(is_signed_, piece.digits, panel(p), groups, sums);
+      multiply_digits(form_, is_signed_, piece.digits, piece.row_digits, piece.rows, panel(p), groups, sums);
     } else if (piece.rows <= kFewIntegerRows) {
       multiply_integers(form_, is_signed_, x, row_x, piece.rows, panel(p), groups, sums);
     } else {
@@ -392,10 +441,12 @@ class QuantizedProduct final : public Kernel {
   Engine& engine_;
   const ByteDots& dots_;
   Operand x_, residual_, y_;
-  std::vector<float> scale_, zero_, bias_;
+  std::vector<float> scale_, bias_;
+  std::shared_ptr<std::byte> constants_;  // scales and then zero points of groups
   std::vector<std::int64_t> ends_, named_, order_;
   std::vector<std::int32_t> starts_;
   std::shared_ptr<std::byte> packed_;
+  Tensor table_;  // in place of what is packed
   Team team_;
   std::int64_t blocks_ = 1, groups_ = 1;
 };
@@ -416,13 +467,14 @@ Needs quantized_needs(const StepInfo& step) {
   const auto& op = step.op<QuantizedLinear>();
   const IntegerSize size = size_of(step);
   Needs needs;
-  needs.packs.push_back({1, op.transposed, layout_of(step), packed_bytes(op, size)});
-  const std::int64_t groups = op.grouped ? step.inputs[2].shape[op.transposed ? 1 : 0] : 1;
-  needs.held = bytes_times({size.panels(), kPanel, 2 * groups + 2, bytes_of(DType::float32)}) +
-               bytes_times({2 * (groups + size.depth), bytes_of(DType::int64)});
+  const bool is_table = is_by_table(op, size.rows);
+  if (!is_table) needs.packs.push_back({1, op.transposed, layout_of(step), packed_bytes(op, size)});
+  needs.held = bytes_times({size.panels(), kPanel, 2 * size.groups + 2, bytes_of(DType::float32)}) +
+               bytes_times({2 * (size.groups + size.depth), bytes_of(DType::int64)});
   needs.scratch = Room(op, size, step.machine.threads).total;
   needs.copied.assign(step.inputs.size(), false);
-  for (std::size_t i = 1; i <= group_input(op) + (op.bias ? 1 : 0); ++i) needs.copied[i] = true;
+  // What is small stays, so that an executable of another shape, which finds the packed weight, finds all of it.
+  needs.copied[1] = !is_table;
   return needs;
 }
 

@@ -99,6 +99,7 @@ class CachedDecoder final : public Decoder {
   LowerStep lower_;
   std::vector<Tensor> weights_;                       // empty ones where they can be reloaded
   std::vector<std::weak_ptr<std::byte>> read_still_;  // by weight: its bytes, while an executable reads them
+  std::vector<Tensor> small_;                         // those whose bytes are not worth reading all again
   CachedDecoderOptions options_;
   std::map<StepShape, std::unique_ptr<Part>> parts_;
   Part* last_ = nullptr;
