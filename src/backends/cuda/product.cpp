@@ -9,6 +9,7 @@
 #include "attn/base/error.h"
 #include "device.h"
 #include "recording.h"
+#include "watch.h"
 
 namespace attn::cuda {
 namespace {
@@ -240,7 +241,7 @@ std::optional<double> seconds_of(const Call& call, const cublasLtMatmulAlgo_t& a
     check(cudaEventRecord(from.get(), tuning.stream), "timing a product");
     check(cudaGraphLaunch(calls.get(), tuning.stream), "timing a product");
     check(cudaEventRecord(to.get(), tuning.stream), "timing a product");
-    const double seconds = seconds_between(from.get(), to.get()) / kCalls;
+    const double seconds = seconds_between(from.get(), to.get(), patience().seconds, "timing a product") / kCalls;
     if (replay == 1 || (replay > 1 && seconds < fastest)) fastest = seconds;
   }
   return fastest;
