@@ -66,12 +66,13 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
   // Preparation is not tuned: what it makes on the way shares memory with what it has made, so no product of it can run
   // again when it is over.
   TuneLater never, tune_later;
+  std::vector<Trial> first_trials, trials;
   std::vector<Prepared> preparation;
   for (const NodeId id : plan_.prepare) {
-    Chosen best = chosen(id, {options.precision, never});
+    Chosen best = chosen(id, {options.precision, never, first_trials});
     preparation.push_back(prepared({std::move(best.name), std::move(best.launch)}, id));
   }
-  const ProductOptions products{options.precision, tune_later};
+  const ProductOptions products{options.precision, tune_later, trials};
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
     const NodeId id = plan_.steps[i];
     if (i + 1 < plan_.steps.size()) {
@@ -92,6 +93,7 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
   scratch_.data = scratch_bytes_.get();
   bytes_ += scratch_.bytes;
 
+  try_out(first_trials, nullptr);
   for (const Prepared& step : preparation) run_alone(step);
   finish();
   raw_.reset();
@@ -99,8 +101,12 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
     fill_with_numbers(arena_.get(), plan_.arena_bytes, stream_.get());
     const TuningSpace space(*device_, stream_.get());
     TuningCache cache(TuningCache::default_folder(), *device_);
-    for (const auto& tune : tune_later) tune({stream_.get(), space, cache});
+    const Tuning tuning{stream_.get(), space, cache};
+    for (const auto& tune : tune_later) tune(tuning);
+    try_out(trials, &tuning);
     cache.save();
+  } else {
+    try_out(trials, nullptr);
   }
   warm_up();
   if (!std::ranges::all_of(meetings_, &Meeting::can_be_recorded)) return;
@@ -110,6 +116,20 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
 }
 
 CudaExecutable::~CudaExecutable() = default;
+
+/// Steps whose kernel turns out to be wrong have another from here on.
+void CudaExecutable::try_out(const std::vector<Trial>& trials, const Tuning* tuning) {
+  for (const Trial& trial : trials) {
+    const auto change = trial.run(stream_.get(), tuning);
+    if (!change) continue;
+    const auto step = std::ranges::find(steps_, trial.node, &Prepared::node);
+    if (step == steps_.end()) continue;  // it is of the preparation
+    step->name = change->name;
+    const auto choice = std::ranges::find(choices_, trial.node, &backends::KernelChoice::node);
+    choice->kernel = change->name;
+    choice->why = change->why;
+  }
+}
 
 /// The kernel of a step, which is noted where ranks meet in it.
 Chosen CudaExecutable::chosen(NodeId id, const ProductOptions& options) {

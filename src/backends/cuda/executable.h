@@ -55,6 +55,7 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
   [[nodiscard]] graph::ValueId root(graph::ValueId id) const;
   void upload(std::span<const Tensor> inputs);
   void download();
+  void try_out(const std::vector<Trial>& trials, const Tuning* tuning);
   void warm_up();
   void finish();
   [[nodiscard]] Prepared prepared(Choice choice, graph::NodeId node) const;
