@@ -5,7 +5,8 @@ Every row is a ratio of medians: in each round PyTorch and attn measure the same
 events around replays of a CUDA graph, so that drift of the clocks shows as spread and not as speed. Every row carries
 the error of both against float64, the clocks and watts after each round, whether attn's error is within what issue and
 docs allow ("pass"), and where there is a goal for the ratio, whether it is met. Exits with 1 where an error is too large
-or attn failed; a goal that is missed is told and is no failure. What is measured, and its goals, is in workload.py.
+or attn failed; a goal that is missed is told and is no failure. What is measured, and its goals, is in workload.py;
+what is made of the times, in verdict.py.
 
     bench/gpu/peers.py --attn build/attn -o bench/gpu/results/h200.json [--only attention,encoders] [--rounds 3]
 
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import time
 
+import verdict
 import workload
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -101,14 +103,6 @@ def machine_state():
     return done.stdout.strip().splitlines()[:1]
 
 
-def error_passes(kind, dtype, errors):
-    if kind == "padding":
-        return True  # both sides are attn's own; its tests hold them to each other
-    if kind == "encoder" and dtype == "bfloat16":
-        return errors["attn"] <= 2 * errors.get("eager", errors.get("compile+graph", 0))
-    return errors["attn"] <= workload.LARGEST_ERROR[kind, dtype]
-
-
 def relative_error(got, exact):
     got, exact = got.double(), exact.double()
     return ((got - exact).norm() / exact.norm()).item()
@@ -155,39 +149,14 @@ class Timed:
         return statistics.median(samples)
 
 
-def row_of(name, kind, dtype, peers, ours, errors, flops=None, extra=None):
-    """peers and ours: milliseconds per round. The ratio of each round is attn's time over the peer's. A peer that failed
-    has its reason, a text, in the place of its times."""
-    reasons = {peer: times for peer, times in peers.items() if isinstance(times, str)}
-    peers = {peer: times for peer, times in peers.items() if peer not in reasons}
-    row = {"name": name, "kind": kind, "dtype": dtype, "rounds": len(ours), "attn_ms": statistics.median(ours),
-           "attn_ms_rounds": ours, "relative_error": errors, "peers": {}}
-    if flops:
-        row["attn_tflops"] = flops / row["attn_ms"] / 1e9
-    for peer, times in peers.items():
-        ratios = [mine / theirs for mine, theirs in zip(ours, times)]
-        row["peers"][peer] = {"ms": statistics.median(times), "ms_rounds": times, "ratio": statistics.median(ratios),
-                              "ratio_min": min(ratios), "ratio_max": max(ratios)}
-        if flops:
-            row["peers"][peer]["tflops"] = flops / row["peers"][peer]["ms"] / 1e9
-    row["peers"].update({peer: {"failed": reason} for peer, reason in reasons.items()})
-    row["pass"] = error_passes(kind, dtype, errors)
-    if not row["pass"]:
-        failures.append(f"{name} {dtype}: error {errors['attn']:.1e}")
-    goal = workload.goal_of(kind, name, dtype)
-    if goal:
-        ratio = row["peers"].get(goal[0], {}).get("ratio")
-        row["goal"] = {"peer": goal[0], "ratio": goal[1], "met": None if ratio is None else ratio <= goal[1]}
-    row.update(extra or {})
+def add_row(*measured):
+    """Keeps and prints the row that verdict.row_of() makes of it."""
+    row = verdict.row_of(*measured)
+    if verdict.failure_of(row):
+        failures.append(verdict.failure_of(row))
     rows.append(row)
-    print(f"{name:34s} {dtype:9s} attn {row['attn_ms']:9.4f} ms"
-          + (f" {row['attn_tflops']:6.1f} TF/s" if flops else "") + f" err {errors.get('attn') or float('nan'):.1e}")
-    for peer, it in row["peers"].items():
-        if "failed" in it:
-            print(f"{'':34s} {peer:>22s} failed: {it['failed']}")
-            continue
-        print(f"{'':34s} {peer:>22s} {it['ms']:9.4f} ms  ratio {it['ratio']:.3f} "
-              f"[{it['ratio_min']:.3f}, {it['ratio_max']:.3f}]  err {errors.get(peer) or float('nan'):.1e}", flush=True)
+    for line in verdict.lines_of(row):
+        print(line, flush=True)
     save()
 
 
@@ -270,8 +239,8 @@ class AttentionTurns:
 
     def tell(self):
         if self.ours:
-            row_of(self.size.name, "attention", self.dtype, {**self.times, **self.peers.reasons}, self.ours,
-                   self.peers.errors, self.size.flops, {"peak_share": self.share, "state_rounds": self.states})
+            add_row(self.size.name, "attention", self.dtype, {**self.times, **self.peers.reasons}, self.ours,
+                    self.peers.errors, self.size.flops, {"peak_share": self.share, "state_rounds": self.states})
 
 
 def attention():
@@ -374,8 +343,8 @@ def encoder_row(encoder, dtype):
             ours.append(report["rows"][0]["ms"]["median"])
             cold.append((report["rows"][0].get("gpu") or {}).get("cold_ms"))
             states.append({"attn": report["rows"][0].get("gpu"), "after": machine_state()})
-        row_of(encoder.name, "encoder", dtype, {**times, **peers.reasons}, ours, peers.errors, encoder.flops,
-               {"attn_cold_ms_rounds": cold, "state_rounds": states})
+        add_row(encoder.name, "encoder", dtype, {**times, **peers.reasons}, ours, peers.errors, encoder.flops,
+                {"attn_cold_ms_rounds": cold, "state_rounds": states})
 
 
 def padding_row(batch):
@@ -390,8 +359,8 @@ def padding_row(batch):
                 return
             times[how].append(report["rows"][0]["ms"]["median"])
         states.append({"attn": report["rows"][0].get("gpu"), "after": machine_state()})
-    row_of(f"bert-base b{batch} s128, 0.6 of it", "padding", "bfloat16", {"padded": times["padded"]}, times["skipped"],
-           {}, None, {"state_rounds": states})
+    add_row(f"bert-base b{batch} s128, 0.6 of it", "padding", "bfloat16", {"padded": times["padded"]}, times["skipped"],
+            {}, None, {"state_rounds": states})
 
 
 def encoders():
@@ -416,9 +385,8 @@ def main():
     print("wrote", options.output)
     for failure in failures:
         print("failed:", failure)
-    for row in rows:
-        if row.get("goal") and not row["goal"]["met"]:
-            print("goal not reached:", row["name"], row["dtype"], row["goal"])
+    for row in verdict.missed_goals(rows):
+        print("goal not reached:", row["name"], row["dtype"], row["goal"])
     return 1 if failures else 0
 
 

@@ -64,7 +64,9 @@ bool has_bias(std::uint32_t epilogue) {
 }
 
 double activate(double x, std::uint32_t epilogue) {
-  if (epilogue == CUBLASLT_EPILOGUE_RELU || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS) return x < 0 ? 0 : x;
+  if (epilogue == CUBLASLT_EPILOGUE_RELU || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS) {
+    return attn::simt::machine().relu_loses_nan ? std::fmax(x, 0.0) : x < 0 ? 0 : x;
+  }
   if (epilogue == CUBLASLT_EPILOGUE_GELU || epilogue == CUBLASLT_EPILOGUE_GELU_BIAS) {
     return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
   }

@@ -30,6 +30,7 @@ struct Fiber {
   Place resume{};
   std::unique_ptr<std::byte[]> stack;
   bool started = false, done = false;
+  bool has_waited = false;  // for the kernel ahead
   const std::uint64_t* word = nullptr;
   std::uint64_t value = 0;
 };
@@ -51,6 +52,7 @@ struct Block {
   std::deque<std::function<void()>> pending;  // in the background
   std::uint64_t number = 0;                   // over all launches
   std::uint64_t schedule = 0;                 // the order in which what happens at the same time happens
+  bool overlaps = false;                      // with the kernel ahead
   std::exception_ptr failure;
   std::vector<std::byte> shared;
   std::byte* shared_start = nullptr;
@@ -99,6 +101,8 @@ void start() {
   for (;;) {
     try {
       (*block.kernel)();
+      if (block.overlaps && !block.current->has_waited)
+        throw std::runtime_error("a thread of a kernel that overlaps has ended without waiting for the one ahead");
     } catch (...) {
       block.failure = std::current_exception();
     }
@@ -163,7 +167,7 @@ void run_block(const Shape& shape, uint3 index) {
                     shape.block,
                     shape.grid,
                     i};
-    fiber.done = false;
+    fiber.done = fiber.has_waited = false;
     fiber.word = nullptr;
   }
   // Every other block runs its threads from the back, so that an order that hardware does not promise shows.
@@ -193,6 +197,8 @@ void run_block(const Shape& shape, uint3 index) {
 const Thread* detail::current = nullptr;
 
 std::byte* shared_memory() { return block.shared_start; }
+
+void has_waited() { block.current->has_waited = true; }
 
 void yield() { leave(); }
 
@@ -253,6 +259,7 @@ void run(const Shape& shape, const std::function<void()>& kernel) {
   static std::uint64_t launches = 0;
   block.schedule = launches++;  // so that a kernel that is run again is run otherwise
   block.kernel = &kernel;
+  block.overlaps = shape.overlap;
   block.shared.resize(shape.shared_bytes + 1024);
   const auto address = reinterpret_cast<std::uintptr_t>(block.shared.data());
   block.shared_start = block.shared.data() + (1024 - address % 1024) % 1024;

@@ -18,10 +18,11 @@ namespace attn::simt {
 struct Shape {
   dim3 grid, block;
   std::size_t shared_bytes = 0;
+  bool overlap = false;  ///< with the kernel ahead, for which each thread waits
 };
 
 /// Runs every block of a kernel, one after the other. Throws std::runtime_error where threads wait for each other for
-/// ever.
+/// ever, and where a thread of a kernel that overlaps ends without having waited.
 void run(const Shape& shape, const std::function<void()>& kernel);
 
 /// Runs a kernel, or records it where the stream is capturing. Errors as CUDA reports a bad launch.
@@ -46,6 +47,8 @@ void meet(int id, int count);
 void arrive(int id, int count);
 /// The barrier of the whole block, which tells each thread whether any has come with a nonzero number.
 [[nodiscard]] int any_of_block(int predicate);
+/// The running thread has waited for the kernel ahead.
+void has_waited();
 /// Lets the others go on; called in loops that wait for memory to change.
 void yield();
 /// Waits, without spinning, until a word of memory is no longer `value`.

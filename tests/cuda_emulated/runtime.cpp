@@ -27,6 +27,7 @@ struct CUgraphExec_st {
 };
 struct CUevent_st {
   std::chrono::steady_clock::time_point time;
+  bool comes = true;
 };
 
 namespace {
@@ -37,6 +38,9 @@ cudaError_t last_error = cudaSuccess;
 thread_local int current_device = 0;
 
 cudaError_t fail(cudaError_t error) { return last_error = error; }
+
+/// A call that waits for all that the GPU has to do.
+void wait_for_all() { the_machine.blocked_calls += the_machine.hangs ? 1 : 0; }
 
 void* aligned(std::size_t bytes) {
   return std::aligned_alloc(256, (std::max<std::size_t>(bytes, 1) + 255) / 256 * 256);
@@ -50,7 +54,9 @@ Machine& machine() { return the_machine; }
 
 cudaError_t submit(cudaStream_t stream, std::function<void()> work) {
   if (stream != nullptr && stream->device != current_device) return fail(cudaErrorInvalidResourceHandle);
-  if (stream != nullptr && stream->capturing) {
+  const bool is_recorded = stream != nullptr && stream->capturing;
+  if (!is_recorded && ++the_machine.submitted == the_machine.hang_at) the_machine.hangs = true;
+  if (is_recorded) {
     stream->recorded.push_back(std::move(work));
   } else {
     work();
@@ -117,6 +123,7 @@ cudaError_t cudaMalloc(void** address, std::size_t bytes) {
 }
 cudaError_t cudaFree(void* address) {
   if (address == nullptr) return cudaSuccess;
+  wait_for_all();
   const auto found = sizes.find(address);
   if (found == sizes.end()) return fail(cudaErrorInvalidValue);
   the_machine.used_bytes -= static_cast<std::int64_t>(found->second);
@@ -129,6 +136,7 @@ cudaError_t cudaMallocHost(void** address, std::size_t bytes) {
   return cudaSuccess;
 }
 cudaError_t cudaFreeHost(void* address) {
+  wait_for_all();
   std::free(address);
   return cudaSuccess;
 }
@@ -148,7 +156,11 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
   return attn::simt::submit(stream, [=] { function(data); });
 }
 void attn_emulated_hang() { the_machine.hangs = true; }  // called by the stand-in for NCCL
-cudaError_t cudaStreamQuery(cudaStream_t) { return the_machine.hangs ? cudaErrorNotReady : cudaSuccess; }
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  if (stream != nullptr && stream->capturing) return fail(cudaErrorStreamCaptureUnsupported);
+  if (the_machine.hangs) return cudaErrorNotReady;
+  return fail(std::exchange(the_machine.next_error, cudaSuccess));
+}
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
   if (to == nullptr) return fail(cudaErrorInvalidValue);  // also of 0 bytes
   return attn::simt::submit(stream, [=] { std::memset(to, value, bytes); });
@@ -165,9 +177,13 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (stream != nullptr && stream->capturing) return fail(cudaErrorStreamCaptureUnsupported);
+  wait_for_all();
   return fail(std::exchange(the_machine.next_error, cudaSuccess));
 }
-cudaError_t cudaDeviceSynchronize() { return fail(std::exchange(the_machine.next_error, cudaSuccess)); }
+cudaError_t cudaDeviceSynchronize() {
+  wait_for_all();
+  return fail(std::exchange(the_machine.next_error, cudaSuccess));
+}
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   stream->capturing = true;
   stream->recorded.clear();
@@ -206,9 +222,14 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  event->comes = !the_machine.hangs;
   return attn::simt::submit(stream, [event] { event->time = std::chrono::steady_clock::now(); });
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventQuery(cudaEvent_t event) { return event->comes ? cudaSuccess : cudaErrorNotReady; }
+cudaError_t cudaEventSynchronize(cudaEvent_t) {
+  wait_for_all();
+  return cudaSuccess;
+}
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
   *milliseconds = std::chrono::duration<float, std::milli>(to->time - from->time).count();
   return cudaSuccess;

@@ -24,8 +24,12 @@ struct Machine {
   std::int64_t graph_launches = 0;
   std::int64_t recorded_copies = 0;      ///< cudaMemcpyAsync calls while a pass was recorded
   bool hangs = false;                    ///< no stream becomes ready any more
+  std::int64_t submitted = 0;            ///< pieces of work on streams so far: launches, copies, whole recordings
+  std::int64_t hang_at = 0;              ///< the piece that never ends, with all that is behind it; 0: none
+  std::int64_t blocked_calls = 0;        ///< that would have waited for what never ends
   std::int64_t products = 0;             ///< cublasLtMatmul calls so far
   std::uint64_t refused_algorithm = 0;   ///< which cublasLtMatmul proposes and does not launch; 0: none
+  bool relu_loses_nan = false;           ///< cublasLtMatmul's relu gives 0 for NaN
   std::int32_t largest_batch = 0;        ///< of a product so far
   cudaError_t next_error = cudaSuccess;  ///< what the next synchronisation reports
 };

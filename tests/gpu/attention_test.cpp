@@ -35,6 +35,10 @@ void check_mma(DType dtype) {
   if (has_gpu()) CHECK(check("flash mma", dtype, Device(0)).declined == 3);
 }
 
+void check_split(DType dtype) {
+  if (has_gpu()) CHECK(check("flash split", dtype, Device(0)).taken == kTakenBySplit);
+}
+
 /// On Hopper it takes what the emulator says that it takes, and elsewhere nothing.
 void check_sm90(DType dtype) {
   if (!has_gpu()) return;
@@ -52,6 +56,15 @@ TEST_CASE("gpu: the attention kernel plain in float16 gives what double loops gi
 TEST_CASE("gpu: the attention kernel plain in bfloat16 gives what double loops give") { check_plain(DType::bfloat16); }
 TEST_CASE("gpu: the attention kernel flash fma in float32 gives what double loops give") {
   if (has_gpu()) CHECK(check("flash fma", DType::float32, Device(0)).declined == 1);
+}
+TEST_CASE("gpu: the attention kernel flash split in float32 gives what double loops give") {
+  check_split(DType::float32);
+}
+TEST_CASE("gpu: the attention kernel flash split in float16 gives what double loops give") {
+  check_split(DType::float16);
+}
+TEST_CASE("gpu: the attention kernel flash split in bfloat16 gives what double loops give") {
+  check_split(DType::bfloat16);
 }
 TEST_CASE("gpu: the attention kernel flash mma in float16 gives what double loops give") { check_mma(DType::float16); }
 TEST_CASE("gpu: the attention kernel flash mma in bfloat16 gives what double loops give") {

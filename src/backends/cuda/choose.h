@@ -1,7 +1,10 @@
 // Which kernel runs a step.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "attn/backends/backend.h"
 #include "attn/graph/op.h"
@@ -10,9 +13,20 @@
 
 namespace attn::cuda {
 
+/// What is tried once scratch is there and products are tuned, over memory that holds nothing yet: the name of the
+/// kernel that the step has from then on, where it is another, and why. `tuning` is null where nothing is tuned.
+struct Trial {
+  struct Change {
+    std::string name, why;
+  };
+  int node = 0;  ///< graph::NodeId
+  std::function<std::optional<Change>(cudaStream_t, const Tuning* tuning)> run;
+};
+
 struct ProductOptions {
   backends::MatmulPrecision precision = backends::MatmulPrecision::highest;
   TuneLater& tune_later;
+  std::vector<Trial>& trials;
 };
 
 [[nodiscard]] Choice make_product(const graph::Linear& op, const Step& step, const ProductOptions& options);

@@ -9,6 +9,7 @@
 #include "device.h"
 #include "kernels/plain.h"
 #include "nccl_ranks.h"
+#include "watch.h"
 
 namespace attn::cuda {
 namespace {
@@ -160,13 +161,15 @@ class OverNccl {
 
 Launch over_host(const Step& step, const graph::Graph& graph, communicators::Communicator* ranks) {
   const Tensor in(step.inputs[0].dtype, step.inputs[0].shape), out(step.outputs[0].dtype, step.outputs[0].shape);
+  const double limit = seconds_allowed(graph);
   return [=, &graph, from = step.inputs[0], to = step.outputs[0], id = step.node](cudaStream_t stream) {
     const auto copy = [&](void* target, const void* source, std::int64_t bytes, cudaMemcpyKind kind) {
       if (bytes == 0) return;
       check(cudaMemcpyAsync(target, source, static_cast<std::size_t>(bytes), kind, stream), "copying what ranks share");
     };
+    await(stream, limit, "running the pass");  // the copy to memory that is not pinned would wait without an end
     copy(in.data(), from.data, in.bytes(), cudaMemcpyDeviceToHost);
-    check(cudaStreamSynchronize(stream), "running the pass");
+    await(stream, limit, "copying what ranks share");
     const Tensor ins[] = {in}, outs[] = {out};
     backends::evaluate(graph.nodes[graph::at(id)], graph, ins, outs, ranks);
     copy(to.data, out.data(), out.bytes(), cudaMemcpyHostToDevice);

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "attn/base/error.h"
+#include "watch.h"
 
 namespace attn::cuda {
 namespace {
@@ -50,10 +51,18 @@ void check(cublasStatus_t status, std::string_view doing) {
               fmt::format("cuda: {}: {}", doing, cublasLtGetStatusName(status)));
 }
 
-void FreeDevice::operator()(void* address) const noexcept { (void)cudaFree(address); }
-void FreePinned::operator()(void* address) const noexcept { (void)cudaFreeHost(address); }
-void DestroyStream::operator()(cudaStream_t stream) const noexcept { (void)cudaStreamDestroy(stream); }
-void DestroyEvent::operator()(cudaEvent_t event) const noexcept { (void)cudaEventDestroy(event); }
+void FreeDevice::operator()(void* address) const noexcept {
+  if (!is_gpu_lost()) (void)cudaFree(address);
+}
+void FreePinned::operator()(void* address) const noexcept {
+  if (!is_gpu_lost()) (void)cudaFreeHost(address);
+}
+void DestroyStream::operator()(cudaStream_t stream) const noexcept {
+  if (!is_gpu_lost()) (void)cudaStreamDestroy(stream);
+}
+void DestroyEvent::operator()(cudaEvent_t event) const noexcept {
+  if (!is_gpu_lost()) (void)cudaEventDestroy(event);
+}
 
 DeviceBytes allocate_device(std::int64_t bytes) {
   if (bytes == 0) return {};
@@ -82,8 +91,8 @@ Event make_event() {
   return Event(event);
 }
 
-double seconds_between(cudaEvent_t from, cudaEvent_t to) {
-  check(cudaEventSynchronize(to), "waiting for an event");
+double seconds_between(cudaEvent_t from, cudaEvent_t to, double limit, std::string_view doing) {
+  await(to, limit, doing);
   float milliseconds = 0;
   check(cudaEventElapsedTime(&milliseconds, from, to), "reading a timer");
   return 1e-3 * static_cast<double>(milliseconds);
@@ -115,7 +124,9 @@ Device::Device(int index) : index_(index) {
 
 void Device::use() const { check(cudaSetDevice(index_), "turning to the GPU"); }
 
-Device::~Device() { (void)cublasLtDestroy(blas_); }
+Device::~Device() {
+  if (!is_gpu_lost()) (void)cublasLtDestroy(blas_);
+}
 
 std::int64_t Device::free_bytes() const {
   std::size_t free = 0, total = 0;

@@ -42,8 +42,8 @@ struct DestroyEvent {
 };
 using Event = std::unique_ptr<CUevent_st, DestroyEvent>;
 [[nodiscard]] Event make_event();
-/// Between two recorded events; waits for the second.
-[[nodiscard]] double seconds_between(cudaEvent_t from, cudaEvent_t to);
+/// Between two recorded events; waits for the second, `limit` seconds at most. Throws Error as await() (watch.h).
+[[nodiscard]] double seconds_between(cudaEvent_t from, cudaEvent_t to, double limit, std::string_view doing);
 
 /// The GPU that a backend runs on. Opening it makes CUDA's context.
 class Device {

@@ -7,11 +7,13 @@
 
 #include "attn/base/error.h"
 #include "attn/base/size.h"
+#include "attn/base/text.h"
 #include "fusion.h"
 #include "kernels/fault.h"
 #include "kernels/rnn.h"
 #include "product.h"
 #include "tuning.h"
+#include "watch.h"
 
 namespace attn::cuda {
 namespace {
@@ -56,6 +58,7 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
       staged_(plan_.graph.values.size(), nullptr) {
   device_->use();
   price();
+  pass_limit_ = seconds_allowed(plan_.graph);
   stream_ = make_stream();
   place(weights);
   weights.clear();
@@ -63,11 +66,13 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
   // Preparation is not tuned: what it makes on the way shares memory with what it has made, so no product of it can run
   // again when it is over.
   TuneLater never, tune_later;
-  std::vector<Launch> preparation;
+  std::vector<Trial> first_trials, trials;
+  std::vector<Prepared> preparation;
   for (const NodeId id : plan_.prepare) {
-    preparation.push_back(chosen(id, {options.precision, never}).launch);
+    Chosen best = chosen(id, {options.precision, never, first_trials});
+    preparation.push_back(prepared({std::move(best.name), std::move(best.launch)}, id));
   }
-  const ProductOptions products{options.precision, tune_later};
+  const ProductOptions products{options.precision, tune_later, trials};
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
     const NodeId id = plan_.steps[i];
     if (i + 1 < plan_.steps.size()) {
@@ -75,28 +80,33 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
       if (auto fused = fuse(step_of(id), step_of(next), readers(id) > 1)) {
         choices_.push_back({id, fused->name, "with the next"});
         choices_.push_back({next, fused->name, ""});
-        steps_.push_back({std::move(fused->name), std::move(fused->launch), next});
+        steps_.push_back(prepared(std::move(*fused), next));
         ++i;
         continue;
       }
     }
     Chosen best = chosen(id, products);
     choices_.push_back({id, best.name, std::move(best.why)});
-    steps_.push_back({std::move(best.name), std::move(best.launch), id});
+    steps_.push_back(prepared({std::move(best.name), std::move(best.launch)}, id));
   }
   scratch_bytes_ = allocate_device(scratch_.bytes);
   scratch_.data = scratch_bytes_.get();
   bytes_ += scratch_.bytes;
 
-  for (const Launch& launch : preparation) launch(stream_.get());
+  try_out(first_trials, nullptr);
+  for (const Prepared& step : preparation) run_alone(step);
   finish();
   raw_.reset();
   if (options.tune) {
     fill_with_numbers(arena_.get(), plan_.arena_bytes, stream_.get());
     const TuningSpace space(*device_, stream_.get());
     TuningCache cache(TuningCache::default_folder(), *device_);
-    for (const auto& tune : tune_later) tune({stream_.get(), space, cache});
+    const Tuning tuning{stream_.get(), space, cache};
+    for (const auto& tune : tune_later) tune(tuning);
+    try_out(trials, &tuning);
     cache.save();
+  } else {
+    try_out(trials, nullptr);
   }
   warm_up();
   if (!std::ranges::all_of(meetings_, &Meeting::can_be_recorded)) return;
@@ -106,6 +116,20 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
 }
 
 CudaExecutable::~CudaExecutable() = default;
+
+/// Steps whose kernel turns out to be wrong have another from here on.
+void CudaExecutable::try_out(const std::vector<Trial>& trials, const Tuning* tuning) {
+  for (const Trial& trial : trials) {
+    const auto change = trial.run(stream_.get(), tuning);
+    if (!change) continue;
+    const auto step = std::ranges::find(steps_, trial.node, &Prepared::node);
+    if (step == steps_.end()) continue;  // it is of the preparation
+    step->name = change->name;
+    const auto choice = std::ranges::find(choices_, trial.node, &backends::KernelChoice::node);
+    choice->kernel = change->name;
+    choice->why = change->why;
+  }
+}
 
 /// The kernel of a step, which is noted where ranks meet in it.
 Chosen CudaExecutable::chosen(NodeId id, const ProductOptions& options) {
@@ -288,12 +312,12 @@ Step CudaExecutable::step_of(NodeId id) {
 }
 
 /// A pass over inputs that are 0, as they were cleared, before one is recorded: CUDA loads every kernel's code, and a
-/// product takes its next algorithm where one cannot be launched, both of which may spoil a recording. States are left
-/// as they are.
+/// product takes its next algorithm where one cannot be launched, both of which may spoil a recording. Step by step, so
+/// that one that fails or does not end is named. States are left as they are.
 void CudaExecutable::warm_up() {
   static_assert(Fault::warming_up == -1);
   check(cudaMemsetAsync(fault_bytes_.get(), 0xFF, sizeof(Fault), stream_.get()), "clearing memory");
-  for (const Prepared& step : steps_) step.launch(stream_.get());
+  for (const Prepared& step : steps_) run_alone(step);
   check(cudaMemsetAsync(fault_bytes_.get(), 0, sizeof(Fault), stream_.get()), "clearing memory");  // of zeros' making
   finish();
 }
@@ -332,11 +356,30 @@ void CudaExecutable::finish() {
   check(cudaMemcpyAsync(fault_on_host_, fault_bytes_.get(), sizeof(Fault), cudaMemcpyDeviceToHost, stream_.get()),
         "copying a result from the GPU");
   if (nccl_ != nullptr) nccl_->wait(stream_.get());
-  check(cudaStreamSynchronize(stream_.get()), "running the pass");
+  await(stream_.get(), pass_limit_, "running the pass, whose steps a profile would run one by one and name");
   const Fault fault = *fault_on_host_;
   if (fault.kind == Fault::none) return;
   check(cudaMemsetAsync(fault_bytes_.get(), 0, sizeof(Fault), stream_.get()), "clearing memory");
   throw error_of(fault, plan_.graph);
+}
+
+CudaExecutable::Prepared CudaExecutable::prepared(Choice choice, NodeId node) const {
+  const double seconds = seconds_allowed(plan_.graph, plan_.graph.nodes[at(node)]);
+  return {std::move(choice.name), std::move(choice.launch), node, seconds};
+}
+
+std::string CudaExecutable::running(const Prepared& step) const {
+  const graph::Node& node = plan_.graph.nodes[at(step.node)];
+  const std::string place =
+      node.layer == graph::kNone ? "" : fmt::format("layer '{}', ", printable(plan_.graph.layers[at(node.layer)].name));
+  return fmt::format("running {}{} ({})", place, graph::name_of(node.op), step.name);
+}
+
+/// One step, and waits for it.
+void CudaExecutable::run_alone(const Prepared& step) {
+  step.launch(stream_.get());
+  if (nccl_ != nullptr) return nccl_->wait(stream_.get());
+  await(stream_.get(), step.seconds, running(step));
 }
 
 void CudaExecutable::run(std::span<const Tensor> inputs) {
@@ -354,15 +397,22 @@ void CudaExecutable::run_profiled(std::span<const Tensor> inputs, const backends
   std::vector<Event> events;
   for (std::size_t i = 0; i <= steps_.size(); ++i) events.push_back(make_event());
   check(cudaEventRecord(events[0].get(), stream_.get()), "timing a step");
+  const auto await_step = [&](std::size_t i) {
+    if (nccl_ == nullptr) await(events[i + 1].get(), steps_[i].seconds, running(steps_[i]));
+  };
+  // CUDA takes about a thousand launches, and then a launch waits for one of them: without an end, where one hangs.
+  constexpr std::size_t kAhead = 256;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (i >= kAhead) await_step(i - kAhead);
     steps_[i].launch(stream_.get());
     check(cudaEventRecord(events[i + 1].get(), stream_.get()), "timing a step");
   }
+  for (std::size_t i = 0; i < steps_.size(); ++i) await_step(i);
   download();
   finish();
   count_meetings();
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    timer(steps_[i].node, seconds_between(events[i].get(), events[i + 1].get()));
+    timer(steps_[i].node, seconds_between(events[i].get(), events[i + 1].get(), pass_limit_, "timing a step"));
   }
 }
 
@@ -379,7 +429,7 @@ double CudaExecutable::pass_seconds(bool cold_cache) {
   check(cudaEventRecord(from.get(), stream_.get()), "timing a pass");
   launch_pass();
   check(cudaEventRecord(to.get(), stream_.get()), "timing a pass");
-  return seconds_between(from.get(), to.get());
+  return seconds_between(from.get(), to.get(), 2 * pass_limit_, "timing a pass");
 }
 
 Tensor CudaExecutable::value(ValueId id) const {

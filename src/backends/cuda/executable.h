@@ -40,6 +40,7 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
     std::string name;
     Launch launch;
     graph::NodeId node;
+    double seconds;  ///< that it may take before it counts as one that does not end
   };
 
   [[nodiscard]] Chosen chosen(graph::NodeId id, const ProductOptions& options);
@@ -54,8 +55,12 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
   [[nodiscard]] graph::ValueId root(graph::ValueId id) const;
   void upload(std::span<const Tensor> inputs);
   void download();
+  void try_out(const std::vector<Trial>& trials, const Tuning* tuning);
   void warm_up();
   void finish();
+  [[nodiscard]] Prepared prepared(Choice choice, graph::NodeId node) const;
+  [[nodiscard]] std::string running(const Prepared& step) const;
+  void run_alone(const Prepared& step);
 
   std::shared_ptr<const Device> device_;
   std::shared_ptr<CudaStore> store_;
@@ -78,6 +83,7 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
   Fault* fault_on_host_ = nullptr;
   DeviceBytes flush_;  // what a cold pass overwrites first
   std::int64_t bytes_ = 0;
+  double pass_limit_ = 0;  // seconds that a pass may take
 };
 
 }  // namespace attn::cuda

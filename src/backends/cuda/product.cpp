@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "attn/base/error.h"
+#include "attn/base/tensor.h"
 #include "device.h"
 #include "recording.h"
+#include "watch.h"
 
 namespace attn::cuda {
 namespace {
@@ -136,6 +139,9 @@ class Call {
     const std::byte *a, *b, *residual;  // residual: null where there is none
     std::byte* out;
   };
+  [[nodiscard]] const Product& product() const { return product_; }
+  void set_bias(const std::byte* bias) { set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias); }
+
   [[nodiscard]] Operands operands() const { return {product_.a, product_.b, product_.residual, product_.out}; }
 
   /// For measurements: places in memory that begin as the real ones do, and follow on those of the call before. The
@@ -209,9 +215,9 @@ struct Prepared {
   std::vector<cublasLtMatmulAlgo_t> algorithms;
 
   /// The next algorithm takes the place of one that cannot be launched.
-  void launch(std::byte* workspace, cudaStream_t stream) {
+  void launch(const Call::Operands& operands, std::byte* workspace, cudaStream_t stream) {
     for (;;) {
-      const cublasStatus_t status = call.run(algorithms.front(), call.operands(), workspace, stream);
+      const cublasStatus_t status = call.run(algorithms.front(), operands, workspace, stream);
       if (status == CUBLAS_STATUS_SUCCESS) return;
       if (algorithms.size() == 1) check(status, "a product");
       algorithms.erase(algorithms.begin());
@@ -220,6 +226,39 @@ struct Prepared {
 
   void prefer(const cublasLtMatmulAlgo_t& algorithm) { algorithms.insert(algorithms.begin(), algorithm); }
 };
+
+/// Whether NaN comes out where it goes in: fmax(x, 0), which a library may take for relu, gives 0 for it.
+bool keeps_nan(Prepared& prepared, std::byte* workspace, cudaStream_t stream) {
+  const Product& product = prepared.call.product();
+  const std::int64_t size = bytes_of(product.dtype), bytes = (product.bias ? product.n : product.m * product.k) * size;
+  DeviceBytes nan;
+  try {
+    nan = allocate_device(bytes);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::no_memory) throw;
+    return false;
+  }
+  const auto doing = "trying a product over NaN";
+  check(cudaMemsetAsync(nan.get(), 0xFF, static_cast<std::size_t>(bytes), stream), doing);  // NaN in every dtype
+  Call::Operands operands = prepared.call.operands();
+  if (product.bias != nullptr) {
+    prepared.call.set_bias(nan.get());
+  } else {
+    operands.a = nan.get();
+  }
+  prepared.launch(operands, workspace, stream);
+  if (product.bias != nullptr) prepared.call.set_bias(product.bias);
+  std::array<std::byte, 2 * sizeof(double)> ends{};  // the first number that it gives, and the last
+  const std::byte* const last = product.out + (product.m * product.n - 1) * size;
+  for (const std::byte* from : {static_cast<const std::byte*>(product.out), last}) {
+    check(cudaMemcpyAsync(ends.data() + (from == product.out ? 0 : size), from, static_cast<std::size_t>(size),
+                          cudaMemcpyDeviceToHost, stream),
+          doing);
+  }
+  await(stream, patience().seconds, doing);
+  const auto is_nan = [&](std::int64_t i) { return std::isnan(Tensor::load(product.dtype, ends.data(), i)); };
+  return is_nan(0) && (product.m * product.n == 1 || is_nan(1));
+}
 
 /// What a call takes on the device: the fastest of some replays of many calls in a row. Nothing where it cannot be
 /// launched.
@@ -240,19 +279,28 @@ std::optional<double> seconds_of(const Call& call, const cublasLtMatmulAlgo_t& a
     check(cudaEventRecord(from.get(), tuning.stream), "timing a product");
     check(cudaGraphLaunch(calls.get(), tuning.stream), "timing a product");
     check(cudaEventRecord(to.get(), tuning.stream), "timing a product");
-    const double seconds = seconds_between(from.get(), to.get()) / kCalls;
+    const double seconds = seconds_between(from.get(), to.get(), patience().seconds, "timing a product") / kCalls;
     if (replay == 1 || (replay > 1 && seconds < fastest)) fastest = seconds;
   }
   return fastest;
 }
 
+PreparedProduct declined(std::string why) {
+  PreparedProduct none;
+  none.why_not = std::move(why);
+  return none;
+}
+
 PreparedProduct prepare_call(const Product& product, const Device& device, Scratch& scratch) {
   auto prepared = std::make_shared<Prepared>(Prepared{Call(product, device.blas()), {}});
   prepared->algorithms = prepared->call.proposals();
-  if (prepared->algorithms.empty()) return {{}, {}, fmt::format("cuBLASLt has no algorithm for {}", product.key())};
+  if (prepared->algorithms.empty()) return declined(fmt::format("cuBLASLt has no algorithm for {}", product.key()));
   scratch.reserve(kWorkspaceBytes);
   PreparedProduct result;
-  result.launch = [prepared, &scratch](cudaStream_t stream) { prepared->launch(scratch.data, stream); };
+  result.launch = [prepared, &scratch](cudaStream_t stream) {
+    prepared->launch(prepared->call.operands(), scratch.data, stream);
+  };
+  result.keeps_nan = [prepared, &scratch](cudaStream_t stream) { return keeps_nan(*prepared, scratch.data, stream); };
   result.tune = [prepared, &scratch, key = product.key()](const Tuning& tuning) {
     if (const auto known = tuning.cache.find(key); known && prepared->call.takes(*known)) {
       prepared->prefer(*known);
@@ -287,11 +335,11 @@ std::string Product::key() const {
 }
 
 PreparedProduct prepare_product(const Product& product, const Device& device, Scratch& scratch) {
-  if (!is_floating(product.dtype)) return {{}, {}, fmt::format("cuBLASLt has no {} products", name_of(product.dtype))};
+  if (!is_floating(product.dtype)) return declined(fmt::format("cuBLASLt has no {} products", name_of(product.dtype)));
   if (std::max({product.m, product.n, product.k}) > kMostSide) {
-    return {{}, {}, fmt::format("a side is beyond the {} that cuBLASLt takes", kMostSide)};
+    return declined(fmt::format("a side is beyond the {} that cuBLASLt takes", kMostSide));
   }
-  if (product.k == 0) return {{}, {}, "nothing to sum over"};
+  if (product.k == 0) return declined("nothing to sum over");
   if (product.batch <= kMostBatch) return prepare_call(product, device, scratch);
   std::vector<Launch> launches;
   std::vector<std::function<void(const Tuning&)>> tunes;
@@ -307,13 +355,14 @@ PreparedProduct prepare_product(const Product& product, const Device& device, Sc
     launches.push_back(std::move(prepared.launch));
     tunes.push_back(std::move(prepared.tune));
   }
-  return {[launches](cudaStream_t stream) {
-            for (const Launch& launch : launches) launch(stream);
-          },
-          [tunes](const Tuning& tuning) {
-            for (const auto& tune : tunes) tune(tuning);
-          },
-          ""};
+  PreparedProduct result;
+  result.launch = [launches](cudaStream_t stream) {
+    for (const Launch& launch : launches) launch(stream);
+  };
+  result.tune = [tunes](const Tuning& tuning) {
+    for (const auto& tune : tunes) tune(tuning);
+  };
+  return result;
 }
 
 }  // namespace attn::cuda

@@ -69,6 +69,9 @@ class TuningCache {
 struct PreparedProduct {
   Launch launch;
   std::function<void(const Tuning&)> tune;  ///< needs scratch, and writes the real operands' memory
+  /// Runs it once over NaN in the place of the bias, or of a where there is none: whether NaN is what comes out. False
+  /// too where there is no memory to try it. As tune; the batch is 1.
+  std::function<bool(cudaStream_t)> keeps_nan;
   std::string why_not;
 };
 [[nodiscard]] PreparedProduct prepare_product(const Product& product, const Device& device, Scratch& scratch);

@@ -52,6 +52,38 @@ std::int64_t product_of(const Shape& shape, int first, int last) {
   return result;
 }
 
+/// A product, and a kernel of ours for what cuBLASLt does not do.
+struct Apart {
+  PreparedProduct prepared;
+  EpilogueStep epilogue;
+
+  void launch(cudaStream_t stream) const {
+    prepared.launch(stream);
+    launch_epilogue(epilogue, stream);
+  }
+};
+
+/// relu of NaN is NaN, as Keras has it. Whether cuBLASLt's is, a trial shows; where not, a kernel of ours does it.
+Choice with_tried_relu(PreparedProduct fused, std::string name, Apart apart, std::string apart_name, const Step& step,
+                       const ProductOptions& options) {
+  struct Both {
+    PreparedProduct fused;
+    Apart apart;
+    bool takes_apart = false;
+  };
+  const auto both = std::make_shared<Both>(Both{std::move(fused), std::move(apart)});
+  options.tune_later.push_back(both->fused.tune);
+  options.trials.push_back(
+      {step.node, [both, apart_name](cudaStream_t stream, const Tuning* tuning) -> std::optional<Trial::Change> {
+         if (both->fused.keeps_nan(stream)) return std::nullopt;
+         if (tuning != nullptr) both->apart.prepared.tune(*tuning);
+         both->takes_apart = true;
+         return Trial::Change{apart_name, "cuBLASLt's relu gives a number for NaN"};
+       }});
+  return {std::move(name),
+          [both](cudaStream_t stream) { both->takes_apart ? both->apart.launch(stream) : both->fused.launch(stream); }};
+}
+
 Choice chosen(PreparedProduct prepared, std::string name, TuneLater& tune_later) {
   if (!prepared.launch) return Choice(std::move(prepared.why_not));
   tune_later.push_back(std::move(prepared.tune));
@@ -90,23 +122,31 @@ Choice make_product(const graph::Linear& op, const Step& step, const ProductOpti
   const std::byte* residual = op.residual ? step.inputs[next++].data : nullptr;
 
   // The residual comes after the activation, and cuBLASLt adds it before: one of them is left to a kernel of ours.
-  const auto fused = epilogue_of(op.activation, product);
-  const bool separate = !fused || (*fused != Epilogue::none && residual != nullptr);
+  const auto epilogue = epilogue_of(op.activation, product);
+  const bool separate = !epilogue || (*epilogue != Epilogue::none && residual != nullptr);
+  Product fused = product;
   if (!separate) {
-    product.bias = bias;
-    product.residual = residual;
-    product.epilogue = *fused;
-    return chosen(prepare_product(product, step.device, step.scratch), name_of_product(product, false),
-                  options.tune_later);
+    fused.bias = bias;
+    fused.residual = residual;
+    fused.epilogue = *epilogue;
+    if (*epilogue != Epilogue::relu) {
+      return chosen(prepare_product(fused, step.device, step.scratch), name_of_product(fused, false),
+                    options.tune_later);
+    }
   }
-  PreparedProduct prepared = prepare_product(product, step.device, step.scratch);
-  if (!prepared.launch) return Choice(std::move(prepared.why_not));
-  options.tune_later.push_back(std::move(prepared.tune));
-  const EpilogueStep epilogue{step.outputs[0].data, product.m, product.n, product.dtype, bias, op.activation, residual};
-  return {name_of_product(product, true), [launch = std::move(prepared.launch), epilogue](cudaStream_t stream) {
-            launch(stream);
-            launch_epilogue(epilogue, stream);
-          }};
+  Apart apart{prepare_product(product, step.device, step.scratch),
+              {step.outputs[0].data, product.m, product.n, product.dtype, bias, op.activation, residual}};
+  if (!apart.prepared.launch) return Choice(std::move(apart.prepared.why_not));
+  std::string name = name_of_product(product, true);
+  if (!separate) {
+    PreparedProduct prepared = prepare_product(fused, step.device, step.scratch);
+    if (prepared.launch) {
+      return with_tried_relu(std::move(prepared), name_of_product(fused, false), std::move(apart), std::move(name),
+                             step, options);
+    }
+  }
+  options.tune_later.push_back(apart.prepared.tune);
+  return {std::move(name), [apart = std::move(apart)](cudaStream_t stream) { apart.launch(stream); }};
 }
 
 Choice make_product(const graph::MatMul& op, const Step& step, const ProductOptions& options) {

@@ -1,10 +1,13 @@
 #include "recording.h"
 
 #include "device.h"
+#include "watch.h"
 
 namespace attn::cuda {
 
-void DestroyGraph::operator()(cudaGraphExec_t graph) const noexcept { (void)cudaGraphExecDestroy(graph); }
+void DestroyGraph::operator()(cudaGraphExec_t graph) const noexcept {
+  if (!is_gpu_lost()) (void)cudaGraphExecDestroy(graph);
+}
 
 GraphExec record(cudaStream_t stream, const std::function<void()>& work) {
   // Relaxed: CUDA loads the code of a kernel when it is first launched, which other modes refuse while recording.

@@ -37,11 +37,11 @@ T* shared_memory() {
 template <typename... Parameters, typename... Arguments>
 cudaError_t launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,
                    Arguments&&... arguments) {
-  return simt::enqueue({shape.grid, shape.block, shape.shared_bytes}, stream,
+  return simt::enqueue({shape.grid, shape.block, shape.shared_bytes, shape.overlap}, stream,
                        [kernel, ... held = Parameters(std::forward<Arguments>(arguments))] { kernel(held...); });
 }
 
-inline void wait_for_previous_kernel() {}
+inline void wait_for_previous_kernel() { simt::has_waited(); }
 inline void let_next_kernel_start() {}
 
 #elif defined(__CUDACC__)

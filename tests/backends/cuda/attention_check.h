@@ -33,5 +33,7 @@ AttentionCount check_attention(std::string_view name, std::initializer_list<DTyp
 
 /// How many problems Hopper's own kernel takes on one, in one dtype; and how many of them are heavy.
 inline constexpr int kTakenBySm90 = 53, kHeavyTakenBySm90 = 1;
+/// The same for the one that shares out keys.
+inline constexpr int kTakenBySplit = 13;
 
 }  // namespace attn::cuda

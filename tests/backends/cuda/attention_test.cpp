@@ -31,6 +31,11 @@ TEST_CASE(
   CHECK(check("flash mma", {DType::float16, DType::bfloat16}).declined == (test::runs_long() ? 6 : 3));
 }
 
+TEST_CASE("attention: the kernel that shares out keys takes few queries over many keys, whatever hides some of them") {
+  const int dtypes = test::runs_long() ? 3 : 1;
+  CHECK(check("flash split", {DType::float32, DType::float16, DType::bfloat16}).taken == dtypes * kTakenBySplit);
+}
+
 TEST_CASE("attention: the kernel on Hopper's instructions takes long queries in half precision") {
   const int dtypes = test::runs_long() ? 2 : 1;
   CHECK(check("flash sm90", {DType::float16, DType::bfloat16}).taken == dtypes * kTakenBySm90 + kHeavyTakenBySm90);

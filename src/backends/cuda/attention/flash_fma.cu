@@ -407,6 +407,8 @@ class Kernel {
 
 template <int Rows, int Columns>
 __global__ void __launch_bounds__(kThreads, 1) flash_fma(const __grid_constant__ FlashFma given) {
+  let_next_kernel_start();
+  wait_for_previous_kernel();
   Kernel<Rows, Columns>(given).run();
 }
 
@@ -426,6 +428,7 @@ Launch launch_of(const FlashFma& given) {
   shape.grid.x = given.tiling.blocks();
   shape.block.x = kThreads;
   shape.shared_bytes = static_cast<std::size_t>(shared_bytes(given.problem, Rows));
+  shape.overlap = true;
   return [given = FlashFma(given), shape](cudaStream_t stream) {
     check(launch(flash_fma<Rows, Columns>, shape, stream, given), "launching attention");
   };

@@ -9,6 +9,8 @@ namespace attn::cuda {
 
 template <typename Half, int D, int Tiles>
 __global__ void __launch_bounds__(128, 2) flash_mma(const __grid_constant__ FlashMma given) {
+  let_next_kernel_start();
+  wait_for_previous_kernel();
   FlashMmaKernel<Half, D, Tiles>(given).run();
 }
 
@@ -18,6 +20,7 @@ template <typename Half, int D, int Tiles>
   shape.grid.x = static_cast<unsigned>(given.tiling.blocks());
   shape.block.x = FlashMmaKernel<Half, D, Tiles>::kThreads;
   shape.shared_bytes = flash_mma_shared_bytes(D, Tiles);
+  shape.overlap = true;
   return [given = FlashMma(given), shape](cudaStream_t stream) {
     check(launch(flash_mma<Half, D, Tiles>, shape, stream, given), "launching attention");
   };

@@ -11,6 +11,7 @@
 
 #include "attn/base/error.h"
 #include "kernels.h"
+#include "watch.h"
 
 namespace attn::cuda {
 namespace {
@@ -133,7 +134,7 @@ Launch prepare_flash_sm90(const AttentionProblem& problem, const Device& device)
 
   const std::shared_ptr<std::byte> ticket = allocate_device(sizeof(unsigned));
   check(cudaMemsetAsync(ticket.get(), 0, sizeof(unsigned), nullptr), "clearing a counter");
-  check(cudaStreamSynchronize(nullptr), "clearing a counter");
+  await(cudaStream_t{}, patience().seconds, "clearing a counter");
   given.next_block = reinterpret_cast<unsigned*>(ticket.get());
   const int blocks = static_cast<int>(std::min<std::int64_t>(given.tiling.blocks(), device.processors()));
   const Launch launch = problem.dtype == DType::float16 ? make_flash_sm90<__half>(given, tiles, blocks)

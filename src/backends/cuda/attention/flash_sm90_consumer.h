@@ -33,17 +33,17 @@ class Consumer {
     const std::uint64_t key = ptx::descriptor(ptx::shared_address(shared_.key), 16, 1024);
     const std::uint64_t value = ptx::descriptor(ptx::shared_address(shared_.value), Keys * 128, 1024);
     const float scale = given_.scale;
-    Turn blocks, keys;
+    Turn keys;
     unsigned queries = 0;
     float scores[Keys / 2], context[D / 2];
     std::uint32_t weights[Keys / 16][4];
-    if (group == 0) ptx::count_in(1, 256);  // the first turn is its
+    if (group == 0) ptx::count_in(turn_of(0), 256);  // the first turn is its
 
-    for (;; ++blocks.count) {
-      ptx::wait_barrier(&shared_.block_full[blocks.stage()], blocks.parity());
-      const unsigned block = uniform(shared_.block[blocks.stage()]);
-      free(lane, &shared_.block_empty[blocks.stage()]);
+    for (;;) {
+      ptx::meet(ticket_for(group), kTicketThreads);
+      const unsigned block = uniform(shared_.block);
       if (block >= given_.tiling.blocks()) return;
+      ptx::count_in(ticket_read_by(group), kTicketThreads);
       Work work(given_, block, kQueries, Keys);
       // Row r of the two sees keys before limit[r].
       int limit[2];
@@ -163,11 +163,11 @@ class Consumer {
         for (int tile = 1; tile < work.tiles; ++tile) {
           const unsigned key_offset = uniform(next.stage() * kStageBytes);
           const unsigned value_offset = uniform(keys.stage() * kStageBytes);
-          ptx::meet(1 + group, 256);
+          ptx::meet(turn_of(group), 256);
           begin_scores(key_offset);
           ptx::wait_barrier(&shared_.value_full[keys.stage()], keys.parity());
           begin_context(value_offset);
-          ptx::count_in(1 + (group + 1) % Groups, 256);
+          ptx::count_in(turn_of((group + 1) % Groups), 256);
           ptx::wait_products<1>();
           free(lane, &shared_.key_empty[next.stage()]);
           hide(tile);

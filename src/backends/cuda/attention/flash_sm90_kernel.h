@@ -26,10 +26,8 @@ __device__ __forceinline__ void attend_sm90(const FlashSm90& given) {
     for (int i = 0; i < sm90::kStages; ++i) {
       ptx::init_barrier(&shared.key_full[i], 1);
       ptx::init_barrier(&shared.value_full[i], 1);
-      ptx::init_barrier(&shared.block_full[i], 1);
       ptx::init_barrier(&shared.key_empty[i], kConsumerWarps);
       ptx::init_barrier(&shared.value_empty[i], kConsumerWarps);
-      ptx::init_barrier(&shared.block_empty[i], kConsumerWarps);
     }
     ptx::publish_barriers();
   }

@@ -20,18 +20,14 @@ class Producer {
   /// holds them in step with it but a tile that they clear together.
   __device__ __forceinline__ void run() {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    Turn blocks, first;  // first: of the keys and values of a tile of queries
+    Turn first;  // of the keys and values of a tile of queries
     unsigned queries = 0, cuts = 0;
 #pragma unroll 1
-    for (;; ++blocks.count) {
+    for (bool is_first = true;; is_first = false) {
       unsigned block = 0;
       if (lane == 0) block = atomicAdd(given_.next_block, 1U);
       block = __shfl_sync(~0U, block, 0);
-      if (lane == 0) {
-        ptx::wait_barrier(&shared_.block_empty[blocks.stage()], blocks.parity() ^ 1);
-        shared_.block[blocks.stage()] = block;
-        ptx::arrive(&shared_.block_full[blocks.stage()]);
-      }
+      hand_out(block, lane, is_first);
       if (block >= given_.tiling.blocks()) {
         // Every block of the grid comes here once; the last one prepares the next launch.
         if (lane == 0 && block == given_.tiling.blocks() + gridDim.x - 1) *given_.next_block = 0;
@@ -48,6 +44,18 @@ class Producer {
   }
 
  private:
+  /// Gives the ticket to every warpgroup, once all have read the one before.
+  __device__ __forceinline__ void hand_out(unsigned block, int lane, bool is_first) {
+    if (!is_first) {
+#pragma unroll
+      for (int g = 0; g < Groups; ++g) ptx::meet(ticket_read_by(g), kTicketThreads);
+    }
+    if (lane == 0) shared_.block = block;
+    __syncwarp();
+#pragma unroll
+    for (int g = 0; g < Groups; ++g) ptx::count_in(ticket_for(g), kTicketThreads);
+  }
+
   __device__ __forceinline__ void load_all_but_last(const Work& work, Turn turn, unsigned query_parity) {
     const int b = work.batch(given_), k = work.n / (given_.N / given_.K);
     ptx::wait_barrier(&shared_.query_empty, query_parity ^ 1);

@@ -20,10 +20,17 @@ struct Shared {
   alignas(1024) Half value[kStages][D / kPanel][Keys * kPanel];
   alignas(8) std::uint64_t query_full, query_empty;
   std::uint64_t key_full[kStages], key_empty[kStages], value_full[kStages], value_empty[kStages];
-  std::uint64_t block_full[kStages], block_empty[kStages];
   std::uint64_t cut_full;  // a tile of values is there whose last rows are to become zeros
-  unsigned block[kStages];
+  unsigned block;          // the ticket of the next tile of queries
 };
+
+/// Barriers of the block, each of a warpgroup: when it has its turn at the tensor cores, when a ticket is there for it,
+/// and when it has read that. They are the hardware's numbered ones, and no mbarriers, because tools that look for
+/// races know that these order what threads write and read.
+constexpr int turn_of(int group) { return 1 + group; }
+constexpr int ticket_for(int group) { return 4 + group; }
+constexpr int ticket_read_by(int group) { return 7 + group; }
+constexpr int kTicketThreads = 32 + 128;  // the warp that hands it out, and those who take it
 
 /// Counts what goes through a ring of stages.
 struct Turn {

@@ -25,6 +25,10 @@ namespace attn::cuda {
 [[nodiscard]] std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& device);
 [[nodiscard]] Launch prepare_flash_sm90(const AttentionProblem& problem, const Device& device);
 
+/// Few queries over many keys, whatever hides keys but lengths; float32, float16, bfloat16, head sizes to 256.
+[[nodiscard]] std::string why_not_flash_split(const AttentionProblem& problem, const Device& device);
+[[nodiscard]] Launch prepare_flash_split(const AttentionProblem& problem, const Device& device);
+
 /// Why no tiled kernel takes it: a scale that would turn the order of scores round, sizes beyond 32 bits; or "".
 [[nodiscard]] std::string why_not_tiled(const AttentionProblem& problem);
 /// How the queries are tiled, `rows` to a tile.

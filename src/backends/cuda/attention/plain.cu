@@ -95,6 +95,8 @@ struct Shared {
 
 template <typename Number>
 __global__ void __launch_bounds__(kThreads, 4) plain_attention(const AttentionProblem problem) {
+  let_next_kernel_start();
+  wait_for_previous_kernel();
   check_length(problem);
   Shared<Number>& shared = *shared_memory<Shared<Number>>();
   const int thread = static_cast<int>(threadIdx.x);
@@ -180,6 +182,7 @@ Launch prepare(const AttentionProblem& problem) {
   shape.grid.x = static_cast<unsigned>(std::min(rows, kMostBlocks));
   shape.block.x = kThreads;
   shape.shared_bytes = sizeof(Shared<Number>);
+  shape.overlap = true;
   return [problem, shape](cudaStream_t stream) {
     check(launch(plain_attention<Number>, shape, stream, problem), "launching attention");
   };
