@@ -33,7 +33,7 @@ const SentencePieceFunctions* sentence_piece(const std::string& place) {
   return functions;
 }
 
-void take_text(void* sink, const char* text, std::size_t size) { static_cast<std::string*>(sink)->assign(text, size); }
+void take_text(void* sink, const char* text, std::size_t size) { static_cast<std::string*>(sink)->append(text, size); }
 void take_ids(void* sink, const int* ids, std::size_t count) {
   auto& all = *static_cast<std::vector<Id>*>(sink);
   all.insert(all.end(), ids, ids + count);
@@ -48,6 +48,7 @@ SentencePieceModel::SentencePieceModel(std::string_view file, const std::string&
   std::string why;
   model_.reset(library_->open(file.data(), file.size(), take_text, &why));
   if (model_ == nullptr) throw bad_input("{}: SentencePiece refuses this model: {}", place, shortened(why));
+  if (proto_.is_unigram) pieces_.emplace(proto_);
   cut_ = cut();
 }
 
@@ -63,34 +64,46 @@ SentencePieceModel::Cut SentencePieceModel::cut() const {
     if (piece.find(kSpace, at) != std::string_view::npos || piece.find(' ') != std::string_view::npos)
       return Cut::never;
   }
-  constexpr std::string_view kWords[] = {"ab", "c1,", "(of)", "z~"};
-  const auto ids_by = [&](Cut how) {
-    std::vector<Id> ids;
-    for (const std::string_view word : kWords)
-      encode_whole((how == Cut::with_space && word != kWords[0] ? " " : "") + std::string(word), ids);
-    return ids;
-  };
-  std::vector<Id> whole;
-  encode_whole("ab c1, (of) z~", whole);
-  if (ids_by(Cut::without_space) == whole) return Cut::without_space;
-  return ids_by(Cut::with_space) == whole ? Cut::with_space : Cut::never;
+  return pieces_ ? tried<std::string>() : tried<std::vector<Id>>();
 }
 
-void SentencePieceModel::encode_whole(std::string_view text, std::vector<Id>& ids) const {
+template <typename Out>
+SentencePieceModel::Cut SentencePieceModel::tried() const {
+  constexpr std::string_view kWords[] = {"ab", "c1,", "(of)", "z~"};
+  const auto by = [&](Cut how) {
+    Out out;
+    for (const std::string_view word : kWords)
+      append_whole((how == Cut::with_space && word != kWords[0] ? " " : "") + std::string(word), out);
+    return out;
+  };
+  Out whole;
+  append_whole("ab c1, (of) z~", whole);
+  if (by(Cut::without_space) == whole) return Cut::without_space;
+  return by(Cut::with_space) == whole ? Cut::with_space : Cut::never;
+}
+
+void SentencePieceModel::append_whole(std::string_view text, std::vector<Id>& ids) const {
   if (!library_->encode(model_.get(), text.data(), text.size(), take_ids, &ids))
     throw bad_input("{}: SentencePiece failed over a text", proto_.pieces.place());
 }
 
-std::vector<Id> SentencePieceModel::encode(std::string_view text) const {
-  constexpr std::size_t kLong = 1024;  // bytes; of shorter ones the library's own sums decide between equal cuts
+void SentencePieceModel::append_whole(std::string_view text, std::string& normalized) const {
+  if (!library_->normalize(model_.get(), text.data(), text.size(), take_text, &normalized))
+    throw bad_input("{}: SentencePiece failed over a text", proto_.pieces.place());
+}
+
+/// The ids of a text, or the text normalized.
+template <typename Out>
+Out SentencePieceModel::all_of(std::string_view text) const {
+  constexpr std::size_t kLong = 1024;               // bytes; a shorter text is no work
   constexpr std::size_t kMostRemembered = 1 << 20;  // words
-  std::vector<Id> ids;
+  Out out;
   if (text.size() < kLong || cut_ == Cut::never) {
-    encode_whole(text, ids);
-    return ids;
+    append_whole(text, out);
+    return out;
   }
   const auto is_graphic = [](char c) { return c > ' ' && c < '\x7f'; };
-  std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>> known;  // words, and where their ids stand
+  std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>> known;  // words, and where theirs stands
   std::size_t from = 0;
   while (from < text.size()) {
     // One space between two characters of ASCII: nothing that is made of letters before them goes across it.
@@ -103,14 +116,21 @@ std::vector<Id> SentencePieceModel::encode(std::string_view text) const {
     const std::string_view word = text.substr(from + (drops_space ? 1 : 0), to - from - (drops_space ? 1 : 0));
     if (const auto found = known.find(word); found != known.end()) {
       const auto [first, count] = found->second;
-      for (std::size_t i = 0; i < count; ++i) ids.push_back(ids[first + i]);
+      for (std::size_t i = 0; i < count; ++i) out.push_back(out[first + i]);
     } else {
-      const std::size_t first = ids.size();
-      encode_whole(word, ids);
-      if (known.size() < kMostRemembered) known.emplace(word, std::pair(first, ids.size() - first));
+      const std::size_t first = out.size();
+      append_whole(word, out);
+      if (known.size() < kMostRemembered) known.emplace(word, std::pair(first, out.size() - first));
     }
     from = to;
   }
+  return out;
+}
+
+std::vector<Id> SentencePieceModel::encode(std::string_view text) const {
+  if (!pieces_) return all_of<std::vector<Id>>(text);
+  std::vector<Id> ids;
+  pieces_->encode(all_of<std::string>(text), ids);
   return ids;
 }
 

@@ -10,6 +10,7 @@
 
 #include "attn/tokenizers/tokenizer.h"
 #include "model_proto.h"
+#include "piece_cut.h"
 #include "sentencepiece_plugin.h"
 
 namespace attn::tokenizers {
@@ -37,12 +38,18 @@ class SentencePieceModel {
     without_space,  ///< the library puts one before each text itself
   };
   [[nodiscard]] Cut cut() const;
-  void encode_whole(std::string_view text, std::vector<Id>& ids) const;
+  template <typename Out>
+  [[nodiscard]] Cut tried() const;
+  void append_whole(std::string_view text, std::vector<Id>& ids) const;
+  void append_whole(std::string_view text, std::string& normalized) const;
+  template <typename Out>
+  [[nodiscard]] Out all_of(std::string_view text) const;
 
   ModelProto proto_;
   Id unknown_ = 0;
   const SentencePieceFunctions* library_;
   std::unique_ptr<void, void (*)(void*)> model_;
+  std::optional<PieceCut> pieces_;  // of a Unigram model, whose text the library normalizes alone
   Cut cut_ = Cut::never;
 };
 
