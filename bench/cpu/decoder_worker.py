@@ -1,16 +1,17 @@
 """One runtime with one decoder, kept loaded, that reads prompts and goes on with tokens when it is told to.
 
-usage: decoder_worker.py RUNTIME DTYPE FOLDER THREADS
+usage: decoder_worker.py RUNTIME DTYPE FOLDER THREADS [first]
 
-FOLDER is what decoders.py prepared: hf/, a Hugging Face folder, and about.json. Prints a line of JSON when
+FOLDER is what decoders.py prepared: hf/, a Hugging Face folder, and about.json. With `first` it generates one token and ends.
+Prints a line of JSON when
 it is ready, with the ids that it generates greedily for the prompt of about.json; then for each line of JSON that it reads,
 {"test": "pp" or "tg", "tokens": N, "depth": D, "batch": B}, one with the milliseconds of that: of reading N tokens, or of N
-tokens one by one behind D; at the end one with the peak of its memory.
+tokens one by one behind D; at the end one with the peak of its memory. transformers also answers {"test": "gaps", "prompt": ids,
+"ids": ids} with how far each of these tokens, behind those before it, is below the likeliest, over the largest logit.
 """
 import json
 import os
 import pathlib
-import resource
 import sys
 import time
 
@@ -20,6 +21,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
 import numpy as np  # noqa: E402
+
+from serving import serve  # noqa: E402
 
 ABOUT = json.loads((FOLDER / "about.json").read_text())
 VOCABULARY = ABOUT["vocabulary"]
@@ -40,6 +43,8 @@ class Torch:
         torch.set_num_threads(THREADS)
         transformers.logging.set_verbosity_error()
         self.torch = torch
+        if DTYPE not in ("float32", "bfloat16"):
+            raise SystemExit("no kernels of its own for CPUs in this dtype")
         self.model = transformers.AutoModelForCausalLM.from_pretrained(
             FOLDER / "hf", dtype={"float32": torch.float32, "bfloat16": torch.bfloat16}[DTYPE]).eval()
 
@@ -60,28 +65,57 @@ class Torch:
             new.append(out.logits[:, -1].argmax(-1))
         return self.torch.stack(new, 1).tolist(), time.perf_counter() - start
 
-    def scores(self, ids, count):
-        """Greedy ids, and how far the likeliest is above the next, over the largest logit."""
-        out = self.read(ids)
-        new, gaps = [], []
+    def gaps(self, prompt, ids):
+        with self.torch.inference_mode():
+            logits = self.model(self.torch.tensor([prompt + ids])).logits[0, len(prompt) - 1:-1].double()
+        taken = logits.gather(-1, self.torch.tensor(ids)[:, None])[:, 0]
+        return ((logits.max(-1).values - taken) / logits.abs().max(-1).values).tolist()
+
+
+class CompiledTorch(Torch):
+    """The same through torch.compile, with a cache of one size, as transformers compiles it."""
+
+    def __init__(self):
+        super().__init__()
+        self.plain, self.compiled = self.model, self.torch.compile(self.model, dynamic=False)
+        self.kept = {}
+
+    def cache(self, rows, length):
+        from transformers import StaticCache
+
+        size = 64 * -(-length // 64)
+        if (rows, size) not in self.kept:
+            self.kept[rows, size] = StaticCache(config=self.plain.config, max_cache_len=size)
+        self.kept[rows, size].reset()
+        return self.kept[rows, size]
+
+    def prompt(self, ids):
+        self.model = self.plain
+        self.read(ids, self.cache(len(ids), len(ids[0]))).logits.float().numpy()
+
+    def go_on(self, ids, count):
+        self.model = self.plain
+        cache = self.cache(len(ids), len(ids[0]) + count + 1)
+        new = [self.read(ids, cache).logits[:, -1].argmax(-1)]
+        self.model = self.compiled
+        start = time.perf_counter()
         for _ in range(count):
-            logits = out.logits[:, -1].double()
-            top = logits.topk(2, -1)
-            new.append(top.indices[:, :1])
-            gaps.append(float(((top.values[:, 0] - top.values[:, 1]) / logits.abs().max()).min()))
-            out = self.read(new[-1].tolist(), out.past_key_values)
-        return self.torch.cat(new, 1).tolist(), gaps
+            new.append(self.read(new[-1][:, None].tolist(), cache).logits[:, -1].argmax(-1))
+        seconds = time.perf_counter() - start
+        return self.torch.stack(new, 1).tolist(), seconds
 
 
 class CTranslate2:
     def __init__(self):
         import ctranslate2
 
-        path = FOLDER / f"ct2_{DTYPE}"
+        if DTYPE == "int4":
+            raise SystemExit("no CPU kernels in this dtype")
+        path, kind = FOLDER / f"ct2_{DTYPE}", "int8_float32" if DTYPE == "int8" else DTYPE
         if not path.exists():
             converter = ctranslate2.converters.TransformersConverter(str(FOLDER / "hf"))
-            converter.convert(str(path), quantization=DTYPE)
-        self.generator = ctranslate2.Generator(str(path), device="cpu", compute_type=DTYPE, intra_threads=THREADS,
+            converter.convert(str(path), quantization=kind)
+        self.generator = ctranslate2.Generator(str(path), device="cpu", compute_type=kind, intra_threads=THREADS,
                                                inter_threads=1)
 
     def prompt(self, ids):
@@ -184,16 +218,18 @@ class OpenVino:
 
     def __init__(self):
         import openvino as ov
-        from optimum.intel import OVModelForCausalLM
+        from optimum.intel import OVModelForCausalLM, OVWeightQuantizationConfig
 
-        hint = {"float32": "f32", "bfloat16": "bf16"}[DTYPE]
+        hint = "bf16" if DTYPE == "bfloat16" else "f32"
         config = {"INFERENCE_PRECISION_HINT": hint, "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": "1",
-                  "INFERENCE_NUM_THREADS": str(THREADS), "KV_CACHE_PRECISION": "f32" if hint == "f32" else "bf16",
-                  "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}
-        path = FOLDER / "openvino"
+                  "INFERENCE_NUM_THREADS": str(THREADS), "KV_CACHE_PRECISION": hint}
+        bits = {"int8": 8, "int4": 4}.get(DTYPE)
+        if not bits:
+            config["DYNAMIC_QUANTIZATION_GROUP_SIZE"] = "0"
+        path = FOLDER / f"openvino_{bits or 32}"
         if not path.exists():
-            OVModelForCausalLM.from_pretrained(FOLDER / "hf", export=True, compile=False, load_in_8bit=False
-                                               ).save_pretrained(path)
+            how = {"quantization_config": OVWeightQuantizationConfig(bits=bits)} if bits else {"load_in_8bit": False}
+            OVModelForCausalLM.from_pretrained(FOLDER / "hf", export=True, compile=False, **how).save_pretrained(path)
         compiled = ov.Core().compile_model(path / "openvino_model.xml", "CPU", config)
         self.request = compiled.create_infer_request()
         self.names = {name for value in compiled.inputs for name in value.names}
@@ -225,13 +261,14 @@ class OnnxGenai:
 
     def __init__(self):
         import onnxruntime_genai as og
-        from onnxruntime_genai.models.builder import create_model
+        from onnxruntime_genai.models import builder
 
-        if DTYPE != "float32":
-            raise SystemExit("no CPU kernels in this dtype")
-        path = FOLDER / "onnx"
+        if DTYPE == "bfloat16":
+            raise SystemExit("its builder has no CPU model in this dtype")
+        path = FOLDER / f"onnx_{DTYPE}"
         if not path.exists():
-            create_model(None, str(FOLDER / "hf"), str(path), "fp32", "cpu", str(FOLDER / "cache"))
+            words = [None, str(FOLDER / "hf"), str(path), "fp32" if DTYPE == "float32" else DTYPE, "cpu", str(FOLDER / "cache")]
+            builder.create_model(*words, **builder.parse_extra_options(*words, []))
         config = og.Config(str(path))
         self.og, self.model = og, og.Model(config)
 
@@ -263,8 +300,12 @@ class KerasHub:
 
         tf.config.threading.set_intra_op_parallelism_threads(THREADS)
         tf.config.threading.set_inter_op_parallelism_threads(1)
-        keras.config.set_dtype_policy(DTYPE)
-        self.model = keras_hub.models.CausalLM.from_preset(str(FOLDER / "hf"), preprocessor=None, dtype=DTYPE)
+        is_quantized = DTYPE in ("int8", "int4")
+        policy = "float32" if is_quantized else DTYPE
+        keras.config.set_dtype_policy(policy)
+        self.model = keras_hub.models.CausalLM.from_preset(str(FOLDER / "hf"), preprocessor=None, dtype=policy)
+        if is_quantized:
+            self.model.quantize(DTYPE)
         self.model.compile(sampler="greedy")
 
     def whole(self, ids, length):
@@ -283,38 +324,28 @@ class KerasHub:
         return new, all_of_them - first
 
 
-RUNTIMES = {"transformers": Torch, "ctranslate2": CTranslate2, "llama.cpp": LlamaCpp, "openvino": OpenVino,
+RUNTIMES = {"transformers": Torch, "transformers-compiled": CompiledTorch, "ctranslate2": CTranslate2, "llama.cpp": LlamaCpp, "openvino": OpenVino,
             "onnxruntime-genai": OnnxGenai, "keras-hub": KerasHub}
 
 
-def say(value):
-    print(json.dumps(value), flush=True)
-
-
-def main():
+def start():
     runtime = RUNTIMES[RUNTIME]()
-    if "scores" in ABOUT["asks"] and RUNTIME == "transformers" and DTYPE == "float32":
-        ids, gaps = runtime.scores(ABOUT["prompt"], ABOUT["new_tokens"])
-        say({"ready": True, "ids": ids, "gaps": gaps})
-    else:
-        say({"ready": True, "ids": runtime.go_on(ABOUT["prompt"], ABOUT["new_tokens"] - 1)[0]})
-    for line in sys.stdin:
+
+    def answer(line):
         test = json.loads(line)
+        if test["test"] == "gaps":
+            return {"gaps": runtime.gaps(test["prompt"], test["ids"])}
         if test["test"] == "pp":
             ids = random_ids(test["batch"], test["tokens"])
-            start = time.perf_counter()
+            begin = time.perf_counter()
             runtime.prompt(ids)
-            seconds = time.perf_counter() - start
+            seconds = time.perf_counter() - begin
         else:
             seconds = runtime.go_on(random_ids(test["batch"], test["depth"]), test["tokens"])[1]
-        say({"ms": 1e3 * seconds})
-    say({"peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss})
+        return {"ms": 1e3 * seconds}
+    new_tokens = 1 if "first" in sys.argv[5:] else ABOUT["new_tokens"]
+    return {"ids": runtime.go_on(ABOUT["prompt"], new_tokens - 1)[0]}, answer
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except SystemExit as why:
-        say({"ready": False, "why": str(why)})
-    except Exception as error:  # one runtime that cannot is a row of its own, not the end
-        say({"ready": False, "why": f"{type(error).__name__}: {str(error)[:200]}"})
+    serve(start)

@@ -2,13 +2,16 @@
 """attn against transformers, CTranslate2, llama.cpp, OpenVINO, ONNX Runtime GenAI and KerasHub at decoders on this CPU.
 
 usage: decoders.py --attn ATTN -o FOLDER [--only W,…] [--runtimes R,…] [--dtypes …] [--rounds N]
-       (bench/cpu/run decoders makes the environment and calls it)
+       (bench/cpu/run --decoders makes the environment and calls it)
 
 The same random weights for all, from one Hugging Face folder, in turn: in every round each runtime reads one prompt and goes
 on with so many tokens, once, and what counts is the ratio of attn's tokens per second to the runtime's in the same round. Times
-are those of the model: of a prompt until its logits are there, and of tokens one by one behind the first. A runtime whose
-greedy ids are not those of transformers in float32 has no row; where that one's two likeliest tokens are nearer than the
-dtype's rounding the comparison ends. FOLDER gets decoders.json and decoders.md.
+are those of the model: of a prompt until its logits are there, and of tokens one by one behind the first; `first` is from the start
+of a process to its first token, files as the runtime wants them being there. In int8 and int4
+each runtime quantizes by its own means: attn and KerasHub as model.quantize does, llama.cpp by Q8_0 and Q4_0, CTranslate2 by
+int8, OpenVINO by NNCF. A runtime is checked by the tokens that it takes greedily behind a prompt: for transformers in float32,
+that reads the same, each is the likeliest, or nearer to it than the dtype's rounding; else the runtime has no row. FOLDER gets
+decoders.json and decoders.md.
 """
 import argparse
 import json
@@ -16,7 +19,6 @@ import os
 import pathlib
 import shlex
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,22 +27,28 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from peers import HERE, ROOT
-from processes import busy_seconds, command, own_seconds
+from processes import Worker, command, timed_command
 
-RUNTIMES = ["transformers", "ctranslate2", "llama.cpp", "openvino", "onnxruntime-genai", "keras-hub"]
+RUNTIMES = ["transformers", "transformers-compiled", "ctranslate2", "llama.cpp", "openvino", "onnxruntime-genai", "keras-hub"]
 MODELS = {
     "gpt2_base": {"kind": "gpt2", "vocabulary": 50257, "width": 768, "layers": 12, "heads": 12, "inner": 3072,
                   "positions": 1024},
     "llama_1b": {"kind": "llama", "vocabulary": 32000, "width": 2048, "layers": 16, "heads": 32, "key_heads": 8,
                  "inner": 8192, "positions": 2048},
+    "gpt2_tiny": {"kind": "gpt2", "vocabulary": 512, "width": 64, "layers": 2, "heads": 4, "inner": 96, "positions": 1024},
+    "llama_tiny": {"kind": "llama", "vocabulary": 512, "width": 64, "layers": 2, "heads": 4, "key_heads": 2, "inner": 96,
+                   "positions": 1024},
 }
-TESTS = [{"test": "pp", "tokens": 512, "depth": 0, "batch": 1}, {"test": "tg", "tokens": 64, "depth": 16, "batch": 1},
-         {"test": "tg", "tokens": 64, "depth": 16, "batch": 8}]
-# Of the largest logit: where two are nearer, which one a runtime takes is its rounding.
-CLOSE = {"float32": 1e-4, "bfloat16": 3e-2}
+TESTS = [{"test": "first", "tokens": 1, "depth": 0, "batch": 1}, {"test": "pp", "tokens": 32, "depth": 0, "batch": 1},
+         {"test": "pp", "tokens": 512, "depth": 0, "batch": 1}, {"test": "tg", "tokens": 64, "depth": 32, "batch": 1},
+         {"test": "tg", "tokens": 64, "depth": 32, "batch": 8}]
+# Of the largest logit: so far below the likeliest a token may be that a runtime takes. A token at random is about 1 below.
+CLOSE = {"float32": 1e-4, "bfloat16": 3e-2, "int8": 5e-2, "int4": 2.5e-1}
 
 
 def test_name(test):
+    if test["test"] == "first":
+        return "first"
     return f"{test['test']}{test['tokens']}" + (f"@d{test['depth']}" if test["depth"] else "")
 
 
@@ -111,42 +119,30 @@ def prepare(name, folder):
         "tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "t0", "eos_token": "t0", "unk_token": "t0"}))
     prompt = np.random.default_rng(3).integers(0, model["vocabulary"], (1, 16)).tolist()
     (folder / "about.json").write_text(json.dumps({"vocabulary": model["vocabulary"], "prompt": prompt,
-                                                   "new_tokens": 24, "asks": ["scores"]}))
+                                                   "new_tokens": 24}))
     return prompt
 
 
-class Peer:
+def first_token(words):
+    start = time.perf_counter()
+    _, others = timed_command(*words)
+    return 1 / (time.perf_counter() - start), others
+
+
+class Peer(Worker):
     """A worker process."""
 
     def __init__(self, python, runtime, dtype, folder, threads):
-        self.name = runtime
-        self.log = open(folder / f"{runtime}.log", "w")
-        self.process = subprocess.Popen([python, HERE / "decoder_worker.py", runtime, dtype, folder, str(threads)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True)
-        self.info = self.answer() or {"ready": False, "why": "the process died"}
-
-    def answer(self):
-        for line in self.process.stdout:
-            if line.startswith('{"'):
-                return json.loads(line)
-        return None
+        self.words = [python, HERE / "decoder_worker.py", runtime, dtype, folder, threads]
+        super().__init__(runtime, self.words, log=open(folder / f"{runtime}.log", "w"))
 
     def turn(self, test):
         """Tokens per second, and the share of the machine that others took meanwhile."""
-        busy, own, start = busy_seconds(), own_seconds(self.process.pid), time.perf_counter()
-        self.process.stdin.write(json.dumps(test) + "\n")
-        self.process.stdin.flush()
-        answer = self.answer() or {}
-        passed = time.perf_counter() - start
-        others = busy_seconds() - busy - (own_seconds(self.process.pid) - own)
+        if test["test"] == "first":
+            return first_token([*self.words, "first"])
+        answer, others = self.ask(json.dumps(test))
         rate = 1e3 * test["batch"] * test["tokens"] / answer["ms"] if "ms" in answer else float("nan")
-        return rate, max(0.0, others / (passed * os.cpu_count()))
-
-    def end(self):
-        self.process.stdin.close()
-        answer = self.answer() or {}
-        self.process.wait()
-        return answer.get("peak_bytes")
+        return rate, others
 
 
 class Attn:
@@ -158,33 +154,31 @@ class Attn:
         self.attn, self.folder = attn, folder
         self.options = ["--threads", threads, *(["--dtype", dtype] if dtype != "float32" else [])]
         self.peak = 0
-        ids = ",".join(map(str, prompt[0]))
-        out = command(attn, "generate", folder / "hf", "--ids", ids, "--sampler", "greedy", "--max-new-tokens", 24,
-                      "--stop-ids", "none", "--json", *self.options)
+        self.words = [attn, "generate", folder / "hf", "--ids", ",".join(map(str, prompt[0])), "--sampler", "greedy",
+                      "--stop-ids", "none", "--json", "--quiet", *self.options, "--max-new-tokens"]
+        out = command(*self.words, 24)
         self.info = {"ready": True, "ids": [json.loads(out)["results"][0]["token_ids"][len(prompt[0]):]]}
 
     def turn(self, test):
-        busy, start, before = busy_seconds(), time.perf_counter(), os.times()
-        out = command(self.attn, "bench", self.folder / "hf", f"--{test['test']}", test["tokens"], "--depth",
-                      test["depth"], "--batch", test["batch"], "--iterations", 1, "--warmup", 1, "--verify", "never",
-                      "--json", "--quiet", *self.options)
+        if test["test"] == "first":
+            return first_token([*self.words, 1])
+        out, others = timed_command(self.attn, "bench", self.folder / "hf", f"--{test['test']}", test["tokens"], "--depth",
+                                    test["depth"], "--batch", test["batch"], "--iterations", 1, "--warmup", 1,
+                                    "--verify", "never", "--json", "--quiet", *self.options)
         row = json.loads(out)["rows"][0]
         self.peak = max(self.peak, row["peak_bytes"])
-        after, passed = os.times(), time.perf_counter() - start
-        own = after.children_user + after.children_system - before.children_user - before.children_system
-        return row["tokens_per_second"], max(0.0, (busy_seconds() - busy - own) / (passed * os.cpu_count()))
+        return row["tokens_per_second"], others
 
     def end(self):
         return self.peak
 
 
-def wrong_ids(got, expected, gaps, dtype):
-    """Why ids are not those of the reference; nothing where they are."""
-    for i, (have, want) in enumerate(zip(got[0], expected[0])):
-        if gaps[i] < CLOSE[dtype]:
-            return None if i > 0 else "the reference's first tokens are too near each other"
-        if have != want:
-            return f"its token {i} is {have}, and {want} was expected"
+def wrong_ids(reference, prompt, ids, dtype):
+    """Why a runtime's tokens are not those of the reference; nothing where they are."""
+    answer, _ = reference.ask(json.dumps({"test": "gaps", "prompt": prompt[0], "ids": ids[0]}))
+    for i, gap in enumerate(answer["gaps"]):
+        if gap > CLOSE[dtype]:
+            return f"its token {i} is {gap:.2g} of the largest logit below the likeliest"
     return None
 
 
@@ -193,15 +187,12 @@ def make_peers(options, name, dtype, threads, folder):
     reference = Peer(sys.executable, "transformers", "float32", folder, threads)
     if why := reference.info.get("why"):
         raise SystemExit(f"{name}: no reference: {why}")
-    expected, gaps = reference.info["ids"], reference.info["gaps"]
-    compared = next((i for i, gap in enumerate(gaps) if gap < CLOSE[dtype]), len(gaps))
-    reference.end()
     peers, rows = [], []
     for runtime in ["attn", *options.runtimes]:
         python = options.keras_python if runtime == "keras-hub" else sys.executable
         peer = Attn(options.attn, dtype, folder, threads, prompt) if runtime == "attn" else Peer(
             python, runtime, dtype, folder, threads)
-        why = peer.info.get("why") or wrong_ids(peer.info["ids"], expected, gaps, dtype)
+        why = peer.info.get("why") or wrong_ids(reference, prompt, peer.info["ids"], dtype)
         if why and runtime == "attn":
             raise SystemExit(f"{name} {dtype}: attn: {why}")
         if why:
@@ -210,12 +201,13 @@ def make_peers(options, name, dtype, threads, folder):
             peer.process.kill()
             continue
         peers.append(peer)
-    return peers, rows, compared
+    reference.end()
+    return peers, rows
 
 
 def measure(options, name, dtype, threads):
     with tempfile.TemporaryDirectory(prefix="attn-decoders-", dir=options.scratch) as where:
-        peers, rows, compared = make_peers(options, name, dtype, threads, pathlib.Path(where))
+        peers, rows = make_peers(options, name, dtype, threads, pathlib.Path(where))
         tests = [test for test in TESTS if test_name(test) in options.tests.split(",") or options.tests == "all"]
         rates = {(peer.name, i): [] for peer in peers for i in range(len(tests))}
         noisy = dict.fromkeys(rates, 0)
@@ -238,31 +230,36 @@ def measure(options, name, dtype, threads):
             for peer in peers:
                 ratios = [a / b for a, b in zip(rates["attn", i], rates[peer.name, i])]
                 rows.append({"runtime": peer.name, "test": test_name(test), "batch": test["batch"],
-                             "tokens_per_second": statistics.median(rates[peer.name, i]),
+                             "tokens_per_second": statistics.median(rates[peer.name, i]), "passes": options.rounds,
+                             "least": min(rates[peer.name, i]), "most": max(rates[peer.name, i]),
                              "ratio": statistics.median(ratios), "ratio_min": min(ratios), "ratio_max": max(ratios),
                              "noisy_windows": noisy[peer.name, i], "peak_bytes": peaks[peer.name]})
                 row = rows[-1]
                 print(f"{name} {dtype} {row['test']} batch {row['batch']}: {peer.name} "
-                      f"{row['tokens_per_second']:.4g} tokens/s, ratio {row['ratio']:.2f}", flush=True)
+                      f"{row['tokens_per_second']:.4g} tokens/s ({row['least']:.4g} to {row['most']:.4g}), "
+                      f"ratio {row['ratio']:.2f} ({row['ratio_min']:.2f} to {row['ratio_max']:.2f}), "
+                      f"{row['noisy_windows']} of {row['passes']} passes beside others", flush=True)
     for row in rows:
-        row.update(model=name, dtype=dtype, threads=threads, compared_tokens=compared)
+        row.update(model=name, dtype=dtype, threads=threads)
     return rows
 
 
 def markdown(about, rows):
     lines = ["# attn beside other runtimes: decoders", "", about["machine"], "", f"attn {about['attn']}, "
              + ", ".join(f"{name} {version}" for name, version in about["versions"].items()), "",
-             f"`{about['command']}`", "", "Ratios are attn's tokens per second over the runtime's, the median of the rounds "
-             "and the least and greatest of them.", "",
-             "| model | dtype | test | batch | runtime | tokens/s | attn's ratio | | MB |", "|---|---|---|---:|---|---:|---:|---|---:|"]
+             f"`{about['command']}`", "", "Tokens per second are the median of the passes, and the least and most of them; ratios are attn's over the "
+             "runtime's in the same round. `noisy`: passes in which other processes had more than a tenth of the machine.", "",
+             "| model | dtype | test | batch | runtime | tokens/s | | attn's ratio | | noisy | MB |",
+             "|---|---|---|---:|---|---:|---|---:|---|---:|---:|"]
     for row in rows:
         where = f"| {row['model']} | {row['dtype']} | "
         if "ratio" in row:
             peak = f"{row['peak_bytes'] / 1e6:,.0f}" if row["peak_bytes"] else ""
             lines.append(where + f"{row['test']} | {row['batch']} | {row['runtime']} | {row['tokens_per_second']:.4g} | "
-                         f"**{row['ratio']:.2f}** | {row['ratio_min']:.2f}–{row['ratio_max']:.2f} | {peak} |")
+                         f"{row['least']:.4g}–{row['most']:.4g} | **{row['ratio']:.2f}** | "
+                         f"{row['ratio_min']:.2f}–{row['ratio_max']:.2f} | {row['noisy_windows']} of {row['passes']} | {peak} |")
         else:
-            lines.append(where + f"| | {row['runtime']} | {row['why_not']} | | | |")
+            lines.append(where + f"| | {row['runtime']} | {row['why_not']} | | | | | |")
     return "\n".join(lines) + "\n"
 
 
@@ -278,10 +275,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--attn", default=str(ROOT / "build/attn"))
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
-    parser.add_argument("--only", default=",".join(MODELS))
+    parser.add_argument("--only", default="gpt2_base,llama_1b", help=", ".join(MODELS))
     parser.add_argument("--runtimes", default=",".join(RUNTIMES))
-    parser.add_argument("--dtypes", default="float32,bfloat16")
-    parser.add_argument("--tests", default="all", help="pp512, tg64@d16")
+    parser.add_argument("--dtypes", default="float32,bfloat16,int8,int4")
+    parser.add_argument("--tests", default="all", help="first, pp32, pp512, tg64@d32")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--retries", type=int, default=2)

@@ -14,6 +14,8 @@ LLAMA = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": 
 LLAMA_BLOCK = {"input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
                "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "post_attention_layernorm": "ffn_norm",
                "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
+KINDS = {"bfloat16": gguf.GGMLQuantizationType.BF16, "int8": gguf.GGMLQuantizationType.Q8_0,
+         "int4": gguf.GGMLQuantizationType.Q4_0}
 
 
 def turned(rows, heads):
@@ -61,7 +63,7 @@ def write(folder, path, dtype):
     if is_gpt2:
         writer.add_context_length(config["n_positions"])
         writer.add_embedding_length(config["n_embd"])
-        writer.add_feed_forward_length(4 * config["n_embd"])
+        writer.add_feed_forward_length(config.get("n_inner") or 4 * config["n_embd"])
         writer.add_block_count(config["n_layer"])
         writer.add_head_count(config["n_head"])
         writer.add_layer_norm_eps(config["layer_norm_epsilon"])
@@ -77,8 +79,8 @@ def write(folder, path, dtype):
         writer.add_rope_dimension_count(config["hidden_size"] // config["num_attention_heads"])
     for name, array in gpt2_tensors(weights) if is_gpt2 else llama_tensors(weights, config):
         array = np.ascontiguousarray(array.astype(np.float32))
-        if dtype == "bfloat16" and array.ndim == 2 and name != "position_embd.weight":
-            kind = gguf.GGMLQuantizationType.BF16
+        kind = KINDS.get(dtype)
+        if kind is not None and array.ndim == 2 and name != "position_embd.weight":
             writer.add_tensor(name, gguf.quants.quantize(array, kind), raw_dtype=kind)
         else:
             writer.add_tensor(name, array)

@@ -112,6 +112,7 @@ struct GenerateCommand {
       tokenizer_ = tokenizers::open_tokenizer(*model);
       answer_.emplace(answers, *tokenizer_);
     }
+    read_specials();
     if (!loaded.model.decodes()) use_whole(loaded);
     const generate::Request request = request_for(loaded.model);
     warn_of_keras_hub(loaded.model, request);
@@ -138,15 +139,30 @@ struct GenerateCommand {
 
  private:
   std::unique_ptr<tokenizers::Tokenizer> tokenizer_;
-  std::optional<AnswerText> answer_;  // where there is a tokenizer
-  std::vector<std::string> texts_;    // the prompts
-  EncoderPrompts encoded_;            // of a model with an encoder
+  std::optional<AnswerText> answer_;                // where there is a tokenizer
+  std::optional<tokenizers::SpecialIds> specials_;  // of --stop-ids auto, where the model has a tokenizer
+  std::vector<std::string> texts_;                  // the prompts
+  EncoderPrompts encoded_;                          // of a model with an encoder
   std::vector<std::vector<Token>> expected_;
   std::unique_ptr<Drafting> drafting_;
   std::unique_ptr<generate::CachedDecoder> cached_;
   std::unique_ptr<generate::WholeDecoder> whole_;  // of a model that keeps no caches
   std::optional<WholeSequences> sequences_;
   double tokenize_seconds_ = 0.0;
+
+  /// Ids end where texts do, although no tokenizer is needed for them: one that cannot be read is no error there.
+  void read_specials() {
+    if (stop_ids != "auto") return;
+    if (tokenizer_) {
+      specials_ = tokenizer_->specials();
+      return;
+    }
+    try {
+      if (const auto found = tokenizers::find_tokenizer(*model)) specials_ = found->specials();
+    } catch (const Error& error) {
+      common.console.warn(fmt::format("which tokens end a text is not known; --stop-ids says it: {}", error.what()));
+    }
+  }
 
   [[nodiscard]] generate::Decoder& decoder() const {
     return cached_ ? static_cast<generate::Decoder&>(*cached_) : *whole_;
@@ -229,7 +245,7 @@ struct GenerateCommand {
     request.prompts = prompts_for(of, request.max_length);
     tokenize_seconds_ = watch.lap();
     request.stop_token_ids = stop_tokens();
-    if (as_keras_hub() && tokenizer_ && stop_ids == "auto") request.pad_token_id = tokenizer_->specials().pad;
+    if (as_keras_hub() && specials_) request.pad_token_id = specials_->pad;
     if (max_new_tokens && !max_length && !sequences_) {  // as long as that needs
       std::int64_t longest = 0;
       for (const auto& prompt : request.prompts) longest = std::max<std::int64_t>(longest, std::ssize(prompt));
@@ -276,8 +292,8 @@ struct GenerateCommand {
     if (as_keras_hub()) return;
     const auto task = of.task();
     std::string what = task ? task->keras_hub_error : "";
-    if (tokenizer_ && stop_ids == "auto" && tokenizer_->specials().pad &&
-        std::ranges::find(request.stop_token_ids, *tokenizer_->specials().pad) != request.stop_token_ids.end())
+    if (specials_ && specials_->pad &&
+        std::ranges::find(request.stop_token_ids, *specials_->pad) != request.stop_token_ids.end())
       what += std::string(what.empty() ? "" : ", and ") + "takes the padding behind a prompt for its end";
     if (!what.empty())
       common.console.warn(fmt::format("KerasHub {}; attn does not. --compat keras-hub gives its tokens.", what));
@@ -303,7 +319,7 @@ struct GenerateCommand {
 
   [[nodiscard]] std::vector<Token> stop_tokens() const {
     if (stop_ids == "none") return {};
-    if (stop_ids == "auto") return tokenizer_ ? tokenizer_->specials().stop : std::vector<Token>();
+    if (stop_ids == "auto") return specials_ ? specials_->stop : std::vector<Token>();
     return parse_ids("--stop-ids", stop_ids);
   }
 
@@ -354,6 +370,9 @@ struct GenerateCommand {
       if (!tokenizer_) continue;
       result.prompt = texts_[i];
       answer_->describe(result);
+      if (common.form() == Format::text) continue;  // which has the bytes as they are
+      if (result.text) result.text = tokenizers::valid_utf8(*result.text);
+      for (std::string& beam : result.beams) beam = tokenizers::valid_utf8(beam);
     }
     report.stats.tokenize_seconds = tokenize_seconds_;
     report.stats.tokens = generated.stats;

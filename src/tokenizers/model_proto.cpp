@@ -83,7 +83,7 @@ class Message {
 
 // Numbers of fields in sentencepiece_model.proto.
 constexpr std::uint64_t kPieces = 1, kTrainer = 2, kNormalizer = 3, kDenormalizer = 5;
-constexpr std::uint64_t kStartPiece = 46, kEndPiece = 47;
+constexpr std::uint64_t kModelType = 3, kUnigram = 1, kStartPiece = 46, kEndPiece = 47;
 constexpr std::uint64_t kPieceText = 1, kPieceScore = 2, kPieceKind = 3;
 constexpr std::uint64_t kCharMap = 2;
 
@@ -112,6 +112,7 @@ void add_piece(std::string_view message, ModelProto& proto) {
     throw bad_input("{}: the pieces {} and {} are both '{}'", place, *other, proto.kinds.size(), shortened(text));
   proto.pieces.add(text, static_cast<std::int64_t>(proto.kinds.size()));
   proto.kinds.push_back(kind);
+  proto.scores.push_back(score);
 }
 
 void check_normalizer(std::string_view message, const std::string& place) {
@@ -123,6 +124,7 @@ void check_normalizer(std::string_view message, const std::string& place) {
 void read_trainer(std::string_view message, ModelProto& proto) {
   Message fields(message, proto.pieces.place());
   while (const std::optional<Field> field = fields.next()) {
+    if (field->number == kModelType) proto.is_unigram = field->value == kUnigram;
     if (field->number == kStartPiece && field->has_contents) proto.start = field->contents;
     if (field->number == kEndPiece && field->has_contents) proto.end = field->contents;
   }
@@ -131,7 +133,7 @@ void read_trainer(std::string_view message, ModelProto& proto) {
 }  // namespace
 
 ModelProto read_model_proto(std::string_view file, const std::string& place) {
-  ModelProto proto{Vocabulary(place), {}, "<s>", "</s>"};
+  ModelProto proto{Vocabulary(place), {}, {}, "<s>", "</s>"};
   Message fields(file, place);
   while (const std::optional<Field> field = fields.next()) {
     if (field->number > kDenormalizer && field->number < 200)

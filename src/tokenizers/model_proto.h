@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "vocabulary.h"
 
@@ -12,9 +13,12 @@ namespace attn::tokenizers {
 struct ModelProto {
   enum class Kind : std::uint8_t { normal = 1, unknown, control, user_defined, unused, byte };
 
-  Vocabulary pieces;        ///< in the order of their ids, from 0 on
-  std::vector<Kind> kinds;  ///< by id
-  std::string start, end;   ///< the pieces that stand for them
+  Vocabulary pieces;          ///< in the order of their ids, from 0 on
+  std::vector<Kind> kinds;    ///< by id
+  std::vector<float> scores;  ///< by id
+  std::string start, end;     ///< the pieces that stand for them
+  bool is_unigram =
+      true;  ///< of all ways to cut a text the likeliest counts; else pairs are merged, or words looked up
 };
 
 /// The pieces of a model file. Throws Error (bad_input) that begins with `place` for what the library could be harmed

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <unordered_map>
+#include <tuple>
 #include <utility>
 
 #include "attn/base/companion.h"
@@ -33,7 +33,7 @@ const SentencePieceFunctions* sentence_piece(const std::string& place) {
   return functions;
 }
 
-void take_text(void* sink, const char* text, std::size_t size) { static_cast<std::string*>(sink)->assign(text, size); }
+void take_text(void* sink, const char* text, std::size_t size) { static_cast<std::string*>(sink)->append(text, size); }
 void take_ids(void* sink, const int* ids, std::size_t count) {
   auto& all = *static_cast<std::vector<Id>*>(sink);
   all.insert(all.end(), ids, ids + count);
@@ -48,7 +48,10 @@ SentencePieceModel::SentencePieceModel(std::string_view file, const std::string&
   std::string why;
   model_.reset(library_->open(file.data(), file.size(), take_text, &why));
   if (model_ == nullptr) throw bad_input("{}: SentencePiece refuses this model: {}", place, shortened(why));
+  if (proto_.is_unigram) pieces_.emplace(proto_);
   cut_ = cut();
+  squeezes_ = squeezes();
+  cuts_at_lines_ = cuts_at_lines();
 }
 
 /// No piece may go on behind a space that follows something else; then what is before a space and what is behind it do
@@ -63,54 +66,109 @@ SentencePieceModel::Cut SentencePieceModel::cut() const {
     if (piece.find(kSpace, at) != std::string_view::npos || piece.find(' ') != std::string_view::npos)
       return Cut::never;
   }
-  constexpr std::string_view kWords[] = {"ab", "c1,", "(of)", "z~"};
-  const auto ids_by = [&](Cut how) {
-    std::vector<Id> ids;
-    for (const std::string_view word : kWords)
-      encode_whole((how == Cut::with_space && word != kWords[0] ? " " : "") + std::string(word), ids);
-    return ids;
-  };
-  std::vector<Id> whole;
-  encode_whole("ab c1, (of) z~", whole);
-  if (ids_by(Cut::without_space) == whole) return Cut::without_space;
-  return ids_by(Cut::with_space) == whole ? Cut::with_space : Cut::never;
+  return pieces_ ? tried<std::string>() : tried<std::vector<Id>>();
 }
 
-void SentencePieceModel::encode_whole(std::string_view text, std::vector<Id>& ids) const {
+template <typename Out>
+SentencePieceModel::Cut SentencePieceModel::tried() const {
+  constexpr std::string_view kWords[] = {"ab", "c1,", "(of)", "z~"};
+  const auto by = [&](Cut how) {
+    Out out;
+    for (const std::string_view word : kWords)
+      append_whole((how == Cut::with_space && word != kWords[0] ? " " : "") + std::string(word), out);
+    return out;
+  };
+  Out whole;
+  append_whole("ab c1, (of) z~", whole);
+  if (by(Cut::without_space) == whole) return Cut::without_space;
+  return by(Cut::with_space) == whole ? Cut::with_space : Cut::never;
+}
+
+void SentencePieceModel::append_whole(std::string_view text, std::vector<Id>& ids) const {
   if (!library_->encode(model_.get(), text.data(), text.size(), take_ids, &ids))
     throw bad_input("{}: SentencePiece failed over a text", proto_.pieces.place());
 }
 
-std::vector<Id> SentencePieceModel::encode(std::string_view text) const {
-  constexpr std::size_t kLong = 1024;  // bytes; of shorter ones the library's own sums decide between equal cuts
-  constexpr std::size_t kMostRemembered = 1 << 20;  // words
-  std::vector<Id> ids;
-  if (text.size() < kLong || cut_ == Cut::never) {
-    encode_whole(text, ids);
-    return ids;
+void SentencePieceModel::append_whole(std::string_view text, std::string& normalized) const {
+  if (!library_->normalize(model_.get(), text.data(), text.size(), take_text, &normalized))
+    throw bad_input("{}: SentencePiece failed over a text", proto_.pieces.place());
+}
+
+/// Of texts that are normalized alone.
+bool SentencePieceModel::squeezes() const {
+  if (!pieces_ || cut_ != Cut::without_space) return false;
+  std::string whole, words;
+  append_whole("ab\n  cd\t ef \r\ng!", whole);
+  for (const std::string_view word : {"ab", "cd", "ef", "g!"}) append_whole(word, words);
+  return whole == words;
+}
+
+/// A piece with such a byte in it could go on behind one; unknown letters side by side are one.
+bool SentencePieceModel::cuts_at_lines() const {
+  if (pieces_ || cut_ != Cut::without_space) return false;
+  for (Id id = 0; id < proto_.pieces.end(); ++id)
+    if (proto_.pieces.token(id).value_or("").find('\n') != std::string_view::npos) return false;
+  const auto byte = proto_.pieces.find("<0x0A>");
+  if (!byte || proto_.kinds[static_cast<std::size_t>(*byte)] != ModelProto::Kind::byte) return false;
+  std::vector<Id> whole, lines;
+  append_whole("ab\n  cd\ne", whole);
+  append_whole("ab", lines);
+  for (const std::string_view line : {"\n  cd", "\ne"}) {
+    const auto part = part_of<std::vector<Id>>(line, true);
+    lines.insert(lines.end(), part.begin(), part.end());
+  }
+  return whole == lines;
+}
+
+/// What a word becomes that may stand behind others. Before an end of a line the library puts the space that it puts
+/// before each text, a piece of its own.
+template <typename Out>
+Out SentencePieceModel::part_of(std::string_view word, bool behind_letters) const {
+  Out part;
+  append_whole(word, part);
+  if (behind_letters && word.starts_with('\n') && !part.empty()) part.erase(part.begin());
+  return part;
+}
+
+/// The ids of a text, or the text normalized.
+template <typename Out>
+Out SentencePieceModel::all_of(std::string_view text) const {
+  constexpr std::string_view kBlank = " \t\r\n";
+  Out out;
+  if (cut_ == Cut::never) {
+    append_whole(text, out);
+    return out;
   }
   const auto is_graphic = [](char c) { return c > ' ' && c < '\x7f'; };
-  std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>> known;  // words, and where their ids stand
-  std::size_t from = 0;
-  while (from < text.size()) {
-    // One space between two characters of ASCII: nothing that is made of letters before them goes across it.
-    std::size_t to = text.find(' ', from + 1);
-    while (to != std::string_view::npos &&
-           !(to + 1 < text.size() && is_graphic(text[to - 1]) && is_graphic(text[to + 1])))
-      to = text.find(' ', to + 1);
-    if (to == std::string_view::npos) to = text.size();
-    const bool drops_space = from > 0 && cut_ == Cut::without_space;
-    const std::string_view word = text.substr(from + (drops_space ? 1 : 0), to - from - (drops_space ? 1 : 0));
-    if (const auto found = known.find(word); found != known.end()) {
-      const auto [first, count] = found->second;
-      for (std::size_t i = 0; i < count; ++i) ids.push_back(ids[first + i]);
-    } else {
-      const std::size_t first = ids.size();
-      encode_whole(word, ids);
-      if (known.size() < kMostRemembered) known.emplace(word, std::pair(first, ids.size() - first));
+  WordMemory<Out>& known = std::get<WordMemory<Out>&>(std::tie(memory_->ids, memory_->texts));
+  for (std::size_t from = 0, to = 0; from < text.size(); from = to) {
+    std::size_t begin = from;  // of the word itself
+    if (from > 0 && cut_ == Cut::without_space && text[from] != '\n') ++begin;
+    if (from > 0 && squeezes_) begin = text.find_first_not_of(kBlank, from);
+    // Between two characters of ASCII: nothing that is made of letters before them goes across it.
+    for (to = text.find_first_of(kBlank, begin + 1); to < text.size(); to = text.find_first_of(kBlank, to + 1)) {
+      if (!is_graphic(text[to - 1])) continue;
+      if (cuts_at_lines_ && text[to] == '\n') break;
+      const std::size_t next = squeezes_ ? text.find_first_not_of(kBlank, to) : to + 1;
+      if (next < text.size() && is_graphic(text[next]) && (squeezes_ || text[to] == ' ')) break;
     }
-    from = to;
+    to = std::min(to, text.size());
+    const std::string_view word = text.substr(begin, to - begin);
+    if (from == 0) {  // which may begin with spaces of the text's own
+      out = part_of<Out>(word, false);
+    } else if (!known.append(word, out)) {
+      Out part = part_of<Out>(word, true);
+      out.insert(out.end(), part.begin(), part.end());
+      known.remember(word, std::move(part));
+    }
   }
+  return out;
+}
+
+std::vector<Id> SentencePieceModel::encode(std::string_view text) const {
+  if (!pieces_) return all_of<std::vector<Id>>(text);
+  std::vector<Id> ids;
+  pieces_->encode(all_of<std::string>(text), ids);
   return ids;
 }
 

@@ -10,7 +10,9 @@
 
 #include "attn/tokenizers/tokenizer.h"
 #include "model_proto.h"
+#include "piece_cut.h"
 #include "sentencepiece_plugin.h"
+#include "word_memory.h"
 
 namespace attn::tokenizers {
 
@@ -21,8 +23,7 @@ class SentencePieceModel {
   /// libattn_sentencepiece.so.
   SentencePieceModel(std::string_view file, const std::string& place);
 
-  /// The library gets a long text in words, where that gives the same ids: it takes long over a whole, and words come
-  /// again.
+  /// The library gets a text in words, where that gives the same ids: it takes long over a whole, and words come again.
   [[nodiscard]] std::vector<Id> encode(std::string_view text) const;
   /// The ids must be those of pieces.
   [[nodiscard]] std::string decode(std::span<const Id> ids) const;
@@ -37,13 +38,30 @@ class SentencePieceModel {
     without_space,  ///< the library puts one before each text itself
   };
   [[nodiscard]] Cut cut() const;
-  void encode_whole(std::string_view text, std::vector<Id>& ids) const;
+  template <typename Out>
+  [[nodiscard]] Cut tried() const;
+  void append_whole(std::string_view text, std::vector<Id>& ids) const;
+  void append_whole(std::string_view text, std::string& normalized) const;
+  template <typename Out>
+  [[nodiscard]] Out all_of(std::string_view text) const;
+  template <typename Out>
+  [[nodiscard]] Out part_of(std::string_view word, bool behind_letters) const;
+  [[nodiscard]] bool squeezes() const;
+  [[nodiscard]] bool cuts_at_lines() const;
 
   ModelProto proto_;
   Id unknown_ = 0;
   const SentencePieceFunctions* library_;
   std::unique_ptr<void, void (*)(void*)> model_;
+  std::optional<PieceCut> pieces_;  // of a Unigram model, whose text the library normalizes alone
   Cut cut_ = Cut::never;
+  bool squeezes_ = false;       // spaces, tabs and ends of lines side by side are read as one space
+  bool cuts_at_lines_ = false;  // an end of a line is bytes, which are part of no piece
+  struct Memory {
+    WordMemory<std::vector<Id>> ids;
+    WordMemory<std::string> texts;
+  };
+  std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
 };
 
 /// How a class of KerasHub numbers the pieces.

@@ -44,6 +44,29 @@ bool encode(const void* model, const char* text, std::size_t size, TakeIds take,
   }
 }
 
+/// 0xAB of "<0xAB>".
+char byte_of(const std::string& piece) { return static_cast<char>(std::stoi(piece.substr(3, 2), nullptr, 16)); }
+
+bool normalize(const void* model, const char* text, std::size_t size, TakeText take, void* sink) {
+  try {
+    const auto& processor = *static_cast<const SentencePieceProcessor*>(model);
+    const auto made = processor.EncodeAsImmutableProto(std::string_view(text, size));
+    std::string all;
+    for (std::size_t i = 0; i < made.pieces_size(); ++i) {
+      const auto part = made.pieces(static_cast<int>(i));
+      if (processor.IsByte(static_cast<int>(part.id()))) {
+        all += byte_of(part.piece());
+      } else {
+        all += part.piece();
+      }
+    }
+    take(sink, all.data(), all.size());
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 bool decode(const void* model, const int* ids, std::size_t count, TakeText take, void* sink) {
   try {
     std::string text;
@@ -56,8 +79,8 @@ bool decode(const void* model, const int* ids, std::size_t count, TakeText take,
   }
 }
 
-constexpr SentencePieceFunctions kFunctions{attn::tokenizers::kSentencePieceSeam, open_model, close_model, encode,
-                                            decode};
+constexpr SentencePieceFunctions kFunctions{
+    attn::tokenizers::kSentencePieceSeam, open_model, close_model, encode, normalize, decode};
 
 }  // namespace
 

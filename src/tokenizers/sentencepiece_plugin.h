@@ -8,7 +8,7 @@
 namespace attn::tokenizers {
 
 /// What an attn and a plugin that fit each other agree on. It changes with the functions below.
-inline constexpr int kSentencePieceSeam = 1;
+inline constexpr int kSentencePieceSeam = 2;
 
 /// Gets what was made; `sink` is the caller's.
 using TakeIds = void (*)(void* sink, const int* ids, std::size_t count);
@@ -21,6 +21,8 @@ struct SentencePieceFunctions {
   void (*close)(void* model);
   /// False where the library failed.
   bool (*encode)(const void* model, const char* text, std::size_t size, TakeIds take, void* sink);
+  /// The text as the model reads it, of which its pieces are parts. False where the library failed.
+  bool (*normalize)(const void* model, const char* text, std::size_t size, TakeText take, void* sink);
   bool (*decode)(const void* model, const int* ids, std::size_t count, TakeText take, void* sink);
 };
 

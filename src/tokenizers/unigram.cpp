@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "attn/base/error.h"
-#include "characters.h"
+#include "likeliest_cut.h"
 
 namespace attn::tokenizers {
 namespace {
@@ -30,42 +30,16 @@ Unigram::Unigram(Vocabulary vocabulary, std::vector<double> scores, std::optiona
   trie_ = Trie(std::move(words));
 }
 
-/// Viterbi's algorithm: the best way to each place, then the way back from the end. Of equal ways that which was found
-/// first, from the left and so with the longest last token, stands.
 void Unigram::encode(std::string_view piece, std::vector<Id>& ids, Memory*) const {
-  struct Best {
-    double score = 0;
-    std::size_t from = std::string_view::npos;
-    Id id = -1;  // -1: a letter that is no token
-  };
-  std::vector<Best> best(piece.size() + 1);
-  const auto offer = [&](std::size_t to, double score, std::size_t from, Id id) {
-    if (best[to].from == std::string_view::npos || score > best[to].score) best[to] = {score, from, id};
-  };
-  for (std::size_t at = 0; at < piece.size();) {
-    const std::size_t letter = std::min(length_of(piece[at]), piece.size() - at);
-    const double here = best[at].score;
-    bool has_letter = false;
-    trie_.prefixes(piece.substr(at), [&](std::size_t length, Id id) {
-      offer(at + length, here + scores_[static_cast<std::size_t>(id)], at, id);
-      has_letter = has_letter || length == letter;
-    });
-    if (!has_letter) offer(at + letter, here + unknown_score_, at, unknown_.value_or(-1));
-    at += letter;
-  }
-  struct Found {
-    std::size_t from, to;
-    Id id;
-  };
-  std::vector<Found> way;
-  for (std::size_t at = piece.size(); at > 0; at = best[at].from) {
-    const Id id = best[at].id;
-    const bool is_unknown = id < 0 || id == unknown_;
+  const auto score_of = [&](std::size_t, Id id) { return scores_[static_cast<std::size_t>(id)]; };
+  std::vector<CutPart> way;
+  const auto is_unknown = [&](const CutPart& part) { return part.id < 0 || part.id == unknown_; };
+  for (const CutPart& part : likeliest_cut(piece, trie_, score_of, unknown_score_)) {
     // Unknown letters that stand side by side are one.
-    if (is_unknown && !way.empty() && (way.back().id < 0 || way.back().id == unknown_)) {
-      way.back().from = best[at].from;
+    if (is_unknown(part) && !way.empty() && is_unknown(way.back())) {
+      way.back().from = part.from;
     } else {
-      way.push_back({best[at].from, at, id});
+      way.push_back(part);
     }
   }
   for (auto found = way.rbegin(); found != way.rend(); ++found) {

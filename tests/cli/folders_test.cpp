@@ -67,6 +67,25 @@ TEST_CASE("convert --to hf: every family comes back from transformers' names and
   }
 }
 
+TEST_CASE("folders: a T5 whose logits are not scaled has the table of its words as its head") {
+  const TemporaryFolder folder;
+  const std::string hf = folder / "hf";
+  REQUIRE(run_attn({"convert", model("t5_tied/preset"), hf, "--to", "hf"}).code == 0);
+  const auto first = [&] {
+    const Result made = run_attn({"generate", hf, "--ids", "5,6,7", "--decoder-ids", "0", "--sampler", "greedy",
+                                  "--max-new-tokens", "6", "--logprobs", "0", "--json"});
+    REQUIRE_MESSAGE(made.code == 0, made.err);
+    return json::parse(made.out)["results"][0];
+  };
+  const json scaled = first();
+  json config = json::parse(read_text(hf + "/config.json"));
+  config["scale_decoder_outputs"] = false;  // as transformers 5 writes it, with tie_word_embeddings true
+  CHECK(folder.file("hf/config.json", config.dump()) == hf + "/config.json");
+  const json plain = first();
+  CHECK(plain["token_ids"] == scaled["token_ids"]);
+  CHECK(plain["log_prob"].get<double>() > scaled["log_prob"].get<double>());  // larger logits are surer
+}
+
 TEST_CASE("convert --max-shard-size: an index says in which file each array lies") {
   const TemporaryFolder folder;
   REQUIRE(run_attn({"convert", model("gpt2/preset"), folder / "hf", "--to", "hf", "--max-shard-size", "60KB"}).code ==

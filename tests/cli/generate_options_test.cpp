@@ -1,6 +1,7 @@
 // attn generate: drafts, what is held against kept ids, beams as text, models that are no task; attn plan's cache.
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -59,6 +60,50 @@ TEST_CASE("generate: a draft goes with one prompt, a sampler of one sequence, an
     CHECK(result.code == 2);
     CHECK(result.err.find(row.reason) != std::string::npos);
   }
+}
+
+TEST_CASE("generate: what is larger than the model or any memory is refused in a sentence") {
+  struct Row {
+    std::vector<std::string> words;
+    int code;
+    std::string reason;
+  };
+  for (const Row& row :
+       std::vector<Row>{{{"--ids", "1", "--sampler", "contrastive", "--top-k", "5000"}, 2, "tokens to choose among"},
+                        {{"--ids", "1", "--max-new-tokens", "9223372036854775807"}, 4, ""}}) {
+    const Result result = run_attn(line(preset("gpt2"), row.words));
+    CAPTURE(result.err);
+    CHECK(result.code == row.code);
+    CHECK(contains(result.err, row.reason));
+  }
+}
+
+TEST_CASE("generate: bytes that are no letter are U+FFFD in JSON, and themselves in text") {
+  const std::vector<std::string> words = {"--prompt", "The model", "--sampler",    "random",
+                                          "--seed",   "3",         "--max-length", "24"};
+  CHECK(contains(run_attn(line(preset("bart"), words)).out, "asasas\321as ha"));
+  std::vector<std::string> as_json = words;
+  as_json.emplace_back("--json");
+  const json made = json::parse(run_attn(line(preset("bart"), as_json)).out);
+  CHECK(contains(made["results"][0]["text"].get<std::string>(), "asasas\357\277\275as ha"));
+}
+
+TEST_CASE("generate: ids end where a text would, and need no tokenizer for that") {
+  const auto made = [](const std::string& model, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"--ids", "390,310,67,68,75", "--sampler", "random", "--seed",
+                                      "3",     "--max-length",     "24",        "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return json::parse(run_attn(line(model, words)).out);
+  };
+  const json ended = made(preset("qwen2"), {});
+  CHECK(ended["stop_token_ids"] == json({399}));
+  CHECK(ended["results"][0]["length"] == 8);
+  CHECK(made(preset("qwen2"), {"--stop-ids", "none"})["results"][0]["length"] == 24);
+  const TemporaryFolder folder;
+  const std::filesystem::path bare = folder / "bare";
+  std::filesystem::copy(preset("qwen2"), bare, std::filesystem::copy_options::recursive);
+  std::filesystem::remove_all(bare / "assets");
+  CHECK(made(bare.string(), {})["results"][0]["length"] == 24);
 }
 
 TEST_CASE("generate: --expect takes ids as generate writes them, and exits 1 where others come") {

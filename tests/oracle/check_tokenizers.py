@@ -94,7 +94,7 @@ def main():
     parser.add_argument("folders", nargs="*", type=pathlib.Path)
     parser.add_argument("--texts", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     import tokenizers
 
     folders = options.folders or sorted(p for p in ROOT.glob("tests/data/tokenizers/*/*") if p.is_dir())

@@ -118,7 +118,8 @@ def mistral(r):
 
 @family
 def mixtral(r):
-    return config("Mixtral", **grouped(r), num_local_experts=int(r.integers(2, 5)), num_experts_per_tok=2, sliding_window=None)
+    sizes_of_four = {**grouped(r), "intermediate_size": 4 * int(r.integers(2, 15))}  # as PyTorch's grouped products ask
+    return config("Mixtral", **sizes_of_four, num_local_experts=int(r.integers(2, 5)), num_experts_per_tok=2, sliding_window=None)
 
 
 @family

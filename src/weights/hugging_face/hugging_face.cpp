@@ -164,7 +164,9 @@ class Reader {
     Shape expected = hugging_face_shape(layout, specs_[first].shape);
     const int joined_axis = layout.by_parts_of_heads ? 0 : axis;
     expected[joined_axis] = expected[joined_axis] / own * seen[axis];
-    const NamedTensor* const array = find(name, expected);
+    const std::string_view otherwise = names_[first].row->otherwise;
+    const bool lacks = !otherwise.empty() && arrays_.find(name) == nullptr;
+    const NamedTensor* const array = find(lacks ? std::string(otherwise) : name, expected);
     if (array == nullptr) return;
     Dim begin = joined.skipped;
     for (const std::size_t spec : joined.specs) {

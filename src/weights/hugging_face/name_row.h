@@ -21,8 +21,9 @@ inline constexpr Layout kSame{Layout::Order::same}, kLinear{Layout::Order::trans
 struct NameRow {
   std::string_view keras, hugging_face;
   Layout layout;
-  bool of_head = false;  ///< it is of a task, and its name has no prefix
-  Dim skipped = 0;       ///< rows at the array's beginning that Keras lacks
+  bool of_head = false;             ///< it is of a task, and its name has no prefix
+  Dim skipped = 0;                  ///< rows at the array's beginning that Keras lacks
+  std::string_view otherwise = "";  ///< the array that it is where a file lacks its own
 };
 
 }  // namespace attn::weights

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::array<NameRow, 27> kT5{{
     {"token_embedding/embeddings", "shared.weight", kSame},
-    {"token_embedding/reverse_embeddings", "lm_head.weight", kLinear, true},
+    {"token_embedding/reverse_embeddings", "lm_head.weight", kLinear, true, 0, "shared.weight"},
     {"self_attention/embeddings#0", "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", kSame},
     {"self_attention/embeddings#1", "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", kSame},
     {"transformer_encoder_layer_{}/self_attention/query_projector/kernel",
@@ -55,7 +55,7 @@ constexpr std::array<NameRow, 27> kT5{{
 
 constexpr std::array<NameRow, 29> kT5Gated{{
     {"token_embedding/embeddings", "shared.weight", kSame},
-    {"token_embedding/reverse_embeddings", "lm_head.weight", kLinear, true},
+    {"token_embedding/reverse_embeddings", "lm_head.weight", kLinear, true, 0, "shared.weight"},
     {"self_attention/embeddings#0", "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", kSame},
     {"self_attention/embeddings#1", "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", kSame},
     {"transformer_encoder_layer_{}/self_attention/query_projector/kernel",

@@ -62,7 +62,14 @@ void t5(ConfigMap& map) {
   }
   map.same("dropout", "dropout_rate", 0.1);
   map.same("layer_norm_epsilon", "layer_norm_epsilon", 1e-6);
-  map.same("tie_embedding_weights", "tie_word_embeddings", true);
+  // transformers 5 ties them always, and says by a key of its own whether the logits are scaled, as those of KerasHub
+  // are where it ties.
+  constexpr const char* kScaled = "scale_decoder_outputs";
+  if (map.reading() && map.find(kScaled)) {
+    map.put("tie_embedding_weights", map.flag(kScaled, true), kScaled);
+  } else {
+    map.same("tie_embedding_weights", "tie_word_embeddings", true);
+  }
   map.fixed("relative_attention_num_buckets", {32});
   map.fixed("relative_attention_max_distance", {128});
   map.fixed("is_encoder_decoder", {true});
