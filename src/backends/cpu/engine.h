@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "attn/base/tensor.h"
 #include "attn/communicators/communicator.h"
@@ -45,6 +47,10 @@ struct WeightKey {
   // NOLINTNEXTLINE(modernize-use-nullptr): none is meant
   friend auto operator<=>(const WeightKey&, const WeightKey&) = default;
 };
+
+class RnnTrace;
+/// A step's graph and what it reads.
+using StepKey = std::pair<const graph::Graph*, std::vector<graph::ValueId>>;
 
 /// Memory that all kernels use, as one runs at a time.
 class SharedMemory {
@@ -89,6 +95,8 @@ struct Engine {
   WeightMemory weights;
   /// For as long as the executables that may come want to find them.
   std::map<WeightKey, PackedWeight> packed;
+  /// What recurrent layers leave for their gradients, by what they read; they hold it.
+  std::map<StepKey, std::weak_ptr<RnnTrace>> traces;
   /// With which collectives are; null: there is one rank.
   communicators::Communicator* ranks = nullptr;
 

@@ -101,21 +101,21 @@ using Kernels = std::span<const KernelInfo>;
 [[nodiscard]] Kernels kernels_of(const graph::Rnn&);
 [[nodiscard]] inline Kernels kernels_of(const graph::Quantize&) { return {}; }
 [[nodiscard]] Kernels kernels_of(const graph::Dequantize&);
-[[nodiscard]] inline Kernels kernels_of(const graph::Einsum&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::Cumulate&) { return {}; }
+[[nodiscard]] Kernels kernels_of(const graph::Einsum&);
+[[nodiscard]] Kernels kernels_of(const graph::Cumulate&);
 [[nodiscard]] inline Kernels kernels_of(const graph::Iota&) { return {}; }
 [[nodiscard]] inline Kernels kernels_of(const graph::Fill&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::Pool&) { return {}; }
+[[nodiscard]] Kernels kernels_of(const graph::Pool&);
 [[nodiscard]] Kernels kernels_of(const graph::UnaryGrad&);
 [[nodiscard]] Kernels kernels_of(const graph::AttentionGrad&);
 [[nodiscard]] Kernels kernels_of(const graph::LayerNormGrad&);
-[[nodiscard]] inline Kernels kernels_of(const graph::BatchNormTraining&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::BatchNormGrad&) { return {}; }
-[[nodiscard]] inline Kernels kernels_of(const graph::Scatter&) { return {}; }
+[[nodiscard]] Kernels kernels_of(const graph::BatchNormTraining&);
+[[nodiscard]] Kernels kernels_of(const graph::BatchNormGrad&);
+[[nodiscard]] Kernels kernels_of(const graph::Scatter&);
 [[nodiscard]] Kernels kernels_of(const graph::ScatterAdd&);
 [[nodiscard]] Kernels kernels_of(const graph::ConvInputGrad&);
 [[nodiscard]] Kernels kernels_of(const graph::ConvKernelGrad&);
-[[nodiscard]] inline Kernels kernels_of(const graph::PoolGrad&) { return {}; }
+[[nodiscard]] Kernels kernels_of(const graph::PoolGrad&);
 [[nodiscard]] Kernels kernels_of(const graph::RnnGrad&);
 [[nodiscard]] Kernels kernels_of(const graph::SoftmaxCrossEntropy&);
 [[nodiscard]] Kernels kernels_of(const graph::SoftmaxCrossEntropyGrad&);

@@ -273,6 +273,23 @@ std::unique_ptr<Kernel> make_pad(const Step& step) {
   return kernel;
 }
 
+std::unique_ptr<Kernel> make_scatter(const Step& step) {
+  const auto& op = step.op<graph::Scatter>();
+  const Operand& x = step.inputs[0];
+  const auto from = strides_of(x.shape), to = strides_of(op.shape);
+  std::vector<StridedCopy::Axis> axes;
+  std::int64_t start = 0;
+  for (int axis = 0; axis < op.shape.rank(); ++axis) {
+    const graph::Picked picked = graph::pick(op.ranges[at(axis)], op.shape[axis]);
+    start += picked.start * to[at(axis)];
+    axes.push_back({x.shape[axis], from[at(axis)], picked.step * to[at(axis)]});
+  }
+  auto kernel = std::make_unique<CopyKernel>(step);
+  kernel->set_background(std::vector<std::byte>(static_cast<std::size_t>(bytes_of(x.dtype))));
+  kernel->add({bytes_of(x.dtype), axes, 0, start});
+  return kernel;
+}
+
 std::string why_not_pad(const StepInfo& step) {
   const bool is_constant = step.op<graph::Pad>().mode == graph::PadMode::constant;
   return is_constant ? "" : "no kernel here for mirrored or repeated edges";
@@ -313,6 +330,11 @@ Kernels kernels_of(const graph::Slice&) {
 
 Kernels kernels_of(const graph::Pad&) {
   static constexpr KernelInfo kKernels[] = {{Takes::any, why_not_pad, no_memory, make_pad}};
+  return kKernels;
+}
+
+Kernels kernels_of(const graph::Scatter&) {
+  static constexpr KernelInfo kKernels[] = {{Takes::any, takes_all, no_memory, make_scatter}};
   return kKernels;
 }
 

@@ -121,27 +121,31 @@ ATTN_VECTORIZED(void, shift_and_scale_evenly, const float* x, float mean, float 
   for (std::int64_t i = 0; i < size; ++i) y[i] = (x[i] - mean) * factor + beta;
 }
 
+/// With statistics that are weights, or that come anew with each run, as in training they do.
 class BatchNormKernel final : public Kernel {
  public:
-  explicit BatchNormKernel(const Step& step) : x_(step.inputs[0]), y_(step.outputs[0]) {
-    const auto& op = step.op<graph::BatchNorm>();
-    const int axis = op.axis < 0 ? op.axis + x_.shape.rank() : op.axis;
-    channels_ = x_.shape[axis];
-    inner_ = x_.shape.slice(axis + 1, x_.shape.rank()).size();
-    for (Dim c = 0; c < channels_; ++c) {
-      const double gamma = op.scale ? step.fixed[3].at(c) : 1.0;
-      mean_.push_back(static_cast<float>(step.fixed[1].at(c)));
-      factor_.push_back(static_cast<float>(gamma / std::sqrt(step.fixed[2].at(c) + op.epsilon)));
-      beta_.push_back(op.center ? static_cast<float>(step.fixed.back().at(c)) : 0.0F);
-    }
-    team_ = step.engine.team_for(4.0 * static_cast<double>(x_.size()));
+  explicit BatchNormKernel(const Step& step)
+      : op_(step.op<graph::BatchNorm>()), inputs_(step.inputs), y_(step.outputs[0]) {
+    const Shape& x = inputs_[0].shape;
+    const int axis = op_.axis < 0 ? op_.axis + x.rank() : op_.axis;
+    channels_ = x[axis];
+    inner_ = x.slice(axis + 1, x.rank()).size();
+    for (std::vector<float>* each : {&mean_, &factor_, &beta_}) each->resize(static_cast<std::size_t>(channels_));
+    for (std::size_t i = 1; i < inputs_.size(); ++i) moves_ = moves_ || !step.is_fixed(i);
+    if (!moves_) take(step.fixed);
+    team_ = step.engine.team_for(4.0 * static_cast<double>(inputs_[0].size()));
   }
 
   void run() override {
-    const float* const x = x_.data<float>();
+    if (moves_) {
+      std::vector<Tensor> statistics;
+      for (const Operand& input : inputs_) statistics.push_back(view_of(input));
+      take(statistics);
+    }
+    const float* const x = inputs_[0].data<float>();
     float* const y = y_.data<float>();
     if (inner_ == 1) {
-      parallel_ranges(x_.size() / channels_, team_, [&](std::int64_t begin, std::int64_t end) {
+      parallel_ranges(y_.size() / channels_, team_, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t row = begin; row < end; ++row) {
           shift_and_scale(x + row * channels_, mean_.data(), factor_.data(), beta_.data(), y + row * channels_,
                           channels_);
@@ -149,7 +153,7 @@ class BatchNormKernel final : public Kernel {
       });
       return;
     }
-    parallel_ranges(x_.size() / inner_, team_, [&](std::int64_t begin, std::int64_t end) {
+    parallel_ranges(y_.size() / inner_, team_, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         const auto c = static_cast<std::size_t>(row % channels_);
         shift_and_scale_evenly(x + row * inner_, mean_[c], factor_[c], beta_[c], y + row * inner_, inner_);
@@ -162,8 +166,22 @@ class BatchNormKernel final : public Kernel {
   }
 
  private:
-  Operand x_, y_;
-  std::int64_t channels_, inner_;
+  /// What each channel is shifted and scaled by, of the operation's inputs but the first.
+  void take(const std::vector<Tensor>& inputs) {
+    for (std::size_t c = 0; c < mean_.size(); ++c) {
+      const auto at = static_cast<std::int64_t>(c);
+      const double gamma = op_.scale ? inputs[3].at(at) : 1.0;
+      mean_[c] = static_cast<float>(inputs[1].at(at));
+      factor_[c] = static_cast<float>(gamma / std::sqrt(inputs[2].at(at) + op_.epsilon));
+      beta_[c] = op_.center ? static_cast<float>(inputs.back().at(at)) : 0.0F;
+    }
+  }
+
+  graph::BatchNorm op_;
+  std::vector<Operand> inputs_;
+  Operand y_;
+  std::int64_t channels_ = 0, inner_ = 0;
+  bool moves_ = false;
   std::vector<float> mean_, factor_, beta_;
   Team team_;
 };
@@ -188,13 +206,6 @@ Needs layer_needs(const StepInfo& step) {
   return needs;
 }
 
-std::string why_not_batches(const StepInfo& step) {
-  for (std::size_t i = 1; i < step.inputs.size(); ++i) {
-    if (!step.is_fixed(i)) return "the statistics are no weights";
-  }
-  return "";
-}
-
 /// The kernel holds what each channel is shifted and scaled by.
 Needs batch_needs(const StepInfo& step) {
   Needs needs;
@@ -211,7 +222,7 @@ Kernels kernels_of(const graph::LayerNorm&) {
 }
 
 Kernels kernels_of(const graph::BatchNorm&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, why_not_batches, batch_needs, make_as<BatchNormKernel>}};
+  static constexpr KernelInfo kKernels[] = {{Takes::float32, takes_all, batch_needs, make_as<BatchNormKernel>}};
   return kKernels;
 }
 

@@ -14,6 +14,21 @@ constexpr std::int64_t kLeastSamples = 8, kPartsPerThread = 2;
 
 std::int64_t gates_of(RnnCell cell) { return cell == RnnCell::lstm ? 4 : cell == RnnCell::gru ? 3 : 1; }
 
+std::size_t inputs_of(const graph::Rnn& op) {
+  const std::size_t states = op.cell == RnnCell::lstm ? 2 : 1;
+  return 3 + (op.bias ? 1 : 0) + (op.mask ? 1 : 0) + (op.initial_state ? states : 0);
+}
+
+bool is_same_layer(const graph::Rnn& a, const graph::Rnn& b) {
+  return a.cell == b.cell && a.go_backwards == b.go_backwards && a.mask == b.mask && a.reset_after == b.reset_after &&
+         a.activation.fn == b.activation.fn && a.recurrent_activation.fn == b.recurrent_activation.fn;
+}
+
+StepKey key_of_layer(const StepInfo& step, const graph::Rnn& op) {
+  const auto& inputs = step.node.inputs;
+  return {&step.graph, {inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(inputs_of(op))}};
+}
+
 std::vector<float> zeros(std::int64_t size) { return std::vector<float>(static_cast<std::size_t>(size)); }
 
 }  // namespace
@@ -59,9 +74,9 @@ std::int64_t RnnSize::parts(int threads) const {
 RnnTrace::RnnTrace(const Step& step, const graph::Rnn& rnn)
     : op(rnn),
       size(rnn, step),
-      x(step.inputs[0]),
-      kernel(step.inputs[1]),
-      recurrent(step.inputs[2]),
+      x_(step.inputs[0]),
+      kernel_(step.inputs[1]),
+      recurrent_(step.inputs[2]),
       activation_(rnn.activation),
       gate_(rnn.recurrent_activation),
       input_(step.engine, {size.B * size.T, size.D, size.W}),
@@ -79,6 +94,30 @@ RnnTrace::RnnTrace(const Step& step, const graph::Rnn& rnn)
   h_before = zeros(rows * size.U);
   if (op.cell == RnnCell::lstm) c_before = c_after = h_before;
   if (op.cell == RnnCell::gru) product = before;
+}
+
+std::shared_ptr<RnnTrace> RnnTrace::find(const Step& step, const graph::Rnn& op) {
+  const auto found = step.engine.traces.find(key_of_layer(step, op));
+  if (found == step.engine.traces.end()) return nullptr;
+  std::shared_ptr<RnnTrace> trace = found->second.lock();
+  return trace && is_same_layer(trace->op, op) ? trace : nullptr;
+}
+
+std::shared_ptr<RnnTrace> RnnTrace::make(const Step& step, const graph::Rnn& op) {
+  auto trace = std::make_shared<RnnTrace>(step, op);
+  std::erase_if(step.engine.traces, [](const auto& entry) { return entry.second.expired(); });
+  step.engine.traces[key_of_layer(step, op)] = trace;
+  return trace;
+}
+
+bool RnnTrace::is_left(const StepInfo& step, const graph::Rnn& op) {
+  bool moves = false;  // what is packed once leaves none
+  for (std::size_t i = 1; i < (op.bias ? 4U : 3U); ++i) moves = moves || !step.is_fixed(i);
+  const std::vector<graph::ValueId> read = key_of_layer(step, op).second;
+  return moves && std::ranges::any_of(step.graph.nodes, [&](const graph::Node& node) {
+           const auto* layer = std::get_if<graph::Rnn>(&node.op);
+           return layer != nullptr && node.inputs == read && is_same_layer(*layer, op);
+         });
 }
 
 std::int64_t RnnTrace::numbers_of(const graph::Rnn& op, const RnnSize& size) {
@@ -111,8 +150,8 @@ void RnnTrace::begin() {
       std::ranges::fill(states[s], 0.0F);
     }
   }
-  input_.run(x.data<float>(), kernel.data<float>(), op.bias ? bias_.data<float>() : nullptr, nullptr, before.data());
-  panels_.pack({recurrent.data<float>(), size.W, 1});
+  input_.run(x_.data<float>(), kernel_.data<float>(), op.bias ? bias_.data<float>() : nullptr, nullptr, before.data());
+  panels_.pack({recurrent_.data<float>(), size.W, 1});
 }
 
 void RnnTrace::advance(std::int64_t part, std::int64_t t) {

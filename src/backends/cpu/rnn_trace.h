@@ -1,6 +1,7 @@
 // A recurrent layer whose weights change between runs, with all that the way back needs of the way there.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "kernel.h"
@@ -37,6 +38,13 @@ class RnnTrace {
  public:
   RnnTrace(const Step& step, const graph::Rnn& op);
 
+  /// The trace of a step that comes before this one, reads the same and is the same layer; else null.
+  [[nodiscard]] static std::shared_ptr<RnnTrace> find(const Step& step, const graph::Rnn& op);
+  /// A new one, which others find for as long as it lives.
+  [[nodiscard]] static std::shared_ptr<RnnTrace> make(const Step& step, const graph::Rnn& op);
+  /// Will there be one to find? Known before anything is made.
+  [[nodiscard]] static bool is_left(const StepInfo& step, const graph::Rnn& op);
+
   /// Float32 numbers that it holds.
   [[nodiscard]] static std::int64_t numbers_of(const graph::Rnn& op, const RnnSize& size);
   [[nodiscard]] static std::int64_t scratch_bytes(const RnnSize& size, int threads);
@@ -68,7 +76,6 @@ class RnnTrace {
 
   graph::Rnn op;
   RnnSize size;
-  Operand x, kernel, recurrent;
   std::int64_t parts;
   Team team;
   std::vector<std::vector<float>> states;          // (B,U) of h, and of c
@@ -81,7 +88,7 @@ class RnnTrace {
   void advance(std::int64_t part, std::int64_t t);
   void advance_gru(std::int64_t b, std::int64_t t);
 
-  Operand bias_, mask_;
+  Operand x_, kernel_, recurrent_, bias_, mask_;
   std::vector<Operand> initial_;
   UnaryLoop activation_, gate_;
   MovingProduct input_;

@@ -18,37 +18,39 @@ using graph::RnnCell;
 class MovingRnn final : public Kernel {
  public:
   explicit MovingRnn(const Step& step)
-      : outputs_(step.outputs), trace_(step, step.op<graph::Rnn>()), output_(trace_.states[0].size()) {}
+      : outputs_(step.outputs),
+        trace_(RnnTrace::make(step, step.op<graph::Rnn>())),
+        output_(trace_->states[0].size()) {}
 
   void run() override {
     std::ranges::fill(output_, 0.0F);
-    trace_.run([this](std::int64_t part, std::int64_t i) { keep(part, i); });
-    if (!trace_.op.return_sequences) std::ranges::copy(output_, outputs_[0].data<float>());
-    for (std::size_t s = 0; trace_.op.return_state && s < trace_.states.size(); ++s)
-      std::ranges::copy(trace_.states[s], outputs_[1 + s].data<float>());
+    trace_->run([this](std::int64_t part, std::int64_t i) { keep(part, i); });
+    if (!trace_->op.return_sequences) std::ranges::copy(output_, outputs_[0].data<float>());
+    for (std::size_t s = 0; trace_->op.return_state && s < trace_->states.size(); ++s)
+      std::ranges::copy(trace_->states[s], outputs_[1 + s].data<float>());
   }
   [[nodiscard]] std::string_view name() const override { return "simple, weights packed in each run"; }
   [[nodiscard]] std::int64_t bytes() const override {
-    return trace_.bytes() + static_cast<std::int64_t>(output_.size() * sizeof(float));
+    return trace_->bytes() + static_cast<std::int64_t>(output_.size() * sizeof(float));
   }
 
  private:
   /// Writes the i-th output of a part's samples: the last one again where the mask hides a step.
   void keep(std::int64_t part, std::int64_t i) {
-    const std::int64_t U = trace_.size.U, t = trace_.time(i);
-    for (std::int64_t b = trace_.first_of(part); b < trace_.first_of(part + 1); ++b) {
+    const std::int64_t U = trace_->size.U, t = trace_->time(i);
+    for (std::int64_t b = trace_->first_of(part); b < trace_->first_of(part + 1); ++b) {
       float* const output = output_.data() + b * U;
-      if (trace_.counts(b, t)) {
-        std::copy_n(trace_.states[0].data() + b * U, U, output);
-      } else if (trace_.op.zero_output_for_mask) {
+      if (trace_->counts(b, t)) {
+        std::copy_n(trace_->states[0].data() + b * U, U, output);
+      } else if (trace_->op.zero_output_for_mask) {
         std::fill_n(output, U, 0.0F);
       }
-      if (trace_.op.return_sequences) std::copy_n(output, U, outputs_[0].data<float>() + (b * trace_.size.T + i) * U);
+      if (trace_->op.return_sequences) std::copy_n(output, U, outputs_[0].data<float>() + (b * trace_->size.T + i) * U);
     }
   }
 
   std::vector<Operand> outputs_;
-  RnnTrace trace_;
+  std::shared_ptr<RnnTrace> trace_;
   std::vector<float> output_;  // (B,U)
 };
 
@@ -63,16 +65,22 @@ struct BackSizes {
 class RnnGradKernel final : public Kernel {
  public:
   explicit RnnGradKernel(const Step& step)
-      : outputs_(step.outputs),
-        trace_(step, step.op<graph::RnnGrad>().forward),
-        activation_(trace_.op.activation),
-        act_slope_(trace_.op.activation),
-        gate_slope_(trace_.op.recurrent_activation),
+      : op_(step.op<graph::RnnGrad>().forward),
+        outputs_(step.outputs),
+        left_(RnnTrace::find(step, op_)),
+        own_(left_ ? nullptr : std::make_unique<RnnTrace>(step, op_)),
+        trace_(left_ ? *left_ : *own_),
+        x_(step.inputs[0]),
+        weights_(step.inputs[1]),
+        recurrent_weights_(step.inputs[2]),
+        activation_(op_.activation),
+        act_slope_(op_.activation),
+        gate_slope_(op_.recurrent_activation),
         panels_(trace_.size.W, trace_.size.U),
         kernel_(step.engine, BackSizes(trace_.size).kernel),
         recurrent_(step.engine, BackSizes(trace_.size).recurrent),
-        x_(step.engine, BackSizes(trace_.size).x) {
-    const std::size_t given = trace_.op.return_state ? 1 + trace_.states.size() : 1;
+        input_(step.engine, BackSizes(trace_.size).x) {
+    const std::size_t given = op_.return_state ? 1 + trace_.states.size() : 1;
     gradients_.assign(step.inputs.end() - static_cast<std::ptrdiff_t>(given), step.inputs.end());
     dstates_ = trace_.states;
     pending_ = scratch_ = trace_.states[0];
@@ -85,15 +93,16 @@ class RnnGradKernel final : public Kernel {
     const graph::Rnn& op = step.op<graph::RnnGrad>().forward;
     const RnnSize size(op, step);
     const BackSizes back(size);
+    const bool is_left = RnnTrace::is_left(step, op);
     const std::int64_t rows = bytes_times({size.B, size.T}), parts = size.parts(step.machine.threads);
     const std::int64_t numbers = plan::sum_of_bytes(
-        {RnnTrace::numbers_of(op, size), bytes_times({rows, size.W, 2}), bytes_times({size.B, size.U, 4}),
+        {is_left ? 0 : RnnTrace::numbers_of(op, size), bytes_times({rows, size.W, 2}), bytes_times({size.B, size.U, 4}),
          HeldPanels::numbers_of(size.W, size.U), bytes_times({parts, size.U, 2})});
     Needs needs;
-    needs.held =
-        plan::sum_of_bytes({bytes_times({numbers, bytes_of(DType::float32)}),
-                            MovingProduct::held_bytes({rows, size.D, size.W}), MovingProduct::held_bytes(back.kernel),
-                            MovingProduct::held_bytes(back.recurrent), MovingProduct::held_bytes(back.x)});
+    needs.held = plan::sum_of_bytes({bytes_times({numbers, bytes_of(DType::float32)}),
+                                     is_left ? 0 : MovingProduct::held_bytes({rows, size.D, size.W}),
+                                     MovingProduct::held_bytes(back.kernel), MovingProduct::held_bytes(back.recurrent),
+                                     MovingProduct::held_bytes(back.x)});
     needs.scratch = RnnTrace::scratch_bytes(size, step.machine.threads);
     for (const MovingSize& one : {back.kernel, back.recurrent, back.x})
       needs.scratch = std::max(needs.scratch, MovingProduct::scratch_bytes(one, step.machine.threads));
@@ -101,51 +110,51 @@ class RnnGradKernel final : public Kernel {
   }
 
   void run() override {
-    trace_.run([](std::int64_t, std::int64_t) {});
+    if (own_) own_->run([](std::int64_t, std::int64_t) {});
     const RnnSize& size = trace_.size;
     for (std::size_t s = 0; s < dstates_.size(); ++s) {
-      if (trace_.op.return_state) {
+      if (op_.return_state) {
         std::copy_n(gradients_[1 + s].data<float>(), dstates_[s].size(), dstates_[s].begin());
       } else {
         std::ranges::fill(dstates_[s], 0.0F);
       }
     }
     std::ranges::fill(pending_, 0.0F);
-    panels_.pack({trace_.recurrent.data<float>(), 1, size.W});
+    panels_.pack({recurrent_weights_.data<float>(), 1, size.W});
     parallel_for(trace_.parts, trace_.team, [&](std::int64_t part, int) {
       for (std::int64_t i = size.T; i-- > 0;) go_back(part, i);
     });
     const std::vector<float>& to_h = is_gru() ? dproduct_ : dbefore_;
-    x_.run(dbefore_.data(), trace_.kernel.data<float>(), nullptr, nullptr, outputs_[0].data<float>());
-    kernel_.run(trace_.x.data<float>(), dbefore_.data(), nullptr, nullptr, outputs_[1].data<float>());
+    input_.run(dbefore_.data(), weights_.data<float>(), nullptr, nullptr, outputs_[0].data<float>());
+    kernel_.run(x_.data<float>(), dbefore_.data(), nullptr, nullptr, outputs_[1].data<float>());
     recurrent_.run(trace_.h_before.data(), to_h.data(), nullptr, nullptr, outputs_[2].data<float>());
     std::size_t next = 3;
-    if (trace_.op.bias) sum_biases(outputs_[next++].data<float>());
-    for (std::size_t s = 0; trace_.op.initial_state && s < dstates_.size(); ++s)
+    if (op_.bias) sum_biases(outputs_[next++].data<float>());
+    for (std::size_t s = 0; op_.initial_state && s < dstates_.size(); ++s)
       std::ranges::copy(dstates_[s], outputs_[next + s].data<float>());
   }
   [[nodiscard]] std::string_view name() const override { return "simple, a product for each step"; }
   [[nodiscard]] std::int64_t bytes() const override {
     std::size_t numbers = pending_.size() + scratch_.size() + dbefore_.size() + dproduct_.size() + work_.size();
     for (const auto& state : dstates_) numbers += state.size();
-    return trace_.bytes() + panels_.bytes() + kernel_.bytes() + recurrent_.bytes() + x_.bytes() +
+    return (own_ ? own_->bytes() : 0) + panels_.bytes() + kernel_.bytes() + recurrent_.bytes() + input_.bytes() +
            static_cast<std::int64_t>(numbers * sizeof(float));
   }
 
  private:
-  [[nodiscard]] bool is_gru() const { return trace_.op.cell == RnnCell::gru; }
+  [[nodiscard]] bool is_gru() const { return op_.cell == RnnCell::gru; }
 
   /// From the gradients of the states after the i-th step to those before it.
   void go_back(std::int64_t part, std::int64_t i) {
     const std::int64_t begin = trace_.first_of(part), end = trace_.first_of(part + 1), t = trace_.time(i);
     const std::int64_t U = trace_.size.U, W = trace_.size.W, T = trace_.size.T;
-    const bool sequences = trace_.op.return_sequences;
+    const bool sequences = op_.return_sequences;
     for (std::int64_t b = begin; b < end; ++b) {
       const bool counts = trace_.counts(b, t);
       float* const pending = pending_.data() + b * U;
       float* const dh = dstates_[0].data() + b * U;
       // An output that a masked step repeats belongs to an earlier one.
-      if ((sequences || i + 1 == T) && (counts || !trace_.op.zero_output_for_mask))
+      if ((sequences || i + 1 == T) && (counts || !op_.zero_output_for_mask))
         add_to(pending, gradients_[0].data<float>() + (sequences ? b * T + i : b) * U, U);
       if (!counts) {
         std::fill_n(trace_.row(dbefore_, b, t, W), W, 0.0F);
@@ -155,7 +164,7 @@ class RnnGradKernel final : public Kernel {
       add_to(dh, pending, U);
       std::fill_n(pending, U, 0.0F);
       float* const work = work_.data() + part * 2 * U;
-      switch (trace_.op.cell) {
+      switch (op_.cell) {
         case RnnCell::simple:
           act_slope_(trace_.row(trace_.before, b, t, W), dh, trace_.row(dbefore_, b, t, W), U);
           break;
@@ -228,23 +237,32 @@ class RnnGradKernel final : public Kernel {
     std::copy_n(dz, 2 * U, dp);
   }
 
-  /// Of a gru, those of the product with the state stand behind those of the input.
+  /// Of a gru, those of the product with the state stand behind those of the input. Each thread has columns of its own.
   void sum_biases(float* bias) const {
     const std::int64_t W = trace_.size.W, rows = trace_.size.B * trace_.size.T;
+    constexpr std::int64_t kColumns = 64;
     const auto sum = [&](const std::vector<float>& of, float* to) {
       std::fill_n(to, W, 0.0F);
-      for (std::int64_t i = 0; i < rows; ++i) add_to(to, of.data() + i * W, W);
+      parallel_for((W + kColumns - 1) / kColumns, trace_.team, [&](std::int64_t block, int) {
+        const std::int64_t first = block * kColumns, count = std::min(kColumns, W - first);
+        for (std::int64_t i = 0; i < rows; ++i) add_to(to + first, of.data() + i * W + first, count);
+      });
     };
     sum(dbefore_, bias);
     if (is_gru()) sum(dproduct_, bias + W);
   }
 
+  graph::Rnn op_;
   std::vector<Operand> outputs_, gradients_;
-  RnnTrace trace_;
+  // What the layer has left, or else its own, of a pass that it takes once more.
+  std::shared_ptr<RnnTrace> left_;
+  std::unique_ptr<RnnTrace> own_;
+  RnnTrace& trace_;
+  Operand x_, weights_, recurrent_weights_;
   UnaryLoop activation_;
   SlopeLoop act_slope_, gate_slope_;
   HeldPanels panels_;  // of the recurrent kernel, transposed
-  MovingProduct kernel_, recurrent_, x_;
+  MovingProduct kernel_, recurrent_, input_;
   std::vector<std::vector<float>> dstates_;  // (B,U)
   std::vector<float> pending_, scratch_;     // (B,U)
   std::vector<float> dbefore_, dproduct_;    // (B,T,W)
