@@ -64,8 +64,8 @@ struct Apart {
 };
 
 /// relu of NaN is NaN, as Keras has it. Whether cuBLASLt's is, a trial shows; where not, a kernel of ours does it.
-Choice with_tried_relu(PreparedProduct fused, std::string name, Apart apart, std::string apart_name, const Step& step,
-                       const ProductOptions& options) {
+Choice with_tried_relu(PreparedProduct fused, std::string name, Apart apart, const std::string& apart_name,
+                       const Step& step, const ProductOptions& options) {
   struct Both {
     PreparedProduct fused;
     Apart apart;
@@ -141,8 +141,7 @@ Choice make_product(const graph::Linear& op, const Step& step, const ProductOpti
   if (!separate) {
     PreparedProduct prepared = prepare_product(fused, step.device, step.scratch);
     if (prepared.launch) {
-      return with_tried_relu(std::move(prepared), name_of_product(fused, false), std::move(apart), std::move(name),
-                             step, options);
+      return with_tried_relu(std::move(prepared), name_of_product(fused, false), std::move(apart), name, step, options);
     }
   }
   options.tune_later.push_back(apart.prepared.tune);

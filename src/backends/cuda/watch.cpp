@@ -1,42 +1,9 @@
 #include "watch.h"
 
-#include <fmt/format.h>
-
-#include <atomic>
-#include <chrono>
-#include <thread>
-
-#include "attn/base/error.h"
+#include "answer.h"
 #include "device.h"
 
 namespace attn::cuda {
-namespace {
-
-std::atomic<bool> gpu_lost = false;
-
-/// Asks until the answer is that it is done. Most work is over before the first pause.
-template <typename Ask>
-void await_answer(const Ask& ask, double seconds, std::string_view doing) {
-  using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::milliseconds kEager(10);
-  constexpr std::chrono::microseconds kPause(100);
-  const Clock::time_point from = Clock::now();
-  for (;;) {
-    const cudaError_t state = ask();
-    if (state != cudaErrorNotReady) return check(state, doing);
-    const auto passed = Clock::now() - from;
-    if (std::chrono::duration<double>(passed).count() > seconds) break;
-    if (passed > kEager) std::this_thread::sleep_for(kPause);
-  }
-  gpu_lost = true;
-  throw Error(
-      ExitCode::no_device,
-      fmt::format("cuda: {}: it is not over after {:.3g} s, and is waited for no longer; a kernel that does not "
-                  "end is a bug in attn, unless other processes keep the GPU busy",
-                  doing, seconds));
-}
-
-}  // namespace
 
 Patience& patience() {
   static Patience it;
@@ -53,12 +20,10 @@ double seconds_allowed(const graph::Graph& graph) {
 }
 
 void await(cudaStream_t stream, double seconds, std::string_view doing) {
-  await_answer([stream] { return cudaStreamQuery(stream); }, seconds, doing);
+  check(answer_of(stream, seconds, doing), doing);
 }
 void await(cudaEvent_t event, double seconds, std::string_view doing) {
-  await_answer([event] { return cudaEventQuery(event); }, seconds, doing);
+  check(answer_of(event, seconds, doing), doing);
 }
-
-bool is_gpu_lost() noexcept { return gpu_lost; }
 
 }  // namespace attn::cuda

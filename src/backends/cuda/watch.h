@@ -23,11 +23,8 @@ struct Patience {
 [[nodiscard]] double seconds_allowed(const graph::Graph& graph);
 
 /// Waits until all of a stream, or what was recorded as an event, is done. Throws Error (no_device) with `doing`: with
-/// CUDA's words for an error, and where it is not done after `seconds`. Then the GPU counts as lost: nothing on it is
-/// given back, as CUDA would wait for the same work, and all of it goes with the process.
+/// CUDA's words for an error, and as answer_of() where it is not done after `seconds`.
 void await(cudaStream_t stream, double seconds, std::string_view doing);
 void await(cudaEvent_t event, double seconds, std::string_view doing);
-
-[[nodiscard]] bool is_gpu_lost() noexcept;
 
 }  // namespace attn::cuda
