@@ -7,7 +7,8 @@ usage: train_peers.py --attn ATTN -o FOLDER [--only W,…] [--runtimes R,…] [-
 A step is forward, backward and Adam, of the mean squared error of numbers, or of the cross-entropy of tokens. In every
 round each runtime is given a short window, one after the other, and what counts is the ratio of attn's median to the
 runtime's in the same round (peers.py). The losses of the first three steps must agree with attn's; a runtime whose losses
-do not has no row. FOLDER gets training.json and training.md.
+do not has no row. The first step is timed from the start of a process to its loss: of attn, `attn train` until its log tells
+it. FOLDER gets training.json and training.md.
 """
 import argparse
 import json
@@ -17,6 +18,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 
@@ -52,6 +54,26 @@ class Attn(peers.Attn):
                       threads, "--json", "--quiet"]
         if dtype != "float32":
             self.words += ["--dtype", dtype]
+        self.trains = [attn, "train", folder / "model.json", *self.words[4:10], "--loss", LOSSES[targets_in(folder)],
+                       "--threads", threads, "--batch-size", len(np.load(folder / "input.npy")), "--no-shuffle", "--epochs",
+                       1000, "-o", folder / "trained.keras", "--log", "/dev/stdout", "--progress", "none", "--quiet"]
+        self.dtype = dtype
+
+    def first_seconds(self):
+        """From the start of a process to the loss of its first step; none in another dtype, which a file has to say."""
+        if self.dtype != "float32":
+            return None
+        began = time.perf_counter()
+        process = subprocess.Popen([str(word) for word in self.trains], stdout=subprocess.PIPE, text=True,
+                                   env=self.environment)
+        seconds = None
+        for line in process.stdout:
+            if json.loads(line)["event"] == "step":
+                seconds = time.perf_counter() - began
+                break
+        process.kill()
+        process.wait()
+        return seconds
 
     def samples_of(self, row):
         self.info = {"ready": True, "losses": row["losses"][:3]}
@@ -129,6 +151,7 @@ def measure(options, name, dtype, threads, environment):
             peer.window(0.2)
             turns.append(peer)
         rounds, noisy = peers.take_turns(options, turns, options.retries)
+        mine.info["first_seconds"] = mine.first_seconds()
         for peer in turns:
             rows.append({"runtime": peer.name, **peers.ratio_columns(rounds["attn"], rounds[peer.name]),
                          "noisy_windows": noisy[peer.name], "losses": peer.info["losses"],
@@ -140,15 +163,17 @@ def measure(options, name, dtype, threads, environment):
 
 
 def table(rows):
-    lines = ["| workload | dtype | threads | runtime | ms/step | attn's time to it | peak MB | loss of step 3 |",
-             "|---|---|---|---|---|---|---|---|"]
+    lines = ["| workload | dtype | threads | runtime | ms/step | attn's time to it | first step after | peak MB | loss of step 3 |",
+             "|---|---|---|---|---|---|---|---|---|"]
     for row in rows:
         where = f"| {row['workload']} | {row['dtype']} | {row['threads']} | {row['runtime']} "
         if "ms" not in row:
-            lines.append(where + f"| not measured: {row['why_not']} | | | |")
+            lines.append(where + f"| not measured: {row['why_not']} | | | | |")
             continue
         ratio = "" if row["runtime"] == "attn" else f"{row['ratio']:.2f} ({row['ratio_min']:.2f} to {row['ratio_max']:.2f})"
-        lines.append(where + f"| {row['ms']:.4g} | {ratio} | {row['peak_bytes'] / 1e6:.0f} | {row['losses'][-1]:.6g} |")
+        first = f"{row['first_seconds']:.2f} s" if row["first_seconds"] else ""
+        lines.append(where + f"| {row['ms']:.4g} | {ratio} | {first} | {row['peak_bytes'] / 1e6:.0f} | "
+                             f"{row['losses'][-1]:.6g} |")
     return "\n".join(lines) + "\n"
 
 

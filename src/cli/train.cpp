@@ -89,10 +89,11 @@ struct TrainCommand : TrainingOptions {
     job.backend = open_backend("cpu", execution.backend, common.console);
     job.loaded.emplace(load_model(model, execution, common.console));
     LoadedModel& loaded = *job.loaded;
+    keras::ConfigOptions whole;
+    whole.assets = true;
+    if (policy) loaded.model = keras::Model::read(loaded.file, with_policy(loaded.model.config(whole), *policy));
     if (lora) {
       const std::vector<std::string> all{"*"};
-      keras::ConfigOptions whole;
-      whole.assets = true;
       loaded.model = keras::Model::read(loaded.file, with_low_rank(loaded.model.config(whole), low_rank_of(*lora),
                                                                    lora_layers.empty() ? all : lora_layers));
     }
@@ -124,10 +125,12 @@ struct TrainCommand : TrainingOptions {
         throw bad_usage("--deterministic: a batch is in {} parts, which {} ranks cannot share: 1 to {} work",
                         parallel::kParts, world->size(), parallel::kParts);
     }
-    const TrainedModel lowering{changes.loss, execution.sequence_length, !no_dropout, job.state.seed};
+    const TrainedModel lowering{job.compiled, execution.sequence_length, !no_dropout, job.state.seed};
     const train::Batch sample = job.rows->gather(first_rows(job.rows->rows()));
     job.shown = lowering.lower(loaded.model, sample, true);
     const keras::LossGraph& shown = job.shown;
+    expect_labels(shown, job.given);
+    expect_labels(shown, job.held_out);
     if (no_loss_scale) {
       settings.loss_scale.reset();
     } else if (uses_float16(shown.graph) && !settings.loss_scale) {  // as compile() wraps the optimizer
@@ -238,12 +241,16 @@ struct TrainCommand : TrainingOptions {
       trainer.finalize();
       job.callbacks->restore_best_weights(trainer);
     }
+    // A step that is not finite has moved nothing: what was before it is kept, where there is no checkpoint, or beside
+    // it.
     const bool lost = report.end == "not finite";
-    if (!lost) {
+    if (!lost || state.position.step > steps_before) {
+      const std::string place =
+          lost && std::filesystem::exists(*target) ? beside(*target, state.position.step) : *target;
       const std::vector<NamedTensor> variables = trainer.optimizer_state();
-      write_at_end([&](const std::string& path) { write(path, variables); });
+      write_at_end(place, [&](const std::string& path) { write(path, variables); });
+      report.file = place;
     }
-    report.file = lost ? "" : *target;
     report.epochs = state.position.epoch;
     report.steps = state.position.step;
     report.seconds = std::chrono::duration<double>(Clock::now() - job.start).count();
@@ -348,7 +355,7 @@ struct TrainCommand : TrainingOptions {
   /// What fit() left in the archive goes on, where the optimizer is the model's own.
   /// Gives what that was.
   [[nodiscard]] std::vector<Tensor> take_over_optimizer(const LoadedModel& loaded, train::Trainer& trainer) const {
-    if (!loaded.weights || execution.weights || changes.optimizer) return {};
+    if (!loaded.weights || execution.weights || changes.optimizer || changes.file) return {};
     std::vector<Tensor> state = read_optimizer_state(*loaded.weights);
     const std::size_t all = trainer.optimizer().state().size();
     if (state.empty() || (state.size() != all && state.size() <= trainer.optimizer().scale_variables() + 2))
@@ -406,10 +413,17 @@ struct TrainCommand : TrainingOptions {
     return "signal";
   }
 
+  /// trained.keras becomes trained.step12.keras.
+  [[nodiscard]] static std::string beside(const std::string& file, std::int64_t step) {
+    const std::filesystem::path path(file);
+    return (path.parent_path() / fmt::format("{}.step{}{}", path.stem().string(), step, path.extension().string()))
+        .string();
+  }
+
   /// A full disk must not cost what was trained.
-  void write_at_end(const std::function<void(const std::string&)>& write) const {
+  static void write_at_end(const std::string& file, const std::function<void(const std::string&)>& write) {
     try {
-      write(*target);
+      write(file);
     } catch (const Error& error) {
       const std::string other = std::filesystem::temp_directory_path() / fmt::format("attn-train-{}.keras", ::getpid());
       try {
@@ -424,7 +438,7 @@ struct TrainCommand : TrainingOptions {
   /// Where the steps before a failure are.
   [[nodiscard]] std::string keep_what_was_trained(const std::function<void(const std::string&)>& write) const {
     try {
-      write_at_end(write);
+      write_at_end(*target, write);
     } catch (const Error& error) {
       return error.what();
     }
@@ -436,8 +450,8 @@ struct TrainCommand : TrainingOptions {
         fmt::format("`attn train {} --resume` with the same data and options goes on", printable(*target));
     if (report.end == "not finite") {
       if (writes)
-        common.console.error(fmt::format("step {} is not finite, first in {}; {} is as it was before", report.steps + 1,
-                                         report.not_finite, printable(*target)));
+        common.console.error(fmt::format("step {} is not finite, first in {}; {}", report.steps + 1, report.not_finite,
+                                         what_is_left(report)));
       return static_cast<int>(ExitCode::differs);
     }
     if (report.end == "signal") {
@@ -447,6 +461,14 @@ struct TrainCommand : TrainingOptions {
     if (report.end == "time limit")
       common.console.warn(fmt::format("the time is over after step {}; {}", report.steps, resumes));
     return static_cast<int>(ExitCode::done);
+  }
+
+  /// Of a training that a step ended which is not finite.
+  [[nodiscard]] std::string what_is_left(const report::TrainingReport& report) const {
+    const bool is_kept = std::filesystem::exists(*target);
+    if (report.file.empty()) return is_kept ? printable(*target) + " is as it was before" : "nothing was trained";
+    const std::string before = fmt::format("what was trained before it is in {}", printable(report.file));
+    return report.file == *target ? before : fmt::format("{}, and {} is as it was before", before, printable(*target));
   }
 
   /// One of those that some rank has got.

@@ -100,6 +100,25 @@ void add_class_weights(GivenInputs& data, const std::string& json) {
     throw bad_usage("--class-weight and sample_weight exclude each other");
 }
 
+void expect_labels(const keras::LossGraph& loss, const GivenInputs& data) {
+  for (const keras::Target& target : loss.targets) {
+    const std::string& name = loss.graph.value(target.value).name;
+    const auto found = data.arrays.find(name);
+    if (!target.bounded || found == data.arrays.end()) continue;
+    const Tensor& labels = found->second;
+    for (std::int64_t i = 0; i < labels.size(); ++i) {
+      const double label = std::trunc(labels.at(i));
+      if (label >= 0.0 && label < static_cast<double>(target.classes)) continue;
+      if (target.ignored && label == static_cast<double>(*target.ignored)) continue;
+      const auto file = data.files.find(name);
+      throw bad_input(
+          "{}the array '{}' has the label {} in row {}, which is none of the {} classes of the loss, 0 to {}",
+          file == data.files.end() ? "" : printable(file->second) + ": ", printable(name), labels.at(i),
+          i / (labels.size() / labels.shape()[0]), target.classes, target.classes - 1);
+    }
+  }
+}
+
 void keep_rows(GivenInputs& data, std::int64_t rows) {
   for (auto& [name, tensor] : data.arrays) {
     if (tensor.shape()[0] <= rows) continue;

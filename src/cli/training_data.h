@@ -24,6 +24,9 @@ namespace attn::cli {
 /// class. Throws Error (usage) where it is none, and where there are sample weights already, or several targets.
 void add_class_weights(GivenInputs& data, const std::string& json);
 
+/// Throws Error (bad_input) for the first label that is none of its loss's classes.
+void expect_labels(const keras::LossGraph& loss, const GivenInputs& data);
+
 /// The first rows of every array, where there are more.
 void keep_rows(GivenInputs& data, std::int64_t rows);
 

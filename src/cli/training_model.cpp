@@ -5,6 +5,9 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/io/file.h"
+#include "attn/io/json_text.h"
+#include "attn/keras/optimizer.h"
 #include "name_pattern.h"
 
 namespace attn::cli {
@@ -22,25 +25,179 @@ Json as_json(const std::string& option, const std::string& text) {
   return json;
 }
 
+/// Names between commas, or JSON; "none": no metrics.
+Json metrics_of(const std::string& text) {
+  if (text == "none") return nullptr;
+  if (is_json(text)) return as_json("--metrics", text);
+  Json names = Json::array();
+  for (const std::string_view name : split(text, ',')) names.push_back(name);
+  return names;
+}
+
+/// What compile() was given, as Keras's get_compile_config() tells it, or the whole config.json of an archive.
+std::string read_compile_config(const std::string& file) {
+  nlohmann::json json = io::parse_json(io::read_file(file).text(), printable(file));
+  if (json.is_object() && json.contains("compile_config")) json = nlohmann::json(json["compile_config"]);
+  if (!json.is_object() || !json.contains("loss"))
+    throw bad_input("{}: not a compile_config, as model.get_compile_config() gives it", printable(file));
+  if (!json.contains("optimizer")) json["optimizer"] = "rmsprop";
+  return json.dump();
+}
+
+/// The names of functions and classes that are the user's own, of which a file holds the name alone.
+void find_custom(const Json& told, std::vector<std::string>& names) {
+  if (told.is_array() || (told.is_object() && !told.contains("class_name"))) {
+    for (const Json& each : told) find_custom(each, names);
+    return;
+  }
+  if (!told.is_object() || !told["class_name"].is_string()) return;
+  const auto class_name = told["class_name"].get<std::string>();
+  const Json module = told.value("module", Json("keras"));
+  const Json config = told.value("config", Json());
+  std::string name;
+  if (class_name == "__lambda__") {
+    name = "a lambda";
+  } else if (class_name == "function") {
+    name = config.is_string() ? config.get<std::string>() : class_name;
+    if (keras::is_known_function(name)) return;
+  } else if (module.is_null()) {
+    name = class_name;
+  } else {
+    find_custom(config.is_object() ? config.value("learning_rate", Json()) : Json(), names);
+    return;
+  }
+  names.push_back(fmt::format("'{}'", printable(name)));
+}
+
+Json object_of(const char* module, const std::string& class_name) {
+  return Json{{"module", module}, {"class_name", class_name}, {"config", Json::object()}, {"registered_name", nullptr}};
+}
+
+/// The fields of the optimizer that options change.
+std::vector<std::pair<const char*, Json>> optimizer_fields(const CompileChanges& changes) {
+  std::vector<std::pair<const char*, Json>> out;
+  const auto add = [&](const char* name, const auto& value) {
+    if (value) out.emplace_back(name, *value);
+  };
+  add("learning_rate", changes.learning_rate);
+  add("weight_decay", changes.weight_decay);
+  add("clipnorm", changes.clipnorm);
+  add("global_clipnorm", changes.global_clipnorm);
+  add("clipvalue", changes.clipvalue);
+  add("gradient_accumulation_steps", changes.accumulate);
+  if (changes.ema) out.emplace_back("use_ema", true);
+  add("ema_momentum", changes.ema);
+  return out;
+}
+
+/// The object of the optimizer itself, of one whose loss is scaled the one within.
+Json& optimizer_in(Json& told) {
+  if (told.is_string()) told = object_of("keras.optimizers", told.get<std::string>());
+  const bool wraps = told.is_object() && told.value("class_name", Json()) == "LossScaleOptimizer" &&
+                     told.contains("config") && told["config"].contains("inner_optimizer");
+  return wraps ? optimizer_in(told["config"]["inner_optimizer"]) : told;
+}
+
+/// An object's class as Keras finds it: "adam" is a name for compile() alone.
+void name_class(Json& told) {
+  if (!told.is_object() || !told.contains("class_name") || !told["class_name"].is_string()) return;
+  if (told.contains("config") && told["config"].is_object() && told["config"].contains("inner_optimizer"))
+    name_class(told["config"]["inner_optimizer"]);
+  if (const auto name = keras::optimizer_class(told["class_name"].get<std::string>())) told["class_name"] = *name;
+}
+
+void set_in_loss(Json& loss, const char* option, const char* field, const Json& value) {
+  if (loss.is_array() && loss.size() == 1) return set_in_loss(loss[0], option, field, value);
+  if (loss.is_string()) {
+    const auto name = keras::loss_class(loss.get<std::string>());
+    if (!name)
+      throw bad_usage("{}: which loss '{}' is depends on the targets: name another with --loss", option,
+                      printable(loss.get<std::string>()));
+    loss = object_of("keras.losses", *name);
+  }
+  if (!loss.is_object() || !loss.contains("class_name") || !loss.contains("config") || !loss["config"].is_object())
+    throw bad_usage("{}: there are several losses, or none; write it into the JSON of --loss", option);
+  loss["config"][field] = value;
+}
+
+/// All that no file holds, and by which option it is replaced.
+void refuse_custom(const Json& config) {
+  std::vector<std::string> found, options;
+  for (const auto& [option, keys] : {std::pair("--loss", std::vector{"loss"}),
+                                     {"--optimizer", {"optimizer"}},
+                                     {"--metrics", {"metrics", "weighted_metrics"}}}) {
+    const std::size_t before = found.size();
+    for (const char* key : keys) find_custom(config.value(key, Json()), found);
+    if (found.size() > before) options.emplace_back(option);
+  }
+  if (found.empty()) return;
+  throw bad_input(
+      "the model was compiled with functions or classes of its own, {}, of which the file holds but the "
+      "names; say {} in their place",
+      join(found, ", "), join(options, ", "));
+}
+
+/// An object that Keras makes a layer of: what else has a dtype is an input or what goes from one layer to another.
+bool is_layer(const Json& json) {
+  return json.contains("class_name") && json["class_name"].is_string() && json["class_name"] != "InputLayer" &&
+         json["class_name"] != "__keras_tensor__" && json.contains("config") && json["config"].is_object() &&
+         json["config"].contains("dtype");
+}
+
+void set_policy(Json& json, const std::string& policy) {
+  if (json.is_object() && is_layer(json)) {
+    Json& dtype = json["config"]["dtype"];
+    if (dtype.is_object() && dtype.value("class_name", Json()) != "DTypePolicy")
+      throw bad_input("the layer '{}' is quantized, and has no other --dtype",
+                      printable(json["config"].value("name", "")));
+    dtype = Json{{"module", "keras"},
+                 {"class_name", "DTypePolicy"},
+                 {"config", Json{{"name", policy}}},
+                 {"registered_name", nullptr}};
+  }
+  if (json.is_array()) {
+    for (Json& each : json) set_policy(each, policy);
+  } else if (json.is_object()) {  // metrics have dtypes too, which stay
+    for (const auto& [key, each] : json.items())
+      if (key != "compile_config") set_policy(each, policy);
+  }
+}
+
 }  // namespace
 
+bool change_optimizer(const CompileChanges& changes) {
+  return changes.file || changes.optimizer || !optimizer_fields(changes).empty();
+}
+
 std::string compile_config(const keras::Model& model, const CompileChanges& changes) {
-  const std::optional<std::string> own = model.compile_config();
+  const std::optional<std::string> own = changes.file ? read_compile_config(*changes.file) : model.compile_config();
   if (!own && !changes.loss)
     throw bad_input("the model was never compiled: say --loss, and --optimizer where it is not to be rmsprop");
   Json config = own ? Json::parse(*own) : Json{{"optimizer", "rmsprop"}, {"loss", nullptr}};
   if (changes.optimizer) config["optimizer"] = as_json("--optimizer", *changes.optimizer);
   if (changes.loss) config["loss"] = as_json("--loss", *changes.loss);
-  if (changes.learning_rate) {
-    Json& told = config["optimizer"];
-    if (told.is_string())
-      told = Json{{"module", "keras.optimizers"},
-                  {"class_name", told},
-                  {"config", Json::object()},
-                  {"registered_name", nullptr}};
-    told["config"]["learning_rate"] = *changes.learning_rate;
+  if (changes.metrics) {
+    config["metrics"] = metrics_of(*changes.metrics);
+    config["weighted_metrics"] = nullptr;
   }
+  refuse_custom(config);
+  if (const std::vector<std::pair<const char*, Json>> fields = optimizer_fields(changes); !fields.empty()) {
+    Json& told = optimizer_in(config["optimizer"]);
+    if (!told.is_object() || (told.contains("config") && !told["config"].is_object()))
+      throw bad_input("the optimizer of the compile_config is no object that Keras writes");
+    for (const auto& [name, value] : fields) told["config"][name] = value;
+  }
+  name_class(config["optimizer"]);
+  if (changes.from_logits) set_in_loss(config["loss"], "--from-logits", "from_logits", true);
+  if (changes.label_smoothing)
+    set_in_loss(config["loss"], "--label-smoothing", "label_smoothing", *changes.label_smoothing);
   return config.dump();
+}
+
+std::string with_policy(const std::string& config, const std::string& policy) {
+  Json json = Json::parse(config);
+  set_policy(json, policy);
+  return json.dump();
 }
 
 keras::LossGraph TrainedModel::lower(const keras::Model& model, const train::Batch& batch, bool training) const {
@@ -48,7 +205,7 @@ keras::LossGraph TrainedModel::lower(const keras::Model& model, const train::Bat
   options.batch = batch.begin()->second.shape()[0];
   options.sequence_length = sequence_length;
   keras::LossOptions how;
-  how.loss = loss;
+  how.compile_config = compile_config;
   how.metrics = true;
   how.training = training;
   how.drops = training && drops;

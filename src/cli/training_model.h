@@ -14,17 +14,28 @@ namespace attn::cli {
 
 /// What options change of a compile_config.
 struct CompileChanges {
+  std::optional<std::string> file;  ///< of another compile_config, in place of the model's
   std::optional<std::string> loss, optimizer;
-  std::optional<double> learning_rate;
+  std::optional<double> learning_rate, weight_decay, clipnorm, global_clipnorm, clipvalue, ema, label_smoothing;
+  std::optional<std::int64_t> accumulate;
+  bool from_logits = false;
+  std::optional<std::string> metrics;  ///< names, or JSON; "none"
 };
 
+/// Do they change more than the loss and the metrics?
+[[nodiscard]] bool change_optimizer(const CompileChanges& changes);
+
 /// The model's own compile_config with the changes, as JSON. Throws Error (bad_input) where it has none and no loss is
-/// given.
+/// given, and where functions or classes are left in it that are the user's own.
 [[nodiscard]] std::string compile_config(const keras::Model& model, const CompileChanges& changes);
+
+/// A model's config in which every layer has the policy, "float32", "mixed_bfloat16" or "mixed_float16", as Keras's
+/// set_dtype_policy gives it to layers that are made behind it. Throws Error (bad_input) for layers that are quantized.
+[[nodiscard]] std::string with_policy(const std::string& config, const std::string& policy);
 
 /// How a model becomes a graph with its loss.
 struct TrainedModel {
-  std::optional<std::string> loss;
+  std::string compile_config;
   std::optional<std::int64_t> sequence_length;
   bool drops = true;
   std::uint64_t seed = 0;

@@ -35,6 +35,26 @@ void TrainingOptions::declare(Options& options) {
   options.add("--optimizer", changes.optimizer, "OPTIMIZER",
               "a name, or JSON as Keras writes it, in place of the model's own");
   options.add("--learning-rate", changes.learning_rate, "R", "in place of the optimizer's").not_negative();
+  options.add("--weight-decay", changes.weight_decay, "R", "likewise").not_negative();
+  options.add("--clipnorm", changes.clipnorm, "R", "the most that the norm of a weight's gradient may be")
+      .not_negative();
+  options.add("--global-clipnorm", changes.global_clipnorm, "R", "the same of all gradients together").not_negative();
+  options.add("--clipvalue", changes.clipvalue, "R", "the same of each number").not_negative();
+  options
+      .add("--accumulate", changes.accumulate, "N", "add up gradients over so many steps (gradient_accumulation_steps)")
+      .above_zero();
+  options.add("--ema", changes.ema, "SHARE", "keep averages of the weights, which the end puts in their place")
+      .between(0.0, 1.0);
+  options.flag("--from-logits", changes.from_logits, "the outputs that the loss reads are logits");
+  options.add("--label-smoothing", changes.label_smoothing, "SHARE", "of a loss of classes").between(0.0, 1.0);
+  options.add("--metrics", changes.metrics, "METRICS",
+              "names between commas, or JSON as Keras writes it, in place of the model's own; none");
+  options.add("--compile", changes.file, "FILE",
+              "a compile_config, as get_compile_config() gives it in JSON, in place of the model's own");
+  options
+      .add("--dtype", policy, "POLICY",
+           "of all layers, in place of their own: float32, mixed_bfloat16 or mixed_float16")
+      .one_of({"float32", "mixed_bfloat16", "mixed_float16"});
   options.flag("--no-loss-scale", no_loss_scale, "do not scale the loss of a model that computes in float16");
   options.flag("--no-dropout", no_dropout, "drop nothing, and add no noise");
   options.choice<train::TableGradient>(
@@ -95,11 +115,11 @@ train::FitOptions TrainingOptions::check() const {
     throw bad_usage("--save-best {}: the trained model is a .keras", printable(*save_best));
   if (dump) io::check_tensor_path(*dump);
   if (validation && validation_split) throw bad_usage("--validation and --validation-split exclude each other");
-  if (resume && (!model || execution.weights || changes.optimizer || changes.learning_rate))
+  if (resume && (!model || execution.weights || change_optimizer(changes)))
     throw bad_usage("--resume goes on with MODEL's own weights and optimizer");
   if (!lora && !lora_layers.empty()) throw bad_usage("--lora-layers is of --lora");
-  if (resume && (!frozen.empty() || !trained.empty() || lora))
-    throw bad_usage("--resume trains what the training began with: without --freeze, --train and --lora");
+  if (resume && (!frozen.empty() || !trained.empty() || lora || policy))
+    throw bad_usage("--resume trains what the training began with: without --freeze, --train, --lora and --dtype");
   if (const auto word = ranks.asked(); word && word->kind != parallel::Kind::data)
     throw bad_usage("--parallel {}: ranks share the rows of a training step: --parallel data",
                     printable(*ranks.parallel));

@@ -21,7 +21,7 @@ struct TrainingOptions {
   Common common;
   Execution execution;
   std::optional<std::string> model, validation, target, dump, svg, class_weight, early_stopping, reduce_lr, save_best,
-      time_limit, save_every, lora;
+      time_limit, save_every, lora, policy;
   CompileChanges changes;
   LogTargets logs;
   std::vector<std::string> data, frozen, trained, lora_layers;

@@ -375,6 +375,7 @@ StepResult Trainer::step(const Batch& batch, StepTimes* times) {
   if (times != nullptr)
     times->optimizer = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (report.not_finite) {
+    draws_ = before;
     // The one that is nearest to the loss came first.
     for (std::size_t i = 0; i < gradients.size(); ++i)
       if (gradients[i].sum.bytes() > 0 && !all_finite(gradients[i].sum))

@@ -1,8 +1,10 @@
 // attn train: files in and out, resuming, and what does not fit.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -31,6 +33,15 @@ std::map<std::string, std::string> bytes_of(const std::string& file) {
     out[array.name] =
         std::string(reinterpret_cast<const char*>(array.tensor.data()), static_cast<std::size_t>(array.tensor.bytes()));
   return out;
+}
+
+/// The arrays of a file, of which `change` changes some, in a new file.
+std::string changed_data(const TemporaryFolder& folder, const std::string& data, const std::string& name,
+                         const std::function<void(NamedTensor&)>& change) {
+  std::vector<NamedTensor> arrays = io::read_tensors(in_repository(data));
+  for (NamedTensor& array : arrays) change(array);
+  io::write_tensors(folder / name, arrays);
+  return folder / name;
 }
 
 Result train(std::vector<std::string> line) {
@@ -262,33 +273,102 @@ TEST_CASE("train: data that has changed since the checkpoint is told") {
 
 TEST_CASE("train: what fails after some steps keeps them, and a resume gives the bits of a run that never failed") {
   const TemporaryFolder folder;
-  const std::string start = "tests/data/training/loss/top_k/start.keras",
-                    data = "tests/data/training/loss/top_k/data.npz";
+  const std::string start = "tests/data/training/embedding/adam/start.keras",
+                    data = "tests/data/training/embedding/adam/data.npz";
   const auto with = [&](std::vector<std::string> line) {
     for (const char* word : {"--batch-size", "4", "--epochs", "2", "--no-shuffle"}) line.emplace_back(word);
     return train(line);
   };
-  std::vector<NamedTensor> arrays = io::read_tensors(in_repository(data));
-  for (NamedTensor& array : arrays)
-    if (array.name == "y") array.tensor.set(array.tensor.size() - 1, 99.0);
-  io::write_tensors(folder / "bad.npz", arrays);
+  // A row of the table that is not there.
+  const std::string bad = changed_data(folder, data, "bad.npz", [](NamedTensor& array) {
+    if (is_integer(array.tensor.dtype()) && array.name != "y") array.tensor.set(array.tensor.size() - 1, 999.0);
+  });
+  const std::int64_t steps = (io::read_tensors(in_repository(data))[0].tensor.shape()[0] + 3) / 4;
 
   REQUIRE(with({start, "--data", data, "-o", folder / "a.keras", "--dump", folder / "a.npz"}).code == 0);
-  const Result failed = with({start, "--data", folder / "bad.npz", "-o", folder / "b.keras"});
+  const Result failed = with({start, "--data", bad, "-o", folder / "b.keras"});
   CHECK(failed.code == 3);
-  CHECK(contains(failed.err, "after step 2: label 99"));
+  CHECK_MESSAGE(contains(failed.err, fmt::format("after step {}: ", steps - 1)), failed.err);
   CHECK(contains(failed.err, "what was trained is in " + folder / "b.keras" + ", and --resume goes on from there"));
   const Result resumed =
       with({folder / "b.keras", "--data", data, "-o", folder / "b.keras", "--dump", folder / "b.npz", "--resume"});
   REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
   CHECK(bytes_of(folder / "a.npz") == bytes_of(folder / "b.npz"));
 
-  const Result validated = with({start, "--data", data, "--validation", folder / "bad.npz", "-o", folder / "c.keras"});
+  const Result validated = with({start, "--data", data, "--validation", bad, "-o", folder / "c.keras"});
   CHECK(validated.code == 3);
-  CHECK(contains(validated.err, "after step 3: label 99"));
+  CHECK_MESSAGE(contains(validated.err, fmt::format("after step {}: ", steps)), validated.err);
   CHECK(std::filesystem::exists(folder / "c.keras"));
-  const Result first = train({start, "--data", folder / "bad.npz", "-o", folder / "d.keras"});  // all rows in one step
+  const Result first =
+      train({start, "--data", bad, "-o", folder / "d.keras", "--batch-size", "100"});  // all rows in one step
   CHECK(first.code == 3);
+  CHECK(!std::filesystem::exists(folder / "d.keras"));
+}
+
+TEST_CASE("train: a label that is none of the classes is told before the first step, with its row") {
+  const TemporaryFolder folder;
+  const std::string start = "tests/data/training/loss/top_k/start.keras",
+                    data = "tests/data/training/loss/top_k/data.npz";
+  const auto labelled = [&](const std::string& name, double label) {
+    return changed_data(folder, data, name, [&](NamedTensor& array) {
+      if (array.name == "y") array.tensor.set(array.tensor.size() - 1, label);
+    });
+  };
+  const std::int64_t last = io::read_tensors(in_repository(data))[0].tensor.shape()[0] - 1;
+  for (const double label : {99.0, -1.0}) {
+    const std::string bad = labelled("bad.npz", label);
+    for (const char* option : {"--data", "--validation"}) {
+      std::vector<std::string> line{start, "-o", folder / "a.keras", "--batch-size", "4", option, bad};
+      if (std::string(option) != "--data") line.insert(line.end(), {"--data", data});
+      const Result result = train(line);
+      CHECK(result.code == 3);
+      CHECK_MESSAGE(contains(result.err, fmt::format("{}: the array 'y' has the label {} in row {}, which is none of "
+                                                     "the",
+                                                     bad, label, last)),
+                    result.err);
+      CHECK(!contains(result.out, "Epoch"));
+      CHECK(!std::filesystem::exists(folder / "a.keras"));
+    }
+  }
+  // What a loss passes over may be any number; a loss of numbers knows no classes.
+  CHECK(train({"tests/data/training/mask/ignore_class/start.keras", "--data",
+               "tests/data/training/mask/ignore_class/data.npz", "-o", folder / "b.keras"})
+            .code == 0);
+}
+
+TEST_CASE("train: a step that is not finite leaves what was trained before it, in a file of its own") {
+  const TemporaryFolder folder;
+  const auto with = [&](std::vector<std::string> line) {
+    for (const char* word : {"--batch-size", "4", "--no-shuffle", "--epochs", "2"}) line.emplace_back(word);
+    return train(line);
+  };
+  const std::string bad = changed_data(folder, kData, "bad.npz", [](NamedTensor& array) {
+    if (array.name == "x") array.tensor.set(array.tensor.size() - 1, std::numeric_limits<double>::infinity());
+  });
+  REQUIRE(with({kModel, "--data", kData, "-o", folder / "a.keras", "--dump", folder / "a.npz"}).code == 0);
+
+  const Result anew = with({kModel, "--data", bad, "-o", folder / "b.keras"});
+  CHECK(anew.code == 1);
+  CHECK(contains(anew.err,
+                 "step 10 is not finite, first in the array 'x' of the data; what was trained before it is in " +
+                     folder / "b.keras"));
+  const Result resumed =
+      with({folder / "b.keras", "--data", kData, "-o", folder / "b.keras", "--resume", "--dump", folder / "b.npz"});
+  REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
+  CHECK(bytes_of(folder / "a.npz") == bytes_of(folder / "b.npz"));
+
+  const std::string kept = folder.file("c.keras", "kept");
+  const Result beside = with({kModel, "--data", bad, "-o", kept, "--json"});
+  CHECK(beside.code == 1);
+  CHECK(contains(beside.err, folder / "c.step9.keras" + ", and " + kept + " is as it was before"));
+  CHECK(json::parse(beside.out)["file"] == folder / "c.step9.keras");
+  CHECK(read_text(kept) == "kept");
+  CHECK(std::filesystem::exists(folder / "c.step9.keras"));
+
+  const Result at_once = train({kModel, "--data", bad, "-o", folder / "d.keras", "--batch-size", "100"});
+  CHECK(at_once.code == 1);
+  CHECK_MESSAGE(contains(at_once.err, "step 1 is not finite"), at_once.err);
+  CHECK(contains(at_once.err, "nothing was trained"));
   CHECK(!std::filesystem::exists(folder / "d.keras"));
 }
 

@@ -201,6 +201,14 @@ void add_contractions(std::vector<Case>& cases) {
   cases.push_back({"einsum diagonal", Einsum{"ii->i"}, {in({17, 17})}});
   cases.push_back({"einsum three", Einsum{"ab,bc,cd->ad"}, {in({2, 3}), in({3, 4}), in({4, 5})}});
   cases.push_back({"einsum sum", Einsum{"abc->b"}, {in({3, 17, 5})}});
+  cases.push_back({"einsum rows times columns", Einsum{"ab,b->ab"}, {in({5, 33}), in({33})}});
+  cases.push_back({"einsum outer", Einsum{"ab,ac->abc"}, {in({5, 7}), in({5, 17})}});
+  cases.push_back({"einsum dots of rows", Einsum{"ab,ab->a"}, {in({9, 33}), in({9, 33})}});
+  cases.push_back({"einsum dots of columns", Einsum{"ba,ba->a"}, {in({9, 33}), in({9, 33})}});
+  cases.push_back({"einsum of all", Einsum{"ab,ba->"}, {in({9, 17}), in({17, 9})}});
+  cases.push_back({"einsum one side summed", Einsum{"abc,cd->ad"}, {in({3, 5, 7}), in({7, 4})}});
+  cases.push_back({"einsum diagonal of one side", Einsum{"aab,bc->ac"}, {in({5, 5, 3}), in({3, 4})}});
+  cases.push_back({"einsum transposed", Einsum{"abc->cab"}, {in({3, 5, 17})}});
   cases.push_back({"einsum empty", Einsum{"ab,bc->ac"}, {in({3, 0}), in({0, 4})}});
 }
 

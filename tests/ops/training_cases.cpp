@@ -175,6 +175,30 @@ void add_norms(std::vector<Case>& cases) {
       }
     }
   }
+  for (const bool masked : {false, true}) {  // of many blocks of rows
+    const Shape x{9, 65, 33}, c{33};
+    Case row{masked ? "batch_norm_training long, masked" : "batch_norm_training long",
+             BatchNormTraining{-1, 1e-3, true, true, masked},
+             {in(x), in(c), in(c)}};
+    Case grad{masked ? "batch_norm_grad long, masked" : "batch_norm_grad long",
+              BatchNormGrad{{-1, 1e-3, true, true, masked}},
+              {in(x), in(c)}};
+    if (masked) row.inputs.push_back(mask({9, 65}));
+    if (masked) grad.inputs.push_back(mask({9, 65}));
+    for (const Operand& operand : {in(c), in(c, DType::float32, Numbers::positive), in(x)})
+      grad.inputs.push_back(operand);
+    cases.push_back(std::move(row));
+    cases.push_back(std::move(grad));
+  }
+  for (const DType dtype : kFloats) {
+    cases.push_back({fmt::format("batch_norm_training {}", name_of(dtype)),
+                     BatchNormTraining{1, 1e-3, true, true},
+                     {in({4, 3, 17}, dtype), in({3}, dtype), in({3}, dtype)}});
+    cases.push_back(
+        {fmt::format("batch_norm {} that moves", name_of(dtype)),
+         BatchNorm{-1, 1e-3},
+         {in({4, 17}, dtype), in({17}, dtype), in({17}, dtype, Numbers::positive), in({17}, dtype), in({17}, dtype)}});
+  }
   cases.push_back({"batch_norm_training, all masked",
                    BatchNormTraining{-1, 1e-3, false, false, true},
                    {in({2, 3, 4}), mask({2, 3}, Numbers::all_false)}});
@@ -211,6 +235,10 @@ void add_scatters(std::vector<Case>& cases) {
                                      reverse ? " reverse" : "", exclusive ? " exclusive" : ""),
                          Cumulate{product, 1, reverse, exclusive},
                          {in({3, 9, 2}, DType::float32, Numbers::unit)}});
+        cases.push_back({fmt::format("{}{}{} of 33 columns", product ? "cumprod" : "cumsum", reverse ? " reverse" : "",
+                                     exclusive ? " exclusive" : ""),
+                         Cumulate{product, 0, reverse, exclusive},
+                         {in({9, 33}, DType::float32, Numbers::unit)}});
       }
     }
   }
@@ -249,6 +277,22 @@ void add_windows(std::vector<Case>& cases) {
         cases.push_back(std::move(row));
       }
     }
+  }
+  for (const bool average : {false, true}) {  // windows that overlap, and channels of more than one register
+    const Pool op{average, {3, 3}, {2, 2}, Padding::same};
+    Case row{fmt::format("{} pool_grad of 33 channels", average ? "average" : "max"), PoolGrad{op, {3, 9, 8, 33}}, {}};
+    if (!average) row.inputs.push_back(in({3, 9, 8, 33}));
+    row.inputs.push_back(in({3, 5, 4, 33}));
+    cases.push_back(std::move(row));
+    cases.push_back({fmt::format("{} pool with gaps", average ? "average" : "max"),
+                     Pool{average, {2, 1}, {3, 4}, Padding::valid},
+                     {in({2, 11, 9, 5})}});
+    Case gaps{fmt::format("{} pool_grad with gaps", average ? "average" : "max"),
+              PoolGrad{{average, {2, 1}, {3, 4}, Padding::valid}, {2, 11, 9, 5}},
+              {}};
+    if (!average) gaps.inputs.push_back(in({2, 11, 9, 5}));
+    gaps.inputs.push_back(in({2, 4, 3, 5}));
+    cases.push_back(std::move(gaps));
   }
   const Pool pool{false, {3}, {1}, Padding::same};
   cases.push_back({"max pool_grad with ties",

@@ -75,74 +75,115 @@ template <typename Function>
   }
 }
 
+// Channels go 8 or 16 at a time; those that are left one by one, as a part of a register costs more than they do.
+
 /// y (C) = the means of a sample's cells: sums in double, which no mean of finite numbers leaves.
 ATTN_VECTORIZED(void, mean_of_cells, const float* x, const Box& box, const Sizes& sizes, std::int64_t channels,
                 float* y) {
   const auto count = static_cast<double>(box.cells());
-  for (std::int64_t c = 0; c < channels; c += kHalf) {
+  std::int64_t c = 0;
+  for (; c + kHalf <= channels; c += kHalf) {
     Doubles sum{};
     for_each_cell(
         box, sizes, [&](std::int64_t cell) __attribute__((always_inline)) {
           Doubles part;
-          load_some(x + cell * channels + c, channels - c, part);
+          load_some(x + cell * channels + c, kHalf, part);
           sum += part;
         });
     sum /= count;
-    store_some(sum, channels - c, y + c);
+    store_some(sum, kHalf, y + c);
+  }
+  for (; c < channels; ++c) {
+    double sum = 0.0;
+    for_each_cell(
+        box, sizes, [&](std::int64_t cell) __attribute__((always_inline)) {
+          sum += static_cast<double>(x[cell * channels + c]);
+        });
+    y[c] = static_cast<float>(sum / count);
   }
 }
 
 /// The largest of a sample's cells (C), or NaN where one is; and which cell is the first such, where `chosen` is given.
 ATTN_VECTORIZED(void, largest_of_cells, const float* x, const Box& box, const Sizes& sizes, std::int64_t channels,
                 float* y, std::int32_t* chosen) {
-  for (std::int64_t c = 0; c < channels; c += kLanes) {
-    Lanes largest = Lanes{} - std::numeric_limits<float>::infinity();
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  std::int64_t c = 0;
+  for (; c + kLanes <= channels; c += kLanes) {
+    Lanes largest = Lanes{} + kLowest;
     Integers where = Integers{} - 1;
     for_each_cell(
         box, sizes, [&](std::int64_t cell) __attribute__((always_inline)) {
           Lanes part;
-          load_some(x + cell * channels + c, channels - c, part);
+          load(x + cell * channels + c, part);
           const Integers stays = (largest != largest) | (part <= largest);
-          const Integers keeps = stays & (where >= 0);
+          where = (stays & (where >= 0)) ? where : Integers{} + static_cast<std::int32_t>(cell);
           largest = stays ? largest : part;
-          where = keeps ? where : Integers{} + static_cast<std::int32_t>(cell);
         });
-    const std::int64_t count = std::min<std::int64_t>(channels - c, kLanes);
-    if (y != nullptr) store_some(largest, count, y + c);
-    if (chosen != nullptr) std::memcpy(chosen + c, &where, static_cast<std::size_t>(count) * sizeof(std::int32_t));
+    if (y != nullptr) store(largest, y + c);
+    if (chosen != nullptr) std::memcpy(chosen + c, &where, sizeof where);
+  }
+  for (; c < channels; ++c) {
+    float largest = kLowest;
+    std::int32_t where = -1;
+    for_each_cell(
+        box, sizes, [&](std::int64_t cell) __attribute__((always_inline)) {
+          const float part = x[cell * channels + c];
+          const bool stays = largest != largest || part <= largest;
+          if (!stays || where < 0) where = static_cast<std::int32_t>(cell);
+          if (!stays) largest = part;
+        });
+    if (y != nullptr) y[c] = largest;
+    if (chosen != nullptr) chosen[c] = where;
   }
 }
 
 /// dx (C) = Σ of what windows give to their cells.
 ATTN_VECTORIZED(void, sum_of_windows, const float* shares, const Box& windows, const Sizes& sizes,
                 std::int64_t channels, float* dx) {
-  for (std::int64_t c = 0; c < channels; c += kLanes) {
+  std::int64_t c = 0;
+  for (; c + kLanes <= channels; c += kLanes) {
     Lanes sum{};
     for_each_cell(
         windows, sizes, [&](std::int64_t window) __attribute__((always_inline)) {
           Lanes part;
-          load_some(shares + window * channels + c, channels - c, part);
+          load(shares + window * channels + c, part);
           sum += part;
         });
-    store_some(sum, channels - c, dx + c);
+    store(sum, dx + c);
+  }
+  for (; c < channels; ++c) {
+    float sum = 0.0F;
+    for_each_cell(
+        windows,
+        sizes, [&](std::int64_t window) __attribute__((always_inline)) { sum += shares[window * channels + c]; });
+    dx[c] = sum;
   }
 }
 
 /// What a cell gets of the windows that take it, of which each gives to the cell that it has chosen alone.
 ATTN_VECTORIZED(void, gather_chosen, const float* dy, const std::int32_t* chosen, const Box& windows,
                 const Sizes& sizes, std::int64_t cell, std::int64_t channels, float* dx) {
-  for (std::int64_t c = 0; c < channels; c += kLanes) {
-    const std::int64_t count = std::min<std::int64_t>(channels - c, kLanes);
+  const auto number = static_cast<std::int32_t>(cell);
+  std::int64_t c = 0;
+  for (; c + kLanes <= channels; c += kLanes) {
     Lanes sum{};
     for_each_cell(
         windows, sizes, [&](std::int64_t window) __attribute__((always_inline)) {
           Lanes part;
-          load_some(dy + window * channels + c, count, part);
-          Integers where{};
-          std::memcpy(&where, chosen + window * channels + c, static_cast<std::size_t>(count) * sizeof(std::int32_t));
-          sum += where == static_cast<std::int32_t>(cell) ? part : Lanes{};
+          load(dy + window * channels + c, part);
+          Integers where;
+          std::memcpy(&where, chosen + window * channels + c, sizeof where);
+          sum += where == number ? part : Lanes{};
         });
-    store_some(sum, count, dx + c);
+    store(sum, dx + c);
+  }
+  for (; c < channels; ++c) {
+    float sum = 0.0F;
+    for_each_cell(
+        windows, sizes, [&](std::int64_t window) __attribute__((always_inline)) {
+          if (chosen[window * channels + c] == number) sum += dy[window * channels + c];
+        });
+    dx[c] = sum;
   }
 }
 

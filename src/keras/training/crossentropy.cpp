@@ -111,6 +111,8 @@ class SparseCategoricalCrossentropy : public Crossentropy {
     return c.mask ? c.select(*c.mask, values, c.number(0.0)) : values;
   }
   Labels labels() const override { return Labels::classes; }
+  bool is_bounded() const override { return true; }
+  std::optional<std::int64_t> ignored() const override { return ignore_class; }
 
  private:
   std::optional<std::int64_t> ignore_class;

@@ -54,6 +54,11 @@ const LossInfo& known(const Ref& ref, std::string_view name) {
 
 }  // namespace
 
+std::optional<std::string> loss_class(std::string_view name) {
+  const LossInfo* const row = find(name);
+  return row != nullptr ? std::optional(std::string(row->name)) : std::nullopt;
+}
+
 LossPtr read_loss(const Ref& ref, const Shape& predictions, const std::optional<Shape>& targets) {
   if (ref.is_string()) {
     std::string name = ref.text();

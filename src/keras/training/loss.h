@@ -84,6 +84,9 @@ class Loss {
   [[nodiscard]] virtual bool takes(const Shape& /*targets*/, const Shape& /*predictions*/) const { return false; }
   /// What its targets are.
   [[nodiscard]] virtual Labels labels() const { return Labels::numbers; }
+  /// Of classes: is every other label an error, but this one?
+  [[nodiscard]] virtual bool is_bounded() const { return false; }
+  [[nodiscard]] virtual std::optional<std::int64_t> ignored() const { return std::nullopt; }
 };
 
 using LossPtr = std::unique_ptr<Loss>;

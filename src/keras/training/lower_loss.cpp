@@ -68,9 +68,13 @@ struct Told {
   Json loss, weights;
 };
 
+Json compile_config_of(const Functional& model, const LossOptions& options) {
+  return options.compile_config ? Json::parse(*options.compile_config) : model.envelope.value("compile_config", Json());
+}
+
 Told told(const Functional& model, const LossOptions& options, std::size_t outputs) {
   Told out;
-  const Json compiled = model.envelope.value("compile_config", Json());
+  const Json compiled = compile_config_of(model, options);
   if (compiled.is_object()) out.weights = compiled.value("loss_weights", Json());
   if (options.loss) {
     const std::string& text = *options.loss;
@@ -175,7 +179,8 @@ class LossLowering {
     const Shape expected = classes ? predicted.slice(0, predicted.rank() - 1) : predicted;
     const graph::TensorType assumed{classes ? DType::int32 : computed, expected};
     const ValueId target = b_.input(name, type.value_or(assumed).dtype, type.value_or(assumed).shape);
-    out_.targets.push_back({target, loss->labels(), predicted.rank() > 0 ? predicted.back() : 1});
+    out_.targets.push_back(
+        {target, loss->labels(), predicted.rank() > 0 ? predicted.back() : 1, loss->is_bounded(), loss->ignored()});
 
     LossCall call(b_, target, b_.cast(tensor.id, computed));
     if (call.y_pred == tensor.id) call.logits = logits_behind(out_.graph, tensor.id);
@@ -230,7 +235,7 @@ class LossLowering {
 
   /// As keras/src/trainers/compile_utils.py names them: "accuracy", "price_mae", "weighted_accuracy".
   void add_metrics(const std::vector<std::string>& outputs) {
-    const Json compiled = model_.envelope.value("compile_config", Json());
+    const Json compiled = compile_config_of(model_, options_);
     for (const bool weighted : {false, true}) {
       const Json told =
           compiled.is_object() ? compiled.value(weighted ? "weighted_metrics" : "metrics", Json()) : Json();

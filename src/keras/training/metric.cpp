@@ -228,13 +228,21 @@ const MetricClass* class_of(std::string_view name, const Shape& truth, const Sha
 
 }  // namespace
 
+bool is_known_function(std::string_view name) { return loss_class(name) || class_of(name, {}, {}) != nullptr; }
+
 LossGraph::Metric metric(Builder& b, const Ref& ref, ValueId y_true, ValueId y_pred, std::optional<ValueId> mask,
                          std::optional<ValueId> weights) {
   const Json config = ref.is_object() ? ref.json().value("config", Json::object()) : Json::object();
   const Json& told = ref.is_object() ? ref["class_name"].json() : ref.json();
   if (!told.is_string()) ref.fail("expected the name of a metric, or its object");
   const std::string name = told.get<std::string>();
-  if (name == "function") ref.fail("a metric that is a function of its own is in no file");
+  if (name == "function") {
+    // A function of Keras's own is a name; one that somebody wrote is code that no file holds.
+    const Ref function = ref["config"];
+    if (!function.is_string() || !is_known_function(function.text()))
+      ref.fail("a metric that is a function of its own is in no file");
+    return metric(b, function, y_true, y_pred, mask, weights);
+  }
   LossGraph::Metric out;
   out.name = name;
   if (ref.is_object()) out.name = config.value("name", snake_case(name));

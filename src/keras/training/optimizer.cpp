@@ -118,18 +118,22 @@ constexpr std::array kClasses = {
     OptimizerClass{"ScheduleFreeAdamW", "schedule_free_adam_w", 2.5e-3, rule_of<opt::ScheduleFreeAdamW>},
 };
 
-const OptimizerClass& find(const Ref& ref, const std::string& name) {
+const OptimizerClass* row_named(std::string_view name) {
   const auto lower = [](std::string_view text) {
     std::string out(text);
     std::ranges::transform(out, out.begin(),
                            [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
     return out;
   };
+  for (const OptimizerClass& row : kClasses)
+    if (lower(row.name) == lower(name)) return &row;
+  return nullptr;
+}
+
+const OptimizerClass& find(const Ref& ref, const std::string& name) {
+  if (const OptimizerClass* const row = row_named(name)) return *row;
   std::vector<std::string_view> names;
-  for (const OptimizerClass& row : kClasses) {
-    if (lower(row.name) == lower(name)) return row;
-    names.push_back(row.name);
-  }
+  for (const OptimizerClass& row : kClasses) names.push_back(row.name);
   if (name == "MultiOptimizer") ref.fail("the optimizer 'MultiOptimizer' is not known in training yet");
   ref.fail(fmt::format("the optimizer '{}' is not known{}", printable(name), did_you_mean(name, names)));
 }
@@ -258,6 +262,11 @@ opt::Settings read_object(const Ref& ref) {
 }
 
 }  // namespace
+
+std::optional<std::string> optimizer_class(std::string_view name) {
+  const OptimizerClass* const row = row_named(name);
+  return row != nullptr ? std::optional(std::string(row->name)) : std::nullopt;
+}
 
 opt::Settings read_optimizer(const std::string& text) {
   const bool is_json = !text.empty() && text[0] == '{';

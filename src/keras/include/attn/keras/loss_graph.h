@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/graph/graph.h"
@@ -16,6 +17,8 @@ struct LossOptions {
   /// The name of a loss, or JSON as compile_config has it (an object, a list, a dict by outputs); nothing: what the
   /// file says, else the mean squared error of the first output.
   std::optional<std::string> loss;
+  /// JSON in place of the file's compile_config.
+  std::optional<std::string> compile_config;
   /// The types of the arrays that data holds, by name: of targets "y", or "y:<output>" where several outputs have a
   /// loss, and of weights "sample_weight" or "sample_weight:<output>". A target that is not among them has the type
   /// that its loss suggests. Where "y" is all that a model of several outputs gets, one loss is that of the first.
@@ -41,6 +44,9 @@ struct Target {
   graph::ValueId value = graph::kNone;
   Labels labels = Labels::numbers;
   std::int64_t classes = 0;
+  /// Whether a label that is none of the classes is an error, unless it is the one that is passed over.
+  bool bounded = false;
+  std::optional<std::int64_t> ignored{};
 };
 
 /// What the value of a metric is, by its sums over batches.
@@ -93,5 +99,11 @@ struct LossGraph {
   /// By weight: what it becomes after each step.
   std::vector<std::optional<optimizers::Constraint>> constraints;
 };
+
+/// The class of a loss as Keras writes it ("MeanSquaredError"), from a name of it or of its function; nothing where it
+/// is not known.
+[[nodiscard]] std::optional<std::string> loss_class(std::string_view name);
+/// Is it the name of a loss or of a metric of Keras's own?
+[[nodiscard]] bool is_known_function(std::string_view name);
 
 }  // namespace attn::keras

@@ -1,7 +1,9 @@
 // Optimizers as configs tell them.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "attn/optimizers/settings.h"
 
@@ -13,5 +15,8 @@ namespace attn::keras {
 
 /// The optimizer that a compile_config (JSON) names. Throws Error (bad_input) where it names none.
 [[nodiscard]] optimizers::Settings compiled_optimizer(const std::string& compile_config);
+
+/// The class as Keras writes it ("AdamW"), from any spelling of it; nothing where it is not known.
+[[nodiscard]] std::optional<std::string> optimizer_class(std::string_view name);
 
 }  // namespace attn::keras
