@@ -6,7 +6,6 @@ namespace attn::keras {
 namespace {
 
 using graph::BinaryFn;
-using graph::ReduceFn;
 using graph::UnaryFn;
 using graph::ValueId;
 

@@ -201,7 +201,7 @@ opt::Schedule read_schedule(const Ref& ref) {
     std::vector<std::string> warnings;
     Fields fields(config, warnings);
     fields.ignored({"name", "warmup_steps", "warmup_target"});
-    const opt::Schedule schedule = make(fields);
+    opt::Schedule schedule = make(fields);
     fields.check_keys();
     return schedule;
   }
