@@ -253,6 +253,9 @@ std::string with_schedule(const std::string& compile_config, const CompileChange
     throw bad_usage(
         "--decay linear: Keras has no schedule of a line behind --warmup-steps, and could not go on with the file; "
         "--decay cosine is one");
+  if (steps == 0)
+    throw bad_usage(
+        "--decay and --warmup-steps: the training has no step; --batch-size takes more rows than there are");
   if (steps <= warmup)
     throw bad_usage("--warmup-steps {}: the training has {} steps in all, which leaves none behind them", warmup,
                     steps);

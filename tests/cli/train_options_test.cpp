@@ -172,6 +172,9 @@ TEST_CASE("train: --warmup-steps and --decay are a schedule of Keras's, over all
   }
   expect_refusal(extended(common, {"--warmup-steps", "10"}), 2,
                  "the training has 10 steps in all, which leaves none behind");
+  expect_refusal({kBatchModel, "--data", kBatchData, "-o", folder / "b.keras", "--decay", "cosine", "--drop-remainder",
+                  "--batch-size", "64"},
+                 2, "the training has no step");
   expect_refusal(extended(common, {"--warmup-steps", "2", "--decay", "linear"}), 2,
                  "Keras has no schedule of a line behind");
   expect_refusal(extended(common, {"--decay", "cosine", "--reduce-lr", "patience=1"}), 2,
