@@ -1,20 +1,17 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
 #include "attn/base/error.h"
 #include "attn/base/stop.h"
 #include "attn/base/text.h"
-#include "attn/io/tensor_file.h"
 #include "attn/keras/optimizer.h"
 #include "attn/parallel/parts.h"
 #include "attn/report/training.h"
+#include "attn/run/compare.h"
 #include "attn/run/memory.h"
 #include "attn/train/fit.h"
 #include "attn/weights/save.h"
@@ -29,11 +26,15 @@
 #include "prepared_model.h"
 #include "shared_options.h"
 #include "training_archive.h"
+#include "training_arrays.h"
 #include "training_callbacks.h"
+#include "training_checkpoints.h"
 #include "training_data.h"
 #include "training_log.h"
+#include "training_losses.h"
 #include "training_model.h"
 #include "training_options.h"
+#include "training_trial.h"
 
 namespace attn::cli {
 namespace {
@@ -50,11 +51,13 @@ struct TrainCommand : TrainingOptions {
     optimizers::Settings settings;
     GivenInputs given, held_out;
     std::optional<train::Data> rows, validation_rows;
+    std::optional<ExpectedLosses> expected;
     TrainingState state;
     keras::LossGraph shown;
     std::optional<TrainingCallbacks> callbacks;
     std::unique_ptr<train::Trainer> trainer;
     std::vector<Tensor> taken_over;  ///< the optimizer's variables that a file had
+    std::int64_t memory = 0;         ///< bytes that training takes
     Clock::time_point start = Clock::now();
   };
 
@@ -63,7 +66,7 @@ struct TrainCommand : TrainingOptions {
     expect_one_process("--parallel data lets them share it");
     Job job;
     prepare(job, nullptr);
-    return train(job, nullptr);
+    return plans ? tell_plan(job) : train(job, nullptr);
   }
 
   /// Of ranks the first tells and writes; all read the same files and compute the rows that are their own.
@@ -86,6 +89,7 @@ struct TrainCommand : TrainingOptions {
   /// All that can fail before the first step. Gives what ranks must agree on.
   std::vector<Fact> prepare(Job& job, communicators::Communicator* world) const {
     job.options = check();
+    if (expected_losses) job.expected = read_expected_losses(*expected_losses);
     job.backend = open_backend("cpu", execution.backend, common.console);
     job.loaded.emplace(load_model(model, execution, common.console));
     LoadedModel& loaded = *job.loaded;
@@ -98,16 +102,21 @@ struct TrainCommand : TrainingOptions {
                                                                    lora_layers.empty() ? all : lora_layers));
     }
     job.compiled = compile_config(loaded.model, changes);
-    job.settings = keras::compiled_optimizer(job.compiled);
-    optimizers::Settings& settings = job.settings;
 
-    job.given = read_training_data(loaded.model, data, execution.sequence_length);
+    job.given = read_training_data(loaded.model, files.words(loaded.model), execution.sequence_length);
     if (validation) job.held_out = read_training_data(loaded.model, {*validation}, execution.sequence_length);
-    if (validation_split) job.held_out = split_off(job.given);
+    if (validation_split) job.held_out = split_off(job.given, *validation_split);
+    if (overfit) keep_rows(job.given, batch_size);
     if (class_weight) add_class_weights(job.given, *class_weight);
     job.rows.emplace(job.given.arrays);
     job.validation_rows.emplace(job.held_out.arrays);
     if (job.rows->rows() == 0) throw bad_input("there is no row to train on");
+    job.compiled = with_schedule(job.compiled, changes, job.options.steps_in_all(job.rows->rows()));
+    job.settings = keras::compiled_optimizer(job.compiled);
+    optimizers::Settings& settings = job.settings;
+    if (const std::int64_t batches = job.options.batches_of(job.rows->rows()); steps_per_epoch > batches)
+      common.console.warn(fmt::format("--steps-per-epoch {}: the data has {} batches, and an epoch ends with them",
+                                      *steps_per_epoch, batches));
 
     job.state = begin(loaded, job.given);
     loaded.model.freeze(job.state.frozen);
@@ -137,7 +146,9 @@ struct TrainCommand : TrainingOptions {
       settings.loss_scale.emplace();
       settings.loss_scale_factor.reset();
     }
-    job.callbacks.emplace(early_stopping, reduce_lr, save_best, watchable(shown, validates()), job.state);
+    const std::optional<std::string> none;
+    job.callbacks.emplace(overfit ? none : early_stopping, overfit ? none : reduce_lr, save_best,
+                          watchable(shown, validates()), job.state);
     require_memory_for(weights_and_gradients(shown.graph));
     std::vector<Tensor> weights = load_weights(loaded, execution, common.console);
     go_on_with(job.state.unmerged, weights);
@@ -149,12 +160,14 @@ struct TrainCommand : TrainingOptions {
         },
         loaded.model.weights(), weights, settings, how);
     train::Trainer& trainer = *job.trainer;
-    require_memory_for(static_cast<UInt128>(trainer.memory_needed(sample)));
+    job.memory = trainer.memory_needed(sample);
+    require_memory_for(static_cast<UInt128>(job.memory));
     trainer.prepare(sample);
     trainer.set_draws(job.state.draws);
     job.taken_over = take_over_optimizer(loaded, trainer);
     trainer.optimizer().set_unsaved(job.state.unsaved);
-    if (writes) require_disk(*target, trainer, job.callbacks->keeps_best_weights());
+    if (lora_output) expect_low_rank(trainer);
+    if (writes && saves()) require_disk(*target, trainer, job.callbacks->keeps_best_weights(), keep.value_or(0) + 1);
     return world == nullptr ? std::vector<Fact>() : facts(job);
   }
 
@@ -173,12 +186,12 @@ struct TrainCommand : TrainingOptions {
   [[nodiscard]] int train(Job& job, Ranks* world) const {
     train::Trainer& trainer = *job.trainer;
     TrainingState& state = job.state;
-    const SaveEvery saves = save_every_of(save_every);
+    const SaveEvery every = save_every_of(save_every);
     if (world != nullptr) world->world().reset_counts();
     const auto began = Clock::now();
     report::TrainingReport report =
         describe(*job.loaded, job.shown, *job.backend, job.settings, job.rows->rows(), state.seed);
-    TrainingLog log(log_targets(), epochs, common.console);
+    TrainingLog log(log_targets(), job.options.epochs, common.console);
     log.start(report);
     const auto save = [&](const std::string& path, const std::vector<NamedTensor>& variables) {
       state.draws = trainer.draws();
@@ -189,11 +202,16 @@ struct TrainCommand : TrainingOptions {
       save(path, variables);
       if (writes) log.checkpoint(path, state.position.step);
     };
+    const auto write_target = [&](const std::vector<NamedTensor>& variables) {
+      const auto to = [&](const std::string& path) { write(path, variables); };
+      if (keep && writes) return write_and_keep(*target, state.position.step, *keep, state.kept, to);
+      to(*target);
+    };
     std::string failure;  // of the last checkpoint, which is told once
-    const auto checkpoint = [&](const std::string& path) {
+    const auto checkpoint = [&](bool is_best) {
       const std::vector<NamedTensor> variables = trainer.optimizer_state();
       try {
-        write(path, variables);
+        is_best ? write(*save_best, variables) : write_target(variables);
         failure.clear();
       } catch (const Error& error) {  // nothing that was trained is lost: the one before is still there
         if (std::exchange(failure, error.what()) != error.what())
@@ -210,7 +228,7 @@ struct TrainCommand : TrainingOptions {
         return;
       }
       report.points.push_back({event.position.step, event.result.loss, event.result.learning_rate});
-      if (saves.steps > 0 && event.position.step % saves.steps == 0) checkpoint(*target);
+      if (every.steps > 0 && event.position.step % every.steps == 0) checkpoint(false);
     };
     events.epoch = [&](const train::EpochEvent& event) {
       const EpochVerdict verdict = job.callbacks->end_of_epoch(event, trainer);
@@ -218,8 +236,8 @@ struct TrainCommand : TrainingOptions {
       report.ends_of_epochs.push_back(state.position.step);
       log.epoch(event, verdict.logs);
       if (!verdict.message.empty()) log.say(verdict.message);
-      if (verdict.is_best) checkpoint(*save_best);
-      if (saves.epochs > 0 && event.epoch % saves.epochs == 0 && event.epoch < epochs) checkpoint(*target);
+      if (verdict.is_best) checkpoint(true);
+      if (every.epochs > 0 && event.epoch % every.epochs == 0 && event.epoch < job.options.epochs) checkpoint(false);
       return !verdict.stops;
     };
 
@@ -229,14 +247,17 @@ struct TrainCommand : TrainingOptions {
           train_until(trainer, *job.rows, validates() ? &*job.validation_rows : nullptr, job.options, state, events);
     } catch (const Error& error) {
       // A rank alone cannot ask the others for their parts.
-      if (world != nullptr || state.position.step == steps_before) throw;
+      if (world != nullptr || !saves() || state.position.step == steps_before) throw;
       const std::string kept =
           keep_what_was_trained([&](const std::string& path) { save(path, trainer.optimizer_state()); });
       throw Error(error.code(), fmt::format("after step {}: {}; {}", state.position.step, error.what(), kept))
           .about(error.field());
     }
     if (world != nullptr) report.parallel = shared_report(*world, report, began);
-    if (dump || zero == 1) write_dump(trainer);
+    if (dump || zero == 1) {  // all ranks have a part in it, where they share the optimizer
+      const std::vector<NamedTensor> variables = trainer.optimizer_state();
+      if (dump) write_dump(*dump, trainer, variables);
+    }
     if (report.end == "epochs" || report.end == "early stopping") {
       trainer.finalize();
       job.callbacks->restore_best_weights(trainer);
@@ -244,20 +265,38 @@ struct TrainCommand : TrainingOptions {
     // A step that is not finite has moved nothing: what was before it is kept, where there is no checkpoint, or beside
     // it.
     const bool lost = report.end == "not finite";
-    if (!lost || state.position.step > steps_before) {
+    if (saves() && (!lost || state.position.step > steps_before)) {
       const std::string place =
           lost && std::filesystem::exists(*target) ? beside(*target, state.position.step) : *target;
       const std::vector<NamedTensor> variables = trainer.optimizer_state();
       write_at_end(place, [&](const std::string& path) { write(path, variables); });
       report.file = place;
     }
+    if (lora_output && !lost) write_low_rank(*lora_output, trainer);
     report.epochs = state.position.epoch;
     report.steps = state.position.step;
     report.seconds = std::chrono::duration<double>(Clock::now() - job.start).count();
     log.end(report.end, report.steps);
+    if (overfit) report.learned = has_learned(report);
     if (svg) write_result(report::render(Format::svg, report), svg, Look::exact);
     if (writes) write_report(report::render(common.form(), report), common.console, svg == "-");
-    return exit_code(report, world);
+    const int code = exit_code(report, world);
+    return code == static_cast<int>(ExitCode::done) ? checked(report, job.expected) : code;
+  }
+
+  /// What the training takes; the time of a step by a few that are tried.
+  [[nodiscard]] int tell_plan(Job& job) const {
+    report::TrainingReport report =
+        describe(*job.loaded, job.shown, *job.backend, job.settings, job.rows->rows(), job.state.seed);
+    const train::Position& position = job.state.position;
+    report.epochs = position.epoch;
+    report.steps = position.step;
+    report.end = "plan";
+    report.plan = plan_of(*job.trainer, job.rows->gather(first_rows(job.rows->rows())), job.rows->rows(), job.options,
+                          position, job.memory);
+    report.seconds = std::chrono::duration<double>(Clock::now() - job.start).count();
+    write_report(report::render(common.form(), report), common.console, false);
+    return static_cast<int>(ExitCode::done);
   }
 
   [[nodiscard]] report::ParallelReport shared_report(Ranks& world, const report::TrainingReport& report,
@@ -280,29 +319,26 @@ struct TrainCommand : TrainingOptions {
     return bytes;
   }
 
+  /// By --overfit and --expect-loss, of a training that has ended well.
+  [[nodiscard]] int checked(const report::TrainingReport& report, const std::optional<ExpectedLosses>& expected) const {
+    bool fails = false;
+    const auto fail = [&](const std::string& message) {
+      fails = true;
+      if (writes) common.console.error(message);
+    };
+    if (report.learned == false) fail(why_not_learned(report));
+    const run::Tolerance usual;
+    if (expected)
+      if (const auto differing = differing_losses(*expected, report, rtol.value_or(usual.rtol),
+                                                  atol.value_or(usual.atol), *expected_losses))
+        fail(*differing);
+    return static_cast<int>(fails ? ExitCode::differs : ExitCode::done);
+  }
+
   void require_memory_for(UInt128 bytes) const {
     run::require_memory("training takes", bytes, memory_limit(execution.memory_limit), [&] {
       return fmt::format("a smaller --batch-size takes less{}", recomputes ? "" : ", and so does --checkpoint layer");
     });
-  }
-
-  /// The last part of the rows, as Keras splits them: int(n·(1 − share)) stay.
-  [[nodiscard]] GivenInputs split_off(GivenInputs& given) const {
-    GivenInputs out;
-    for (auto& [name, tensor] : given.arrays) {
-      const std::int64_t all = tensor.shape()[0];
-      const auto stay = static_cast<std::int64_t>(static_cast<double>(all) * (1.0 - *validation_split));
-      if (stay == 0 || stay == all)
-        throw bad_usage("--validation-split {}: of {} rows some must be on each side", *validation_split, all);
-      Shape before = tensor.shape(), behind = tensor.shape();
-      before[0] = stay;
-      behind[0] = all - stay;
-      const std::int64_t bytes = tensor.bytes() / all * stay;
-      out.arrays.emplace(
-          name, Tensor(tensor.dtype(), behind, std::shared_ptr<std::byte>(tensor.owner(), tensor.data() + bytes)));
-      tensor = Tensor(tensor.dtype(), before, tensor.owner());
-    }
-    return out;
   }
 
   [[nodiscard]] std::vector<std::int64_t> first_rows(std::int64_t all) const {
@@ -318,10 +354,7 @@ struct TrainCommand : TrainingOptions {
       const auto kept = loaded.weights ? read_training_state(*loaded.weights) : std::nullopt;
       if (!kept) throw bad_input("{}: attn did not train it, so there is no place to go on from", printable(*model));
       state = *kept;
-      if (state.batch_size != batch_size)
-        throw bad_usage("--resume: the training has a --batch-size of {}", state.batch_size);
-      if (state.shuffle == no_shuffle)
-        throw bad_usage("--resume: the training is {} --no-shuffle", state.shuffle ? "without" : "with");
+      check_resumed(state);
       for (const auto& [name, now] : data_now) {
         const auto before = state.data.find(name);
         if (before != state.data.end() && before->second == now) continue;
@@ -335,6 +368,8 @@ struct TrainCommand : TrainingOptions {
       state.seed = execution.seed;
       state.batch_size = batch_size;
       state.shuffle = !no_shuffle;
+      state.shuffled_block = shuffled_block;
+      state.steps_per_epoch = steps_per_epoch.value_or(0);
       state.frozen = frozen_layers(loaded.model, frozen, trained);
     }
     state.data = data_now;
@@ -355,7 +390,7 @@ struct TrainCommand : TrainingOptions {
   /// What fit() left in the archive goes on, where the optimizer is the model's own.
   /// Gives what that was.
   [[nodiscard]] std::vector<Tensor> take_over_optimizer(const LoadedModel& loaded, train::Trainer& trainer) const {
-    if (!loaded.weights || execution.weights || changes.optimizer || changes.file) return {};
+    if (!loaded.weights || execution.weights || changes.optimizer || changes.file || changes.schedule()) return {};
     std::vector<Tensor> state = read_optimizer_state(*loaded.weights);
     const std::size_t all = trainer.optimizer().state().size();
     if (state.empty() || (state.size() != all && state.size() <= trainer.optimizer().scale_variables() + 2))
@@ -413,28 +448,6 @@ struct TrainCommand : TrainingOptions {
     return "signal";
   }
 
-  /// trained.keras becomes trained.step12.keras.
-  [[nodiscard]] static std::string beside(const std::string& file, std::int64_t step) {
-    const std::filesystem::path path(file);
-    return (path.parent_path() / fmt::format("{}.step{}{}", path.stem().string(), step, path.extension().string()))
-        .string();
-  }
-
-  /// A full disk must not cost what was trained.
-  static void write_at_end(const std::string& file, const std::function<void(const std::string&)>& write) {
-    try {
-      write(file);
-    } catch (const Error& error) {
-      const std::string other = std::filesystem::temp_directory_path() / fmt::format("attn-train-{}.keras", ::getpid());
-      try {
-        write(other);
-      } catch (const Error&) {
-        throw error;
-      }
-      throw bad_input("{}; what was trained is in {}", error.what(), printable(other));
-    }
-  }
-
   /// Where the steps before a failure are.
   [[nodiscard]] std::string keep_what_was_trained(const std::function<void(const std::string&)>& write) const {
     try {
@@ -447,7 +460,8 @@ struct TrainCommand : TrainingOptions {
 
   [[nodiscard]] int exit_code(const report::TrainingReport& report, Ranks* world) const {
     const std::string resumes =
-        fmt::format("`attn train {} --resume` with the same data and options goes on", printable(*target));
+        saves() ? fmt::format("`attn train {} --resume` with the same data and options goes on", printable(*target))
+                : "nothing was written";
     if (report.end == "not finite") {
       if (writes)
         common.console.error(fmt::format("step {} is not finite, first in {}; {}", report.steps + 1, report.not_finite,
@@ -465,6 +479,7 @@ struct TrainCommand : TrainingOptions {
 
   /// Of a training that a step ended which is not finite.
   [[nodiscard]] std::string what_is_left(const report::TrainingReport& report) const {
+    if (!saves()) return "nothing was written";
     const bool is_kept = std::filesystem::exists(*target);
     if (report.file.empty()) return is_kept ? printable(*target) + " is as it was before" : "nothing was trained";
     const std::string before = fmt::format("what was trained before it is in {}", printable(report.file));
@@ -474,17 +489,6 @@ struct TrainCommand : TrainingOptions {
   /// One of those that some rank has got.
   [[nodiscard]] static int first_signal(Ranks& world) {
     return static_cast<int>(std::ranges::max(gather_numbers(world.world(), Interrupt::signal())));
-  }
-
-  /// All ranks have a part in it, where they share the optimizer.
-  void write_dump(train::Trainer& trainer) const {
-    const std::vector<NamedTensor> state = trainer.optimizer_state();
-    if (!dump) return;
-    std::vector<NamedTensor> arrays;
-    for (std::size_t i = 0; i < trainer.specs().size(); ++i)
-      arrays.push_back({"weight:" + trainer.specs()[i].path, trainer.weights()[i]});
-    for (std::size_t i = 0; i < state.size(); ++i) arrays.push_back({fmt::format("optimizer:{}", i), state[i].tensor});
-    io::write_tensors(*dump, arrays);
   }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <system_error>
@@ -50,6 +51,9 @@ std::string text_of(const TrainingState& state) {
   json["seed"] = state.seed;
   json["batch_size"] = state.batch_size;
   json["shuffle"] = state.shuffle;
+  json["shuffled_block"] = state.shuffled_block;
+  json["steps_per_epoch"] = state.steps_per_epoch;
+  json["kept"] = state.kept;
   json["data"] = state.data;
   json["frozen"] = state.frozen;
   json["running"] = Json::object();
@@ -70,6 +74,9 @@ TrainingState state_of(const Json& json) {
   out.seed = json.at("seed");
   out.batch_size = json.at("batch_size");
   out.shuffle = json.at("shuffle");
+  out.shuffled_block = json.value("shuffled_block", std::int64_t{0});
+  out.steps_per_epoch = json.value("steps_per_epoch", std::int64_t{0});
+  out.kept = json.value("kept", std::vector<std::int64_t>());
   for (const auto& [name, value] : json.at("data").items()) out.data[name] = value;
   for (const auto& name : json.at("frozen")) out.frozen.push_back(name);
   for (const auto& [name, value] : json.at("running").items()) {
@@ -86,7 +93,8 @@ TrainingState state_of(const Json& json) {
   out.early_stopping = watched_of(json.at("early_stopping"));
   out.reduce_lr = watched_of(json.at("reduce_lr"));
   out.save_best = watched_of(json.at("save_best"));
-  if (out.position.epoch < 0 || out.position.batch < 0 || out.position.step < 0 || out.batch_size < 1)
+  if (out.position.epoch < 0 || out.position.batch < 0 || out.position.step < 0 || out.batch_size < 1 ||
+      out.shuffled_block < 0 || out.steps_per_epoch < 0)
     throw bad_input("a number below 0");
   return out;
 }
@@ -182,16 +190,19 @@ void write_training(const std::string& path, const LoadedModel& loaded, const st
   weights::save(path, stored.specs, stored.weights, model);
 }
 
-void require_disk(const std::string& path, train::Trainer& trainer, bool keeps_best_weights) {
+void require_disk(const std::string& path, train::Trainer& trainer, bool keeps_best_weights, std::int64_t copies) {
   std::int64_t weights = 0;
   for (const Tensor& weight : trainer.weights()) weights += weight.bytes();
-  const std::int64_t needed = weights * (keeps_best_weights ? 2 : 1) + trainer.optimizer_bytes();
+  const std::int64_t each = weights * (keeps_best_weights ? 2 : 1) + trainer.optimizer_bytes();
+  std::int64_t needed = std::numeric_limits<std::int64_t>::max();
+  if (each == 0 || copies <= needed / each) needed = each * copies;
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   std::error_code failed;
   const std::filesystem::space_info space = std::filesystem::space(folder, failed);
   if (failed || space.available >= static_cast<std::uintmax_t>(needed)) return;
-  throw bad_input("{}: the trained model takes {}, and the disk has {} left; make room, or write elsewhere",
+  throw bad_input("{}: the trained model takes {}{}, and the disk has {} left; make room, or write elsewhere",
                   printable(path), report::byte_size(needed),
+                  copies > 1 ? fmt::format(" in its {} checkpoints", copies) : "",
                   report::byte_size(static_cast<std::int64_t>(space.available)));
 }
 

@@ -28,7 +28,9 @@ struct TrainingState {
   std::uint64_t seed = 0;
   std::int64_t batch_size = 0;
   bool shuffle = true;
-  std::map<std::string, std::string> data;  ///< its fingerprints
+  std::int64_t shuffled_block = 0, steps_per_epoch = 0;  ///< 0: none
+  std::vector<std::int64_t> kept;                        ///< steps whose checkpoints are beside the archive
+  std::map<std::string, std::string> data;               ///< its fingerprints
   std::map<std::string, std::int64_t> draws;
   std::vector<std::string> frozen;  ///< layers that options left as they are
   Watched early_stopping, reduce_lr, save_best;
@@ -50,6 +52,7 @@ void write_training(const std::string& path, const LoadedModel& loaded, const st
                     train::Trainer& trainer, const std::vector<NamedTensor>& variables, const TrainingState& state);
 
 /// Throws Error (bad_input) where the disk under `path` has no room for what write_training writes.
-void require_disk(const std::string& path, train::Trainer& trainer, bool keeps_best_weights);
+/// `copies`: so many of them.
+void require_disk(const std::string& path, train::Trainer& trainer, bool keeps_best_weights, std::int64_t copies);
 
 }  // namespace attn::cli

@@ -11,6 +11,7 @@
 #include "attn/io/file.h"
 #include "attn/io/tensor_file.h"
 #include "attn/train/data.h"
+#include "training_files.h"
 
 namespace attn::cli {
 namespace {
@@ -43,15 +44,36 @@ std::vector<NamedTensor> text_arrays(const keras::Model& model, const std::strin
   return {{input.name, x}, {"y", y}};
 }
 
+/// The file's only array, or that of the name, under it.
+io::Arrays array_called(const std::string& name, io::Arrays read, const std::string& file) {
+  const std::size_t count = read.tensors.size() + read.texts.size();
+  if (count != 1) {
+    std::erase_if(read.tensors, [&](const NamedTensor& array) { return array.name != name; });
+    std::erase_if(read.texts, [&](const NamedTexts& array) { return array.name != name; });
+  }
+  for (NamedTensor& array : read.tensors) array.name = name;
+  for (NamedTexts& array : read.texts) array.name = name;
+  if (read.tensors.size() + read.texts.size() == 1) return read;
+  throw bad_input("{}: holds {} arrays, none of them called '{}'", printable(file), count, printable(name));
+}
+
+/// The arrays that a word of read_training_data stands for.
+io::Arrays arrays_of(const std::string& name, const std::string& file, const keras::Model& model,
+                     std::optional<std::int64_t> sequence_length) {
+  if (!name.empty()) return array_called(name, io::read_arrays(file), file);
+  const bool is_bytes = file.ends_with(".txt") && model.text_inputs().empty();
+  return is_bytes ? io::Arrays{text_arrays(model, file, sequence_length), {}} : io::read_arrays(file);
+}
+
 }  // namespace
 
 GivenInputs read_training_data(const keras::Model& model, const std::vector<std::string>& files,
                                std::optional<std::int64_t> sequence_length) {
   GivenInputs out;
   const std::vector<std::string> inputs = model.array_names();
-  for (const std::string& file : files) {
-    const bool is_bytes = file.ends_with(".txt") && model.text_inputs().empty();
-    io::Arrays read = is_bytes ? io::Arrays{text_arrays(model, file, sequence_length), {}} : io::read_arrays(file);
+  for (const std::string& word : files) {
+    const auto [name_of_one, file] = named_file(word);
+    io::Arrays read = arrays_of(name_of_one, file, model, sequence_length);
     for (auto& [name, tensor] : encoded_texts(model, read.texts, read.tensors, file))
       read.tensors.push_back({name, tensor});
     for (NamedTensor& array : read.tensors) {
@@ -117,6 +139,24 @@ void expect_labels(const keras::LossGraph& loss, const GivenInputs& data) {
           i / (labels.size() / labels.shape()[0]), target.classes, target.classes - 1);
     }
   }
+}
+
+GivenInputs split_off(GivenInputs& given, double share) {
+  GivenInputs out;
+  for (auto& [name, tensor] : given.arrays) {
+    const std::int64_t all = tensor.shape()[0];
+    const auto stay = static_cast<std::int64_t>(static_cast<double>(all) * (1.0 - share));
+    if (stay == 0 || stay == all)
+      throw bad_usage("--validation-split {}: of {} rows some must be on each side", share, all);
+    Shape before = tensor.shape(), behind = tensor.shape();
+    before[0] = stay;
+    behind[0] = all - stay;
+    const std::int64_t bytes = tensor.bytes() / all * stay;
+    out.arrays.emplace(
+        name, Tensor(tensor.dtype(), behind, std::shared_ptr<std::byte>(tensor.owner(), tensor.data() + bytes)));
+    tensor = Tensor(tensor.dtype(), before, tensor.owner());
+  }
+  return out;
 }
 
 void keep_rows(GivenInputs& data, std::int64_t rows) {

@@ -14,9 +14,10 @@
 namespace attn::cli {
 
 /// Arrays from files (.npz, .npy, .safetensors) by name: the model's inputs, targets "y" ("target" is another name) or
-/// "y:<output>", and weights "sample_weight" or "sample_weight:<output>". All have as many rows. Of a text (.txt) the
-/// bytes are the one input, in rows of the model's length, one behind the other, and each target is the byte behind.
-/// Throws Error (bad_input) for an array of another name, and (usage) for one that is given twice.
+/// "y:<output>", and weights "sample_weight" or "sample_weight:<output>". All have as many rows. Of NAME=FILE the
+/// file's one array, or that of the name, is the array NAME. Of a text (.txt) the bytes are the one input, in rows of
+/// the model's length, one behind the other, and each target is the byte behind. Throws Error (bad_input) for an array
+/// of another name, and (usage) for one that is given twice.
 [[nodiscard]] GivenInputs read_training_data(const keras::Model& model, const std::vector<std::string>& files,
                                              std::optional<std::int64_t> sequence_length = {});
 
@@ -26,6 +27,10 @@ void add_class_weights(GivenInputs& data, const std::string& json);
 
 /// Throws Error (bad_input) for the first label that is none of its loss's classes.
 void expect_labels(const keras::LossGraph& loss, const GivenInputs& data);
+
+/// Takes the last part of the rows off, as Keras splits them: int(n·(1 − share)) stay. Throws Error (usage) where one
+/// side would have none.
+[[nodiscard]] GivenInputs split_off(GivenInputs& given, double share);
 
 /// The first rows of every array, where there are more.
 void keep_rows(GivenInputs& data, std::int64_t rows);

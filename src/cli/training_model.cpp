@@ -1,6 +1,8 @@
 #include "training_model.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "attn/base/error.h"
@@ -32,6 +34,26 @@ Json metrics_of(const std::string& text) {
   Json names = Json::array();
   for (const std::string_view name : split(text, ',')) names.push_back(name);
   return names;
+}
+
+/// Numbers between commas, or JSON: a list of them, or an object by outputs.
+Json loss_weights_of(const std::string& text) {
+  Json out = is_json(text) ? as_json("--loss-weights", text) : Json::array();
+  if (!is_json(text)) {
+    for (const std::string& part : split(text, ',')) {
+      double number = 0.0;
+      const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+      const bool is_number = error == std::errc() && end == part.data() + part.size() && std::isfinite(number);
+      out.push_back(is_number ? Json(number) : Json());
+    }
+  }
+  const bool has_some = (out.is_array() || out.is_object()) && !out.empty();
+  if (!has_some || !std::all_of(out.begin(), out.end(), [](const Json& each) { return each.is_number(); }))
+    throw bad_usage(
+        "--loss-weights '{}': expected a number for each output, as 1,0.5, or JSON by their names, as "
+        "{{\"price\": 0.5}}",
+        printable(text));
+  return out;
 }
 
 /// What compile() was given, as Keras's get_compile_config() tells it, or the whole config.json of an archive.
@@ -90,12 +112,43 @@ std::vector<std::pair<const char*, Json>> optimizer_fields(const CompileChanges&
   return out;
 }
 
+/// A class of keras.optimizers.schedules, as Keras writes it.
+Json schedule_of(const CompileChanges& changes, double rate, std::int64_t steps) {
+  const std::int64_t warmup = changes.warmup_steps.value_or(0);
+  const bool is_linear = changes.decay == "linear", falls = is_linear || changes.decay == "cosine";
+  Json config{{"initial_learning_rate", warmup > 0 ? 0.0 : rate}, {"decay_steps", steps - warmup}};
+  if (is_linear) {
+    config["end_learning_rate"] = 0.0;
+    config["power"] = 1.0;
+    config["cycle"] = false;
+  } else {  // with an alpha of 1 it stays where the warm-up has come to
+    config["alpha"] = falls ? 0.0 : 1.0;
+  }
+  const char* const name = is_linear ? "PolynomialDecay" : "CosineDecay";
+  config["name"] = name;
+  if (!is_linear) {
+    config["warmup_target"] = warmup > 0 ? Json(rate) : Json();
+    config["warmup_steps"] = warmup;
+  }
+  return Json{
+      {"module", "keras.optimizers.schedules"}, {"class_name", name}, {"config", config}, {"registered_name", nullptr}};
+}
+
 /// The object of the optimizer itself, of one whose loss is scaled the one within.
 Json& optimizer_in(Json& told) {
   if (told.is_string()) told = object_of("keras.optimizers", told.get<std::string>());
   const bool wraps = told.is_object() && told.value("class_name", Json()) == "LossScaleOptimizer" &&
                      told.contains("config") && told["config"].contains("inner_optimizer");
   return wraps ? optimizer_in(told["config"]["inner_optimizer"]) : told;
+}
+
+/// The config of the optimizer itself.
+Json& optimizer_config(Json& compile_config) {
+  Json& told = optimizer_in(compile_config["optimizer"]);
+  if (!told.is_object() || (told.contains("config") && !told["config"].is_object()))
+    throw bad_input("the optimizer of the compile_config is no object that Keras writes");
+  if (!told.contains("config")) told["config"] = Json::object();
+  return told["config"];
 }
 
 /// An object's class as Keras finds it: "adam" is a name for compile() alone.
@@ -166,7 +219,7 @@ void set_policy(Json& json, const std::string& policy) {
 }  // namespace
 
 bool change_optimizer(const CompileChanges& changes) {
-  return changes.file || changes.optimizer || !optimizer_fields(changes).empty();
+  return changes.file || changes.optimizer || changes.schedule() || !optimizer_fields(changes).empty();
 }
 
 std::string compile_config(const keras::Model& model, const CompileChanges& changes) {
@@ -180,17 +233,42 @@ std::string compile_config(const keras::Model& model, const CompileChanges& chan
     config["metrics"] = metrics_of(*changes.metrics);
     config["weighted_metrics"] = nullptr;
   }
+  if (changes.loss_weights) config["loss_weights"] = loss_weights_of(*changes.loss_weights);
   refuse_custom(config);
   if (const std::vector<std::pair<const char*, Json>> fields = optimizer_fields(changes); !fields.empty()) {
-    Json& told = optimizer_in(config["optimizer"]);
-    if (!told.is_object() || (told.contains("config") && !told["config"].is_object()))
-      throw bad_input("the optimizer of the compile_config is no object that Keras writes");
-    for (const auto& [name, value] : fields) told["config"][name] = value;
+    Json& told = optimizer_config(config);
+    for (const auto& [name, value] : fields) told[name] = value;
   }
   name_class(config["optimizer"]);
   if (changes.from_logits) set_in_loss(config["loss"], "--from-logits", "from_logits", true);
   if (changes.label_smoothing)
     set_in_loss(config["loss"], "--label-smoothing", "label_smoothing", *changes.label_smoothing);
+  return config.dump();
+}
+
+std::string with_schedule(const std::string& compile_config, const CompileChanges& changes, std::int64_t steps) {
+  if (!changes.schedule()) return compile_config;
+  const std::int64_t warmup = changes.warmup_steps.value_or(0);
+  if (warmup > 0 && changes.decay == "linear")
+    throw bad_usage(
+        "--decay linear: Keras has no schedule of a line behind --warmup-steps, and could not go on with the file; "
+        "--decay cosine is one");
+  if (steps == 0)
+    throw bad_usage(
+        "--decay and --warmup-steps: the training has no step; --batch-size takes more rows than there are");
+  if (steps <= warmup)
+    throw bad_usage("--warmup-steps {}: the training has {} steps in all, which leaves none behind them", warmup,
+                    steps);
+  Json config = Json::parse(compile_config);
+  Json& told = optimizer_config(config);
+  const Json given = told.value("learning_rate", Json());
+  if (given.is_object())
+    throw bad_usage(
+        "the learning rate of the model's optimizer is a schedule already; with --learning-rate R --warmup-steps and "
+        "--decay make another");
+  const double rate = given.is_number() ? given.get<double>() : keras::compiled_optimizer(compile_config).learning_rate;
+  told["learning_rate"] = schedule_of(changes, rate, steps);
+  name_class(config["optimizer"]);
   return config.dump();
 }
 

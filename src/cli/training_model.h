@@ -19,7 +19,13 @@ struct CompileChanges {
   std::optional<double> learning_rate, weight_decay, clipnorm, global_clipnorm, clipvalue, ema, label_smoothing;
   std::optional<std::int64_t> accumulate;
   bool from_logits = false;
-  std::optional<std::string> metrics;  ///< names, or JSON; "none"
+  std::optional<std::string> metrics;       ///< names, or JSON; "none"
+  std::optional<std::string> loss_weights;  ///< numbers, or JSON
+  std::optional<std::int64_t> warmup_steps;
+  std::optional<std::string> decay;  ///< "cosine", "linear" or "none"
+
+  /// Do they have the learning rate move from step to step?
+  [[nodiscard]] bool schedule() const { return warmup_steps || (decay && *decay != "none"); }
 };
 
 /// Do they change more than the loss and the metrics?
@@ -28,6 +34,13 @@ struct CompileChanges {
 /// The model's own compile_config with the changes, as JSON. Throws Error (bad_input) where it has none and no loss is
 /// given, and where functions or classes are left in it that are the user's own.
 [[nodiscard]] std::string compile_config(const keras::Model& model, const CompileChanges& changes);
+
+/// The compile_config with the schedule of Keras's in place of the learning rate that `changes` ask for, over so many
+/// steps: from 0 up to the rate in warmup_steps, and down to 0 until the last by a cosine or, where nothing is before
+/// it, a line. Throws Error (usage) where Keras has none such, the steps are too few, or the rate is a schedule
+/// already.
+[[nodiscard]] std::string with_schedule(const std::string& compile_config, const CompileChanges& changes,
+                                        std::int64_t steps);
 
 /// A model's config in which every layer has the policy, "float32", "mixed_bfloat16" or "mixed_float16", as Keras's
 /// set_dtype_policy gives it to layers that are made behind it. Throws Error (bad_input) for layers that are quantized.

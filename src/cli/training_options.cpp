@@ -1,40 +1,71 @@
 #include "training_options.h"
 
+#include <charconv>
 #include <chrono>
+#include <string_view>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
 #include "attn/io/tensor_file.h"
 #include "attn/weights/save.h"
 #include "callback_options.h"
+#include "training_archive.h"
 
 namespace attn::cli {
 
 using Clock = std::chrono::steady_clock;
 
+namespace {
+
+/// "rows": 0; "block:4096": 4096.
+std::int64_t shuffled_block_of(const std::string& text) {
+  constexpr std::string_view kBlock = "block:";
+  if (text == "rows") return 0;
+  std::int64_t rows = 0;
+  const char* const end = text.data() + text.size();
+  const bool is_block = text.starts_with(kBlock);
+  const auto [last, error] = std::from_chars(text.data() + (is_block ? kBlock.size() : 0), end, rows);
+  if (!is_block || error != std::errc() || last != end || rows < 1)
+    throw bad_usage("--shuffle '{}': expected rows, or block:N with a number of rows, as block:4096", printable(text));
+  return rows;
+}
+
+}  // namespace
+
 void TrainingOptions::declare(Options& options) {
   add_common(options, common, {Format::table, Format::json}, false);
   add_model(options, model);
-  options
-      .add("--data", data, "FILE",
-           "inputs by name, targets y or y:<output>, sample_weight (.npz, .npy, .safetensors), or a text (.txt)")
-      .repeatable()
-      .required();
-  options.add("-o,--output", target, "FILE", "the trained model, .keras: weights, optimizer, and where it stands")
-      .required();
+  files.declare(options);
+  options.add("-o,--output", target, "FILE", "the trained model, .keras: weights, optimizer, and where it stands");
   options.add("--epochs", epochs, "N", "times over the data, those before --resume too (1)").above_zero();
   options.add("--steps", steps, "N", "end after so many steps in all").above_zero();
+  options
+      .add("--steps-per-epoch", steps_per_epoch, "N",
+           "steps of an epoch, which goes on in the data where the one before ended")
+      .above_zero();
   options.add("--time-limit", time_limit, "TIME", "end after the step in which 90s, 30m or 1h30m are over");
   options.add("--batch-size", batch_size, "N", "rows of a step (32)").above_zero();
   options.flag("--no-shuffle", no_shuffle, "take the rows in their order in every epoch");
+  options.parsed(
+      "--shuffle", [this](const std::string& text) { shuffled_block = shuffled_block_of(text); }, "HOW",
+      "rows: each for itself; block:N: rows stay in blocks of N, for files on disks that are slow to jump in");
   options.flag("--drop-remainder", drop_remainder, "leave out a last batch with fewer rows");
   options.add("--validation", validation, "FILE", "data to evaluate after each epoch");
   options.add("--validation-split", validation_split, "SHARE", "the last part of the data instead").between(0.0, 1.0);
   options.add("--class-weight", class_weight, "JSON", "what a row counts by its class, as {\"0\": 1, \"1\": 5}");
   options.add("--loss", changes.loss, "LOSS", "a name, or JSON as Keras writes it, in place of the model's own");
+  options.add("--loss-weights", changes.loss_weights, "WEIGHTS",
+              "what the loss of each output counts, as 1,0.5, or JSON by their names, in place of the model's own");
   options.add("--optimizer", changes.optimizer, "OPTIMIZER",
               "a name, or JSON as Keras writes it, in place of the model's own");
   options.add("--learning-rate", changes.learning_rate, "R", "in place of the optimizer's").not_negative();
+  options
+      .add("--warmup-steps", changes.warmup_steps, "N", "steps in which the learning rate rises from 0 to what it is")
+      .above_zero();
+  options
+      .add("--decay", changes.decay, "HOW",
+           "how it falls to 0 until the last step, behind them: cosine, linear (without --warmup-steps), or none")
+      .one_of({"cosine", "linear", "none"});
   options.add("--weight-decay", changes.weight_decay, "R", "likewise").not_negative();
   options.add("--clipnorm", changes.clipnorm, "R", "the most that the norm of a weight's gradient may be")
       .not_negative();
@@ -66,6 +97,8 @@ void TrainingOptions::declare(Options& options) {
   options.add("--lora", lora, "RANK[,ALPHA]", "train low-rank additions to kernels, as Keras's enable_lora");
   options.add("--lora-layers", lora_layers, "PATTERN", "to those of layers with such names; without it to all")
       .repeatable();
+  options.add("--lora-output", lora_output, "FILE",
+              "the low-rank additions alone, as arrays (.npz, .safetensors), beside what -o holds with them in it");
   options.add("--early-stopping", early_stopping, "KEY=VALUE,…",
               "end where nothing improves: monitor, patience, min_delta, mode, baseline, restore_best_weights, "
               "start_from_epoch");
@@ -74,12 +107,24 @@ void TrainingOptions::declare(Options& options) {
               "min_lr");
   options.flag("--resume", resume, "go on where MODEL stopped, as if it never had");
   options.add("--save-every", save_every, "N[steps]", "write -o after every N epochs, or steps, too");
+  options
+      .add("--keep", keep, "N",
+           "of --save-every: the last N stay beside -o, as NAME.step100.keras, and -o is the newest")
+      .above_zero();
   options.add("--save-best", save_best, "FILE", "the model of the epoch with the least validation loss, .keras");
   options.add("--log", logs.events, "FILE", "an event in each line, as JSON; --resume appends");
   options.add("--csv", logs.csv, "FILE", "a row for each epoch, as Keras's CSVLogger; --resume appends");
   options.add("--tensorboard", logs.tensorboard, "DIR", "event files for TensorBoard, of steps and epochs");
   options.add("--svg", svg, "FILE", "draw the losses and the learning rate over the steps");
   options.add("--dump", dump, "FILE", "weights and the optimizer's variables after the last step, as arrays");
+  options.flag("--plan", plans, "tell what the training takes in memory, steps and time, and end before it");
+  options
+      .add("--overfit", overfit, "N",
+           "can the model learn? N steps on the first batch alone; exit 1 unless its loss falls to a tenth")
+      .above_zero();
+  options.add("--expect-loss", expected_losses, "FILE",
+              "a --log, or a CSVLogger's file of Keras's; exit 1 where losses of the same steps or epochs differ");
+  add_tolerance(options, rtol, atol, " of --expect-loss");
   options.choice<ShownProgress>("--progress", logs.progress,
                                 {{"auto", ShownProgress::automatic},
                                  {"bar", ShownProgress::bar},
@@ -109,8 +154,33 @@ void TrainingOptions::declare(Options& options) {
                         "of --parallel, in which gradients travel: bfloat16 halves the bytes and rounds (float32)");
 }
 
+namespace {
+
+void exclude(bool one, bool other, const char* why) {
+  if (one && other) throw bad_usage("{}", why);
+}
+
+}  // namespace
+
 train::FitOptions TrainingOptions::check() const {
-  if (!weights::holds_config(*target)) throw bad_usage("-o {}: the trained model is a .keras", printable(*target));
+  if (!target && saves()) throw bad_usage("-o FILE is missing: the trained model has to go somewhere");
+  exclude(plans, overfit.has_value(), "--plan and --overfit exclude each other");
+  exclude(overfit.has_value(), resume, "--overfit tries from the beginning: it goes without --resume");
+  exclude(overfit.has_value(), steps || steps_per_epoch,
+          "--overfit N says how many steps there are: it goes without --steps and --steps-per-epoch");
+  exclude(!saves(), dump || lora_output || save_every || save_best,
+          "--plan and --overfit write no model: they go without --dump, --lora-output, --save-every and --save-best");
+  exclude(plans, expected_losses || svg || logs.events || logs.csv || logs.tensorboard,
+          "--plan trains nothing: it goes without --expect-loss, --log, --csv, --tensorboard and --svg");
+  exclude(!saves(), ranks.asked().has_value(), "--plan and --overfit are of one process: they go without --parallel");
+  exclude(keep.has_value(), !save_every, "--keep is of --save-every");
+  exclude(no_shuffle, shuffled_block > 0, "--shuffle and --no-shuffle exclude each other");
+  exclude(changes.schedule(), reduce_lr.has_value(),
+          "--reduce-lr moves the learning rate, which --warmup-steps and --decay move already");
+  exclude(!expected_losses, rtol || atol, "--rtol and --atol are of --expect-loss");
+  if (lora_output) io::check_tensor_path(*lora_output);
+  if (target && !weights::holds_config(*target))
+    throw bad_usage("-o {}: the trained model is a .keras", printable(*target));
   if (save_best && !weights::holds_config(*save_best))
     throw bad_usage("--save-best {}: the trained model is a .keras", printable(*save_best));
   if (dump) io::check_tensor_path(*dump);
@@ -131,10 +201,12 @@ train::FitOptions TrainingOptions::check() const {
     throw bad_usage("--deterministic gives others sums of several parts, which --reduce-dtype {} would round",
                     name_of(reduce_dtype));
   train::FitOptions options;
-  options.epochs = epochs;
+  options.epochs = overfit.value_or(epochs);  // each is one step there
+  options.steps_per_epoch = steps_per_epoch;
+  options.shuffled_block = shuffled_block;
   options.batch_size = batch_size;
   options.steps = steps;
-  options.shuffle = !no_shuffle;
+  options.shuffle = !no_shuffle && !overfit;
   options.drop_remainder = drop_remainder;
   if (time_limit)
     options.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -142,9 +214,24 @@ train::FitOptions TrainingOptions::check() const {
   return options;
 }
 
+void TrainingOptions::check_resumed(const TrainingState& state) const {
+  if (state.batch_size != batch_size)
+    throw bad_usage("--resume: the training has a --batch-size of {}", state.batch_size);
+  if (state.shuffle == no_shuffle)
+    throw bad_usage("--resume: the training is {} --no-shuffle", state.shuffle ? "without" : "with");
+  if (state.shuffled_block != shuffled_block)
+    throw bad_usage("--resume: the training has a --shuffle {}",
+                    state.shuffled_block > 0 ? fmt::format("block:{}", state.shuffled_block) : "rows");
+  if (state.steps_per_epoch != steps_per_epoch.value_or(0))
+    throw bad_usage("--resume: the training is {}",
+                    state.steps_per_epoch > 0 ? fmt::format("with --steps-per-epoch {}", state.steps_per_epoch)
+                                              : "without --steps-per-epoch");
+}
+
 LogTargets TrainingOptions::log_targets() const {
   LogTargets out = logs;
   out.append = resume;
+  if (overfit && out.progress == ShownProgress::automatic) out.progress = ShownProgress::none;
   if (common.form() != Format::table || common.console.quiet || svg == "-") out.progress = ShownProgress::none;
   return out;
 }
@@ -155,16 +242,18 @@ TrainingOptions TrainingOptions::silent() const {
   out.logs.progress = ShownProgress::none;
   out.svg.reset();
   out.dump.reset();
+  out.lora_output.reset();
   out.common.console.quiet = true;
   return out;
 }
 
 std::string TrainingOptions::decisive() const {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", epochs, batch_size,
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", epochs, batch_size,
                      steps.value_or(-1), time_limit.value_or(""), no_shuffle, drop_remainder, resume, no_dropout,
                      no_loss_scale, recomputes, static_cast<int>(tables), early_stopping.value_or(""),
                      reduce_lr.value_or(""), save_best.has_value(), save_every.value_or(""), class_weight.value_or(""),
-                     fmt::join(frozen, ","), name_of(reduce_dtype), zero, deterministic);
+                     fmt::join(frozen, ","), name_of(reduce_dtype), zero, deterministic, steps_per_epoch.value_or(0),
+                     shuffled_block);
 }
 
 }  // namespace attn::cli

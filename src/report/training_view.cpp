@@ -29,8 +29,30 @@ std::string training_json(const TrainingReport& report) {
   json["history"] = Json::object();
   for (const auto& [name, values] : report.history) json["history"][name] = values;
   json["ms"] = report.seconds * 1000.0;
+  if (report.learned) json["learned"] = *report.learned;
+  if (report.plan)
+    json["plan"] = {{"bytes", report.plan->bytes},
+                    {"steps_per_epoch", report.plan->steps_per_epoch},
+                    {"steps", report.plan->steps},
+                    {"ms_per_step", report.plan->seconds_per_step * 1000.0}};
   if (report.parallel) json["parallel"] = parallel_json(*report.parallel);
   return json_document(json);
+}
+
+std::string training_plan_text(const TrainingReport& report) {
+  const TrainingReport::Plan& plan = *report.plan;
+  return fmt::format("{}: {} of {} parameters, {}, {}, {} rows\n", printable(report.setting.model),
+                     with_commas(report.trainable), with_commas(report.params), report.optimizer,
+                     printable(report.loss), with_commas(report.rows)) +
+         fmt::format("{} of memory; {} steps, {} in an epoch, {} each: {} without validation\n", byte_size(plan.bytes),
+                     with_commas(plan.steps), with_commas(plan.steps_per_epoch), duration(plan.seconds_per_step),
+                     duration(plan.seconds_per_step * static_cast<double>(plan.steps)));
+}
+
+std::string try_text(const TrainingReport& report) {
+  if (report.points.empty()) return "no step was tried\n";
+  return fmt::format("the loss of the first batch: {:.4g}, after {} steps {:.4g}; {}\n", report.points.front().loss,
+                     report.points.size(), report.points.back().loss, duration(report.seconds));
 }
 
 }  // namespace
@@ -38,6 +60,8 @@ std::string training_json(const TrainingReport& report) {
 std::string render(Format format, const TrainingReport& report) {
   switch (format) {
     case Format::table:
+      if (report.plan) return training_plan_text(report);
+      if (report.learned) return try_text(report);
       return fmt::format("{} steps, {} epochs, {}{}{}\n", report.steps, report.epochs,
                          report.end == "epochs" || report.end == "steps" ? "" : report.end + ", ",
                          duration(report.seconds),

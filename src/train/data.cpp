@@ -48,12 +48,35 @@ Tensor class_weights(const Tensor& targets, const std::map<std::int64_t, double>
   return out;
 }
 
-std::vector<std::int64_t> permutation(std::uint64_t seed, std::int64_t epoch, std::int64_t rows) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(rows));
-  std::iota(order.begin(), order.end(), 0);
-  RandomStream stream(seed, fmt::format("shuffle:{}", epoch));
+namespace {
+
+RandomStream stream_of(std::uint64_t seed, std::int64_t epoch) { return {seed, fmt::format("shuffle:{}", epoch)}; }
+
+/// The numbers from `first`, `count` of them, in an order that the stream draws.
+std::vector<std::int64_t> shuffled(RandomStream& stream, std::int64_t first, std::int64_t count) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), first);
   for (std::size_t i = order.size(); i-- > 1;)
     std::swap(order[i], order[static_cast<std::size_t>(stream.uniform() * static_cast<double>(i + 1))]);
+  return order;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> permutation(std::uint64_t seed, std::int64_t epoch, std::int64_t rows) {
+  RandomStream stream = stream_of(seed, epoch);
+  return shuffled(stream, 0, rows);
+}
+
+std::vector<std::int64_t> permutation_of_blocks(std::uint64_t seed, std::int64_t epoch, std::int64_t rows,
+                                                std::int64_t block) {
+  RandomStream stream = stream_of(seed, epoch);
+  std::vector<std::int64_t> order;
+  order.reserve(static_cast<std::size_t>(rows));
+  for (const std::int64_t number : shuffled(stream, 0, rows / block + (rows % block > 0 ? 1 : 0))) {
+    const std::int64_t first = number * block;
+    for (const std::int64_t row : shuffled(stream, first, std::min(block, rows - first))) order.push_back(row);
+  }
   return order;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -58,7 +59,34 @@ std::span<const std::int64_t> rows_of(const std::vector<std::int64_t>& order, st
   return std::span(order).subspan(first, std::min(static_cast<std::size_t>(size), order.size() - first));
 }
 
+std::vector<std::int64_t> order_of(const FitOptions& options, std::int64_t pass, std::int64_t rows) {
+  if (!options.shuffle) return as_they_come(rows);
+  return options.shuffled_block > 0 ? permutation_of_blocks(options.seed, pass, rows, options.shuffled_block)
+                                    : permutation(options.seed, pass, rows);
+}
+
 }  // namespace
+
+std::int64_t FitOptions::batches_of(std::int64_t rows) const {
+  return rows / batch_size + (!drop_remainder && rows % batch_size > 0 ? 1 : 0);
+}
+
+std::int64_t FitOptions::steps_in_all(std::int64_t rows) const {
+  const std::int64_t batches = batches_of(rows), each = std::min(steps_per_epoch.value_or(batches), batches);
+  const std::int64_t epochs_of_pass = each == 0 ? 1 : (batches + each - 1) / each, passes = epochs / epochs_of_pass;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const bool is_endless = batches > 0 && passes >= kMost / batches;
+  const std::int64_t all = is_endless ? kMost : passes * batches + epochs % epochs_of_pass * each;
+  return std::min(all, steps.value_or(all));
+}
+
+Stretch stretch_of(std::int64_t epoch, std::int64_t rows, const FitOptions& options) {
+  const std::int64_t batches = options.batches_of(rows);
+  if (!options.steps_per_epoch || batches == 0) return {epoch, 0, batches};
+  const std::int64_t each = std::min(*options.steps_per_epoch, batches), epochs_of_pass = (batches + each - 1) / each;
+  const std::int64_t first = epoch % epochs_of_pass * each;
+  return {epoch / epochs_of_pass, first, std::min(each, batches - first)};
+}
 
 RunningValues evaluate(Trainer& trainer, const Data& data, std::int64_t batch_size) {
   RunningValues out;
@@ -77,17 +105,16 @@ FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const Fit
   std::optional<StopHeld> held;
   if (trainer.has_ranks()) held.emplace();
   const std::int64_t size = options.batch_size;
-  const std::int64_t batches = options.drop_remainder ? data.rows() / size : (data.rows() + size - 1) / size;
   while (position.epoch < options.epochs) {
     const auto start = Clock::now();
-    if (events.begin) events.begin(position.epoch + 1, batches);
-    const std::vector<std::int64_t> order =
-        options.shuffle ? permutation(options.seed, position.epoch, data.rows()) : as_they_come(data.rows());
-    while (position.batch < batches) {
+    const Stretch stretch = stretch_of(position.epoch, data.rows(), options);
+    if (events.begin) events.begin(position.epoch + 1, stretch.batches);
+    const std::vector<std::int64_t> order = order_of(options, stretch.pass, data.rows());
+    while (position.batch < stretch.batches) {
       if (options.steps && position.step >= *options.steps) return FitEnd::steps;
       throw_if_any_stopped(trainer);
       const auto begun = Clock::now();
-      const auto rows = rows_of(order, position.batch, size);
+      const auto rows = rows_of(order, stretch.first + position.batch, size);
       const StepResult result = trainer.step(data.gather(rows));
       if (!result.not_finite.empty()) {
         if (events.step) events.step({result, position, static_cast<std::int64_t>(rows.size()), seconds_since(begun)});
@@ -99,7 +126,7 @@ FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const Fit
       if (events.step) events.step({result, position, static_cast<std::int64_t>(rows.size()), seconds_since(begun)});
       if (options.deadline && trainer.anywhere(Clock::now() >= *options.deadline)) return FitEnd::deadline;
     }
-    EpochEvent event{position.epoch + 1, batches, 0.0, position.running, {}};
+    EpochEvent event{position.epoch + 1, stretch.batches, 0.0, position.running, {}};
     if (validation != nullptr) event.validation = evaluate(trainer, *validation, size);
     event.seconds = seconds_since(start);
     ++position.epoch;

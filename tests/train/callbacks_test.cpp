@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "attn/base/error.h"
@@ -75,6 +77,43 @@ TEST_CASE("class weights: the largest of a row is its class, and a class without
   CHECK(weights.at(0) == 4.0);
   CHECK(weights.at(1) == 1.0);
   CHECK_THROWS_AS((void)train::class_weights(Tensor(DType::int32, {2, 3, 1}), {}), Error);
+}
+
+TEST_CASE("blocks of rows: each row comes once, those of a block one behind the other") {
+  const std::vector<std::int64_t> order = train::permutation_of_blocks(3, 1, 40, 7);
+  std::vector<std::int64_t> sorted = order, blocks;
+  std::ranges::sort(sorted);
+  for (std::size_t i = 0; i < sorted.size(); ++i) CHECK(sorted[i] == static_cast<std::int64_t>(i));
+  for (const std::int64_t row : order)
+    if (blocks.empty() || blocks.back() != row / 7) blocks.push_back(row / 7);
+  CHECK(blocks.size() == 6);
+  CHECK(order != train::permutation_of_blocks(3, 2, 40, 7));
+}
+
+TEST_CASE("steps of an epoch: one that comes to the end of the data ends there, as Keras has it") {
+  train::FitOptions options;
+  options.batch_size = 4;
+  options.steps_per_epoch = 4;
+  std::vector<std::int64_t> passes, firsts, batches;
+  for (std::int64_t epoch = 0; epoch < 5; ++epoch) {
+    const train::Stretch stretch = train::stretch_of(epoch, 38, options);  // 10 batches
+    passes.push_back(stretch.pass);
+    firsts.push_back(stretch.first);
+    batches.push_back(stretch.batches);
+  }
+  CHECK(passes == std::vector<std::int64_t>{0, 0, 0, 1, 1});
+  CHECK(firsts == std::vector<std::int64_t>{0, 4, 8, 0, 4});
+  CHECK(batches == std::vector<std::int64_t>{4, 4, 2, 4, 4});
+  options.epochs = 5;
+  CHECK(options.steps_in_all(38) == 18);
+  options.steps = 7;
+  CHECK(options.steps_in_all(38) == 7);
+  options.steps.reset();
+  options.epochs = std::numeric_limits<std::int64_t>::max();
+  CHECK(options.steps_in_all(38) > 1'000'000'000'000);
+  options.drop_remainder = true;
+  CHECK(train::stretch_of(2, 3, options).batches == 0);
+  CHECK(options.steps_in_all(3) == 0);
 }
 
 }  // namespace attn::test

@@ -42,9 +42,9 @@ struct TrainingReport {
   std::uint64_t seed = 0;
   std::int64_t rows = 0, params = 0, trainable = 0;
   std::int64_t epochs = 0, steps = 0;  ///< done, with those before a resume
-  std::string end;                     ///< "epochs", "steps", "early stopping", "time limit", "not finite", "signal"
-  std::string file;                    ///< that was written, or ""
-  std::string not_finite;              ///< what was not, where that ended it
+  std::string end;         ///< "epochs", "steps", "early stopping", "time limit", "not finite", "signal", "plan"
+  std::string file;        ///< that was written, or ""
+  std::string not_finite;  ///< what was not, where that ended it
   /// By epoch of this run: Keras's History.history.
   std::map<std::string, std::vector<double>> history;
   struct Point {
@@ -55,6 +55,13 @@ struct TrainingReport {
   std::vector<std::int64_t> ends_of_epochs;  ///< the steps after which they ended, by epoch of this run
   double seconds = 0;
   std::optional<ParallelReport> parallel;
+  std::optional<bool> learned;  ///< of a try on one batch: has its loss fallen to a tenth?
+  /// Of a training that is only told of.
+  struct Plan {
+    std::int64_t bytes = 0, steps_per_epoch = 0, steps = 0;
+    double seconds_per_step = 0;
+  };
+  std::optional<Plan> plan;
 };
 
 /// table: one line on how it ended, behind the lines of epochs. json: "attn.train/1". svg: the losses of steps and

@@ -35,4 +35,10 @@ class Data {
 /// uniform numbers of RandomStream(seed, "shuffle:<epoch>").
 [[nodiscard]] std::vector<std::int64_t> permutation(std::uint64_t seed, std::int64_t epoch, std::int64_t rows);
 
+/// An order in which the rows of a block of `block` stay together, for files that are slow to jump in: the permutation
+/// of the blocks, and in each, by the numbers of the same stream that follow, the rows likewise. The last block may be
+/// a short one.
+[[nodiscard]] std::vector<std::int64_t> permutation_of_blocks(std::uint64_t seed, std::int64_t epoch, std::int64_t rows,
+                                                              std::int64_t block);
+
 }  // namespace attn::train

@@ -21,9 +21,26 @@ struct FitOptions {
   /// Ends after the first step behind it.
   std::optional<std::chrono::steady_clock::time_point> deadline;
   bool shuffle = true;
+  std::int64_t shuffled_block = 0;  ///< above 0: rows stay in blocks of so many, which are shuffled, and so are those
+                                    ///< of each block
   bool drop_remainder = false;
+  /// Steps of an epoch: the next goes on in the data where it ended. One that comes to the end of the data ends there.
+  std::optional<std::int64_t> steps_per_epoch;
   std::uint64_t seed = 0;
+
+  /// Batches in all of the data.
+  [[nodiscard]] std::int64_t batches_of(std::int64_t rows) const;
+  /// Steps until the end of the last epoch, or until `steps`.
+  [[nodiscard]] std::int64_t steps_in_all(std::int64_t rows) const;
 };
+
+/// The part of the data that an epoch takes.
+struct Stretch {
+  std::int64_t pass = 0;                ///< times that the data was gone through before
+  std::int64_t first = 0, batches = 0;  ///< batches of that pass
+};
+/// `epoch` counts from 0. As keras/src/trainers/epoch_iterator.py has it for arrays.
+[[nodiscard]] Stretch stretch_of(std::int64_t epoch, std::int64_t rows, const FitOptions& options);
 
 /// What a metric is made of, summed over batches.
 struct Running {

@@ -1,0 +1,27 @@
+// The files that `attn train` takes arrays from.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/keras/model.h"
+#include "options/options.h"
+
+namespace attn::cli {
+
+/// NAME and FILE of a word; "" and all of it where it has no name. What is there as a file is one, whatever its name
+/// holds.
+[[nodiscard]] std::pair<std::string, std::string> named_file(const std::string& word);
+
+struct TrainingFiles {
+  std::vector<std::string> data, x, y, sample_weights;
+
+  /// --data, --x, --y and --sample-weight.
+  void declare(Options& options);
+  /// All of them as read_training_data takes them: FILE, or NAME=FILE. Throws Error (usage) where there is none, and
+  /// for an input without a name of a model that has several.
+  [[nodiscard]] std::vector<std::string> words(const keras::Model& model) const;
+};
+
+}  // namespace attn::cli

@@ -1,0 +1,106 @@
+#include "training_losses.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "attn/base/error.h"
+#include "attn/base/text.h"
+#include "attn/io/file.h"
+
+namespace attn::cli {
+namespace {
+
+template <typename Number>
+std::optional<Number> number_of_cell(const std::string& text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && last == end ? std::optional(number) : std::nullopt;
+}
+
+/// Of a line of a log; those of other events say nothing of losses.
+void take_event(const nlohmann::json& event, ExpectedLosses& out) {
+  const auto number = [&](const char* name) {
+    const auto found = event.find(name);
+    return found != event.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+  };
+  const auto loss = number("loss");
+  const auto kind = event.find("event");
+  if (!loss || kind == event.end()) return;
+  if (const auto step = number("step"); step && *kind == "step") out.steps[std::llround(*step)] = *loss;
+  if (const auto epoch = number("epoch"); epoch && *kind == "epoch") out.epochs[std::llround(*epoch)] = *loss;
+}
+
+/// Of a file of CSVLogger, whose epochs count from 0.
+void take_rows(const std::vector<std::string>& lines, ExpectedLosses& out) {
+  const std::vector<std::string> columns = split(lines.front(), ',');
+  const auto epoch = std::ranges::find(columns, "epoch") - columns.begin(),
+             loss = std::ranges::find(columns, "loss") - columns.begin();
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const std::vector<std::string> cells = split(lines[i], ',');
+    if (std::max(epoch, loss) >= static_cast<std::ptrdiff_t>(cells.size())) continue;
+    const auto number = number_of_cell<std::int64_t>(cells[static_cast<std::size_t>(epoch)]);
+    const auto value = number_of_cell<double>(cells[static_cast<std::size_t>(loss)]);
+    if (number && value) out.epochs[*number + 1] = *value;
+  }
+}
+
+/// What differs, of losses by their numbers.
+struct Differing {
+  std::string first;
+  std::int64_t count = 0, compared = 0;
+
+  void compare(const char* what, const std::map<std::int64_t, double>& expected, std::int64_t number, double loss,
+               double rtol, double atol) {
+    const auto found = expected.find(number);
+    if (found == expected.end()) return;
+    ++compared;
+    if (std::abs(loss - found->second) <= atol + rtol * std::abs(found->second)) return;
+    if (count++ == 0)
+      first = fmt::format("{} {} has a loss of {:.9g}, and {:.9g} was expected", what, number, loss, found->second);
+  }
+};
+
+}  // namespace
+
+ExpectedLosses read_expected_losses(const std::string& path) {
+  const io::Bytes file = io::read_file(path);
+  std::vector<std::string> lines;
+  for (std::string& line : split(file.text(), '\n')) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (!line.empty()) lines.push_back(std::move(line));
+  }
+  ExpectedLosses out;
+  if (!lines.empty() && lines.front().starts_with("epoch,")) {
+    take_rows(lines, out);
+  } else {
+    for (const std::string& line : lines)
+      if (const auto event = nlohmann::json::parse(line, nullptr, false); event.is_object()) take_event(event, out);
+  }
+  if (out.steps.empty() && out.epochs.empty())
+    throw bad_input("{}: there is no loss in it, as `attn train --log` or Keras's CSVLogger writes them",
+                    printable(path));
+  return out;
+}
+
+std::optional<std::string> differing_losses(const ExpectedLosses& expected, const report::TrainingReport& report,
+                                            double rtol, double atol, const std::string& path) {
+  Differing all;
+  for (const report::TrainingReport::Point& point : report.points)
+    all.compare("step", expected.steps, point.step, point.loss, rtol, atol);
+  if (const auto losses = report.history.find("loss"); losses != report.history.end()) {
+    std::int64_t epoch = report.epochs - static_cast<std::int64_t>(losses->second.size());
+    for (const double loss : losses->second) all.compare("epoch", expected.epochs, ++epoch, loss, rtol, atol);
+  }
+  if (all.compared == 0)
+    throw bad_input("{}: it holds the loss of no step and of no epoch that this training had", printable(path));
+  if (all.count == 0) return std::nullopt;
+  return fmt::format("{}: {} of {} losses differ; {}", printable(path), all.count, all.compared, all.first);
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,299 @@
+// attn train: options of fit() and compile(), where checkpoints stay, and what is tried before a training.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numbers>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "../places.h"
+#include "../text.h"
+#include "attn/io/file.h"
+#include "attn/io/keras_archive.h"
+#include "attn/io/tensor_file.h"
+#include "program.h"
+
+namespace attn::test {
+namespace {
+
+using nlohmann::json;
+using Words = std::vector<std::string>;
+
+const std::string kBatchModel = "tests/data/training/norm/batch/start.keras";
+const std::string kBatchData = "tests/data/training/norm/batch/data.npz";  // 40 rows
+const std::string kTwoModel = "tests/data/training/loss/two_outputs/start.keras";
+const std::string kTwoData = "tests/data/training/loss/two_outputs/data.npz";
+
+Words extended(Words line, const Words& more) {
+  line.insert(line.end(), more.begin(), more.end());
+  return line;
+}
+
+Result train_with(const Words& line) { return run_attn(extended({"train"}, line)); }
+
+/// Trains, and gives the arrays of --dump as bytes by name.
+std::map<std::string, std::string> dump_of(const TemporaryFolder& folder, const Words& line) {
+  const Result result = train_with(extended(line, {"-o", folder / "dump_of.keras", "--dump", folder / "dump_of.npz"}));
+  REQUIRE_MESSAGE(result.code == 0, result.err);
+  std::map<std::string, std::string> out;
+  for (const NamedTensor& array : io::read_tensors(folder / "dump_of.npz"))
+    out[array.name] =
+        std::string(reinterpret_cast<const char*>(array.tensor.data()), static_cast<std::size_t>(array.tensor.bytes()));
+  return out;
+}
+
+/// The events of a log that are of one kind.
+std::vector<json> events_in(const std::string& log, const std::string& kind) {
+  std::istringstream lines(read_text(log));
+  std::vector<json> out;
+  for (std::string line; std::getline(lines, line);)
+    if (json event = json::parse(line); event["event"] == kind) out.push_back(std::move(event));
+  return out;
+}
+
+json compile_config_in(const std::string& archive) {
+  return json::parse(io::parse_keras_archive(io::read_file(archive), archive).config)["compile_config"];
+}
+
+void expect_refusal(const Words& line, int code, const std::string& why) {
+  const Result result = train_with(line);
+  CHECK_MESSAGE(result.code == code, result.err);
+  CHECK_MESSAGE(contains(result.err, why), result.err);
+}
+
+}  // namespace
+
+TEST_CASE("train: epochs of --steps-per-epoch go through the data one behind the other, and a resume goes on in one") {
+  const TemporaryFolder folder;
+  const Words data{"--data", kBatchData, "--batch-size", "16"};  // 3 batches
+  const Words short_epochs = extended(data, {"--epochs", "4", "--steps-per-epoch", "2"});
+  const auto whole = dump_of(folder, extended({kBatchModel, "--epochs", "2"}, data));
+  CHECK(dump_of(folder, extended({kBatchModel, "--log", folder / "log.jsonl"}, short_epochs)) == whole);
+  std::vector<std::int64_t> epochs;
+  for (const json& step : events_in(folder / "log.jsonl", "step")) epochs.push_back(step["epoch"]);
+  CHECK(epochs == std::vector<std::int64_t>{1, 1, 2, 3, 3, 4});
+
+  REQUIRE(train_with(extended({kBatchModel, "-o", folder / "a.keras", "--steps", "4"}, short_epochs)).code == 0);
+  CHECK(dump_of(folder, extended({folder / "a.keras", "--resume"}, short_epochs)) == whole);
+  expect_refusal(extended({folder / "a.keras", "-o", folder / "a.keras", "--resume"}, data), 2,
+                 "the training is with --steps-per-epoch 2");
+  const Result longer =
+      train_with(extended({kBatchModel, "-o", folder / "b.keras", "--steps-per-epoch", "9", "--json"}, data));
+  CHECK(contains(longer.err, "--steps-per-epoch 9: the data has 3 batches, and an epoch ends with them"));
+  CHECK(json::parse(longer.out)["steps"] == 3);
+}
+
+TEST_CASE("train: --loss-weights say what each output counts, and stand in the file as Keras writes them") {
+  const TemporaryFolder folder;
+  const auto history = [&](const std::string& weights) {
+    const Result result = train_with({kTwoModel, "--data", kTwoData, "-o", folder / "a.keras", "--batch-size", "40",
+                                      "--no-shuffle", "--loss-weights", weights, "--json"});
+    REQUIRE_MESSAGE(result.code == 0, result.err);
+    return json::parse(result.out)["history"];
+  };
+  const auto value = [](const json& told, const char* name) { return told[name][0].get<double>(); };
+  const json none = history("0,0"), both = history("2,0.25");
+  CHECK(value(both, "loss") ==
+        doctest::Approx(value(none, "loss") + 2.0 * value(both, "kind_loss") + 0.25 * value(both, "price_loss")));
+  CHECK(compile_config_in(folder / "a.keras")["loss_weights"] == json::parse("[2.0, 0.25]"));
+  CHECK(history(R"({"price": 0.25, "kind": 2})") == both);
+  const Words line{kTwoModel, "--data", kTwoData, "-o", folder / "b.keras", "--loss-weights"};
+  expect_refusal(extended(line, {"1,x"}), 2, "--loss-weights '1,x': expected a number for each output");
+  expect_refusal(extended(line, {"1,2,3"}), 3, "3 weights for 2 outputs");
+  expect_refusal(extended(line, {R"({"prise": 1})"}), 3, "did you mean 'price'?");
+}
+
+TEST_CASE("train: --x, --y and --sample-weight take one array each, by the name of an input or output or without") {
+  const TemporaryFolder folder;
+  Tensor weights(DType::float32, {40, 5});
+  for (std::int64_t i = 0; i < weights.size(); ++i) weights.set(i, 0.5 + static_cast<double>(i % 3));
+  std::vector<NamedTensor> arrays = io::read_tensors(in_repository(kBatchData));
+  for (const NamedTensor& array : arrays) io::write_tensors(folder / (array.name + ".npy"), {&array, 1});
+  const NamedTensor weight{"sample_weight", weights};
+  io::write_tensors(folder / "weights.npy", {&weight, 1});
+  arrays.push_back(weight);
+  io::write_tensors(folder / "all.npz", arrays);
+  const auto whole = dump_of(folder, {kBatchModel, "--data", folder / "all.npz"});
+  const Words y{"--y", folder / "y.npy", "--sample-weight", folder / "weights.npy"};
+  CHECK(dump_of(folder, extended({kBatchModel, "--x", folder / "x.npy"}, y)) == whole);
+  CHECK(dump_of(folder, extended({kBatchModel, "--x", "x=" + folder / "all.npz"}, y)) == whole);
+
+  for (const NamedTensor& array : io::read_tensors(in_repository(kTwoData)))
+    io::write_tensors(folder / (array.name.substr(array.name.find(':') + 1) + ".npy"), {&array, 1});
+  CHECK(dump_of(folder, {kTwoModel, "--x", folder / "x.npy", "--y", "kind=" + folder / "kind.npy", "--y",
+                         "price=" + folder / "price.npy"}) == dump_of(folder, {kTwoModel, "--data", kTwoData}));
+
+  const Words out{kBatchModel, "-o", folder / "a.keras"};
+  expect_refusal(out, 2, "there is nothing to train on: --data FILE, or --x FILE and --y FILE");
+  expect_refusal(extended(out, {"--data", folder / "all.npz", "--y", folder / "y.npy"}), 2,
+                 "the array 'y' is given twice");
+  expect_refusal(extended(out, {"--x", folder / "all.npz", "--y", "z=" + folder / "y.npy"}), 3, "'y:z'");
+  expect_refusal(extended(out, {"--data", kBatchData, "--sample-weight", kTwoData}), 3,
+                 "holds 3 arrays, none of them called 'sample_weight'");
+  const std::string two_inputs = "tests/data/training/model/encoder_decoder/start.keras";
+  expect_refusal({two_inputs, "-o", folder / "a.keras", "--x", folder / "x.npy"}, 2,
+                 "which input it is for is not told; --x NAME=FILE names one of");
+}
+
+TEST_CASE("train: --warmup-steps and --decay are a schedule of Keras's, over all steps of the training") {
+  const TemporaryFolder folder;
+  const Words common{kBatchModel, "--data",   kBatchData, "-o",    folder / "a.keras",   "--batch-size",
+                     "8",         "--epochs", "2",        "--log", folder / "log.jsonl", "--learning-rate",
+                     "0.5"};
+  const auto rates = [&](const Words& words) {
+    const Result result = train_with(extended(common, words));
+    REQUIRE_MESSAGE(result.code == 0, result.err);
+    std::vector<double> out;
+    for (const json& step : events_in(folder / "log.jsonl", "step")) out.push_back(step["learning_rate"]);
+    REQUIRE(out.size() == 10);
+    return out;
+  };
+  const auto schedule = [&] { return compile_config_in(folder / "a.keras")["optimizer"]["config"]["learning_rate"]; };
+  const auto warm = rates({"--warmup-steps", "4", "--decay", "cosine"});
+  CHECK(schedule()["class_name"] == "CosineDecay");
+  CHECK(schedule()["module"] == "keras.optimizers.schedules");
+  const auto flat = rates({"--warmup-steps", "4"}), line = rates({"--decay", "linear"});
+  CHECK(schedule()["class_name"] == "PolynomialDecay");
+  const auto cosine = rates({"--decay", "cosine"});
+  for (int i = 0; i < 10; ++i) {
+    CAPTURE(i);
+    const auto at = static_cast<std::size_t>(i);
+    const auto fallen = [](double share) { return 0.25 * (1.0 + std::cos(std::numbers::pi * share)); };
+    CHECK(warm[at] == doctest::Approx(i < 4 ? 0.125 * i : fallen((i - 4) / 6.0)).epsilon(1e-5));
+    CHECK(flat[at] == doctest::Approx(i < 4 ? 0.125 * i : 0.5).epsilon(1e-5));
+    CHECK(line[at] == doctest::Approx(0.5 * (1.0 - i / 10.0)).epsilon(1e-5));
+    CHECK(cosine[at] == doctest::Approx(fallen(i / 10.0)).epsilon(1e-5));
+  }
+  expect_refusal(extended(common, {"--warmup-steps", "10"}), 2,
+                 "the training has 10 steps in all, which leaves none behind");
+  expect_refusal({kBatchModel, "--data", kBatchData, "-o", folder / "b.keras", "--decay", "cosine", "--drop-remainder",
+                  "--batch-size", "64"},
+                 2, "the training has no step");
+  expect_refusal(extended(common, {"--warmup-steps", "2", "--decay", "linear"}), 2,
+                 "Keras has no schedule of a line behind");
+  expect_refusal(extended(common, {"--decay", "cosine", "--reduce-lr", "patience=1"}), 2,
+                 "--reduce-lr moves the learning rate");
+  expect_refusal({folder / "a.keras", "--data", kBatchData, "-o", folder / "b.keras", "--decay", "cosine"}, 2,
+                 "the learning rate of the model's optimizer is a schedule already");
+}
+
+TEST_CASE("train: --keep leaves the last checkpoints beside the model, and each of them can be gone on from") {
+  const TemporaryFolder folder, kept;
+  const Words common{"--data", kBatchData, "--batch-size", "8", "--epochs", "2"};  // 10 steps
+  const auto whole = dump_of(folder, extended({kBatchModel}, common));
+  const Words saving = extended(common, {"--save-every", "2steps", "--keep", "2"});
+  REQUIRE(train_with(extended({kBatchModel, "-o", kept / "a.keras", "--steps", "7"}, saving)).code == 0);
+  CHECK(kept.names() == Words{"a.keras", "a.step4.keras", "a.step6.keras"});
+  CHECK(dump_of(folder, extended({kept / "a.step4.keras", "--resume"}, common)) == whole);
+  REQUIRE(train_with(extended({kept / "a.keras", "-o", kept / "a.keras", "--resume"}, saving)).code == 0);
+  CHECK(kept.names() == Words{"a.keras", "a.step10.keras", "a.step8.keras"});
+  expect_refusal(extended({kBatchModel, "-o", kept / "a.keras", "--keep", "2"}, common), 2,
+                 "--keep is of --save-every");
+}
+
+TEST_CASE("train: --plan tells memory, steps and time, and trains nothing") {
+  const TemporaryFolder folder;
+  const Words line{kBatchModel, "--data", kBatchData, "--batch-size", "16", "--epochs", "5", "--plan"};
+  const Result result = train_with(extended(line, {"--json"}));
+  REQUIRE_MESSAGE(result.code == 0, result.err);
+  const json report = json::parse(result.out);
+  CHECK(report["end"] == "plan");
+  CHECK(report["steps"] == 0);
+  CHECK(report["plan"]["steps"] == 15);
+  CHECK(report["plan"]["steps_per_epoch"] == 3);
+  CHECK(report["plan"]["bytes"] > 0);
+  const Result text = train_with(extended(line, {"-o", folder / "a.keras"}));
+  CHECK_MESSAGE(contains(text.out, " of memory; 15 steps, 3 in an epoch, "), text.out);
+  CHECK(folder.names().empty());
+  expect_refusal(extended(line, {"--svg", folder / "a.svg"}), 2, "--plan trains nothing");
+  CHECK(train_with(extended(line, {"--mem-limit", "1MB"})).code == 4);
+}
+
+TEST_CASE("train: --overfit tries whether the first batch can be learned, and exits 1 where its loss stays") {
+  const TemporaryFolder folder;
+  const Words line{"tests/data/training/loss/top_k/start.keras",
+                   "--data",
+                   "tests/data/training/loss/top_k/data.npz",
+                   "--batch-size",
+                   "4",
+                   "--optimizer",
+                   "adam",
+                   "--learning-rate",
+                   "0.03",
+                   "--no-dropout",
+                   "--json"};
+  const Result learned = train_with(extended(line, {"--overfit", "300", "-o", folder / "a.keras"}));
+  CHECK_MESSAGE(learned.code == 0, learned.err);
+  const json report = json::parse(learned.out);
+  CHECK(report["learned"] == true);
+  CHECK(report["rows"] == 4);
+  CHECK(report["history"]["loss"].size() == 300);
+  CHECK(folder.names().empty());
+  const Result not_learned = train_with(extended(line, {"--overfit", "2"}));
+  CHECK(not_learned.code == 1);
+  CHECK(json::parse(not_learned.out)["learned"] == false);
+  CHECK(contains(not_learned.err, "it has not fallen to a tenth"));
+  expect_refusal(extended(line, {"--overfit", "2", "--steps", "3"}), 2, "it goes without --steps");
+}
+
+TEST_CASE("train: --expect-loss holds losses against a log, or against what Keras's CSVLogger wrote") {
+  const TemporaryFolder folder;
+  const Words line{kBatchModel, "--data", kBatchData, "-o", folder / "a.keras", "--batch-size", "8", "--epochs", "2"};
+  REQUIRE(train_with(extended(line, {"--log", folder / "log.jsonl", "--csv", folder / "log.csv"})).code == 0);
+  for (const std::string name : {"log.jsonl", "log.csv"}) {
+    CAPTURE(name);
+    const Words expecting = extended(line, {"--expect-loss", folder / name});
+    CHECK(train_with(expecting).code == 0);
+    const Result other = train_with(extended(expecting, {"--learning-rate", "0.2"}));
+    CHECK(other.code == 1);
+    CHECK_MESSAGE(contains(other.err, "losses differ; "), other.err);
+    CHECK(train_with(extended(expecting, {"--learning-rate", "0.2", "--atol", "1e9"})).code == 0);
+  }
+  expect_refusal(extended(line, {"--expect-loss", folder.file("none.csv", "epoch,mae\n0,1\n")}), 3,
+                 "there is no loss in it");
+  expect_refusal(extended(line, {"--expect-loss", folder.file("late.csv", "epoch,loss\n7,1\n")}), 3,
+                 "it holds the loss of no step and of no epoch that this training had");
+  expect_refusal(extended(line, {"--rtol", "1"}), 2, "--rtol and --atol are of --expect-loss");
+}
+
+TEST_CASE("train: --lora-output writes the low-rank additions alone") {
+  const TemporaryFolder folder;
+  const Words line{kBatchModel, "--data", kBatchData, "--lora-output", folder / "lora.npz"};
+  const auto dump = dump_of(folder, extended(line, {"--lora", "2"}));
+  const std::vector<NamedTensor> factors = io::read_tensors(folder / "lora.npz");
+  CHECK(!factors.empty());
+  for (const NamedTensor& factor : factors) {
+    CAPTURE(factor.name);
+    CHECK(contains(factor.name, "/lora_"));
+    const std::string& bytes = dump.at("weight:" + factor.name);
+    CHECK(std::equal(bytes.begin(), bytes.end(), reinterpret_cast<const char*>(factor.tensor.data())));
+  }
+  expect_refusal(extended(line, {"-o", folder / "a.keras"}), 2, "no layer has a low-rank addition");
+}
+
+TEST_CASE("train: --shuffle block:N keeps blocks of rows together; blocks of one row, or of all, are rows") {
+  const TemporaryFolder folder;
+  const Words line{kBatchModel, "--data", kBatchData, "--batch-size", "8"};
+  const auto rows = dump_of(folder, line);
+  const auto with = [&](const std::string& how) { return dump_of(folder, extended(line, {"--shuffle", how})); };
+  CHECK(with("rows") == rows);
+  CHECK(with("block:1") == rows);
+  CHECK(with("block:4000") == rows);
+  CHECK(with("block:7") != rows);
+  const Words out = extended(line, {"-o", folder / "a.keras"});
+  expect_refusal(extended(out, {"--shuffle", "block:0"}), 2, "--shuffle 'block:0': expected rows, or block:N");
+  expect_refusal(extended(out, {"--shuffle", "block:2", "--no-shuffle"}), 2,
+                 "--shuffle and --no-shuffle exclude each other");
+  REQUIRE(train_with(extended(out, {"--shuffle", "block:7", "--steps", "2"})).code == 0);
+  expect_refusal(
+      extended({folder / "a.keras", "--data", kBatchData, "--batch-size", "8", "-o", folder / "b.keras"}, {"--resume"}),
+      2, "the training has a --shuffle block:7");
+}
+
+}  // namespace attn::test
