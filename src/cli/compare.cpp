@@ -90,7 +90,7 @@ struct CompareCommand {
     const WeightsSource of_a = read_weights(*a.weights, &a, common.console);
     const WeightsSource of_b = read_weights(*b.weights, &b, common.console);
     const Progress progress(common.console, "comparing weights");
-    return {*model, *other, 0, 0, run::compare_weights(named_weights(of_a, &a), named_weights(of_b, &b), {0, 0})};
+    return {*model, *other, 0, 0, run::compare_weights(apart_weights(of_a, &a), apart_weights(of_b, &b), {0, 0})};
   }
 
   [[nodiscard]] static bool is_quantized(const LoadedModel& loaded) {

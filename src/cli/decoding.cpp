@@ -14,8 +14,8 @@ namespace {
 constexpr std::int64_t kUsualLength = 1024;
 
 /// Of steps of one token, and of reading the prompts: both are in memory, over one set of weights and caches.
-void require_decoder_memory(const backends::Backend& backend, const generate::LowerStep& lower,
-                            const generate::CachedDecoderOptions& options, Dim longest, const Execution& execution) {
+void require_memory_of_steps(const backends::Backend& backend, const generate::LowerStep& lower,
+                             const generate::CachedDecoderOptions& options, Dim longest, const Execution& execution) {
   generate::StepShape shape;
   shape.rows = shape.entries = options.rows * options.branches;
   shape.count = 1;
@@ -40,16 +40,30 @@ void require_decoder_memory(const backends::Backend& backend, const generate::Lo
 
 }  // namespace
 
+/// KerasHub calls the table so in each of its tasks: "decoder_position_embedding", "embeddings/position_embedding".
+std::optional<std::int64_t> learned_positions(const keras::Model& model) {
+  std::optional<std::int64_t> positions;
+  for (const graph::WeightSpec& spec : model.weights())
+    if (spec.path.ends_with("position_embedding/embeddings"))
+      positions = std::min(positions.value_or(spec.shape[0]), spec.shape[0]);
+  return positions;
+}
+
+std::int64_t within_positions(const keras::Model& model, std::int64_t length) {
+  return std::min(length, learned_positions(model).value_or(length));
+}
+
 std::int64_t usual_length(const keras::Model& model) {
-  const auto task = model.task();
-  if (!task || !task->preprocessor) return kUsualLength;
-  const keras::Preprocessor& preprocessor = *task->preprocessor;
-  return (task->packing ? preprocessor.decoder_sequence_length : preprocessor.sequence_length).value_or(kUsualLength);
+  std::optional<std::int64_t> length;
+  if (const auto task = model.task(); task && task->preprocessor)
+    length = task->packing ? task->preprocessor->decoder_sequence_length : task->preprocessor->sequence_length;
+  return within_positions(model, length.value_or(kUsualLength));
 }
 
 std::int64_t usual_encoder_length(const keras::Model& model) {
-  const auto task = model.task();
-  return task && task->preprocessor ? task->preprocessor->encoder_sequence_length.value_or(kUsualLength) : kUsualLength;
+  std::optional<std::int64_t> length;
+  if (const auto task = model.task(); task && task->preprocessor) length = task->preprocessor->encoder_sequence_length;
+  return within_positions(model, length.value_or(kUsualLength));
 }
 
 generate::LowerStep step_of(const keras::Model& model, const std::optional<std::string>& dtype,
@@ -74,6 +88,13 @@ generate::LowerStep step_of(const keras::Model& model, const std::optional<std::
   };
 }
 
+void require_decoder_memory(const backends::Backend& backend, const LoadedModel& loaded, const Execution& execution,
+                            const std::optional<std::string>& cache_dtype, generate::CachedDecoderOptions options,
+                            Dim longest) {
+  options.compile = execution.compile_options();
+  require_memory_of_steps(backend, step_of(loaded.model, execution.dtype, cache_dtype), options, longest, execution);
+}
+
 std::unique_ptr<generate::CachedDecoder> open_decoder(const backends::Backend& backend, const LoadedModel& loaded,
                                                       const Execution& execution,
                                                       const std::optional<std::string>& cache_dtype,
@@ -82,7 +103,7 @@ std::unique_ptr<generate::CachedDecoder> open_decoder(const backends::Backend& b
   const generate::LowerStep lower = step_of(loaded.model, execution.dtype, cache_dtype);
   options.compile = execution.compile_options();
   options.reload = [&] { return load_weights(loaded, execution, console); };
-  require_decoder_memory(backend, lower, options, longest, execution);
+  require_memory_of_steps(backend, lower, options, longest, execution);
   std::vector<Tensor> weights = options.reload();
   return std::make_unique<generate::CachedDecoder>(backend, lower, std::move(weights), std::move(options));
 }

@@ -11,7 +11,14 @@
 
 namespace attn::cli {
 
-/// The tokens of a sequence where nobody says: those of the model's preprocessor, else KerasHub's default.
+/// How many positions a task has learned a vector for, of which none of its sequences has more; nothing where it learns
+/// none.
+[[nodiscard]] std::optional<std::int64_t> learned_positions(const keras::Model& model);
+/// So long, or as many as those are.
+[[nodiscard]] std::int64_t within_positions(const keras::Model& model, std::int64_t length);
+
+/// The tokens of a sequence where nobody says: those of the model's preprocessor, else KerasHub's default, and never
+/// more than it has positions.
 [[nodiscard]] std::int64_t usual_length(const keras::Model& model);
 /// The same of what its encoder reads.
 [[nodiscard]] std::int64_t usual_encoder_length(const keras::Model& model);
@@ -19,6 +26,12 @@ namespace attn::cli {
 /// How a decoder's steps are lowered from `model`, which outlives it; the dtypes are those that were asked for.
 [[nodiscard]] generate::LowerStep step_of(const keras::Model& model, const std::optional<std::string>& dtype,
                                           const std::optional<std::string>& cache_dtype);
+
+/// Throws Error (no_memory) where weights, caches and passes of a decoder with such options do not fit. Prompts are
+/// read `longest` tokens at a time, as far as the options let them.
+void require_decoder_memory(const backends::Backend& backend, const LoadedModel& loaded, const Execution& execution,
+                            const std::optional<std::string>& cache_dtype, generate::CachedDecoderOptions options,
+                            Dim longest);
 
 /// A decoder of the model, ready to read `longest` tokens a sequence at once. Weights are read again where another
 /// shape of step wants them, so `loaded`, `execution` and `console` outlive it. Throws Error, of no_memory where

@@ -114,7 +114,7 @@ struct GenerateCommand {
     }
     read_specials();
     if (!loaded.model.decodes()) use_whole(loaded);
-    const generate::Request request = request_for(loaded.model);
+    generate::Request request = request_for(loaded.model);
     warn_of_keras_hub(loaded.model, request);
     open_decoder(loaded, *backend, request);
     check_ids(request, decoder().vocabulary_size());
@@ -186,7 +186,7 @@ struct GenerateCommand {
   }
 
   /// Cached where the model knows how.
-  void open_decoder(const LoadedModel& loaded, const backends::Backend& backend, const generate::Request& request) {
+  void open_decoder(const LoadedModel& loaded, const backends::Backend& backend, generate::Request& request) {
     if (sequences_) {
       whole_ = open_whole(backend, loaded, execution, *sequences_, request.prompts.size(),
                           generate::branches_of(sampler), encoded_.encoder, common.console);
@@ -196,6 +196,12 @@ struct GenerateCommand {
     for (const auto& prompt : request.prompts)
       longest = longest == 0 ? std::ssize(prompt) : std::min<Dim>(longest, std::ssize(prompt));
     longest = std::min<Dim>(longest, request.max_length);
+    if (const std::int64_t most = within_positions(loaded.model, request.max_length); most < request.max_length) {
+      // What no memory holds is refused as that.
+      require_decoder_memory(backend, loaded, execution, cache_dtype, decoder_options(request), longest);
+      common.console.warn(fmt::format("the model has {} positions: sequences end there", most));
+      request.max_length = most;
+    }
     cached_ =
         cli::open_decoder(backend, loaded, execution, cache_dtype, decoder_options(request), longest, common.console);
   }
@@ -242,7 +248,7 @@ struct GenerateCommand {
     request.most_likely = static_cast<std::size_t>(logprobs.value_or(0));
     request.keep_logits = logits.has_value();
     Stopwatch watch;
-    request.prompts = prompts_for(of, request.max_length);
+    request.prompts = prompts_for(of, within_positions(of, request.max_length));
     tokenize_seconds_ = watch.lap();
     request.stop_token_ids = stop_tokens();
     if (as_keras_hub() && specials_) request.pad_token_id = specials_->pad;
@@ -252,6 +258,7 @@ struct GenerateCommand {
       const std::int64_t room = std::numeric_limits<std::int64_t>::max() - longest;
       request.max_length = longest + std::min(room, *max_new_tokens);
     }
+    if (!sequences_) check_positions(of, request);
     for (std::size_t i = 0; i < request.prompts.size(); ++i) {
       if (request.prompts[i].empty())
         throw bad_usage("prompt {} has no tokens, and no start token comes before it", i + 1);
@@ -262,6 +269,20 @@ struct GenerateCommand {
     if (answer_)
       request.on_token = [this](std::size_t sequence, Token token) { return answer_->take(sequence, token); };
     return request;
+  }
+
+  /// An encoder has as many as the model.
+  void check_positions(const keras::Model& of, const generate::Request& request) const {
+    const auto positions = learned_positions(of);
+    if (!positions) return;
+    const auto check = [&](const std::vector<std::vector<Token>>& rows, std::string_view side) {
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        if (std::ssize(rows[i]) > *positions)
+          throw bad_usage("prompt {} has {} tokens{}, and the model has {} positions: give a shorter one", i + 1,
+                          rows[i].size(), side, *positions);
+    };
+    check(encoded_.encoder, " for the encoder");
+    if (!max_length || *max_length > *positions) check(request.prompts, "");
   }
 
   [[nodiscard]] bool as_keras_hub() const { return execution.compat == "keras-hub"; }
@@ -282,8 +303,10 @@ struct GenerateCommand {
       return tokenizer_ ? tokenized(of, length) : read_ids(prompts);
     }
     if (tokenizer_) texts_ = read_texts(prompts);
-    const std::int64_t room = max_new_tokens ? std::numeric_limits<std::int64_t>::max() : length;
-    encoded_ = pack_prompts(prompts, texts_, task, tokenizer_.get(), encoding(), room);
+    EncoderLengths lengths;
+    lengths.encoder = usual_encoder_length(of);
+    lengths.decoder = max_new_tokens ? std::numeric_limits<std::int64_t>::max() : length;
+    encoded_ = pack_prompts(prompts, texts_, task, tokenizer_.get(), encoding(), lengths, common.console);
     return encoded_.decoder;
   }
 

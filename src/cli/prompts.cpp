@@ -71,7 +71,8 @@ Token special(const tokenizers::SpecialIds& ids, keras::SpecialToken token) {
 
 EncoderPrompts pack_prompts(const PromptWords& words, const std::vector<std::string>& texts,
                             const std::optional<keras::TaskInfo>& task, const tokenizers::Tokenizer* tokenizer,
-                            const tokenizers::EncodeOptions& how, std::int64_t decoder_length) {
+                            const tokenizers::EncodeOptions& how, const EncoderLengths& lengths,
+                            const Console& console) {
   EncoderPrompts out;
   if (tokenizer == nullptr) {
     out.encoder = read_ids(words);
@@ -85,16 +86,18 @@ EncoderPrompts pack_prompts(const PromptWords& words, const std::vector<std::str
   }
   if (!words.decoder_ids.empty()) throw bad_usage("--decoder-ids goes with --ids; a text is --decoder-prompt");
   const tokenizers::SpecialIds& ids = tokenizer->specials();
-  std::optional<std::int64_t> encoder_length;
   if (!task || !task->packing) throw bad_input("how texts are packed is known of tasks alone; give --ids");
-  if (task->preprocessor) encoder_length = task->preprocessor->encoder_sequence_length;
   const std::vector<std::string> begins =
       words.decoder_texts.empty() ? std::vector<std::string>{""} : words.decoder_texts;
   out.begun = for_each_prompt(begins, texts.size(), "--decoder-prompt");
   for (std::size_t i = 0; i < texts.size(); ++i) {
     std::vector<Token> read = tokenizer->encode(texts[i], how);
     const bool starts = task->packing->encoder_start && ids.start;
-    if (encoder_length) cut(read, *encoder_length - (starts ? 1 : 0) - (ids.end ? 1 : 0));
+    const std::int64_t around = (starts ? 1 : 0) + (ids.end ? 1 : 0), given = std::ssize(read) + around;
+    if (given > lengths.encoder)
+      console.warn(
+          fmt::format("prompt {} has {} tokens: the encoder reads the first {}", i + 1, given, lengths.encoder));
+    cut(read, lengths.encoder - around);
     if (starts) read.insert(read.begin(), *ids.start);
     if (ids.end) read.push_back(*ids.end);
     out.encoder.push_back(std::move(read));
@@ -102,7 +105,7 @@ EncoderPrompts pack_prompts(const PromptWords& words, const std::vector<std::str
     for (const keras::SpecialToken token : task->packing->decoder_start) begun.push_back(special(ids, token));
     const std::vector<Token> more = tokenizer->encode(out.begun[i], how);
     begun.insert(begun.end(), more.begin(), more.end());
-    cut(begun, decoder_length);
+    cut(begun, lengths.decoder);
     out.decoder.push_back(std::move(begun));
   }
   return out;

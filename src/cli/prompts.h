@@ -9,6 +9,7 @@
 #include "attn/generate/decoder.h"
 #include "attn/keras/task_info.h"
 #include "attn/tokenizers/tokenizer.h"
+#include "console.h"
 #include "options/options.h"
 
 namespace attn::cli {
@@ -37,12 +38,16 @@ struct EncoderPrompts {
   std::vector<std::string> begun;  ///< the texts of --decoder-prompt, one for each; empty where ids were given
 };
 
-/// As Seq2SeqLMPreprocessor.generate_preprocess packs `texts`, or as --ids gives them. Of the decoder's tokens the
-/// first `decoder_length` stay. Throws Error (usage) where there are not as many decoder prompts as prompts, or one for
-/// all.
+/// Tokens of a text that stay, its special ones among them.
+struct EncoderLengths {
+  std::int64_t encoder = 0, decoder = 0;
+};
+
+/// As Seq2SeqLMPreprocessor.generate_preprocess packs `texts`, or as --ids gives them. What is cut off the encoder's
+/// texts is a warning. Throws Error (usage) where there are not as many decoder prompts as prompts, or one for all.
 [[nodiscard]] EncoderPrompts pack_prompts(const PromptWords& words, const std::vector<std::string>& texts,
                                           const std::optional<keras::TaskInfo>& task,
                                           const tokenizers::Tokenizer* tokenizer, const tokenizers::EncodeOptions& how,
-                                          std::int64_t decoder_length);
+                                          const EncoderLengths& lengths, const Console& console);
 
 }  // namespace attn::cli

@@ -85,7 +85,7 @@ struct WeightsCommand {
     const LoadedModel* of_a = asked ? &*asked : a.model ? &*a.model : b.model ? &*b.model : nullptr;
     const LoadedModel* of_b = asked ? &*asked : b.model ? &*b.model : of_a;
     report::DiffReport report{file, *other, tolerance.rtol, tolerance.atol, {}};
-    report.result = compared(filtered(named_weights(a, of_a)), filtered(named_weights(b, of_b)));
+    report.result = compared(filtered(apart_weights(a, of_a)), filtered(apart_weights(b, of_b)));
     if (report.result.both.empty() && of_a == nullptr && !report.result.only_a.empty() && !report.result.only_b.empty())
       common.console.warn("no array has the same name in both files; --model says which is which");
     write_result(report::render(common.form(), report), common.output);

@@ -23,7 +23,10 @@ struct WeightsSource {
 /// a warning.
 [[nodiscard]] WeightsSource read_weights(const std::string& path, const LoadedModel* model, const Console& console);
 
-/// The weights under the paths that the model gives them; under the file's own names without a model.
+/// The weights under the paths that the model gives them, as Keras shows them; under the file's own names without a
+/// model.
 [[nodiscard]] std::vector<NamedTensor> named_weights(const WeightsSource& source, const LoadedModel* model);
+/// The same, where weights that share a path have names that tell them apart.
+[[nodiscard]] std::vector<NamedTensor> apart_weights(const WeightsSource& source, const LoadedModel* model);
 
 }  // namespace attn::cli

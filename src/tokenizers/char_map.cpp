@@ -64,6 +64,22 @@ std::optional<std::string_view> CharMap::find(std::string_view text) const noexc
   return std::nullopt;
 }
 
+bool CharMap::changes_ascii() const {
+  std::vector<std::size_t> open{offset_of(units_[0])};
+  for (std::size_t looked = 0; !open.empty(); ++looked) {
+    if (looked == units_.size()) return true;  // a table that leads back into itself
+    const std::size_t children = open.back();
+    open.pop_back();
+    for (std::uint32_t byte = '!'; byte <= '~'; ++byte) {
+      const std::size_t at = children ^ byte;
+      if (label_of(units_[at]) != byte) continue;
+      if (has_leaf(units_[at])) return true;
+      open.push_back(at ^ offset_of(units_[at]));
+    }
+  }
+  return false;
+}
+
 std::string CharMap::normalized(std::string_view text) const {
   constexpr std::size_t kWhole = 6;  // bytes from which on a grapheme is not looked up as one
   std::string out;

@@ -21,6 +21,9 @@ class CharMap {
   /// What replaces the shortest entry that `text` begins with.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view text) const noexcept;
 
+  /// Is there an entry for letters of ASCII alone, which are no spaces?
+  [[nodiscard]] bool changes_ascii() const;
+
   /// `text` with every grapheme of under 6 bytes, or else every code point, replaced where the table has an entry for
   /// its beginning: so Hugging Face's Precompiled does it.
   [[nodiscard]] std::string normalized(std::string_view text) const;

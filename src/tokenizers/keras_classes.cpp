@@ -61,7 +61,7 @@ const std::vector<KerasClass>& classes() {
       byte_pairs("BytePairTokenizer", "", "", "", kGpt2Words),
       byte_pairs("BartTokenizer", kBos, kEos, kPad, kGpt2Words),
       byte_pairs("BloomTokenizer", kBos, kEos, kPad, kBloomWords),
-      byte_pairs("FalconTokenizer", kText, kText, ""),
+      byte_pairs("FalconTokenizer", kText, kText, "", kGpt2Words),  // of Falcon-RW, which KerasHub has alone
       byte_pairs("GPT2Tokenizer", kText, kText, "", kGpt2Words),
       gpt_neo_x(),
       byte_pairs("GptOssTokenizer", "", kText, ""),

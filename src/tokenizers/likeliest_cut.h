@@ -17,24 +17,38 @@ struct CutPart {
   Id id;
 };
 
-/// The parts of the likeliest way to cut `text`, the last first: the best way to each place, then the way back from the
-/// end. `score_of(length, id)` is a token's log-probability, `unknown_score` that of a letter that is none. Sums are of
-/// `Number`: where two ways are equal its rounding decides; of equal sums that which was found first, from the left and
-/// so with the longest last token, stands.
-template <typename Number, typename ScoreOf>
-std::vector<CutPart> likeliest_cut(std::string_view text, const Trie& trie, ScoreOf&& score_of, Number unknown_score) {
+/// Gives take(part) the parts of the likeliest way to cut `text`, from the left. `score_of(length, id)` is a token's
+/// log-probability, `unknown_score` that of a letter that is none. Sums are of `Number`: where two ways are equal its
+/// rounding decides; of equal sums that which was found first, from the left and so with the longest last token,
+/// stands.
+template <typename Number, typename ScoreOf, typename Take>
+void likeliest_cut(std::string_view text, const Trie& trie, ScoreOf&& score_of, Number unknown_score, Take&& take) {
   struct Best {
     Number score = 0;
     std::size_t from = std::string_view::npos;
     Id id = -1;
   };
-  std::vector<Best> best(text.size() + 1);
+  std::size_t base = 0;       // up to here the parts are taken
+  std::vector<Best> best(1);  // the best way to each place from there on, as far as a token reaches
+  std::vector<CutPart> parts;
   const auto offer = [&](std::size_t to, Number score, std::size_t from, Id id) {
-    if (best[to].from == std::string_view::npos || score > best[to].score) best[to] = {score, from, id};
+    if (to - base >= best.size()) best.resize(to - base + 1);
+    Best& there = best[to - base];
+    if (there.from == std::string_view::npos || score > there.score) there = {score, from, id};
+  };
+  // The way back from a place, and then its parts in order.
+  const auto settle = [&](std::size_t end) {
+    parts.clear();
+    for (std::size_t at = end; at > base; at = best[at - base].from)
+      parts.push_back({best[at - base].from, at, best[at - base].id});
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) take(*part);
+    best.assign(1, Best{best[end - base].score});
+    base = end;
   };
   for (std::size_t at = 0; at < text.size();) {
+    if (at - base + 1 == best.size()) settle(at);  // no token goes across this place
     const std::size_t letter = std::min(length_of(text[at]), text.size() - at);
-    const Number here = best[at].score;
+    const Number here = best[at - base].score;
     bool has_letter = false;
     trie.prefixes(text.substr(at), [&](std::size_t length, Id id) {
       offer(at + length, here + score_of(length, id), at, id);
@@ -43,9 +57,7 @@ std::vector<CutPart> likeliest_cut(std::string_view text, const Trie& trie, Scor
     if (!has_letter) offer(at + letter, here + unknown_score, at, -1);
     at += letter;
   }
-  std::vector<CutPart> parts;
-  for (std::size_t at = text.size(); at > 0; at = best[at].from) parts.push_back({best[at].from, at, best[at].id});
-  return parts;
+  settle(text.size());
 }
 
 }  // namespace attn::tokenizers

@@ -39,7 +39,14 @@ std::string ModelFiles::place(const std::string& name) const {
 }
 
 io::Bytes ModelFiles::read(const std::string& name, std::int64_t limit) const {
-  if (!archive_) return io::read_file(path_ + "/" + name, limit);
+  if (!archive_) {
+    std::error_code error;
+    const std::string file = path_ + "/" + name;
+    const auto status = std::filesystem::status(file, error);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+      throw bad_input("{}: a folder, a device or a pipe, not a file", place(name));
+    return io::read_file(file, limit);
+  }
   const io::ZipMember* member = archive_->find(name);
   if (member == nullptr) throw bad_input("{}: there is no such file in the archive", place(name));
   return archive_->read(*member, limit);

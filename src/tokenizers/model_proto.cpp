@@ -83,7 +83,7 @@ class Message {
 
 // Numbers of fields in sentencepiece_model.proto.
 constexpr std::uint64_t kPieces = 1, kTrainer = 2, kNormalizer = 3, kDenormalizer = 5;
-constexpr std::uint64_t kModelType = 3, kUnigram = 1, kStartPiece = 46, kEndPiece = 47;
+constexpr std::uint64_t kModelType = 3, kUnigram = 1, kBytePairs = 2, kStartPiece = 46, kEndPiece = 47;
 constexpr std::uint64_t kPieceText = 1, kPieceScore = 2, kPieceKind = 3;
 constexpr std::uint64_t kCharMap = 2;
 
@@ -115,16 +115,25 @@ void add_piece(std::string_view message, ModelProto& proto) {
   proto.scores.push_back(score);
 }
 
-void check_normalizer(std::string_view message, const std::string& place) {
+void read_normalizer(std::string_view message, bool is_first, ModelProto& proto) {
+  const std::string& place = proto.pieces.place();
   Message fields(message, place);
-  while (const std::optional<Field> field = fields.next())
-    if (field->number == kCharMap && !field->contents.empty()) static_cast<void>(CharMap(field->contents, place));
+  while (const std::optional<Field> field = fields.next()) {
+    if (field->number != kCharMap || field->contents.empty()) continue;
+    const CharMap map(field->contents, place);
+    if (!is_first) continue;
+    proto.has_char_map = true;
+    proto.changes_ascii = proto.changes_ascii || map.changes_ascii();
+  }
 }
 
 void read_trainer(std::string_view message, ModelProto& proto) {
   Message fields(message, proto.pieces.place());
   while (const std::optional<Field> field = fields.next()) {
-    if (field->number == kModelType) proto.is_unigram = field->value == kUnigram;
+    if (field->number == kModelType) {
+      proto.is_unigram = field->value == kUnigram;
+      proto.merges_pairs = field->value == kBytePairs;
+    }
     if (field->number == kStartPiece && field->has_contents) proto.start = field->contents;
     if (field->number == kEndPiece && field->has_contents) proto.end = field->contents;
   }
@@ -141,7 +150,8 @@ ModelProto read_model_proto(std::string_view file, const std::string& place) {
     if (!field->has_contents) continue;
     if (field->number == kPieces) add_piece(field->contents, proto);
     if (field->number == kTrainer) read_trainer(field->contents, proto);
-    if (field->number == kNormalizer || field->number == kDenormalizer) check_normalizer(field->contents, place);
+    if (field->number == kNormalizer || field->number == kDenormalizer)
+      read_normalizer(field->contents, field->number == kNormalizer, proto);
   }
   const auto unknown = std::count(proto.kinds.begin(), proto.kinds.end(), ModelProto::Kind::unknown);
   if (proto.kinds.empty()) throw bad_input("{}: not a SentencePiece model: it has no pieces", place);

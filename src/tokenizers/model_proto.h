@@ -19,6 +19,9 @@ struct ModelProto {
   std::string start, end;     ///< the pieces that stand for them
   bool is_unigram =
       true;  ///< of all ways to cut a text the likeliest counts; else pairs are merged, or words looked up
+  bool merges_pairs = false;
+  bool has_char_map = false;   ///< of what becomes of characters before a text is cut
+  bool changes_ascii = false;  ///< does that replace letters of ASCII alone?
 };
 
 /// The pieces of a model file. Throws Error (bad_input) that begins with `place` for what the library could be harmed

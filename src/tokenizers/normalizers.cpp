@@ -38,9 +38,11 @@ Normalizer make_replace(Pattern pattern, std::string content) {
   return [shared, content = std::move(content)](std::string_view text) {
     std::string out;
     std::size_t done = 0;
+    MatchBudget budget(*shared, text);
     for (std::size_t from = 0; from <= text.size();) {
       const auto found = shared->find(text, from);
       if (!found) break;
+      budget.spend();
       const auto [begin, end] = *found;
       out.append(text.substr(done, begin - done)).append(content);
       done = end;

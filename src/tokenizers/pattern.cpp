@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <ctime>
 #include <new>
 
 #include "attn/base/error.h"
@@ -119,6 +120,17 @@ std::optional<Pattern::Found> Pattern::find(std::string_view text, std::size_t f
   const std::size_t* const ends = pcre2_get_ovector_pointer(kFound.get());
   if (ends[0] > ends[1]) throw bad_input("{}: '{}' matches backwards", place_, shortened(text_));  // by \K
   return Found{ends[0], ends[1]};
+}
+
+void MatchBudget::check() {
+  constexpr double kFree = 0.5, kPerByte = 5e-6;  // seconds; expressions for words take about a hundredth of it
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  const double seconds = static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  if (!started_) started_ = seconds;
+  if (seconds - *started_ > kFree + kPerByte * static_cast<double>(bytes_))
+    throw bad_input("{}: matching '{}' goes too far: it looks through a text of {} bytes again and again",
+                    pattern_.place(), shortened(pattern_.text()), bytes_);
 }
 
 }  // namespace attn::tokenizers

@@ -46,20 +46,19 @@ float PieceCut::score_of(std::size_t length, Id id) const {
 
 void PieceCut::encode(std::string_view normalized, std::vector<Id>& ids) const {
   const auto score = [&](std::size_t length, Id id) { return score_of(length, id); };
-  const std::vector<CutPart> parts = likeliest_cut(normalized, trie_, score, unknown_score_);
   bool was_unknown = false;
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-    const std::string_view text = normalized.substr(part->from, part->to - part->from);
+  likeliest_cut(normalized, trie_, score, unknown_score_, [&](const CutPart& part) {
+    const std::string_view text = normalized.substr(part.from, part.to - part.from);
     const auto byte_id = [&](char c) { return bytes_[static_cast<unsigned char>(c)]; };
-    if (part->id >= 0) {
-      ids.push_back(part->id);
+    if (part.id >= 0) {
+      ids.push_back(part.id);
     } else if (std::all_of(text.begin(), text.end(), [&](char c) { return byte_id(c) >= 0; })) {
       for (const char c : text) ids.push_back(byte_id(c));
     } else if (!was_unknown) {
       ids.push_back(unknown_);
     }
-    was_unknown = part->id < 0;
-  }
+    was_unknown = part.id < 0;
+  });
 }
 
 }  // namespace attn::tokenizers

@@ -8,9 +8,11 @@ namespace attn::tokenizers {
 std::vector<Part> parts_by(const Pattern& pattern, std::string_view text) {
   std::vector<Part> parts;
   std::size_t done = 0;  // bytes that stand in parts
+  MatchBudget budget(pattern, text);
   for (std::size_t from = 0; from <= text.size();) {
     const std::optional<Pattern::Found> found = pattern.find(text, from);
     if (!found) break;
+    budget.spend();
     const auto [begin, end] = *found;
     from = end;
     if (begin == end) {

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "attn/base/companion.h"
@@ -14,6 +13,9 @@ namespace attn::tokenizers {
 namespace {
 
 constexpr const char* kPlugin = "libattn_sentencepiece.so";
+constexpr std::string_view kMark = "\u2581";  // what a space is inside
+
+constexpr bool is_graphic(char c) noexcept { return c > ' ' && c < '\x7f'; }
 
 /// Throws Error (bad_input) that begins with `place` where there is no plugin.
 const SentencePieceFunctions* sentence_piece(const std::string& place) {
@@ -52,19 +54,24 @@ SentencePieceModel::SentencePieceModel(std::string_view file, const std::string&
   cut_ = cut();
   squeezes_ = squeezes();
   cuts_at_lines_ = cuts_at_lines();
+  if (pieces_ && cut_ == Cut::without_space && !proto_.changes_ascii) {
+    std::string normalized;
+    append_whole("a~", normalized);
+    keeps_ascii_ = normalized == std::string(kMark) + "a~";
+  }
+  stop_ = stop_letter();
+  seams_ = seams();
 }
 
 /// No piece may go on behind a space that follows something else; then what is before a space and what is behind it do
 /// not touch each other. Whether the library puts a space before a text is seen by trying.
 SentencePieceModel::Cut SentencePieceModel::cut() const {
-  constexpr std::string_view kSpace = "\u2581";
-  if (!proto_.pieces.find(kSpace)) return Cut::never;
+  if (!proto_.pieces.find(kMark)) return Cut::never;
   for (Id id = 0; id < proto_.pieces.end(); ++id) {
     const std::string_view piece = proto_.pieces.token(id).value_or("");
     std::size_t at = 0;
-    while (piece.substr(at).starts_with(kSpace)) at += kSpace.size();
-    if (piece.find(kSpace, at) != std::string_view::npos || piece.find(' ') != std::string_view::npos)
-      return Cut::never;
+    while (piece.substr(at).starts_with(kMark)) at += kMark.size();
+    if (piece.find(kMark, at) != std::string_view::npos || piece.find(' ') != std::string_view::npos) return Cut::never;
   }
   return pieces_ ? tried<std::string>() : tried<std::vector<Id>>();
 }
@@ -130,6 +137,93 @@ Out SentencePieceModel::part_of(std::string_view word, bool behind_letters) cons
   return part;
 }
 
+namespace {
+
+/// Appends what `memory` has for a word, which is what `make` gives.
+template <typename Out, typename Make>
+void append_known(WordMemory<Out>& memory, std::string_view word, Out& out, Make&& make) {
+  if (memory.append(word, out)) return;
+  Out made = make();
+  out.insert(out.end(), made.begin(), made.end());
+  memory.remember(word, std::move(made));
+}
+
+}  // namespace
+
+/// The first word may begin with spaces of the text's own.
+void SentencePieceModel::append_word(std::string_view word, bool is_first, std::vector<Id>& ids) const {
+  using Ids = std::vector<Id>;
+  Words<Ids>& words = std::get<Words<Ids>>(*memory_);
+  const std::size_t seam = seams_.behind(word, 0);
+  const std::string_view begin_of_word = word.substr(0, seam);
+  append_known(is_first ? words.first : words.behind, begin_of_word, ids,
+               [&] { return part_of<Ids>(begin_of_word, !is_first); });
+  for (std::size_t begin = seam, end = seam; begin < word.size(); begin = end) {
+    end = seams_.behind(word, begin);
+    const std::string_view part = word.substr(begin, end - begin);
+    if (part.size() == 1) {
+      ids.push_back(seams_.piece_of(part.front()));
+    } else {
+      append_known(words.inside, part, ids, [&] { return inside_of(part); });
+    }
+  }
+}
+
+void SentencePieceModel::append_word(std::string_view word, bool is_first, std::string& normalized) const {
+  if (keeps_ascii_ && std::all_of(word.begin(), word.end(), is_graphic)) {
+    normalized.append(kMark).append(word);
+    return;
+  }
+  Words<std::string>& words = std::get<Words<std::string>>(*memory_);
+  append_known(is_first ? words.first : words.behind, word, normalized,
+               [&] { return part_of<std::string>(word, !is_first); });
+}
+
+/// A letter that is a byte, and part of no piece: it stops what would merge.
+std::optional<char> SentencePieceModel::stop_letter() const {
+  const auto is_inside = [&](char letter) {
+    for (Id id = 0; id < proto_.pieces.end(); ++id)
+      if (proto_.pieces.token(id).value_or("").find(letter) != std::string_view::npos) return true;
+    return false;
+  };
+  for (char letter = '\x01'; letter < '\t'; ++letter) {
+    const auto byte = proto_.pieces.find(fmt::format("<0x{:02X}>", static_cast<int>(letter)));
+    if (!byte || proto_.kinds[static_cast<std::size_t>(*byte)] != ModelProto::Kind::byte) continue;
+    if (!is_inside(letter)) return letter;
+  }
+  return std::nullopt;
+}
+
+/// What stands behind a seam gets no space before it: a letter that is part of no piece takes that.
+std::vector<Id> SentencePieceModel::inside_of(std::string_view part) const {
+  std::vector<Id> ids;
+  if (cut_ == Cut::with_space) {
+    append_whole(part, ids);
+    return ids;
+  }
+  constexpr std::ptrdiff_t kSpaceAndStop = 2;
+  append_whole(std::string{*stop_} + std::string(part), ids);
+  ids.erase(ids.begin(), ids.begin() + std::min(kSpaceAndStop, std::ssize(ids)));
+  return ids;
+}
+
+/// Seen by trying at the first one.
+Seams SentencePieceModel::seams() const {
+  const Seams all(proto_);
+  if (pieces_ || cut_ == Cut::never || (cut_ == Cut::without_space && !stop_)) return {};
+  for (char left = '!'; left <= '~'; ++left)
+    for (char right = '!'; right <= '~'; ++right) {
+      if (!all.between(left, right)) continue;
+      std::vector<Id> whole, apart;
+      append_whole(std::string{left, right, left}, whole);
+      append_whole(std::string{left}, apart);
+      const std::vector<Id> behind = inside_of(std::string{right, left});
+      apart.insert(apart.end(), behind.begin(), behind.end());
+      return whole == apart ? all : Seams();
+    }
+  return {};
+}
+
 /// The ids of a text, or the text normalized.
 template <typename Out>
 Out SentencePieceModel::all_of(std::string_view text) const {
@@ -139,8 +233,6 @@ Out SentencePieceModel::all_of(std::string_view text) const {
     append_whole(text, out);
     return out;
   }
-  const auto is_graphic = [](char c) { return c > ' ' && c < '\x7f'; };
-  WordMemory<Out>& known = std::get<WordMemory<Out>&>(std::tie(memory_->ids, memory_->texts));
   for (std::size_t from = 0, to = 0; from < text.size(); from = to) {
     std::size_t begin = from;  // of the word itself
     if (from > 0 && cut_ == Cut::without_space && text[from] != '\n') ++begin;
@@ -153,14 +245,7 @@ Out SentencePieceModel::all_of(std::string_view text) const {
       if (next < text.size() && is_graphic(text[next]) && (squeezes_ || text[to] == ' ')) break;
     }
     to = std::min(to, text.size());
-    const std::string_view word = text.substr(begin, to - begin);
-    if (from == 0) {  // which may begin with spaces of the text's own
-      out = part_of<Out>(word, false);
-    } else if (!known.append(word, out)) {
-      Out part = part_of<Out>(word, true);
-      out.insert(out.end(), part.begin(), part.end());
-      known.remember(word, std::move(part));
-    }
+    append_word(text.substr(begin, to - begin), from == 0, out);
   }
   return out;
 }

@@ -6,11 +6,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "attn/tokenizers/tokenizer.h"
 #include "model_proto.h"
 #include "piece_cut.h"
+#include "seams.h"
 #include "sentencepiece_plugin.h"
 #include "word_memory.h"
 
@@ -46,6 +48,11 @@ class SentencePieceModel {
   [[nodiscard]] Out all_of(std::string_view text) const;
   template <typename Out>
   [[nodiscard]] Out part_of(std::string_view word, bool behind_letters) const;
+  void append_word(std::string_view word, bool is_first, std::vector<Id>& ids) const;
+  void append_word(std::string_view word, bool is_first, std::string& normalized) const;
+  [[nodiscard]] std::vector<Id> inside_of(std::string_view part) const;
+  [[nodiscard]] std::optional<char> stop_letter() const;
+  [[nodiscard]] Seams seams() const;
   [[nodiscard]] bool squeezes() const;
   [[nodiscard]] bool cuts_at_lines() const;
 
@@ -57,10 +64,14 @@ class SentencePieceModel {
   Cut cut_ = Cut::never;
   bool squeezes_ = false;       // spaces, tabs and ends of lines side by side are read as one space
   bool cuts_at_lines_ = false;  // an end of a line is bytes, which are part of no piece
-  struct Memory {
-    WordMemory<std::vector<Id>> ids;
-    WordMemory<std::string> texts;
+  bool keeps_ascii_ = false;    // a word of ASCII is normalized by a space before it
+  std::optional<char> stop_;
+  Seams seams_;  // at which the ids of a word fall apart
+  template <typename Out>
+  struct Words {
+    WordMemory<Out> first, behind, inside;  // that begin a text, stand behind a space or a line's end, or behind a seam
   };
+  using Memory = std::tuple<Words<std::vector<Id>>, Words<std::string>>;
   std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
 };
 

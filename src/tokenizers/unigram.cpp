@@ -34,18 +34,18 @@ void Unigram::encode(std::string_view piece, std::vector<Id>& ids, Memory*) cons
   const auto score_of = [&](std::size_t, Id id) { return scores_[static_cast<std::size_t>(id)]; };
   std::vector<CutPart> way;
   const auto is_unknown = [&](const CutPart& part) { return part.id < 0 || part.id == unknown_; };
-  for (const CutPart& part : likeliest_cut(piece, trie_, score_of, unknown_score_)) {
+  likeliest_cut(piece, trie_, score_of, unknown_score_, [&](const CutPart& part) {
     // Unknown letters that stand side by side are one.
     if (is_unknown(part) && !way.empty() && is_unknown(way.back())) {
-      way.back().from = part.from;
+      way.back().to = part.to;
     } else {
       way.push_back(part);
     }
-  }
-  for (auto found = way.rbegin(); found != way.rend(); ++found) {
-    const std::string_view text = piece.substr(found->from, found->to - found->from);
-    if (found->id >= 0 && found->id != unknown_) {
-      ids.push_back(found->id);
+  });
+  for (const CutPart& found : way) {
+    const std::string_view text = piece.substr(found.from, found.to - found.from);
+    if (found.id >= 0 && found.id != unknown_) {
+      ids.push_back(found.id);
       continue;
     }
     if (const std::optional<Id> id = vocabulary_.find(text)) {  // letters that are unknown one by one

@@ -15,6 +15,18 @@ namespace {
 /// Layers of text keep weights of terms among the variables of .weights.h5, and read them by themselves.
 bool is_kept_beside(std::string_view name) { return name.ends_with("vars/idf_weights"); }
 
+/// `name_of` tells what the weight of a spec is called.
+template <typename NameOf>
+std::vector<NamedTensor> renamed(std::span<const WeightSpec> specs, const Store& store, NameOf&& name_of) {
+  const Agreement agreement = agree(specs, store);
+  std::vector<NamedTensor> out;
+  out.reserve(store.weights.size());
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    if (agreement.matches[i]) out.push_back({name_of(i), store.weights[*agreement.matches[i]].tensor});
+  for (const std::size_t i : agreement.extra) out.push_back(store.weights[i]);
+  return out;
+}
+
 }  // namespace
 
 Agreement agree(std::span<const WeightSpec> specs, const Store& store) {
@@ -42,14 +54,12 @@ Agreement agree(std::span<const WeightSpec> specs, const Store& store) {
 }
 
 std::vector<NamedTensor> with_paths(std::span<const WeightSpec> specs, const Store& store) {
-  const Agreement agreement = agree(specs, store);
+  return renamed(specs, store, [&](std::size_t i) { return specs[i].path; });
+}
+
+std::vector<NamedTensor> with_file_names(std::span<const WeightSpec> specs, const Store& store) {
   const std::vector<std::string> names = file_names(specs);
-  std::vector<NamedTensor> out;
-  out.reserve(store.weights.size());
-  for (std::size_t i = 0; i < specs.size(); ++i)
-    if (agreement.matches[i]) out.push_back({names[i], store.weights[*agreement.matches[i]].tensor});
-  for (const std::size_t i : agreement.extra) out.push_back(store.weights[i]);
-  return out;
+  return renamed(specs, store, [&](std::size_t i) { return names[i]; });
 }
 
 }  // namespace attn::weights

@@ -1,6 +1,7 @@
 // Folders that hold models, as scripts see them.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -27,10 +28,12 @@ std::string ids_of(const std::string& path) {
   return result.out;
 }
 
+json arrays_of(const std::string& path) { return json::parse(run_attn({"weights", path, "--json"}).out)["arrays"]; }
+
 }  // namespace
 
 TEST_CASE("convert --to: a model goes from form to form, its weights and its tokenizer as they were") {
-  for (const std::string name : {"gpt2", "bert_classifier"}) {
+  for (const std::string name : {"gpt2", "falcon", "bert_classifier"}) {
     CAPTURE(name);
     const TemporaryFolder folder;
     const std::string start = model(name + "/preset"), ids = ids_of(start);
@@ -67,6 +70,42 @@ TEST_CASE("convert --to hf: every family comes back from transformers' names and
   }
 }
 
+TEST_CASE("convert --to hf: a Bloom that is narrower inside than transformers has it says the same with zeros") {
+  const TemporaryFolder folder;
+  const std::string start = model("bloom/preset"), hf = folder / "hf";
+  REQUIRE(run_attn({"convert", start, hf, "--to", "hf"}).code == 0);
+  CHECK(ids_of(hf) == ids_of(start));
+  const auto score_of = [](const std::string& path) {
+    const Result result = run_attn({"score", path, "--ids", "5,6,7,100,8", "--json"});
+    REQUIRE_MESSAGE(result.code == 0, result.err);
+    return json::parse(result.out)["results"][0]["log_prob"].get<double>();
+  };
+  CHECK(score_of(hf) == doctest::Approx(score_of(start)).epsilon(1e-5));
+  for (const json& array : arrays_of(hf + "/model.safetensors"))
+    if (array["name"].get<std::string>().ends_with("mlp.dense_h_to_4h.weight"))
+      CHECK(array["shape"] == json({144, 36}));
+
+  json config = json::parse(read_text(start + "/config.json"));
+  config["config"]["intermediate_dim"] = 145;
+  REQUIRE(run_attn({"init", folder.file("wide.json", config.dump()), "-o", folder / "wide.keras"}).code == 0);
+  const Result wider = run_attn({"convert", folder / "wide.keras", folder / "b", "--to", "hf"});
+  CHECK(wider.code == 3);
+  CHECK(contains(wider.err, "= 144 features, and 145 are more"));
+}
+
+TEST_CASE("weights: weights that share a path are listed by it, and compared apart") {
+  for (const auto& [name, shared] : {std::pair("t5", "self_attention/embeddings"), {"smollm3", "o_proj/kernel"}}) {
+    CAPTURE(name);
+    const std::string place = model(std::string(name) + "/preset");
+    const std::string wanted = shared;
+    const json listed = arrays_of(place);
+    CHECK(std::count_if(listed.begin(), listed.end(), [&](const json& one) { return one["name"] == wanted; }) > 1);
+    const TemporaryFolder folder;
+    REQUIRE(run_attn({"convert", place, folder / "w.npz"}).code == 0);
+    CHECK(run_attn({"weights", folder / "w.npz", "--diff", place}).code == 0);
+  }
+}
+
 TEST_CASE("folders: a T5 whose logits are not scaled has the table of its words as its head") {
   const TemporaryFolder folder;
   const std::string hf = folder / "hf";
@@ -92,10 +131,11 @@ TEST_CASE("convert --max-shard-size: an index says in which file each array lies
           0);
   const json index = json::parse(read_text(folder / "hf/model.safetensors.index.json"));
   const json whole = json::parse(run_attn({"weights", folder / "hf", "--json"}).out);
-  std::uintmax_t bytes = 0;
+  std::int64_t bytes = 0;  // of all arrays, without the files' headers
   for (const auto& entry : std::filesystem::directory_iterator(folder / "hf"))
-    if (entry.path().extension() == ".safetensors") bytes += std::filesystem::file_size(entry.path());
-  CHECK(index["metadata"]["total_size"].get<std::uintmax_t>() < bytes);
+    if (entry.path().extension() == ".safetensors")
+      for (const json& array : arrays_of(entry.path().string())) bytes += array["bytes"].get<std::int64_t>();
+  CHECK(index["metadata"]["total_size"] == bytes);
   CHECK(index["weight_map"]["transformer.wte.weight"].get<std::string>().starts_with("model-0000"));
   CHECK(whole["arrays"].size() > index["weight_map"].size());  // which has query, key and value as one
   CHECK(run_attn({"convert", model("gpt2/preset"), folder / "x", "--to", "preset", "--max-shard-size", "1MB"}).code ==

@@ -21,6 +21,13 @@ std::vector<std::string> line(const std::string& model, const std::vector<std::s
   return words;
 }
 
+/// So many of them: 5,5,5.
+std::string ids_of_length(int length) {
+  std::string ids = "5";
+  for (int i = 1; i < length; ++i) ids += ",5";
+  return ids;
+}
+
 TEST_CASE("generate: with a draft the ids are those without, for each sampler") {
   const std::vector<std::string> prompt = {"--ids", "399,51,257,399,51", "--max-new-tokens", "12", "--json", "--seed",
                                            "5"};
@@ -64,18 +71,57 @@ TEST_CASE("generate: a draft goes with one prompt, a sampler of one sequence, an
 
 TEST_CASE("generate: what is larger than the model or any memory is refused in a sentence") {
   struct Row {
+    std::string model;
     std::vector<std::string> words;
     int code;
     std::string reason;
   };
-  for (const Row& row :
-       std::vector<Row>{{{"--ids", "1", "--sampler", "contrastive", "--top-k", "5000"}, 2, "tokens to choose among"},
-                        {{"--ids", "1", "--max-new-tokens", "9223372036854775807"}, 4, ""}}) {
-    const Result result = run_attn(line(preset("gpt2"), row.words));
+  const std::string ids = ids_of_length(65), most = "9223372036854775807";
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "The model ";
+  for (const Row& row : std::vector<Row>{
+           {"gpt2", {"--ids", "1", "--sampler", "contrastive", "--top-k", "5000"}, 2, "tokens to choose among"},
+           {"gpt2", {"--ids", "1", "--max-new-tokens", most}, 4, ""},
+           {"llama", {"--ids", "1", "--max-length", most}, 4, ""},
+           {"gpt2", {"--ids", ids}, 2, "prompt 1 has 65 tokens, and the model has 64 positions"},
+           {"opt", {"--ids", "1", "--ids", ids, "--max-new-tokens", "2"}, 2, "prompt 2 has 65 tokens"},
+           {"gpt2", {"--prompt", text, "--max-new-tokens", "2"}, 2, "and the model has 64 positions"},
+           {"qwen2", {"--ids", "5", "--max-new-tokens", "99", "--draft", preset("gpt2")}, 2, "it has 64 positions"},
+           {"bart", {"--ids", ids, "--decoder-ids", "2"}, 2, "prompt 1 has 65 tokens for the encoder"},
+           {"bart", {"--prompt", "a", "--decoder-prompt", text, "--max-new-tokens", "2"}, 2, "prompt 1 has"}}) {
+    const Result result = run_attn(line(preset(row.model), row.words));
     CAPTURE(result.err);
     CHECK(result.code == row.code);
     CHECK(contains(result.err, row.reason));
+    CHECK(contains(result.err, "layer '") == false);
   }
+  CHECK(run_attn({"score", preset("gpt2"), "--ids", ids}).code == 2);
+}
+
+TEST_CASE("generate: sequences end where a model's positions do, and texts are cut to what it can read") {
+  const auto made = [](const std::string& model, const std::vector<std::string>& more) {
+    std::vector<std::string> words = line(preset(model), {"--seed", "1", "--stop-ids", "none", "--json"});
+    words.insert(words.end(), more.begin(), more.end());
+    const Result result = run_attn(words);
+    CAPTURE(result.err);
+    REQUIRE(result.code == 0);
+    return std::pair(json::parse(result.out), result.err);
+  };
+  for (const std::string model : {"gpt2", "opt"}) {
+    CAPTURE(model);
+    for (const std::string option : {"--max-length", "--max-new-tokens"}) {
+      const auto [report, warnings] = made(model, {"--ids", "5", option, "100"});
+      CHECK(report["results"][0]["length"] == 64);
+      CHECK(contains(warnings, "the model has 64 positions: sequences end there"));
+    }
+  }
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "The model ";
+  CHECK(made("bart", {"--ids", "5", "--decoder-ids", "2"}).first["max_length"] == 64);  // where nobody says less
+  CHECK(contains(made("gpt2", {"--prompt", text, "--max-length", "100"}).second, "sequences end there"));
+  const auto [report, warnings] = made("bart", {"--prompt", text, "--max-new-tokens", "3"});
+  CHECK(contains(warnings, "the encoder reads the first 64"));
+  CHECK(report["results"][0]["length"] == 5);
 }
 
 TEST_CASE("generate: bytes that are no letter are U+FFFD in JSON, and themselves in text") {
@@ -188,6 +234,7 @@ TEST_CASE("plan: a decoder's cache is told by layer, token and length, and other
   }
   CHECK(cache["bytes"] == bytes);
   CHECK(cache["token_bytes"] == token_bytes);
+  CHECK(json::parse(run_attn({"plan", preset("bart"), "--json"}).out)["cache"]["positions"] == 64);  // which it has
   CHECK(contains(run_attn({"plan", preset("bart")}).out, "Going on token by token"));
   CHECK_FALSE(json::parse(run_attn({"plan", "--json"}).out).contains("cache"));
   CHECK(run_attn({"plan", "--max-length", "5"}).code == 2);

@@ -1,7 +1,9 @@
 // Folders whose tokenizers are made to take long, to grow, or to lead out of themselves.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -37,6 +39,17 @@ TEST_CASE("hostile tokenizer: a regular expression that runs away is stopped") {
     CHECK(tried.seconds < 1.0);
     if (tried.code != 0) check_refused(tried, "tokenizer.json", "goes too far");
   }
+}
+
+TEST_CASE("hostile tokenizer: an expression that looks through the whole text at each letter is stopped") {
+  const Folder folder;
+  const std::string split =
+      R"({"type": "Split", "pattern": {"Regex": "a(?=[^b]*c)|a"}, "behavior": "Isolated", "invert": false})";
+  static_cast<void>(folder.file("tokenizer.json", tokenizer_json(split, kLetters, "[]")));
+  const Attempt tried = tokenize(folder, std::string(200'000, 'a'));
+  CHECK(tried.code == 3);
+  CHECK(contains(tried.err, "goes too far: it looks through a text of 200000 bytes again and again"));
+  CHECK(tried.seconds < 10.0);
 }
 
 TEST_CASE("hostile tokenizer: expressions that are none, or too long, are refused") {
@@ -81,6 +94,44 @@ TEST_CASE("hostile tokenizer: ids and parts that cannot be are refused") {
     static_cast<void>(folder.file("tokenizer.json", one.text));
     check_refused(tokenize(folder, "ab"), "tokenizer.json", one.part);
   }
+}
+
+TEST_CASE("hostile tokenizer: normalizers that make a text longer and longer are stopped") {
+  std::string rules = R"({"type": "Replace", "pattern": {"String": "a"}, "content": "aa"})";
+  for (int i = 0; i < 6; ++i) rules += ", " + rules;  // 64 of them
+  std::string file = tokenizer_json("null", kLetters, "[]");
+  const std::string none = "\"normalizer\": null";
+  file.replace(file.find(none), none.size(), R"("normalizer": {"type": "Sequence", "normalizers": [)" + rules + "]}");
+  const Folder folder;
+  static_cast<void>(folder.file("tokenizer.json", file));
+  const Attempt tried = tokenize(folder, "a");
+  check_refused(tried, "tokenizer.json", "of a text of 1");
+  CHECK(tried.peak < std::int64_t{1} << 28);
+}
+
+TEST_CASE("hostile tokenizer: a file of SentencePiece that is cut short is refused wherever it ends") {
+  const Folder folder;
+  const std::string preset = folder / "preset", file = preset + "/assets/tokenizer/vocabulary.spm";
+  std::filesystem::copy(in_repository("tests/data/generation/t5/preset"), preset,
+                        std::filesystem::copy_options::recursive);
+  for (std::uintmax_t size = std::filesystem::file_size(file) - 1; size > 1; size = size * 2 / 3) {
+    CAPTURE(size);
+    std::filesystem::resize_file(file, size);
+    check_refused(attempt({"tokenize", preset, "--text", "The model"}), "vocabulary.spm", "SentencePiece");
+  }
+}
+
+TEST_CASE("hostile tokenizer: a pipe or a folder in the place of a vocabulary is refused, and nobody waits") {
+  const Folder folder;
+  const std::string preset = folder / "preset", file = preset + "/assets/tokenizer/merges.txt";
+  std::filesystem::copy(in_repository("tests/data/generation/gpt2/preset"), preset,
+                        std::filesystem::copy_options::recursive);
+  std::filesystem::remove(file);
+  REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+  check_refused(attempt({"tokenize", preset, "--text", "The model"}), "merges.txt", "not a file");
+  std::filesystem::remove(file);
+  std::filesystem::create_directory(file);
+  check_refused(attempt({"tokenize", preset, "--text", "The model"}), "merges.txt", "not a file");
 }
 
 TEST_CASE("hostile tokenizer: a vocabulary of a gigabyte is refused by its size") {

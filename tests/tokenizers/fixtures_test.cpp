@@ -40,6 +40,30 @@ TEST_CASE("tokenizers: a preset gives KerasHub's ids and texts, in both of its f
   }
 }
 
+TEST_CASE("tokenizers: source code, whose words fall apart at their signs, has the ids of sentencepiece") {
+  const std::string code = "for (int i = 0; i < n; ++i)\n    out[i] = f(a->b, \"the_model\");  // reads\n";
+  struct Row {
+    const char* model;
+    std::vector<Id> ids;  // by sentencepiece 0.2.3
+  };
+  for (const Row& row :
+       {Row{"llama", {315, 447, 479, 428, 265, 447, 483, 447, 468, 563, 265, 447, 564, 285, 563, 395, 503, 455, 480,
+                      482, 447, 447, 447, 381, 94,  455, 96,  447, 483, 271, 479, 450, 48,  65,  465, 476, 447, 37,
+                      449, 260, 98,  461, 451, 376, 457, 37,  480, 563, 447, 447, 494, 494, 422, 450, 458, 456, 482}},
+        Row{"gemma",
+            {466, 280, 451, 487, 378, 453, 274, 451, 486, 451, 469, 576, 274, 451, 577, 319, 576, 451, 528, 528,
+             459, 488, 6,   9,   284, 453, 561, 459, 562, 451, 486, 281, 487, 454, 55,  72,  472, 479, 451, 44,
+             453, 267, 105, 465, 456, 359, 461, 44,  488, 576, 8,   497, 497, 451, 273, 454, 462, 460, 6}},
+        Row{"t5", {21,  5,  28, 350, 144, 5,  30,  5,  396, 2,   144, 5,  2,  5,   20,  2, 5, 378,
+                   378, 95, 38, 143, 285, 95, 286, 5,  30,  166, 28,  24, 2,  116, 14,  5, 2, 18,
+                   399, 53, 2,  113, 23,  42, 53,  98, 2,   38,  2,   5,  26, 26,  151, 12}}}) {
+    CAPTURE(row.model);
+    const auto tokenizer = open_tokenizer(tokenizer_case(std::string(row.model) + "/preset"));
+    CHECK(tokenizer->encode(code) == row.ids);
+    CHECK(tokenizer->encode(code) == row.ids);  // of words that are known by now
+  }
+}
+
 TEST_CASE("tokenizers: of two equal ways to cut a text that stands which sums of single precision choose") {
   const auto tokenizer = open_tokenizer(tokenizer_case("t5/preset"));
   struct Row {

@@ -31,13 +31,16 @@ TEST_CASE("agree: what is missing, extra, and of another shape or dtype") {
   CHECK(agree({specs.data(), 1}, store_of({{"a", Tensor(DType::bfloat16, {2})}})).whole());
 }
 
-TEST_CASE("with_paths: the model's order and paths first, then what it does not have") {
+TEST_CASE("with_paths, with_file_names: the model's order and paths first, then what it does not have") {
   const std::vector<WeightSpec> specs = {stored("dense/kernel", "layers/a/vars/0", {1}),
                                          stored("dense/kernel", "layers/b/vars/0", {1}),
                                          stored("dense/bias", "layers/a/vars/1", {1})};
   const Tensor one(DType::float32, {1});
-  const std::vector<NamedTensor> named =
-      with_paths(specs, store_of({{"other", one}, {"layers/b/vars/0", one}, {"layers/a/vars/1", one}}));
+  const Store store = store_of({{"other", one}, {"layers/b/vars/0", one}, {"layers/a/vars/1", one}});
+  const std::vector<NamedTensor> shown = with_paths(specs, store);
+  REQUIRE(shown.size() == 3);
+  CHECK(shown[0].name == "dense/kernel");  // as Keras calls both
+  const std::vector<NamedTensor> named = with_file_names(specs, store);
   REQUIRE(named.size() == 3);
   CHECK(named[0].name == "layers/b/vars/0");  // two weights share the path
   CHECK(named[1].name == "dense/bias");

@@ -13,6 +13,7 @@
 #include "attn/weights/file_names.h"
 #include "attn/weights/initialize.h"
 #include "hugging_face/names.h"
+#include "hugging_face/wide_blocks.h"
 
 namespace attn::weights {
 namespace {
@@ -240,8 +241,9 @@ Store from_hugging_face(std::span<const WeightSpec> specs, std::string_view back
   return out;
 }
 
-std::vector<NamedTensor> to_hugging_face(std::span<const WeightSpec> specs, std::span<const Tensor> tensors,
+std::vector<NamedTensor> to_hugging_face(std::span<const WeightSpec> model, std::span<const Tensor> numbers,
                                          std::string_view backbone, bool with_head) {
+  const auto [specs, tensors] = with_wide_blocks(model, numbers, backbone);
   const std::vector<FoundName> names = names_of(table_of(backbone, specs), specs);
   const std::string_view of_backbone = with_head ? table_of(backbone, specs).prefix : "";
   std::vector<NamedTensor> out;

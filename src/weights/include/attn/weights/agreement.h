@@ -31,8 +31,10 @@ struct Agreement {
 /// any other; integers and bools go with their own alone.
 [[nodiscard]] Agreement agree(std::span<const graph::WeightSpec> specs, const Store& store);
 
-/// The file's weights under file_names where the model has them, in its order, and then the others as the file calls
-/// them.
+/// The file's weights under Keras's paths where the model has them, in its order, and then the others as the file calls
+/// them. Several may share a path.
 [[nodiscard]] std::vector<NamedTensor> with_paths(std::span<const graph::WeightSpec> specs, const Store& store);
+/// The same under file_names, so that each has a name of its own.
+[[nodiscard]] std::vector<NamedTensor> with_file_names(std::span<const graph::WeightSpec> specs, const Store& store);
 
 }  // namespace attn::weights

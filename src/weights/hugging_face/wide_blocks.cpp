@@ -1,0 +1,47 @@
+#include "hugging_face/wide_blocks.h"
+
+#include <array>
+
+#include "hugging_face/layout.h"
+
+namespace attn::weights {
+namespace {
+
+using graph::WeightSpec;
+
+/// An axis of a weight that is as long as a block is wide inside.
+struct InnerAxis {
+  std::string_view ending;  // of the weight's path
+  int axis;
+};
+constexpr std::array<InnerAxis, 3> kBloomAxes{
+    {{"/mlp_intermediate_dense/kernel", 1}, {"/mlp_intermediate_dense/bias", 0}, {"/mlp_output_dense/kernel", 0}}};
+
+/// The tensor with zeros behind it along an axis.
+Tensor filled_up(const Tensor& tensor, int axis, Dim size) {
+  Shape rest = tensor.shape();
+  rest[axis] = size - rest[axis];
+  return joined(std::array{tensor, Tensor(tensor.dtype(), rest)}, axis);
+}
+
+}  // namespace
+
+WideWeights with_wide_blocks(std::span<const WeightSpec> specs, std::span<const Tensor> tensors,
+                             std::string_view backbone) {
+  WideWeights out{{specs.begin(), specs.end()}, {tensors.begin(), tensors.end()}};
+  if (backbone != "BloomBackbone") return out;
+  Dim width = 0;
+  for (const WeightSpec& spec : specs)
+    if (spec.path.ends_with(kBloomAxes.front().ending)) width = spec.shape[0];
+  for (std::size_t i = 0; i < out.specs.size(); ++i) {
+    WeightSpec& spec = out.specs[i];
+    for (const InnerAxis& inner : kBloomAxes) {
+      if (!spec.path.ends_with(inner.ending) || spec.shape[inner.axis] >= 4 * width) continue;
+      spec.shape[inner.axis] = 4 * width;
+      out.tensors[i] = filled_up(out.tensors[i], inner.axis, 4 * width);
+    }
+  }
+  return out;
+}
+
+}  // namespace attn::weights
