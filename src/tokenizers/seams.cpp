@@ -13,8 +13,8 @@ Seams::Seams(const ModelProto& proto) {
   for (char letter = '!'; letter <= '~'; ++letter) {
     const std::optional<Id> id = proto.pieces.find(std::string(1, letter));
     if (!id || proto.kinds[static_cast<std::size_t>(*id)] != Kind::normal) continue;
-    known.set(static_cast<std::size_t>(letter));
-    pieces_[static_cast<std::size_t>(letter)] = *id;
+    known.set(static_cast<unsigned char>(letter));
+    pieces_[static_cast<unsigned char>(letter)] = *id;
   }
   for (std::size_t letter = 0; letter < kLetters; ++letter)
     if (known.test(letter)) apart_[letter] = known;
@@ -22,7 +22,7 @@ Seams::Seams(const ModelProto& proto) {
     const std::string_view piece = proto.pieces.token(id).value_or("");
     for (std::size_t at = 1; at < piece.size(); ++at)
       if (between(piece[at - 1], piece[at]))
-        apart_[static_cast<std::size_t>(piece[at - 1])].reset(static_cast<std::size_t>(piece[at]));
+        apart_[static_cast<unsigned char>(piece[at - 1])].reset(static_cast<unsigned char>(piece[at]));
   }
 }
 
