@@ -9,6 +9,7 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "frame.h"
 #include "ring.h"
 #include "way.h"
 
@@ -58,7 +59,12 @@ class Demands {
 class Writer {
  public:
   Writer(const Graph& model, Kind kind, int rank, int ranks)
-      : model_(model), rank_(rank), ways_(model, kind, ranks), demands_(model, ways_), build_(start(model)) {}
+      : model_(model),
+        rank_(rank),
+        ways_(model, kind, ranks),
+        demands_(model, ways_),
+        result_{frame_of(model), {}, {}, {}},
+        build_(result_.graph) {}
 
   Parallel run() && {
     for (const ValueId input : model_.inputs) {
@@ -77,13 +83,6 @@ class Writer {
   }
 
  private:
-  Graph& start(const Graph& model) {
-    result_.graph.name = model.name;
-    result_.graph.layers = model.layers;
-    for (graph::Layer& layer : result_.graph.layers) layer.outputs.clear();
-    return result_.graph;
-  }
-
   [[nodiscard]] const graph::Value& value(ValueId id) const { return model_.value(id); }
 
   /// The value of the rank's graph that is so much of the model's.

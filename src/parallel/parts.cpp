@@ -9,6 +9,7 @@
 
 #include "attn/base/error.h"
 #include "attn/parallel/buckets.h"
+#include "frame.h"
 
 namespace attn::parallel {
 namespace {
@@ -47,7 +48,7 @@ void collect(const Block& block, int from, int to, int parts, std::vector<Block>
 class Joining {
  public:
   Joining(const Graph& model, int parts, int rank, int ranks)
-      : parts_(parts), rank_(rank), ranks_(ranks), build_(start(model)) {
+      : parts_(parts), rank_(rank), ranks_(ranks), result_{frame_of(model), {}, {}, {}}, build_(result_.graph) {
     const Split split{0, shares(parts, ranks)};
     for (int other = 0; other < ranks; ++other) {
       const int from = static_cast<int>(split.from(other));
@@ -89,13 +90,6 @@ class Joining {
   }
 
  private:
-  Graph& start(const Graph& model) {
-    result_.graph.name = model.name;
-    result_.graph.layers = model.layers;
-    for (graph::Layer& layer : result_.graph.layers) layer.outputs.clear();
-    return result_.graph;
-  }
-
   void bring_in_inputs() {
     for (const ValueId input : locals_[0].graph.inputs) {
       const graph::Value& value = locals_[0].graph.value(input);
