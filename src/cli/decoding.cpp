@@ -40,17 +40,8 @@ void require_memory_of_steps(const backends::Backend& backend, const generate::L
 
 }  // namespace
 
-/// KerasHub calls the table so in each of its tasks: "decoder_position_embedding", "embeddings/position_embedding".
-std::optional<std::int64_t> learned_positions(const keras::Model& model) {
-  std::optional<std::int64_t> positions;
-  for (const graph::WeightSpec& spec : model.weights())
-    if (spec.path.ends_with("position_embedding/embeddings"))
-      positions = std::min(positions.value_or(spec.shape[0]), spec.shape[0]);
-  return positions;
-}
-
 std::int64_t within_positions(const keras::Model& model, std::int64_t length) {
-  return std::min(length, learned_positions(model).value_or(length));
+  return std::min(length, model.most_positions().value_or(length));
 }
 
 std::int64_t usual_length(const keras::Model& model) {

@@ -11,10 +11,7 @@
 
 namespace attn::cli {
 
-/// How many positions a task has learned a vector for, of which none of its sequences has more; nothing where it learns
-/// none.
-[[nodiscard]] std::optional<std::int64_t> learned_positions(const keras::Model& model);
-/// So long, or as many as those are.
+/// So long, or as many as the positions that the model has learned.
 [[nodiscard]] std::int64_t within_positions(const keras::Model& model, std::int64_t length);
 
 /// The tokens of a sequence where nobody says: those of the model's preprocessor, else KerasHub's default, and never

@@ -28,7 +28,7 @@ class ModelDrafting final : public Drafting {
       : Drafting(tokens), execution_(execution), loaded_(load_model(path, own(execution_), console)) {
     if (!loaded_.model.decodes() || loaded_.model.task()->packing)
       throw bad_input("{}: a {} is no decoder, so it guesses no next tokens", loaded_.file, loaded_.model.class_name());
-    if (const auto most = learned_positions(loaded_.model); most && *most < capacity)
+    if (const auto most = loaded_.model.most_positions(); most && *most < capacity)
       throw bad_usage("--draft {}: it has {} positions, and sequences may be {} tokens long: --max-length says fewer",
                       printable(path), *most, capacity);
     generate::CachedDecoderOptions options;

@@ -273,7 +273,7 @@ struct GenerateCommand {
 
   /// An encoder has as many as the model.
   void check_positions(const keras::Model& of, const generate::Request& request) const {
-    const auto positions = learned_positions(of);
+    const auto positions = of.most_positions();
     if (!positions) return;
     const auto check = [&](const std::vector<std::vector<Token>>& rows, std::string_view side) {
       for (std::size_t i = 0; i < rows.size(); ++i)

@@ -58,7 +58,7 @@ struct ScoreCommand {
     generate::CachedDecoderOptions options;
     options.rows = 1;
     for (const Text& text : texts_) options.capacity = std::max<Dim>(options.capacity, std::ssize(text.ids));
-    if (const auto positions = learned_positions(loaded.model); positions && options.capacity > *positions)
+    if (const auto positions = loaded.model.most_positions(); positions && options.capacity > *positions)
       throw bad_usage("a text has {} tokens, and the model has {} positions: give shorter ones", options.capacity,
                       *positions);
     const auto decoder = open_decoder(*backend, loaded, execution, {}, options, options.capacity, common.console);

@@ -169,6 +169,8 @@ std::optional<TaskInfo> Model::task() const {
 
 bool Model::decodes() const { return dynamic_cast<Decodes*>(parts_->model()) != nullptr; }
 
+std::optional<std::int64_t> Model::most_positions() const { return keras::most_positions(parts_->root()); }
+
 MaskTrace Model::masks() const {
   Functional* model = parts_->model();
   if (model == nullptr || !model->connected)

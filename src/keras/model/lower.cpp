@@ -29,9 +29,7 @@ std::int64_t batch_for(const Functional& model, const LowerOptions& options) {
 
 /// The length that stands for an unknown one that nobody gave: the usual one, or what the learned positions allow.
 std::int64_t default_length(Functional& model) {
-  std::int64_t length = kDefaultSequenceLength;
-  visit_layers(model, [&](const Layer& layer) { length = std::min(length, layer.most_positions().value_or(length)); });
-  return length;
+  return std::min(kDefaultSequenceLength, most_positions(model).value_or(kDefaultSequenceLength));
 }
 
 /// A hint where the array is one example of the batch.

@@ -1,5 +1,6 @@
 #include "model/variables.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace attn::keras {
@@ -56,6 +57,14 @@ void visit_variables(Layer& root, const std::function<void(const Variable&)>& vi
 }
 
 bool is_trainable(const Layer& layer) { return layer.trainable || (layer.is_model() && !layer.is_functional()); }
+
+std::optional<std::int64_t> most_positions(Layer& root) {
+  std::optional<std::int64_t> most;
+  visit_layers(root, [&](const Layer& layer) {
+    if (const auto positions = layer.most_positions()) most = std::min(most.value_or(*positions), *positions);
+  });
+  return most;
+}
 
 std::vector<graph::WeightSpec> variables_of(Layer& root) {
   std::set<const Layer*> frozen;

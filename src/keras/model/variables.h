@@ -1,7 +1,9 @@
 // The variables of a model in Keras's order, under their full names.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -35,6 +37,9 @@ void visit_variables(Layer& root, const std::function<void(const Variable&)>& vi
 
 /// Sequential.from_config leaves the flag of a frozen Sequential behind; its layers keep theirs.
 [[nodiscard]] bool is_trainable(const Layer& layer);
+
+/// The fewest positions that a layer of the model has learned a vector for; nothing where none learns any.
+[[nodiscard]] std::optional<std::int64_t> most_positions(Layer& root);
 
 /// All variables in the order of model.weights.
 [[nodiscard]] std::vector<graph::WeightSpec> variables_of(Layer& root);

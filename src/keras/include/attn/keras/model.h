@@ -80,6 +80,8 @@ class Model {
   [[nodiscard]] std::optional<TaskInfo> task() const;
   /// Does LowerOptions::decode mean anything to the model: do its logits tell of the next token?
   [[nodiscard]] bool decodes() const;
+  /// How many positions it has learned a vector for, of which no sequence has more; nothing where it learns none.
+  [[nodiscard]] std::optional<std::int64_t> most_positions() const;
   /// What model.summary() shows. Throws Error (bad_input) for a layer that was never built.
   [[nodiscard]] Summary summary() const;
   /// Where masks are made, used and lost in a call of the model. Throws Error (bad_input) as summary() does.
