@@ -86,7 +86,8 @@ class CompiledTorch(Torch):
         size = 64 * -(-length // 64)
         if (rows, size) not in self.kept:
             self.kept[rows, size] = StaticCache(config=self.plain.config, max_cache_len=size)
-        self.kept[rows, size].reset()
+        with self.torch.inference_mode():
+            self.kept[rows, size].reset()
         return self.kept[rows, size]
 
     def prompt(self, ids):

@@ -29,7 +29,8 @@ from safetensors.numpy import save_file
 from peers import HERE, ROOT
 from processes import Worker, command, timed_command
 
-RUNTIMES = ["transformers", "transformers-compiled", "ctranslate2", "llama.cpp", "openvino", "onnxruntime-genai", "keras-hub"]
+# Where the memory does not hold all of them, the first ones are measured.
+RUNTIMES = ["llama.cpp", "ctranslate2", "openvino", "onnxruntime-genai", "transformers", "transformers-compiled", "keras-hub"]
 MODELS = {
     "gpt2_base": {"kind": "gpt2", "vocabulary": 50257, "width": 768, "layers": 12, "heads": 12, "inner": 3072,
                   "positions": 1024},
@@ -130,7 +131,9 @@ def first_token(words):
 
 
 class Peer(Worker):
-    """A worker process."""
+    """A worker process. `why` is why it does not go on."""
+
+    why = None
 
     def __init__(self, python, runtime, dtype, folder, threads):
         self.words = [python, HERE / "decoder_worker.py", runtime, dtype, folder, threads]
@@ -141,14 +144,16 @@ class Peer(Worker):
         if test["test"] == "first":
             return first_token([*self.words, "first"])
         answer, others = self.ask(json.dumps(test))
-        rate = 1e3 * test["batch"] * test["tokens"] / answer["ms"] if "ms" in answer else float("nan")
-        return rate, others
+        if "ms" not in answer:
+            self.why = answer.get("why", "the process died")
+            return float("nan"), others
+        return 1e3 * test["batch"] * test["tokens"] / answer["ms"], others
 
 
 class Attn:
     """attn starts anew for each turn, and reads one prompt first to be warm, as the others are."""
 
-    name = "attn"
+    name, why = "attn", None
 
     def __init__(self, attn, dtype, folder, threads, prompt):
         self.attn, self.folder = attn, folder
@@ -182,6 +187,14 @@ def wrong_ids(reference, prompt, ids, dtype):
     return None
 
 
+def no_room(folder):
+    """Why one runtime more would not fit, which holds the weights, as they are stored, twice while it converts them; nothing
+    where it would."""
+    needed = 2 * (folder / "hf/model.safetensors").stat().st_size
+    free = next(1024 * int(line.split()[1]) for line in open("/proc/meminfo") if line.startswith("MemAvailable"))
+    return f"beside the others {needed / 1e9:.1f} GB may be too much for it, {free / 1e9:.1f} GB are free" if needed > free else None
+
+
 def make_peers(options, name, dtype, threads, folder):
     prompt = prepare(name, folder)
     reference = Peer(sys.executable, "transformers", "float32", folder, threads)
@@ -189,6 +202,10 @@ def make_peers(options, name, dtype, threads, folder):
         raise SystemExit(f"{name}: no reference: {why}")
     peers, rows = [], []
     for runtime in ["attn", *options.runtimes]:
+        if why := no_room(folder):
+            rows.append({"runtime": runtime, "why_not": why})
+            print(f"{name} {dtype}: {runtime}: not measured: {why}", flush=True)
+            continue
         python = options.keras_python if runtime == "keras-hub" else sys.executable
         peer = Attn(options.attn, dtype, folder, threads, prompt) if runtime == "attn" else Peer(
             python, runtime, dtype, folder, threads)
@@ -213,18 +230,22 @@ def measure(options, name, dtype, threads):
         noisy = dict.fromkeys(rates, 0)
         for round_number in range(options.rounds + 1):
             for i, test in enumerate(tests):
-                for peer in peers:
+                for peer in [peer for peer in peers if not peer.why]:
                     best = None
                     for _ in range(1 + options.retries):
                         time.sleep(0.2)  # until the threads of the one before have gone to sleep
                         turn = peer.turn(test)
                         if best is None or turn[1] < best[1]:
                             best = turn
-                        if turn[1] <= 0.1 or round_number == 0:
+                        if turn[1] <= 0.1 or round_number == 0 or peer.why:
                             break
                     if round_number > 0:  # the first makes all of them warm
                         rates[peer.name, i].append(best[0])
                         noisy[peer.name, i] += best[1] > 0.1
+        for peer in [peer for peer in peers if peer.why]:
+            print(f"{name} {dtype}: {peer.name}: not measured: {peer.why}", flush=True)
+            rows.append({"runtime": peer.name, "why_not": peer.why})
+            peers.remove(peer)
         peaks = {peer.name: peer.end() for peer in peers}
         for i, test in enumerate(tests):
             for peer in peers:

@@ -59,8 +59,11 @@ class Worker:
     def ask(self, question):
         """The answer, and the share of the machine that others took meanwhile."""
         busy, own, start = busy_seconds(), own_seconds(self.process.pid), time.perf_counter()
-        self.process.stdin.write(f"{question}\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(f"{question}\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # what it said at its end is its answer
         answer = self.answer() or {}
         passed = time.perf_counter() - start
         others = busy_seconds() - busy - (own_seconds(self.process.pid) - own)
