@@ -36,7 +36,7 @@ MODELS = {
                   "positions": 1024},
     "llama_1b": {"kind": "llama", "vocabulary": 32000, "width": 2048, "layers": 16, "heads": 32, "key_heads": 8,
                  "inner": 8192, "positions": 2048},
-    "gpt2_tiny": {"kind": "gpt2", "vocabulary": 512, "width": 64, "layers": 2, "heads": 4, "inner": 96, "positions": 1024},
+    "gpt2_tiny": {"kind": "gpt2", "vocabulary": 512, "width": 64, "layers": 2, "heads": 4, "inner": 256, "positions": 1024},
     "llama_tiny": {"kind": "llama", "vocabulary": 512, "width": 64, "layers": 2, "heads": 4, "key_heads": 2, "inner": 96,
                    "positions": 1024},
 }
@@ -75,7 +75,7 @@ def gpt2(model):
     config = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": model["vocabulary"],
               "n_positions": model["positions"], "n_embd": width, "n_layer": model["layers"], "n_head": model["heads"],
               "n_inner": inner, "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5, "bos_token_id": 0,
-              "eos_token_id": 0}
+              "eos_token_id": 0, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
     return config, {f"transformer.{name}": array for name, array in weights.items()}
 
 
