@@ -162,6 +162,11 @@ def auto(path_or_config):
     return transformers.AutoModelForSeq2SeqLM if seq2seq else transformers.AutoModelForCausalLM
 
 
+def attention_of(model_type):
+    """PyTorch's own attention, which some releases take by default, knows no soft caps."""
+    return {"attn_implementation": "eager"} if model_type == "gemma2" else {}
+
+
 def fill(model, r):
     """Weights that matter: kernels keep the variance, norms are near 1, biases are not 0."""
     around_zero = "Gemma" in type(model).__name__  # its norms are stored without the 1
@@ -201,7 +206,8 @@ def by_attn(program, folder, tokens, place):
 
 
 def by_transformers(kind, folder, tokens):
-    model, report = kind.from_pretrained(folder, output_loading_info=True)
+    name = transformers.AutoConfig.from_pretrained(folder).model_type
+    model, report = kind.from_pretrained(folder, output_loading_info=True, **attention_of(name))
     if report["missing_keys"] or report["unexpected_keys"] or report["mismatched_keys"]:
         raise RuntimeError(f"transformers misses {report['missing_keys']} and does not know {report['unexpected_keys']}")
     return logits(model.eval(), tokens)
@@ -209,7 +215,7 @@ def by_transformers(kind, folder, tokens):
 
 def check(program, made, r, place):
     """The worst difference of each way, over the largest logit."""
-    model = fill(auto(made).from_config(made), r)
+    model = fill(auto(made).from_config(made, **attention_of(made.model_type)), r)
     hf = place / "hf"
     model.save_pretrained(hf, max_shard_size="20KB" if yes(r) else "5GB")
     draw = lambda length: r.integers(3, made.vocab_size, (2, length)).astype("int32")
