@@ -75,9 +75,9 @@ def check_ids(program, model, rows, kind, key, *options):
         file.flush()
         found = json.loads(attn(program, "tokenize", model, "--texts", file.name, "--json", *options))["results"]
     for row, got in zip(rows, found):
-        decoded = row["decoded_tf" if key == "ids_tf" else "decoded"]
+        decoded = row.get("decoded_tf" if key == "ids_tf" else "decoded")  # tests/data keeps it where it is another
         # Hugging Face's texts are those of the ids without what was put around them.
-        good = got["ids"] == row[key] and ("--add-special" in options or got["decoded"] == decoded)
+        good = got["ids"] == row[key] and (decoded is None or "--add-special" in options or got["decoded"] == decoded)
         count(kind, model, good, f"{row['text']!r}: {row[key]} {decoded!r}, and found {got['ids']} {got['decoded']!r}")
 
 
