@@ -160,19 +160,18 @@ class LlamaCpp:
         self.model = llama_cpp.llama_load_model_from_file(str(path).encode(), parameters)
         if not self.model:
             raise SystemExit("llama.cpp does not load the file")
-        self.context, self.size = None, None
+        self.context, self.contexts = None, {}
 
     def context_for(self, batch, length):
-        if self.size != (batch, length):
-            if self.context:
-                self.cpp.llama_free(self.context)
+        if (batch, length) not in self.contexts:
             parameters = self.cpp.llama_context_default_params()
             parameters.n_ctx = batch * length
             parameters.n_batch = parameters.n_ubatch = max(512, batch)
             parameters.n_seq_max = batch
             parameters.n_threads = parameters.n_threads_batch = THREADS
             parameters.type_k = parameters.type_v = 0  # float32
-            self.context, self.size = self.cpp.llama_new_context_with_model(self.model, parameters), (batch, length)
+            self.contexts[batch, length] = self.cpp.llama_new_context_with_model(self.model, parameters)
+        self.context = self.contexts[batch, length]
         self.cpp.llama_memory_clear(self.cpp.llama_get_memory(self.context), True)
 
     def read(self, ids, position):

@@ -43,8 +43,9 @@ MODELS = {
 TESTS = [{"test": "first", "tokens": 1, "depth": 0, "batch": 1}, {"test": "pp", "tokens": 32, "depth": 0, "batch": 1},
          {"test": "pp", "tokens": 512, "depth": 0, "batch": 1}, {"test": "tg", "tokens": 64, "depth": 32, "batch": 1},
          {"test": "tg", "tokens": 64, "depth": 32, "batch": 8}]
-# Of the largest logit: so far below the likeliest a token may be that a runtime takes. A token at random is about 1 below.
-CLOSE = {"float32": 1e-4, "bfloat16": 3e-2, "int8": 5e-2, "int4": 2.5e-1}
+# Of the largest logit: so far below the likeliest each token may be that a runtime takes, or all of them in the mean where its
+# weights have few bits. A token at random is about 1 below.
+CLOSE = {"float32": 1e-4, "bfloat16": 3e-2, "int8": 3e-2, "int4": 2.5e-1}
 
 
 def test_name(test):
@@ -181,10 +182,8 @@ class Attn:
 def wrong_ids(reference, prompt, ids, dtype):
     """Why a runtime's tokens are not those of the reference; nothing where they are."""
     answer, _ = reference.ask(json.dumps({"test": "gaps", "prompt": prompt[0], "ids": ids[0]}))
-    for i, gap in enumerate(answer["gaps"]):
-        if gap > CLOSE[dtype]:
-            return f"its token {i} is {gap:.2g} of the largest logit below the likeliest"
-    return None
+    gap = (statistics.mean if dtype in ("int8", "int4") else max)(answer["gaps"])
+    return f"its tokens are {gap:.2g} of the largest logit below the likeliest" if gap > CLOSE[dtype] else None
 
 
 def no_room(folder):
