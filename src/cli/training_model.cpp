@@ -110,7 +110,9 @@ std::vector<std::pair<const char*, Json>> optimizer_fields(const CompileChanges&
   if (const auto rate = changes.constant_rate()) {
     out.emplace_back("learning_rate", *rate);
   } else if (changes.learning_rate) {
-    out.emplace_back("learning_rate", as_json("--learning-rate", *changes.learning_rate));
+    Json schedule = as_json("--learning-rate", *changes.learning_rate);
+    if (schedule.is_object() && !schedule.contains("module")) schedule["module"] = "keras.optimizers.schedules";
+    out.emplace_back("learning_rate", schedule);
   }
   add("weight_decay", changes.weight_decay);
   add("clipnorm", changes.clipnorm);
