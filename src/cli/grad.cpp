@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "attn/base/error.h"
@@ -23,6 +24,7 @@
 #include "progress.h"
 #include "shared_options.h"
 #include "training_data.h"
+#include "trial_step.h"
 
 namespace attn::cli {
 namespace {
@@ -54,7 +56,7 @@ struct Wanted {
 struct GradCommand {
   Common common;
   Execution execution;
-  std::optional<std::string> model, loss, arrays, expect, svg;
+  std::optional<std::string> model, loss, output, arrays, expect, svg;
   std::vector<std::string> data, patterns;
   bool training = false, no_training = false, with_inputs = false, check = false;
   std::optional<std::int64_t> directions;
@@ -72,11 +74,12 @@ struct GradCommand {
         .repeatable();
     options.add("--loss", loss, "LOSS",
                 "a name, or JSON as Keras writes it; by default the one that the model was compiled with, else mse");
+    options.add("--output", output, "NAME", "only the loss of this output of the model");
     options.flag("--training", training, "drop numbers too, as in training");
     options.flag("--no-training", no_training, "as in a run: no statistics of the batch");
     options.flag("--inputs", with_inputs, "gradients of the inputs too");
     options.add("--wrt", patterns, "PATTERN", "only weights whose path matches, with * and ?").repeatable();
-    options.add("-o,--output", arrays, "FILE", "write the loss and the gradients to .npz, .npy or .safetensors");
+    options.add("-o", arrays, "FILE", "write the loss and the gradients to .npz, .npy or .safetensors");
     options.add("--expect", expect, "FILE", "compare them with these arrays; exit 1 where they differ");
     add_tolerance(options, rtol, atol, " of --expect");
     options.flag("--check", check, "hold gradients in float64 against central differences; exit 1 where they differ");
@@ -144,7 +147,10 @@ struct GradCommand {
     report.value = results.front().tensor.at(0);
     for (std::size_t i = 0; i < lowered.terms.size(); ++i)
       report.terms.emplace_back(lowered.terms[i].name, outputs[1 + i].tensor.at(0));
-    add_rows(report, lowered, wanted, outputs, weights, inputs, computed);
+    const std::map<std::string, double> moved =
+        no_training ? std::map<std::string, double>()
+                    : update_norms(loaded, lowered, inputs, weights, *backend, execution, common.console);
+    add_rows(report, lowered, wanted, outputs, weights, inputs, computed, moved);
 
     if (arrays) {
       const Progress progress = writing(common.console, *arrays, results);
@@ -170,6 +176,7 @@ struct GradCommand {
       if (std::ranges::find(names, name) != names.end()) options.input_shapes.emplace(name, tensor.shape());
     keras::LossOptions how;
     how.loss = loss;
+    how.output = output;
     how.arrays = target_types(loaded.model, given);
     how.training = !no_training;
     how.drops = training;
@@ -239,7 +246,7 @@ struct GradCommand {
 
   void add_rows(report::GradientsReport& report, const keras::LossGraph& lowered, const std::vector<Wanted>& wanted,
                 const std::vector<NamedTensor>& outputs, const std::vector<Tensor>& weights,
-                const std::vector<Tensor>& inputs, DType computed) const {
+                const std::vector<Tensor>& inputs, DType computed, const std::map<std::string, double>& moved) const {
     const auto gradients = gradients_in(outputs, lowered, wanted);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const graph::Value& value = lowered.graph.value(wanted[i].value);
@@ -247,6 +254,8 @@ struct GradCommand {
       const auto place = std::ranges::find(lowered.graph.inputs, wanted[i].value) - lowered.graph.inputs.begin();
       const Tensor& numbers = is_weight ? weights[graph::at(value.weight)] : inputs[static_cast<std::size_t>(place)];
       report.rows.push_back(run::describe_gradient(wanted[i].name, gradients[i], numbers));
+      if (const auto found = moved.find(wanted[i].name); found != moved.end())
+        report.rows.back().update_norm = found->second;
       if (is_weight) report.norm = std::hypot(report.norm, report.rows.back().norm);
     }
     report.by = by == By::weight ? "weight" : by == By::block ? "block" : "layer";
@@ -290,7 +299,7 @@ struct GradCommand {
     out.rtol = rtol.value_or(usual.rtol);
     out.atol = atol.value_or(usual.atol);
     out.outputs = run::compare(under_names_of(results, io::read_tensors(*expect)), results, {out.rtol, out.atol});
-    out.pass = std::ranges::all_of(out.outputs, [](const auto& output) { return output.pass; });
+    out.pass = std::ranges::all_of(out.outputs, [](const auto& each) { return each.pass; });
     return out;
   }
 

@@ -8,19 +8,13 @@
 #include "attn/base/error.h"
 #include "attn/base/stop.h"
 #include "attn/base/text.h"
-#include "attn/keras/optimizer.h"
-#include "attn/parallel/parts.h"
 #include "attn/report/training.h"
 #include "attn/run/compare.h"
-#include "attn/run/memory.h"
 #include "attn/train/fit.h"
 #include "attn/weights/save.h"
 #include "callback_options.h"
 #include "common.h"
-#include "facts.h"
 #include "interrupt.h"
-#include "low_rank.h"
-#include "memory_limit.h"
 #include "options/command.h"
 #include "parallel_model.h"
 #include "prepared_model.h"
@@ -29,10 +23,9 @@
 #include "training_arrays.h"
 #include "training_callbacks.h"
 #include "training_checkpoints.h"
-#include "training_data.h"
+#include "training_job.h"
 #include "training_log.h"
 #include "training_losses.h"
-#include "training_model.h"
 #include "training_options.h"
 #include "training_trial.h"
 
@@ -42,30 +35,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct TrainCommand : TrainingOptions {
-  /// What a training is made of.
-  struct Job {
-    train::FitOptions options;
-    std::unique_ptr<backends::Backend> backend;
-    std::optional<LoadedModel> loaded;
-    std::string compiled;
-    optimizers::Settings settings;
-    GivenInputs given, held_out;
-    std::optional<train::Data> rows, validation_rows;
-    std::optional<ExpectedLosses> expected;
-    TrainingState state;
-    keras::LossGraph shown;
-    std::optional<TrainingCallbacks> callbacks;
-    std::unique_ptr<train::Trainer> trainer;
-    std::vector<Tensor> taken_over;  ///< the optimizer's variables that a file had
-    std::int64_t memory = 0;         ///< bytes that training takes
-    Clock::time_point start = Clock::now();
-  };
-
   [[nodiscard]] int run() const {
     if (const std::optional<ParallelWord> shared = ranks.asked()) return run_shared(*shared);
     expect_one_process("--parallel data lets them share it");
-    Job job;
-    prepare(job, nullptr);
+    TrainingJob job;
+    prepare(job, *this, nullptr, writes);
     return plans ? tell_plan(job) : train(job, nullptr);
   }
 
@@ -82,115 +56,21 @@ struct TrainCommand : TrainingOptions {
   }
 
   [[nodiscard]] int run_as(Ranks& world) const {
-    Job job;
-    return world.together([&] { return prepare(job, &world.world()); }, [&] { return train(job, &world); });
+    TrainingJob job;
+    const auto ready = [&] {
+      prepare(job, *this, &world.world(), writes);
+      return facts_of(job, *this);
+    };
+    return world.together(ready, [&] { return train(job, &world); });
   }
 
-  /// All that can fail before the first step. Gives what ranks must agree on.
-  std::vector<Fact> prepare(Job& job, communicators::Communicator* world) const {
-    job.options = check();
-    if (expected_losses) job.expected = read_expected_losses(*expected_losses);
-    job.backend = open_backend("cpu", execution.backend, common.console);
-    job.loaded.emplace(load_model(model, execution, common.console));
-    LoadedModel& loaded = *job.loaded;
-    keras::ConfigOptions whole;
-    whole.assets = true;
-    if (policy) loaded.model = keras::Model::read(loaded.file, with_policy(loaded.model.config(whole), *policy));
-    if (lora) {
-      const std::vector<std::string> all{"*"};
-      loaded.model = keras::Model::read(loaded.file, with_low_rank(loaded.model.config(whole), low_rank_of(*lora),
-                                                                   lora_layers.empty() ? all : lora_layers));
-    }
-    job.compiled = compile_config(loaded.model, changes);
-
-    job.given = read_training_data(loaded.model, files.words(loaded.model), execution.sequence_length);
-    if (validation) job.held_out = read_training_data(loaded.model, {*validation}, execution.sequence_length);
-    if (validation_split) job.held_out = split_off(job.given, *validation_split);
-    if (overfit) keep_rows(job.given, batch_size);
-    if (class_weight) add_class_weights(job.given, *class_weight);
-    job.rows.emplace(job.given.arrays);
-    job.validation_rows.emplace(job.held_out.arrays);
-    if (job.rows->rows() == 0) throw bad_input("there is no row to train on");
-    job.compiled = with_schedule(job.compiled, changes, job.options.steps_in_all(job.rows->rows()));
-    job.settings = keras::compiled_optimizer(job.compiled);
-    optimizers::Settings& settings = job.settings;
-    if (const std::int64_t batches = job.options.batches_of(job.rows->rows()); steps_per_epoch > batches)
-      common.console.warn(fmt::format("--steps-per-epoch {}: the data has {} batches, and an epoch ends with them",
-                                      *steps_per_epoch, batches));
-
-    job.state = begin(loaded, job.given);
-    loaded.model.freeze(job.state.frozen);
-    job.options.seed = job.state.seed;
-    train::TrainerOptions how;
-    how.compile = execution.compile_options();
-    how.compile.ranks = world;
-    how.tables = tables;
-    how.recompute = recomputes;
-    how.reduce_dtype = reduce_dtype;
-    how.shares_optimizer = zero == 1;
-    if (deterministic) {
-      how.parts = parallel::kParts;
-      if (world != nullptr && world->size() > parallel::kParts)
-        throw bad_usage("--deterministic: a batch is in {} parts, which {} ranks cannot share: 1 to {} work",
-                        parallel::kParts, world->size(), parallel::kParts);
-    }
-    const TrainedModel lowering{job.compiled, execution.sequence_length, !no_dropout, job.state.seed};
-    const train::Batch sample = job.rows->gather(first_rows(job.rows->rows()));
-    job.shown = lowering.lower(loaded.model, sample, true);
-    const keras::LossGraph& shown = job.shown;
-    expect_labels(shown, job.given);
-    expect_labels(shown, job.held_out);
-    if (no_loss_scale) {
-      settings.loss_scale.reset();
-    } else if (uses_float16(shown.graph) && !settings.loss_scale) {  // as compile() wraps the optimizer
-      settings.loss_scale.emplace();
-      settings.loss_scale_factor.reset();
-    }
-    const std::optional<std::string> none;
-    job.callbacks.emplace(overfit ? none : early_stopping, overfit ? none : reduce_lr, save_best,
-                          watchable(shown, validates()), job.state);
-    require_memory_for(weights_and_gradients(shown.graph));
-    std::vector<Tensor> weights = load_weights(loaded, execution, common.console);
-    go_on_with(job.state.unmerged, weights);
-    revive(loaded.model.weights(), weights, job.state.seed);
-    job.trainer = std::make_unique<train::Trainer>(
-        *job.backend,
-        [&loaded, lowering](const train::Batch& batch, bool training) {
-          return lowering.lower(loaded.model, batch, training);
-        },
-        loaded.model.weights(), weights, settings, how);
-    train::Trainer& trainer = *job.trainer;
-    job.memory = trainer.memory_needed(sample);
-    require_memory_for(static_cast<UInt128>(job.memory));
-    trainer.prepare(sample);
-    trainer.set_draws(job.state.draws);
-    job.taken_over = take_over_optimizer(loaded, trainer);
-    trainer.optimizer().set_unsaved(job.state.unsaved);
-    if (lora_output) expect_low_rank(trainer);
-    if (writes && saves()) require_disk(*target, trainer, job.callbacks->keeps_best_weights(), keep.value_or(0) + 1);
-    return world == nullptr ? std::vector<Fact>() : facts(job);
-  }
-
-  [[nodiscard]] std::vector<Fact> facts(const Job& job) const {
-    std::string arrays;
-    for (const GivenInputs* given : {&job.given, &job.held_out})
-      for (const auto& [name, print] : fingerprints(given->arrays)) arrays += name + " " + print + "\n";
-    return {fact_of("attn", ATTN_VERSION),
-            fact_of("model", graph::print(job.shown.graph) + job.compiled),
-            fact_of("options", decisive() + fmt::format(" {}", job.state.position.step)),
-            fact_of("data", arrays),
-            fact_of("weights", job.trainer->weights()),
-            fact_of("optimizer", job.taken_over)};
-  }
-
-  [[nodiscard]] int train(Job& job, Ranks* world) const {
+  [[nodiscard]] int train(TrainingJob& job, Ranks* world) const {
     train::Trainer& trainer = *job.trainer;
     TrainingState& state = job.state;
     const SaveEvery every = save_every_of(save_every);
     if (world != nullptr) world->world().reset_counts();
     const auto began = Clock::now();
-    report::TrainingReport report =
-        describe(*job.loaded, job.shown, *job.backend, job.settings, job.rows->rows(), state.seed);
+    report::TrainingReport report = job.describe(execution);
     TrainingLog log(log_targets(), job.options.epochs, common.console);
     log.start(report);
     const auto save = [&](const std::string& path, const std::vector<NamedTensor>& variables) {
@@ -285,15 +165,13 @@ struct TrainCommand : TrainingOptions {
   }
 
   /// What the training takes; the time of a step by a few that are tried.
-  [[nodiscard]] int tell_plan(Job& job) const {
-    report::TrainingReport report =
-        describe(*job.loaded, job.shown, *job.backend, job.settings, job.rows->rows(), job.state.seed);
+  [[nodiscard]] int tell_plan(TrainingJob& job) const {
+    report::TrainingReport report = job.describe(execution);
     const train::Position& position = job.state.position;
     report.epochs = position.epoch;
     report.steps = position.step;
     report.end = "plan";
-    report.plan = plan_of(*job.trainer, job.rows->gather(first_rows(job.rows->rows())), job.rows->rows(), job.options,
-                          position, job.memory);
+    report.plan = plan_of(*job.trainer, job.first_batch(), job.rows->rows(), job.options, position, job.memory);
     report.seconds = std::chrono::duration<double>(Clock::now() - job.start).count();
     write_report(report::render(common.form(), report), common.console, false);
     return static_cast<int>(ExitCode::done);
@@ -311,14 +189,6 @@ struct TrainCommand : TrainingOptions {
   bool writes = true;  ///< of ranks one does
 
  private:
-  /// The least that training holds, which is known before anything is read.
-  [[nodiscard]] static UInt128 weights_and_gradients(const graph::Graph& graph) {
-    UInt128 bytes = 0;
-    for (const graph::WeightSpec& spec : graph.weights)
-      bytes += static_cast<UInt128>(spec.shape.size()) * attn::bytes_of(spec.dtype) * (spec.trainable ? 2U : 1U);
-    return bytes;
-  }
-
   /// By --overfit and --expect-loss, of a training that has ended well.
   [[nodiscard]] int checked(const report::TrainingReport& report, const std::optional<ExpectedLosses>& expected) const {
     bool fails = false;
@@ -333,95 +203,6 @@ struct TrainCommand : TrainingOptions {
                                                   atol.value_or(usual.atol), *expected_losses))
         fail(*differing);
     return static_cast<int>(fails ? ExitCode::differs : ExitCode::done);
-  }
-
-  void require_memory_for(UInt128 bytes) const {
-    run::require_memory("training takes", bytes, memory_limit(execution.memory_limit), [&] {
-      return fmt::format("a smaller --batch-size takes less{}", recomputes ? "" : ", and so does --checkpoint layer");
-    });
-  }
-
-  [[nodiscard]] std::vector<std::int64_t> first_rows(std::int64_t all) const {
-    std::vector<std::int64_t> out;
-    for (std::int64_t row = 0; row < std::min(all, batch_size); ++row) out.push_back(row);
-    return out;
-  }
-
-  [[nodiscard]] TrainingState begin(const LoadedModel& loaded, const GivenInputs& given) const {
-    TrainingState state;
-    const auto data_now = fingerprints(given.arrays);
-    if (resume) {
-      const auto kept = loaded.weights ? read_training_state(*loaded.weights) : std::nullopt;
-      if (!kept) throw bad_input("{}: attn did not train it, so there is no place to go on from", printable(*model));
-      state = *kept;
-      check_resumed(state);
-      for (const auto& [name, now] : data_now) {
-        const auto before = state.data.find(name);
-        if (before != state.data.end() && before->second == now) continue;
-        common.console.warn(fmt::format(
-            "the array '{}' of the data is not what it was when the training stopped: {}, and it was {}; what follows "
-            "is "
-            "not what a training that never stopped would have given",
-            printable(name), printable(now), before == state.data.end() ? "not there" : printable(before->second)));
-      }
-    } else {
-      state.seed = execution.seed;
-      state.batch_size = batch_size;
-      state.shuffle = !no_shuffle;
-      state.shuffled_block = shuffled_block;
-      state.steps_per_epoch = steps_per_epoch.value_or(0);
-      state.frozen = frozen_layers(loaded.model, frozen, trained);
-    }
-    state.data = data_now;
-    return state;
-  }
-
-  /// In place of what stands for them in Keras's files.
-  void go_on_with(const std::map<int, Tensor>& unmerged, std::vector<Tensor>& weights) const {
-    for (const auto& [number, tensor] : unmerged) {
-      const auto at = static_cast<std::size_t>(number);
-      if (number < 0 || at >= weights.size() || tensor.shape() != weights[at].shape())
-        throw bad_input("{}: what attn keeps of the training is of another model; go on without --resume",
-                        printable(*model));
-      weights[at] = tensor.cast(weights[at].dtype());
-    }
-  }
-
-  /// What fit() left in the archive goes on, where the optimizer is the model's own.
-  /// Gives what that was.
-  [[nodiscard]] std::vector<Tensor> take_over_optimizer(const LoadedModel& loaded, train::Trainer& trainer) const {
-    if (!loaded.weights || execution.weights || changes.optimizer || changes.file || changes.schedule()) return {};
-    std::vector<Tensor> state = read_optimizer_state(*loaded.weights);
-    const std::size_t all = trainer.optimizer().state().size();
-    if (state.empty() || (state.size() != all && state.size() <= trainer.optimizer().scale_variables() + 2))
-      return {};  // never trained: rates and scales at most
-    const bool fits = state.size() == all || state.size() + trainer.optimizer().scale_variables() == all;
-    if (!resume && !fits) {  // as Keras does
-      common.console.warn(fmt::format(
-          "{}: the optimizer has {} variables there and {} here, for other layers are trained: it begins anew",
-          printable(*loaded.weights), state.size(), all));
-      return {};
-    }
-    trainer.optimizer().set_state(state);
-    if (changes.learning_rate) trainer.optimizer().set_learning_rate(*changes.learning_rate);
-    return state;
-  }
-
-  [[nodiscard]] report::TrainingReport describe(const LoadedModel& loaded, const keras::LossGraph& shown,
-                                                const backends::Backend& backend, const optimizers::Settings& settings,
-                                                std::int64_t rows, std::uint64_t seed) const {
-    report::TrainingReport report;
-    report.setting = setting_of(loaded, shown.graph, backend, execution);
-    report.optimizer = settings.name + (settings.loss_scale ? " with a scaled loss" : "");
-    report.loss = shown.described;
-    report.seed = seed;
-    report.rows = rows;
-    for (const graph::WeightSpec& spec : shown.graph.weights) {
-      report.params += spec.shape.size();
-      if (spec.trainable) report.trainable += spec.shape.size();
-    }
-    if (report.trainable == 0) throw bad_input("no layer is left to train");
-    return report;
   }
 
   /// How it ended.

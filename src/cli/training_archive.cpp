@@ -53,6 +53,7 @@ std::string text_of(const TrainingState& state) {
   json["shuffle"] = state.shuffle;
   json["shuffled_block"] = state.shuffled_block;
   json["steps_per_epoch"] = state.steps_per_epoch;
+  json["loss_scale"] = state.loss_scale ? Json(text_of(*state.loss_scale)) : Json();
   json["kept"] = state.kept;
   json["data"] = state.data;
   json["frozen"] = state.frozen;
@@ -76,6 +77,8 @@ TrainingState state_of(const Json& json) {
   out.shuffle = json.at("shuffle");
   out.shuffled_block = json.value("shuffled_block", std::int64_t{0});
   out.steps_per_epoch = json.value("steps_per_epoch", std::int64_t{0});
+  if (const Json scale = json.value("loss_scale", Json()); scale.is_string())
+    out.loss_scale = loss_scaling_of(scale.get<std::string>());
   out.kept = json.value("kept", std::vector<std::int64_t>());
   for (const auto& [name, value] : json.at("data").items()) out.data[name] = value;
   for (const auto& name : json.at("frozen")) out.frozen.push_back(name);

@@ -9,6 +9,7 @@
 #include "attn/train/fit.h"
 #include "attn/train/trainer.h"
 #include "model_source.h"
+#include "training_model.h"
 
 namespace attn::cli {
 
@@ -29,6 +30,7 @@ struct TrainingState {
   std::int64_t batch_size = 0;
   bool shuffle = true;
   std::int64_t shuffled_block = 0, steps_per_epoch = 0;  ///< 0: none
+  std::optional<LossScaling> loss_scale;                 ///< where options said one
   std::vector<std::int64_t> kept;                        ///< steps whose checkpoints are beside the archive
   std::map<std::string, std::string> data;               ///< its fingerprints
   std::map<std::string, std::int64_t> draws;

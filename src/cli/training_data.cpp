@@ -141,6 +141,31 @@ void expect_labels(const keras::LossGraph& loss, const GivenInputs& data) {
   }
 }
 
+void expect_indices(const graph::Graph& graph, const GivenInputs& data) {
+  std::map<graph::ValueId, graph::ValueId> same;  // values that hold the numbers of an input, by that
+  for (const graph::ValueId input : graph.inputs) same[input] = input;
+  for (const graph::Node& node : graph.nodes) {
+    const bool keeps = std::holds_alternative<graph::Cast>(node.op) || std::holds_alternative<graph::Reshape>(node.op);
+    if (keeps && same.contains(node.inputs[0])) same[node.outputs[0]] = same[node.inputs[0]];
+    const auto* const gather = std::get_if<graph::Gather>(&node.op);
+    if (gather == nullptr || !same.contains(node.inputs[1])) continue;
+    const std::string& name = graph.value(same[node.inputs[1]]).name;
+    const auto found = data.arrays.find(name);
+    if (found == data.arrays.end()) continue;
+    const Tensor& indices = found->second;
+    const auto size = static_cast<double>(graph.value(node.inputs[0]).shape[gather->axis]);
+    for (std::int64_t i = 0; i < indices.size(); ++i) {
+      const double index = std::trunc(indices.at(i));
+      if (index >= -size && index < size) continue;
+      const auto file = data.files.find(name);
+      throw bad_input("{}the array '{}' has the index {} in row {}, and the table of the layer '{}' has {} entries",
+                      file == data.files.end() ? "" : printable(file->second) + ": ", printable(name), indices.at(i),
+                      i / (indices.size() / indices.shape()[0]),
+                      node.layer == graph::kNone ? "" : printable(graph.layers[graph::at(node.layer)].name), size);
+    }
+  }
+}
+
 GivenInputs split_off(GivenInputs& given, double share) {
   GivenInputs out;
   for (auto& [name, tensor] : given.arrays) {

@@ -28,6 +28,9 @@ void add_class_weights(GivenInputs& data, const std::string& json);
 /// Throws Error (bad_input) for the first label that is none of its loss's classes.
 void expect_labels(const keras::LossGraph& loss, const GivenInputs& data);
 
+/// Throws Error (bad_input) for the first index of the data that is outside a table it is looked up in.
+void expect_indices(const graph::Graph& graph, const GivenInputs& data);
+
 /// Takes the last part of the rows off, as Keras splits them: int(n·(1 − share)) stay. Throws Error (usage) where one
 /// side would have none.
 [[nodiscard]] GivenInputs split_off(GivenInputs& given, double share);

@@ -8,6 +8,8 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
+#include "attn/io/file.h"
+#include "attn/io/sha256.h"
 
 namespace attn::cli {
 namespace {
@@ -23,6 +25,13 @@ std::ofstream opened(const std::optional<std::string>& path, bool append) {
 ShownProgress shown_of(ShownProgress asked) {
   if (asked != ShownProgress::automatic) return asked;
   return terminal_columns() ? ShownProgress::bar : ShownProgress::lines;
+}
+
+/// Why a training ended, as one word.
+std::string word_of(const std::string& end) {
+  if (end == "early stopping") return "early_stop";
+  if (end == "time limit") return "time_limit";
+  return end == "not finite" ? "nan" : end;
 }
 
 /// A number as Python's csv writes it.
@@ -81,8 +90,12 @@ void TrainingLog::start(const report::TrainingReport& report) {
          {"trainable", report.trainable},
          {"optimizer", report.optimizer},
          {"loss", report.loss},
+         {"policy", report.policy},
+         {"device", report.setting.device},
+         {"threads", report.setting.threads},
          {"seed", report.seed},
-         {"rows", report.rows}});
+         {"data", {{"rows", report.rows}, {"sha256", report.data}}},
+         {"memory", report.memory}});
   say(fmt::format("{}: {} of {} parameters, {}, {}, {} rows, seed {}", printable(report.setting.model),
                   with_commas(report.trainable), with_commas(report.params), report.optimizer, printable(report.loss),
                   with_commas(report.rows), report.seed));
@@ -110,11 +123,15 @@ void TrainingLog::draw(const report::BarState& state) {
 
 void TrainingLog::step(const train::StepEvent& event) {
   const train::StepResult& result = event.result;
+  report::Json metrics = report::Json::object();
+  for (const auto& [name, value] : event.values)
+    if (name != "loss") metrics[name] = value.value();
   write({{"event", "step"},
          {"step", event.position.step},
          {"epoch", event.position.epoch + 1},
          {"batch", event.position.batch},
          {"loss", result.loss},
+         {"metrics", metrics},
          {"learning_rate", result.learning_rate},
          {"grad_norm", result.gradient_norm},
          {"clipped", result.clipped},
@@ -189,11 +206,13 @@ void TrainingLog::write_row(std::int64_t epoch, std::vector<std::pair<std::strin
 }
 
 void TrainingLog::checkpoint(const std::string& file, std::int64_t step) {
-  write({{"event", "checkpoint"}, {"file", file}, {"step", step}});
+  if (!events_.is_open()) return;
+  const io::Bytes bytes = io::read_file(file);
+  write({{"event", "checkpoint"}, {"file", file}, {"step", step}, {"sha256", io::sha256(bytes.span())}});
 }
 
 void TrainingLog::end(const std::string& reason, std::int64_t step) {
-  write({{"event", "end"}, {"reason", reason}, {"step", step}});
+  write({{"event", "end"}, {"reason", word_of(reason)}, {"step", step}});
 }
 
 }  // namespace attn::cli

@@ -27,6 +27,14 @@ Json as_json(const std::string& option, const std::string& text) {
   return json;
 }
 
+/// Nothing where it is no finite number.
+std::optional<double> as_number(const std::string& text) {
+  double number = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
 /// Names between commas, or JSON; "none": no metrics.
 Json metrics_of(const std::string& text) {
   if (text == "none") return nullptr;
@@ -41,10 +49,8 @@ Json loss_weights_of(const std::string& text) {
   Json out = is_json(text) ? as_json("--loss-weights", text) : Json::array();
   if (!is_json(text)) {
     for (const std::string& part : split(text, ',')) {
-      double number = 0.0;
-      const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-      const bool is_number = error == std::errc() && end == part.data() + part.size() && std::isfinite(number);
-      out.push_back(is_number ? Json(number) : Json());
+      const std::optional<double> number = as_number(part);
+      out.push_back(number ? Json(*number) : Json());
     }
   }
   const bool has_some = (out.is_array() || out.is_object()) && !out.empty();
@@ -101,7 +107,13 @@ std::vector<std::pair<const char*, Json>> optimizer_fields(const CompileChanges&
   const auto add = [&](const char* name, const auto& value) {
     if (value) out.emplace_back(name, *value);
   };
-  add("learning_rate", changes.learning_rate);
+  if (const auto rate = changes.constant_rate()) {
+    out.emplace_back("learning_rate", *rate);
+  } else if (changes.learning_rate) {
+    Json schedule = as_json("--learning-rate", *changes.learning_rate);
+    if (schedule.is_object() && !schedule.contains("module")) schedule["module"] = "keras.optimizers.schedules";
+    out.emplace_back("learning_rate", schedule);
+  }
   add("weight_decay", changes.weight_decay);
   add("clipnorm", changes.clipnorm);
   add("global_clipnorm", changes.global_clipnorm);
@@ -140,6 +152,18 @@ Json& optimizer_in(Json& told) {
   const bool wraps = told.is_object() && told.value("class_name", Json()) == "LossScaleOptimizer" &&
                      told.contains("config") && told["config"].contains("inner_optimizer");
   return wraps ? optimizer_in(told["config"]["inner_optimizer"]) : told;
+}
+
+/// The optimizer whose loss is scaled so, as Keras writes it: one that follows the gradients is wrapped in another.
+Json scaled(Json told, const LossScaling& scaling) {
+  Json inner = optimizer_in(told);
+  if (!inner.is_object()) return told;  // which is refused where it is read
+  inner["config"]["loss_scale_factor"] = scaling.kind == LossScaling::Kind::fixed ? Json(scaling.factor) : Json();
+  if (scaling.kind != LossScaling::Kind::dynamic) return inner;
+  const bool wraps = told.value("class_name", Json()) == "LossScaleOptimizer";
+  Json wrapped = wraps ? told : object_of("keras.optimizers", "LossScaleOptimizer");
+  wrapped["config"]["inner_optimizer"] = inner;
+  return wrapped;
 }
 
 /// The config of the optimizer itself.
@@ -218,6 +242,30 @@ void set_policy(Json& json, const std::string& policy) {
 
 }  // namespace
 
+LossScaling loss_scaling_of(const std::string& text) {
+  if (text == "none") return {LossScaling::Kind::none};
+  if (text == "dynamic") return {LossScaling::Kind::dynamic};
+  const std::optional<double> factor = as_number(text);
+  if (!factor || !(*factor > 0.0))
+    throw bad_usage("--loss-scale '{}': expected dynamic, none, or a number above 0, as 1024", printable(text));
+  return {LossScaling::Kind::fixed, *factor};
+}
+
+std::string text_of(const LossScaling& scaling) {
+  if (scaling.kind == LossScaling::Kind::fixed) return fmt::format("{}", scaling.factor);
+  return scaling.kind == LossScaling::Kind::none ? "none" : "dynamic";
+}
+
+std::optional<double> CompileChanges::constant_rate() const {
+  if (!learning_rate || is_json(*learning_rate)) return std::nullopt;
+  const std::optional<double> rate = as_number(*learning_rate);
+  if (rate && *rate >= 0.0) return rate;
+  throw bad_usage(
+      "--learning-rate '{}': expected a number from 0 on, or JSON of a schedule, as {{\"class_name\": \"CosineDecay\", "
+      "\"config\": {{…}}}}",
+      printable(*learning_rate));
+}
+
 bool change_optimizer(const CompileChanges& changes) {
   return changes.file || changes.optimizer || changes.schedule() || !optimizer_fields(changes).empty();
 }
@@ -239,6 +287,7 @@ std::string compile_config(const keras::Model& model, const CompileChanges& chan
     Json& told = optimizer_config(config);
     for (const auto& [name, value] : fields) told[name] = value;
   }
+  if (changes.loss_scale) config["optimizer"] = scaled(config["optimizer"], *changes.loss_scale);
   name_class(config["optimizer"]);
   if (changes.from_logits) set_in_loss(config["loss"], "--from-logits", "from_logits", true);
   if (changes.label_smoothing)
@@ -247,7 +296,7 @@ std::string compile_config(const keras::Model& model, const CompileChanges& chan
 }
 
 std::string with_schedule(const std::string& compile_config, const CompileChanges& changes, std::int64_t steps) {
-  if (!changes.schedule()) return compile_config;
+  if (!changes.moves_rate()) return compile_config;
   const std::int64_t warmup = changes.warmup_steps.value_or(0);
   if (warmup > 0 && changes.decay == "linear")
     throw bad_usage(

@@ -12,11 +12,25 @@
 
 namespace attn::cli {
 
+/// What the loss is multiplied by, so that gradients do not vanish below float16's range.
+struct LossScaling {
+  enum class Kind : std::uint8_t { none, fixed, dynamic } kind = Kind::none;
+  double factor = 1.0;  ///< of fixed
+
+  friend bool operator==(const LossScaling&, const LossScaling&) = default;
+};
+/// "none", "dynamic", or a number above 0. Throws Error (usage).
+[[nodiscard]] LossScaling loss_scaling_of(const std::string& text);
+/// As loss_scaling_of reads it.
+[[nodiscard]] std::string text_of(const LossScaling& scaling);
+
 /// What options change of a compile_config.
 struct CompileChanges {
   std::optional<std::string> file;  ///< of another compile_config, in place of the model's
   std::optional<std::string> loss, optimizer;
-  std::optional<double> learning_rate, weight_decay, clipnorm, global_clipnorm, clipvalue, ema, label_smoothing;
+  std::optional<std::string> learning_rate;  ///< a number, or JSON of a schedule
+  std::optional<LossScaling> loss_scale;
+  std::optional<double> weight_decay, clipnorm, global_clipnorm, clipvalue, ema, label_smoothing;
   std::optional<std::int64_t> accumulate;
   bool from_logits = false;
   std::optional<std::string> metrics;       ///< names, or JSON; "none"
@@ -25,7 +39,11 @@ struct CompileChanges {
   std::optional<std::string> decay;  ///< "cosine", "linear" or "none"
 
   /// Do they have the learning rate move from step to step?
-  [[nodiscard]] bool schedule() const { return warmup_steps || (decay && *decay != "none"); }
+  [[nodiscard]] bool schedule() const { return moves_rate() || (learning_rate && !constant_rate()); }
+  /// By steps of this training: up, down, or both.
+  [[nodiscard]] bool moves_rate() const { return warmup_steps || (decay && *decay != "none"); }
+  /// Where it is a number. Throws Error (usage) where it is neither that nor JSON.
+  [[nodiscard]] std::optional<double> constant_rate() const;
 };
 
 /// Do they change more than the loss and the metrics?

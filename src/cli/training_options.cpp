@@ -58,7 +58,8 @@ void TrainingOptions::declare(Options& options) {
               "what the loss of each output counts, as 1,0.5, or JSON by their names, in place of the model's own");
   options.add("--optimizer", changes.optimizer, "OPTIMIZER",
               "a name, or JSON as Keras writes it, in place of the model's own");
-  options.add("--learning-rate", changes.learning_rate, "R", "in place of the optimizer's").not_negative();
+  options.add("--learning-rate", changes.learning_rate, "RATE",
+              "in place of the optimizer's: a number, or a schedule in JSON as Keras writes it");
   options
       .add("--warmup-steps", changes.warmup_steps, "N", "steps in which the learning rate rises from 0 to what it is")
       .above_zero();
@@ -86,7 +87,11 @@ void TrainingOptions::declare(Options& options) {
       .add("--dtype", policy, "POLICY",
            "of all layers, in place of their own: float32, mixed_bfloat16 or mixed_float16")
       .one_of({"float32", "mixed_bfloat16", "mixed_float16"});
-  options.flag("--no-loss-scale", no_loss_scale, "do not scale the loss of a model that computes in float16");
+  options.parsed(
+      "--loss-scale", [this](const std::string& text) { changes.loss_scale = loss_scaling_of(text); }, "HOW",
+      "dynamic: as Keras's LossScaleOptimizer, which is what a model that computes in float16 gets; N: times N in "
+      "every "
+      "step; none");
   options.flag("--no-dropout", no_dropout, "drop nothing, and add no noise");
   options.choice<train::TableGradient>(
       "--embedding-gradient", tables,
@@ -176,7 +181,7 @@ train::FitOptions TrainingOptions::check() const {
   exclude(keep.has_value(), !save_every, "--keep is of --save-every");
   exclude(no_shuffle, shuffled_block > 0, "--shuffle and --no-shuffle exclude each other");
   exclude(changes.schedule(), reduce_lr.has_value(),
-          "--reduce-lr moves the learning rate, which --warmup-steps and --decay move already");
+          "--reduce-lr moves the learning rate, which a schedule, --warmup-steps or --decay moves already");
   exclude(!expected_losses, rtol || atol, "--rtol and --atol are of --expect-loss");
   if (lora_output) io::check_tensor_path(*lora_output);
   if (target && !weights::holds_config(*target))
@@ -188,8 +193,9 @@ train::FitOptions TrainingOptions::check() const {
   if (resume && (!model || execution.weights || change_optimizer(changes)))
     throw bad_usage("--resume goes on with MODEL's own weights and optimizer");
   if (!lora && !lora_layers.empty()) throw bad_usage("--lora-layers is of --lora");
-  if (resume && (!frozen.empty() || !trained.empty() || lora || policy))
-    throw bad_usage("--resume trains what the training began with: without --freeze, --train, --lora and --dtype");
+  if (resume && (!frozen.empty() || !trained.empty() || lora || policy || changes.loss_scale))
+    throw bad_usage(
+        "--resume trains what the training began with: without --freeze, --train, --lora, --dtype and --loss-scale");
   if (const auto word = ranks.asked(); word && word->kind != parallel::Kind::data)
     throw bad_usage("--parallel {}: ranks share the rows of a training step: --parallel data",
                     printable(*ranks.parallel));
@@ -248,12 +254,11 @@ TrainingOptions TrainingOptions::silent() const {
 }
 
 std::string TrainingOptions::decisive() const {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", epochs, batch_size,
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", epochs, batch_size,
                      steps.value_or(-1), time_limit.value_or(""), no_shuffle, drop_remainder, resume, no_dropout,
-                     no_loss_scale, recomputes, static_cast<int>(tables), early_stopping.value_or(""),
-                     reduce_lr.value_or(""), save_best.has_value(), save_every.value_or(""), class_weight.value_or(""),
-                     fmt::join(frozen, ","), name_of(reduce_dtype), zero, deterministic, steps_per_epoch.value_or(0),
-                     shuffled_block);
+                     recomputes, static_cast<int>(tables), early_stopping.value_or(""), reduce_lr.value_or(""),
+                     save_best.has_value(), save_every.value_or(""), class_weight.value_or(""), fmt::join(frozen, ","),
+                     name_of(reduce_dtype), zero, deterministic, steps_per_epoch.value_or(0), shuffled_block);
 }
 
 }  // namespace attn::cli

@@ -35,7 +35,7 @@ struct TrainingOptions {
   std::int64_t shuffled_block = 0;   ///< 0: rows are shuffled one by one
   bool plans = false;                ///< tell what the training takes, and end before it
   std::optional<double> rtol, atol;  ///< of expected_losses
-  bool no_shuffle = false, drop_remainder = false, resume = false, no_dropout = false, no_loss_scale = false;
+  bool no_shuffle = false, drop_remainder = false, resume = false, no_dropout = false;
   bool recomputes = false;
   bool deterministic = false;  ///< every number of ranks gives the same bits
   train::TableGradient tables = train::TableGradient::entries;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "attn/base/clones.h"
 #include "rules.h"
 
 namespace attn::optimizers {
@@ -11,6 +12,18 @@ namespace {
 
 /// Elements at a time: what a rule reads and writes of them stays in the first-level cache.
 constexpr std::int64_t kChunk = 1024;
+
+ATTN_CLONES void multiply(const float* from, float factor, std::int64_t count, float* to) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] * factor;
+}
+
+ATTN_CLONES void square(const float* from, std::int64_t count, float* to) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] * from[i];
+}
+
+ATTN_CLONES void lose(float share, std::int64_t count, float* v) {
+  for (std::int64_t i = 0; i < count; ++i) v[i] -= v[i] * share;
+}
 
 /// `count` elements from `first` on; `g` and `q` have room for what becomes of the gradient.
 bool run_chunk(const Pass& pass, const Visit& visit, std::int64_t first, std::int64_t count, float* g, float* q) {
@@ -24,10 +37,10 @@ bool run_chunk(const Pass& pass, const Visit& visit, std::int64_t first, std::in
     if (slot != nullptr) slot += first;
   const float factor = visit.factor;
   if (factor != 1.0F) {
-    for (std::int64_t i = 0; i < count; ++i) g[i] = step.g[i] * factor;
+    multiply(step.g, factor, count, g);
     step.g = g;
     if (step.q != nullptr) {
-      for (std::int64_t i = 0; i < count; ++i) q[i] = step.q[i] * (factor * factor);
+      multiply(step.q, factor * factor, count, q);
       step.q = q;
     }
   }
@@ -40,10 +53,9 @@ bool run_chunk(const Pass& pass, const Visit& visit, std::int64_t first, std::in
     }
     step.g = g;
   }
-  if (visit.decay != 0.0F)
-    for (std::int64_t i = 0; i < count; ++i) step.v[i] -= step.v[i] * visit.decay;
+  if (visit.decay != 0.0F) lose(visit.decay, count, step.v);
   if (step.q == nullptr && is_elementwise(*pass.rule)) {
-    for (std::int64_t i = 0; i < count; ++i) q[i] = step.g[i] * step.g[i];
+    square(step.g, count, q);
     step.q = q;
   }
   update(*pass.rule, step);
@@ -54,8 +66,9 @@ bool run_chunk(const Pass& pass, const Visit& visit, std::int64_t first, std::in
 
 }  // namespace
 
-void follow(const Pass& pass, float* v, float* average, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) average[i] = pass.momentum * average[i] + (1.0F - pass.momentum) * v[i];
+ATTN_CLONES void follow(const Pass& pass, float* v, float* average, std::int64_t count) {
+  const float momentum = pass.momentum;
+  for (std::int64_t i = 0; i < count; ++i) average[i] = momentum * average[i] + (1.0F - momentum) * v[i];
   if (pass.overwrites) std::copy_n(average, count, v);
 }
 

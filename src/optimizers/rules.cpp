@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attn/base/clones.h"
 #include "muon.h"
 #include "sums.h"
 
@@ -27,7 +28,7 @@ float f(double x) { return static_cast<float>(x); }
   const std::int64_t size = (step).size;                                                                          \
   (void)s0, (void)s1, (void)s2, (void)q
 
-void apply(const SGD& rule, const Step& step) {
+ATTN_CLONES void apply(const SGD& rule, const Step& step) {
   ATTN_PART(step);
   const float rate = f(step.rate), momentum = f(rule.momentum);
   if (rule.momentum == 0.0) {
@@ -46,7 +47,7 @@ float adam_rate(double rate, double beta_1, double beta_2, double t) {
 }
 
 /// m += (g − m)(1 − β₁), s += (q − s)(1 − β₂)
-void apply(const Adam& rule, const Step& step) {
+ATTN_CLONES void apply(const Adam& rule, const Step& step) {
   ATTN_PART(step);
   const float take_1 = f(1.0 - rule.beta_1), take_2 = f(1.0 - rule.beta_2), epsilon = f(rule.epsilon);
   const float alpha = adam_rate(step.rate, rule.beta_1, rule.beta_2, step.t);
@@ -85,7 +86,7 @@ void apply(const Adamax& rule, const Step& step) {
   }
 }
 
-void apply(const Nadam& rule, const Step& step) {
+ATTN_CLONES void apply(const Nadam& rule, const Step& step) {
   ATTN_PART(step);
   const float take_1 = f(1.0 - f(rule.beta_1)), take_2 = f(1.0 - f(rule.beta_2));
   const double beta = f(rule.beta_1);
@@ -101,7 +102,7 @@ void apply(const Nadam& rule, const Step& step) {
   }
 }
 
-void apply(const ScheduleFreeAdamW& rule, const Step& step) {
+ATTN_CLONES void apply(const ScheduleFreeAdamW& rule, const Step& step) {
   ATTN_PART(step);
   double rate = step.rate;
   if (rule.warmup_steps > 0) rate *= std::min(step.t / static_cast<double>(rule.warmup_steps), 1.0);
@@ -117,7 +118,7 @@ void apply(const ScheduleFreeAdamW& rule, const Step& step) {
   }
 }
 
-void apply(const RMSprop& rule, const Step& step) {
+ATTN_CLONES void apply(const RMSprop& rule, const Step& step) {
   ATTN_PART(step);
   const float keep = f(rule.rho), take = f(1.0 - rule.rho), epsilon = f(rule.epsilon), rate = f(step.rate),
               momentum = f(rule.momentum);
@@ -136,7 +137,7 @@ void apply(const RMSprop& rule, const Step& step) {
   }
 }
 
-void apply(const Adagrad& rule, const Step& step) {
+ATTN_CLONES void apply(const Adagrad& rule, const Step& step) {
   ATTN_PART(step);
   const float epsilon = f(rule.epsilon), rate = f(step.rate);
   for (std::int64_t i = 0; i < size; ++i) {
@@ -145,7 +146,7 @@ void apply(const Adagrad& rule, const Step& step) {
   }
 }
 
-void apply(const Adadelta& rule, const Step& step) {
+ATTN_CLONES void apply(const Adadelta& rule, const Step& step) {
   ATTN_PART(step);
   const float keep = f(rule.rho), take = f(1.0 - rule.rho), epsilon = f(rule.epsilon), rate = f(step.rate);
   for (std::int64_t i = 0; i < size; ++i) {
@@ -171,7 +172,7 @@ void apply(const Ftrl& rule, const Step& step) {
   }
 }
 
-void apply(const Lion& rule, const Step& step) {
+ATTN_CLONES void apply(const Lion& rule, const Step& step) {
   ATTN_PART(step);
   const float keep_1 = f(rule.beta_1), take_1 = f(1.0 - rule.beta_1), keep_2 = f(rule.beta_2),
               take_2 = f(1.0 - rule.beta_2), rate = f(step.rate);

@@ -1,5 +1,7 @@
 #include "sums.h"
 
+#include "attn/base/clones.h"
+
 namespace attn::optimizers {
 namespace {
 
@@ -7,7 +9,7 @@ namespace {
 constexpr std::int64_t kSums = 8;
 
 template <typename Function>
-double sum_over(const float* x, std::int64_t count, Function f) {
+[[gnu::always_inline]] inline double sum_over(const float* x, std::int64_t count, Function f) {
   double sums[kSums] = {}, rest = 0.0;
   std::int64_t i = 0;
   for (; i + kSums <= count; i += kSums)
@@ -19,11 +21,11 @@ double sum_over(const float* x, std::int64_t count, Function f) {
 
 }  // namespace
 
-double sum_of_squares(const float* x, std::int64_t count) {
+ATTN_CLONES double sum_of_squares(const float* x, std::int64_t count) {
   return sum_over(x, count, [](double number) { return number * number; });
 }
 
-double sum_of(const float* x, std::int64_t count) {
+ATTN_CLONES double sum_of(const float* x, std::int64_t count) {
   return sum_over(x, count, [](double number) { return number; });
 }
 

@@ -35,6 +35,16 @@ constexpr double kNoRatio = std::numeric_limits<double>::quiet_NaN();
 /// √Σg²/√Σx²
 double ratio_of(const GradientRow& row) { return row.value_norm > 0.0 ? row.norm / row.value_norm : kNoRatio; }
 
+/// √Σ(Δx)²/√Σx²
+double update_of(const GradientRow& row) {
+  return row.update_norm && row.value_norm > 0.0 ? *row.update_norm / row.value_norm : kNoRatio;
+}
+
+/// Is it known how far a step moves the weights?
+bool tells_updates(const GradientsReport& report) {
+  return std::ranges::any_of(report.rows, [](const GradientRow& row) { return row.update_norm.has_value(); });
+}
+
 /// That of the last row that has a gradient.
 double last_norm(const GradientsReport& report) {
   double norm = 0.0;
@@ -55,13 +65,14 @@ std::string share_of_zeros(const GradientRow& row) {
 std::string row_header(const std::string& by) { return by == "weight" ? "Weight" : by == "block" ? "Block" : "Layer"; }
 
 std::string gradients_table(const GradientsReport& report) {
+  const bool updates = tells_updates(report);
   Table table{{{row_header(report.by)},
                {report.by == "weight" ? "Shape" : "Params", Align::right},
                {"Norm", Align::right},
                {"RMS", Align::right},
                {"Max", Align::right},
                {"Zeros", Align::right},
-               {"Grad/weight", Align::right},
+               {updates ? "Update/weight" : "Grad/weight", Align::right},
                {"Flow", Align::right},
                {"Note"}},
               {}};
@@ -70,8 +81,8 @@ std::string gradients_table(const GradientsReport& report) {
     const GradientRow& row = report.rows[i];
     table.rows.push_back({row.name, report.by == "weight" ? row.shape.str() : with_commas(row.elements),
                           three_digits(row.norm), three_digits(row.rms()), three_digits(row.largest),
-                          share_of_zeros(row), three_digits(ratio_of(row)), three_digits(flow_of(row, last)),
-                          std::string(run::name_of(row.mark))});
+                          share_of_zeros(row), three_digits(updates ? update_of(row) : ratio_of(row)),
+                          three_digits(flow_of(row, last)), std::string(run::name_of(row.mark))});
   }
   return plain_table(table);
 }
@@ -138,6 +149,7 @@ Json gradient_json(const GradientRow& row, double last) {
   json["non_finite"] = row.non_finite;
   json["value_norm"] = row.value_norm;
   json["ratio"] = ratio_of(row);
+  json["update_ratio"] = update_of(row);
   json["flow"] = flow_of(row, last);
   json["note"] = row.mark == GradientMark::none ? Json() : json_text(run::name_of(row.mark));
   return json;

@@ -83,6 +83,7 @@ std::vector<GradientRow> grouped(const std::vector<GradientRow>& rows,
     sum.norm = std::hypot(sum.norm, row.norm);
     sum.largest = std::max(sum.largest, row.largest);
     sum.value_norm = std::hypot(sum.value_norm, row.value_norm);
+    if (row.update_norm) sum.update_norm = std::hypot(sum.update_norm.value_or(0.0), *row.update_norm);
   }
   return out;
 }

@@ -116,14 +116,17 @@ FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const Fit
       const auto begun = Clock::now();
       const auto rows = rows_of(order, stretch.first + position.batch, size);
       const StepResult result = trainer.step(data.gather(rows));
+      const auto count = static_cast<std::int64_t>(rows.size());
+      RunningValues values;
+      add(trainer, result, count, values);
       if (!result.not_finite.empty()) {
-        if (events.step) events.step({result, position, static_cast<std::int64_t>(rows.size()), seconds_since(begun)});
+        if (events.step) events.step({result, position, values, count, seconds_since(begun)});
         return FitEnd::not_finite;
       }
-      add(trainer, result, static_cast<std::int64_t>(rows.size()), position.running);
+      add(trainer, result, count, position.running);
       ++position.batch;
       ++position.step;
-      if (events.step) events.step({result, position, static_cast<std::int64_t>(rows.size()), seconds_since(begun)});
+      if (events.step) events.step({result, position, values, count, seconds_since(begun)});
       if (options.deadline && trainer.anywhere(Clock::now() >= *options.deadline)) return FitEnd::deadline;
     }
     EpochEvent event{position.epoch + 1, stretch.batches, 0.0, position.running, {}};

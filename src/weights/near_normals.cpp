@@ -11,13 +11,7 @@
 #include <cmath>
 #include <numbers>
 
-// A function with this before it is compiled for AVX-512, AVX2 and the base architecture; the loader picks one. What it
-// calls must be inlined into it to profit.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(ATTN_SANITIZED)
-#define ATTN_VECTORIZED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define ATTN_VECTORIZED
-#endif
+#include "attn/base/clones.h"
 
 namespace attn::weights {
 namespace {
@@ -68,7 +62,7 @@ template <typename... Rest>
 }
 
 /// `uniforms` are u and v by turns; `errors` say by how much each number may be off.
-ATTN_VECTORIZED void near_normals(const double* uniforms, double* out, double* errors, std::size_t count) {
+ATTN_CLONES void near_normals(const double* uniforms, double* out, double* errors, std::size_t count) {
   for (std::size_t i = 0; i + 1 < count; i += 2) {
     const double radius = std::sqrt(-2.0 * near_log(1.0 - uniforms[i]));
     double cosine, sine;
@@ -81,8 +75,8 @@ ATTN_VECTORIZED void near_normals(const double* uniforms, double* out, double* e
 }
 
 /// Marks the numbers for which the C library decides; gives how many they are.
-ATTN_VECTORIZED std::int64_t find_open(const double* numbers, const double* errors, std::size_t count, double shift,
-                                       double factor, double cut, std::int64_t* open) {
+ATTN_CLONES std::int64_t find_open(const double* numbers, const double* errors, std::size_t count, double shift,
+                                   double factor, double cut, std::int64_t* open) {
   const double of_numbers = std::fabs(factor), of_shift = std::fabs(shift) * 0x1p-50;
   std::int64_t found = 0;
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,6 +1,7 @@
 // attn grad: gradients as a table, as arrays and as a picture, and what is held against them.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -66,6 +67,60 @@ TEST_CASE("grad: notes name what is zero, undetermined, or not reached") {
   const json of_price = json::parse(one.out);
   CHECK(row_of(of_price, "kind/kernel")["note"] == "no path");
   CHECK(row_of(of_price, "kind/kernel")["connected"] == 0);
+}
+
+TEST_CASE("grad: --output takes the loss of one output alone") {
+  const auto of = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> line{"grad", kModel, "--data", kData, "--by", "weight", "--json"};
+    line.insert(line.end(), words.begin(), words.end());
+    const Result result = run_attn(line);
+    REQUIRE_MESSAGE(result.code == 0, result.err);
+    return json::parse(result.out);
+  };
+  const json both = of({}), one = of({"--output", "price"});
+  CHECK(one["loss"]["name"] == "huber_loss");
+  CHECK(both["loss"]["terms"][1]["name"] == one["loss"]["terms"][0]["name"]);
+  CHECK(both["loss"]["terms"][1]["value"] == one["loss"]["terms"][0]["value"]);
+  CHECK(row_of(one, "kind/kernel")["note"] == "no path");
+  const Result none = run_attn({"grad", kModel, "--output", "prise"});
+  CHECK(none.code == 2);
+  CHECK_MESSAGE(contains(none.err, "no output 'prise' (did you mean 'price'?)"), none.err);
+}
+
+TEST_CASE("grad: the update ratio is how far a step of the model's own optimizer moves each weight") {
+  const TemporaryFolder folder;
+  const std::string model = "tests/data/training/norm/batch/start.keras",
+                    data = "tests/data/training/norm/batch/data.npz";
+  const Result result = run_attn({"grad", model, "--data", data, "--by", "weight", "--json"});
+  REQUIRE_MESSAGE(result.code == 0, result.err);
+  const Result step = run_attn({"train", model, "--data", data, "-o", folder / "a.keras", "--batch-size", "40",
+                                "--no-shuffle", "--steps", "1", "--dump", folder / "after.npz"});
+  REQUIRE_MESSAGE(step.code == 0, step.err);
+  const Result before = run_attn({"train", model, "--data", data, "-o", folder / "b.keras", "--learning-rate", "0",
+                                  "--batch-size", "40", "--steps", "1", "--dump", folder / "before.npz"});
+  REQUIRE_MESSAGE(before.code == 0, before.err);
+  const std::vector<NamedTensor> then = io::read_tensors(folder / "before.npz"),
+                                 now = io::read_tensors(folder / "after.npz");
+  int rows = 0;
+  for (std::size_t i = 0; i < then.size(); ++i) {
+    if (!then[i].name.starts_with("weight:")) continue;
+    const json row = row_of(json::parse(result.out), then[i].name.substr(std::string("weight:").size()));
+    if (row.is_null()) continue;  // moving statistics
+    ++rows;
+    double moved = 0.0, size = 0.0;
+    for (std::int64_t k = 0; k < then[i].tensor.size(); ++k) {
+      moved += std::pow(now[i].tensor.at(k) - then[i].tensor.at(k), 2.0);
+      size += std::pow(then[i].tensor.at(k), 2.0);
+    }
+    if (size == 0.0) {
+      CHECK(row["update_ratio"].is_null());
+    } else {
+      CHECK(row["update_ratio"].get<double>() == doctest::Approx(std::sqrt(moved / size)).epsilon(1e-4));
+    }
+  }
+  CHECK(rows > 3);
+  CHECK(contains(run_attn({"grad", model, "--data", data}).out, "Update/weight"));
+  CHECK(contains(run_attn({"grad", model, "--data", data, "--no-training"}).out, "Grad/weight"));
 }
 
 TEST_CASE("grad: --check holds gradients against central differences") {

@@ -367,6 +367,7 @@ TEST_CASE("schemas: every --json output is valid by docs/schemas") {
       {"grad", "--by", "weight", "--weights", nan, "--expect", folder / "grad.npz", "-o", folder / "nan_grad.npz"},
       {"grad", "--expect", folder / "nan_grad.npz"},
       {"grad", archive, "--check", "--directions", "1", "--inputs", "--by", "weight", "--no-training"},
+      {"grad", "tests/data/training/norm/batch/start.keras"},
       {"grad", archive, "--training", "--by", "block", "--sort", "norm", "--matmul-precision", "high"},
       {"grad", archive, "--expect", folder / "odd.npz", "--matmul-precision", "medium"},
       {"plot"},

@@ -183,6 +183,81 @@ TEST_CASE("train: --warmup-steps and --decay are a schedule of Keras's, over all
                  "the learning rate of the model's optimizer is a schedule already");
 }
 
+TEST_CASE("train: --learning-rate takes a schedule as Keras writes it, and the file keeps it") {
+  const TemporaryFolder folder;
+  const Words common{kBatchModel, "--data", kBatchData, "-o", folder / "a.keras", "--batch-size", "8"};
+  const std::string schedule =
+      R"({"class_name": "ExponentialDecay", "config": {"initial_learning_rate": 0.5, "decay_steps": 1, "decay_rate": 0.5}})";
+  const Result result = train_with(extended(common, {"--learning-rate", schedule, "--log", folder / "log.jsonl"}));
+  REQUIRE_MESSAGE(result.code == 0, result.err);
+  double rate = 0.5;
+  for (const json& step : events_in(folder / "log.jsonl", "step")) {
+    CHECK(step["learning_rate"] == doctest::Approx(rate));
+    rate /= 2.0;
+  }
+  CHECK(rate == doctest::Approx(0.5 / 32.0));  // 5 steps
+  json kept = json::parse(schedule);
+  kept["module"] = "keras.optimizers.schedules";  // without which Keras does not find the class
+  CHECK(compile_config_in(folder / "a.keras")["optimizer"]["config"]["learning_rate"] == kept);
+  expect_refusal(extended(common, {"--learning-rate", "fast"}), 2, "--learning-rate 'fast': expected a number");
+  expect_refusal(extended(common, {"--learning-rate", "-1"}), 2, "--learning-rate '-1': expected a number");
+  expect_refusal(extended(common, {"--learning-rate", R"({"class_name": "CosinDecay", "config": {}})"}), 3,
+                 "did you mean 'CosineDecay'?");
+  expect_refusal(extended(common, {"--learning-rate", schedule, "--reduce-lr", "patience=1"}), 2,
+                 "--reduce-lr moves the learning rate");
+  expect_refusal(extended(common, {"--learning-rate", schedule, "--decay", "cosine"}), 2, "is a schedule already");
+}
+
+TEST_CASE(
+    "train: --loss-scale scales by a number, as Keras's LossScaleOptimizer, or not at all, and a resume goes on so") {
+  const TemporaryFolder folder;
+  const std::string model = "tests/data/training/mixed/float16/start.keras",
+                    data = "tests/data/training/mixed/float16/data.npz";
+  const Words line{model, "--data", data, "-o", folder / "a.keras", "--batch-size", "4", "--log", folder / "log.jsonl"};
+  const auto scale = [&](const Words& words) {
+    const Result result = train_with(extended(line, words));
+    REQUIRE_MESSAGE(result.code == 0, result.err);
+    return events_in(folder / "log.jsonl", "step").back()["loss_scale"].get<double>();
+  };
+  const auto optimizer = [&] { return compile_config_in(folder / "a.keras")["optimizer"]; };
+  CHECK(scale({}) == 32768.0);
+  CHECK(scale({"--loss-scale", "none"}) == 1.0);
+  CHECK(scale({"--loss-scale", "dynamic"}) == 32768.0);
+  CHECK(optimizer()["class_name"] == "LossScaleOptimizer");
+  CHECK(scale({"--loss-scale", "1024"}) == 1024.0);
+  CHECK(optimizer()["config"]["loss_scale_factor"] == 1024.0);
+  const Words more{folder / "a.keras",  "--data", data, "-o", folder / "b.keras", "--batch-size", "4", "--log",
+                   folder / "log.jsonl"};
+  REQUIRE(train_with(extended(more, {"--epochs", "2", "--resume"})).code == 0);
+  CHECK(events_in(folder / "log.jsonl", "step").back()["loss_scale"] == 1024.0);
+  expect_refusal(extended(more, {"--resume", "--loss-scale", "2"}), 2, "--resume trains what the training began with");
+  expect_refusal(extended(line, {"--loss-scale", "0"}), 2, "--loss-scale '0': expected dynamic, none, or a number");
+}
+
+TEST_CASE("train: a scaled loss moves the weights as one that is not scaled, where nothing is lost") {
+  const TemporaryFolder folder;
+  const Words line{kBatchModel, "--data", kBatchData, "--batch-size", "8", "--optimizer", "sgd"};
+  const auto plain = dump_of(folder, line);
+  const auto times = [&](const std::string& how) {
+    auto out = dump_of(folder, extended(line, {"--loss-scale", how}));
+    return std::map<std::string, std::string>(out.lower_bound("weight:"), out.end());
+  };
+  const std::map<std::string, std::string> weights(plain.lower_bound("weight:"), plain.end());
+  CHECK(times("4096") == weights);  // a power of two rounds nothing
+  CHECK(times("dynamic") == weights);
+}
+
+TEST_CASE("train: an index of the data that no table has is told before the first step") {
+  const TemporaryFolder folder;
+  std::vector<NamedTensor> arrays = io::read_tensors(in_repository("tests/data/training/embedding/adam/data.npz"));
+  for (NamedTensor& array : arrays)
+    if (is_integer(array.tensor.dtype()) && array.name != "y") array.tensor.set(array.tensor.size() - 1, 5000.0);
+  io::write_tensors(folder / "bad.npz", arrays);
+  expect_refusal({"tests/data/training/embedding/adam/start.keras", "--data", folder / "bad.npz", "-o",
+                  folder / "a.keras", "--batch-size", "1"},
+                 3, "has the index 5000 in row ");
+}
+
 TEST_CASE("train: --keep leaves the last checkpoints beside the model, and each of them can be gone on from") {
   const TemporaryFolder folder, kept;
   const Words common{"--data", kBatchData, "--batch-size", "8", "--epochs", "2"};  // 10 steps

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "../places.h"
 #include "../text.h"
 #include "attn/base/error.h"
+#include "attn/io/sha256.h"
 #include "attn/io/tensor_file.h"
 #include "program.h"
 
@@ -89,9 +91,41 @@ TEST_CASE("train: the log has an event in each line, and --json the history of t
   CHECK(report["history"]["val_loss"].size() == 2);
   std::istringstream lines(read_text(folder / "log.jsonl"));
   std::vector<std::string> events;
-  for (std::string line; std::getline(lines, line);) events.push_back(json::parse(line)["event"]);
+  std::map<std::string, json> last;
+  for (std::string line; std::getline(lines, line);) {
+    const json event = json::parse(line);
+    events.push_back(event["event"]);
+    last[events.back()] = event;
+  }
   CHECK(events ==
         std::vector<std::string>{"start", "step", "step", "epoch", "step", "step", "epoch", "checkpoint", "end"});
+  CHECK(last["start"]["policy"] == "float32");
+  CHECK(last["start"]["device"] == "cpu");
+  CHECK(last["start"]["threads"] >= 1);
+  CHECK(last["start"]["memory"] > 0);
+  CHECK(last["start"]["data"]["rows"] == 30);
+  CHECK(last["start"]["data"]["sha256"].get<std::string>().size() == 64);
+  const std::string archive = read_text(folder / "a.keras");
+  CHECK(last["checkpoint"]["sha256"] == io::sha256(std::as_bytes(std::span(archive))));
+}
+
+TEST_CASE("train: a step of the log has the metrics of its batch alone") {
+  const TemporaryFolder folder;
+  const std::string model = "tests/data/training/loss/two_outputs/start.keras";
+  const std::string data = "tests/data/training/loss/two_outputs/data.npz";
+  REQUIRE(train({model, "--data", data, "-o", folder / "a.keras", "--batch-size", "20", "--log", folder / "log.jsonl"})
+              .code == 0);
+  std::istringstream lines(read_text(folder / "log.jsonl"));
+  double sum = 0.0, over_epoch = 0.0;
+  for (std::string line; std::getline(lines, line);) {
+    const json event = json::parse(line);
+    if (event["event"] == "step") {
+      CHECK(event["metrics"].size() == 4);  // a loss and a metric of each output
+      sum += event["metrics"]["kind_accuracy"].get<double>();
+    }
+    if (event["event"] == "epoch") over_epoch = event["kind_accuracy"];
+  }
+  CHECK(sum / 2.0 == doctest::Approx(over_epoch));
 }
 
 TEST_CASE("train: a loss that is not finite ends with 1 and leaves the file as it was") {
@@ -249,10 +283,11 @@ TEST_CASE("train: low-rank additions go on where they were, and files hold their
 
 TEST_CASE("train: a time that is over ends after a step, and the way on is told") {
   const TemporaryFolder folder;
-  const Result result =
-      train({kModel, "--data", kData, "-o", folder / "a.keras", "--batch-size", "4", "--time-limit", "0s", "--json"});
+  const Result result = train({kModel, "--data", kData, "-o", folder / "a.keras", "--batch-size", "4", "--time-limit",
+                               "0s", "--json", "--log", folder / "log.jsonl"});
   REQUIRE(result.code == 0);
   CHECK(json::parse(result.out)["end"] == "time limit");
+  CHECK(contains(read_text(folder / "log.jsonl"), "\"time_limit\""));
   CHECK(json::parse(result.out)["steps"] == 1);
   CHECK(contains(result.err, "the time is over after step 1; `attn train "));
 }
@@ -273,17 +308,27 @@ TEST_CASE("train: data that has changed since the checkpoint is told") {
 
 TEST_CASE("train: what fails after some steps keeps them, and a resume gives the bits of a run that never failed") {
   const TemporaryFolder folder;
-  const std::string start = "tests/data/training/embedding/adam/start.keras",
-                    data = "tests/data/training/embedding/adam/data.npz";
+  const std::string start = folder.file("start.json", R"({"class_name": "Sequential", "config": {"layers": [
+    {"class_name": "InputLayer", "config": {"batch_shape": [null, 3], "dtype": "int32", "name": "x"}},
+    {"class_name": "Rescaling", "config": {"name": "tenth", "scale": 0.1}},
+    {"class_name": "Dense", "config": {"name": "dense", "units": 1}}]}})");
+  constexpr std::int64_t kRows = 40, steps = kRows / 4;
+  const Tensor x(DType::int64, {kRows, 3}), y(DType::float32, {kRows, 1});
+  for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, static_cast<double>(i * 7 % 11));
+  for (std::int64_t i = 0; i < y.size(); ++i) y.set(i, static_cast<double>(i % 3));
+  const auto written = [&](const std::string& name) {
+    const std::vector<NamedTensor> arrays{{"x", x}, {"y", y}};
+    io::write_tensors(folder / name, arrays);
+    return folder / name;
+  };
+  const std::string data = written("data.npz");
+  x.set(x.size() - 1, 1e12);  // which is no int32
+  const std::string bad = written("bad.npz");
   const auto with = [&](std::vector<std::string> line) {
-    for (const char* word : {"--batch-size", "4", "--epochs", "2", "--no-shuffle"}) line.emplace_back(word);
+    for (const char* word : {"--loss", "mse", "--batch-size", "4", "--epochs", "2", "--no-shuffle"})
+      line.emplace_back(word);
     return train(line);
   };
-  // A row of the table that is not there.
-  const std::string bad = changed_data(folder, data, "bad.npz", [](NamedTensor& array) {
-    if (is_integer(array.tensor.dtype()) && array.name != "y") array.tensor.set(array.tensor.size() - 1, 999.0);
-  });
-  const std::int64_t steps = (io::read_tensors(in_repository(data))[0].tensor.shape()[0] + 3) / 4;
 
   REQUIRE(with({start, "--data", data, "-o", folder / "a.keras", "--dump", folder / "a.npz"}).code == 0);
   const Result failed = with({start, "--data", bad, "-o", folder / "b.keras"});
@@ -299,8 +344,7 @@ TEST_CASE("train: what fails after some steps keeps them, and a resume gives the
   CHECK(validated.code == 3);
   CHECK_MESSAGE(contains(validated.err, fmt::format("after step {}: ", steps)), validated.err);
   CHECK(std::filesystem::exists(folder / "c.keras"));
-  const Result first =
-      train({start, "--data", bad, "-o", folder / "d.keras", "--batch-size", "100"});  // all rows in one step
+  const Result first = train({start, "--data", bad, "-o", folder / "d.keras", "--loss", "mse", "--batch-size", "100"});
   CHECK(first.code == 3);
   CHECK(!std::filesystem::exists(folder / "d.keras"));
 }

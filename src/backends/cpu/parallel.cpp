@@ -10,11 +10,12 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// About 10 to 20 microseconds of waiting awake: longer than the gaps between the kernels of a run.
+/// A few microseconds of waiting awake: longer than most gaps between the kernels of a run.
 constexpr int kSpins = 300;
-/// Who has helped with a job that is still open waits for its end awake, at most about a millisecond: the next one
-/// comes right behind it, and a thread that sleeps comes late. The processor goes to whoever wants it.
-constexpr int kRounds = 200, kSpinsOfRound = 60;
+/// Then a thread goes on waiting awake, and the processor goes to whoever wants it: to be woken takes longer than a
+/// small product. While a job is open, of which the next one comes right behind, that is about a millisecond at most;
+/// between jobs it is a tenth of that, as long as what one thread does alone in a small step of training.
+constexpr int kRoundsOfJob = 200, kRoundsBetween = 100, kSpinsOfRound = 60;
 
 void pause() {
 #if defined(__x86_64__)
@@ -76,8 +77,8 @@ void Pool::run(std::int64_t count, int threads, Body body, void* context) {
 
 void Pool::wait(std::uint32_t seen) const {
   for (int spins = 0; spins < kSpins && epoch_ == seen; ++spins) pause();
-  const bool is_open = seen % 2 == 1;
-  for (int round = 0; is_open && round < kRounds && epoch_ == seen; ++round) {
+  const int rounds = seen % 2 == 1 ? kRoundsOfJob : kRoundsBetween;
+  for (int round = 0; round < rounds && epoch_ == seen; ++round) {
     std::this_thread::yield();
     for (int spins = 0; spins < kSpinsOfRound && epoch_ == seen; ++spins) pause();
   }

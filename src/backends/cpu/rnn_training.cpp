@@ -8,6 +8,7 @@
 #include "kernel.h"
 #include "loops.h"
 #include "rnn_trace.h"
+#include "vector.h"
 
 namespace attn::backends::cpu {
 namespace {
@@ -61,6 +62,36 @@ struct BackSizes {
         x{size.B * size.T, size.W, size.D, false, true} {}
   MovingSize kernel, recurrent, x;
 };
+
+/// A sample's step of an lstm whose gates are sigmoids and whose cell goes through tanh.
+struct LstmStep {
+  const float *gates, *before, *activated, *dh;  ///< (4,U) what came out of i, f, c and o; c before; tanh of c after
+  float *dz, *dc;                                ///< (4,U), and dc after, which becomes that before
+  std::int64_t U;
+};
+
+/// The slopes are y·(1 − y) and 1 − y² of what came out, as TensorFlow has them.
+ATTN_VECTORIZED(void, back_through_gates, const LstmStep& step) {
+  const std::int64_t U = step.U;
+  for (std::int64_t u = 0; u < U; u += kLanes) {
+    const std::int64_t left = U - u;
+    Lanes i, f, c, o, before, activated, dh, dc;
+    load_some(step.gates + u, left, i);
+    load_some(step.gates + U + u, left, f);
+    load_some(step.gates + 2 * U + u, left, c);
+    load_some(step.gates + 3 * U + u, left, o);
+    load_some(step.before + u, left, before);
+    load_some(step.activated + u, left, activated);
+    load_some(step.dh + u, left, dh);
+    load_some(step.dc + u, left, dc);
+    const Lanes d = dc + dh * o * (1.0F - activated * activated);
+    store_some(d * c * (i * (1.0F - i)), left, step.dz + u);
+    store_some(d * before * (f * (1.0F - f)), left, step.dz + U + u);
+    store_some(d * i * (1.0F - c * c), left, step.dz + 2 * U + u);
+    store_some(dh * activated * (o * (1.0F - o)), left, step.dz + 3 * U + u);
+    store_some(d * f, left, step.dc + u);
+  }
+}
 
 class RnnGradKernel final : public Kernel {
  public:
@@ -143,6 +174,9 @@ class RnnGradKernel final : public Kernel {
 
  private:
   [[nodiscard]] bool is_gru() const { return op_.cell == RnnCell::gru; }
+  [[nodiscard]] bool is_usual_lstm() const {
+    return op_.activation.fn == graph::UnaryFn::tanh && op_.recurrent_activation.fn == graph::UnaryFn::sigmoid;
+  }
 
   /// From the gradients of the states after the i-th step to those before it.
   void go_back(std::int64_t part, std::int64_t i) {
@@ -198,9 +232,10 @@ class RnnGradKernel final : public Kernel {
     float* const dz = trace_.row(dbefore_, b, t, W);
     float* const dc = dstates_[1].data() + b * U;
     float* const activated = work + U;
+    activation_(after, activated, U);
+    if (is_usual_lstm()) return back_through_gates({gate, before, activated, dh, dz, dc, U});
     for (std::int64_t u = 0; u < U; ++u) work[u] = dh[u] * gate[3 * U + u];
     act_slope_(after, work, work, U);
-    activation_(after, activated, U);
     for (std::int64_t u = 0; u < U; ++u) {
       const float d = dc[u] + work[u];
       dz[u] = d * gate[2 * U + u];

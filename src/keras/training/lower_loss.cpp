@@ -83,6 +83,7 @@ Told told(const Functional& model, const LossOptions& options, std::size_t outpu
   } else if (compiled.is_object()) {
     out.loss = compiled.value("loss", Json());
   }
+  if (out.loss.is_null() && options.output) out.loss = "mean_squared_error";
   if (out.loss.is_null()) {
     out.loss = Json::array({"mean_squared_error"});
     out.loss.insert(out.loss.end(), outputs - 1, nullptr);
@@ -123,7 +124,13 @@ class LossLowering {
     // One loss and one target "y" for several outputs are those of the first.
     const bool one_of_many =
         options_.arrays.contains("y") && (said.loss.is_string() || said.loss.contains("class_name"));
-    const auto has_loss = [&](std::size_t i) { return loss[i] && (i == 0 || !one_of_many); };
+    const auto has_loss = [&](std::size_t i) {
+      if (options_.output && names[i] != *options_.output) return false;
+      return loss[i] && (i == 0 || !one_of_many || options_.output);
+    };
+    if (const auto& only = options_.output; only && std::ranges::count(names, *only) == 0)
+      throw bad_usage("the model has no output '{}'{}; its outputs are {}", printable(*only),
+                      did_you_mean(*only, std::span<const std::string>(names)), printable(join(names, ", ")));
     std::size_t losses_given = 0;
     for (std::size_t i = 0; i < names.size(); ++i) losses_given += has_loss(i) ? 1 : 0;
     single_ = losses_given == 1;
@@ -132,7 +139,9 @@ class LossLowering {
       const ValueId value = output_loss(*loss[i], names[i], *outputs[i]);
       add(names[i] + "_loss", value, weight[i] ? weight[i]->number() : 1.0);
     }
-    if (total == graph::kNone) Ref(losses).fail("no output has a loss");
+    if (total == graph::kNone)
+      Ref(losses).fail(options_.output ? fmt::format("the output '{}' has no loss", printable(*options_.output))
+                                       : "no output has a loss");
     check_arrays(names);
     ValueId regularization = graph::kNone;
     for (const ValueId term : regularizations(model_, lowering_)) {
@@ -145,20 +154,19 @@ class LossLowering {
   }
 
  private:
-  /// "y" where one output has a loss, else "y:price".
+  /// "y" where one output has a loss and data has not the other name, else "y:price".
   [[nodiscard]] std::string array_name(const std::string& what, const std::string& output) const {
-    return single_ ? what : what + ":" + output;
+    const std::string full = what + ":" + output;
+    const bool has_full = options_.arrays.contains(full) && !options_.arrays.contains(what);
+    return single_ && !has_full ? what : full;
   }
 
-  /// The array's type where data has it, under its name or, for the one output, that with the output's.
-  std::optional<graph::TensorType> given(const std::string& name, const std::string& long_name) {
-    for (const std::string& each : {name, long_name}) {
-      const auto found = options_.arrays.find(each);
-      if (found == options_.arrays.end()) continue;
-      used_.push_back(each);
-      return found->second;
-    }
-    return std::nullopt;
+  /// The array's type where data has it.
+  std::optional<graph::TensorType> given(const std::string& name) {
+    const auto found = options_.arrays.find(name);
+    if (found == options_.arrays.end()) return std::nullopt;
+    used_.push_back(name);
+    return found->second;
   }
 
   ValueId output_loss(const Ref& ref, const std::string& output, const KerasTensor& tensor) {
@@ -166,7 +174,7 @@ class LossLowering {
     if (!is_floating(b_.dtype(tensor.id)))
       ref.fail(fmt::format("the output '{}' holds integers, which have no loss", printable(output)));
     const std::string name = array_name("y", output);
-    const auto type = given(name, "y:" + output);
+    const auto type = given(name);
     const LossPtr loss = read_loss(ref, predicted, type ? std::optional(type->shape) : std::nullopt);
     if (loss->reduction.value_or("none") == "none")
       ref.fail(
@@ -197,7 +205,7 @@ class LossLowering {
     if (tensor.mask) mask = mask ? b_.binary(BinaryFn::logical_and, *tensor.mask, *mask) : *tensor.mask;
     std::optional<ValueId> weights;
     const std::string weight_name = array_name("sample_weight", output);
-    if (const auto weight = given(weight_name, "sample_weight:" + output)) {
+    if (const auto weight = given(weight_name)) {
       weights = b_.input(weight_name, weight->dtype, weight->shape);
       out_.sample_weights.push_back(*weights);
     }

@@ -17,6 +17,8 @@ struct LossOptions {
   /// The name of a loss, or JSON as compile_config has it (an object, a list, a dict by outputs); nothing: what the
   /// file says, else the mean squared error of the first output.
   std::optional<std::string> loss;
+  /// Only the loss of this output, as if the others had none.
+  std::optional<std::string> output;
   /// JSON in place of the file's compile_config.
   std::optional<std::string> compile_config;
   /// The types of the arrays that data holds, by name: of targets "y", or "y:<output>" where several outputs have a

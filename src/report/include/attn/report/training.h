@@ -41,6 +41,9 @@ struct TrainingReport {
   std::string optimizer, loss;  ///< what they are called
   std::uint64_t seed = 0;
   std::int64_t rows = 0, params = 0, trainable = 0;
+  std::string policy;                  ///< Keras's name of it: "float32", "mixed_bfloat16"
+  std::string data;                    ///< SHA-256 of the arrays' names, sizes and checksums
+  std::int64_t memory = 0;             ///< bytes that it takes
   std::int64_t epochs = 0, steps = 0;  ///< done, with those before a resume
   std::string end;         ///< "epochs", "steps", "early stopping", "time limit", "not finite", "signal", "plan"
   std::string file;        ///< that was written, or ""

@@ -38,6 +38,8 @@ struct GradientRow {
   std::int64_t elements = 0, zeros = 0, non_finite = 0;
   double norm = 0, largest = 0;  ///< √Σg², max |g|; over the finite ones
   double value_norm = 0;         ///< √Σx² of the array itself
+  /// √Σ(Δx)² of the next step of an optimizer, where there is one.
+  std::optional<double> update_norm{};
   GradientMark mark = GradientMark::none;
 
   [[nodiscard]] double rms() const;

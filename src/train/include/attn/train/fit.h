@@ -60,7 +60,8 @@ struct Position {
 
 struct StepEvent {
   const StepResult& result;
-  const Position& position;  ///< after the step
+  const Position& position;     ///< after the step
+  const RunningValues& values;  ///< of its batch alone: what an epoch's are made of
   std::int64_t rows = 0;
   double seconds = 0;
 };
