@@ -58,7 +58,6 @@ Launch launch_of_flash_sm90(const FlashSm90& given, int blocks) {
   shape.grid.x = static_cast<unsigned>(blocks);
   shape.block.x = (tiles.groups + 1) * 128;
   shape.shared_bytes = tiles.shared_bytes();
-  shape.overlap = true;
   return [given = FlashSm90(given), shape](cudaStream_t stream) {
     check(launch(flash_sm90<Half, tiles.size, tiles.groups, tiles.keys, Masked>, shape, stream, given),
           "launching attention");
