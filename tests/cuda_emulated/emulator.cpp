@@ -204,11 +204,12 @@ void run_cluster(const Shape& shape, uint3 index) {
   const auto threads = static_cast<std::size_t>(cluster.blocks[0]->threads), all = cluster.size * threads;
   // Every other cluster runs its threads from the back, so that an order that hardware does not promise shows.
   const bool backwards = cluster.schedule % 2 == 1;
-  std::size_t live = all;
+  // In four of eight clusters a block begins when those before it can no longer go on without it.
+  std::size_t live = all, begun = cluster.schedule / 4 % 2 == 1 ? threads : all;
   while (live > 0) {
     const std::uint64_t before = cluster.changes;
     bool ran = false;
-    for (std::size_t n = 0; n < all; ++n) {
+    for (std::size_t n = 0; n < begun; ++n) {
       const std::size_t i = backwards ? all - 1 - n : n;
       Fiber& fiber = *cluster.blocks[i / threads]->fibers[i % threads];
       if (fiber.done || !can_go_on(fiber)) continue;
@@ -219,6 +220,10 @@ void run_cluster(const Shape& shape, uint3 index) {
       ran = true;
     }
     if (ran && (before != cluster.changes || live == 0)) continue;
+    if (begun < all) {
+      begun += threads;
+      continue;
+    }
     if (cluster.pending.empty()) {
       give_up(std::make_exception_ptr(std::runtime_error("the threads of a block wait for each other for ever")));
     }
