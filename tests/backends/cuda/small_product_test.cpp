@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attn/backends/backend.h"
+#include "attn/base/error.h"
 #include "attn/plan/plan.h"
 #include "compare.h"
 #include "kernels_check.h"
@@ -14,6 +15,7 @@
 #include "runtime.h"
 #include "small_product/prepare.h"
 #include "tolerance.h"
+#include "trial.h"
 #include "trial_guard.h"
 
 extern "C" attn::backends::Backend* attn_open_backend(int index);
@@ -163,6 +165,19 @@ TEST_CASE("cuda small product: a layer of BERT-base takes eight launches at batc
   CHECK(launches(2) - launches(1) == 5);
 }
 
+TEST_CASE("cuda: a kernel that is on trial is named exactly, among others, or the names that there are are told") {
+  CHECK_FALSE(cuda::is_tried("small-linear"));
+  {
+    const TrialGuard trial("small-product,sm90-pair");
+    CHECK(cuda::is_tried("sm90-pair"));
+    CHECK_FALSE(cuda::is_tried("small-linear"));
+  }
+  const TrialGuard trial("small-product,small");
+  CHECK_THROWS_WITH_AS(
+      (void)cuda::is_tried("small-product"),
+      "ATTN_CUDA_TRIAL 'small': expected small-product, small-linear or sm90-pair, separated by commas", Error);
+}
+
 TEST_CASE("cuda small product: an encoder with them is near the one without") {
   for (const Dim T : {Dim{9}, Dim{100}}) {
     const EncoderSize size{.B = 1,
@@ -188,7 +203,7 @@ TEST_CASE("cuda small product: an encoder with them is near the one without") {
     int small = 0;
     const Tensor without = run(small);
     CHECK(small == 0);
-    for (const auto& [kernels, taken] : {std::pair("other,small-product", 5), std::pair("small-linear", 4)}) {
+    for (const auto& [kernels, taken] : {std::pair("sm90-pair,small-product", 5), std::pair("small-linear", 4)}) {
       const TrialGuard trial(kernels);
       const Tensor with = run(small);
       // With a norm, the product and the norm both have the name. The last product is no layer's.
