@@ -216,8 +216,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
     return wide ? *static_cast<const double*>(x) : static_cast<double>(*static_cast<const float*>(x));
   };
   const cudaError_t error = attn::simt::submit(
-      stream, [=, alpha = scalar(alpha), beta = scalar(beta), description = of(description), la = of(la), lb = of(lb),
-               lc = of(lc), ld = of(ld)] { multiply(description, alpha, a, la, b, lb, beta, c, lc, d, ld); });
+      stream,
+      [=, alpha = scalar(alpha), beta = scalar(beta), description = of(description), la = of(la), lb = of(lb),
+       lc = of(lc), ld = of(ld)] { multiply(description, alpha, a, la, b, lb, beta, c, lc, d, ld); },
+      true);
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 

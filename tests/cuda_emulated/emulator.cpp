@@ -23,9 +23,12 @@ constexpr std::size_t kMaxSharedBytes = 227 * 1024;  // sm_90
 /// Where a fiber, or the scheduler, goes on: what GCC's own setjmp saves, which is a tenth of what the library's does.
 using Place = std::array<void*, 5>;
 
-/// A thread of the block. It runs until it waits for a word that still has the value it saw.
+struct Block;
+
+/// A thread of a block. It runs until it waits for a word that still has the value it saw.
 struct Fiber {
   Thread thread;
+  Block* block = nullptr;
   ucontext_t context{};
   Place resume{};
   std::unique_ptr<std::byte[]> stack;
@@ -40,59 +43,70 @@ struct Barrier {
   std::uint64_t phase = 0;
 };
 
-/// The block that runs now. There is one at a time, on one thread of the operating system.
+/// A block of the cluster that runs now.
 struct Block {
-  const std::function<void()>* kernel = nullptr;
   std::vector<std::unique_ptr<Fiber>> fibers;
-  Fiber* current = nullptr;
   int threads = 0, live = 0;
   std::array<Barrier, kNamedBarriers + kWarps> barriers;  // the named ones, then one for each warp
   std::array<std::array<void*, 32>, kWarps> brought;
-  bool any_so_far = false, any = false;       // of those that have come to the block's barrier, and had when it opened
+  bool any_so_far = false, any = false;  // of those that have come to the block's barrier, and had when it opened
+  std::vector<std::byte> shared;
+  std::byte* shared_start = nullptr;
+};
+
+/// The cluster that runs now. There is one at a time, on one thread of the operating system.
+struct Cluster {
+  const std::function<void()>* kernel = nullptr;
+  std::vector<std::unique_ptr<Block>> blocks;  // of the largest cluster so far
+  std::size_t size = 1;                        // how many of them there are now
+  Fiber* current = nullptr;
+  Barrier barrier;
   std::deque<std::function<void()>> pending;  // in the background
   std::uint64_t number = 0;                   // over all launches
   std::uint64_t schedule = 0;                 // the order in which what happens at the same time happens
-  bool overlaps = false;                      // with the kernel ahead
   std::exception_ptr failure;
-  std::vector<std::byte> shared;
-  std::byte* shared_start = nullptr;
   std::uint64_t changes = 0;  // so that a wait for ever is told from one for others
-  ucontext_t scheduler{};
   Place back{};
 };
 
-Block block;
+Cluster cluster;
+
+Block& block() { return *cluster.current->block; }
 
 // In functions of their own: a jump may not lead into the function that it is made in.
 [[noreturn, gnu::noipa]] void go_to(Place& place) { __builtin_longjmp(place.data(), 1); }
 
 [[gnu::noipa]] void leave() {
-  if (__builtin_setjmp(block.current->resume.data()) == 0) go_to(block.back);
+  if (__builtin_setjmp(cluster.current->resume.data()) == 0) go_to(cluster.back);
 }
 
 void complete(Barrier& barrier) {
-  if (&barrier == &block.barriers[0]) block.any = std::exchange(block.any_so_far, false);
+  Block& here = block();
+  if (&barrier == &here.barriers[0]) here.any = std::exchange(here.any_so_far, false);
   barrier.arrived = 0;
   ++barrier.phase;
-  ++block.changes;
+  ++cluster.changes;
 }
 
 Barrier& barrier_of(int id) {
   if (id < 0 || id >= kNamedBarriers) throw std::runtime_error("there is no such named barrier");
-  return block.barriers[static_cast<std::size_t>(id)];
+  return block().barriers[static_cast<std::size_t>(id)];
 }
 
 // The thread's warp, and the barrier at which it meets.
 std::size_t warp() { return static_cast<std::size_t>(self().linear / 32); }
-Barrier& warp_barrier() { return block.barriers[kNamedBarriers + warp()]; }
+Barrier& warp_barrier() { return block().barriers[kNamedBarriers + warp()]; }
 
 // A thread that has ended no longer counts at the barrier of the whole block.
 void end_thread() {
-  block.current->done = true;
-  --block.live;
-  ++block.changes;
-  Barrier& all = block.barriers[0];
-  if (all.arrived > 0 && all.arrived >= block.live) complete(all);
+  Block& here = block();
+  cluster.current->done = true;
+  --here.live;
+  ++cluster.changes;
+  Barrier& all = here.barriers[0];
+  if (all.arrived > 0 && all.arrived >= here.live) complete(all);
+  // Another block may have the shared memory now.
+  if (here.live == 0 && cluster.size > 1) std::memset(here.shared_start, 0xFF, here.shared.size() - 1024);
 }
 
 // What a fiber does: it runs its thread of one block after the other. An exception cannot leave the fiber that it was
@@ -100,11 +114,11 @@ void end_thread() {
 void start() {
   for (;;) {
     try {
-      (*block.kernel)();
-      if (block.overlaps && !block.current->has_waited)
-        throw std::runtime_error("a thread of a kernel that overlaps has ended without waiting for the one ahead");
+      (*cluster.kernel)();
+      if (!cluster.current->has_waited)
+        throw std::runtime_error("a thread of a kernel has ended without waiting for the kernel ahead");
     } catch (...) {
-      block.failure = std::current_exception();
+      cluster.failure = std::current_exception();
     }
     end_thread();
     leave();
@@ -112,9 +126,9 @@ void start() {
 }
 
 [[gnu::noipa]] void resume(Fiber& fiber) {
-  block.current = &fiber;
+  cluster.current = &fiber;
   detail::current = &fiber.thread;
-  if (__builtin_setjmp(block.back.data()) != 0) return;
+  if (__builtin_setjmp(cluster.back.data()) != 0) return;
   if (fiber.started) go_to(fiber.resume);
   fiber.started = true;
   getcontext(&fiber.context);
@@ -130,92 +144,118 @@ bool can_go_on(const Fiber& fiber) { return fiber.word == nullptr || *fiber.word
 
 // Leaves the threads where they are, for good.
 [[noreturn]] void give_up(const std::exception_ptr& failure) {
-  for (const auto& fiber : block.fibers) fiber->started = false;
+  for (const auto& any : cluster.blocks) {
+    for (const auto& fiber : any->fibers) fiber->started = false;
+  }
   std::rethrow_exception(failure);
 }
 
 void do_one_in_background(bool newest) {
-  const std::function<void()> work = std::move(newest ? block.pending.back() : block.pending.front());
+  const std::function<void()> work = std::move(newest ? cluster.pending.back() : cluster.pending.front());
   if (newest) {
-    block.pending.pop_back();
+    cluster.pending.pop_back();
   } else {
-    block.pending.pop_front();
+    cluster.pending.pop_front();
   }
   work();
-  ++block.changes;
+  ++cluster.changes;
 }
 
-void run_block(const Shape& shape, uint3 index) {
+void prepare(Block& here, const Shape& shape, uint3 index, unsigned rank) {
   const int threads = static_cast<int>(shape.block.x * shape.block.y * shape.block.z);
-  block.threads = block.live = threads;
-  block.barriers = {};
-  block.any_so_far = false;
-  block.pending.clear();
-  ++block.number;
-  ++block.schedule;
-  while (block.fibers.size() < static_cast<std::size_t>(threads)) {
-    block.fibers.push_back(std::make_unique<Fiber>());
-    block.fibers.back()->stack = std::make_unique<std::byte[]>(kStackBytes);
-  }
+  here.threads = here.live = threads;
+  here.barriers = {};
+  here.any_so_far = false;
+  here.shared.resize(shape.shared_bytes + 1024);
+  const auto address = reinterpret_cast<std::uintptr_t>(here.shared.data());
+  here.shared_start = here.shared.data() + (1024 - address % 1024) % 1024;
   // Hardware leaves what was there before; NaN patterns show a read of it.
-  std::memset(block.shared_start, 0xFF, shape.shared_bytes);
+  std::memset(here.shared_start, 0xFF, shape.shared_bytes);
+  while (here.fibers.size() < static_cast<std::size_t>(threads)) {
+    here.fibers.push_back(std::make_unique<Fiber>());
+    here.fibers.back()->stack = std::make_unique<std::byte[]>(kStackBytes);
+  }
   for (int i = 0; i < threads; ++i) {
-    Fiber& fiber = *block.fibers[static_cast<std::size_t>(i)];
+    Fiber& fiber = *here.fibers[static_cast<std::size_t>(i)];
     const unsigned u = static_cast<unsigned>(i);
     fiber.thread = {{u % shape.block.x, u / shape.block.x % shape.block.y, u / (shape.block.x * shape.block.y)},
                     index,
                     shape.block,
                     shape.grid,
-                    i};
+                    i,
+                    rank};
+    fiber.block = &here;
     fiber.done = fiber.has_waited = false;
     fiber.word = nullptr;
   }
-  // Every other block runs its threads from the back, so that an order that hardware does not promise shows.
-  const bool backwards = block.schedule % 2 == 1;
-  while (block.live > 0) {
-    const std::uint64_t before = block.changes;
+}
+
+/// The blocks from `index` on along x.
+void run_cluster(const Shape& shape, uint3 index) {
+  cluster.size = shape.cluster;
+  cluster.barrier = {};
+  cluster.pending.clear();
+  ++cluster.number;
+  ++cluster.schedule;
+  while (cluster.blocks.size() < cluster.size) cluster.blocks.push_back(std::make_unique<Block>());
+  for (unsigned rank = 0; rank < shape.cluster; ++rank) {
+    prepare(*cluster.blocks[rank], shape, {index.x + rank, index.y, index.z}, rank);
+  }
+  const auto threads = static_cast<std::size_t>(cluster.blocks[0]->threads), all = cluster.size * threads;
+  // Every other cluster runs its threads from the back, so that an order that hardware does not promise shows.
+  const bool backwards = cluster.schedule % 2 == 1;
+  // In four of eight clusters a block begins when those before it can no longer go on without it.
+  std::size_t live = all, begun = cluster.schedule / 4 % 2 == 1 ? threads : all;
+  while (live > 0) {
+    const std::uint64_t before = cluster.changes;
     bool ran = false;
-    for (int i = 0; i < threads; ++i) {
-      Fiber& fiber = *block.fibers[static_cast<std::size_t>(backwards ? threads - 1 - i : i)];
+    for (std::size_t n = 0; n < begun; ++n) {
+      const std::size_t i = backwards ? all - 1 - n : n;
+      Fiber& fiber = *cluster.blocks[i / threads]->fibers[i % threads];
       if (fiber.done || !can_go_on(fiber)) continue;
       fiber.word = nullptr;
       resume(fiber);
-      if (block.failure) give_up(std::exchange(block.failure, nullptr));
+      if (cluster.failure) give_up(std::exchange(cluster.failure, nullptr));
+      if (fiber.done) --live;
       ran = true;
     }
-    if (ran && (before != block.changes || block.live == 0)) continue;
-    if (block.pending.empty()) {
+    if (ran && (before != cluster.changes || live == 0)) continue;
+    if (begun < all) {
+      begun += threads;
+      continue;
+    }
+    if (cluster.pending.empty()) {
       give_up(std::make_exception_ptr(std::runtime_error("the threads of a block wait for each other for ever")));
     }
     do_one_in_background(backwards);
   }
-  if (!block.pending.empty()) throw std::runtime_error("a block ended before its copies did");
+  if (!cluster.pending.empty()) throw std::runtime_error("a block ended before its copies did");
 }
 
 }  // namespace
 
 const Thread* detail::current = nullptr;
 
-std::byte* shared_memory() { return block.shared_start; }
+std::byte* shared_memory() { return block().shared_start; }
 
-void has_waited() { block.current->has_waited = true; }
+void has_waited() { cluster.current->has_waited = true; }
 
 void yield() { leave(); }
 
 void wait_while(const std::uint64_t& word, std::uint64_t value) {
   while (word == value) {
-    block.current->word = &word;
-    block.current->value = value;
+    cluster.current->word = &word;
+    cluster.current->value = value;
     leave();
   }
 }
 
-void progress() { ++block.changes; }
+void progress() { ++cluster.changes; }
 
 void arrive(int id, int count) {
   Barrier& barrier = barrier_of(id);
-  ++block.changes;
-  if (++barrier.arrived >= (count < 0 ? block.live : count)) complete(barrier);
+  ++cluster.changes;
+  if (++barrier.arrived >= (count < 0 ? block().live : count)) complete(barrier);
 }
 
 void meet(int id, int count) {
@@ -225,17 +265,36 @@ void meet(int id, int count) {
   wait_while(barrier.phase, phase);
 }
 
+void meet_cluster() {
+  Barrier& barrier = cluster.barrier;
+  const std::uint64_t phase = barrier.phase;
+  ++cluster.changes;
+  for (std::size_t i = 0; i < cluster.size; ++i) {
+    if (cluster.blocks[i]->live < cluster.blocks[i]->threads)
+      throw std::runtime_error("a thread of a cluster that meets has ended");
+  }
+  if (++barrier.arrived == static_cast<int>(cluster.size) * block().threads) complete(barrier);
+  wait_while(barrier.phase, phase);
+}
+
+std::byte* of_block(const void* here, unsigned rank) {
+  if (rank >= cluster.size) throw std::runtime_error("the cluster has no such block");
+  const Block& other = *cluster.blocks[rank];
+  if (other.live == 0) throw std::runtime_error("the shared memory of a block that has ended is asked for");
+  return other.shared_start + (static_cast<const std::byte*>(here) - block().shared_start);
+}
+
 int any_of_block(int predicate) {
-  block.any_so_far |= predicate != 0;
+  block().any_so_far |= predicate != 0;
   meet(0, -1);
-  return block.any;
+  return block().any;
 }
 
 std::span<void* const> gather_warp(void* mine) {
   Barrier& barrier = warp_barrier();
-  auto& brought = block.brought[warp()];
+  auto& brought = block().brought[warp()];
   brought[static_cast<std::size_t>(self().linear % 32)] = mine;
-  ++block.changes;
+  ++cluster.changes;
   if (++barrier.arrived == 32) return brought;
   wait_while(barrier.phase, std::uint64_t{barrier.phase});
   return {};
@@ -246,26 +305,24 @@ void part_warp() { complete(warp_barrier()); }
 void in_background(std::function<void()> work) {
   if (is_eager()) {
     work();
-    ++block.changes;
+    ++cluster.changes;
   } else {
-    block.pending.push_back(std::move(work));
+    cluster.pending.push_back(std::move(work));
   }
 }
 
-bool is_eager() { return block.schedule / 2 % 2 == 1; }
-std::uint64_t block_number() { return block.number; }
+bool is_eager() { return cluster.schedule / 2 % 2 == 1; }
+unsigned machine_cluster() { return machine().cluster; }
+std::uint64_t cluster_number() { return cluster.number; }
+std::size_t cluster_blocks() { return cluster.size; }
 
 void run(const Shape& shape, const std::function<void()>& kernel) {
   static std::uint64_t launches = 0;
-  block.schedule = launches++;  // so that a kernel that is run again is run otherwise
-  block.kernel = &kernel;
-  block.overlaps = shape.overlap;
-  block.shared.resize(shape.shared_bytes + 1024);
-  const auto address = reinterpret_cast<std::uintptr_t>(block.shared.data());
-  block.shared_start = block.shared.data() + (1024 - address % 1024) % 1024;
+  cluster.schedule = launches++;  // so that a kernel that is run again is run otherwise
+  cluster.kernel = &kernel;
   for (unsigned z = 0; z < shape.grid.z; ++z) {
     for (unsigned y = 0; y < shape.grid.y; ++y) {
-      for (unsigned x = 0; x < shape.grid.x; ++x) run_block(shape, {x, y, z});
+      for (unsigned x = 0; x < shape.grid.x; x += shape.cluster) run_cluster(shape, {x, y, z});
     }
   }
 }
@@ -273,10 +330,12 @@ void run(const Shape& shape, const std::function<void()>& kernel) {
 cudaError_t enqueue(const Shape& shape, cudaStream_t stream, std::function<void()> kernel) {
   const std::size_t threads = std::size_t{shape.block.x} * shape.block.y * shape.block.z;
   if (threads == 0 || threads > 1024 || shape.grid.x == 0 || shape.grid.y == 0 || shape.grid.z == 0 ||
-      shape.grid.y > 65535 || shape.grid.z > 65535 || shape.shared_bytes > kMaxSharedBytes) {
+      shape.grid.y > 65535 || shape.grid.z > 65535 || shape.shared_bytes > kMaxSharedBytes || shape.cluster == 0 ||
+      shape.cluster > machine_cluster() || shape.grid.x % shape.cluster != 0) {
     return cudaErrorInvalidConfiguration;
   }
-  return submit(stream, [shape, kernel = std::move(kernel)] { run(shape, kernel); });
+  return submit(
+      stream, [shape, kernel = std::move(kernel)] { run(shape, kernel); }, true);
 }
 
 }  // namespace attn::simt

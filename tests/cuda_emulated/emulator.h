@@ -18,21 +18,25 @@ namespace attn::simt {
 struct Shape {
   dim3 grid, block;
   std::size_t shared_bytes = 0;
-  bool overlap = false;  ///< with the kernel ahead, for which each thread waits
+  unsigned cluster = 1;  ///< blocks of a cluster, along x
 };
 
-/// Runs every block of a kernel, one after the other. Throws std::runtime_error where threads wait for each other for
-/// ever, and where a thread of a kernel that overlaps ends without having waited.
+/// Runs every block of a kernel, one cluster after the other. Throws std::runtime_error where threads wait for each
+/// other for ever, and where a thread ends without having waited for the kernel ahead.
 void run(const Shape& shape, const std::function<void()>& kernel);
 
 /// Runs a kernel, or records it where the stream is capturing. Errors as CUDA reports a bad launch.
 cudaError_t enqueue(const Shape& shape, cudaStream_t stream, std::function<void()> kernel);
 
+/// The largest cluster that the emulated machine has room for.
+[[nodiscard]] unsigned machine_cluster();
+
 /// What a running thread knows about itself.
 struct Thread {
   uint3 index{}, block{};
   dim3 block_dim, grid_dim;
-  int linear = 0;  ///< its number in the block; 32 make a warp
+  int linear = 0;     ///< its number in the block; 32 make a warp
+  unsigned rank = 0;  ///< of its block in the cluster
 };
 namespace detail {
 extern const Thread* current;
@@ -47,6 +51,10 @@ void meet(int id, int count);
 void arrive(int id, int count);
 /// The barrier of the whole block, which tells each thread whether any has come with a nonzero number.
 [[nodiscard]] int any_of_block(int predicate);
+/// A meeting of all threads of the cluster, none of which has ended.
+void meet_cluster();
+/// What lies in block `rank` of the cluster where `here` lies in this one. A block that has ended has lost it.
+[[nodiscard]] std::byte* of_block(const void* here, unsigned rank);
 /// The running thread has waited for the kernel ahead.
 void has_waited();
 /// Lets the others go on; called in loops that wait for memory to change.
@@ -89,10 +97,12 @@ T from_lane(const T& mine, int lane) {
 /// Work that hardware does in the background: now, or when no thread can go on without it. Which of the two, and in
 /// what order, differs between blocks and between launches, as does the order in which threads run.
 void in_background(std::function<void()> work);
-/// Whether this block is one whose background work is done at once.
+/// Whether this cluster is one whose background work is done at once.
 [[nodiscard]] bool is_eager();
-/// The number of the block that runs, or has run last, over all launches.
-[[nodiscard]] std::uint64_t block_number();
+/// The number of the cluster that runs, or has run last, over all launches.
+[[nodiscard]] std::uint64_t cluster_number();
+/// Blocks of that cluster.
+[[nodiscard]] std::size_t cluster_blocks();
 
 }  // namespace attn::simt
 

@@ -20,14 +20,14 @@
 namespace attn::simt {
 namespace {
 
-constexpr std::size_t kWarpLanes = 32;
+constexpr std::size_t kWarpLanes = 32, kBlockThreads = 1024;
 
 struct Barrier {
   int arrivals = 0;        // that end a phase
   int missing = 0;         // of this phase
   std::int64_t bytes = 0;  // announced and not yet come
   std::uint64_t phase = 0;
-  int owner = 0;  // the thread that initialised it
+  std::size_t owner = 0;  // the thread that initialised it
   bool published = false;
 };
 
@@ -58,9 +58,9 @@ struct WarpProducts {
   bool fenced = false;
 };
 
-/// What the instructions remember in a block.
+/// What the instructions remember in a cluster.
 struct State {
-  std::uint64_t block = 0;
+  std::uint64_t cluster = 0;
   std::map<const std::uint64_t*, Barrier> barriers;
   std::vector<ThreadCopies> copies;
   std::vector<WarpProducts> products;
@@ -68,21 +68,23 @@ struct State {
 
 State& state() {
   static State the_state;
-  if (the_state.block != block_number()) {
-    the_state.block = block_number();
+  if (the_state.cluster != cluster_number()) {
+    the_state.cluster = cluster_number();
     the_state.barriers.clear();
-    the_state.copies.resize(1024);
+    the_state.copies.resize(std::max(the_state.copies.size(), cluster_blocks() * kBlockThreads));
     for (ThreadCopies& thread : the_state.copies) {
       thread.copies.clear();  // the memory stays
       thread.groups.clear();
       thread.open = 0;
     }
-    the_state.products.assign(32, {});
+    the_state.products.assign(cluster_blocks() * kBlockThreads / kWarpLanes, {});
   }
   return the_state;
 }
 
-ThreadCopies& copies_of_thread() { return state().copies[static_cast<std::size_t>(self().linear)]; }
+std::size_t thread_of_cluster() { return self().rank * kBlockThreads + static_cast<std::size_t>(self().linear); }
+ThreadCopies& copies_of_thread() { return state().copies[thread_of_cluster()]; }
+WarpProducts& products_of_warp() { return state().products[thread_of_cluster() / kWarpLanes]; }
 
 [[noreturn]] void fail(const char* what) { throw std::runtime_error(what); }
 
@@ -244,7 +246,7 @@ struct Map {
 constexpr std::uint64_t kMark = 0x6E61'6D61'7032'1A5CU;
 static_assert(sizeof(Map) <= sizeof(CUtensorMap));
 
-void fill_box(std::size_t to, const Map& map, const std::array<int, 4>& corner) {
+void fill_box(std::byte* shared, std::size_t to, const Map& map, const std::array<int, 4>& corner) {
   const std::size_t width = static_cast<std::size_t>(map.strides[0]);
   std::size_t address = to;
   for (std::uint32_t i3 = 0; i3 < map.box[3]; ++i3) {
@@ -259,7 +261,7 @@ void fill_box(std::size_t to, const Map& map, const std::array<int, 4>& corner) 
             inside = inside && at[axis] >= 0 && at[axis] < static_cast<std::int64_t>(map.sizes[axis]);
             offset += at[axis] * static_cast<std::int64_t>(map.strides[axis]);
           }
-          std::byte* const cell = shared_memory() + (address ^ (address >> 7 & 7) << 4);
+          std::byte* const cell = shared + (address ^ (address >> 7 & 7) << 4);
           if (inside) {
             std::memcpy(cell, map.data + offset, width);
           } else {
@@ -362,11 +364,11 @@ void wait_copies(int groups) {
 
 void init_barrier(std::uint64_t* barrier, int arrivals) {
   if (reinterpret_cast<std::uintptr_t>(barrier) % 8 != 0) fail("a barrier is not aligned to 8 bytes");
-  state().barriers[barrier] = {arrivals, arrivals, 0, 0, self().linear, false};
+  state().barriers[barrier] = {arrivals, arrivals, 0, 0, thread_of_cluster(), false};
 }
 
 void publish_barriers() {
-  for (auto& [address, barrier] : state().barriers) barrier.published |= barrier.owner == self().linear;
+  for (auto& [address, barrier] : state().barriers) barrier.published |= barrier.owner == thread_of_cluster();
 }
 
 void arrive_at(std::uint64_t* barrier, int bytes) {
@@ -382,34 +384,39 @@ void wait_barrier(std::uint64_t* barrier, std::uint32_t parity) {
   while (found.phase % 2 == parity) wait_while(found.phase, std::uint64_t{found.phase});
 }
 
-void load_box(void* shared, const CUtensorMap* map, std::uint64_t* barrier, const int (&corner)[4]) {
+void load_box(void* shared, const CUtensorMap* map, std::uint64_t* barrier, const int (&corner)[4], unsigned blocks) {
   Map decoded;
   std::memcpy(&decoded, map, sizeof(decoded));
   if (decoded.mark != kMark) fail("TMA is given no tensor map");
-  if (!find(barrier).published) fail("TMA is given a barrier that was not published to it");
   const std::size_t to = shared_address(shared);
   if (to % 128 != 0) fail("TMA's destination is not aligned to 128 bytes");
   const std::size_t bytes =
       std::size_t{decoded.box[0]} * decoded.box[1] * decoded.box[2] * decoded.box[3] * decoded.strides[0];
   const std::array<int, 4> start = {corner[0], corner[1], corner[2], corner[3]};
-  std::memset(shared_memory() + to, 0xFF, bytes);
-  in_background([=] {
-    fill_box(to, decoded, start);
-    Barrier& found = find(barrier);
-    found.bytes -= static_cast<std::int64_t>(bytes);
-    pass_if_complete(found);
-  });
+  const unsigned first = blocks == 0 ? self().rank : 0, last = blocks == 0 ? first + 1 : blocks;
+  for (unsigned rank = first; rank < last; ++rank) {
+    std::byte* const memory = of_block(shared_memory(), rank);
+    auto* const its = reinterpret_cast<std::uint64_t*>(of_block(barrier, rank));
+    if (!find(its).published) fail("TMA is given a barrier that was not published to it");
+    std::memset(memory + to, 0xFF, bytes);
+    in_background([=] {
+      fill_box(memory, to, decoded, start);
+      Barrier& found = find(its);
+      found.bytes -= static_cast<std::int64_t>(bytes);
+      pass_if_complete(found);
+    });
+  }
 }
 
 void fence_products() {
   int nothing = 0;
-  together(nothing, [](auto&) { state().products[static_cast<std::size_t>(self().linear / 32)].fenced = true; });
+  together(nothing, [](auto&) { products_of_warp().fenced = true; });
 }
 
 void begin_product(const Product& product) {
   Product mine = product;
   together(mine, [](std::array<Product*, 32>& all) {
-    WarpProducts& products = state().products[static_cast<std::size_t>(self().linear / 32)];
+    WarpProducts& products = products_of_warp();
     if (!products.fenced) fail("a product begins without a fence after its registers were touched");
     WarpProduct whole;
     for (std::size_t lane = 0; lane < kWarpLanes; ++lane) whole.lanes[lane] = *all[lane];
@@ -432,7 +439,7 @@ void begin_product(const Product& product) {
 void commit_products() {
   int nothing = 0;
   together(nothing, [](auto&) {
-    WarpProducts& products = state().products[static_cast<std::size_t>(self().linear / 32)];
+    WarpProducts& products = products_of_warp();
     products.groups.push_back(std::exchange(products.open, {}));
   });
 }
@@ -440,7 +447,7 @@ void commit_products() {
 void wait_products(int groups) {
   int nothing = 0;
   together(nothing, [groups](auto&) {
-    WarpProducts& products = state().products[static_cast<std::size_t>(self().linear / 32)];
+    WarpProducts& products = products_of_warp();
     while (products.groups.size() > static_cast<std::size_t>(groups)) {
       for (const WarpProduct& product : products.groups.front()) finish(product);
       products.groups.pop_front();

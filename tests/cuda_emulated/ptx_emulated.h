@@ -33,7 +33,8 @@ void init_barrier(std::uint64_t* barrier, int arrivals);
 void publish_barriers();
 void arrive_at(std::uint64_t* barrier, int bytes);
 void wait_barrier(std::uint64_t* barrier, std::uint32_t parity);
-void load_box(void* shared, const CUtensorMap* map, std::uint64_t* barrier, const int (&corner)[4]);
+/// Into the same place of the first `blocks` of the cluster; 0: of the running thread's alone.
+void load_box(void* shared, const CUtensorMap* map, std::uint64_t* barrier, const int (&corner)[4], unsigned blocks);
 void fence_products();
 void begin_product(const Product& product);
 void commit_products();
@@ -73,7 +74,21 @@ inline void arrive(std::uint64_t* barrier) { simt::arrive_at(barrier, 0); }
 inline void arrive_expecting(std::uint64_t* barrier, int bytes) { simt::arrive_at(barrier, bytes); }
 inline void wait_barrier(std::uint64_t* barrier, std::uint32_t parity) { simt::wait_barrier(barrier, parity); }
 inline void load_box(void* shared, const CUtensorMap* map, std::uint64_t* barrier, int c0, int c1, int c2, int c3) {
-  simt::load_box(shared, map, barrier, {c0, c1, c2, c3});
+  simt::load_box(shared, map, barrier, {c0, c1, c2, c3}, 0);
+}
+inline void load_box_of_pair(void* shared, const CUtensorMap* map, std::uint64_t* barrier, int c0, int c1, int c2,
+                             int c3) {
+  simt::load_box(shared, map, barrier, {c0, c1, c2, c3}, 2);
+}
+
+inline void arrive_at_block(std::uint64_t* barrier, unsigned rank) {
+  simt::arrive_at(reinterpret_cast<std::uint64_t*>(simt::of_block(barrier, rank)), 0);
+}
+inline unsigned rank_in_cluster() { return simt::self().rank; }
+inline void meet_cluster() { simt::meet_cluster(); }
+template <typename T>
+const T* of_block(const T* here, unsigned rank) {
+  return reinterpret_cast<const T*>(simt::of_block(here, rank));
 }
 
 inline void prefetch_map(const CUtensorMap*) {}
@@ -99,6 +114,10 @@ void begin_product(float (&d)[N / 2], std::uint64_t a, std::uint64_t b, int accu
 template <typename Half, int N>
 void begin_product(float (&d)[N / 2], const std::uint32_t (&a)[4], std::uint64_t b) {
   simt::begin_product({N, std::is_same_v<Half, __nv_bfloat16>, true, true, d, a, 0, b});
+}
+template <typename Half>
+void begin_product_of_rows(float (&d)[32], std::uint64_t a, std::uint64_t b) {
+  simt::begin_product({64, std::is_same_v<Half, __nv_bfloat16>, true, true, d, nullptr, a, b});
 }
 inline void commit_products() { simt::commit_products(); }
 template <int Groups>

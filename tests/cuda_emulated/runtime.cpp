@@ -52,9 +52,11 @@ namespace attn::simt {
 
 Machine& machine() { return the_machine; }
 
-cudaError_t submit(cudaStream_t stream, std::function<void()> work) {
+cudaError_t submit(cudaStream_t stream, std::function<void()> work, bool is_kernel) {
   if (stream != nullptr && stream->device != current_device) return fail(cudaErrorInvalidResourceHandle);
   const bool is_recorded = stream != nullptr && stream->capturing;
+  the_machine.recorded += is_recorded && is_kernel ? 1 : 0;
+  if (is_kernel && the_machine.idle) return cudaSuccess;
   if (!is_recorded && ++the_machine.submitted == the_machine.hang_at) the_machine.hangs = true;
   if (is_recorded) {
     stream->recorded.push_back(std::move(work));

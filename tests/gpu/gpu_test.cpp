@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../backends/cuda/trial_guard.h"
 #include "attn/backends/reference.h"
 #include "attn/backends/registry.h"
 #include "attn/base/error.h"
@@ -127,21 +128,15 @@ TEST_CASE("gpu: attention in bfloat16 stays within its error at every size, and 
   check_sizes(DType::bfloat16, 3e-3);
 }
 
-TEST_CASE("gpu: an encoder agrees with the reference, on every precision, and repeats bit for bit") {
-  struct Row {
-    DType dtype;
-    backends::MatmulPrecision precision;
-    double tolerance;
-  };
-  using backends::MatmulPrecision;
-  const Row rows[] = {{DType::float32, MatmulPrecision::highest, 1e-5},
-                      {DType::float32, MatmulPrecision::high, 1e-3},
-                      {DType::float16, MatmulPrecision::highest, 3e-3},
-                      {DType::bfloat16, MatmulPrecision::highest, 2e-2}};
-  const auto* backend = gpu("encoders", std::size(rows));
+struct Precision {
+  DType dtype;
+  backends::MatmulPrecision precision;
+  double tolerance;
+};
+void check_encoder(EncoderSize size, std::initializer_list<Precision> rows) {
+  const auto* backend = gpu("encoders", rows.size());
   if (backend == nullptr) return;
-  for (const Row& row : rows) {
-    EncoderSize size{.B = 2, .T = 50, .D = 128, .N = 4, .H = 32, .F = 512, .L = 2};
+  for (const Precision& row : rows) {
     size.dtype = row.dtype;
     const graph::Graph graph = encoder(size);
     const auto inputs = draw_inputs(graph);
@@ -159,6 +154,25 @@ TEST_CASE("gpu: an encoder agrees with the reference, on every precision, and re
       session.run(inputs);
       CHECK(same_bits(first, session.outputs()[0].tensor));
     }
+  }
+}
+
+using backends::MatmulPrecision;
+
+TEST_CASE("gpu: an encoder agrees with the reference, on every precision, and repeats bit for bit") {
+  check_encoder({.B = 2, .T = 50, .D = 128, .N = 4, .H = 32, .F = 512, .L = 2},
+                {{DType::float32, MatmulPrecision::highest, 1e-5},
+                 {DType::float32, MatmulPrecision::high, 1e-3},
+                 {DType::float16, MatmulPrecision::highest, 3e-3},
+                 {DType::bfloat16, MatmulPrecision::highest, 2e-2}});
+}
+
+TEST_CASE("gpu: small products agree with the reference, and repeat bit for bit") {
+  const TrialGuard trial("small-product,small-linear");
+  for (const Dim length : {50, 128}) {
+    check_encoder(
+        {.B = 1, .T = length, .D = 768, .N = 12, .H = 64, .F = 3072, .L = 1, .activation = graph::UnaryFn::gelu},
+        {{DType::float16, MatmulPrecision::highest, 3e-3}, {DType::bfloat16, MatmulPrecision::highest, 2e-2}});
   }
 }
 

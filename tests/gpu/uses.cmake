@@ -5,7 +5,7 @@ target_link_libraries(${target} PRIVATE attn_test_shared)
 if(TARGET attn_cuda)
   set(limited "^$")
   if(TARGET attn_cuda_limited)
-    set(limited "flash_sm90_b?float16\\.cu")
+    set(limited "(flash_sm90|flash_sm90_pair|small_product)_b?float16\\.cu")
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:attn_cuda_limited>)
   endif()
   target_sources(${target} PRIVATE backends/cuda/attention_cases.cpp backends/cuda/attention_check.cpp

@@ -20,7 +20,7 @@ class Blocks {
     name_ = fmt::format("block_{}", index);
     x = normalized("norm_1", builder_.binary(BinaryFn::add, x, self_attention(x)));
     const ValueId inner = dense("ffn_1", x, size_.D, size_.F);
-    const ValueId active = builder_.unary(UnaryFn::relu, inner, 0.0, 0.0, std::numeric_limits<double>::infinity());
+    const ValueId active = builder_.unary(size_.activation, inner, 0.0, 0.0, std::numeric_limits<double>::infinity());
     return normalized("norm_2", builder_.binary(BinaryFn::add, x, dense("ffn_2", active, size_.F, size_.D)));
   }
 

@@ -14,9 +14,10 @@ struct EncoderSize {
   int L = 1;
   DType dtype = DType::float32;
   bool einsum = false;  ///< project by Einsum and add instead of Linear
+  graph::UnaryFn activation = graph::UnaryFn::relu;
 };
 
-/// Post-norm encoder blocks with relu, then a softmax Dense of D units, out of unfused operations as Keras layers
+/// Post-norm encoder blocks, then a softmax Dense of D units, out of unfused operations as Keras layers
 /// lower: Einsum projections, activations and residual additions as nodes of their own.
 [[nodiscard]] graph::Graph encoder(const EncoderSize& size);
 

@@ -300,7 +300,9 @@ void CudaExecutable::place(const std::vector<Tensor>& weights) {
 
 Operand CudaExecutable::operand(ValueId id) const {
   const graph::Value& value = plan_.graph.value(id);
-  return {places_[at(root(id))], value.dtype, value.shape};
+  const Place place = plan_.slots[at(root(id))].place;
+  const bool still = place == Place::weight || place == Place::constant || place == Place::prepared;
+  return {places_[at(root(id))], value.dtype, value.shape, still};
 }
 
 Step CudaExecutable::step_of(NodeId id) {

@@ -23,6 +23,7 @@ struct Operand {
   std::byte* data = nullptr;
   DType dtype = DType::float32;
   Shape shape;
+  bool still = false;  ///< no step of a pass writes it: a weight, a constant, or what was prepared from them
 
   template <typename T>
   [[nodiscard]] T* as() const {

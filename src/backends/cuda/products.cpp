@@ -9,6 +9,8 @@
 #include "device.h"
 #include "kernels/epilogue.h"
 #include "product.h"
+#include "small_product/prepare.h"
+#include "trial.h"
 
 namespace attn::cuda {
 namespace {
@@ -124,6 +126,11 @@ Choice make_product(const graph::Linear& op, const Step& step, const ProductOpti
   // The residual comes after the activation, and cuBLASLt adds it before: one of them is left to a kernel of ours.
   const auto epilogue = epilogue_of(op.activation, product);
   const bool separate = !epilogue || (*epilogue != Epilogue::none && residual != nullptr);
+  if (is_tried("small-linear") || (separate && is_tried("small-product"))) {
+    const SmallProduct small = small_product_of(op, step);
+    if (why_not_small_product(small, step.device).empty())
+      return {"small product", prepare_small_product(small, step.device)};
+  }
   Product fused = product;
   if (!separate) {
     fused.bias = bias;

@@ -16,15 +16,15 @@
 
 namespace attn::cuda {
 
-/// How a kernel is launched.
+/// How a kernel is launched. Every kernel may start before the one ahead of it has ended (programmatic dependent
+/// launch), so each of its threads calls wait_for_previous_kernel() before it reads or writes what the pass writes:
+/// before the wait it may read weights alone. A kernel of which a thread ends without the wait is wrong even where it
+/// has nothing to do, as the kernel behind it then counts on work further ahead that may not have ended.
 struct LaunchShape {
   dim3 grid{1};
   dim3 block{1};
   std::size_t shared_bytes = 0;
-  /// Programmatic dependent launch: the kernel may start before the one ahead of it has ended, and calls
-  /// wait_for_previous_kernel() before it reads what that one writes. Such a kernel is slower to write wrong than
-  /// right: every read and write of global memory comes after the wait.
-  bool overlap = false;
+  unsigned cluster = 1;  ///< blocks along x that run at once and read each other's shared memory; sm_90 and later
 };
 
 #if defined(ATTN_CUDA_EMULATED)
@@ -37,8 +37,13 @@ T* shared_memory() {
 template <typename... Parameters, typename... Arguments>
 cudaError_t launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,
                    Arguments&&... arguments) {
-  return simt::enqueue({shape.grid, shape.block, shape.shared_bytes, shape.overlap}, stream,
+  return simt::enqueue({shape.grid, shape.block, shape.shared_bytes, shape.cluster}, stream,
                        [kernel, ... held = Parameters(std::forward<Arguments>(arguments))] { kernel(held...); });
+}
+
+template <typename... Parameters>
+bool can_be_launched(void (*)(Parameters...), const LaunchShape& shape) {
+  return shape.cluster <= simt::machine_cluster();
 }
 
 inline void wait_for_previous_kernel() { simt::has_waited(); }
@@ -62,30 +67,66 @@ inline cudaError_t waits_for_previous_kernel(const void* kernel, bool& waits) {
   return error;
 }
 
-/// Puts a kernel on a stream, which may be capturing. Asks for shared memory beyond the default 48 KiB.
-template <typename... Parameters, typename... Arguments>
-cudaError_t launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,
-                   Arguments&&... arguments) {
-  const auto* const code = reinterpret_cast<const void*>(kernel);
+/// Allows shared memory beyond the default 48 KiB, and clusters beyond the 8 blocks that every GPU with clusters has.
+inline cudaError_t allow(const void* kernel, const LaunchShape& shape) {
   if (shape.shared_bytes > 48 * 1024) {
     const cudaError_t error =
-        cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes));
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes));
     if (error != cudaSuccess) return error;
   }
-  bool overlaps = shape.overlap;
-  if (overlaps) {  // a launch is recorded once: what is asked here need not be kept
-    if (const cudaError_t error = waits_for_previous_kernel(code, overlaps); error != cudaSuccess) return error;
-  }
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
+  return shape.cluster > 8 ? cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1)
+                           : cudaSuccess;
+}
+
+inline cudaLaunchConfig_t config_of(const LaunchShape& shape) {
   cudaLaunchConfig_t config{};
   config.gridDim = shape.grid;
   config.blockDim = shape.block;
   config.dynamicSmemBytes = shape.shared_bytes;
-  config.stream = stream;
+  return config;
+}
+
+inline cudaLaunchAttribute cluster_attribute(const LaunchShape& shape) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = shape.cluster;
+  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  return attribute;
+}
+
+/// Whether the GPU has room for a cluster of the kernel's blocks: parts of it may have fewer processors than others.
+template <typename... Parameters>
+bool can_be_launched(void (*kernel)(Parameters...), const LaunchShape& shape) {
+  const auto* const code = reinterpret_cast<const void*>(kernel);
+  cudaLaunchAttribute attribute = cluster_attribute(shape);
+  cudaLaunchConfig_t config = config_of(shape);
   config.attrs = &attribute;
-  config.numAttrs = overlaps ? 1 : 0;
+  config.numAttrs = 1;
+  int clusters = 0;
+  const bool asked =
+      allow(code, shape) == cudaSuccess && cudaOccupancyMaxActiveClusters(&clusters, code, &config) == cudaSuccess;
+  if (!asked) (void)cudaGetLastError();  // the answer is no
+  return asked && clusters > 0;
+}
+
+/// Puts a kernel on a stream, which may be capturing.
+template <typename... Parameters, typename... Arguments>
+cudaError_t launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,
+                   Arguments&&... arguments) {
+  const auto* const code = reinterpret_cast<const void*>(kernel);
+  if (const cudaError_t error = allow(code, shape); error != cudaSuccess) return error;
+  bool overlaps = false;  // a launch is recorded once: what is asked here need not be kept
+  if (const cudaError_t error = waits_for_previous_kernel(code, overlaps); error != cudaSuccess) return error;
+  cudaLaunchAttribute attributes[2] = {};
+  cudaLaunchConfig_t config = config_of(shape);
+  config.stream = stream;
+  config.attrs = attributes;
+  if (overlaps) {
+    cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (shape.cluster > 1) attributes[config.numAttrs++] = cluster_attribute(shape);
   return cudaLaunchKernelEx(&config, kernel, Parameters(std::forward<Arguments>(arguments))...);
 }
 
@@ -97,7 +138,7 @@ __device__ __forceinline__ void wait_for_previous_kernel() {
 #endif
 }
 
-/// Lets the next kernel of the stream begin, where it was launched with `overlap`.
+/// Lets the next kernel of the stream begin, once every block of this one has called it or ended.
 __device__ __forceinline__ void let_next_kernel_start() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");

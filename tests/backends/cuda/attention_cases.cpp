@@ -14,6 +14,8 @@ const std::vector<AttentionCase>& attention_cases() {
       {.name = "long", .T = 140, .S = 601, .H = 64, .V = 64},
       {.name = "size 128", .T = 200, .S = 300, .N = 2, .K = 2, .H = 128, .V = 128},
       {.name = "size 256", .T = 150, .S = 193, .N = 2, .K = 1, .H = 256, .V = 256},
+      {.name = "three tiles of 128", .T = 300, .S = 400, .N = 2, .K = 1, .H = 128, .V = 128},
+      {.name = "four tiles of 256", .B = 2, .T = 400, .S = 70, .H = 256, .V = 200},
       {.name = "size 96", .T = 140, .S = 161, .H = 96, .V = 96},
       {.name = "size 32", .T = 140, .S = 161, .N = 2, .K = 2, .H = 32, .V = 32},
       {.name = "size 8", .T = 140, .S = 161, .H = 8, .V = 8},

@@ -32,7 +32,9 @@ AttentionCount check_attention(std::string_view name, std::initializer_list<DTyp
                                const Device& device);
 
 /// How many problems Hopper's own kernel takes on one, in one dtype; and how many of them are heavy.
-inline constexpr int kTakenBySm90 = 53, kHeavyTakenBySm90 = 1;
+inline constexpr int kTakenBySm90 = 55, kHeavyTakenBySm90 = 1;
+/// The same for pairs of blocks.
+inline constexpr int kTakenByPairs = 7;
 /// The same for the one that shares out keys.
 inline constexpr int kTakenBySplit = 13;
 

@@ -428,7 +428,6 @@ Launch launch_of(const FlashFma& given) {
   shape.grid.x = given.tiling.blocks();
   shape.block.x = kThreads;
   shape.shared_bytes = static_cast<std::size_t>(shared_bytes(given.problem, Rows));
-  shape.overlap = true;
   return [given = FlashFma(given), shape](cudaStream_t stream) {
     check(launch(flash_fma<Rows, Columns>, shape, stream, given), "launching attention");
   };

@@ -20,7 +20,6 @@ template <typename Half, int D, int Tiles>
   shape.grid.x = static_cast<unsigned>(given.tiling.blocks());
   shape.block.x = FlashMmaKernel<Half, D, Tiles>::kThreads;
   shape.shared_bytes = flash_mma_shared_bytes(D, Tiles);
-  shape.overlap = true;
   return [given = FlashMma(given), shape](cudaStream_t stream) {
     check(launch(flash_mma<Half, D, Tiles>, shape, stream, given), "launching attention");
   };

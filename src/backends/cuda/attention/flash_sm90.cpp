@@ -1,6 +1,5 @@
 #include "flash_sm90.h"
 
-#include <cudaTypedefs.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -11,17 +10,14 @@
 
 #include "attn/base/error.h"
 #include "kernels.h"
+#include "tensor_map.h"
+#include "trial.h"
 #include "watch.h"
 
 namespace attn::cuda {
 namespace {
 
 constexpr std::int64_t kMostRows = std::int64_t{1} << 30;
-#ifdef ATTN_SM90A
-constexpr bool kHasCode = true;
-#else
-constexpr bool kHasCode = false;
-#endif
 
 FlashSm90Tiles tiles_for(const AttentionProblem& problem) {
   const std::int64_t size = std::max(problem.H, problem.V);
@@ -30,35 +26,13 @@ FlashSm90Tiles tiles_for(const AttentionProblem& problem) {
   return problem.causal || problem.masks > 0 ? kFlashSm90Tiles128 : kFlashSm90LongTiles128;
 }
 
-/// The driver's function, without a need for its library where none is called.
-PFN_cuTensorMapEncodeTiled_v12000 encode_tiled() {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found{};
-  check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found),
-        "looking for cuTensorMapEncodeTiled");
-  if (found != cudaDriverEntryPointSuccess) throw internal_error("the driver has no cuTensorMapEncodeTiled");
-  return reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function);
-}
-
-/// An array (batch, rows, heads, size) in boxes of 64 columns and `box_rows` rows of one head. The map is where the
-/// caller has it: GCC 12 does not align what a function returns to more than 16 bytes.
+/// An array (batch, rows, heads, size) in boxes of 64 columns and `box_rows` rows of one head.
 void encode(CUtensorMap& map, const AttentionProblem& problem, const HeadsView& view, std::int64_t rows,
             std::int64_t heads, std::int64_t size, int box_rows) {
-  constexpr std::uint64_t kBytes = 2;
-  const auto number = [](std::int64_t x) { return static_cast<cuuint64_t>(x); };
+  constexpr std::int64_t kBytes = 2;
   const bool sequences = problem.starts != nullptr;
-  const cuuint64_t sizes[] = {number(size), number(heads), number(sequences ? problem.rows : rows),
-                              number(sequences ? 1 : problem.B)};
-  const cuuint64_t strides[] = {number(view.head_stride) * kBytes, number(view.row_stride) * kBytes,
-                                number(view.batch_stride) * kBytes};
-  const cuuint32_t box[] = {64, 1, static_cast<cuuint32_t>(box_rows), 1};
-  const cuuint32_t steps[] = {1, 1, 1, 1};
-  const CUresult result = encode_tiled()(
-      &map, problem.dtype == DType::float16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 4,
-      view.data, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result != CUDA_SUCCESS)
-    throw internal_error("cuTensorMapEncodeTiled refuses an array: {}", static_cast<int>(result));
+  encode_boxes(map, problem.dtype, view.data, {size, heads, sequences ? problem.rows : rows, sequences ? 1 : problem.B},
+               {view.head_stride * kBytes, view.row_stride * kBytes, view.batch_stride * kBytes}, box_rows);
 }
 
 bool fits_map(const AttentionProblem& problem, const HeadsView& view, std::int64_t size) {
@@ -88,7 +62,7 @@ std::string why_not_masks(const AttentionProblem& problem) {
 std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& device) {
   if (problem.dtype != DType::float16 && problem.dtype != DType::bfloat16) return "not in half precision";
   if (device.architecture() != 90) return "needs sm_90";
-  if (!kHasCode) return "this build has no code for sm_90a (ATTN_CUDA_ARCHITECTURES)";
+  if (!kHasSm90Code) return "this build has no code for sm_90a (ATTN_CUDA_ARCHITECTURES)";
   if (std::max(problem.H, problem.V) > 256) return "a head size is beyond 256";
   if (std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
   if (problem.T <= 128) return "a tile of queries would be mostly empty";
@@ -105,8 +79,19 @@ std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& de
   return "";
 }
 
-Launch prepare_flash_sm90(const AttentionProblem& problem, const Device& device) {
-  const FlashSm90Tiles tiles = tiles_for(problem);
+std::string why_not_flash_sm90_pair(const AttentionProblem& problem, const Device& device) {
+  if (!is_tried("sm90-pair")) return "on trial (ATTN_CUDA_TRIAL=sm90-pair)";
+  if (std::string reason = why_not_flash_sm90(problem, device); !reason.empty()) return reason;
+  if (std::max(problem.H, problem.V) <= 64) return "keys and values of head sizes to 64 are read fast enough";
+  if (problem.causal || problem.masks > 0) return "some keys are hidden";
+  if (problem.lengths != nullptr || problem.starts != nullptr) return "sequences have lengths of their own";
+  if (problem.T <= tiles_for(problem).queries()) return "there is one tile of queries";
+  return "";
+}
+
+namespace {
+
+FlashSm90 given_of(const AttentionProblem& problem, const FlashSm90Tiles& tiles) {
   FlashSm90 given;
   encode(given.query, problem, problem.query, problem.T, problem.N, problem.H, 64);
   encode(given.key, problem, problem.key, problem.S, problem.K, problem.H, tiles.keys);
@@ -121,7 +106,6 @@ Launch prepare_flash_sm90(const AttentionProblem& problem, const Device& device)
     (is_of_keys(mask) ? given.key_mask : given.query_mask) = mask.data;
     (is_of_keys(mask) ? given.key_mask_stride : given.query_mask_stride) = mask.strides[0];
   }
-  given.tiling = tile_queries(problem, tiles.queries(), device);
   given.T = static_cast<int>(problem.T);
   given.S = static_cast<int>(problem.S);
   given.N = static_cast<int>(problem.N);
@@ -131,7 +115,15 @@ Launch prepare_flash_sm90(const AttentionProblem& problem, const Device& device)
   given.causal = problem.causal;
   given.uniform_if_empty = problem.path == graph::AttentionPath::fused;
   given.stores_vectors = has_vectors(problem, problem.context, problem.V);
+  return given;
+}
 
+}  // namespace
+
+Launch prepare_flash_sm90(const AttentionProblem& problem, const Device& device) {
+  const FlashSm90Tiles tiles = tiles_for(problem);
+  FlashSm90 given = given_of(problem, tiles);
+  given.tiling = tile_queries(problem, tiles.queries(), device);
   const std::shared_ptr<std::byte> ticket = allocate_device(sizeof(unsigned));
   check(cudaMemsetAsync(ticket.get(), 0, sizeof(unsigned), nullptr), "clearing a counter");
   await(cudaStream_t{}, patience().seconds, "clearing a counter");
@@ -140,6 +132,15 @@ Launch prepare_flash_sm90(const AttentionProblem& problem, const Device& device)
   const Launch launch = problem.dtype == DType::float16 ? make_flash_sm90<__half>(given, tiles, blocks)
                                                         : make_flash_sm90<__nv_bfloat16>(given, tiles, blocks);
   return [launch, ticket](cudaStream_t stream) { launch(stream); };
+}
+
+Launch prepare_flash_sm90_pair(const AttentionProblem& problem, const Device& device) {
+  const FlashSm90Tiles tiles = tiles_for(problem);
+  FlashSm90 given = given_of(problem, tiles);
+  given.tiling = tile_queries(problem, 2 * tiles.queries(), device);
+  const int blocks = 2 * static_cast<int>(std::min<std::int64_t>(given.tiling.blocks(), device.processors() / 2));
+  return problem.dtype == DType::float16 ? make_flash_sm90_pair<__half>(given, tiles, blocks)
+                                         : make_flash_sm90_pair<__nv_bfloat16>(given, tiles, blocks);
 }
 
 }  // namespace attn::cuda

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
 #include "flash_sm90_work.h"
 #include "ptx.h"
@@ -14,8 +15,8 @@
 
 namespace attn::cuda::sm90 {
 
-/// Masked: there are masks, of keys or of queries.
-template <typename Half, int D, int Groups, int Keys, bool Masked>
+/// Masked: there are masks, of keys or of queries. Pair: keys and values are given free by both blocks of a pair.
+template <typename Half, int D, int Groups, int Keys, bool Masked, bool Pair>
 class Consumer {
   using SharedMemory = Shared<Half, D, Groups, Keys>;
   static constexpr int kPanels = D / kPanel;
@@ -44,7 +45,7 @@ class Consumer {
       const unsigned block = uniform(shared_.block);
       if (block >= given_.tiling.blocks()) return;
       ptx::count_in(ticket_read_by(group), kTicketThreads);
-      Work work(given_, block, kQueries, Keys);
+      Work work(given_, block, kQueries, Keys, Pair);
       // Row r of the two sees keys before limit[r].
       int limit[2];
 #pragma unroll
@@ -93,23 +94,24 @@ class Consumer {
       const auto hide = [&](int tile) {
         if constexpr (Masked) {
           hide_masked(work, tile, lane, blank, scores);
-          return;
-        }
-        if ((tile + 1) * Keys <= first_limit && !work.uniform) return;
+        } else {
 #pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          const int end = limit[r] - tile * Keys - lane % 4 * 2;
+          for (int r = 0; r < 2; ++r) {
+            const int end = limit[r] - tile * Keys - lane % 4 * 2;
 #pragma unroll
-          for (int j = 0; j < Keys / 8; ++j) {
+            for (int j = 0; j < Keys / 8; ++j) {
 #pragma unroll
-            for (int e = 0; e < 2; ++e) {
-              float& x = scores[4 * j + 2 * r + e];
-              if (work.uniform) x = 0.0F;
-              if (j * 8 + e >= end) x = -INFINITY;
+              for (int e = 0; e < 2; ++e) {
+                float& x = scores[4 * j + 2 * r + e];
+                if (work.uniform) x = 0.0F;
+                if (j * 8 + e >= end) x = -INFINITY;
+              }
             }
           }
         }
       };
+      // The tiles before this one are seen whole by all rows of the warpgroup.
+      const int first_cut = Masked || work.uniform ? 0 : std::min(first_limit / Keys, work.tiles);
       const auto update_softmax = [&] {
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
@@ -154,47 +156,53 @@ class Consumer {
         ptx::wait_barrier(&shared_.key_full[keys.stage()], keys.parity());
         begin_scores(uniform(keys.stage() * kStageBytes));
         ptx::wait_products<0>();
-        free(lane, &shared_.key_empty[keys.stage()]);
-        hide(0);
+        free_tile(lane, &shared_.key_empty[keys.stage()]);
+        if (first_cut == 0) hide(0);
         update_softmax();
         round_weights();
         Turn next{keys.count + 1};
         if (work.tiles > 1) ptx::wait_barrier(&shared_.key_full[next.stage()], next.parity());
-        for (int tile = 1; tile < work.tiles; ++tile) {
-          const unsigned key_offset = uniform(next.stage() * kStageBytes);
-          const unsigned value_offset = uniform(keys.stage() * kStageBytes);
-          ptx::meet(turn_of(group), 256);
-          begin_scores(key_offset);
-          ptx::wait_barrier(&shared_.value_full[keys.stage()], keys.parity());
-          begin_context(value_offset);
-          ptx::count_in(turn_of((group + 1) % Groups), 256);
-          ptx::wait_products<1>();
-          free(lane, &shared_.key_empty[next.stage()]);
-          hide(tile);
-          update_softmax();
-          // Sums of exponentials are never negative. But asking for them here keeps ptxas from moving exponentials
-          // behind the wait, where no product runs beside them.
-          const bool moved = __any_sync(~0U, factor[0] != 1.0F || factor[1] != 1.0F || !(sum[0] + sum[1] >= 0.0F)) != 0;
-          const Turn after{next.count + 1};
-          if (tile + 1 < work.tiles) ptx::wait_barrier(&shared_.key_full[after.stage()], after.parity());
-          ptx::wait_products<0>();
-          free(lane, &shared_.value_empty[keys.stage()]);
-          if (moved) {
+        const auto go_over = [&](int first, int last, auto hides) {
+#pragma unroll 1
+          for (int tile = first; tile < last; ++tile) {
+            const unsigned key_offset = uniform(next.stage() * kStageBytes);
+            const unsigned value_offset = uniform(keys.stage() * kStageBytes);
+            ptx::meet(turn_of(group), 256);
+            begin_scores(key_offset);
+            ptx::wait_barrier(&shared_.value_full[keys.stage()], keys.parity());
+            begin_context(value_offset);
+            ptx::count_in(turn_of((group + 1) % Groups), 256);
+            ptx::wait_products<1>();
+            free_tile(lane, &shared_.key_empty[next.stage()]);
+            if constexpr (decltype(hides)::value) hide(tile);
+            update_softmax();
+            // Sums of exponentials are never negative. But asking for them here keeps ptxas from moving exponentials
+            // behind the wait, where no product runs beside them.
+            const bool moved =
+                __any_sync(~0U, factor[0] != 1.0F || factor[1] != 1.0F || !(sum[0] + sum[1] >= 0.0F)) != 0;
+            const Turn after{next.count + 1};
+            if (tile + 1 < work.tiles) ptx::wait_barrier(&shared_.key_full[after.stage()], after.parity());
+            ptx::wait_products<0>();
+            free_tile(lane, &shared_.value_empty[keys.stage()]);
+            if (moved) {
 #pragma unroll
-            for (int j = 0; j < D / 8; ++j) {
+              for (int j = 0; j < D / 8; ++j) {
 #pragma unroll
-              for (int i = 0; i < 4; ++i) context[4 * j + i] *= factor[i / 2];
+                for (int i = 0; i < 4; ++i) context[4 * j + i] *= factor[i / 2];
+              }
             }
+            round_weights();
+            keys = next;
+            next = after;
           }
-          round_weights();
-          keys = next;
-          next = after;
-        }
+        };
+        go_over(1, first_cut, std::false_type{});
+        go_over(std::max(first_cut, 1), work.tiles, std::true_type{});
         free(lane, &shared_.query_empty);
         ptx::wait_barrier(&shared_.value_full[keys.stage()], keys.parity());
         begin_context(uniform(keys.stage() * kStageBytes));
         ptx::wait_products<0>();
-        free(lane, &shared_.value_empty[keys.stage()]);
+        free_tile(lane, &shared_.value_empty[keys.stage()]);
         keys = next;
       }
 #pragma unroll
@@ -261,6 +269,15 @@ class Consumer {
   static __device__ __forceinline__ void free(int lane, std::uint64_t* barrier) {
     __syncwarp();
     if (lane == 0) ptx::arrive(barrier);
+  }
+  /// Of a tile of keys or values, in both blocks where there are two.
+  static __device__ __forceinline__ void free_tile(int lane, std::uint64_t* barrier) {
+    if constexpr (Pair) {
+      __syncwarp();
+      if (lane < 2) ptx::arrive_at_block(barrier, static_cast<unsigned>(lane));
+    } else {
+      free(lane, barrier);
+    }
   }
 
   /// The four lanes of a row have two columns of each of four eights: afterwards each has one eight.

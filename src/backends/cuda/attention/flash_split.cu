@@ -239,13 +239,10 @@ void launch_split(const FlashSplit& given, cudaStream_t stream) {
   const auto heads = static_cast<unsigned>(given.problem.B * given.problem.K);
   const LaunchShape shape{.grid = dim3(static_cast<unsigned>(given.splits), heads),
                           .block = dim3(kThreads),
-                          .shared_bytes = sizeof(SplitShared<Rows>),
-                          .overlap = true};
+                          .shared_bytes = sizeof(SplitShared<Rows>)};
   check(launch(flash_split<T, Rows>, shape, stream, given), "launching attention");
-  const LaunchShape merging{.grid = dim3(heads * static_cast<unsigned>(given.rows)),
-                            .block = dim3(kThreads),
-                            .shared_bytes = 0,
-                            .overlap = true};
+  const LaunchShape merging{
+      .grid = dim3(heads * static_cast<unsigned>(given.rows)), .block = dim3(kThreads), .shared_bytes = 0};
   check(launch(merge_splits<T>, merging, stream, given), "launching attention");
 }
 

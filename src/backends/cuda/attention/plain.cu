@@ -182,7 +182,6 @@ Launch prepare(const AttentionProblem& problem) {
   shape.grid.x = static_cast<unsigned>(std::min(rows, kMostBlocks));
   shape.block.x = kThreads;
   shape.shared_bytes = sizeof(Shared<Number>);
-  shape.overlap = true;
   return [problem, shape](cudaStream_t stream) {
     check(launch(plain_attention<Number>, shape, stream, problem), "launching attention");
   };

@@ -1,4 +1,4 @@
-// wgmma, the products of a warpgroup on Hopper's tensor cores, in the sizes that attention has.
+// wgmma, the products of a warpgroup on Hopper's tensor cores, in the sizes that attention and small products have.
 //
 // d (64, N) is float32 in registers: in warp w, with g = lane / 4 and t = lane % 4, register 4j + 2r + e holds (16w +
 // 8r + g, 8j + 2t + e). A left operand in registers is spread as for mma.sync (ptx.h), each warp with its 16 rows.
@@ -117,6 +117,21 @@ __device__ __forceinline__ void begin_product(float (&d)[N / 2], const std::uint
                    : ATTN_D64(0), ATTN_D64(64)
                    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
     }
+  }
+}
+
+/// Begins d += a·b for a (64, 16) and b (16, 64) in shared memory.
+template <typename Half>
+__device__ __forceinline__ void begin_product_of_rows(float (&d)[32], std::uint64_t a, std::uint64_t b) {
+  constexpr int accumulate = 1;
+  if constexpr (std::is_same_v<Half, __half>) {
+    asm volatile(ATTN_PRODUCT("f16", "64", ATTN_NAMES_0_31, "%32, %33", "%34", "0, 1")
+                 : ATTN_D32(0)
+                 : "l"(a), "l"(b), "r"(accumulate));
+  } else {
+    asm volatile(ATTN_PRODUCT("bf16", "64", ATTN_NAMES_0_31, "%32, %33", "%34", "0, 1")
+                 : ATTN_D32(0)
+                 : "l"(a), "l"(b), "r"(accumulate));
   }
 }
 

@@ -24,6 +24,7 @@ struct AppendPlan {
 template <typename Number>
 __global__ void append_kernel(AppendPlan plan) {
   wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t position = *plan.position;
   if (position < 0 || position + plan.T > plan.S) return plan.report(Fault::rows_beyond_cache, position);
   const std::int64_t i = thread_index();
@@ -48,13 +49,12 @@ Choice make_plain(const graph::Append&, const Step& step) {
   plan.H = x.shape[3];
   plan.step = cache.shape[0] / x.shape[0];
   plan.report = reporter_of(step);
-  return {"plain", [plan](cudaStream_t stream) {
-            LaunchShape shape = thread_each(plan.count + 1);  // where there are no rows, the position is looked at
-            shape.overlap = true;
-            with_float_of(plan.x.dtype, [&](auto zero) {
-              check(launch(append_kernel<decltype(zero)>, shape, stream, plan), "append");
-            });
-          }};
+  return {
+      "plain", [plan](cudaStream_t stream) {
+        const LaunchShape shape = thread_each(plan.count + 1);  // where there are no rows, the position is looked at
+        with_float_of(plan.x.dtype,
+                      [&](auto zero) { check(launch(append_kernel<decltype(zero)>, shape, stream, plan), "append"); });
+      }};
 }
 
 }  // namespace attn::cuda

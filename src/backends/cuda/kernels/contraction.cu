@@ -33,6 +33,8 @@ struct Product {
 
 template <typename Number>
 __global__ void product_kernel(Product p, Function<std::conditional_t<std::is_integral_v<Number>, double, Number>> f) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = thread_index();
   if (i >= p.batch.count * p.rows * p.columns) return;
   const auto [rows, column] = divide(i, p.columns);
@@ -69,6 +71,8 @@ struct EinsumOperands {
 template <typename Number>
 __global__ void einsum_kernel(EinsumOperands operands, Walk<kMaxEinsumInputs> starts, Walk<kMaxEinsumInputs> terms,
                               Array y) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = thread_index();
   if (i >= starts.count) return;
   const auto start = starts.at(i);

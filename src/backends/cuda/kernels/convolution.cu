@@ -83,6 +83,8 @@ struct Convolution {
 
 template <typename Number>
 __global__ void conv_kernel(Convolution c, Function<Number> f) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = thread_index();
   if (i >= c.count) return;
   const Divided split = divide(i, c.filters), sample = divide(split.quotient, c.grid.output.product());
@@ -101,6 +103,8 @@ __global__ void conv_kernel(Convolution c, Function<Number> f) {
 
 template <typename Number>
 __global__ void pool_kernel(bool average, Grid grid, Array x, Array y, std::int64_t count, std::int64_t channels) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = thread_index();
   if (i >= count) return;
   const Divided split = divide(i, channels), sample = divide(split.quotient, grid.output.product());

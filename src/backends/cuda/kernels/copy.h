@@ -18,8 +18,7 @@ struct Copy {
   Walk<2> walk;  ///< in units
   const std::byte* from = nullptr;
   std::byte* to = nullptr;
-  int unit = 1;          ///< bytes
-  bool overlap = false;  ///< may start before the kernel ahead has ended
+  int unit = 1;  ///< bytes
 };
 void launch_copy(const Copy& copy, cudaStream_t stream);
 
@@ -37,7 +36,6 @@ struct GatherPlan {
   Array indices;
   std::int64_t outer = 1, size = 1, taken = 1, inner = 1;
   int unit = 1;  ///< bytes
-  bool overlap = false;
   Reporter report;
 };
 [[nodiscard]] GatherPlan gather_plan(const graph::Gather& op, const Step& step, int unit);

@@ -51,6 +51,8 @@ using FunctionOf = Function<std::conditional_t<std::is_integral_v<Number>, doubl
 
 template <typename Number>
 __global__ void unary_kernel(FunctionOf<Number> f, Array x, Array y, std::int64_t count) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = thread_index();
   if (i >= count) return;
   const Number number = load<Number>(x, i);
@@ -184,6 +186,8 @@ bool gives_bool(BinaryFn fn) { return fn >= BinaryFn::equal; }
 
 template <typename Number>
 __global__ void binary_kernel(BinaryFn fn, Walk<2> walk, Array x, Array y, Array z, Reporter report) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = thread_index();
   if (i >= walk.count) return;
   const auto at = walk.at(i);
@@ -192,6 +196,8 @@ __global__ void binary_kernel(BinaryFn fn, Walk<2> walk, Array x, Array y, Array
 
 template <typename Number>
 __global__ void comparison_kernel(BinaryFn fn, Walk<2> walk, Array x, Array y, Array z) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = thread_index();
   if (i >= walk.count) return;
   const auto at = walk.at(i);
@@ -200,6 +206,8 @@ __global__ void comparison_kernel(BinaryFn fn, Walk<2> walk, Array x, Array y, A
 
 template <typename Element>
 __global__ void select_kernel(Walk<3> walk, Array condition, Array x, Array y, Array z) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = thread_index();
   if (i >= walk.count) return;
   const auto at = walk.at(i);
@@ -209,11 +217,15 @@ __global__ void select_kernel(Walk<3> walk, Array condition, Array x, Array y, A
 
 template <typename Number>
 __global__ void cast_kernel(Array x, Array y, std::int64_t count) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = thread_index();
   if (i < count) store(y, i, load<Number>(x, i));
 }
 
 __global__ void fill_kernel(Array y, std::int64_t count, double value) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = thread_index();
   if (i < count) store(y, i, value);
 }
@@ -221,6 +233,8 @@ __global__ void fill_kernel(Array y, std::int64_t count, double value) {
 /// y[i] = start + step·(index of element i along an axis of `size` whose step in memory is `inner`).
 __global__ void iota_kernel(Array y, std::int64_t count, std::int64_t inner, std::int64_t size, double start,
                             double step) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = thread_index();
   if (i >= count) return;
   const auto index = static_cast<double>(divide(divide(i, inner).quotient, size).remainder);

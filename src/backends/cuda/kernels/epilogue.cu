@@ -39,6 +39,8 @@ __global__ void __launch_bounds__(kBlockThreads)
 template <typename Number>
 __global__ void epilogue_kernel(Function<Number> f, Array x, Array bias, Array residual, std::int64_t count,
                                 std::int64_t columns) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = thread_index();
   if (i >= count) return;
   Number number = load<Number>(x, i);
@@ -70,8 +72,7 @@ void launch_epilogue(const EpilogueStep& step, cudaStream_t stream) {
     const auto* const residual = reinterpret_cast<const T*>(step.residual);
     const auto f = function_of<float>(step.activation);
     const bool packed = columns % kCount == 0 && is_aligned(x) && is_aligned(bias) && is_aligned(residual);
-    LaunchShape shape = thread_each(packed ? count / kCount : count);
-    shape.overlap = true;
+    const LaunchShape shape = thread_each(packed ? count / kCount : count);
     if (packed) {
       check(launch(hot_epilogue_kernel<T, kCount>, shape, stream, f, x, bias, residual, count, columns), "epilogue");
     } else {

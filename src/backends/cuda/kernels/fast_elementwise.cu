@@ -16,11 +16,6 @@ using graph::BinaryFn;
 
 std::int64_t packs_of(std::int64_t count, int pack) { return (count + pack - 1) / pack; }
 
-LaunchShape overlapping(LaunchShape shape) {
-  shape.overlap = true;
-  return shape;
-}
-
 /// y = f(x) from x's type to y's. The last thread has less than a pack where packs do not fill `count`.
 template <typename From, typename To, int kCount>
 __global__ void __launch_bounds__(kBlockThreads)
@@ -53,10 +48,10 @@ void launch_unary(const Function<float>& f, const std::byte* x, std::byte* y, st
   const auto* const from = reinterpret_cast<const From*>(x);
   auto* const to = reinterpret_cast<To*>(y);
   if (is_aligned(x) && is_aligned(y)) {
-    const LaunchShape shape = overlapping(thread_each(packs_of(count, kCount)));
+    const LaunchShape shape = thread_each(packs_of(count, kCount));
     check(launch(unary_kernel<From, To, kCount>, shape, stream, f, from, to, count), "unary");
   } else {
-    check(launch(unary_kernel<From, To, 1>, overlapping(thread_each(count)), stream, f, from, to, count), "unary");
+    check(launch(unary_kernel<From, To, 1>, thread_each(count), stream, f, from, to, count), "unary");
   }
 }
 
@@ -189,10 +184,10 @@ Choice make_fast(const graph::Binary& op, const Step& step) {
               const Side<T> right{reinterpret_cast<const T*>(y_data), y_period};
               auto* const result = reinterpret_cast<T*>(z_data);
               if (packs(x_period, x_data) && packs(y_period, y_data) && is_aligned(z_data)) {
-                const LaunchShape shape = overlapping(thread_each(packs_of(count, kCount)));
+                const LaunchShape shape = thread_each(packs_of(count, kCount));
                 check(launch(binary_kernel<T, kCount>, shape, stream, fn, left, right, result, count), "binary");
               } else {
-                const LaunchShape shape = overlapping(thread_each(count));
+                const LaunchShape shape = thread_each(count);
                 check(launch(binary_kernel<T, 1>, shape, stream, fn, left, right, result, count), "binary");
               }
             });

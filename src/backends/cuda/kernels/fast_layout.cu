@@ -41,7 +41,7 @@ std::optional<Copy> wide_copy(const Axes& axes, const std::byte* from, std::byte
   }
   const auto walk = walk_over<2>(wide);
   if (!walk) return std::nullopt;
-  return Copy{*walk, from, to, unit.bytes(), true};
+  return Copy{*walk, from, to, unit.bytes()};
 }
 
 Choice copy_choice(const Copy& copy) {
@@ -121,8 +121,7 @@ Choice make_tiled(const Axes& axes, const Operand& x, const Operand& y) {
               const std::int64_t blocks = walk.count * tiling.row_tiles * tiling.column_tiles;
               const LaunchShape shape{.grid = dim3(static_cast<unsigned>(blocks)),
                                       .block = dim3(kTile * kTileRows),
-                                      .shared_bytes = kTile * (kTile + 1) * sizeof(Word),
-                                      .overlap = true};
+                                      .shared_bytes = kTile * (kTile + 1) * sizeof(Word)};
               check(launch(transpose_kernel<Word>, shape, stream, tiling), "transpose");
             });
           }};
@@ -188,7 +187,6 @@ void launch_gather_add(const GatherAddStep& step, cudaStream_t stream) {
         step.columns % kVector == 0 && is_aligned(step.table) && is_aligned(step.position) && is_aligned(step.y);
     const std::int64_t packs = packed ? step.columns / kVector : step.columns;
     LaunchShape shape = thread_each(step.count * packs);
-    shape.overlap = true;
     if (packed) {
       check(launch(gather_add_kernel<T, kVector>, shape, stream, step, packs), "gather");
     } else {
@@ -240,7 +238,6 @@ Choice make_fast(const graph::Concat& op, const Step& step) {
   return {"one kernel, units of " + std::to_string(unit.bytes()) + " bytes",
           [=, bytes = unit.bytes()](cudaStream_t stream) {
             LaunchShape shape = thread_each(units);
-            shape.overlap = true;
             with_unit(bytes, [&](auto zero) {
               check(launch(concat_kernel<decltype(zero)>, shape, stream, parts), "concatenation");
             });
@@ -256,7 +253,6 @@ Choice make_fast(const graph::Gather& op, const Step& step) {
   unit.must_divide(table.shape.slice(op.axis + 1, table.shape.rank()).size() * element);
   if (unit.bytes() <= element) return Choice("wide gather: runs of no more than an element can be moved at once");
   GatherPlan plan = gather_plan(op, step, unit.bytes());
-  plan.overlap = true;
   return {"units of " + std::to_string(unit.bytes()) + " bytes",
           [plan](cudaStream_t stream) { launch_gather(plan, stream); }};
 }

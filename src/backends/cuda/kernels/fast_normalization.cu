@@ -28,14 +28,6 @@ struct Norm {
   }
 };
 
-/// What a normalized number is made by: (x − shift)·inverse.
-struct Statistics {
-  float shift, inverse;
-};
-__device__ __forceinline__ Statistics statistics(NormKind kind, float mean, float spread, float epsilon) {
-  return {kind == NormKind::layer ? mean : 0.0F, 1.0F / std::sqrt(spread + epsilon)};
-}
-
 template <typename T, int kVector, int kPacks>
 __global__ void __launch_bounds__(kMaxRowThreads) norm_kernel(RowLayout layout, Norm<T> norm) {
   wait_for_previous_kernel();
@@ -83,6 +75,7 @@ __global__ void __launch_bounds__(kMaxRowThreads) norm_kernel(RowLayout layout, 
 template <typename T>
 __global__ void __launch_bounds__(kMaxRowThreads) long_norm_kernel(RowLayout layout, Norm<T> norm) {
   wait_for_previous_kernel();
+  let_next_kernel_start();
   const RowPlace place = row_place(layout);
   const std::int64_t start = place.row * layout.columns;
   const auto columns = static_cast<float>(layout.columns);

@@ -114,8 +114,7 @@ Choice make_fast(const graph::Reduce& op, const Step& step) {
               using T = decltype(zero);
               const LaunchShape shape{.grid = dim3(static_cast<unsigned>(outer * blocks)),
                                       .block = dim3(kParts * kWarpThreads),
-                                      .shared_bytes = kParts * kWarpThreads * sizeof(float),
-                                      .overlap = true};
+                                      .shared_bytes = kParts * kWarpThreads * sizeof(float)};
               check(launch(columns_kernel<T>, shape, stream, fn, reinterpret_cast<const T*>(from),
                            reinterpret_cast<T*>(to), reduced, inner, blocks),
                     "reduce");

@@ -52,6 +52,7 @@ template <typename T>
 __global__ void __launch_bounds__(kMaxRowThreads)
     long_softmax_kernel(RowLayout layout, bool logarithm, const T* x, T* y) {
   wait_for_previous_kernel();
+  let_next_kernel_start();
   const RowPlace place = row_place(layout);
   const std::int64_t start = place.row * layout.columns;
   float maximum = -std::numeric_limits<float>::infinity();

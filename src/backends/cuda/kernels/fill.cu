@@ -13,6 +13,8 @@ constexpr unsigned kThreads = 256, kMostBlocks = 1024;
 
 /// The sign and 7 bits of each half are random, the exponent is that of 0.5 in bfloat16 and of 1.75 in float16.
 __global__ void __launch_bounds__(kThreads) fill_kernel(std::uint32_t* words, std::int64_t count) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t step = std::int64_t{gridDim.x} * kThreads;
   for (std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; i < count; i += step) {
     std::uint32_t x = static_cast<std::uint32_t>(i) * 2654435761U;  // two rounds of a multiplicative hash

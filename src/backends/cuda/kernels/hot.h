@@ -5,41 +5,10 @@
 #include <cmath>
 
 #include "function.h"
+#include "hot_functions.h"
 #include "simt.h"
 
 namespace attn::cuda {
-
-[[nodiscard]] inline bool is_hot(graph::UnaryFn fn) {
-  using graph::UnaryFn;
-  switch (fn) {
-    case UnaryFn::linear:
-    case UnaryFn::relu:
-    case UnaryFn::elu:
-    case UnaryFn::selu:
-    case UnaryFn::gelu:
-    case UnaryFn::gelu_tanh:
-    case UnaryFn::silu:
-    case UnaryFn::sigmoid:
-    case UnaryFn::tanh:
-    case UnaryFn::softplus:
-    case UnaryFn::exponential:
-    case UnaryFn::hard_sigmoid:
-    case UnaryFn::hard_silu:
-    case UnaryFn::mish:
-    case UnaryFn::absolute:
-    case UnaryFn::negative:
-    case UnaryFn::log:
-    case UnaryFn::sqrt:
-    case UnaryFn::rsqrt:
-    case UnaryFn::square:
-    case UnaryFn::reciprocal:
-    case UnaryFn::erf:
-    case UnaryFn::clip:
-      return true;
-    default:
-      return false;
-  }
-}
 
 /// x[j] = f(x[j]) for a hot function. The choice is made once for all of x.
 template <int kCount>

@@ -21,6 +21,7 @@ using graph::PadMode;
 template <typename Word>
 __global__ void copy_kernel(Walk<2> walk, const Word* from, Word* to) {
   wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = thread_index();
   if (i >= walk.count) return;
   const auto at = walk.at(i);
@@ -57,6 +58,8 @@ __device__ std::int64_t padded_source(PadMode mode, std::int64_t i, std::int64_t
 
 template <typename Element>
 __global__ void pad_kernel(Padding pad, Array x, Array y, Element value) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = thread_index();
   if (i >= pad.count) return;
   std::int64_t rest = i, offset = 0;
@@ -74,6 +77,7 @@ __global__ void pad_kernel(Padding pad, Array x, Array y, Element value) {
 template <typename Word>
 __global__ void gather_kernel(GatherPlan plan) {
   wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = thread_index();
   if (i >= plan.outer * plan.taken * plan.inner) return;
   const Divided place = divide(i, plan.inner), index_place = divide(place.quotient, plan.taken);
@@ -88,8 +92,7 @@ __global__ void gather_kernel(GatherPlan plan) {
 }  // namespace
 
 void launch_copy(const Copy& copy, cudaStream_t stream) {
-  LaunchShape shape = thread_each(copy.walk.count);
-  shape.overlap = copy.overlap;
+  const LaunchShape shape = thread_each(copy.walk.count);
   with_unit(copy.unit, [&](auto zero) {
     using Word = decltype(zero);
     check(launch(copy_kernel<Word>, shape, stream, copy.walk, reinterpret_cast<const Word*>(copy.from),
@@ -109,7 +112,7 @@ Choice make_plain(const graph::Reshape&, const Step& step) {
   const auto walk = walk_over<2>({{y.bytes() / unit.bytes()}, {{1}, {1}}});
   if (!walk) return too_many_axes();
   return {"copy",
-          [copy = Copy{*walk, x.data, y.data, unit.bytes(), true}](cudaStream_t stream) { launch_copy(copy, stream); }};
+          [copy = Copy{*walk, x.data, y.data, unit.bytes()}](cudaStream_t stream) { launch_copy(copy, stream); }};
 }
 
 Choice make_plain(const graph::Transpose& op, const Step& step) {
@@ -204,8 +207,7 @@ GatherPlan gather_plan(const graph::Gather& op, const Step& step, int unit) {
 }
 
 void launch_gather(const GatherPlan& plan, cudaStream_t stream) {
-  LaunchShape shape = thread_each(plan.outer * plan.taken * plan.inner);
-  shape.overlap = plan.overlap;
+  const LaunchShape shape = thread_each(plan.outer * plan.taken * plan.inner);
   with_unit(plan.unit, [&](auto zero) { check(launch(gather_kernel<decltype(zero)>, shape, stream, plan), "gather"); });
 }
 

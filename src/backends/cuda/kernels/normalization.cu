@@ -14,6 +14,8 @@ using graph::NormKind;
 
 template <typename Number>
 __global__ void layer_norm_kernel(NormKind kind, Rows rows, Array x, Array gamma, Array beta, Number epsilon, Array y) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t row = warp_index();
   if (row >= rows.starts.count) return;
   const std::int64_t start = rows.starts.at(row).of[0];
@@ -52,6 +54,8 @@ struct BatchNormOperands {
 
 template <typename Number>
 __global__ void batch_norm_kernel(BatchNormOperands in, Number epsilon) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = thread_index();
   if (i >= in.count) return;
   const std::int64_t channel = divide(divide(i, in.inner).quotient, in.channels).remainder;

@@ -122,6 +122,8 @@ __device__ double logsumexp(const Row<double>& row) {
 
 template <typename Number>
 __global__ void reduce_kernel(ReduceFn fn, Rows rows, Array x, Array y) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = warp_index();
   if (i >= rows.starts.count) return;
   const Row<Number> row{rows, x, rows.starts.at(i).of[0]};
@@ -135,6 +137,8 @@ __global__ void reduce_kernel(ReduceFn fn, Rows rows, Array x, Array y) {
 
 template <typename Number>
 __global__ void index_of_extreme_kernel(bool smallest, Rows rows, Array x, Array y) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = warp_index();
   if (i >= rows.starts.count) return;
   const std::int64_t index = index_of_extreme(Row<Number>{rows, x, rows.starts.at(i).of[0]}, smallest);
@@ -142,6 +146,8 @@ __global__ void index_of_extreme_kernel(bool smallest, Rows rows, Array x, Array
 }
 
 __global__ void logsumexp_kernel(Rows rows, Array x, Array y) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = warp_index();
   if (i >= rows.starts.count) return;
   const double result = logsumexp({rows, x, rows.starts.at(i).of[0]});
@@ -151,6 +157,8 @@ __global__ void logsumexp_kernel(Rows rows, Array x, Array y) {
 /// Running sums or products along rows, 32 elements at a time: each lane combines what is before it.
 template <typename Number>
 __global__ void cumulate_kernel(bool product, Rows rows, Array x, Array y) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t row = warp_index();
   if (row >= rows.starts.count) return;
   const std::int64_t start = rows.starts.at(row).of[0];

@@ -60,6 +60,8 @@ struct Work {
 
 template <typename Number>
 __global__ void input_part_kernel(Recurrence r, Work<Number> work) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t i = thread_index();
   if (i >= r.samples * r.steps * r.width) return;
   const auto [row, column] = divide(i, r.width);
@@ -82,6 +84,8 @@ __device__ Number recurrent_product(const Recurrence& r, const Number* h, std::i
 template <typename Number>
 __global__ void recurrence_kernel(Recurrence r, Work<Number> work, Function<Number> activation,
                                   Function<Number> recurrent_activation) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t b = blockIdx.x, U = r.units;
   Number* const products = work.products + b * r.width;
   Number* const h = work.h + b * U;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
+#include "attn/graph/op.h"
 #include "device.h"
 #include "pack.h"
 #include "simt.h"
@@ -27,8 +29,7 @@ struct RowLayout {
     const std::int64_t blocks = warps ? (rows + kRowWarps - 1) / kRowWarps : rows;
     return {.grid = dim3(static_cast<unsigned>(blocks)),
             .block = dim3(static_cast<unsigned>(warps ? kRowWarps * kWarpThreads : threads)),
-            .shared_bytes = kMaxRowThreads / kWarpThreads * sizeof(float),
-            .overlap = true};
+            .shared_bytes = kMaxRowThreads / kWarpThreads * sizeof(float)};
   }
 };
 
@@ -76,6 +77,15 @@ template <typename Combine>
 /// NaN is passed over where it can be.
 [[nodiscard]] __device__ __forceinline__ float row_max(const RowPlace& place, float value) {
   return over_row(place, value, [](float x, float y) { return y > x ? y : x; });
+}
+
+/// What a normalized number is made by: (x − shift)·inverse.
+struct Statistics {
+  float shift, inverse;
+};
+[[nodiscard]] __device__ __forceinline__ Statistics statistics(graph::NormKind kind, float mean, float spread,
+                                                               float epsilon) {
+  return {kind == graph::NormKind::layer ? mean : 0.0F, 1.0F / std::sqrt(spread + epsilon)};
 }
 
 /// The numbers of a row that one thread holds: packs of kVector, of which neighbours lie with neighbouring threads.

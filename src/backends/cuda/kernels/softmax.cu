@@ -16,6 +16,8 @@ using graph::SoftmaxKind;
 /// e^(x − max) / Σ, or x − max − ln Σ. NaN anywhere, or nothing but −∞, gives NaN everywhere through the sum.
 template <typename Number>
 __global__ void softmax_kernel(bool logarithm, Rows rows, Array x, Array y) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t row = warp_index();
   if (row >= rows.starts.count) return;
   const std::int64_t start = rows.starts.at(row).of[0];
@@ -43,6 +45,8 @@ __global__ void softmax_kernel(bool logarithm, Rows rows, Array x, Array y) {
 /// Sums are in double, as τ is a sum of sums.
 template <typename Number>
 __global__ void sparsemax_kernel(Rows rows, Array x, Array y) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t row = warp_index();
   if (row >= rows.starts.count) return;
   const std::int64_t start = rows.starts.at(row).of[0];
