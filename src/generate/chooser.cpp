@@ -45,8 +45,7 @@ Chooser::Candidates Chooser::candidates(std::span<const float> logits) const {
 std::vector<Token> Chooser::choose(std::span<const std::span<const float>> logits) {
   std::vector<Token> chosen;
   if (options_.kind == SamplerKind::greedy) {
-    for (const auto row : logits)
-      chosen.push_back(static_cast<Token>(argmax(probabilities(row, options_.temperature))));
+    for (const auto row : logits) chosen.push_back(static_cast<Token>(likeliest(row, options_.temperature)));
     return chosen;
   }
   std::vector<Candidates> of;

@@ -1,6 +1,7 @@
 #include "probabilities.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -20,6 +21,23 @@ class Greater {
  private:
   std::span<const float> x_;
 };
+
+/// The greatest of numbers that are all finite; NaN where one is not. Several are looked at side by side, so that none
+/// waits for the one before it.
+float greatest(std::span<const float> x) {
+  constexpr std::size_t kSide = 16;
+  std::array<float, kSide> most, zeros{};  // 0 · x is not 0 where x is not finite
+  most.fill(-std::numeric_limits<float>::infinity());
+  const auto look = [&](std::size_t side, float number) {
+    most[side] = std::max(most[side], number);
+    zeros[side] += 0.0F * number;
+  };
+  std::size_t i = 0;
+  for (; i + kSide <= x.size(); i += kSide)
+    for (std::size_t side = 0; side < kSide; ++side) look(side, x[i + side]);
+  for (; i < x.size(); ++i) look(0, x[i]);
+  return std::accumulate(zeros.begin(), zeros.end(), *std::ranges::max_element(most));
+}
 
 std::vector<std::int64_t> indices(std::span<const float> x) {
   std::vector<std::int64_t> all(x.size());
@@ -57,6 +75,17 @@ std::int64_t argmax(std::span<const float> x) {
     if (x[static_cast<std::size_t>(i)] > x[static_cast<std::size_t>(best)]) best = i;
   }
   return best;
+}
+
+std::int64_t likeliest(std::span<const float> logits, double temperature) {
+  // A logit that is so little below the greatest may have the same probability, and what comes first of these counts. A
+  // quotient by the temperature is rounded, by more than that where it is large.
+  constexpr float kNear = 1e-4F;
+  const float most = temperature == 1.0 ? greatest(logits) : std::numeric_limits<float>::quiet_NaN();
+  std::int64_t near = 0;
+  for (const float logit : logits) near += logit > most - kNear ? 1 : 0;
+  if (near != 1) return argmax(probabilities(logits, temperature));
+  return std::ranges::find(logits, most) - logits.begin();
 }
 
 std::vector<std::int64_t> top_sorted(std::span<const float> x, std::int64_t k) {

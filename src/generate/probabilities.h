@@ -19,6 +19,9 @@ using Token = std::int32_t;
 /// The index of the greatest; the lowest of equals, and the first NaN where there is one.
 [[nodiscard]] std::int64_t argmax(std::span<const float> x);
 
+/// argmax(probabilities(logits, temperature)), for which as a rule no probability is needed.
+[[nodiscard]] std::int64_t likeliest(std::span<const float> logits, double temperature);
+
 /// The indices of the k greatest, or of all where there are fewer, the greatest first and the lowest of equals first.
 [[nodiscard]] std::vector<std::int64_t> top_sorted(std::span<const float> x, std::int64_t k);
 

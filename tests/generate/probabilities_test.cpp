@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "attn/base/rng.h"
@@ -30,6 +31,24 @@ TEST_CASE("probabilities: they sum to one, and a low temperature sharpens them")
   CHECK(probabilities(logits, 0.5)[1] > probabilities(logits, 1.0)[1]);
   CHECK(std::isnan(probabilities(std::vector<float>{0.0F, NAN}, 1.0)[0]));
   CHECK(std::exp(log_probability(logits, 1)) == doctest::Approx(probabilities(logits, 1.0)[1]));
+}
+
+TEST_CASE("likeliest: it is the first of the greatest probabilities, whatever the logits are") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  attn::RandomStream random(5, "likeliest");
+  std::vector<std::vector<float>> all{
+      {0.0F}, {2.0F, 2.0F}, {1.0F, kNan, 3.0F}, {1.0F, kInfinity, 3.0F}, {-kInfinity, -kInfinity}};
+  all.push_back({-kInfinity, 1.0F, 0.5F});
+  all.push_back({1.0F, std::nextafter(1.0F, 2.0F), 1.0F});  // of one probability
+  all.push_back({10000.0F, 10000.001F, 9999.0F});
+  for (int list = 0; list < 50; ++list) {
+    std::vector<float>& logits = all.emplace_back();
+    for (int i = 0; i < 7 * list + 1; ++i) logits.push_back(static_cast<float>(random.normal()));
+    if (list % 2 == 1) logits[static_cast<std::size_t>(list)] = *std::ranges::max_element(logits);
+  }
+  for (const std::vector<float>& logits : all)
+    for (const double temperature : {1.0, 0.3, 50.0})
+      CHECK(likeliest(logits, temperature) == argmax(probabilities(logits, temperature)));
 }
 
 TEST_CASE("top k: the unsorted ones are the sorted ones in another order, and of equals the first stay") {

@@ -191,6 +191,10 @@ void add_contractions(std::vector<Case>& cases) {
   cases.push_back(
       {"matmul of a row by a weight transposed", MatMul{false, true}, {in({1, 1, 130}), weight({37, 130})}});
   cases.push_back({"matmul of rows by a weight transposed", MatMul{false, true}, {in({4, 2, 64}), weight({9, 64})}});
+  for (const Dim rows : {2, 3, 4, 5, 6, 7})
+    cases.push_back({fmt::format("matmul of {} rows by a weight transposed", rows),
+                     MatMul{false, true},
+                     {in({rows, 1, 147}), weight({7, 147})}});
   cases.push_back({"matmul int32",
                    MatMul{},
                    {in({3, 4}, Numbers::integers, DType::int32), in({4, 5}, Numbers::integers, DType::int32)}});

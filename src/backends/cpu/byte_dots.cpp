@@ -19,7 +19,7 @@ constexpr std::int64_t kQuad = 4;
 constexpr std::int64_t kQuadBytes = kPanel * kQuad;  // of all columns
 /// Of so few rows a panel comes faster without being fetched ahead by instructions: the CPU does that by itself, and
 /// then more of what is under way are loads.
-constexpr int kFewRows = 2;
+constexpr int kFewRows = 6;
 
 /// For any CPU: 16 columns at a time, a byte of each quad after the other.
 ATTN_VECTORIZED(void, multiply_by_lanes, const std::uint8_t* x, std::int64_t row_x, std::int64_t rows,
@@ -59,15 +59,15 @@ void run_by_lanes(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, 
   [[gnu::target(isa)]] void name(const std::uint8_t* x, std::int64_t row_x, const std::uint8_t* panel,        \
                                  std::int64_t quads, const std::int32_t* start, std::int32_t* y) {            \
     constexpr int kVectors = kQuadBytes / sizeof(Vector);                                                     \
-    constexpr std::int64_t kAhead = 8 * kQuadBytes, kColumns = sizeof(Vector) / sizeof(std::int32_t);         \
+    constexpr std::int64_t kAhead = 64 * kQuadBytes, kColumns = sizeof(Vector) / sizeof(std::int32_t);        \
     Vector sums[kRows][kVectors], factors[kRows], columns[kVectors];                                          \
     ATTN_EACH(r, kRows) {                                                                                     \
       ATTN_EACH(v, kVectors) { sums[r][v] = load(reinterpret_cast<const Vector*>(start + v * kColumns)); }    \
     }                                                                                                         \
     for (std::int64_t q = 0; q < quads; ++q) {                                                                \
       if constexpr (kRows > kFewRows) {                                                                       \
-        __builtin_prefetch(panel + kAhead);                                                                   \
-        __builtin_prefetch(panel + kAhead + kQuadBytes / 2);                                                  \
+        __builtin_prefetch(panel + kAhead, 0, 2);                                                             \
+        __builtin_prefetch(panel + kAhead + kQuadBytes / 2, 0, 2);                                            \
       }                                                                                                       \
       ATTN_EACH(v, kVectors) { columns[v] = load(reinterpret_cast<const Vector*>(panel) + v); }               \
       ATTN_EACH(r, kRows) {                                                                                   \

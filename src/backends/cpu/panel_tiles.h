@@ -23,7 +23,8 @@ struct Tile {
   WriteOut out{};
   const char* next = nullptr;  ///< of this the line `step` bytes further on is fetched for each k; null: nothing
   std::int64_t step = 0;
-  float* y = nullptr;  ///< rows, stride numbers apart
+  std::int64_t ahead = 0;  ///< so many bytes ahead of where it is read the panel is fetched, 32 columns of it; 0: not
+  float* y = nullptr;      ///< rows, stride numbers apart
   std::int64_t stride = 0;
 };
 
@@ -54,7 +55,7 @@ template <typename Vector, int kRows, int kVectors>
     std::memcpy(&to, from, sizeof to);
   };
   const float* const panel = tile.panel;
-  const std::int64_t row_x = tile.row_x, depth = tile.depth, step = tile.step;
+  const std::int64_t row_x = tile.row_x, depth = tile.depth, step = tile.step, ahead = tile.ahead;
   const char* next = tile.next;
   // Three rows share an address, from which they are none, one and two strides away: there are not enough registers
   // for the addresses of twelve.
@@ -71,6 +72,11 @@ template <typename Vector, int kRows, int kVectors>
     if (next != nullptr) {
       __builtin_prefetch(next, 0, 2);
       next += step;
+    }
+    if (ahead != 0) {
+      const char* const line = reinterpret_cast<const char*>(panel + k * kPanel) + ahead;
+      __builtin_prefetch(line, 0, 2);
+      __builtin_prefetch(line + kPanel * sizeof(float) / 2, 0, 2);
     }
     Vector row[kVectors];
     for (int v = 0; v < kVectors; ++v) load(panel + k * kPanel + v * kLanes, row[v]);

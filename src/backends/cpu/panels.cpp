@@ -16,6 +16,13 @@ constexpr std::int64_t kChain = 1024;
 /// The most rows of any tile.
 constexpr std::int64_t kMostRows = 12;
 
+/// A panel that is read once comes from memory as fast as it is multiplied, where the CPU finds by itself what is read
+/// in order; the products of more rows leave it too little to go by, and then all of the panel is fetched so many bytes
+/// ahead.
+constexpr std::int64_t kUnaided = 4, kBytesAhead = 8 << 10;
+/// The same of panels in half precision: rows, and rows of the panel.
+constexpr int kUnaidedByHalf = 2, kRowsAhead = 16;
+
 /// The loops for sums of 16 or of 32 columns.
 const TileLoops& loops_for([[maybe_unused]] std::int64_t columns) {
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -31,11 +38,12 @@ void multiply_tiles(const PanelSums& sums) {
   const auto most_rows = static_cast<std::int64_t>(loops.by_rows.size());
   // Tiles of nearly the same height: a low one would leave the multipliers waiting for its few sums.
   const std::int64_t heights = (sums.rows + most_rows - 1) / most_rows, widths = sums.columns / loops.columns;
-  // Each tile fetches its share of what is next, a step for each k.
   const std::int64_t tiles = heights * widths;
+  const bool is_read_once = tiles == 1 && !sums.next.empty();
+  // Else each tile fetches its share of what is next, a step for each k.
   const std::int64_t share = tiles == 0 ? 0 : static_cast<std::int64_t>(sums.next.size()) / tiles;
   const std::int64_t step = sums.depth == 0 ? 0 : share / sums.depth;
-  const char* const next = reinterpret_cast<const char*>(sums.next.data());
+  const char* const next = is_read_once ? nullptr : reinterpret_cast<const char*>(sums.next.data());
   float dense[kMostRows * kChain];  // rows of an x that is not
   for (std::int64_t height = 0; height < heights; ++height) {
     const std::int64_t first = sums.rows * height / heights, rows = sums.rows * (height + 1) / heights - first;
@@ -55,6 +63,7 @@ void multiply_tiles(const PanelSums& sums) {
       }
       tile.out.relu = is_last && sums.out.relu;
       tile.step = step;
+      if (is_read_once && rows > kUnaided) tile.ahead = kBytesAhead;
       tile.stride = sums.stride;
       for (std::int64_t width = 0; width < widths; ++width) {
         const std::int64_t column = width * loops.columns, at = first * sums.stride + column;
@@ -132,7 +141,6 @@ ATTN_VECTORIZED(void, widen_float16_panel, const std::uint16_t* from, std::int64
 template <bool kIsBfloat16, int kRows>
 [[gnu::always_inline]] inline void multiply_some(const float* x, std::int64_t row_x, const std::uint16_t* panel,
                                                  std::int64_t depth, const float* start, float* y) {
-  constexpr int kAhead = 16;  // rows of the panel
   std::int64_t k = 0;
   do {
     const bool is_first = k == 0;
@@ -143,7 +151,7 @@ template <bool kIsBfloat16, int kRows>
       load(start + kLanes, sums[r][1]);
     }
     for (; k < end; ++k) {
-      __builtin_prefetch(panel + (k + kAhead) * kPanel);
+      if constexpr (kRows > kUnaidedByHalf) __builtin_prefetch(panel + (k + kRowsAhead) * kPanel);
       load_pairs<kIsBfloat16>(panel + k * kPanel, left, right);
       for (int r = 0; r < kRows; ++r) {
         sums[r][0] += x[r * row_x + k] * left;

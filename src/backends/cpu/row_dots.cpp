@@ -3,6 +3,7 @@
 #include "row_dots.h"
 
 #include <type_traits>
+#include <utility>
 
 #include "parallel.h"
 #include "vector.h"
@@ -11,10 +12,11 @@ namespace attn::backends::cpu {
 namespace {
 
 /// More rows gain by a packed copy.
-constexpr std::int64_t kMostRows = 8;
+constexpr int kMostRows = 8;
 
-constexpr int kSums = 4;            // so that one sum does not wait for the last
-constexpr std::int64_t kAhead = 2;  // pairs of columns further on is what is fetched meanwhile
+/// Columns by columns are asked for in order, which the CPU finds by itself; the products of more rows leave it too
+/// little to go by. Then two columns are multiplied together, and fetched so many bytes ahead.
+constexpr std::int64_t kUnaided = 3, kAhead = 24 << 10;
 
 /// One load for several products: of a plain one GCC 12 makes an operand of each, and loads as often.
 template <typename Number>
@@ -28,78 +30,82 @@ template <typename Number>
 }
 
 /// Some rows of x by some columns of w, each of which is read once for all of them: y[i * stride + j] = x[i] · w[j]. A
-/// number of y is the same sum in the same order however many rows and columns there are.
+/// number of y is the same sum in the same order however many rows and columns there are. Where `ahead` is not 0, so
+/// many numbers further on are fetched.
 template <int kRows, int kColumns, typename Number>
-[[gnu::always_inline]] inline void dot_block(const float* x, const Number* w, std::int64_t depth, float* y,
-                                             std::int64_t stride) {
-  Lanes sums[kRows][kColumns][kSums]{};
-  constexpr std::int64_t kVector = kLanes, kTogether = kSums * kVector;
-  const std::int64_t whole = depth / kTogether * kTogether;
-  for (std::int64_t k = 0; k < whole; k += kTogether) {
-    for (int s = 0; s < kSums; ++s) {
-      Lanes rows[kRows], column;
-      for (int i = 0; i < kRows; ++i) load_once(x + i * depth + k + s * kVector, rows[i]);
-      for (int j = 0; j < kColumns; ++j) {
-        load_once(w + j * depth + k + s * kVector, column);
-        for (int i = 0; i < kRows; ++i) sums[i][j][s] += rows[i] * column;
-      }
+[[gnu::always_inline]] inline void dot_block(const float* x, const Number* w, std::int64_t depth, std::int64_t ahead,
+                                             float* y, std::int64_t stride) {
+  constexpr std::int64_t kVector = kLanes, kLine = 64 / sizeof(Number), kTogether = 4 * kVector;
+  Lanes sums[kRows][kColumns]{};
+  const auto add = [&](std::int64_t k) __attribute__((always_inline)) {
+    Lanes columns[kColumns], row;
+    for (int j = 0; j < kColumns; ++j) load_once(w + j * depth + k, columns[j]);
+    for (int i = 0; i < kRows; ++i) {
+      load_once(x + i * depth + k, row);
+      for (int j = 0; j < kColumns; ++j) sums[i][j] += row * columns[j];
     }
+  };
+  std::int64_t k = 0;
+  for (; k + kTogether <= depth; k += kTogether) {
+    if (ahead != 0) {
+      for (int j = 0; j < kColumns; ++j)
+        for (std::int64_t at = 0; at < kTogether; at += kLine) __builtin_prefetch(w + j * depth + k + at + ahead, 0, 2);
+    }
+#pragma GCC unroll 4
+    for (std::int64_t at = 0; at < kTogether; at += kVector) add(k + at);
   }
-  for (int i = 0; i < kRows; ++i) {
+  for (; k + kVector <= depth; k += kVector) add(k);
+  if (k < depth) {
+    Lanes column, row;
     for (int j = 0; j < kColumns; ++j) {
-      Lanes rest{}, a, b;
-      for (std::int64_t k = whole; k < depth; k += kLanes) {
-        load_some(x + i * depth + k, depth - k, a);
-        load_some(w + j * depth + k, depth - k, b);
-        rest += a * b;
+      load_some(w + j * depth + k, depth - k, column);
+      for (int i = 0; i < kRows; ++i) {
+        load_some(x + i * depth + k, depth - k, row);
+        sums[i][j] += row * column;
       }
-      const Lanes(&of)[kSums] = sums[i][j];
-      y[i * stride + j] = sum_of_lanes(((of[0] + of[1]) + (of[2] + of[3])) + rest);
     }
   }
+  for (int i = 0; i < kRows; ++i)
+    for (int j = 0; j < kColumns; ++j) y[i * stride + j] = sum_of_lanes(sums[i][j]);
 }
 
-/// Fetches a part of the columns that come kAhead pairs behind those at w: that of rows i and i + 1 of `rows`.
-template <typename Number>
-[[gnu::always_inline]] inline void fetch(const Number* w, std::int64_t numbers, std::int64_t i, std::int64_t rows) {
-  constexpr std::int64_t kLine = 64;
-  const std::int64_t bytes = numbers * static_cast<std::int64_t>(sizeof(Number));
-  const char* const from = reinterpret_cast<const char*>(w) + kAhead * bytes;
-  for (std::int64_t at = bytes * i / rows; at < bytes * (i + 2) / rows; at += kLine)
-    __builtin_prefetch(from + at, 0, 2);
+/// y (kRows, stride) of the columns whose numbers begin at w: y[i] = x (kRows, depth) · w (columns, depth)ᵀ.
+template <int kRows, typename Number>
+[[gnu::always_inline]] inline void dot_row_group(const float* x, const Number* w, std::int64_t columns,
+                                                 std::int64_t depth, float* y, std::int64_t stride) {
+  std::int64_t j = 0;
+  if constexpr (kRows > kUnaided) {
+    const std::int64_t two = 2 * depth, bytes = two * static_cast<std::int64_t>(sizeof(Number));
+    const std::int64_t ahead = (kAhead + bytes - 1) / bytes * two;  // nothing is read there: it may lie behind the last
+    for (; j + 2 <= columns; j += 2) dot_block<kRows, 2>(x, w + j * depth, depth, ahead, y + j, stride);
+  }
+  for (; j < columns; ++j) dot_block<kRows, 1>(x, w + j * depth, depth, 0, y + j, stride);
 }
 
-/// y (rows, stride) of the columns whose numbers begin at w: y[i] = x (rows, depth) · w (columns, depth)ᵀ. In pairs of
-/// rows and columns where there are registers enough and `pairs` says so.
+/// All rows at once where there are registers enough and `together` says so.
 template <typename Number>
 [[gnu::always_inline]] inline void dot_columns(const float* x, std::int64_t rows, const Number* w, std::int64_t columns,
-                                               std::int64_t depth, float* y, std::int64_t stride, bool pairs) {
-  std::int64_t j = 0;
-  for (; pairs && j + 2 <= columns; j += 2) {
-    std::int64_t i = 0;
-    for (; i + 2 <= rows; i += 2) {
-      // Nothing is read there: it may lie behind the last column.
-      fetch(w + j * depth, 2 * depth, i, rows);
-      dot_block<2, 2>(x + i * depth, w + j * depth, depth, y + i * stride + j, stride);
-    }
-    for (; i < rows; ++i) dot_block<1, 2>(x + i * depth, w + j * depth, depth, y + i * stride + j, stride);
-  }
-  for (; j < columns; ++j)
+                                               std::int64_t depth, float* y, std::int64_t stride, bool together) {
+  const auto all = [&]<int... kBefore>(std::integer_sequence<int, kBefore...>) __attribute__((always_inline)) {
+    (void)((kBefore + 1 == rows && (dot_row_group<kBefore + 1>(x, w, columns, depth, y, stride), true)) || ...);
+  };
+  if (together) return all(std::make_integer_sequence<int, kMostRows>());
+  for (std::int64_t j = 0; j < columns; ++j)
     for (std::int64_t i = 0; i < rows; ++i)
-      dot_block<1, 1>(x + i * depth, w + j * depth, depth, y + i * stride + j, stride);
+      dot_block<1, 1>(x + i * depth, w + j * depth, depth, 0, y + i * stride + j, stride);
 }
 
 ATTN_VECTORIZED(void, dot_float32, const float* x, std::int64_t rows, const float* w, std::int64_t columns,
-                std::int64_t depth, float* y, std::int64_t stride, bool pairs) {
-  dot_columns(x, rows, w, columns, depth, y, stride, pairs);
+                std::int64_t depth, float* y, std::int64_t stride, bool together) {
+  dot_columns(x, rows, w, columns, depth, y, stride, together);
 }
 ATTN_VECTORIZED(void, dot_bfloat16, const float* x, std::int64_t rows, const std::uint16_t* w, std::int64_t columns,
-                std::int64_t depth, float* y, std::int64_t stride, bool pairs) {
-  dot_columns(x, rows, w, columns, depth, y, stride, pairs);
+                std::int64_t depth, float* y, std::int64_t stride, bool together) {
+  dot_columns(x, rows, w, columns, depth, y, stride, together);
 }
 ATTN_VECTORIZED(void, dot_float16, const float* x, std::int64_t rows, const Float16* w, std::int64_t columns,
-                std::int64_t depth, float* y, std::int64_t stride, bool pairs) {
-  dot_columns(x, rows, w, columns, depth, y, stride, pairs);
+                std::int64_t depth, float* y, std::int64_t stride, bool together) {
+  dot_columns(x, rows, w, columns, depth, y, stride, together);
 }
 
 class RowDots final : public Kernel {
@@ -114,18 +120,18 @@ class RowDots final : public Kernel {
 
   void run() override {
     const std::int64_t rows = x_.size() / depth_;
-    const bool pairs = rows > 1 && isa() >= Isa::avx512;
+    const bool together = rows > 1 && isa() >= Isa::avx512;
     parallel_ranges(width_, team_, [&](std::int64_t begin, std::int64_t end) {
       const float* const x = x_.data<float>();
       float* const y = y_.data<float>() + begin;
       const std::int64_t at = begin * depth_, columns = end - begin;
       switch (w_.dtype) {
         case DType::bfloat16:
-          return dot_bfloat16(x, rows, w_.data<std::uint16_t>() + at, columns, depth_, y, width_, pairs);
+          return dot_bfloat16(x, rows, w_.data<std::uint16_t>() + at, columns, depth_, y, width_, together);
         case DType::float16:
-          return dot_float16(x, rows, w_.data<Float16>() + at, columns, depth_, y, width_, pairs);
+          return dot_float16(x, rows, w_.data<Float16>() + at, columns, depth_, y, width_, together);
         default:
-          return dot_float32(x, rows, w_.data<float>() + at, columns, depth_, y, width_, pairs);
+          return dot_float32(x, rows, w_.data<float>() + at, columns, depth_, y, width_, together);
       }
     });
   }

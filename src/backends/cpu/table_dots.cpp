@@ -1,6 +1,7 @@
 #include "table_dots.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "attn/base/error.h"
 #include "isa.h"
@@ -27,7 +28,7 @@ namespace {
 }
 
 /// One row by one column after the other, so that the table's bytes are asked for in their order; of several columns at
-/// once they came at a third of the speed. Four sums, as one would wait for itself.
+/// once they come at a third of the speed. Four sums, as one would wait for itself.
 ATTN_TABLE std::int32_t dot_table_row(const std::uint8_t* x, const std::int8_t* row, std::int64_t depth) {
   constexpr std::int64_t kVector = 64;
   constexpr int kSums = 4;
@@ -50,7 +51,56 @@ ATTN_TABLE std::int32_t dot_table_row(const std::uint8_t* x, const std::int8_t* 
   return sum_of_integers(reinterpret_cast<Integers>(sums[0]) + reinterpret_cast<Integers>(sums[1]) +
                          reinterpret_cast<Integers>(sums[2]) + reinterpret_cast<Integers>(sums[3]));
 }
+
+/// From so many rows on two columns are multiplied together. The CPU does not find by itself then what is read in
+/// order, so it is fetched some bytes ahead.
+constexpr std::int64_t kTogether = 3, kAhead = 8 << 10;
+#define ATTN_EACH(i, count) _Pragma("GCC unroll 8") for (std::int64_t i = 0; i < (count); ++i)
+
+/// kRows rows by kColumns columns, each of which is read once for all of them.
+template <int kRows, int kColumns>
+ATTN_TABLE void dot_table_rows(const std::uint8_t* x, std::int64_t row_x, const std::int8_t* table, std::int64_t depth,
+                               const std::int32_t* start, std::int32_t* y) {
+  constexpr std::int64_t kVector = 64;
+  __m512i sums[kRows][kColumns] = {}, columns[kColumns];
+  std::int64_t k = 0;
+  for (; k + kVector <= depth; k += kVector) {
+    ATTN_EACH(j, kColumns) {
+      __builtin_prefetch(table + j * depth + k + kAhead, 0, 2);
+      columns[j] = _mm512_loadu_si512(table + j * depth + k);
+    }
+    ATTN_EACH(i, kRows) {
+      const __m512i row = _mm512_loadu_si512(x + i * row_x + k);
+      ATTN_EACH(j, kColumns) { sums[i][j] = _mm512_dpbusd_epi32(sums[i][j], row, columns[j]); }
+    }
+  }
+  if (k < depth) {
+    const auto rest = static_cast<__mmask64>(~std::uint64_t{0} >> (kVector - (depth - k)));
+    ATTN_EACH(j, kColumns) { columns[j] = _mm512_maskz_loadu_epi8(rest, table + j * depth + k); }
+    ATTN_EACH(i, kRows) {
+      const __m512i row = _mm512_maskz_loadu_epi8(rest, x + i * row_x + k);
+      ATTN_EACH(j, kColumns) { sums[i][j] = _mm512_dpbusd_epi32(sums[i][j], row, columns[j]); }
+    }
+  }
+  ATTN_EACH(i, kRows) {
+    ATTN_EACH(j, kColumns) { y[i * kPanel + j] = start[j] + sum_of_integers(reinterpret_cast<Integers>(sums[i][j])); }
+  }
+}
+
+template <int kRows>
+ATTN_TABLE void dot_table(const std::uint8_t* x, std::int64_t row_x, const std::int8_t* table, std::int64_t depth,
+                          std::int64_t count, const std::int32_t* start, std::int32_t* y) {
+  std::int64_t j = 0;
+  for (; j + 2 <= count; j += 2) dot_table_rows<kRows, 2>(x, row_x, table + j * depth, depth, start + j, y + j);
+  if (j < count) dot_table_rows<kRows, 1>(x, row_x, table + j * depth, depth, start + j, y + j);
+}
+#undef ATTN_EACH
 #undef ATTN_TABLE
+
+using DotTable = void (*)(const std::uint8_t*, std::int64_t, const std::int8_t*, std::int64_t, std::int64_t,
+                          const std::int32_t*, std::int32_t*);
+constexpr DotTable kByRows[] = {dot_table<3>, dot_table<4>, dot_table<5>, dot_table<6>, dot_table<7>, dot_table<8>};
+static_assert(kTogether + std::ssize(kByRows) - 1 == kMostTableRows);
 #endif
 
 }  // namespace
@@ -62,6 +112,7 @@ void multiply_table([[maybe_unused]] const std::uint8_t* x, [[maybe_unused]] std
                     [[maybe_unused]] std::int64_t depth, [[maybe_unused]] std::int64_t count,
                     [[maybe_unused]] const std::int32_t* start, [[maybe_unused]] std::int32_t* y) {
 #if defined(__x86_64__) && defined(__GNUC__)
+  if (rows >= kTogether) return kByRows[rows - kTogether](x, row_x, table, depth, count, start, y);
   for (std::int64_t j = 0; j < count; ++j)
     for (std::int64_t i = 0; i < rows; ++i)
       y[i * kPanel + j] = start[j] + dot_table_row(x + i * row_x, table + j * depth, depth);
