@@ -56,6 +56,9 @@ double rounded(double number, DType dtype) {
 }
 
 /// Of noise that has x's shape. Of halves, rate and scale are halves; their products are exact in float32.
+/// To draw a number and keep or drop another takes about as long as so many operations of a product.
+constexpr double kWork = 100.0;
+
 class DropoutKernel final : public Kernel {
  public:
   explicit DropoutKernel(const Step& step)
@@ -63,7 +66,7 @@ class DropoutKernel final : public Kernel {
         x_(step.inputs[0]),
         count_(step.inputs[1]),
         y_(step.outputs[0]),
-        team_(step.engine.team_for(10.0 * static_cast<double>(x_.size()))) {
+        team_(step.engine.team_for(kWork * static_cast<double>(x_.size()))) {
     const double rate = step.op<graph::Dropout>().rate;
     const auto one = std::uint32_t{1} << bits_of(x_.dtype);
     mask_ = one - 1;
