@@ -70,7 +70,8 @@ class DecoderBench {
     try {
       if (plan_.verify != Verify::never && !plan_.stopped()) row.verification = check(test, last, logits);
       if (plan_.profile && !plan_.stopped()) {
-        if (test.is_prompt) read(test.depth, test.tokens);  // the check has read something else
+        // The check has read something else.
+        test.is_prompt ? read(test.depth, test.tokens) : read(test.end() - 1, 1);
         row.profile = profile_session(decoder_->last_session(), decoder_->last_inputs(),
                                       plan_.peaks(backend_, dtype_of_row(row.setting)));
       }

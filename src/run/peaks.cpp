@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
+#include <numeric>
 #include <span>
 #include <thread>
 
+#include "attn/base/parallel.h"
 #include "attn/base/stop.h"
 #include "attn/run/bench.h"
 #include "attn/run/workload.h"
@@ -20,6 +23,21 @@ struct Try {
   std::vector<Tensor> inputs;
   double work = 0;  ///< of a pass
 };
+
+/// The work per second of a pass whose every step is the fastest of some passes: what disturbs one costs it a step.
+double rate_by_steps(Try& one) {
+  constexpr double kSeconds = 0.12;
+  constexpr int kLeastPasses = 5;
+  const Clock clock = steady_clock();
+  std::vector<double> fastest;
+  const double from = clock();
+  for (int pass = 0; pass < kLeastPasses || clock() - from < kSeconds; ++pass) {
+    const std::vector<StepTime> steps = one.session.profile(one.inputs);
+    if (fastest.empty()) fastest.resize(steps.size(), std::numeric_limits<double>::infinity());
+    for (std::size_t i = 0; i < steps.size(); ++i) fastest[i] = std::min(fastest[i], steps[i].seconds);
+  }
+  return one.work / std::accumulate(fastest.begin(), fastest.end(), 0.0);
+}
 
 /// The most work per second of any. A peak is what no neighbour disturbed: each has its turn twice, apart in time, and
 /// its fastest pass counts.
@@ -63,32 +81,40 @@ double product_rate(const backends::Backend& backend, DType dtype, const backend
 }
 
 /// Memory that nobody wrote is one page of zeros. Hundreds of megabytes take a while.
-void fill_with_ones(std::span<float> numbers) {
-  constexpr std::size_t kBetweenLooks = 1 << 20;
-  for (; !numbers.empty(); numbers = numbers.subspan(std::min(kBetweenLooks, numbers.size()))) {
+void fill_with_ones(std::span<float> numbers, int threads) {
+  constexpr std::size_t kPart = 1 << 20;
+  for_each_part(static_cast<std::int64_t>((numbers.size() + kPart - 1) / kPart), threads, [&](std::int64_t part) {
     throw_if_stopped();
-    std::ranges::fill(numbers.first(std::min(kBetweenLooks, numbers.size())), 1.0F);
-  }
+    const std::size_t first = static_cast<std::size_t>(part) * kPart;
+    std::ranges::fill(numbers.subspan(first, std::min(kPart, numbers.size() - first)), 1.0F);
+  });
 }
 
-/// The bytes per second of going through arrays of `bytes` in all, by adding two or by summing one. Large arrays are
-/// taken in pieces, between which the pass can be stopped.
+/// Going through arrays of `bytes` in all, by adding two or by summing one. Large arrays are taken in pieces of `piece`
+/// bytes, between which the pass can be stopped.
+Try traversal(std::int64_t bytes, std::int64_t piece, bool adds, const backends::Backend& backend,
+              const backends::CompileOptions& options) {
+  constexpr std::int64_t kFloat = 4, kLeast = 1024;
+  const auto pieces = static_cast<int>(std::max<std::int64_t>(1, bytes / piece));
+  const std::int64_t arrays = adds ? 3 : 1;
+  const std::int64_t elements = std::max(bytes / pieces / arrays / kFloat, kLeast) / kLeast * kLeast;
+  graph::Graph graph = adds ? addition_workload(elements, pieces) : sum_workload(elements, pieces);
+  std::vector<Tensor> inputs;
+  for (const graph::ValueId id : graph.inputs) {
+    inputs.emplace_back(DType::float32, graph.value(id).shape);
+    fill_with_ones(inputs.back().as<float>(), options.threads);
+  }
+  const double work = static_cast<double>(kFloat * arrays * elements) * pieces;
+  return {Session(backend, std::move(graph), {}, options), std::move(inputs), work};
+}
+
+/// The bytes per second of going through arrays of `bytes` in all.
 double bandwidth(std::int64_t bytes, const backends::Backend& backend, const backends::CompileOptions& options) {
-  constexpr std::int64_t kPiece = 48 << 20, kFloat = 4, kLeast = 1024;
-  const auto pieces = static_cast<int>(std::max<std::int64_t>(1, bytes / kPiece));
+  constexpr std::int64_t kPiece = 48 << 20;
   double best = 0;
   for (const bool adds : {true, false}) {  // one after the other: both would take twice the memory
-    const std::int64_t arrays = adds ? 3 : 1;
-    const std::int64_t elements = std::max(bytes / pieces / arrays / kFloat, kLeast) / kLeast * kLeast;
-    graph::Graph graph = adds ? addition_workload(elements, pieces) : sum_workload(elements, pieces);
-    std::vector<Tensor> inputs;
-    for (const graph::ValueId id : graph.inputs) {
-      inputs.emplace_back(DType::float32, graph.value(id).shape);
-      fill_with_ones(inputs.back().as<float>());
-    }
-    const double work = static_cast<double>(kFloat * arrays * elements) * pieces;
     std::vector<Try> tries;
-    tries.push_back({Session(backend, std::move(graph), {}, options), std::move(inputs), work});
+    tries.push_back(traversal(bytes, kPiece, adds, backend, options));
     best = std::max(best, best_rate(tries));
   }
   return best;
@@ -154,13 +180,13 @@ Peaks measure_peaks(const backends::Backend& backend, DType dtype, const backend
 
 double measure_bandwidth(const backends::Backend& backend, const backends::CompileOptions& options,
                          std::int64_t bytes) {
-  const std::int64_t last = last_cache_bytes(), own = private_cache_bytes(options.threads);
-  if (backend.device() == "cpu") {
-    if (bytes <= own) return bandwidth(own / 2, backend, options);
-    if (const std::int64_t held = held_by_last(last, own); held > 0 && bytes <= last)
-      return bandwidth(held, backend, options);
-  }
-  return bandwidth(beyond(last), backend, options);
+  const std::int64_t most = beyond(last_cache_bytes());
+  if (backend.device() != "cpu") return bandwidth(most, backend, options);
+  // What the cores' own caches hold is read at one speed, but for so little that the start of a pass counts.
+  const std::int64_t least = std::max<std::int64_t>(private_cache_bytes(options.threads) / 2, 1 << 20);
+  constexpr std::int64_t kPiece = 8 << 20;
+  Try reading = traversal(std::min(std::max(bytes, least), most), kPiece, /*adds=*/false, backend, options);
+  return rate_by_steps(reading);
 }
 
 Bound bound_of(const Peaks& peaks, double flops, const Traffic& bytes, std::int64_t resident) {

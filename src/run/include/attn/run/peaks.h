@@ -27,8 +27,8 @@ struct Peaks {
 [[nodiscard]] Peaks measure_peaks(const backends::Backend& backend, DType dtype,
                                   const backends::CompileOptions& options, const Peaks* known = nullptr);
 
-/// The bytes per second of going through `bytes` again and again: of the nearest cache that holds them, else of the
-/// memory. A second or two, as measure_peaks().
+/// The bytes per second of reading so many `bytes` again and again, from the cache that holds them, or the memory: of
+/// each part the fastest of some passes, in a fraction of a second. Of a GPU's memory as in measure_peaks().
 [[nodiscard]] double measure_bandwidth(const backends::Backend& backend, const backends::CompileOptions& options,
                                        std::int64_t bytes);
 
