@@ -315,7 +315,7 @@ Launch launch_of_small_product(const SmallProductGiven& given, const SmallTiling
   shape.grid.x = tiling.tiles * shape.cluster;
   shape.block.x = static_cast<unsigned>(tiling.groups * 128 + 32);
   shape.shared_bytes = sizeof(small::Shared<Half, Panels>);
-  if (!can_be_launched(small_product<Half, Panels, Norm>, shape)) return nullptr;
+  if (shape.cluster > 1 && !can_be_launched(small_product<Half, Panels, Norm>, shape)) return nullptr;
   return [given = SmallProductGiven(given), shape](cudaStream_t stream) {
     check(launch(small_product<Half, Panels, Norm>, shape, stream, given), "launching a product");
   };
