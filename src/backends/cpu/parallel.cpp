@@ -10,11 +10,13 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// About 10 to 20 microseconds of waiting awake: longer than the gaps between the kernels of a run.
+/// About 10 microseconds of waiting awake.
 constexpr int kSpins = 300;
-/// Who has helped with a job that is still open waits for its end awake, at most about a millisecond: the next one
-/// comes right behind it, and a thread that sleeps comes late. The processor goes to whoever wants it.
-constexpr int kRounds = 200, kSpinsOfRound = 60;
+/// Then some rounds in which the processor goes to whoever wants it. For the end of a job that is still open at most
+/// about a millisecond: the next one comes right behind it. Between jobs about 100 microseconds: kernels of one thread
+/// between others are shorter, and a thread that sleeps comes late by tens of microseconds, of which waking it takes
+/// the caller some. Where others want the processor, who waits for longer has less of it when there is work.
+constexpr int kRoundsOfOpen = 200, kRoundsBetween = 60, kSpinsOfRound = 60;
 
 void pause() {
 #if defined(__x86_64__)
@@ -76,8 +78,8 @@ void Pool::run(std::int64_t count, int threads, Body body, void* context) {
 
 void Pool::wait(std::uint32_t seen) const {
   for (int spins = 0; spins < kSpins && epoch_ == seen; ++spins) pause();
-  const bool is_open = seen % 2 == 1;
-  for (int round = 0; is_open && round < kRounds && epoch_ == seen; ++round) {
+  const int rounds = seen % 2 == 1 ? kRoundsOfOpen : kRoundsBetween;
+  for (int round = 0; round < rounds && epoch_ == seen; ++round) {
     std::this_thread::yield();
     for (int spins = 0; spins < kSpinsOfRound && epoch_ == seen; ++spins) pause();
   }
