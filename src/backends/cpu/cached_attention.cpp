@@ -132,8 +132,6 @@ class CachedAttention final : public Kernel {
         cut_(step),
         inputs_(step.inputs),
         context_(step.outputs[0]) {
-    const double pairs = static_cast<double>(cut_.B * cut_.T * cut_.N) * static_cast<double>(cut_.S);
-    team_ = engine_.team_for(2.0 * pairs * static_cast<double>(cut_.H + cut_.V));
     engine_.scratch.reserve(cut_.scratch_bytes(step.machine.threads));
     hidden_ = hidden_score(op_.path, step.graph.value(step.node.inputs[0]).dtype);
     const Shape all{cut_.B, cut_.N, cut_.T, cut_.S};
@@ -147,17 +145,20 @@ class CachedAttention final : public Kernel {
     if (length < (op_.causal ? cut_.T : 0) || length > cut_.S)
       throw bad_input("{} rows of a cache of {} cannot serve {} queries", length, cut_.S, cut_.T);
     if (op_.sources) check_sources(length);
+    const Team team = engine_.team_for(work(length));
     auto* const shared = reinterpret_cast<float*>(engine_.scratch.get());
     float* const own = shared + cut_.B * cut_.K * cut_.blocks * cut_.parts * cut_.part_floats;
-    parallel_for(cut_.B * cut_.K * cut_.blocks * cut_.parts, team_, [&](std::int64_t item, int thread) {
+    parallel_for(cut_.B * cut_.K * cut_.blocks * cut_.parts, team, [&](std::int64_t item, int thread) {
       const Block block = block_of(item / cut_.parts, length);
       const std::int64_t part = item % cut_.parts, rows = block.end - block.begin;
       const std::int64_t pieces = (rows + kRows - 1) / kRows;
       const auto row = [&](std::int64_t i) { return block.begin + std::min(rows, pieces * i / cut_.parts * kRows); };
       attend(block, row(part), row(part + 1), part_at(shared + item * cut_.part_floats, block),
              own + thread * cut_.thread_floats);
+      if (cut_.parts == 1) combine(block, shared + item * cut_.part_floats);
     });
-    parallel_for(cut_.B * cut_.K * cut_.blocks, team_, [&](std::int64_t item, int) {
+    if (cut_.parts == 1) return;
+    parallel_for(cut_.B * cut_.K * cut_.blocks, team, [&](std::int64_t item, int) {
       combine(block_of(item, length), shared + item * cut_.parts * cut_.part_floats);
     });
   }
@@ -178,6 +179,14 @@ class CachedAttention final : public Kernel {
   struct Query {
     std::int64_t n, t;
   };
+
+  /// Operations of the products over so many rows of the caches. Those of few queries wait for the rows' bytes.
+  [[nodiscard]] double work(std::int64_t length) const {
+    constexpr std::int64_t kFew = 8;
+    const std::int64_t queries = std::max(cut_.heads * cut_.T, kFew);
+    const std::int64_t rows = std::min(length, op_.window.value_or(length));
+    return 2.0 * static_cast<double>(cut_.B * cut_.K * queries) * static_cast<double>(rows * (cut_.H + cut_.V));
+  }
 
   [[nodiscard]] Block block_of(std::int64_t item, std::int64_t length) const {
     Block block{item / cut_.blocks / cut_.K,
@@ -381,7 +390,6 @@ class CachedAttention final : public Kernel {
   std::optional<OverScores> bias_;
   std::vector<OverScores> masks_;
   float hidden_ = 0.0F;
-  Team team_;
 };
 
 std::string why_not_cached(const StepInfo& step) {

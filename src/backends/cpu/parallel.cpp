@@ -10,12 +10,14 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// A few microseconds of waiting awake: longer than most gaps between the kernels of a run.
+/// About 10 microseconds of waiting awake.
 constexpr int kSpins = 300;
-/// Then a thread goes on waiting awake, and the processor goes to whoever wants it: to be woken takes longer than a
-/// small product. While a job is open, of which the next one comes right behind, that is about a millisecond at most;
-/// between jobs it is a tenth of that, as long as what one thread does alone in a small step of training.
-constexpr int kRoundsOfJob = 200, kRoundsBetween = 100, kSpinsOfRound = 60;
+/// Then some rounds in which the processor goes to whoever wants it: for the end of a job that is still open some
+/// hundred microseconds, as the next one comes right behind it; between jobs half as long, as kernels of one thread
+/// between others are shorter, the optimizer's step included. A thread that sleeps comes late by tens of microseconds,
+/// of which waking it takes the caller some; where others want the processor, who waits for longer has less of it when
+/// there is work.
+constexpr int kRoundsOfOpen = 200, kRoundsBetween = 100, kSpinsOfRound = 60;
 
 void pause() {
 #if defined(__x86_64__)
@@ -77,7 +79,7 @@ void Pool::run(std::int64_t count, int threads, Body body, void* context) {
 
 void Pool::wait(std::uint32_t seen) const {
   for (int spins = 0; spins < kSpins && epoch_ == seen; ++spins) pause();
-  const int rounds = seen % 2 == 1 ? kRoundsOfJob : kRoundsBetween;
+  const int rounds = seen % 2 == 1 ? kRoundsOfOpen : kRoundsBetween;
   for (int round = 0; round < rounds && epoch_ == seen; ++round) {
     std::this_thread::yield();
     for (int spins = 0; spins < kSpinsOfRound && epoch_ == seen; ++spins) pause();

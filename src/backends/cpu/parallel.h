@@ -12,7 +12,7 @@
 
 namespace attn::backends::cpu {
 
-/// Threads that wait for work: for some microseconds awake, then asleep.
+/// Threads that wait for work: for about a millisecond awake, then asleep.
 class Pool {
  public:
   /// `threads` with the caller's, at least 1. Throws Error (no_memory) where the system does not give as many.
@@ -40,13 +40,14 @@ class Pool {
     std::int64_t end = 0;
   };
 
-  // Odd while a job is open. A worker that is `inside_` and then still finds the epoch that woke it may read the job.
-  std::atomic<std::uint32_t> epoch_ = 0;
-  std::atomic<int> inside_ = 0;
-  std::atomic<bool> stop_ = false;
+  // Odd while a job is open. A worker that is `inside_` and then still finds the epoch that woke it may read the job,
+  // which lies in the epoch's line of the cache: one line comes to the worker, and no other's writes take it away.
+  alignas(64) std::atomic<std::uint32_t> epoch_ = 0;
   int threads_ = 1;
   Body body_ = nullptr;
   void* context_ = nullptr;
+  alignas(64) std::atomic<int> inside_ = 0;
+  alignas(64) std::atomic<bool> stop_ = false;
   std::vector<Range> ranges_;
   std::vector<std::thread> workers_;
 };
