@@ -18,10 +18,11 @@ constexpr int kMostRows = 8;
 /// little to go by. Then two columns are multiplied together, and fetched so many bytes ahead.
 constexpr std::int64_t kUnaided = 3, kAhead = 24 << 10;
 
-/// One load for several products: of a plain one GCC 12 makes an operand of each, and loads as often.
-template <typename Number>
+/// One load for several products: of a plain one GCC 12 makes an operand of each, and loads as often. For one product
+/// it is a plain one, as with AVX2 GCC takes the other by way of memory.
+template <bool kIsOfSeveral, typename Number>
 [[gnu::always_inline]] inline void load_once(const Number* from, Lanes& to) {
-  if constexpr (std::is_same_v<Number, float>) {
+  if constexpr (kIsOfSeveral && std::is_same_v<Number, float>) {
     using Unaligned [[gnu::aligned(alignof(float)), gnu::may_alias]] = Lanes;
     to = *reinterpret_cast<const volatile Unaligned*>(from);
   } else {
@@ -39,9 +40,9 @@ template <int kRows, int kColumns, typename Number>
   Lanes sums[kRows][kColumns]{};
   const auto add = [&](std::int64_t k) __attribute__((always_inline)) {
     Lanes columns[kColumns], row;
-    for (int j = 0; j < kColumns; ++j) load_once(w + j * depth + k, columns[j]);
+    for (int j = 0; j < kColumns; ++j) load_once<kRows * kColumns != 1>(w + j * depth + k, columns[j]);
     for (int i = 0; i < kRows; ++i) {
-      load_once(x + i * depth + k, row);
+      load_once<kRows * kColumns != 1>(x + i * depth + k, row);
       for (int j = 0; j < kColumns; ++j) sums[i][j] += row * columns[j];
     }
   };
