@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "attn/base/error.h"
 #include "attn/base/rng.h"
@@ -59,21 +62,45 @@ io::Arrays array_called(const std::string& name, io::Arrays read, const std::str
 
 /// The arrays that a word of read_training_data stands for.
 io::Arrays arrays_of(const std::string& name, const std::string& file, const keras::Model& model,
-                     std::optional<std::int64_t> sequence_length) {
+                     const DataReading& reading) {
+  if (is_table(file)) {
+    if (name.empty()) return {table_arrays(model, file, reading), {}};
+    return {{table_as_array(name, file)}, {}};
+  }
   if (!name.empty()) return array_called(name, io::read_arrays(file), file);
   const bool is_bytes = file.ends_with(".txt") && model.text_inputs().empty();
-  return is_bytes ? io::Arrays{text_arrays(model, file, sequence_length), {}} : io::read_arrays(file);
+  return is_bytes ? io::Arrays{text_arrays(model, file, reading.sequence_length), {}} : io::read_arrays(file);
+}
+
+/// The rows of all, one behind the other. One alone is not copied.
+Tensor joined(const std::vector<Tensor>& parts) {
+  if (parts.size() == 1) return parts.front();
+  Shape shape = parts.front().shape();
+  shape[0] = 0;
+  for (const Tensor& part : parts) shape[0] += part.shape()[0];
+  Tensor out(parts.front().dtype(), shape);
+  std::byte* to = out.data();
+  for (const Tensor& part : parts) to = std::copy_n(part.data(), part.bytes(), to);
+  return out;
+}
+
+/// Can the rows of `next` stand behind those of `first`?
+bool goes_on(const Tensor& first, const Tensor& next) {
+  Shape shape = next.shape();
+  shape[0] = first.shape()[0];
+  return next.dtype() == first.dtype() && shape == first.shape();
 }
 
 }  // namespace
 
 GivenInputs read_training_data(const keras::Model& model, const std::vector<std::string>& files,
-                               std::optional<std::int64_t> sequence_length) {
+                               const DataReading& reading) {
   GivenInputs out;
+  std::map<std::string, std::vector<Tensor>> parts;
   const std::vector<std::string> inputs = model.array_names();
   for (const std::string& word : files) {
     const auto [name_of_one, file] = named_file(word);
-    io::Arrays read = arrays_of(name_of_one, file, model, sequence_length);
+    io::Arrays read = arrays_of(name_of_one, file, model, reading);
     for (auto& [name, tensor] : encoded_texts(model, read.texts, read.tensors, file))
       read.tensors.push_back({name, tensor});
     for (NamedTensor& array : read.tensors) {
@@ -88,11 +115,17 @@ GivenInputs read_training_data(const keras::Model& model, const std::vector<std:
       if (array.tensor.shape().rank() == 0)
         throw bad_input("{}: the array '{}' is one number; data has a row for each sample", printable(file),
                         printable(array.name));
-      if (!out.arrays.emplace(array.name, array.tensor).second)
-        throw bad_usage("the array '{}' is given twice", printable(array.name));
-      out.files[array.name] = file;
+      std::vector<Tensor>& before = parts[array.name];
+      std::string& where = out.files[array.name];
+      if (!before.empty() && !goes_on(before.front(), array.tensor))
+        throw bad_input("{}: the array '{}' is {} {}, and cannot go on that of {}, which is {} {}", printable(file),
+                        printable(array.name), name_of(array.tensor.dtype()), array.tensor.shape().str(),
+                        printable(where), name_of(before.front().dtype()), before.front().shape().str());
+      before.push_back(array.tensor);
+      where += (where.empty() ? "" : ", ") + file;
     }
   }
+  for (auto& [name, tensors] : parts) out.arrays.emplace(name, joined(std::exchange(tensors, {})));
   for (const auto& [name, tensor] : out.arrays) {
     const auto& [first, rows] = *out.arrays.begin();
     if (tensor.shape()[0] != rows.shape()[0])

@@ -3,23 +3,25 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "attn/graph/graph.h"
 #include "attn/keras/model.h"
 #include "forward.h"
+#include "training_table.h"
 
 namespace attn::cli {
 
 /// Arrays from files (.npz, .npy, .safetensors) by name: the model's inputs, targets "y" ("target" is another name) or
 /// "y:<output>", and weights "sample_weight" or "sample_weight:<output>". All have as many rows. Of NAME=FILE the
 /// file's one array, or that of the name, is the array NAME. Of a text (.txt) the bytes are the one input, in rows of
-/// the model's length, one behind the other, and each target is the byte behind. Throws Error (bad_input) for an array
-/// of another name, and (usage) for one that is given twice.
+/// the model's length, one behind the other, and each target is the byte behind. A table (.csv) is read as
+/// table_arrays() says. An array that several files have is one: the rows of each behind those of the file before,
+/// copied. Throws Error (bad_input) for an array of another name, of other rows than in the file before, or of another
+/// number of rows than the others.
 [[nodiscard]] GivenInputs read_training_data(const keras::Model& model, const std::vector<std::string>& files,
-                                             std::optional<std::int64_t> sequence_length = {});
+                                             const DataReading& reading = {});
 
 /// A sample weight for each row, by the class of its target, as Keras's class_weight. `json` is an object of numbers by
 /// class. Throws Error (usage) where it is none, and where there are sample weights already, or several targets.

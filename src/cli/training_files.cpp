@@ -15,7 +15,8 @@ std::pair<std::string, std::string> named_file(const std::string& word) {
 void TrainingFiles::declare(Options& options) {
   options
       .add("--data", data, "FILE",
-           "inputs by name, targets y or y:<output>, sample_weight (.npz, .npy, .safetensors), or a text (.txt)")
+           "inputs by name, targets y or y:<output>, sample_weight (.npz, .npy, .safetensors), a table of numbers "
+           "(.csv) or a text (.txt); of several files the rows are one sequence")
       .repeatable();
   options.add("--x", x, "FILE", "one array, for the only input, or for the one that NAME=FILE says").repeatable();
   options.add("--y", y, "FILE", "one array, the targets of the only output, or of the one that NAME=FILE says")
@@ -24,6 +25,8 @@ void TrainingFiles::declare(Options& options) {
       .add("--sample-weight", sample_weights, "FILE",
            "one array, what each sample counts in the loss, likewise by output")
       .repeatable();
+  options.add("--csv-target", csv_target, "COLUMN",
+              "of a table: the column of the targets, by its name, or its place from 0 on (y, or target)");
 }
 
 std::vector<std::string> TrainingFiles::words(const keras::Model& model) const {

@@ -1,6 +1,7 @@
 // The files that `attn train` takes arrays from.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,8 +17,9 @@ namespace attn::cli {
 
 struct TrainingFiles {
   std::vector<std::string> data, x, y, sample_weights;
+  std::optional<std::string> csv_target;
 
-  /// --data, --x, --y and --sample-weight.
+  /// --data, --x, --y, --sample-weight and --csv-target.
   void declare(Options& options);
   /// All of them as read_training_data takes them: FILE, or NAME=FILE. Throws Error (usage) where there is none, and
   /// for an input without a name of a model that has several.

@@ -81,9 +81,9 @@ class Preparation {
 
   void read_data() {
     const keras::Model& model = job_.loaded->model;
-    const auto& length = told_.execution.sequence_length;
-    job_.given = read_training_data(model, told_.files.words(model), length);
-    if (told_.validation) job_.held_out = read_training_data(model, {*told_.validation}, length);
+    const DataReading reading{told_.execution.sequence_length, told_.files.csv_target};
+    job_.given = read_training_data(model, told_.files.words(model), reading);
+    if (told_.validation) job_.held_out = read_training_data(model, {*told_.validation}, reading);
     if (told_.validation_split) job_.held_out = split_off(job_.given, *told_.validation_split);
     if (told_.overfit) keep_rows(job_.given, told_.batch_size);
     if (told_.class_weight) add_class_weights(job_.given, *told_.class_weight);

@@ -131,14 +131,75 @@ TEST_CASE("train: --x, --y and --sample-weight take one array each, by the name 
 
   const Words out{kBatchModel, "-o", folder / "a.keras"};
   expect_refusal(out, 2, "there is nothing to train on: --data FILE, or --x FILE and --y FILE");
-  expect_refusal(extended(out, {"--data", folder / "all.npz", "--y", folder / "y.npy"}), 2,
-                 "the array 'y' is given twice");
+  expect_refusal(extended(out, {"--data", folder / "all.npz", "--y", folder / "y.npy"}), 3, "rows, and '");
   expect_refusal(extended(out, {"--x", folder / "all.npz", "--y", "z=" + folder / "y.npy"}), 3, "'y:z'");
   expect_refusal(extended(out, {"--data", kBatchData, "--sample-weight", kTwoData}), 3,
                  "holds 3 arrays, none of them called 'sample_weight'");
   const std::string two_inputs = "tests/data/training/model/encoder_decoder/start.keras";
   expect_refusal({two_inputs, "-o", folder / "a.keras", "--x", folder / "x.npy"}, 2,
                  "which input it is for is not told; --x NAME=FILE names one of");
+}
+
+/// The rows of `from` to `to` of an array.
+NamedTensor rows_of(const NamedTensor& array, std::int64_t from, std::int64_t to) {
+  Shape shape = array.tensor.shape();
+  const std::int64_t bytes = array.tensor.bytes() / shape[0];
+  shape[0] = to - from;
+  return {array.name, Tensor(array.tensor.dtype(), shape,
+                             std::shared_ptr<std::byte>(array.tensor.owner(), array.tensor.data() + from * bytes))};
+}
+
+TEST_CASE("train: the rows of an array in several files are one sequence") {
+  const TemporaryFolder folder;
+  std::vector<NamedTensor> first, second;
+  for (const NamedTensor& array : io::read_tensors(in_repository(kBatchData))) {
+    const std::int64_t rows = array.tensor.shape()[0];
+    first.push_back(rows_of(array, 0, 15));
+    second.push_back(rows_of(array, 15, rows));
+  }
+  io::write_tensors(folder / "first.npz", first);
+  io::write_tensors(folder / "second.safetensors", second);
+  CHECK(dump_of(folder, {kBatchModel, "--data", folder / "first.npz", "--data", folder / "second.safetensors"}) ==
+        dump_of(folder, {kBatchModel, "--data", kBatchData}));
+
+  const Tensor narrow(DType::float32, {4, 1});
+  const std::vector<NamedTensor> other{{"y", narrow}};
+  io::write_tensors(folder / "other.npz", other);
+  expect_refusal({kBatchModel, "-o", folder / "a.keras", "--data", kBatchData, "--data", folder / "other.npz"}, 3,
+                 "the array 'y' is float32 (4, 1), and cannot go on that of");
+}
+
+TEST_CASE("train: a table of numbers is data, its columns by name, by --csv-target and in their order") {
+  const TemporaryFolder folder;
+  folder.file("model.json", R"({"class_name": "Sequential", "config": {"name": "line", "layers": [
+    {"class_name": "InputLayer", "config": {"batch_shape": [null, 2], "dtype": "float32", "name": "x"}},
+    {"class_name": "Dense", "config": {"name": "dense", "units": 1}}]}})");
+  const Tensor x(DType::float32, {3, 2}), y(DType::float32, {3});
+  const std::vector<double> numbers{1, 2, 3, -4, 0.5, 6}, targets{0.5, -1.25, 2};
+  for (std::int64_t i = 0; i < 6; ++i) x.set(i, numbers[static_cast<std::size_t>(i)]);
+  for (std::int64_t i = 0; i < 3; ++i) y.set(i, targets[static_cast<std::size_t>(i)]);
+  const std::vector<NamedTensor> arrays{{"x", x}, {"y", y}};
+  io::write_tensors(folder / "data.npz", arrays);
+  folder.file("named.csv", "a,y,b\n1,0.5,2\n3,-1.25,-4\n.5,2,6\n");
+  folder.file("plain.csv", "1,2,0.5\n3,-4,-1.25\n.5,6,2\n");
+  folder.file("x.csv", "1,2\n3,-4\n.5,6\n");
+  folder.file("y.csv", "0.5\n-1.25\n2\n");
+
+  const Words line{folder / "model.json", "--optimizer", "sgd", "--loss", "mse"};
+  const auto expected = dump_of(folder, extended(line, {"--data", folder / "data.npz"}));
+  CHECK(dump_of(folder, extended(line, {"--data", folder / "named.csv"})) == expected);
+  CHECK(dump_of(folder, extended(line, {"--data", folder / "named.csv", "--csv-target", "y"})) == expected);
+  CHECK(dump_of(folder, extended(line, {"--data", folder / "plain.csv", "--csv-target", "2"})) == expected);
+  CHECK(dump_of(folder, extended(line, {"--x", folder / "x.csv", "--y", folder / "y.csv"})) == expected);
+
+  const Words out = extended(line, {"-o", folder / "a.keras", "--data"});
+  expect_refusal(extended(out, {folder / "plain.csv"}), 3,
+                 "3 columns of numbers for the input 'x', which takes 2; --csv-target COLUMN says");
+  expect_refusal(extended(out, {folder / "named.csv", "--csv-target", "aa"}), 2,
+                 "has no such column (did you mean 'a'?)");
+  expect_refusal(extended(out, {folder / "plain.csv", "--csv-target", "3"}), 2, "they are 0 to 2");
+  folder.file("empty_cell.csv", "a,b,y\n1,,2\n");
+  expect_refusal(extended(out, {folder / "empty_cell.csv"}), 3, "line 2, column 'b': '' is no finite number");
 }
 
 TEST_CASE("train: --warmup-steps and --decay are a schedule of Keras's, over all steps of the training") {
