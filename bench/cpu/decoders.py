@@ -212,6 +212,7 @@ def make_peers(options, name, dtype, threads, folder):
         if why and runtime == "attn":
             raise SystemExit(f"{name} {dtype}: attn: {why}")
         if why:
+            why = why.replace(f"{folder}/", "")
             print(f"{name} {dtype}: {runtime}: not measured: {why}", flush=True)
             rows.append({"runtime": runtime, "why_not": why})
             peer.process.kill()
