@@ -16,11 +16,7 @@ namespace {
 
 using Columns = std::vector<std::int64_t>;
 
-io::NumberTable read(const std::string& file) {
-  const io::Bytes bytes = io::read_file(file);
-  return io::read_number_table({reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(bytes.size())},
-                               file);
-}
+io::NumberTable read(const std::string& file) { return io::read_number_table(io::read_file(file).text(), file); }
 
 double cell(const io::NumberTable& table, std::int64_t row, std::int64_t column) {
   return table.numbers[static_cast<std::size_t>(row * table.width + column)];

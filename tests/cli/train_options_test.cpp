@@ -171,7 +171,8 @@ TEST_CASE("train: the rows of an array in several files are one sequence") {
 
 TEST_CASE("train: a table of numbers is data, its columns by name, by --csv-target and in their order") {
   const TemporaryFolder folder;
-  folder.file("model.json", R"({"class_name": "Sequential", "config": {"name": "line", "layers": [
+  const std::string model =
+      folder.file("model.json", R"({"class_name": "Sequential", "config": {"name": "line", "layers": [
     {"class_name": "InputLayer", "config": {"batch_shape": [null, 2], "dtype": "float32", "name": "x"}},
     {"class_name": "Dense", "config": {"name": "dense", "units": 1}}]}})");
   const Tensor x(DType::float32, {3, 2}), y(DType::float32, {3});
@@ -180,26 +181,25 @@ TEST_CASE("train: a table of numbers is data, its columns by name, by --csv-targ
   for (std::int64_t i = 0; i < 3; ++i) y.set(i, targets[static_cast<std::size_t>(i)]);
   const std::vector<NamedTensor> arrays{{"x", x}, {"y", y}};
   io::write_tensors(folder / "data.npz", arrays);
-  folder.file("named.csv", "a,y,b\n1,0.5,2\n3,-1.25,-4\n.5,2,6\n");
-  folder.file("plain.csv", "1,2,0.5\n3,-4,-1.25\n.5,6,2\n");
-  folder.file("x.csv", "1,2\n3,-4\n.5,6\n");
-  folder.file("y.csv", "0.5\n-1.25\n2\n");
+  const std::string named = folder.file("named.csv", "a,y,b\n1,0.5,2\n3,-1.25,-4\n.5,2,6\n");
+  const std::string plain = folder.file("plain.csv", "1,2,0.5\n3,-4,-1.25\n.5,6,2\n");
+  const std::string xs = folder.file("x.csv", "1,2\n3,-4\n.5,6\n");
+  const std::string ys = folder.file("y.csv", "0.5\n-1.25\n2\n");
 
-  const Words line{folder / "model.json", "--optimizer", "sgd", "--loss", "mse"};
+  const Words line{model, "--optimizer", "sgd", "--loss", "mse"};
   const auto expected = dump_of(folder, extended(line, {"--data", folder / "data.npz"}));
-  CHECK(dump_of(folder, extended(line, {"--data", folder / "named.csv"})) == expected);
-  CHECK(dump_of(folder, extended(line, {"--data", folder / "named.csv", "--csv-target", "y"})) == expected);
-  CHECK(dump_of(folder, extended(line, {"--data", folder / "plain.csv", "--csv-target", "2"})) == expected);
-  CHECK(dump_of(folder, extended(line, {"--x", folder / "x.csv", "--y", folder / "y.csv"})) == expected);
+  CHECK(dump_of(folder, extended(line, {"--data", named})) == expected);
+  CHECK(dump_of(folder, extended(line, {"--data", named, "--csv-target", "y"})) == expected);
+  CHECK(dump_of(folder, extended(line, {"--data", plain, "--csv-target", "2"})) == expected);
+  CHECK(dump_of(folder, extended(line, {"--x", xs, "--y", ys})) == expected);
 
   const Words out = extended(line, {"-o", folder / "a.keras", "--data"});
-  expect_refusal(extended(out, {folder / "plain.csv"}), 3,
+  expect_refusal(extended(out, {plain}), 3,
                  "3 columns of numbers for the input 'x', which takes 2; --csv-target COLUMN says");
-  expect_refusal(extended(out, {folder / "named.csv", "--csv-target", "aa"}), 2,
-                 "has no such column (did you mean 'a'?)");
-  expect_refusal(extended(out, {folder / "plain.csv", "--csv-target", "3"}), 2, "they are 0 to 2");
-  folder.file("empty_cell.csv", "a,b,y\n1,,2\n");
-  expect_refusal(extended(out, {folder / "empty_cell.csv"}), 3, "line 2, column 'b': '' is no finite number");
+  expect_refusal(extended(out, {named, "--csv-target", "aa"}), 2, "has no such column (did you mean 'a'?)");
+  expect_refusal(extended(out, {plain, "--csv-target", "3"}), 2, "they are 0 to 2");
+  const std::string with_empty_cell = folder.file("empty_cell.csv", "a,b,y\n1,,2\n");
+  expect_refusal(extended(out, {with_empty_cell}), 3, "line 2, column 'b': '' is no finite number");
 }
 
 TEST_CASE("train: --warmup-steps and --decay are a schedule of Keras's, over all steps of the training") {
