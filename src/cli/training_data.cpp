@@ -19,10 +19,6 @@
 namespace attn::cli {
 namespace {
 
-bool is_target(std::string_view name) {
-  return name == "y" || name == "sample_weight" || name.starts_with("y:") || name.starts_with("sample_weight:");
-}
-
 /// Inputs and targets of a text.
 std::vector<NamedTensor> text_arrays(const keras::Model& model, const std::string& file,
                                      std::optional<std::int64_t> sequence_length) {

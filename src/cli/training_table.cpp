@@ -55,7 +55,7 @@ class Assignment {
     Columns rest;
     for (std::int64_t column = 0; column < table_.width; ++column) {
       const std::string name = column == target ? "y" : name_of(column);
-      if (name == "y" || name == "sample_weight" || name.starts_with("y:") || name.starts_with("sample_weight:"))
+      if (is_target(name))
         add(name, {column}, is_whole(table_, {column}) ? DType::int32 : DType::float32, true);
       else if (const graph::Value* input = input_called(name))
         add_input(*input, {column});
@@ -138,6 +138,10 @@ class Assignment {
 };
 
 }  // namespace
+
+bool is_target(std::string_view name) {
+  return name == "y" || name == "sample_weight" || name.starts_with("y:") || name.starts_with("sample_weight:");
+}
 
 bool is_table(const std::string& file) { return file.ends_with(".csv"); }
 

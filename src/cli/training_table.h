@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/base/tensor.h"
@@ -16,6 +17,9 @@ struct DataReading {
   std::optional<std::int64_t> sequence_length;
   std::optional<std::string> csv_target;  ///< the column of the targets: its name, or its place from 0 on
 };
+
+/// Is it the name of targets, or of what samples count?
+[[nodiscard]] bool is_target(std::string_view name);
 
 /// A column for each array that its name says: an input of the model, "sample_weight", and targets, as "y", "target" or
 /// "y:<output>"; `csv_target` is a column of targets too. All other columns, in their order, are the one input (rows,
