@@ -9,6 +9,7 @@ or attn failed; a goal that is missed is told and is no failure. What is measure
 what is made of the times, in verdict.py.
 
     bench/gpu/peers.py --attn build/attn -o bench/gpu/results/h200.json [--only attention,encoders] [--rounds 3]
+                       [--dtypes bfloat16,…] [--first SIZES]
 
 --list tells each step and how long it should take, and needs no GPU and no PyTorch. --smoke runs tiny sizes on the CPU, to
 try the script itself; its times mean nothing.
@@ -31,6 +32,8 @@ parser.add_argument("--attn", default="build/attn")
 parser.add_argument("--library-path", default="", help="LD_LIBRARY_PATH for attn's own commands")
 parser.add_argument("-o", "--output", default="peers.json")
 parser.add_argument("--only", default="attention,encoders")
+parser.add_argument("--dtypes", default="bfloat16,float16,float32")
+parser.add_argument("--first", type=int, help="of each kind and dtype, only so many sizes")
 parser.add_argument("--rounds", type=int, default=workload.ROUNDS)
 parser.add_argument("--minutes", type=float, default=16, help="begin nothing that would not be over after so many")
 parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
@@ -50,6 +53,7 @@ import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+DTYPES_TAKEN = options.dtypes.split(",")
 
 torch.set_grad_enabled(False)
 torch.manual_seed(0)
@@ -247,6 +251,9 @@ def attention():
     """A round of a dtype is one process of attn over all sizes, then PyTorch over the same. The first of a dtype begins
     with the speed of one large product, alone."""
     for dtype, sizes in workload.attention(options.smoke).items():
+        if dtype not in DTYPES_TAKEN:
+            continue
+        sizes = sizes[:options.first]
         round_seconds = workload.seconds_of("attention", len(sizes)) + workload.seconds_of("attention peers", len(sizes))
         if not time_left(round_seconds):
             continue
@@ -367,11 +374,11 @@ def encoders():
     """bfloat16 for every model, then what skipping padding gains, float16, and float32 last."""
     for what in ("bfloat16", "padding", "float16", "float32"):
         if what == "padding":
-            for batch in () if options.smoke else workload.PADDED_BATCHES:
+            for batch in () if options.smoke or options.first else workload.PADDED_BATCHES:
                 if time_left(workload.seconds_of("padding")):
                     padding_row(batch)
             continue
-        for encoder in workload.encoders(options.smoke):
+        for encoder in workload.encoders(options.smoke)[:options.first] if what in DTYPES_TAKEN else ():
             if time_left(workload.seconds_of("encoder")):
                 encoder_row(encoder, what)
 
