@@ -74,16 +74,17 @@ TEST_CASE("fold_identities: casts, reshapes and transposes that lead back vanish
         "%0 = input x float16 (2, 3, 4)\n%7 = relu(%0) float16 (2, 3, 4)\noutput_0 = %7\noutput_1 = %0\n");
 }
 
-TEST_CASE("fold_identities: of two equal casts of one value the second is the first") {
+TEST_CASE("fold_identities: of two equal casts or reshapes of one value the second is the first") {
   Graph graph;
   Builder build(graph);
-  const ValueId x = build.input("x", DType::float32, {2});
-  output(build, build.unary(UnaryFn::relu, build.cast(x, DType::bfloat16)));
-  output(build, build.unary(UnaryFn::tanh, build.cast(x, DType::bfloat16)));
-  output(build, build.cast(x, DType::float16));
+  const ValueId x = build.input("x", DType::float32, {2, 3});
+  const auto form = [&](Shape shape) { return build.cast(build.reshape(x, std::move(shape)), DType::bfloat16); };
+  output(build, build.unary(UnaryFn::relu, form({2, 1, 3})));
+  output(build, build.unary(UnaryFn::tanh, form({2, 1, 3})));
+  output(build, form({6}));
   const Graph after = checked(graph, fold_identities(graph));
-  CHECK(after.nodes.size() == 4);
-  CHECK(after.nodes[1].inputs == after.nodes[2].inputs);
+  CHECK(after.nodes.size() == 6);
+  CHECK(after.nodes[2].inputs == after.nodes[3].inputs);
 }
 
 namespace {

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "attn/plan/passes.h"
@@ -85,9 +87,12 @@ class Folder {
   /// A value that is there already and equal to the node's.
   ValueId same_as(const Node& node) {
     if (changes_nothing(node)) return node.inputs[0];
-    const auto* const cast = std::get_if<graph::Cast>(&node.op);
-    if (cast == nullptr) return graph::kNone;
-    const auto [earlier, is_new] = casts_.try_emplace({node.inputs[0], cast->dtype}, node.outputs[0]);
+    if (!std::holds_alternative<graph::Cast>(node.op) && !std::holds_alternative<graph::Reshape>(node.op))
+      return graph::kNone;
+    const graph::Value& after = graph_.value(node.outputs[0]);
+    if (std::ranges::find(after.shape, kUnknown) != after.shape.end()) return graph::kNone;
+    Form form{node.inputs[0], after.dtype, {after.shape.begin(), after.shape.end()}};
+    const auto [earlier, is_new] = forms_.try_emplace(std::move(form), node.outputs[0]);
     return is_new ? graph::kNone : earlier->second;
   }
 
@@ -104,9 +109,10 @@ class Folder {
   }
 
   Graph& graph_;
-  std::vector<NodeId> producer_;      // by value, among the nodes that stay
-  std::vector<ValueId> replacement_;  // by value
-  std::map<std::pair<ValueId, DType>, ValueId> casts_;
+  std::vector<NodeId> producer_;                              // by value, among the nodes that stay
+  std::vector<ValueId> replacement_;                          // by value
+  using Form = std::tuple<ValueId, DType, std::vector<Dim>>;  // a value as a Cast or a Reshape makes it
+  std::map<Form, ValueId> forms_;
 };
 
 }  // namespace

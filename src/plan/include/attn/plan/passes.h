@@ -15,8 +15,9 @@ namespace attn::plan {
 /// and logarithms that nothing reads.
 [[nodiscard]] graph::Graph remove_dead(graph::Graph graph);
 
-/// Without what changes nothing: a Cast to the dtype at hand or there and back through a wider one, one that is there
-/// already, a Reshape or Transpose to the shape or order at hand; Reshapes and Transposes in a row become one.
+/// Without what changes nothing: a Cast to the dtype at hand or there and back through a wider one, a Reshape or
+/// Transpose to the shape or order at hand, a Cast or Reshape that is there already; Reshapes and Transposes in a row
+/// become one.
 [[nodiscard]] graph::Graph fold_identities(graph::Graph graph);
 
 /// Linear, QuantizedLinear or Conv, then Unary becomes the activation of the first, where nothing else reads what lies
