@@ -102,7 +102,7 @@ bench-peers: setup build ## PyTorch, ONNX Runtime, OpenVINO and Keras in turn wi
 	@cmake --build $(BUILD) --target attn-loaded --parallel $$(nproc)
 	@bench/cpu/run $(ARGS)
 
-gpu-check: ## on a machine with a GPU: PyTorch in turn, tests, sanitizer (25 minutes; PART=attention|encoders|tests|sanitizer|trial: 9; DRY=1: only tell)
+gpu-check: ## on a machine with a GPU: PyTorch in turn, tests, sanitizer (25 minutes; PART=attention|encoders|tests|sanitizer: 9; DRY=1: only tell)
 	@bench/gpu/check $(if $(DRY),--dry-run) $(PART)
 
 gpu-kit: setup build-all ## pack the build for gpu-check on a machine that cannot build it

@@ -2,10 +2,12 @@
 #include <cublasLt.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <map>
 #include <numbers>
+#include <thread>
 
 #include "attn/base/tensor.h"
 #include "runtime.h"
@@ -218,7 +220,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
   const cudaError_t error = attn::simt::submit(
       stream,
       [=, alpha = scalar(alpha), beta = scalar(beta), description = of(description), la = of(la), lb = of(lb),
-       lc = of(lc), ld = of(ld)] { multiply(description, alpha, a, la, b, lb, beta, c, lc, d, ld); },
+       lc = of(lc), ld = of(ld), slow = machine.slow_products] {
+        if (slow) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+        multiply(description, alpha, a, la, b, lb, beta, c, lc, d, ld);
+      },
       true);
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }

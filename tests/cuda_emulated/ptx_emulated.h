@@ -76,14 +76,6 @@ inline void wait_barrier(std::uint64_t* barrier, std::uint32_t parity) { simt::w
 inline void load_box(void* shared, const CUtensorMap* map, std::uint64_t* barrier, int c0, int c1, int c2, int c3) {
   simt::load_box(shared, map, barrier, {c0, c1, c2, c3}, 0);
 }
-inline void load_box_of_pair(void* shared, const CUtensorMap* map, std::uint64_t* barrier, int c0, int c1, int c2,
-                             int c3) {
-  simt::load_box(shared, map, barrier, {c0, c1, c2, c3}, 2);
-}
-
-inline void arrive_at_block(std::uint64_t* barrier, unsigned rank) {
-  simt::arrive_at(reinterpret_cast<std::uint64_t*>(simt::of_block(barrier, rank)), 0);
-}
 inline unsigned rank_in_cluster() { return simt::self().rank; }
 inline void meet_cluster() { simt::meet_cluster(); }
 template <typename T>

@@ -32,6 +32,7 @@ struct Machine {
   std::int64_t blocked_calls = 0;        ///< that would have waited for what never ends
   std::int64_t products = 0;             ///< cublasLtMatmul calls so far
   std::uint64_t refused_algorithm = 0;   ///< which cublasLtMatmul proposes and does not launch; 0: none
+  bool slow_products = false;            ///< cublasLtMatmul's products take milliseconds
   bool relu_loses_nan = false;           ///< cublasLtMatmul's relu gives 0 for NaN
   std::int32_t largest_batch = 0;        ///< of a product so far
   cudaError_t next_error = cudaSuccess;  ///< what the next synchronisation reports

@@ -9,7 +9,6 @@
 
 #include "attention_cases.h"
 #include "attention_check.h"
-#include "trial_guard.h"
 
 namespace attn::cuda {
 namespace {
@@ -49,13 +48,6 @@ void check_sm90(DType dtype) {
   CHECK(check("flash sm90", dtype, device).taken == expected);
 }
 
-void check_pairs(DType dtype) {
-  if (!has_gpu()) return;
-  const test::TrialGuard trial("sm90-pair");
-  const Device device(0);
-  CHECK(check("flash sm90 pair", dtype, device).taken == (device.architecture() == 90 ? kTakenByPairs : 0));
-}
-
 }  // namespace
 
 TEST_CASE("gpu: the attention kernel plain in float64 gives what double loops give") { check_plain(DType::float64); }
@@ -84,11 +76,4 @@ TEST_CASE("gpu: the attention kernel flash sm90 in float16 gives what double loo
 TEST_CASE("gpu: the attention kernel flash sm90 in bfloat16 gives what double loops give") {
   check_sm90(DType::bfloat16);
 }
-TEST_CASE("gpu: the attention kernel flash sm90 pair in float16 gives what double loops give") {
-  check_pairs(DType::float16);
-}
-TEST_CASE("gpu: the attention kernel flash sm90 pair in bfloat16 gives what double loops give") {
-  check_pairs(DType::bfloat16);
-}
-
 }  // namespace attn::cuda

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "../backends/cuda/trial_guard.h"
 #include "attn/backends/reference.h"
 #include "attn/backends/registry.h"
 #include "attn/base/error.h"
@@ -165,15 +164,6 @@ TEST_CASE("gpu: an encoder agrees with the reference, on every precision, and re
                  {DType::float32, MatmulPrecision::high, 1e-3},
                  {DType::float16, MatmulPrecision::highest, 3e-3},
                  {DType::bfloat16, MatmulPrecision::highest, 2e-2}});
-}
-
-TEST_CASE("gpu: small products agree with the reference, and repeat bit for bit") {
-  const TrialGuard trial("small-product,small-linear");
-  for (const Dim length : {50, 128}) {
-    check_encoder(
-        {.B = 1, .T = length, .D = 768, .N = 12, .H = 64, .F = 3072, .L = 1, .activation = graph::UnaryFn::gelu},
-        {{DType::float16, MatmulPrecision::highest, 3e-3}, {DType::bfloat16, MatmulPrecision::highest, 2e-2}});
-  }
 }
 
 }  // namespace

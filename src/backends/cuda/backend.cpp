@@ -23,6 +23,7 @@ class CudaBackend final : public backends::Backend {
     graph = plan::simplify_einsum(std::move(graph));
     graph = plan::simplify_conv(std::move(graph));
     graph = plan::fold_identities(std::move(graph));
+    graph = plan::narrow_norms(std::move(graph));
     // What cuBLASLt cannot apply itself runs in one kernel over what the product wrote.
     graph = plan::fuse_activation(std::move(graph), [](const graph::Unary&) { return true; });
     graph = plan::fuse_residual(std::move(graph));

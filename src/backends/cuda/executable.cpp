@@ -101,7 +101,8 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
     fill_with_numbers(arena_.get(), plan_.arena_bytes, stream_.get());
     const TuningSpace space(*device_, stream_.get());
     TuningCache cache(TuningCache::default_folder(), *device_);
-    const Tuning tuning{stream_.get(), space, cache};
+    std::map<std::string, bool> races;
+    const Tuning tuning{stream_.get(), space, cache, races};
     for (const auto& tune : tune_later) tune(tuning);
     try_out(trials, &tuning);
     cache.save();

@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "kernels/fused.h"
-#include "small_product/prepare.h"
-#include "trial.h"
 
 namespace attn::cuda {
 namespace {
@@ -36,12 +34,11 @@ std::optional<Choice> fuse_add_norm(const Step& add, const Step& norm, bool sum_
   if (norm.inputs[0].data != sum.data || norm.inputs[0].shape != shape || !is_hot(sum.dtype)) return std::nullopt;
   if (add.inputs[0].shape != shape || add.inputs[1].shape != shape) return std::nullopt;
   if (op->axes != std::vector<int>{shape.rank() - 1}) return std::nullopt;
-  for (std::size_t i = 1; i < norm.inputs.size(); ++i) {
-    if (norm.inputs[i].dtype != sum.dtype) return std::nullopt;
-  }
+  const auto parameters = norm_parameters(*op, norm);
+  if (!parameters) return std::nullopt;
   const Operand& y = norm.outputs[0];
-  const std::vector<Operand> parameters(norm.inputs.begin() + 1, norm.inputs.end());
-  if (!safe(y, add.inputs, true) || !safe(y, parameters, false) || (sum_is_kept && overlap(y, sum))) {
+  const std::vector<Operand> others(norm.inputs.begin() + 1, norm.inputs.end());
+  if (!safe(y, add.inputs, true) || !safe(y, others, false) || (sum_is_kept && overlap(y, sum))) {
     return std::nullopt;
   }
   NormStep step;
@@ -51,42 +48,12 @@ std::optional<Choice> fuse_add_norm(const Step& add, const Step& norm, bool sum_
   step.x = add.inputs[0].data;
   step.residual = add.inputs[1].data;
   step.sum = sum_is_kept ? sum.data : nullptr;
-  std::size_t next = 1;
-  if (op->scale) step.gamma = norm.inputs[next++].data;
-  if (op->center) step.beta = norm.inputs[next].data;
+  step.parameters = *parameters;
   step.kind = op->kind;
   step.epsilon = op->epsilon;
   step.y = y.data;
   return Choice("add + layer_norm",
                 [step, &device = norm.device](cudaStream_t stream) { launch_add_layer_norm(step, device, stream); });
-}
-
-/// A product of few rows with a residual, then the norm of its rows.
-std::optional<Choice> fuse_product_norm(const Step& linear, const Step& norm, bool sum_is_kept) {
-  const auto* op = std::get_if<graph::Linear>(&linear.op);
-  const auto* norm_op = std::get_if<graph::LayerNorm>(&norm.op);
-  if (op == nullptr || norm_op == nullptr || !is_tried("small-product")) return std::nullopt;
-  const Operand &sum = linear.outputs[0], &y = norm.outputs[0];
-  if (norm.inputs[0].data != sum.data || norm.inputs[0].shape != sum.shape) return std::nullopt;
-  SmallProduct product = small_product_of(*op, linear);
-  if (norm_op->axes != std::vector<int>{sum.shape.rank() - 1} || product.N != sum.shape.back()) return std::nullopt;
-  for (const Operand& input : norm.inputs) {
-    if (input.dtype != sum.dtype) return std::nullopt;
-  }
-  product.norm = norm_op;
-  std::size_t next = 1;
-  if (norm_op->scale) product.gamma = norm.inputs[next++].data;
-  if (norm_op->center) product.beta = norm.inputs[next].data;
-  product.sum = sum_is_kept ? sum.data : nullptr;
-  product.out = y.data;
-  if (!why_not_small_product(product, linear.device).empty()) return std::nullopt;
-  // All of x is read before anything is written, by the one cluster that there is. The rest is read row by row.
-  std::vector<Operand> others(linear.inputs.begin() + 2, linear.inputs.end());
-  if (product.residual != nullptr) others.pop_back();
-  others.insert(others.end(), norm.inputs.begin() + 1, norm.inputs.end());
-  if (!safe(y, others, false) || (sum_is_kept && overlap(y, sum))) return std::nullopt;
-  if (product.residual != nullptr && !safe(y, {linear.inputs.back()}, true)) return std::nullopt;
-  return Choice("small product + layer_norm", prepare_small_product(product, linear.device));
 }
 
 /// Rows of a table, then the sum with rows that repeat: token and position embeddings.
@@ -129,7 +96,6 @@ std::optional<Choice> fuse_gather_add(const Step& gather, const Step& add, bool 
 std::optional<Choice> fuse(const Step& first, const Step& second, bool first_is_kept) {
   const bool empty = std::ranges::any_of(first.outputs, [](const Operand& out) { return out.size() == 0; });
   if (empty) return std::nullopt;
-  if (auto choice = fuse_product_norm(first, second, first_is_kept)) return choice;
   if (auto choice = fuse_add_norm(first, second, first_is_kept)) return choice;
   return fuse_gather_add(first, second, first_is_kept);
 }

@@ -10,7 +10,6 @@
 #include "attn/base/error.h"
 #include "attn/base/tensor.h"
 #include "device.h"
-#include "recording.h"
 #include "watch.h"
 
 namespace attn::cuda {
@@ -18,9 +17,7 @@ namespace {
 
 using backends::MatmulPrecision;
 
-constexpr int kProposals = 16;  // of cuBLASLt, to measure
-constexpr int kCalls = 20;      // of each in a recording, so that the host's time for a launch does not count
-constexpr int kReplays = 3;     // of the recording; the fastest counts
+constexpr int kProposals = 48;  // of cuBLASLt, to measure
 
 // Beyond these cuBLASLt's kernels are launched with more blocks along an axis than CUDA takes.
 constexpr std::int64_t kMostBatch = 65535;
@@ -135,18 +132,14 @@ class Call {
            result.workspaceSize <= static_cast<std::size_t>(kWorkspaceBytes);
   }
 
-  struct Operands {
-    const std::byte *a, *b, *residual;  // residual: null where there is none
-    std::byte* out;
-  };
   [[nodiscard]] const Product& product() const { return product_; }
   void set_bias(const std::byte* bias) { set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias); }
 
-  [[nodiscard]] Operands operands() const { return {product_.a, product_.b, product_.residual, product_.out}; }
+  [[nodiscard]] ProductOperands operands() const { return {product_.a, product_.b, product_.residual, product_.out}; }
 
   /// For measurements: places in memory that begin as the real ones do, and follow on those of the call before. The
   /// real ones where there is no room.
-  [[nodiscard]] Operands operands(const TuningSpace& space, int call) const {
+  [[nodiscard]] ProductOperands operands(const TuningSpace& space, int call) const {
     const std::int64_t size = bytes_of(product_.dtype), batch = product_.batch;
     const auto bytes = [&](std::int64_t matrix, std::int64_t stride) {
       return ((stride == 0 ? matrix : stride * (batch - 1) + matrix) * size + 2 * kLine - 1) / kLine * kLine;
@@ -165,8 +158,8 @@ class Call {
             like(first + a + b, product_.out)};
   }
 
-  [[nodiscard]] cublasStatus_t run(const cublasLtMatmulAlgo_t& algorithm, const Operands& given, std::byte* workspace,
-                                   cudaStream_t stream) const {
+  [[nodiscard]] cublasStatus_t run(const cublasLtMatmulAlgo_t& algorithm, const ProductOperands& given,
+                                   std::byte* workspace, cudaStream_t stream) const {
     const bool wide = product_.dtype == DType::float64;
     const double one = 1.0, add = given.residual != nullptr ? 1.0 : 0.0;
     const auto one_f = static_cast<float>(one), add_f = static_cast<float>(add);
@@ -215,7 +208,7 @@ struct Prepared {
   std::vector<cublasLtMatmulAlgo_t> algorithms;
 
   /// The next algorithm takes the place of one that cannot be launched.
-  void launch(const Call::Operands& operands, std::byte* workspace, cudaStream_t stream) {
+  void launch(const ProductOperands& operands, std::byte* workspace, cudaStream_t stream) {
     for (;;) {
       const cublasStatus_t status = call.run(algorithms.front(), operands, workspace, stream);
       if (status == CUBLAS_STATUS_SUCCESS) return;
@@ -240,7 +233,7 @@ bool keeps_nan(Prepared& prepared, std::byte* workspace, cudaStream_t stream) {
   }
   const auto doing = "trying a product over NaN";
   check(cudaMemsetAsync(nan.get(), 0xFF, static_cast<std::size_t>(bytes), stream), doing);  // NaN in every dtype
-  Call::Operands operands = prepared.call.operands();
+  ProductOperands operands = prepared.call.operands();
   if (product.bias != nullptr) {
     prepared.call.set_bias(nan.get());
   } else {
@@ -260,31 +253,6 @@ bool keeps_nan(Prepared& prepared, std::byte* workspace, cudaStream_t stream) {
   return is_nan(0) && (product.m * product.n == 1 || is_nan(1));
 }
 
-/// What a call takes on the device: the fastest of some replays of many calls in a row. Nothing where it cannot be
-/// launched.
-std::optional<double> seconds_of(const Call& call, const cublasLtMatmulAlgo_t& algorithm, std::byte* workspace,
-                                 const Tuning& tuning) {
-  const auto run = [&](int i) {
-    return call.run(algorithm, call.operands(tuning.space, i), workspace, tuning.stream) == CUBLAS_STATUS_SUCCESS;
-  };
-  if (!run(0)) return std::nullopt;
-  bool all = true;
-  const GraphExec calls = record(tuning.stream, [&] {
-    for (int i = 0; i < kCalls; ++i) all = run(i) && all;
-  });
-  if (!all) return std::nullopt;
-  const Event from = make_event(), to = make_event();
-  double fastest = 0;
-  for (int replay = 0; replay <= kReplays; ++replay) {  // the first warms up
-    check(cudaEventRecord(from.get(), tuning.stream), "timing a product");
-    check(cudaGraphLaunch(calls.get(), tuning.stream), "timing a product");
-    check(cudaEventRecord(to.get(), tuning.stream), "timing a product");
-    const double seconds = seconds_between(from.get(), to.get(), patience().seconds, "timing a product") / kCalls;
-    if (replay == 1 || (replay > 1 && seconds < fastest)) fastest = seconds;
-  }
-  return fastest;
-}
-
 PreparedProduct declined(std::string why) {
   PreparedProduct none;
   none.why_not = std::move(why);
@@ -297,8 +265,13 @@ PreparedProduct prepare_call(const Product& product, const Device& device, Scrat
   if (prepared->algorithms.empty()) return declined(fmt::format("cuBLASLt has no algorithm for {}", product.key()));
   scratch.reserve(kWorkspaceBytes);
   PreparedProduct result;
+  result.key = product.key();
   result.launch = [prepared, &scratch](cudaStream_t stream) {
     prepared->launch(prepared->call.operands(), scratch.data, stream);
+  };
+  result.operands = [prepared](const TuningSpace& space, int call) { return prepared->call.operands(space, call); };
+  result.launch_with = [prepared, &scratch](const ProductOperands& given, cudaStream_t stream) {
+    prepared->launch(given, scratch.data, stream);
   };
   result.keeps_nan = [prepared, &scratch](cudaStream_t stream) { return keeps_nan(*prepared, scratch.data, stream); };
   result.tune = [prepared, &scratch, key = product.key()](const Tuning& tuning) {
@@ -309,7 +282,12 @@ PreparedProduct prepare_call(const Product& product, const Device& device, Scrat
     std::optional<double> best;
     cublasLtMatmulAlgo_t fastest{};
     for (const cublasLtMatmulAlgo_t& algorithm : prepared->algorithms) {
-      const auto seconds = seconds_of(prepared->call, algorithm, scratch.data, tuning);
+      const auto seconds = seconds_of(
+          [&](int i) {
+            const ProductOperands given = prepared->call.operands(tuning.space, i);
+            return prepared->call.run(algorithm, given, scratch.data, tuning.stream) == CUBLAS_STATUS_SUCCESS;
+          },
+          tuning.stream);
       if (!seconds || (best && *seconds >= *best)) continue;
       best = seconds;
       fastest = algorithm;

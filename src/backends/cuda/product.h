@@ -64,14 +64,25 @@ class TuningCache {
   std::shared_ptr<Entries> entries_;
 };
 
+/// The memory of a product's matrices.
+struct ProductOperands {
+  const std::byte *a, *b, *residual;  ///< residual: null where there is none
+  std::byte* out;
+};
+
 /// A product made ready, or why cuBLASLt declines. The algorithm is the first of those that cuBLASLt proposes that can
 /// be launched, which is the same at every run; after `tune` it is the one that the cache knows, else the fastest.
 struct PreparedProduct {
   Launch launch;
   std::function<void(const Tuning&)> tune;  ///< needs scratch, and writes the real operands' memory
+  /// What to measure with: places that no call before has read, as far as there is room. The batch is within what
+  /// cuBLASLt takes at once, as for the next two.
+  std::function<ProductOperands(const TuningSpace&, int call)> operands;
+  std::function<void(const ProductOperands&, cudaStream_t)> launch_with;
   /// Runs it once over NaN in the place of the bias, or of a where there is none: whether NaN is what comes out. False
   /// too where there is no memory to try it. As tune; the batch is 1.
   std::function<bool(cudaStream_t)> keeps_nan;
+  std::string key;  ///< Product::key()
   std::string why_not;
 };
 [[nodiscard]] PreparedProduct prepare_product(const Product& product, const Device& device, Scratch& scratch);

@@ -10,7 +10,6 @@
 #include "kernels/epilogue.h"
 #include "product.h"
 #include "small_product/prepare.h"
-#include "trial.h"
 
 namespace attn::cuda {
 namespace {
@@ -57,13 +56,75 @@ std::int64_t product_of(const Shape& shape, int first, int last) {
 /// A product, and a kernel of ours for what cuBLASLt does not do.
 struct Apart {
   PreparedProduct prepared;
-  EpilogueStep epilogue;
+  std::optional<EpilogueStep> epilogue;
 
   void launch(cudaStream_t stream) const {
     prepared.launch(stream);
-    launch_epilogue(epilogue, stream);
+    if (epilogue) launch_epilogue(*epilogue, stream);
+  }
+  void launch_with(const ProductOperands& operands, cudaStream_t stream) const {
+    prepared.launch_with(operands, stream);
+    if (!epilogue) return;
+    EpilogueStep step = *epilogue;
+    step.x = operands.out;
+    launch_epilogue(step, stream);
   }
 };
+
+/// Whether our own kernel of few rows takes less time than cuBLASLt with what follows it.
+bool is_faster(const SmallProduct& small, const Apart& library, const Device& device, const Tuning& tuning) {
+  const auto operands = [&](int call) { return library.prepared.operands(tuning.space, call); };
+  std::vector<Launch> launches;
+  for (int call = 0; call < kCallsToMeasure; ++call) {
+    const ProductOperands given = operands(call);
+    SmallProduct there = small;
+    there.x = given.a;
+    there.kernel = given.b;
+    there.out = given.out;
+    if (small.residual != nullptr && given.residual != nullptr) there.residual = given.residual;
+    launches.push_back(prepare_small_product(there, device));
+  }
+  const auto ours = seconds_of(
+      [&](int call) {
+        launches[static_cast<std::size_t>(call)](tuning.stream);
+        return true;
+      },
+      tuning.stream);
+  const auto its = seconds_of(
+      [&](int call) {
+        library.launch_with(operands(call), tuning.stream);
+        return true;
+      },
+      tuning.stream);
+  return *ours < *its;
+}
+
+/// cuBLASLt's product; where products are tuned, our own kernel of few rows takes its place if it is faster.
+Choice with_race(Apart apart, std::string name, const graph::Linear& op, const Step& step,
+                 const ProductOptions& options) {
+  struct Both {
+    Apart library;
+    SmallProduct product;
+    Launch small;
+  };
+  const auto both = std::make_shared<Both>(Both{std::move(apart), small_product_of(op, step), nullptr});
+  options.tune_later.push_back(both->library.prepared.tune);
+  if (why_not_small_product(both->product, step.device).empty()) {
+    options.trials.push_back(
+        {step.node, [both, &device = step.device](cudaStream_t, const Tuning* tuning) -> std::optional<Trial::Change> {
+           if (tuning == nullptr) return std::nullopt;
+           const std::string kind =
+               both->library.prepared.key + " " + std::string(name_of(both->product.activation.fn));
+           const auto [race, is_new] = tuning->races.try_emplace(kind, false);
+           if (is_new) race->second = is_faster(both->product, both->library, device, *tuning);
+           if (!race->second) return std::nullopt;
+           both->small = prepare_small_product(both->product, device);
+           return Trial::Change{"small product", "measured to be faster than cuBLASLt"};
+         }});
+  }
+  return {std::move(name),
+          [both](cudaStream_t stream) { both->small ? both->small(stream) : both->library.launch(stream); }};
+}
 
 /// relu of NaN is NaN, as Keras has it. Whether cuBLASLt's is, a trial shows; where not, a kernel of ours does it.
 Choice with_tried_relu(PreparedProduct fused, std::string name, Apart apart, const std::string& apart_name,
@@ -126,23 +187,19 @@ Choice make_product(const graph::Linear& op, const Step& step, const ProductOpti
   // The residual comes after the activation, and cuBLASLt adds it before: one of them is left to a kernel of ours.
   const auto epilogue = epilogue_of(op.activation, product);
   const bool separate = !epilogue || (*epilogue != Epilogue::none && residual != nullptr);
-  if (is_tried("small-linear") || (separate && is_tried("small-product"))) {
-    const SmallProduct small = small_product_of(op, step);
-    if (why_not_small_product(small, step.device).empty())
-      return {"small product", prepare_small_product(small, step.device)};
-  }
   Product fused = product;
   if (!separate) {
     fused.bias = bias;
     fused.residual = residual;
     fused.epilogue = *epilogue;
     if (*epilogue != Epilogue::relu) {
-      return chosen(prepare_product(fused, step.device, step.scratch), name_of_product(fused, false),
-                    options.tune_later);
+      PreparedProduct prepared = prepare_product(fused, step.device, step.scratch);
+      if (!prepared.launch) return Choice(std::move(prepared.why_not));
+      return with_race({std::move(prepared), std::nullopt}, name_of_product(fused, false), op, step, options);
     }
   }
   Apart apart{prepare_product(product, step.device, step.scratch),
-              {step.outputs[0].data, product.m, product.n, product.dtype, bias, op.activation, residual}};
+              EpilogueStep{step.outputs[0].data, product.m, product.n, product.dtype, bias, op.activation, residual}};
   if (!apart.prepared.launch) return Choice(std::move(apart.prepared.why_not));
   std::string name = name_of_product(product, true);
   if (!separate) {
@@ -151,8 +208,7 @@ Choice make_product(const graph::Linear& op, const Step& step, const ProductOpti
       return with_tried_relu(std::move(prepared), name_of_product(fused, false), std::move(apart), name, step, options);
     }
   }
-  options.tune_later.push_back(apart.prepared.tune);
-  return {std::move(name), [apart = std::move(apart)](cudaStream_t stream) { apart.launch(stream); }};
+  return with_race(std::move(apart), std::move(name), op, step, options);
 }
 
 Choice make_product(const graph::MatMul& op, const Step& step, const ProductOptions& options) {

@@ -208,26 +208,6 @@ __device__ __forceinline__ const T* of_block(const T* here, unsigned rank) {
   return there;
 }
 
-/// Arrives at the barrier that block `rank` of the cluster has where `barrier` lies in this one.
-__device__ __forceinline__ void arrive_at_block(std::uint64_t* barrier, unsigned rank) {
-  asm volatile(
-      "{\n.reg .b32 there;\n"
-      "mapa.shared::cluster.u32 there, %0, %1;\n"
-      "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(shared_address(barrier)),
-      "r"(rank)
-      : "memory");
-}
-/// load_box() into the same place of both blocks of a pair; the barrier of each gets the bytes of its box.
-__device__ __forceinline__ void load_box_of_pair(void* shared, const CUtensorMap* map, std::uint64_t* barrier, int c0,
-                                                 int c1, int c2, int c3) {
-  asm volatile(
-      "{\n.reg .b16 both;\nmov.b16 both, 3;\n"
-      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
-      "[%1, {%3, %4, %5, %6}], [%2], both;\n}" ::"r"(shared_address(shared)),
-      "l"(map), "r"(shared_address(barrier)), "r"(c0), "r"(c1), "r"(c2), "r"(c3)
-      : "memory");
-}
-
 /// Shows what this thread has written to shared memory to TMA and to products begun after a barrier.
 __device__ __forceinline__ void show_to_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 

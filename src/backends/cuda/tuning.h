@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "device.h"
@@ -31,7 +34,14 @@ struct Tuning {
   cudaStream_t stream = nullptr;
   const TuningSpace& space;
   TuningCache& cache;
+  std::map<std::string, bool>& races;  ///< by product: whether our own kernel was faster
 };
+
+constexpr int kCallsToMeasure = 20;  ///< in a recording, so that the host's time for a launch does not count
+
+/// What a call takes on the device: the fastest of some replays of call(0) to call(kCallsToMeasure − 1) in a row.
+/// Nothing where one says that it cannot be launched.
+[[nodiscard]] std::optional<double> seconds_of(const std::function<bool(int)>& call, cudaStream_t stream);
 
 /// What measures products once scratch is there.
 using TuneLater = std::vector<std::function<void(const Tuning&)>>;

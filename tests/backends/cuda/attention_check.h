@@ -32,9 +32,7 @@ AttentionCount check_attention(std::string_view name, std::initializer_list<DTyp
                                const Device& device);
 
 /// How many problems Hopper's own kernel takes on one, in one dtype; and how many of them are heavy.
-inline constexpr int kTakenBySm90 = 55, kHeavyTakenBySm90 = 1;
-/// The same for pairs of blocks.
-inline constexpr int kTakenByPairs = 7;
+inline constexpr int kTakenBySm90 = 57, kHeavyTakenBySm90 = 1;
 /// The same for the one that shares out keys.
 inline constexpr int kTakenBySplit = 13;
 

@@ -5,7 +5,6 @@
 
 #include "../../long.h"
 #include "attention_check.h"
-#include "trial_guard.h"
 
 namespace attn::cuda {
 namespace {
@@ -40,13 +39,6 @@ TEST_CASE("attention: the kernel that shares out keys takes few queries over man
 TEST_CASE("attention: the kernel on Hopper's instructions takes long queries in half precision") {
   const int dtypes = test::runs_long() ? 2 : 1;
   CHECK(check("flash sm90", {DType::float16, DType::bfloat16}).taken == dtypes * kTakenBySm90 + kHeavyTakenBySm90);
-}
-
-TEST_CASE("attention: pairs of blocks on Hopper share keys and values of long queries, where a trial asks for them") {
-  CHECK(check("flash sm90 pair", {DType::bfloat16}).taken == 0);
-  const test::TrialGuard trial("sm90-pair");
-  const int dtypes = test::runs_long() ? 2 : 1;
-  CHECK(check("flash sm90 pair", {DType::float16, DType::bfloat16}).taken == dtypes * kTakenByPairs);
 }
 
 }  // namespace attn::cuda

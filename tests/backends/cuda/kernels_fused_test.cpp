@@ -46,17 +46,22 @@ TEST_CASE("cuda fused: a residual and a layer norm give the bytes of the two ker
         for (const bool keeps_sum : {false, true}) {
           const Shape shape{rows, columns}, row{columns};
           const Tensor x = drawn("x", shape, dtype), residual = drawn("residual", shape, dtype);
-          const Tensor gamma = drawn("gamma", row, dtype), beta = drawn("beta", row, dtype);
+          const DType parameters = keeps_sum ? dtype : DType::float32;
+          const Tensor gamma = drawn("gamma", row, parameters), beta = drawn("beta", row, parameters);
           const Tensor sum = by_fast_kernel(Binary{BinaryFn::add}, {x, residual}, shift);
           const Tensor expected = by_fast_kernel(LayerNorm{kind, {1}, 1e-3}, {sum, gamma, beta}, shift);
 
           const Guarded x_memory = on_device(x, shift), residual_memory = on_device(residual, shift);
           const Guarded gamma_memory = on_device(gamma, shift), beta_memory = on_device(beta, shift);
           const Guarded sum_memory(dtype, shape, shift), y_memory(dtype, shape, shift);
-          cuda::NormStep step{dtype, rows, columns, x_memory.operand().data, residual_memory.operand().data};
+          cuda::NormStep step;
+          step.dtype = dtype;
+          step.rows = rows;
+          step.columns = columns;
+          step.x = x_memory.operand().data;
+          step.residual = residual_memory.operand().data;
           step.sum = keeps_sum ? sum_memory.operand().data : nullptr;
-          step.gamma = gamma_memory.operand().data;
-          step.beta = beta_memory.operand().data;
+          step.parameters = {gamma_memory.operand().data, beta_memory.operand().data, parameters, keeps_sum};
           step.kind = kind;
           step.epsilon = 1e-3;
           step.y = y_memory.operand().data;

@@ -11,7 +11,6 @@
 #include "attn/base/error.h"
 #include "kernels.h"
 #include "tensor_map.h"
-#include "trial.h"
 #include "watch.h"
 
 namespace attn::cuda {
@@ -65,7 +64,7 @@ std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& de
   if (!kHasSm90Code) return "this build has no code for sm_90a (ATTN_CUDA_ARCHITECTURES)";
   if (std::max(problem.H, problem.V) > 256) return "a head size is beyond 256";
   if (std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
-  if (problem.T <= 128) return "a tile of queries would be mostly empty";
+  if (problem.T <= 64) return "two thirds of a tile of queries would be empty";
   if (std::string reason = why_not_masks(problem); !reason.empty()) return reason;
   if (problem.length != nullptr) return "the number of keys is known on the GPU alone";
   if (problem.rows > kMostRows) return "sequences have more than 2^30 rows";
@@ -76,16 +75,6 @@ std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& de
     return "rows are not whole 16-byte vectors";
   }
   if (tiles_for(problem).shared_bytes() > device.shared_bytes()) return "too little shared memory";
-  return "";
-}
-
-std::string why_not_flash_sm90_pair(const AttentionProblem& problem, const Device& device) {
-  if (!is_tried("sm90-pair")) return "on trial (ATTN_CUDA_TRIAL=sm90-pair)";
-  if (std::string reason = why_not_flash_sm90(problem, device); !reason.empty()) return reason;
-  if (std::max(problem.H, problem.V) <= 64) return "keys and values of head sizes to 64 are read fast enough";
-  if (problem.causal || problem.masks > 0) return "some keys are hidden";
-  if (problem.lengths != nullptr || problem.starts != nullptr) return "sequences have lengths of their own";
-  if (problem.T <= tiles_for(problem).queries()) return "there is one tile of queries";
   return "";
 }
 
@@ -132,15 +121,6 @@ Launch prepare_flash_sm90(const AttentionProblem& problem, const Device& device)
   const Launch launch = problem.dtype == DType::float16 ? make_flash_sm90<__half>(given, tiles, blocks)
                                                         : make_flash_sm90<__nv_bfloat16>(given, tiles, blocks);
   return [launch, ticket](cudaStream_t stream) { launch(stream); };
-}
-
-Launch prepare_flash_sm90_pair(const AttentionProblem& problem, const Device& device) {
-  const FlashSm90Tiles tiles = tiles_for(problem);
-  FlashSm90 given = given_of(problem, tiles);
-  given.tiling = tile_queries(problem, 2 * tiles.queries(), device);
-  const int blocks = 2 * static_cast<int>(std::min<std::int64_t>(given.tiling.blocks(), device.processors() / 2));
-  return problem.dtype == DType::float16 ? make_flash_sm90_pair<__half>(given, tiles, blocks)
-                                         : make_flash_sm90_pair<__nv_bfloat16>(given, tiles, blocks);
 }
 
 }  // namespace attn::cuda

@@ -44,9 +44,5 @@ inline constexpr FlashSm90Tiles kFlashSm90Tiles64 = {64, 3, 128}, kFlashSm90Tile
 /// For one of these; Half is float16's or bfloat16's type. There is no code for masks with long tiles.
 template <typename Half>
 [[nodiscard]] Launch make_flash_sm90(const FlashSm90& given, const FlashSm90Tiles& tiles, int blocks);
-/// With pairs of blocks, for the tiles of size 256 and the long ones of 128: nothing is hidden, all of S is there, and
-/// `tiling` counts two tiles as one. `blocks` is even.
-template <typename Half>
-[[nodiscard]] Launch make_flash_sm90_pair(const FlashSm90& given, const FlashSm90Tiles& tiles, int blocks);
 
 }  // namespace attn::cuda

@@ -15,8 +15,8 @@
 
 namespace attn::cuda::sm90 {
 
-/// Masked: there are masks, of keys or of queries. Pair: keys and values are given free by both blocks of a pair.
-template <typename Half, int D, int Groups, int Keys, bool Masked, bool Pair>
+/// Masked: there are masks, of keys or of queries.
+template <typename Half, int D, int Groups, int Keys, bool Masked>
 class Consumer {
   using SharedMemory = Shared<Half, D, Groups, Keys>;
   static constexpr int kPanels = D / kPanel;
@@ -45,7 +45,7 @@ class Consumer {
       const unsigned block = uniform(shared_.block);
       if (block >= given_.tiling.blocks()) return;
       ptx::count_in(ticket_read_by(group), kTicketThreads);
-      Work work(given_, block, kQueries, Keys, Pair);
+      Work work(given_, block, kQueries, Keys);
       // Row r of the two sees keys before limit[r].
       int limit[2];
 #pragma unroll
@@ -156,7 +156,7 @@ class Consumer {
         ptx::wait_barrier(&shared_.key_full[keys.stage()], keys.parity());
         begin_scores(uniform(keys.stage() * kStageBytes));
         ptx::wait_products<0>();
-        free_tile(lane, &shared_.key_empty[keys.stage()]);
+        free(lane, &shared_.key_empty[keys.stage()]);
         if (first_cut == 0) hide(0);
         update_softmax();
         round_weights();
@@ -173,7 +173,7 @@ class Consumer {
             begin_context(value_offset);
             ptx::count_in(turn_of((group + 1) % Groups), 256);
             ptx::wait_products<1>();
-            free_tile(lane, &shared_.key_empty[next.stage()]);
+            free(lane, &shared_.key_empty[next.stage()]);
             if constexpr (decltype(hides)::value) hide(tile);
             update_softmax();
             // Sums of exponentials are never negative. But asking for them here keeps ptxas from moving exponentials
@@ -183,7 +183,7 @@ class Consumer {
             const Turn after{next.count + 1};
             if (tile + 1 < work.tiles) ptx::wait_barrier(&shared_.key_full[after.stage()], after.parity());
             ptx::wait_products<0>();
-            free_tile(lane, &shared_.value_empty[keys.stage()]);
+            free(lane, &shared_.value_empty[keys.stage()]);
             if (moved) {
 #pragma unroll
               for (int j = 0; j < D / 8; ++j) {
@@ -202,7 +202,7 @@ class Consumer {
         ptx::wait_barrier(&shared_.value_full[keys.stage()], keys.parity());
         begin_context(uniform(keys.stage() * kStageBytes));
         ptx::wait_products<0>();
-        free_tile(lane, &shared_.value_empty[keys.stage()]);
+        free(lane, &shared_.value_empty[keys.stage()]);
         keys = next;
       }
 #pragma unroll
@@ -269,15 +269,6 @@ class Consumer {
   static __device__ __forceinline__ void free(int lane, std::uint64_t* barrier) {
     __syncwarp();
     if (lane == 0) ptx::arrive(barrier);
-  }
-  /// Of a tile of keys or values, in both blocks where there are two.
-  static __device__ __forceinline__ void free_tile(int lane, std::uint64_t* barrier) {
-    if constexpr (Pair) {
-      __syncwarp();
-      if (lane < 2) ptx::arrive_at_block(barrier, static_cast<unsigned>(lane));
-    } else {
-      free(lane, barrier);
-    }
   }
 
   /// The four lanes of a row have two columns of each of four eights: afterwards each has one eight.

@@ -2,10 +2,6 @@
 // and values, two of each on the way; two or three warpgroups take 64 queries each. A warpgroup's product of the next
 // keys and its product of weights and the last values run while its softmax does, and the warpgroups take turns, so
 // that one has the tensor cores while another has its exponentials. Blocks live as long as there are tiles of queries.
-//
-// Pairs of blocks (clusters of two) have two tiles of queries of one head in turn, and each asks for half of the keys
-// and values for both, so that they come from the L2 cache once. All tiles take equally long there, so they are shared
-// out beforehand.
 #pragma once
 
 #include "device.h"
@@ -15,9 +11,9 @@
 
 namespace attn::cuda {
 
-template <typename Half, int D, int Groups, int Keys, bool Masked, bool Pair>
+template <typename Half, int D, int Groups, int Keys, bool Masked>
 __device__ __forceinline__ void attend_sm90(const FlashSm90& given) {
-  constexpr int kConsumerWarps = Groups * 4, kFreeing = Pair ? 2 * kConsumerWarps : kConsumerWarps;
+  constexpr int kConsumerWarps = Groups * 4;
   auto& shared = *shared_memory<sm90::Shared<Half, D, Groups, Keys>>();
   let_next_kernel_start();
   if (threadIdx.x == 0) {
@@ -30,42 +26,40 @@ __device__ __forceinline__ void attend_sm90(const FlashSm90& given) {
     for (int i = 0; i < sm90::kStages; ++i) {
       ptx::init_barrier(&shared.key_full[i], 1);
       ptx::init_barrier(&shared.value_full[i], 1);
-      ptx::init_barrier(&shared.key_empty[i], kFreeing);
-      ptx::init_barrier(&shared.value_empty[i], kFreeing);
+      ptx::init_barrier(&shared.key_empty[i], kConsumerWarps);
+      ptx::init_barrier(&shared.value_empty[i], kConsumerWarps);
     }
     ptx::publish_barriers();
   }
   wait_for_previous_kernel();
-  Pair ? ptx::meet_cluster() : __syncthreads();  // before the other block uses this one's barriers
+  __syncthreads();
   // Registers: 65536 for all.
   if (threadIdx.x / 128 == Groups) {
     ptx::keep_registers<Groups == 2 ? 40 : 32>();
-    if (threadIdx.x / 32 == Groups * 4) sm90::Producer<Half, D, Groups, Keys, Pair>(given, shared).run();
+    if (threadIdx.x / 32 == Groups * 4) sm90::Producer<Half, D, Groups, Keys>(given, shared).run();
   } else {
     ptx::get_registers<Groups == 2 ? 232 : 160>();
-    sm90::Consumer<Half, D, Groups, Keys, Masked, Pair>(given, shared).run();
+    sm90::Consumer<Half, D, Groups, Keys, Masked>(given, shared).run();
   }
-  if constexpr (Pair) ptx::meet_cluster();  // the other block may still say that it has no more need of a tile
 }
 
-template <typename Half, int D, int Groups, int Keys, bool Masked, bool Pair>
+template <typename Half, int D, int Groups, int Keys, bool Masked>
 __global__ void __launch_bounds__((Groups + 1) * 128, 1) flash_sm90(const __grid_constant__ FlashSm90 given) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(ATTN_CUDA_EMULATED)
-  attend_sm90<Half, D, Groups, Keys, Masked, Pair>(given);
+  attend_sm90<Half, D, Groups, Keys, Masked>(given);
 #else
   __trap();  // why_not_flash_sm90 declines where there is no code for sm_90a
 #endif
 }
 
-template <typename Half, FlashSm90Tiles tiles, bool Masked, bool Pair = false>
+template <typename Half, FlashSm90Tiles tiles, bool Masked>
 Launch launch_of_flash_sm90(const FlashSm90& given, int blocks) {
   LaunchShape shape;
   shape.grid.x = static_cast<unsigned>(blocks);
   shape.block.x = (tiles.groups + 1) * 128;
   shape.shared_bytes = tiles.shared_bytes();
-  shape.cluster = Pair ? 2 : 1;
   return [given = FlashSm90(given), shape](cudaStream_t stream) {
-    check(launch(flash_sm90<Half, tiles.size, tiles.groups, tiles.keys, Masked, Pair>, shape, stream, given),
+    check(launch(flash_sm90<Half, tiles.size, tiles.groups, tiles.keys, Masked>, shape, stream, given),
           "launching attention");
   };
 }
@@ -84,12 +78,6 @@ Launch make_flash_sm90(const FlashSm90& given, const FlashSm90Tiles& tiles, int 
   if (masked) return launch_of_flash_sm90<Half, kFlashSm90Tiles128, true>(given, blocks);
   return tiles.keys == 128 ? launch_of_flash_sm90<Half, kFlashSm90Tiles128, false>(given, blocks)
                            : launch_of_flash_sm90<Half, kFlashSm90LongTiles128, false>(given, blocks);
-}
-
-template <typename Half>
-Launch make_flash_sm90_pair(const FlashSm90& given, const FlashSm90Tiles& tiles, int blocks) {
-  return tiles.size == 256 ? launch_of_flash_sm90<Half, kFlashSm90Tiles256, false, true>(given, blocks)
-                           : launch_of_flash_sm90<Half, kFlashSm90LongTiles128, false, true>(given, blocks);
 }
 
 }  // namespace attn::cuda

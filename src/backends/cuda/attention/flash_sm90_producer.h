@@ -7,7 +7,7 @@
 
 namespace attn::cuda::sm90 {
 
-template <typename Half, int D, int Groups, int Keys, bool Pair>
+template <typename Half, int D, int Groups, int Keys>
 class Producer {
   using SharedMemory = Shared<Half, D, Groups, Keys>;
   static constexpr int kPanels = D / kPanel;
@@ -22,23 +22,21 @@ class Producer {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     Turn first;  // of the keys and values of a tile of queries
     unsigned queries = 0, cuts = 0;
-    [[maybe_unused]] unsigned turn = 0;
 #pragma unroll 1
     for (bool is_first = true;; is_first = false) {
-      unsigned block = 0;
-      if constexpr (Pair) {
-        block = blockIdx.x / 2 + turn++ * (gridDim.x / 2);
-      } else {
-        if (lane == 0) block = atomicAdd(given_.next_block, 1U);
+      // The first is that of the block's own number; where there are no others, none is asked for.
+      unsigned block = is_first ? blockIdx.x : given_.tiling.blocks();
+      if (!is_first && given_.tiling.blocks() > gridDim.x) {
+        if (lane == 0) block = gridDim.x + atomicAdd(given_.next_block, 1U);
         block = __shfl_sync(~0U, block, 0);
       }
       hand_out(block, lane, is_first);
       if (block >= given_.tiling.blocks()) {
         // Every block of the grid comes here once; the last one prepares the next launch.
-        if (!Pair && lane == 0 && block == given_.tiling.blocks() + gridDim.x - 1) *given_.next_block = 0;
+        if (lane == 0 && block == given_.tiling.blocks() + gridDim.x - 1) *given_.next_block = 0;
         return;
       }
-      const Work work(given_, block, kQueries, Keys, Pair);
+      const Work work(given_, block, kQueries, Keys);
       if (work.tiles == 0) continue;
       if (lane == 0) load_all_but_last(work, first, queries & 1);
       ++queries;
@@ -110,17 +108,8 @@ class Producer {
                                        std::uint64_t* empty, unsigned parity, int head, int row, int b) {
     ptx::wait_barrier(empty, parity ^ 1);
     ptx::arrive_expecting(full, static_cast<int>(sizeof(to)));
-    if constexpr (Pair) {
-      // Each block of the pair asks for half of the panels, for both. There is room in both then, as both have said so
-      // at `empty`; and the other's barrier is in the phase that this tile fills, as its readers have passed the last.
-      constexpr int kHalf = kPanels / 2;
-      const int first = static_cast<int>(ptx::rank_in_cluster()) * kHalf;
 #pragma unroll 1
-      for (int p = first; p < first + kHalf; ++p) ptx::load_box_of_pair(to[p], &map, full, p * kPanel, head, row, b);
-    } else {
-#pragma unroll 1
-      for (int p = 0; p < kPanels; ++p) ptx::load_box(to[p], &map, full, p * kPanel, head, row, b);
-    }
+    for (int p = 0; p < kPanels; ++p) ptx::load_box(to[p], &map, full, p * kPanel, head, row, b);
   }
 
   /// Zeros from row `first` on, in the place of padding and of other sequences: weight 0 times NaN would be NaN. The

@@ -41,8 +41,7 @@ struct Turn {
   __device__ __forceinline__ unsigned parity() const { return count / kStages % 2; }
 };
 
-/// A tile of queries, and the keys that it sees. Rows and keys are counted from where the sequence starts. The two
-/// blocks of a pair have a ticket in common, for a tile each, and go over the same keys even where one has no rows.
+/// A tile of queries, and the keys that it sees. Rows and keys are counted from where the sequence starts.
 struct Work {
   int b, n, first_row;
   int start, rows;  // of the sequence; rows of queries
@@ -50,9 +49,8 @@ struct Work {
   bool uniform;     // no key is seen, and all count the same
   int tiles;        // of keys
 
-  __device__ __forceinline__ Work(const FlashSm90& given, unsigned block, int queries, int tile, bool pair) {
-    TilePlace place = place_of(given.tiling, block);
-    if (pair) place.tile = place.tile * 2 + static_cast<int>(ptx::rank_in_cluster());
+  __device__ __forceinline__ Work(const FlashSm90& given, unsigned block, int queries, int tile) {
+    const TilePlace place = place_of(given.tiling, block);
     b = place.head / given.N;
     n = place.head % given.N;
     first_row = place.tile * queries;
@@ -66,7 +64,7 @@ struct Work {
     uniform = keys == 0 && given.uniform_if_empty && given.starts == nullptr;
     if (uniform) keys = given.S;
     const int end = given.causal && !uniform ? std::min(keys, first_row + queries) : keys;
-    tiles = pair || first_row < rows ? (end + tile - 1) / tile : 0;
+    tiles = first_row < rows ? (end + tile - 1) / tile : 0;
   }
 
   /// Its place among the batch entries: sequences one behind the other are all in the first.

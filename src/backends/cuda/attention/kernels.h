@@ -25,10 +25,6 @@ namespace attn::cuda {
 [[nodiscard]] std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& device);
 [[nodiscard]] Launch prepare_flash_sm90(const AttentionProblem& problem, const Device& device);
 
-/// The same in pairs of blocks that share keys and values, for head sizes beyond 64 where nothing is hidden. On trial.
-[[nodiscard]] std::string why_not_flash_sm90_pair(const AttentionProblem& problem, const Device& device);
-[[nodiscard]] Launch prepare_flash_sm90_pair(const AttentionProblem& problem, const Device& device);
-
 /// Few queries over many keys, whatever hides keys but lengths; float32, float16, bfloat16, head sizes to 256.
 [[nodiscard]] std::string why_not_flash_split(const AttentionProblem& problem, const Device& device);
 [[nodiscard]] Launch prepare_flash_split(const AttentionProblem& problem, const Device& device);

@@ -47,7 +47,6 @@ AttentionProblem with_plain_window(AttentionProblem problem) {
 
 std::span<const AttentionKernel> attention_kernels() {
   static constexpr AttentionKernel kKernels[] = {
-      {"flash sm90 pair", why_not_flash_sm90_pair, prepare_flash_sm90_pair},
       {"flash sm90", why_not_flash_sm90, prepare_flash_sm90},
       {"flash split", why_not_flash_split, prepare_flash_split},
       {"flash mma", why_not_flash_mma, prepare_flash_mma},

@@ -23,11 +23,14 @@ __global__ void __launch_bounds__(kBlockThreads)
   float numbers[kCount], others[kCount];
   load_pack(x + first, numbers);
   if (bias != nullptr) {
-    load_pack(bias + divide(first, columns).remainder, others);
+    // A division of 32 bits takes a fraction of one of 64.
+    const auto column = count <= 0xFFFFFFFF ? static_cast<std::uint32_t>(first) % static_cast<std::uint32_t>(columns)
+                                            : divide(first, columns).remainder;
+    load_pack(bias + column, others);
 #pragma unroll
     for (int j = 0; j < kCount; ++j) numbers[j] += others[j];
   }
-  apply_hot(f, numbers);
+  apply_hot<T>(f, numbers);
   if (residual != nullptr) {
     load_pack(residual + first, others);
 #pragma unroll

@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 #pragma unroll 1
       for (std::int64_t i = first; i < count; ++i) {
         float number[1] = {to_float(x[i])};
-        apply_hot(f, number);
+        apply_hot<To>(f, number);
         y[i] = from_float<To>(number[0]);
       }
       return;
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
   float numbers[kCount];
   load_pack(x + first, numbers);
-  apply_hot(f, numbers);
+  apply_hot<To>(f, numbers);
   store_pack(y + first, numbers);
 }
 

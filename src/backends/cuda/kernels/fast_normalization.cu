@@ -13,30 +13,67 @@ namespace {
 
 using graph::NormKind;
 
-template <typename T>
+/// P: of gamma and beta.
+template <typename T, typename P>
 struct Norm {
-  const T *x, *residual, *gamma, *beta;
+  const T *x, *residual;
+  const P *gamma, *beta;
   T *sum, *y;
   NormKind kind;
   float epsilon;
+  bool parameters_are_still;
 
   static Norm of(const NormStep& step) {
     const auto in = [](const std::byte* data) { return reinterpret_cast<const T*>(data); };
     const auto out = [](std::byte* data) { return reinterpret_cast<T*>(data); };
-    return {in(step.x),    in(step.residual), in(step.gamma), in(step.beta),
-            out(step.sum), out(step.y),       step.kind,      static_cast<float>(step.epsilon)};
+    const auto parameters = [](const std::byte* data) { return reinterpret_cast<const P*>(data); };
+    return {in(step.x),
+            in(step.residual),
+            parameters(step.parameters.gamma),
+            parameters(step.parameters.beta),
+            out(step.sum),
+            out(step.y),
+            step.kind,
+            static_cast<float>(step.epsilon),
+            step.parameters.are_still};
   }
 };
 
-template <typename T, int kVector, int kPacks>
-__global__ void __launch_bounds__(kMaxRowThreads) norm_kernel(RowLayout layout, Norm<T> norm) {
-  wait_for_previous_kernel();
+/// What the numbers of a pack are multiplied with, and what is added to them.
+template <int kVector>
+struct Affine {
+  float factors[kVector] = {}, shifts[kVector] = {};
+
+  template <typename T, typename P>
+  __device__ __forceinline__ void load(const Norm<T, P>& norm, int column) {
+#pragma unroll
+    for (int j = 0; j < kVector; ++j) factors[j] = 1.0F;
+    if (norm.gamma != nullptr) load_pack(norm.gamma + column, factors);
+    if (norm.beta != nullptr) load_pack(norm.beta + column, shifts);
+  }
+};
+
+template <typename T, typename P, int kVector, int kPacks>
+__global__ void __launch_bounds__(kMaxRowThreads) norm_kernel(RowLayout layout, Norm<T, P> norm) {
   let_next_kernel_start();
   const RowPlace place = row_place(layout);
-  if (place.row >= layout.rows) return;
-  const std::int64_t start = place.row * layout.columns;
   const auto held = static_cast<int>(layout.columns);
   const auto columns = static_cast<float>(held);
+  // Weights come from far: where registers hold them, they are asked for before the kernel ahead has ended.
+  constexpr int kAhead = kVector * kPacks <= 8 ? kPacks : 0;
+  Affine<kVector> affine[kAhead > 0 ? kAhead : 1];
+  const auto column_of = [&](int pack) { return (pack * place.threads + place.thread) * kVector; };
+  const auto load_affine = [&] {
+#pragma unroll
+    for (int p = 0; p < kAhead; ++p) {
+      if (column_of(p) < held) affine[p].load(norm, column_of(p));
+    }
+  };
+  if (norm.parameters_are_still) load_affine();
+  wait_for_previous_kernel();
+  if (place.row >= layout.rows) return;
+  if (!norm.parameters_are_still) load_affine();
+  const std::int64_t start = place.row * layout.columns;
   Held<kVector, kPacks> row;
   float sum = 0.0F;
   row.each(place, held, [&](float(&numbers)[kVector], int column) {
@@ -58,22 +95,23 @@ __global__ void __launch_bounds__(kMaxRowThreads) norm_kernel(RowLayout layout, 
     for (int j = 0; j < kVector; ++j) spread += (numbers[j] - mean) * (numbers[j] - mean);
   });
   const Statistics made = statistics(norm.kind, mean, row_sum(place, spread) / columns, norm.epsilon);
-  row.each(place, held, [&](float(&numbers)[kVector], int column) {
-    float factors[kVector] = {}, shifts[kVector] = {};
-    if (norm.gamma != nullptr) load_pack(norm.gamma + column, factors);
-    if (norm.beta != nullptr) load_pack(norm.beta + column, shifts);
+#pragma unroll
+  for (int p = 0; p < kPacks; ++p) {
+    if (column_of(p) >= held) continue;
+    Affine<kVector>& by = affine[kAhead > 0 ? p : 0];
+    if (kAhead == 0) by.load(norm, column_of(p));
+    float(&numbers)[kVector] = row.numbers[p];
 #pragma unroll
     for (int j = 0; j < kVector; ++j) {
-      const float normalized = (numbers[j] - made.shift) * made.inverse;
-      numbers[j] = (norm.gamma != nullptr ? normalized * factors[j] : normalized) + shifts[j];
+      numbers[j] = (numbers[j] - made.shift) * made.inverse * by.factors[j] + by.shifts[j];
     }
-    store_pack(norm.y + start + column, numbers);
-  });
+    store_pack(norm.y + start + column_of(p), numbers);
+  }
 }
 
 /// Rows that registers do not hold are read three times, and mostly found in the cache again. A block per row.
-template <typename T>
-__global__ void __launch_bounds__(kMaxRowThreads) long_norm_kernel(RowLayout layout, Norm<T> norm) {
+template <typename T, typename P>
+__global__ void __launch_bounds__(kMaxRowThreads) long_norm_kernel(RowLayout layout, Norm<T, P> norm) {
   wait_for_previous_kernel();
   let_next_kernel_start();
   const RowPlace place = row_place(layout);
@@ -108,19 +146,25 @@ __global__ void __launch_bounds__(kMaxRowThreads) long_norm_kernel(RowLayout lay
 }  // namespace
 
 void launch_add_layer_norm(const NormStep& step, const Device& device, cudaStream_t stream) {
+  const NormParameters& parameters = step.parameters;
   with_stored(step.dtype, [&](auto zero) {
     using T = decltype(zero);
     const bool packed = step.columns % kPack<T> == 0 && is_aligned(step.x) && is_aligned(step.residual) &&
-                        is_aligned(step.sum) && is_aligned(step.gamma) && is_aligned(step.beta) && is_aligned(step.y);
+                        is_aligned(step.sum) && is_aligned(parameters.gamma) && is_aligned(parameters.beta) &&
+                        is_aligned(step.y);
     const RowLayout layout = row_layout(step.rows, step.columns, packed, device);
-    const auto norm = Norm<T>::of(step);
-    if (layout.numbers == 0) {
-      check(launch(long_norm_kernel<T>, layout.launch_shape(), stream, layout, norm), "layer norm");
-      return;
-    }
-    with_held<T>(layout, [&]<int kVector, int kPacks>() {
-      check(launch(norm_kernel<T, kVector, kPacks>, layout.launch_shape(), stream, layout, norm), "layer norm");
-    });
+    const auto launch_with = [&](auto parameter) {
+      using P = decltype(parameter);
+      const auto norm = Norm<T, P>::of(step);
+      if (layout.numbers == 0) {
+        check(launch(long_norm_kernel<T, P>, layout.launch_shape(), stream, layout, norm), "layer norm");
+        return;
+      }
+      with_held<T>(layout, [&]<int kVector, int kPacks>() {
+        check(launch(norm_kernel<T, P, kVector, kPacks>, layout.launch_shape(), stream, layout, norm), "layer norm");
+      });
+    };
+    parameters.dtype == DType::float32 ? launch_with(0.0F) : launch_with(zero);
   });
 }
 
@@ -130,13 +174,14 @@ Choice make_fast(const graph::LayerNorm& op, const Step& step) {
   if (op.axes.size() != 1 || op.axes[0] != x.shape.rank() - 1) {
     return Choice("layer norm in registers: not over the last axis");
   }
+  const auto parameters = norm_parameters(op, step);
+  if (!parameters) return Choice("layer norm in registers: gamma and beta are not float32, nor all as the rows are");
   NormStep norm;
   norm.dtype = x.dtype;
   norm.columns = x.shape.back();
   norm.rows = x.size() / norm.columns;
   norm.x = x.data;
-  if (op.scale) norm.gamma = step.inputs[1].data;
-  if (op.center) norm.beta = step.inputs.back().data;
+  norm.parameters = *parameters;
   norm.kind = op.kind;
   norm.epsilon = op.epsilon;
   norm.y = step.outputs[0].data;

@@ -10,21 +10,21 @@
 #include "attn/graph/op.h"
 #include "device.h"
 #include "fault.h"
+#include "norm_parameters.h"
 #include "number.h"
 
 namespace attn::cuda {
 
 /// sum = x + residual, y = normalized(sum)·gamma + beta, row by row. The sum is rounded to the dtype before it is
 /// normalized, so that the numbers are those of Binary and LayerNorm. Every pointer is to (rows, columns) but gamma and
-/// beta, to (columns). y, and sum, may be the memory of x or of residual.
+/// beta. y, and sum, may be the memory of x or of residual.
 struct NormStep {
   DType dtype = DType::float32;  ///< float32, float16 or bfloat16
   std::int64_t rows = 0, columns = 0;
   const std::byte* x = nullptr;
   const std::byte* residual = nullptr;  ///< or null: y = normalized(x)
   std::byte* sum = nullptr;             ///< or null: not kept
-  const std::byte* gamma = nullptr;     ///< or null: 1
-  const std::byte* beta = nullptr;      ///< or null: 0
+  NormParameters parameters;
   graph::NormKind kind = graph::NormKind::layer;
   double epsilon = 1e-3;
   std::byte* y = nullptr;

@@ -56,15 +56,19 @@ struct Word<16> {
 template <typename T>
 inline constexpr int kPack = static_cast<int>(16 / sizeof(T));
 
-/// `from` is aligned to the whole pack.
+/// `from` is aligned to the whole pack, or where that is more than 16 bytes, to 16.
 template <typename T, int kCount>
 __device__ __forceinline__ void load_pack(const T* from, float (&to)[kCount]) {
-  using Bits = typename Word<kCount* static_cast<int>(sizeof(T))>::Type;
-  const Bits bits = *reinterpret_cast<const Bits*>(from);
-  T elements[kCount];
-  std::memcpy(static_cast<void*>(elements), &bits, sizeof(bits));
+  constexpr int kLoaded = kCount < kPack<T> ? kCount : kPack<T>;
+  using Bits = typename Word<kLoaded* static_cast<int>(sizeof(T))>::Type;
 #pragma unroll
-  for (int j = 0; j < kCount; ++j) to[j] = to_float(elements[j]);
+  for (int first = 0; first < kCount; first += kLoaded) {
+    const Bits bits = *reinterpret_cast<const Bits*>(from + first);
+    T elements[kLoaded];
+    std::memcpy(static_cast<void*>(elements), &bits, sizeof(bits));
+#pragma unroll
+    for (int j = 0; j < kLoaded; ++j) to[first + j] = to_float(elements[j]);
+  }
 }
 
 template <typename T, int kCount>

@@ -26,16 +26,10 @@ void encode(CUtensorMap& map, DType dtype, const std::byte* data, std::int64_t r
 SmallTiling tiling_of(const SmallProduct& product, const Device& device) {
   SmallTiling tiling;
   tiling.groups = static_cast<int>(tiles_of(product.M));
-  const auto depth = static_cast<unsigned>(tiles_of(product.K));
-  if (product.norm != nullptr) {
-    tiling.panels = static_cast<int>((tiles_of(product.N) + kSideOfNorm - 1) / kSideOfNorm);
-    while (tiling.parts < 4 && 2 * tiling.parts <= depth) tiling.parts *= 2;
-  } else {
-    tiling.tiles = static_cast<unsigned>(tiles_of(product.N));
-    const auto blocks = static_cast<unsigned>(device.processors());
-    while (tiling.parts < 8 && 2 * tiling.parts <= depth && 2 * tiling.parts * tiling.tiles <= blocks)
-      tiling.parts *= 2;
-  }
+  tiling.tiles = static_cast<unsigned>(tiles_of(product.N));
+  const auto depth = static_cast<unsigned>(tiles_of(product.K)), blocks = static_cast<unsigned>(device.processors());
+  tiling.parts = *std::ranges::find_if(
+      kPartsOfSmall, [&](unsigned parts) { return parts == 1 || (parts <= depth && parts * tiling.tiles <= blocks); });
   return tiling;
 }
 
@@ -50,7 +44,7 @@ SmallProduct small_product_of(const graph::Linear& op, const Step& step) {
   product.N = kernel.shape.slice(op.contracted, kernel.shape.rank()).size();
   product.x = x.data;
   product.kernel = kernel.data;
-  product.kernel_is_still = kernel.still;
+  product.weights_are_still = kernel.still && (!op.bias || step.inputs[2].still);
   if (op.bias) product.bias = step.inputs[2].data;
   if (op.residual) product.residual = step.inputs.back().data;
   product.activation = op.activation;
@@ -65,29 +59,24 @@ std::string why_not_small_product(const SmallProduct& product, const Device& dev
   if (product.M == 0 || product.N == 0 || product.K == 0) return "an axis is empty";
   if (product.N % 8 != 0 || product.K % 8 != 0 || !is_aligned(product.x) || !is_aligned(product.kernel))
     return "rows are not whole 16-byte vectors";
-  for (const std::byte* row : {product.bias, product.residual, product.gamma, product.beta}) {
+  for (const std::byte* row : {product.bias, product.residual}) {
     if (!is_aligned(row)) return "rows are not whole 16-byte vectors";
   }
-  if (!is_aligned(product.out) || !is_aligned(product.sum)) return "rows are not whole 16-byte vectors";
+  if (!is_aligned(product.out)) return "rows are not whole 16-byte vectors";
   if (std::max(product.N, product.K) > std::int64_t{1} << 24) return "a side is beyond 2^24";
-  if (product.norm != nullptr) {
-    if (product.N > std::int64_t{kSideOfNorm} * kMostPanels * 64) return "rows to normalize are beyond 1024 columns";
-    if (product.activation.fn != graph::UnaryFn::linear) return "an activation stands before the norm";
-  } else if (!is_hot(product.activation.fn)) {
-    return "its activation has no fast code";
-  }
-  return "";
+  return is_hot(product.activation.fn) ? "" : "its activation has no fast code";
 }
 
 Launch prepare_small_product(const SmallProduct& product, const Device& device) {
   SmallProductMaps maps;
   encode(maps.x, product.dtype, product.x, product.M, product.K);
   encode(maps.kernel, product.dtype, product.kernel, product.K, product.N);
-  for (SmallTiling tiling = tiling_of(product, device);; tiling.parts /= 2) {
-    const Launch launch = product.dtype == DType::float16 ? make_small_product<__half>(product, maps, tiling)
-                                                          : make_small_product<__nv_bfloat16>(product, maps, tiling);
+  SmallTiling tiling = tiling_of(product, device);
+  for (;;) {
+    Launch launch = product.dtype == DType::float16 ? make_small_product<__half>(product, maps, tiling)
+                                                    : make_small_product<__nv_bfloat16>(product, maps, tiling);
     if (launch) return launch;
-    if (tiling.parts == 1) throw internal_error("the GPU has no room for a cluster of four blocks");
+    tiling.parts = *std::ranges::find_if(kPartsOfSmall, [&](unsigned parts) { return parts < tiling.parts; });
   }
 }
 

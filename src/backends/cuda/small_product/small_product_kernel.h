@@ -1,20 +1,19 @@
-// A product of at most 128 rows on Hopper. The blocks of a cluster take panels of columns side by side, and parts of
-// the sums over K: each multiplies its own by TMA and wgmma, and leaves float32 sums in its shared memory. Once all
-// have, the cluster's warps take the rows in turn: one adds a row's parts up from all blocks, and so holds all of its
-// columns for a norm. Blocks wait for each other twice, by the cluster's barrier, in which every thread takes part.
+// A product of at most 128 rows on Hopper. A cluster has a panel of 64 columns, and its blocks parts of the sums over
+// K: each multiplies its own by TMA and wgmma, and leaves float32 sums in its shared memory. Once all have, each block
+// adds up the parts of its share of the rows from all blocks, a thread four columns of some rows, and stores what they
+// become. Blocks wait for each other twice, by the cluster's barrier, in which every thread takes part.
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "attention/wgmma.h"
 #include "device.h"
 #include "kernels/hot.h"
 #include "kernels/pack.h"
-#include "kernels/row.h"
 #include "ptx.h"
 #include "simt.h"
 #include "small_product_launch.h"
@@ -23,29 +22,26 @@ namespace attn::cuda {
 
 struct SmallProductGiven {
   SmallProductMaps maps;
-  const std::byte *bias, *residual, *gamma, *beta;
-  std::byte *sum, *out;
+  const std::byte *bias, *residual;
+  std::byte* out;
   Function<float> activation;
-  graph::NormKind kind;
-  float epsilon;
   int rows, columns, depth_tiles;
   unsigned parts;
   int groups;
-  bool kernel_is_still;
+  bool weights_are_still;
 };
 
 namespace small {
 
-constexpr int kPanel = 64, kRows = kMostRowsOfSmall, kDeep = 64;
+constexpr int kPanel = 64, kRows = kMostRowsOfSmall, kDeep = 64, kStages = 8;
 
 /// Tiles on the way, of x and of the kernel. They give their place to the sums when all products have been made.
-template <typename Half, int Panels>
+template <typename Half>
 struct Shared {
-  static constexpr int kStages = std::min<int>(8, 200 * 1024 / ((kRows + Panels * kPanel) * kDeep * sizeof(Half)));
-  static constexpr int kPitch = Panels * kPanel + 8;  // of sums; rows of a quarter warp lie in different banks
+  static constexpr int kPitch = kPanel + 8;  // of sums; rows of a quarter warp lie in different banks
 
   alignas(1024) Half x[kStages][kRows / 64][64 * kDeep];
-  alignas(1024) Half kernel[kStages][Panels][kDeep * kPanel];
+  alignas(1024) Half kernel[kStages][kDeep * kPanel];
   alignas(8) std::uint64_t full[kStages];
   std::uint64_t empty[kStages];
 
@@ -53,23 +49,22 @@ struct Shared {
   static_assert(sizeof(x) + sizeof(kernel) >= kRows * kPitch * sizeof(float));
 };
 
-template <typename Half, int Panels, unsigned Side>
+template <typename Half>
 class Block {
-  using SharedMemory = Shared<Half, Panels>;
-  static constexpr int kStages = SharedMemory::kStages;
-  static constexpr int kPanelBytes = 64 * 64 * sizeof(Half);
+  using SharedMemory = Shared<Half>;
+  static constexpr int kBoxBytes = 64 * 64 * sizeof(Half);
 
  public:
   __device__ __forceinline__ Block(const SmallProductGiven& given, SharedMemory& shared)
-      : given_(given), shared_(shared), cluster_(Side * given.parts) {
-    rank_ = cluster_ > 1 ? ptx::rank_in_cluster() : 0;
-    const auto tiles = static_cast<unsigned>(given.depth_tiles), part = rank_ / Side;
-    first_ = static_cast<int>(tiles * part / given.parts);
-    count_ = static_cast<int>(tiles * (part + 1) / given.parts) - first_;
-    tile_column_ = static_cast<int>(blockIdx.x / cluster_ * Side) * Panels * kPanel;
+      : given_(given), shared_(shared), rank_(given.parts > 1 ? ptx::rank_in_cluster() : 0) {
+    const auto tiles = static_cast<unsigned>(given.depth_tiles);
+    first_ = static_cast<int>(tiles * rank_ / given.parts);
+    count_ = static_cast<int>(tiles * (rank_ + 1) / given.parts) - first_;
+    first_column_ = static_cast<int>(blockIdx.x / given.parts) * kPanel;
   }
 
-  __device__ __forceinline__ void run() {
+  /// Sets the barriers up.
+  __device__ __forceinline__ void begin() {
     if (threadIdx.x == 0) {
       ptx::prefetch_map(&given_.maps.x);
       ptx::prefetch_map(&given_.maps.kernel);
@@ -80,75 +75,36 @@ class Block {
       ptx::publish_barriers();
     }
     __syncthreads();
+  }
+
+  /// This block's sums, from when the cluster has met. No kernel is ahead any more.
+  __device__ __forceinline__ void run() {
     if (static_cast<int>(threadIdx.x) / 128 == given_.groups) {
       produce();
     } else {
       wait_for_previous_kernel();
       multiply();
     }
-    meet();
-  }
-
-  /// A row's pairs of columns that a lane holds: 2·lane and the next, of each panel of each block of the side.
-  struct Row {
-    float numbers[Side][Panels][2] = {};
-  };
-
-  /// Calls f(numbers, column) for the pairs of a row that are inside.
-  template <typename Each>
-  __device__ __forceinline__ void each(Row& row, Each f) const {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-#pragma unroll
-    for (unsigned side = 0; side < Side; ++side) {
-#pragma unroll
-      for (int p = 0; p < Panels; ++p) {
-        const int column = tile_column_ + (static_cast<int>(side) * Panels + p) * kPanel + lane * 2;
-        if (column < given_.columns) f(row.numbers[side][p], column);
-      }
-    }
-  }
-
-  /// Calls f(row, its numbers: the sums over K) for the rows of this warp.
-  template <typename Each>
-  __device__ __forceinline__ void each_row(Each f) {
-    const int warps = static_cast<int>(blockDim.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-    const int step = static_cast<int>(cluster_) * warps;
-    const int begin = static_cast<int>(rank_) + static_cast<int>(cluster_) * (static_cast<int>(threadIdx.x) / 32);
-#pragma unroll 1
-    for (int r = begin; r < given_.rows; r += step) {
-      Row row;
-#pragma unroll 1
-      for (unsigned part = 0; part < given_.parts; ++part) {
-#pragma unroll
-        for (unsigned side = 0; side < Side; ++side) {
-          const float* const sums = of(part * Side + side) + r * SharedMemory::kPitch + lane * 2;
-#pragma unroll
-          for (int p = 0; p < Panels; ++p) {
-            const float2 pair = *reinterpret_cast<const float2*>(sums + p * kPanel);
-            row.numbers[side][p][0] += pair.x;
-            row.numbers[side][p][1] += pair.y;
-          }
-        }
-      }
-      f(r, row);
-    }
   }
 
   /// All threads of the cluster.
-  __device__ __forceinline__ void meet() const { cluster_ > 1 ? ptx::meet_cluster() : __syncthreads(); }
+  __device__ __forceinline__ void meet() const { given_.parts > 1 ? ptx::meet_cluster() : __syncthreads(); }
 
- private:
-  /// The sums of a block of the cluster.
-  __device__ __forceinline__ const float* of(unsigned rank) const {
-    return cluster_ > 1 ? ptx::of_block(shared_.sums(), rank) : shared_.sums();
+  [[nodiscard]] __device__ __forceinline__ int rank() const { return static_cast<int>(rank_); }
+  [[nodiscard]] __device__ __forceinline__ int first_column() const { return first_column_; }
+  /// Four sums of a row, of one part.
+  [[nodiscard]] __device__ __forceinline__ float4 sums_of(unsigned part, int row, int column) const {
+    const float* const sums = given_.parts > 1 ? ptx::of_block(shared_.sums(), part) : shared_.sums();
+    return *reinterpret_cast<const float4*>(sums + row * SharedMemory::kPitch + column);
   }
 
+ private:
   /// By one warp: its first lane asks TMA for tiles. What no step of a pass writes is asked for before the kernel ahead
   /// has ended.
   __device__ __forceinline__ void produce() {
     const bool asks = threadIdx.x % 32 == 0;
     const int ahead = count_ < kStages ? count_ : kStages;
-    if (asks && given_.kernel_is_still) {
+    if (asks && given_.weights_are_still) {
 #pragma unroll 1
       for (int i = 0; i < ahead; ++i) load_kernel(i);
     }
@@ -157,7 +113,7 @@ class Block {
 #pragma unroll 1
       for (int i = 0; i < count_; ++i) {
         if (i >= kStages) ptx::wait_barrier(&shared_.empty[i % kStages], (i / kStages & 1) ^ 1);
-        if (i >= ahead || !given_.kernel_is_still) load_kernel(i);
+        if (i >= ahead || !given_.weights_are_still) load_kernel(i);
         load_x(i);
       }
     }
@@ -166,13 +122,10 @@ class Block {
 
   /// Announces all bytes of tile i, and asks for the kernel's.
   __device__ __forceinline__ void load_kernel(int i) {
-    const int stage = i % kStages, side = static_cast<int>(rank_ % Side);
-    ptx::arrive_expecting(&shared_.full[stage], (given_.groups + Panels) * kPanelBytes);
-#pragma unroll 1
-    for (int p = 0; p < Panels; ++p) {
-      ptx::load_box(shared_.kernel[stage][p], &given_.maps.kernel, &shared_.full[stage],
-                    tile_column_ + (side * Panels + p) * kPanel, 0, (first_ + i) * kDeep, 0);
-    }
+    const int stage = i % kStages;
+    ptx::arrive_expecting(&shared_.full[stage], (given_.groups + 1) * kBoxBytes);
+    ptx::load_box(shared_.kernel[stage], &given_.maps.kernel, &shared_.full[stage], first_column_, 0,
+                  (first_ + i) * kDeep, 0);
   }
   __device__ __forceinline__ void load_x(int i) {
     const int stage = i % kStages;
@@ -182,27 +135,23 @@ class Block {
     }
   }
 
-  /// By a warpgroup: 64 rows of all panels.
+  /// By a warpgroup: 64 rows of the panel.
   __device__ __forceinline__ void multiply() {
     const int group = __shfl_sync(~0U, static_cast<int>(threadIdx.x) / 128, 0);
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const std::uint64_t x = ptx::descriptor(ptx::shared_address(shared_.x[0][group]), 16, 1024);
     const std::uint64_t kernel = ptx::descriptor(ptx::shared_address(shared_.kernel), 1024, 1024);
-    float sums[Panels][32] = {};
+    float sums[32] = {};
     int stage = 0, parity = 0, before = 0;
 #pragma unroll 1
     for (int i = 0; i < count_; ++i) {
       ptx::wait_barrier(&shared_.full[stage], static_cast<std::uint32_t>(parity));
       ptx::fence_products();
-      const std::uint64_t x_here = ptx::further(x, static_cast<std::uint32_t>(stage * (kRows / 64) * kPanelBytes));
-      const std::uint64_t kernel_here = ptx::further(kernel, static_cast<std::uint32_t>(stage * Panels * kPanelBytes));
+      const std::uint64_t x_here = ptx::further(x, static_cast<std::uint32_t>(stage * (kRows / 64) * kBoxBytes));
+      const std::uint64_t kernel_here = ptx::further(kernel, static_cast<std::uint32_t>(stage * kBoxBytes));
 #pragma unroll
       for (int k = 0; k < kDeep / 16; ++k) {
-#pragma unroll
-        for (int p = 0; p < Panels; ++p) {
-          ptx::begin_product_of_rows<Half>(sums[p], ptx::further(x_here, k * 32),
-                                           ptx::further(kernel_here, p * kPanelBytes + k * 16 * 128));
-        }
+        ptx::begin_product_of_rows<Half>(sums, ptx::further(x_here, k * 32), ptx::further(kernel_here, k * 16 * 128));
       }
       ptx::commit_products();
       ptx::wait_products<1>();
@@ -219,14 +168,11 @@ class Block {
     float* const to =
         shared_.sums() + (static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4) * SharedMemory::kPitch + lane % 4 * 2;
 #pragma unroll
-    for (int p = 0; p < Panels; ++p) {
+    for (int j = 0; j < kPanel / 8; ++j) {
 #pragma unroll
-      for (int j = 0; j < kPanel / 8; ++j) {
-#pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          *reinterpret_cast<float2*>(to + r * 8 * SharedMemory::kPitch + p * kPanel + j * 8) =
-              make_float2(sums[p][4 * j + 2 * r], sums[p][4 * j + 2 * r + 1]);
-        }
+      for (int r = 0; r < 2; ++r) {
+        *reinterpret_cast<float2*>(to + r * 8 * SharedMemory::kPitch + j * 8) =
+            make_float2(sums[4 * j + 2 * r], sums[4 * j + 2 * r + 1]);
       }
     }
   }
@@ -238,87 +184,121 @@ class Block {
 
   const SmallProductGiven& given_;
   SharedMemory& shared_;
-  unsigned cluster_, rank_;
+  unsigned rank_;
   int first_, count_;  // tiles of K
-  int tile_column_;    // of the cluster
+  int first_column_;
 };
 
-}  // namespace small
+template <typename T>
+__device__ __forceinline__ const T* numbers_at(const std::byte* data, std::int64_t i) {
+  return reinterpret_cast<const T*>(data) + i;
+}
 
-template <typename Half, int Panels, bool Norm>
-__device__ __forceinline__ void multiply_small(const SmallProductGiven& given) {
-  using Block = small::Block<Half, Panels, Norm ? kSideOfNorm : 1U>;
-  let_next_kernel_start();
-  Block block(given, *shared_memory<small::Shared<Half, Panels>>());
-  block.run();
-  const auto numbers_at = [](const std::byte* data, std::int64_t i) { return reinterpret_cast<const Half*>(data) + i; };
-  const auto place_at = [](std::byte* data, std::int64_t i) { return reinterpret_cast<Half*>(data) + i; };
-  block.each_row([&](int r, typename Block::Row& row) {
-    const std::int64_t start = std::int64_t{r} * given.columns;
-    float total = 0.0F;
-    block.each(row, [&](float(&numbers)[2], int column) {
-      float others[2];
-      if (given.bias != nullptr) {
-        load_pack(numbers_at(given.bias, column), others);
-        numbers[0] += others[0];
-        numbers[1] += others[1];
-      }
-      if constexpr (!Norm) apply_hot(given.activation, numbers);
-      if (given.residual != nullptr) {
-        load_pack(numbers_at(given.residual, start + column), others);
-        numbers[0] += others[0];
-        numbers[1] += others[1];
-      }
-      if constexpr (Norm) {
-        numbers[0] = to_float(from_float<Half>(numbers[0]));
-        numbers[1] = to_float(from_float<Half>(numbers[1]));
-        if (given.sum != nullptr) store_pack(place_at(given.sum, start + column), numbers);
-        total += numbers[0] + numbers[1];
-      } else {
-        store_pack(place_at(given.out, start + column), numbers);
-      }
-    });
-    if constexpr (Norm) {
-      const auto columns = static_cast<float>(given.columns);
-      const float mean = given.kind == graph::NormKind::rms ? 0.0F : warp_sum(total) / columns;
-      float spread = 0.0F;
-      block.each(row, [&](float(&numbers)[2], int) {
-        spread += (numbers[0] - mean) * (numbers[0] - mean) + (numbers[1] - mean) * (numbers[1] - mean);
-      });
-      const Statistics made = statistics(given.kind, mean, warp_sum(spread) / columns, given.epsilon);
-      block.each(row, [&](float(&numbers)[2], int column) {
-        float factors[2] = {1.0F, 1.0F}, shifts[2] = {};
-        if (given.gamma != nullptr) load_pack(numbers_at(given.gamma, column), factors);
-        if (given.beta != nullptr) load_pack(numbers_at(given.beta, column), shifts);
+/// A thread's columns of a tile, and what is added to them.
+template <typename Half>
+struct Columns {
+  static constexpr int kWide = 4, kThreadsOfRow = kPanel / kWide;
+  int in_tile, first;
+  bool inside;
+  float bias[kWide] = {};
+
+  __device__ __forceinline__ Columns(const SmallProductGiven& given, int tile_column)
+      : in_tile(static_cast<int>(threadIdx.x) % kThreadsOfRow * kWide),
+        first(tile_column + in_tile),
+        inside(first < given.columns) {}
+  __device__ __forceinline__ void load_bias(const SmallProductGiven& given) {
+    if (inside && given.bias != nullptr) load_pack(numbers_at<Half>(given.bias, first), bias);
+  }
+};
+
+/// Adds up the parts of this block's share of the rows, and stores what they become. What is read of up to four
+/// rows is asked for at once, and ahead of where it is needed.
+template <typename Half, unsigned Parts>
+__device__ __forceinline__ void write_out(const SmallProductGiven& given, const Block<Half>& block,
+                                          const Columns<Half>& columns) {
+  constexpr int kWide = Columns<Half>::kWide, kAll = (8 + static_cast<int>(Parts) - 1) / static_cast<int>(Parts);
+  constexpr int kUnits = kAll < 4 ? kAll : 4, kTurns = (kAll + kUnits - 1) / kUnits;
+  // Of 18 rows at a time where there are two warpgroups, or of 10.
+  static_assert(kTurns * kUnits * 18 * Parts >= kRows && kTurns * kUnits * 10 * Parts >= 64);
+  const int rows_at_once = static_cast<int>(blockDim.x) / Columns<Half>::kThreadsOfRow;
+  const int mine = static_cast<int>(threadIdx.x) / Columns<Half>::kThreadsOfRow;
+#pragma unroll 1
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const auto row_of = [&](int unit) {
+      return block.rank() + static_cast<int>(Parts) * ((turn * kUnits + unit) * rows_at_once + mine);
+    };
+    const auto place_of = [&](int unit) { return std::int64_t{row_of(unit)} * given.columns + columns.first; };
+    const auto is_there = [&](int unit) { return columns.inside && row_of(unit) < given.rows; };
+    uint2 residual[kUnits] = {};
 #pragma unroll
-        for (int j = 0; j < 2; ++j) numbers[j] = (numbers[j] - made.shift) * made.inverse * factors[j] + shifts[j];
-        store_pack(place_at(given.out, start + column), numbers);
-      });
+    for (int unit = 0; unit < kUnits; ++unit) {
+      if (given.residual != nullptr && is_there(unit))
+        residual[unit] = *reinterpret_cast<const uint2*>(numbers_at<Half>(given.residual, place_of(unit)));
     }
-  });
+    if (turn == 0) block.meet();
+    float numbers[kUnits * kWide] = {};
+#pragma unroll
+    for (int unit = 0; unit < kUnits; ++unit) {
+#pragma unroll
+      for (unsigned part = 0; part < Parts; ++part) {
+        if (!is_there(unit)) continue;
+        const float4 sums = block.sums_of(part, row_of(unit), columns.in_tile);
+        numbers[unit * kWide] += sums.x;
+        numbers[unit * kWide + 1] += sums.y;
+        numbers[unit * kWide + 2] += sums.z;
+        numbers[unit * kWide + 3] += sums.w;
+      }
+#pragma unroll
+      for (int j = 0; j < kWide; ++j) numbers[unit * kWide + j] += columns.bias[j];
+    }
+    apply_hot<Half>(given.activation, numbers);
+#pragma unroll
+    for (int unit = 0; unit < kUnits; ++unit) {
+      Half others[kWide];
+      memcpy(static_cast<void*>(others), &residual[unit], sizeof(others));
+      float results[kWide];
+#pragma unroll
+      for (int j = 0; j < kWide; ++j) results[j] = numbers[unit * kWide + j] + to_float(others[j]);
+      if (is_there(unit)) store_pack(reinterpret_cast<Half*>(given.out) + place_of(unit), results);
+    }
+  }
   block.meet();  // until then, others read this block's sums
 }
 
-template <typename Half, int Panels, bool Norm>
+template <typename Half>
+__device__ __forceinline__ void multiply_and_write(const SmallProductGiven& given) {
+  Block<Half> block(given, *shared_memory<Shared<Half>>());
+  block.begin();
+  Columns<Half> columns(given, block.first_column());
+  if (given.weights_are_still) columns.load_bias(given);
+  block.run();
+  if (!given.weights_are_still) columns.load_bias(given);
+  switch (given.parts) {
+    case 8:
+      return write_out<Half, 8>(given, block, columns);
+    case 6:
+      return write_out<Half, 6>(given, block, columns);
+    case 4:
+      return write_out<Half, 4>(given, block, columns);
+    case 3:
+      return write_out<Half, 3>(given, block, columns);
+    case 2:
+      return write_out<Half, 2>(given, block, columns);
+    default:
+      return write_out<Half, 1>(given, block, columns);
+  }
+}
+
+}  // namespace small
+
+template <typename Half>
 __global__ void __launch_bounds__(2 * 128 + 32, 1) small_product(const __grid_constant__ SmallProductGiven given) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(ATTN_CUDA_EMULATED)
-  multiply_small<Half, Panels, Norm>(given);
+  let_next_kernel_start();
+  small::multiply_and_write<Half>(given);
 #else
   __trap();  // why_not_small_product declines where there is no code for sm_90a
 #endif
-}
-
-template <typename Half, int Panels, bool Norm>
-Launch launch_of_small_product(const SmallProductGiven& given, const SmallTiling& tiling) {
-  LaunchShape shape;
-  shape.cluster = tiling.parts * (Norm ? kSideOfNorm : 1U);
-  shape.grid.x = tiling.tiles * shape.cluster;
-  shape.block.x = static_cast<unsigned>(tiling.groups * 128 + 32);
-  shape.shared_bytes = sizeof(small::Shared<Half, Panels>);
-  if (shape.cluster > 1 && !can_be_launched(small_product<Half, Panels, Norm>, shape)) return nullptr;
-  return [given = SmallProductGiven(given), shape](cudaStream_t stream) {
-    check(launch(small_product<Half, Panels, Norm>, shape, stream, given), "launching a product");
-  };
 }
 
 template <typename Half>
@@ -327,30 +307,23 @@ Launch make_small_product(const SmallProduct& product, const SmallProductMaps& m
   given.maps = maps;
   given.bias = product.bias;
   given.residual = product.residual;
-  given.gamma = product.gamma;
-  given.beta = product.beta;
-  given.sum = product.sum;
   given.out = product.out;
   given.activation = function_of<float>(product.activation);
-  given.kind = product.norm != nullptr ? product.norm->kind : graph::NormKind::layer;
-  given.epsilon = product.norm != nullptr ? static_cast<float>(product.norm->epsilon) : 0.0F;
   given.rows = static_cast<int>(product.M);
   given.columns = static_cast<int>(product.N);
   given.depth_tiles = static_cast<int>((product.K + small::kDeep - 1) / small::kDeep);
   given.parts = tiling.parts;
   given.groups = tiling.groups;
-  given.kernel_is_still = product.kernel_is_still;
-  if (product.norm == nullptr) return launch_of_small_product<Half, 1, false>(given, tiling);
-  switch (tiling.panels) {
-    case 1:
-      return launch_of_small_product<Half, 1, true>(given, tiling);
-    case 2:
-      return launch_of_small_product<Half, 2, true>(given, tiling);
-    case 3:
-      return launch_of_small_product<Half, 3, true>(given, tiling);
-    default:
-      return launch_of_small_product<Half, 4, true>(given, tiling);
-  }
+  given.weights_are_still = product.weights_are_still;
+  LaunchShape shape;
+  shape.cluster = tiling.parts;
+  shape.grid.x = tiling.tiles * tiling.parts;
+  shape.block.x = static_cast<unsigned>(tiling.groups * 128 + 32);
+  shape.shared_bytes = sizeof(small::Shared<Half>);
+  if (shape.cluster > 1 && !can_be_launched(small_product<Half>, shape)) return nullptr;
+  return [given = SmallProductGiven(given), shape](cudaStream_t stream) {
+    check(launch(small_product<Half>, shape, stream, given), "launching a product");
+  };
 }
 
 }  // namespace attn::cuda

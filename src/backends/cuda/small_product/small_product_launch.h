@@ -8,24 +8,22 @@
 
 namespace attn::cuda {
 
-/// Blocks of a cluster share the columns of its tile, side by side, and the sums over K, in parts.
+/// Blocks of a cluster share the sums over K.
 struct SmallTiling {
-  unsigned tiles = 1;  ///< of columns, a cluster each
-  unsigned parts = 1;  ///< of K
-  int panels = 1;      ///< of 64 columns, that a block has
+  unsigned tiles = 1;  ///< of 64 columns, a cluster each
+  unsigned parts = 1;  ///< of K, one of kPartsOfSmall
   int groups = 1;      ///< of 64 rows
 };
 
-/// A norm takes whole rows, of at most 4·4·64 columns, in one cluster.
-inline constexpr unsigned kSideOfNorm = 4;
-inline constexpr int kMostPanels = 4, kMostRowsOfSmall = 128;
+inline constexpr int kMostRowsOfSmall = 128;
+inline constexpr unsigned kPartsOfSmall[] = {8, 6, 4, 3, 2, 1};
 
 struct SmallProductMaps {
   CUtensorMap x, kernel;  ///< four axes: columns, 1, rows, 1; boxes of 64 columns and 64 rows
 };
 
-/// The launch, or nothing where the GPU has no room for a cluster of so many parts. Half is float16's or bfloat16's
-/// type.
+/// The launch, or nothing where the GPU has no room for a cluster of so many parts; there is room for one. Half is
+/// float16's or bfloat16's type.
 template <typename Half>
 [[nodiscard]] Launch make_small_product(const SmallProduct& product, const SmallProductMaps& maps,
                                         const SmallTiling& tiling);

@@ -1,0 +1,35 @@
+// gamma and beta of a layer normalization, as kernels take them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "attn/graph/op.h"
+#include "kernel.h"
+
+namespace attn::cuda {
+
+/// (columns) numbers each.
+struct NormParameters {
+  const std::byte* gamma = nullptr;  ///< or null: 1
+  const std::byte* beta = nullptr;   ///< or null: 0
+  DType dtype = DType::float32;      ///< of both
+  bool are_still = false;            ///< no step of a pass writes to them
+};
+
+/// Those of a step of `op`, where they are of one dtype: that of the rows, or float32. Nothing where they are not.
+[[nodiscard]] inline std::optional<NormParameters> norm_parameters(const graph::LayerNorm& op, const Step& norm) {
+  NormParameters out;
+  out.are_still = true;
+  for (std::size_t i = 1; i < norm.inputs.size(); ++i) {
+    const Operand& input = norm.inputs[i];
+    if (i > 1 && input.dtype != out.dtype) return std::nullopt;
+    if (input.dtype != norm.inputs[0].dtype && input.dtype != DType::float32) return std::nullopt;
+    out.dtype = input.dtype;
+    out.are_still = out.are_still && input.still;
+    (op.scale && i == 1 ? out.gamma : out.beta) = input.data;
+  }
+  return out;
+}
+
+}  // namespace attn::cuda
