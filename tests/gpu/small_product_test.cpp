@@ -1,6 +1,4 @@
 // Products of few rows on a real GPU, whether or not they win the race against cuBLASLt there.
-#include "small_product/prepare.h"
-
 #include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -11,6 +9,7 @@
 #include "cases.h"
 #include "device.h"
 #include "runner.h"
+#include "small_product/prepare.h"
 
 namespace attn::test {
 namespace {
@@ -74,8 +73,15 @@ TEST_CASE("gpu: small products agree with double loops, and repeat bit for bit")
   const cuda::Device device(0);
   if (device.architecture() != 90) return;
   for (const DType dtype : {DType::float16, DType::bfloat16}) {
-    for (const Size& size : {Size{1, 64, 64}, {128, 2304, 768}, {128, 768, 768}, {128, 3072, 768}, {128, 768, 3072},
-                             {50, 512, 2048}, {65, 72, 1032}, {100, 1144, 392}, {16, 8448, 256}}) {
+    for (const Size& size : {Size{1, 64, 64},
+                             {128, 2304, 768},
+                             {128, 768, 768},
+                             {128, 3072, 768},
+                             {128, 768, 3072},
+                             {50, 512, 2048},
+                             {65, 72, 1032},
+                             {100, 1144, 392},
+                             {16, 8448, 256}}) {
       for (const bool gelu : {false, true}) {
         const std::string name = fmt::format("small product {} {}x{}x{}", name_of(dtype), size.M, size.N, size.K);
         CAPTURE(name);
