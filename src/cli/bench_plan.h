@@ -8,6 +8,7 @@
 #include "attn/report/values.h"
 #include "attn/run/bench.h"
 #include "forward.h"
+#include "measurement.h"
 
 namespace attn::cli {
 
@@ -25,6 +26,12 @@ struct BenchPlan {
   std::function<void(report::BenchRow)> emit;
   std::function<void(report::OperationsReport)> emit_operations;
 
+  /// Of a measurement in `dtype`. Bytes have peaks of their own on a CPU; a GPU multiplies them by plain kernels.
+  [[nodiscard]] PeaksOf peaks_of(const backends::Backend& backend, DType dtype) const {
+    return [this, &backend, dtype](bool of_bytes) -> const run::Peaks& {
+      return peaks(backend, of_bytes && backend.device() == "cpu" ? DType::int8 : dtype);
+    };
+  }
   [[nodiscard]] bool stopped() const { return options.stop && options.stop(); }
 };
 

@@ -73,7 +73,7 @@ class DecoderBench {
         // The check has read something else.
         test.is_prompt ? read(test.depth, test.tokens) : read(test.end() - 1, 1);
         row.profile = profile_session(decoder_->last_session(), decoder_->last_inputs(),
-                                      plan_.peaks(backend_, dtype_of_row(row.setting)));
+                                      plan_.peaks_of(backend_, dtype_of_row(row.setting)));
       }
     } catch (const Stopped&) {  // the times are there
     }

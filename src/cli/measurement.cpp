@@ -76,7 +76,7 @@ bool time_session(run::Session& session, std::span<const Tensor> inputs, double 
 }
 
 std::vector<report::ProfileRow> profile_session(run::Session& session, std::span<const Tensor> inputs,
-                                                const run::Peaks& peaks) {
+                                                const PeaksOf& peaks_of) {
   constexpr int kPasses = 5;
   std::vector<std::vector<run::StepTime>> passes;
   for (int i = 0; i < kPasses; ++i) passes.push_back(session.profile(inputs));
@@ -87,7 +87,8 @@ std::vector<report::ProfileRow> profile_session(run::Session& session, std::span
     std::nth_element(seconds.begin(), seconds.begin() + kPasses / 2, seconds.end());
     const run::StepTime& time = passes.front()[step];
     const auto flops = static_cast<double>(time.flops), bytes = static_cast<double>(time.bytes.total());
-    const run::Bound bound = run::bound_of(peaks, flops, time.bytes, session.executable().memory_bytes());
+    const run::Bound bound =
+        run::bound_of(peaks_of(time.of_bytes), flops, time.bytes, session.executable().memory_bytes());
     rows.push_back({time.layer, time.operation, time.kernel, seconds[kPasses / 2] * 1e3, flops * 1e-9, bytes * 1e-6,
                     bound.seconds * 1e3, bound.by_memory});
   }

@@ -1,6 +1,7 @@
 // Times a session and says what came of it.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -22,8 +23,11 @@ bool time_session(run::Session& session, std::span<const Tensor> inputs, double 
 /// The dtype whose peaks a measurement of this setting is held against.
 [[nodiscard]] DType dtype_of_row(const report::Setting& setting);
 
+/// The peaks that bound products of bytes, and those that bound everything else.
+using PeaksOf = std::function<const run::Peaks&(bool of_bytes)>;
+
 /// The median pass of a few, step by step, each with its bound.
 [[nodiscard]] std::vector<report::ProfileRow> profile_session(run::Session& session, std::span<const Tensor> inputs,
-                                                              const run::Peaks& peaks);
+                                                              const PeaksOf& peaks_of);
 
 }  // namespace attn::cli

@@ -80,7 +80,7 @@ void measure_model(const BenchPlan& plan, const LoadedModel& loaded, const backe
                              : run::verify_repeat(first, session.outputs());
     }
     if (plan.profile && !plan.stopped())
-      row.profile = profile_session(session, model.inputs, plan.peaks(backend, dtype_of_row(row.setting)));
+      row.profile = profile_session(session, model.inputs, plan.peaks_of(backend, dtype_of_row(row.setting)));
   } catch (const Stopped&) {  // the times are there
   }
   plan.emit(std::move(row));
@@ -89,18 +89,19 @@ void measure_model(const BenchPlan& plan, const LoadedModel& loaded, const backe
 void measure_operations(const BenchPlan& plan, const LoadedModel& loaded, const backends::Backend& backend) {
   Prepared model = prepare(plan, loaded, backend);
   const backends::CompileOptions options = compile_options(plan);
-  const run::Peaks& peaks = plan.peaks(backend, dtype_of_row(model.setting));
+  const PeaksOf peaks_of = plan.peaks_of(backend, dtype_of_row(model.setting));
   std::vector<run::Operation> operations = run::operations_of(
       backend, std::move(model.graph), model.inputs, load_weights(loaded, plan.execution, *plan.console), options);
   report::OperationsReport report{model.setting, {}, false};
   for (run::Operation& operation : operations) {
     if (plan.stopped()) break;
+    const bool of_bytes = std::ranges::any_of(operation.graph.nodes, run::multiplies_bytes, &graph::Node::op);
     run::Session session(backend, std::move(operation.graph), operation.weights, options);
     const auto flops = static_cast<double>(operation.flops), bytes = static_cast<double>(operation.bytes.total());
     const std::vector<double> seconds = run::measure_passes(session, operation.inputs, plan.options);
     if (seconds.empty()) break;
     const std::vector<backends::KernelChoice> choices = session.executable().choices();
-    const run::Bound bound = run::bound_of(peaks, flops, operation.bytes, operation.bytes.total());
+    const run::Bound bound = run::bound_of(peaks_of(of_bytes), flops, operation.bytes, operation.bytes.total());
     report.operations.push_back({operation.layer, operation.name, choices.empty() ? "" : choices.front().kernel,
                                  run::latency_of(seconds).median, flops * 1e-9, bytes * 1e-6, bound.seconds * 1e3,
                                  bound.by_memory, operation.count});

@@ -1,3 +1,4 @@
+#include <map>
 #include <memory>
 
 #include "attention_source.h"
@@ -66,7 +67,7 @@ struct ReportCommand {
 
   [[nodiscard]] std::optional<report::BenchRow> measured(const LoadedModel& loaded, const GivenInputs& given) const {
     std::optional<report::BenchRow> out;
-    std::optional<run::Peaks> peaks;
+    std::map<DType, run::Peaks> peaks;
     BenchPlan plan;
     plan.execution = execution;
     plan.given = given;
@@ -74,7 +75,11 @@ struct ReportCommand {
     plan.profile = true;
     plan.console = &common.console;
     plan.peaks = [&](const backends::Backend& backend, DType dtype) -> const run::Peaks& {
-      return peaks.emplace(run::measure_peaks(backend, dtype, execution.compile_options()));
+      const run::Peaks* const memory = peaks.empty() ? nullptr : &peaks.begin()->second;
+      const auto found = peaks.find(dtype);
+      if (found != peaks.end()) return found->second;
+      return peaks.emplace(dtype, run::measure_peaks(backend, dtype, execution.compile_options(), memory))
+          .first->second;
     };
     plan.emit = [&](report::BenchRow row) {
       warn_of_wrong_outputs(row, common.console);

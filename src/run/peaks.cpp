@@ -8,6 +8,7 @@
 #include <numeric>
 #include <span>
 #include <thread>
+#include <variant>
 
 #include "attn/base/parallel.h"
 #include "attn/base/stop.h"
@@ -71,8 +72,7 @@ double product_rate(const backends::Backend& backend, DType dtype, const backend
   for (const ProductSize& size : product_sizes(backend.device() == "cpu")) {
     graph::Graph graph = product_workload(size, dtype);
     std::vector<Tensor> inputs = workload_inputs(graph, 0);
-    // What such a product has on the left is a matrix of the weight's shape.
-    std::vector<Tensor> weights = workload_inputs(product_workload({size.depth, size.width, 1}, dtype), 1);
+    std::vector<Tensor> weights = workload_weights(graph, 1);
     const double work =
         2.0 * static_cast<double>(size.rows) * static_cast<double>(size.depth) * static_cast<double>(size.width);
     tries.push_back({Session(backend, std::move(graph), std::move(weights), options), std::move(inputs), work});
@@ -187,6 +187,11 @@ double measure_bandwidth(const backends::Backend& backend, const backends::Compi
   constexpr std::int64_t kPiece = 8 << 20;
   Try reading = traversal(std::min(std::max(bytes, least), most), kPiece, /*adds=*/false, backend, options);
   return rate_by_steps(reading);
+}
+
+bool multiplies_bytes(const graph::Op& op) {
+  const auto* const product = std::get_if<graph::QuantizedLinear>(&op);
+  return product != nullptr && product->inputs.has_value();
 }
 
 Bound bound_of(const Peaks& peaks, double flops, const Traffic& bytes, std::int64_t resident) {

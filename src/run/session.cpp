@@ -6,6 +6,7 @@
 
 #include "attn/base/stop.h"
 #include "attn/plan/plan.h"
+#include "attn/run/peaks.h"
 
 namespace attn::run {
 
@@ -65,6 +66,7 @@ std::vector<StepTime> Session::profile(std::span<const Tensor> inputs) {
     step.kernel = kernels[id];
     step.seconds = seconds;
     step.flops = graph::flops(graph_, node);
+    step.of_bytes = multiplies_bytes(node.op);
     step.bytes = traffic(graph_, node, fixed);
     out.push_back(std::move(step));
   });

@@ -72,9 +72,18 @@ graph::Graph product_workload(const ProductSize& size, DType dtype) {
   graph::Graph graph;
   graph.name = "product";
   graph::Builder build(graph);
-  const graph::ValueId x = build.input("x", dtype, {size.rows, size.depth});
+  const bool of_bytes = dtype == DType::int8;
+  const graph::ValueId x = build.input("x", of_bytes ? DType::float32 : dtype, {size.rows, size.depth});
   const graph::ValueId w = build.weight({"w", "w", {size.depth, size.width}, dtype, true, {}});
-  graph.outputs.push_back({"output_0", build.apply(graph::Linear{}, {x, w})});
+  if (of_bytes) {
+    graph::QuantizedLinear op;
+    op.units = {size.width};
+    op.inputs = graph::IntegerRange{};
+    const graph::ValueId scale = build.weight({"scale", "scale", {size.width}, DType::float32, true, {}});
+    graph.outputs.push_back({"output_0", build.apply(op, {x, w, scale})});
+  } else {
+    graph.outputs.push_back({"output_0", build.apply(graph::Linear{}, {x, w})});
+  }
   return graph;
 }
 
@@ -104,22 +113,41 @@ graph::Graph sum_workload(std::int64_t n, int pieces) {
   return graph;
 }
 
-std::vector<Tensor> workload_inputs(const graph::Graph& graph, std::uint64_t seed) {
+namespace {
+
+Tensor drawn(DType dtype, const Shape& shape, const std::string& name, std::uint64_t seed) {
   constexpr std::int64_t kDrawn = 1048573;  // a prime: no axis repeats in step with it
+  Tensor tensor(dtype, shape);
+  RandomStream random(seed, name);
+  const double size = dtype == DType::int8 ? 32.0 : 1.0;
+  const std::int64_t drawn = std::min(kDrawn, tensor.size());
+  for (std::int64_t i = 0; i < drawn; ++i) {
+    const double number = size * random.normal();
+    tensor.set(i, dtype == DType::int8 ? std::clamp(std::round(number), -127.0, 127.0) : number);
+  }
+  for (std::int64_t done = drawn * bytes_of(dtype); done < tensor.bytes();) {
+    const std::int64_t bytes = std::min(drawn * bytes_of(dtype), tensor.bytes() - done);
+    std::memcpy(tensor.data() + done, tensor.data(), static_cast<std::size_t>(bytes));
+    done += bytes;
+  }
+  return tensor;
+}
+
+}  // namespace
+
+std::vector<Tensor> workload_inputs(const graph::Graph& graph, std::uint64_t seed) {
   std::vector<Tensor> inputs;
   for (const graph::ValueId id : graph.inputs) {
     const graph::Value& value = graph.value(id);
-    Tensor& tensor = inputs.emplace_back(value.dtype, value.shape);
-    RandomStream random(seed, value.name);
-    const std::int64_t drawn = std::min(kDrawn, tensor.size());
-    for (std::int64_t i = 0; i < drawn; ++i) tensor.set(i, random.normal());
-    for (std::int64_t done = drawn * bytes_of(value.dtype); done < tensor.bytes();) {
-      const std::int64_t bytes = std::min(drawn * bytes_of(value.dtype), tensor.bytes() - done);
-      std::memcpy(tensor.data() + done, tensor.data(), static_cast<std::size_t>(bytes));
-      done += bytes;
-    }
+    inputs.push_back(drawn(value.dtype, value.shape, value.name, seed));
   }
   return inputs;
+}
+
+std::vector<Tensor> workload_weights(const graph::Graph& graph, std::uint64_t seed) {
+  std::vector<Tensor> weights;
+  for (const auto& spec : graph.weights) weights.push_back(drawn(spec.dtype, spec.shape, spec.path, seed));
+  return weights;
 }
 
 }  // namespace attn::run

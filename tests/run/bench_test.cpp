@@ -244,4 +244,15 @@ TEST_CASE("peaks: all are measured, and what is nearer is no slower") {
   CHECK(half.dtype == DType::bfloat16);
   CHECK(half.flops_per_second > 0);
   CHECK(half.memory_bytes_per_second == peaks.memory_bytes_per_second);
+  const Peaks bytes = measure_peaks(*backend, DType::int8, {}, &peaks);
+  CHECK(bytes.dtype == DType::int8);
+  CHECK(bytes.flops_per_second > 0);
+}
+
+TEST_CASE("peaks: products of bytes are those of layers that quantize what they read") {
+  graph::QuantizedLinear weights_alone, both;
+  both.inputs = graph::IntegerRange{};
+  CHECK(multiplies_bytes(both));
+  CHECK_FALSE(multiplies_bytes(weights_alone));
+  CHECK_FALSE(multiplies_bytes(graph::Linear{}));
 }

@@ -7,12 +7,13 @@
 
 #include "attn/backends/backend.h"
 #include "attn/base/dtype.h"
+#include "attn/graph/op.h"
 #include "attn/run/session.h"
 
 namespace attn::run {
 
 struct Peaks {
-  DType dtype = DType::float32;
+  DType dtype = DType::float32;        ///< of products; int8: of quantized rows and a weight of bytes
   double flops_per_second = 0;         ///< the best of products of several sizes, which get different kernels
   double memory_bytes_per_second = 0;  ///< the best of adding and summing arrays that no cache holds
   double shared_bytes_per_second = 0;  ///< of arrays that the last cache holds, not the cores' own; 0: it has none
@@ -31,6 +32,9 @@ struct Peaks {
 /// each part the fastest of some passes, in a fraction of a second. Of a GPU's memory as in measure_peaks().
 [[nodiscard]] double measure_bandwidth(const backends::Backend& backend, const backends::CompileOptions& options,
                                        std::int64_t bytes);
+
+/// Whether what bounds an operation are products of bytes: those of int8 and int4 layers that quantize what they read.
+[[nodiscard]] bool multiplies_bytes(const graph::Op& op);
 
 /// The least time of a step of so many operations and bytes, and what sets it.
 struct Bound {

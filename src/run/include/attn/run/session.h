@@ -29,7 +29,8 @@ struct StepTime {
   std::string kernel;     ///< which implementation ran
   double seconds = 0;
   UInt128 flops = 0;
-  Traffic bytes;  ///< of what it reads and writes, each once
+  bool of_bytes = false;  ///< multiplies_bytes()
+  Traffic bytes;          ///< of what it reads and writes, each once
 };
 
 /// What one application of a layer gave.

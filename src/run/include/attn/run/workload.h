@@ -29,6 +29,7 @@ struct AttentionSize {
 struct ProductSize {
   std::int64_t rows = 1, depth = 1, width = 1;
 };
+/// Of int8: float32 rows, which are quantized as Keras's int8 layers do, and a weight of bytes.
 [[nodiscard]] graph::Graph product_workload(const ProductSize& size, DType dtype);
 
 /// `pieces` additions, one after the other, each of two float32 arrays of n elements.
@@ -41,5 +42,7 @@ struct ProductSize {
 /// The inputs of such a graph: normal numbers, of which a million are drawn and then repeat, as the largest workloads
 /// have hundreds of millions.
 [[nodiscard]] std::vector<Tensor> workload_inputs(const graph::Graph& graph, std::uint64_t seed);
+/// Weights of a workload, the same way; bytes are drawn from all of their range.
+[[nodiscard]] std::vector<Tensor> workload_weights(const graph::Graph& graph, std::uint64_t seed);
 
 }  // namespace attn::run
