@@ -8,7 +8,6 @@
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
-#include "attn/io/file.h"
 #include "attn/io/sha256.h"
 
 namespace attn::cli {
@@ -207,8 +206,7 @@ void TrainingLog::write_row(std::int64_t epoch, std::vector<std::pair<std::strin
 
 void TrainingLog::checkpoint(const std::string& file, std::int64_t step) {
   if (!events_.is_open()) return;
-  const io::Bytes bytes = io::read_file(file);
-  write({{"event", "checkpoint"}, {"file", file}, {"step", step}, {"sha256", io::sha256(bytes.span())}});
+  write({{"event", "checkpoint"}, {"file", file}, {"step", step}, {"sha256", io::sha256_of_file(file)}});
 }
 
 void TrainingLog::end(const std::string& reason, std::int64_t step) {

@@ -169,7 +169,40 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
       fail("cannot be written", errno);
     }
     bytes = bytes.subspan(static_cast<std::size_t>(written));
+    size_ += written;
     written_by_all += written;
+  }
+}
+
+std::optional<int> AtomicFile::hidden_file() const noexcept {
+  return temporary_.empty() ? std::nullopt : std::optional(file_.get());
+}
+
+void AtomicFile::adopt() {
+  const off_t end = ::lseek(file_.get(), 0, SEEK_END);
+  if (end < 0) fail("cannot be written", errno);
+  written_by_all += end - size_;
+  size_ = end;
+}
+
+void AtomicFile::rewrite(std::int64_t at, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(file_.get(), bytes.data(), bytes.size(), at);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("cannot be written", errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    at += written;
+  }
+}
+
+void AtomicFile::read_back(std::int64_t at, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t read = ::pread(file_.get(), bytes.data(), bytes.size(), at);
+    if (read < 0 && errno == EINTR) continue;
+    if (read < 0) fail("cannot be read back", errno);
+    if (read == 0) throw internal_error("{}: it ends at byte {}", printable(path_), at);
+    bytes = bytes.subspan(static_cast<std::size_t>(read));
+    at += read;
   }
 }
 

@@ -98,6 +98,31 @@ Bytes contents_of(Descriptor file) {
       size};
 }
 
+/// attn-hdf5 writes the file into an open one, from `offset` on, where nothing is yet.
+void write_to(int fd, std::int64_t offset, const Hdf5File& contents, const std::string& place) {
+  std::int64_t size = 0;
+  for (const auto& [path, object] : contents.objects) {
+    if (object.tensor) size += object.tensor->bytes();
+  }
+  Hdf5Process process("write", fd, offset, size, place);
+  try {
+    Channel& channel = process.channel();
+    try {
+      for (const auto& [path, object] : contents.objects) put_object(channel, path, object);
+      channel.put_u8(static_cast<std::uint8_t>(Hdf5Tag::end));
+      channel.flush();
+    } catch (const ChannelBroken& broken) {
+      // Where the process gave up early, its last word says why.
+      if (broken.why != ChannelBroken::Why::closed) throw;
+    }
+    const auto tag = static_cast<Hdf5Tag>(channel.u8());
+    if (tag == Hdf5Tag::error) throw bad_input("{}: {}", place, printable(channel.text()));
+    if (tag != Hdf5Tag::end) throw ChannelBroken{ChannelBroken::Why::nonsense};
+  } catch (const ChannelBroken& broken) {
+    process.fail(broken);
+  }
+}
+
 }  // namespace
 
 std::string hdf5_version() {
@@ -127,32 +152,33 @@ Hdf5File read_hdf5(const Bytes& file, std::string_view name) {
 }
 
 Bytes make_hdf5(const Hdf5File& contents, std::string_view name) {
-  const std::string place = printable(name);
-  std::int64_t size = 0;
-  for (const auto& [path, object] : contents.objects) {
-    if (object.tensor) size += object.tensor->bytes();
-  }
   Descriptor written = memory_file();
-  Hdf5Process process("write", written.get(), 0, size, place);
-  try {
-    Channel& channel = process.channel();
-    try {
-      for (const auto& [path, object] : contents.objects) put_object(channel, path, object);
-      channel.put_u8(static_cast<std::uint8_t>(Hdf5Tag::end));
-      channel.flush();
-    } catch (const ChannelBroken& broken) {
-      // Where the process gave up early, its last word says why.
-      if (broken.why != ChannelBroken::Why::closed) throw;
-    }
-    const auto tag = static_cast<Hdf5Tag>(channel.u8());
-    if (tag == Hdf5Tag::error) throw bad_input("{}: {}", place, printable(channel.text()));
-    if (tag != Hdf5Tag::end) throw ChannelBroken{ChannelBroken::Why::nonsense};
-  } catch (const ChannelBroken& broken) {
-    process.fail(broken);
-  }
+  write_to(written.get(), 0, contents, printable(name));
   return contents_of(std::move(written));
 }
 
-void write_hdf5(AtomicFile& file, const Hdf5File& contents) { file.write(make_hdf5(contents, file.path()).span()); }
+void write_hdf5(AtomicFile& file, const Hdf5File& contents) {
+  if (const auto hidden = file.hidden_file()) {
+    write_to(*hidden, file.size(), contents, printable(file.path()));
+    file.adopt();
+  } else {
+    file.write(make_hdf5(contents, file.path()).span());
+  }
+}
+
+std::int64_t most_hdf5_bytes(const Hdf5File& contents) {
+  constexpr std::int64_t kMostOfHeaders = std::int64_t{1} << 14;  // of an object, with its place in its group
+  std::int64_t size = kMostOfHeaders;
+  for (const auto& [path, object] : contents.objects) {
+    const auto depth = 1 + std::ranges::count(path, '/');  // each of the groups may come with it
+    size += depth * kMostOfHeaders + static_cast<std::int64_t>(path.size());
+    if (object.tensor) size += object.tensor->bytes();
+    for (const auto& [name, text] : object.attributes) {
+      size += static_cast<std::int64_t>(name.size());
+      for (const std::string& value : text.values) size += kMostOfHeaders + static_cast<std::int64_t>(value.size());
+    }
+  }
+  return size;
+}
 
 }  // namespace attn::io

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -86,6 +87,7 @@ void write(const DriverRange& range, Channel& channel) {
   Hdf5Writer(file.get(), channel).receive();
   check(H5Fflush(file.get(), H5F_SCOPE_GLOBAL), "the file");
   file = Handle();
+  if (write_error != 0) throw Hdf5Refused("the file");
 }
 
 /// Does the work and returns the message for the user, or nothing.
@@ -102,6 +104,7 @@ std::string work(std::string_view mode, const DriverRange& range, Channel& chann
     }
     return {};
   } catch (const Hdf5Refused& refused) {
+    if (write_error != 0) return std::string("cannot be written: ") + std::strerror(write_error);
     return refused.what();
   } catch (const Error& error) {
     return error.what();

@@ -83,13 +83,19 @@ inline herr_t driver_read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std:
   return 0;
 }
 
+/// Of the first write that failed; 0 where none has.
+inline int write_error = 0;
+
 inline herr_t driver_write(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, const void* buffer) {
   DriverRange& range = driver_file(file)->range;
   const auto* from = static_cast<const char*>(buffer);
   while (size > 0) {
     const ssize_t written = ::pwrite(range.fd, from, size, range.offset + static_cast<off_t>(address));
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return -1;
+    if (written <= 0) {
+      if (write_error == 0) write_error = written < 0 ? errno : ENOSPC;
+      return -1;
+    }
     from += written;
     address += static_cast<haddr_t>(written);
     size -= static_cast<std::size_t>(written);

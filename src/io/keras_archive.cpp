@@ -3,6 +3,7 @@
 #include "attn/base/error.h"
 #include "attn/base/size.h"
 #include "attn/base/text.h"
+#include "attn/io/hdf5.h"
 #include "attn/io/zip.h"
 
 namespace attn::io {
@@ -48,11 +49,15 @@ std::optional<std::string> read_keras_asset(const Bytes& file, std::string_view 
   return std::string(archive.read(*found, kMaxText).text());
 }
 
-void write_keras_archive(AtomicFile& file, const KerasArchive& archive) {
+void write_keras_archive(AtomicFile& file, const KerasArchive& archive, const Hdf5File& weights) {
   ZipWriter zip(file);
   zip.add(kMetadata, {std::as_bytes(std::span(archive.metadata))});
   zip.add(kConfig, {std::as_bytes(std::span(archive.config))});
-  if (archive.weights) zip.add(kWeights, {archive.weights->span()});
+  if (file.hidden_file()) {
+    zip.add(kWeights, most_hdf5_bytes(weights), [&] { write_hdf5(file, weights); });
+  } else {
+    zip.add(kWeights, {make_hdf5(weights, file.path()).span()});
+  }
   for (const NamedBytes& asset : archive.assets) zip.add(asset.name, {asset.bytes.span()});
   if (!archive.training.empty()) zip.add(kTraining, {std::as_bytes(std::span(archive.training))});
   zip.finish();

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "attn/base/error.h"
 #include "attn/base/text.h"
@@ -36,47 +39,81 @@ std::uint64_t in_32_bits(std::int64_t value) {
   return std::min(static_cast<std::uint64_t>(value), std::uint64_t{kElsewhere32});
 }
 
-}  // namespace
-
-void ZipWriter::write(std::string_view text) {
-  file_.write(text);
-  written_ += static_cast<std::int64_t>(text.size());
-}
-
-void ZipWriter::add(const std::string& name, std::initializer_list<std::span<const std::byte>> parts) {
+/// Throws Error (bad_input).
+void check_name(const std::string& name, const AtomicFile& file) {
   if (const char* reason = why_not_name(name)) {
-    throw bad_input("{}: cannot hold '{}': its name {}", printable(file_.path()), printable(name), reason);
+    throw bad_input("{}: cannot hold '{}': its name {}", printable(file.path()), printable(name), reason);
   }
   constexpr std::size_t kMostOfName = 0xFFFF;
-  if (name.size() > kMostOfName) throw bad_input("{}: a name of {} bytes", printable(file_.path()), name.size());
-  ZipMember member;
-  member.name = name;
-  for (const auto part : parts) {
-    member.crc = crc_of(part, member.crc);
-    member.size += static_cast<std::int64_t>(part.size());
-  }
-  const bool wide = member.size >= kElsewhere32;
+  if (name.size() > kMostOfName) throw bad_input("{}: a name of {} bytes", printable(file.path()), name.size());
+}
+
+/// `wide`: its sizes have 64 bits, and need not.
+std::string local_header(const ZipMember& member, bool wide) {
   Record extra;
   if (wide)
     extra.u16(kExtra64)
         .u16(16)
         .u64(static_cast<std::uint64_t>(member.size))
         .u64(static_cast<std::uint64_t>(member.size));
-  header_offsets_.push_back(written_);
+  const std::uint64_t size = wide ? kElsewhere32 : static_cast<std::uint64_t>(member.size);
   Record header;
   header.u32(kLocalHeader).u16(wide ? kVersion64 : 20).u16(kFlagUtf8).u16(kStored).u16(0).u16(kDate1980);
-  header.u32(member.crc).u32(in_32_bits(member.size)).u32(in_32_bits(member.size));
-  header.u16(name.size()).u16(extra.str().size()).text(name).text(extra.str());
-  write(header.str());
-  for (const auto part : parts) {
-    file_.write(part);
-    written_ += static_cast<std::int64_t>(part.size());
+  header.u32(member.crc).u32(size).u32(size);
+  header.u16(member.name.size()).u16(extra.str().size()).text(member.name).text(extra.str());
+  return header.str();
+}
+
+/// Of what is in the file from `at` on.
+std::uint32_t crc_behind(const AtomicFile& file, std::int64_t at) {
+  constexpr std::int64_t kBlock = std::int64_t{1} << 18;
+  std::vector<std::byte> block(static_cast<std::size_t>(kBlock));
+  std::uint32_t crc = 0;
+  for (; at < file.size(); at += kBlock) {
+    const auto part = std::span(block).first(static_cast<std::size_t>(std::min(kBlock, file.size() - at)));
+    file.read_back(at, part);
+    crc = crc_of(part, crc);
   }
+  return crc;
+}
+
+}  // namespace
+
+void ZipWriter::add(const std::string& name, std::initializer_list<std::span<const std::byte>> parts) {
+  check_name(name, file_);
+  ZipMember member;
+  member.name = name;
+  for (const auto part : parts) {
+    member.crc = crc_of(part, member.crc);
+    member.size += static_cast<std::int64_t>(part.size());
+  }
+  header_offsets_.push_back(file_.size());
+  file_.write(local_header(member, member.size >= kElsewhere32));
+  for (const auto part : parts) file_.write(part);
+  members_.push_back(std::move(member));
+}
+
+/// What the header says of it is known once it is written.
+void ZipWriter::add(const std::string& name, std::int64_t most, const std::function<void()>& write) {
+  check_name(name, file_);
+  ZipMember member;
+  member.name = name;
+  const bool wide = most >= kElsewhere32;
+  const std::int64_t header = file_.size();
+  file_.write(local_header(member, wide));
+  const std::int64_t begin = file_.size();
+  write();
+  member.size = file_.size() - begin;
+  if (member.size >= most) throw internal_error("{}: {} of {} bytes at most", printable(name), member.size, most);
+  member.crc = crc_behind(file_, begin);
+  const std::string known = local_header(member, wide);
+  file_.rewrite(header, std::as_bytes(std::span(known)));
+  header_offsets_.push_back(header);
   members_.push_back(std::move(member));
 }
 
 void ZipWriter::finish() {
-  const std::int64_t start = written_;
+  const std::int64_t start = file_.size();
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const ZipMember& member = members_[i];
     const std::int64_t offset = header_offsets_[i];
@@ -93,22 +130,22 @@ void ZipWriter::finish() {
     entry.u16(0).u16(kDate1980).u32(member.crc).u32(in_32_bits(member.size)).u32(in_32_bits(member.size));
     entry.u16(member.name.size()).u16(extra.str().size()).u16(0).u16(0).u16(0).u32(kReadableByAll);
     entry.u32(in_32_bits(offset)).text(member.name).text(extra.str());
-    write(entry.str());
+    file_.write(entry.str());
   }
-  const std::int64_t end = written_;
+  const std::int64_t end = file_.size();
   const std::size_t count = members_.size();
   if (count >= kElsewhere16 || end >= kElsewhere32) {
     Record record;
     record.u32(kDirectoryEnd64).u64(kDirectoryEnd64Size - 12).u16(kVersion64).u16(kVersion64).u32(0).u32(0);
     record.u64(count).u64(count).u64(static_cast<std::uint64_t>(end - start)).u64(static_cast<std::uint64_t>(start));
     record.u32(kLocator64).u32(0).u64(static_cast<std::uint64_t>(end)).u32(1);
-    write(record.str());
+    file_.write(record.str());
   }
   const std::size_t narrow_count = std::min<std::size_t>(count, kElsewhere16);
   Record record;
   record.u32(kDirectoryEnd).u16(0).u16(0).u16(narrow_count).u16(narrow_count).u32(in_32_bits(end - start));
   record.u32(in_32_bits(start)).u16(0);
-  write(record.str());
+  file_.write(record.str());
 }
 
 }  // namespace attn::io

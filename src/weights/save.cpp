@@ -97,8 +97,7 @@ void write_archive(io::AtomicFile& file, Specs specs, Tensors tensors, const Sav
   archive.config = model.config;
   archive.assets = model.assets;
   archive.training = model.training;
-  archive.weights = io::make_hdf5(keras_hdf5(specs, tensors, model), file.path());
-  io::write_keras_archive(file, archive);
+  io::write_keras_archive(file, archive, keras_hdf5(specs, tensors, model));
 }
 
 using Write = void (*)(io::AtomicFile&, Specs, Tensors, const SavedModel&);

@@ -1,8 +1,12 @@
 #include "attn/io/keras_archive.h"
 
+#include <fcntl.h>
+
 #include <string>
 
 #include "attn/io/atomic_file.h"
+#include "attn/io/descriptor.h"
+#include "attn/io/hdf5.h"
 #include "attn/io/zip.h"
 #include "support.h"
 
@@ -20,22 +24,39 @@ Bytes archive_of(std::initializer_list<const char*> names) {
   return read_file(folder / "a.keras");
 }
 
-TEST_CASE("keras archive: what is written is read again, with weights and without") {
-  for (const bool has_weights : {true, false}) {
-    const TemporaryFolder folder;
-    KerasArchive archive;
-    archive.config = "{}";
-    archive.metadata = "{\"a\": 1}";
-    if (has_weights) archive.weights = bytes_of_text("weights");
-    AtomicFile file(folder / "a.keras");
-    write_keras_archive(file, archive);
+TEST_CASE("keras archive: what is written is read again, and so is one without weights") {
+  const TemporaryFolder folder;
+  KerasArchive archive;
+  archive.config = "{}";
+  archive.metadata = "{\"a\": 1}";
+  Hdf5File weights;
+  weights.objects["a/vars/0"].tensor = counting(DType::float32, {300, 400});
+  AtomicFile file(folder / "a.keras");
+  write_keras_archive(file, archive, weights);
+  file.commit();
+  const KerasArchive again = parse_keras_archive(read_file(folder / "a.keras"), "a.keras");
+  CHECK(again.config == "{}");
+  CHECK(again.metadata == "{\"a\": 1}");
+  REQUIRE(again.weights.has_value());
+  check_counts(*read_hdf5(*again.weights, "a.keras").objects.at("a/vars/0").tensor, DType::float32, {300, 400});
+  CHECK(!parse_keras_archive(archive_of({"metadata.json", "config.json"}), "a.keras").weights.has_value());
+}
+
+TEST_CASE("keras archive: a target that is written directly gets the same bytes as one that is replaced") {
+  const TemporaryFolder folder;
+  KerasArchive archive;
+  archive.config = "{}";
+  Hdf5File weights;
+  weights.objects["a/vars/0"].tensor = counting(DType::float32, {3, 4});
+  const auto written = [&](const std::string& path) {
+    AtomicFile file(path);
+    write_keras_archive(file, archive, weights);
     file.commit();
-    const KerasArchive again = parse_keras_archive(read_file(folder / "a.keras"), "a.keras");
-    CHECK(again.config == "{}");
-    CHECK(again.metadata == "{\"a\": 1}");
-    REQUIRE(again.weights.has_value() == has_weights);
-    if (has_weights) CHECK(again.weights->text() == "weights");
-  }
+  };
+  written(folder / "a.keras");
+  const Descriptor target(::open((folder / "b.keras").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  written("/dev/fd/" + std::to_string(target.get()));
+  CHECK(read_file(folder / "a.keras").text() == read_file(folder / "b.keras").text());
 }
 
 TEST_CASE("keras archive: one without a config is none") {

@@ -241,6 +241,30 @@ TEST_CASE("zip: the writer's archives are read again, and the same contents give
   CHECK(reader.read(*reader.find("two"), kMaxSize).text().empty());
 }
 
+TEST_CASE(
+    "zip: a member whose size is known once it is written is as one that was given, in 64 bits where it may be large") {
+  const TemporaryFolder folder;
+  const std::string text = "hello";
+  const auto written = [&](const std::string& name, std::int64_t most) {
+    AtomicFile file(folder / name);
+    ZipWriter writer(file);
+    if (most == 0) {
+      writer.add("one", {std::as_bytes(std::span(text))});
+    } else {
+      writer.add("one", most, [&] { file.write(text); });
+    }
+    writer.add("two", {std::as_bytes(std::span(text))});
+    writer.finish();
+    file.commit();
+    return read_file(folder / name);
+  };
+  CHECK(written("late.zip", 100).text() == written("given.zip", 0).text());
+  const Bytes wide = written("wide.zip", std::int64_t{1} << 33);
+  const ZipReader reader(wide, "wide.zip");
+  CHECK(reader.read(*reader.find("one"), kMaxSize).text() == text);
+  CHECK(reader.read(*reader.find("two"), kMaxSize).text() == text);
+}
+
 TEST_CASE("zip: an archive of more members than 16 bits count has its number in 64") {
   const TemporaryFolder folder;
   AtomicFile file(folder / "a.zip");

@@ -4,6 +4,7 @@
 #include "attn/io/array_file.h"
 #include "attn/io/atomic_file.h"
 #include "attn/io/file.h"
+#include "attn/io/hdf5.h"
 #include "attn/io/keras_archive.h"
 #include "support.h"
 
@@ -44,7 +45,7 @@ std::string with_vocabulary(const std::string& name, const std::string& layer, c
       {"assets/layers/" + layer + "/vocabulary.txt", io::Bytes::copy_of(std::as_bytes(std::span(text)))});
   const std::string path = folder / "changed.keras";
   io::AtomicFile out(path);
-  io::write_keras_archive(out, archive);
+  io::write_keras_archive(out, archive, io::read_hdf5(*archive.weights, from));
   out.commit();
   return path;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,18 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  /// Bytes so far.
+  [[nodiscard]] std::int64_t size() const noexcept { return size_; }
+
+  /// The hidden file, open for reading too, for a program that writes what comes at size() by itself: `adopt` takes in
+  /// what it has left there. None where the target is written directly.
+  [[nodiscard]] std::optional<int> hidden_file() const noexcept;
+  void adopt();
+  /// Bytes [at, at + the size of `bytes`) of the hidden file, which are there already, become these.
+  void rewrite(std::int64_t at, std::span<const std::byte> bytes);
+  /// Fills `bytes` with those of the hidden file that begin at `at`, and are all there.
+  void read_back(std::int64_t at, std::span<std::byte> bytes) const;
+
   /// Waits until the bytes are on the disk, then renames. Nothing may be written afterwards.
   void commit();
 
@@ -45,6 +58,7 @@ class AtomicFile {
   std::string target_;      // path_ with symbolic links resolved
   std::string temporary_;   // empty when writing directly, and after commit
   char* listed_ = nullptr;  // its name where remove_temporaries finds it
+  std::int64_t size_ = 0;
   Descriptor file_;
 };
 

@@ -27,7 +27,11 @@ namespace attn::io {
 /// the attribute by which Keras knows bfloat16. `name` is for messages.
 [[nodiscard]] Bytes make_hdf5(const Hdf5File& contents, std::string_view name);
 
-/// Writes such a file.
+/// Writes such a file behind what was written before: attn-hdf5 does it, with one array at a time in memory, but where
+/// the target is written directly (AtomicFile::hidden_file), which takes as much memory as the file has bytes.
 void write_hdf5(AtomicFile& file, const Hdf5File& contents);
+
+/// More bytes than such a file has.
+[[nodiscard]] std::int64_t most_hdf5_bytes(const Hdf5File& contents);
 
 }  // namespace attn::io

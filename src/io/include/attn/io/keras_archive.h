@@ -8,6 +8,7 @@
 
 #include "attn/io/atomic_file.h"
 #include "attn/io/bytes.h"
+#include "attn/io/hdf5_file.h"
 
 namespace attn::io {
 
@@ -18,9 +19,10 @@ struct NamedBytes {
 };
 
 struct KerasArchive {
-  std::string config;            ///< config.json
-  std::string metadata;          ///< metadata.json
-  std::optional<Bytes> weights;  ///< model.weights.h5, for read_hdf5; absent where the model was saved without
+  std::string config;    ///< config.json
+  std::string metadata;  ///< metadata.json
+  /// model.weights.h5, for read_hdf5; absent where the model was saved without. Not written.
+  std::optional<Bytes> weights = {};
   /// What the model's layers keep beside, by its path: "assets/preprocessor/tokenizer/merges.txt". Not read.
   std::vector<NamedBytes> assets = {};
   std::string training = {};  ///< attn_state.json: where a training of attn's stands; "" where there is none
@@ -35,7 +37,8 @@ struct KerasArchive {
 [[nodiscard]] std::optional<std::string> read_keras_asset(const Bytes& file, std::string_view name,
                                                           const std::string& place);
 
-/// Writes the members as Keras does: stored, metadata first, then the config and the weights.
-void write_keras_archive(AtomicFile& file, const KerasArchive& archive);
+/// Writes the members as Keras does: stored, metadata first, then the config and the weights. It takes as much memory
+/// as write_hdf5.
+void write_keras_archive(AtomicFile& file, const KerasArchive& archive, const Hdf5File& weights);
 
 }  // namespace attn::io

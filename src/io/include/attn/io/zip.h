@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -66,16 +67,15 @@ class ZipWriter {
 
   /// Adds a member made of parts one after another. Throws Error (bad_input) for a name that ZipReader would refuse.
   void add(const std::string& name, std::initializer_list<std::span<const std::byte>> parts);
+  /// Adds a member that `write` puts at the end of the file, of less than `most` bytes. The file has a hidden one.
+  void add(const std::string& name, std::int64_t most, const std::function<void()>& write);
   /// Writes the directory. Nothing may be added afterwards.
   void finish();
 
  private:
-  void write(std::string_view text);
-
   AtomicFile& file_;
   std::vector<ZipMember> members_;
   std::vector<std::int64_t> header_offsets_;
-  std::int64_t written_ = 0;
 };
 
 }  // namespace attn::io
