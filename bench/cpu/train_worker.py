@@ -50,8 +50,13 @@ def torch_trainer(compiled):
     of_tokens = ABOUT["targets"] == "tokens"
     x, y = (torch.from_numpy(array).long() if of_tokens else torch.from_numpy(array) for array in (X, Y))
     forward = torch.compile(module) if compiled else module
+    done = 0
 
     def step():
+        nonlocal done
+        done += 1
+        # Keras adds epsilon to the root of the moment that is not corrected yet.
+        optimizer.param_groups[0]["eps"] = EPSILON / (1 - 0.999**done) ** 0.5
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cpu", torch.bfloat16, enabled=DTYPE == "bfloat16"):
             outputs = forward(x)
