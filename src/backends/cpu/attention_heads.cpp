@@ -144,7 +144,9 @@ bool AttentionHeads::hides_fully(const float* maxima, std::int64_t rows) const {
 }
 
 Team AttentionHeads::team(Engine& engine) const {
-  return engine.team_for(2.0 * static_cast<double>(B * N * T) * static_cast<double>(S) * static_cast<double>(H + V));
+  constexpr double kWorkOfHead = 4e4;  // beside the products: to pack it, and what is left of tiles
+  const double pairs = static_cast<double>(B * N * T) * static_cast<double>(S);
+  return engine.team_for(2.0 * pairs * static_cast<double>(H + V) + static_cast<double>(B * N) * kWorkOfHead);
 }
 
 std::int64_t AttentionHeads::pieces(const Team& team, std::int64_t rows) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "attn/plan/bytes.h"
 #include "convert.h"
@@ -53,8 +54,19 @@ std::int64_t numbers_of_a_thread(const MovingSize& size) {
 ATTN_VECTORIZED(void, pack_rows, const Number* y, std::int64_t row, std::int64_t depth, std::int64_t width,
                 Number* to) {
   constexpr std::int64_t kStep = kPair * kPanel;
-  Number nothing[kPanel] = {};
-  for (std::int64_t k = 0; k < depth; k += kPair, to += kStep) {
+  const Number nothing[kPanel] = {};
+  std::int64_t whole = 0;
+  for (; width == kPanel && whole + 1 < depth; whole += kPair, to += kStep) {
+    for (std::int64_t j = 0; j < kPanel; j += kLanes) {
+      Halves first, second;
+      std::memcpy(&first, y + whole * row + j, sizeof first);
+      std::memcpy(&second, y + (whole + 1) * row + j, sizeof second);
+      const Integers pairs =
+          __builtin_convertvector(first, Integers) | (__builtin_convertvector(second, Integers) << 16);
+      std::memcpy(to + kPair * j, &pairs, sizeof pairs);
+    }
+  }
+  for (std::int64_t k = whole; k < depth; k += kPair, to += kStep) {
     Number first[kPanel] = {}, second[kPanel] = {};
     std::memcpy(first, y + k * row, static_cast<std::size_t>(width) * sizeof(Number));
     std::memcpy(second, k + 1 < depth ? y + (k + 1) * row : nothing, static_cast<std::size_t>(width) * sizeof(Number));
@@ -118,6 +130,34 @@ ATTN_VECTORIZED(void, lay_out_pairs, const Number* x, std::int64_t row, std::int
   }
 }
 
+/// to[i·32 + j] = sums[i·32 + j] + bias[j]
+ATTN_VECTORIZED(void, add_bias, const float* sums, const float* bias, std::int64_t rows, float* to) {
+  Lanes left, right;
+  load(bias, left);
+  load(bias + kLanes, right);
+  for (std::int64_t i = 0; i < rows * kPanel; i += kPanel) {
+    Lanes first, second;
+    load(sums + i, first);
+    load(sums + i + kLanes, second);
+    store(first + left, second + right, to + i);
+  }
+}
+
+/// Rows of 32 numbers become `width` bfloat16 in rows of z.
+ATTN_VECTORIZED(void, narrow_rows, const float* from, std::int64_t rows, std::int64_t width, Number* z,
+                std::int64_t row) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    Number rounded[kPanel];
+    Number* const to = width == kPanel ? z + i * row : rounded;
+    for (std::int64_t j = 0; j < kPanel; j += kLanes) {
+      Lanes numbers;
+      load(from + i * kPanel + j, numbers);
+      store(numbers, to + j);
+    }
+    if (width < kPanel) std::copy_n(rounded, width, z + i * row);
+  }
+}
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #define ATTN_DOTS [[gnu::target("avx512f,avx512bw,avx512vl,avx512bf16")]]
 
@@ -177,6 +217,7 @@ MovingHalfProduct::MovingHalfProduct(Engine& engine, const MovingSize& size, con
     groups_ = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, most_panels_ / kLeastPanels));
     if (blocks_ * groups_ < team_.threads) groups_ = std::min(most_panels_, count_of(team_.threads, blocks_));
   }
+  laid_out_.resize(static_cast<std::size_t>(team_.threads));
   engine.scratch.reserve(scratch_bytes(size, team_.threads));
 }
 
@@ -197,6 +238,7 @@ void MovingHalfProduct::pack(const Number* y, std::int64_t panel, Number* to) co
 void MovingHalfProduct::run(const Number* x, const Number* y, const Number* bias, const Number* residual, Number* z) {
   auto* const packed = reinterpret_cast<Number*>(engine_.scratch.get());
   const Operands on{x, y, bias, residual, z};
+  std::ranges::fill(laid_out_, -1);
   for (std::int64_t begin = 0; begin < panels_; begin += most_panels_) {
     const std::int64_t end = std::min(begin + most_panels_, panels_);
     parallel_for(end - begin, team_,
@@ -206,25 +248,29 @@ void MovingHalfProduct::run(const Number* x, const Number* y, const Number* bias
   }
 }
 
+void MovingHalfProduct::lay_out(std::int64_t first, std::int64_t rows, const Number* x, Number* to) const {
+  const std::int64_t row = row_numbers(size_);
+  if (size_.transpose_x) {
+    lay_out_pairs(x + first, size_.rows, rows, size_.depth, to, row);
+    return;
+  }
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::copy_n(x + (first + i) * size_.depth, size_.depth, to + i * row);
+    to[i * row + size_.depth] = 0;
+  }
+}
+
 void MovingHalfProduct::run_piece(std::int64_t piece, int thread, std::int64_t begin, std::int64_t end,
-                                  const Operands& on) const {
+                                  const Operands& on) {
   const std::int64_t block = piece / groups_, group = piece % groups_, panels = end - begin;
   const std::int64_t first = size_.rows * block / blocks_, rows = size_.rows * (block + 1) / blocks_ - first;
-  const auto* const packed = reinterpret_cast<const Number*>(engine_.scratch.get());
+  auto* const packed = reinterpret_cast<Number*>(engine_.scratch.get());
   const Number* from = on.x + first * size_.depth;
   std::int64_t row = size_.depth;
   if (lays_out(size_)) {
+    Number* const own = packed + panels_together(size_) * panel_numbers(size_) + thread * numbers_of_a_thread(size_);
+    if (std::exchange(laid_out_[static_cast<std::size_t>(thread)], block) != block) lay_out(first, rows, on.x, own);
     row = row_numbers(size_);
-    Number* const own = reinterpret_cast<Number*>(engine_.scratch.get()) +
-                        panels_together(size_) * panel_numbers(size_) + thread * numbers_of_a_thread(size_);
-    if (size_.transpose_x) {
-      lay_out_pairs(on.x + first, size_.rows, rows, size_.depth, own, row);
-    } else {
-      for (std::int64_t i = 0; i < rows; ++i) {
-        std::copy_n(from + i * size_.depth, size_.depth, own + i * row);
-        own[i * row + size_.depth] = 0;
-      }
-    }
     from = own;
   }
   constexpr auto kMost = static_cast<std::int64_t>(kMultiplyPairs.size());
@@ -243,18 +289,23 @@ void MovingHalfProduct::run_piece(std::int64_t piece, int thread, std::int64_t b
 /// Bias, activation and residual, and rounds.
 void MovingHalfProduct::write(const float* sums, std::int64_t first, std::int64_t rows, std::int64_t column,
                               const Operands& on) const {
-  const std::int64_t width = std::min(kPanel, size_.width - column);
-  float bias[kPanel] = {}, residual[kPanel] = {}, row[kPanel];
-  if (on.bias != nullptr) widen(DType::bfloat16, on.bias + column, bias, width);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const std::int64_t at = (first + i) * size_.width + column;
-    for (std::int64_t j = 0; j < kPanel; ++j) row[j] = sums[i * kPanel + j] + bias[j];
-    if (finish_.is_needed()) {
-      if (on.residual != nullptr) widen(DType::bfloat16, on.residual + at, residual, width);
-      finish_.run(residual, row, width);
-    }
-    narrow(DType::bfloat16, row, on.z + at, width);
+  const std::int64_t width = std::min(kPanel, size_.width - column), at = first * size_.width + column;
+  float finished[kMultiplyPairs.size() * kPanel], residual[kMultiplyPairs.size() * kPanel];
+  if (on.bias != nullptr || finish_.is_needed()) {
+    float bias[kPanel] = {};
+    if (on.bias != nullptr) widen(DType::bfloat16, on.bias + column, bias, width);
+    add_bias(sums, bias, rows, finished);
+    sums = finished;
   }
+  if (finish_.is_needed()) {
+    for (std::int64_t i = 0; on.residual != nullptr && i < rows; ++i) {
+      float* const row = residual + i * kPanel;
+      widen(DType::bfloat16, on.residual + at + i * size_.width, row, width);
+      std::fill(row + width, row + kPanel, 0.0F);
+    }
+    finish_.run(residual, finished, rows * kPanel);
+  }
+  narrow_rows(sums, rows, width, on.z + at, size_.width);
 }
 
 }  // namespace attn::backends::cpu

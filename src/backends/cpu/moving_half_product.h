@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "moving_product.h"
 
@@ -31,7 +32,8 @@ class MovingHalfProduct {
     Number* z;
   };
   void pack(const Number* y, std::int64_t panel, Number* to) const;
-  void run_piece(std::int64_t piece, int thread, std::int64_t begin, std::int64_t end, const Operands& on) const;
+  void run_piece(std::int64_t piece, int thread, std::int64_t begin, std::int64_t end, const Operands& on);
+  void lay_out(std::int64_t first, std::int64_t rows, const Number* x, Number* to) const;
   void write(const float* sums, std::int64_t first, std::int64_t rows, std::int64_t column, const Operands& on) const;
 
   Engine& engine_;
@@ -39,6 +41,7 @@ class MovingHalfProduct {
   Finish finish_;
   Team team_;
   std::int64_t panels_, blocks_, groups_ = 1, most_panels_;
+  std::vector<std::int64_t> laid_out_;  // by thread, which block is, or -1
 };
 
 }  // namespace attn::backends::cpu

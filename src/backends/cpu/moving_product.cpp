@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "attn/base/size.h"
 #include "attn/plan/bytes.h"
@@ -17,6 +18,8 @@ constexpr std::int64_t kBlockNumbers = 1 << 17, kLeastHeight = 48, kMostHeight =
 /// Numbers of panels that are packed at a time: they stay in the third-level cache.
 constexpr std::int64_t kPackedNumbers = 1 << 22;
 constexpr std::int64_t kPiecesPerThread = 4, kLeastPanels = 8;
+/// Numbers of y that each block packs for itself sooner than wait for other threads, and rows that are worth a thread.
+constexpr std::int64_t kPackedAlone = 1 << 14, kLeastRowsOfThread = 24;
 
 std::int64_t count_of_parts(std::int64_t size, std::int64_t most) { return (size + most - 1) / most; }
 
@@ -86,15 +89,23 @@ MovingProduct::MovingProduct(Engine& engine, const MovingSize& size, const graph
       most_rows_(rows_of_block(size.rows, size.depth)),
       most_panels_(panels_at_a_time(size.width, size.depth)) {
   blocks_ = count_of_parts(size.rows, most_rows_);
+  const bool is_small = panels_ * kPanel * size.depth <= kPackedAlone;
+  packs_together_ = blocks_ > 1 && !is_small;
   // Few rows wait for the bytes of y more than for the multipliers.
   const auto rows = static_cast<double>(std::max<std::int64_t>(size.rows, 8));
   team_ = engine.team_for(2.0 * rows * static_cast<double>(size.depth) * static_cast<double>(size.width));
   if (team_.threads > 1) {
     const std::int64_t wanted = count_of_parts(kPiecesPerThread * team_.threads, blocks_);
     groups_ = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, most_panels_ / kLeastPanels));
+    if (blocks_ == 1 && is_small) {
+      // Rows that a thread has written are in its cache for the next product.
+      blocks_ = std::clamp<std::int64_t>(size.rows / kLeastRowsOfThread, 1, team_.threads);
+      groups_ = 1;
+    }
     if (blocks_ * groups_ < team_.threads) groups_ = std::min(most_panels_, count_of_parts(team_.threads, blocks_));
   }
   start_.assign(static_cast<std::size_t>(panels_ * kPanel), 0.0F);
+  laid_out_.resize(static_cast<std::size_t>(team_.threads));
   engine.scratch.reserve(scratch_bytes(size, team_.threads));
 }
 
@@ -125,9 +136,10 @@ void MovingProduct::pack(const Part& part, const float* y, std::int64_t panel, f
   pack_panel(view, part.depth, width, to);
 }
 
-void MovingProduct::run_part(const Part& part, const Operands& on, bool biased) const {
+void MovingProduct::run_part(const Part& part, const Operands& on, bool biased) {
   const std::int64_t panels = part.last - part.first;
-  if (blocks_ > 1) {
+  std::ranges::fill(laid_out_, -1);
+  if (packs_together_) {
     auto* const packed = reinterpret_cast<float*>(engine_.scratch.get());
     parallel_for(panels, team_,
                  [&](std::int64_t i, int) { pack(part, on.y, part.first + i, packed + i * part.depth * kPanel); });
@@ -136,8 +148,18 @@ void MovingProduct::run_part(const Part& part, const Operands& on, bool biased) 
                [&](std::int64_t piece, int thread) { run_piece(part, piece, thread, on, biased); });
 }
 
-/// A block of rows and a group of panels; where there is one block alone, panels are packed as they are needed.
-void MovingProduct::run_piece(const Part& part, std::int64_t piece, int thread, const Operands& on, bool biased) const {
+void MovingProduct::lay_out(const Part& part, std::int64_t first, std::int64_t rows, const float* x, float* to) const {
+  const std::int64_t stride = stride_of_rows(size_.depth);
+  if (size_.transpose_x) {
+    lay_out_columns(x + part.k * size_.rows + first, size_.rows, rows, part.depth, to, stride);
+    return;
+  }
+  for (std::int64_t i = 0; i < rows; ++i)
+    std::copy_n(x + (first + i) * size_.depth + part.k, part.depth, to + i * stride);
+}
+
+/// A block of rows and a group of panels, which are packed as they are needed where they were not before.
+void MovingProduct::run_piece(const Part& part, std::int64_t piece, int thread, const Operands& on, bool biased) {
   const std::int64_t block = piece / groups_, group = piece % groups_, panels = part.last - part.first;
   const std::int64_t first = size_.rows * block / blocks_, rows = size_.rows * (block + 1) / blocks_ - first;
   const std::int64_t begin = part.first + panels * group / groups_, end = part.first + panels * (group + 1) / groups_;
@@ -146,13 +168,9 @@ void MovingProduct::run_piece(const Part& part, std::int64_t piece, int thread, 
   float* const own = packed + numbers_packed(size_) + thread * numbers_of_thread(size_);
   View from{on.x + first * size_.depth + part.k, size_.depth, 1};
   if (lays_out(size_)) {
-    const std::int64_t stride = stride_of_rows(size_.depth);
-    if (size_.transpose_x) {
-      lay_out_columns(on.x + part.k * size_.rows + first, size_.rows, rows, part.depth, own, stride);
-    } else {
-      for (std::int64_t i = 0; i < rows; ++i) std::copy_n(from.data + i * size_.depth, part.depth, own + i * stride);
-    }
-    from = {own, stride, 1};
+    if (std::exchange(laid_out_[static_cast<std::size_t>(thread)], block) != block)
+      lay_out(part, first, rows, on.x, own);
+    from = {own, stride_of_rows(size_.depth), 1};
   }
   float* const alone = own + (lays_out(size_) ? most_rows_ * stride_of_rows(size_.depth) : 0);
   const bool is_last = part.k + part.depth == size_.depth;
@@ -160,7 +178,7 @@ void MovingProduct::run_piece(const Part& part, std::int64_t piece, int thread, 
   for (std::int64_t p = begin; p < end; ++p) {
     const float* panel = alone;
     std::span<const std::byte> next;
-    if (blocks_ > 1) {
+    if (packs_together_) {
       panel = packed + (p - part.first) * part.depth * kPanel;
       if (p + 1 < end)
         next = std::as_bytes(std::span(panel + part.depth * kPanel, static_cast<std::size_t>(part.depth * kPanel)));

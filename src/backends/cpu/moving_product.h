@@ -48,17 +48,20 @@ class MovingProduct {
   };
 
   void pack(const Part& part, const float* y, std::int64_t panel, float* to) const;
-  void run_part(const Part& part, const Operands& on, bool biased) const;
-  void run_piece(const Part& part, std::int64_t piece, int thread, const Operands& on, bool biased) const;
+  void run_part(const Part& part, const Operands& on, bool biased);
+  void run_piece(const Part& part, std::int64_t piece, int thread, const Operands& on, bool biased);
+  void lay_out(const Part& part, std::int64_t first, std::int64_t rows, const float* x, float* to) const;
 
   Engine& engine_;
   MovingSize size_;
   bool is_relu_, adds_residual_;  // as sums are written
+  bool packs_together_;           // panels, before blocks pass over them; else each piece packs its own
   Finish finish_;                 // what else follows, over a piece
   Team team_;
   std::int64_t panels_, depths_, blocks_, groups_ = 1;
   std::int64_t most_depth_, most_rows_, most_panels_;
-  std::vector<float> start_;  // the bias, padded
+  std::vector<float> start_;            // the bias, padded
+  std::vector<std::int64_t> laid_out_;  // by thread, which block is, or -1
 };
 
 /// The memory of such a product.

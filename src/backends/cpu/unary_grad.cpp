@@ -1,7 +1,9 @@
 // dy·f'(x).
+#include <algorithm>
 #include <cmath>
 
 #include "attn/backends/reference.h"
+#include "convert.h"
 #include "kernel.h"
 #include "parallel.h"
 #include "unary.h"
@@ -165,11 +167,12 @@ class SlopeKernel final : public Kernel {
   }
 
   void run() override {
-    const auto* const x = x_.data<float>();
-    const auto* const dy = dy_.data<float>();
-    auto* const dx = dx_.data<float>();
     parallel_ranges(x_.size(), team_, [&](std::int64_t begin, std::int64_t end) {
-      slope_(x + begin, dy + begin, dx + begin, end - begin);
+      if (x_.dtype == DType::float32) {
+        slope_(x_.data<float>() + begin, dy_.data<float>() + begin, dx_.data<float>() + begin, end - begin);
+      } else {
+        run_of_halves(begin, end);
+      }
     });
   }
   [[nodiscard]] std::string_view name() const override {
@@ -177,6 +180,19 @@ class SlopeKernel final : public Kernel {
   }
 
  private:
+  /// bfloat16 numbers, some at a time as float32 in the first-level cache.
+  void run_of_halves(std::int64_t begin, std::int64_t end) const {
+    constexpr std::int64_t kSome = 1024;
+    float x[kSome], dy[kSome];
+    for (std::int64_t i = begin; i < end; i += kSome) {
+      const std::int64_t count = std::min(kSome, end - i);
+      widen(DType::bfloat16, x_.data<std::uint16_t>() + i, x, count);
+      widen(DType::bfloat16, dy_.data<std::uint16_t>() + i, dy, count);
+      slope_(x, dy, dy, count);
+      narrow(DType::bfloat16, dy, dx_.data<std::uint16_t>() + i, count);
+    }
+  }
+
   SlopeLoop slope_;
   Operand x_, dy_, dx_;
   Team team_;
@@ -190,7 +206,7 @@ SlopeLoop::SlopeLoop(const Unary& function)
 }
 
 Kernels kernels_of(const graph::UnaryGrad&) {
-  static constexpr KernelInfo kKernels[] = {{Takes::float32, takes_all, no_memory, make_as<SlopeKernel>}};
+  static constexpr KernelInfo kKernels[] = {{Takes::float32_or_bfloat16, takes_all, no_memory, make_as<SlopeKernel>}};
   return kKernels;
 }
 
