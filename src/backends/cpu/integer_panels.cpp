@@ -1,9 +1,11 @@
 #include "integer_panels.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "attn/base/nibbles.h"
 #include "isa.h"
@@ -18,6 +20,8 @@ constexpr int kOffset = 128;                     // makes a byte with a sign one
 
 using Bytes16 = std::uint8_t __attribute__((vector_size(kLanes)));
 
+constexpr int kMagnitude = 0x7FFFFFFF;  // bits of a float less its sign
+
 /// Numbers x[i], …, of which there are `size`; zeros behind the last.
 [[gnu::always_inline]] inline void load_some(const float* x, std::int64_t i, std::int64_t size, Lanes& to) {
   if (i + kLanes <= size) return load(x + i, to);
@@ -25,59 +29,94 @@ using Bytes16 = std::uint8_t __attribute__((vector_size(kLanes)));
   std::memcpy(&to, x + i, static_cast<std::size_t>(size - i) * sizeof(float));
 }
 
-/// max |x|, or NaN where one is.
+/// max |x|, or NaN where one is. Bits of magnitudes are ordered as these are, with NaN above infinity.
 ATTN_VECTORIZED(float, find_largest, const float* x, std::int64_t size) {
-  Lanes largest{}, numbers;
-  Integers has_nan{};
-  for (std::int64_t i = 0; i < size; i += kLanes) {
+  constexpr std::int64_t kChains = 4;  // none waits for the one before it
+  Integers largest[kChains] = {};
+  const auto take = [&](const Lanes& numbers, Integers& most) __attribute__((always_inline)) {
+    const Integers bits = reinterpret_cast<Integers>(numbers) & kMagnitude;
+    most = bits > most ? bits : most;
+  };
+  std::int64_t i = 0;
+  Lanes numbers;
+  for (; i + kChains * kLanes <= size; i += kChains * kLanes) {
+#pragma GCC unroll 4
+    for (std::int64_t c = 0; c < kChains; ++c) {
+      load(x + i + c * kLanes, numbers);
+      take(numbers, largest[c]);
+    }
+  }
+  for (; i < size; i += kLanes) {
     load_some(x, i, size, numbers);
-    const Lanes magnitude = numbers < 0.0F ? -numbers : numbers;
-    has_nan |= magnitude != magnitude;
-    largest = magnitude > largest ? magnitude : largest;
+    take(numbers, largest[0]);
   }
-  float result = 0.0F;
-  for (int j = 0; j < kLanes; ++j) {
-    if (has_nan[j] != 0) return std::numeric_limits<float>::quiet_NaN();
-    result = std::max(result, largest[j]);
-  }
-  return result;
+  for (std::int64_t c = 1; c < kChains; ++c) largest[0] = largest[c] > largest[0] ? largest[c] : largest[0];
+  int result = 0;
+  for (int j = 0; j < kLanes; ++j) result = std::max(result, largest[0][j]);
+  return std::bit_cast<float>(result);
 }
 
-/// The whole numbers for x·scale, rounded half to even, within the range; 0 for NaN.
-[[gnu::always_inline]] inline void round_to_range(const Lanes& x, float scale, float low, float high, Lanes& to) {
-  constexpr float kRounds = 0x1.8p23F;  // to which, and from which, numbers of less than 2²² are added as whole ones
+constexpr float kRounds = 0x1.8p23F;  // to which, and from which, numbers of less than 2²² are added as whole ones
+
+/// x·scale within the range.
+[[gnu::always_inline]] inline void scale_to_range(const Lanes& x, float scale, float low, float high, Lanes& to) {
   const Lanes product = x * scale;
-  Lanes within = product < low ? Lanes{} + low : product;
-  within = within > high ? Lanes{} + high : within;
-  within = (within + kRounds) - kRounds;
-  to = product == product ? within : Lanes{};
+  const Lanes least = product < low ? Lanes{} + low : product;
+  to = least > high ? Lanes{} + high : least;
 }
 
+/// Whole numbers plus 128, for x·scale rounded half to even within the range. Nothing is NaN.
 ATTN_VECTORIZED(void, make_bytes, const float* x, std::int64_t size, float scale, float low, float high,
                 std::uint8_t* q) {
+  // The last bits of what is rounded so are those of the whole number. They become bytes by way of 16 bits, as
+  // compilers take bytes one by one otherwise.
+  const auto bytes_of_lanes = [=](const Lanes& numbers, Bytes16& bytes) __attribute__((always_inline)) {
+    Lanes within;
+    scale_to_range(numbers, scale, low, high, within);
+    const auto bits = reinterpret_cast<Integers>(within + (kRounds + kOffset));
+    bytes = __builtin_convertvector(__builtin_convertvector(bits, Halves), Bytes16);
+  };
   Lanes numbers;
-  for (std::int64_t i = 0; i < size; i += kLanes) {
-    load_some(x, i, size, numbers);
-    round_to_range(numbers, scale, low, high, numbers);
-    // By way of 16 bits, as compilers take bytes one by one otherwise.
-    const Integers integers = __builtin_convertvector(numbers, Integers) + kOffset;
-    const Bytes16 bytes = __builtin_convertvector(__builtin_convertvector(integers, Halves), Bytes16);
-    std::memcpy(q + i, &bytes, static_cast<std::size_t>(std::min<std::int64_t>(kLanes, size - i)));
+  Bytes16 bytes;
+  std::int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    load(x + i, numbers);
+    bytes_of_lanes(numbers, bytes);
+    std::memcpy(q + i, &bytes, sizeof bytes);
   }
+  if (i == size) return;
+  load_some(x, i, size, numbers);
+  bytes_of_lanes(numbers, bytes);
+  std::memcpy(q + i, &bytes, static_cast<std::size_t>(size - i));
 }
 
+/// The whole numbers for x·scale, rounded half to even, within the range. Nothing is NaN.
 ATTN_VECTORIZED(void, make_floats, const float* x, std::int64_t size, float scale, float low, float high, float* q) {
   Lanes numbers;
   for (std::int64_t i = 0; i < size; i += kLanes) {
     load_some(x, i, size, numbers);
-    round_to_range(numbers, scale, low, high, numbers);
+    scale_to_range(numbers, scale, low, high, numbers);
+    numbers = (numbers + kRounds) - kRounds;
     std::memcpy(q + i, &numbers, static_cast<std::size_t>(std::min<std::int64_t>(kLanes, size - i)) * sizeof(float));
+  }
+}
+
+/// Whole numbers of one of which the product with the scale may be NaN, which is 0.
+void round_some(const float* x, std::int64_t size, float scale, const graph::IntegerRange& range, auto* q, int offset) {
+  for (std::int64_t i = 0; i < size; ++i) {
+    const float product = x[i] * scale;
+    const float within = std::clamp(product, static_cast<float>(range.low), static_cast<float>(range.high));
+    const int number = product == product ? static_cast<int>(std::nearbyint(within)) : 0;
+    q[i] = static_cast<std::remove_reference_t<decltype(*q)>>(number + offset);
   }
 }
 
 float scale_for(const float* x, std::int64_t depth, const graph::IntegerRange& range) {
   return static_cast<float>(range.high) / (largest_of(x, depth) + static_cast<float>(range.epsilon));
 }
+
+/// Is no product of the scale with a number of its row NaN? With an infinite one it is 0.
+bool is_plain(float scale) { return scale > 0.0F && scale <= std::numeric_limits<float>::max(); }
 
 /// Rows of the depth beside each other in the 32 bits of a column.
 template <bool kIsNibbles>
@@ -365,14 +404,22 @@ void pack_integer_panel(IntegerForm form, const StoredIntegers& from, std::span<
 
 float quantize_row(const float* x, std::int64_t depth, const graph::IntegerRange& range, std::uint8_t* q) {
   const float scale = scale_for(x, depth, range);
-  make_bytes(x, depth, scale, static_cast<float>(range.low), static_cast<float>(range.high), q);
+  if (is_plain(scale)) {
+    make_bytes(x, depth, scale, static_cast<float>(range.low), static_cast<float>(range.high), q);
+  } else {
+    round_some(x, depth, scale, range, q, kOffset);
+  }
   std::fill(q + depth, q + quads_of(depth) * kQuad, static_cast<std::uint8_t>(kOffset));
   return scale;
 }
 
 float quantize_row(const float* x, std::int64_t depth, const graph::IntegerRange& range, float* q) {
   const float scale = scale_for(x, depth, range);
-  make_floats(x, depth, scale, static_cast<float>(range.low), static_cast<float>(range.high), q);
+  if (is_plain(scale)) {
+    make_floats(x, depth, scale, static_cast<float>(range.low), static_cast<float>(range.high), q);
+  } else {
+    round_some(x, depth, scale, range, q, 0);
+  }
   return scale;
 }
 
