@@ -139,7 +139,7 @@ class TileProduct final : public Product {
     if (blocking_.by_groups) {
       parallel_for(blocking_.groups, team_, [&](std::int64_t g, int thread) {
         const Part part = group(g, thread);
-        if (handover_ != Handover::takes) pack_rows(call, part, part.first_row, part.first_row + part.rows);
+        if (handover_.takes == nullptr) pack_rows(call, part, part.first_row, part.first_row + part.rows);
         multiply(call, part, thread);
       });
       return;
@@ -147,7 +147,7 @@ class TileProduct final : public Product {
     for (std::int64_t g = 0; g < blocking_.groups; ++g) {
       const Part whole = group(g, 0);
       const std::int64_t blocks = whole.last_block, row_pieces = std::min(row_pieces_, blocks);
-      if (handover_ != Handover::takes) {
+      if (handover_.takes == nullptr) {
         parallel_ranges(whole.rows, team_, [&](std::int64_t begin, std::int64_t end) {
           pack_rows(call, whole, whole.first_row + begin, whole.first_row + end);
         });
@@ -194,7 +194,7 @@ class TileProduct final : public Product {
   [[nodiscard]] Part group(std::int64_t g, int thread) const {
     const std::int64_t first = blocking_.blocks * g / blocking_.groups;
     const std::int64_t last = blocking_.blocks * (g + 1) / blocking_.groups, row = first * kTileBlock;
-    Bfloat16* const packed = handover_ == Handover::takes ? handed(first) : packed_of(thread);
+    Bfloat16* const packed = handover_.takes != nullptr ? handed(first) : packed_of(thread);
     return {packed, 0, panels_, 0, last - first, row, std::min((last - first) * kTileBlock, size_.rows - row)};
   }
 
@@ -210,8 +210,9 @@ class TileProduct final : public Product {
 
   /// Block b of all rows in what is handed over.
   [[nodiscard]] Bfloat16* handed(std::int64_t b) const {
-    const std::int64_t depth = handover_ == Handover::takes ? size_.depth : size_.width;
-    return reinterpret_cast<Bfloat16*>(engine_.handover.get()) + b * tile_block_size(depth, parts_);
+    const bool takes = handover_.takes != nullptr;
+    std::byte* const blocks = (takes ? handover_.takes : handover_.leaves)->get();
+    return reinterpret_cast<Bfloat16*>(blocks) + b * tile_block_size(takes ? size_.depth : size_.width, parts_);
   }
 
   [[nodiscard]] Bfloat16* packed_block(const Part& part, std::int64_t b) const {
@@ -336,7 +337,7 @@ class TileProduct final : public Product {
   /// A block's sums become y's numbers, or a step of the next product's x.
   void finish(const Call& call, const Part& part, const Block& block, float* sums) const {
     const std::int64_t column = block.panel * kTileBlock, rows = height(part, block.row);
-    if (handover_ == Handover::leaves) {
+    if (handover_.leaves != nullptr) {
       Bfloat16* const step = handed(part.first_row / kTileBlock + block.row) + block.panel * parts_ * kTilePart;
       if (dtype_ == DType::bfloat16)
         return finish(part, block, sums, {dtype_, step, nullptr, rows, kTileBlock, kTileBlock});

@@ -192,19 +192,22 @@ void run_on_tiles(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, 
     kOthers(x + on_tiles * row_x, row_x, rows - on_tiles, panel, quads, start, y + on_tiles * kPanel);
 }
 
-constexpr ByteDots kByLanes{"integers", run_by_lanes};
-constexpr ByteDots kEmulatedTiles{"integers on emulated tiles", run_on_tiles<EmulatedTiles, run_by_lanes>};
+constexpr ByteDots kByLanes{"integers", 8, run_by_lanes};
+constexpr ByteDots kEmulatedTiles{"integers on emulated tiles", 2 * kTileRows,
+                                  run_on_tiles<EmulatedTiles, run_by_lanes>};
 
 /// The fastest last.
 std::vector<ByteDots> find_all() {
   std::vector<ByteDots> out{kEmulatedTiles, kByLanes};
 #if defined(__x86_64__) && defined(__GNUC__)
-  if (isa() >= Isa::avx2) out.push_back({"integers by AVX2", run_by_rows<kAvx2>});
-  if (has_half_byte_dots()) out.push_back({"integers by half of AVX512-VNNI", run_by_rows<kHalfVnni>});
-  if (isa() >= Isa::avx512) out.push_back({"integers by AVX-512", run_by_rows<kAvx512>});
-  if (has_avx_byte_dots()) out.push_back({"integers by AVX-VNNI", run_by_rows<kAvxVnni>});
-  if (has_byte_dots()) out.push_back({"integers by AVX512-VNNI", run_by_rows<kAvx512Vnni>});
-  if (has_byte_tiles()) out.push_back({"integers on tiles", run_on_tiles<AmxTiles, run_by_rows<kAvx512Vnni>>});
+  if (isa() >= Isa::avx2) out.push_back({"integers by AVX2", std::size(kAvx2), run_by_rows<kAvx2>});
+  if (has_half_byte_dots())
+    out.push_back({"integers by half of AVX512-VNNI", std::size(kHalfVnni), run_by_rows<kHalfVnni>});
+  if (isa() >= Isa::avx512) out.push_back({"integers by AVX-512", std::size(kAvx512), run_by_rows<kAvx512>});
+  if (has_avx_byte_dots()) out.push_back({"integers by AVX-VNNI", std::size(kAvxVnni), run_by_rows<kAvxVnni>});
+  if (has_byte_dots()) out.push_back({"integers by AVX512-VNNI", std::size(kAvx512Vnni), run_by_rows<kAvx512Vnni>});
+  if (has_byte_tiles())
+    out.push_back({"integers on tiles", 2 * kTileRows, run_on_tiles<AmxTiles, run_by_rows<kAvx512Vnni>>});
 #endif
   return out;
 }

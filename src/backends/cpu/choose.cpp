@@ -97,7 +97,7 @@ Needs needs_of_widened(const StepInfo& step, const StepInfo& wide, Needs needs) 
 class Widened final : public Kernel {
  public:
   explicit Widened(const Step& step) : engine_(step.engine) {
-    Step wide{widened(step), step.fixed, step.engine, Handover::none};
+    Step wide{widened(step), step.fixed, step.engine, {}};
     copies_.reserve(step.inputs.size() + step.outputs.size());  // their places must stay
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
       Operand& input = wide.inputs[i];

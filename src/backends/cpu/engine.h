@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <dnnl.hpp>
 #include <map>
@@ -89,8 +90,8 @@ struct Engine {
   Pool pool;
   /// For what a widened step reads and writes, and for what a kernel needs while it runs.
   SharedMemory operands, scratch;
-  /// What a product leaves packed for the next step.
-  SharedMemory handover;
+  /// What a step leaves for the next one, in turn, as that one may leave something too.
+  std::array<SharedMemory, 2> handovers;
   /// For what is packed.
   WeightMemory weights;
   /// For as long as the executables that may come want to find them.

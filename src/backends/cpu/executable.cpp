@@ -106,7 +106,7 @@ void CpuExecutable::make_kernels() {
   const std::vector<bool> wanted = wanted_values(plan_, engine_);
   const auto is_wanted = [&](ValueId id) { return wanted[at(readers.root(id))]; };
 
-  const std::vector<std::int64_t> handed = handovers(plan_, machine());
+  const std::vector<Handed> handed = handovers(plan_, machine());
   const std::vector<std::vector<NodeId>> preparation = preparation_by_step(plan_);
   for (std::size_t i = 0; i < preparation.size(); ++i) {
     for (const NodeId id : preparation[i]) {
@@ -123,12 +123,13 @@ void CpuExecutable::make_kernels() {
     throw_if_stopped();
     const NodeId id = plan_.steps[i];
     Step step = step_of(id);
-    if (handed[i] > 0) {
-      step.handover = Handover::leaves;
-      engine_.handover.reserve(handed[i]);
-    } else if (i > 0 && handed[i - 1] > 0) {
-      step.handover = Handover::takes;
+    if (handed[i].bytes > 0) {
+      SharedMemory& memory = engine_.handovers[i % 2];
+      memory.reserve(handed[i].bytes);
+      step.handover.leaves = &memory;
+      step.handover.range = handed[i].range;
     }
+    if (i > 0 && handed[i - 1].bytes > 0) step.handover.takes = &engine_.handovers[(i - 1) % 2];
     Made made = make_kernel(choose(step), step);
     choices_.push_back({id, std::string(made.kernel->name()), std::move(made.why)});
     kernels_.push_back(std::move(made.kernel));
@@ -197,7 +198,8 @@ void CpuExecutable::run_profiled(std::span<const Tensor> inputs, const StepTimer
 }
 
 std::int64_t CpuExecutable::memory_bytes() const {
-  std::int64_t sum = storage_.bytes() + engine_.operands.size() + engine_.scratch.size() + engine_.handover.size();
+  std::int64_t sum = storage_.bytes() + engine_.operands.size() + engine_.scratch.size();
+  for (const SharedMemory& handover : engine_.handovers) sum += handover.size();
   for (const auto& kernel : kernels_) sum += kernel->bytes();
   return sum;
 }

@@ -8,6 +8,7 @@
 #include "amx_pack.h"
 #include "amx_product.h"
 #include "attn/base/size.h"
+#include "byte_rows.h"
 #include "products.h"
 
 namespace attn::backends::cpu {
@@ -15,6 +16,9 @@ namespace {
 
 using graph::at;
 using graph::ValueId;
+
+/// An output keeps its place in the arena, so that this comes on top.
+constexpr std::int64_t kMost = 64 << 20;
 
 class Handovers {
  public:
@@ -28,23 +32,43 @@ class Handovers {
       if (slot.alias_of != graph::kNone) ++readers_[at(slot.alias_of)];
   }
 
-  [[nodiscard]] std::int64_t bytes(std::size_t step) const {
+  /// Rows as bytes for a product of bytes.
+  [[nodiscard]] Handed rows(std::size_t step) const {
+    const StepInfo from = describe(plan_, plan_.steps[step], machine_);
+    const StepInfo to = describe(plan_, plan_.steps[step + 1], machine_);
+    if (from.node.outputs[0] != to.node.inputs[0] || !std::holds_alternative<graph::QuantizedLinear>(to.node.op))
+      return {};
+    std::optional<LeftRows> left;
+    if (std::holds_alternative<graph::LayerNorm>(from.node.op)) left = rows_of_normalization(from);
+    if (std::holds_alternative<graph::QuantizedLinear>(from.node.op)) left = rows_of_quantized(from);
+    const std::optional<TakenRows> taken = left ? rows_for_quantized(to) : std::nullopt;
+    if (!taken || left->rows != taken->rows || left->length != taken->length) return {};
+    if (left->in_place_of_output && !is_alone(from.node.outputs[0])) return {};
+    const std::int64_t bytes = ByteRows::bytes(taken->rows, taken->length);
+    return bytes <= kMost ? Handed{bytes, taken->range} : Handed{};
+  }
+
+  /// What a product on tiles packs for the next one.
+  [[nodiscard]] std::int64_t tiles(std::size_t step) const {
     const graph::Node& node = plan_.graph.nodes[at(plan_.steps[step])];
     const graph::Node& next = plan_.graph.nodes[at(plan_.steps[step + 1])];
     const auto from = size_of(plan_.steps[step]), to = size_of(plan_.steps[step + 1]);
     const ValueId value = node.outputs[0];
-    if (!from || !to || next.inputs[0] != value || readers_[at(value)] != 1) return 0;
-    if (plan_.slots[at(value)].alias_of != graph::kNone || std::get<graph::Linear>(node.op).residual) return 0;
+    if (!from || !to || next.inputs[0] != value || !is_alone(value)) return 0;
+    if (std::get<graph::Linear>(node.op).residual) return 0;
     if (from->rows != to->rows || from->width != to->depth || to->depth % kTileBlock != 0) return 0;
     const int parts = tile_parts(plan_.graph.value(value).dtype, machine_.multiplication.precision);
     const auto bytes = checked_product(
         std::array<std::int64_t, 4>{(to->rows + kTileBlock - 1) / kTileBlock * kTileBlock, to->depth, parts, 2});
-    // The output keeps its place in the arena, so this comes on top.
-    constexpr std::int64_t kMost = 64 << 20;
     return bytes && *bytes <= kMost ? *bytes : 0;
   }
 
  private:
+  /// Does one step alone read the value?
+  [[nodiscard]] bool is_alone(ValueId value) const {
+    return readers_[at(value)] == 1 && plan_.slots[at(value)].alias_of == graph::kNone;
+  }
+
   /// The size of a product by a weight that knows how to hand over.
   [[nodiscard]] std::optional<Product::Size> size_of(graph::NodeId id) const {
     const StepInfo step = describe(plan_, id, machine_);
@@ -65,11 +89,14 @@ class Handovers {
 
 }  // namespace
 
-std::vector<std::int64_t> handovers(const plan::Plan& plan, const Machine& machine) {
+std::vector<Handed> handovers(const plan::Plan& plan, const Machine& machine) {
   const Handovers all(plan, machine);
-  std::vector<std::int64_t> result(plan.steps.size(), 0);
-  for (std::size_t step = 0; step + 1 < plan.steps.size(); ++step)
-    if (step == 0 || result[step - 1] == 0) result[step] = all.bytes(step);
+  std::vector<Handed> result(plan.steps.size());
+  for (std::size_t step = 0; step + 1 < plan.steps.size(); ++step) {
+    result[step] = all.rows(step);
+    // A product on tiles that is handed something hands over nothing.
+    if (result[step].bytes == 0 && (step == 0 || result[step - 1].bytes == 0)) result[step].bytes = all.tiles(step);
+  }
   return result;
 }
 

@@ -1,7 +1,9 @@
-// Products whose result the next product alone reads: it is left as that one packs it, and never stored in rows.
+// What the next step reads packed, or as bytes, before its product: the step before leaves it so, and it is never
+// stored in rows where nothing else reads it.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "attn/plan/plan.h"
@@ -9,8 +11,13 @@
 
 namespace attn::backends::cpu {
 
-/// By step of the plan, the bytes of what it hands over packed to the next step; 0 where it stores its output. A step
-/// that is handed something hands over nothing, so that one piece of memory serves all.
-[[nodiscard]] std::vector<std::int64_t> handovers(const plan::Plan& plan, const Machine& machine);
+/// What a step leaves for the next one.
+struct Handed {
+  std::int64_t bytes = 0;                      ///< 0: nothing
+  std::optional<graph::IntegerRange> range{};  ///< of rows as bytes
+};
+
+/// By step of the plan.
+[[nodiscard]] std::vector<Handed> handovers(const plan::Plan& plan, const Machine& machine);
 
 }  // namespace attn::backends::cpu

@@ -1,6 +1,7 @@
 #include "memory.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <tuple>
 
@@ -33,9 +34,10 @@ class Pricing {
     }
     hold(plan_.arena_bytes);
     hold(scratch_);
-    std::int64_t handover = 0;
-    for (const std::int64_t bytes : handovers(plan_, machine_)) handover = std::max(handover, bytes);
-    hold(handover);
+    std::array<std::int64_t, 2> most{};
+    const std::vector<Handed> handed = handovers(plan_, machine_);
+    for (std::size_t i = 0; i < handed.size(); ++i) most[i % 2] = std::max(most[i % 2], handed[i].bytes);
+    for (const std::int64_t bytes : most) hold(bytes);
     hold(operands_);
     return plan::sum_of_bytes({most_, kProgramBytes, uses_library_ ? kLibraryBytes : 0});
   }

@@ -1,7 +1,9 @@
 // Layer normalization over the last axes, batch normalization over any.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
+#include "byte_rows.h"
 #include "kernel.h"
 #include "parallel.h"
 #include "vector.h"
@@ -71,7 +73,7 @@ class Factors {
 class LayerNormKernel final : public Kernel {
  public:
   explicit LayerNormKernel(const Step& step)
-      : op_(step.op<graph::LayerNorm>()), x_(step.inputs[0]), y_(step.outputs[0]) {
+      : op_(step.op<graph::LayerNorm>()), x_(step.inputs[0]), y_(step.outputs[0]), handover_(step.handover) {
     const graph::LayerNorm& op = op_;
     if (op.scale) gamma_ = {step.inputs[1], step.fixed[1]};
     if (op.center) beta_ = {step.inputs.back(), step.fixed.back()};
@@ -97,15 +99,21 @@ class LayerNormKernel final : public Kernel {
     const auto* const x = x_.data<Number>();
     auto* const y = y_.data<Number>();
     const auto epsilon = static_cast<float>(op_.epsilon);
-    parallel_ranges(x_.size() / length_, team_, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t rows = x_.size() / length_;
+    const ByteRows left(handover_.leaves != nullptr ? handover_.leaves->get() : nullptr, rows, length_);
+    parallel_ranges(rows, team_, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         normalize_row(op_.kind, epsilon, x + row * length_, gamma_.data(), beta_.data(), y + row * length_, length_);
+        if constexpr (std::is_same_v<Number, float>) {
+          if (handover_.leaves != nullptr) left.take(row, y + row * length_, *handover_.range);
+        }
       }
     });
   }
 
   graph::LayerNorm op_;
   Operand x_, y_;
+  Handover handover_;
   Factors gamma_, beta_;
   std::int64_t length_;
   Team team_;
@@ -214,6 +222,14 @@ Needs batch_needs(const StepInfo& step) {
 }
 
 }  // namespace
+
+std::optional<LeftRows> rows_of_normalization(const StepInfo& step) {
+  const Operand& x = step.inputs[0];
+  if (x.dtype != DType::float32 || x.size() == 0 || !why_not_layers(step).empty()) return std::nullopt;
+  const auto axes = static_cast<int>(step.op<graph::LayerNorm>().axes.size());
+  const std::int64_t length = x.shape.slice(x.shape.rank() - axes, x.shape.rank()).size();
+  return LeftRows{x.size() / length, length};
+}
 
 Kernels kernels_of(const graph::LayerNorm&) {
   static constexpr KernelInfo kKernels[] = {

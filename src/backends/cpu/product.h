@@ -26,7 +26,7 @@ class Product {
     const void* bias = nullptr;  ///< (width), or null
     graph::Unary activation;
     bool residual = false;
-    Handover handover = Handover::none;
+    Handover handover{};
   };
 
   virtual ~Product() = default;

@@ -8,11 +8,14 @@
 #include "attn/base/error.h"
 #include "attn/base/size.h"
 #include "byte_dots.h"
+#include "byte_rows.h"
 #include "digit_dots.h"
 #include "integer_panels.h"
+#include "integer_sums.h"
 #include "kernel.h"
 #include "panels.h"
 #include "product.h"
+#include "quantized_room.h"
 #include "table_dots.h"
 #include "vector.h"
 
@@ -20,158 +23,56 @@ namespace attn::backends::cpu {
 namespace {
 
 using graph::QuantizedLinear;
+using Room = QuantizedRoom;
 
-constexpr std::int64_t kPiecesPerThread = 4;
-/// Rows of a block, which stay in the cache while panels pass.
-constexpr std::int64_t kMostBlockRows = 96;
-
-struct IntegerSize {
-  std::int64_t rows, depth, width;
-  std::int64_t groups;  ///< of the depth, at most
-  [[nodiscard]] std::int64_t panels() const { return (width + kPanel - 1) / kPanel; }
-};
-
-IntegerSize size_of(const StepInfo& step) {
-  const auto& op = step.op<QuantizedLinear>();
-  const Shape& x = step.inputs[0].shape;
-  return {x.slice(0, x.rank() - op.contracted).size(), x.slice(x.rank() - op.contracted, x.rank()).size(),
-          op.units.size(), op.grouped ? step.inputs[2].shape[op.transposed ? 1 : 0] : 1};
-}
-
-/// Rows become integers only where the whole product is one of integers.
-bool is_by_dots(const QuantizedLinear& op) {
-  return op.inputs && !op.grouped && !op.rounded && op.pairs == graph::Pairs::none;
-}
-
-IntegerForm form_of(const QuantizedLinear& op) {
-  if (is_by_dots(op)) return IntegerForm::quads;
-  return op.pairs == graph::Pairs::none ? IntegerForm::bytes : IntegerForm::nibbles;
-}
+/// Pieces for a thread: of a single panel where many rows make it worth while, so that one that others keep from its
+/// core leaves the rest to whoever is free.
+constexpr std::int64_t kPiecesPerThread = 16, kPiecesOfFewRows = 4, kFewRows = 16;
 
 /// Is the weight read as it is stored?
-bool is_by_table(const QuantizedLinear& op, std::int64_t rows) {
+bool is_by_stored_table(const QuantizedLinear& op, std::int64_t rows) {
   return is_by_dots(op) && op.transposed && rows <= kMostTableRows && has_table_dots();
 }
 
-Layout layout_of(const StepInfo& step) {
-  return {Layout::Kind::integers, step.inputs[1].dtype, 1 + static_cast<int>(form_of(step.op<QuantizedLinear>()))};
+Layout integer_layout(const StepInfo& step) {
+  return {Layout::Kind::integers, step.inputs[1].dtype, 1 + static_cast<int>(integer_form(step.op<QuantizedLinear>()))};
 }
 
 /// Panels, and the sums of their columns behind them.
-std::int64_t packed_bytes(const QuantizedLinear& op, const IntegerSize& size) {
+std::int64_t packed_bytes(const QuantizedLinear& op, const QuantizedSize& size) {
   const std::int64_t sums = kPanel * bytes_of(DType::int32);
-  return bytes_times({size.panels(), integer_panel_bytes(form_of(op), size.depth) + sums});
+  return bytes_times({size.panels(), integer_panel_bytes(integer_form(op), size.depth) + sums});
 }
 
 std::size_t group_input(const QuantizedLinear& op) { return op.grouped ? 4 : 2; }
 
-std::int64_t line(std::int64_t bytes) {
-  constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
-  return (bytes + kLine - 1) / kLine * kLine;
-}
-
-/// Room for the rows of x as integers or in another order, with their scales; and for each thread's sums and panel.
-struct Room {
-  std::int64_t row_bytes = 0, rows = 0, scales = 0, row_digits = 0, digits = 0, thread = 0, total = 0;
-
-  Room(const QuantizedLinear& op, const IntegerSize& size, int threads) {
-    const bool is_quads = form_of(op) == IntegerForm::quads;
-    row_bytes = line(is_quads ? quads_of(size.depth) * 4 : bytes_times({size.depth, bytes_of(DType::float32)}));
-    rows = bytes_times({size.rows, row_bytes});
-    scales = line(bytes_times({size.rows, bytes_of(DType::float32)}));
-    thread = line(kMostBlockRows * kPanel * bytes_of(DType::float32));
-    if (!is_quads) thread += line(bytes_times({size.depth, kPanel, bytes_of(DType::float32)}));
-    if (!is_quads && size.rows <= kMostDigitRows) {
-      row_digits = line(digit_bytes(form_of(op), size.depth, size.groups));
-      digits = size.rows * row_digits;
-    }
-    total = rows + scales + digits + bytes_times({threads, thread});
-  }
-};
-
-/// What is added to the quotients of sums and scales; each may be missing.
-struct Added {
-  const float* bias;      ///< by column
-  const float* residual;  ///< it lies as y does
-};
-
-/// Of whole panels, two vectors a row, each a value of its own: as elements of an array they would go by way of memory.
-template <bool kHasResidual>
-[[gnu::always_inline]] inline void write_panels(const std::int32_t* sums, const float* scale, const float* scales_x,
-                                                std::int64_t rows, Added added, float* y, std::int64_t stride) {
-  static_assert(kPanel == 2 * std::int64_t{kLanes});
-  Lanes scale_a, scale_b, bias_a{}, bias_b{};
-  load(scale, scale_a);
-  load(scale + kLanes, scale_b);
-  if (added.bias != nullptr) {
-    load(added.bias, bias_a);
-    load(added.bias + kLanes, bias_b);
-  }
-  for (std::int64_t i = 0; i < rows; ++i) {
-    Integers a, b;
-    std::memcpy(&a, sums + i * kPanel, sizeof a);
-    std::memcpy(&b, sums + i * kPanel + kLanes, sizeof b);
-    Lanes y_a = __builtin_convertvector(a, Lanes) / (scale_a * scales_x[i]) + bias_a;
-    Lanes y_b = __builtin_convertvector(b, Lanes) / (scale_b * scales_x[i]) + bias_b;
-    if constexpr (kHasResidual) {
-      Lanes more_a, more_b;
-      load(added.residual + i * stride, more_a);
-      load(added.residual + i * stride + kLanes, more_b);
-      y_a += more_a;
-      y_b += more_b;
-    }
-    store(y_a, y_b, y + i * stride);
-  }
-}
-
-/// y[i·stride + j] = sums[i·kPanel + j]/(scale[j]·scales_x[i]) + bias[j] + residual[i·stride + j].
-ATTN_VECTORIZED(void, write_products, const std::int32_t* sums, const float* scale, const float* scales_x,
-                std::int64_t rows, Added added, float* y, std::int64_t stride, std::int64_t count) {
-  if (count == kPanel) {
-    if (added.residual != nullptr) return write_panels<true>(sums, scale, scales_x, rows, added, y, stride);
-    return write_panels<false>(sums, scale, scales_x, rows, added, y, stride);
-  }
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < count; ++j) {
-      float number = static_cast<float>(sums[i * kPanel + j]) / (scale[j] * scales_x[i]);
-      if (added.bias != nullptr) number += added.bias[j];
-      if (added.residual != nullptr) number += added.residual[i * stride + j];
-      y[i * stride + j] = number;
-    }
-  }
-}
-
-/// sums/(scale·scale_x) + bias + residual, where each but the sums may be missing.
-ATTN_VECTORIZED(void, write_sums, const float* sums, const float* scale, float scale_x, Added added, float* y,
-                std::int64_t count) {
-  for (std::int64_t j = 0; j < count; ++j) {
-    const float divisor = scale != nullptr ? scale[j] * scale_x : scale_x;
-    const float quotient = divisor == 1.0F ? sums[j] : sums[j] / divisor;
-    const float sum = added.bias != nullptr ? quotient + added.bias[j] : quotient;
-    y[j] = added.residual != nullptr ? sum + added.residual[j] : sum;
-  }
+/// Brings a row's columns of a panel into the first cache.
+void fetch_columns(const float* y) {
+  __builtin_prefetch(y);
+  __builtin_prefetch(y + kLanes);
 }
 
 class QuantizedProduct final : public Kernel {
  public:
   explicit QuantizedProduct(const Step& step)
       : op_(step.op<QuantizedLinear>()),
-        size_(size_of(step)),
-        form_(form_of(op_)),
+        size_(quantized_size(step)),
+        form_(integer_form(op_)),
         is_signed_(step.inputs[1].dtype == DType::int8),
         writes_residual_(op_.residual && op_.activation.fn == graph::UnaryFn::linear),
         finish_(op_.activation, op_.residual && !writes_residual_),
         engine_(step.engine),
         dots_(byte_dots(engine_.multiplication.tiles)),
+        handover_(step.handover),
         x_(step.inputs[0]),
         residual_(step.inputs.back()),
         y_(step.outputs[0]) {
     read_scales(step);
-    if (is_by_table(op_, size_.rows)) {
+    if (is_by_stored_table(op_, size_.rows)) {
       table_ = step.fixed[1];
       find_starts(sums_of_table());
     } else {
-      Packed& shared = step.packed(1, op_.transposed)[layout_of(step)];
+      Packed& shared = step.packed(1, op_.transposed)[integer_layout(step)];
       if (!shared.bytes) shared.bytes = pack(step.fixed[1]);
       packed_ = shared.bytes;
       if (form_ == IntegerForm::quads)
@@ -180,14 +81,18 @@ class QuantizedProduct final : public Kernel {
     takes_digits_ = size_.rows <= kMostDigitRows && has_digit_dots(form_, size_.depth, groups_of(0));
     const auto rows = static_cast<double>(std::max<std::int64_t>(size_.rows, 8));
     team_ = engine_.team_for(rows * static_cast<double>(size_.depth) * static_cast<double>(size_.width));
-    blocks_ = (size_.rows + kMostBlockRows - 1) / kMostBlockRows;
-    const std::int64_t wanted = team_.threads == 1 ? 1 : (kPiecesPerThread * team_.threads + blocks_ - 1) / blocks_;
+    const std::int64_t block_rows = leaves() ? LeftBlocks(size_).rows : kMostBlockRows;
+    blocks_ = (size_.rows + block_rows - 1) / block_rows;
+    const bool is_whole = team_.threads == 1 || leaves();
+    const std::int64_t pieces = team_.threads * (size_.rows < kFewRows ? kPiecesOfFewRows : kPiecesPerThread);
+    const std::int64_t wanted = is_whole ? 1 : (pieces + blocks_ - 1) / blocks_;
     groups_ = std::clamp<std::int64_t>(wanted, 1, size_.panels());
     engine_.scratch.reserve(Room(op_, size_, engine_.threads).total);
   }
 
   void run() override {
     const Room room(op_, size_, engine_.threads);
+    if (form_ == IntegerForm::quads) return run_on_bytes(room);
     std::byte* const rows = engine_.scratch.get();
     auto* const scales = reinterpret_cast<float*>(rows + room.rows);
     const auto* const x = x_.data<float>();
@@ -198,22 +103,20 @@ class QuantizedProduct final : public Kernel {
       parallel_for(size_.rows, team_, [&](std::int64_t i, int) {
         const float* row = x + i * size_.depth;
         if (copies) {
-          scales[i] = prepare_row(row, rows + i * room.row_bytes);
-          row = reinterpret_cast<const float*>(rows + i * room.row_bytes);
+          auto* const copy = reinterpret_cast<float*>(rows + i * room.row_bytes);
+          scales[i] = prepare_row(row, copy);
+          row = copy;
         }
         if (takes_digits_ && !split_row(form_, row, groups_of(0), digits + i * room.row_digits)) is_split = false;
       });
     }
-    parallel_for(blocks_ * groups_, team_, [&](std::int64_t piece, int thread) {
-      const std::int64_t block = piece / groups_, group = piece % groups_;
-      const std::int64_t first = size_.rows * block / blocks_, last = size_.rows * (block + 1) / blocks_;
-      Piece part{first, last - first, size_.panels() * group / groups_, size_.panels() * (group + 1) / groups_};
+    each_piece(room, [&](Piece& part) {
+      const std::int64_t first = part.first;
       part.x = copies ? rows + first * room.row_bytes : reinterpret_cast<const std::byte*>(x + first * size_.depth);
       part.row_x = copies ? room.row_bytes : size_.depth * bytes_of(DType::float32);
       part.scales = op_.inputs ? scales + first : nullptr;
       part.digits = is_split ? digits : nullptr;
       part.row_digits = room.row_digits;
-      part.sums = digits + room.digits + thread * room.thread;
       run_piece(part);
     });
   }
@@ -230,14 +133,51 @@ class QuantizedProduct final : public Kernel {
 
  private:
   struct Piece {
-    std::int64_t first, rows, begin, end;
+    std::int64_t first, rows, begin, end;  // rows, and panels
     const std::byte* x = nullptr;
     std::int64_t row_x = 0;  // bytes
     const float* scales = nullptr;
     const std::byte* digits = nullptr;  // where rows are taken apart
     std::int64_t row_digits = 0;        // bytes
     std::byte* sums = nullptr;
+    float* y = nullptr;  // the first of the rows
+    std::int64_t stride = 0;
   };
+
+  [[nodiscard]] bool leaves() const { return handover_.leaves != nullptr; }
+
+  void run_on_bytes(const Room& room) const {
+    ByteRows x(handover_.takes == nullptr ? engine_.scratch.get() : handover_.takes->get(), size_.rows, size_.depth);
+    if (handover_.takes == nullptr) {
+      parallel_for(size_.rows, team_,
+                   [&](std::int64_t i, int) { x.take(i, x_.data<float>() + i * size_.depth, *op_.inputs); });
+    }
+    const ByteRows left(leaves() ? handover_.leaves->get() : nullptr, size_.rows, size_.width);
+    each_piece(room, [&](Piece& part) {
+      part.x = reinterpret_cast<const std::byte*>(x.row(part.first));
+      part.row_x = x.stride();
+      part.scales = x.scales(part.first);
+      run_piece(part);
+      if (!leaves()) return;
+      for (std::int64_t i = 0; i < part.rows; ++i)
+        left.take(part.first + i, part.y + i * part.stride, *handover_.range);
+    });
+  }
+
+  /// run(piece) for each block of rows and group of panels, on all threads.
+  template <typename Run>
+  void each_piece(const Room& room, const Run& run) const {
+    std::byte* const behind_rows = engine_.scratch.get() + room.rows + room.scales + room.digits;
+    parallel_for(blocks_ * groups_, team_, [&](std::int64_t piece, int thread) {
+      const std::int64_t block = piece / groups_, group = piece % groups_;
+      const std::int64_t first = size_.rows * block / blocks_, last = size_.rows * (block + 1) / blocks_;
+      Piece part{first, last - first, size_.panels() * group / groups_, size_.panels() * (group + 1) / groups_};
+      part.sums = behind_rows + thread * room.thread;
+      part.y = leaves() ? reinterpret_cast<float*>(part.sums + room.left) : y_.data<float>() + first * size_.width;
+      part.stride = leaves() ? LeftBlocks(size_).stride : size_.width;
+      run(part);
+    });
+  }
 
   [[nodiscard]] std::int64_t own_bytes() const {
     const auto groups = op_.grouped ? static_cast<std::int64_t>(ends_.size()) : 0;
@@ -352,33 +292,28 @@ class QuantizedProduct final : public Kernel {
     return reinterpret_cast<const std::int8_t*>(table_.data()) + m * size_.depth;
   }
 
-  float prepare_row(const float* x, std::byte* to) const {
-    if (form_ == IntegerForm::quads)
-      return quantize_row(x, size_.depth, *op_.inputs, reinterpret_cast<std::uint8_t*>(to));
-    auto* const row = reinterpret_cast<float*>(to);
+  float prepare_row(const float* x, float* row) const {
     if (order_.empty()) return quantize_row(x, size_.depth, *op_.inputs, row);
     for (std::size_t i = 0; i < order_.size(); ++i) row[i] = x[order_[i]];
     return op_.inputs ? quantize_row(row, size_.depth, *op_.inputs, row) : 1.0F;
   }
 
   void run_piece(const Piece& piece) const {
-    const std::int64_t start = piece.first * size_.width;
-    float* const y = y_.data<float>() + start;
+    const float* const residual = op_.residual ? residual_.data<float>() + piece.first * size_.width : nullptr;
     for (std::int64_t p = piece.begin; p < piece.end; ++p) {
-      const float* const residual = writes_residual_ ? residual_.data<float>() + start + p * kPanel : nullptr;
-      const Added added{bias_.empty() ? nullptr : bias_.data() + p * kPanel, residual};
+      const Added added{bias_.empty() ? nullptr : bias_.data() + p * kPanel,
+                        writes_residual_ ? residual + p * kPanel : nullptr};
       if (form_ == IntegerForm::quads) {
-        by_dots(piece, p, added, y + p * kPanel);
+        by_dots(piece, p, added, piece.y + p * kPanel);
       } else {
-        by_floats(piece, p, added, y + p * kPanel);
+        by_floats(piece, p, added, piece.y + p * kPanel);
       }
     }
     if (!finish_.is_needed()) return;
     const std::int64_t column = piece.begin * kPanel, count = std::min(size_.width, piece.end * kPanel) - column;
-    const float* const residual = op_.residual ? residual_.data<float>() : nullptr;
     for (std::int64_t i = 0; i < piece.rows; ++i) {
-      const std::int64_t at = i * size_.width + column;
-      finish_.run(residual == nullptr ? nullptr : residual + piece.first * size_.width + at, y + at, count);
+      const float* const more = residual == nullptr ? nullptr : residual + i * size_.width + column;
+      finish_.run(more, piece.y + i * piece.stride + column, count);
     }
   }
 
@@ -399,11 +334,24 @@ class QuantizedProduct final : public Kernel {
     const std::int32_t* const starts = starts_.data() + p * kPanel;
     if (is_table()) {
       multiply_table(x, piece.row_x, piece.rows, table_row(p * kPanel), size_.depth, columns(p), starts, sums);
-    } else {
-      dots_.run(x, piece.row_x, piece.rows, reinterpret_cast<const std::uint8_t*>(panel(p)), quads_of(size_.depth),
-                starts, sums);
+      return write_products(sums, scale_.data() + p * kPanel, piece.scales, piece.rows, added, y, piece.stride,
+                            columns(p));
     }
-    write_products(sums, scale_.data() + p * kPanel, piece.scales, piece.rows, added, y, size_.width, columns(p));
+    // As many rows as the kernel takes at once: their lines of y come while they are multiplied.
+    const std::int64_t groups = (piece.rows + dots_.rows - 1) / dots_.rows;
+    for (std::int64_t group = 0; group < groups; ++group) {
+      const std::int64_t first = piece.rows * group / groups, count = piece.rows * (group + 1) / groups - first;
+      float* const to = y + first * piece.stride;
+      const float* const residual = added.residual == nullptr ? nullptr : added.residual + first * piece.stride;
+      for (std::int64_t i = 0; i < count; ++i) {
+        fetch_columns(to + i * piece.stride);
+        if (residual != nullptr) fetch_columns(residual + i * piece.stride);
+      }
+      dots_.run(x + first * piece.row_x, piece.row_x, count, reinterpret_cast<const std::uint8_t*>(panel(p)),
+                quads_of(size_.depth), starts, sums);
+      write_products(sums, scale_.data() + p * kPanel, piece.scales + first, count, {added.bias, residual}, to,
+                     piece.stride, columns(p));
+    }
   }
 
   void by_floats(const Piece& piece, std::int64_t p, const Added& added, float* y) const {
@@ -431,7 +379,7 @@ class QuantizedProduct final : public Kernel {
   }
 
   QuantizedLinear op_;
-  IntegerSize size_;
+  QuantizedSize size_;
   IntegerForm form_;
   bool is_signed_;
   bool writes_residual_;  // as sums become numbers; else it follows the activation
@@ -440,6 +388,7 @@ class QuantizedProduct final : public Kernel {
   Finish finish_;
   Engine& engine_;
   const ByteDots& dots_;
+  Handover handover_;
   Operand x_, residual_, y_;
   std::vector<float> scale_, bias_;
   std::shared_ptr<std::byte> constants_;  // scales and then zero points of groups
@@ -465,10 +414,10 @@ std::string why_not_quantized(const StepInfo& step) {
 
 Needs quantized_needs(const StepInfo& step) {
   const auto& op = step.op<QuantizedLinear>();
-  const IntegerSize size = size_of(step);
+  const QuantizedSize size = quantized_size(step);
   Needs needs;
-  const bool is_table = is_by_table(op, size.rows);
-  if (!is_table) needs.packs.push_back({1, op.transposed, layout_of(step), packed_bytes(op, size)});
+  const bool is_table = is_by_stored_table(op, size.rows);
+  if (!is_table) needs.packs.push_back({1, op.transposed, integer_layout(step), packed_bytes(op, size)});
   needs.held = bytes_times({size.panels(), kPanel, 2 * size.groups + 2, bytes_of(DType::float32)}) +
                bytes_times({2 * (size.groups + size.depth), bytes_of(DType::int64)});
   needs.scratch = Room(op, size, step.machine.threads).total;
@@ -479,6 +428,20 @@ Needs quantized_needs(const StepInfo& step) {
 }
 
 }  // namespace
+
+std::optional<LeftRows> rows_of_quantized(const StepInfo& step) {
+  if (!why_not_quantized(step).empty()) return std::nullopt;
+  const QuantizedSize size = quantized_size(step);
+  if (!leaves_rows(step.op<QuantizedLinear>(), size, step.machine.threads)) return std::nullopt;
+  return LeftRows{size.rows, size.width, /*in_place_of_output=*/true};
+}
+
+std::optional<TakenRows> rows_for_quantized(const StepInfo& step) {
+  const auto& op = step.op<QuantizedLinear>();
+  if (!is_by_dots(op) || !why_not_quantized(step).empty()) return std::nullopt;
+  const QuantizedSize size = quantized_size(step);
+  return TakenRows{size.rows, size.depth, *op.inputs};
+}
 
 Kernels kernels_of(const QuantizedLinear&) {
   static constexpr KernelInfo kKernels[] = {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -47,14 +48,19 @@ struct StepInfo {
 /// The plan must outlive what this gives.
 [[nodiscard]] StepInfo describe(const plan::Plan& plan, graph::NodeId id, const Machine& machine);
 
-/// What a product on tiles finds or leaves in the engine's `handover`, packed, in place of x or y.
-enum class Handover : std::uint8_t { none, takes, leaves };
+/// What a step finds or leaves as the next one reads it: a product on tiles packed, in place of x or y; others as
+/// bytes (byte_rows.h).
+struct Handover {
+  const SharedMemory* takes = nullptr;         ///< of the step before; null: x is as it is
+  const SharedMemory* leaves = nullptr;        ///< for the next step; null: nothing
+  std::optional<graph::IntegerRange> range{};  ///< of the bytes that it leaves
+};
 
 /// What a kernel is made from.
 struct Step : StepInfo {
   std::vector<Tensor> fixed;  ///< by input: the numbers of those that are fixed, else without bytes
   Engine& engine;
-  Handover handover = Handover::none;
+  Handover handover{};
 
   /// The engine's packed copies of an input that is fixed.
   [[nodiscard]] PackedWeight& packed(std::size_t input, bool is_transposed) const;

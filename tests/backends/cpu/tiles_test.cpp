@@ -479,9 +479,10 @@ TEST_CASE("tiles: what a product hands over packed has the bits of what it store
                 ->run(h.data(), residual.data(), y.data());
             return std::vector<std::byte>(y.data(), y.data() + y.bytes());
           };
-          const auto stored = run(Handover::none, Handover::none);
-          engine.handover.reserve((rows + 31) / 32 * tile_block_size(inner, tile_parts(dtype, {})) * 2);
-          CHECK(run(Handover::leaves, Handover::takes) == stored);
+          const auto stored = run({}, {});
+          SharedMemory& memory = engine.handovers[0];
+          memory.reserve((rows + 31) / 32 * tile_block_size(inner, tile_parts(dtype, {})) * 2);
+          CHECK(run({.leaves = &memory}, {.takes = &memory}) == stored);
         }
       }
     }

@@ -1,0 +1,55 @@
+// Rows of numbers as bytes for dot products, each with its scale: in a product's scratch, or left for it by the step
+// before.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "integer_panels.h"
+#include "step.h"
+
+namespace attn::backends::cpu {
+
+class ByteRows {
+ public:
+  ByteRows() = default;
+  /// In memory of bytes(rows, depth).
+  ByteRows(std::byte* at, std::int64_t rows, std::int64_t depth);
+
+  [[nodiscard]] static std::int64_t bytes(std::int64_t rows, std::int64_t depth);
+  /// From one row to the next.
+  [[nodiscard]] std::int64_t stride() const { return stride_; }
+  [[nodiscard]] const std::uint8_t* row(std::int64_t i) const { return bytes_ + i * stride_; }
+  [[nodiscard]] const float* scales(std::int64_t i) const { return scales_ + i; }
+
+  /// Row i of numbers becomes row i of bytes.
+  void take(std::int64_t i, const float* x, const graph::IntegerRange& range) const {
+    scales_[i] = quantize_row(x, depth_, range, bytes_ + i * stride_);
+  }
+
+ private:
+  std::uint8_t* bytes_ = nullptr;
+  float* scales_ = nullptr;
+  std::int64_t depth_ = 0, stride_ = 0;
+};
+
+/// Rows that a step can leave as bytes for the next one.
+struct LeftRows {
+  std::int64_t rows = 0, length = 0;
+  bool in_place_of_output = false;  ///< Or are they beside it?
+};
+
+/// Those of a layer normalization.
+[[nodiscard]] std::optional<LeftRows> rows_of_normalization(const StepInfo& step);
+/// Those of a dense map by weights of integers, of so many rows that a thread computes whole ones.
+[[nodiscard]] std::optional<LeftRows> rows_of_quantized(const StepInfo& step);
+
+/// Rows that a dense map by weights of integers multiplies as bytes.
+struct TakenRows {
+  std::int64_t rows, length;
+  graph::IntegerRange range;
+};
+[[nodiscard]] std::optional<TakenRows> rows_for_quantized(const StepInfo& step);
+
+}  // namespace attn::backends::cpu
