@@ -192,8 +192,11 @@ void run_on_tiles(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, 
     kOthers(x + on_tiles * row_x, row_x, rows - on_tiles, panel, quads, start, y + on_tiles * kPanel);
 }
 
+/// As many as a block has, which so are cut into whole tiles but for the last few.
+constexpr std::int64_t kRowsOfTiles = 6 * kTileRows;
+
 constexpr ByteDots kByLanes{"integers", 8, run_by_lanes};
-constexpr ByteDots kEmulatedTiles{"integers on emulated tiles", 2 * kTileRows,
+constexpr ByteDots kEmulatedTiles{"integers on emulated tiles", kRowsOfTiles,
                                   run_on_tiles<EmulatedTiles, run_by_lanes>};
 
 /// The fastest last.
@@ -207,7 +210,7 @@ std::vector<ByteDots> find_all() {
   if (has_avx_byte_dots()) out.push_back({"integers by AVX-VNNI", std::size(kAvxVnni), run_by_rows<kAvxVnni>});
   if (has_byte_dots()) out.push_back({"integers by AVX512-VNNI", std::size(kAvx512Vnni), run_by_rows<kAvx512Vnni>});
   if (has_byte_tiles())
-    out.push_back({"integers on tiles", 2 * kTileRows, run_on_tiles<AmxTiles, run_by_rows<kAvx512Vnni>>});
+    out.push_back({"integers on tiles", kRowsOfTiles, run_on_tiles<AmxTiles, run_by_rows<kAvx512Vnni>>});
 #endif
   return out;
 }

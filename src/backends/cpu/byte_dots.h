@@ -13,7 +13,7 @@ namespace attn::backends::cpu {
 /// is of IntegerForm::quads, and a row of x has four bytes for each of them.
 struct ByteDots {
   std::string_view name;
-  std::int64_t rows;  ///< that it multiplies at once; more come in turns
+  std::int64_t rows;  ///< up to which one call is best
   void (*run)(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, const std::uint8_t* panel,
               std::int64_t quads, const std::int32_t* start, std::int32_t* y);
 };

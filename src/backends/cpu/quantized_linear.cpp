@@ -337,7 +337,7 @@ class QuantizedProduct final : public Kernel {
       return write_products(sums, scale_.data() + p * kPanel, piece.scales, piece.rows, added, y, piece.stride,
                             columns(p));
     }
-    // As many rows as the kernel takes at once: their lines of y come while they are multiplied.
+    // As many rows as are best multiplied at once: their lines of y come meanwhile.
     const std::int64_t groups = (piece.rows + dots_.rows - 1) / dots_.rows;
     for (std::int64_t group = 0; group < groups; ++group) {
       const std::int64_t first = piece.rows * group / groups, count = piece.rows * (group + 1) / groups - first;
