@@ -7,6 +7,7 @@
 
 #include "attn/base/stop.h"
 #include "attn/base/text.h"
+#include "attn/run/byte_products.h"
 #include "attn/run/inputs.h"
 #include "attn/run/operations.h"
 #include "attn/run/padding.h"

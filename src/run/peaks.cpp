@@ -8,7 +8,6 @@
 #include <numeric>
 #include <span>
 #include <thread>
-#include <variant>
 
 #include "attn/base/parallel.h"
 #include "attn/base/stop.h"
@@ -187,11 +186,6 @@ double measure_bandwidth(const backends::Backend& backend, const backends::Compi
   constexpr std::int64_t kPiece = 8 << 20;
   Try reading = traversal(std::min(std::max(bytes, least), most), kPiece, /*adds=*/false, backend, options);
   return rate_by_steps(reading);
-}
-
-bool multiplies_bytes(const graph::Op& op) {
-  const auto* const product = std::get_if<graph::QuantizedLinear>(&op);
-  return product != nullptr && product->inputs.has_value();
 }
 
 Bound bound_of(const Peaks& peaks, double flops, const Traffic& bytes, std::int64_t resident) {

@@ -6,7 +6,7 @@
 
 #include "attn/base/stop.h"
 #include "attn/plan/plan.h"
-#include "attn/run/peaks.h"
+#include "attn/run/byte_products.h"
 
 namespace attn::run {
 

@@ -8,6 +8,7 @@
 
 #include "attn/backends/registry.h"
 #include "attn/keras/model.h"
+#include "attn/run/byte_products.h"
 #include "attn/run/inputs.h"
 #include "attn/run/noise.h"
 #include "attn/run/operations.h"

@@ -7,7 +7,6 @@
 
 #include "attn/backends/backend.h"
 #include "attn/base/dtype.h"
-#include "attn/graph/op.h"
 #include "attn/run/session.h"
 
 namespace attn::run {
@@ -32,9 +31,6 @@ struct Peaks {
 /// each part the fastest of some passes, in a fraction of a second. Of a GPU's memory as in measure_peaks().
 [[nodiscard]] double measure_bandwidth(const backends::Backend& backend, const backends::CompileOptions& options,
                                        std::int64_t bytes);
-
-/// Whether what bounds an operation are products of bytes: those of int8 and int4 layers that quantize what they read.
-[[nodiscard]] bool multiplies_bytes(const graph::Op& op);
 
 /// The least time of a step of so many operations and bytes, and what sets it.
 struct Bound {
