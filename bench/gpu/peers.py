@@ -166,8 +166,7 @@ def add_row(*measured):
 
 def save():
     about = {"schema": "attn.gpu-peers/1", "command": " ".join(sys.argv), "torch": torch.__version__,
-             "python": platform.python_version(), "attn": subprocess.run([options.attn, "--version"], capture_output=True,
-                                                                          text=True).stdout.strip()}
+             "python": platform.python_version(), "attn": attn(["--version"], 10).strip()}
     if not options.smoke:
         about["gpu"] = torch.cuda.get_device_name()
         about["cudnn"] = torch.backends.cudnn.version()
