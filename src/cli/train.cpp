@@ -110,15 +110,18 @@ struct TrainCommand : TrainingOptions {
       report.points.push_back({event.position.step, event.result.loss, event.result.learning_rate});
       if (every.steps > 0 && event.position.step % every.steps == 0) checkpoint(false);
     };
+    EpochVerdict verdict;
+    events.judge = [&](const train::EpochEvent& event) {
+      verdict = job.callbacks->end_of_epoch(event, trainer);
+      return !verdict.stops;
+    };
     events.epoch = [&](const train::EpochEvent& event) {
-      const EpochVerdict verdict = job.callbacks->end_of_epoch(event, trainer);
       for (const auto& [name, value] : verdict.logs) report.history[name].push_back(value);
       report.ends_of_epochs.push_back(state.position.step);
       log.epoch(event, verdict.logs);
       if (!verdict.message.empty()) log.say(verdict.message);
       if (verdict.is_best) checkpoint(true);
       if (every.epochs > 0 && event.epoch % every.epochs == 0 && event.epoch < job.options.epochs) checkpoint(false);
-      return !verdict.stops;
     };
 
     const std::int64_t steps_before = state.position.step;

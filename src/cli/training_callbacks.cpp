@@ -55,6 +55,14 @@ TrainingCallbacks::TrainingCallbacks(const std::optional<std::string>& early_sto
 }
 
 EpochVerdict TrainingCallbacks::end_of_epoch(const train::EpochEvent& event, train::Trainer& trainer) {
+  TrainingCallbacks next = *this;
+  EpochVerdict out = next.judge(event, trainer);
+  *this = std::move(next);
+  if (out.learning_rate) trainer.optimizer().set_learning_rate(*out.learning_rate);
+  return out;
+}
+
+EpochVerdict TrainingCallbacks::judge(const train::EpochEvent& event, train::Trainer& trainer) {
   EpochVerdict out;
   out.logs = report::values_of(event.values, event.validation);
   if (saved_) {
@@ -67,7 +75,7 @@ EpochVerdict TrainingCallbacks::end_of_epoch(const train::EpochEvent& event, tra
     out.logs.emplace_back("learning_rate", rate);
     const auto value = value_of(out, reduce_lr_->watched.monitor);
     if (const auto next = value ? reduce_lr_->end_of_epoch(*value, rate) : std::nullopt) {
-      trainer.optimizer().set_learning_rate(*next);
+      out.learning_rate = next;
       out.message = fmt::format("\nEpoch {}: ReduceLROnPlateau reducing learning rate to {}.", event.epoch, *next);
     }
   }

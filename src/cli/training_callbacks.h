@@ -16,6 +16,7 @@ namespace attn::cli {
 struct EpochVerdict {
   std::vector<std::pair<std::string, double>> logs;  ///< Keras's of the epoch
   std::string message;                               ///< a line for people, or ""
+  std::optional<double> learning_rate;               ///< from the next step on, where it changes
   bool is_best = false;                              ///< the best model so far is to be saved
   bool stops = false;
 };
@@ -27,7 +28,7 @@ class TrainingCallbacks {
   TrainingCallbacks(const std::optional<std::string>& early_stopping, const std::optional<std::string>& reduce_lr,
                     const std::optional<std::string>& save_best, const Watchable& known, const TrainingState& state);
 
-  /// Moves the learning rate, too.
+  /// Moves the learning rate, too; counts all or, where it throws, nothing.
   EpochVerdict end_of_epoch(const train::EpochEvent& event, train::Trainer& trainer);
   /// The counts, for an archive.
   void keep(TrainingState& state) const;
@@ -36,6 +37,8 @@ class TrainingCallbacks {
   void restore_best_weights(train::Trainer& trainer) const;
 
  private:
+  EpochVerdict judge(const train::EpochEvent& event, train::Trainer& trainer);
+
   std::optional<train::EarlyStopping> early_stopping_;
   std::optional<train::ReduceLROnPlateau> reduce_lr_;
   std::optional<train::Monitor> saved_;

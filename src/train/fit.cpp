@@ -132,10 +132,12 @@ FitEnd fit(Trainer& trainer, const Data& data, const Data* validation, const Fit
     EpochEvent event{position.epoch + 1, stretch.batches, 0.0, position.running, {}};
     if (validation != nullptr) event.validation = evaluate(trainer, *validation, size);
     event.seconds = seconds_since(start);
+    const bool goes_on = !events.judge || events.judge(event);
     ++position.epoch;
     position.batch = 0;
     position.running.clear();
-    if (events.epoch && !events.epoch(event)) return FitEnd::listener;
+    if (events.epoch) events.epoch(event);
+    if (!goes_on) return FitEnd::listener;
   }
   return FitEnd::epochs;
 }

@@ -21,6 +21,7 @@ class Result:
     code: int
     out: bytes
     err: bytes
+    resumed: bool = False  # did a second run take up what this one left?
 
     def error_lines(self):
         lines = self.err.decode(errors="replace").splitlines()

@@ -32,6 +32,7 @@ class Scenario:
     timed: bool = False   # do its texts hold times?
     checks: bool = False  # does it tell what works on this machine, which a fault changes?
     code: int = 0         # how it ends undisturbed
+    goes_on: tuple = ()   # the words that take up what it left where it says that it can be
 
 
 def npy(shape):
@@ -102,8 +103,9 @@ def scenarios():
         of("grad arrays", "grad", "m.json", "--check", "-o", "g.npz", "--svg", "g.svg", outputs=["g.npz", "g.svg"],
            timed=True),
         of("train", "train", "m.json", "--data", "t.npz", "--loss", "mse", "-o", "t.keras", "--svg", "t.svg", "--lora", "2",
-           "--early-stopping", "restore_best_weights", outputs=["t.keras", "t.svg"],
-           timed=True),
+           "--early-stopping", "restore_best_weights", outputs=["t.keras", "t.svg"], timed=True,
+           goes_on=("train", "t.keras", "--data", "t.npz", "-o", "t.keras", "--early-stopping",
+                    "restore_best_weights", "--resume")),
         of("plan", "plan", "m.json"),
         of("plan svg", "plan", "m.json", "-o", "p.svg", outputs=["p.svg"]),
         of("plan kernels", "plan", "m.json", "--kernels", "--json", "-o", "p.json", outputs=["p.json"]),

@@ -9,6 +9,7 @@ from program import Folder, name_of_signal, temporaries
 from scenario import comparable, outputs_of
 
 OLD = b"what stood here before"
+PROMISE = b"--resume goes on from there"  # what a training that ends early says; it is held to it, to the last bit
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ class Sweep:
                     (folder / name).write_bytes(OLD)
             variables = {"LD_PRELOAD": self.attn.fault} | fault.variables(scenario, at, count)
             result = self.attn.run(scenario.words, folder, variables)
+            if PROMISE in result.err and self.attn.run(scenario.goes_on, folder).code == scenario.code:
+                result.resumed = True
             return result, outputs_of(scenario, folder), temporaries(folder), struct.unpack("QQ", count.read_bytes())
 
     def expected(self, scenario, fault):
@@ -69,13 +72,15 @@ class Sweep:
         if left:
             return f"left {left}"
         done = result.code == want.code
+        if PROMISE in result.err and not result.resumed:
+            return "--resume does not go on from what was left"
         for name, data in outputs.items():
             is_new = data is not None and comparable(scenario, data) == comparable(scenario, want_outputs[name])
             is_old = data == (OLD if old else None) or (data is None and name in scenario.may_go)
             if not is_new and not is_old:
                 return f"{name} is torn: {len(data or b'')} bytes"
-            if done and not is_new:
-                return f"exit {result.code} without {name}"
+            if (done or result.resumed and name in scenario.goes_on) and not is_new:
+                return f"exit {result.code}{', resumed,' if result.resumed else ''} without {name}"
         if done:
             # What could not be read may be left out where a warning says so.
             told = b"attn: warning: " in result.err and not fault.must_survive

@@ -77,7 +77,9 @@ struct EpochEvent {
 struct FitEvents {
   std::function<void(std::int64_t epoch, std::int64_t batches)> begin;
   std::function<void(const StepEvent&)> step;
-  std::function<bool(const EpochEvent&)> epoch;  ///< true: goes on
+  /// True: goes on. Before the epoch counts as done: where this throws, its end is still to come.
+  std::function<bool(const EpochEvent&)> judge;
+  std::function<void(const EpochEvent&)> epoch;  ///< when it does
 };
 
 enum class FitEnd : std::uint8_t { epochs, steps, deadline, listener, not_finite };
