@@ -259,20 +259,31 @@ def measure(options, name, dtype, threads, environment):
     return rows
 
 
+# Computes for a tenth of a second and sleeps for another.
+HALF_BUSY = """
+import time
+while True:
+    end = time.monotonic() + 0.1
+    while time.monotonic() < end: pass
+    time.sleep(0.1)
+"""
+
+
 def measure_busy(options, name, threads, environment):
-    """While a process that only computes takes a core."""
+    """While a process that only computes takes a core for half of the time."""
     with tempfile.TemporaryDirectory(prefix="attn-peers-") as where:
         peers, errors, rows, gflop = make_peers(options, name, "float32", threads, environment, pathlib.Path(where))
         quiet, _ = take_turns(options, peers, options.retries)
-        other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        other = subprocess.Popen([sys.executable, "-c", HALF_BUSY])
         try:
             busy, _ = take_turns(options, peers, 0)
         finally:
             other.kill()
             other.wait()
         for peer in peers:
-            slowdown = median_of(busy[peer.name]) / median_of(quiet[peer.name])
-            rows.append({"runtime": peer.name, **ratio_columns(busy["attn"], busy[peer.name]), "slowdown": slowdown,
+            before, now = (ratio_columns(rounds["attn"], rounds[peer.name]) for rounds in (quiet, busy))
+            rows.append({"runtime": peer.name, **now, "slowdown": now["ms"] / before["ms"],
+                         "quiet_spread": before["ms_spread"], "quiet_ratio": before["ratio"],
                          "noisy_windows": 0, "error": errors[peer.name], "peak_bytes": peer.end()})
     for row in rows:
         row.update(workload=f"one core busy, {name}", dtype="float32", threads=threads, gflop=gflop)
@@ -381,11 +392,13 @@ def markdown(about, rows):
                      f"{best['error']:.0e} | {megabytes(mine)} | {megabytes(best)} |")
     busy = [row for row in rows if "slowdown" in row]
     if busy:
-        lines += ["", "## While another process takes a core", "",
-                  "Time beside that of the same process on a quiet machine.", "",
-                  "| workload | runtime | ms | times the quiet ones | attn's ratio |", "|---|---|---:|---:|---:|"]
-        lines += [f"| {row['workload']} | {row['runtime']} | {row['ms']:.4g} | {row['slowdown']:.1f} | {row['ratio']:.2f} |"
-                  for row in busy]
+        lines += ["", "## While another process takes a core for half of the time", "",
+                  "A tenth of a second at a time. Times beside those of the same processes on a quiet machine; ratios are of "
+                  "medians.", "",
+                  "| workload | runtime | ms | spread | times the quiet ones | quiet spread | attn's ratio | quiet ratio |",
+                  "|---|---|---:|---:|---:|---:|---:|---:|"]
+        lines += [f"| {row['workload']} | {row['runtime']} | {row['ms']:.4g} | {row['ms_spread']:.2f} | {row['slowdown']:.2f} | "
+                  f"{row['quiet_spread']:.2f} | {row['ratio']:.2f} | {row['quiet_ratio']:.2f} |" for row in busy]
     if "sweep" in about:
         lines += ["", "## By length", "", "attn, one layer 512 wide with 8 heads, 2048 inside, float32. What is not "
                   "attention grows with the tokens, attention with their square, memory with the tokens.", "",
@@ -421,7 +434,7 @@ def main():
     parser.add_argument("--retries", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.6)
     parser.add_argument("--cold", default="tiny,seed_b1,base_b1_s128", help="workloads of the cold start; '' for none")
-    parser.add_argument("--busy", default="tiny,seed_b1", help="workloads measured while another process takes a core")
+    parser.add_argument("--busy", default="tiny,seed_b1", help="workloads measured while another process takes a core by turns")
     parser.add_argument("--sweep", action=argparse.BooleanOptionalAction, default=True, help="lengths up to 8192")
     parser.add_argument("--isa", help="limit all to avx2 or avx512, where the CPU has more")
     parser.add_argument("--torch-python", default=sys.executable)

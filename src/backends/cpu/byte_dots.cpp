@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "amx_tiles.h"
+#include "each.h"
 #include "panel.h"
 #include "vector.h"
 
@@ -53,7 +54,6 @@ void run_by_lanes(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, 
 /// loop over rows and vectors is unrolled: GCC 12 keeps sums in memory, with a store for each product, where one is
 /// not.
 // NOLINTBEGIN(bugprone-macro-parentheses): types and names of variables stand in none.
-#define ATTN_EACH(i, count) _Pragma("GCC unroll 12") for (int i = 0; i < (count); ++i)
 #define ATTN_BYTE_DOTS(name, isa, Vector, load, store, set, dot, by_columns)                                  \
   template <int kRows>                                                                                        \
   [[gnu::target(isa)]] void name(const std::uint8_t* x, std::int64_t row_x, const std::uint8_t* panel,        \

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "attn/base/error.h"
+#include "each.h"
 #include "isa.h"
 #include "panel.h"
 #include "vector.h"
@@ -95,7 +96,6 @@ ATTN_VECTORIZED(void, split_by_nibbles, const float* x, std::int64_t size, float
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define ATTN_VNNI [[gnu::target("avx512f,avx512bw,avx512vl,avx512vnni")]]
-#define ATTN_EACH_DIGIT(i, count) _Pragma("GCC unroll 8") for (int i = 0; i < (count); ++i)
 
 // By the compiler's own operators, as GCC 12 warns of what its intrinsics for these leave unset.
 using Unsigned = unsigned __attribute__((vector_size(64)));
@@ -132,42 +132,40 @@ ATTN_VNNI void multiply_rows(int added, const Split& rows, const std::uint8_t* p
   const __m512 base = _mm512_set1_ps(kBase);
   __m512 totals[kRows][2] = {};
   const std::int8_t* bytes[kRows];
-  ATTN_EACH_DIGIT(r, kRows) bytes[r] = rows.bytes[r];
+  ATTN_EACH(r, kRows) bytes[r] = rows.bytes[r];
   std::int64_t word = 0;
   for (std::int64_t g = 0; g < groups.count; ++g) {
     const std::int64_t end = (groups.ends[g] + kRowsOfWord - 1) / kRowsOfWord;
     __m512i sums[kRows][kDigits][2];
-    ATTN_EACH_DIGIT(r, kRows) {
-      ATTN_EACH_DIGIT(d, kDigits) {
-        sums[r][d][0] = sums[r][d][1] = _mm512_set1_epi32(-added * rows.groups[r][g].digits[d]);
-      }
+    ATTN_EACH(r, kRows) {
+      ATTN_EACH(d, kDigits) { sums[r][d][0] = sums[r][d][1] = _mm512_set1_epi32(-added * rows.groups[r][g].digits[d]); }
     }
     for (; word < end; ++word, panel += kWordOfPanel) {
       const __m512i words0 = _mm512_loadu_si512(panel), words1 = _mm512_loadu_si512(panel + kWordOfPanel / 2);
       const __m512i even0 = kIsNibbles ? words0 & mask : words0, even1 = kIsNibbles ? words1 & mask : words1;
-      ATTN_EACH_DIGIT(r, kRows) {
-        ATTN_EACH_DIGIT(d, kDigits) {
+      ATTN_EACH(r, kRows) {
+        ATTN_EACH(d, kDigits) {
           sums[r][d][0] = _mm512_dpbusd_epi32(sums[r][d][0], even0, all_of(bytes[r] + d * kRowsOfWord));
           sums[r][d][1] = _mm512_dpbusd_epi32(sums[r][d][1], even1, all_of(bytes[r] + d * kRowsOfWord));
         }
       }
       if constexpr (kIsNibbles) {
         const __m512i odd0 = upper_of(words0) & mask, odd1 = upper_of(words1) & mask;
-        ATTN_EACH_DIGIT(r, kRows) {
-          ATTN_EACH_DIGIT(d, kDigits) {
+        ATTN_EACH(r, kRows) {
+          ATTN_EACH(d, kDigits) {
             sums[r][d][0] = _mm512_dpbusd_epi32(sums[r][d][0], odd0, all_of(bytes[r] + d * kRowsOfWord + kFour));
             sums[r][d][1] = _mm512_dpbusd_epi32(sums[r][d][1], odd1, all_of(bytes[r] + d * kRowsOfWord + kFour));
           }
         }
       }
-      ATTN_EACH_DIGIT(r, kRows) bytes[r] += kWordBytes;
+      ATTN_EACH(r, kRows) bytes[r] += kWordBytes;
     }
-    ATTN_EACH_DIGIT(v, 2) {
+    ATTN_EACH(v, 2) {
       const std::int64_t at = g * kPanel + v * kColumns;
       __m512 zero = _mm512_setzero_ps(), scale = _mm512_set1_ps(1.0F);
       if (groups.zero != nullptr) zero = _mm512_loadu_ps(groups.zero + at);
       if (groups.scale != nullptr) scale = _mm512_loadu_ps(groups.scale + at);
-      ATTN_EACH_DIGIT(r, kRows) {
+      ATTN_EACH(r, kRows) {
         const DigitGroup& group = rows.groups[r][g];
         const __m512 upper = _mm512_fmadd_ps(floats_of(sums[r][0][v]), base, floats_of(sums[r][1][v]));
         const __m512 number = _mm512_fmadd_ps(upper, base, floats_of(sums[r][2][v]));
@@ -176,9 +174,8 @@ ATTN_VNNI void multiply_rows(int added, const Split& rows, const std::uint8_t* p
       }
     }
   }
-  ATTN_EACH_DIGIT(r, kRows) { ATTN_EACH_DIGIT(v, 2) _mm512_storeu_ps(y + r * kPanel + v * kColumns, totals[r][v]); }
+  ATTN_EACH(r, kRows) { ATTN_EACH(v, 2) _mm512_storeu_ps(y + r * kPanel + v * kColumns, totals[r][v]); }
 }
-#undef ATTN_EACH_DIGIT
 #undef ATTN_VNNI
 
 using Multiply = void (*)(int, const Split&, const std::uint8_t*, const PanelGroups&, float*);

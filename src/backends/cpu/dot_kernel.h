@@ -6,6 +6,7 @@
 #include <immintrin.h>
 
 #include "amx_kernel.h"
+#include "each.h"
 
 namespace attn::backends::cpu {
 
@@ -24,9 +25,10 @@ template <int kRows>
 ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead& ahead, float* y,
                              std::int64_t stride, const float* start) {
   __m512 sums[kRows][2];
-  for (std::int64_t r = 0; r < kRows; ++r) {
-    for (std::int64_t v = 0; v < 2; ++v)
-      sums[r][v] = start != nullptr ? _mm512_loadu_ps(start + r * stride + v * kTileRows) : _mm512_setzero_ps();
+  ATTN_EACH(r, kRows) {
+    ATTN_EACH(v, 2)
+    sums[r][v] =
+        start != nullptr ? _mm512_loadu_ps(start + r * stride + std::int64_t{v} * kTileRows) : _mm512_setzero_ps();
   }
   for (std::int64_t step = 0; step < steps; ++step) {
     ahead.fetch(4);
@@ -35,8 +37,7 @@ ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t 
       // Numbers 2·pair and 2·pair + 1 of 16 columns.
       const auto left = reinterpret_cast<__m512bh>(_mm512_loadu_si512(w + pair * 32));
       const auto right = reinterpret_cast<__m512bh>(_mm512_loadu_si512(w + kTileNumbers + pair * 32));
-#pragma GCC unroll 12
-      for (std::int64_t r = 0; r < kRows; ++r) {
+      ATTN_EACH(r, kRows) {
         std::int32_t numbers;
         std::memcpy(&numbers, x + r * kTileDepth + 2 * pair, sizeof numbers);
         const auto factor = reinterpret_cast<__m512bh>(_mm512_set1_epi32(numbers));
@@ -47,7 +48,7 @@ ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t 
     x += kTilePart;
     w += kTilePart;
   }
-  for (std::int64_t r = 0; r < kRows; ++r) {
+  ATTN_EACH(r, kRows) {
     _mm512_storeu_ps(y + r * stride, sums[r][0]);
     _mm512_storeu_ps(y + r * stride + kTileBlock / 2, sums[r][1]);
   }

@@ -92,8 +92,7 @@ class FlashAttention final : public Kernel {
               const Scratch& scratch) const {
     const std::int64_t S = sequence.S;
     begin_rows(scratch.running, rows);
-    std::fill_n(scratch.context, rows * padded_v_, 0.0F);
-    bool skipped = false;
+    bool skipped = false, begun = false;
     for (std::int64_t s = 0; s < S; s += tile_) {
       const std::int64_t keys = std::min(tile_, S - s);
       const bool sees =
@@ -101,9 +100,11 @@ class FlashAttention final : public Kernel {
       if (!sees && skips && scratch.finite[s / tile_] != 0) {
         skipped = true;
       } else {
-        add_tile(sequence, n, first, rows, s, keys, scratch);
+        add_tile(sequence, n, first, rows, s, keys, begun, scratch);
+        begun = true;
       }
     }
+    if (!begun) std::fill_n(scratch.context, rows * padded_v_, 0.0F);
     if (skipped && !heads_.hides_fully(scratch.running.maxima, rows)) return false;
     if (heads_.op.lse) {
       heads_.write_lse(sequence, n, first, rows, scratch.running.maxima, scratch.running.sums, heads_.scale,
@@ -127,8 +128,9 @@ class FlashAttention final : public Kernel {
     }
   }
 
+  /// `adds`: to what the context holds of tiles before it.
   void add_tile(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, std::int64_t s,
-                std::int64_t keys, const Scratch& scratch) const {
+                std::int64_t keys, bool adds, const Scratch& scratch) const {
     const View query{heads_.query(sequence, n, first), heads_.query_stride(), 1};
     for (std::int64_t i = 0; i < keys; i += kPanel) {
       multiply_panel({.x = query,
@@ -145,7 +147,7 @@ class FlashAttention final : public Kernel {
     soften(scratch.scores, tile_, rows, keys, factor_, scratch.running);
     for (std::int64_t r = 0; masked && heads_.op.path == graph::AttentionPath::explicit_ && r < rows; ++r)
       clear_hidden(scratch.scores + r * tile_, scratch.seen + r * tile_, keys);
-    for (std::int64_t r = 0; s > 0 && r < rows; ++r) {
+    for (std::int64_t r = 0; adds && r < rows; ++r) {
       float* const context = scratch.context + r * padded_v_;
       const float shrink = scratch.running.shrinks[r];
       if (shrink != 1.0F) scale_row(context, shrink, context, padded_v_);
@@ -158,7 +160,7 @@ class FlashAttention final : public Kernel {
                       .y = scratch.context + v,
                       .stride = padded_v_,
                       .columns = whole_vectors(heads_.V - v),
-                      .adds = true});
+                      .adds = adds});
     }
   }
 

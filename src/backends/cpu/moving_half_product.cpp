@@ -7,6 +7,7 @@
 
 #include "attn/plan/bytes.h"
 #include "convert.h"
+#include "each.h"
 #include "vector.h"
 
 #if defined(__x86_64__)
@@ -165,12 +166,11 @@ ATTN_VECTORIZED(void, narrow_rows, const float* from, std::int64_t rows, std::in
 template <int kRows>
 ATTN_DOTS void multiply_pairs(const Number* x, std::int64_t row, const Number* panel, std::int64_t pairs, float* y) {
   __m512 sums[kRows][2];
-  for (int r = 0; r < kRows; ++r) sums[r][0] = sums[r][1] = _mm512_setzero_ps();
+  ATTN_EACH(r, kRows) sums[r][0] = sums[r][1] = _mm512_setzero_ps();
   for (std::int64_t pair = 0; pair < pairs; ++pair) {
     const auto left = reinterpret_cast<__m512bh>(_mm512_loadu_si512(panel + pair * 64));
     const auto right = reinterpret_cast<__m512bh>(_mm512_loadu_si512(panel + pair * 64 + 32));
-#pragma GCC unroll 12
-    for (int r = 0; r < kRows; ++r) {
+    ATTN_EACH(r, kRows) {
       std::int32_t numbers;
       std::memcpy(&numbers, x + r * row + kPair * pair, sizeof numbers);
       const auto factor = reinterpret_cast<__m512bh>(_mm512_set1_epi32(numbers));
@@ -178,7 +178,7 @@ ATTN_DOTS void multiply_pairs(const Number* x, std::int64_t row, const Number* p
       sums[r][1] = _mm512_dpbf16_ps(sums[r][1], factor, right);
     }
   }
-  for (int r = 0; r < kRows; ++r) {
+  ATTN_EACH(r, kRows) {
     _mm512_storeu_ps(y + r * kPanel, sums[r][0]);
     _mm512_storeu_ps(y + r * kPanel + kPanel / 2, sums[r][1]);
   }

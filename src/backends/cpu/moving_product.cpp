@@ -177,11 +177,8 @@ void MovingProduct::run_piece(const Part& part, std::int64_t piece, int thread, 
   const std::int64_t width = size_.width, at = first * width;
   for (std::int64_t p = begin; p < end; ++p) {
     const float* panel = alone;
-    std::span<const std::byte> next;
     if (packs_together_) {
       panel = packed + (p - part.first) * part.depth * kPanel;
-      if (p + 1 < end)
-        next = std::as_bytes(std::span(panel + part.depth * kPanel, static_cast<std::size_t>(part.depth * kPanel)));
     } else {
       pack(part, on.y, p, alone);
     }
@@ -195,7 +192,7 @@ void MovingProduct::run_piece(const Part& part, std::int64_t piece, int thread, 
                     .columns = std::min(kPanel, width - column),
                     .start = part.begins() && biased ? start_.data() + column : nullptr,
                     .adds = !part.begins(),
-                    .next = next,
+                    .fetches = packs_together_,
                     .out = {is_last && is_relu_, is_last && adds_residual_ ? on.residual + at + column : nullptr}});
   }
   if (!is_last || !finish_.is_needed()) return;

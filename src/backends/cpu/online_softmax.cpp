@@ -50,7 +50,7 @@ struct Sink {
   }
 };
 
-/// Softens up to 16 rows from `first` on; keys is a multiple of 32.
+/// Softens up to 16 rows from `first` on; keys is a multiple of 32 or, without parts, of 16.
 template <int kParts, int kDegree>
 [[gnu::always_inline]] inline void soften_rows(float* scores, std::int64_t stride, std::int64_t first,
                                                std::int64_t rows, std::int64_t keys, float factor,
@@ -72,7 +72,8 @@ template <int kParts, int kDegree>
     parts[r] = Lanes{};
     if (r >= rows) continue;
     Lanes other{};
-    for (std::int64_t i = 0; i < keys; i += kTileDepth) {
+    std::int64_t i = 0;
+    for (; i + kTileDepth <= keys; i += kTileDepth) {
       Lanes x, y;
       load(scores + r * stride + i, x);
       load(scores + r * stride + i + kLanes, y);
@@ -81,6 +82,16 @@ template <int kParts, int kDegree>
       parts[r] += x;
       other += y;
       sink.store_pair(x, y, scores + r * stride + i, first + r, i);
+    }
+    if constexpr (kParts == 0) {
+      if (i < keys) {
+        float* const last = scores + r * stride + i;
+        Lanes x;
+        load(last, x);
+        exp2_below_0<kDegree>(factor * (x - references[r]), x);
+        parts[r] += x;
+        store(x, last);
+      }
     }
     parts[r] += other;
   }
@@ -96,7 +107,8 @@ template <int kParts, int kDegree>
 [[gnu::always_inline]] inline void soften_blocks(float* scores, std::int64_t stride, std::int64_t rows,
                                                  std::int64_t keys, float factor, const RunningRows& running,
                                                  const Sink<kParts>& sink) {
-  const std::int64_t across = (keys + kTileDepth - 1) / kTileDepth * kTileDepth;
+  constexpr std::int64_t kUnit = kParts == 0 ? kLanes : kTileDepth;
+  const std::int64_t across = (keys + kUnit - 1) / kUnit * kUnit;
   for (std::int64_t r = 0; r < rows; r += kLanes) {
     float* const block = scores + r * stride;
     const std::int64_t count = std::min<std::int64_t>(kLanes, rows - r);

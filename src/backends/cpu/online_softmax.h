@@ -25,7 +25,7 @@ struct RunningRows {
 void begin_rows(const RunningRows& running, std::int64_t rows);
 
 /// The scores (rows, keys), `stride` numbers apart, become 2^(factor·(x − maximum)) with the maximum of all so far, and
-/// `running` follows. factor is above 0. A row is written up to a multiple of 32. Rows with a NaN or +∞ become NaN; so
+/// `running` follows. factor is above 0. A row is written up to a multiple of 16. Rows with a NaN or +∞ become NaN; so
 /// long as all scores are −∞, they stand for 0.
 void soften(float* scores, std::int64_t stride, std::int64_t rows, std::int64_t keys, float factor,
             const RunningRows& running);

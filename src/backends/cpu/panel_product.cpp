@@ -124,7 +124,7 @@ class PanelProduct final : public Product {
                       .stride = width,
                       .columns = std::min(kPanel, width - p * kPanel),
                       .start = start_.data() + p * kPanel,
-                      .next = {panel(p + 1), static_cast<std::size_t>(panel_bytes())},
+                      .fetches = !is_half(),
                       .out = {is_relu_, adds_residual_ ? residual + (block - y) : nullptr}});
     }
     if (!finish_.is_needed()) return;

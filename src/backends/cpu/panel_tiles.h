@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "each.h"
 #include "panel.h"
 
 namespace attn::backends::cpu {
@@ -21,8 +22,6 @@ struct Tile {
   const float* start = nullptr;    ///< a number for each column, with which the sums begin; null: zeros
   const float* earlier = nullptr;  ///< added to the sums, and lies as y does; null: nothing
   WriteOut out{};
-  const char* next = nullptr;  ///< of this the line `step` bytes further on is fetched for each k; null: nothing
-  std::int64_t step = 0;
   std::int64_t ahead = 0;  ///< so many bytes ahead of where it is read the panel is fetched, 32 columns of it; 0: not
   float* y = nullptr;      ///< rows, stride numbers apart
   std::int64_t stride = 0;
@@ -55,34 +54,28 @@ template <typename Vector, int kRows, int kVectors>
     std::memcpy(&to, from, sizeof to);
   };
   const float* const panel = tile.panel;
-  const std::int64_t row_x = tile.row_x, depth = tile.depth, step = tile.step, ahead = tile.ahead;
-  const char* next = tile.next;
+  const std::int64_t row_x = tile.row_x, depth = tile.depth, ahead = tile.ahead;
+  const std::int64_t stride = tile.stride;
   // Three rows share an address, from which they are none, one and two strides away: there are not enough registers
   // for the addresses of twelve.
   const float* threes[(kRows + 2) / 3];
-  for (int r = 0; r < kRows; r += 3) threes[r / 3] = tile.x + r * row_x;
-  Vector sums[kRows][kVectors];
-  for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v) {
-      sums[r][v] = Vector{};
-      if (tile.start != nullptr) load(tile.start + v * kLanes, sums[r][v]);
-    }
+  ATTN_EACH(i, (kRows + 2) / 3) threes[i] = tile.x + 3 * i * row_x;
+  Vector starts[kVectors] = {}, sums[kRows][kVectors];
+  ATTN_EACH(v, kVectors) {
+    if (tile.start != nullptr) load(tile.start + v * kLanes, starts[v]);
   }
+  ATTN_EACH(r, kRows) { ATTN_EACH(v, kVectors) sums[r][v] = starts[v]; }
   const auto add_products = [&](std::int64_t k) __attribute__((always_inline)) {
-    if (next != nullptr) {
-      __builtin_prefetch(next, 0, 2);
-      next += step;
-    }
     if (ahead != 0) {
       const char* const line = reinterpret_cast<const char*>(panel + k * kPanel) + ahead;
       __builtin_prefetch(line, 0, 2);
       __builtin_prefetch(line + kPanel * sizeof(float) / 2, 0, 2);
     }
     Vector row[kVectors];
-    for (int v = 0; v < kVectors; ++v) load(panel + k * kPanel + v * kLanes, row[v]);
-    for (int r = 0; r < kRows; ++r) {
+    ATTN_EACH(v, kVectors) load(panel + k * kPanel + v * kLanes, row[v]);
+    ATTN_EACH(r, kRows) {
       const float factor = threes[r / 3][r % 3 * row_x + k];
-      for (int v = 0; v < kVectors; ++v) sums[r][v] += factor * row[v];
+      ATTN_EACH(v, kVectors) sums[r][v] += factor * row[v];
     }
   };
   std::int64_t k = 0;
@@ -92,25 +85,25 @@ template <typename Vector, int kRows, int kVectors>
     for (int u = 0; u < kUnrolled; ++u) add_products(k + u);
   }
   for (; k < depth; ++k) add_products(k);
-  const auto for_all = [&](const auto& change) __attribute__((always_inline)) {
-    for (int r = 0; r < kRows; ++r)
-      for (int v = 0; v < kVectors; ++v) change(sums[r][v], r * tile.stride + v * kLanes);
-  };
-  const auto add = [&](const float* from) __attribute__((always_inline)) {
-    for_all([&](Vector & sum, std::int64_t at) __attribute__((always_inline)) {
-      Vector other;
-      load(from + at, other);
-      sum += other;
-    });
-  };
-  if (tile.earlier != nullptr) add(tile.earlier);
-  if (tile.out.relu) {
-    for_all([](Vector & sum, std::int64_t) __attribute__((always_inline)) { sum = sum < Vector{} ? Vector{} : sum; });
-  }
-  if (tile.out.residual != nullptr) add(tile.out.residual);
-  float* const y = tile.y;
-  for_all([y](const Vector& sum, std::int64_t at)
-              __attribute__((always_inline)) { std::memcpy(y + at, &sum, sizeof sum); });
+  const auto for_all = [&](const auto& change) __attribute__((always_inline)){
+      ATTN_EACH(r, kRows){ATTN_EACH(v, kVectors) change(sums[r][v], r * stride + v * kLanes);
+}
+};  // namespace attn::backends::cpu
+const auto add = [&](const float* from) __attribute__((always_inline)) {
+  for_all([&](Vector & sum, std::int64_t at) __attribute__((always_inline)) {
+    Vector other;
+    load(from + at, other);
+    sum += other;
+  });
+};
+if (tile.earlier != nullptr) add(tile.earlier);
+if (tile.out.relu) {
+  for_all([](Vector & sum, std::int64_t) __attribute__((always_inline)) { sum = sum < Vector{} ? Vector{} : sum; });
+}
+if (tile.out.residual != nullptr) add(tile.out.residual);
+float* const y = tile.y;
+for_all([y](const Vector& sum, std::int64_t at)
+            __attribute__((always_inline)) { std::memcpy(y + at, &sum, sizeof sum); });
 }
 
 }  // namespace attn::backends::cpu

@@ -16,9 +16,12 @@ constexpr std::int64_t kChain = 1024;
 /// The most rows of any tile.
 constexpr std::int64_t kMostRows = 12;
 
-/// A panel that is read once comes from memory as fast as it is multiplied, where the CPU finds by itself what is read
-/// in order; the products of more rows leave it too little to go by, and then all of the panel is fetched so many bytes
-/// ahead.
+/// Rows of x that are so many numbers apart, or a multiple of it, share the lines of the first-level cache, which holds
+/// so many of them at a time.
+constexpr std::int64_t kAliased = 4096 / sizeof(float), kWays = 8;
+
+/// A panel comes from memory as fast as a few rows are multiplied, where the CPU finds by itself what is read in order;
+/// the products of more rows leave it too little to go by, and then the first of them fetch it so many bytes ahead.
 constexpr std::int64_t kUnaided = 4, kBytesAhead = 8 << 10;
 /// The same of panels in half precision: rows, and rows of the panel.
 constexpr int kUnaidedByHalf = 2, kRowsAhead = 16;
@@ -32,38 +35,26 @@ const TileLoops& loops_for([[maybe_unused]] std::int64_t columns) {
   return kTiles;
 }
 
-/// Sums of 16 or of 32 columns.
+/// Sums of 16 or of 32 columns, of dense rows of x.
 void multiply_tiles(const PanelSums& sums) {
   const TileLoops& loops = loops_for(sums.columns);
-  const auto most_rows = static_cast<std::int64_t>(loops.by_rows.size());
+  auto most_rows = static_cast<std::int64_t>(loops.by_rows.size());
+  if (sums.x.row % kAliased == 0) most_rows = std::min(most_rows, kWays);
   // Tiles of nearly the same height: a low one would leave the multipliers waiting for its few sums.
   const std::int64_t heights = (sums.rows + most_rows - 1) / most_rows, widths = sums.columns / loops.columns;
-  const std::int64_t tiles = heights * widths;
-  const bool is_read_once = tiles == 1 && !sums.next.empty();
-  // Else each tile fetches its share of what is next, a step for each k.
-  const std::int64_t share = tiles == 0 ? 0 : static_cast<std::int64_t>(sums.next.size()) / tiles;
-  const std::int64_t step = sums.depth == 0 ? 0 : share / sums.depth;
-  const char* const next = is_read_once ? nullptr : reinterpret_cast<const char*>(sums.next.data());
-  float dense[kMostRows * kChain];  // rows of an x that is not
+  const std::int64_t least = heights == 0 ? 0 : sums.rows / heights, higher = sums.rows - heights * least;
+  const bool fetches = sums.fetches && sums.rows > kUnaided;
   for (std::int64_t height = 0; height < heights; ++height) {
-    const std::int64_t first = sums.rows * height / heights, rows = sums.rows * (height + 1) / heights - first;
+    const std::int64_t first = height * least + std::min(height, higher), rows = least + (height < higher ? 1 : 0);
     std::int64_t k = 0;
     do {
       const std::int64_t depth = std::min(kChain, sums.depth - k);
       const bool is_first = k == 0, is_last = k + depth == sums.depth;
       Tile tile;
-      tile.x = sums.x.data + first * sums.x.row + k * sums.x.column;
+      tile.x = sums.x.data + first * sums.x.row + k;
       tile.row_x = sums.x.row;
       tile.depth = depth;
-      if (sums.x.column != 1) {
-        for (std::int64_t r = 0; r < rows; ++r)
-          for (std::int64_t i = 0; i < depth; ++i) dense[r * kChain + i] = tile.x[r * sums.x.row + i * sums.x.column];
-        tile.x = dense;
-        tile.row_x = kChain;
-      }
       tile.out.relu = is_last && sums.out.relu;
-      tile.step = step;
-      if (is_read_once && rows > kUnaided) tile.ahead = kBytesAhead;
       tile.stride = sums.stride;
       for (std::int64_t width = 0; width < widths; ++width) {
         const std::int64_t column = width * loops.columns, at = first * sums.stride + column;
@@ -72,10 +63,36 @@ void multiply_tiles(const PanelSums& sums) {
         tile.y = sums.y + at;
         tile.earlier = is_first && !sums.adds ? nullptr : tile.y;
         tile.out.residual = is_last && sums.out.residual != nullptr ? sums.out.residual + at : nullptr;
-        tile.next = next == nullptr ? nullptr : next + (height * widths + width) * share + k * step;
+        tile.ahead = fetches && height == 0 && width == 0 ? kBytesAhead : 0;
         loops.by_rows[static_cast<std::size_t>(rows - 1)](tile);
       }
       k += depth;
+    } while (k < sums.depth);
+  }
+}
+
+/// The same of any x, a chain of a few rows at a time.
+void multiply_scattered(const PanelSums& sums) {
+  float dense[kMostRows * kChain];
+  for (std::int64_t i = 0; i < sums.rows; i += kMostRows) {
+    std::int64_t k = 0;
+    do {
+      const bool is_first = k == 0, is_last = k + kChain >= sums.depth;
+      PanelSums part = sums;
+      part.rows = std::min(kMostRows, sums.rows - i);
+      part.depth = std::min(kChain, sums.depth - k);
+      const float* const from = sums.x.data + i * sums.x.row + k * sums.x.column;
+      for (std::int64_t r = 0; r < part.rows; ++r)
+        for (std::int64_t j = 0; j < part.depth; ++j) dense[r * kChain + j] = from[r * sums.x.row + j * sums.x.column];
+      part.x = {dense, kChain, 1};
+      part.panel = sums.panel + k * kPanel;
+      part.y = sums.y + i * sums.stride;
+      part.adds = sums.adds || !is_first;
+      if (!is_first) part.start = nullptr;
+      part.out = is_last ? sums.out : WriteOut{};
+      if (part.out.residual != nullptr) part.out.residual += i * sums.stride;
+      multiply_tiles(part);
+      k += kChain;
     } while (k < sums.depth);
   }
 }
@@ -122,6 +139,7 @@ template <bool kIsBfloat16>
 template <bool kIsBfloat16>
 [[gnu::always_inline]] inline void widen(const std::uint16_t* from, std::int64_t depth, float* panel) {
   for (std::int64_t k = 0; k < depth; ++k) {
+    __builtin_prefetch(from + (k + 4 * kRowsAhead) * kPanel);
     Lanes left, right;
     load_pairs<kIsBfloat16>(from + k * kPanel, left, right);
     store(left, panel + k * kPanel);
@@ -198,7 +216,6 @@ ATTN_VECTORIZED(void, multiply_float16, const float* x, std::int64_t row_x, std:
 }
 
 ATTN_VECTORIZED(void, pack, const View& from, std::int64_t depth, std::int64_t width, float* panel) {
-  if (width < kPanel) std::fill_n(panel, depth * kPanel, 0.0F);
   std::int64_t k = 0;
   if (from.column == 1 && width == kPanel) {
     for (; k < depth; ++k) {
@@ -211,29 +228,32 @@ ATTN_VECTORIZED(void, pack, const View& from, std::int64_t depth, std::int64_t w
   } else if (from.row == 1) {
     // Columns of the panel are rows in memory: 16 of them at a time, 16 numbers of each.
     for (; k + kLanes <= depth; k += kLanes) {
-      for (std::int64_t j = 0; j < width; j += kLanes) {
+      for (std::int64_t j = 0; j < kPanel; j += kLanes) {
         Lanes block[kLanes];
         for (std::int64_t i = 0; i < kLanes; ++i) {
           block[i] = Lanes{};
           if (j + i < width) load(from.data + k + (j + i) * from.column, block[i]);
         }
-        transpose(block);
+        if (j < width) transpose(block);
         for (std::int64_t i = 0; i < kLanes; ++i) store(block[i], panel + (k + i) * kPanel + j);
       }
     }
   }
   for (; k < depth; ++k) {
     for (std::int64_t j = 0; j < width; ++j) panel[k * kPanel + j] = from.data[k * from.row + j * from.column];
+    for (std::int64_t j = width; j < kPanel; ++j) panel[k * kPanel + j] = 0.0F;
   }
 }
 
 }  // namespace
 
 void multiply_panel(const PanelSums& sums) {
-  if (sums.columns == kPanel || sums.columns == kLanes) {
-    multiply_tiles(sums);
-  } else {
+  if (sums.columns != kPanel && sums.columns != kLanes) {
     multiply_part(sums);
+  } else if (sums.x.column != 1) {
+    multiply_scattered(sums);
+  } else {
+    multiply_tiles(sums);
   }
 }
 

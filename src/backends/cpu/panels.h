@@ -1,9 +1,7 @@
 // Products with panels of 32 columns.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "attn/base/dtype.h"
 #include "panel.h"
@@ -17,10 +15,10 @@ struct PanelSums {
   std::int64_t rows, depth;
   float* y;
   std::int64_t stride;
-  std::int64_t columns = kPanel;      ///< at most kPanel
-  const float* start = nullptr;       ///< kPanel numbers; null: zeros
-  bool adds = false;                  ///< to what y holds
-  std::span<const std::byte> next{};  ///< fetched into the cache meanwhile
+  std::int64_t columns = kPanel;  ///< at most kPanel
+  const float* start = nullptr;   ///< kPanel numbers; null: zeros
+  bool adds = false;              ///< to what y holds
+  bool fetches = false;           ///< the panel, which no cache near holds, and what lies behind it
   WriteOut out{};
 };
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "attn/base/error.h"
+#include "each.h"
 #include "isa.h"
 #include "panel.h"
 #include "vector.h"
@@ -55,7 +56,6 @@ ATTN_TABLE std::int32_t dot_table_row(const std::uint8_t* x, const std::int8_t* 
 /// From so many rows on two columns are multiplied together. The CPU does not find by itself then what is read in
 /// order, so it is fetched some bytes ahead.
 constexpr std::int64_t kTogether = 3, kAhead = 8 << 10;
-#define ATTN_EACH(i, count) _Pragma("GCC unroll 8") for (std::int64_t i = 0; i < (count); ++i)
 
 /// kRows rows by kColumns columns, each of which is read once for all of them.
 template <int kRows, int kColumns>
@@ -94,7 +94,6 @@ ATTN_TABLE void dot_table(const std::uint8_t* x, std::int64_t row_x, const std::
   for (; j + 2 <= count; j += 2) dot_table_rows<kRows, 2>(x, row_x, table + j * depth, depth, start + j, y + j);
   if (j < count) dot_table_rows<kRows, 1>(x, row_x, table + j * depth, depth, start + j, y + j);
 }
-#undef ATTN_EACH
 #undef ATTN_TABLE
 
 using DotTable = void (*)(const std::uint8_t*, std::int64_t, const std::int8_t*, std::int64_t, std::int64_t,
