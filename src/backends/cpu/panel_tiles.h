@@ -59,7 +59,7 @@ template <typename Vector, int kRows, int kVectors>
   // Three rows share an address, from which they are none, one and two strides away: there are not enough registers
   // for the addresses of twelve.
   const float* threes[(kRows + 2) / 3];
-  ATTN_EACH(i, (kRows + 2) / 3) threes[i] = tile.x + 3 * i * row_x;
+  ATTN_EACH(i, (kRows + 2) / 3) threes[i] = tile.x + 3 * row_x * i;
   Vector starts[kVectors] = {}, sums[kRows][kVectors];
   ATTN_EACH(v, kVectors) {
     if (tile.start != nullptr) load(tile.start + v * kLanes, starts[v]);

@@ -24,7 +24,7 @@ constexpr std::int64_t kAliased = 4096 / sizeof(float), kWays = 8;
 /// the products of more rows leave it too little to go by, and then the first of them fetch it so many bytes ahead.
 constexpr std::int64_t kUnaided = 4, kBytesAhead = 8 << 10;
 /// The same of panels in half precision: rows, and rows of the panel.
-constexpr int kUnaidedByHalf = 2, kRowsAhead = 16;
+constexpr int kUnaidedByHalf = 2, kRowsAhead = 16, kRowsAheadOfWidening = 64;
 
 /// The loops for sums of 16 or of 32 columns.
 const TileLoops& loops_for([[maybe_unused]] std::int64_t columns) {
@@ -139,7 +139,7 @@ template <bool kIsBfloat16>
 template <bool kIsBfloat16>
 [[gnu::always_inline]] inline void widen(const std::uint16_t* from, std::int64_t depth, float* panel) {
   for (std::int64_t k = 0; k < depth; ++k) {
-    __builtin_prefetch(from + (k + 4 * kRowsAhead) * kPanel);
+    __builtin_prefetch(from + (k + kRowsAheadOfWidening) * kPanel);
     Lanes left, right;
     load_pairs<kIsBfloat16>(from + k * kPanel, left, right);
     store(left, panel + k * kPanel);
