@@ -71,8 +71,7 @@ class Attn:
         self.info = {"ready": True}
 
     def window(self, seconds):
-        out, others = timed_command(*self.words, "--min-time", seconds, "--iterations", 1 if seconds < 0.1 else 3,
-                                    env=self.environment)
+        out, others = timed_command(*self.words, "--min-time", seconds, env=self.environment)
         row = json.loads(out)["rows"][0]
         self.peak = max(self.peak, row["peak_bytes"])
         return self.samples_of(row), others
