@@ -3,7 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "attn/backends/cpu.h"
 #include "attn/keras/model.h"

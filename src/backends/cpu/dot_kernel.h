@@ -26,9 +26,10 @@ ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t 
                              std::int64_t stride, const float* start) {
   __m512 sums[kRows][2];
   ATTN_EACH(r, kRows) {
-    ATTN_EACH(v, 2)
-    sums[r][v] =
-        start != nullptr ? _mm512_loadu_ps(start + r * stride + std::int64_t{v} * kTileRows) : _mm512_setzero_ps();
+    ATTN_EACH(v, 2) {
+      const std::int64_t at = r * stride + v * kTileRows;
+      sums[r][v] = start != nullptr ? _mm512_loadu_ps(start + at) : _mm512_setzero_ps();
+    }
   }
   for (std::int64_t step = 0; step < steps; ++step) {
     ahead.fetch(4);

@@ -73,8 +73,7 @@ class PanelProduct final : public Product {
   [[nodiscard]] std::int64_t panel_bytes() const { return size_.depth * kPanel * bytes_of(dtype_); }
 
   std::shared_ptr<std::byte> pack(const void* weights) {
-    // One panel more, so that fetching ahead stays inside.
-    packed_bytes_ = (panels_ + 1) * panel_bytes();
+    packed_bytes_ = panels_ * panel_bytes();
     std::shared_ptr<std::byte> packed = engine_.weights.allocate(packed_bytes_);
     parallel_for(panels_, engine_.team_for(static_cast<double>(2 * packed_bytes_)), [&](std::int64_t p, int) {
       const std::int64_t column = p * kPanel, width = std::min(kPanel, size_.width - column);
@@ -170,7 +169,7 @@ bool takes(const ProductQuery& query) {
 Layout layout(const ProductQuery& query) { return layout_of(query.weights); }
 
 std::int64_t packed_bytes(const ProductQuery& query) {
-  const std::array factors{parts_of(query.size.width, kPanel) + 1, kPanel, query.size.depth, bytes_of(query.weights)};
+  const std::array factors{parts_of(query.size.width, kPanel), kPanel, query.size.depth, bytes_of(query.weights)};
   return checked_product(factors).value_or(kMaxSize);
 }
 

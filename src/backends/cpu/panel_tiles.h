@@ -55,7 +55,6 @@ template <typename Vector, int kRows, int kVectors>
   };
   const float* const panel = tile.panel;
   const std::int64_t row_x = tile.row_x, depth = tile.depth, ahead = tile.ahead;
-  const std::int64_t stride = tile.stride;
   // Three rows share an address, from which they are none, one and two strides away: there are not enough registers
   // for the addresses of twelve.
   const float* threes[(kRows + 2) / 3];
@@ -85,25 +84,25 @@ template <typename Vector, int kRows, int kVectors>
     for (int u = 0; u < kUnrolled; ++u) add_products(k + u);
   }
   for (; k < depth; ++k) add_products(k);
-  const auto for_all = [&](const auto& change) __attribute__((always_inline)){
-      ATTN_EACH(r, kRows){ATTN_EACH(v, kVectors) change(sums[r][v], r * stride + v * kLanes);
-}
-};  // namespace attn::backends::cpu
-const auto add = [&](const float* from) __attribute__((always_inline)) {
-  for_all([&](Vector & sum, std::int64_t at) __attribute__((always_inline)) {
-    Vector other;
-    load(from + at, other);
-    sum += other;
-  });
-};
-if (tile.earlier != nullptr) add(tile.earlier);
-if (tile.out.relu) {
-  for_all([](Vector & sum, std::int64_t) __attribute__((always_inline)) { sum = sum < Vector{} ? Vector{} : sum; });
-}
-if (tile.out.residual != nullptr) add(tile.out.residual);
-float* const y = tile.y;
-for_all([y](const Vector& sum, std::int64_t at)
-            __attribute__((always_inline)) { std::memcpy(y + at, &sum, sizeof sum); });
+  const auto for_all = [&](const auto& change) __attribute__((always_inline)) {
+    const std::int64_t stride = tile.stride;
+    ATTN_EACH(r, kRows) { ATTN_EACH(v, kVectors) change(sums[r][v], r * stride + v * kLanes); }
+  };
+  const auto add = [&](const float* from) __attribute__((always_inline)) {
+    for_all([&](Vector & sum, std::int64_t at) __attribute__((always_inline)) {
+      Vector other;
+      load(from + at, other);
+      sum += other;
+    });
+  };
+  if (tile.earlier != nullptr) add(tile.earlier);
+  if (tile.out.relu) {
+    for_all([](Vector & sum, std::int64_t) __attribute__((always_inline)) { sum = sum < Vector{} ? Vector{} : sum; });
+  }
+  if (tile.out.residual != nullptr) add(tile.out.residual);
+  float* const y = tile.y;
+  for_all([y](const Vector& sum, std::int64_t at)
+              __attribute__((always_inline)) { std::memcpy(y + at, &sum, sizeof sum); });
 }
 
 }  // namespace attn::backends::cpu
