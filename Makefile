@@ -63,7 +63,7 @@ test-tsan: setup ## all tests under ThreadSanitizer, in build-tsan
 fuzz: build-asan $(BUILD)/CMakeCache.txt ## fuzz every parser for T seconds (60), or those that TARGETS names, in build-asan
 	@tests/fuzz/run build-asan $(BUILD)
 
-coverage: setup ## which lines the tests run, per room, in build-coverage
+coverage: setup ## which lines the tests run, per module, in build-coverage
 	@.ci/setup coverage
 	@cmake -S . -B build-coverage $(if $(shell command -v ninja),-G Ninja) -DATTN_CUDA=OFF -DATTN_COVERAGE=ON --log-level=WARNING
 	@cmake --build build-coverage --parallel $$(nproc)

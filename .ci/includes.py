@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Holds every #include under src/ and include/ against the table of rooms in CMakeLists.txt, and finds loops.
+"""Holds every #include under src/ and include/ against the table of modules in CMakeLists.txt, and finds loops.
 
-A room's public headers lie in src/<room>/include/attn/<room>; those that are installed lie in include/attn. Rooms inside
-another room's folder share headers with each other, spelled from that folder ("config/fields.h"), as far as USES lets
-them. A public header of the room around belongs to the one room inside that holds the .cpp of its name; one that has no
+A module's public headers lie in src/<module>/include/attn/<module>; those that are installed lie in include/attn. Modules inside
+another module's folder share headers with each other, spelled from that folder ("config/fields.h"), as far as USES lets
+them. A public header of the module around belongs to the one module inside that holds the .cpp of its name; one that has no
 .cpp, or several, belongs to all.
 
 A header and the .cpp of its name are a unit. Units may not include each other in a loop.
@@ -22,15 +22,15 @@ THIRD_PARTY = {"nlohmann_json": "nlohmann/", "CLI11": "CLI/", "spdlog": "spdlog/
 EMULATED = ROOT / "tests/cuda_emulated"
 
 uses, targets = {}, {}
-for call in re.findall(r"^attn_room\((.*?)\)", (ROOT / "CMakeLists.txt").read_text(), re.M | re.S):
-    room, *words = call.split()
-    uses[room], targets[room] = {room}, set()
+for call in re.findall(r"^attn_module\((.*?)\)", (ROOT / "CMakeLists.txt").read_text(), re.M | re.S):
+    module, *words = call.split()
+    uses[module], targets[module] = {module}, set()
     into = None
     for word in words:
         if word == "PLUGIN":
             continue
         if word in ("USES", "THIRD_PARTY"):
-            into = uses[room] if word == "USES" else targets[room]
+            into = uses[module] if word == "USES" else targets[module]
         else:
             into.add(word.split("::")[0])
 
@@ -38,12 +38,12 @@ files = sorted(file for top in (SRC, INSTALLED) for file in top.rglob("*") if fi
 sources = [file for file in files if file.suffix != ".h"]
 
 
-def around(room):
-    return str(pathlib.PurePosixPath(room).parent)
+def around(module):
+    return str(pathlib.PurePosixPath(module).parent)
 
 
-def room_of(path):
-    """The innermost room whose folder holds the path (relative to src/, include/attn/ or attn/), or None."""
+def module_of(path):
+    """The innermost module whose folder holds the path (relative to src/, include/attn/ or attn/), or None."""
     if str(path) == "attn.h":
         return "library"  # the door for other programs
     parents = [str(parent) for parent in pathlib.PurePosixPath(path).parents]
@@ -55,26 +55,26 @@ def is_public(file):
 
 
 def homes(file):
-    """The sources of a public header: those of its name in the room, else those in the rooms inside."""
+    """The sources of a public header: those of its name in the module, else those in the modules inside."""
     top = INSTALLED if file.is_relative_to(INSTALLED) else pathlib.Path(str(file).split("/attn/")[0]) / "attn"
-    room = room_of(file.relative_to(top))
-    own = SRC / room / file.relative_to(top if room == "library" else top / room).with_suffix(".cpp")
+    module = module_of(file.relative_to(top))
+    own = SRC / module / file.relative_to(top if module == "library" else top / module).with_suffix(".cpp")
     if own.exists():
         return [own]
-    return [s for s in sources if s.stem == file.stem and s.is_relative_to(SRC / room)
-            and room_of(s.relative_to(SRC)) != room]
+    return [s for s in sources if s.stem == file.stem and s.is_relative_to(SRC / module)
+            and module_of(s.relative_to(SRC)) != module]
 
 
 def owner(file):
-    """The room that a file belongs to; None for a public header that all rooms inside another share."""
+    """The module that a file belongs to; None for a public header that all modules inside another share."""
     if not is_public(file):
-        return room_of(file.relative_to(SRC))
+        return module_of(file.relative_to(SRC))
     found = homes(file)
     if len(found) == 1:
-        return room_of(found[0].relative_to(SRC))
+        return module_of(found[0].relative_to(SRC))
     top = INSTALLED if file.is_relative_to(INSTALLED) else pathlib.Path(str(file).split("/attn/")[0]) / "attn"
-    room = room_of(file.relative_to(top))
-    return None if any(around(other) == room for other in uses) else room
+    module = module_of(file.relative_to(top))
+    return None if any(around(other) == module for other in uses) else module
 
 
 def unit(file):
@@ -87,11 +87,11 @@ def unit(file):
 def resolve(file, header, quoted):
     """The file that an #include means, if it is one of ours."""
     if header.startswith("attn/"):
-        other = room_of(header.removeprefix("attn/"))
+        other = module_of(header.removeprefix("attn/"))
         folders = [ROOT / "include"] + [SRC / part / "include" for part in (other or ".", around(other or "."))]
     elif quoted:
-        room = room_of(file.relative_to(SRC)) if file.is_relative_to(SRC) else "."
-        folders = [file.parent, SRC / room, SRC / around(room)]
+        module = module_of(file.relative_to(SRC)) if file.is_relative_to(SRC) else "."
+        folders = [file.parent, SRC / module, SRC / around(module)]
     else:
         return None
     return next((folder / header for folder in folders if (folder / header).is_file()), None)
@@ -109,8 +109,8 @@ def includes(file):
 included = {file: list(includes(file)) for file in files}
 
 
-def rooms_behind(header, seen=None):
-    """The rooms that a public header needs: its own, or, where it is shared, those of what it includes."""
+def modules_behind(header, seen=None):
+    """The modules that a public header needs: its own, or, where it is shared, those of what it includes."""
     if owner(header) is not None:
         return {owner(header)}
     seen = {header} if seen is None else seen
@@ -118,29 +118,29 @@ def rooms_behind(header, seen=None):
     for _, _, _, other in included[header]:
         if other is not None and other not in seen:
             seen.add(other)
-            out |= rooms_behind(other, seen)
+            out |= modules_behind(other, seen)
     return out
 
 
-def problem_of(room, file, header, quoted, target):
+def problem_of(module, file, header, quoted, target):
     if header.startswith("attn/"):
-        other = room_of(header.removeprefix("attn/"))
-        inside = other and room.startswith(other + "/")
-        if other not in uses[room] and not inside:
-            return f"{room} may not use {other}"
+        other = module_of(header.removeprefix("attn/"))
+        inside = other and module.startswith(other + "/")
+        if other not in uses[module] and not inside:
+            return f"{module} may not use {other}"
         if target is None:
             return f"{other} has no public header {header}"
         if inside:
-            for needed in sorted(rooms_behind(target)):
-                if needed not in uses[room] and (needed == other or needed.startswith(other + "/")):
-                    return f"{room} may not use {needed}, to which {header} belongs"
+            for needed in sorted(modules_behind(target)):
+                if needed not in uses[module] and (needed == other or needed.startswith(other + "/")):
+                    return f"{module} may not use {needed}, to which {header} belongs"
     elif quoted and target is None and not (EMULATED / header).is_file():
-        return f"{header} is no header of {room}"
-    elif target is not None and owner(target) not in uses[room]:
-        return f"{room} may not use {owner(target)}"
+        return f"{header} is no header of {module}"
+    elif target is not None and owner(target) not in uses[module]:
+        return f"{module} may not use {owner(target)}"
     for library, begins in THIRD_PARTY.items():
-        if header.startswith(begins) and library not in targets[room]:
-            return f"{library} is not among the libraries of {room}"
+        if header.startswith(begins) and library not in targets[module]:
+            return f"{library} is not among the libraries of {module}"
     return None
 
 
@@ -172,15 +172,15 @@ wrong = 0
 graph = {}
 for file in files:
     where = file.relative_to(ROOT)
-    room = room_of(file.relative_to(SRC if file.is_relative_to(SRC) else INSTALLED))
-    if room is None:
-        print(f"{where}: in no room of CMakeLists.txt")
+    module = module_of(file.relative_to(SRC if file.is_relative_to(SRC) else INSTALLED))
+    if module is None:
+        print(f"{where}: in no module of CMakeLists.txt")
         wrong += 1
         continue
-    room = owner(file) or room
+    module = owner(file) or module
     reads = graph.setdefault(unit(file), set())
     for number, header, quoted, target in included[file]:
-        problem = problem_of(room, file, header, quoted, target)
+        problem = problem_of(module, file, header, quoted, target)
         if problem:
             print(f"{where}:{number}: {problem}")
             wrong += 1
