@@ -33,7 +33,7 @@ struct Row {
   const char *launcher, *rank, *size, *local_rank;
 };
 
-// srun runs some programs under PMI too, and its own variables are in every step.
+// srun may also set PMI variables, and its own variables are in every step.
 constexpr std::array kRows = {
     Row{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
     Row{"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
@@ -42,7 +42,7 @@ constexpr std::array kRows = {
     Row{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
 };
 
-/// The script of a Slurm job has the variables of a task, and is none: srun starts those.
+/// The script of a Slurm job has the variables of a task but is not one: srun starts the tasks.
 bool is_batch_script(const Row& row) {
   return std::string_view(row.launcher) == "Slurm" && is_set("SLURM_JOB_ID") && !is_set("SLURM_STEP_ID") &&
          !is_set("SLURM_STEPID");
@@ -54,7 +54,7 @@ Launch launched() {
   for (const Row& row : kRows) {
     if (!is_set(row.rank) || !is_set(row.size) || is_batch_script(row)) continue;
     const int rank = *variable(row.rank), size = *variable(row.size);
-    if (rank >= size) throw bad_usage("the variables {} and {} say rank {} of {}", row.rank, row.size, rank, size);
+    if (rank >= size) throw bad_usage("the variables {} and {} give rank {} of {}", row.rank, row.size, rank, size);
     return {rank, size, variable(row.local_rank).value_or(rank), row.launcher};
   }
   return {};
@@ -71,11 +71,12 @@ Shard shard_of(std::string_view word, const Launch& launch) {
         throw bad_usage("the array's task {} is not one of {} in a row: a shard can be named as i/N", *index, *count);
     } else if (const auto completion = variable("JOB_COMPLETION_INDEX")) {
       throw bad_usage(
-          "the job has the index {}, and Kubernetes does not say of how many: the shard {}/N, with the N of "
-          "spec.completions, or the schedule 'claim', which needs none",
+          "the job has the index {}, but Kubernetes does not pass the number of indices: name the shard {}/N, with the "
+          "N "
+          "of spec.completions, or use the schedule 'claim', which needs none",
           *completion, *completion);
     } else if (launch.size == 1) {
-      throw bad_usage("no variable says which shard this is: a shard is named as i/N, from 0/N on");
+      throw bad_usage("no variable gives the shard of this process: name it as i/N, from 0/N on");
     }
   } else {
     const auto slash = word.find('/');

@@ -20,7 +20,8 @@ struct Plugin {
 };
 constexpr std::array kPlugins = {Plugin{"Open MPI", "libattn_mpi.so"}, Plugin{"PMI", "libattn_mpi_mpich.so"}};
 
-/// Never closed: MPI cannot be unloaded. Open MPI's own plugins look for its symbols among those of the program.
+/// The plugin is never closed, because MPI cannot be unloaded. It is opened RTLD_GLOBAL because Open MPI's own plugins
+/// look for its symbols among the program's.
 void* open_plugin(const std::string& path) {
   void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (plugin == nullptr) throw no_mpi(fmt::format("{}: {}", printable(path), printable(dlerror())));
@@ -42,10 +43,10 @@ std::string mpi_plugin_path(const Launch& launch) {
 std::unique_ptr<Communicator> open_mpi(const Launch& launch) {
   const std::string path = mpi_plugin_path(launch);
   if (path.empty()) {
-    throw no_mpi(fmt::format(
-        "this attn was built without MPI for {}: `make setup mpi` installs it for the next build; files can "
-        "be shared out by rank without it",
-        launch.launcher.empty() ? "any launcher" : launch.launcher));
+    throw no_mpi(
+        fmt::format("this attn was built without MPI for {}: `make setup mpi` installs it for the next build; "
+                    "sharding files by rank works without it",
+                    launch.launcher.empty() ? "any launcher" : launch.launcher));
   }
   void* const plugin = open_plugin(path);
   auto* const build = reinterpret_cast<PluginBuild*>(dlsym(plugin, kPluginBuildSymbol));

@@ -15,8 +15,8 @@
 
 namespace attn::communicators {
 
-/// A place where all ranks meet twice in every collective: when all have laid down where their bytes are, and when all
-/// have read what they need.
+/// A rendezvous: all ranks meet twice in every collective, once they have published their buffers, and once they have
+/// read what they need.
 class World {
  public:
   explicit World(int size) : size_(size), given_(static_cast<std::size_t>(size), nullptr) {}
@@ -26,7 +26,7 @@ class World {
   void give(int rank, const std::byte* bytes) { given_[static_cast<std::size_t>(rank)] = bytes; }
   [[nodiscard]] const std::byte* of(int rank) const { return given_[static_cast<std::size_t>(rank)]; }
 
-  /// Returns false where a rank has left, or the deadline is over.
+  /// Returns false if a rank has left or the deadline has passed.
   bool meet(double seconds) {
     std::unique_lock lock(mutex_);
     const std::int64_t turn = turn_;
@@ -77,7 +77,7 @@ class Simulated final : public Communicator {
     copy(out, result_.get(), count * bytes_of(dtype));
   }
 
-  /// The ranks meet in the end, when each has long gone on with other work.
+  /// The sum is computed at finish, when every rank may have proceeded with other work.
   struct Later final : Begun {
     std::shared_ptr<std::byte> in;
     std::byte* out = nullptr;
@@ -151,7 +151,7 @@ class Simulated final : public Communicator {
       throw Error(ExitCode::no_device, fmt::format("{}: another rank did not come", at_work()));
   }
 
-  /// Numbers [from, from + count) of all ranks.
+  /// Reduces elements [from, from + count) over all ranks.
   void reduce(std::byte* out, std::int64_t from, std::int64_t count, DType dtype, Reduction how) const {
     for (std::int64_t i = 0; i < count; ++i) {
       double sum = Tensor::load(dtype, world_->of(0), from + i);
@@ -164,7 +164,7 @@ class Simulated final : public Communicator {
   }
 
   std::shared_ptr<World> world_;
-  std::shared_ptr<std::byte> result_;  // `out` may be `in`, which others read
+  std::shared_ptr<std::byte> result_;  // separate, because `out` may alias `in`, which others read
   std::int64_t result_bytes_ = 0;
 };
 
@@ -221,7 +221,7 @@ class Priced final : public Alone {
   static void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
     if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
   }
-  /// When it will have passed: behind what is on its way before it.
+  /// Returns the completion time of a collective: the link carries one at a time.
   double sent(Collective collective, std::int64_t bytes) {
     return link_is_free_at_ = std::max(clock_, link_is_free_at_) + pricing_(collective, bytes);
   }
@@ -255,7 +255,7 @@ void run_ranks(int size, const std::function<void(Communicator&)>& body) {
         body(*communicator);
       } catch (...) {
         {
-          // Others fail because this one has left: what comes first is the cause.
+          // Later failures follow from the first rank that left: the first exception is the cause.
           const std::lock_guard lock(mutex);
           if (!first) first = std::current_exception();
         }

@@ -66,7 +66,7 @@ double compute_seconds(const Graph& graph, const Cluster& cluster) {
     std::set<ValueId> values(node.inputs.begin(), node.inputs.end());
     values.insert(node.outputs.begin(), node.outputs.end());
     if (std::holds_alternative<graph::Gather>(node.op)) values.erase(node.inputs[0]);
-    // What only moves bytes is done on the way by what reads them.
+    // Operations that only move bytes are free: their readers do the moving.
     std::int64_t bytes = 0;
     for (const ValueId id : values)
       if (fixed[at(id)]) bytes += bytes_of_value(graph, id);
@@ -82,7 +82,7 @@ Prediction predict(const Graph& model, Kind kind, int ranks, const Cluster& clus
     result.compute = result.alone;
     return result;
   }
-  // The last rank has the largest share: what is left over goes to the end.
+  // The last rank has the largest shard: it gets the remainder.
   const Parallel last = parallelize(model, kind, ranks - 1, ranks);
   result.compute = compute_seconds(last.graph, cluster);
   for (const CollectiveCost& cost : collective_costs(last.graph, cluster, ranks)) result.collective += cost.seconds;
@@ -91,7 +91,7 @@ Prediction predict(const Graph& model, Kind kind, int ranks, const Cluster& clus
 
 namespace {
 
-/// As a rank of a group sees the ranks in its place in other groups.
+/// The cluster as seen by the ranks with the same index in different groups.
 Cluster between_groups(Cluster cluster, int ranks) {
   cluster.ranks_per_node = std::max(1, cluster.ranks_per_node / ranks);
   return cluster;
@@ -113,7 +113,7 @@ double seconds_across(const Cluster& cluster, const Meeting& meeting, int ranks,
 
 Prediction predict(const Graph& model, Kind kind, int ranks, int groups, const Cluster& cluster) {
   if (groups == 1) return predict(model, kind, ranks, cluster);
-  const RowsOfGroup rows = rows_of_group(model, groups - 1, groups);  // the last has most
+  const RowsOfGroup rows = rows_of_group(model, groups - 1, groups);  // the last group has the most rows
   Prediction result = predict(rows.part.graph, kind, ranks, cluster);
   result.alone = compute_seconds(model, cluster);
   for (const Meeting& gather : gathers(model, rows))
@@ -123,8 +123,8 @@ Prediction predict(const Graph& model, Kind kind, int ranks, int groups, const C
 
 double training_efficiency(const Prediction& pass, std::int64_t weights, std::int64_t local, int ranks, int groups,
                            const Cluster& cluster) {
-  constexpr double kUpdateBytes = 28;  // of each weight: read and written, with two moments and the gradient
-  constexpr double kHidden = 1.6;      // four fifths of a backward pass of two forward passes
+  constexpr double kUpdateBytes = 28;  // bytes per weight: weight, gradient and two moments, read and written
+  constexpr double kHidden = 1.6;      // forward passes: four fifths of a backward pass, which takes two forward passes
   const auto step = [&](double forward, std::int64_t numbers) {
     return 3 * forward + kUpdateBytes * static_cast<double>(numbers) / cluster.memory_bw;
   };

@@ -20,7 +20,7 @@ double median(std::vector<double> numbers) {
   return *middle;
 }
 
-/// What rank 0 has.
+/// Returns rank 0's number on every rank.
 double as_rank_0(Communicator& world, double number) {
   world.broadcast(std::as_writable_bytes(std::span(&number, 1)), 0);
   return number;
@@ -36,7 +36,7 @@ double seconds_of_sum(Communicator& world, std::int64_t bytes) {
     return now() - from;
   };
   world.barrier();
-  static_cast<void>(once());  // the first makes connections
+  static_cast<void>(once());  // the first call establishes connections
   const double first = as_rank_0(world, once());
   const int times = static_cast<int>(std::clamp(kWindow / std::max(first, 1e-9), 1.0, kMost));
   double quietest = 0;
@@ -65,13 +65,13 @@ Cluster cluster_of(const std::vector<MeasuredSum>& sums, const Spread& spread) {
   cluster.share = 1;
   const int ranks = spread.ranks;
   const double least = sums.front().seconds, most = std::max(sums.back().seconds, 1.001 * least);
-  // Of S bytes each rank sends and takes 2·(p − 1)/p·S.
+  // For S bytes each rank sends and receives 2·(p − 1)/p·S bytes.
   const double rate =
       2.0 * (ranks - 1) / ranks * static_cast<double>(sums.back().bytes - sums.front().bytes) / (most - least);
   const double rest = 2.0 * (ranks - 1) / ranks * static_cast<double>(sums.front().bytes) / rate;
   const bool is_inside = spread.nodes == 1;
   cluster.ranks_per_node = is_inside ? ranks : 1;
-  // Inside a node the whole of a sum has one alpha; between nodes each of its messages has.
+  // Inside a node a sum has one alpha in all; between nodes each of its messages has one.
   const double tree = 2.0 * std::bit_width(static_cast<unsigned>(ranks - 1));
   const double messages = is_inside ? 1 : std::max(1.0, std::min(2.0 * (ranks - 1), tree));
   cluster.inside = cluster.between = {std::max(0.0, least - rest) / messages, rate};

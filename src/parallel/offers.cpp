@@ -19,7 +19,7 @@ Dim product(const Shape& shape, int first, int last) {
 
 bool has(const std::vector<int>& axes, int axis) { return std::ranges::find(axes, axis) != axes.end(); }
 
-/// The offers of each output, from those of the inputs.
+/// Derives the offers of each output from those of the inputs.
 class Finder {
  public:
   Finder(const graph::Graph& graph, Kind kind, int ranks, const std::vector<bool>& fixed)
@@ -53,14 +53,15 @@ class Finder {
   }
   [[nodiscard]] bool is_fixed(const Node& node, std::size_t input) const { return fixed_[at(node.inputs[input])]; }
 
-  /// Groups of an axis that several inputs have: those of the coarsest, where it is one of all.
+  /// Groups of an axis that several inputs have: the coarsest, if every other is a refinement of it.
   static std::optional<Dim> joined(std::optional<Dim> a, Dim b) {
     if (!a) return b;
     const Dim coarse = std::min(*a, b), fine = std::max(*a, b);
     return coarse > 0 && fine % coarse == 0 ? std::optional(coarse) : std::nullopt;
   }
 
-  /// The output's axes from inputs that broadcast to it: where one offers, the others are cut or offer too.
+  /// The offers of an output from inputs that broadcast to it: if one input offers an axis, the others are cut or offer
+  /// it too.
   [[nodiscard]] Offers broadcasting(const Node& node) const {
     const Shape& out = shape(node.outputs[0]);
     Offers result;
@@ -79,7 +80,7 @@ class Finder {
     return result;
   }
 
-  /// Those of the one input, but for axes that the operation needs whole.
+  /// The offers of the only input, except for axes that the operation needs whole.
   template <typename Keeps>
   [[nodiscard]] Result keeping(const Node& node, const Keeps& keeps) const {
     Offers result;
@@ -88,7 +89,7 @@ class Finder {
     return {result};
   }
 
-  // What has no rule is made whole.
+  // An operation without a rule offers nothing: it is computed whole.
   template <typename Op>
   [[nodiscard]] Result of(const Op&, const Node&) const {
     return {};
@@ -173,7 +174,7 @@ class Finder {
     for (const auto& [axis, groups] : offers(node, 0)) {
       const Moved moved = moved_by_reshape(shape(node.inputs[0]), shape(node.outputs[0]), axis);
       if (moved.axis == graph::kNone) continue;
-      // A group that is cut through is none.
+      // A group must not be cut.
       const Dim size = shape(node.inputs[0])[axis];
       if (moved.divisor > 1 && (size / groups) % moved.divisor != 0) {
         if (size / moved.divisor < ranks_ || groups != size) continue;
@@ -210,7 +211,7 @@ class Finder {
   [[nodiscard]] Result of(const graph::Gather& op, const Node& node) const {
     Offers result;
     for (const auto& [axis, groups] : offers(node, 1)) result.emplace(op.axis + axis, groups);
-    if (result.empty() && !is_fixed(node, 0)) {  // other axes of what is looked up in
+    if (result.empty() && !is_fixed(node, 0)) {  // other axes of the table
       const int indices = shape(node.inputs[1]).rank();
       for (const auto& [axis, groups] : offers(node, 0))
         if (axis != op.axis) result.emplace(axis < op.axis ? axis : axis + indices - 1, groups);
@@ -241,8 +242,8 @@ class Finder {
       const auto found = offers(node, 0).find(1);
       if (found != offers(node, 0).end()) offer(1, 2, found->second);
     }
-    // A head of the keys goes with those of the queries that read it. Where there are too few, each rank takes the keys
-    // of its queries out of all.
+    // A head of the keys stays with the query heads that read it. If there are too few key heads, each rank selects the
+    // keys of its queries from all of them.
     const auto heads = all(2);
     if (heads && *heads >= ranks_ && shape(node.inputs[1])[2] == *heads) {
       offer(2, 1, *heads);
@@ -256,7 +257,7 @@ class Finder {
     return result;
   }
 
-  // A row of the batch is by itself.
+  // Rows of the batch are independent.
   [[nodiscard]] Result of(const graph::Conv&, const Node& node) const {
     return keeping(node, [](int axis) { return axis == 0; });
   }
@@ -268,15 +269,14 @@ class Finder {
     return Result(node.outputs.size(), one[0]);
   }
 
-  // Backward graphs. A gradient is shared out as what it is the gradient of; of weights' gradients every rank has a
-  // summand (Ways::sum).
+  // Backward graphs. A gradient is sharded like its value; for weights' gradients every rank has a summand (Ways::sum).
   [[nodiscard]] Result of(const graph::UnaryGrad&, const Node& node) const { return {broadcasting(node)}; }
   [[nodiscard]] Result of(const graph::Dropout&, const Node& node) const {
     return keeping(node, [](int) { return true; });
   }
   [[nodiscard]] Result of(const graph::SoftmaxCrossEntropy&, const Node& node) const { return {of_classes(node)}; }
   [[nodiscard]] Result of(const graph::SoftmaxCrossEntropyGrad&, const Node& node) const { return {of_classes(node)}; }
-  /// But for the last axis, the classes.
+  /// All axes except the last one, the classes.
   [[nodiscard]] Offers of_classes(const Node& node) const {
     Offers result;
     const int classes = shape(node.inputs[0]).rank() - 1;
@@ -300,7 +300,7 @@ class Finder {
     if (op.bias && is_of_rows(node, 3)) result.push_back(one);
     return result;
   }
-  /// Is there an entry of a bias (…, N, T, S) for each row of the batch?
+  /// Does the bias (…, N, T, S) have an entry for each row of the batch?
   [[nodiscard]] bool is_of_rows(const Node& node, std::size_t input) const {
     constexpr int kScores = 4;
     const Shape& bias = shape(node.inputs[input]);
@@ -357,7 +357,7 @@ Moved moved_by_reshape(const Shape& from, const Shape& to, int axis) {
     if (product(to, 0, there) != before || to[there] == 1) continue;
     if (to[there] == size) return {there, 1, 1};
     if (to[there] > size && to[there] % size == 0) {
-      // Axes behind it have joined it: all of some.
+      // The axes after it were merged into it, completely or not at all.
       Dim factor = 1;
       for (int next = axis + 1; next < from.rank() && factor < to[there] / size; ++next) factor *= from[next];
       if (factor == to[there] / size) return {there, factor, 1};

@@ -1,5 +1,4 @@
-// Along which axes a value can be made in parts, each rank its own, so that work or memory is saved. Private to the
-// room.
+// The axes along which a value can be sharded to save work or memory. Private to the module.
 #pragma once
 
 #include <map>
@@ -10,23 +9,23 @@
 
 namespace attn::parallel {
 
-/// Axis → how many groups of indices that belong together it has: heads, or as many as indices.
+/// Axis → its number of groups of indices that stay together: heads, or every index on its own.
 using Offers = std::map<int, Dim>;
 
-/// By value of the graph.
+/// Returns the offers of each value of the graph.
 [[nodiscard]] std::vector<Offers> find_offers(const graph::Graph& graph, Kind kind, int ranks,
                                               const std::vector<bool>& fixed);
 
-/// Where an axis of a shape is in the shape that a Reshape makes of it, and by which factor it is longer there (or
-/// shorter: then `factor` is 1 and `divisor` more). `axis` is kNone where its indices do not stay in a row of their
-/// own.
+/// The position of an axis in the output shape of a Reshape, and the factor by which it is longer there (if it is
+/// shorter, `factor` is 1 and `divisor` is above 1). `axis` is kNone if its indices do not stay contiguous.
 struct Moved {
   int axis = graph::kNone;
   Dim factor = 1, divisor = 1;
 };
 [[nodiscard]] Moved moved_by_reshape(const Shape& from, const Shape& to, int axis);
 
-/// The axis of input `shape` that the output's axis is by NumPy's broadcasting; kNone where it is repeated along it.
+/// The axis of input `shape` that corresponds to the output's axis under NumPy's broadcasting; kNone if the input is
+/// repeated along it.
 [[nodiscard]] int axis_below(const Shape& output, const Shape& shape, int axis);
 
 }  // namespace attn::parallel

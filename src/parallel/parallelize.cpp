@@ -24,7 +24,7 @@ using graph::ValueId;
 using graph::ValueKind;
 using How = Way::How;
 
-/// What is asked of every value of the model's graph.
+/// Collects the layouts that readers demand of each value of the model's graph.
 class Demands {
  public:
   Demands(const Graph& graph, const Ways& ways) : of_(graph.values.size()) {
@@ -33,7 +33,7 @@ class Demands {
     for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
       for (std::size_t i = 0; i < node->outputs.size(); ++i) {
         const ValueId value = node->outputs[i];
-        // A whole may need a part and a part the whole; never both ways.
+        // A whole may be derived from a shard, or a shard from the whole, but never both.
         for (bool is_new = true; is_new;) {
           is_new = false;
           for (const Demand& demand : std::set<Demand>(of_[at(value)])) {
@@ -55,7 +55,7 @@ class Demands {
   std::vector<std::set<Demand>> of_;
 };
 
-/// Writes the graph of one rank.
+/// Builds the graph of one rank.
 class Writer {
  public:
   Writer(const Graph& model, Kind kind, int rank, int ranks)
@@ -85,7 +85,7 @@ class Writer {
  private:
   [[nodiscard]] const graph::Value& value(ValueId id) const { return model_.value(id); }
 
-  /// The value of the rank's graph that is so much of the model's.
+  /// Returns the value of the rank's graph that holds the demanded layout of the model's value.
   ValueId get(ValueId id, const Demand& demand) {
     if (const auto found = made_.find({id, demand}); found != made_.end()) return found->second;
     ValueId made = graph::kNone;
@@ -97,7 +97,7 @@ class Writer {
         made = demand ? cut(get(id, std::nullopt), *demand) : build_.constant(value(id).constant);
         break;
       case ValueKind::state:
-        throw bad_usage("a graph with states cannot be shared out");
+        throw bad_usage("a graph with states cannot be sharded");
       default:
         if (!demand) throw internal_error("value {} is needed before it is made", id);
         made = cut(get(id, std::nullopt), *demand);
@@ -126,7 +126,7 @@ class Writer {
     return made;
   }
 
-  /// This rank's part of a whole.
+  /// Slices this rank's shard out of the whole.
   ValueId cut(ValueId whole, const Split& split) {
     graph::Slice slice;
     slice.ranges.resize(at(build_.shape(whole).rank()));
@@ -136,7 +136,7 @@ class Writer {
 
   void write(const Node& node) {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      // Parts before wholes that are gathered from them; wholes before parts that are cut out.
+      // Shards come before wholes that are gathered from them; wholes come before shards that are cut from them.
       const std::set<Demand>& demands = demands_.of(node.outputs[i]);
       for (const bool derived : {false, true}) {
         for (const Demand& demand : demands) {
@@ -189,7 +189,7 @@ class Writer {
     return inputs;
   }
 
-  /// The node itself, with sizes of this rank.
+  /// The node itself, with this rank's sizes.
   void of_inputs(const Node& node, std::size_t output, const Way& way) {
     const bool is_part = way.how == How::part;
     if (is_part && std::holds_alternative<graph::Dropout>(node.op)) {
@@ -206,7 +206,7 @@ class Writer {
     }
   }
 
-  /// What it gives of these inputs; once, where several of its results are asked for.
+  /// Emits the node for these inputs, only once if several of its results are demanded.
   const std::vector<ValueId>& local(const Node& node, std::size_t output, const Way& way) {
     std::vector<ValueId>& outputs = local_[{node.outputs[0], way.inputs}];
     if (!outputs.empty() && node.outputs.size() > 1) return outputs;
@@ -217,7 +217,7 @@ class Writer {
     return outputs;
   }
 
-  /// Sizes that the operation itself has.
+  /// Adapts sizes stored in the operation itself.
   void fit(graph::Op& op, const Node& node, std::size_t output, const Way& way, std::vector<ValueId>& inputs) {
     const int axis = way.split.axis;
     const Dim size = way.split.size(rank_);
@@ -235,7 +235,7 @@ class Writer {
     if (auto* attention = std::get_if<graph::Attention>(&op)) fit_attention(*attention, node, output, way, inputs);
   }
 
-  /// A rank drops of its part what one rank would have dropped there: its random numbers are cut out of all.
+  /// A rank drops the same elements of its shard as a single rank would: its random numbers are cut out of all.
   ValueId drop(const Node& node, const Way& way) {
     const std::vector<ValueId> inputs = inputs_of(node, way);
     const auto& op = std::get<graph::Dropout>(node.op);
@@ -249,12 +249,13 @@ class Writer {
     return build_.binary(graph::BinaryFn::multiply, inputs[0], own);
   }
 
-  /// The whole, of every rank's summand.
+  /// Reduces every rank's summand to the whole.
   ValueId sum(const Node& node, std::size_t output, const Way& way) {
     const auto* reduce = std::get_if<graph::Reduce>(&node.op);
     const bool is_most = reduce != nullptr && reduce->fn == graph::ReduceFn::max;
     ValueId own = local(node, output, way)[output];
-    if (reduce != nullptr && reduce->fn == graph::ReduceFn::mean) {  // of more or fewer rows than others have
+    if (reduce != nullptr && reduce->fn == graph::ReduceFn::mean) {  // weighted, since ranks have different numbers of
+                                                                     // rows
       const double share =
           static_cast<double>(way.split.size(rank_)) / static_cast<double>(value(node.inputs[0]).shape[way.split.axis]);
       own = build_.binary(graph::BinaryFn::multiply, own, build_.scalar_like(own, share));
@@ -262,7 +263,7 @@ class Writer {
     return build_.apply(graph::AllReduce{is_most}, {own});
   }
 
-  /// The axis of the scores (B, N, T, S) along which an output of attention is in parts.
+  /// The axis of the scores (B, N, T, S) along which an output of attention is sharded.
   [[nodiscard]] static int axis_of_scores(std::size_t output, int axis) {
     return output != 0 || axis == 0 ? axis : 3 - axis;  // the context is (B, T, N, H)
   }
@@ -274,7 +275,7 @@ class Writer {
     if (axis == 2) hide_by_position(build_, op, way.split, rank_, value(node.inputs[1]).shape[1], 0, inputs);
   }
 
-  /// The keys and values that this rank's queries read, each as often as it is read.
+  /// Selects the keys and values that this rank's queries read, repeated as often as they are read.
   void read_keys_of_heads(const Node& node, const Split& split, std::vector<ValueId>& inputs) {
     const Dim group = value(node.inputs[0]).shape[2] / value(node.inputs[1]).shape[2];
     const Tensor heads(DType::int32, {split.size(rank_)});
@@ -285,7 +286,8 @@ class Writer {
     for (const std::size_t i : {1U, 2U}) inputs[i] = build_.apply(graph::Gather{2}, {inputs[i], indices});
   }
 
-  /// Products of this rank's rows, added up over ranks; the bias is added by the first, the activation comes behind.
+  /// Products with this rank's rows of the kernel, all-reduced. The first rank adds the bias; the activation follows
+  /// the sum.
   ValueId row_sum(const Node& node, const Way& way) {
     auto linear = std::get<graph::Linear>(node.op);
     const graph::Unary activation = std::exchange(linear.activation, graph::Unary{});
@@ -306,12 +308,12 @@ class Writer {
     return activation.fn == graph::UnaryFn::linear ? sum : build_.apply(activation, {sum});
   }
 
-  /// Rows that this rank has, zeros for others: of what is added up, one is no zero.
+  /// Looks up the rows that this rank has, with zeros for others: only one summand is non-zero.
   ValueId look_up(const Node& node, const Way& way) {
     const Split& split = way.split;
     const ValueId table = get(node.inputs[0], split), indices = get(node.inputs[1], std::nullopt);
     const Dim rows = value(node.inputs[0]).shape[0];
-    // An index is checked, and counted from the front, as in the whole table.
+    // An index is checked against the whole table and counted from the front.
     const ValueId all = build_.apply(graph::Iota{{rows}, DType::int32, 0, 0.0, 1.0}, {});
     const ValueId index = build_.apply(graph::Gather{0}, {all, indices});
     const ValueId own = build_.binary(graph::BinaryFn::subtract, index,
@@ -336,13 +338,13 @@ class Writer {
   Parallel result_;
   Builder build_;
   std::map<std::pair<ValueId, Demand>, ValueId> made_;
-  /// By the node's first output and what it was given.
+  /// key: the node's first output and its inputs
   std::map<std::pair<ValueId, std::vector<Demand>>, std::vector<ValueId>> local_;
-  /// What Dropout leaves of ones, by noise, rate, seed, count and dtype: the way back drops the same.
+  /// The mask of a Dropout by noise, rate, seed, count and dtype: the backward pass drops the same elements.
   std::map<std::tuple<std::string, double, std::int64_t, ValueId, DType>, ValueId> kept_;
 };
 
-/// The fewest heads of an attention layer, and which.
+/// Requires an attention layer to have enough heads for the ranks; the error names the layer with the fewest.
 void expect_heads(const Graph& model, int ranks) {
   for (const Node& node : model.nodes) {
     if (!std::holds_alternative<graph::Attention>(node.op)) continue;
@@ -365,7 +367,7 @@ Parallel parallelize(const Graph& graph, Kind kind, int rank, int ranks) {
     const char* what = kind == Kind::data     ? "its batch has fewer rows than ranks, or its rows depend on each other"
                        : kind == Kind::tensor ? "it has no attention, no feed-forward network and no large table"
                                               : "its sequences are shorter than the ranks are many";
-    throw bad_usage("nothing of this model can be shared out to {} ranks by {}: {}", ranks, name_of(kind), what)
+    throw bad_usage("nothing of this model can be sharded over {} ranks by {}: {}", ranks, name_of(kind), what)
         .about("parallel");
   }
   return result;

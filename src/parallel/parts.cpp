@@ -21,7 +21,7 @@ using graph::kNone;
 using graph::Node;
 using graph::ValueId;
 
-/// A subtree of the sum: the parts from `from` on, at most `span` of them, a power of two.
+/// A subtree of the sum: at most `span` parts, a power of two, from `from` on.
 struct Block {
   int from = 0, span = 1;
   friend bool operator==(const Block&, const Block&) = default;
@@ -32,7 +32,7 @@ struct Block {
 
 Block root_of(int parts) { return {0, static_cast<int>(std::bit_ceil(static_cast<unsigned>(parts)))}; }
 
-/// The largest subtrees that lie in [from, to), in their order.
+/// Collects the largest subtrees within [from, to), in order.
 void collect(const Block& block, int from, int to, int parts, std::vector<Block>& found) {
   const int end = std::min(block.from + block.span, parts);
   if (block.from >= end || end <= from || block.from >= to) return;
@@ -44,7 +44,7 @@ void collect(const Block& block, int from, int to, int parts, std::vector<Block>
   collect(block.right(), from, to, parts, found);
 }
 
-/// Writes the graph of a rank out of those of its parts, which have the same nodes, with other sizes.
+/// Joins the graphs of a rank's parts, which have the same nodes with different sizes, into one.
 class Joining {
  public:
   Joining(const Graph& model, int parts, int rank, int ranks)
@@ -56,7 +56,7 @@ class Joining {
       collect(root_of(parts), from, from + static_cast<int>(split.size(other)), parts, blocks_.back());
     }
     first_ = static_cast<int>(split.from(rank));
-    // A rank without a part still meets the others, of whose sums it knows the sizes by the last part's graph.
+    // A rank without parts still takes part in the collectives; the last part's graph gives it their sizes.
     const int own = static_cast<int>(split.size(rank));
     is_idle_ = own == 0;
     for (int i = 0; i < std::max(own, 1); ++i) {
@@ -100,7 +100,7 @@ class Joining {
         now_[part][at(locals_[part].graph.inputs[i])] = result_.graph.inputs[i];
   }
 
-  /// What stands for a value of a part's graph.
+  /// The replacement of a value of a part's graph.
   ValueId get(std::size_t part, ValueId id) {
     ValueId& now = now_[part][at(id)];
     if (now != kNone) return now;
@@ -132,7 +132,7 @@ class Joining {
     }
   }
 
-  /// Computes all parts from node `begin` up to the collective at `index`, and what that gives.
+  /// Emits all parts from node `begin` up to the collective at `index`, and the collective itself.
   void meet(std::size_t begin, std::size_t index) {
     const graph::Op& op = locals_[0].graph.nodes[index].op;
     ValueId met = kNone;
@@ -147,7 +147,7 @@ class Joining {
       now_[part][at(locals_[part].graph.nodes[index].outputs[0])] = met;
   }
 
-  /// What a part gives to the collective, once it has computed that.
+  /// Emits a part up to the collective and returns the collective's operand.
   ValueId given(std::size_t part, std::size_t begin, std::size_t index) {
     copy(part, begin, index);
     build_.set_layer(locals_[part].graph.nodes[index].layer);
@@ -167,7 +167,7 @@ class Joining {
       shape = build_.shape(own);
       dtype = build_.dtype(own);
       pending.push_back({{first_ + static_cast<int>(part), 1}, row_of(own)});
-      // Two halves of a subtree are one, as soon as both are there: so few are held at a time.
+      // Two sibling subtrees are added as soon as both exist, to hold few at a time.
       for (bool joins = true; joins;) {
         joins = false;
         const Block last = pending.back().block;
@@ -179,7 +179,7 @@ class Joining {
           pending.back() = {above, build_.binary(fn, pending.back().row, right)};
           joins = true;
         } else if (last == above.left() && above.right().from >= parts_) {
-          pending.back().block = above;  // nothing is on its right
+          pending.back().block = above;  // it has no right sibling
           joins = true;
         }
       }
@@ -193,9 +193,8 @@ class Joining {
     return build_.cast(build_.reshape(tree(root_of(parts_), all, together, fn), shape), dtype);
   }
 
-  /// What a part gives as a row of numbers, which are added without being rounded to halves. It is a value of its own:
-  /// what makes it must not be fused with what adds it, for that may round otherwise, and only ranks that have both
-  /// parts could do so.
+  /// A part's operand as a flat array, which is added without rounding to half precision. It is a separate value:
+  /// fusing its producer with the addition could round differently, and only ranks with both parts could do so.
   ValueId row_of(ValueId own) {
     const DType dtype = build_.dtype(own);
     const bool is_half = dtype == DType::float16 || dtype == DType::bfloat16;
@@ -210,7 +209,7 @@ class Joining {
     return build_.apply(slice, {rows});
   }
 
-  /// This rank's subtrees with those of the others behind and before them.
+  /// Exchanges this rank's subtrees with those of the other ranks.
   ValueId exchange(const std::vector<ValueId>& rows, Dim size, DType dtype) {
     ValueId own = kNone;
     if (rows.empty()) {
@@ -256,7 +255,7 @@ class Joining {
   bool is_idle_ = false;
   std::vector<std::vector<Block>> blocks_;  // by rank
   std::vector<Parallel> locals_;
-  std::vector<std::vector<ValueId>> now_;  // by part and value
+  std::vector<std::vector<ValueId>> now_;  // indexed by part and value
   Parallel result_;
   graph::Builder build_;
 };

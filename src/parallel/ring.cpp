@@ -7,13 +7,13 @@ using graph::BinaryFn;
 using graph::Builder;
 using graph::ValueId;
 
-/// What a block of keys gives.
+/// The result for a block of keys.
 struct Block {
   ValueId context, lse;  // (B,T,N,H) and (B,N,T), in float32
   Dim columns;
 };
 
-/// Columns [from, to) of a bias or mask, where it is not the same in all.
+/// Columns [from, to) of a bias or mask, unless it is broadcast along them.
 ValueId columns_of(Builder& build, ValueId mask, Dim whole, Dim from, Dim to) {
   const Shape shape = build.shape(mask);
   if (shape.rank() == 0 || shape.back() != whole || whole == 1) return mask;
@@ -23,12 +23,12 @@ ValueId columns_of(Builder& build, ValueId mask, Dim whole, Dim from, Dim to) {
   return build.apply(slice, {mask});
 }
 
-/// Σ of contexts, each by its block's share e^lse of Σ e^lse. A row that sees nothing in any block has what it has of
+/// Σ of the blocks' contexts, weighted by e^lse / Σ e^lse. A row that sees nothing in any block gets what it has over
 /// all blocks together: the mean of all values on the fused path, 0 on the other.
 ValueId joined(Builder& build, const std::vector<Block>& blocks, Dim columns) {
   ValueId most = blocks.front().lse;
   for (std::size_t i = 1; i < blocks.size(); ++i) most = build.binary(BinaryFn::maximum, most, blocks[i].lse);
-  constexpr double kLeast = -1e30;  // −∞ − (−∞) is no number
+  constexpr double kLeast = -1e30;  // finite, because −∞ − (−∞) is NaN
   most = build.binary(BinaryFn::maximum, most, build.scalar_like(most, kLeast));
   std::vector<ValueId> shares;
   ValueId sum = graph::kNone;
@@ -90,7 +90,7 @@ ValueId ring_attention(Builder& build, const Ring& ring) {
     }
     const int of = static_cast<int>(shift.holds(turn));
     const Dim from = ring.columns.from(of), to = from + ring.columns.size(of);
-    // What lies behind all rows is hidden from them; each row sees itself, so that none sees nothing.
+    // Blocks after all rows are hidden from them. Each row sees itself, so every row sees something.
     if (ring.op.causal && ring.op.masks == 0 && from > last_row) continue;
     graph::Attention op = ring.op;
     op.lse = true;

@@ -1,4 +1,4 @@
-// Attention to keys and values that go round a ring of ranks (Liu et al., arXiv 2310.01889). Private to the room.
+// Ring attention (Liu et al., arXiv 2310.01889): keys and values circulate among ranks. Private to the module.
 #pragma once
 
 #include <functional>
@@ -9,21 +9,21 @@
 
 namespace attn::parallel {
 
-/// One rank's part of an attention.
+/// One rank's share of an attention.
 struct Ring {
   graph::Attention op;
-  std::vector<graph::ValueId> inputs;  ///< the rank's queries, keys and values, then bias and masks of all columns
-  Split rows, columns;                 ///< how queries, and how keys and values are shared out
+  std::vector<graph::ValueId> inputs;  ///< the rank's queries, keys and values, then bias and masks for all columns
+  Split rows, columns;                 ///< shards of the queries, and of the keys and values
   int rank = 0;
 };
 
-/// Makes what causality and a window hide into masks of a block: appends them to the inputs of the operation. Row t of
-/// the rank is row t + rows.from(rank) of all, and column s column s + `first`.
+/// Converts causality and a window into masks of a block, appended to the operation's inputs. Row t of the rank is
+/// global row t + rows.from(rank), and column s is global column s + `first`.
 void hide_by_position(graph::Builder& build, graph::Attention& op, const Split& rows, int rank, Dim columns, Dim first,
                       std::vector<graph::ValueId>& inputs);
 
-/// Appends the nodes, and gives the context of the rank's queries. Every rank's part of the keys is attended to by
-/// itself, and the results are joined by the logarithms of their sums.
+/// Appends the nodes and returns the context of the rank's queries. Attention runs separately over every rank's shard
+/// of the keys; the results are combined by their log-sum-exp.
 [[nodiscard]] graph::ValueId ring_attention(graph::Builder& build, const Ring& ring);
 
 }  // namespace attn::parallel

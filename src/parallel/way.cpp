@@ -15,7 +15,7 @@ std::vector<Demand> all_whole(const Node& node) { return std::vector<Demand>(nod
 
 Split with_axis(const Split& split, int axis) { return {axis, split.sizes}; }
 
-/// What the gradient of attention needs for rows of the batch.
+/// The inputs that the gradient of attention demands for rows of the batch.
 std::vector<Demand> rows_of(const graph::Graph& graph, const Node& node, const graph::AttentionGrad& op,
                             const Split& rows) {
   std::vector<Demand> inputs(node.inputs.size(), rows);
@@ -27,7 +27,7 @@ std::vector<Demand> rows_of(const graph::Graph& graph, const Node& node, const g
   return inputs;
 }
 
-/// And that of a recurrent layer: all but its weights.
+/// The same for a recurrent layer: all inputs except its weights are sharded.
 std::vector<Demand> rows_of(const graph::RnnGrad& op, const Node& node, const Split& rows) {
   std::vector<Demand> inputs(node.inputs.size(), rows);
   const std::size_t weights = op.forward.bias ? 4 : 3;
@@ -55,7 +55,7 @@ std::optional<Split> Ways::offered(ValueId value, int axis) const {
   if (found == offers_[at(value)].end()) return std::nullopt;
   const Dim size = shape(value)[axis], groups = found->second;
   if (kind_ == Kind::tensor) return Split{axis, shares_of_axis(size, groups, ranks_)};
-  Split split{axis, shares(groups, ranks_)};  // rows and positions are not worth a multiple of 64
+  Split split{axis, shares(groups, ranks_)};  // rows and positions are not rounded to multiples of 64
   for (Dim& each : split.sizes) each *= size / groups;
   return split;
 }
@@ -72,7 +72,7 @@ Way Ways::whole(const Node& node, std::size_t output) const {
     return split ? Way{How::gather, *split, {}} : as_ever;
   };
   if (kind_ != Kind::tensor) {
-    // Masks and indices out of tokens are made faster than gathered.
+    // Masks and indices derived from tokens are cheaper to recompute than to gather.
     const auto is_counted = [&](ValueId id) { return is_floating(graph_.value(id).dtype); };
     const Offers& offers = offers_[at(value)];
     const bool is_cheap = !is_counted(value) && std::ranges::none_of(node.inputs, is_counted);
@@ -89,14 +89,14 @@ Way Ways::whole(const Node& node, std::size_t output) const {
       way.inputs[1] = with_axis(*split, 0);
       return way;
     }
-    // Logits of a vocabulary: far more columns than rows.
+    // Logits over a vocabulary: far more columns than rows.
     constexpr Dim kMany = 4;
     const bool is_wide = kernel.rank() == linear->contracted + 1 && kernel.back() >= kMany * kernel[0];
     if (is_wide || (is_output_[at(value)] && readers_[at(value)] == 0)) return gathered(rows);
   }
   if (const auto* gather = std::get_if<graph::Gather>(&node.op)) {
     const Shape &table = shape(node.inputs[0]), &indices = shape(node.inputs[1]);
-    // A table that is smaller than what is looked up in it is not worth a collective.
+    // A table smaller than its lookups is not worth a collective.
     const bool is_large = table[0] > indices.size() && table[0] >= ranks_;
     if (gather->axis == 0 && is_large && fixed_[at(node.inputs[0])] && is_floating(graph_.value(value).dtype)) {
       const Split split{0, shares_of_axis(table[0], table[0], ranks_)};
@@ -113,7 +113,7 @@ Way Ways::part(const Node& node, std::size_t output, const Split& split) const {
   Way way{How::part, split, all_whole(node)};
   const auto& in = node.inputs;
 
-  if (fixed_[at(value)]) {  // weights, moved or cast: only a rank's part of them is to be in memory
+  if (fixed_[at(value)]) {  // weights, moved or cast: a rank keeps only its shard in memory
     if (std::holds_alternative<graph::Cast>(node.op) || std::holds_alternative<graph::Unary>(node.op)) {
       way.inputs[0] = split;
       return way;
@@ -286,7 +286,7 @@ Way Ways::part(const Node& node, std::size_t output, const Split& split) const {
 std::optional<Way> Ways::sum(const Node& node, std::size_t output) const {
   const auto& in = node.inputs;
   Way way{How::sum, {}, all_whole(node)};
-  /// Of one input as of the other, whichever offers.
+  /// Demands the same split of two inputs, from whichever offers it.
   const auto both = [&](std::size_t i, int axis, std::size_t k, int other) -> std::optional<Way> {
     auto split = offered(in[i], axis);
     if (!split) split = offered(in[k], other);
@@ -311,8 +311,8 @@ std::optional<Way> Ways::sum(const Node& node, std::size_t output) const {
                           return both(0, op.transpose_x ? x - 2 : x - 1, 1, op.transpose_y ? y - 1 : y - 2);
                         },
                         [&](const graph::ScatterAdd& op) {
-                          // Where fewer numbers are given than the table has, they are gathered: by half of an
-                          // AllReduce's messages.
+                          // If fewer numbers are passed than the table has, they are gathered, at half the cost of an
+                          // all-reduce.
                           if (shape(in[0]).size() < 2 * shape(node.outputs[0]).size()) return none;
                           for (int axis = 0; axis < shape(in[1]).rank(); ++axis)
                             if (const auto found = both(0, op.axis + axis, 1, axis)) return found;
@@ -349,7 +349,7 @@ std::optional<int> axis_of_other(const graph::Graph& graph, const Node& node, st
   if (output == other) return axis;
   const auto shape = [&](std::size_t i) { return graph.value(node.outputs[i]).shape; };
   if (std::holds_alternative<graph::Attention>(node.op)) {
-    // The context (B,T,N,H) against the scores (B,N,T,S) and the logarithms (B,N,T).
+    // Maps between the axes of the context (B,T,N,H), the scores (B,N,T,S) and the log-sum-exp (B,N,T).
     return axis == 0 || (output != 0 && other != 0) ? axis : 3 - axis;
   }
   if (std::holds_alternative<graph::LayerNormGrad>(node.op)) return std::nullopt;

@@ -1,4 +1,5 @@
-// How a node makes what is asked of it: the whole of its results, or this rank's part of them. Private to the room.
+// The strategy by which a node produces a demanded layout: the whole of its results, or this rank's shard. Private to
+// the module.
 #pragma once
 
 #include <optional>
@@ -10,33 +11,33 @@
 
 namespace attn::parallel {
 
-/// What is needed of a value: all of it, or a part.
+/// The demanded layout of a value: whole, or a shard.
 using Demand = std::optional<Split>;
 
 struct Way {
   enum class How : std::uint8_t {
-    whole,    ///< of whole inputs, as ever
-    part,     ///< the part, of parts of inputs
-    cut,      ///< the part, cut out of the whole
-    row_sum,  ///< the whole: products of parts of the rows, added up by AllReduce
-    look_up,  ///< the whole: rows of a table of which this rank has some, zeros else, added up by AllReduce
-    gather,   ///< the whole, by AllGather of parts
-    sum,      ///< the whole, of which every rank has a summand by parts of inputs, added up by AllReduce
-    ring      ///< attention of a part of the queries, by parts of keys and values that go round
+    whole,    ///< the whole, from whole inputs, as on one rank
+    part,     ///< the shard, from shards of inputs
+    cut,      ///< the shard, cut from the whole
+    row_sum,  ///< the whole: an all-reduce of products with shards of the kernel's rows
+    look_up,  ///< the whole: an all-reduce of lookups in this rank's rows of the table, zeros for other rows
+    gather,   ///< the whole, by an all-gather of shards
+    sum,      ///< the whole: an all-reduce of summands, one per rank, from shards of inputs
+    ring      ///< attention for a shard of the queries, with keys and values that circulate
   };
   How how = How::whole;
-  Split split{};                 ///< of `gather` the result's; of sums that of the inputs
-  std::vector<Demand> inputs{};  ///< what is needed of each input; of `cut` and `gather` none
+  Split split{};                 ///< for `gather` that of the result; for sums that of the inputs
+  std::vector<Demand> inputs{};  ///< the layout demanded of each input; empty for `cut` and `gather`
 };
 
-/// Decides, from the graph alone, so that all ranks decide alike.
+/// Decides from the graph only, so that all ranks decide alike.
 class Ways {
  public:
   Ways(const graph::Graph& graph, Kind kind, int ranks);
 
-  /// How output `output` of the node comes about as demanded.
+  /// Returns the strategy for output `output` of the node in the demanded layout.
   [[nodiscard]] Way way(const graph::Node& node, std::size_t output, const Demand& demand) const;
-  /// The split that a value offers along the axis, where that gives every rank something.
+  /// The split that a value offers along the axis, if it gives every rank something.
   [[nodiscard]] std::optional<Split> offered(graph::ValueId value, int axis) const;
 
   [[nodiscard]] const std::vector<Offers>& offers() const { return offers_; }
@@ -45,7 +46,7 @@ class Ways {
  private:
   [[nodiscard]] Way whole(const graph::Node& node, std::size_t output) const;
   [[nodiscard]] Way part(const graph::Node& node, std::size_t output, const Split& split) const;
-  /// Where the node adds up, or takes the most, over rows that are shared out: the gradients of weights, a loss.
+  /// Whether the node sums, or takes the maximum, over sharded rows: gradients of weights, a loss.
   [[nodiscard]] std::optional<Way> sum(const graph::Node& node, std::size_t output) const;
   [[nodiscard]] const Shape& shape(graph::ValueId id) const { return graph_.value(id).shape; }
 
@@ -54,12 +55,12 @@ class Ways {
   int ranks_;
   std::vector<bool> fixed_;
   std::vector<Offers> offers_;
-  std::vector<int> readers_;     // by value: how many nodes read it
+  std::vector<int> readers_;     // for each value: the number of nodes that read it
   std::vector<bool> is_output_;  // by value
 };
 
-/// The axis along which output `other` of a node is in parts where output `output` is along `axis`; nothing where every
-/// rank has a summand of it then.
+/// The axis along which output `other` of a node is sharded if output `output` is sharded along `axis`; nothing if
+/// every rank then has a summand of it.
 [[nodiscard]] std::optional<int> axis_of_other(const graph::Graph& graph, const graph::Node& node, std::size_t output,
                                                int axis, std::size_t other);
 

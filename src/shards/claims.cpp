@@ -25,7 +25,7 @@ constexpr std::int64_t kDeadAfter = 60'000'000'000;  // nanoseconds
 
 constexpr std::string_view kOwner = ".owner.";
 
-/// Who a claim is of, as it says itself; "" where it was let go of meanwhile.
+/// The owner that a claim names; "" if it was released meanwhile.
 std::string owner_of(const std::string& path) {
   try {
     std::string owner(io::read_file(path).text());
@@ -36,7 +36,7 @@ std::string owner_of(const std::string& path) {
   }
 }
 
-/// Removes what processes that are gone had to make claims of.
+/// Removes the owner files of processes that are gone.
 void remove_old_owners(const std::string& folder) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
@@ -77,7 +77,7 @@ bool Claims::take(const WorkItem& item) {
   release();
   for (int generation = 0;;) {
     const std::string path = path_of(item.stem, generation);
-    // A link to a file that says whose it is: there is no moment in which it does not.
+    // A hard link to the file that names its owner: the claim is never without one.
     if (::link(owner_.c_str(), path.c_str()) == 0) {
       const std::lock_guard lock(mutex_);
       ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
@@ -88,7 +88,7 @@ bool Claims::take(const WorkItem& item) {
     }
     if (errno != EEXIST) throw system_error(printable(path), "cannot be written", errno);
     const auto status = status_of(path);
-    if (!status) continue;  // let go of meanwhile
+    if (!status) continue;  // released meanwhile
     if (is_alive(path, status->modified)) return false;
     ++generation;
   }
@@ -97,7 +97,7 @@ bool Claims::take(const WorkItem& item) {
 void Claims::release() {
   const std::lock_guard lock(mutex_);
   if (held_.empty()) return;
-  // From the newest on: whoever comes between takes one that is stale anyway.
+  // Newest first: a process that races this one can only take a claim that is already stale.
   for (int generation = generation_; generation >= 0; --generation) ::unlink(path_of(stem_, generation).c_str());
   held_.clear();
 }

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using Record = nlohmann::ordered_json;
 
-/// Stands for bytes of a path that are no UTF-8, which JSON cannot hold.
+/// Replaces bytes of a path that are not UTF-8, which JSON cannot hold.
 std::string one_line(const Record& record) {
   return record.dump(-1, ' ', false, Record::error_handler_t::replace) + "\n";
 }
@@ -34,14 +34,14 @@ void write(const std::string& path, const std::string& text) {
   file.commit();
 }
 
-/// The record at `path`; nothing where there is none, or one that is not whole.
+/// The record at `path`; nothing if it is missing or incomplete.
 std::optional<nlohmann::json> read(const std::string& path) {
   if (!status_of(path)) return std::nullopt;
   try {
     const io::Bytes bytes = io::read_file(path);
     nlohmann::json record = io::parse_json(bytes.text(), printable(path));
     if (record.is_object()) return record;
-  } catch (const Error&) {  // of a disk that lost it, or removed by another process meanwhile
+  } catch (const Error&) {  // lost by the disk, or removed by another process meanwhile
   }
   return std::nullopt;
 }
@@ -56,7 +56,7 @@ std::string input_of(const WorkItem& item) {
   return status ? fmt::format("{} bytes, {} ns", status->bytes, status->modified) : "none";
 }
 
-/// What other processes record while this one writes is in the list of whoever writes last.
+/// Repeats until no other process has added records meanwhile, so that the last writer's list is complete.
 void write_list(const std::string& path, const std::function<std::string()>& lines_now) {
   std::string lines = lines_now();
   for (bool written = false; !written;) {
@@ -148,7 +148,7 @@ void Ledger::write_lists(std::span<const WorkItem> items) const {
   const auto failed = [&] {
     std::string lines;
     for (const WorkItem& item : items) {
-      if (status_of(done_record(item))) continue;  // another process came through
+      if (status_of(done_record(item))) continue;  // another process finished it
       if (const auto record = read(failed_record(item)))
         lines += one_line({{"file", record->value("file", "")}, {"error", record->value("error", "")}});
     }

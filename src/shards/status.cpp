@@ -24,13 +24,13 @@ std::string pid_namespace() {
   return error ? "?" : link.string();
 }
 
-/// When the process began, in ticks since the machine did; "" where there is none.
+/// The start time of the process in ticks since boot; "" if it does not exist.
 std::string start_of(const std::string& pid) {
   std::ifstream file("/proc/" + pid + "/stat");
   const std::string text((std::istreambuf_iterator<char>(file)), {});
-  const auto name_end = text.rfind(')');  // a program's name may hold blanks and brackets
+  const auto name_end = text.rfind(')');  // a program's name may contain spaces and brackets
   if (name_end == std::string::npos) return "";
-  constexpr std::size_t kStart = 20;  // counted from what follows the name
+  constexpr std::size_t kStart = 20;  // index among the fields after the name
   const std::vector<std::string> fields = split(std::string_view(text).substr(name_end + 1), ' ');
   return fields.size() > kStart ? fields[kStart] : "";
 }

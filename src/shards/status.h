@@ -1,4 +1,4 @@
-// What the file system says of a file, by its own clock. Private to the room.
+// The file system's information on a file, by its own clock. Private to the module.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@ struct Status {
   std::int64_t modified = 0;  ///< nanoseconds
 };
 
-/// Nothing where there is no such file.
+/// Returns nothing if the file does not exist.
 [[nodiscard]] std::optional<Status> status_of(const std::string& path);
 
-/// The time at which a file that is touched now was modified: machines that share a folder share this clock. `folder`
-/// is one that this process may write to.
+/// Returns the modification time of a file touched now: machines that share a folder share this clock. `folder` must be
+/// writable.
 [[nodiscard]] std::int64_t now_in(const std::string& folder);
 
-/// Makes the folder and those above it. Throws Error (bad_input).
+/// Creates the folder and its parents. Throws Error (bad_input).
 void make_folder(const std::string& path);
 
-/// "host pid-namespace pid start": a process, and no other that gets its number later.
+/// "host pid-namespace pid start": identifies a process even if its pid is reused later.
 [[nodiscard]] std::string this_process();
-/// Is the process of that name one of this machine that is gone?
+/// Whether the process of that name ran on this machine and is gone.
 [[nodiscard]] bool is_gone(const std::string& process);
 
 }  // namespace attn::shards

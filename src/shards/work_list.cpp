@@ -50,7 +50,7 @@ std::vector<WorkItem> work_list(std::span<const std::string> words) {
   for (const std::string& word : words) {
     if (word.starts_with('@') && !exists(word)) {
       std::ranges::for_each(lines_of(word.substr(1)), add);
-    } else if (exists(word)) {  // a name may hold '*'
+    } else if (exists(word)) {  // a file name may contain '*'
       add(word);
     } else {
       std::ranges::for_each(matches_of(word), add);

@@ -13,7 +13,7 @@ namespace {
 
 std::atomic<bool> gpu_lost = false;
 
-/// Asks until the answer is that it is done. Most work is over before the first pause.
+/// Polls until the work is done. Most work finishes before the first pause.
 template <typename Ask>
 cudaError_t answer(const Ask& ask, double seconds, std::string_view doing) {
   using Clock = std::chrono::steady_clock;

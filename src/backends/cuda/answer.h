@@ -1,4 +1,4 @@
-// Asking the GPU whether it is done, as often as need be.
+// Polling the GPU for the completion of work.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,9 +7,9 @@
 
 namespace attn::cuda {
 
-/// What CUDA says of a stream or an event when it is done, or failed. Throws Error (no_device), with `doing`, where
-/// that takes longer than `seconds`. Then the GPU counts as lost: nothing on it is given back, as CUDA would wait for
-/// the same work, and all of it goes with the process.
+/// Returns CUDA's status of a stream or an event once it is done or has failed. Throws Error (no_device), with `doing`,
+/// if that takes longer than `seconds`. The GPU then counts as lost: nothing on it is freed, because CUDA would wait
+/// for the same work; the process's end frees everything.
 [[nodiscard]] cudaError_t answer_of(cudaStream_t stream, double seconds, std::string_view doing);
 [[nodiscard]] cudaError_t answer_of(cudaEvent_t event, double seconds, std::string_view doing);
 

@@ -1,4 +1,4 @@
-// The plugin's door: a Backend over one GPU.
+// The plugin's entry points: a Backend for one GPU.
 #include <memory>
 #include <string>
 
@@ -24,7 +24,7 @@ class CudaBackend final : public backends::Backend {
     graph = plan::simplify_conv(std::move(graph));
     graph = plan::fold_identities(std::move(graph));
     graph = plan::narrow_norms(std::move(graph));
-    // What cuBLASLt cannot apply itself runs in one kernel over what the product wrote.
+    // Epilogues that cuBLASLt cannot apply run in one kernel over the product's output.
     graph = plan::fuse_activation(std::move(graph), [](const graph::Unary&) { return true; });
     graph = plan::fuse_residual(std::move(graph));
     graph = plan::pack_projections(std::move(graph));
@@ -58,7 +58,7 @@ class CudaBackend final : public backends::Backend {
 
 }  // namespace attn::cuda
 
-// The names and types of attn/backends/plugin.h.
+// Names and types are those of attn/backends/plugin.h.
 extern "C" __attribute__((visibility("default"))) const char* attn_plugin_build() { return ATTN_PLUGIN_BUILD; }
 extern "C" __attribute__((visibility("default"))) attn::backends::Backend* attn_open_backend(int index) {
   return new attn::cuda::CudaBackend(index);

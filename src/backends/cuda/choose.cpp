@@ -20,13 +20,13 @@ HeadsView view_of(std::byte* data, const Shape& shape) {  // (B, rows, heads, si
   return {data, shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3]};
 }
 
-/// `array` as it is read under the shape (B, N, T, S).
+/// The strides of `array` when it is broadcast to the shape (B, N, T, S).
 void read_as_scores(const Operand& array, const Shape& scores, std::int64_t (&strides)[4]) {
   const Steps steps = broadcast_steps(array.shape, scores);
   std::ranges::copy(steps, strides);
 }
 
-/// What both operations are asked for, and the bias and masks that stand at the end of the inputs from `first` on.
+/// Reads the fields that both operations share, and the bias and masks among the inputs from `first` on.
 void read_fields(const auto& op, const Step& step, std::size_t first, AttentionProblem& problem) {
   problem.dtype = step.inputs[0].dtype;
   problem.context = view_of(step.outputs[0].data, step.outputs[0].shape);
@@ -89,7 +89,7 @@ AttentionProblem problem_of(const graph::Attention& op, const Step& step) {
   return problem;
 }
 
-HeadsView view_of_cache(const Operand& cache, std::int64_t step) {  // (C, K, S, H); `step` entries for each of a batch
+HeadsView view_of_cache(const Operand& cache, std::int64_t step) {  // (C, K, S, H); `step` entries for each batch entry
   const Shape& shape = cache.shape;
   return {cache.data, step * shape[1] * shape[2] * shape[3], shape[3], shape[2] * shape[3]};
 }
@@ -117,7 +117,7 @@ AttentionProblem problem_of(const graph::CachedAttention& op, const Step& step) 
   return problem;
 }
 
-/// The attention kernel that takes the problem, with the reasons of those that do not.
+/// The attention kernel that takes the problem, with the reasons of those that decline.
 Chosen chosen_for(const AttentionProblem& problem, const Step& step) {
   std::string declined;
   for (const AttentionKernel& kernel : attention_kernels()) {

@@ -1,4 +1,4 @@
-// Which kernel runs a step.
+// Kernel selection for a step.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace attn::cuda {
 
-/// What is tried once scratch is there and products are tuned, over memory that holds nothing yet: the name of the
-/// kernel that the step has from then on, where it is another, and why. `tuning` is null where nothing is tuned.
+/// A check that runs once scratch memory exists and products are tuned, over memory without valid contents. Returns the
+/// new name of the step's kernel if it was replaced, and the reason. `tuning` is null if nothing is tuned.
 struct Trial {
   struct Change {
     std::string name, why;
@@ -32,7 +32,7 @@ struct ProductOptions {
 [[nodiscard]] Choice make_product(const graph::Linear& op, const Step& step, const ProductOptions& options);
 [[nodiscard]] Choice make_product(const graph::MatMul& op, const Step& step, const ProductOptions& options);
 
-/// The fastest kernel that takes the step, and why faster ones do not.
+/// The fastest kernel that takes the step, and the reasons why faster ones do not.
 struct Chosen {
   std::string name;
   Launch launch;

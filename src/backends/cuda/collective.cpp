@@ -21,13 +21,13 @@ std::int64_t sum_of(const std::vector<std::int64_t>& parts) {
   return std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
 }
 
-/// Numbers of a few bits are added wider, and rounded once.
+/// Narrow types are reduced in a wider type and rounded once.
 DType added_as(DType dtype) {
   if (Nccl::adds(dtype)) return dtype;
   return dtype == DType::float16 || dtype == DType::bfloat16 ? DType::float32 : DType::int32;
 }
 
-/// The parts of an axis, of which ranks bring or get all outer rows one behind the other.
+/// The shards of an axis: ranks contribute or receive all outer rows of theirs, concatenated.
 struct Blocks {
   std::int64_t outer = 1;
   std::vector<std::int64_t> parts;  ///< bytes of a row, by rank
@@ -45,7 +45,7 @@ struct Blocks {
   }
 };
 
-/// Copies every rank's block between an array and the ranks' parts one behind the other.
+/// Copies every rank's block between an array and the concatenated shards.
 void copy_blocks(const Blocks& blocks, std::byte* array, std::byte* parts, bool from_parts, cudaStream_t stream) {
   std::int64_t before = 0;
   for (const std::int64_t part : blocks.parts) {
@@ -62,7 +62,7 @@ void copy_blocks(const Blocks& blocks, std::byte* array, std::byte* parts, bool 
   }
 }
 
-/// One collective over NCCL. What it makes on the way lies in the scratch memory that steps share.
+/// One collective over NCCL. Its intermediate results use the scratch memory that steps share.
 class OverNccl {
  public:
   OverNccl(const Step& step, Nccl& ranks)
@@ -110,7 +110,7 @@ class OverNccl {
     std::vector<std::int64_t> counts = blocks.bytes();
     for (std::int64_t& count : counts) count /= element;
     const bool widens = wide != in_.dtype, moves = blocks.outer != 1;
-    // In scratch memory: the array as it is added, its parts one behind the other, this rank's part of the sum.
+    // Scratch memory holds the widened array, its concatenated shards, and this rank's shard of the sum.
     const std::int64_t array = widens ? in_.size() * element : 0, parts = moves ? in_.size() * element : 0;
     scratch_.reserve(array + parts + (widens ? out_.size() * element : 0));
     return [this_ = *this, wide, blocks, counts, widens, moves, array, parts](cudaStream_t stream) {
@@ -167,7 +167,7 @@ Launch over_host(const Step& step, const graph::Graph& graph, communicators::Com
       if (bytes == 0) return;
       check(cudaMemcpyAsync(target, source, static_cast<std::size_t>(bytes), kind, stream), "copying what ranks share");
     };
-    await(stream, limit, "running the pass");  // the copy to memory that is not pinned would wait without an end
+    await(stream, limit, "running the pass");  // a copy to pageable memory would wait without a limit
     copy(in.data(), from.data, in.bytes(), cudaMemcpyDeviceToHost);
     await(stream, limit, "copying what ranks share");
     const Tensor ins[] = {in}, outs[] = {out};

@@ -1,4 +1,4 @@
-// What ranks do together, of values on the GPU: by NCCL on the stream, or by way of the host where they meet there.
+// Collectives over values on the GPU: by NCCL on the stream, or through the host.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,13 @@ namespace attn::cuda {
 struct Meeting {
   Launch launch;
   std::string name;              ///< "nccl", "over the host"
-  bool can_be_recorded = false;  ///< over the host the stream has to be waited for
+  bool can_be_recorded = false;  ///< a collective through the host synchronizes the stream
   communicators::Collective collective = communicators::Collective::all_reduce;
-  std::int64_t bytes = 0;  ///< as the communicator counts them
+  std::int64_t bytes = 0;  ///< as counted by the communicator
 };
 
-/// Of a step whose operation is a collective: every rank launches it, one without elements of its own too. `ranks` is
-/// null where there is one. `step`'s operands stay where they are, `graph` as it is.
+/// Makes the launch of a collective operation. Every rank launches it, even one without elements of its own. `ranks` is
+/// null for a single rank. The operands of `step` keep their addresses, and `graph` stays unchanged.
 [[nodiscard]] Meeting make_meeting(const Step& step, const graph::Graph& graph, communicators::Communicator* ranks);
 
 }  // namespace attn::cuda

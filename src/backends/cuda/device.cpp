@@ -10,7 +10,7 @@
 namespace attn::cuda {
 namespace {
 
-/// What a user can do about an error of CUDA's, where it is known.
+/// Advice for the user on a CUDA error.
 struct Hint {
   cudaError_t error;
   std::string_view text;
@@ -36,7 +36,7 @@ std::string_view hint_for(cudaError_t error) {
 
 void check(cudaError_t error, std::string_view doing) {
   if (error == cudaSuccess) return;
-  (void)cudaGetLastError();  // the runtime would report it again at the next call
+  (void)cudaGetLastError();  // clears the error, which the next runtime call would report again
   const std::string_view hint = hint_for(error);
   const bool memory = error == cudaErrorMemoryAllocation;
   throw Error(memory ? ExitCode::no_memory : ExitCode::no_device,

@@ -1,4 +1,4 @@
-// One GPU: what it is, and memory, streams and events on it that free themselves.
+// One GPU: its properties, and RAII types for memory, streams and events on it.
 #pragma once
 
 #include <cublasLt.h>
@@ -12,8 +12,8 @@
 
 namespace attn::cuda {
 
-/// Throws Error where `error` is one: (no_memory) where the device's memory ran out, else (no_device), with CUDA's name
-/// and sentence for it and what was being done.
+/// Throws Error if `error` is one: (no_memory) if the device's memory is exhausted, otherwise (no_device), with CUDA's
+/// name and description and the current action.
 void check(cudaError_t error, std::string_view doing);
 void check(cublasStatus_t status, std::string_view doing);
 
@@ -24,10 +24,10 @@ struct FreePinned {
   void operator()(void* address) const noexcept;
 };
 
-/// Device memory, uncleared. Empty for 0 bytes. Throws Error (no_memory).
+/// Uninitialized device memory. Empty for 0 bytes. Throws Error (no_memory).
 using DeviceBytes = std::unique_ptr<std::byte, FreeDevice>;
 [[nodiscard]] DeviceBytes allocate_device(std::int64_t bytes);
-/// Host memory that the device can copy from and to without a detour.
+/// Pinned host memory.
 using PinnedBytes = std::unique_ptr<std::byte, FreePinned>;
 [[nodiscard]] PinnedBytes allocate_pinned(std::int64_t bytes);
 
@@ -42,19 +42,20 @@ struct DestroyEvent {
 };
 using Event = std::unique_ptr<CUevent_st, DestroyEvent>;
 [[nodiscard]] Event make_event();
-/// Between two recorded events; waits for the second, `limit` seconds at most. Throws Error as await() (watch.h).
+/// Returns the time between two recorded events; waits for the second for at most `limit` seconds. Throws Error as
+/// await() does (watch.h).
 [[nodiscard]] double seconds_between(cudaEvent_t from, cudaEvent_t to, double limit, std::string_view doing);
 
-/// The GPU that a backend runs on. Opening it makes CUDA's context.
+/// The GPU that a backend runs on. Construction creates CUDA's context.
 class Device {
  public:
-  /// Throws Error (no_device), with the way out, where there is no such GPU or this build has no code for it.
+  /// Throws Error (no_device), with a way out, if there is no such GPU or this build has no code for it.
   explicit Device(int index);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  /// Makes it the GPU of the calling thread: CUDA keeps one for each thread, and begins with the first. Throws Error.
+  /// Makes it the GPU of the calling thread: CUDA keeps a current device per thread, initially the first. Throws Error.
   void use() const;
 
   [[nodiscard]] int index() const { return index_; }
@@ -63,7 +64,7 @@ class Device {
   [[nodiscard]] int architecture() const { return architecture_; }
   [[nodiscard]] int processors() const { return processors_; }
   [[nodiscard]] std::int64_t l2_bytes() const { return l2_bytes_; }
-  /// The most dynamic shared memory that a block may ask for.
+  /// The largest dynamic shared memory per block.
   [[nodiscard]] std::int64_t shared_bytes() const { return shared_bytes_; }
   [[nodiscard]] std::int64_t free_bytes() const;
   [[nodiscard]] std::int64_t total_bytes() const { return total_bytes_; }

@@ -23,7 +23,7 @@ using graph::NodeId;
 using graph::ValueId;
 using plan::Place;
 
-constexpr std::int64_t kLine = 256;  // of cudaMalloc's own addresses; TMA and vector loads ask for less
+constexpr std::int64_t kLine = 256;  // alignment of cudaMalloc; TMA and vector loads need less
 
 std::int64_t padded(std::int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
@@ -31,7 +31,7 @@ std::string bytes_text(std::int64_t bytes) {
   return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0));
 }
 
-/// Gives out pieces of one block of memory.
+/// Suballocates one block of memory.
 class Pieces {
  public:
   std::int64_t add(std::int64_t bytes) {
@@ -63,8 +63,8 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
   place(weights);
   weights.clear();
 
-  // Preparation is not tuned: what it makes on the way shares memory with what it has made, so no product of it can run
-  // again when it is over.
+  // Preparation is not tuned: its intermediates share memory with its results, so none of its products can run again
+  // afterwards.
   TuneLater never, tune_later;
   std::vector<Trial> first_trials, trials;
   std::vector<Prepared> preparation;
@@ -118,13 +118,13 @@ CudaExecutable::CudaExecutable(std::shared_ptr<const Device> device, plan::Plan 
 
 CudaExecutable::~CudaExecutable() = default;
 
-/// Steps whose kernel turns out to be wrong have another from here on.
+/// Replaces the kernels of steps that fail their trial.
 void CudaExecutable::try_out(const std::vector<Trial>& trials, const Tuning* tuning) {
   for (const Trial& trial : trials) {
     const auto change = trial.run(stream_.get(), tuning);
     if (!change) continue;
     const auto step = std::ranges::find(steps_, trial.node, &Prepared::node);
-    if (step == steps_.end()) continue;  // it is of the preparation
+    if (step == steps_.end()) continue;  // a step of the preparation
     step->name = change->name;
     const auto choice = std::ranges::find(choices_, trial.node, &backends::KernelChoice::node);
     choice->kernel = change->name;
@@ -132,7 +132,7 @@ void CudaExecutable::try_out(const std::vector<Trial>& trials, const Tuning* tun
   }
 }
 
-/// The kernel of a step, which is noted where ranks meet in it.
+/// Selects the kernel of a step; a collective is recorded for counting.
 Chosen CudaExecutable::chosen(NodeId id, const ProductOptions& options) {
   const Step step = step_of(id);
   if (!graph::is_collective(step.op)) return choose(step, options);
@@ -148,18 +148,18 @@ void CudaExecutable::launch_pass() {
   }
 }
 
-/// On the host the communicator has counted them as they were.
+/// The host communicator has counted its own collectives already.
 void CudaExecutable::count_meetings() {
   if (nccl_ == nullptr) return;
   for (const Meeting& meeting : meetings_) nccl_->passed(meeting.collective, meeting.bytes);
 }
 
-/// How often what a node makes is read: by steps, under any of its names, and as a result.
+/// Counts how often a node's result is read: by steps, through any alias, and as a result of the graph.
 int CudaExecutable::readers(NodeId id) const {
   const ValueId made = root(plan_.graph.nodes[at(id)].outputs[0]);
   int count = 0;
   const auto counts = [&](ValueId value) { count += root(value) == made ? 1 : 0; };
-  // Others may come to lie over the same memory later; what reads those is none of this value's readers.
+  // Other values may reuse the memory later; their readers do not count.
   const auto first = std::ranges::find(plan_.steps, id);
   for (auto step = first + 1; step < plan_.steps.end(); ++step) {
     const graph::Node& node = plan_.graph.nodes[at(*step)];
@@ -207,14 +207,14 @@ void CudaExecutable::price() const {
   const std::string way_out = left > 0 && moving > 0
                                   ? fmt::format("about {:.0f} % of this batch would fit",
                                                 100.0 * static_cast<double>(left) / static_cast<double>(moving))
-                                  : std::string("the weights alone do not fit");
+                                  : std::string("not even the weights fit");
   throw Error(ExitCode::no_memory,
               fmt::format("cuda:{}: the pass needs {} ({} of it weights) and {} has {} free; {}", device_->index(),
                           bytes_text(needed), bytes_text(plan_.weight_bytes + plan_.prepared_bytes), device_->name(),
                           bytes_text(free), way_out));
 }
 
-/// By value: whether a step reads it, or it is a result.
+/// For each value: whether a step reads it or it is a result.
 std::vector<bool> CudaExecutable::read_by_steps() const {
   std::vector<bool> read(plan_.graph.values.size(), false);
   for (const NodeId id : plan_.steps) {
@@ -225,7 +225,7 @@ std::vector<bool> CudaExecutable::read_by_steps() const {
   return read;
 }
 
-/// Gives every value its place on the device, and puts weights and constants there.
+/// Assigns every value its device address, and uploads weights and constants.
 void CudaExecutable::place(const std::vector<Tensor>& weights) {
   const auto& values = plan_.graph.values;
   Pieces raw_pieces, weight_pieces, constant_pieces, input_pieces, staging_pieces;
@@ -252,7 +252,7 @@ void CudaExecutable::place(const std::vector<Tensor>& weights) {
   prepared_ = allocate_device(plan_.prepared_bytes);
   arena_ = allocate_device(plan_.arena_bytes);
   fault_bytes_ = allocate_device(sizeof(Fault));
-  staging_ = allocate_pinned(staging_pieces.total());  // shared with the tensors that are given out
+  staging_ = allocate_pinned(staging_pieces.total());  // shared with the tensors that are returned
   bytes_ = weight_pieces.total() + constant_pieces.total() + input_pieces.total() + plan_.prepared_bytes +
            plan_.state_bytes + plan_.arena_bytes;
   fault_on_host_ = reinterpret_cast<Fault*>(staging_.get() + fault_offset);
@@ -293,7 +293,7 @@ void CudaExecutable::place(const std::vector<Tensor>& weights) {
     }
   }
   check(cudaMemsetAsync(fault_bytes_.get(), 0, sizeof(Fault), stream_.get()), "clearing memory");
-  if (inputs_) {  // a graph may have none
+  if (inputs_) {  // a graph may have no inputs
     check(cudaMemsetAsync(inputs_.get(), 0, static_cast<std::size_t>(input_pieces.total()), stream_.get()),
           "clearing memory");
   }
@@ -314,14 +314,15 @@ Step CudaExecutable::step_of(NodeId id) {
   return step;
 }
 
-/// A pass over inputs that are 0, as they were cleared, before one is recorded: CUDA loads every kernel's code, and a
-/// product takes its next algorithm where one cannot be launched, both of which may spoil a recording. Step by step, so
-/// that one that fails or does not end is named. States are left as they are.
+/// Runs a pass over zero inputs before one is recorded. CUDA then loads every kernel's code, and a product falls back
+/// to its next algorithm if one cannot be launched; both could spoil a recording. It runs step by step, so that a
+/// failing or hanging step is named. States are unchanged.
 void CudaExecutable::warm_up() {
   static_assert(Fault::warming_up == -1);
   check(cudaMemsetAsync(fault_bytes_.get(), 0xFF, sizeof(Fault), stream_.get()), "clearing memory");
   for (const Prepared& step : steps_) run_alone(step);
-  check(cudaMemsetAsync(fault_bytes_.get(), 0, sizeof(Fault), stream_.get()), "clearing memory");  // of zeros' making
+  // faults caused by the zero inputs
+  check(cudaMemsetAsync(fault_bytes_.get(), 0, sizeof(Fault), stream_.get()), "clearing memory");
   finish();
 }
 
@@ -347,14 +348,14 @@ void CudaExecutable::upload(std::span<const Tensor> inputs) {
 void CudaExecutable::download() {
   for (const ValueId id : results_) {
     const plan::Slot& slot = plan_.slots[at(id)];
-    if (slot.bytes == 0 || slot.place == Place::input) continue;  // an input is in its staging memory as it is
+    if (slot.bytes == 0 || slot.place == Place::input) continue;  // an input is used from its staging memory
     check(cudaMemcpyAsync(staged_[at(id)], places_[at(id)], static_cast<std::size_t>(slot.bytes),
                           cudaMemcpyDeviceToHost, stream_.get()),
           "copying a result from the GPU");
   }
 }
 
-/// Waits for the stream, and throws what a kernel found wrong with the numbers.
+/// Waits for the stream, and throws the fault that a kernel reported.
 void CudaExecutable::finish() {
   check(cudaMemcpyAsync(fault_on_host_, fault_bytes_.get(), sizeof(Fault), cudaMemcpyDeviceToHost, stream_.get()),
         "copying a result from the GPU");
@@ -378,7 +379,7 @@ std::string CudaExecutable::running(const Prepared& step) const {
   return fmt::format("running {}{} ({})", place, graph::name_of(node.op), step.name);
 }
 
-/// One step, and waits for it.
+/// Runs one step and waits for it.
 void CudaExecutable::run_alone(const Prepared& step) {
   step.launch(stream_.get());
   if (nccl_ != nullptr) return nccl_->wait(stream_.get());
@@ -403,7 +404,7 @@ void CudaExecutable::run_profiled(std::span<const Tensor> inputs, const backends
   const auto await_step = [&](std::size_t i) {
     if (nccl_ == nullptr) await(events[i + 1].get(), steps_[i].seconds, running(steps_[i]));
   };
-  // CUDA takes about a thousand launches, and then a launch waits for one of them: without an end, where one hangs.
+  // CUDA queues about a thousand launches; the next launch would wait without a limit if one of them hangs.
   constexpr std::size_t kAhead = 256;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     if (i >= kAhead) await_step(i - kAhead);
@@ -426,7 +427,7 @@ double CudaExecutable::pass_seconds(bool cold_cache) {
     if (!flush_) flush_ = allocate_device(bytes);
     check(cudaMemsetAsync(flush_.get(), 0, static_cast<std::size_t>(bytes), stream_.get()), "clearing the cache");
   }
-  // Not on an idle stream, where the first event would be there before the host has launched the pass.
+  // On an idle stream the first event would complete before the host has launched the pass.
   if (!cold_cache) launch_pass();
   const Event from = make_event(), to = make_event();
   check(cudaEventRecord(from.get(), stream_.get()), "timing a pass");

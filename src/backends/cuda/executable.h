@@ -1,4 +1,4 @@
-// A plan on one GPU: everything placed, and a pass recorded as one CUDA graph.
+// A plan on one GPU: all values placed, and a pass recorded as a CUDA graph.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,7 +20,7 @@ namespace attn::cuda {
 
 class CudaExecutable final : public backends::Executable, public backends::DeviceClock {
  public:
-  /// Prices the plan against the device's free memory before it takes any: throws Error (no_memory), with what would
+  /// Checks the plan against the device's free memory before it allocates any: throws Error (no_memory) with what would
   /// fit.
   CudaExecutable(std::shared_ptr<const Device> device, plan::Plan plan, std::vector<Tensor> weights,
                  const backends::CompileOptions& options);
@@ -40,7 +40,7 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
     std::string name;
     Launch launch;
     graph::NodeId node;
-    double seconds;  ///< that it may take before it counts as one that does not end
+    double seconds;  ///< the time limit after which it counts as hanging
   };
 
   [[nodiscard]] Chosen chosen(graph::NodeId id, const ProductOptions& options);
@@ -65,25 +65,25 @@ class CudaExecutable final : public backends::Executable, public backends::Devic
   std::shared_ptr<const Device> device_;
   std::shared_ptr<CudaStore> store_;
   communicators::Communicator* ranks_;
-  Nccl* nccl_;  // null where ranks meet on the host, or there is one
+  Nccl* nccl_;  // null for collectives through the host, or a single rank
   plan::Plan plan_;
   Stream stream_;
-  // On the device. What only the preparation reads is let go after it.
+  // On the device. Memory that only the preparation reads is freed after it.
   DeviceBytes raw_, weights_, constants_, prepared_, arena_, inputs_, scratch_bytes_, fault_bytes_;
-  std::vector<std::byte*> places_;  // by value; on the device
+  std::vector<std::byte*> places_;  // device address of each value
   Scratch scratch_;
   std::vector<Prepared> steps_;
   std::vector<backends::KernelChoice> choices_;
   std::vector<Meeting> meetings_;  // in the order of the steps
-  GraphExec pass_;                 // null where ranks meet on the host, which cannot be recorded
-  // On the host: what goes up and what comes down, by value where it does.
+  GraphExec pass_;                 // null for collectives through the host, which cannot be captured
+  // On the host: staging memory for uploads and downloads, by value.
   std::shared_ptr<std::byte> staging_;
   std::vector<std::byte*> staged_;
   std::vector<graph::ValueId> results_;
   Fault* fault_on_host_ = nullptr;
-  DeviceBytes flush_;  // what a cold pass overwrites first
+  DeviceBytes flush_;  // overwritten before each cold-cache pass
   std::int64_t bytes_ = 0;
-  double pass_limit_ = 0;  // seconds that a pass may take
+  double pass_limit_ = 0;  // time limit of a pass, in seconds
 };
 
 }  // namespace attn::cuda

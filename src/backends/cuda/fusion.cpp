@@ -11,8 +11,8 @@ bool is_hot(DType dtype) { return dtype == DType::float32 || dtype == DType::flo
 
 bool overlap(const Operand& a, const Operand& b) { return a.data < b.data + b.bytes() && b.data < a.data + a.bytes(); }
 
-/// Is all of `inputs` safe from what is written to `out` while they are read? An array at the very place of `out`, of
-/// the same size, is read and written element by element where `in_place` says so.
+/// Returns whether no write to `out` can clobber `inputs` that are still read. An array of the same size at the same
+/// address is read and written element by element if `in_place`.
 bool safe(const Operand& out, const std::vector<Operand>& inputs, bool in_place) {
   return std::ranges::none_of(inputs, [&](const Operand& input) {
     const bool same = input.data == out.data && input.bytes() == out.bytes();
@@ -25,7 +25,7 @@ bool is_add(const Step& step) {
   return binary != nullptr && binary->fn == graph::BinaryFn::add;
 }
 
-/// x + residual, then the norm of the last axis.
+/// Fuses x + residual and the normalization of the last axis.
 std::optional<Choice> fuse_add_norm(const Step& add, const Step& norm, bool sum_is_kept) {
   const auto* op = std::get_if<graph::LayerNorm>(&norm.op);
   if (op == nullptr || !is_add(add) || op->kind == graph::NormKind::rms_layer) return std::nullopt;
@@ -56,7 +56,7 @@ std::optional<Choice> fuse_add_norm(const Step& add, const Step& norm, bool sum_
                 [step, &device = norm.device](cudaStream_t stream) { launch_add_layer_norm(step, device, stream); });
 }
 
-/// Rows of a table, then the sum with rows that repeat: token and position embeddings.
+/// Fuses rows of a table and the sum with rows that repeat: token and position embeddings.
 std::optional<Choice> fuse_gather_add(const Step& gather, const Step& add, bool rows_are_kept) {
   const auto* op = std::get_if<graph::Gather>(&gather.op);
   if (op == nullptr || op->axis != 0 || rows_are_kept || !is_add(add)) return std::nullopt;
@@ -68,7 +68,7 @@ std::optional<Choice> fuse_gather_add(const Step& gather, const Step& add, bool 
   if (add.inputs[which].data != rows.data || add.inputs[which].shape != y.shape || !is_hot(y.dtype))
     return std::nullopt;
   if (table.shape.rank() != 2 || position.data == rows.data) return std::nullopt;
-  // The position repeats as a whole: its shape is the end of y's, after axes of one.
+  // The position repeats as a whole: its shape, after leading axes of 1, is a suffix of y's.
   const Shape& small = position.shape;
   int first = 0;
   while (first < small.rank() && small[first] == 1) ++first;

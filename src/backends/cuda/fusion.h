@@ -1,4 +1,4 @@
-// Two steps of a plan as one kernel.
+// Fusion of two steps of a plan into one kernel.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,9 @@
 
 namespace attn::cuda {
 
-/// A kernel that does the work of `first` and `second`, of which the second alone reads what the first makes (where
-/// `first_is_kept`, others read it too, so it is written as well). Nothing where the two do not go together, or where
-/// the second's result lies over memory that the first still reads.
+/// Returns a kernel that does the work of `first` and `second`, where `second` is the only reader of the result of
+/// `first` (if `first_is_kept`, others read it too, so it is written as well). Returns nothing if the two cannot be
+/// fused, or if the second's result overlaps memory that the first still reads.
 [[nodiscard]] std::optional<Choice> fuse(const Step& first, const Step& second, bool first_is_kept);
 
 }  // namespace attn::cuda

@@ -1,4 +1,4 @@
-// What a plan's steps become on the GPU: launches with every address fixed, ready to be captured.
+// The GPU form of a plan's steps: launches with fixed addresses, ready for capture.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,12 +18,12 @@ namespace attn::cuda {
 
 class Device;
 
-/// The numbers of a value: dense, row-major, on the device, at one address for as long as the executable lives.
+/// The elements of a value: dense, row-major, on the device, at a fixed address for the executable's lifetime.
 struct Operand {
   std::byte* data = nullptr;
   DType dtype = DType::float32;
   Shape shape;
-  bool still = false;  ///< no step of a pass writes it: a weight, a constant, or what was prepared from them
+  bool still = false;  ///< no step of a pass writes it: a weight, a constant, or a value prepared from them
 
   template <typename T>
   [[nodiscard]] T* as() const {
@@ -33,11 +33,11 @@ struct Operand {
   [[nodiscard]] std::int64_t bytes() const { return size() * bytes_of(dtype); }
 };
 
-/// Numbers that are wrong input, which only the device sees. The first one found stays, and from then on no step writes
-/// to a state.
+/// Invalid input values that only the device sees. The first fault found is kept; from then on no step writes to a
+/// state.
 struct Fault {
   enum Kind : int {
-    warming_up = -1,  ///< no fault: a pass over numbers that mean nothing
+    warming_up = -1,  ///< no fault: a pass over meaningless values
     none = 0,
     index_out_of_range,
     integer_division_by_zero,
@@ -52,15 +52,16 @@ struct Fault {
   std::int64_t other = 0;   ///< the size of the axis that the index is for; the element of the sources
 };
 
-/// Memory that steps share, as one runs at a time. Reserved while kernels are made, allocated before the first launch.
+/// Memory shared by steps, since one runs at a time. Reserved while kernels are made, allocated before the first
+/// launch.
 struct Scratch {
   std::int64_t bytes = 0;
-  std::byte* data = nullptr;  ///< null until it is allocated: kernels read it when they are launched
+  std::byte* data = nullptr;  ///< null until it is allocated: kernels read it at launch
 
   void reserve(std::int64_t wanted) { bytes = wanted > bytes ? wanted : bytes; }
 };
 
-/// What a kernel is made from.
+/// The inputs of kernel selection.
 struct Step {
   const graph::Op& op;
   int node = 0;  ///< graph::NodeId
@@ -71,10 +72,10 @@ struct Step {
   Fault* fault = nullptr;  ///< on the device
 };
 
-/// Puts the step's work on a stream, which may be capturing: no allocation, no synchronisation. Throws Error.
+/// Puts the step's work on a stream, which may be capturing: it neither allocates nor synchronizes. Throws Error.
 using Launch = std::function<void(cudaStream_t)>;
 
-/// A kernel, or the reason why there is none here.
+/// A kernel, or the reason why there is none.
 struct Choice {
   std::string name;  ///< "layer_norm warp", "cublaslt bf16 bias+relu", "plain"
   Launch launch;
@@ -85,12 +86,12 @@ struct Choice {
   [[nodiscard]] bool made() const { return launch != nullptr; }
 };
 
-/// Kernels for every operation, in plain.cu and its neighbours: one thread per element of the result, any dtype, any
-/// shape. They define what the fast ones must give. An output may be the very memory of an input of the same shape and
-/// dtype for Unary, Binary and Select. Every output has elements.
+/// Makes plain kernels for every operation (plain.cu and its siblings): one thread per element of the result, any
+/// dtype, any shape. They define the results of the fast ones. For Unary, Binary and Select, an output may alias an
+/// input of the same shape and dtype. Every output has elements.
 [[nodiscard]] Choice make_plain(const Step& step);
 
-/// Fast kernels, or why not; asked before the plain ones.
+/// Makes fast kernels, or gives the reason why not; tried before the plain ones.
 [[nodiscard]] Choice make_fast(const Step& step);
 
 }  // namespace attn::cuda

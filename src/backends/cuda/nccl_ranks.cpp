@@ -50,7 +50,7 @@ namespace {
 
 Error no_nccl(const std::string& message) { return {ExitCode::no_device, "NCCL: " + message}; }
 
-/// Communicators that do not block have been there since 2.14, and end in order since 2.18.
+/// Non-blocking communicators exist since 2.14, and finalize in order since 2.18.
 constexpr int kOldest = NCCL_VERSION(2, 18, 0);
 
 std::string version_text(int version) {
@@ -58,7 +58,7 @@ std::string version_text(int version) {
 }
 
 NcclLibrary load() {
-  void* const file = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);  // never closed: its threads live on
+  void* const file = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);  // never closed: its threads keep running
   if (file == nullptr)
     throw no_nccl(printable(dlerror()) + "; libnccl.so.2 must be where the loader looks (LD_LIBRARY_PATH)");
   NcclLibrary library;
@@ -92,7 +92,7 @@ NcclLibrary load() {
 }
 
 const NcclLibrary& library() {
-  static const NcclLibrary kLibrary = load();  // tried anew where it throws
+  static const NcclLibrary kLibrary = load();  // retried after an exception
   return kLibrary;
 }
 
@@ -137,7 +137,7 @@ Nccl::Nccl(std::unique_ptr<communicators::Communicator> host)
   if (rank() == 0) check(library_.get_unique_id(&id), "making an id");
   host_->broadcast(std::as_writable_bytes(std::span(id.internal)), 0);
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.blocking = 0;  // so that ranks that do not come can be given up
+  config.blocking = 0;  // so that attn can give up on ranks that do not join
   check(library_.init(&comm_, size(), id, rank(), &config), "meeting the other ranks");
   settle("meeting the other ranks");
 }
@@ -148,7 +148,7 @@ Nccl::~Nccl() {
     check(library_.finalize(comm_), "leaving");
     settle("leaving");
   } catch (const std::exception&) {
-    return;  // it was ended
+    return;  // it was aborted
   }
   library_.destroy(comm_);
 }
@@ -176,7 +176,7 @@ void Nccl::check(int code, const char* doing) {
   throw no_nccl(fmt::format("{}: {}", doing, lost ? "another rank is gone or has failed" + detail : text + detail));
 }
 
-/// What does not block has to be asked whether it is done, before the next call and before a recording ends.
+/// A non-blocking communicator must be polled for completion before the next call and before a recording ends.
 void Nccl::settle(const char* doing) {
   constexpr unsigned kPause = 100;  // microseconds
   const double from = now();
@@ -196,7 +196,7 @@ void Nccl::give_up(double passed, const char* doing) {
       ExitCode::no_device,
       fmt::format("NCCL: {}: not all ranks came within {:.3g} s: one hangs, was stopped or is cut off (on hosts "
                   "with several network interfaces NCCL_SOCKET_IFNAME names the one to use; NCCL_DEBUG=INFO "
-                  "tells which it took)",
+                  "prints which one it used)",
                   doing, passed))
       .about("timeout");
 }
@@ -225,7 +225,7 @@ void Nccl::gather_on(cudaStream_t stream, const std::byte* own, std::byte* all, 
       check(library_.all_gather(own, all, size_of(bytes[0]), ncclUint8, comm_, stream), "bringing parts together");
       return;
     }
-    // NCCL's own wants parts of one size.
+    // NCCL's own all-gather needs shards of equal size.
     for (int root = 0; root < size(); ++root) {
       const std::int64_t part = bytes[static_cast<std::size_t>(root)];
       if (part > 0)
@@ -264,9 +264,9 @@ void Nccl::shift_on(cudaStream_t stream, std::span<const std::byte> give, std::s
 }
 
 void Nccl::wait(cudaStream_t stream) {
-  constexpr double kEager = 10e-3;    // most passes are over by then
+  constexpr double kEager = 10e-3;    // most passes finish within this time
   constexpr unsigned kPause = 100;    // microseconds
-  constexpr double kAskAfter = 0.25;  // seconds between looks for ranks that are gone
+  constexpr double kAskAfter = 0.25;  // seconds between checks for lost ranks
   const double from = now();
   for (double asked = from;;) {
     const cudaError_t state = cudaStreamQuery(stream);

@@ -1,4 +1,4 @@
-// Ranks that have a GPU each, by NCCL: the one unit that knows it. The library is opened at run time.
+// Ranks with one GPU each, over NCCL: the only unit that knows NCCL. The library is opened at run time.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,15 +15,15 @@ namespace attn::cuda {
 
 struct NcclLibrary;
 
-/// The ranks of another communicator, which stays what carries bytes of the host's memory, and by which they met; what
-/// lies on this rank's GPU goes by NCCL, on a stream, which may be capturing. The GPU is the calling thread's current
-/// one, and no other rank's. Where a collective fails or is given up, NCCL is ended, and cannot be used again.
+/// Wraps the communicator that the ranks met through, which keeps carrying host memory. Data on this rank's GPU goes
+/// through NCCL, on a stream that may be capturing. The GPU is the calling thread's current one; no other rank uses it.
+/// If a collective fails or is abandoned, NCCL is aborted and unusable from then on.
 class Nccl final : public communicators::Communicator {
  public:
-  /// Throws Error (no_device) where NCCL is missing or too old, or this build has none: before any rank is asked.
+  /// Throws Error (no_device) before any rank is contacted if NCCL is missing or too old, or this build has none.
   static void expect_library();
 
-  /// All ranks join. Throws Error (no_device).
+  /// Joins all ranks. Throws Error (no_device).
   explicit Nccl(std::unique_ptr<communicators::Communicator> host);
   ~Nccl() override;
 
@@ -31,10 +31,11 @@ class Nccl final : public communicators::Communicator {
   [[nodiscard]] std::string library() const override;
   void abort(int code) noexcept override;
 
-  /// Whether NCCL adds such numbers as they are, without loss: not halves, which would be rounded at every rank.
+  /// Returns whether NCCL adds numbers of this dtype without loss. It is false for half precision, which every rank
+  /// would round.
   [[nodiscard]] static bool adds(DType dtype);
 
-  // As the collectives of the host, in memory of the GPU; they are not counted here.
+  // The host's collectives, in GPU memory; they are not counted here.
   void sum_on(cudaStream_t stream, const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
               communicators::Reduction how);
   void gather_on(cudaStream_t stream, const std::byte* own, std::byte* all, std::span<const std::int64_t> bytes);
@@ -42,9 +43,9 @@ class Nccl final : public communicators::Communicator {
                   DType dtype);
   void shift_on(cudaStream_t stream, std::span<const std::byte> give, std::span<std::byte> take);
 
-  /// Returns when the stream is done; throws Error (no_device) where a rank is lost or the deadline passes.
+  /// Returns when the stream is done; throws Error (no_device) if a rank is lost or the deadline passes.
   void wait(cudaStream_t stream);
-  /// Counts a collective that a pass on the GPU had in it. Its time is the GPU's, and is not known apart.
+  /// Counts a collective of a pass on the GPU. Its time is part of the pass and not known separately.
   void passed(communicators::Collective collective, std::int64_t bytes);
 
  protected:
@@ -68,7 +69,7 @@ class Nccl final : public communicators::Communicator {
   const NcclLibrary& library_;
   std::unique_ptr<communicators::Communicator> host_;
   ncclComm* comm_ = nullptr;
-  bool only_counts_ = false;  // a pass has done it
+  bool only_counts_ = false;  // a pass has executed it
 };
 
 }  // namespace attn::cuda

@@ -17,9 +17,9 @@ namespace {
 
 using backends::MatmulPrecision;
 
-constexpr int kProposals = 48;  // of cuBLASLt, to measure
+constexpr int kProposals = 48;  // algorithms of cuBLASLt to measure
 
-// Beyond these cuBLASLt's kernels are launched with more blocks along an axis than CUDA takes.
+// Above these sizes, cuBLASLt's kernels are launched with more blocks along an axis than CUDA allows.
 constexpr std::int64_t kMostBatch = 65535;
 constexpr std::int64_t kMostSide = kMostBatch * 32;
 
@@ -73,14 +73,14 @@ cublasLtEpilogue_t epilogue_of(const Product& product) {
 
 constexpr std::int64_t kLine = 256;
 
-/// Bytes that the address is a multiple of, at most 256: algorithms are chosen by it.
+/// The alignment of the address in bytes, at most 256; the choice of algorithm depends on it.
 unsigned alignment_of(const void* address) {
   const auto bits = reinterpret_cast<std::uintptr_t>(address);
   return bits == 0 ? 256U : static_cast<unsigned>(std::min<std::uintptr_t>(bits & -bits, 256));
 }
 
-/// A product as cuBLASLt wants it told. It knows column-major matrices, and a row-major matrix is its own transpose in
-/// that order; so it is asked for outᵀ = bᵀ·aᵀ, with b as its A and a as its B.
+/// A GEMM as a cuBLASLt call. cuBLASLt uses column-major matrices, and a row-major matrix is its own transpose in that
+/// order. The call therefore computes outᵀ = bᵀ·aᵀ, with b as its A and a as its B.
 class Call {
  public:
   Call(const Product& product, cublasLtHandle_t handle) : product_(product), handle_(handle) {
@@ -124,7 +124,7 @@ class Call {
     return algorithms;
   }
 
-  /// Is an algorithm from a file one that this cuBLASLt takes for this product?
+  /// Returns whether this cuBLASLt accepts an algorithm from a file for this product.
   [[nodiscard]] bool takes(const cublasLtMatmulAlgo_t& algorithm) const {
     cublasLtMatmulHeuristicResult_t result{};
     return cublasLtMatmulAlgoCheck(handle_, description_.get(), b_.get(), a_.get(), out_.get(), out_.get(), &algorithm,
@@ -137,8 +137,8 @@ class Call {
 
   [[nodiscard]] ProductOperands operands() const { return {product_.a, product_.b, product_.residual, product_.out}; }
 
-  /// For measurements: places in memory that begin as the real ones do, and follow on those of the call before. The
-  /// real ones where there is no room.
+  /// For measurements: operands in the tuning space with the real ones' alignment, following those of the previous
+  /// call. The real operands if the space is too small.
   [[nodiscard]] ProductOperands operands(const TuningSpace& space, int call) const {
     const std::int64_t size = bytes_of(product_.dtype), batch = product_.batch;
     const auto bytes = [&](std::int64_t matrix, std::int64_t stride) {
@@ -177,7 +177,7 @@ class Call {
     check(cublasLtMatmulDescSetAttribute(description_.get(), what, &value, sizeof(value)), "describing a product");
   }
 
-  /// A row-major (rows, columns), stored transposed or not, as the column-major matrix that it is.
+  /// A row-major (rows, columns) matrix, stored transposed or not, as the equivalent column-major layout.
   [[nodiscard]] Layout layout(std::int64_t rows, std::int64_t columns, bool transposed, std::int64_t stride) const {
     if (transposed) std::swap(rows, columns);
     cublasLtMatrixLayout_t made = nullptr;
@@ -202,12 +202,12 @@ class Call {
   Layout a_, b_, out_;
 };
 
-/// A call with its algorithms, the one to take first.
+/// A call with its algorithms, best first.
 struct Prepared {
   Call call;
   std::vector<cublasLtMatmulAlgo_t> algorithms;
 
-  /// The next algorithm takes the place of one that cannot be launched.
+  /// Runs the first algorithm; one that cannot be launched is replaced by the next.
   void launch(const ProductOperands& operands, std::byte* workspace, cudaStream_t stream) {
     for (;;) {
       const cublasStatus_t status = call.run(algorithms.front(), operands, workspace, stream);
@@ -220,7 +220,7 @@ struct Prepared {
   void prefer(const cublasLtMatmulAlgo_t& algorithm) { algorithms.insert(algorithms.begin(), algorithm); }
 };
 
-/// Whether NaN comes out where it goes in: fmax(x, 0), which a library may take for relu, gives 0 for it.
+/// Returns whether NaN is propagated: fmax(x, 0), which a library may use for relu, turns it into 0.
 bool keeps_nan(Prepared& prepared, std::byte* workspace, cudaStream_t stream) {
   const Product& product = prepared.call.product();
   const std::int64_t size = bytes_of(product.dtype), bytes = (product.bias ? product.n : product.m * product.k) * size;
@@ -241,7 +241,7 @@ bool keeps_nan(Prepared& prepared, std::byte* workspace, cudaStream_t stream) {
   }
   prepared.launch(operands, workspace, stream);
   if (product.bias != nullptr) prepared.call.set_bias(product.bias);
-  std::array<std::byte, 2 * sizeof(double)> ends{};  // the first number that it gives, and the last
+  std::array<std::byte, 2 * sizeof(double)> ends{};  // the first and the last result
   const std::byte* const last = product.out + (product.m * product.n - 1) * size;
   for (const std::byte* from : {static_cast<const std::byte*>(product.out), last}) {
     check(cudaMemcpyAsync(ends.data() + (from == product.out ? 0 : size), from, static_cast<std::size_t>(size),
@@ -292,7 +292,7 @@ PreparedProduct prepare_call(const Product& product, const Device& device, Scrat
       best = seconds;
       fastest = algorithm;
     }
-    if (!best) return;  // the launch says why
+    if (!best) return;  // the launch reports the reason
     prepared->prefer(fastest);
     tuning.cache.store(key, fastest);
   };

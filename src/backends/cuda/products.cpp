@@ -1,4 +1,4 @@
-// Linear and MatMul as products of cuBLASLt, with what it can fuse fused.
+// Linear and MatMul through cuBLASLt, with the epilogues that it can fuse.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace {
 
 using graph::UnaryFn;
 
-/// The function that cuBLASLt applies itself, where it has it. Its tanh may be the hardware's approximate one, which is
-/// too rough for strict float32.
+/// The epilogue function in cuBLASLt, if it has one. Its tanh may be the hardware's approximation, which is too
+/// inaccurate for strict float32.
 std::optional<Epilogue> epilogue_of(const graph::Unary& activation, const Product& product) {
   const bool is_strict = product.dtype == DType::float64 ||
                          (product.dtype == DType::float32 && product.precision == backends::MatmulPrecision::highest);
@@ -53,7 +53,7 @@ std::int64_t product_of(const Shape& shape, int first, int last) {
   return result;
 }
 
-/// A product, and a kernel of ours for what cuBLASLt does not do.
+/// A product, and our own kernel for the part of the epilogue that cuBLASLt cannot apply.
 struct Apart {
   PreparedProduct prepared;
   std::optional<EpilogueStep> epilogue;
@@ -71,7 +71,7 @@ struct Apart {
   }
 };
 
-/// Whether our own kernel of few rows takes less time than cuBLASLt with what follows it.
+/// Returns whether our small-product kernel is faster than cuBLASLt with its separate epilogue.
 bool is_faster(const SmallProduct& small, const Apart& library, const Device& device, const Tuning& tuning) {
   const auto operands = [&](int call) { return library.prepared.operands(tuning.space, call); };
   std::vector<Launch> launches;
@@ -99,7 +99,7 @@ bool is_faster(const SmallProduct& small, const Apart& library, const Device& de
   return *ours < *its;
 }
 
-/// cuBLASLt's product; where products are tuned, our own kernel of few rows takes its place if it is faster.
+/// cuBLASLt's product; if products are tuned, our small-product kernel replaces it if that is faster.
 Choice with_race(Apart apart, std::string name, const graph::Linear& op, const Step& step,
                  const ProductOptions& options) {
   struct Both {
@@ -126,7 +126,7 @@ Choice with_race(Apart apart, std::string name, const graph::Linear& op, const S
           [both](cudaStream_t stream) { both->small ? both->small(stream) : both->library.launch(stream); }};
 }
 
-/// relu of NaN is NaN, as Keras has it. Whether cuBLASLt's is, a trial shows; where not, a kernel of ours does it.
+/// The relu of NaN is NaN in Keras. A trial checks cuBLASLt's relu; if it drops NaN, our own kernel applies relu.
 Choice with_tried_relu(PreparedProduct fused, std::string name, Apart apart, const std::string& apart_name,
                        const Step& step, const ProductOptions& options) {
   struct Both {
@@ -153,8 +153,8 @@ Choice chosen(PreparedProduct prepared, std::string name, TuneLater& tune_later)
   return {std::move(name), std::move(prepared.launch)};
 }
 
-/// Axes that a product runs over as one, with one stride from each to the next: what cuBLASLt calls a batch. Nothing
-/// where x or y repeats in a way that one stride cannot say.
+/// Axes that a product runs over as one, with a single stride per operand: a batch in cuBLASLt's terms. Nothing if the
+/// broadcast of x or y needs more than one stride.
 struct Batch {
   std::int64_t count = 1, x_stride = 0, y_stride = 0;
 };
@@ -184,7 +184,7 @@ Choice make_product(const graph::Linear& op, const Step& step, const ProductOpti
   const std::byte* bias = op.bias ? step.inputs[next++].data : nullptr;
   const std::byte* residual = op.residual ? step.inputs[next++].data : nullptr;
 
-  // The residual comes after the activation, and cuBLASLt adds it before: one of them is left to a kernel of ours.
+  // The residual follows the activation, but cuBLASLt adds it before: one of the two is left to our kernel.
   const auto epilogue = epilogue_of(op.activation, product);
   const bool separate = !epilogue || (*epilogue != Epilogue::none && residual != nullptr);
   Product fused = product;
@@ -213,7 +213,7 @@ Choice make_product(const graph::Linear& op, const Step& step, const ProductOpti
 
 Choice make_product(const graph::MatMul& op, const Step& step, const ProductOptions& options) {
   Shape x = step.inputs[0].shape, y = step.inputs[1].shape;
-  // As NumPy: a rank-1 side is a row on the left, a column on the right.
+  // NumPy's rule: a rank-1 operand is a row on the left, a column on the right.
   const bool row = x.rank() == 1, column = y.rank() == 1;
   if (row) x = Shape{1, x[0]};
   if (column) y = Shape{y[0], 1};

@@ -1,7 +1,7 @@
-// Instructions that have no form in CUDA C++: one function each, with PTX's meaning. Matrix fragments are named as PTX
-// ISA 9.7.14 and 9.7.15 name them: in a warp, g = lane / 4 and t = lane % 4.
+// PTX instructions without a form in CUDA C++: one function each, with PTX's meaning. Matrix fragments use the names of
+// PTX ISA 9.7.14 and 9.7.15: in a warp, g = lane / 4 and t = lane % 4.
 //
-// Under the emulator of the tests the same names are functions of tests/cuda_emulated/ptx_emulated.h.
+// Under the tests' emulator the same names are functions of tests/cuda_emulated/ptx_emulated.h.
 #pragma once
 
 #include <cuda.h>
@@ -30,16 +30,16 @@ __device__ __forceinline__ std::uint32_t pack(float low, float high) {
   return bits;
 }
 
-/// Where a panel of 64 numbers of half precision a row lies in shared memory, as wgmma reads it: rows of 128 bytes
-/// whose 16-byte pieces are exchanged by TMA's 128-byte swizzle. `groups` is the distance in bytes between groups of 8
-/// rows; `panels` that between panels, where an operand is transposed and wider than one. An address that is further by
-/// some bytes has a descriptor that is larger by a sixteenth of them, and only its low half differs.
+/// The wgmma descriptor of a panel of 64 half-precision columns in shared memory: rows of 128 bytes whose 16-byte
+/// chunks are permuted by TMA's 128-byte swizzle. `groups` is the distance in bytes between groups of 8 rows. `panels`
+/// is that between panels, for a transposed operand wider than one panel. An address that is n bytes higher has a
+/// descriptor that is n/16 higher, and only its low half changes.
 __device__ __forceinline__ std::uint64_t descriptor(std::uint32_t address, int panels, int groups) {
   constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
   return kSwizzle128 | static_cast<std::uint64_t>(address >> 4) | static_cast<std::uint64_t>(panels >> 4) << 16 |
          static_cast<std::uint64_t>(groups >> 4) << 32;
 }
-/// The descriptor of what lies `bytes`, a multiple of 16, further.
+/// The descriptor of the data `bytes`, a multiple of 16, further on.
 __device__ __forceinline__ std::uint64_t further(std::uint64_t descriptor, std::uint32_t bytes) {
   return (descriptor >> 32) << 32 | static_cast<std::uint32_t>(static_cast<std::uint32_t>(descriptor) + bytes / 16);
 }
@@ -52,13 +52,13 @@ __device__ __forceinline__ std::uint64_t further(std::uint64_t descriptor, std::
 
 namespace attn::cuda::ptx {
 
-/// The address that instructions on shared memory take: sums with it are cheaper than with pointers.
+/// The shared-state-space address: arithmetic on it is cheaper than on pointers.
 __device__ __forceinline__ std::uint32_t shared_address(const void* address) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(address));
 }
 
-/// x, of which the compiler knows nothing: what follows from it is computed in its place, and not ahead of a loop to
-/// wait in registers.
+/// Hides the value of x from the compiler: dependent values are computed in place, and not hoisted out of a loop into
+/// registers.
 __device__ __forceinline__ int here(int x) {
   asm volatile("" : "+r"(x));
   return x;
@@ -96,8 +96,8 @@ __device__ __forceinline__ void multiply_add(float (&d)[4], const std::uint32_t 
   }
 }
 
-/// Four 8×8 matrices of half precision from shared memory: lane 8i + r gives the address of row r of matrix i, by
-/// shared_address(), and gets (g, 2t) and (g, 2t+1) of each.
+/// Loads four 8×8 matrices of half precision from shared memory: lane 8i + r passes the address of row r of matrix i,
+/// from shared_address(), and gets (g, 2t) and (g, 2t+1) of each.
 __device__ __forceinline__ void load_matrices(std::uint32_t (&r)[4], std::uint32_t row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -112,7 +112,7 @@ __device__ __forceinline__ void load_matrices_transposed(std::uint32_t (&r)[4], 
                : "memory");
 }
 
-/// Begins a copy of 4 or 16 aligned bytes to shared memory; zeros where not `inside`, and then nothing is read.
+/// Begins a copy of 4 or 16 aligned bytes to shared memory; if not `inside`, writes zeros and reads nothing.
 template <int Bytes>
 __device__ __forceinline__ void copy_async(std::uint32_t shared, const void* global, bool inside) {
   static_assert(Bytes == 4 || Bytes == 16);
@@ -126,32 +126,32 @@ __device__ __forceinline__ void copy_async(std::uint32_t shared, const void* glo
 }
 /// Ends a group of this thread's copies.
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// Until no more than `Groups` of this thread's groups are under way.
+/// Waits until at most `Groups` of this thread's groups are pending.
 template <int Groups>
 __device__ __forceinline__ void wait_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
 }
 
-/// A barrier in shared memory, passed when `arrivals` have come and the bytes that they announced have too. Its phases
-/// are counted by their parity, from 0.
+/// Initializes a barrier in shared memory. A phase completes when `arrivals` have arrived and their announced bytes
+/// have been copied. Phases are identified by their parity, starting with 0.
 __device__ __forceinline__ void init_barrier(std::uint64_t* barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
 }
-/// Shows the barriers that this thread has initialised to TMA.
+/// Makes the barriers that this thread has initialized visible to TMA.
 __device__ __forceinline__ void publish_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 __device__ __forceinline__ void arrive(std::uint64_t* barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
 }
-/// Arrives, and announces bytes that TMA will bring.
+/// Arrives, and announces the bytes that TMA will copy.
 __device__ __forceinline__ void arrive_expecting(std::uint64_t* barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");
 }
-/// Until the phase of this parity is over. A barrier that is new counts as one whose phase of parity 1 is over. Tests
-/// on a GPU run kernels that are compiled with ATTN_WAIT_LIMIT, in nanoseconds: waits are of microseconds, and one that
-/// is never over ends the kernel with an error in the place of a GPU that hangs.
+/// Waits until the phase of this parity is complete. On a new barrier, the phase of parity 1 counts as complete. Tests
+/// on a GPU compile kernels with ATTN_WAIT_LIMIT, in nanoseconds. A wait normally takes microseconds; one that never
+/// ends then aborts the kernel with an error instead of hanging the GPU.
 __device__ __forceinline__ void wait_barrier(std::uint64_t* barrier, std::uint32_t parity) {
 #ifdef ATTN_WAIT_LIMIT
   asm volatile(
@@ -173,13 +173,13 @@ __device__ __forceinline__ void wait_barrier(std::uint64_t* barrier, std::uint32
 #endif
 }
 
-/// Has a tensor map in the cache by when TMA reads it.
+/// Prefetches a tensor map for TMA.
 __device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
-/// Begins TMA's copy of the box at (c0, c1, c2, c3), innermost first; cells outside of the array become zeros.
-/// `barrier` gets all bytes of the box.
+/// Begins TMA's copy of the box at (c0, c1, c2, c3), innermost first; cells outside the array become zeros. `barrier`
+/// receives all bytes of the box.
 __device__ __forceinline__ void load_box(void* shared, const CUtensorMap* map, std::uint64_t* barrier, int c0, int c1,
                                          int c2, int c3) {
   asm volatile(
@@ -195,12 +195,12 @@ __device__ __forceinline__ unsigned rank_in_cluster() {
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
-/// Until all threads of the cluster have come; what they wrote to shared memory before is seen in all of its blocks.
+/// Waits for all threads of the cluster; their earlier writes to shared memory are then visible in all of its blocks.
 __device__ __forceinline__ void meet_cluster() {
   asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
-/// What lies in block `rank` of the cluster where `here` lies in this block's shared memory. It is there until that
-/// block ends.
+/// The address in block `rank` of the cluster that corresponds to `here` in this block's shared memory. It is valid
+/// until that block ends.
 template <typename T>
 __device__ __forceinline__ const T* of_block(const T* here, unsigned rank) {
   const T* there;
@@ -208,10 +208,10 @@ __device__ __forceinline__ const T* of_block(const T* here, unsigned rank) {
   return there;
 }
 
-/// Shows what this thread has written to shared memory to TMA and to products begun after a barrier.
+/// Makes this thread's writes to shared memory visible to TMA and to wgmma begun after a barrier.
 __device__ __forceinline__ void show_to_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-/// Changes how many registers each thread of this warpgroup has.
+/// Changes the number of registers per thread of this warpgroup.
 template <int Registers>
 __device__ __forceinline__ void keep_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
@@ -221,7 +221,7 @@ __device__ __forceinline__ void get_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
 }
 
-/// Barriers 1 to 15 of the block: passed when `threads` have met or been counted there.
+/// Named barriers 1 to 15 of the block: passed when `threads` threads have arrived.
 __device__ __forceinline__ void meet(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
@@ -229,11 +229,11 @@ __device__ __forceinline__ void count_in(int id, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-/// Before a warpgroup's first product, and after its threads have touched the registers of one.
+/// Required before a warpgroup's first wgmma, and after its threads have accessed accumulator registers.
 __device__ __forceinline__ void fence_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 /// Ends a group of products.
 __device__ __forceinline__ void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-/// Until no more than `Groups` of the groups are under way. Their registers are nobody's before.
+/// Waits until at most `Groups` groups are pending. Their registers must not be accessed earlier.
 template <int Groups>
 __device__ __forceinline__ void wait_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Groups) : "memory");

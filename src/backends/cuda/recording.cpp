@@ -10,7 +10,7 @@ void DestroyGraph::operator()(cudaGraphExec_t graph) const noexcept {
 }
 
 GraphExec record(cudaStream_t stream, const std::function<void()>& work) {
-  // Relaxed: CUDA loads the code of a kernel when it is first launched, which other modes refuse while recording.
+  // Relaxed mode: CUDA loads a kernel's code at its first launch, which other modes reject during capture.
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "recording a pass");
   cudaGraph_t graph = nullptr;
   try {

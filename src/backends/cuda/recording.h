@@ -1,4 +1,4 @@
-// Work recorded as a CUDA graph.
+// Capture of work as a CUDA graph.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,7 +13,8 @@ struct DestroyGraph {
 };
 using GraphExec = std::unique_ptr<CUgraphExec_st, DestroyGraph>;
 
-/// What `work` puts on the stream, ready to be launched again and again. Throws what `work` throws, and Error.
+/// Captures the work that `work` puts on the stream as a graph for repeated launches. Throws Error, and any exception
+/// of `work`.
 [[nodiscard]] GraphExec record(cudaStream_t stream, const std::function<void()>& work);
 
 }  // namespace attn::cuda

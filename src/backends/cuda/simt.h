@@ -1,8 +1,9 @@
-// What every kernel is written against: CUDA's device language, and a launch that also runs where there is no GPU.
+// The interface that every kernel is written against: CUDA's device language, and a launch that also works without a
+// GPU.
 //
 // The kernels are compiled twice: by nvcc for the GPU, and by the C++ compiler for the tests, where an emulator runs
-// the threads of a block as fibers (tests/cuda_emulated). So kernels keep to this: shared memory comes from
-// shared_memory() alone, and instructions that have no C++ form are called by the names of ptx.h.
+// the threads of a block as fibers (tests/cuda_emulated). Kernels therefore allocate shared memory only through
+// shared_memory(), and call instructions without a C++ form by the names of ptx.h.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,15 +17,15 @@
 
 namespace attn::cuda {
 
-/// How a kernel is launched. Every kernel may start before the one ahead of it has ended (programmatic dependent
-/// launch), so each of its threads calls wait_for_previous_kernel() before it reads or writes what the pass writes:
-/// before the wait it may read weights alone. A kernel of which a thread ends without the wait is wrong even where it
-/// has nothing to do, as the kernel behind it then counts on work further ahead that may not have ended.
+/// The launch configuration of a kernel. Every kernel may start before the previous one has ended (programmatic
+/// dependent launch). Each thread therefore calls wait_for_previous_kernel() before it accesses memory that the pass
+/// writes; before the wait it may read only weights. A thread must not exit without the wait, even if it has nothing to
+/// do: the next kernel would then rely on earlier work that may not have ended.
 struct LaunchShape {
   dim3 grid{1};
   dim3 block{1};
   std::size_t shared_bytes = 0;
-  unsigned cluster = 1;  ///< blocks along x that run at once and read each other's shared memory; sm_90 and later
+  unsigned cluster = 1;  ///< blocks along x that run concurrently and read each other's shared memory; sm_90 and later
 };
 
 #if defined(ATTN_CUDA_EMULATED)
@@ -58,16 +59,17 @@ __device__ __forceinline__ T* shared_memory() {
   return reinterpret_cast<T*>(attn_shared_bytes);
 }
 
-/// Whether the code of a kernel that runs on this GPU has the wait of wait_for_previous_kernel(): not that of sm_80,
-/// nor what the driver compiles from its PTX for a newer GPU.
+/// Returns whether the code of a kernel on this GPU contains the wait of wait_for_previous_kernel(). Code for sm_80
+/// does not, nor does the driver's compilation of its PTX for a newer GPU.
 inline cudaError_t waits_for_previous_kernel(const void* kernel, bool& waits) {
   cudaFuncAttributes attributes{};
   const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
-  waits = attributes.ptxVersion >= 90;  // __CUDA_ARCH__ / 10, also of what was compiled to machine code
+  waits = attributes.ptxVersion >= 90;  // __CUDA_ARCH__ / 10, also for code compiled to machine code
   return error;
 }
 
-/// Allows shared memory beyond the default 48 KiB, and clusters beyond the 8 blocks that every GPU with clusters has.
+/// Allows shared memory above the default 48 KiB, and clusters above the 8 blocks that every GPU with clusters
+/// supports.
 inline cudaError_t allow(const void* kernel, const LaunchShape& shape) {
   if (shape.shared_bytes > 48 * 1024) {
     const cudaError_t error =
@@ -94,7 +96,8 @@ inline cudaLaunchAttribute cluster_attribute(const LaunchShape& shape) {
   return attribute;
 }
 
-/// Whether the GPU has room for a cluster of the kernel's blocks: parts of it may have fewer processors than others.
+/// Returns whether the GPU can schedule a cluster of the kernel's blocks: some of its GPCs may have fewer processors
+/// than others.
 template <typename... Parameters>
 bool can_be_launched(void (*kernel)(Parameters...), const LaunchShape& shape) {
   const auto* const code = reinterpret_cast<const void*>(kernel);
@@ -105,17 +108,17 @@ bool can_be_launched(void (*kernel)(Parameters...), const LaunchShape& shape) {
   int clusters = 0;
   const bool asked =
       allow(code, shape) == cudaSuccess && cudaOccupancyMaxActiveClusters(&clusters, code, &config) == cudaSuccess;
-  if (!asked) (void)cudaGetLastError();  // the answer is no
+  if (!asked) (void)cudaGetLastError();  // clear the error: the answer is no
   return asked && clusters > 0;
 }
 
-/// Puts a kernel on a stream, which may be capturing.
+/// Launches a kernel on a stream, which may be capturing.
 template <typename... Parameters, typename... Arguments>
 cudaError_t launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,
                    Arguments&&... arguments) {
   const auto* const code = reinterpret_cast<const void*>(kernel);
   if (const cudaError_t error = allow(code, shape); error != cudaSuccess) return error;
-  bool overlaps = false;  // a launch is recorded once: what is asked here need not be kept
+  bool overlaps = false;  // a launch is recorded once, so the query need not be cached
   if (const cudaError_t error = waits_for_previous_kernel(code, overlaps); error != cudaSuccess) return error;
   cudaLaunchAttribute attributes[2] = {};
   cudaLaunchConfig_t config = config_of(shape);
@@ -130,15 +133,15 @@ cudaError_t launch(void (*kernel)(Parameters...), const LaunchShape& shape, cuda
   return cudaLaunchKernelEx(&config, kernel, Parameters(std::forward<Arguments>(arguments))...);
 }
 
-/// Until the kernels ahead in the stream have ended and their writes are seen. A no-op in code for less than sm_90,
-/// which launch() therefore never lets overlap.
+/// Waits until the previous kernels of the stream have ended and their writes are visible. A no-op below sm_90, where
+/// launch() never allows overlap.
 __device__ __forceinline__ void wait_for_previous_kernel() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-/// Lets the next kernel of the stream begin, once every block of this one has called it or ended.
+/// Lets the next kernel of the stream begin once every block of this one has called it or ended.
 __device__ __forceinline__ void let_next_kernel_start() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");

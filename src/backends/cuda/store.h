@@ -18,10 +18,10 @@ class CudaStore final : public backends::SharedStore {
   [[nodiscard]] Tensor state(const std::string& name) const override;
   void set_state(const std::string& name, const Tensor& value) override;
 
-  /// Whether open() takes no memory for it.
+  /// Returns whether open() allocates no memory for it.
   [[nodiscard]] bool has(const graph::Value& value) const { return states_.contains(value.name); }
-  /// Where the state is; made of zeros when it is asked for first. Throws Error (internal) where it has another type,
-  /// (no_memory).
+  /// Returns the address of the state; the first request creates it with zeros. Throws Error (internal) if it has
+  /// another type, and (no_memory).
   [[nodiscard]] std::byte* open(const graph::Value& value);
 
  private:
@@ -33,11 +33,11 @@ class CudaStore final : public backends::SharedStore {
   [[nodiscard]] const State& found(const std::string& name) const;
 
   std::shared_ptr<const Device> device_;
-  Stream stream_;  // an executable waits for its own at the end of each run
+  Stream stream_;  // an executable waits for its own stream at the end of each run
   std::map<std::string, State> states_;
 };
 
-/// The store among the options, or a new one. Throws Error (internal) where another kind of backend made it.
+/// Returns the store among the options, or a new one. Throws Error (internal) if another kind of backend made it.
 [[nodiscard]] std::shared_ptr<CudaStore> cuda_store(const backends::CompileOptions& options,
                                                     std::shared_ptr<const Device> device);
 

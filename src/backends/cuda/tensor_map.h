@@ -1,4 +1,4 @@
-// TMA's descriptions of arrays.
+// TMA's tensor maps.
 #pragma once
 
 #include <cuda.h>
@@ -18,9 +18,9 @@ inline constexpr bool kHasSm90Code = true;
 inline constexpr bool kHasSm90Code = false;
 #endif
 
-/// An array of float16 or bfloat16 with four axes, innermost first, in boxes of 64 cells of the first axis and
-/// `box_rows` of the third, swizzled over 128 bytes. The strides of all but the first are in bytes, multiples of 16.
-/// The map is where the caller has it: GCC 12 does not align what a function returns to more than 16 bytes.
+/// Encodes a float16 or bfloat16 array with four axes, innermost first, in boxes of 64 elements of the first axis and
+/// `box_rows` of the third, swizzled over 128 bytes. The strides of all axes but the first are in bytes, multiples of
+/// 16. The caller provides the map: GCC 12 does not align return values to more than 16 bytes.
 void encode_boxes(CUtensorMap& map, DType dtype, const std::byte* data, const std::array<std::int64_t, 4>& sizes,
                   const std::array<std::int64_t, 3>& strides, int box_rows);
 

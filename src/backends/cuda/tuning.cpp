@@ -26,7 +26,7 @@ std::optional<double> seconds_of(const std::function<bool(int)>& call, cudaStrea
   if (!all) return std::nullopt;
   const Event from = make_event(), to = make_event();
   double fastest = 0;
-  for (int replay = 0; replay <= kReplays; ++replay) {  // the first warms up
+  for (int replay = 0; replay <= kReplays; ++replay) {  // the first replay warms up
     check(cudaEventRecord(from.get(), stream), "timing a product");
     check(cudaGraphLaunch(calls.get(), stream), "timing a product");
     check(cudaEventRecord(to.get(), stream), "timing a product");

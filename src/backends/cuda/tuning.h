@@ -1,4 +1,4 @@
-// What products are measured with: memory beside the model's, and the cache that keeps what was found.
+// Measurement of products: memory beside the model's, and the cache of results.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,8 +17,8 @@ namespace attn::cuda {
 
 class TuningCache;
 
-/// Operands for measurements in turn, so that none is in the L2 cache from the call before: several times its size,
-/// full of random numbers (the speed of tensor cores depends on them). Empty where there is no room for it.
+/// Rotating operands for measurements, so that none is in the L2 cache from the previous call: several times its size,
+/// filled with random numbers (the speed of tensor cores depends on the data). Empty if it does not fit in memory.
 class TuningSpace {
  public:
   TuningSpace(const Device& device, cudaStream_t stream);
@@ -37,16 +37,17 @@ struct Tuning {
   std::map<std::string, bool>& races;  ///< by product: whether our own kernel was faster
 };
 
-constexpr int kCallsToMeasure = 20;  ///< in a recording, so that the host's time for a launch does not count
+constexpr int kCallsToMeasure = 20;  ///< in one recording, to exclude the host's launch overhead
 
-/// What a call takes on the device: the fastest of some replays of call(0) to call(kCallsToMeasure − 1) in a row.
-/// Nothing where one says that it cannot be launched.
+/// The device time of a call: the fastest of several replays of call(0) to call(kCallsToMeasure − 1) in a row. Nothing
+/// if one of them cannot be launched.
 [[nodiscard]] std::optional<double> seconds_of(const std::function<bool(int)>& call, cudaStream_t stream);
 
-/// What measures products once scratch is there.
+/// Measurements of products that run once scratch memory exists.
 using TuneLater = std::vector<std::function<void(const Tuning&)>>;
 
-/// Words that are numbers of magnitude near 1 in float16, bfloat16, float32 and float64, of either sign.
+/// Fills memory with words that are numbers of magnitude near 1 in float16, bfloat16, float32 and float64, of either
+/// sign.
 void fill_with_numbers(std::byte* data, std::int64_t bytes, cudaStream_t stream);
 
 }  // namespace attn::cuda

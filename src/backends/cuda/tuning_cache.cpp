@@ -15,8 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-/// The folder is the user's own, but a file may be cut short or of another version: whatever is not exactly an array of
-/// as many words as an algorithm has is not taken.
+/// The folder is the user's own, but a file may be truncated or from another version: anything but an array of exactly
+/// one algorithm's words is rejected.
 constexpr std::size_t kWords = sizeof(cublasLtMatmulAlgo_t) / sizeof(std::uint64_t);
 constexpr std::uintmax_t kMostBytes = 16U << 20;
 

@@ -1,6 +1,6 @@
-// Ranks that are processes, by MPI: the one file that knows it. The same source is compiled for Open MPI and for MPICH.
+// Ranks as processes over MPI: the only file that knows MPI. The same source is compiled for Open MPI and for MPICH.
 //
-// Every collective is begun and then asked for until it has ended, so that one that does not end can be given up.
+// Every collective is non-blocking and polled until it completes, so that attn can give up on one that does not.
 #include <mpi.h>
 #include <sched.h>
 #include <unistd.h>
@@ -23,16 +23,16 @@
 namespace attn::communicators {
 namespace {
 
-/// MPI counts in int.
+/// MPI counts elements in int.
 constexpr std::int64_t kMostAtOnce = 1 << 30;
 
 class Mpi final : public Communicator {
  public:
-  /// Takes the communicator over.
+  /// Takes ownership of the communicator.
   Mpi(MPI_Comm comm, int rank, int size) : Communicator(rank, size), comm_(comm) {}
 
   ~Mpi() override {
-    // Where something went wrong on the way, others may never come to the end.
+    // After a failure, other ranks may never reach the barrier.
     if (has_failed_ || has_begun() || comm_ != MPI_COMM_WORLD) return;
     try {
       barrier();
@@ -80,7 +80,7 @@ class Mpi final : public Communicator {
     if (is_half(dtype) && count <= kMostAtOnce) return begin_sum_of_halves(in, out, count, dtype, how);
     if (is_half(dtype)) return Communicator::do_begin_all_reduce(in, out, count, dtype, how);
     auto sum = std::make_unique<Sum>();
-    // The rank's other work may write over `in`.
+    // The caller may overwrite `in`.
     if (in != out && count > 0) std::memcpy(out, in, static_cast<std::size_t>(count * bytes_of(dtype)));
     begin_sum(*sum, out, out, count, dtype, how);
     return sum;
@@ -174,20 +174,21 @@ class Mpi final : public Communicator {
     std::vector<MPI_Request> requests;
   };
 
-  /// MPI knows no halves. Each rank is given all that ranks have of its share of the numbers, adds that up wider,
-  /// rounds once, and gives it to all others.
+  /// MPI has no half precision. Each rank receives its shard of the numbers from all ranks, adds them in a wider type,
+  /// rounds once, and sends the result to all others.
   struct SumOfHalves final : Sum {
     std::byte* out = nullptr;
     DType dtype = DType::bfloat16;
     Reduction how = Reduction::sum;
-    std::vector<int> counts, places;           // of the ranks' shares among all numbers
-    std::vector<int> takes, to;                // of this rank's share of each rank, among those
-    std::shared_ptr<std::byte> given, shares;  // all of this rank, and this rank's share of all
+    std::vector<int> counts, places;           // the ranks' shards of all numbers
+    std::vector<int> takes, to;                // the other ranks' contributions to this rank's shard
+    std::shared_ptr<std::byte> given, shares;  // all numbers of this rank, and all contributions to this rank's shard
   };
 
   std::unique_ptr<SumOfHalves> begin_sum_of_halves(const std::byte* in, std::byte* out, std::int64_t count, DType dtype,
                                                    Reduction how) {
-    // What is added up is given on when it is there: on some ranks before the next sum is begun, on others behind that.
+    // Results are gathered when a sum is ready: on some ranks before the next sum begins, on others after. The gathers
+    // therefore use a communicator of their own.
     if (gathering_ == MPI_COMM_NULL)
       wait([&](MPI_Request* request) { return MPI_Comm_idup(comm_, &gathering_, request); });
     auto sum = std::make_unique<SumOfHalves>();
@@ -212,7 +213,7 @@ class Mpi final : public Communicator {
     return sum;
   }
 
-  /// The first of those whose shares have come; in the order in which they were begun, on every rank.
+  /// Adds up the first sum whose contributions have arrived; in the order of begin on every rank.
   void add_up() {
     SumOfHalves& sum = *unadded_.front();
     unadded_.pop_front();
@@ -272,7 +273,7 @@ class Mpi final : public Communicator {
     throw internal_error("MPI does not add {}", name_of(dtype));
   }
 
-  /// Halves as float32, in which MPI adds them; of other numbers nothing.
+  /// Half precision as float32, in which MPI adds it; empty for other dtypes.
   static Tensor widened(const std::byte* numbers, std::int64_t count, DType dtype) {
     if (!is_half(dtype)) return {};
     Tensor wide(DType::float32, {count});
@@ -311,7 +312,7 @@ class Mpi final : public Communicator {
     return done != 0;
   }
 
-  /// Asks often at first, as most collectives take microseconds, and lets other ranks of the core run between.
+  /// Polls often at first, since most collectives take microseconds, and yields to other ranks of the core.
   void wait_for(std::vector<MPI_Request>& requests) {
     constexpr double kEager = 1e-3;
     constexpr unsigned kPause = 50;  // microseconds
@@ -331,15 +332,15 @@ class Mpi final : public Communicator {
     has_failed_ = true;
     throw Error(
         ExitCode::no_device,
-        fmt::format("{}: not all ranks came within {:.3g} s: one hangs, was stopped or is cut off (on hosts with "
-                    "several network interfaces, Docker's for one, the launcher must be told which to use: "
-                    "mpirun --mca btl_tcp_if_include eth0)",
-                    at_work(), passed))
+        fmt::format(
+            "{}: not all ranks came within {:.3g} s: one hangs, was stopped or is cut off; on hosts with several "
+            "network interfaces, such as Docker's, name the one to use: mpirun --mca btl_tcp_if_include eth0",
+            at_work(), passed))
         .about("timeout");
   }
 
-  MPI_Comm comm_, gathering_ = MPI_COMM_NULL;  // the same ranks twice
-  std::deque<SumOfHalves*> unadded_;           // whose shares have not all come, or are not added up
+  MPI_Comm comm_, gathering_ = MPI_COMM_NULL;  // two communicators over the same ranks
+  std::deque<SumOfHalves*> unadded_;           // sums whose contributions are incomplete or not added up yet
   bool has_failed_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Scaled dot-product attention on the GPU: one description of the problem, and a table of kernels that take it or say
-// why not.
+// Scaled dot-product attention on the GPU: one description of the problem, and a table of kernels. Each kernel either
+// takes the problem or gives the reason why not.
 //
 // B batch, T queries, S keys, N query heads, K key/value heads, H head size, V value head size.
 #pragma once
@@ -22,14 +22,14 @@ namespace attn::cuda {
 
 class Device;
 
-/// An array (B, rows, heads, size) with its last axis dense; strides in elements. A part of a packed product has the
-/// strides of the whole.
+/// An array (B, rows, heads, size) whose last axis is dense; strides in elements. A slice of a packed projection has
+/// the strides of the whole.
 struct HeadsView {
   std::byte* data = nullptr;
   std::int64_t batch_stride = 0, row_stride = 0, head_stride = 0;
 };
 
-/// An array that broadcasts to (B, N, T, S); strides in elements, 0 along an axis that repeats.
+/// An array that broadcasts to (B, N, T, S); strides in elements, 0 along broadcast axes.
 template <typename T>
 struct OverScores {
   T* data = nullptr;
@@ -46,30 +46,30 @@ inline constexpr int kMaxMasks = 4;
 
 struct AttentionProblem {
   std::int64_t B = 0, T = 0, S = 0, N = 0, K = 0, H = 0, V = 0;
-  DType dtype = DType::float32;      ///< of query, bias, context and scores
-  DType key_dtype = DType::float32;  ///< of key and value
+  DType dtype = DType::float32;      ///< query, bias, context and scores
+  DType key_dtype = DType::float32;  ///< key and value
   HeadsView query, key, value;
   HeadsView context;             ///< (B, T, N, V)
-  std::byte* scores = nullptr;   ///< (B, N, T, S) dense: the probabilities; null where nobody asks
-  float* log_sum_exp = nullptr;  ///< (B, N, T): ln Σ exp(scale·q·k) over what is seen; null where nobody asks
+  std::byte* scores = nullptr;   ///< (B, N, T, S) dense: the probabilities; null if not requested
+  float* log_sum_exp = nullptr;  ///< (B, N, T): ln Σ exp(scale·q·k) over the visible keys; null if not requested
   double scale = 1.0;
-  double soft_cap = 0.0;  ///< a score x becomes soft_cap·tanh(x/soft_cap); 0: x as it is
-  BiasView bias;          ///< is added to the scores then; null: none
+  double soft_cap = 0.0;  ///< a score x becomes soft_cap·tanh(x/soft_cap); 0: no cap
+  BiasView bias;          ///< added to the scores after the cap; null: none
   graph::AttentionPath path = graph::AttentionPath::fused;
   bool causal = false;      ///< position p sees s ≤ p
   std::int64_t window = 0;  ///< position p sees |p − s| < window; 0: no window
   int masks = 0;
   MaskView mask[kMaxMasks];
-  const std::int32_t* lengths = nullptr;  ///< (B) on the device: batch entry b sees s < lengths[b]; null: all of S
-  /// (B + 1) on the device: sequence b is the rows from starts[b] to before starts[b + 1] of all arrays, at most T = S;
-  /// batch strides mean nothing then, and there are no lengths, masks and scores. Null: batch entries.
+  const std::int32_t* lengths = nullptr;  ///< (B) on the device: batch entry b sees s < lengths[b]; null: all S keys
+  /// (B + 1) on the device: sequence b occupies the rows [starts[b], starts[b + 1]) of all arrays, at most T = S rows.
+  /// Batch strides are then unused, and there are no lengths, masks or scores. Null: batch entries.
   const std::int32_t* starts = nullptr;
-  std::int64_t rows = 0;  ///< of all sequences, where there are starts
-  /// One number on the device: the rows of keys and values that are there, of S, and query t stands at the position
-  /// length − T + t. Null: S are there, and query t stands at t. A number that is out of range is reported.
+  std::int64_t rows = 0;  ///< rows of all sequences, if there are starts
+  /// One number on the device: how many of the S rows of keys and values are filled. Query t then has the position
+  /// length − T + t. Null: all S rows are filled, and query t has position t. An out-of-range length is reported.
   const std::int32_t* length = nullptr;
-  /// (B, S) on the device: row s of batch entry b is that row of entry sources[b, s], of `entries` that key and value
-  /// have. Null: of entry b. One that is out of range is reported.
+  /// (B, S) on the device: row s of batch entry b is read from entry sources[b, s] of the `entries` that key and value
+  /// have. Null: from entry b. An out-of-range entry is reported.
   const std::int32_t* sources = nullptr;
   std::int64_t entries = 0;
   Reporter report;
@@ -78,13 +78,13 @@ struct AttentionProblem {
 /// One kernel.
 struct AttentionKernel {
   std::string_view name;  ///< "flash sm90", "flash mma", "flash fma", "plain"
-  /// Why it does not take the problem, or "".
+  /// Returns the reason why the kernel does not take the problem, or "".
   std::string (*why_not)(const AttentionProblem& problem, const Device& device);
-  /// Makes it ready once (tensor maps, launch shape) and gives what puts it on a stream.
+  /// Prepares it once (tensor maps, launch shape) and returns the function that puts it on a stream.
   Launch (*prepare)(const AttentionProblem& problem, const Device& device);
 };
 
-/// The fastest first; the last takes every problem.
+/// The kernels, fastest first. The last one takes every problem.
 [[nodiscard]] std::span<const AttentionKernel> attention_kernels();
 
 }  // namespace attn::cuda

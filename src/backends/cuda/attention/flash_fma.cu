@@ -1,8 +1,8 @@
-// Attention in one pass in float32, without tensor cores: a block takes a tile of queries of one head and goes over
-// tiles of keys and values in shared memory, scores and results in registers.
+// One-pass attention in float32 without tensor cores. A block takes a tile of queries of one head and iterates over
+// tiles of keys and values in shared memory; scores and results stay in registers.
 //
-// 16 of the 256 threads, in a row of the tile, share its queries: thread (r, c) has queries r, r + 16, … and keys c, c
-// + 16, …, and columns 4c to 4c + 3 of every 64 of the values.
+// The threads form a grid of rows with 16 threads each, which share the queries of their row. Thread (r, c) has queries
+// r, r + 16, …, keys c, c + 16, …, and columns 4c to 4c + 3 of every 64 columns of the values.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -15,21 +15,21 @@ namespace attn::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kLanes = 16;  // threads that share a query, and queries that a thread is apart from its next
-constexpr int kVector = 4;  // floats of 16 bytes
+constexpr int kLanes = 16;  // threads that share a query; also the stride between a thread's queries
+constexpr int kVector = 4;  // floats in 16 bytes
 
 struct FlashFma {
   AttentionProblem problem;
   Tiling tiling;
-  float scale = 1.0F;           // of scores, times log2(e)
-  int head_vectors = 0;         // of a query and a key, rounded up with zeros
-  bool copies_vectors[3] = {};  // query, key, value: rows begin at, and consist of, whole vectors
+  float scale = 1.0F;           // factor of the scores, times log2(e)
+  int head_vectors = 0;         // 16-byte vectors in a query or key row, padded with zeros
+  bool copies_vectors[3] = {};  // query, key, value: rows are aligned to, and made of, whole vectors
   bool stores_vectors = false;  // context: the same
 };
 
-/// Rows: queries of a thread; Keys: of a tile; Columns: vectors of a value that a thread has.
+/// Rows: queries per thread; Keys: keys per tile; Columns: value vectors per thread.
 constexpr int keys_of_tile(int columns) { return columns == 1 ? 64 : 32; }
-/// Rows of queries and keys have an odd number of vectors, so that those of 8 threads lie in different banks.
+/// Rows of queries and keys have an odd number of vectors, so that the rows of 8 threads fall into different banks.
 constexpr int head_stride(int head_vectors) { return (head_vectors | 1) * kVector; }
 constexpr int weight_stride(int columns) { return keys_of_tile(columns) + kVector; }
 constexpr std::int64_t shared_floats(int rows, int columns, int head_vectors) {
@@ -52,7 +52,7 @@ class Kernel {
         lane_(static_cast<int>(threadIdx.x) % kLanes),
         thread_row_(static_cast<int>(threadIdx.x) / kLanes),
         stride_(head_stride(given.head_vectors)) {
-    if (problem_.length != nullptr) __builtin_unreachable();  // what is read of it would be spilled
+    if (problem_.length != nullptr) __builtin_unreachable();  // avoids spilling what would be read from it
     query_ = shared_memory<float>();
     key_ = query_ + kQueries * stride_;
     value_ = key_ + kKeys * stride_;
@@ -68,7 +68,7 @@ class Kernel {
 
   __device__ __forceinline__ void run() {
     const int T = queries();
-    if (first_row_ >= T) return;  // a tile of a longer sequence
+    if (first_row_ >= T) return;  // a tile beyond the end of this sequence
     const int rows = T - first_row_ < kQueries ? T - first_row_ : kQueries;
     const KeyRange<int> range = keys_seen(problem_, keys_, first_row_, rows);
 #pragma unroll
@@ -83,11 +83,11 @@ class Kernel {
     Sweep what = Sweep::attention;
     int first = range.first / kKeys;
     int end = range.last > range.first ? (range.last + kKeys - 1) / kKeys : first;
-    for (;;) {  // so that the code of a sweep is there once
+    for (;;) {  // a loop, so that the code of a sweep exists only once
       sweep(what, first, end);
       if (what == Sweep::attention) finish_sums();
       if (what == Sweep::uniform) count_uniform();
-      // Rows that see a key are stored before the mean of all values is taken, in which padding counts.
+      // Rows that see a key are stored before the mean of all values, which includes padding, is computed.
       if (what != Sweep::scores) store(what == Sweep::uniform);
       const bool fused = problem_.path == graph::AttentionPath::fused;
       if (what == Sweep::attention && fused && __syncthreads_or(any_hidden_row())) {
@@ -103,12 +103,12 @@ class Kernel {
   }
 
  private:
-  /// T and S of this batch entry or sequence; read anew to free their registers.
+  /// T and S of this batch entry or sequence; reread instead of kept, to free their registers.
   __device__ __forceinline__ int queries() const { return static_cast<int>(queries_of(problem_, b_)); }
   __device__ __forceinline__ int keys() const { return static_cast<int>(keys_there(problem_, b_)); }
 
-  /// What is done with a tile of keys and values: the softmax and its product with the values; the mean of all values
-  /// for queries that see no key; the probabilities, once the sums are known.
+  /// The work on a tile of keys and values. Attention: softmax and product with the values. Uniform: the mean of all
+  /// values, for queries that see no key. Scores: the probabilities, once the sums are known.
   enum class Sweep { attention, uniform, scores };
 
   __device__ __forceinline__ void load_rows(float* to, const HeadsView& view, int count, int first, int end, int head,
@@ -139,7 +139,7 @@ class Kernel {
     load_rows(key_, problem_.key, kKeys, tile * kKeys, keys_, k_, static_cast<int>(problem_.H), given_.head_vectors,
               stride_, given_.copies_vectors[1]);
   }
-  /// Zeros for padding, of which weight 0 times NaN would be NaN; but in a mean of all values it counts.
+  /// Loads zeros for padding, since weight 0 times NaN would be NaN. A mean of all values includes padding.
   __device__ __forceinline__ void load_values(Sweep what, int tile) {
     const int end = what == Sweep::uniform ? keys() : keys_;
     load_rows(value_, problem_.value, kKeys, tile * kKeys, end, k_, static_cast<int>(problem_.V),
@@ -152,7 +152,7 @@ class Kernel {
       if (tile >= first) {
         ptx::commit_copies();
         ptx::wait_copies<0>();
-        __syncthreads();  // the keys are there, and nobody needs the values before them
+        __syncthreads();  // the keys have arrived, and the previous values are no longer in use
         if (what != Sweep::scores) load_values(what, tile);
         ptx::commit_copies();
         float scores[Rows][kKeysOfThread];
@@ -170,7 +170,7 @@ class Kernel {
         keep(scores);
       }
       ptx::wait_copies<0>();
-      __syncthreads();  // the values and weights are there, and nobody needs the keys before them
+      __syncthreads();  // the values and weights have arrived, and the previous keys are no longer in use
       if (what != Sweep::uniform && tile + 1 < end) load_keys(tile + 1);
       if (tile >= first && what != Sweep::scores) multiply_values();
     }
@@ -241,7 +241,7 @@ class Kernel {
   __device__ __forceinline__ int row_of(int i) const { return first_row_ + i * kLanes + thread_row_; }
   __device__ __forceinline__ int column_of(int j) const { return j * kLanes + lane_; }
 
-  /// Turns the scores of hidden keys to −∞.
+  /// Sets the scores of hidden keys to −∞.
   __device__ __forceinline__ void hide(float (&scores)[Rows][kKeysOfThread], int first_key) {
 #pragma unroll
     for (int i = 0; i < Rows; ++i) {
@@ -256,7 +256,7 @@ class Kernel {
     }
   }
 
-  /// The largest of a row, or the sum: 16 threads have a part each.
+  /// The maximum or the sum over a row whose elements are spread over 16 threads.
   __device__ __forceinline__ static float largest_of_row(float x) {
 #pragma unroll
     for (int step = 1; step < kLanes; step *= 2) x = fmaxf(x, __shfl_xor_sync(~0U, x, step));
@@ -268,8 +268,8 @@ class Kernel {
     return x;
   }
 
-  /// Turns scores to 2^(scale·score − top), top being the row's largest so far, and brings the sums and the context to
-  /// it.
+  /// Replaces scores by 2^(scale·score − top), where top is the row's running maximum, and rescales the sums and the
+  /// context to it.
   __device__ __forceinline__ void update_softmax(float (&scores)[Rows][kKeysOfThread]) {
 #pragma unroll
     for (int i = 0; i < Rows; ++i) {
@@ -303,7 +303,7 @@ class Kernel {
     }
   }
 
-  /// Puts the weights where the other threads of their rows find them.
+  /// Stores the weights in shared memory for the other threads of their rows.
   __device__ __forceinline__ void keep(const float (&weights)[Rows][kKeysOfThread]) {
 #pragma unroll
     for (int i = 0; i < Rows; ++i) {
@@ -352,14 +352,14 @@ class Kernel {
       for (int j = 0; j < kKeysOfThread; ++j) {
         const int key = first_key + column_of(j);
         const float weight = ptx::exp2(fmaf(scores[i][j], given_.scale, -top_[i]));
-        // A hidden key stays without weight in a row of NaN.
+        // A hidden key has no weight in a row of NaN.
         const bool none = !is_fused && scores[i][j] == -INFINITY;
         if (key < keys()) to[key] = none ? 0.0F : (hidden_[i] ? hidden : weight) * factor;
       }
     }
   }
 
-  /// All rows, or those that see no key.
+  /// Stores all rows, or only those that see no key.
   __device__ __forceinline__ void store(bool hidden_alone) {
     const HeadsView& view = problem_.context;
 #pragma unroll
@@ -396,10 +396,10 @@ class Kernel {
   const AttentionProblem& problem_;
   float *query_, *key_, *value_, *weights_;
   const int lane_, thread_row_;
-  const int stride_;  // of queries and keys
+  const int stride_;  // queries and keys
   int b_ = 0, n_ = 0, k_ = 0;
-  int first_row_ = 0;  // of the tile's queries
-  int keys_ = 0;       // that are not padding
+  int first_row_ = 0;  // first row of the tile's queries
+  int keys_ = 0;       // keys that are not padding
   float top_[Rows], sum_[Rows];
   bool hidden_[Rows];
   float context_[Rows][Columns * kVector];
@@ -446,7 +446,7 @@ constexpr int kFewRows = 1, kManyRows = 4;
 std::string why_not_flash_fma(const AttentionProblem& problem, const Device& device) {
   if (problem.dtype != DType::float32) return "not in float32";
   if (device.architecture() < 80) return "needs sm_80 or later";
-  if (problem.length != nullptr) return "the number of keys is known on the GPU alone";
+  if (problem.length != nullptr) return "the number of keys is known only on the GPU";
   if (std::max(problem.H, problem.V) > 256) return "a head size is beyond 256";
   if (const std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
   if (shared_bytes(problem, kFewRows) > device.shared_bytes()) return "too little shared memory";
@@ -463,7 +463,7 @@ Launch prepare_flash_fma(const AttentionProblem& problem, const Device& device) 
   given.copies_vectors[2] = has_vectors(problem, problem.value, problem.V);
   given.stores_vectors = has_vectors(problem, problem.context, problem.V);
 
-  // Few queries leave most of a large tile empty, and few tiles most processors.
+  // With few queries a large tile is mostly empty; with few tiles most processors idle.
   const Tiling large = tile_queries(problem, kManyRows * kLanes, device);
   const bool many = problem.T > kFewRows * kLanes && large.blocks() >= static_cast<unsigned>(device.processors()) / 2 &&
                     shared_bytes(problem, kManyRows) <= device.shared_bytes();

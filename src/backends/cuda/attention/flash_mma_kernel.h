@@ -1,8 +1,8 @@
-// Attention in one pass on the tensor cores of sm_80 and later (FlashAttention-2, arXiv:2307.08691): a block takes a
-// tile of queries of one head and goes over tiles of keys and values in shared memory, the next one being copied while
-// one is computed with. Scores stay in registers; the softmax is kept up to date with the largest score so far.
+// One-pass attention on the tensor cores of sm_80 and later (FlashAttention-2, arXiv:2307.08691). A block takes a tile
+// of queries of one head and iterates over tiles of keys and values in shared memory; the next tile is copied while the
+// current one is computed. Scores stay in registers, with an online softmax.
 //
-// A warp takes 16 or 32 queries. In its fragments (ptx.h), g = lane / 4 names a row and t = lane % 4 two columns.
+// A warp takes 16 or 32 queries. In its fragments (ptx.h), g = lane / 4 indexes a row and t = lane % 4 two columns.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@
 
 namespace attn::cuda {
 
-/// D: the head sizes, rounded up; Tiles: of 16 queries, a warp's.
+/// D: the padded head size; Tiles: the tiles of 16 queries per warp.
 template <typename Half, int D, int Tiles>
 class FlashMmaKernel {
  public:
@@ -22,7 +22,7 @@ class FlashMmaKernel {
   static constexpr int kQueries = flash_mma_queries(Tiles);
   static constexpr int kKeys = flash_mma_keys(D, Tiles);
   static constexpr int kStages = 2;
-  static constexpr int kBytes = 2;  // of an element
+  static constexpr int kBytes = 2;  // bytes per element
   static constexpr int kStride = flash_mma_stride(D);
 
   struct Shared {
@@ -30,7 +30,7 @@ class FlashMmaKernel {
     alignas(16) Half key[kStages][kKeys * kStride];
     alignas(16) Half value[kStages][kKeys * kStride];
   };
-  // The result goes through the memory of the keys and values.
+  // The result is staged in the memory of the keys and values.
   static_assert(sizeof(Shared::key) + sizeof(Shared::value) >= sizeof(Shared::query));
   static_assert(sizeof(Shared) == flash_mma_shared_bytes(D, Tiles));
 
@@ -54,7 +54,7 @@ class FlashMmaKernel {
   __device__ __forceinline__ void run() {
     check_length(problem_);
     const int T = queries();
-    if (first_row_ >= T) return;  // a tile of a longer sequence
+    if (first_row_ >= T) return;  // a tile beyond the end of this sequence
     const int rows = T - first_row_ < kQueries ? T - first_row_ : kQueries;
     const KeyRange<int> range = keys_seen(problem_, keys_, first_row_, rows);
 #pragma unroll
@@ -73,7 +73,7 @@ class FlashMmaKernel {
     Sweep what = Sweep::attention;
     int first = range.first / kKeys;
     int end = range.last > range.first ? (range.last + kKeys - 1) / kKeys : first;
-    for (;;) {  // so that the code of a sweep is there once
+    for (;;) {  // a loop, so that the code of a sweep exists only once
       sweep(what, first, end);
       if (what == Sweep::attention) finish_sums();
       if (what == Sweep::uniform) count_uniform();
@@ -93,11 +93,11 @@ class FlashMmaKernel {
   }
 
  private:
-  /// T of this batch entry or sequence; read anew to free its register.
+  /// T of this batch entry or sequence; reread instead of kept, to free its register.
   __device__ __forceinline__ int queries() const { return static_cast<int>(queries_of(problem_, b_)); }
 
-  /// What is done with a tile of keys and values: the softmax and its product with the values; the mean of all values
-  /// for queries that see no key; the probabilities, once the sums are known.
+  /// The work on a tile of keys and values. Attention: softmax and product with the values. Uniform: the mean of all
+  /// values, for queries that see no key. Scores: the probabilities, once the sums are known.
   enum class Sweep { attention, uniform, scores };
 
   template <int Rows>
@@ -136,7 +136,7 @@ class FlashMmaKernel {
   __device__ __forceinline__ void sweep(Sweep what, int first, int end) {
     for (int tile = first - 1; tile < end; ++tile) {
       ptx::wait_copies<0>();
-      __syncthreads();  // the tile is there, and nobody needs the one before it
+      __syncthreads();  // the tile has arrived, and the previous one is no longer in use
       if (tile + 1 < end) load_tile(what, tile + 1);
       if (tile < first) continue;
       float scores[Tiles][kKeys / 8][4];
@@ -218,7 +218,7 @@ class FlashMmaKernel {
   }
   __device__ __forceinline__ int column_of(int j, int e) const { return j * 8 + lane_ % 4 * 2 + e; }
 
-  /// Turns the scores of hidden keys to −∞.
+  /// Sets the scores of hidden keys to −∞.
   __device__ __forceinline__ void hide(float (&scores)[Tiles][kKeys / 8][4], int first_key) {
     const int first_row = first_row_ + warp_row_, last_row = first_row + 16 * Tiles - 1;
     const KeyRange<int> seen_by_all = {keys_seen(problem_, keys_, last_row, 1).first,
@@ -244,15 +244,15 @@ class FlashMmaKernel {
     for (int m = 0; m < problem_.masks; ++m) hide_by(problem_.mask[m], scores, first_key);
   }
 
-  /// The same by one mask. A lane collects the bits of one row, and hands them to those that have scores of it.
+  /// The same for one mask. Each lane collects the bits of one row and passes them to the lanes that hold its scores.
   __device__ __forceinline__ void hide_by(const MaskView& mask, float (&scores)[Tiles][kKeys / 8][4], int first_key) {
     const int first_row = ptx::here(first_row_ + warp_row_);
     const bool* const cells = mask.data + b_ * mask.strides[0] + n_ * mask.strides[1] + first_row * mask.strides[2] +
                               (first_key + lane_) * mask.strides[3];
-    const int inside = S_ - first_key;  // columns
+    const int inside = S_ - first_key;  // columns inside the array
     std::uint32_t bits[kKeys / 32];
     const int rows = static_cast<int>(smaller(mask.strides[2] == 0 ? 1 : 16 * Tiles, queries() - first_row));
-    // Rows that are not there see all: as rows that see nothing they would cost another sweep.
+    // Rows beyond the array see all keys: rows that see nothing would cost another sweep.
 #pragma unroll
     for (int w = 0; w < kKeys / 32; ++w) bits[w] = lane_ < rows ? 0 : ~0U;
 #pragma unroll 4
@@ -283,7 +283,7 @@ class FlashMmaKernel {
     }
   }
 
-  /// The largest of a row, or the sum: four lanes have a part each.
+  /// The maximum or the sum over a row whose elements are spread over four lanes.
   static __device__ __forceinline__ float largest_of_row(float x) {
     x = fmaxf(x, __shfl_xor_sync(~0U, x, 1));
     return fmaxf(x, __shfl_xor_sync(~0U, x, 2));
@@ -293,8 +293,8 @@ class FlashMmaKernel {
     return x + __shfl_xor_sync(~0U, x, 2);
   }
 
-  /// Turns scores to 2^(scale·score − top), top being the row's largest so far, and brings the sums and the context to
-  /// it.
+  /// Replaces scores by 2^(scale·score − top), where top is the row's running maximum, and rescales the sums and the
+  /// context to it.
   __device__ __forceinline__ void update_softmax(float (&scores)[Tiles][kKeys / 8][4]) {
 #pragma unroll
     for (int i = 0; i < Tiles; ++i) {
@@ -390,7 +390,7 @@ class FlashMmaKernel {
 
   static __device__ __forceinline__ float inverse(float sum) { return sum == 0.0F ? 0.0F : ptx::reciprocal(sum); }
 
-  /// Through shared memory, so that whole vectors are stored.
+  /// Stages the context in shared memory to store whole vectors.
   __device__ __forceinline__ void store_context() {
     Half* const staged = shared_.key[0] + warp_row_ * kStride;
 #pragma unroll
@@ -470,9 +470,9 @@ class FlashMmaKernel {
   const int thread_, lane_;
   const int warp_row_;  // the first of the warp's queries in the tile
   int b_ = 0, n_ = 0, k_ = 0;
-  int S_ = 0;          // of this batch entry or sequence
-  int first_row_ = 0;  // of the tile's queries
-  int keys_ = 0;       // that are not padding
+  int S_ = 0;          // keys of this batch entry or sequence
+  int first_row_ = 0;  // first row of the tile's queries
+  int keys_ = 0;       // keys that are not padding
   float top_[Tiles][2], sum_[Tiles][2];
   bool hidden_[Tiles][2];
   float context_[Tiles][D / 8][4];

@@ -1,4 +1,4 @@
-// Launches of the attention kernel on tensor cores, one for each head size and number of tiles that there is code for.
+// Launches of the attention kernel on tensor cores, one for each compiled head size and number of tiles.
 #pragma once
 
 #include "device.h"

@@ -25,7 +25,7 @@ FlashSm90Tiles tiles_for(const AttentionProblem& problem) {
   return problem.causal || problem.masks > 0 ? kFlashSm90Tiles128 : kFlashSm90LongTiles128;
 }
 
-/// An array (batch, rows, heads, size) in boxes of 64 columns and `box_rows` rows of one head.
+/// Describes an array (batch, rows, heads, size) in boxes of 64 columns and `box_rows` rows of one head.
 void encode(CUtensorMap& map, const AttentionProblem& problem, const HeadsView& view, std::int64_t rows,
             std::int64_t heads, std::int64_t size, int box_rows) {
   constexpr std::int64_t kBytes = 2;
@@ -35,7 +35,7 @@ void encode(CUtensorMap& map, const AttentionProblem& problem, const HeadsView& 
 }
 
 bool fits_map(const AttentionProblem& problem, const HeadsView& view, std::int64_t size) {
-  constexpr std::int64_t kLargest = std::int64_t{1} << 38;  // elements, of a stride
+  constexpr std::int64_t kLargest = std::int64_t{1} << 38;  // the largest stride, in elements
   return has_vectors(problem, view, size) && view.head_stride > 0 && view.row_stride > 0 && view.batch_stride > 0 &&
          std::max({view.head_stride, view.row_stride, view.batch_stride}) < kLargest;
 }
@@ -45,11 +45,11 @@ bool is_of_queries(const MaskView& mask) {
   return mask.strides[1] == 0 && mask.strides[2] == 1 && mask.strides[3] == 0;
 }
 
-/// What padding makes of masks is taken: one of keys and one of queries, for all heads.
+/// Takes the masks that padding produces: one of keys and one of queries, shared by all heads.
 std::string why_not_masks(const AttentionProblem& problem) {
   const std::span<const MaskView> masks(problem.mask, static_cast<std::size_t>(problem.masks));
   const auto keys = std::ranges::count_if(masks, is_of_keys), queries = std::ranges::count_if(masks, is_of_queries);
-  if (keys + queries < problem.masks) return "a mask is not of keys or of queries alone";
+  if (keys + queries < problem.masks) return "a mask covers neither only keys nor only queries";
   if (keys > 1 || queries > 1) return "there are two masks of one kind";
   if (problem.masks > 0 && problem.causal) return "there are masks, and it is causal";
   if (problem.masks > 0 && problem.lengths != nullptr) return "there are masks and lengths";
@@ -66,7 +66,7 @@ std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& de
   if (std::string reason = why_not_tiled(problem); !reason.empty()) return reason;
   if (problem.T <= 64) return "two thirds of a tile of queries would be empty";
   if (std::string reason = why_not_masks(problem); !reason.empty()) return reason;
-  if (problem.length != nullptr) return "the number of keys is known on the GPU alone";
+  if (problem.length != nullptr) return "the number of keys is known only on the GPU";
   if (problem.rows > kMostRows) return "sequences have more than 2^30 rows";
   if (with_plain_window(problem).window > 0) return "there is a window";
   if (problem.scores != nullptr) return "the scores are asked for";

@@ -1,5 +1,5 @@
-// The work of the attention kernel on Hopper's instructions: a tile of queries with the keys that it sees, and what the
-// warps that fetch and the warpgroups that compute share.
+// The work unit of the attention kernel with Hopper's instructions (a tile of queries with the keys that it sees), and
+// the shared memory of producer and consumers.
 #pragma once
 
 #include <algorithm>
@@ -21,19 +21,19 @@ struct Shared {
   alignas(1024) Half value[kStages][D / kPanel][Keys * kPanel];
   alignas(8) std::uint64_t query_full, query_empty;
   std::uint64_t key_full[kStages], key_empty[kStages], value_full[kStages], value_empty[kStages];
-  std::uint64_t cut_full;  // a tile of values is there whose last rows are to become zeros
+  std::uint64_t cut_full;  // a tile of values has arrived whose last rows are to be cleared
   unsigned block;          // the ticket of the next tile of queries
 };
 
-/// Barriers of the block, each of a warpgroup: when it has its turn at the tensor cores, when a ticket is there for it,
-/// and when it has read that. They are the hardware's numbered ones, and no mbarriers, because tools that look for
-/// races know that these order what threads write and read.
+/// Barriers of the block, one set per warpgroup: its turn at the tensor cores has come, a ticket is ready, the ticket
+/// was read. They are the hardware's numbered barriers rather than mbarriers, because race detectors know that these
+/// order writes and reads of threads.
 constexpr int turn_of(int group) { return 1 + group; }
 constexpr int ticket_for(int group) { return 4 + group; }
 constexpr int ticket_read_by(int group) { return 7 + group; }
-constexpr int kTicketThreads = 32 + 128;  // the warp that hands it out, and those who take it
+constexpr int kTicketThreads = 32 + 128;  // the warp that broadcasts it, and the warpgroup that reads it
 
-/// Counts what goes through a ring of stages.
+/// The position in a ring of stages.
 struct Turn {
   unsigned count = 0;
 
@@ -41,13 +41,13 @@ struct Turn {
   __device__ __forceinline__ unsigned parity() const { return count / kStages % 2; }
 };
 
-/// A tile of queries, and the keys that it sees. Rows and keys are counted from where the sequence starts.
+/// A tile of queries and the keys that it sees. Rows and keys are relative to the start of the sequence.
 struct Work {
   int b, n, first_row;
-  int start, rows;  // of the sequence; rows of queries
-  int keys;         // that are not padding
-  bool uniform;     // no key is seen, and all count the same
-  int tiles;        // of keys
+  int start, rows;  // start of the sequence; rows of queries
+  int keys;         // keys that are not padding
+  bool uniform;     // no key is visible, and all are weighted equally
+  int tiles;        // tiles of keys
 
   __device__ __forceinline__ Work(const FlashSm90& given, unsigned block, int queries, int tile) {
     const TilePlace place = place_of(given.tiling, block);
@@ -67,7 +67,7 @@ struct Work {
     tiles = first_row < rows ? (end + tile - 1) / tile : 0;
   }
 
-  /// Its place among the batch entries: sequences one behind the other are all in the first.
+  /// The index in the batch: concatenated sequences all belong to entry 0.
   __device__ __forceinline__ int batch(const FlashSm90& given) const { return given.starts == nullptr ? b : 0; }
 };
 

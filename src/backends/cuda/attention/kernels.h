@@ -1,4 +1,4 @@
-// The kernels of the table, and what they have in common on the host.
+// The kernels of the table, and their common host code.
 #pragma once
 
 #include <string>
@@ -9,33 +9,35 @@
 
 namespace attn::cuda {
 
-/// Any problem, one warp a query: what the others must give.
+/// Any problem, one warp per query: the definition that the others are checked against.
 [[nodiscard]] std::string why_not_plain(const AttentionProblem& problem, const Device& device);
 [[nodiscard]] Launch prepare_plain(const AttentionProblem& problem, const Device& device);
 
-/// float32 without tensor cores, head sizes to 256.
+/// float32 without tensor cores, head sizes up to 256.
 [[nodiscard]] std::string why_not_flash_fma(const AttentionProblem& problem, const Device& device);
 [[nodiscard]] Launch prepare_flash_fma(const AttentionProblem& problem, const Device& device);
 
-/// float16 and bfloat16 on the tensor cores of sm_80 and later, head sizes to 256.
+/// float16 and bfloat16 on the tensor cores of sm_80 and later, head sizes up to 256.
 [[nodiscard]] std::string why_not_flash_mma(const AttentionProblem& problem, const Device& device);
 [[nodiscard]] Launch prepare_flash_mma(const AttentionProblem& problem, const Device& device);
 
-/// float16 and bfloat16 on Hopper, without windows, scores and masks but those of padding, head sizes to 256.
+/// float16 and bfloat16 on Hopper, head sizes up to 256; no windows, no scores, and only padding masks.
 [[nodiscard]] std::string why_not_flash_sm90(const AttentionProblem& problem, const Device& device);
 [[nodiscard]] Launch prepare_flash_sm90(const AttentionProblem& problem, const Device& device);
 
-/// Few queries over many keys, whatever hides keys but lengths; float32, float16, bfloat16, head sizes to 256.
+/// Few queries over many keys, any mask except lengths; float32, float16, bfloat16, head sizes up to 256.
 [[nodiscard]] std::string why_not_flash_split(const AttentionProblem& problem, const Device& device);
 [[nodiscard]] Launch prepare_flash_split(const AttentionProblem& problem, const Device& device);
 
-/// Why no tiled kernel takes it: a scale that would turn the order of scores round, sizes beyond 32 bits; or "".
+/// Returns the reason why no tiled kernel takes it, or "": a scale that would reverse the order of scores, or sizes
+/// beyond 32 bits.
 [[nodiscard]] std::string why_not_tiled(const AttentionProblem& problem);
-/// How the queries are tiled, `rows` to a tile.
+/// Tiles the queries, `rows` per tile.
 [[nodiscard]] Tiling tile_queries(const AttentionProblem& problem, int rows, const Device& device);
-/// Whether the rows of an array with heads of this size begin at, and consist of, whole 16-byte vectors.
+/// Returns whether the rows of an array with this head size are aligned to, and made of, whole 16-byte vectors.
 [[nodiscard]] bool has_vectors(const AttentionProblem& problem, const HeadsView& view, std::int64_t size);
-/// The same problem with a window that hides nothing taken away, and no other so wide that sums with it overflow.
+/// The same problem without a window that hides nothing; a wider window is limited so that sums with it do not
+/// overflow.
 [[nodiscard]] AttentionProblem with_plain_window(AttentionProblem problem);
 
 }  // namespace attn::cuda

@@ -1,5 +1,6 @@
-// Attention as it is written: a block takes a query, goes over the keys for the largest score and the sum of the
-// exponentials, and once more for the probabilities and their mean of the values. Any dtype, any size, any mask.
+// Straightforward attention. A block takes a query, scans the keys for the maximum score and the sum of the
+// exponentials, and scans them again for the probabilities and the weighted mean of the values. Any dtype, any size,
+// any mask.
 //
 // float64 is computed in double, everything else in float.
 #include <algorithm>
@@ -15,10 +16,10 @@ namespace {
 
 using graph::AttentionPath;
 
-constexpr int kThreads = 128;  // of a block; each takes a key, then a column of the values
-constexpr int kColumns = 4;    // of the values, of one thread, at a time
+constexpr int kThreads = 128;  // threads per block; each takes a key, then a column of the values
+constexpr int kColumns = 4;    // value columns per thread at a time
 
-/// What a hidden score becomes (Keras: ops.dot_product_attention, layers.Softmax).
+/// The value of a hidden score (Keras: ops.dot_product_attention, layers.Softmax).
 __device__ inline float hidden_score(const AttentionProblem& problem) {
   if (problem.path == AttentionPath::fused) return -0.7F * FLT_MAX;
   return problem.dtype == DType::float16 ? -3e4F : -1e9F;
@@ -31,7 +32,7 @@ struct Query {
   KeyRange<std::int64_t> range;
 };
 
-/// The number of a row's first element. A sequence's row counts from its start; a cache's row may be in any entry.
+/// The index of the row's first element. A sequence's row is relative to its start; a cache's row may be in any entry.
 __device__ std::int64_t row_at(const AttentionProblem& problem, const HeadsView& view, std::int64_t b, std::int64_t row,
                                std::int64_t head) {
   return begin_of(problem, view, b) + row * view.row_stride + head * view.head_stride;
@@ -67,7 +68,7 @@ struct Score {
   }
 };
 
-/// Σ exp(score − largest) over some keys, and over those of them that are seen.
+/// Σ exp(score − largest) over some keys, and over the visible ones among them.
 template <typename Number>
 struct Sum {
   Number largest = -static_cast<Number>(INFINITY);
@@ -136,7 +137,8 @@ __global__ void __launch_bounds__(kThreads, 4) plain_attention(const AttentionPr
       problem.log_sum_exp[i] = static_cast<float>(sum.largest + log(sum.seen));
     }
 
-    // Padding is not multiplied by its weight 0, which NaN would turn to NaN; but it counts where all keys count alike.
+    // Values of padding are skipped rather than multiplied by weight 0, which would propagate NaN. They count if all
+    // keys count equally.
     const std::int64_t values = problem.path == AttentionPath::fused && sum.seen == 0 ? S : keys;
     const Array scores{problem.scores, problem.dtype}, context{problem.context.data, problem.dtype};
     const Array value{problem.value.data, problem.key_dtype};

@@ -1,4 +1,4 @@
-// Which tile of queries of which head a block takes, for the kernels that go over tiles of keys.
+// The assignment of tiles of queries and heads to blocks, for the kernels that iterate over tiles of keys.
 #pragma once
 
 #include <cmath>
@@ -9,19 +9,19 @@
 
 namespace attn::cuda {
 
-/// Blocks go over the heads in groups, within a group over the tiles of queries from the last to the first, and within
-/// a tile over the heads of the group. The last tiles are those that take longest where a query sees no later keys.
+/// Blocks are ordered by group of heads, then by tile of queries from last to first, then by head of the group. The
+/// last tiles take longest under causal masks, so they start first.
 struct Tiling {
-  unsigned tiles = 1;  ///< of queries, of one head
-  unsigned heads = 1;  ///< of all batch entries
-  unsigned group = 1;  ///< heads of a group
+  unsigned tiles = 1;  ///< tiles of queries per head
+  unsigned heads = 1;  ///< heads of all batch entries
+  unsigned group = 1;  ///< heads per group
 
   [[nodiscard]] constexpr unsigned blocks() const { return tiles * heads; }
 };
 
-/// How many heads, of at most `limit`, a group has, so that no group is much smaller than the others: the last one
-/// would have fewer tiles than there are processors, long ones among them. The largest divisor of the heads, if it is
-/// over half of the limit, else groups that are as even as can be.
+/// The number of heads per group, at most `limit`, chosen so that no group is much smaller than the others. A small
+/// last group would have fewer tiles than there are processors, long ones among them. Returns the largest divisor of
+/// `heads` if it exceeds half of the limit; otherwise groups are as even as possible.
 constexpr unsigned heads_of_group(unsigned limit, unsigned heads) {
   limit = limit < 1 ? 1 : limit > heads ? heads : limit;
   for (unsigned group = limit; 2 * group > limit; --group) {
@@ -43,7 +43,7 @@ __device__ inline TilePlace place_of(const Tiling& tiling, unsigned block) {
   return {static_cast<int>(tiling.tiles - 1 - rest / heads), static_cast<int>(first + rest % heads)};
 }
 
-/// ln Σ exp of a row whose largest score, in powers of two, is `top` and whose Σ 2^(score − top) is `sum`.
+/// ln Σ exp of a row with maximum score `top` in base 2 and Σ 2^(score − top) = `sum`.
 __device__ inline float natural_log_sum(float top, float sum) {
   constexpr float kLn2 = 0.69314718056F;
   return (top + log2f(sum)) * kLn2;

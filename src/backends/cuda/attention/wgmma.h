@@ -1,7 +1,9 @@
-// wgmma, the products of a warpgroup on Hopper's tensor cores, in the sizes that attention and small products have.
+// The wgmma instruction, the matrix products of a warpgroup on Hopper's tensor cores, in the sizes that attention and
+// small GEMMs use.
 //
-// d (64, N) is float32 in registers: in warp w, with g = lane / 4 and t = lane % 4, register 4j + 2r + e holds (16w +
-// 8r + g, 8j + 2t + e). A left operand in registers is spread as for mma.sync (ptx.h), each warp with its 16 rows.
+// The accumulator d (64, N) is float32 in registers. In warp w, with g = lane / 4 and t = lane % 4, register 4j + 2r +
+// e holds (16w + 8r + g, 8j + 2t + e). A left operand in registers is laid out as for mma.sync (ptx.h), each warp with
+// its 16 rows.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +36,8 @@
   "%125, %126, %127"
 // clang-format on
 
-// One product. The predicate says whether d is added to; 1, 1 are the signs; then whether the operands are transposed.
+// One wgmma. The predicate selects accumulation into d; 1, 1 are the operand signs; the last arguments select
+// transposed operands.
 #define ATTN_PRODUCT(type, n, d_names, operands, predicate, transposed)                                               \
   "{\n.reg .pred p;\nsetp.ne.b32 p, " predicate                                                                       \
   ", 0;\n"                                                                                                            \
@@ -43,7 +46,8 @@
 
 namespace attn::cuda::ptx {
 
-/// Begins d = a·bᵀ, or d += where `accumulate` is 1, for a (64, 16) and b (N, 16) in shared memory, by descriptor().
+/// Begins d = a·bᵀ, or d += a·bᵀ if `accumulate` is 1, for a (64, 16) and b (N, 16) in shared memory, given by
+/// descriptor().
 template <typename Half, int N>
 __device__ __forceinline__ void begin_product(float (&d)[N / 2], std::uint64_t a, std::uint64_t b, int accumulate) {
   static_assert(N == 64 || N == 128 || N == 176);

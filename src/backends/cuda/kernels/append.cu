@@ -1,4 +1,4 @@
-// Rows that are written into a cache.
+// Writes rows into a cache.
 #include <cstdint>
 
 #include "device.h"
@@ -11,13 +11,13 @@
 namespace attn::cuda {
 namespace {
 
-/// x (B,T,K,H) into rows of a cache (C,K,S,H), from one on that only the device knows.
+/// x (B,T,K,H) written into rows of a cache (C,K,S,H), from a position on that only the device knows.
 struct AppendPlan {
   Array cache, x;
   const std::int32_t* position = nullptr;  ///< on the device
-  std::int64_t count = 0;                  ///< of elements of x
+  std::int64_t count = 0;                  ///< elements of x
   std::int64_t T = 0, K = 0, S = 0, H = 0;
-  std::int64_t step = 1;  ///< entries of the cache for each of x
+  std::int64_t step = 1;  ///< entries of the cache per entry of x
   Reporter report;
 };
 
@@ -51,7 +51,7 @@ Choice make_plain(const graph::Append&, const Step& step) {
   plan.report = reporter_of(step);
   return {
       "plain", [plan](cudaStream_t stream) {
-        const LaunchShape shape = thread_each(plan.count + 1);  // where there are no rows, the position is looked at
+        const LaunchShape shape = thread_each(plan.count + 1);  // without rows, one thread still checks the position
         with_float_of(plan.x.dtype,
                       [&](auto zero) { check(launch(append_kernel<decltype(zero)>, shape, stream, plan), "append"); });
       }};

@@ -15,20 +15,20 @@
 namespace attn::cuda {
 namespace {
 
-/// One side of a matrix product: how far a step along the axis that stays, and along the summed one, goes.
+/// One operand of a matrix product: the strides along its kept axis and along the summed axis.
 struct Side {
   Array numbers;
   std::int64_t kept = 0, summed = 0;
 };
 
-/// z (batch…, rows, columns) = activation(x·y + bias) + residual. The walk gives where each batch's matrices begin.
+/// z (batch…, rows, columns) = activation(x·y + bias) + residual. The walk gives the start of each batch's matrices.
 struct Product {
   Walk<2> batch;
   std::int64_t rows = 1, columns = 1, depth = 1;
   Side x, y;
   Array z;
   Array bias;      ///< (columns) or null
-  Array residual;  ///< as z, or null
+  Array residual;  ///< shaped as z, or null
 };
 
 template <typename Number>
@@ -62,7 +62,7 @@ void launch_product(const Product& product, const graph::Unary& activation, cuda
 
 constexpr int kMaxEinsumInputs = 8;
 
-/// Operand n of sum i, term j lies at starts.at(i).of[n] + terms.at(j).of[n].
+/// Operand n of sum i, term j is at starts.at(i).of[n] + terms.at(j).of[n].
 struct EinsumOperands {
   Array numbers[kMaxEinsumInputs];
   int count = 0;
@@ -88,7 +88,7 @@ __global__ void einsum_kernel(EinsumOperands operands, Walk<kMaxEinsumInputs> st
   store(y, i, sum);
 }
 
-/// How far each of `letters` steps in an operand: the sum over the axes it names there (a diagonal has two).
+/// The stride of each of `letters` in an operand: the sum over the axes with that letter (a diagonal has two).
 Steps letter_steps(const std::string& letters, const std::string& axes, const Shape& shape) {
   const Steps steps = steps_of(shape);
   Steps result(letters.size(), 0);
@@ -113,7 +113,7 @@ Choice make_plain(const graph::Linear& op, const Step& step) {
   product.z = array_of(step.outputs[0]);
   if (op.bias) product.bias = array_of(step.inputs[2]);
   if (op.residual) product.residual = array_of(step.inputs.back());
-  // A float activation of integers is taken in double; without one, integers stay exact.
+  // A floating activation of integers is computed in double; without an activation integers stay exact.
   const bool exact = op.activation.fn == graph::UnaryFn::linear;
   return {"plain", [product, exact, activation = op.activation](cudaStream_t stream) {
             const auto run = [&](auto zero) { launch_product<decltype(zero)>(product, activation, stream); };
@@ -123,7 +123,7 @@ Choice make_plain(const graph::Linear& op, const Step& step) {
 
 Choice make_plain(const graph::MatMul& op, const Step& step) {
   Shape x = step.inputs[0].shape, y = step.inputs[1].shape;
-  // A rank-1 side is one row on the left, one column on the right, whatever it is said to be transposed.
+  // A rank-1 operand is one row on the left and one column on the right; its transpose flag is ignored.
   const bool transpose_x = op.transpose_x && x.rank() > 1, transpose_y = op.transpose_y && y.rank() > 1;
   if (x.rank() == 1) x = Shape{1, x[0]};
   if (y.rank() == 1) y = Shape{y[0], 1};
@@ -154,7 +154,7 @@ Choice make_plain(const graph::Einsum& op, const Step& step) {
   const graph::EinsumEquation equation = graph::parse_einsum(op.equation);
   if (step.inputs.size() > kMaxEinsumInputs) return Choice("more than 8 inputs");
   std::map<char, Dim> sizes;
-  std::string summed;  // letters that the output does not have
+  std::string summed;  // letters that are absent from the output
   for (std::size_t n = 0; n < step.inputs.size(); ++n) {
     for (std::size_t axis = 0; axis < equation.inputs[n].size(); ++axis) {
       const char letter = equation.inputs[n][axis];

@@ -1,5 +1,5 @@
 // Convolution and pooling over 1 to 3 spatial axes, channels last, one thread per element of the result. Fewer axes are
-// read as three, the first of size 1.
+// extended to three by leading axes of size 1.
 #include <limits>
 #include <span>
 #include <type_traits>
@@ -29,7 +29,7 @@ Triple triple(std::span<const std::int64_t> sizes) {
   return result;
 }
 
-/// Where windows lie: window position i, cell j reads input cell i·stride + j·dilation − before.
+/// The geometry of windows: window position i, cell j reads input cell i·stride + j·dilation − before.
 struct Grid {
   Triple input, output, window, stride, dilation;
   std::int64_t before[3] = {};

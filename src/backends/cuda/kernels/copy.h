@@ -1,4 +1,4 @@
-// Copies of elements, in units as wide as their places allow.
+// Copies of elements, in units as wide as alignment allows.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,7 +13,7 @@
 
 namespace attn::cuda {
 
-/// A copy of units, runs of 1, 2, 4, 8 or 16 bytes: to[walk.at(i).of[1]] = from[walk.at(i).of[0]] for every i.
+/// A copy of units of 1, 2, 4, 8 or 16 bytes: to[walk.at(i).of[1]] = from[walk.at(i).of[0]] for every i.
 struct Copy {
   Walk<2> walk;  ///< in units
   const std::byte* from = nullptr;
@@ -22,7 +22,7 @@ struct Copy {
 };
 void launch_copy(const Copy& copy, cudaStream_t stream);
 
-/// Where a slice begins in its input, and how far a step along each of its axes goes there, in elements.
+/// The start of a slice in its input, and its strides along each axis there, in elements.
 struct PickedSteps {
   Steps steps;
   std::int64_t start = 0;
@@ -41,7 +41,7 @@ struct GatherPlan {
 [[nodiscard]] GatherPlan gather_plan(const graph::Gather& op, const Step& step, int unit);
 void launch_gather(const GatherPlan& plan, cudaStream_t stream);
 
-/// The largest unit, of at most 16 bytes, that divides all of what it is given: lengths of runs, addresses.
+/// The largest unit, of at most 16 bytes, that divides everything passed to it: run lengths and addresses.
 class Unit {
  public:
   explicit Unit(std::int64_t bytes = 16) : bytes_(bytes) {}
@@ -57,7 +57,7 @@ class Unit {
   std::int64_t bytes_;
 };
 
-/// Calls f with a zero of a type of `bytes` bytes, which is 1, 2, 4, 8 or 16.
+/// Calls f with a zero of an unsigned type of `bytes` bytes: 1, 2, 4, 8 or 16.
 template <typename Function>
 void with_unit(int bytes, Function f) {
   switch (bytes) {

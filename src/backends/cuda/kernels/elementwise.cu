@@ -22,7 +22,7 @@ __device__ bool is_negative(Integer x) {
   return false;
 }
 
-/// Functions of an integer that must not pass through double, where 2^53 ends.
+/// Functions of an integer that must not pass through double, which is exact only up to 2^53.
 template <typename Integer>
 __device__ Integer apply_to_integer(const Function<double>& f, Integer x) {
   const auto bits = static_cast<std::uint64_t>(x);
@@ -90,7 +90,9 @@ __device__ Division<Integer> floor_division(Integer x, Integer y, const Reporter
     return {0, 0};
   }
   if constexpr (std::is_signed_v<Integer>) {
-    if (y == -1) return {static_cast<Integer>(-static_cast<std::uint64_t>(x)), 0};  // −2^63 / −1 wraps as elsewhere
+    if (y == -1)
+      return {static_cast<Integer>(-static_cast<std::uint64_t>(x)), 0};  // −2^63 / −1 wraps, as in the
+                                                                         // reference backend
   }
   Division<Integer> result{static_cast<Integer>(x / y), static_cast<Integer>(x % y)};
   if (result.remainder != 0 && is_negative(result.remainder) != is_negative(y)) {
@@ -135,7 +137,7 @@ __device__ Number arithmetic(BinaryFn fn, Number x, Number y, const Reporter& re
         return x * y;
       case BinaryFn::divide:
         return x / y;
-      case BinaryFn::floor_divide:  // in float a quotient just below an integer would round up to it
+      case BinaryFn::floor_divide:  // in float, a quotient just below an integer would round up to it
         return static_cast<Number>(std::floor(static_cast<double>(x) / static_cast<double>(y)));
       case BinaryFn::mod: {
         const Number remainder = std::fmod(x, y);

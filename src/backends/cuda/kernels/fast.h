@@ -1,4 +1,4 @@
-// Fast kernels of float32, float16 and bfloat16, for the operations that models spend their time in.
+// Fast float32, float16 and bfloat16 kernels for the operations that dominate the time of models.
 #pragma once
 
 #include "attn/graph/op.h"
@@ -16,7 +16,7 @@ namespace attn::cuda {
 [[nodiscard]] Choice make_fast(const graph::Softmax& op, const Step& step);
 [[nodiscard]] Choice make_fast(const graph::Reduce& op, const Step& step);
 
-// fast_layout.cu, of any dtype
+// fast_layout.cu, for any dtype
 [[nodiscard]] Choice make_fast(const graph::Transpose& op, const Step& step);
 [[nodiscard]] Choice make_fast(const graph::Broadcast& op, const Step& step);
 [[nodiscard]] Choice make_fast(const graph::Concat& op, const Step& step);

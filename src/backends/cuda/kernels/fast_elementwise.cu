@@ -1,4 +1,4 @@
-// Functions of one and two numbers, 16 bytes at a time.
+// Unary and binary functions, 16 bytes at a time.
 #include <string>
 #include <type_traits>
 
@@ -16,7 +16,7 @@ using graph::BinaryFn;
 
 std::int64_t packs_of(std::int64_t count, int pack) { return (count + pack - 1) / pack; }
 
-/// y = f(x) from x's type to y's. The last thread has less than a pack where packs do not fill `count`.
+/// Computes y = f(x) from x's type to y's. The last thread handles a partial pack if packs do not divide `count`.
 template <typename From, typename To, int kCount>
 __global__ void __launch_bounds__(kBlockThreads)
     unary_kernel(Function<float> f, const From* x, To* y, std::int64_t count) {
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 template <typename From, typename To>
 void launch_unary(const Function<float>& f, const std::byte* x, std::byte* y, std::int64_t count, cudaStream_t stream) {
-  // Packs of as many numbers as fill 16 bytes on the wider side.
+  // The pack size fills 16 bytes on the wider side.
   constexpr int kCount = kPack<From> < kPack<To> ? kPack<From> : kPack<To>;
   const auto* const from = reinterpret_cast<const From*>(x);
   auto* const to = reinterpret_cast<To*>(y);
@@ -55,13 +55,13 @@ void launch_unary(const Function<float>& f, const std::byte* x, std::byte* y, st
   }
 }
 
-/// One side of a binary operation: element i of the result meets number i mod period.
+/// One operand of a binary operation: element i of the result uses element i mod period.
 template <typename T>
 struct Side {
   const T* numbers;
   std::int64_t period;
 
-  /// The kCount numbers from i on; where the period is not 1 or all, it is a multiple of kCount.
+  /// Loads kCount elements from i on. A period other than 1 or the whole is a multiple of kCount.
   template <int kCount>
   __device__ __forceinline__ void load(std::int64_t i, std::int64_t count, float (&to)[kCount]) const {
     if (period == 1) {
@@ -88,7 +88,7 @@ __device__ __forceinline__ void combine(BinaryFn fn, const float (&x)[kCount], c
       return each([](float a, float b) { return a * b; });
     case BinaryFn::divide:
       return each([](float a, float b) { return a / b; });
-    case BinaryFn::maximum:  // NaN where either is NaN
+    case BinaryFn::maximum:  // NaN if either is NaN
       return each([](float a, float b) { return a != a || a > b ? a : b; });
     case BinaryFn::minimum:
       return each([](float a, float b) { return a != a || a < b ? a : b; });
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   store_pack(z + first, result);
 }
 
-/// The period of a side whose last axes are the result's, and which has no others; 0 where it is not so.
+/// The period of an operand whose shape is a suffix of the result's; 0 if it is not.
 std::int64_t period_of(const Shape& side, const Shape& result) {
   const std::int64_t size = side.size();
   int axis = side.rank() - 1, last = result.rank() - 1;

@@ -1,4 +1,4 @@
-// Moves of elements in units of up to 16 bytes, and transpositions through tiles in shared memory.
+// Layout changes: copies in units of up to 16 bytes, and transpositions through tiles in shared memory.
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,13 +16,13 @@
 namespace attn::cuda {
 namespace {
 
-/// Axes with the steps of x and of y, in elements, merged.
+/// Axes with the strides of x and of y, in elements, merged.
 Axes axes_of(const Operand& y, Steps x_steps) {
   return merged({y.shape.dims(), {std::move(x_steps), steps_of(y.shape)}});
 }
 
-/// A copy of the runs that lie together in x and in y, in units as wide as runs and places allow. Nothing where that is
-/// no more than an element.
+/// Copies the runs that are contiguous in both x and y, in units as wide as runs and alignment allow. Returns nothing
+/// if such a unit is no wider than an element.
 std::optional<Copy> wide_copy(const Axes& axes, const std::byte* from, std::byte* to, std::int64_t element) {
   if (axes.sizes.empty() || axes.steps[0].back() != 1 || axes.steps[1].back() != 1) return std::nullopt;
   Unit unit;
@@ -56,10 +56,10 @@ Choice make_wide_copy(const Operand& x, const Operand& y, Steps x_steps, std::in
 }
 
 constexpr int kTile = 32;
-constexpr int kTileRows = 8;  ///< that the threads of a block move at once
+constexpr int kTileRows = 8;  ///< rows that the threads of a block move at once
 
-/// Matrices, one per element of the walk, of which x has columns side by side and y rows:
-/// y[column·y_step + row] = x[row·x_step + column].
+/// Transposes matrices, one per element of the walk: y[column·y_step + row] = x[row·x_step + column]. Columns are
+/// contiguous in x, rows in y.
 template <typename Word>
 struct Tiling {
   Walk<2> matrices;
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kTile* kTileRows) transpose_kernel(Tiling<Word
 }
 
 Choice make_tiled(const Axes& axes, const Operand& x, const Operand& y) {
-  // y's last axis is a row of the matrices; x's, the one with step 1, a column.
+  // y's last axis is a row of the matrices; x's axis with stride 1 is a column.
   const std::size_t last = axes.sizes.size() - 1;
   std::size_t inner = 0;
   while (inner < last && axes.steps[0][inner] != 1) ++inner;
@@ -129,7 +129,7 @@ Choice make_tiled(const Axes& axes, const Operand& x, const Operand& y) {
 
 constexpr int kMaxParts = 16;
 
-/// y (rows, width) of parts (rows, widths) side by side, in units.
+/// y (rows, width) is the concatenation of parts (rows, widths) along columns, in units.
 struct Parts {
   const std::byte* from[kMaxParts] = {};
   std::int64_t starts[kMaxParts + 1] = {};  ///< the first column of each part in y, and the width of y

@@ -1,5 +1,5 @@
-// Layer normalization over the last axis, with a residual added before where there is one. A row is read once and held
-// in registers; its variance is taken about its mean, not from squares.
+// Layer normalization over the last axis, optionally after adding a residual. A row is read once and kept in registers;
+// its variance is computed around its mean rather than from squares.
 #include <cmath>
 #include <string>
 
@@ -13,7 +13,7 @@ namespace {
 
 using graph::NormKind;
 
-/// P: of gamma and beta.
+/// P is the type of gamma and beta.
 template <typename T, typename P>
 struct Norm {
   const T *x, *residual;
@@ -39,7 +39,7 @@ struct Norm {
   }
 };
 
-/// What the numbers of a pack are multiplied with, and what is added to them.
+/// The factors and the offsets of a pack.
 template <int kVector>
 struct Affine {
   float factors[kVector] = {}, shifts[kVector] = {};
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kMaxRowThreads) norm_kernel(RowLayout layout, 
   const RowPlace place = row_place(layout);
   const auto held = static_cast<int>(layout.columns);
   const auto columns = static_cast<float>(held);
-  // Weights come from far: where registers hold them, they are asked for before the kernel ahead has ended.
+  // Weights come from global memory: if registers can hold them, they are loaded before the previous kernel has ended.
   constexpr int kAhead = kVector * kPacks <= 8 ? kPacks : 0;
   Affine<kVector> affine[kAhead > 0 ? kAhead : 1];
   const auto column_of = [&](int pack) { return (pack * place.threads + place.thread) * kVector; };
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(kMaxRowThreads) norm_kernel(RowLayout layout, 
   }
 }
 
-/// Rows that registers do not hold are read three times, and mostly found in the cache again. A block per row.
+/// Rows that exceed the registers are read three times, mostly from cache. One block per row.
 template <typename T, typename P>
 __global__ void __launch_bounds__(kMaxRowThreads) long_norm_kernel(RowLayout layout, Norm<T, P> norm) {
   wait_for_previous_kernel();

@@ -1,4 +1,4 @@
-// Reductions over neighbouring axes, read as x (outer, reduced, inner). Sums are in float.
+// Reductions over adjacent axes, seen as x (outer, reduced, inner). Sums are accumulated in float.
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -15,7 +15,7 @@ using graph::ReduceFn;
 
 __device__ __forceinline__ float combine(ReduceFn fn, float x, float y) {
   switch (fn) {
-    case ReduceFn::max:  // NaN where any is NaN
+    case ReduceFn::max:  // NaN if any is NaN
       return x != x || !(y != y || y > x) ? x : y;
     case ReduceFn::min:
       return x != x || !(y != y || y < x) ? x : y;
@@ -49,15 +49,16 @@ __global__ void __launch_bounds__(kMaxRowThreads) rows_kernel(RowLayout layout, 
   if (place.thread == 0) y[place.row] = from_float<T>(result);
 }
 
-constexpr int kParts = 8;  ///< of the reduced axis that the warps of a block take
+constexpr int kParts = 8;  ///< slices of the reduced axis, one per warp of a block
 
-/// x (outer, reduced, inner) → y (outer, inner): each lane has an element of the result, each warp a part of the sum.
+/// Reduces x (outer, reduced, inner) to y (outer, inner): each lane has an element of the result, each warp a slice of
+/// the sum.
 template <typename T>
 __global__ void __launch_bounds__(kParts* kWarpThreads)
     columns_kernel(ReduceFn fn, const T* x, T* y, std::int64_t reduced, std::int64_t inner, std::int64_t blocks) {
   wait_for_previous_kernel();
   let_next_kernel_start();
-  const Divided place = divide(blockIdx.x, blocks);  // blocks that lie side by side along the inner axis
+  const Divided place = divide(blockIdx.x, blocks);  // consecutive blocks cover the inner axis
   const int lane = lane_index(), part = static_cast<int>(threadIdx.x) / kWarpThreads;
   const std::int64_t i = place.remainder * kWarpThreads + lane;
   float result = first_of(fn);

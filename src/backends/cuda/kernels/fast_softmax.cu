@@ -1,4 +1,4 @@
-// Softmax and log-softmax over the last axis. A row is read once and held in registers.
+// Softmax and log-softmax over the last axis. A row is read once and kept in registers.
 #include <cmath>
 #include <limits>
 
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kMaxRowThreads) softmax_kernel(RowLayout layou
   });
 }
 
-/// Rows that registers do not hold are read three times, and mostly found in the cache again. A block per row.
+/// Rows that exceed the registers are read three times, mostly from cache. One block per row.
 template <typename T>
 __global__ void __launch_bounds__(kMaxRowThreads)
     long_softmax_kernel(RowLayout layout, bool logarithm, const T* x, T* y) {

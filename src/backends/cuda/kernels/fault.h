@@ -1,4 +1,4 @@
-// How kernels report numbers that are wrong input, and go on.
+// Reporting of invalid input values by kernels, which then continue.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ struct Graph;
 
 namespace attn::cuda {
 
-/// Where a step reports to.
+/// The destination of a step's reports.
 struct Reporter {
   Fault* fault = nullptr;
   int node = 0;
 
-#if defined(__CUDACC__) || defined(ATTN_CUDA_EMULATED)  // the host only carries it
-  /// The first report stays.
+#if defined(__CUDACC__) || defined(ATTN_CUDA_EMULATED)  // the host only passes it on
+  /// Keeps the first report.
   __device__ void operator()(Fault::Kind kind, std::int64_t number, std::int64_t other = 0) const {
     if (fault == nullptr ||
         atomicCAS(&fault->kind, static_cast<int>(Fault::none), static_cast<int>(kind)) != Fault::none)
@@ -30,13 +30,13 @@ struct Reporter {
     fault->number = number;
     fault->other = other;
   }
-  /// Whether there is no report yet.
+  /// Returns whether there is no report yet.
   __device__ bool none() const { return fault == nullptr || fault->kind == Fault::none; }
 #endif
 };
 [[nodiscard]] inline Reporter reporter_of(const Step& step) { return {step.fault, step.node}; }
 
-/// What is thrown for it.
+/// Returns the error to throw for it.
 [[nodiscard]] Error error_of(const Fault& fault, const graph::Graph& graph);
 
 }  // namespace attn::cuda

@@ -1,4 +1,4 @@
-// Functions of one number, as graph::Unary lists them. Formulas and their NaN and infinities are the reference
+// Unary functions as listed by graph::Unary. The formulas and their treatment of NaN and infinity are the reference
 // backend's (src/backends/reference/unary.cpp).
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace attn::cuda {
 
-/// A graph::Unary whose parameters are numbers of the type that is computed in: float or double.
+/// A graph::Unary whose parameters have the type of the computation: float or double.
 template <typename Number>
 struct Function {
   graph::UnaryFn fn = graph::UnaryFn::linear;
@@ -21,7 +21,7 @@ struct Function {
 template <typename Number>
 [[nodiscard]] Function<Number> function_of(const graph::Unary& op) {
   const auto nearest = [](double x) { return static_cast<Number>(x); };
-  // x > t holds for a Number x exactly where x > (t rounded down to a Number) does.
+  // For a Number x, x > t is equivalent to x > (t rounded down to a Number).
   const auto threshold = [](double t) {
     const auto rounded = static_cast<Number>(t);
     return static_cast<double>(rounded) > t ? std::nextafter(rounded, -std::numeric_limits<Number>::infinity())
@@ -40,9 +40,9 @@ template <typename Number>
 
 namespace formula {
 
-// Number's own constants and functions; CUDA overloads those of std for float and double.
+// CUDA overloads the functions of std for float and double.
 
-/// x itself where it is NaN.
+/// Returns x itself if it is NaN.
 template <typename N>
 __device__ __forceinline__ N clip(N x, N low, N high) {
   if (x != x) return x;
@@ -53,12 +53,13 @@ __device__ __forceinline__ N clip(N x, N low, N high) {
 template <typename N>
 __device__ __forceinline__ N relu(N x, N slope, N threshold, N max_value) {
   if (x > threshold) return max_value < x ? max_value : x;
-  // Keras clears what is not above a threshold by comparison, which also clears NaN; without one NaN stays.
+  // Keras clears values that are not above a threshold by a comparison, which also clears NaN; without a threshold NaN
+  // stays.
   if (slope == N(0)) return x != x && threshold == N(0) ? x : N(0);
   return slope * (x - threshold);
 }
 
-/// Three bits of mantissa, from 2^-6 down in steps of 2^-9.
+/// Three mantissa bits; below 2^-6 the step is 2^-9.
 template <typename N>
 __device__ __forceinline__ N float8_e4m3fn(N x) {
   if (x != x || x == N(0)) return x;
@@ -109,7 +110,7 @@ __device__ __forceinline__ N mish(N x) {
   return x * std::tanh(softplus(x));
 }
 
-/// (x + √(x² + a)) / 2, in double: in float nothing is left of it where x is negative and large.
+/// (x + √(x² + a)) / 2, in double: in float it cancels completely for large negative x.
 template <typename N>
 __device__ __forceinline__ N squareplus(N x, N a) {
   const auto wide = static_cast<double>(x);
@@ -143,7 +144,7 @@ __device__ __forceinline__ N sign(N x) {
 
 }  // namespace formula
 
-/// f(x); 1 and 0 for true and false. One copy per kernel file: it is long, and inlined into kernels it would be many.
+/// Returns f(x); 1 and 0 for true and false. Not inlined: it is long, and one copy per kernel file is enough.
 template <typename N>
 static __device__ __attribute__((noinline)) N apply(const Function<N>& f, N x) {
   using graph::UnaryFn;
@@ -252,7 +253,7 @@ static __device__ __attribute__((noinline)) N apply(const Function<N>& f, N x) {
     case UnaryFn::ceil:
       return std::ceil(x);
     case UnaryFn::round:
-      return std::rint(x);  // half to even, as Python
+      return std::rint(x);  // half to even, as in Python
     case UnaryFn::trunc:
       return std::trunc(x);
     case UnaryFn::sign:

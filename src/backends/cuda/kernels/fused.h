@@ -1,4 +1,4 @@
-// Kernels for what models do together: fusion calls them in place of the operations one by one.
+// Kernels for common combinations of operations: fusion calls them instead of one kernel per operation.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,15 +15,15 @@
 
 namespace attn::cuda {
 
-/// sum = x + residual, y = normalized(sum)·gamma + beta, row by row. The sum is rounded to the dtype before it is
-/// normalized, so that the numbers are those of Binary and LayerNorm. Every pointer is to (rows, columns) but gamma and
-/// beta. y, and sum, may be the memory of x or of residual.
+/// Computes sum = x + residual and y = normalized(sum)·gamma + beta, row by row. The sum is rounded to the dtype before
+/// it is normalized, so that the results equal those of Binary and LayerNorm. Every pointer except gamma and beta is to
+/// (rows, columns). y and sum may alias x or residual.
 struct NormStep {
   DType dtype = DType::float32;  ///< float32, float16 or bfloat16
   std::int64_t rows = 0, columns = 0;
   const std::byte* x = nullptr;
   const std::byte* residual = nullptr;  ///< or null: y = normalized(x)
-  std::byte* sum = nullptr;             ///< or null: not kept
+  std::byte* sum = nullptr;             ///< or null: not stored
   NormParameters parameters;
   graph::NormKind kind = graph::NormKind::layer;
   double epsilon = 1e-3;
@@ -31,14 +31,14 @@ struct NormStep {
 };
 void launch_add_layer_norm(const NormStep& step, const Device& device, cudaStream_t stream);
 
-/// y[i] = table[indices[i]] + position[i mod period], rows of `columns` numbers. An index that is out of range is
-/// reported, and its row is 0 + position.
+/// Computes y[i] = table[indices[i]] + position[i mod period] for rows of `columns` elements. An out-of-range index is
+/// reported, and its row becomes 0 + position.
 struct GatherAddStep {
   DType dtype = DType::float32;  ///< float32, float16 or bfloat16
   std::int64_t columns = 0;
   const std::byte* table = nullptr;
   std::int64_t size = 0;  ///< rows of the table
-  Array indices;          ///< integers; negative ones count from the back
+  Array indices;          ///< integers; negative ones count from the end
   std::int64_t count = 0;
   const std::byte* position = nullptr;  ///< (period, columns)
   std::int64_t period = 1;

@@ -1,5 +1,4 @@
-// The functions of one number that models apply everywhere, as code that is inlined into fast kernels; the others have
-// the plain kernels.
+// The unary functions that models use most, inlined into fast kernels. The other functions use the plain kernels.
 #pragma once
 
 #include <cmath>
@@ -11,9 +10,9 @@
 
 namespace attn::cuda {
 
-/// 0.5·x·erfc(−x/√2) for numbers that are rounded to half precision afterwards, without a branch. erfc(z)·exp(z²) is
-/// t·P(t) for t = 1/(1 + 0.44·z), by a polynomial with a relative error below 8e-6 for z to 7 (Lawson's fit; the form
-/// is that of Abramowitz and Stegun 7.1.26).
+/// Computes 0.5·x·erfc(−x/√2) without a branch, for results that are rounded to half precision. erfc(z)·exp(z²) is
+/// t·P(t) for t = 1/(1 + 0.44·z), with a polynomial P. Its relative error is below 8e-6 for z up to 7 (Lawson's fit;
+/// the form is Abramowitz and Stegun 7.1.26).
 __device__ __forceinline__ float gelu_of_half(float x) {
   const float z = std::abs(x) * 0.70710678F, t = ptx::reciprocal(fmaf(0.44F, z, 1.0F));
   float sum = -0.14958747F;
@@ -26,7 +25,8 @@ __device__ __forceinline__ float gelu_of_half(float x) {
   return x * (x < 0.0F ? tail : 1.0F - tail);
 }
 
-/// x[j] = f(x[j]) for a hot function, for numbers that are stored as Stored. The choice is made once for all of x.
+/// Applies a hot function, x[j] = f(x[j]), to numbers that are stored as Stored. The dispatch happens once for all of
+/// x.
 template <typename Stored, int kCount>
 __device__ __forceinline__ void apply_hot(const Function<float>& f, float (&x)[kCount]) {
   using graph::UnaryFn;

@@ -1,4 +1,4 @@
-// Which functions of one number fast kernels have code for (hot.h).
+// The list of unary functions that fast kernels have code for (hot.h).
 #pragma once
 
 #include "attn/graph/op.h"

@@ -1,4 +1,4 @@
-// Operations that move elements and change none.
+// Operations that move elements without changing them.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -28,7 +28,7 @@ __global__ void copy_kernel(Walk<2> walk, const Word* from, Word* to) {
   to[at.of[1]] = from[at.of[0]];
 }
 
-/// One element per thread; y is written in order, x read at `start` plus what the steps make.
+/// One thread per element; y is written in order, x is read at `start` plus the offset of the steps.
 Choice make_copy(const Operand& x, const Operand& y, Steps steps, std::int64_t start = 0) {
   const auto walk = walk_over<2>({y.shape.dims(), {std::move(steps), steps_of(y.shape)}});
   if (!walk) return too_many_axes();
@@ -38,10 +38,10 @@ Choice make_copy(const Operand& x, const Operand& y, Steps steps, std::int64_t s
           }};
 }
 
-/// The axes of a Pad, of which neighbours without padding are one.
+/// The axes of a Pad, with adjacent unpadded axes merged.
 struct Padding {
   PadMode mode = PadMode::constant;
-  std::int64_t count = 1;  ///< of elements of y
+  std::int64_t count = 1;  ///< elements of y
   int rank = 0;
   std::int64_t x_sizes[kMaxAxes] = {}, y_sizes[kMaxAxes] = {}, before[kMaxAxes] = {}, x_steps[kMaxAxes] = {};
 };
@@ -51,7 +51,7 @@ __device__ std::int64_t padded_source(PadMode mode, std::int64_t i, std::int64_t
   if (i >= 0 && i < size) return i;
   if (mode == PadMode::constant) return -1;
   if (mode == PadMode::edge) return i < 0 ? 0 : size - 1;
-  // A mirror stands at each end: reflect shows the last element once, symmetric twice.
+  // Mirrors at each end: reflect shows the last element once, symmetric twice.
   const std::int64_t twice = mode == PadMode::symmetric ? 1 : 0;
   return i < 0 ? -i - twice : 2 * (size - 1) - i + twice;
 }
@@ -104,7 +104,7 @@ void launch_copy(const Copy& copy, cudaStream_t stream) {
 Choice make_plain(const graph::Reshape&, const Step& step) {
   const Operand &x = step.inputs[0], &y = step.outputs[0];
   if (x.data == y.data) return {"nothing to do", [](cudaStream_t) {}};
-  // A kernel and no cudaMemcpyAsync: in a recorded pass, the kernel that follows may only start early after a kernel.
+  // A kernel rather than cudaMemcpyAsync: in a recorded pass, the next kernel may start early only after a kernel.
   Unit unit;
   unit.must_divide(y.bytes());
   unit.must_divide(x.data);

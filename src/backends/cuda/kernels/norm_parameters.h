@@ -1,4 +1,4 @@
-// gamma and beta of a layer normalization, as kernels take them.
+// The gamma and beta of a layer normalization, as passed to kernels.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@
 
 namespace attn::cuda {
 
-/// (columns) numbers each.
+/// Arrays of (columns) elements.
 struct NormParameters {
   const std::byte* gamma = nullptr;  ///< or null: 1
   const std::byte* beta = nullptr;   ///< or null: 0
-  DType dtype = DType::float32;      ///< of both
+  DType dtype = DType::float32;      ///< dtype of both
   bool are_still = false;            ///< no step of a pass writes to them
 };
 
-/// Those of a step of `op`, where they are of one dtype: that of the rows, or float32. Nothing where they are not.
+/// The parameters of a step of `op`, if both have one dtype: that of the rows, or float32. Otherwise nothing.
 [[nodiscard]] inline std::optional<NormParameters> norm_parameters(const graph::LayerNorm& op, const Step& norm) {
   NormParameters out;
   out.are_still = true;

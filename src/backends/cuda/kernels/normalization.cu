@@ -28,7 +28,7 @@ __global__ void layer_norm_kernel(NormKind kind, Rows rows, Array x, Array gamma
     for (std::int64_t j = lane_index(); j < count; j += kWarpThreads) mean += load<Number>(x, at(j));
     mean = warp_sum(mean) / divisor;
   }
-  Number spread{};  // the variance, or for rms the mean square
+  Number spread{};  // the variance, or the mean square for rms
   for (std::int64_t j = lane_index(); j < count; j += kWarpThreads) {
     const Number distance = load<Number>(x, at(j)) - mean;
     spread += distance * distance;

@@ -1,5 +1,5 @@
-// The elements of operands as numbers, whatever their dtype: widened when they are read, rounded once when they are
-// stored, as the reference backend does.
+// The elements of operands as numbers of any dtype: widened on load, rounded once on store, as in the reference
+// backend.
 //
 // A kernel computes in one of four types: float (float32, float16, bfloat16, bool), double (float64), std::int64_t and
 // std::uint64_t (integers, modulo 2^64).
@@ -19,7 +19,7 @@
 
 namespace attn::cuda {
 
-/// An operand as a kernel takes it.
+/// An operand as passed to a kernel.
 struct Array {
   std::byte* data = nullptr;
   DType dtype = DType::float32;
@@ -31,7 +31,7 @@ __device__ __forceinline__ T& element(const Array& x, std::int64_t i) {
   return reinterpret_cast<T*>(x.data)[i];
 }
 
-/// Element i of x. For float, x is of a dtype that is computed in float; for the integers, of an integer dtype.
+/// Loads element i of x. For float, x has a dtype that is computed in float; for the integers, an integer dtype.
 template <typename Number>
 __device__ __forceinline__ Number load(const Array& x, std::int64_t i) {
   if constexpr (!std::is_integral_v<Number>) {
@@ -75,13 +75,15 @@ __device__ __forceinline__ Number load(const Array& x, std::int64_t i) {
   return Number{};
 }
 
-/// A number as an integer of type T: integers keep their low bits; floats truncate and saturate, and NaN becomes 0.
+/// Converts a number to an integer of type T: integers keep their low bits; floats truncate and saturate, and NaN
+/// becomes 0.
 template <typename T, typename Number>
 __device__ __forceinline__ T to_integer(Number number) {
   if constexpr (std::is_integral_v<Number>) {
     return static_cast<T>(number);
   } else {
-    // The limits of the 64-bit types are no doubles: max() rounds up to a power of two, the first that is too large.
+    // The limits of the 64-bit types are not representable in double: max() rounds up to a power of two, the first
+    // value that is too large.
     const auto wide = static_cast<double>(number);
     if (wide != wide) return 0;
     if (wide <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
@@ -90,7 +92,7 @@ __device__ __forceinline__ T to_integer(Number number) {
   }
 }
 
-/// Stores a number in y's dtype: floats to nearest even.
+/// Stores a number in y's dtype, rounding floats to nearest even.
 template <typename Number>
 __device__ __forceinline__ void store(const Array& y, std::int64_t i, Number number) {
   switch (y.dtype) {
@@ -144,7 +146,7 @@ __device__ __forceinline__ void store(const Array& y, std::int64_t i, Number num
   }
 }
 
-/// Calls f with a zero of the type that arithmetic on `dtype` is done in.
+/// Calls f with a zero of the type in which arithmetic on `dtype` is done.
 template <typename Function>
 void with_number_of(DType dtype, Function f) {
   if (dtype == DType::float64) return f(double{});
@@ -153,7 +155,7 @@ void with_number_of(DType dtype, Function f) {
   f(float{});
 }
 
-/// The same, for sums and products alone: integers modulo 2^64 need no sign, and unsigned ones may wrap.
+/// The same, only for sums and products: integers modulo 2^64 need no sign, and unsigned ones may wrap.
 template <typename Function>
 void with_ring_of(DType dtype, Function f) {
   if (dtype == DType::float64) return f(double{});

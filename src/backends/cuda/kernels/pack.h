@@ -1,4 +1,4 @@
-// Packs of float32, float16 or bfloat16 numbers, moved by one instruction and computed with in float.
+// Packs of float32, float16 or bfloat16 numbers, moved by one instruction and computed in float.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -32,7 +32,7 @@ __device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(float x) {
   return __float2bfloat16_rn(x);
 }
 
-/// Bytes that one load or store moves.
+/// The type of `kBytes` bytes that one load or store moves.
 template <int kBytes>
 struct Word;
 template <>
@@ -52,11 +52,11 @@ struct Word<16> {
   using Type = uint4;
 };
 
-/// How many numbers of T fill 16 bytes.
+/// The number of elements of T in 16 bytes.
 template <typename T>
 inline constexpr int kPack = static_cast<int>(16 / sizeof(T));
 
-/// `from` is aligned to the whole pack, or where that is more than 16 bytes, to 16.
+/// Loads a pack. `from` is aligned to the whole pack, at most to 16 bytes.
 template <typename T, int kCount>
 __device__ __forceinline__ void load_pack(const T* from, float (&to)[kCount]) {
   constexpr int kLoaded = kCount < kPack<T> ? kCount : kPack<T>;
@@ -86,7 +86,7 @@ __device__ __forceinline__ void store_pack(T* to, const float (&from)[kCount]) {
   return dtype == DType::float32 || dtype == DType::float16 || dtype == DType::bfloat16;
 }
 
-/// Calls f with a zero of the type that a packable dtype is stored in.
+/// Calls f with a zero of the type that stores a packable dtype.
 template <typename Function>
 void with_stored(DType dtype, Function f) {
   if (dtype == DType::float16) return f(__half{});
@@ -94,7 +94,7 @@ void with_stored(DType dtype, Function f) {
   f(float{});
 }
 
-/// Whether the address is one that 16 bytes can be moved from or to; null is.
+/// Returns whether the address allows 16-byte loads and stores; null counts as aligned.
 [[nodiscard]] inline bool is_aligned(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
 }

@@ -1,4 +1,4 @@
-// Plain kernels: any dtype, any shape, one thread (or one warp, where a row mixes) per element of the result.
+// Plain kernels: any dtype, any shape, one thread per element of the result, or one warp if a whole row contributes.
 #pragma once
 
 #include <string>
@@ -47,13 +47,13 @@ namespace attn::cuda {
 [[nodiscard]] Choice make_plain(const graph::Pool& op, const Step& step);
 [[nodiscard]] Choice make_plain(const graph::Rnn& op, const Step& step);
 
-// Integers of 8 and 4 bits have no kernels yet.
+// 8-bit and 4-bit integers have no kernels yet.
 [[nodiscard]] inline Choice no_integers() { return Choice("the GPU has no kernels for quantized weights yet"); }
 [[nodiscard]] inline Choice make_plain(const graph::Quantize&, const Step&) { return no_integers(); }
 [[nodiscard]] inline Choice make_plain(const graph::Dequantize&, const Step&) { return no_integers(); }
 [[nodiscard]] inline Choice make_plain(const graph::QuantizedLinear&, const Step&) { return no_integers(); }
 
-// Operations of training have no kernels yet.
+// Training operations have no kernels yet.
 [[nodiscard]] inline Choice only_in_training() { return Choice("the GPU does not train yet"); }
 [[nodiscard]] inline Choice make_plain(const graph::UnaryGrad&, const Step&) { return only_in_training(); }
 [[nodiscard]] inline Choice make_plain(const graph::AttentionGrad&, const Step&) { return only_in_training(); }
@@ -72,7 +72,7 @@ namespace attn::cuda {
 }
 [[nodiscard]] inline Choice make_plain(const graph::Dropout&, const Step&) { return only_in_training(); }
 
-// Ranks meet on the host.
+// Collectives run on the host.
 [[nodiscard]] inline Choice only_on_the_host() { return Choice("ranks that share a model run on CPUs"); }
 [[nodiscard]] inline Choice make_plain(const graph::AllReduce&, const Step&) { return only_on_the_host(); }
 [[nodiscard]] inline Choice make_plain(const graph::AllGather&, const Step&) { return only_on_the_host(); }

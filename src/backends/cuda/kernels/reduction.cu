@@ -1,4 +1,4 @@
-// Reductions over axes and running sums, a warp per row.
+// Reductions over axes and cumulative sums, one warp per row.
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -45,19 +45,19 @@ struct Row {
   }
 };
 
-/// What of no elements is; for max and min, which are never of none, it does not matter.
+/// The result of a reduction without elements. It is irrelevant for max and min, which always have elements.
 template <typename Number>
 __device__ Number neutral(ReduceFn fn) {
   return static_cast<Number>(fn == ReduceFn::prod || fn == ReduceFn::all ? 1 : 0);
 }
 
-/// One loop serves all functions, as the code that finds an element is long.
+/// One loop serves all functions, since the code that locates an element is long.
 template <typename Number>
 __device__ Number combine(ReduceFn fn, Number x, Number y) {
   switch (fn) {
     case ReduceFn::prod:
       return multiply(x, y);
-    case ReduceFn::max:  // NaN where any is NaN
+    case ReduceFn::max:  // NaN if any is NaN
       return x != x || !(y != y || y > x) ? x : y;
     case ReduceFn::min:
       return x != x || !(y != y || y < x) ? x : y;
@@ -70,7 +70,7 @@ __device__ Number combine(ReduceFn fn, Number x, Number y) {
   }
 }
 
-/// x < y, with −0 below 0 as Keras orders them.
+/// x < y, with −0 below 0, as in Keras's order.
 template <typename Number>
 __device__ bool less(Number x, Number y) {
   if constexpr (std::is_floating_point_v<Number>) {
@@ -79,7 +79,7 @@ __device__ bool less(Number x, Number y) {
   return x < y;
 }
 
-/// The index of the first largest or smallest element; NaN is never chosen, so an all-NaN row gives 0.
+/// The index of the first largest or smallest element. NaN never wins, so an all-NaN row gives 0.
 template <typename Number>
 __device__ std::int64_t index_of_extreme(const Row<Number>& row, bool smallest) {
   struct Best {
@@ -106,7 +106,7 @@ __device__ std::int64_t index_of_extreme(const Row<Number>& row, bool smallest) 
   return best.index < 0 ? 0 : best.index;
 }
 
-/// ln Σ eˣ, shifted by the maximum where that is finite.
+/// ln Σ eˣ, shifted by the maximum if that is finite.
 __device__ double logsumexp(const Row<double>& row) {
   const double infinity = std::numeric_limits<double>::infinity();
   double maximum = -infinity, sum = 0.0;
@@ -154,7 +154,7 @@ __global__ void logsumexp_kernel(Rows rows, Array x, Array y) {
   if (lane_index() == 0) store(y, i, result);
 }
 
-/// Running sums or products along rows, 32 elements at a time: each lane combines what is before it.
+/// Cumulative sums or products along rows, 32 elements at a time, as a prefix scan over lanes.
 template <typename Number>
 __global__ void cumulate_kernel(bool product, Rows rows, Array x, Array y) {
   wait_for_previous_kernel();
@@ -181,7 +181,7 @@ __global__ void cumulate_kernel(bool product, Rows rows, Array x, Array y) {
   }
 }
 
-/// Floats in double: lanes take elements in another order than a loop does, and must not overflow where that does not.
+/// Floats are summed in double: lanes add in another order than a loop does, and must not overflow if that does not.
 DType summed_in(DType dtype) { return is_integer(dtype) ? dtype : DType::float64; }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// Recurrent layers: the input's part of every step at once, then a block per sample that walks the steps.
+// Recurrent layers: the input's contribution to all steps at once, then one block per sample that iterates over the
+// steps.
 //
-// B samples, T steps, D input width, U units, g gates side by side in every kernel: (D, g·U), (U, g·U).
+// B samples, T steps, D input width, U units, g gates concatenated in every kernel: (D, g·U), (U, g·U).
 #include <cstdint>
 
 #include "device.h"
@@ -42,13 +43,13 @@ struct Recurrence {
   Array last[2];                   ///< (B, U) or null
 };
 
-/// Where intermediate numbers lie in scratch memory.
+/// The intermediate arrays in scratch memory.
 template <typename Number>
 struct Work {
   Number* input_part;  ///< (B, T, g·U): x·kernel + bias
   Number* products;    ///< (B, g·U): h·recurrent kernel
   Number* h;           ///< (B, U)
-  Number* c;           ///< (B, U): of lstm; for gru without reset_after r∘h
+  Number* c;           ///< (B, U): the cell state of lstm; r∘h for gru without reset_after
 
   static Work in(std::byte* data, const Recurrence& r) {
     auto* const first = reinterpret_cast<Number*>(data);
@@ -80,7 +81,7 @@ __device__ Number recurrent_product(const Recurrence& r, const Number* h, std::i
   return sum;
 }
 
-/// One sample. The threads of the block share its units; what they write for each other is in global memory.
+/// Runs one sample. The threads of the block share its units and exchange values through global memory.
 template <typename Number>
 __global__ void recurrence_kernel(Recurrence r, Work<Number> work, Function<Number> activation,
                                   Function<Number> recurrent_activation) {
@@ -99,7 +100,7 @@ __global__ void recurrence_kernel(Recurrence r, Work<Number> work, Function<Numb
     h[u] = r.initial[0].data != nullptr ? load<Number>(r.initial[0], b * U + u) : Number{};
     c[u] = r.initial[1].data != nullptr ? load<Number>(r.initial[1], b * U + u) : Number{};
   }
-  bool shows_h = false;  // else the output is 0: no step yet, or a masked one that clears it
+  bool shows_h = false;  // otherwise the output is 0: no step yet, or a masked one that clears it
   bool stepped = false;
   for (std::int64_t i = 0; i < r.steps; ++i) {
     const std::int64_t t = r.go_backwards ? r.steps - 1 - i : i;

@@ -1,4 +1,4 @@
-// What a recurrent layer needs beside its operands.
+// The scratch memory of a recurrent layer.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace attn::cuda {
 
-/// The scratch that x (B, T, D) and a recurrent kernel (U, g·U) need.
+/// The scratch bytes for x (B, T, D) and a recurrent kernel (U, g·U).
 [[nodiscard]] std::int64_t rnn_scratch_bytes(const graph::Rnn& op, const Shape& x, const Shape& recurrent, DType dtype);
 
 }  // namespace attn::cuda

@@ -1,4 +1,4 @@
-// Rows of numbers in the registers of the threads that share them: a warp per row, or a block.
+// Rows of numbers in the registers of the threads that share them: one warp or one block per row.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@ namespace attn::cuda {
 
 inline constexpr int kMaxRowThreads = 512;
 inline constexpr int kManyNumbers = 32;
-inline constexpr int kRowWarps = 4;  ///< rows in a block where each has a warp
+inline constexpr int kRowWarps = 4;  ///< rows per block if each has a warp
 
-/// How threads share rows of `columns` numbers.
+/// The assignment of threads to rows of `columns` numbers.
 struct RowLayout {
   std::int64_t rows = 0, columns = 0;
-  int threads = kWarpThreads;  ///< of one row
-  int numbers = 8;             ///< that each thread holds: 8, kManyNumbers, or 0 where registers cannot hold a row
-  bool packed = false;         ///< 16 bytes are moved at once, else one number
+  int threads = kWarpThreads;  ///< threads per row
+  int numbers = 8;             ///< numbers per thread: 8, kManyNumbers, or 0 if registers cannot hold a row
+  bool packed = false;         ///< 16 bytes are moved at once, otherwise one number
 
   [[nodiscard]] LaunchShape launch_shape() const {
     const bool warps = threads == kWarpThreads;
@@ -33,7 +33,7 @@ struct RowLayout {
   }
 };
 
-/// Few rows are finished soonest when many threads share each; many keep the GPU busy with a warp each.
+/// Few rows finish soonest if many threads share each; with many rows a warp each keeps the GPU busy.
 [[nodiscard]] inline RowLayout row_layout(std::int64_t rows, std::int64_t columns, bool packed, const Device& device) {
   RowLayout layout{rows, columns};
   layout.packed = packed;
@@ -46,10 +46,10 @@ struct RowLayout {
   return layout;
 }
 
-/// The running thread's place.
+/// The position of the running thread.
 struct RowPlace {
   std::int64_t row = 0;
-  int thread = 0, threads = 0;  ///< among those that share the row
+  int thread = 0, threads = 0;  ///< within the threads that share the row
 };
 [[nodiscard]] __device__ __forceinline__ RowPlace row_place(const RowLayout& layout) {
   const auto thread = static_cast<int>(threadIdx.x);
@@ -58,7 +58,7 @@ struct RowPlace {
           kWarpThreads};
 }
 
-/// What `combine` makes of the values of all threads of the row, in each of them. All of them call it.
+/// Reduces the values of all threads of the row with `combine`; every thread calls it and gets the result.
 template <typename Combine>
 [[nodiscard]] __device__ __forceinline__ float over_row(const RowPlace& place, float value, Combine combine) {
   value = over_warp(value, combine);
@@ -68,18 +68,18 @@ template <typename Combine>
   __syncthreads();
   float result = of_warps[0];
   for (int warp = 1; warp < place.threads / kWarpThreads; ++warp) result = combine(result, of_warps[warp]);
-  __syncthreads();  // the next call writes there again
+  __syncthreads();  // the next call writes to the same place
   return result;
 }
 [[nodiscard]] __device__ __forceinline__ float row_sum(const RowPlace& place, float value) {
   return over_row(place, value, [](float x, float y) { return x + y; });
 }
-/// NaN is passed over where it can be.
+/// The maximum of the row; NaN is ignored if possible.
 [[nodiscard]] __device__ __forceinline__ float row_max(const RowPlace& place, float value) {
   return over_row(place, value, [](float x, float y) { return y > x ? y : x; });
 }
 
-/// What a normalized number is made by: (x − shift)·inverse.
+/// The parameters of a normalized number: (x − shift)·inverse.
 struct Statistics {
   float shift, inverse;
 };
@@ -88,12 +88,12 @@ struct Statistics {
   return {kind == graph::NormKind::layer ? mean : 0.0F, 1.0F / std::sqrt(spread + epsilon)};
 }
 
-/// The numbers of a row that one thread holds: packs of kVector, of which neighbours lie with neighbouring threads.
+/// The numbers of a row that one thread holds: packs of kVector, interleaved among threads.
 template <int kVector, int kPacks>
 struct Held {
   float numbers[kPacks][kVector] = {};
 
-  /// Calls f(numbers of a pack, its first column) for the packs that lie in the row.
+  /// Calls f(numbers of a pack, its first column) for the packs inside the row.
   template <typename Function>
   __device__ __forceinline__ void each(const RowPlace& place, int columns, Function f) {
 #pragma unroll

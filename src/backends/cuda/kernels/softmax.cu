@@ -1,4 +1,4 @@
-// Softmax and its relatives over one or several axes jointly, a warp per row.
+// Softmax and its relatives, jointly over one or several axes, one warp per row.
 #include <cmath>
 #include <limits>
 
@@ -13,7 +13,7 @@ namespace {
 
 using graph::SoftmaxKind;
 
-/// e^(x − max) / Σ, or x − max − ln Σ. NaN anywhere, or nothing but −∞, gives NaN everywhere through the sum.
+/// e^(x − max) / Σ, or x − max − ln Σ. A NaN, or a row of −∞, makes the sum and with it the whole row NaN.
 template <typename Number>
 __global__ void softmax_kernel(bool logarithm, Rows rows, Array x, Array y) {
   wait_for_previous_kernel();
@@ -40,9 +40,9 @@ __global__ void softmax_kernel(bool logarithm, Rows rows, Array x, Array y) {
   }
 }
 
-/// max(x − τ, 0) with Keras's τ = (Σ c_j − 1)/k over the k largest elements that are in the support, where c_j is the
-/// sum of the j largest. Each lane ranks its elements among all, so that nothing is sorted: a row of n takes n² reads.
-/// Sums are in double, as τ is a sum of sums.
+/// Computes max(x − τ, 0) with Keras's τ = (Σ c_j − 1)/k over the k largest elements in the support, where c_j is the
+/// sum of the j largest. Each lane ranks its elements among all instead of sorting: a row of n takes n² reads. Sums are
+/// in double, since τ is a sum of sums.
 template <typename Number>
 __global__ void sparsemax_kernel(Rows rows, Array x, Array y) {
   wait_for_previous_kernel();
@@ -58,7 +58,7 @@ __global__ void sparsemax_kernel(Rows rows, Array x, Array y) {
   for (std::int64_t i = lane_index(); i < count; i += kWarpThreads) {
     const Number number = load<Number>(x, at(i));
     has_nan = has_nan || number != number;
-    double sum = 0.0, rank = 0.0;  // of the elements up to this one in descending order; equal ones by their index
+    double sum = 0.0, rank = 0.0;  // over the elements up to this one in descending order; ties are ordered by index
     for (std::int64_t j = 0; j < count; ++j) {
       const Number other = load<Number>(x, at(j));
       if (other > number || (other == number && j <= i)) {

@@ -1,4 +1,4 @@
-// Which thread does what, and what threads of a warp do together. Grids extend along x alone.
+// Thread indexing and warp reductions. Grids extend only along x.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ inline constexpr int kBlockThreads = 256;
 inline constexpr int kWarpThreads = 32;
 inline constexpr unsigned kWholeWarp = 0xFFFFFFFFU;
 
-/// One thread for each of `count` > 0 items, of the numbers thread_index() gives; the last block has threads over.
+/// One thread for each of `count` > 0 items, indexed by thread_index(); the last block has surplus threads.
 [[nodiscard]] inline LaunchShape thread_each(std::int64_t count) {
   const std::int64_t blocks = (count + kBlockThreads - 1) / kBlockThreads;
   return {.grid = dim3(static_cast<unsigned>(blocks)), .block = dim3(kBlockThreads)};
 }
-/// One warp for each of `count` > 0 items, of the numbers warp_index() gives.
+/// One warp for each of `count` > 0 items, indexed by warp_index().
 [[nodiscard]] inline LaunchShape warp_each(std::int64_t count) { return thread_each(count * kWarpThreads); }
 
 [[nodiscard]] __device__ __forceinline__ std::int64_t thread_index() {
@@ -25,7 +25,8 @@ inline constexpr unsigned kWholeWarp = 0xFFFFFFFFU;
 [[nodiscard]] __device__ __forceinline__ std::int64_t warp_index() { return thread_index() / kWarpThreads; }
 [[nodiscard]] __device__ __forceinline__ int lane_index() { return static_cast<int>(threadIdx.x % kWarpThreads); }
 
-/// What `combine` makes of the values of all lanes, in every lane. It must not matter which comes first.
+/// Reduces the values of all lanes with `combine`, which must be commutative and associative; every lane gets the
+/// result.
 template <typename T, typename Combine>
 [[nodiscard]] __device__ __forceinline__ T over_warp(T value, Combine combine) {
   for (int distance = kWarpThreads / 2; distance > 0; distance /= 2) {
@@ -38,7 +39,7 @@ template <typename T>
 [[nodiscard]] __device__ __forceinline__ T warp_sum(T value) {
   return over_warp(value, [](T x, T y) { return static_cast<T>(x + y); });
 }
-/// The largest; NaN is passed over where it can be.
+/// The maximum; NaN is ignored if possible.
 template <typename T>
 [[nodiscard]] __device__ __forceinline__ T warp_max(T value) {
   return over_warp(value, [](T x, T y) { return y > x ? y : x; });

@@ -1,4 +1,4 @@
-// Where the elements of operands lie: the number of an element becomes an offset into each operand.
+// Element addressing: an element's index becomes an offset into each operand.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 
 namespace attn::cuda {
 
-/// The most axes that a kernel walks, after those have been merged that all operands step through as one.
+/// The most axes that a kernel walks, after merging the axes that all operands step through as one.
 inline constexpr int kMaxAxes = 16;
 
-/// i / size and i % size for numbers that are not negative. A division of 32 bits takes a fraction of one of 64.
+/// i / size and i % size for non-negative numbers. A 32-bit division takes a fraction of the time of a 64-bit one.
 struct Divided {
   std::int64_t quotient = 0, remainder = 0;
 };
@@ -34,10 +34,10 @@ struct Offsets {
   std::int64_t of[kOperands];
 };
 
-/// The elements of an index space in row-major order, and how far one step along each axis goes in each operand.
+/// The elements of an index space in row-major order, with the stride along each axis in each operand.
 template <int kOperands>
 struct Walk {
-  std::int64_t count = 1;  ///< of elements
+  std::int64_t count = 1;  ///< number of elements
   int rank = 0;
   std::int64_t sizes[kMaxAxes] = {};
   std::int64_t strides[kOperands][kMaxAxes] = {};
@@ -57,23 +57,23 @@ struct Walk {
 
 using Steps = std::vector<std::int64_t>;
 
-/// How far one step along each axis goes in a row-major array.
+/// The strides of a row-major array.
 [[nodiscard]] Steps steps_of(const Shape& shape);
 
-/// The steps of `shape` when it is read as `broadcast`, aligned at the last axis: 0 along axes that repeat.
+/// The strides of `shape` broadcast to `broadcast`, aligned at the last axis: 0 along axes that repeat.
 [[nodiscard]] Steps broadcast_steps(const Shape& shape, const Shape& broadcast);
 
-/// Axes with the steps of each operand.
+/// Axes with the strides of each operand.
 struct Axes {
   std::vector<Dim> sizes;
-  std::vector<Steps> steps;  ///< of each operand
+  std::vector<Steps> steps;  ///< one for each operand
 };
 
-/// The same walk over fewer axes: without those of one element, and with neighbours as one where every operand steps
-/// from the end of a row of the inner one to the next row.
+/// The same walk over fewer axes: without axes of one element, and with adjacent axes merged if they are contiguous in
+/// every operand.
 [[nodiscard]] Axes merged(const Axes& axes);
 
-/// Nothing where more than kMaxAxes are left.
+/// Returns nothing if more than kMaxAxes remain.
 template <int kOperands>
 [[nodiscard]] std::optional<Walk<kOperands>> walk_over(const Axes& axes) {
   const Axes fewer = merged(axes);
@@ -88,7 +88,7 @@ template <int kOperands>
   return walk;
 }
 
-/// A tensor cut into rows along `axes`: element j of row i lies at starts.at(i) + along.at(j), both in row-major order.
+/// A tensor cut into rows along `axes`: element j of row i is at starts.at(i) + along.at(j), both in row-major order.
 struct Rows {
   Walk<1> starts, along;
 };

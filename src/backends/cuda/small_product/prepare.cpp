@@ -17,7 +17,7 @@ std::int64_t tiles_of(std::int64_t size) { return (size + 63) / 64; }
 
 bool is_aligned(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
 
-/// A row-major (rows, columns), in boxes of 64 rows and 64 columns.
+/// A row-major (rows, columns) matrix, in boxes of 64 rows and 64 columns.
 void encode(CUtensorMap& map, DType dtype, const std::byte* data, std::int64_t rows, std::int64_t columns) {
   const std::int64_t row = columns * bytes_of(dtype);
   encode_boxes(map, dtype, data, {columns, 1, rows, 1}, {row, row, row * rows}, 64);

@@ -1,4 +1,4 @@
-// Which small products are taken, and what makes them ready.
+// Selection and preparation of small products.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace attn::cuda {
 
-/// That of a step, whose result is `out`.
+/// The small product of a step with the result `out`.
 [[nodiscard]] SmallProduct small_product_of(const graph::Linear& op, const Step& step);
-/// Why Hopper's kernel does not take it, or "".
+/// Returns the reason why Hopper's kernel does not take it, or "".
 [[nodiscard]] std::string why_not_small_product(const SmallProduct& product, const Device& device);
-/// What puts it on a stream, with everything made ready.
+/// Prepares the product and returns the function that puts it on a stream.
 [[nodiscard]] Launch prepare_small_product(const SmallProduct& product, const Device& device);
 
 }  // namespace attn::cuda

@@ -1,7 +1,7 @@
-// A product of at most 128 rows on Hopper. A cluster has a panel of 64 columns, and its blocks parts of the sums over
-// K: each multiplies its own by TMA and wgmma, and leaves float32 sums in its shared memory. Once all have, each block
-// adds up the parts of its share of the rows from all blocks, a thread four columns of some rows, and stores what they
-// become. Blocks wait for each other twice, by the cluster's barrier, in which every thread takes part.
+// A GEMM of at most 128 rows on Hopper. A cluster computes a panel of 64 columns, and its blocks split the sums over K.
+// Each block multiplies its slice by TMA and wgmma, and leaves float32 partial sums in its shared memory. Then each
+// block reduces its share of the rows over all blocks, where a thread has four columns of some rows, and stores the
+// epilogue's results. Blocks synchronize twice by the cluster's barrier, in which every thread takes part.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -35,10 +35,10 @@ namespace small {
 
 constexpr int kPanel = 64, kRows = kMostRowsOfSmall, kDeep = 64, kStages = 8;
 
-/// Tiles on the way, of x and of the kernel. They give their place to the sums when all products have been made.
+/// The stages for tiles of x and of the kernel. Their memory is reused for the partial sums once all products are done.
 template <typename Half>
 struct Shared {
-  static constexpr int kPitch = kPanel + 8;  // of sums; rows of a quarter warp lie in different banks
+  static constexpr int kPitch = kPanel + 8;  // pitch of the sums; rows of a quarter warp fall into different banks
 
   alignas(1024) Half x[kStages][kRows / 64][64 * kDeep];
   alignas(1024) Half kernel[kStages][kDeep * kPanel];
@@ -63,7 +63,7 @@ class Block {
     first_column_ = static_cast<int>(blockIdx.x / given.parts) * kPanel;
   }
 
-  /// Sets the barriers up.
+  /// Initializes the barriers.
   __device__ __forceinline__ void begin() {
     if (threadIdx.x == 0) {
       ptx::prefetch_map(&given_.maps.x);
@@ -77,7 +77,7 @@ class Block {
     __syncthreads();
   }
 
-  /// This block's sums, from when the cluster has met. No kernel is ahead any more.
+  /// Computes this block's partial sums. All earlier kernels have ended by then.
   __device__ __forceinline__ void run() {
     if (static_cast<int>(threadIdx.x) / 128 == given_.groups) {
       produce();
@@ -87,20 +87,20 @@ class Block {
     }
   }
 
-  /// All threads of the cluster.
+  /// Synchronizes all threads of the cluster.
   __device__ __forceinline__ void meet() const { given_.parts > 1 ? ptx::meet_cluster() : __syncthreads(); }
 
   [[nodiscard]] __device__ __forceinline__ int rank() const { return static_cast<int>(rank_); }
   [[nodiscard]] __device__ __forceinline__ int first_column() const { return first_column_; }
-  /// Four sums of a row, of one part.
+  /// Four sums of a row, from one block of the cluster.
   [[nodiscard]] __device__ __forceinline__ float4 sums_of(unsigned part, int row, int column) const {
     const float* const sums = given_.parts > 1 ? ptx::of_block(shared_.sums(), part) : shared_.sums();
     return *reinterpret_cast<const float4*>(sums + row * SharedMemory::kPitch + column);
   }
 
  private:
-  /// By one warp: its first lane asks TMA for tiles. What no step of a pass writes is asked for before the kernel ahead
-  /// has ended.
+  /// Run by one warp: its first lane loads tiles by TMA. Memory that no step of a pass writes is loaded before the
+  /// previous kernel has ended.
   __device__ __forceinline__ void produce() {
     const bool asks = threadIdx.x % 32 == 0;
     const int ahead = count_ < kStages ? count_ : kStages;
@@ -120,7 +120,7 @@ class Block {
     __syncwarp();
   }
 
-  /// Announces all bytes of tile i, and asks for the kernel's.
+  /// Announces all bytes of tile i, and loads the kernel's.
   __device__ __forceinline__ void load_kernel(int i) {
     const int stage = i % kStages;
     ptx::arrive_expecting(&shared_.full[stage], (given_.groups + 1) * kBoxBytes);
@@ -135,7 +135,7 @@ class Block {
     }
   }
 
-  /// By a warpgroup: 64 rows of the panel.
+  /// Run by a warpgroup: 64 rows of the panel.
   __device__ __forceinline__ void multiply() {
     const int group = __shfl_sync(~0U, static_cast<int>(threadIdx.x) / 128, 0);
     const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -163,7 +163,7 @@ class Block {
       }
     }
     ptx::wait_products<0>();
-    // The last tiles are nobody's any more once all warpgroups have read them.
+    // The stages are free once all warpgroups have read the last tiles.
     ptx::meet(1, given_.groups * 128);
     float* const to =
         shared_.sums() + (static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4) * SharedMemory::kPitch + lane % 4 * 2;
@@ -194,7 +194,7 @@ __device__ __forceinline__ const T* numbers_at(const std::byte* data, std::int64
   return reinterpret_cast<const T*>(data) + i;
 }
 
-/// A thread's columns of a tile, and what is added to them.
+/// A thread's columns of a tile, and their bias.
 template <typename Half>
 struct Columns {
   static constexpr int kWide = 4, kThreadsOfRow = kPanel / kWide;
@@ -211,14 +211,14 @@ struct Columns {
   }
 };
 
-/// Adds up the parts of this block's share of the rows, and stores what they become. What is read of up to four
-/// rows is asked for at once, and ahead of where it is needed.
+/// Reduces this block's share of the rows over all blocks of the cluster, and stores the epilogue's results. Loads for
+/// up to four rows are issued together, ahead of their use.
 template <typename Half, unsigned Parts>
 __device__ __forceinline__ void write_out(const SmallProductGiven& given, const Block<Half>& block,
                                           const Columns<Half>& columns) {
   constexpr int kWide = Columns<Half>::kWide, kAll = (8 + static_cast<int>(Parts) - 1) / static_cast<int>(Parts);
   constexpr int kUnits = kAll < 4 ? kAll : 4, kTurns = (kAll + kUnits - 1) / kUnits;
-  // Of 18 rows at a time where there are two warpgroups, or of 10.
+  // The turns cover 18 rows at a time with two warpgroups, or 10 with one.
   static_assert(kTurns * kUnits * 18 * Parts >= kRows && kTurns * kUnits * 10 * Parts >= 64);
   const int rows_at_once = static_cast<int>(blockDim.x) / Columns<Half>::kThreadsOfRow;
   const int mine = static_cast<int>(threadIdx.x) / Columns<Half>::kThreadsOfRow;
@@ -262,7 +262,7 @@ __device__ __forceinline__ void write_out(const SmallProductGiven& given, const 
       if (is_there(unit)) store_pack(reinterpret_cast<Half*>(given.out) + place_of(unit), results);
     }
   }
-  block.meet();  // until then, others read this block's sums
+  block.meet();  // other blocks read this block's sums until then
 }
 
 template <typename Half>
@@ -297,7 +297,7 @@ __global__ void __launch_bounds__(2 * 128 + 32, 1) small_product(const __grid_co
   let_next_kernel_start();
   small::multiply_and_write<Half>(given);
 #else
-  __trap();  // why_not_small_product declines where there is no code for sm_90a
+  __trap();  // why_not_small_product declines builds without code for sm_90a
 #endif
 }
 

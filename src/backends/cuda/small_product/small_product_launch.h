@@ -1,4 +1,4 @@
-// What the kernel of small products is given, and who makes the launch.
+// The parameters of the small-product kernel, and its launch.
 #pragma once
 
 #include <cuda.h>
@@ -8,11 +8,11 @@
 
 namespace attn::cuda {
 
-/// Blocks of a cluster share the sums over K.
+/// Blocks of a cluster split the sums over K.
 struct SmallTiling {
-  unsigned tiles = 1;  ///< of 64 columns, a cluster each
-  unsigned parts = 1;  ///< of K, one of kPartsOfSmall
-  int groups = 1;      ///< of 64 rows
+  unsigned tiles = 1;  ///< tiles of 64 columns, one cluster each
+  unsigned parts = 1;  ///< slices of K, one of kPartsOfSmall
+  int groups = 1;      ///< groups of 64 rows
 };
 
 inline constexpr int kMostRowsOfSmall = 128;
@@ -22,8 +22,8 @@ struct SmallProductMaps {
   CUtensorMap x, kernel;  ///< four axes: columns, 1, rows, 1; boxes of 64 columns and 64 rows
 };
 
-/// The launch, or nothing where the GPU has no room for a cluster of so many parts; there is room for one. Half is
-/// float16's or bfloat16's type.
+/// Makes the launch, or nothing if the GPU cannot schedule a cluster of this size; a cluster of one always fits. Half
+/// is the type of float16 or bfloat16.
 template <typename Half>
 [[nodiscard]] Launch make_small_product(const SmallProduct& product, const SmallProductMaps& maps,
                                         const SmallTiling& tiling);

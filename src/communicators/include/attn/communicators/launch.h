@@ -1,4 +1,5 @@
-// Which of how many processes this one is, as the launcher says in variables: no library is asked, and none is needed.
+// The rank of this process and the number of processes, from the launcher's environment variables; no library is
+// needed.
 #pragma once
 
 #include <optional>
@@ -7,28 +8,27 @@
 
 namespace attn::communicators {
 
-/// The place of a process among those that were started together.
+/// The position of a process among those started together.
 struct Launch {
   int rank = 0, size = 1;
-  int local_rank = 0;    ///< among those of this machine; `rank` where the launcher does not say
-  std::string launcher;  ///< "Open MPI", "PMI", "Slurm", "torchrun"; "" for one that stands alone
+  int local_rank = 0;    ///< within this machine; `rank` if the launcher does not set it
+  std::string launcher;  ///< "Open MPI", "PMI", "Slurm", "torchrun"; "" for a process started without one
 };
 
-/// By the variables of mpirun (Open MPI), of hydra and others with PMI (MPICH, Intel MPI), of srun, of torchrun. Throws
-/// Error (usage) for a variable that is no number or a rank that is not below the size.
+/// Reads the variables of mpirun (Open MPI), of hydra and other PMI launchers (MPICH, Intel MPI), of srun, and of
+/// torchrun. Throws Error (usage) for a variable that is not a number, and for a rank that is not below the size.
 [[nodiscard]] Launch launched();
 
-/// One part of work that is shared out: number `index` of `count`.
+/// One shard of a list of work: number `index` of `count`.
 struct Shard {
   int index = 0, count = 1;
 };
 
-/// "2/8" as a shard; "auto" as the index of a Slurm array's task or of an indexed Kubernetes job, each of whose
-/// processes may be several by `launch`. Throws Error (usage) for another word, and where nothing tells the index or
-/// the count.
+/// Parses "2/8"; "auto" takes the index of a Slurm array task or of an indexed Kubernetes job, and if that has several
+/// processes, their ranks by `launch`. Throws Error (usage) for another word, and if the index or the count is unknown.
 [[nodiscard]] Shard shard_of(std::string_view word, const Launch& launch);
 
-/// The name of this machine, as messages and claims have it.
+/// The name of this machine in messages and claims.
 [[nodiscard]] std::string host_name();
 
 }  // namespace attn::communicators

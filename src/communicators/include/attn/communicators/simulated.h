@@ -1,4 +1,4 @@
-// Ranks that are threads of one process, with links as fast as one likes: for tests, and for what a cluster would take.
+// Ranks that are threads of one process, with links of any speed: for tests, and to simulate a cluster.
 #pragma once
 
 #include <functional>
@@ -9,29 +9,29 @@
 
 namespace attn::communicators {
 
-/// Seconds that a collective of so many bytes in all takes.
+/// Returns the seconds of a collective over this many bytes in total.
 using Pricing = std::function<double(Collective, std::int64_t bytes)>;
 
-/// What the ranks of one world share.
+/// The state shared by the ranks of one world.
 class World;
 [[nodiscard]] std::shared_ptr<World> make_world(int size);
 
-/// Rank `rank` of a world whose other ranks are threads of this process. Numbers are added in double, in the order of
-/// ranks, and rounded once. One that waits for a rank that has ended, or longer than its deadline, throws.
+/// Returns rank `rank` of a world whose other ranks are threads of this process. Numbers are added in double, in rank
+/// order, and rounded once. A rank throws if it waits for one that has ended, or beyond its deadline.
 [[nodiscard]] std::unique_ptr<Communicator> make_simulated(std::shared_ptr<World> world, int rank);
 
-/// Runs `body` as every rank of a world, each in a thread of its own, and rethrows the error of the lowest rank that
-/// failed by itself.
+/// Runs `body` as every rank of a world, each in its own thread, and rethrows the error of the lowest rank that failed
+/// first.
 void run_ranks(int size, const std::function<void(Communicator&)>& body);
 
-/// Rank `rank` of `size` of which no other is there: what they would give is what this one gives, and a collective
-/// moves a clock of its own on by what it is priced. For the time of a graph on more ranks than there are threads.
+/// Rank `rank` of `size` without the other ranks: their contributions equal this rank's own, and a collective advances
+/// a virtual clock by its price. For the time of a graph on more ranks than there are threads.
 class Alone : public Communicator {
  public:
   using Communicator::Communicator;
-  /// Of the collectives so far, one behind the other, and of what the rank has computed beside those that it began.
+  /// The time of the collectives so far, serialized, overlapped with the computation between their begin and finish.
   [[nodiscard]] virtual double virtual_seconds() const = 0;
-  /// The rank computes for so long.
+  /// Advances the clock by computation.
   virtual void compute(double seconds) = 0;
 };
 [[nodiscard]] std::unique_ptr<Alone> make_alone(int rank, int size, Pricing pricing);

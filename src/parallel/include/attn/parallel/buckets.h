@@ -1,4 +1,4 @@
-// Many small sums over ranks as a few large ones: a pass, graph in, graph out.
+// Gradient bucketing: a pass that merges many small all-reduces into a few large ones.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,22 @@
 
 namespace attn::parallel {
 
-/// Bytes of a bucket that are worth a message of its own.
+/// The size at which a bucket is sent.
 inline constexpr std::int64_t kBucketBytes = 25 << 20;
 
-/// Sums whose numbers are rounded to a dtype of fewer bytes before they travel, and are sums of what was rounded.
+/// Sums that are sent in a narrower dtype: their summands are rounded first.
 struct Rounded {
   std::set<graph::ValueId> sums;
   DType dtype = DType::float32;
 };
 
-/// The sums over ranks that go into these outputs and nowhere else, as they are, moved or with other numbers.
+/// The sums over ranks that reach only these outputs: unchanged, moved, or combined with other values.
 [[nodiscard]] std::set<graph::ValueId> sums_behind(const graph::Graph& graph, const std::set<graph::ValueId>& outputs);
 
-/// Joins the sums on which no other meeting of ranks depends, as those of gradients, in the order in which they are
-/// ready: a bucket of numbers of one dtype is sent when it has `bytes`, the last ones at the end, and what reads them
-/// comes behind all else, so that they may travel meanwhile. All numbers stay the same but those that are `rounded`,
-/// and outputs and inputs keep their places; values get other ids.
+/// Merges the sums that no other collective depends on, such as those of gradients, in the order in which they are
+/// ready. A bucket has one dtype and is sent once it has `bytes`; the last ones are sent at the end. Readers of the
+/// sums are moved behind everything else, so that the transfer overlaps with computation. All numbers stay the same
+/// except those that are `rounded`, and outputs and inputs keep their positions; values get other ids.
 [[nodiscard]] graph::Graph bucket_sums(graph::Graph graph, std::int64_t bytes = kBucketBytes,
                                        const Rounded& rounded = {});
 

@@ -1,4 +1,4 @@
-// Machines that work together, as the cost model knows them, and what collectives take on them.
+// Clusters as described to the cost model, and the time of collectives on them.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,22 @@ struct Link {
 struct Cluster {
   std::string name;
   int ranks_per_node = 1;
-  double peak = 0;       ///< floating-point operations per second of a rank
-  double share = 0.5;    ///< of the peak, that large products reach
-  double memory_bw = 0;  ///< bytes per second of a rank's memory
-  int wire_bytes = 4;    ///< of a number on its way in training: of a gradient
-  Link inside, between;  ///< in a node, where the whole of a collective has one alpha; and between nodes
+  double peak = 0;       ///< floating-point operations per second per rank
+  double share = 0.5;    ///< fraction of the peak that large products reach
+  double memory_bw = 0;  ///< memory bandwidth per rank, in bytes per second
+  int wire_bytes = 4;    ///< bytes per gradient element sent in training
+  Link inside, between;  ///< links inside a node, where a collective has one alpha in all; and between nodes
 };
 
-/// The names of clusters that are built in: "h200-ndr", "cpu-100g".
+/// The names of the built-in clusters: "h200-ndr", "cpu-100g".
 [[nodiscard]] std::vector<std::string_view> cluster_names();
 
-/// A built-in cluster, or one written as JSON: {"ranks_per_node", "peak", "share", "memory_bw", "inside": {"alpha",
-/// "beta"}, "between": {…}}. Throws Error (usage) for an unknown name, (bad_input) for JSON that is none of this.
+/// Returns a built-in cluster, or one given as JSON: {"ranks_per_node", "peak", "share", "memory_bw", "inside":
+/// {"alpha", "beta"}, "between": {…}}. Throws Error (usage) for an unknown name, (bad_input) for any other JSON.
 [[nodiscard]] Cluster cluster_of(std::string_view text);
 
-/// Seconds that a collective over so many bytes takes on `ranks` ranks that fill nodes one after the other: of a ring
-/// or a tree, whichever is faster, between nodes, after what nodes do inside.
+/// Returns the seconds of a collective over this many bytes on `ranks` ranks that fill nodes one after the other.
+/// Between nodes it takes the faster of a ring and a tree, after the step inside nodes.
 [[nodiscard]] double seconds_of(const Cluster& cluster, communicators::Collective collective, std::int64_t bytes,
                                 int ranks);
 

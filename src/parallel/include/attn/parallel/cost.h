@@ -1,4 +1,4 @@
-// What a graph that is shared out is predicted to take: counts are exact, times are those of a cluster's figures.
+// The predicted cost of a parallelized graph: counts are exact, times follow from a cluster's figures.
 #pragma once
 
 #include <cstdint>
@@ -28,38 +28,38 @@ struct Meeting {
   std::string layer;
 };
 
-/// In the order in which ranks come to them.
+/// The collectives in the order of execution.
 [[nodiscard]] std::vector<Meeting> meetings(const graph::Graph& graph);
 [[nodiscard]] std::vector<CollectiveCost> collective_costs(const graph::Graph& graph, const Cluster& cluster,
                                                            int ranks);
 
-/// Seconds of a pass without collectives: for every node its arithmetic at the reachable share of the peak, or its
-/// traffic, whichever is longer.
+/// Returns the seconds of a pass without collectives. Each node takes the longer of its arithmetic at the reachable
+/// fraction of the peak, and its memory traffic.
 [[nodiscard]] double compute_seconds(const graph::Graph& graph, const Cluster& cluster);
 
 /// A pass over a model on one rank and on several.
 struct Prediction {
   double alone = 0;       ///< seconds on one rank
-  double compute = 0;     ///< of the slowest rank, without collectives
+  double compute = 0;     ///< the slowest rank's, without collectives
   double collective = 0;  ///< seconds in collectives
   [[nodiscard]] double seconds() const { return compute + collective; }
   [[nodiscard]] double speed_up() const { return seconds() > 0 ? alone / seconds() : 1; }
 };
 [[nodiscard]] Prediction predict(const graph::Graph& model, Kind kind, int ranks, const Cluster& cluster);
-/// The same for groups of `ranks` ranks, neighbours, that share the rows. What comes out is gathered from all groups.
+/// The same for groups of `ranks` neighbouring ranks that share the rows. The outputs are gathered from all groups.
 /// Throws Error (usage) as rows_of_group() does.
 [[nodiscard]] Prediction predict(const graph::Graph& model, Kind kind, int ranks, int groups, const Cluster& cluster);
-/// What it takes to gather that: a meeting for each output that groups share.
+/// The all-gathers for that: one for each output that is sharded over groups.
 [[nodiscard]] std::vector<Meeting> gathers(const graph::Graph& model, const RowsOfGroup& rows);
 [[nodiscard]] double seconds_across(const Cluster& cluster, const Meeting& meeting, int ranks, int groups);
 
-/// Of a training step with so many rows for each rank: the share of one rank's speed that each of several keeps. The
-/// gradients of `weights` numbers are added up behind the backward pass, which hides them for four fifths of it; of the
-/// last bucket, a tenth, nothing is hidden.
+/// Returns the weak-scaling efficiency of a training step with a fixed number of rows per rank. The all-reduce of the
+/// gradients of `weights` parameters overlaps with four fifths of the backward pass; the last bucket, a tenth, does not
+/// overlap.
 [[nodiscard]] double training_efficiency(double forward_seconds, std::int64_t weights, int ranks,
                                          const Cluster& cluster);
-/// The same of `groups` groups of `ranks` ranks: `pass` is that of one group, a rank of which has `local` of the
-/// weights, and the speed is one rank's that had memory for all.
+/// The same for `groups` groups of `ranks` ranks. `pass` is that of one group, whose ranks hold `local` of the weights
+/// each. The efficiency is relative to one rank with memory for all weights.
 [[nodiscard]] double training_efficiency(const Prediction& pass, std::int64_t weights, std::int64_t local, int ranks,
                                          int groups, const Cluster& cluster);
 

@@ -1,4 +1,4 @@
-// What ranks share out of a model.
+// The kinds of parallelism.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace attn::parallel {
 
-/// What is shared out.
+/// Data, tensor and sequence parallelism, by what is sharded.
 enum class Kind : std::uint8_t {
   data,     ///< the rows of the batch; every rank has all weights
-  tensor,   ///< heads, columns and rows of products, rows of vocabularies: every rank has a part of the weights
-  sequence  ///< positions; every rank has all weights, and keys and values travel
+  tensor,   ///< heads, columns and rows of products, rows of vocabularies; every rank has shards of the weights
+  sequence  ///< positions; every rank has all weights, and keys and values are exchanged
 };
 [[nodiscard]] std::string_view name_of(Kind kind);
 

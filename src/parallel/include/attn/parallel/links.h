@@ -1,4 +1,4 @@
-// What lies between ranks, measured on the ranks themselves.
+// Measurement of the links between ranks.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 
 namespace attn::parallel {
 
-/// An AllReduce over so many bytes.
+/// A measured all-reduce over this many bytes.
 struct MeasuredSum {
   std::int64_t bytes = 0;
   double seconds = 0;
 };
 
-/// From 8 bytes to 16 MiB: of each the median in the quietest of seven windows. Every rank calls it, and all get what
-/// rank 0 has seen. Half a second where nothing else runs.
+/// Measures sizes from 8 bytes to 16 MiB: for each the median of the quietest of seven windows. Every rank calls it,
+/// and all get rank 0's figures. It takes half a second on an idle machine.
 [[nodiscard]] std::vector<MeasuredSum> measure_sums(communicators::Communicator& world);
 
-/// How the ranks are spread over machines.
+/// The distribution of ranks over machines.
 struct Spread {
   int ranks = 1, nodes = 1;
 };
 
-/// The figures with which seconds_of() gives the least and the largest sum's time: of ranks on one machine those inside
-/// a node, which stand for what is between nodes too, as nothing was measured there; of several machines those between,
-/// as if each rank had one of its own. Peak and memory are the caller's to fill in.
+/// Returns the link that makes seconds_of() reproduce the times of the smallest and the largest sum. With one machine
+/// it is the link inside a node, which is then used between nodes too, since none was measured there. With several
+/// machines it is the link between nodes, as if each rank had a node of its own. The caller fills in peak and memory.
 [[nodiscard]] Cluster cluster_of(const std::vector<MeasuredSum>& sums, const Spread& spread);
 
 }  // namespace attn::parallel

@@ -1,5 +1,5 @@
-// From the graph of a model to the graph of one of several ranks that compute it together: a pass that gives each value
-// to every rank whole, or a part of it to each, and puts collectives where ranks need what others have.
+// Turns the graph of a model into the graph of one of several ranks that compute it together. The pass gives each value
+// to every rank whole, or a shard to each, and inserts collectives where ranks need others' shards.
 #pragma once
 
 #include <span>
@@ -13,14 +13,14 @@
 
 namespace attn::parallel {
 
-/// A weight of a rank's graph: all of a weight of the model, a part of it, or zeros in its place.
+/// A weight of a rank's graph: a whole weight of the model, a shard of it, or zeros in its place.
 struct LocalWeight {
   std::int32_t weight = graph::kNone;  ///< index into the model's weights
-  std::vector<Split> splits;           ///< one behind the other; none: all of it
-  bool zeros = false;                  ///< a bias that another rank adds
+  std::vector<Split> splits;           ///< nested splits, applied in order; none: the whole weight
+  bool zeros = false;                  ///< a bias that only another rank adds
 };
 
-/// What was shared out, for people: "16 heads: 6 5 5".
+/// A description of what was sharded, for users: "16 heads: 6 5 5".
 struct Shared {
   std::string layer;
   std::string what;  ///< "heads", "columns", "vocabulary", "rows", "positions"
@@ -28,17 +28,17 @@ struct Shared {
 };
 
 struct Parallel {
-  graph::Graph graph;                   ///< of this rank; its outputs are whole on every rank
-  std::vector<LocalWeight> weights;     ///< by weight of `graph`
+  graph::Graph graph;                   ///< this rank's graph; its outputs are whole on every rank
+  std::vector<LocalWeight> weights;     ///< one for each weight of `graph`
   std::vector<Shared> shared;           ///< in the order of the graph
-  std::vector<std::string> left_whole;  ///< what could have been shared out and was not, and why: sentences
+  std::vector<std::string> left_whole;  ///< sentences: what could have been sharded but was not, and why
 };
 
-/// Rank `rank` of `ranks`. The graph's shapes must be known. Throws Error (usage) where nothing can be shared out among
-/// so many, with the numbers of ranks that can.
+/// Returns rank `rank` of `ranks`. The graph's shapes must be known. Throws Error (usage) if nothing can be sharded
+/// among this many ranks, with the numbers of ranks that work.
 [[nodiscard]] Parallel parallelize(const graph::Graph& graph, Kind kind, int rank, int ranks);
 
-/// The numbers of a rank's weights out of the model's: views where they lie in a row, copies else.
+/// A rank's shards of the model's weights: views if they are contiguous, copies otherwise.
 [[nodiscard]] std::vector<Tensor> local_weights(const Parallel& parallel, std::span<const Tensor> weights, int rank);
 
 }  // namespace attn::parallel

@@ -1,4 +1,4 @@
-// Groups of ranks: each has rows of the batch, over which its ranks share the model.
+// Groups of ranks: each group has rows of the batch, and its ranks parallelize the model over them.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,13 @@
 namespace attn::parallel {
 
 struct RowsOfGroup {
-  /// As of one rank that shares by data, but that its outputs have the group's rows alone.
+  /// The graph of one data-parallel rank, except that its outputs hold only the group's rows.
   Parallel part;
-  /// By output, and by scores, of the graph: how many rows each group has. Empty where every group has all of it.
+  /// For each output, and for each array of scores: the rows of each group. Empty if every group has all of it.
   std::vector<std::vector<Dim>> outputs, scores;
 };
 
-/// Throws Error (usage) where there are fewer rows than groups, and where a row's result depends on others.
+/// Throws Error (usage) if there are fewer rows than groups, or if a row's result depends on other rows.
 [[nodiscard]] RowsOfGroup rows_of_group(const graph::Graph& graph, int group, int groups);
 
 }  // namespace attn::parallel

@@ -1,4 +1,4 @@
-// How an array is shared out: along one axis, rank after rank.
+// The sharding of an array: along one axis, in rank order.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace attn::parallel {
 
-/// Part r of an array are sizes[r] indices of `axis`, behind those of the ranks before.
+/// Shard r of an array consists of sizes[r] indices of `axis`, after those of lower ranks.
 struct Split {
   int axis = 0;
   std::vector<Dim> sizes;
@@ -16,18 +16,18 @@ struct Split {
   [[nodiscard]] int ranks() const { return static_cast<int>(sizes.size()); }
   [[nodiscard]] Dim from(int rank) const;
   [[nodiscard]] Dim size(int rank) const { return sizes[static_cast<std::size_t>(rank)]; }
-  // NOLINTNEXTLINE(modernize-use-nullptr): none is meant
+  // a null pointer is not meant
   friend auto operator<=>(const Split&, const Split&) = default;
 };
 
-/// `count` things in a row for `ranks`: rank r has [⌊r·count/ranks⌋, ⌊(r+1)·count/ranks⌋).
+/// Distributes `count` items over `ranks`: rank r gets [⌊r·count/ranks⌋, ⌊(r+1)·count/ranks⌋).
 [[nodiscard]] std::vector<Dim> shares(Dim count, int ranks);
 
-/// An axis of `size` whose indices belong together in `groups` equal ones, as those of a head. Where each index is a
-/// group of its own and there are many, they are shared out in blocks of 64, which kernels like.
+/// Distributes an axis of `size` that consists of `groups` equal groups of indices which must stay together, such as
+/// heads. If each index is its own group and there are many, it is distributed in blocks of 64, which kernels prefer.
 [[nodiscard]] std::vector<Dim> shares_of_axis(Dim size, Dim groups, int ranks);
 
-/// The largest share's part of an even one: 16 heads on 3 ranks are 0.89.
+/// An even shard divided by the largest one: 16 heads on 3 ranks are 0.89.
 [[nodiscard]] double evenness(const std::vector<Dim>& sizes);
 
 }  // namespace attn::parallel

@@ -1,4 +1,4 @@
-// Who works on what, where processes take files as they come free.
+// Claims on files, for processes that take files as they become free.
 #pragma once
 
 #include <condition_variable>
@@ -11,27 +11,27 @@
 
 namespace attn::shards {
 
-/// How files are shared out.
+/// The distribution of files over processes.
 enum class Schedule : std::uint8_t {
-  static_,  ///< file i is process i mod N's: the processes are known beforehand, and need not share a folder
-  claim     ///< whoever is free takes the next: slow and lost processes are made up for
+  static_,  ///< file i belongs to process i mod N: the processes are known beforehand and need no shared folder
+  claim     ///< a free process takes the next file, which compensates for slow and lost processes
 };
 
-/// Files that say "I have it", in a folder that all processes share. A claim is made by linking a name that nobody has
-/// linked, which is one step for NFS too; its modification time beats every ten seconds. One whose process is gone from
-/// this machine, or that has not beaten for a minute, is taken over by linking the next of the same name: of several
-/// that try, one does.
+/// Claim files in a folder that all processes share. A claim is taken by creating a hard link with an unused name,
+/// which is atomic on NFS too; its modification time is refreshed every ten seconds. A claim is stale if its process on
+/// this machine is gone, or if it has not been refreshed for a minute. Another process takes it over by linking the
+/// next name: only one of several succeeds.
 class Claims {
  public:
-  /// Throws Error (bad_input) where the folder cannot be made or written.
+  /// Throws Error (bad_input) if the folder cannot be created or written.
   explicit Claims(const std::string& output_folder);
-  /// Lets go of what is held.
+  /// Releases the held claim.
   ~Claims();
   Claims(const Claims&) = delete;
   Claims& operator=(const Claims&) = delete;
 
-  /// Takes the file where no living process has it. What another has finished meanwhile can be taken too: look again
-  /// whether it is done. One at a time.
+  /// Claims the file unless a living process holds it. A file that another process has finished meanwhile can still be
+  /// claimed: check again whether it is done. At most one claim at a time.
   [[nodiscard]] bool take(const WorkItem& item);
   void release();
 
@@ -45,7 +45,7 @@ class Claims {
   std::mutex mutex_;
   std::condition_variable ended_;
   std::string held_;  // its path, or ""; guarded by mutex_
-  std::string stem_;  // of what is held
+  std::string stem_;  // stem of the held file
   int generation_ = 0;
   bool over_ = false;  // guarded by mutex_
   std::thread heart_;

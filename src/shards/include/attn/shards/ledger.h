@@ -1,4 +1,4 @@
-// What is done of a work list, as records beside the outputs: by them a later run knows what it need not do again.
+// Records of the finished files of a work list, stored beside the outputs: a later run skips these files.
 #pragma once
 
 #include <cstdint>
@@ -10,48 +10,48 @@
 
 namespace attn::shards {
 
-/// What all outputs of a run are made with.
+/// The settings that all outputs of a run depend on.
 struct Recipe {
   std::string model;    ///< a hash of its files
-  std::string options;  ///< those that change numbers, as a text
+  std::string options;  ///< those that change results, as text
   std::string attn;     ///< the version
 };
 
-/// How many of a work list are done, and how many of them failed.
+/// Numbers of finished and failed files.
 struct Tally {
   std::int64_t done = 0, failed = 0;
 };
 
-/// The folder of the outputs, with a record of each in the hidden folder ".done" or ".failed". Processes share it and
-/// nothing else. Throws Error (bad_input) where the folder cannot be made or written.
+/// The folder of the outputs, with a record of each in the hidden folder ".done" or ".failed". Processes share nothing
+/// else. Throws Error (bad_input) if the folder cannot be created or written.
 class Ledger {
  public:
-  /// Makes the folder where there is none.
+  /// Creates the folder if it does not exist.
   Ledger(std::string folder, Recipe recipe);
 
   [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
   /// out/<stem>.npz
   [[nodiscard]] std::string output_of(const WorkItem& item) const;
 
-  /// Nothing where the output is there, whole, and of this recipe and input. Else what it differs in ("the model, the
-  /// options"), "" where there is none yet.
+  /// Returns nothing if the output exists, is complete, and matches this recipe and input. Otherwise returns what
+  /// differs ("the model, the options"), or "" if there is no output yet.
   [[nodiscard]] std::optional<std::string> why_do(const WorkItem& item) const;
-  /// Has the output been written since this ledger was opened?
+  /// Whether the output was written since this ledger was opened.
   [[nodiscard]] bool is_new(const WorkItem& item) const;
-  /// Did a process that shares this folder try the file in vain since this ledger was opened?
+  /// Whether any process that shares this folder failed on the file since this ledger was opened.
   [[nodiscard]] bool has_failed(const WorkItem& item) const;
 
-  /// Before the output is written anew: from here on it is not done.
+  /// Marks the output as not done; called before it is written.
   void begin(const WorkItem& item) const;
-  /// After it was written.
+  /// Records the output; called after it was written.
   void finish(const WorkItem& item, std::int64_t rows, double seconds) const;
   void fail(const WorkItem& item, const std::string& error) const;
 
-  /// Of these items since this ledger was opened, by whatever process; those that `fit` from before count as done.
+  /// Counts these items since this ledger was opened, over all processes; the `fit` items from before count as done.
   [[nodiscard]] Tally tally(std::span<const WorkItem> items, std::int64_t fit) const;
 
-  /// Writes manifest.jsonl, a line for each output of the items, and failed.jsonl, a line for each that failed, from
-  /// the records of all processes. Whichever process ends last has told all.
+  /// Writes manifest.jsonl, a line for each output of the items, and failed.jsonl, a line for each failure, from the
+  /// records of all processes. The process that ends last writes the complete lists.
   void write_lists(std::span<const WorkItem> items) const;
 
  private:
@@ -64,11 +64,11 @@ class Ledger {
 
   std::string folder_;
   Recipe recipe_;
-  std::int64_t opened_ = 0;  // nanoseconds, by the clock of the file system
+  std::int64_t opened_ = 0;  // nanoseconds, by the file system's clock
 };
 
-/// A hash of a file's bytes, of names, sizes and times of the files in a folder: what a model is known again by. Throws
-/// Error (bad_input) where it cannot be read.
+/// Returns a hash of a file's bytes, or of the names, sizes and times of a folder's files: it identifies a model.
+/// Throws Error (bad_input) if it cannot be read.
 [[nodiscard]] std::string fingerprint(const std::string& path);
 
 }  // namespace attn::shards
