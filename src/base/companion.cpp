@@ -9,14 +9,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder of the program or shared library that holds this function.
+/// Returns the folder of the program or shared library that holds this function.
 fs::path own_folder() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&companion), &info) == 0 || info.dli_fname == nullptr)
     return program.parent_path();
-  // A library's name is a path; a program's is what it was called by.
+  // A library's dli_fname is a path; a program's is the name it was called by.
   const fs::path holder = fs::canonical(info.dli_fname, error);
   const bool is_library = !error && holder.filename().string().find(".so") != std::string::npos;
   return (is_library ? holder : program).parent_path();

@@ -38,7 +38,7 @@ constexpr bool rows_follow_the_enum() {
 }
 static_assert(rows_follow_the_enum());
 
-/// A double rounded to nearest even into an IEEE-like 16-bit format with that many exponent and mantissa bits.
+/// Rounds a double to nearest even into an IEEE-like 16-bit format with this many exponent and mantissa bits.
 template <int kExponentBits, int kMantissaBits>
 std::uint16_t narrow(double value) noexcept {
   static_assert(1 + kExponentBits + kMantissaBits == 16);

@@ -7,10 +7,10 @@
 namespace attn {
 namespace {
 
-/// Numbers of a format are NaN or infinite where all bits of the exponent are set.
+/// Numbers are NaN or infinite if all bits of the exponent are set.
 template <typename Bits>
 bool all_finite(const Tensor& tensor, Bits exponent) {
-  constexpr std::size_t kBlock = 4096;  // within which nothing is decided, so that the loop is a vector's
+  constexpr std::size_t kBlock = 4096;  // elements without an early exit, so that the loop is vectorized
   const std::span<const Bits> bits(reinterpret_cast<const Bits*>(tensor.data()),
                                    static_cast<std::size_t>(tensor.size()));
   for (std::size_t first = 0; first < bits.size(); first += kBlock) {

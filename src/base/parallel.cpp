@@ -12,7 +12,7 @@ namespace attn {
 void for_each_part(std::int64_t count, int threads, const std::function<void(std::int64_t)>& work) {
   std::atomic<std::int64_t> next = 0;
   std::atomic<bool> failed = false;
-  std::exception_ptr failure;  // of the thread that set `failed`
+  std::exception_ptr failure;  // set by the thread that set `failed`
   const auto run = [&] {
     try {
       for (std::int64_t part = next++; part < count && !failed; part = next++) work(part);
@@ -25,7 +25,7 @@ void for_each_part(std::int64_t count, int threads, const std::function<void(std
   helpers.reserve(static_cast<std::size_t>(std::clamp<std::int64_t>(std::min(wanted, count) - 1, 0, 1 << 16)));
   try {
     while (helpers.size() < helpers.capacity()) helpers.emplace_back(run);
-  } catch (const std::system_error&) {  // no more threads here
+  } catch (const std::system_error&) {  // the system has no more threads
   }
   run();
   for (std::thread& helper : helpers) helper.join();

@@ -20,7 +20,7 @@ struct Pair {
   double first, second;
 };
 
-/// Box and Muller's.
+/// The Box-Muller transform.
 Pair normals_of(double u, double v) {
   const double radius = std::sqrt(-2.0 * std::log(1.0 - u));
   const double angle = 2.0 * std::numbers::pi * v;
@@ -32,7 +32,7 @@ Pair normals_of(double u, double v) {
 RandomStream::RandomStream(std::uint64_t seed, std::string_view name) : key_{seed, name_key(name)} {}
 
 std::array<std::uint64_t, 4> RandomStream::block(std::uint64_t number) const {
-  // NumPy counts first, so the first block has counter 1. No stream comes to the counter's second word.
+  // NumPy increments first, so the first block has counter 1. No stream reaches the counter's second word.
   const auto words = r123::Philox4x64()({{number + 1, 0, 0, 0}}, {{key_[0], key_[1]}});
   return {words[0], words[1], words[2], words[3]};
 }

@@ -18,7 +18,7 @@
 namespace attn {
 namespace {
 
-/// The 16-bit formats and bool as element types of their own, so that the loops below need no dtype.
+/// The 16-bit formats and bool as element types, so that the loops below need no dtype.
 struct Half {
   std::uint16_t bits;
 };
@@ -84,7 +84,8 @@ T from_double(double value) noexcept {
   } else if constexpr (std::is_same_v<T, Bool>) {
     return {static_cast<std::uint8_t>(value != 0.0 ? 1 : 0)};
   } else if constexpr (std::is_integral_v<T>) {
-    // The limits of the 64-bit types are no doubles: max() rounds up to a power of two, the first that is too large.
+    // The limits of the 64-bit types are not representable in double: max() rounds up to a power of two, the first
+    // value that is too large.
     constexpr auto kLowest = static_cast<double>(std::numeric_limits<T>::min());
     constexpr auto kHighest = static_cast<double>(std::numeric_limits<T>::max());
     if (value != value) return 0;
@@ -96,7 +97,7 @@ T from_double(double value) noexcept {
   }
 }
 
-/// Between 64-bit integers a double would lose digits; this stays exact, and saturates.
+/// Copies 64-bit integers exactly, with saturation; going through double would lose digits.
 template <typename From, typename To>
 void copy_integers(const std::byte* from, std::byte* to, std::int64_t count) {
   const auto* in = reinterpret_cast<const From*>(from);
@@ -124,11 +125,11 @@ std::int64_t checked_bytes(DType dtype, const Shape& shape) {
 
 namespace {
 
-/// From this size on a block has pages of its own, which go back to the system when it is freed: malloc would keep them
+/// From this size on a block is mapped, and its pages return to the system when it is freed: malloc would keep them
 /// once it has seen one such block freed.
 constexpr std::int64_t kPagesFrom = std::int64_t{1} << 20;
 
-/// Pages of this size, where the system gives them, spare a large block most of its page faults and look-ups.
+/// Pages of this size, if the system provides them, save a large block most of its page faults and TLB misses.
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 std::shared_ptr<std::byte> allocate_pages(std::int64_t bytes) {
@@ -162,7 +163,7 @@ std::shared_ptr<std::byte> allocate_bytes(std::int64_t bytes) {
     if (!pages) throw refused();
     return pages;
   }
-  // calloc aligns to 16 only, hence the slack.
+  // The slack is needed because calloc aligns only to 16.
   void* const block = std::calloc(static_cast<std::size_t>(bytes) + kAlignment, 1);
   if (block == nullptr) throw refused();
   const std::shared_ptr<void> owner(block, std::free);
@@ -213,7 +214,7 @@ Tensor Tensor::cast(DType dtype) const {
     copy_integers<std::uint64_t, std::int64_t>(data(), result.data(), size_);
     return result;
   }
-  // Through a block of doubles, so that 13 readers and 13 writers serve all pairs of dtypes.
+  // Converts through a block of doubles, so that 13 readers and 13 writers serve all pairs of dtypes.
   std::array<double, 512> block;
   for (std::int64_t first = 0; first < size_; first += static_cast<std::int64_t>(block.size())) {
     const std::int64_t count = std::min(static_cast<std::int64_t>(block.size()), size_ - first);

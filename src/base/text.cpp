@@ -24,24 +24,24 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// What Python's `\w` keeps; the bytes of a code point beyond ASCII count as word characters.
+/// The characters that Python's `\w` matches; bytes of a code point beyond ASCII count as word characters.
 bool is_word(char c) noexcept {
   return is_upper(c) || is_lower(c) || (c >= '0' && c <= '9') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
 }
 
-/// Insertions, deletions, substitutions and swaps of neighbours that lead from a to b (Damerau-Levenshtein; what was
-/// swapped may be edited again).
+/// Returns the number of insertions, deletions, substitutions and swaps of neighbours from a to b (Damerau-Levenshtein;
+/// swapped letters may be edited again).
 std::size_t distance(std::string_view a, std::string_view b) {
   const std::size_t most = a.size() + b.size();
   const std::size_t width = b.size() + 2;
-  // Row and column 0 lie beyond the table, so that a swap which reaches there costs too much.
+  // Row and column 0 are sentinels that make a swap reaching beyond the words too expensive.
   std::vector<std::size_t> cells((a.size() + 2) * width, most);
   const auto cell = [&](std::size_t i, std::size_t j) -> std::size_t& { return cells[(i + 1) * width + j + 1]; };
   for (std::size_t i = 0; i <= a.size(); ++i) cell(i, 0) = i;
   for (std::size_t j = 0; j <= b.size(); ++j) cell(0, j) = j;
-  std::array<std::size_t, 256> last_in_a{};  // where a letter was seen last, from 1 on
+  std::array<std::size_t, 256> last_in_a{};  // row of the last occurrence of each letter, from 1 on
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t last_in_b = 0;  // where a[i - 1] was
+    std::size_t last_in_b = 0;  // column of the last match of a[i - 1]
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t k = last_in_a[static_cast<unsigned char>(b[j - 1])];
       const std::size_t l = last_in_b;
@@ -56,7 +56,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return cell(a.size(), b.size());
 }
 
-/// Letters that two words begin and end with alike: of names equally far, people mean the one that shares more.
+/// Returns the number of letters that two words share at their beginning and end: among equally near names, users mean
+/// the one that shares more.
 std::size_t shared_ends(std::string_view a, std::string_view b) {
   const auto first = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
   const auto last = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend()).first - a.rbegin();
@@ -93,7 +94,7 @@ std::string printable(std::string_view text) {
 
 std::string shortened(std::string_view text, std::size_t most) {
   if (text.size() <= most) return printable(text);
-  // Between two characters, not in one.
+  // Cuts between two characters, not inside one.
   std::size_t end = most;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return printable(text.substr(0, end)) + "…";
@@ -113,7 +114,7 @@ int display_width(std::string_view text) noexcept {
   bool joined = false;
   while (!text.empty()) {
     const auto [point, length] = decode(text);
-    // What follows a joiner melts into the character before it, as rich counts.
+    // A character after a joiner merges with the one before it, as in rich.
     if (!joined) width += point ? cells(*point) : 1;
     joined = !joined && point == kZeroWidthJoiner;
     text.remove_prefix(length);
@@ -122,7 +123,7 @@ int display_width(std::string_view text) noexcept {
 }
 
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates) {
-  constexpr std::size_t kLongest = 64;  // no name that a person types is longer, and the work grows with the square
+  constexpr std::size_t kLongest = 64;  // longer than any name that a person types; the work grows quadratically
   constexpr std::size_t kMost = 3;
   if (word.empty() || word.size() > kLongest || candidates.size() > kMostNames) return {};
   const std::string wanted = lower(word);
@@ -131,9 +132,9 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
   std::size_t best_ends = 0;
   for (const std::string_view candidate : candidates) {
     const auto [shorter, longer] = std::minmax({word.size(), candidate.size()});
-    // Two slips leave nothing of a word of three letters to know it by.
+    // Two typos would leave nothing recognizable of a three-letter word.
     const std::size_t allowed = longer < 4 ? 1 : std::max<std::size_t>(2, longer / 3);
-    if (longer > kLongest || longer - shorter > allowed) continue;  // no word is nearer than the letters it lacks
+    if (longer > kLongest || longer - shorter > allowed) continue;  // the distance is at least the difference in length
     const std::string name = lower(candidate);
     const std::size_t found = distance(wanted, name);
     if (found > allowed || found >= longer || (!best.empty() && found > best_distance)) continue;
@@ -182,7 +183,7 @@ std::string python_repr(double value) {
   std::from_chars(exponent_text, end.ptr, exponent);
 
   std::string text = negative ? "-" : "";
-  if (exponent < -4 || exponent >= 16) {  // where Python's repr turns to exponents
+  if (exponent < -4 || exponent >= 16) {  // the range in which Python's repr uses exponents
     text += digits.substr(0, 1);
     if (digits.size() > 1) text += "." + digits.substr(1);
     return text + fmt::format("e{}{:02}", exponent < 0 ? '-' : '+', std::abs(exponent));
@@ -202,7 +203,7 @@ std::string python_repr(std::string_view text) {
     const auto [point, length] = decode(text);
     const char c = text.front();
     if (!point) {
-      result += fmt::format("\\udc{:02x}", static_cast<unsigned char>(c));  // as surrogateescape reads such a byte
+      result += fmt::format("\\udc{:02x}", static_cast<unsigned char>(c));  // readable by surrogateescape
     } else if (c == quote || c == '\\') {
       result += '\\';
       result += c;
@@ -227,7 +228,7 @@ std::string python_repr(std::string_view text) {
 }
 
 std::string with_commas(std::int64_t value) {
-  // Unsigned, because the lowest number has no positive twin.
+  // Unsigned, because the lowest number has no positive counterpart.
   const auto bits = static_cast<std::uint64_t>(value);
   const UInt128 magnitude = value < 0 ? std::uint64_t{0} - bits : bits;
   return (value < 0 ? "-" : "") + with_commas(magnitude);
@@ -241,7 +242,7 @@ std::string with_commas(UInt128 value) {
 
 std::string memory_size(UInt128 bytes) {
   constexpr std::array<std::string_view, 6> kUnits{"B", "KB", "MB", "GB", "TB", "PB"};
-  // Past the last unit Keras divides once more and keeps the name; so do we, its table being the contract.
+  // Beyond the last unit, Keras divides once more and keeps the name; attn matches its table.
   auto amount = static_cast<double>(bytes);
   std::string_view unit = kUnits.back();
   for (const std::string_view candidate : kUnits) {

@@ -10,13 +10,13 @@ using graph::SoftmaxKind;
 
 namespace {
 
-/// y = max(x − τ, 0), where Keras's τ = (Σ_j c_j − 1)/k over the k largest numbers, which are the support, and c_j is
-/// the sum of the j largest (attn/backends/reference/softmax.cpp). So the r-th largest, r from 0, moves τ by (k − r)/k
-/// if it is of the support, also where its y is 0.
+/// Computes y = max(x − τ, 0) with Keras's τ = (Σ_j c_j − 1)/k over the k largest numbers, the support; c_j is the sum
+/// of the j largest (attn/backends/reference/softmax.cpp). Hence the r-th largest, from r = 0, contributes (k − r)/k to
+/// τ if it is in the support, even if its y is 0.
 void sparsemax(const graph::Softmax& op, Step& step) {
   Builder& b = step.b;
   const Shape shape = step.shape(step.x(0));
-  std::vector<int> order;  // the other axes, then those that are reduced
+  std::vector<int> order;  // the other axes, then the reduced ones
   Dim n = 1;
   for (int axis = 0; axis < shape.rank(); ++axis)
     if (std::find(op.axes.begin(), op.axes.end(), axis) == op.axes.end()) order.push_back(axis);
@@ -30,7 +30,7 @@ void sparsemax(const graph::Softmax& op, Step& step) {
   const ValueId x = as_rows(step.x(0)), y = as_rows(step.y()), dy = as_rows(step.dy());
   const ValueId zero = b.scalar_like(x, 0.0), one = b.scalar_like(x, 1.0);
 
-  // (rows, n, n): does the second stand before the first, in the order from the largest on?
+  // (rows, n, n): whether the second precedes the first in descending order
   const ValueId first = b.reshape(x, {rows, n, 1}), second = b.reshape(x, {rows, 1, n});
   const ValueId in_front = b.binary(BinaryFn::greater, b.apply(graph::Iota{{n, 1}, DType::int32, 0}, {}),
                                     b.apply(graph::Iota{{1, n}, DType::int32, 1}, {}));
@@ -66,7 +66,7 @@ void differentiate(const graph::Softmax& op, Step& step) {
 
 void differentiate(const graph::Attention& op, Step& step) {
   if (op.packed_heads > 0 || op.varlen > 0) no_gradient(step);
-  // The pass has asked for the logarithms (unfuse).
+  // The unfuse pass has requested the log-sum-exp.
   const std::size_t lse = step.node().outputs.size() - 1;
   graph::AttentionGrad grad{op, op.bias && step.wants(3)};
   grad.forward.lse = false;

@@ -1,4 +1,4 @@
-// Products. Both of their gradients are products again, so that the kernels of the forward pass serve the backward one.
+// Products. Both of their gradients are products too, so that the backward pass uses the kernels of the forward pass.
 #include "attn/graph/einsum.h"
 #include "rules.h"
 
@@ -8,7 +8,7 @@ using graph::MatMul;
 
 namespace {
 
-/// x as a matrix, whose rows are its first `leading` axes together.
+/// x as a matrix whose rows are its first `leading` axes, merged.
 ValueId as_matrix(Step& step, ValueId x, int leading) {
   const Shape shape = step.shape(x);
   return step.b.reshape(x, {shape.slice(0, leading).size(), shape.slice(leading, shape.rank()).size()});
@@ -18,7 +18,7 @@ ValueId as_matrix(Step& step, ValueId x, int leading) {
 
 void differentiate(const graph::Linear& op, Step& step) {
   Builder& b = step.b;
-  const ValueId x = step.x(0), kernel = step.x(1), dz = step.dy();  // the pass has taken the activation off
+  const ValueId x = step.x(0), kernel = step.x(1), dz = step.dy();  // the pass has removed the activation
   const int rows = step.shape(x).rank() - op.contracted;
   const ValueId flat = as_matrix(step, dz, rows);
   if (step.wants(0)) {
@@ -36,7 +36,7 @@ void differentiate(const graph::Linear& op, Step& step) {
 void differentiate(const MatMul& op, Step& step) {
   Builder& b = step.b;
   ValueId x = step.x(0), y = step.x(1), g = step.dy();
-  // NumPy's vectors are a row on the left and a column on the right.
+  // In NumPy's products a vector is a row on the left and a column on the right.
   const Shape of_x = step.shape(x), of_y = step.shape(y);
   const bool row = of_x.rank() == 1, column = of_y.rank() == 1;
   Shape of_g = step.shape(g);
@@ -70,7 +70,7 @@ void differentiate(const MatMul& op, Step& step) {
 
 namespace {
 
-/// `text` without the letters that it has had before.
+/// Returns `text` with only the first occurrence of each letter.
 std::string without_repeats(const std::string& text) {
   std::string out;
   for (const char letter : text)
@@ -78,8 +78,8 @@ std::string without_repeats(const std::string& text) {
   return out;
 }
 
-/// The gradient of input `i`: the other inputs and dy contracted to its letters; letters that only it has, over which
-/// the sum goes, are broadcast, and what is off a diagonal is 0.
+/// The gradient of input `i`: the other inputs and dy contracted to its letters. Letters that only this input has are
+/// summed over, so their gradient is broadcast; elements off a diagonal are 0.
 ValueId einsum_gradient(const graph::EinsumEquation& equation, std::size_t i, Step& step) {
   Builder& b = step.b;
   const std::string& letters = equation.inputs[i];
@@ -98,7 +98,7 @@ ValueId einsum_gradient(const graph::EinsumEquation& equation, std::size_t i, St
     if (elsewhere.find(letter) != std::string::npos) known += letter;
   ValueId dx = terms == known ? operands[0] : b.apply(graph::Einsum{terms + "->" + known}, operands);
 
-  // Each axis of x: with its letter's numbers where the letter stands first, else 1.
+  // Each axis of x has its letter's size at the letter's first occurrence, otherwise 1.
   Shape spread;
   for (std::size_t axis = 0; axis < letters.size(); ++axis) {
     const bool first = letters.find(letters[axis]) == axis && known.find(letters[axis]) != std::string::npos;

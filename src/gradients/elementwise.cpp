@@ -1,4 +1,4 @@
-// Functions of one number and of two.
+// Unary and binary functions.
 #include <cmath>
 
 #include "rules.h"
@@ -10,7 +10,7 @@ using graph::UnaryFn;
 
 namespace {
 
-/// Functions whose value jumps, or never changes: the loss does not depend on what is below them.
+/// Functions that are piecewise constant: the loss does not depend on their operands.
 bool is_flat(UnaryFn fn) {
   switch (fn) {
     case UnaryFn::floor:
@@ -28,7 +28,7 @@ bool is_flat(UnaryFn fn) {
   }
 }
 
-/// max(x, 0): it is above 0 exactly where x is.
+/// max(x, 0) is positive exactly where x is.
 bool is_plain_relu(const graph::Unary& op) {
   return op.fn == UnaryFn::relu && op.a == 0.0 && op.b == 0.0 && std::isinf(op.c);
 }
@@ -48,7 +48,7 @@ void power(Step& step) {
   }
 }
 
-/// All of the gradient goes to x where `fn` holds, else to y.
+/// Passes the whole gradient to x where `fn` holds, otherwise to y.
 void choice(BinaryFn fn, Step& step) {
   const ValueId first = step.b.binary(fn, step.x(0), step.x(1)), dy = step.dy();
   const ValueId zero = step.b.scalar_like(dy, 0.0);
@@ -121,7 +121,7 @@ void differentiate(const graph::Binary& op, Step& step) {
     case BinaryFn::logical_and:
     case BinaryFn::logical_or:
     case BinaryFn::logical_xor:
-      return;  // their values jump
+      return;  // piecewise constant
   }
 }
 

@@ -25,7 +25,7 @@ void no_gradient(const Step& step) {
 
 namespace {
 
-/// By value: is it one of those wanted, or computed from one?
+/// For each value: whether it is one of those wanted, or computed from one.
 std::vector<bool> dependents(const Graph& graph, std::span<const ValueId> wanted) {
   std::vector<bool> depends(graph.values.size(), false);
   for (const ValueId id : wanted) depends[at(id)] = is_floating(graph.value(id).dtype);
@@ -72,8 +72,8 @@ class Backward {
   }
 
   Builder builder_;
-  std::vector<bool> depends_;       // by value of the forward graph
-  std::vector<ValueId> gradients_;  // likewise
+  std::vector<bool> depends_;       // for each value of the forward graph
+  std::vector<ValueId> gradients_;  // the same
 };
 
 }  // namespace

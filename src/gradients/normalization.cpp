@@ -12,12 +12,12 @@ void differentiate(const graph::LayerNorm& op, Step& step) {
   for (std::size_t i = 0; i < gradients.size(); ++i) step.give(i, gradients[i]);
 }
 
-/// By statistics that are given: y = (x − mean)·gamma/√(variance + ε) + beta.
+/// With given statistics: y = (x − mean)·gamma/√(variance + ε) + beta.
 void differentiate(const graph::BatchNorm& op, Step& step) {
   Builder& b = step.b;
   const Shape shape = step.shape(step.x(0));
   const int axis = *normalize_axis(op.axis, shape.rank());
-  Shape along;  // the channels, to be broadcast to x
+  Shape along;  // shape of the channels, for broadcasting to x
   std::vector<int> others;
   for (int i = 0; i < shape.rank(); ++i) {
     along.push_back(i == axis ? shape[i] : 1);
@@ -38,7 +38,7 @@ void differentiate(const graph::BatchNorm& op, Step& step) {
   if (step.wants(2)) step.give(2, step.divide(step.times(step.multiply(centered, slope), -0.5), steadied));
 }
 
-/// The mean and the variance go into moving averages, which are not differentiated.
+/// The mean and the variance only feed moving averages, which are not differentiated.
 void differentiate(const graph::BatchNormTraining& op, Step& step) {
   std::vector<ValueId> inputs{step.x(0)};
   std::size_t next = 1;

@@ -17,7 +17,7 @@ Graph release_weights(Graph graph) {
     if (value.kind == ValueKind::weight) value_of[at(value.weight)] = static_cast<ValueId>(i);
   }
   for (const ValueId id : value_of) {
-    if (id == graph::kNone) continue;  // declared, and read by nobody
+    if (id == graph::kNone) continue;  // declared but unused
     Value& value = graph.value(id);
     value.kind = ValueKind::input;
     value.weight = graph::kNone;

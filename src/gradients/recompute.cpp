@@ -1,4 +1,4 @@
-// Activations that are computed a second time instead of kept.
+// Recomputation of activations (gradient checkpointing).
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
-/// Nodes that a layer of its own kind stands around.
+/// Nodes around which a layer is formed.
 bool is_anchor(const Node& node) {
   return std::holds_alternative<graph::Attention>(node.op) || std::holds_alternative<graph::Rnn>(node.op);
 }
@@ -35,7 +35,7 @@ class Recomputation {
     if (cuts_.empty()) return;
     keep();
     copy_of_.assign(graph_.values.size(), kNone);
-    needed_.resize(cuts_.size());  // the last part is not left before the way back begins
+    needed_.resize(cuts_.size());  // the last part is still in memory when the backward pass begins
     first_reader_.assign(cuts_.size(), kNowhere);
     for (std::size_t i = forward_; i < graph_.nodes.size(); ++i) note_reads(i);
     const std::vector<Node> nodes = std::exchange(graph_.nodes, {});
@@ -58,8 +58,8 @@ class Recomputation {
     return at(id) < copy_of_.size() && copy_of_[at(id)] != kNone ? copy_of_[at(id)] : id;
   }
 
-  /// Between two anchors, the place over which the fewest bytes go, the last of several. Where there are no two of
-  /// them, as many parts as are of about as many nodes each.
+  /// Cuts between two anchors at the place that the fewest bytes cross, the last one among equals. Without two anchors,
+  /// cuts into parts of about equally many nodes.
   void cut() {
     const std::vector<double> crossing = bytes_across();
     std::vector<std::size_t> anchors;
@@ -79,7 +79,7 @@ class Recomputation {
     }
   }
 
-  /// By place: the bytes that nodes before it make and forward nodes from it on read.
+  /// For each place: the bytes produced before it and read by forward nodes from it on.
   [[nodiscard]] std::vector<double> bytes_across() const {
     std::vector<std::size_t> last(graph_.values.size(), 0);
     for (std::size_t i = 0; i < forward_; ++i)
@@ -96,7 +96,7 @@ class Recomputation {
     return change;
   }
 
-  /// What a later part reads stays, and so do outputs.
+  /// Keeps the values that a later part reads, and outputs.
   void keep() {
     for (std::size_t i = 0; i < forward_; ++i)
       for (const ValueId id : graph_.nodes[i].inputs)
@@ -115,7 +115,7 @@ class Recomputation {
     }
   }
 
-  /// The nodes of a part that make what is needed of it, once more.
+  /// Repeats the nodes of a part whose results are needed.
   void copy_part(const std::vector<Node>& nodes, std::size_t part) {
     std::vector<bool> wanted(maker_.size(), false);
     for (const ValueId id : needed_[part]) wanted[at(id)] = true;
@@ -145,12 +145,12 @@ class Recomputation {
 
   Graph& graph_;
   std::size_t forward_;
-  std::vector<std::size_t> maker_;  // by value: the node, or kNowhere
-  std::vector<bool> kept_;          // by value
-  std::vector<std::size_t> cuts_;   // the first nodes of all parts but the first
+  std::vector<std::size_t> maker_;  // the producer of each value, or kNowhere
+  std::vector<bool> kept_;          // for each value
+  std::vector<std::size_t> cuts_;   // the first node of each part except the first part
   std::vector<std::vector<ValueId>> needed_;
-  std::vector<std::size_t> first_reader_;  // by part
-  std::vector<ValueId> copy_of_;           // by value
+  std::vector<std::size_t> first_reader_;  // for each part
+  std::vector<ValueId> copy_of_;           // for each value
 };
 
 }  // namespace

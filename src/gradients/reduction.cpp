@@ -1,4 +1,4 @@
-// Sums, products and the like over axes, and along one.
+// Reductions and cumulative operations.
 #include <algorithm>
 
 #include "rules.h"
@@ -15,7 +15,7 @@ namespace {
 void product(const graph::Reduce& op, Step& step, ValueId dy) {
   Builder& b = step.b;
   const Shape shape = step.shape(step.x(0));
-  std::vector<int> order;  // the axes that stay, and then those that go
+  std::vector<int> order;  // the kept axes, then the reduced ones
   Shape rows, whole;
   for (int axis = 0; axis < shape.rank(); ++axis)
     if (std::find(op.axes.begin(), op.axes.end(), axis) == op.axes.end()) order.push_back(axis);
@@ -31,7 +31,7 @@ void product(const graph::Reduce& op, Step& step, ValueId dy) {
   step.give(0, step.multiply(others, dy));
 }
 
-/// Equal extremes share it.
+/// Ties share the gradient.
 void extreme(Step& step, ValueId y, ValueId dy, const std::vector<int>& axes) {
   Builder& b = step.b;
   const ValueId hit = b.binary(BinaryFn::equal, step.x(0), y);
@@ -69,15 +69,16 @@ void differentiate(const graph::Reduce& op, Step& step) {
     case ReduceFn::all:
     case ReduceFn::argmax:
     case ReduceFn::argmin:
-      return;  // their values jump
+      return;  // piecewise constant
   }
 }
 
 namespace {
 
-/// y_j is the product of the x_k that come before it, with itself unless exclusive. So x_i has Σ_j dy_j·Π_k x_k over
-/// the j that it is in and all k but i: the product of those before i, times what a table of the products between i and
-/// j gives. (TensorFlow divides by x, and gives 0 where a number is 0.)
+/// Output y_j is the product of the x_k before it, including x_j unless exclusive. Hence the gradient of x_i is Σ_j
+/// dy_j·Π_k x_k, over the j whose product contains x_i and over their factors except i. The code computes it as the
+/// product of the factors before i, times a table of the products between i and j. (TensorFlow divides by x, which
+/// gives 0 if an element is 0.)
 void running_product(const graph::Cumulate& op, Step& step) {
   Builder& b = step.b;
   const Shape shape = step.shape(step.x(0));
@@ -92,7 +93,7 @@ void running_product(const graph::Cumulate& op, Step& step) {
   const ValueId x = as_rows(step.x(0)), dy = as_rows(step.dy());
   const ValueId one = b.scalar_like(x, 1.0), zero = b.scalar_like(x, 0.0);
 
-  // (rows, i, j): x_j where j comes after i, else 1, multiplied up from i on.
+  // (rows, i, j): x_j if j comes after i, otherwise 1, as a cumulative product from i on.
   const ValueId i = b.apply(graph::Iota{{n, 1}, DType::int32, 0}, {});
   const ValueId j = b.apply(graph::Iota{{1, n}, DType::int32, 1}, {});
   const ValueId after = b.binary(op.reverse ? BinaryFn::less : BinaryFn::greater, j, i);

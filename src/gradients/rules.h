@@ -1,4 +1,4 @@
-// One rule for each operation: from the gradients of its outputs to those of its inputs. Private to the room.
+// The gradient rule of each operation: from the gradients of its outputs to those of its inputs. Private to the module.
 #pragma once
 
 #include "step.h"
@@ -56,7 +56,7 @@ inline void differentiate(const graph::Fill&, Step&) {}
 /// Throws Error (bad_input).
 [[noreturn]] void no_gradient(const Step& step);
 
-// Operations that have no gradient: those of caches and of integers, and those that are parts of gradients themselves.
+// Operations without a gradient: those on caches and integers, and those that only occur in gradients.
 inline void differentiate(const graph::Append&, Step& step) { no_gradient(step); }
 inline void differentiate(const graph::CachedAttention&, Step& step) { no_gradient(step); }
 inline void differentiate(const graph::Quantize&, Step& step) { no_gradient(step); }
@@ -72,7 +72,7 @@ inline void differentiate(const graph::PoolGrad&, Step& step) { no_gradient(step
 inline void differentiate(const graph::RnnGrad&, Step& step) { no_gradient(step); }
 inline void differentiate(const graph::SoftmaxCrossEntropyGrad&, Step& step) { no_gradient(step); }
 
-// Ranks share the work of a graph after its gradients were made.
+// Graphs are parallelized after differentiation.
 inline void differentiate(const graph::AllReduce&, Step& step) { no_gradient(step); }
 inline void differentiate(const graph::AllGather&, Step& step) { no_gradient(step); }
 inline void differentiate(const graph::ReduceScatter&, Step& step) { no_gradient(step); }

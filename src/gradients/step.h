@@ -1,4 +1,4 @@
-// One node on the way back from the loss, and what its rule may use.
+// One node of the backward pass, and the helpers of its rule.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,8 @@ using graph::ValueId;
 
 class Step {
  public:
-  /// `dy` are the gradients of the node's outputs, kNone where the loss does not depend on one; `wants` tells of each
-  /// input whether its gradient is read by anybody.
+  /// `dy` are the gradients of the node's outputs, kNone if the loss does not depend on one; `wants` marks the inputs
+  /// whose gradients are needed.
   Step(Builder& builder, const graph::Node& node, std::vector<ValueId> dy, std::vector<bool> wants)
       : b(builder), node_(node), dy_(std::move(dy)), wants_(std::move(wants)), dx_(node.inputs.size(), graph::kNone) {}
 
@@ -24,18 +24,18 @@ class Step {
   [[nodiscard]] ValueId y(std::size_t i = 0) const { return node_.outputs[i]; }
   [[nodiscard]] Shape shape(ValueId id) const { return b.shape(id); }
   [[nodiscard]] bool wants(std::size_t i) const { return wants_[i]; }
-  /// The gradient of an output: zeros where the loss does not depend on it.
+  /// The gradient of an output: zeros if the loss does not depend on it.
   [[nodiscard]] ValueId dy(std::size_t i = 0);
   [[nodiscard]] bool has_dy(std::size_t i) const { return dy_[i] != graph::kNone; }
 
-  /// The gradient of an input; of one that nobody wants it is dropped.
+  /// Sets the gradient of an input; dropped if it is not needed.
   void give(std::size_t i, ValueId dx);
-  /// The same, of what was broadcast to the shape of dx: summed to the input's.
+  /// The same for an input that was broadcast to the shape of dx: sums dx to the input's shape.
   void give_unbroadcast(std::size_t i, ValueId dx);
-  /// The gradients that were given, kNone for the rest.
+  /// The gradients set so far, kNone for the rest.
   [[nodiscard]] const std::vector<ValueId>& dx() const { return dx_; }
 
-  // What rules are made of. Numbers are constants of the other operand's dtype.
+  // Building blocks of rules. Scalars become constants of the other operand's dtype.
   ValueId add(ValueId x, ValueId y) { return b.binary(graph::BinaryFn::add, x, y); }
   ValueId subtract(ValueId x, ValueId y) { return b.binary(graph::BinaryFn::subtract, x, y); }
   ValueId multiply(ValueId x, ValueId y) { return b.binary(graph::BinaryFn::multiply, x, y); }
@@ -45,9 +45,9 @@ class Step {
   ValueId select(ValueId condition, ValueId x, ValueId y) { return b.apply(graph::Select{}, {condition, x, y}); }
   ValueId zeros_like(ValueId x) { return b.apply(graph::Fill{b.shape(x), b.dtype(x), 0.0}, {}); }
   ValueId broadcast(ValueId x, const Shape& shape);
-  /// Σ x over the axes; adds nothing for none.
+  /// Σ x over the axes; returns x itself if there are none.
   ValueId sum(ValueId x, std::vector<int> axes, bool keepdims = false);
-  /// Σ x over the axes along which a value of the shape `to` was broadcast.
+  /// Σ x over the axes along which a value of shape `to` was broadcast.
   ValueId unbroadcast(ValueId x, const Shape& to);
 
  private:
@@ -59,7 +59,7 @@ class Step {
 
 /// 0, …, rank − 1.
 [[nodiscard]] std::vector<int> all_axes(int rank);
-/// The permutation that undoes `permutation`.
+/// Returns the inverse of `permutation`.
 [[nodiscard]] std::vector<int> inverse(const std::vector<int>& permutation);
 
 }  // namespace attn::gradients

@@ -18,7 +18,7 @@ ValueId value_like(Graph& graph, ValueId like) {
   return static_cast<ValueId>(graph.values.size() - 1);
 }
 
-/// Appends the node, and the activation that it had as a node of its own.
+/// Appends the node without its activation, and the activation as a node of its own.
 void split(Graph& graph, std::vector<Node>& nodes, Node node, const graph::Unary& op) {
   const ValueId out = node.outputs[0], before = value_like(graph, out);
   const graph::LayerId layer = node.layer;
@@ -39,7 +39,7 @@ void split(Graph& graph, std::vector<Node>& nodes, Node node, const graph::Unary
   nodes.push_back({graph::Binary{graph::BinaryFn::add}, {activated, residual}, {out}, layer});
 }
 
-/// Attention in the form that has a gradient.
+/// Makes Attention return its log-sum-exp, which its gradient needs.
 void add_logarithms(Graph& graph, Node& node, graph::Attention& attention) {
   if (attention.lse || attention.packed_heads > 0 || attention.varlen > 0) return;
   attention.lse = true;

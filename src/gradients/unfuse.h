@@ -1,4 +1,4 @@
-// What a forward graph must keep for its gradient. Private to the room.
+// Undoes fusions in a forward graph to keep the values that its gradient needs. Private to the module.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace attn::gradients {
 
-/// Activations of Linear and Conv, and the residual of a Linear behind one, become nodes of their own, so that what the
-/// activation was taken of is there, and Attention also gives its logarithms. Only of nodes that give one of the values
-/// marked in `depends`. All values keep their ids.
+/// Turns activations of Linear and Conv, and the residual of a Linear with an activation, into separate nodes, so that
+/// the activation's input is available. Also makes Attention return its log-sum-exp. Affects only nodes that produce
+/// values marked in `depends`. All values keep their ids.
 [[nodiscard]] graph::Graph unfuse(graph::Graph graph, const std::vector<bool>& depends);
 
 }  // namespace attn::gradients

@@ -1,11 +1,11 @@
-// Convolutions and pooling, and recurrent layers.
+// Convolutions, pooling and recurrent layers.
 #include "rules.h"
 
 namespace attn::gradients {
 
 void differentiate(const graph::Conv& op, Step& step) {
   Builder& b = step.b;
-  graph::Conv product = op;  // the pass has taken the activation off
+  graph::Conv product = op;  // the pass has removed the activation
   product.bias = false;
   const ValueId x = step.x(0), kernel = step.x(1), dy = step.dy();
   if (step.wants(0)) step.give(0, b.apply(graph::ConvInputGrad{product, step.shape(x)}, {kernel, dy}));

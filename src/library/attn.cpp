@@ -44,18 +44,18 @@ struct Model::Parts {
   Parts(keras::Model read, std::optional<std::string> file) : model(std::move(read)), weights(std::move(file)) {}
 
   keras::Model model;
-  std::optional<std::string> weights;  // the file that also holds weights
-  /// To lower a model is to walk its layers, which know for that time what is asked for: one thread at a time does.
+  std::optional<std::string> weights;  // the file that also holds the weights
+  /// Lowering a model walks its layers, which hold the request's state meanwhile: one thread at a time.
   std::mutex walked = {};
-  // Told by the first who asks.
-  std::optional<bool> encodes = {};  ///< has it layers of text?
+  // Computed on first use.
+  std::optional<bool> encodes = {};  ///< whether it has text layers
   std::optional<std::vector<keras::TextOutput>> text_outputs = {};
 };
 
 struct Runner::Parts {
-  graph::Graph graph;  // as it was lowered
+  graph::Graph graph;  // the lowered graph
   RunOptions options;
-  std::string device, backend, weights;  // what ran, on what, and where its weights came from
+  std::string device, backend, weights;  // resolved values, and the source of the weights
   run::Session session;
 };
 
@@ -88,7 +88,7 @@ std::vector<NamedTensor> Runner::scores() const { return parts_->session.scores(
 std::string Runner::attention_maps() const {
   const std::vector<NamedTensor> scores = parts_->session.scores();
   if (scores.empty()) return "";
-  constexpr std::int64_t kSide = 64;  // cells of a head: enough to see what it does
+  constexpr std::int64_t kSide = 64;  // cells per head: enough to recognize its pattern
   run::MapOptions options;
   options.most_cells = report::kMostSvgCells;
   options.most_rows = kSide;

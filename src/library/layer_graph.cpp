@@ -18,7 +18,7 @@ struct Source {
   int call = 0, tensor = 0;
 };
 
-/// "layer[0][1]", where the name may hold brackets too.
+/// Parses "layer[0][1]"; the name may contain brackets too.
 Source parse_connection(const std::string& text) {
   Source out;
   std::size_t end = text.size();
@@ -44,7 +44,7 @@ class LayerGraph {
   PlotGraph graph;
 
  private:
-  /// The rows at `level`, which follow each other with those inside them between. `path` is where they are in `model`.
+  /// Adds consecutive rows at `level`, skipping the rows nested in them. `path` is their location in `model`.
   void add_rows(const keras::Model& model, std::span<const keras::SummaryRow> rows, int level, const std::string& path,
                 bool chained, int parent) {
     std::map<std::string, int> ids;
@@ -81,8 +81,8 @@ class LayerGraph {
     return static_cast<int>(graph.nodes.size()) - 1;
   }
 
-  /// What is inside a nested model, whose row is the first. A summary does not tell how the layers in one are
-  /// connected, but that of the nested model on its own does.
+  /// Adds the contents of a nested model, whose row is the first. A summary omits the connections inside a nested
+  /// model, so they come from the nested model's own summary.
   void open(const keras::Model& model, std::span<const keras::SummaryRow> rows, const std::string& path, int id) {
     graph.nodes[static_cast<std::size_t>(id)].is_opened = true;
     if (is_chain(rows.front().class_name)) {

@@ -20,20 +20,20 @@
 namespace attn::library {
 namespace {
 
-/// What metadata.json says of the Keras that wrote the archive; nothing where it says nothing.
+/// The Keras version in metadata.json; nothing if it is missing.
 std::optional<keras::Version> version_in(const std::string& metadata, const std::string& path) {
   const auto json = io::parse_json(metadata, printable(path) + ":metadata.json");
   if (!json.is_object() || !json.contains("keras_version") || !json["keras_version"].is_string()) return std::nullopt;
   return keras::version_of(json["keras_version"].get<std::string>());
 }
 
-/// The config in a .keras archive.
+/// Reads the config in a .keras archive.
 ModelText read_archive(const std::string& path, const io::Bytes& file) {
   io::KerasArchive archive = io::parse_keras_archive(file, path);
   ModelText out{path + ":config.json", std::move(archive.config), {}, path};
   out.options.keras_version = version_in(archive.metadata, path);
   if (archive.weights) {
-    // Looked at only where the config may leave something out.
+    // Read only if the config may be incomplete.
     out.options.stored_bytes = archive.weights->size();
     out.options.stored = [file, path] { return weights::parse_store(file, path).weights; };
   }
@@ -43,7 +43,7 @@ ModelText read_archive(const std::string& path, const io::Bytes& file) {
   return out;
 }
 
-/// The config that Keras 2, and Keras 3 when asked for .h5, put into the attributes of the file.
+/// Reads the config from the attributes of the file, written by Keras 2, and by Keras 3 when asked for .h5.
 ModelText read_hdf5_model(const std::string& path, const io::Bytes& file) {
   const io::Hdf5File contents = io::read_hdf5(file, path);
   const auto root = contents.objects.find("");
@@ -65,7 +65,7 @@ ModelText read_hdf5_model(const std::string& path, const io::Bytes& file) {
   return {path + ":model_config", *config, options, path};
 }
 
-/// Is an archive one of NumPy's, .npz?
+/// Whether the archive is NumPy's .npz.
 bool holds_arrays_alone(const io::ZipReader& archive) {
   const auto& members = archive.members();
   return !members.empty() &&
@@ -97,7 +97,7 @@ ModelText model_text_of(const io::Bytes& file, const std::string& path) {
       break;
   }
   const std::string name = path == "-" ? "stdin" : path;
-  // The text is copied, so its size is looked at before.
+  // The text is copied, so its size is checked first.
   if (file.text().size() > keras::kMaxConfigBytes)
     throw bad_input("{}: neither a .keras nor an .h5 file, and a config of over 64 MiB is not accepted",
                     printable(name));

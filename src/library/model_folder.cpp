@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first that is there has the weights.
+/// The first file that exists has the weights.
 constexpr std::array<std::string_view, 4> kWeightFiles{"model.weights.h5", "model.weights.json", "model.safetensors",
                                                        "model.safetensors.index.json"};
 
@@ -28,7 +28,7 @@ bool has(const std::string& folder, std::string_view name) {
   return fs::is_regular_file(fs::path(folder) / name, error);
 }
 
-/// The first file of the folder whose name ends so; "" where there is none.
+/// The first file of the folder with this ending; "" if there is none.
 std::string file_ending_in(const std::string& folder, std::string_view ending) {
   constexpr int kLooked = 10'000;
   std::error_code error;
@@ -51,7 +51,7 @@ std::string file_ending_in(const std::string& folder, std::string_view ending) {
       printable(path));
 }
 
-/// A config that no layer of Keras has written.
+/// Rejects a config that is not a Keras layer's.
 void check_config(const nlohmann::json& config, const std::string& place) {
   if (!config.is_object()) throw bad_input("{}: expected an object", place);
   if (config.contains("class_name") || config.contains("model_type")) return;

@@ -1,4 +1,4 @@
-// Folders that hold a model: presets of KerasHub, and what Hugging Face's from_pretrained reads.
+// Model folders: KerasHub presets, and folders for Hugging Face's from_pretrained.
 #pragma once
 
 #include <optional>
@@ -8,22 +8,21 @@
 
 namespace attn::library {
 
-/// The model of a folder: of a preset the task where there is one, else the backbone. Throws Error (bad_input) for a
-/// folder of another kind, with the way out.
+/// Returns the model of a folder; for a preset, its task if there is one, otherwise the backbone. Throws Error
+/// (bad_input) for other folders, with a way out.
 [[nodiscard]] ModelText read_model_folder(const std::string& path);
 
-/// The folder of a config that is a file of its own, where weights lie beside it under the names that KerasHub and
-/// Hugging Face give them.
+/// Returns the folder of a config file if it also holds weights under the names of KerasHub or Hugging Face.
 [[nodiscard]] std::optional<std::string> folder_with_weights(const std::string& config);
 
-/// The file of a preset's backbone or of a Hugging Face model, or its index where it is split; nothing where the folder
-/// has none.
+/// Returns the weights file of a preset's backbone or of a Hugging Face model, or its index if it is sharded; nothing
+/// if the folder has none.
 [[nodiscard]] std::optional<std::string> weights_file_in(const std::string& folder);
 
-/// Has the folder weights that only Python reads?
+/// Whether the folder has weights that only Python can read.
 [[nodiscard]] bool pickles_in(const std::string& folder);
 
-/// The file of a preset that has what its task adds to the backbone.
+/// The file of a preset with the weights that its task adds to the backbone.
 inline constexpr const char* kTaskWeights = "task.weights.h5";
 
 }  // namespace attn::library

@@ -9,7 +9,7 @@
 namespace attn::library {
 namespace {
 
-/// The strings in the shape of the input.
+/// Reshapes the strings to the input's shape.
 TextArray fitted(const keras::TextInput& input, TextArray texts) {
   const Shape given = texts.shape;
   if (given.rank() + 1 == input.shape.rank() && input.shape[-1] == 1) texts.shape.push_back(1);
@@ -22,7 +22,7 @@ TextArray fitted(const keras::TextInput& input, TextArray texts) {
   return texts;
 }
 
-/// The term at a place, as TensorFlow's table has it: that of others for what the vocabulary does not reach.
+/// The term at an index, as in TensorFlow's table: out-of-vocabulary indices map to the OOV term.
 const std::string& term_at(const text::Lookup& terms, std::int64_t place) {
   if (terms.mask && place == 0) return *terms.mask;
   const std::int64_t at = place - terms.first;

@@ -1,4 +1,4 @@
-// What the config of a Llama does not say: LlamaBackbone.get_config leaves tie_word_embeddings out.
+// Detects tied embeddings, which the config of a Llama omits: LlamaBackbone.get_config leaves tie_word_embeddings out.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,10 @@
 
 namespace attn::library {
 
-/// Could the config be one that keeps silent about it? `text` is that of the config.
+/// Whether the config is of a kind that omits it. `text` is the config's text.
 [[nodiscard]] bool may_hide_tied_embedding(std::string_view text);
 
-/// Is the token embedding the head too, by what the file has of both? Nothing where it has neither.
+/// Whether the token embedding is also the output head, judged by the weights in the file. Nothing if it has neither.
 [[nodiscard]] std::optional<bool> tied_embedding_in(const weights::Store& store);
 
 }  // namespace attn::library

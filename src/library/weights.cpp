@@ -17,7 +17,7 @@
 namespace attn::library {
 namespace {
 
-/// A backbone's file names its weights as if it were the whole.
+/// Prefixes the names of a backbone's own file, which names its weights relative to the backbone.
 void put_into_task(weights::Store& store, const std::string& backbone_store) {
   if (backbone_store.empty()) return;
   const auto in_task = [&](const NamedTensor& weight) { return weight.name.starts_with(backbone_store); };

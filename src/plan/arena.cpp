@@ -17,14 +17,14 @@ namespace {
 
 constexpr auto kAlign = static_cast<std::int64_t>(kAlignment);
 
-/// More buffers than any model of people's has; their square is a tenth of a second.
+/// More buffers than any real model has; a quadratic placement of this many takes a tenth of a second.
 constexpr std::size_t kMostBySize = 10'000;
 
 bool overlap(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
 
 std::int64_t rounded(std::int64_t bytes) { return sum_of_bytes({bytes, kAlign - 1}) / kAlign * kAlign; }
 
-/// The largest first, each at the lowest gap that holds it.
+/// Largest first, each at the lowest gap that fits.
 Placement by_size(std::span<const Lifetime> lifetimes) {
   Placement placement{std::vector<std::int64_t>(lifetimes.size(), 0), 0};
   std::vector<std::size_t> order(lifetimes.size());
@@ -36,7 +36,7 @@ Placement by_size(std::span<const Lifetime> lifetimes) {
     std::int64_t begin, end;  // bytes, rounded up
     std::size_t index;
   };
-  std::vector<Placed> placed;  // by begin
+  std::vector<Placed> placed;  // ordered by begin
   for (const std::size_t index : order) {
     const Lifetime& lifetime = lifetimes[index];
     if (lifetime.bytes == 0) continue;
@@ -57,10 +57,10 @@ Placement by_size(std::span<const Lifetime> lifetimes) {
   return placement;
 }
 
-/// Bytes that are free between others; what lies behind the last is always free.
+/// Free gaps between buffers; the space after the last buffer is always free.
 class Gaps {
  public:
-  /// Takes `size` bytes from the smallest gap that holds them, or at the end; where they begin.
+  /// Takes `size` bytes from the smallest gap that fits, or at the end; returns their offset.
   std::int64_t take(std::int64_t size) {
     const auto best = by_size_.lower_bound({size, 0});
     if (best != by_size_.end()) {
@@ -112,12 +112,12 @@ class Gaps {
     by_size_.erase({bytes, begin});
   }
 
-  std::map<std::int64_t, std::int64_t> by_begin_;            // bytes of each
-  std::set<std::pair<std::int64_t, std::int64_t>> by_size_;  // bytes and begin
+  std::map<std::int64_t, std::int64_t> by_begin_;            // from the begin of each gap to its bytes
+  std::set<std::pair<std::int64_t, std::int64_t>> by_size_;  // bytes and begin of each gap
   std::int64_t end_ = 0;
 };
 
-/// As an allocator would while the steps run.
+/// Places buffers in order of time, as an allocator would.
 Placement by_time(std::span<const Lifetime> lifetimes) {
   Placement placement{std::vector<std::int64_t>(lifetimes.size(), 0), 0};
   std::vector<std::size_t> order(lifetimes.size());
@@ -126,7 +126,7 @@ Placement by_time(std::span<const Lifetime> lifetimes) {
                    [&](std::size_t a, std::size_t b) { return lifetimes[a].first < lifetimes[b].first; });
 
   Gaps gaps;
-  std::set<std::pair<std::int64_t, std::size_t>> living;  // last step and index
+  std::set<std::pair<std::int64_t, std::size_t>> living;  // last step and index of live buffers
   for (const std::size_t index : order) {
     const Lifetime& lifetime = lifetimes[index];
     if (lifetime.bytes == 0) continue;

@@ -1,4 +1,4 @@
-// Offsets for buffers that live for a while. Private to the room.
+// Offsets for buffers with limited lifetimes. Private to the module.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct Placement {
   std::int64_t bytes = 0;             ///< the end of the last buffer, rounded up to kAlignment
 };
 
-/// Places each buffer where no other lies at the same time. Greedy by size: the largest first, each at the lowest gap
-/// that holds it, which comes within a few percent of the best on real networks (Pisarchyk & Lee, "Efficient Memory
-/// Management for Deep Neural Net Inference", 2020). That takes time quadratic in the number of buffers: more than
-/// 10,000 are placed in order of time, each at the smallest gap that holds it. Throws Error (no_memory) where a size
-/// passes kMaxSize.
+/// Places each buffer without overlapping others that are live at the same time. Greedy by size: the largest first,
+/// each at the lowest gap that fits. This is within a few percent of the optimum on real networks (Pisarchyk & Lee,
+/// "Efficient Memory Management for Deep Neural Net Inference", 2020). It takes time quadratic in the number of
+/// buffers, so more than 10,000 are placed in order of time, each at the smallest gap that fits. Throws Error
+/// (no_memory) if a size exceeds kMaxSize.
 [[nodiscard]] Placement place(std::span<const Lifetime> lifetimes);
 
 }  // namespace attn::plan

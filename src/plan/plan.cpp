@@ -66,7 +66,7 @@ class Planner {
 
   [[nodiscard]] bool is_read(ValueId id) const { return uses_.count[at(id)] > 0; }
 
-  // Every value that is in the graph for something: inputs, what nodes make, and the weights and constants they read.
+  // Every value in use: inputs, results of nodes, and the weights and constants that they read.
   [[nodiscard]] bool exists(ValueId id) const {
     const ValueKind kind = graph().value(id).kind;
     if (kind == ValueKind::computed) return uses_.producer[at(id)] != graph::kNone;
@@ -105,7 +105,7 @@ class Planner {
     return fixed_[at(id)] ? Place::prepared : Place::arena;
   }
 
-  // Every node is a view, prepared or a step.
+  // Classifies every node as a view, prepared, or a step.
   void order() {
     for (std::size_t i = 0; i < graph().nodes.size(); ++i) {
       const Node& node = graph().nodes[i];
@@ -121,8 +121,8 @@ class Planner {
     }
   }
 
-  // first_ and last_ of roots. Time counts the prepared nodes, then the steps, so that what steps read of the prepared
-  // lives past the preparation.
+  // Sets first_ and last_ of roots. Time counts the prepared nodes, then the steps, so that prepared values that steps
+  // read outlive the preparation.
   void find_lifetimes() {
     std::int64_t time = 0;
     for (const auto* nodes : {&plan_.prepare, &plan_.steps}) {
@@ -134,14 +134,14 @@ class Planner {
     }
     for (const graph::Output& output : graph().outputs) last_[at(root(output.value))] = time;
     for (const graph::Scores& scores : graph().scores) last_[at(root(scores.value))] = time;
-    // The preparation is over when the first step begins, and what it leaves is read in every run.
+    // The preparation ends when the first step begins, and every run reads its results.
     const auto prepared = static_cast<std::int64_t>(plan_.prepare.size());
     for (std::size_t i = 0; i < last_.size(); ++i) {
       if (plan_.slots[i].place == Place::prepared && last_[i] >= prepared) last_[i] = time;
     }
   }
 
-  // Lets steps write over the input that they are the last to read.
+  // Lets a step overwrite an input if it is the last to read it.
   void overwrite() {
     auto time = static_cast<std::int64_t>(plan_.prepare.size());
     for (const NodeId id : plan_.steps) {
@@ -161,13 +161,13 @@ class Planner {
   [[nodiscard]] bool dies_at(const Node& step, std::size_t i, std::int64_t time) const {
     const ValueId input = root(step.inputs[i]);
     if (plan_.slots[at(input)].place != Place::arena || last_[at(input)] != time) return false;
-    // Another input of the step may be the same bytes under a shape that is broadcast.
+    // Another input of the step may be the same bytes under a broadcast shape.
     return std::all_of(step.inputs.begin(), step.inputs.end(), [&](ValueId other) {
       return root(other) != input || graph().value(other).shape == graph().value(step.inputs[i]).shape;
     });
   }
 
-  // Gives offsets to the roots of one place, and their total.
+  // Assigns offsets to the roots of one place, and returns their total size.
   std::int64_t allocate(Place place) {
     std::vector<ValueId> ids;
     std::vector<Lifetime> lifetimes;
@@ -194,9 +194,9 @@ class Planner {
   Uses uses_;
   std::vector<bool> fixed_;
   Plan plan_;
-  std::vector<ValueId> root_;        // by value; itself where it has bytes of its own
-  std::vector<std::int64_t> first_;  // by value; of roots, the time it is made
-  std::vector<std::int64_t> last_;   // by value; of roots, the time it is last read
+  std::vector<ValueId> root_;        // for each value; itself if it has bytes of its own
+  std::vector<std::int64_t> first_;  // for each root, the time it is written
+  std::vector<std::int64_t> last_;   // for each root, the time it is last read
 };
 
 }  // namespace

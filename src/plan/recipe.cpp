@@ -15,7 +15,7 @@ using graph::ValueId;
 
 namespace {
 
-/// A moving operation with what its result's type does not tell; nothing for one that computes.
+/// A move with its parameters that the result's type does not show; nothing for an operation that computes.
 std::optional<std::string> move_of(const graph::Op& op) {
   return std::visit(
       graph::Overloaded{

@@ -9,7 +9,7 @@ using graph::ValueId;
 std::vector<Stay> stays(const Plan& plan) {
   const auto at = [](std::int32_t id) { return static_cast<std::size_t>(id); };
   std::vector<Stay> out;
-  std::vector<std::size_t> stay_of(plan.slots.size());  // of roots in the arena
+  std::vector<std::size_t> stay_of(plan.slots.size());  // for each root in the arena
   const auto root = [&](ValueId id) {
     const ValueId alias = plan.slots[at(id)].alias_of;
     return alias == graph::kNone ? id : alias;

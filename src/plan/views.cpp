@@ -11,7 +11,7 @@ using graph::ReduceFn;
 
 namespace {
 
-// Row-major order is decided by the axes that have more than one element.
+// Row-major order depends only on axes with more than one element.
 bool keeps_order(const graph::Transpose& op, const Shape& x) {
   int previous = -1;
   for (const int axis : op.permutation) {
@@ -22,7 +22,7 @@ bool keeps_order(const graph::Transpose& op, const Shape& x) {
   return true;
 }
 
-// The sum, mean or greatest of one number is that number.
+// The sum, mean or maximum of one number is that number.
 bool is_of_single_numbers(const graph::Reduce& op, const Shape& x) {
   if (op.fn == ReduceFn::argmax || op.fn == ReduceFn::argmin || op.fn == ReduceFn::logsumexp) return false;
   return std::all_of(op.axes.begin(), op.axes.end(), [&](int axis) { return x[axis] == 1; });
@@ -44,7 +44,7 @@ bool is_view(const Graph& graph, const Node& node) {
                         [](const graph::Broadcast&) { return true; },
                         [&](const graph::Concat&) { return node.inputs.size() == 1; },
                         [&](const graph::Slice& op) {
-                          // A slice of as many elements takes all of them; a step back would turn their order.
+                          // A slice with as many elements takes all of them; a negative step would reverse their order.
                           return std::all_of(op.ranges.begin(), op.ranges.end(),
                                              [](const graph::Range& r) { return r.step > 0; });
                         },

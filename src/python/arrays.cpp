@@ -17,7 +17,7 @@ namespace {
 using Given = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using Code = nb::dlpack::dtype_code;
 
-/// DLPack's name of a dtype: kind and bits.
+/// The dtype of DLPack's kind and bits.
 std::optional<DType> dtype_of_array(nb::dlpack::dtype given) {
   if (given.lanes != 1) return std::nullopt;
   switch (static_cast<Code>(given.code)) {
@@ -55,7 +55,8 @@ nb::dlpack::dtype array_dtype(DType dtype) {
   return {static_cast<std::uint8_t>(code), bits, 1};
 }
 
-/// What is not an array yet, or one of another machine's bytes, made one by NumPy; nothing for what is no number.
+/// Converts objects that are not arrays, and arrays in foreign byte order, by NumPy; nothing if the result is not
+/// numeric.
 nb::object as_array(nb::handle given) {
   nb::object array = nb::module_::import_("numpy").attr("asarray")(given);
   const nb::object dtype = array.attr("dtype");
@@ -77,7 +78,7 @@ Tensor tensor_of(nb::handle array, const std::string& name) {
   Shape shape;
   for (std::size_t i = 0; i < given.ndim(); ++i) shape.push_back(static_cast<Dim>(given.shape(i)));
   auto* data = static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(given.data())));
-  // The last copy of the tensor may go where no Python thread is.
+  // The last copy of the tensor may be destroyed without the GIL.
   auto owner = std::make_shared<Given>(std::move(given));
   const std::shared_ptr<std::byte> bytes(data, [owner](std::byte*) mutable {
     const nb::gil_scoped_acquire acquire;

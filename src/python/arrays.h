@@ -1,4 +1,4 @@
-// Arrays of Python as tensors, and back.
+// Conversion of Python arrays to tensors and back.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,11 +7,11 @@
 
 namespace attn::python {
 
-/// The same bytes where they are dense and on the CPU, else a copy of them; they live as long as the tensor. `name` is
-/// that of the input, for the message of the Error (bad_input) that is thrown for what is no array of numbers.
+/// Wraps the array's bytes if they are dense and on the CPU, otherwise copies them; they live as long as the tensor.
+/// `name` is the input's name in the Error (bad_input) that is thrown if it is not an array of numbers.
 [[nodiscard]] Tensor tensor_of(nanobind::handle array, const std::string& name);
 
-/// A NumPy array over the tensor's bytes, which it keeps alive; in float32 for bfloat16, which NumPy does not have.
+/// Returns a NumPy array over the tensor's bytes, which it keeps alive; bfloat16, which NumPy lacks, becomes float32.
 [[nodiscard]] nanobind::object array_of(const Tensor& tensor);
 
 }  // namespace attn::python

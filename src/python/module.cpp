@@ -17,7 +17,7 @@ using namespace nb::literals;
 namespace attn::python {
 namespace {
 
-/// attn.Error, with the exit code that the program would have.
+/// attn.Error, with the program's exit code.
 PyObject* error_class = nullptr;
 
 void translate(const std::exception_ptr& pointer, void* /*payload*/) {
@@ -55,10 +55,10 @@ RunOptions run_options(const std::string& device, const std::string& backend, co
 }
 
 void bind_layer(nb::module_& m) {
-  nb::class_<Layer>(m, "Layer", "A layer, or an operation between layers, as summary() has it.")
+  nb::class_<Layer>(m, "Layer", "A layer, or an operation between layers, as in summary().")
       .def_ro("name", &Layer::name)
       .def_ro("class_name", &Layer::class_name)
-      .def_ro("output_shape", &Layer::output_shape, "As Keras prints it: '(None, 50, 512)'.")
+      .def_ro("output_shape", &Layer::output_shape, "In Keras's format: '(None, 50, 512)'.")
       .def_ro("params", &Layer::params)
       .def_ro("trainable_params", &Layer::trainable_params)
       .def_ro("connected_to", &Layer::connected_to)
@@ -91,7 +91,8 @@ void bind_model(nb::module_& m) {
       .def_prop_ro("name", [](const Predictor& self) { return self.model().name(); })
       .def_prop_ro("input_names", [](const Predictor& self) { return self.model().input_names(); })
       .def_prop_ro(
-          "warnings", [](const Predictor& self) { return self.model().warnings(); }, "What was read leniently.")
+          "warnings", [](const Predictor& self) { return self.model().warnings(); },
+          "Deviations that were accepted while reading.")
       .def_prop_ro("layers", [](const Predictor& self) { return self.model().layers(); })
       .def(
           "_summary", [](const Predictor& self, std::optional<int> length) { return self.model().summary(length); },
@@ -100,15 +101,15 @@ void bind_model(nb::module_& m) {
           "config", [](const Predictor& self) { return self.model().config(); },
           "JSON that keras.models.model_from_json loads.")
       .def(
-          "plot", [](const Predictor& self) { return self.model().plot(); },
-          "The layers and what flows between them, as SVG.")
+          "plot", [](const Predictor& self) { return self.model().plot(); }, "The layers and their connections as SVG.")
       .def("predict", &Predictor::predict, "x"_a, nb::sig("def predict(self, x: typing.Any) -> typing.Any"),
-           "A forward pass over one array, a list of them in the order of input_names, or a dict by these names: NumPy "
-           "arrays, what speaks DLPack, or lists of numbers. Gives an array, or a list or dict of them where the model "
-           "has several outputs, that belong to the caller.")
+           "Runs a forward pass over one array, a list of them in the order of input_names, or a dict keyed by these "
+           "names: NumPy arrays, DLPack arrays, or lists of numbers. Returns an array that the caller owns, or a list "
+           "or "
+           "dict of them if the model has several outputs.")
       .def("scores", &Predictor::scores, "x"_a,
            nb::sig("def scores(self, x: typing.Any) -> dict[str, numpy.typing.NDArray]"),
-           "The attention weights of every attention layer in such a pass, by the layer's name.")
+           "The attention scores of every attention layer in such a pass, keyed by layer name.")
       .def("_attention_maps", &Predictor::attention_maps, "x"_a.none());
 }
 
@@ -119,9 +120,8 @@ NB_MODULE(_attn, m) {
   using namespace attn::python;
   m.doc() = "Keras attention models without Keras: see attn.Model.";
   m.attr("__version__") = ATTN_VERSION;
-  error_class =
-      PyErr_NewExceptionWithDoc("attn.Error", "What attn refuses, in one sentence; `code` is the program's exit code.",
-                                PyExc_ValueError, nullptr);
+  error_class = PyErr_NewExceptionWithDoc(
+      "attn.Error", "An error of attn as one sentence; `code` is the program's exit code.", PyExc_ValueError, nullptr);
   m.attr("Error") = nb::handle(error_class);
   nb::register_exception_translator(translate);
   bind_layer(m);

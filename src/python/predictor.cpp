@@ -17,7 +17,7 @@ namespace nb = nanobind;
 namespace attn::python {
 namespace {
 
-/// Bytes of the caller's own: those of a runner are written over by its next pass.
+/// A copy that the caller owns: the next pass overwrites the runner's results.
 Tensor copy_of(const Tensor& tensor) {
   Tensor copy(tensor.dtype(), tensor.shape());
   std::memcpy(copy.data(), tensor.data(), static_cast<std::size_t>(tensor.bytes()));
@@ -30,7 +30,7 @@ std::vector<NamedTensor> copies_of(const std::vector<NamedTensor>& tensors) {
   return out;
 }
 
-/// Strings or bytes, alone, in lists or in an array of NumPy's.
+/// Converts a str, bytes, lists of them, or a NumPy array of them.
 TextArray texts_of(nb::handle x, const std::string& name) {
   const nb::object array = nb::module_::import_("numpy").attr("asarray")(x).attr("astype")("O");
   TextArray out;
@@ -48,14 +48,14 @@ TextArray texts_of(nb::handle x, const std::string& name) {
   return out;
 }
 
-/// A model whose outputs are no dict numbers them.
+/// A model whose outputs are not a dict numbers them.
 bool are_numbered(const std::vector<NamedTensor>& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i].name != "output_" + std::to_string(i)) return false;
   return true;
 }
 
-/// NumPy's unicode strings.
+/// Returns an array of NumPy's unicode strings.
 nb::object array_of_texts(const TextArray& texts) {
   nb::list strings;
   for (const std::string& text : texts.values) strings.append(nb::str(text.data(), text.size()));
@@ -103,7 +103,7 @@ Predictor::Inputs Predictor::inputs_of(nb::handle x) const {
       numbers.push_back({name, tensor_of(array, name)});
     }
   }
-  std::vector<std::string> names;  // of numbers
+  std::vector<std::string> names;  // names of numeric outputs
   std::copy_if(names_.begin(), names_.end(), std::back_inserter(names), std::not_fn(takes_text));
   Inputs out;
   if (!names.empty() || !numbers.empty()) out = run::name_inputs(names, numbers, "x");
@@ -127,7 +127,7 @@ Runner& Predictor::runner_for(const Inputs& inputs, bool scores) {
     options.input_shapes = shapes;
     options.scores = scores;
     compiled_.push_front({std::move(shapes), scores, model_.prepare(options)});
-    constexpr std::size_t kKept = 4;  // each holds the weights as its kernels want them
+    constexpr std::size_t kKept = 4;  // each holds packed weights
     if (compiled_.size() > kKept) compiled_.pop_back();
   }
   return compiled_.front().runner;

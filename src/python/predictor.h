@@ -1,4 +1,4 @@
-// A model that is compiled for shapes as they come.
+// A model that is compiled on demand for the shapes of its inputs.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -22,7 +22,7 @@ class Predictor {
 
   nanobind::object predict(nanobind::handle x);
   nanobind::dict scores(nanobind::handle x);
-  /// The maps of such a pass as SVG; of random numbers where x is None.
+  /// The attention maps of a pass as SVG; of random inputs if x is None.
   std::string attention_maps(nanobind::handle x);
 
  private:
@@ -33,18 +33,18 @@ class Predictor {
     Runner runner;
   };
 
-  /// What was given for which input; borrowed from x.
+  /// The values passed for each input; borrowed from x.
   [[nodiscard]] std::vector<std::pair<std::string, nanobind::handle>> arrays_of(nanobind::handle x) const;
-  /// The same as arrays of numbers: strings as the model encodes them.
+  /// The same as numeric arrays: strings are encoded by the model.
   [[nodiscard]] Inputs inputs_of(nanobind::handle x) const;
-  /// The runner for these shapes, the last ones first. Its lock is held.
+  /// The runner for these shapes; the most recent ones are kept. The lock must be held.
   Runner& runner_for(const Inputs& inputs, bool scores);
 
   Model model_;
   RunOptions options_;
   std::vector<std::string> names_ = model_.input_names();
   std::vector<std::string> text_names_ = model_.text_input_names();
-  std::mutex lock_;  // over the runners, each of which is for one thread at a time
+  std::mutex lock_;  // guards the runners, each of which is for one thread at a time
   std::list<Compiled> compiled_;
 };
 

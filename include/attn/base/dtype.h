@@ -1,4 +1,4 @@
-// Element types, spelled as Keras spells them.
+// Element types, with Keras's names.
 #pragma once
 
 #include <cstdint>
@@ -23,21 +23,21 @@ enum class DType : std::uint8_t {
   boolean
 };
 
-/// Keras's name: "float32", "bfloat16", "bool", …
+/// Returns Keras's name: "float32", "bfloat16", "bool", …
 [[nodiscard]] std::string_view name_of(DType dtype) noexcept;
-/// The dtype of a Keras name, or nothing.
+/// Returns the dtype of a Keras name, or nothing.
 [[nodiscard]] std::optional<DType> dtype_of(std::string_view name) noexcept;
-/// Bytes of one element.
+/// Returns the bytes of one element.
 [[nodiscard]] std::int64_t bytes_of(DType dtype) noexcept;
 [[nodiscard]] bool is_floating(DType dtype) noexcept;
-[[nodiscard]] bool is_integer(DType dtype) noexcept;  ///< without bool
+[[nodiscard]] bool is_integer(DType dtype) noexcept;  ///< excluding bool
 
 /// Conversions between a 16-bit pattern and a number, rounding to nearest even; NaN stays NaN.
 [[nodiscard]] float bfloat16_to_float(std::uint16_t bits) noexcept;
 [[nodiscard]] std::uint16_t float_to_bfloat16(float value) noexcept;
 [[nodiscard]] float float16_to_float(std::uint16_t bits) noexcept;
 [[nodiscard]] std::uint16_t float_to_float16(float value) noexcept;
-/// From double in one rounding, where going through float would round twice.
+/// Converts from double in one rounding; going through float would round twice.
 [[nodiscard]] std::uint16_t double_to_bfloat16(double value) noexcept;
 [[nodiscard]] std::uint16_t double_to_float16(double value) noexcept;
 

@@ -1,4 +1,4 @@
-// Shapes, in which a dimension may be unknown (Keras's None).
+// Shapes with dimensions that may be unknown (Keras's None).
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace attn {
 
 using Dim = std::int64_t;
-/// A dimension that is only known when the model runs; Keras writes None.
+/// A dimension that is known only when the model runs; Keras prints None.
 inline constexpr Dim kUnknown = -1;
 
 /// Dimensions, outermost first. Row-major throughout.
@@ -25,7 +25,7 @@ class Shape {
   explicit Shape(std::vector<Dim> dims) : dims_(std::move(dims)) {}
 
   [[nodiscard]] int rank() const noexcept { return static_cast<int>(dims_.size()); }
-  /// The dimension at `axis`; negative axes count from the back. The axis must be in range.
+  /// Returns the dimension at `axis`; negative axes count from the end. The axis must be in range.
   [[nodiscard]] Dim operator[](int axis) const { return dims_[index(axis)]; }
   Dim& operator[](int axis) { return dims_[index(axis)]; }
   [[nodiscard]] Dim back() const { return dims_.back(); }
@@ -34,17 +34,18 @@ class Shape {
   [[nodiscard]] auto end() const noexcept { return dims_.end(); }
   void push_back(Dim dim) { dims_.push_back(dim); }
   void append(const Shape& other) { dims_.insert(dims_.end(), other.begin(), other.end()); }
-  /// Dimensions [first, last).
+  /// Returns dimensions [first, last).
   [[nodiscard]] Shape slice(int first, int last) const;
 
   [[nodiscard]] bool known() const noexcept;
-  /// The number of elements; nothing where a dimension is unknown or the product passes kMaxSize.
+  /// Returns the number of elements; nothing if a dimension is unknown or the product exceeds kMaxSize.
   [[nodiscard]] std::optional<std::int64_t> elements() const noexcept;
-  /// The number of elements of a known shape. Throws Error (no_memory) where it passes kMaxSize.
+  /// Returns the number of elements of a known shape. Throws Error (no_memory) if it exceeds kMaxSize.
   [[nodiscard]] std::int64_t size() const;
-  /// The same as a number to tell, of a tensor that nobody makes. Throws Error (no_memory) where it passes 2^124.
+  /// Returns the number of elements for display, of a tensor that is never allocated. Throws Error (no_memory) if it
+  /// exceeds 2^124.
   [[nodiscard]] UInt128 count() const;
-  /// As Python prints the tuple: "(None, 50, 512)", "(3,)", "()".
+  /// Formats it like a Python tuple: "(None, 50, 512)", "(3,)", "()".
   [[nodiscard]] std::string str() const;
 
   friend bool operator==(const Shape&, const Shape&) = default;
@@ -54,11 +55,11 @@ class Shape {
   std::vector<Dim> dims_;
 };
 
-/// `axis` counted from the front, or nothing where it is outside [-rank, rank).
+/// Returns `axis` counted from the front, or nothing if it is outside [-rank, rank).
 [[nodiscard]] std::optional<int> normalize_axis(std::int64_t axis, int rank) noexcept;
 
-/// The NumPy broadcast of two shapes; nothing where they do not fit. An unknown dimension meets a known one other
-/// than 1 as that one, and meets 1 as unknown.
+/// Returns the NumPy broadcast of two shapes; nothing if they are incompatible. An unknown dimension takes a known size
+/// other than 1, and stays unknown against 1.
 [[nodiscard]] std::optional<Shape> broadcast(const Shape& a, const Shape& b);
 
 }  // namespace attn

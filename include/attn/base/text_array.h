@@ -8,10 +8,10 @@
 
 namespace attn {
 
-/// Dense, row-major. The strings are bytes, which need not be UTF-8.
+/// Dense and row-major. The strings are bytes, which need not be UTF-8.
 struct TextArray {
   Shape shape;
-  std::vector<std::string> values;  ///< as many as the shape has elements
+  std::vector<std::string> values;  ///< one string per element of the shape
 };
 
 struct NamedTexts {

@@ -15,7 +15,7 @@ bool is_open(const Linear& op) {
   return !op.residual && op.activation.fn == graph::UnaryFn::linear;
 }
 
-/// Can the node take a residual?
+/// Whether the node can take a residual.
 bool takes_residual(const graph::Node& node) {
   if (const auto* linear = std::get_if<graph::Linear>(&node.op)) return is_open(*linear);
   const auto* quantized = std::get_if<graph::QuantizedLinear>(&node.op);
@@ -30,14 +30,15 @@ void set_residual(graph::Node& node) {
   }
 }
 
-/// The node that makes `value`, where it is a dense map that can take `other` as its residual; else kNone.
+/// The node that makes `value`, if it is a dense map that can take `other` as its residual; otherwise kNone.
 NodeId linear_for(const Graph& graph, const Uses& uses, ValueId value, ValueId other) {
   const auto index = static_cast<std::size_t>(value);
   const NodeId producer = uses.producer[index];
   if (producer == graph::kNone || uses.count[index] != 1) return graph::kNone;
   if (!takes_residual(graph.nodes[static_cast<std::size_t>(producer)])) return graph::kNone;
   if (graph.value(other).shape != graph.value(value).shape) return graph::kNone;
-  const bool ready = uses.producer[static_cast<std::size_t>(other)] < producer;  // what no node makes is always ready
+  const bool ready = uses.producer[static_cast<std::size_t>(other)] < producer;  // a value without a producer is always
+                                                                                 // ready
   return ready ? producer : graph::kNone;
 }
 
@@ -57,7 +58,7 @@ Graph fuse_residual(Graph graph) {
       set_residual(node);
       node.inputs.push_back(other);
       node.outputs = sum.outputs;
-      uses.producer[static_cast<std::size_t>(sum.outputs[0])] = id;  // it is ready earlier now
+      uses.producer[static_cast<std::size_t>(sum.outputs[0])] = id;  // its result is now available earlier
       removed[i] = true;
       break;
     }

@@ -20,7 +20,7 @@ namespace {
 /// The dense maps that make query, key and value.
 using Projections = std::array<NodeId, 3>;
 
-/// May a dense map be put beside others `like` it? Its weights beside theirs are then one weight.
+/// Whether a dense map can be concatenated with others `like` it, so that their weights form one weight.
 bool can_join(const graph::Linear& op, const graph::Linear& like) {
   return !op.residual && op.activation.fn == graph::UnaryFn::linear && op.contracted == like.contracted &&
          op.bias == like.bias;
@@ -64,7 +64,7 @@ std::optional<Projections> projections_of(const Graph& graph, const Uses& uses, 
     if (made_by.inputs[0] != first.inputs[0] || !can_join(made_by, first)) return std::nullopt;
     for (std::size_t k = 1; k < made_by.inputs.size(); ++k)
       if (!fixed[static_cast<std::size_t>(made_by.inputs[k])]) return std::nullopt;
-    // The kernels of integers and their scales have the axes of heads, so that they can lie side by side.
+    // Quantized kernels and their scales must have the axes of heads, to be concatenated along them.
     const auto* quantized = std::get_if<graph::QuantizedLinear>(&made_by.op);
     if (quantized != nullptr && !has_axes_of_units(graph, made_by, *quantized)) return std::nullopt;
   }
@@ -73,7 +73,7 @@ std::optional<Projections> projections_of(const Graph& graph, const Uses& uses, 
   return result;
 }
 
-/// Weights side by side. Layers that share theirs share what this makes of them too.
+/// Concatenated weights. Layers that share weights share the concatenation too.
 class SideBySide {
  public:
   explicit SideBySide(Builder& build) : build_(build) {}
@@ -89,7 +89,7 @@ class SideBySide {
   std::map<std::pair<std::vector<ValueId>, int>, ValueId> joined_;
 };
 
-/// Appends the one dense map, and gives its result (B, T, N+2K, H).
+/// Appends the packed dense map, and returns its result (B, T, N+2K, H).
 ValueId pack(Builder& build, SideBySide& weights, const std::array<const Node*, 3>& maps) {
   graph::Op op = maps[0]->op;
   int contracted = 0;
@@ -141,7 +141,7 @@ Graph pack_projections(Graph graph) {
     attention.inputs[0] = whole;
     graph.nodes.push_back(std::move(attention));
   }
-  // The values between are made by nothing any more.
+  // The values between have no producer any more.
   return remove_dead(std::move(graph));
 }
 

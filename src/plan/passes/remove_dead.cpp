@@ -18,7 +18,7 @@ Graph remove_dead(Graph graph) {
   std::vector<bool> removed(graph.nodes.size(), false);
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     graph::Node& node = graph.nodes[i];
-    // Other ranks wait for this one in a collective, whatever it does with what it gets.
+    // Other ranks wait for this one in a collective, even if its result is unused here.
     const bool acts = std::holds_alternative<graph::Append>(node.op) || graph::is_collective(node.op);
     if (!acts && std::none_of(node.outputs.begin(), node.outputs.end(), is_needed)) {
       removed[i] = true;

@@ -12,7 +12,7 @@ using graph::ValueId;
 
 namespace {
 
-/// Do the windows lie side by side, none left over and none beyond the edge?
+/// Whether the windows tile the input exactly.
 bool tiles(const Graph& graph, const Node& node, const Conv& op) {
   const Shape& x = graph.value(node.inputs[0]).shape;
   const Shape& kernel = graph.value(node.inputs[1]).shape;
@@ -25,7 +25,7 @@ bool tiles(const Graph& graph, const Node& node, const Conv& op) {
   return true;
 }
 
-/// Appends nodes that do the work of the Conv, the last of which makes its result.
+/// Appends nodes that compute the Conv; the last one makes its result.
 void rewrite(Builder& build, const Node& node, const Conv& op) {
   const Shape x = build.shape(node.inputs[0]), kernel = build.shape(node.inputs[1]);
   const int spatial = x.rank() - 2;
@@ -65,7 +65,7 @@ Graph simplify_conv(Graph graph) {
       continue;
     }
     rewrite(build, node, *op);
-    // The result becomes the value that others know.
+    // The result takes the id that readers use.
     graph.nodes.back().outputs = node.outputs;
     graph.values.pop_back();
   }

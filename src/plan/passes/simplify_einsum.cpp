@@ -25,11 +25,11 @@ bool repeats(const std::string& letters) {
 
 // The letters of a matrix product x (batch, rows, depth) · y (batch, depth, columns).
 struct Product {
-  std::string x, y, output;                 // as they stand in the equation
+  std::string x, y, output;                 // spelled as in the equation
   std::string batch, rows, columns, depth;  // batch in the order of the output, rows and depth in that of x
 };
 
-// The roles of the letters, or nothing where the equation is no matrix product.
+// The roles of the letters, or nothing if the equation is not a matrix product.
 std::optional<Product> product_of(const std::string& x, const std::string& y, const std::string& output) {
   if (repeats(x) || repeats(y)) return std::nullopt;
   Product product{x, y, output, {}, {}, {}, {}};
@@ -42,7 +42,7 @@ std::optional<Product> product_of(const std::string& x, const std::string& y, co
     } else if (has(y, letter)) {
       product.depth += letter;
     } else {
-      return std::nullopt;  // summed over in x alone
+      return std::nullopt;  // summed over only in x
     }
   }
   for (const char letter : y) {
@@ -50,7 +50,7 @@ std::optional<Product> product_of(const std::string& x, const std::string& y, co
     if (!has(output, letter)) return std::nullopt;
     product.columns += letter;
   }
-  // Without depth it is an outer product, without rows and columns a sum of products.
+  // Without depth it is an outer product; without rows and columns, a sum of products.
   if (product.depth.empty() || (product.rows.empty() && product.columns.empty())) return std::nullopt;
   return product;
 }
@@ -112,10 +112,10 @@ class Rewriter {
   Builder& build_;
   const Product& product_;
   ValueId x_, y_;
-  std::array<Dim, 128> sizes_{};  // by letter
+  std::array<Dim, 128> sizes_{};  // for each letter
 };
 
-// Appends nodes that do the work of `node`, the last of which makes its result; false where the Einsum stays.
+// Appends nodes that compute `node`; the last one makes its result. Returns false if the Einsum is kept.
 bool rewrite(Builder& build, const Node& node, const std::vector<bool>& fixed) {
   const auto* einsum = std::get_if<graph::Einsum>(&node.op);
   if (einsum == nullptr || node.inputs.size() != 2) return false;
@@ -129,7 +129,8 @@ bool rewrite(Builder& build, const Node& node, const std::vector<bool>& fixed) {
 
   const bool x_is_fixed = fixed[static_cast<std::size_t>(x)], y_is_fixed = fixed[static_cast<std::size_t>(y)];
   const bool linear = product->batch.empty() && x_is_fixed != y_is_fixed;
-  // The kernel stands on the right; in a product of two activations, the one whose rows come last in the output.
+  // The kernel is on the right; in a product of two activations, the right operand is the one whose axes come last in
+  // the output.
   const bool columns_first = !product->columns.empty() && !product->rows.empty() &&
                              equation.output.find(product->columns[0]) < equation.output.find(product->rows[0]);
   if (linear ? x_is_fixed : columns_first) {
@@ -153,7 +154,7 @@ Graph simplify_einsum(Graph graph) {
       graph.nodes.push_back(node);
       continue;
     }
-    // The result becomes the value that others know.
+    // The result takes the id that readers use.
     graph.nodes.back().outputs = node.outputs;
     graph.values.pop_back();
   }

@@ -21,7 +21,7 @@ using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
 
-/// By value: what Reshapes and Casts made it of, or itself.
+/// For each value: the value that it is a Reshape or Cast of, or itself.
 std::vector<ValueId> origins_of(const Graph& graph) {
   std::vector<ValueId> origins(graph.values.size());
   std::iota(origins.begin(), origins.end(), 0);
@@ -32,7 +32,7 @@ std::vector<ValueId> origins_of(const Graph& graph) {
   return origins;
 }
 
-/// (B, S) of self-attention whose masks all are shapes of one array (B, S), and that array.
+/// The sizes (B, S) of self-attention whose masks are all derived from one array (B, S), and that array.
 struct Padding {
   Dim B = 0, S = 0;
   ValueId mask = graph::kNone;
@@ -57,7 +57,7 @@ std::optional<Padding> padding_of(const Graph& graph, const std::vector<ValueId>
   return out;
 }
 
-/// Rewrites the nodes that treat every position alone, and attention, to work on the rows that are there.
+/// Rewrites attention, and nodes that treat every position independently, to work on the valid rows.
 class PaddingSkipper {
  public:
   PaddingSkipper(Graph graph, const Padding& padding, Dim rows)
@@ -95,7 +95,7 @@ class PaddingSkipper {
     return shape(id).rank() >= 3 && shape(id)[0] == padding_.B && shape(id)[1] == padding_.S;
   }
 
-  /// The shape without its first two axes, behind (1, P).
+  /// The shape with its first two axes replaced by (1, P).
   [[nodiscard]] Shape packed_shape(const Shape& of) const {
     Shape out = of;
     out[0] = 1;
@@ -103,7 +103,7 @@ class PaddingSkipper {
     return out;
   }
 
-  /// A node as it was. What it reads must not be partial, unless zeros will do in the place of padding.
+  /// Keeps a node unchanged. Its inputs must not be partial, unless zeros are acceptable at padding.
   void keep(const Node& node) {
     Node kept = node;
     for (ValueId& input : kept.inputs) {
@@ -119,7 +119,7 @@ class PaddingSkipper {
     graph_.nodes.push_back(std::move(kept));
   }
 
-  /// All positions, with zeros in the place of padding, of a value whose rows are there.
+  /// Scatters the rows of a value to all positions, with zeros at padding.
   ValueId whole(ValueId id) {
     const auto known = std::ranges::find(wholes_, id, &std::pair<ValueId, ValueId>::first);
     if (known != wholes_.end()) return known->second;
@@ -135,7 +135,7 @@ class PaddingSkipper {
     return out;
   }
 
-  /// The rows (1, P, …) of a value (B, S, …).
+  /// Gathers the rows (1, P, …) of a value (B, S, …).
   ValueId rows(ValueId id) {
     if (at(id) < packed_.size() && packed_[at(id)] != graph::kNone) return packed_[at(id)];
     Shape flat{padding_.B * padding_.S};
@@ -146,7 +146,8 @@ class PaddingSkipper {
     return out;
   }
 
-  /// The rows of an operand that is broadcast to (B, S, …) of this rank; itself where it has neither axis.
+  /// Gathers the rows of an operand that is broadcast to (B, S, …) of this rank; returns it unchanged if it has neither
+  /// axis.
   ValueId broadcast_rows(ValueId id, int rank) {
     Shape wide;
     for (int axis = shape(id).rank(); axis < rank; ++axis) wide.push_back(1);
@@ -169,12 +170,12 @@ class PaddingSkipper {
       partial_[at(output)] = true;
       zeroed_[at(output)] = is_masked(node);
     } else {
-      graph_.nodes.push_back(node);  // someone may need all of it
+      graph_.nodes.push_back(node);  // other nodes may need all of it
     }
     return true;
   }
 
-  /// Is it 0 in the place of padding because it is a product with the mask?
+  /// Whether it is 0 at padding because it is a product with the mask.
   [[nodiscard]] bool is_masked(const Node& node) const {
     const auto* binary = std::get_if<graph::Binary>(&node.op);
     return binary != nullptr && binary->fn == graph::BinaryFn::multiply &&
@@ -233,7 +234,7 @@ class PaddingSkipper {
     graph::Slice all = op;
     for (const int axis : {0, 1}) {
       if (op.ranges[static_cast<std::size_t>(axis)].step != 1) return {};
-      all.ranges[static_cast<std::size_t>(axis)] = {};  // the sizes say that it takes all
+      all.ranges[static_cast<std::size_t>(axis)] = {};  // the sizes show that it takes everything
     }
     return on_first(all, node);
   }
@@ -253,14 +254,14 @@ class PaddingSkipper {
     return build_.apply(alone, {rows(node.inputs[0]), rows(node.inputs[1]), rows(node.inputs[2]), starts_});
   }
 
-  /// An operation on elements: operands are broadcast.
+  /// An elementwise operation, whose operands are broadcast.
   template <typename Op>
   ValueId on_rows(const Op& op, const Node& node) {
     std::vector<ValueId> inputs;
     for (const ValueId id : node.inputs) inputs.push_back(broadcast_rows(id, shape(node.outputs[0]).rank()));
     return build_.apply(op, inputs);
   }
-  /// An operation whose first operand alone has positions.
+  /// An operation of which only the first operand has positions.
   template <typename Op>
   ValueId on_first(const Op& op, const Node& node) {
     std::vector<ValueId> inputs = node.inputs;
@@ -275,10 +276,11 @@ class PaddingSkipper {
   Graph graph_;
   Builder build_;
   ValueId row_ids_ = graph::kNone, places_ = graph::kNone, starts_ = graph::kNone;
-  std::vector<ValueId> packed_;                      // by value of the graph as it came: its rows (1, P, …), or kNone
-  std::vector<std::pair<ValueId, ValueId>> wholes_;  // a value and its rows back in their places
-  std::vector<bool> partial_;                        // of which there are rows only
-  std::vector<bool> zeroed_;                         // of these, 0 where padding is
+  std::vector<ValueId> packed_;                      // for each value of the original graph: its rows (1, P, …), or
+                                                     // kNone
+  std::vector<std::pair<ValueId, ValueId>> wholes_;  // a value and its rows scattered to all positions
+  std::vector<bool> partial_;                        // for each value: whether only its rows exist
+  std::vector<bool> zeroed_;                         // for each partial value: whether it is 0 at padding
 };
 
 }  // namespace

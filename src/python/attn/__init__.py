@@ -1,10 +1,10 @@
-"""Keras attention models without Keras: open, look at, run.
+"""Opens, summarizes and runs Keras attention models without Keras.
 
     import attn
     model = attn.Model("model.keras")
     print(model.summary())
-    y = model.predict(x)          # NumPy arrays, or what speaks DLPack
-    maps = model.scores(x)        # the weights of each attention layer
+    y = model.predict(x)          # NumPy or DLPack arrays
+    maps = model.scores(x)        # the scores of each attention layer
 """
 import base64
 import html
@@ -15,12 +15,12 @@ from ._attn import Error, Layer
 __all__ = ["Error", "Layer", "Model", "Text"]
 __version__ = _attn.__version__
 
-# Above this many parameters a notebook shows no attention maps by itself: they take a run.
+# Above this number of parameters a notebook does not show attention maps automatically, since they need a run.
 MOST_PARAMS_SHOWN = 20_000_000
 
 
 class Text(str):
-    """A text that shows as it is, in an interactive session too."""
+    """A str whose repr is its text, for interactive sessions."""
 
     __slots__ = ()
 
@@ -37,7 +37,7 @@ class Model(_attn.Model):
     __doc__ = _attn.Model.__doc__
 
     def summary(self, line_length=None):
-        """What keras.Model.summary(line_length=…) prints; without a length no name is cut."""
+        """Return the text that keras.Model.summary(line_length=…) prints; without a length no name is truncated."""
         return Text(self._summary(line_length))
 
     def __repr__(self):
@@ -45,7 +45,7 @@ class Model(_attn.Model):
         return f"<attn.Model {self.name}: {len(self.layers)} layers, {params:,} parameters>"
 
     def attention_maps(self, x=None):
-        """What each head attends to in a pass over x, as SVG, of the first of the batch; without x over random numbers."""
+        """Return the attention maps of the first batch entry as SVG; x defaults to random numbers."""
         return self._attention_maps(x)
 
     def _repr_html_(self):
@@ -58,5 +58,5 @@ class Model(_attn.Model):
                 maps, note = "", str(error)
                 parts.append(f"<p>{html.escape(note)}</p>")
             if maps:
-                parts.append(f"<details><summary>Attention, of random inputs</summary>{_picture(maps)}</details>")
+                parts.append(f"<details><summary>Attention for random inputs</summary>{_picture(maps)}</details>")
         return "\n".join(parts)

@@ -1,12 +1,13 @@
-// Files that belong to attn and lie where it lies.
+// Files installed with attn.
 #pragma once
 
 #include <string>
 
 namespace attn {
 
-/// The path of a program or plugin of attn's own: beside the program or library that this code is part of, in the
-/// folder above (where tests lie in one of their own), or where it was installed. Empty where it is nowhere.
+/// Returns the path of one of attn's own programs or plugins, or "" if it is not found. The search covers the folder of
+/// the program or library that contains this code, its parent folder (for tests, which have a folder of their own), and
+/// the installation folder.
 [[nodiscard]] std::string companion(const std::string& name);
 
 }  // namespace attn

@@ -1,11 +1,11 @@
-// Whether numbers are finite.
+// Checks for finite numbers.
 #pragma once
 
 #include "attn/base/tensor.h"
 
 namespace attn {
 
-/// Is no element NaN or infinite? Of integers and bools none is.
+/// Returns whether no element is NaN or infinite; always true for integers and bools.
 [[nodiscard]] bool all_finite(const Tensor& tensor);
 
 }  // namespace attn

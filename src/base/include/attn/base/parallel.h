@@ -1,4 +1,4 @@
-// Work that falls into parts, on several threads.
+// A parallel loop.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace attn {
 
-/// Calls work(0), …, work(count - 1), each once and begun in this order, on at most `threads` threads (0: as many as
-/// the machine has), one of which is the caller's. Where the system gives fewer, those do it all. What a part throws,
-/// the first to do so, comes out once all threads have ended; parts that had not begun by then are left out.
+/// Calls work(0), …, work(count - 1), each once and started in this order, on at most `threads` threads including the
+/// caller's (0: one per core). If the system provides fewer threads, those do all the work. The first exception is
+/// rethrown once all threads have ended; calls that had not started by then are skipped.
 void for_each_part(std::int64_t count, int threads, const std::function<void(std::int64_t)>& work);
 
 }  // namespace attn

@@ -1,4 +1,4 @@
-// What the system says of a call that failed.
+// Errors of system calls.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace attn {
 
-/// An Error for a system call on `place` that failed with `error` (errno): no_memory where memory ran out, else
-/// bad_input.
+/// Returns the Error for a system call on `place` that failed with `error` (errno): no_memory if memory was exhausted,
+/// otherwise bad_input.
 [[nodiscard]] Error system_error(std::string_view place, std::string_view what, int error);
 
 }  // namespace attn

@@ -1,4 +1,4 @@
-// From a graph that computes a loss to one that also computes how the loss changes with its values.
+// Reverse-mode differentiation: extends a graph that computes a loss by its gradients.
 #pragma once
 
 #include <span>
@@ -10,21 +10,21 @@ namespace attn::gradients {
 
 struct Differentiated {
   graph::Graph graph;
-  /// For each of the values that were asked for, the gradient: it has the value's shape and dtype. graph::kNone where
-  /// no path of differentiable operations leads from the value to the loss.
+  /// The gradient of each requested value, with the value's shape and dtype. graph::kNone if no path of differentiable
+  /// operations leads from the value to the loss.
   std::vector<graph::ValueId> gradients;
-  /// How many of the graph's nodes come before those of the gradients.
+  /// The number of nodes before those of the gradients.
   std::size_t forward = 0;
 };
 
-/// Appends to a graph of known shapes the nodes that compute the gradients of `loss`, a floating-point number, with
-/// respect to the values `wanted`. The values of the graph keep their ids; its outputs stay as they are. Where several
-/// nodes read a value, what comes back from them is added up in the order from the last to the first. Where a function
-/// has no derivative, it is the one that Keras on TensorFlow gives: relu has 0 at 0, all of a maximum's goes to the
-/// first of two equal arguments. A node that belongs to a layer passes it on to the nodes of its gradient.
+/// Appends to a graph of known shapes the nodes that compute the gradients of `loss`, a floating-point scalar, with
+/// respect to the values `wanted`. The values of the graph keep their ids, and its outputs are unchanged. If several
+/// nodes read a value, their contributions are added from the last reader to the first. At points without a derivative
+/// the result is that of Keras on TensorFlow: relu has 0 at 0, and a maximum of equal arguments passes everything to
+/// the first. The nodes of a gradient belong to the layer of the forward node.
 ///
-/// Throws Error (bad_input), naming the layer and the operation, where the loss depends on a value by an operation
-/// that has no gradient, and where the loss is no single number.
+/// Throws Error (bad_input), naming the layer and the operation, if the loss depends on a value through an operation
+/// without a gradient, or if the loss is not a scalar.
 [[nodiscard]] Differentiated differentiate(graph::Graph graph, graph::ValueId loss,
                                            std::span<const graph::ValueId> wanted);
 

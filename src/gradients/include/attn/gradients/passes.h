@@ -1,4 +1,4 @@
-// Rewrites of a graph, for what looks at gradients: graph in, graph out. Values keep their ids.
+// Graph passes for tools that inspect gradients: graph in, graph out. Values keep their ids.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,17 @@
 
 namespace attn::gradients {
 
-/// Weights become inputs, behind those that the graph has and in their order, under their paths: for numbers that
-/// change from run to run.
+/// Turns weights into inputs, named by their paths, after the existing inputs and in the order of the weights: for
+/// weights that change between runs.
 [[nodiscard]] graph::Graph release_weights(graph::Graph graph);
 
-/// All floating-point numbers are float64: inputs, weights and constants too. Casts between them change nothing then.
+/// Makes all floating-point values float64, including inputs, weights and constants. Casts between floating types
+/// become no-ops.
 [[nodiscard]] graph::Graph in_float64(graph::Graph graph);
 
-/// For less memory: of the first `forward` nodes, those of a transformer's layer or of another part of the model keep
-/// only what the next part reads, and are there once more, before the first node of the gradient that reads anything
-/// else of them. All numbers stay the same.
+/// Recomputes activations to save memory (gradient checkpointing). Each part of the first `forward` nodes, such as a
+/// transformer layer, keeps only the values that the next part reads. Its other nodes are repeated before the first
+/// node of the gradient that reads their results. All numbers stay the same.
 [[nodiscard]] graph::Graph recompute(graph::Graph graph, std::size_t forward);
 
 }  // namespace attn::gradients

@@ -6,7 +6,7 @@
 
 namespace attn::library {
 
-/// With `expand_nested` the layers inside nested models too. Throws Error (bad_input) as Model::summary does.
+/// `expand_nested` includes the layers inside nested models. Throws Error (bad_input) as Model::summary does.
 [[nodiscard]] report::PlotGraph layer_graph(const keras::Model& model, bool expand_nested);
 
 }  // namespace attn::library

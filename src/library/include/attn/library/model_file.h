@@ -1,4 +1,4 @@
-// Where the text of a model lies in a file.
+// Finds the text of a model in a file.
 #pragma once
 
 #include <optional>
@@ -9,26 +9,25 @@
 
 namespace attn::library {
 
-/// A model that was not read yet.
+/// A model's config as text, not yet parsed.
 struct ModelText {
-  std::string name;  ///< of the file, and of what holds it there: "model.keras:config.json"
+  std::string name;  ///< the file, and the member that holds the config: "model.keras:config.json"
   std::string text;
   keras::ReadOptions options;
-  std::optional<std::string> weights;  ///< the file or folder that also holds weights
+  std::optional<std::string> weights;  ///< the file or folder that also holds the weights
 };
 
-/// The config in a file: Keras JSON, the short encoder config, a .keras archive or a whole-model .h5, told apart by
-/// content; "-" is stdin. Of a folder, a preset of KerasHub or one of Hugging Face's, it is the task where there is
-/// one; its config.json alone is the backbone. Throws Error (bad_input) for what holds none.
+/// Reads the config in a file: Keras JSON, the short encoder config, a .keras archive or a whole-model .h5, detected by
+/// content; "-" is stdin. A folder is a KerasHub preset or a Hugging Face model: its task if it has one; its
+/// config.json as a file is the backbone. Throws Error (bad_input) if there is no config.
 [[nodiscard]] ModelText read_model_file(const std::string& path);
-/// The same of a file's bytes; `path` is its name.
+/// The same for a file's bytes; `path` is its name.
 [[nodiscard]] ModelText model_text_of(const io::Bytes& file, const std::string& path);
 
-/// The model of such a text. What it has of custom layers gets the weights that its file has for them. Throws Error
-/// (bad_input).
+/// Parses the model. Custom layers get the weights that the file has for them. Throws Error (bad_input).
 [[nodiscard]] keras::Model read_model(ModelText text);
 
-/// configs/encoder.json, which is compiled in.
+/// Returns configs/encoder.json, which is compiled in.
 [[nodiscard]] ModelText builtin_model();
 
 }  // namespace attn::library

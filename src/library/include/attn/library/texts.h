@@ -1,4 +1,4 @@
-// Strings that go into a model, numbers that it hashes, and strings that come out of it.
+// String inputs, numbers to be hashed, and string outputs of a model.
 #pragma once
 
 #include <map>
@@ -11,10 +11,10 @@
 
 namespace attn::library {
 
-/// What the model's layers of text make of strings, and of numbers that they hash, by the names of these layers, which
-/// are inputs of its graph. `texts` and `numbers` are by the names of input layers; strings of (batch,) are taken for
-/// (batch, 1) where that is the input's shape. Throws Error (bad_input) for a shape that an input does not take, for a
-/// layer that lacks one of its inputs, and for a model whose vocabulary is not there.
+/// Encodes strings, and numbers to be hashed, by the model's text layers. The result is keyed by the names of these
+/// layers, which are inputs of the graph. `texts` and `numbers` are keyed by input layer; strings of shape (batch,) are
+/// accepted for an input of shape (batch, 1). Throws Error (bad_input) for a wrong shape, for a layer that lacks one of
+/// its inputs, and for a model without its vocabulary.
 [[nodiscard]] std::map<std::string, Tensor> encode_texts(const keras::Model& model,
                                                          const std::map<std::string, TextArray>& texts,
                                                          const std::map<std::string, Tensor>& numbers);
@@ -25,7 +25,7 @@ struct Outputs {
   std::vector<NamedTexts> texts;
 };
 
-/// What a pass gave, with the strings of `texts` (Model::text_outputs) in place of their places in a vocabulary.
+/// Returns the results of a pass, with strings in place of vocabulary indices for `texts` (Model::text_outputs).
 [[nodiscard]] Outputs decode_texts(const std::vector<keras::TextOutput>& texts,
                                    const std::vector<NamedTensor>& outputs);
 

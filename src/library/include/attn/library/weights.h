@@ -1,4 +1,4 @@
-// The numbers of a model: from a file or a folder, or drawn.
+// The weights of a model: from a file or a folder, or drawn.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,27 @@
 
 namespace attn::library {
 
-/// The weights of a model, and what decides under which names files have them.
+/// The weights of a model, with the information that determines their names in files.
 struct WantedWeights {
   std::vector<graph::WeightSpec> specs;
-  std::string backbone;        ///< the class of the backbone; of a model that is no task its own
-  std::string backbone_store;  ///< what the places of the backbone's weights begin with; "" where the model is no task
+  std::string backbone;        ///< class of the backbone; for a model that is not a task, its own class
+  std::string backbone_store;  ///< path prefix of the backbone's weights; "" if the model is not a task
 };
 
 [[nodiscard]] WantedWeights wanted_weights(const keras::Model& model);
 
-/// What a file of weights has for the model, under names by which it finds them: those of transformers are translated,
-/// and those of a backbone alone put where a task has it. Throws Error (bad_input).
+/// Maps the weights of a file to the model's names: names of transformers are translated, and those of a plain backbone
+/// are placed inside the task. Throws Error (bad_input).
 [[nodiscard]] weights::Store under_model_names(const WantedWeights& wanted, weights::Store store);
 
-/// The same of the file at `path`, or of a folder that read_model_file reads. Throws Error (bad_input).
+/// The same for the file at `path`, or for a folder that read_model_file reads. Throws Error (bad_input).
 [[nodiscard]] weights::Store read_weights(const WantedWeights& wanted, const std::string& path);
 
-/// The model's weights out of such a file or folder, in the order of the specs. Throws Error.
+/// Loads the model's weights from such a file or folder, in the order of the specs. Throws Error.
 [[nodiscard]] std::vector<Tensor> load_weights(const WantedWeights& wanted, const std::string& path);
 
-/// From initializers and the seed, drawn on so many threads (0: all cores); in the order of the specs. `drawn` is
-/// called with each. Throws Error.
+/// Draws weights from initializers and the seed on this many threads (0: all cores), in the order of the specs, and
+/// calls `drawn` with each. Throws Error.
 [[nodiscard]] std::vector<Tensor> draw_weights(std::span<const graph::WeightSpec> specs, std::uint64_t seed,
                                                int threads, const std::function<void(const Tensor&)>& drawn = {});
 

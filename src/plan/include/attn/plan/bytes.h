@@ -1,4 +1,4 @@
-// Sums of bytes that cannot wrap.
+// Overflow-checked sums of bytes.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace attn::plan {
 
-/// Σ bytes; throws Error (no_memory) where it passes kMaxSize.
+/// Returns Σ bytes; throws Error (no_memory) if it exceeds kMaxSize.
 [[nodiscard]] std::int64_t sum_of_bytes(std::initializer_list<std::int64_t> bytes);
 
 }  // namespace attn::plan

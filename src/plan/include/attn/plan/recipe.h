@@ -1,4 +1,4 @@
-// How a value comes about, as a text that is the same in every graph of a model.
+// The derivation of a value as a text that is the same in every graph of a model.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace attn::plan {
 
-/// What a weight, or a value whose numbers are weights' numbers moved, joined or cast, is made of: "concat(axis=1)[…]".
-/// Two values of one recipe, in graphs of one model, hold the same numbers. Nothing for other values.
+/// Returns the derivation of a weight, or of a value that only moves, joins or casts weights: "concat(axis=1)[…]". Two
+/// values with the same recipe, in graphs of one model, hold the same numbers. Nothing for other values.
 [[nodiscard]] std::optional<std::string> recipe(const graph::Graph& graph, graph::ValueId value);
 
 }  // namespace attn::plan
