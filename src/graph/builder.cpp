@@ -7,7 +7,7 @@
 namespace attn::graph {
 namespace {
 
-// Keras's paths repeat across nested models; a place in the store does not.
+// Keras's paths repeat across nested models; paths in the store do not.
 std::string key_of(const WeightSpec& spec) { return spec.path + '\n' + spec.store_path; }
 
 }  // namespace

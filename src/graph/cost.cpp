@@ -76,7 +76,7 @@ std::int64_t cost_of(const Unary& op) {
 }
 
 std::int64_t cost_of(BinaryFn fn) {
-  if (fn == BinaryFn::mod) return 2;  // a remainder of the wrong sign is moved
+  if (fn == BinaryFn::mod) return 2;  // a remainder of the wrong sign is shifted
   const bool chooses = fn == BinaryFn::maximum || fn == BinaryFn::minimum;
   return chooses || fn >= BinaryFn::equal ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// What functions of one or two numbers cost in arithmetic; how operations are counted stands in flops.cpp.
+// The arithmetic cost of unary and binary functions; flops.cpp defines how operations are counted.
 #pragma once
 
 #include <cstdint>

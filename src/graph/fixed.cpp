@@ -10,7 +10,7 @@ std::vector<bool> fixed_values(const Graph& graph) {
   for (const Value& value : graph.values)
     fixed.push_back(value.kind == ValueKind::weight || value.kind == ValueKind::constant);
   for (const Node& node : graph.nodes) {
-    // What ranks meet in is done in the order of the steps, which all of them share.
+    // Collectives are never prepared: all ranks run them in the order of the steps.
     const bool all = !is_collective(node.op) &&
                      std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return fixed[at(id)]; });
     for (const ValueId id : node.outputs) fixed[at(id)] = all;

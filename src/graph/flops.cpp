@@ -1,7 +1,8 @@
-// What the operations cost in arithmetic.
+// The arithmetic cost of operations.
 //
-// An addition, subtraction, multiplication, division or elementary function (exp, tanh, erf, √, …) is 1, as the
-// reference backend does them; of branches the longest counts. To compare, choose, round, change a sign or move is 0.
+// An addition, subtraction, multiplication, division or elementary function (exp, tanh, erf, √, …) counts 1, as the
+// reference backend computes it; of several branches the most expensive counts. Comparing, selecting, rounding,
+// negating and moving count 0.
 #include <algorithm>
 
 #include "attn/base/error.h"
@@ -16,12 +17,12 @@ namespace {
 
 using Factors = std::vector<Factor>;
 
-/// For products of two dimensions, below zero too.
+/// For products of two dimensions, also negative ones.
 __extension__ using Int128 = __int128;
 
 UInt128 times(std::int64_t a, std::int64_t b) { return static_cast<UInt128>(a) * static_cast<UInt128>(b); }
 
-// Σ over t in [0, length) of t + first, held within [0, limit].
+// Σ over t in [0, length) of t + first, clamped to [0, limit].
 Int128 ramp(Int128 length, Int128 first, Int128 limit) {
   const Int128 begin = std::clamp<Int128>(-first, 0, length);           // the first t above 0
   const Int128 end = std::clamp<Int128>(limit - first, begin, length);  // the first t at the limit
@@ -30,20 +31,20 @@ Int128 ramp(Int128 length, Int128 first, Int128 limit) {
   return rising + (length - end) * limit;
 }
 
-// How many of the T·S pairs of positions causality and the window leave.
+// The number of the T·S pairs of positions that causality and the window leave visible.
 UInt128 seen_pairs(const Attention& op, Dim query_length, Dim key_length) {
   if (!op.causal && !op.window) return times(query_length, key_length);
   const Int128 longest = Int128{query_length} + key_length;
   const Int128 window = std::min<Int128>(op.window ? Int128{*op.window} : longest, longest);
   if (window < 1) return 0;
-  // Row t sees the positions from t − window + 1 to t, or to t + window − 1 where it may look ahead.
+  // Row t sees the positions from t − window + 1 to t, or to t + window − 1 if it may look ahead.
   const Int128 upper = ramp(query_length, op.causal ? 1 : window, key_length);
   return static_cast<UInt128>(upper - ramp(query_length, 1 - window, key_length));
 }
 
-// How many cells the windows along one axis read: of those that reach into the padding, the ones inside.
+// The number of cells that all windows along one axis read; cells in the padding do not count.
 UInt128 cells_read(Dim dim, std::int64_t window, std::int64_t stride, std::int64_t dilation, Padding padding) {
-  constexpr std::int64_t kMostCounted = 1 << 20;  // longer windows are taken as full
+  constexpr std::int64_t kMostCounted = 1 << 20;  // larger inputs count as if all windows were full
   const Windows windows = windows_of(dim, window, stride, dilation, padding);
   if (padding == Padding::valid || window > kMostCounted) return times(windows.count, window);
   UInt128 cells = 0;
@@ -57,12 +58,12 @@ UInt128 cells_read(Dim dim, std::int64_t window, std::int64_t stride, std::int64
   return cells;
 }
 
-// What a window slides over: x, the kernel of a convolution, and what comes out.
+// The operands of a sliding window: x, the kernel of a convolution, and the result.
 struct Sliding {
   ValueId x, kernel, y;
 };
 
-// How, along one spatial axis.
+// The window's geometry along one spatial axis.
 struct Windowing {
   int spatial_axis;
   std::int64_t window, stride, dilation;
@@ -90,9 +91,9 @@ class Counter {
     if (op.residual) each("residual", 1);
   }
   void count(const Quantize&) {
-    add("scale", {number(2), axes(0)});  // the quotient of a row is not counted
+    add("scale", {number(2), axes(0)});  // the division that gives a row's scale is not counted
   }
-  // Products of integers count as those of the numbers that they stand for.
+  // Integer products count like the floating-point ones that they represent.
   void count(const QuantizedLinear& op) {
     Factors depth;
     for (int i = 0; i < op.contracted; ++i) append(depth, axis(0, in(0).rank() - op.contracted + i));
@@ -107,7 +108,7 @@ class Counter {
     const int depth = in(0).rank() == 1 || !op.transpose_x ? -1 : -2;
     add("multiply and add", {number(2), out(), axis(0, depth)});
   }
-  // All letters are loops around one product of all operands, as NumPy runs it without optimize.
+  // All letters are loops around one product of all operands, as NumPy computes it without `optimize`.
   void count(const Einsum& op) {
     const EinsumEquation equation = parse_einsum(op.equation);
     const auto operands = static_cast<std::int64_t>(equation.inputs.size());
@@ -121,14 +122,14 @@ class Counter {
         letters.push_back(axis(i, static_cast<int>(at)).front());
       }
     }
-    // One input that is only reordered moves data.
+    // Reordering a single input only moves data.
     if (operands == 1 && seen.size() == equation.output.size()) return;
     add(operands == 1 ? "add" : "multiply and add", {number(operands), letters});
   }
   void count(const Softmax& op) {
     switch (op.kind) {
       case SoftmaxKind::softmax:
-        return each("softmax", 4);  // difference to the maximum, exp, sum, quotient
+        return each("softmax", 4);  // subtraction of the maximum, exp, sum, division
       case SoftmaxKind::log_softmax:
         each("log_softmax", 5);
         return add("logarithm per row", {out_without(op.axes)});
@@ -147,7 +148,7 @@ class Counter {
   // The pairs of a query and a key.
   [[nodiscard]] Factors seen(const Attention& op, const Factors& query, const Factors& value) const {
     Factors pairs{query[0], query[2]};
-    if (op.varlen > 0) {  // how long the sequences are is known when they come; here, as long as they may be
+    if (op.varlen > 0) {  // the actual lengths are unknown; the maximum is counted
       pairs.push_back(query[1]);
       append(pairs, number(op.varlen));
     } else if (hidden_ == Hidden::skipped && (op.causal || op.window)) {
@@ -159,12 +160,12 @@ class Counter {
     return pairs;
   }
   void count(const Append&) {}
-  // How many rows are filled is known when it runs; here, as many as there may be.
+  // The number of filled rows is unknown; the maximum is counted.
   void count(const CachedAttention& op) {
     const Factors query = axes(0);  // (B, T, N, H)
     attend(op, {query[0], query[2], query[1], axis(1, 2).front()}, query[3], axis(2, 3).front());
   }
-  // What both kinds of attention do for each pair of a query and a key.
+  // The cost of attention per pair of a query and a key, for both operations.
   void attend(const auto& op, const Factors& pairs, const Factor& head_size, const Factor& value_size) {
     add("scores: multiply and add", {number(2), pairs, {head_size}});
     add("scale", {pairs});
@@ -244,7 +245,7 @@ class Counter {
     add("input: multiply and add", {number(2), steps, axes(1)});
     add("state: multiply and add", {number(2), steps, axes(2)});
     if (op.bias) {
-      const bool two = op.cell == RnnCell::gru && op.reset_after;  // of the input, and of the state
+      const bool two = op.cell == RnnCell::gru && op.reset_after;  // for the input, and for the state
       add("bias", {number(two ? 2 : 1), steps, axis(1, 1)});
     }
     add("gates and state", {number(cost_per_unit(op)), steps, units});
@@ -333,12 +334,12 @@ class Counter {
     each("gradient", 5);
   }
   void count(const Dropout&) { each("over what is kept", 1); }
-  // What ranks add up on the way is counted by none of them: bytes and messages tell what it takes.
+  // The additions inside collectives are not counted: their cost is bytes and messages.
   void count(const AllReduce&) {}
   void count(const AllGather&) {}
   void count(const ReduceScatter&) {}
   void count(const Shift&) {}
-  // What only moves, chooses or converts.
+  // Operations that only move, select or convert.
   void count(const Scatter&) {}
   void count(const Select&) {}
   void count(const Cast&) {}
@@ -384,7 +385,7 @@ class Counter {
         factors.push_back(size_of_axis(shape[i], id, i));
     return factors;
   }
-  // The query inside a packed input, with the query's own number of heads.
+  // The query inside a packed input, with its own number of heads.
   [[nodiscard]] Factors packed_query(const Attention& op) const {
     Factors query = axes(0);
     query[2] = {query[2].size - times(2, op.packed_heads), kNone, 0};
@@ -409,13 +410,13 @@ class Counter {
     for (const Factors& more : factors) append(term.factors, more);
     terms_.push_back(std::move(term));
   }
-  // `cost` for every number of the output.
+  // `cost` for every element of the output.
   void each(std::string_view what, std::int64_t cost) {
     if (cost == 1) add(what, {out()});
     if (cost > 1) add(what, {number(cost), out()});
   }
 
-  // Beside the products and biases: the gates' functions, and the new state.
+  // Apart from the products and biases: the gates' functions, and the new state.
   static std::int64_t cost_per_unit(const Rnn& op) {
     const std::int64_t activation = cost_of(op.activation);
     const std::int64_t gate = cost_of(op.recurrent_activation);

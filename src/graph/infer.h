@@ -1,4 +1,4 @@
-// One shape rule per operation, and the checks they share. Private to the room.
+// The shape rule of each operation, and their common checks. Private to the module.
 #pragma once
 
 #include <cstddef>
@@ -65,35 +65,35 @@ Types infer_types(const AllGather& op, Inputs in);
 Types infer_types(const ReduceScatter& op, Inputs in);
 Types infer_types(const Shift& op, Inputs in);
 
-/// How many inputs an operation has is decided by our own lowering: another number is our bug.
+/// The number of inputs is decided by attn's own lowering: a mismatch is an internal error.
 void expect_inputs(Inputs in, std::size_t count);
-/// All inputs have the dtype of the first.
+/// Checks that all inputs have the dtype of the first.
 void expect_one_dtype(Inputs in);
-/// `dtype` is a floating-point one; `what` is the subject of the sentence ("softmax").
+/// Checks that `dtype` is a floating-point one; `what` is the subject of the sentence ("softmax").
 void expect_floating(DType dtype, std::string_view what);
-/// `dtype` is not bool.
+/// Checks that `dtype` is not bool.
 void expect_number(DType dtype, std::string_view what);
-/// `dtype` is bool.
+/// Checks that `dtype` is bool.
 void expect_bool(DType dtype, std::string_view what);
 void expect_rank(const Shape& shape, int rank, std::string_view what);
-/// `shape` fits `expected` axis by axis.
+/// Checks that `shape` fits `expected` axis by axis.
 void expect_shape(const Shape& shape, const Shape& expected, std::string_view what);
-/// `type` fits `expected` in dtype and shape.
+/// Checks that `type` fits `expected` in dtype and shape.
 void expect_type(const TensorType& type, const TensorType& expected, std::string_view what);
-/// `axis` lies in [0, rank).
+/// Checks that `axis` is in [0, rank).
 void expect_axis(int axis, int rank);
-/// Axes are ascending without repetition and lie in [0, rank).
+/// Checks that the axes are in [0, rank) and strictly ascending.
 void expect_axes(std::span<const int> axes, int rank);
-/// No dimension of a shape that an operation names is below kUnknown.
+/// Checks that no dimension stored in an operation is below kUnknown.
 void expect_dims(const Shape& shape);
 
-/// Can the two be the same dimension once unknown ones are known?
+/// Returns whether the two can be equal once unknown dimensions are known.
 [[nodiscard]] inline bool agree(Dim a, Dim b) noexcept { return a == kUnknown || b == kUnknown || a == b; }
-/// The dtype that a fused activation gives for `dtype`: the same. Throws Error (bad_input) where it cannot take it.
+/// Returns the result dtype of a fused activation: `dtype` itself. Throws Error (bad_input) if it cannot be applied.
 [[nodiscard]] DType result_of_activation(const Unary& activation, DType dtype);
-/// What two dimensions that agree are.
+/// Merges two dimensions that agree.
 [[nodiscard]] inline Dim merge(Dim a, Dim b) noexcept { return a == kUnknown ? b : a; }
-/// a + b for dimensions, unknown where one is. Throws Error (no_memory) where the sum passes kMaxSize.
+/// Returns a + b for dimensions, unknown if one is. Throws Error (no_memory) if the sum exceeds kMaxSize.
 [[nodiscard]] Dim add_dims(Dim a, Dim b);
 
 }  // namespace attn::graph

@@ -17,14 +17,14 @@ Types infer_types(const Softmax& op, Inputs in) {
 
 namespace {
 
-/// How many inputs stand behind those that every attention has: the bias and the masks.
+/// The number of optional inputs: the bias and the masks.
 std::size_t further_inputs(const auto& op) { return (op.bias ? 1U : 0U) + static_cast<std::size_t>(op.masks); }
 
 void expect_broadcasts(const Shape& given, const Shape& scores, std::string_view what) {
   const auto shape = broadcast(given, scores);
   bool fits = shape && shape->rank() == scores.rank();
   for (int axis = 0; fits && axis < scores.rank(); ++axis) {
-    // Where it is larger than an unknown axis or than an axis of 1, it is what would be broadcast to.
+    // A larger size than an unknown axis, or than an axis of 1, would broadcast the scores themselves.
     fits = agree((*shape)[axis], scores[axis]);
   }
   if (!fits) {
@@ -33,7 +33,7 @@ void expect_broadcasts(const Shape& given, const Shape& scores, std::string_view
   }
 }
 
-/// The bias and the masks against the shape (B, N, T, S) of the scores.
+/// Checks the bias and the masks against the shape (B, N, T, S) of the scores.
 void expect_further(const auto& op, Inputs further, DType dtype, const Shape& scores) {
   if (op.bias) {
     if (further[0].dtype != dtype)
@@ -47,7 +47,7 @@ void expect_further(const auto& op, Inputs further, DType dtype, const Shape& sc
   }
 }
 
-/// The heads of the query in groups, one for each head of the keys.
+/// Checks that the query heads form equal groups, one per key head.
 void expect_groups(Dim heads, Dim key_heads) {
   if (heads != kUnknown && key_heads != kUnknown && (key_heads == 0 ? heads != 0 : heads % key_heads != 0))
     throw bad_input("{} query heads cannot share {} key heads evenly", heads, key_heads);
@@ -61,15 +61,15 @@ void expect_key_heads(Dim keys, Dim values) {
   if (!agree(keys, values)) throw bad_input("the key has {} heads and the value {}", keys, values);
 }
 
-/// Checks what comes instead of masks, and gives the types of the rest.
+/// Checks the starts of concatenated sequences, and infers the rest.
 Types infer_varlen(const Attention& op, Inputs in) {
   expect_inputs(in, op.packed_heads > 0 ? 2 : 4);
   if (op.bias || op.masks > 0 || op.window || op.scores || op.lse) {
     throw bad_input("sequences in one batch entry have no bias, masks, window, scores or lse");
   }
   const TensorType& starts = in.back();
-  if (starts.dtype != DType::int32) throw bad_input("where sequences start is int32, not {}", name_of(starts.dtype));
-  expect_rank(starts.shape, 1, "where sequences start");
+  if (starts.dtype != DType::int32) throw bad_input("the starts of sequences are int32, not {}", name_of(starts.dtype));
+  expect_rank(starts.shape, 1, "the starts of sequences");
   Attention rectangular = op;
   rectangular.varlen = 0;
   Types out = infer_types(rectangular, in.first(in.size() - 1));
@@ -77,7 +77,7 @@ Types infer_varlen(const Attention& op, Inputs in) {
   return out;
 }
 
-/// As of the three inputs that the one stands for.
+/// Infers the types as for the three inputs that are packed.
 Types infer_packed(const Attention& op, Inputs in) {
   expect_inputs(in, 1U + further_inputs(op));
   expect_rank(in[0].shape, 4, "the packed query, key and value");
@@ -150,13 +150,13 @@ Types infer_types(const AttentionGrad& op, Inputs in) {
 
 namespace {
 
-/// A count that is known when the plan runs.
+/// Checks a count whose value is known at run time.
 void expect_count(const TensorType& type, std::string_view what) {
   if (type.dtype != DType::int32) throw bad_input("{} is int32, not {}", what, name_of(type.dtype));
   expect_rank(type.shape, 0, what);
 }
 
-/// Entries of a cache shared out evenly among those of a batch.
+/// Checks that the entries of a cache are a multiple of the batch.
 void expect_entries(Dim entries, Dim batch) {
   if (entries != kUnknown && batch != kUnknown && (batch == 0 ? entries != 0 : entries % batch != 0))
     throw bad_input("a cache of {} entries cannot serve a batch of {} evenly", entries, batch);
@@ -167,11 +167,11 @@ void expect_entries(Dim entries, Dim batch) {
 Types infer_types(const Append&, Inputs in) {
   expect_inputs(in, 3);
   expect_floating(in[0].dtype, "a cache");
-  expect_floating(in[1].dtype, "what is appended");
+  expect_floating(in[1].dtype, "the appended array");
   const Shape& cache = in[0].shape;  // (C, K, S, H)
   const Shape& x = in[1].shape;      // (B, T, K, H)
   expect_rank(cache, 4, "the cache");
-  expect_rank(x, 4, "what is appended");
+  expect_rank(x, 4, "the appended array");
   expect_count(in[2], "the position");
   expect_entries(cache[0], x[0]);
   if (!agree(cache[1], x[2]) || !agree(cache[3], x[3]))

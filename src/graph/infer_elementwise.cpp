@@ -11,7 +11,7 @@ struct Rule {
   bool to_bool;
 };
 
-// What an integer gives under these would not be an integer, so they ask for a cast first, where Keras casts too.
+// These functions do not map integers to integers: a cast must come first, at the place where Keras casts.
 constexpr Rule kFloating{Domain::floating, false};
 constexpr Rule kNumber{Domain::number, false};
 

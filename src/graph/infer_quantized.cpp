@@ -9,10 +9,11 @@ void expect_bytes(DType dtype, std::string_view what) {
     throw bad_input("{} must be int8 or uint8, it is {}", what, name_of(dtype));
 }
 
-/// Bytes that hold `size` integers of 4 bits.
+/// Returns the bytes of `size` packed 4-bit integers.
 Dim bytes_for(Dim size) { return size == kUnknown ? kUnknown : size / 2 + size % 2; }
 
-/// What a dense map of x by a scale gives: their dtype, or float32 where one of them is and the other half.
+/// The result dtype of a dense map of x and a scale: their common dtype, or float32 if one is float32 and the other is
+/// half precision.
 DType result_dtype(DType x, DType scale) {
   if (x == scale) return x;
   if (x != DType::float32 && scale != DType::float32)
@@ -20,7 +21,7 @@ DType result_dtype(DType x, DType scale) {
   return DType::float32;
 }
 
-/// The sizes (K, M) of a weight whose last axes of x are `depth`.
+/// Checks the kernel's shape against K and M, where `depth` are the contracted axes of x.
 void expect_kernel(const QuantizedLinear& op, const Shape& kernel, const Shape& depth) {
   const Dim inputs = depth.elements().value_or(kUnknown), outputs = op.units.elements().value_or(kUnknown);
   Shape expected;
@@ -42,7 +43,7 @@ Types infer_types(const Quantize& op, Inputs in) {
   expect_floating(in[0].dtype, "quantizing");
   expect_axes(op.axes, in[0].shape.rank());
   if (op.range.low < -128.0 || op.range.high > 127.0 || !(op.range.low < op.range.high))
-    throw bad_input("the range {} to {} is none of int8", op.range.low, op.range.high);
+    throw bad_input("the range {} to {} is not valid for int8", op.range.low, op.range.high);
   Shape scale = in[0].shape;
   for (const int axis : op.axes) scale[axis] = 1;
   return {{DType::int8, in[0].shape}, {in[0].dtype, scale}};
@@ -50,7 +51,7 @@ Types infer_types(const Quantize& op, Inputs in) {
 
 Types infer_types(const Dequantize& op, Inputs in) {
   expect_inputs(in, op.group_axis ? 4 : 2);
-  expect_bytes(in[0].dtype, "what is dequantized");
+  expect_bytes(in[0].dtype, "the quantized array");
   expect_floating(in[1].dtype, "a scale");
   Shape out = in[0].shape;
   if (op.nibbles) {

@@ -31,7 +31,7 @@ DType result_of(ReduceFn fn, DType dtype) {
   return dtype;
 }
 
-// The greatest of nothing does not exist, while the sum of nothing is 0.
+// The maximum of no elements does not exist, while their sum is 0.
 bool needs_elements(ReduceFn fn) {
   return fn == ReduceFn::max || fn == ReduceFn::min || fn == ReduceFn::argmax || fn == ReduceFn::argmin;
 }
@@ -40,7 +40,7 @@ bool needs_elements(ReduceFn fn) {
 
 Types infer_types(const LayerNorm& op, Inputs in) {
   expect_inputs(in, 1U + (op.scale ? 1U : 0U) + (op.center ? 1U : 0U));
-  // Half precision is normalized with factors of its own dtype or of float32.
+  // In half precision, gamma and beta have the same dtype or float32.
   for (std::size_t i = 1; i < in.size(); ++i)
     if (in[i].dtype != DType::float32) expect_one_dtype(std::array{in[0], in[i]});
   if (in[0].dtype == DType::float64) expect_one_dtype(in);

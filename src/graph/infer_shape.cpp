@@ -93,7 +93,7 @@ Types infer_types(const Slice& op, Inputs in) {
   Shape out;
   for (int axis = 0; axis < x.rank(); ++axis) {
     const Range& range = op.ranges[static_cast<std::size_t>(axis)];
-    // The size of a slice of an unknown axis is unknown, even of [:1], as in Keras's GetItem.compute_output_spec.
+    // A slice of an unknown axis has an unknown size, even [:1], as in Keras's GetItem.compute_output_spec.
     const Dim dim = x[axis];
     const Picked picked = pick(range, std::max<Dim>(dim, 0));
     out.push_back(dim == kUnknown ? kUnknown : picked.count);

@@ -1,4 +1,4 @@
-// The shape rules of what only backward graphs have. A gradient has the type of what it is the gradient of.
+// The shape rules of training operations. A gradient has the type of its value.
 #include "attn/base/error.h"
 #include "attn/graph/range.h"
 #include "infer.h"
@@ -28,7 +28,7 @@ Types infer_types(const LayerNormGrad& op, Inputs in) {
 
 namespace {
 
-/// The position of `axis`, and the mask against x.
+/// Resolves `axis`, and checks the mask against x.
 int channel_axis(const BatchNormTraining& op, const Shape& x) {
   const auto axis = normalize_axis(op.axis, x.rank());
   if (!axis) throw bad_input("axis {} is outside of its input, whose shape is {}", op.axis, x.str());
@@ -73,7 +73,7 @@ Types infer_types(const Scatter& op, Inputs in) {
   expect_inputs(in, 1);
   expect_dims(op.shape);
   expect_shape(in[0].shape, infer_types(Slice{op.ranges}, std::vector<TensorType>{{in[0].dtype, op.shape}})[0].shape,
-               "what is scattered");
+               "the scattered array");
   return {{in[0].dtype, op.shape}};
 }
 
@@ -98,7 +98,7 @@ namespace {
 
 void expect_plain(const Conv& op) {
   if (op.bias || op.activation.fn != UnaryFn::linear)
-    throw internal_error("the gradient of a convolution is that of its product alone");
+    throw internal_error("the gradient of a convolution covers only its product");
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ Types infer_types(const RnnGrad& op, Inputs in) {
 
 namespace {
 
-/// The type of one number for each row of logits.
+/// Infers the type of one number per row of logits.
 TensorType rows_of(const TensorType& logits, const TensorType& labels) {
   expect_floating(logits.dtype, "cross-entropy");
   const int rank = logits.shape.rank();
@@ -180,7 +180,7 @@ Types infer_types(const Dropout& op, Inputs in) {
   const auto shape = broadcast(op.noise, in[0].shape);
   if (!shape || shape->rank() != in[0].shape.rank())
     throw bad_input("the noise {} does not broadcast to {}", op.noise.str(), in[0].shape.str());
-  expect_shape(*shape, in[0].shape, "what the noise broadcasts to");
+  expect_shape(*shape, in[0].shape, "the broadcast noise");
   return {in[0]};
 }
 

@@ -237,7 +237,7 @@ std::string_view name_of(RnnCell cell) noexcept {
 }  // namespace
 
 std::string_view name_of(const Op& op) noexcept {
-  // Every alternative is constructed whole before it is stored, so an Op is never valueless and visit cannot throw.
+  // Every alternative is constructed before it is stored, so an Op is never valueless and visit cannot throw.
   return std::visit(Overloaded{
                         [](const Unary& unary) { return name_of(unary.fn); },
                         [](const Binary& binary) { return name_of(binary.fn); },

@@ -46,7 +46,7 @@ std::string_view name_of_mode(PadMode mode) {
   return "";
 }
 
-// The fields of an operation that its inputs and outputs do not show, as "key=value" or "flag".
+// The fields of an operation that are not visible in its inputs and outputs, as "key=value" or "flag".
 class Fields {
  public:
   void field(std::string_view key, const auto& value) { texts_.push_back(fmt::format("{}={}", key, value)); }
@@ -159,7 +159,7 @@ class Fields {
     flag("return_state", op.return_state);
     flag("zero_output_for_mask", op.zero_output_for_mask);
   }
-  // A gradient shows what it is the gradient of.
+  // A gradient shows its forward operation.
   void operator()(const UnaryGrad& op) {
     field("of", name_of(op.forward.fn));
     (*this)(op.forward);
@@ -203,7 +203,7 @@ class Fields {
   }
 
  private:
-  // What those have that join parts or take them.
+  // The fields of collectives over shards.
   void parts(const auto& op) {
     field("axis", op.axis);
     field("sizes", tuple(Shape(op.sizes)));
@@ -214,7 +214,7 @@ class Fields {
     for (const Range& range : all) texts.push_back(range_text(range));
     texts_.push_back("[" + join(texts, ", ") + "]");
   }
-  // What both kinds of attention have.
+  // The common fields of both attention operations.
   void common(const auto& attention) {
     field("scale", python_repr(attention.scale));
     flag("explicit", attention.path == AttentionPath::explicit_);

@@ -11,7 +11,7 @@ Picked pick(const Range& range, Dim dim) {
   // Python's slice.indices: https://github.com/python/cpython/blob/main/Objects/sliceobject.c
   if (range.step == 0) throw bad_input("the step of a slice is 0");
   const bool forward = range.step > 0;
-  // The least value has no positive counterpart; one more picks the same, as no axis is that long.
+  // The least value has no positive counterpart; one more selects the same elements, since no axis is that long.
   const std::int64_t step = std::max(range.step, -std::numeric_limits<std::int64_t>::max());
   const Dim lowest = forward ? 0 : -1;
   const Dim highest = forward ? dim : dim - 1;

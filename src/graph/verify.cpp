@@ -94,7 +94,7 @@ class Verifier {
     }
   }
 
-  // What is appended to is a state, and nothing reads it as it was before.
+  // Append writes to a state, and nothing reads its previous contents.
   void append(const Node& node, const std::string& place) {
     const ValueId cache = node.inputs[0];
     if (!is_state_[static_cast<std::size_t>(cache)]) throw internal_error("{} writes to value {}", place, cache);
@@ -114,7 +114,7 @@ class Verifier {
 
   const Graph& graph_;
   std::vector<bool> ready_;
-  std::vector<bool> is_state_, overwritten_;  // by value: a state or what an Append gave; appended to already
+  std::vector<bool> is_state_, overwritten_;  // for each value: a state or the result of an Append; already overwritten
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ Windows windows_of(Dim dim, std::int64_t window, std::int64_t stride, std::int64
   }
   const Dim count = dim == 0 ? 0 : (dim - 1) / stride + 1;
   if (padding == Padding::causal) return {count, *span};
-  // TensorFlow's "same": what the last window needs beyond the input, the odd cell at the end.
+  // TensorFlow's "same": the last window's overhang is the padding, with the odd cell at the end.
   const std::int64_t missing = count == 0 ? 0 : std::max<std::int64_t>((count - 1) * stride + *span + 1 - dim, 0);
   return {count, missing / 2};
 }

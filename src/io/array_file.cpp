@@ -25,12 +25,12 @@ TextArray lines_of(std::string_view text, const std::string& place) {
     if (line.ends_with('\r')) line.pop_back();
     out.values.push_back(std::move(line));
   }
-  if (out.values.back().empty()) out.values.pop_back();  // behind the last newline
+  if (out.values.back().empty()) out.values.pop_back();  // after the last newline
   out.shape = {static_cast<Dim>(out.values.size())};
   return out;
 }
 
-/// Lists of strings in a JSON text.
+/// Nested lists of strings in a JSON text.
 class Lists {
  public:
   explicit Lists(std::string place) : place_(std::move(place)) {}
@@ -52,7 +52,7 @@ class Lists {
   [[noreturn]] void fail(const std::string& pointer, const std::string& message) const {
     throw bad_input("{}: {}{}{}", place_, printable(pointer), pointer.empty() ? "" : ": ", message);
   }
-  /// Adds the strings of a list, and of lists in it, which are as long as each other.
+  /// Adds the strings of a list, and of nested lists, which must have equal lengths.
   void collect(const nlohmann::json& json, int axis, const std::string& pointer, TextArray& out) const {
     if (axis == out.shape.rank()) {
       if (!json.is_string()) fail(pointer, fmt::format("expected a string, got {}", json.type_name()));
@@ -77,7 +77,7 @@ std::vector<NamedTexts> parse_texts(std::string_view text, const std::string& pl
   return out;
 }
 
-/// An array of a .npy file goes to where it belongs.
+/// Adds the array of a .npy file, of numbers or of strings.
 void add(const Bytes& file, const std::string& place, std::string name, Arrays& out) {
   if (auto texts = parse_text_npy(file, place)) {
     out.texts.push_back({std::move(name), std::move(*texts)});

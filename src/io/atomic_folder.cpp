@@ -20,13 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A path without the slashes at its end, so that it has a last part.
+/// A path without trailing slashes, so that it has a last component.
 std::string without_slashes(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;
 }
 
-/// A new name is on the disk when its folder is.
+/// Syncs a folder: only then is a new name in it durable.
 void sync(const std::string& folder) {
   const Descriptor open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (open) ::fsync(open.get());
@@ -58,9 +58,9 @@ AtomicFolder::AtomicFolder(std::string path) : path_(without_slashes(std::move(p
     }
     Descriptor open(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat status {};
-    if (open) ::flock(open.get(), LOCK_EX);  // where a file system has no locks, nobody takes it for a stale one
+    if (open) ::flock(open.get(), LOCK_EX);  // on a file system without locks, no writer treats it as stale
     if (open && ::fstat(open.get(), &status) == 0 && status.st_nlink == 0)
-      continue;  // another writer took it for a stale one in the moment before the lock
+      continue;  // another writer took it for a stale one just before it was locked
     temporary_ = name;
     lock_ = std::move(open);
     return;
@@ -73,7 +73,7 @@ AtomicFolder::~AtomicFolder() {
   if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
 }
 
-/// Removes what killed writers of the same target have left.
+/// Removes the folders that killed writers of the same target left behind.
 void AtomicFolder::remove_stale() const {
   for (const std::string& name : hidden_beside(path_)) {
     const Descriptor open(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -98,7 +98,7 @@ void AtomicFolder::write(std::string_view name, std::string_view text) {
 
 void AtomicFolder::commit() {
   sync(temporary_);
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0)  // onto an empty folder too
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0)  // replaces an empty folder too
     throw system_error(printable(path_), "cannot be written", errno);
   temporary_.clear();
   sync(folder_of(path_));

@@ -1,12 +1,12 @@
-// What grows out of proportion when it is unpacked.
+// Detection of decompression bombs.
 #pragma once
 
 #include <cstdint>
 
 namespace attn::io {
 
-/// Would unpacking `stored` bytes into `size` be suspicious? Small things may be all zeros; beyond kFreeSize nothing
-/// that a model holds shrinks a hundredfold.
+/// Returns whether unpacking `stored` bytes into `size` is suspicious. Small data may be all zeros; beyond kFreeSize no
+/// model data shrinks a hundredfold.
 [[nodiscard]] constexpr bool is_bomb(std::int64_t size, std::int64_t stored) noexcept {
   constexpr std::int64_t kFreeSize = std::int64_t{16} << 20;
   constexpr std::int64_t kMostGrowth = 100;

@@ -17,11 +17,11 @@ namespace attn::io {
 static_assert(std::endian::native == std::endian::little,
               "the formats here are little-endian, and so must the host be");
 
-/// Reads little-endian numbers one after another and throws Error (bad_input), naming the place and the byte, where the
-/// bytes run out.
+/// Reads consecutive little-endian numbers; throws Error (bad_input), naming the place and the byte, at the end of the
+/// bytes.
 class ByteReader {
  public:
-  /// `place` names the bytes in messages and is fit to print.
+  /// `place` names the bytes in messages and is printable.
   ByteReader(std::span<const std::byte> bytes, std::string place) : bytes_(bytes), place_(std::move(place)) {}
 
   [[nodiscard]] std::int64_t offset() const noexcept { return static_cast<std::int64_t>(offset_); }

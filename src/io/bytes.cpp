@@ -11,10 +11,10 @@
 namespace attn::io {
 namespace {
 
-/// Below, the call costs more than the memory is worth.
+/// Below this size the system call costs more than the memory is worth.
 constexpr std::int64_t kGiveBackFrom = std::int64_t{1} << 15;
 
-/// Gives back the pages that lie wholly inside.
+/// Releases the pages that lie entirely inside.
 void give_back(std::byte* data, std::int64_t size) noexcept {
   static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;

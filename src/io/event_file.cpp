@@ -28,7 +28,7 @@ constexpr std::array<std::uint32_t, 256> kCrcTable = [] {
   return table;
 }();
 
-/// As TFRecord keeps it: a checksum of a checksum would be no good one.
+/// TFRecord's masking: a checksum of data that contains its own checksum would be weak.
 std::uint32_t masked(std::uint32_t crc) { return (crc >> 15 | crc << 17) + 0xa282ead8; }
 
 template <typename Number>
@@ -39,7 +39,7 @@ std::string little_endian(Number number) {
 }
 static_assert(std::endian::native == std::endian::little);
 
-// Fields of protocol buffers: a key of the number and the kind of the field, then the value.
+// Protocol buffer fields: a key made of the field's number and wire type, then the value.
 
 std::string varint(std::uint64_t value) {
   std::string out;

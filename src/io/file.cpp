@@ -23,7 +23,7 @@
 namespace attn::io {
 namespace {
 
-/// read(2) that is not disturbed by signals: the bytes read, 0 at the end.
+/// read(2), retried after signals: returns the bytes read, 0 at the end.
 std::int64_t read_some(int fd, std::byte* to, std::int64_t size, const std::string& place) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;  // Linux reads less than 2 GiB at once
   while (true) {
@@ -56,7 +56,7 @@ Bytes read_stream(int fd, const std::string& place, std::int64_t limit) {
 }
 
 std::shared_ptr<std::byte> map(int fd, std::int64_t size, const std::string& place) {
-  // Private and writable: whoever writes to a tensor over the mapping gets a copy of that page, and the file stays.
+  // Private and writable: a write to a tensor over the mapping copies the page, and the file stays unchanged.
   const auto length = static_cast<std::size_t>(size);
   void* base = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
   if (base == MAP_FAILED) throw system_error(place, "cannot be mapped", errno);
@@ -94,7 +94,7 @@ Bytes read_regular(const std::shared_ptr<const Descriptor>& file, const struct s
 
 constexpr int kReadOnly = O_RDONLY | O_CLOEXEC | O_NOCTTY;
 
-/// What `open` opens, undisturbed by signals.
+/// Calls `open` until it is not interrupted by a signal.
 template <typename Open>
 Descriptor opened_by(Open&& open) {
   while (true) {
@@ -103,19 +103,19 @@ Descriptor opened_by(Open&& open) {
   }
 }
 
-/// The file of this name in the folder, and no other: no link is followed and no name leads out.
+/// Opens the file of this name in the folder only: links are not followed and no name leads out.
 Descriptor open_in(const Descriptor& folder, const std::string& name) {
   struct open_how how {};
   how.flags = kReadOnly;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
   Descriptor file = opened_by([&] { return ::syscall(SYS_openat2, folder.get(), name.c_str(), &how, sizeof how); });
   if (file || (errno != ENOSYS && errno != EPERM)) return file;
-  // Before Linux 5.6, and where a container forbids the call.
+  // For Linux before 5.6, and for containers that block the call.
   if (name.find('/') != std::string::npos || name == "..") throw internal_error("'{}' leaves its folder", name);
   return opened_by([&] { return ::openat(folder.get(), name.c_str(), kReadOnly | O_NOFOLLOW); });
 }
 
-/// What `file` holds, of which errno tells why it could not be opened.
+/// Reads an opened file; if it could not be opened, errno has the reason.
 Bytes read_open(Descriptor opened, const std::string& place, std::int64_t limit) {
   if (!opened) {
     if (errno == ENOENT) throw bad_input("{}: no such file", place);

@@ -53,7 +53,7 @@ void put_object(Channel& channel, const std::string& path, const Hdf5Object& obj
     for (const Dim dim : tensor.shape()) channel.put_u64(static_cast<std::uint64_t>(dim));
     channel.put_u8(static_cast<std::uint8_t>(Hdf5Storage::here));
     channel.put_bytes({tensor.data(), static_cast<std::size_t>(tensor.bytes())});
-    // Keras knows its two opaque bytes by this.
+    // The attribute by which Keras recognizes its two opaque bytes.
     if (tensor.dtype() == DType::bfloat16 && !object.attributes.contains("dtype")) {
       put_attribute(channel, "dtype", {{"bfloat16"}, false});
     }
@@ -64,8 +64,8 @@ void put_object(Channel& channel, const std::string& path, const Hdf5Object& obj
   for (const auto& [name, text] : object.attributes) put_attribute(channel, name, text);
 }
 
-/// What 1.10 of the library overlooks in the superblock and later ones refuse (HDF5 file format, II.A): that the file
-/// says it is still being written, or that it belongs to another file driver.
+/// Checks the superblock for problems that library version 1.10 ignores and later ones reject (HDF5 file format, II.A):
+/// a flag that the file is still being written, or another file driver.
 void check_superblock(const Bytes& file, const std::string& place) {
   constexpr std::size_t kVersion = 8, kFlags = 20, kFlagsFrom2 = 11, kOffsetSize = 13, kAddresses = 24,
                         kAddresses1 = 28;
@@ -77,16 +77,16 @@ void check_superblock(const Bytes& file, const std::string& place) {
   if (flags.find_first_not_of('\0') != std::string_view::npos)
     throw bad_input("{}: not a readable HDF5 file (whoever wrote it did not close it)", place);
   if (!is_old) return;
-  // The fourth address; all ones: there is nothing.
+  // The fourth address; all ones mean that there is none.
   const std::size_t width = byte(kOffsetSize), driver = (byte(kVersion) == 0 ? kAddresses : kAddresses1) + 3 * width;
   if (driver + width > text.size() || text.substr(driver, width).find_first_not_of('\xff') != std::string_view::npos)
     throw bad_input("{}: not a readable HDF5 file (it is part of a file that another driver wrote)", place);
-  // The root's own name comes next: it has none.
+  // The root's own name follows: it must be empty.
   if (text.substr(driver + width, width).find_first_not_of('\0') != std::string_view::npos)
     throw bad_input("{}: not a readable HDF5 file (its root group has a name)", place);
 }
 
-/// The whole of an open file.
+/// Returns the entire contents of an open file.
 Bytes contents_of(Descriptor file) {
   const off_t size = ::lseek(file.get(), 0, SEEK_END);
   if (size <= 0) throw internal_error("HDF5: nothing was written");
@@ -98,7 +98,7 @@ Bytes contents_of(Descriptor file) {
       size};
 }
 
-/// attn-hdf5 writes the file into an open one, from `offset` on, where nothing is yet.
+/// attn-hdf5 writes into an open file from `offset` on, where the file ends.
 void write_to(int fd, std::int64_t offset, const Hdf5File& contents, const std::string& place) {
   std::int64_t size = 0;
   for (const auto& [path, object] : contents.objects) {
@@ -112,7 +112,7 @@ void write_to(int fd, std::int64_t offset, const Hdf5File& contents, const std::
       channel.put_u8(static_cast<std::uint8_t>(Hdf5Tag::end));
       channel.flush();
     } catch (const ChannelBroken& broken) {
-      // Where the process gave up early, its last word says why.
+      // If the process ended early, its last message gives the reason.
       if (broken.why != ChannelBroken::Why::closed) throw;
     }
     const auto tag = static_cast<Hdf5Tag>(channel.u8());
@@ -167,10 +167,10 @@ void write_hdf5(AtomicFile& file, const Hdf5File& contents) {
 }
 
 std::int64_t most_hdf5_bytes(const Hdf5File& contents) {
-  constexpr std::int64_t kMostOfHeaders = std::int64_t{1} << 14;  // of an object, with its place in its group
+  constexpr std::int64_t kMostOfHeaders = std::int64_t{1} << 14;  // per object, with its entry in its group
   std::int64_t size = kMostOfHeaders;
   for (const auto& [path, object] : contents.objects) {
-    const auto depth = 1 + std::ranges::count(path, '/');  // each of the groups may come with it
+    const auto depth = 1 + std::ranges::count(path, '/');  // each of the parent groups may be new
     size += depth * kMostOfHeaders + static_cast<std::int64_t>(path.size());
     if (object.tensor) size += object.tensor->bytes();
     for (const auto& [name, text] : object.attributes) {

@@ -1,4 +1,4 @@
-// What attn-hdf5 says is in a file.
+// The contents of a file as reported by attn-hdf5.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace attn::io {
 
-/// Believes nothing that the process says: it may have been taken over by the file it reads. `place` names the file and
-/// is fit to print. Throws Error (bad_input) for what the process refuses and for what cannot be so, and ChannelBroken.
+/// Validates everything that the process sends, because the file may have taken it over. `place` names the file and is
+/// printable. Throws Error (bad_input) for a file that the process rejects and for impossible contents, and
+/// ChannelBroken.
 [[nodiscard]] Hdf5File read_answer(Channel& channel, const Bytes& file, const std::string& place);
 
 }  // namespace attn::io

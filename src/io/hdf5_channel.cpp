@@ -39,7 +39,7 @@ std::string Channel::text() {
   const std::uint32_t size = u32();
   if (size > text_left_) throw ChannelBroken{ChannelBroken::Why::nonsense};
   text_left_ -= size;
-  // Grows as the bytes come: a length alone takes no memory.
+  // Grows as bytes arrive: a claimed length allocates nothing.
   std::string text;
   while (text.size() < size) {
     const std::size_t begin = text.size();

@@ -1,4 +1,4 @@
-// The conversation between attn and attn-hdf5.
+// The protocol between attn and attn-hdf5.
 #pragma once
 
 #include <chrono>
@@ -13,35 +13,34 @@
 
 namespace attn::io {
 
-/// Records follow one another; each begins with its tag. Texts are a 32-bit length and bytes. An attribute belongs to
-/// the group or dataset before it.
+/// The tag of a record. Texts are a 32-bit length and bytes. An attribute belongs to the group or dataset before it.
+/// The records are:
 ///
-///   group      path
-///   dataset    path, dtype (8 bits), rank (8), dims (64 each), storage (8), then
-///              in_file: offset (64), or here: as many bytes as the shape takes
-///   attribute  name, is_list (8), count (32), texts
-///   error      message; the last record
-///   end        the last record
+///   `group`      path.
+///   `dataset`    path, dtype (8 bits), rank (8), dims (64 each), storage (8), then
+///                in_file: offset (64), or here: as many bytes as the shape takes.
+///   `attribute`  name, is_list (8), count (32), texts.
+///   `error`      message; the last record.
+///   `end`        the last record.
 enum class Hdf5Tag : std::uint8_t { group = 'G', dataset = 'D', attribute = 'A', error = 'E', end = 'Z' };
 enum class Hdf5Storage : std::uint8_t { in_file, here };
 
 inline constexpr int kMaxHdf5Depth = 64;
 inline constexpr std::int64_t kMaxHdf5Objects = 1'000'000;
-/// Bytes of all names and strings of a file together.
+/// The total size of all names and strings of a file.
 inline constexpr std::int64_t kMaxHdf5Text = std::int64_t{256} << 20;
 
-/// What the HDF5 library may take: milliseconds of processor time, and a second more for so many bytes of the file.
+/// The limit of the HDF5 library: milliseconds of processor time, plus one second per kHdf5Slowest bytes of the file.
 inline constexpr std::int64_t kHdf5Milliseconds = 700;
 inline constexpr std::int64_t kHdf5WriteMilliseconds = 10'000;
 inline constexpr std::int64_t kHdf5Slowest = std::int64_t{4} << 20;
 
-/// The other side is gone, silent for too long, or says what makes no sense.
+/// The peer has exited, timed out, or sent invalid data.
 struct ChannelBroken {
   enum class Why { closed, late, nonsense } why;
 };
 
-/// One end of a socket: numbers, texts and bytes in both directions, with a deadline for everything. Throws
-/// ChannelBroken.
+/// One end of a socket: sends and receives numbers, texts and bytes, with one deadline. Throws ChannelBroken.
 class Channel {
  public:
   using Clock = std::chrono::steady_clock;
@@ -53,13 +52,13 @@ class Channel {
   void put_u64(std::uint64_t value) { put(&value, sizeof value); }
   void put_text(std::string_view text);
   void put_bytes(std::span<const std::byte> bytes) { put(bytes.data(), bytes.size()); }
-  /// Sends what has been put so far.
+  /// Sends the buffered data.
   void flush();
 
   std::uint8_t u8() { return get<std::uint8_t>(); }
   std::uint32_t u32() { return get<std::uint32_t>(); }
   std::uint64_t u64() { return get<std::uint64_t>(); }
-  /// All texts together may take kMaxHdf5Text bytes.
+  /// All texts together may have kMaxHdf5Text bytes.
   std::string text();
   void bytes(std::span<std::byte> to);
 

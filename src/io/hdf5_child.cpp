@@ -1,5 +1,5 @@
-// attn-hdf5: the only program here that the HDF5 library is linked to. attn starts it with a socket as descriptor 0 and
-// the file as descriptor 3; hdf5_channel.h says what they tell each other.
+// attn-hdf5: the only program here that links the HDF5 library. attn starts it with a socket as descriptor 0 and the
+// file as descriptor 3; hdf5_channel.h defines their protocol.
 #define H5_USE_110_API
 
 #include <hdf5.h>
@@ -46,19 +46,19 @@ void limit(__rlimit_resource resource, std::int64_t most) {
 }
 
 #if defined(ATTN_SANITIZED) || defined(ATTN_COVERAGE)
-// Sanitizers reserve terabytes, and probe memory with pipes; counts of lines are written to files.
+// Sanitizers reserve terabytes, and probe memory with pipes; coverage counters are written to files.
 constexpr bool kInstrumented = true;
 #else
 constexpr bool kInstrumented = false;
 #endif
 
-/// Takes away what reading or writing these bytes does not need. After this no file can be opened any more.
+/// Drops all privileges that reading or writing these bytes does not need. Afterwards no file can be opened.
 void confine(std::int64_t size, bool writes) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   limit(RLIMIT_CORE, 0);
-  // To the millisecond by a timer, whose signal ends the process; the limit counts in seconds and cannot be taken back.
-  // What is written is attn's own, and how much that is stands in no file's size.
+  // A timer, whose signal ends the process, limits the time in milliseconds; RLIMIT_CPU counts in seconds and is
+  // irrevocable. Written data is attn's own, and its amount is not known from a file size.
   const std::int64_t milliseconds = (writes ? kHdf5WriteMilliseconds : kHdf5Milliseconds) + size / kHdf5Slowest * 1000;
   const itimerval most{{}, {milliseconds / 1000, milliseconds % 1000 * 1000}};
   ::setitimer(ITIMER_PROF, &most, nullptr);
@@ -66,7 +66,7 @@ void confine(std::int64_t size, bool writes) {
   if (kInstrumented) return;
   if (!writes) limit(RLIMIT_FSIZE, 0);
   limit(RLIMIT_NOFILE, kDescriptors);
-  // The program and the library, and what may be unpacked at most (bomb.h) with what it takes on the way.
+  // Memory for the program and the library, plus the largest allowed unpacked size (bomb.h) with its overhead.
   constexpr std::int64_t kProgram = std::int64_t{512} << 20;
   constexpr std::int64_t kMostGrowth = 110;
   const std::int64_t installed = ::sysconf(_SC_PHYS_PAGES) * ::sysconf(_SC_PAGESIZE);
@@ -90,7 +90,7 @@ void write(const DriverRange& range, Channel& channel) {
   if (write_error != 0) throw Hdf5Refused("the file");
 }
 
-/// Does the work and returns the message for the user, or nothing.
+/// Does the work; returns the error message, or nothing.
 std::string work(std::string_view mode, const DriverRange& range, Channel& channel) {
   try {
     if (H5open() < 0 || H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) < 0 || H5PLset_loading_state(0) < 0) {
@@ -137,7 +137,7 @@ int run(int count, char** words) {
     std::fputs("attn-hdf5 reads and writes HDF5 files for attn, which starts it.\n", stderr);
     return static_cast<int>(ExitCode::usage);
   }
-  // attn watches the clock, and RLIMIT_CPU does.
+  // attn and RLIMIT_CPU enforce the time limit.
   Channel channel{Descriptor(kSocket), Channel::Clock::time_point::max()};
   const std::string mode = words[1];
   const std::string refusal = work(mode, range, channel);
@@ -164,11 +164,11 @@ int main(int count, char** words) {
   try {
     status = attn::io::run(count, words);
   } catch (const attn::io::ChannelBroken&) {
-    // attn has gone, or its patience has.
+    // attn has exited or has given up.
   }
 #if defined(ATTN_COVERAGE)
   __gcov_dump();
 #endif
-  // Not by exit: the library has been seen to crash while it cleans up after a damaged file.
+  // _exit, because the library has been seen to crash while it cleans up after a damaged file.
   ::_exit(status);
 }

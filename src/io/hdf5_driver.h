@@ -1,5 +1,5 @@
-// A file driver for the HDF5 library over part of an open descriptor, so that the library opens nothing itself.
-// Only attn-hdf5 includes this.
+// A file driver for the HDF5 library over a range of an open descriptor, so that the library opens no files. Included
+// only by attn-hdf5.
 #pragma once
 
 #include <hdf5.h>
@@ -19,14 +19,14 @@
 
 namespace attn::io {
 
-/// Which bytes the library is to take for the file.
+/// The bytes that the library sees as the file.
 struct DriverRange {
   int fd;
   std::int64_t offset;
   std::int64_t size;  // grows as the library writes
 };
 
-/// The library's view of an open file; it must begin with the library's own part.
+/// The library's handle of an open file; it must begin with the library's own part.
 struct DriverFile {
   H5FD_t base;
   DriverRange range;
@@ -66,7 +66,7 @@ inline haddr_t driver_get_eof(const H5FD_t* file, H5FD_mem_t) {
   return static_cast<haddr_t>(driver_file(file)->range.size);
 }
 
-/// Bytes past the end are zeros: the library reads ahead.
+/// Bytes past the end read as zeros: the library reads ahead.
 inline herr_t driver_read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, void* buffer) {
   const DriverRange& range = driver_file(file)->range;
   auto* to = static_cast<char*>(buffer);
@@ -83,7 +83,7 @@ inline herr_t driver_read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std:
   return 0;
 }
 
-/// Of the first write that failed; 0 where none has.
+/// errno of the first failed write; 0 if there is none.
 inline int write_error = 0;
 
 inline herr_t driver_write(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, const void* buffer) {
@@ -112,7 +112,7 @@ inline herr_t driver_truncate(H5FD_t* file, hid_t, hbool_t) {
   return ::ftruncate(driver->range.fd, driver->range.offset + end);
 }
 
-/// A file access property list that leads the library to these bytes.
+/// A file access property list that directs the library to these bytes.
 inline Handle access_to(const DriverRange& range) {
   static constexpr H5FD_mem_t kOneForAll[H5FD_MEM_NTYPES] = H5FD_FLMAP_SINGLE;
   H5FD_class_t driver{};

@@ -1,4 +1,4 @@
-// HDF5 identifiers with one owner. Only attn-hdf5 includes this.
+// HDF5 identifiers with a single owner. Included only by attn-hdf5.
 #pragma once
 
 #include <hdf5.h>
@@ -9,18 +9,18 @@
 
 namespace attn::io {
 
-/// What the library refuses, or what attn-hdf5 refuses on its own account: the message for the user.
+/// A rejection by the library or by attn-hdf5 itself, with the message for the user.
 struct Hdf5Refused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Closes its identifier when it dies.
+/// Closes its identifier on destruction.
 class Handle {
  public:
   using Close = herr_t (*)(hid_t);
 
   Handle() = default;
-  /// Throws Hdf5Refused where the library gave no identifier; `what` says what it should have been.
+  /// Throws Hdf5Refused if the library returned no identifier; `what` names the expected object.
   Handle(hid_t id, Close close, const std::string& what) : id_(id), close_(close) {
     if (id < 0) throw Hdf5Refused(what + " cannot be read or made");
   }
@@ -40,7 +40,7 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Throws Hdf5Refused for the library's negative answers.
+/// Throws Hdf5Refused if the library returned a negative status.
 inline void check(herr_t result, const std::string& what) {
   if (result < 0) throw Hdf5Refused(what + " cannot be read or made");
 }

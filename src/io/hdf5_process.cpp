@@ -24,10 +24,10 @@ namespace {
 
 constexpr const char* kName = "attn-hdf5";
 
-/// On the wall's clock: on a busy machine the processor time takes longer.
+/// Wall-clock time, because processor time advances more slowly under load.
 std::int64_t seconds_for(std::int64_t size) { return 5 * (1 + size / kHdf5Slowest); }
 
-/// The program: where ATTN_HDF5 says, else where attn is.
+/// Returns the program: $ATTN_HDF5, or the one beside attn.
 std::string find_program() {
   if (const char* given = std::getenv("ATTN_HDF5"); given != nullptr && *given != '\0') return given;
   std::string program = companion(kName);
@@ -44,7 +44,7 @@ std::pair<Descriptor, Descriptor> socket_pair() {
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-/// A copy of a descriptor that none of the child's 0 to 3 can collide with.
+/// Duplicates a descriptor to a number that cannot collide with the child's 0 to 3.
 Descriptor out_of_the_way(int fd) {
   constexpr int kFirstFree = 10;
   Descriptor copy(::fcntl(fd, F_DUPFD_CLOEXEC, kFirstFree));
@@ -64,7 +64,7 @@ class FileActions {
   posix_spawn_file_actions_t actions_{};
 };
 
-/// The child's descriptors: 0 the socket, 1 and 2 nothing, 3 the file.
+/// The child's descriptors: 0 is the socket, 1 and 2 are closed, 3 is the file.
 pid_t start(const std::string& mode, int socket, int file, std::int64_t offset, std::int64_t size) {
   const Descriptor child_socket = out_of_the_way(socket);
   const Descriptor child_file = out_of_the_way(file);
@@ -147,7 +147,7 @@ void Hdf5Process::fail(const ChannelBroken& broken) {
     throw bad_input("{}: not a readable HDF5 file (the HDF5 library was stopped by signal {})", place_,
                     WTERMSIG(status));
   }
-  constexpr int kNotFound = 127;  // what posix_spawn's child says where it cannot be executed
+  constexpr int kNotFound = 127;  // exit status of posix_spawn's child if exec fails
   if (WEXITSTATUS(status) == kNotFound)
     throw bad_input("HDF5 files need the program {}, which cannot be started", kName);
   throw bad_input("{}: not a readable HDF5 file (the HDF5 library ended with status {})", place_, WEXITSTATUS(status));

@@ -1,4 +1,4 @@
-// The attn-hdf5 process, as attn sees it.
+// The attn-hdf5 process as seen from attn.
 #pragma once
 
 #include <sys/types.h>
@@ -10,21 +10,21 @@
 
 namespace attn::io {
 
-/// What `attn-hdf5 --version` prints. Throws Error (bad_input).
+/// Returns the output of `attn-hdf5 --version`. Throws Error (bad_input).
 [[nodiscard]] std::string hdf5_version_line();
 
-/// A running attn-hdf5; killed and reaped when it goes out of scope.
+/// A running attn-hdf5; killed and reaped on destruction.
 class Hdf5Process {
  public:
-  /// Starts it to "read" or "write" an HDF5 file of `size` bytes that begins at `offset` of an open file. `place` names
-  /// the file in messages. Throws Error (bad_input) where it cannot be started.
+  /// Starts it to "read" or "write" an HDF5 file of `size` bytes at `offset` of an open file. `place` names the file in
+  /// messages. Throws Error (bad_input) if it cannot be started.
   Hdf5Process(const std::string& mode, int fd, std::int64_t offset, std::int64_t size, std::string place);
   Hdf5Process(const Hdf5Process&) = delete;
   Hdf5Process& operator=(const Hdf5Process&) = delete;
   ~Hdf5Process();
 
   [[nodiscard]] Channel& channel() noexcept { return channel_; }
-  /// Throws the Error (bad_input) that says how the process came to its end.
+  /// Throws the Error (bad_input) that describes how the process ended.
   [[noreturn]] void fail(const ChannelBroken& broken);
 
  private:

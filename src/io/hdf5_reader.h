@@ -1,4 +1,4 @@
-// Walks an HDF5 file and says what is in it. Only attn-hdf5 includes this.
+// Walks an HDF5 file and sends its contents. Included only by attn-hdf5.
 #pragma once
 
 #include <hdf5.h>
@@ -51,7 +51,7 @@ class Hdf5Reader {
   void send_object(hid_t object, const std::string& path, int depth) {
     const std::string place = shown(path);
     H5O_info_t info{};
-    // All there is to know, although most is not needed: so that all of it is looked at.
+    // Requests all information, although most is unused, so that the library validates all of it.
     check(H5Oget_info2(object, &info, H5O_INFO_ALL), place);
     if (!visited_.insert(info.addr).second) throw Hdf5Refused(place + ": the same object under two names");
     count(1);
@@ -171,7 +171,7 @@ class Hdf5Reader {
     return dims;
   }
 
-  /// Keras writes what an opaque dataset holds beside it; the older .h5 files lack that.
+  /// Keras stores the type of an opaque dataset in an attribute; older .h5 files lack it.
   static void check_opaque(const std::map<std::string, Hdf5Text>& attributes, const std::string& place) {
     const auto found = attributes.find("dtype");
     if (found == attributes.end()) return;
@@ -195,7 +195,7 @@ class Hdf5Reader {
     }
   }
 
-  /// The library unpacks a chunk whole, however little of the dataset lies in it.
+  /// The library unpacks a whole chunk, however little of the dataset it holds.
   void check_chunks(hid_t creation, DType dtype, const std::string& place) const {
     std::array<hsize_t, kMaxRank + 1> sizes{};
     const int rank = H5Pget_chunk(creation, static_cast<int>(sizes.size()), sizes.data());
@@ -282,7 +282,7 @@ class Hdf5Reader {
   std::set<haddr_t> visited_;
   std::int64_t objects_ = 0;
   std::int64_t text_ = 0;
-  std::int64_t copied_ = 0;  // bytes of the datasets that had to be sent
+  std::int64_t copied_ = 0;  // bytes of the datasets that were sent as copies
 };
 
 }  // namespace attn::io

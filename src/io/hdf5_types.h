@@ -1,4 +1,4 @@
-// HDF5's element types and ours. Only attn-hdf5 includes this.
+// The mapping between HDF5's element types and attn's. Included only by attn-hdf5.
 #pragma once
 
 #include <hdf5.h>
@@ -25,7 +25,7 @@ inline Handle float16_type(hid_t like) {
   return type;
 }
 
-/// A dtype as it lies in memory here. bfloat16 is two opaque bytes, as Keras stores it; bool is h5py's enumeration.
+/// The in-memory type of a dtype. bfloat16 is two opaque bytes, as Keras stores it; bool is h5py's enumeration.
 inline Handle type_of(DType dtype) {
   const auto copy = [](hid_t type) { return Handle(H5Tcopy(type), H5Tclose, "a type"); };
   switch (dtype) {
@@ -65,10 +65,10 @@ inline Handle type_of(DType dtype) {
 
 struct Hdf5Type {
   DType dtype;
-  bool as_is;  // the bytes in the file are those in memory here
+  bool as_is;  // the file's bytes equal those in memory
 };
 
-/// The dtype of a dataset's type; nothing for what is no number, bool or bfloat16.
+/// The dtype of a dataset's type; nothing if it is not a number, bool or bfloat16.
 inline std::optional<Hdf5Type> dtype_of_type(hid_t type) {
   static constexpr std::array kNumbers = {DType::float64, DType::float32, DType::float16, DType::int64,
                                           DType::int32,   DType::int16,   DType::int8,    DType::uint64,

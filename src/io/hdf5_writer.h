@@ -1,4 +1,4 @@
-// Makes an HDF5 file of what it is told. Only attn-hdf5 includes this.
+// Writes an HDF5 file from received records. Included only by attn-hdf5.
 #pragma once
 
 #include <hdf5.h>
@@ -23,9 +23,9 @@ class Hdf5Writer {
     check(H5Pset_char_encoding(links_.get(), H5T_CSET_UTF8), "the link list");
   }
 
-  /// Takes records until the last one. Throws Hdf5Refused.
+  /// Receives records until the last one. Throws Hdf5Refused.
   void receive() {
-    Handle object;  // the last one
+    Handle object;  // the most recent one
     while (true) {
       switch (static_cast<Hdf5Tag>(in_.u8())) {
         case Hdf5Tag::group:
@@ -76,7 +76,7 @@ class Hdf5Writer {
     const Handle space(rank == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(rank, sizes.data(), nullptr), H5Sclose,
                        place);
     const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, place);
-    // With its times the same contents would give other bytes.
+    // Timestamps would make the bytes differ between runs.
     check(H5Pset_obj_track_times(creation.get(), 0), place);
     Handle dataset(H5Dcreate2(file_, path_.c_str(), type.get(), space.get(), links_.get(), creation.get(), H5P_DEFAULT),
                    H5Dclose, place);
@@ -106,7 +106,7 @@ class Hdf5Writer {
   hid_t file_;
   Channel& in_;
   Handle links_;
-  std::string path_;  // of the last object
+  std::string path_;  // path of the most recent object
 };
 
 }  // namespace attn::io

@@ -1,4 +1,4 @@
-// What things are called that are written beside their target until they are whole: ".NAME.abcdefghijkl.tmp".
+// The names of files that are written beside their target until they are complete: ".NAME.abcdefghijkl.tmp".
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace attn::io {
 
-/// "." for a path without one.
+/// Returns the folder of a path; "." if it has none.
 [[nodiscard]] std::string folder_of(const std::string& path);
 
-/// A new name, in the target's folder.
+/// Returns a new hidden name in the target's folder.
 [[nodiscard]] std::string hidden_name(const std::string& target);
 
-/// The paths of all that have such a name for the target: of writers at work, and of those that were killed.
+/// Returns the paths of all hidden names for the target, of active and of killed writers.
 [[nodiscard]] std::vector<std::string> hidden_beside(const std::string& target);
 
 }  // namespace attn::io

@@ -17,13 +17,13 @@ constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxKey = std::size_t{1} << 10;
 constexpr std::size_t kMaxString = std::size_t{1} << 20;
 
-/// Makes a tree of a text's events, within limits.
+/// Builds a tree from a text's events, within limits.
 class Tree : public nlohmann::json_sax<json> {
  public:
   Tree(const std::string& place, const JsonLimits& limits, std::span<const JsonTable> tables)
       : place_(place), limits_(limits), tables_(tables) {}
 
-  /// What was read, once all events came.
+  /// The result, once all events have arrived.
   [[nodiscard]] json take() { return std::move(root_); }
 
   bool null() override { return add(nullptr); }
@@ -53,13 +53,13 @@ class Tree : public nlohmann::json_sax<json> {
   }
 
  private:
-  /// An object or array that is open.
+  /// An open object or array.
   struct Level {
     json value;
-    const JsonTable* table = nullptr;      // takes the members
-    std::size_t pointer = 0;               // length of pointer_ outside of it
-    std::string key;                       // of the member that comes, in an object
-    std::unordered_set<std::string> keys;  // that were seen, in an object that is no table
+    const JsonTable* table = nullptr;      // receives the members
+    std::size_t pointer = 0;               // length of pointer_ outside it
+    std::string key;                       // key of the next member, in an object
+    std::unordered_set<std::string> keys;  // keys seen so far, in an object that is not a table
   };
 
   bool count() {
@@ -108,7 +108,7 @@ class Tree : public nlohmann::json_sax<json> {
   std::span<const JsonTable> tables_;
   json root_;
   std::vector<Level> open_;
-  std::string pointer_;  // of the innermost level
+  std::string pointer_;  // path of the innermost level
   std::size_t values_ = 0;
 };
 
@@ -117,7 +117,7 @@ class Tree : public nlohmann::json_sax<json> {
 json parse_json(std::string_view text, const std::string& place, const JsonLimits& limits,
                 std::span<const JsonTable> tables) {
   if (text.size() > limits.bytes) throw bad_input("{}: JSON of over {} MiB is not accepted", place, limits.bytes >> 20);
-  // The parser takes a null character for the end of its input.
+  // The parser would treat a null character as the end of its input.
   if (text.find('\0') != std::string_view::npos) throw bad_input("{}: not valid JSON: a null character", place);
   Tree tree(place, limits, tables);
   json::sax_parse(text.begin(), text.end(), &tree);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kMaxText = std::int64_t{64} << 20;
 constexpr const char* kMetadata = "metadata.json";
 constexpr const char* kConfig = "config.json";
-constexpr const char* kTraining = "attn_state.json";  // Keras passes over it
+constexpr const char* kTraining = "attn_state.json";  // ignored by Keras
 constexpr const char* kWeights = "model.weights.h5";
 
 std::string text_of(const ZipReader& archive, const char* member, const std::string& place) {

@@ -36,14 +36,14 @@ constexpr std::array<std::pair<std::string_view, DType>, 12> kTypes = {{{"f8", D
 
 struct Header {
   DType dtype = DType::float32;
-  char text = '\0';             ///< 'U' or 'S' of strings
-  std::int64_t characters = 0;  ///< of each string, filled up with NUL
+  char text = '\0';             ///< 'U' or 'S' for strings
+  std::int64_t characters = 0;  ///< characters per string, padded with NUL
   bool big_endian = false;
   bool fortran_order = false;
   std::vector<Dim> dims;
 };
 
-/// Reads the header's Python dict, of which NumPy writes one form: keys in any order, each exactly once.
+/// Parses the header's Python dict in the form that NumPy writes: keys in any order, each exactly once.
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, std::string place) : text_(text), place_(std::move(place)) {}
@@ -73,7 +73,7 @@ class HeaderParser {
       }
     }
     if (keys.size() != 3) fail("not all of the keys 'descr', 'fortran_order' and 'shape'");
-    // Padding is spaces and then a newline, which Python would take for a line of its own anywhere else.
+    // Padding is spaces and then a newline, which would end a statement in Python anywhere else.
     position_ = std::min(text_.find_first_not_of(' ', position_), text_.size());
     if (position_ + 1 == text_.size() && text_.back() == '\n') ++position_;
     if (position_ != text_.size()) fail("text after the closing brace");
@@ -193,12 +193,12 @@ void swap_bytes(const Tensor& tensor) {
   for (std::byte* at = tensor.data(); at != tensor.data() + tensor.bytes(); at += width) std::reverse(at, at + width);
 }
 
-/// The row-major form of column-major elements.
+/// Converts column-major elements to row-major.
 Tensor from_fortran_order(const Tensor& columns) {
   Tensor rows(columns.dtype(), columns.shape());
   const std::int64_t width = bytes_of(rows.dtype());
   const int rank = rows.shape().rank();
-  std::vector<Dim> stride(static_cast<std::size_t>(rank), 1);  // of `columns`, in elements
+  std::vector<Dim> stride(static_cast<std::size_t>(rank), 1);  // strides of `columns`, in elements
   for (std::size_t axis = 1; axis < stride.size(); ++axis) {
     stride[axis] = stride[axis - 1] * rows.shape()[static_cast<int>(axis) - 1];
   }
@@ -221,7 +221,7 @@ Tensor from_fortran_order(const Tensor& columns) {
 
 namespace {
 
-/// The header, and a reader behind it.
+/// The header, and a reader positioned after it.
 struct Opened {
   ByteReader reader;
   Header header;
@@ -244,10 +244,10 @@ Opened open(const Bytes& file, std::string_view name) {
   return {std::move(reader), std::move(header)};
 }
 
-/// A string of code points without the NULs that fill it up.
+/// Converts code points to UTF-8 without the padding NULs.
 std::string utf8_of(std::span<const std::byte> points, bool big_endian, const std::string& place) {
   std::string out;
-  std::size_t pending = 0;  // NULs that may be the end
+  std::size_t pending = 0;  // NULs that may be padding
   for (std::size_t at = 0; at < points.size(); at += 4) {
     std::uint32_t point = 0;
     for (std::size_t i = 0; i < 4; ++i)
@@ -331,10 +331,10 @@ Tensor parse_npy(const Bytes& file, std::string_view name) {
 
 namespace {
 
-/// Of a dtype as NumPy spells it: "<f4".
+/// The header for a dtype in NumPy's notation: "<f4".
 std::string header_of(const std::string& descr, const Shape& shape) {
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr, shape.str());
-  const std::size_t before = kMagic.size() + 4;  // and the version and the header's size, two bytes each
+  const std::size_t before = kMagic.size() + 4;  // the version and the header's size have two bytes each
   while ((before + text.size() + 1) % kAlignment != 0) text += ' ';
   text += '\n';
   std::string header(kMagic);
@@ -372,7 +372,7 @@ std::u32string points_of(std::string_view text) {
 
 std::string text_npy(const TextArray& texts, std::string_view name) {
   std::vector<std::u32string> strings;
-  std::size_t width = 1;  // NumPy's own least
+  std::size_t width = 1;  // NumPy's own minimum
   for (const std::string& value : texts.values) {
     if (!is_utf8(value))
       throw bad_input("{}: a string is not UTF-8, so that NumPy's U cannot hold it", printable(name));

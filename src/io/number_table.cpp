@@ -18,7 +18,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
 }
 
-/// The text up to the separator, which goes with it.
+/// Returns the text up to the separator and removes both.
 std::string_view take(std::string_view& text, char separator) {
   const auto end = text.find(separator);
   const std::string_view part = text.substr(0, end);
@@ -36,7 +36,7 @@ std::vector<std::string_view> cells_of(std::string_view line) {
   return cells;
 }
 
-/// NaN and infinities are numbers that no one trains on, but no names.
+/// NaN and infinities parse as numbers, though no one trains on them: they are not names.
 std::optional<double> number_of(std::string_view cell) {
   if (cell.starts_with('+')) cell.remove_prefix(1);
   double number = 0.0;
@@ -73,7 +73,7 @@ class Reader {
   }
 
  private:
-  /// Nothing but empty lines.
+  /// Whether only empty lines are left.
   static bool trimmed_is_empty(std::string_view text) {
     return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
   }
@@ -106,7 +106,7 @@ class Reader {
     ++out_.rows;
   }
 
-  /// Its name, else its place from 1 on.
+  /// The column's name, or its number from 1 on.
   [[nodiscard]] std::string column(std::size_t i) const {
     return out_.columns.empty() ? std::to_string(i + 1) : "'" + shortened(printable(out_.columns[i])) + "'";
   }

@@ -47,7 +47,7 @@ struct Entry {
   std::optional<std::vector<std::int64_t>> offsets;
 };
 
-/// Takes the header's JSON events. The depth is that of the format, so nothing nests any deeper.
+/// Handles the header's JSON events. The format limits the nesting, so the handler needs no deeper levels.
 class HeaderHandler {
  public:
   HeaderHandler(std::string place) : place_(std::move(place)) {}
@@ -141,12 +141,12 @@ class HeaderHandler {
 
   std::string place_;
   State state_ = State::start;
-  std::string key_;  // the last one
+  std::string key_;  // the most recent one
   std::set<std::string> names_;
   std::set<std::string> metadata_;
 };
 
-/// The tensors' data must follow one another from the first byte to the last.
+/// The tensors' data must be contiguous from the first byte to the last.
 void check_offsets(const std::vector<Entry>& entries, std::int64_t size, const std::string& place) {
   std::vector<const Entry*> order;
   for (const Entry& entry : entries) order.push_back(&entry);
@@ -183,7 +183,7 @@ std::vector<NamedTensor> parse_safetensors(const Bytes& file, std::string_view n
   }
   const std::string_view header = reader.text(static_cast<std::int64_t>(header_size));
   if (!header.starts_with('{')) throw bad_input("{}: the safetensors header does not begin with '{{'", place);
-  // The JSON parser takes a null character for the end of its input.
+  // The JSON parser would treat a null character as the end of its input.
   if (header.find('\0') != std::string_view::npos) throw bad_input("{}: a null character in the header", place);
   HeaderHandler handler(place);
   json::sax_parse(header.begin(), header.end(), &handler);
@@ -202,7 +202,7 @@ std::vector<NamedTensor> parse_safetensors(const Bytes& file, std::string_view n
 
 namespace {
 
-/// `first` are members of the header that come before those of the tensors.
+/// `first` are members of the header that precede those of the tensors.
 void write_with_header(AtomicFile& file, std::span<const NamedTensor> tensors, std::string_view first) {
   check_unique_names(tensors, file.path());
   std::vector<const NamedTensor*> order;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kWhole = "model.safetensors";
 
-/// Where each file begins, by the number of its first tensor.
+/// Returns the index of the first tensor of each file.
 std::vector<std::size_t> beginnings(std::span<const NamedTensor> tensors, std::int64_t most) {
   std::vector<std::size_t> out{0};
   std::int64_t filled = 0;

@@ -1,4 +1,4 @@
-// What every container of named tensors asks of the names.
+// The rule for names in every container of named tensors.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace attn::io {
 
-/// Throws Error (bad_input) where two arrays have the same name; `path` names the file to be written.
+/// Throws Error (bad_input) if two arrays have the same name; `path` names the file to be written.
 void check_unique_names(std::span<const NamedTensor> tensors, const std::string& path);
 void check_unique_names(std::vector<std::string_view> names, const std::string& path);
 

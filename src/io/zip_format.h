@@ -1,4 +1,4 @@
-// What reading and writing a zip archive share.
+// Definitions shared by reading and writing zip archives.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +26,10 @@ inline constexpr std::uint16_t kFlagUtf8 = 1 << 11;
 inline constexpr std::uint16_t kStored = 0;
 inline constexpr std::uint16_t kVersion64 = 45;
 
-/// CRC-32 of bytes that follow those of `crc`.
+/// Continues the CRC-32 `crc` with more bytes.
 [[nodiscard]] std::uint32_t crc_of(std::span<const std::byte> bytes, std::uint32_t crc = 0);
 
-/// Why a member's name cannot be accepted, or null.
+/// Returns the reason why a member's name is rejected, or null.
 [[nodiscard]] const char* why_not_name(std::string_view name);
 
 }  // namespace attn::io

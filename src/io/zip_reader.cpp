@@ -24,7 +24,7 @@ constexpr std::int64_t kDirectoryEndSize = 22;
 constexpr std::int64_t kLocator64Size = 20;
 
 constexpr std::uint16_t kFlagDescriptor = 1 << 3;
-constexpr std::uint16_t kFlagsDeflate = 0b110;  // how hard the packer tried
+constexpr std::uint16_t kFlagsDeflate = 0b110;  // compression level hints
 constexpr std::uint16_t kKnownFlags = kFlagDescriptor | kFlagUtf8 | kFlagsDeflate;
 
 constexpr std::uint16_t kDeflated = 8;
@@ -36,8 +36,8 @@ struct Sizes {
   std::uint64_t offset = 0;
 };
 
-/// Fills in what the 32-bit fields leave to the zip64 extra field (APPNOTE 4.5.3): only those at their maximum are
-/// there, in this order. `offset` is absent in a local header.
+/// Reads the 32-bit fields that are at their maximum from the zip64 extra field (APPNOTE 4.5.3), which holds only
+/// those, in this order. `offset` is absent in a local header.
 bool complete_from_extra(std::string_view extra, std::string_view place, std::initializer_list<std::uint64_t*> fields) {
   ByteReader reader(std::as_bytes(std::span(extra)), std::string(place));
   bool found = false;
@@ -57,7 +57,7 @@ bool complete_from_extra(std::string_view extra, std::string_view place, std::in
   return found;
 }
 
-/// A size from the archive as a signed number, for which `limit` is the archive's end or kMaxSize.
+/// Checks a size from the archive and returns it as a signed number; `limit` is the archive's end or kMaxSize.
 std::int64_t believable(std::uint64_t value, std::int64_t limit, std::string_view what, const std::string& place) {
   if (value > static_cast<std::uint64_t>(limit)) {
     throw bad_input("{}: {} of {}, where at most {} is possible", place, what, value, limit);
@@ -82,7 +82,7 @@ const ZipMember* ZipReader::find(std::string_view name) const noexcept {
 ZipReader::Directory ZipReader::find_directory() const {
   const std::int64_t size = file_.size();
   if (size < kDirectoryEndSize) throw bad_input("{}: not a zip archive", place_);
-  // The record at the end holds a comment of up to 64 KiB: the last signature whose comment ends where the file does.
+  // The end record has a comment of up to 64 KiB: the last signature whose comment ends at the end of the file counts.
   const std::int64_t earliest = std::max<std::int64_t>(0, size - kDirectoryEndSize - 0xFFFF);
   static constexpr std::string_view kSignature("PK\5\6", 4);
   const std::string_view tail = file_.text().substr(static_cast<std::size_t>(earliest));
@@ -231,7 +231,7 @@ void ZipReader::read_directory(const Directory& directory) {
   if (twice != names.end()) throw bad_input("{}: the member {} is there twice", place_, printable(*twice));
 }
 
-/// The local headers, their contents and the directory must follow one another without a gap.
+/// The local headers, their contents and the directory must be contiguous.
 void ZipReader::check_local_headers(std::int64_t end) {
   std::vector<std::size_t> order(members_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -291,7 +291,7 @@ Bytes ZipReader::read(const ZipMember& member, std::int64_t limit) const {
   const Bytes stored = file_.slice(member.offset, member.stored);
   Bytes contents = stored;
   if (member.deflated) {
-    // Deflate shrinks nothing by more than this, so a larger claim needs no memory to be refuted.
+    // Deflate's maximum ratio: a larger claim is rejected without allocating memory.
     constexpr std::int64_t kMostGrowth = 1033;
     if (member.size / kMostGrowth > member.stored) throw bad_input("{}: its size is not true", place);
     contents = Bytes(allocate_bytes(member.size), member.size);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint16_t kDate1980 = (1 << 5) | 1;  // year 0, month 1, day 1
 
-/// Little-endian fields one after another.
+/// Appends little-endian fields.
 class Record {
  public:
   Record& u16(std::uint64_t value) { return number(value, 2); }
@@ -48,7 +48,7 @@ void check_name(const std::string& name, const AtomicFile& file) {
   if (name.size() > kMostOfName) throw bad_input("{}: a name of {} bytes", printable(file.path()), name.size());
 }
 
-/// `wide`: its sizes have 64 bits, and need not.
+/// `wide`: its sizes have 64 bits even if 32 would do.
 std::string local_header(const ZipMember& member, bool wide) {
   Record extra;
   if (wide)
@@ -64,7 +64,7 @@ std::string local_header(const ZipMember& member, bool wide) {
   return header.str();
 }
 
-/// Of what is in the file from `at` on.
+/// Returns the CRC of the file's bytes from `at` on.
 std::uint32_t crc_behind(const AtomicFile& file, std::int64_t at) {
   constexpr std::int64_t kBlock = std::int64_t{1} << 18;
   std::vector<std::byte> block(static_cast<std::size_t>(kBlock));
@@ -93,7 +93,7 @@ void ZipWriter::add(const std::string& name, std::initializer_list<std::span<con
   members_.push_back(std::move(member));
 }
 
-/// What the header says of it is known once it is written.
+/// The header is filled in after the contents, when their size and CRC are known.
 void ZipWriter::add(const std::string& name, std::int64_t most, const std::function<void()>& write) {
   check_name(name, file_);
   ZipMember member;

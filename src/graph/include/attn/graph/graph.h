@@ -1,4 +1,4 @@
-// The intermediate representation: values (tensor slots) and nodes (operations on them), in an order that runs.
+// The intermediate representation: values (tensor slots) and nodes (operations on them) in executable order.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +24,14 @@ using NodeId = std::int32_t;
 using LayerId = std::int32_t;
 inline constexpr std::int32_t kNone = -1;
 
-/// An id as what lists are indexed by.
+/// An id as an index into a vector.
 [[nodiscard]] constexpr std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 enum class ValueKind : std::uint8_t {
-  input,     ///< given by the caller of a run
-  weight,    ///< Graph::weights[weight], given once
-  constant,  ///< `constant` holds it
-  state,     ///< lives between runs, and nodes write to it: a cache of keys or values; all zero at first
+  input,     ///< passed by the caller of a run
+  weight,    ///< Graph::weights[weight], bound once
+  constant,  ///< stored in `constant`
+  state,     ///< persists between runs and is written by nodes: a KV cache; initially zero
   computed   ///< output of a node
 };
 
@@ -39,7 +39,7 @@ struct Value {
   ValueKind kind = ValueKind::computed;
   DType dtype = DType::float32;
   Shape shape;
-  std::string name;             ///< of inputs, weights and states; may be empty otherwise
+  std::string name;             ///< for inputs, weights and states; may be empty otherwise
   std::int32_t weight = kNone;  ///< index into Graph::weights
   Tensor constant;
 };
@@ -51,27 +51,27 @@ struct Node {
   LayerId layer = kNone;  ///< the Keras layer it came from
 };
 
-/// A Keras layer (or operation) application that nodes point back to, for messages, profiles and dumps.
+/// A call of a Keras layer (or operation) that nodes refer to, for messages, profiles and dumps.
 struct Layer {
   std::string name;        ///< "block/dense_1" inside the nested model "block"
   std::string class_name;  ///< "Dense"
   std::vector<ValueId> outputs;
-  LayerId parent = kNone;  ///< the layer that called it, where that is part of the graph
+  LayerId parent = kNone;  ///< the layer that called it, if that is part of the graph
 };
 
 struct Output {
-  std::string name;  ///< the key where the model's outputs are a dict, else "output_0", …
+  std::string name;  ///< the key if the model's outputs are a dict, otherwise "output_0", …
   ValueId value = kNone;
 };
 
-/// What the attention layer `name` attended to: probabilities (B,N,T,S), or Keras's shape for several axes.
+/// The attention scores of the layer `name`: probabilities (B,N,T,S), or Keras's shape for several axes.
 struct Scores {
   std::string name;
   ValueId value = kNone;
 };
 
-/// Nodes stand in an order in which every input is ready. A graph lowered from a model with unknown dimensions
-/// (kUnknown) can be inspected; to run it, all shapes must be known.
+/// Nodes are in topological order. A graph lowered from a model with unknown dimensions (kUnknown) can be inspected; to
+/// run it, all shapes must be known.
 struct Graph {
   std::string name;
   std::vector<Value> values;
@@ -94,69 +94,69 @@ struct TensorType {
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
-/// Output types of an operation. Unknown dimensions give unknown dimensions. Throws Error (bad_input) with a sentence
-/// about the shapes or dtypes that do not fit, without a place: the caller knows the layer.
+/// Infers the output types of an operation; unknown dimensions propagate. Throws Error (bad_input) with a sentence
+/// about the incompatible shapes or dtypes, without a place: the caller knows the layer.
 [[nodiscard]] std::vector<TensorType> infer(const Op& op, std::span<const TensorType> inputs);
 
-/// A factor of a count: a number, or the size of an axis of a value.
+/// A factor of a FLOP count: a number, or the size of an axis of a value.
 struct Factor {
   UInt128 size = 1;
   ValueId of = kNone;  ///< kNone: a number
   int axis = 0;
-  bool cells = false;  ///< not the axis's size, but how many of its cells all windows read that reach into padding
+  bool cells = false;  ///< not the axis's size, but the number of its cells that all windows read, excluding padding
 };
 
-/// One part of a node's arithmetic: the product of its factors.
+/// One term of a node's arithmetic: the product of its factors.
 struct FlopTerm {
   std::string what;  ///< "multiply and add", "bias", "softmax", …
   std::vector<Factor> factors;
-  [[nodiscard]] UInt128 count() const;  ///< throws Error (no_memory) where it passes kMaxCount
+  [[nodiscard]] UInt128 count() const;  ///< throws Error (no_memory) if it exceeds kMaxCount
 };
 
-/// Attention to positions that causality or a window hides: Keras and the reference backend compute it and hide it, a
-/// kernel may skip it.
+/// Attention to positions hidden by causality or a window: Keras and the reference backend compute and then mask them,
+/// a kernel may skip them.
 enum class Hidden : std::uint8_t { skipped, counted };
 
-/// Floating-point operations of one node of known shapes, as they are worked out. An addition, multiplication, division
-/// or elementary function is 1, so a multiply-add 2; comparing, choosing and moving are 0, as is what is done to
-/// integers.
+/// Returns the floating-point operations of one node of known shapes, term by term. An addition, multiplication,
+/// division or elementary function counts 1, so a multiply-add 2. Comparing, selecting, moving and integer arithmetic
+/// count 0.
 [[nodiscard]] std::vector<FlopTerm> flop_terms(const Graph& graph, const Node& node, Hidden hidden = Hidden::skipped);
-/// Their sum. Throws Error (no_memory) where one of them passes kMaxCount.
+/// Returns their sum. Throws Error (no_memory) if a term exceeds kMaxCount.
 [[nodiscard]] UInt128 flops(const Graph& graph, const Node& node, Hidden hidden = Hidden::skipped);
 
-/// Appends to a graph, with shapes inferred at once.
+/// Appends to a graph and infers shapes immediately.
 class Builder {
  public:
   explicit Builder(Graph& graph);
 
   ValueId input(std::string name, DType dtype, Shape shape);
-  /// A value that lives between runs. Graphs of one model share what they call by one name.
+  /// Returns a value that persists between runs. Graphs of one model share states by name.
   ValueId state(std::string name, DType dtype, Shape shape);
   ValueId constant(Tensor tensor);
-  /// The value of the declared weight, made at its first use. A weight that the graph does not declare yet (by path and
-  /// store_path) is appended to its weights. Throws Error (bad_input) where the same name stands for another shape.
+  /// Returns the value of the declared weight, created on first use. A weight that the graph does not declare yet (by
+  /// path and store_path) is appended to its weights. Throws Error (bad_input) if the same name has another shape.
   ValueId weight(const WeightSpec& spec);
-  /// Applies `op`; nodes made from here on belong to `layer()`.
+  /// Applies `op`; the new nodes belong to `layer()`.
   std::vector<ValueId> apply_all(Op op, std::vector<ValueId> inputs);
-  /// The first (often only) output of `op`.
+  /// Returns the first (often only) output of `op`.
   ValueId apply(Op op, std::vector<ValueId> inputs) { return apply_all(std::move(op), std::move(inputs)).front(); }
 
-  /// A copy: the next operation may move the values.
+  /// Returns a copy, because the next operation may reallocate the values.
   [[nodiscard]] Shape shape(ValueId id) const { return graph_.value(id).shape; }
   [[nodiscard]] DType dtype(ValueId id) const { return graph_.value(id).dtype; }
   [[nodiscard]] Graph& graph() noexcept { return graph_; }
   void set_layer(LayerId layer) noexcept { layer_ = layer; }
   [[nodiscard]] LayerId layer() const noexcept { return layer_; }
 
-  // The small operations that lowerings use all the time; each adds nothing where it would change nothing.
+  // Small operations that lowerings use often; each adds nothing if it is a no-op.
   ValueId cast(ValueId x, DType dtype);
   ValueId reshape(ValueId x, Shape shape);
   ValueId transpose(ValueId x, std::vector<int> permutation);
-  /// x with a new axis of size 1 at `axis` (counted in the result; may be negative).
+  /// Returns x with a new axis of size 1 at `axis` (counted in the result; may be negative).
   ValueId expand_dims(ValueId x, int axis);
   ValueId unary(UnaryFn fn, ValueId x, double a = 0.0, double b = 0.0, double c = 0.0);
   ValueId binary(BinaryFn fn, ValueId x, ValueId y);
-  /// A rank-0 constant of x's dtype.
+  /// Returns a rank-0 constant of x's dtype.
   ValueId scalar_like(ValueId x, double value);
 
  private:
@@ -172,14 +172,14 @@ class Builder {
   LayerId layer_ = kNone;
 };
 
-/// Checks every invariant above (ids in range, order, types as inferred). For tests and after passes; throws Error
+/// Checks all the invariants above (ids in range, order, inferred types). For tests and after passes; throws Error
 /// (internal).
 void verify(const Graph& graph);
 
-/// By value: does it depend on weights and constants alone?
+/// Returns for each value whether it depends only on weights and constants.
 [[nodiscard]] std::vector<bool> fixed_values(const Graph& graph);
 
-/// One line per node, for people: `%7 = linear(%3, dense/kernel, dense/bias) float32 (1, 50, 512)  # dense`.
+/// Prints one line per node: `%7 = linear(%3, dense/kernel, dense/bias) float32 (1, 50, 512)  # dense`.
 [[nodiscard]] std::string print(const Graph& graph);
 
 }  // namespace attn::graph

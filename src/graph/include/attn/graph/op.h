@@ -1,5 +1,5 @@
-// The closed set of operations. A backend, a shape rule, a FLOP count and a printer each cover all of them, and the
-// compiler names what is missing.
+// The closed set of operations. Every backend, the shape rules, the FLOP counts and the printer cover all of them; the
+// compiler reports a missing case.
 #pragma once
 
 #include <string_view>
@@ -18,19 +18,19 @@ using Op = std::variant<Unary, Binary, Select, Cast, Linear, Quantize, Dequantiz
                         ConvInputGrad, ConvKernelGrad, PoolGrad, RnnGrad, SoftmaxCrossEntropy, SoftmaxCrossEntropyGrad,
                         Dropout, AllReduce, AllGather, ReduceScatter, Shift>;
 
-/// Do ranks meet in it?
+/// Returns whether the operation communicates between ranks.
 [[nodiscard]] inline bool is_collective(const Op& op) noexcept {
   return std::holds_alternative<AllReduce>(op) || std::holds_alternative<AllGather>(op) ||
          std::holds_alternative<ReduceScatter>(op) || std::holds_alternative<Shift>(op);
 }
 
-/// The operation's name in messages and profiles: "linear", "layer_norm", "add", "gelu", …
+/// Returns the operation's name in messages and profiles: "linear", "layer_norm", "add", "gelu", …
 [[nodiscard]] std::string_view name_of(const Op& op) noexcept;
 [[nodiscard]] std::string_view name_of(UnaryFn fn) noexcept;
 [[nodiscard]] std::string_view name_of(BinaryFn fn) noexcept;
 [[nodiscard]] std::string_view name_of(ReduceFn fn) noexcept;
 
-/// For std::visit with one lambda per operation.
+/// An overload set for std::visit with one lambda per operation.
 template <typename... Functions>
 struct Overloaded : Functions... {
   using Functions::operator()...;

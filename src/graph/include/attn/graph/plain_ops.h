@@ -1,8 +1,8 @@
 // The operations of a model's own graph.
 //
-// Letters: B batch, T query length, S key/value length, N query heads, K key/value heads, H head size, D width.
-// Inputs and outputs are listed as [in, …] → [out, …]; `in?` is present where the field named beside it says so.
-// Every input of one operation has one dtype unless it is said otherwise; mixed dtypes meet through Cast.
+// Letters: B batch, T query length, S key/value length, N query heads, K key/value heads, H head size, D width. Inputs
+// and outputs are listed as [in, …] → [out, …]; `in?` is present if the field of that name is set. All inputs of an
+// operation have the same dtype unless stated otherwise; mixed dtypes are joined by Cast.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ enum class UnaryFn : std::uint8_t {
   softplus,
   softsign,
   exponential,
-  hard_sigmoid,  // min(max(x + a, 0), 2a)/2a; a is 3 where it is 0 (Keras 3), 2.5 in Keras 2
+  hard_sigmoid,  // min(max(x + a, 0), 2a)/2a; a of 0 means 3 (Keras 3); Keras 2 has 2.5
   hard_silu,
   hard_tanh,
   log_sigmoid,
@@ -74,7 +74,7 @@ enum class UnaryFn : std::uint8_t {
   trunc,
   sign,
   clip,           // min(max(x, a), b)
-  float8_e4m3fn,  // the nearest number of that format, even on a tie; what is beyond 448 is ±448
+  float8_e4m3fn,  // rounded to that format, ties to even; magnitudes above 448 become 448
   // to bool
   logical_not,
   isnan,
@@ -109,14 +109,14 @@ struct Binary {
 /// [condition (bool), x, y] → [condition ? x : y] with NumPy broadcasting.
 struct Select {};
 
-/// [x] → [x in another dtype]; to an integer it truncates, to bool it is x != 0.
+/// [x] → [x in another dtype]; conversion to an integer truncates, to bool tests x != 0.
 struct Cast {
   DType dtype = DType::float32;
 };
 
 /// [x (…, k₁…kₙ), kernel (k₁…kₙ, m…), bias? (m…), residual? (…, m…)] → [activation(x·kernel + bias) + residual (…,
-/// m…)]. A dense map that contracts the last `contracted` axes of x with the first of kernel; Dense has 1 and kernel
-/// (D, units), attention's projections (D, N, H), its output projection 2 and (N, H, D).
+/// m…)]. A dense map that contracts the last `contracted` axes of x with the first of kernel. Dense has 1 and kernel
+/// (D, units); attention's projections have (D, N, H), its output projection 2 and (N, H, D).
 struct Linear {
   int contracted = 1;
   bool bias = false;
@@ -124,47 +124,50 @@ struct Linear {
   bool residual = false;
 };
 
-/// The integers that stand for numbers, and how they are made of them.
+/// The range of quantized integers, and the epsilon of their scale.
 struct IntegerRange {
   double low = -127.0, high = 127.0;
   double epsilon = 1e-7;  ///< added to the largest magnitude
 };
 
-/// [x] → [q int8, scale]. scale = high/(max |x| over `axes` jointly + ε), whose size along these axes is 1, and q =
-/// min(max(x·scale, rounded half to even, low), high). What each step gives is rounded to x's dtype, as in Keras's
+/// [x] → [q int8, scale]. The scale is high/(max |x| over `axes` jointly + ε), with size 1 along these axes, and q =
+/// min(max(x·scale, rounded half to even, low), high). Every intermediate result is rounded to x's dtype, as in Keras's
 /// abs_max_quantize. Axes are non-negative and ascending.
 struct Quantize {
   std::vector<int> axes;
   IntegerRange range;
 };
 
-/// Two integers of 4 bits in each byte, along an axis: the one of even index in the low half, two's complement where
-/// the bytes are int8, from 0 to 15 where they are uint8.
+/// Two 4-bit integers in each byte, along an axis. The low half has the one with the even index; two's complement in
+/// int8 bytes, 0 to 15 in uint8 bytes.
 struct Nibbles {
   int axis = 0;
-  Dim size = 0;  ///< of the axis when they are apart; where it is odd, the last byte has one of them
+  Dim size = 0;  ///< unpacked size of the axis; if it is odd, the last byte holds one integer
 };
 
-/// [q (int8 or uint8), scale, zero?, groups?] → [numbers of the scale's dtype]: q/scale, whose scale broadcasts to q.
-/// With a `group_axis` it is (q − zero)·scale, where scale and zero have as many rows along that axis as there are
-/// groups, and row i of q takes those that groups[i] (int32) names. A group out of range is an error that names it.
+/// [q (int8 or uint8), scale, zero?, groups?] → [numbers of the scale's dtype]: q/scale, where scale broadcasts to q.
+/// With a `group_axis` it is (q − zero)·scale: scale and zero have one row per group along that axis, and row i of q
+/// uses the row groups[i] (int32). An out-of-range group is an error that names it.
 struct Dequantize {
   std::optional<Nibbles> nibbles;
   std::optional<int> group_axis;
 };
 
-/// Where the two integers of a byte of a weight lie beside each other.
+/// The axis along which a byte of a weight packs two integers.
 enum class Pairs : std::uint8_t { none, inputs, outputs };
 
 /// [x (…, k…), kernel (int8 or uint8), scale, zero?, groups?, bias? (m…), residual? (…, m…)] → [activation(x·w + bias)
-/// + residual (…, m…)], a Linear whose weight w is kept as integers q. The kernel is (k…, m…), or (m…, k…) where it is
-/// `transposed`; with `pairs` it has two axes, K = ∏k… and M = ∏m…, one of which is halved as by Nibbles.
-/// - w = q/scale, where the scale has M elements; or where it is `grouped` w = (q − zero)·scale, where scale and zero
-///   are (groups, M), or (M, groups) where it is transposed, and row k of K takes the group that groups[k] (int32)
-///   names. Then, and where `rounded`, w is rounded to the scale's dtype; else x·q is divided by the scale.
-/// - With `inputs`, x is quantized over k… as by Quantize{k…}, and the sum is divided by the product of both scales.
-///   What each step gives is rounded then: the sum and the scale of x to x's dtype, the rest to the result's.
-/// The result has the dtype of x and the scale, of which one may be float32 and the other half.
+/// + residual (…, m…)], a Linear whose weight w is stored as integers q. The kernel is (k…, m…), or (m…, k…) if
+/// `transposed`. With `pairs` it has two axes, K = ∏k… and M = ∏m…, one of which is packed as in Nibbles.
+///
+/// A scale with M elements gives w = q/scale. If `grouped`, w = (q − zero)·scale, where scale and zero are (groups, M),
+/// or (M, groups) if transposed, and row k of K uses group groups[k] (int32). In this case, and if `rounded`, w is
+/// rounded to the scale's dtype; otherwise x·q is divided by the scale.
+///
+/// With `inputs`, x is quantized over k… as in Quantize{k…}, and the sum is divided by the product of both scales.
+/// Every intermediate result is then rounded: the sum and the scale of x to x's dtype, the others to the result's.
+///
+/// The result has the dtype of x and the scale; if one is float32 and the other half precision, it is float32.
 struct QuantizedLinear {
   int contracted = 1;
   Shape units;  ///< m…
@@ -197,7 +200,7 @@ struct Softmax {
   std::vector<int> axes;
 };
 
-/// Which of Keras's two attention computations (they differ in masked rows and in half precision).
+/// Keras's two attention computations, which differ in masked rows and in half precision.
 enum class AttentionPath : std::uint8_t {
   fused,     ///< ops.dot_product_attention: scores·scale and softmax in float32; a masked score becomes
              ///< −0.7·max(float32), so a fully masked row averages the values uniformly
@@ -207,47 +210,49 @@ enum class AttentionPath : std::uint8_t {
 
 /// [query (B,T,N,H), key (B,S,K,H), value (B,S,K,Hv), bias?, mask…] → [context (B,T,N,Hv), scores? (B,N,T,S),
 /// lse? (B,N,T)].
-/// context = softmax(score, masked)·V per head, where score = cap(scale·QKᵀ) + bias; query head n reads key/value head
-/// n / (N/K). The bias broadcasts to (B,N,T,S). Each of the `masks` inputs is bool and broadcasts to (B,N,T,S); a
-/// position is seen where all of them, and causal and window, allow it. `scores` are the probabilities, as Keras calls
-/// them. `lse` is ln Σ e^score over the positions that are seen, −∞ where none is, in float32 (of float64 inputs in
-/// float64).
-/// Where one product makes query, key and value (plan::pack_projections), [packed (B,T,N+2K,H), mask…] stands for
-/// [query, key, value, mask…]: N heads of the query, then K of the key, then K of the value.
+/// Computes context = softmax(score, masked)·V per head, where score = cap(scale·QKᵀ) + bias; query head n reads
+/// key/value head n / (N/K). The bias broadcasts to (B,N,T,S). Each of the `masks` inputs is bool and broadcasts to
+/// (B,N,T,S); a position is visible if all of them, and causal and window, allow it. `scores` are the probabilities
+/// (Keras's term). `lse` is ln Σ e^score over the visible positions, −∞ if there are none, in float32 (in float64 for
+/// float64 inputs).
+/// A packed projection (plan::pack_projections) replaces [query, key, value, mask…] by [packed (B,T,N+2K,H), mask…]: N
+/// heads of the query, then K of the key, then K of the value.
 ///
-/// Sequences without padding (plan::skip_padding) stand one behind the other in one batch entry: [query (1,P,N,H), key
-/// (1,P,K,H), value (1,P,K,Hv), starts (B+1) int32], or [packed (1,P,N+2K,H), starts]. Sequence b is the rows from
-/// starts[b] to before starts[b+1], at most `varlen` of them, and sees itself alone; rows from starts[B] on are
-/// undefined. There are no bias, no masks, no window, no scores and no lse then.
+/// Sequences without padding (plan::skip_padding) are concatenated in one batch entry: [query (1,P,N,H), key (1,P,K,H),
+/// value (1,P,K,Hv), starts (B+1) int32], or [packed (1,P,N+2K,H), starts]. Sequence b has the rows [starts[b],
+/// starts[b+1]), at most `varlen` of them, and sees only itself; rows from starts[B] on are undefined. Such an
+/// attention has no bias, masks, window, scores or lse.
 struct Attention {
   double scale = 1.0;
   AttentionPath path = AttentionPath::fused;
-  double soft_cap = 0.0;  ///< cap(x) = soft_cap·tanh(x/soft_cap); 0: x as it is
+  double soft_cap = 0.0;  ///< cap(x) = soft_cap·tanh(x/soft_cap); 0: no cap
   bool bias = false;
   int masks = 0;
-  bool causal = false;                 ///< position t sees s ≤ t (aligned at the top left, also for T ≠ S)
+  bool causal = false;                 ///< position t sees s ≤ t (aligned at the top left, also if T ≠ S)
   std::optional<std::int64_t> window;  ///< position t sees |t − s| < window
   bool scores = false;                 ///< also give the probabilities
-  bool lse = false;                    ///< also give the logarithms, for AttentionGrad
+  bool lse = false;                    ///< also give the log-sum-exp, for AttentionGrad
   Dim packed_heads = 0;                ///< K of a packed input; 0: query, key and value are three inputs
-  Dim varlen = 0;                      ///< most rows of one of the sequences that share a batch entry; 0: they do not
+  Dim varlen = 0;                      ///< the maximum length of the sequences concatenated in one batch entry; 0: none
+                                       ///< are
 };
 
-/// [cache (C,K,S,H), x (B,T,K,H), position () int32] → [cache]. A state, or what an Append gave, with x in the rows
-/// from `position` on, rounded to the cache's dtype; in place: nothing reads the cache as it was before. C is a
-/// multiple of B, and the entry b of x is written to the entry b·C/B of the cache. Rows beyond the last are an error.
+/// [cache (C,K,S,H), x (B,T,K,H), position () int32] → [cache]. Writes x, rounded to the cache's dtype, into the rows
+/// of a cache from `position` on. The cache is a state, or the result of an Append, and is updated in place: nothing
+/// may read its previous contents. C is a multiple of B, and entry b of x is written to entry b·C/B of the cache. Rows
+/// beyond the last are an error.
 struct Append {};
 
-/// [query (B,T,N,H), keys (C,K,S,H), values (C,K,S,Hv), length () int32, sources? (B,S) int32, bias?, mask…] →
-/// [context (B,T,N,Hv)]. Attention to the first `length` rows of caches as Append fills them, whose dtype may be
-/// another than the query's; rows behind them are not read. Bias and masks broadcast to (B,N,T,S). Entry b of the query
-/// reads the entry b·C/B of the caches or, row by row, the entry that `sources` names: beams of one prompt share its
-/// rows. Where it is causal, the queries are the last T of the `length` rows, and query t sees the rows s ≤ length − T
-/// + t. A length below 0 or T, or beyond S, is an error, and so is a source that is no entry.
+/// [query (B,T,N,H), keys (C,K,S,H), values (C,K,S,Hv), length () int32, sources? (B,S) int32, bias?, mask…] → [context
+/// (B,T,N,Hv)]. Attention to the first `length` rows of caches filled by Append, whose dtype may differ from the
+/// query's; later rows are not read. Bias and masks broadcast to (B,N,T,S). Entry b of the query reads entry b·C/B of
+/// the caches. With `sources` it reads, row by row, the entry named there: the beams of one prompt share its rows. If
+/// causal, the queries are the last T of the `length` rows, and query t sees the rows s ≤ length − T + t. A length
+/// below 0 or T, or above S, is an error, and so is an out-of-range source.
 struct CachedAttention {
   double scale = 1.0;
   AttentionPath path = AttentionPath::fused;
-  double soft_cap = 0.0;  ///< as of Attention
+  double soft_cap = 0.0;  ///< as in Attention
   bool sources = false;
   bool bias = false;
   int masks = 0;
@@ -258,17 +263,17 @@ struct CachedAttention {
 enum class NormKind : std::uint8_t {
   layer,     ///< (x − mean)/√(var + ε)
   rms,       ///< x/√(mean(x²) + ε)
-  rms_layer  ///< Keras's deprecated rms_scaling: x/√(var + ε), the mean not subtracted
+  rms_layer  ///< Keras's deprecated rms_scaling: x/√(var + ε), without subtracting the mean
 };
 
-/// [x, gamma?, beta?] → [normalized·gamma + beta] with statistics over `axes` jointly, in float32 for half inputs.
-/// gamma and beta have the sizes of the axes, in order; axes are non-negative and ascending.
+/// [x, gamma?, beta?] → [normalized·gamma + beta] with statistics over `axes` jointly, in float32 for half-precision
+/// inputs. gamma and beta have the sizes of the axes, in order; axes are non-negative and ascending.
 struct LayerNorm {
   NormKind kind = NormKind::layer;
   std::vector<int> axes;
   double epsilon = 1e-3;
-  bool scale = true;   ///< gamma is given
-  bool center = true;  ///< beta is given
+  bool scale = true;   ///< has gamma
+  bool center = true;  ///< has beta
 };
 
 /// [x, mean (C), variance (C), gamma? (C), beta? (C)] → [(x − mean)·gamma/√(variance + ε) + beta], C = size of `axis`.
@@ -281,23 +286,24 @@ struct BatchNorm {
 
 enum class ReduceFn : std::uint8_t { sum, mean, max, min, prod, any, all, argmax, argmin, logsumexp };
 
-/// [x] → [x reduced over `axes`]; argmax and argmin take one axis and give int32. Axes are non-negative and ascending;
-/// none at all leaves x as it is.
+/// [x] → [x reduced over `axes`]; argmax and argmin take one axis and return int32. Axes are non-negative and
+/// ascending; without axes x is unchanged.
 struct Reduce {
   ReduceFn fn = ReduceFn::sum;
   std::vector<int> axes;
   bool keepdims = false;
 };
 
-/// [x] → [running sum or product along `axis`].
+/// [x] → [cumulative sum or product along `axis`].
 struct Cumulate {
   bool product = false;
   int axis = 0;
   bool reverse = false;    ///< from the end
-  bool exclusive = false;  ///< of the elements before each, without itself: 0, or 1, for the first
+  bool exclusive = false;  ///< sums the elements before each one, without itself: the first result is 0, or 1 for
+                           ///< products
 };
 
-/// [x] → [the same elements under `shape`]; −1 stands for what the element count gives.
+/// [x] → [the same elements under `shape`]; −1 stands for the remaining size.
 struct Reshape {
   Shape shape;
 };
@@ -312,7 +318,7 @@ struct Broadcast {
   Shape shape;
 };
 
-/// [x₁, …] → [joined along `axis`] (non-negative).
+/// [x₁, …] → [concatenation along `axis`] (non-negative).
 struct Concat {
   int axis = 0;
 };
@@ -323,7 +329,7 @@ struct Range {
   std::int64_t step = 1;
 };
 
-/// [x] → [x[ranges]]; as many ranges as x has axes.
+/// [x] → [x[ranges]]; one range per axis of x.
 struct Slice {
   std::vector<Range> ranges;
 };
@@ -338,7 +344,7 @@ struct Pad {
 };
 
 /// [table, indices (integer)] → [table taken along `axis`]: shape table[:axis] + indices + table[axis+1:]. Negative
-/// indices count from the back; one that is out of range is an error that names it.
+/// indices count from the end; an out-of-range index is an error that names it.
 struct Gather {
   int axis = 0;
 };
@@ -372,7 +378,7 @@ struct Conv {
 
 /// [x (B, spatial…, C)] → [pooled (B, spatial…, C)]; an average counts only cells inside x.
 struct Pool {
-  bool average = false;  ///< else maximum
+  bool average = false;  ///< otherwise the maximum
   std::vector<std::int64_t> window, strides;
   Padding padding = Padding::valid;
 };

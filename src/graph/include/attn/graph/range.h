@@ -1,4 +1,4 @@
-// Python's slices, resolved against an axis.
+// Python's slices, resolved for an axis.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace attn::graph {
 
-/// The elements start, start + step, … of an axis, `count` of them. All are inside the axis.
+/// The elements start, start + step, … of an axis, `count` of them, all inside the axis.
 struct Picked {
   std::int64_t start = 0;
   std::int64_t step = 1;
   std::int64_t count = 0;
 };
 
-/// What `range` picks from an axis of `dim` (known) elements: Python's range(*slice(start, stop, step).indices(dim)).
-/// Throws Error (bad_input) where the step is 0.
+/// Resolves `range` for an axis of `dim` (known) elements: Python's range(*slice(start, stop, step).indices(dim)).
+/// Throws Error (bad_input) if the step is 0.
 [[nodiscard]] Picked pick(const Range& range, Dim dim);
 
 }  // namespace attn::graph

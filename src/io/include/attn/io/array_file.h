@@ -1,4 +1,4 @@
-// What goes into a model from a file: numbers and strings.
+// Input arrays from files: numbers and strings.
 #pragma once
 
 #include <string>
@@ -9,17 +9,18 @@
 
 namespace attn::io {
 
-/// A file's arrays, each by its name.
+/// A file's arrays with their names.
 struct Arrays {
   std::vector<NamedTensor> tensors;
-  std::vector<NamedTexts> texts;  ///< a name may be "": the file tells none
+  std::vector<NamedTexts> texts;  ///< a name may be "": the file has none
 };
 
-/// At most so many strings are read from a file.
+/// The most strings that are read from a file.
 inline constexpr std::int64_t kMostTexts = std::int64_t{1} << 24;
 
-/// Reads .txt (a string in each line), .json (strings, in lists of one length, or an object of such), .npz and .npy
-/// whose arrays may be of strings (NumPy's U and S), and what read_tensors reads. Throws Error (bad_input).
+/// Reads arrays of numbers and strings. A .txt file has a string per line; .json has strings in nested lists of equal
+/// lengths, or an object of these; .npz and .npy may have arrays of strings (NumPy's U and S). Other files are read as
+/// in read_tensors. Throws Error (bad_input).
 [[nodiscard]] Arrays read_arrays(const std::string& path);
 
 }  // namespace attn::io

@@ -1,4 +1,4 @@
-// Writing a folder of files so that it is there whole or not at all.
+// Atomic creation of a folder: it is there completely or not at all.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace attn::io {
 
-/// Files are written into a hidden folder beside the target, which takes the target's name on commit. Without a commit
-/// the hidden folder goes away with what is in it; one whose writer was killed goes when the target is written the next
-/// time. A target that is there is never changed: it is refused, unless it is an empty folder. Every failure throws
-/// Error (bad_input) that names the path and the system's reason.
+/// Writes files into a hidden folder beside the target, which is renamed to the target on commit. Without a commit the
+/// hidden folder is removed; one left by a killed writer is removed when the target is written again. An existing
+/// target is never changed: it is rejected, unless it is an empty folder. Every failure throws Error (bad_input) that
+/// names the path and the system's reason.
 class AtomicFolder {
  public:
   explicit AtomicFolder(std::string path);
@@ -19,11 +19,12 @@ class AtomicFolder {
   AtomicFolder& operator=(const AtomicFolder&) = delete;
   ~AtomicFolder();
 
-  /// Where a file of this name is to be written; folders on the way are made. "assets/tokenizer/merges.txt".
+  /// Returns the path at which to write a file of this name, and creates the folders in it.
+  /// "assets/tokenizer/merges.txt".
   [[nodiscard]] std::string file(std::string_view name);
-  /// Writes a small file whole.
+  /// Writes a small file.
   void write(std::string_view name, std::string_view text);
-  /// Gives the folder its name. Nothing may be written afterwards.
+  /// Renames the folder to its target. Nothing may be written afterwards.
   void commit();
 
  private:
@@ -33,7 +34,7 @@ class AtomicFolder {
   Descriptor lock_;  // on the hidden folder
 };
 
-/// Throws Error (bad_input) where an AtomicFolder could not be made at `path`, so that a command can say so at once.
+/// Throws Error (bad_input) if an AtomicFolder could not be made at `path`, so that a command can fail early.
 void check_folder_target(const std::string& path);
 
 }  // namespace attn::io

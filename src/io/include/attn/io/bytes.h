@@ -12,11 +12,11 @@
 
 namespace attn::io {
 
-/// A run of bytes together with what keeps them alive: a mapped file, a buffer, or a part of either. Copies share the
-/// bytes. They are aligned to kAlignment at the start of a file or buffer, and not at all in a slice.
+/// A run of bytes together with its owner: a mapped file, a buffer, or a part of either. Copies share the bytes. They
+/// are aligned to kAlignment at the start of a file or buffer, and unaligned in a slice.
 class Bytes {
  public:
-  /// Where the same bytes lie in an open file. The descriptor lives as long as the Bytes do.
+  /// The location of the same bytes in an open file. The descriptor lives as long as the Bytes.
   struct Backing {
     int fd;
     std::int64_t offset;
@@ -24,7 +24,7 @@ class Bytes {
 
   Bytes() = default;
   Bytes(std::shared_ptr<std::byte> data, std::int64_t size) : data_(std::move(data)), size_(size) {}
-  /// `mapped`: the bytes are pages of the file, which can be had again.
+  /// `mapped`: the bytes are pages of the file, which can be reloaded.
   Bytes(std::shared_ptr<std::byte> data, std::int64_t size, std::shared_ptr<const Descriptor> file, bool mapped)
       : data_(std::move(data)), size_(size), file_(std::move(file)), mapped_(mapped) {}
   [[nodiscard]] static Bytes copy_of(std::span<const std::byte> bytes);
@@ -38,12 +38,12 @@ class Bytes {
   }
   /// The first byte, keeping all of them alive. Writes through it never reach a file.
   [[nodiscard]] const std::shared_ptr<std::byte>& data() const noexcept { return data_; }
-  /// Nothing for bytes that exist in memory only.
+  /// Nothing for bytes that exist only in memory.
   [[nodiscard]] std::optional<Backing> backing() const noexcept;
 
-  /// Bytes [offset, offset + size), which must lie inside, sharing the owner. Throws Error (internal) otherwise.
-  /// A large slice of a mapped file gives its pages back with its last copy, so that weights which have been packed
-  /// take no memory although the file is still mapped; bytes written there are lost then.
+  /// Returns bytes [offset, offset + size), sharing the owner. They must lie inside; otherwise throws Error (internal).
+  /// A large slice of a mapped file releases its pages with its last copy, and data written there is lost then. Packed
+  /// weights therefore take no memory twice although the file stays mapped.
   [[nodiscard]] Bytes slice(std::int64_t offset, std::int64_t size) const;
 
  private:

@@ -1,11 +1,11 @@
-// An open file descriptor with one owner.
+// An open file descriptor with a single owner.
 #pragma once
 
 #include <utility>
 
 namespace attn::io {
 
-/// Closes its descriptor when it dies. Moves, never copies.
+/// Closes its descriptor on destruction. Movable, not copyable.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -19,7 +19,7 @@ class Descriptor {
 
   [[nodiscard]] int get() const noexcept { return fd_; }
   [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
-  /// Closes now. False where the system reports that earlier writes were lost (errno tells why).
+  /// Closes now. Returns false if the system reports that earlier writes were lost (reason in errno).
   bool close() noexcept;
 
  private:

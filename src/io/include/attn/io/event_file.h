@@ -1,4 +1,4 @@
-// Logs that TensorBoard reads.
+// Logs for TensorBoard.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace attn::io {
 
-/// A file of scalars over steps: records as TFRecord has them (length, bytes, and a masked CRC-32C of each), whose
-/// bytes are tensorflow.Event messages. Each scalar is written out at once.
+/// A file of scalars over steps in TFRecord format (length, bytes, and a masked CRC-32C of each), whose records are
+/// tensorflow.Event messages. Each scalar is flushed immediately.
 class EventFile {
  public:
-  /// A new file in the folder, which is made where it is not there. Throws Error (bad_input).
+  /// Creates a file in the folder, and the folder if necessary. Throws Error (bad_input).
   explicit EventFile(const std::string& folder);
 
   void add(std::string_view tag, std::int64_t step, double value);
@@ -25,7 +25,7 @@ class EventFile {
   Descriptor file_;
 };
 
-/// CRC-32C, of Castagnoli's polynomial.
+/// CRC-32C, with Castagnoli's polynomial.
 [[nodiscard]] std::uint32_t crc32c(std::string_view bytes) noexcept;
 
 }  // namespace attn::io

@@ -1,4 +1,4 @@
-// Telling files apart by what they begin with.
+// Detection of file formats.
 #pragma once
 
 #include "attn/io/bytes.h"
@@ -13,7 +13,7 @@ enum class FileKind {
   other  ///< JSON text, or anything else
 };
 
-/// By the first bytes alone: the rest may still be damaged.
+/// Detects the format only from the first bytes: the rest may still be damaged.
 [[nodiscard]] FileKind kind_of(const Bytes& file) noexcept;
 
 }  // namespace attn::io

@@ -1,8 +1,8 @@
-// HDF5: what Keras keeps weights in (.weights.h5, .h5, and inside .keras).
+// HDF5, the format of Keras's weights (.weights.h5, .h5, and inside .keras).
 //
-// The HDF5 library runs in a process of its own, attn-hdf5, which opens no other file and has limits on memory and
-// time: a hostile file ends that process and becomes an Error here. Arrays that lie in one piece, as Keras writes them,
-// are never copied: the process tells where they are.
+// The HDF5 library runs in a separate process, attn-hdf5, which opens no other file and has limits on memory and time:
+// a hostile file only ends that process and becomes an Error here. Contiguous arrays, as Keras writes them, are never
+// copied: the process reports their offsets.
 #pragma once
 
 #include <string>
@@ -14,24 +14,24 @@
 
 namespace attn::io {
 
-/// The version that the program attn-hdf5 runs by: "1.10.8". Throws Error (bad_input) where it is missing or does not
+/// Returns the library version of attn-hdf5: "1.10.8". Throws Error (bad_input) if the program is missing or does not
 /// answer.
 [[nodiscard]] std::string hdf5_version();
 
-/// All groups, datasets and string attributes. bfloat16 is what Keras stores as two opaque bytes. Throws Error
-/// (bad_input) for damage, links, data outside the file, types that are no numbers, filters other than deflate, shuffle
+/// Returns all groups, datasets and string attributes. Two opaque bytes, as Keras stores them, are bfloat16. Throws
+/// Error (bad_input) for damage, links, data outside the file, non-numeric types, filters other than deflate, shuffle
 /// and fletcher32, and arrays that declare far more than is stored. `name` is the file's name for messages.
 [[nodiscard]] Hdf5File read_hdf5(const Bytes& file, std::string_view name);
 
-/// The bytes of a file that Keras and h5py read: groups that are missing on the way to an object are added, and so is
-/// the attribute by which Keras knows bfloat16. `name` is for messages.
+/// Returns the bytes of a file that Keras and h5py can read: missing parent groups are added, and the attribute by
+/// which Keras recognizes bfloat16. `name` is for messages.
 [[nodiscard]] Bytes make_hdf5(const Hdf5File& contents, std::string_view name);
 
-/// Writes such a file behind what was written before: attn-hdf5 does it, with one array at a time in memory, but where
-/// the target is written directly (AtomicFile::hidden_file), which takes as much memory as the file has bytes.
+/// Appends such a file to the data written so far. attn-hdf5 writes it with one array at a time in memory. If the
+/// target is written directly (AtomicFile::hidden_file), the whole file is held in memory.
 void write_hdf5(AtomicFile& file, const Hdf5File& contents);
 
-/// More bytes than such a file has.
+/// Returns an upper bound of the size of such a file.
 [[nodiscard]] std::int64_t most_hdf5_bytes(const Hdf5File& contents);
 
 }  // namespace attn::io

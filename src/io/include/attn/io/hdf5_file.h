@@ -1,4 +1,4 @@
-// What an HDF5 file holds, as a value.
+// The contents of an HDF5 file as a value.
 #pragma once
 
 #include <map>
@@ -10,19 +10,19 @@
 
 namespace attn::io {
 
-/// A string attribute. Attributes of numbers are not read, except that an empty array is an empty list.
+/// A string attribute. Numeric attributes are not read, except that an empty array is an empty list.
 struct Hdf5Text {
   std::vector<std::string> values;
-  bool is_list = false;  ///< otherwise there is one value
+  bool is_list = false;  ///< otherwise a single value
 };
 
 struct Hdf5Object {
-  std::optional<Tensor> tensor;  ///< of a dataset; a group has none
+  std::optional<Tensor> tensor;  ///< set for a dataset, absent for a group
   std::map<std::string, Hdf5Text> attributes;
 };
 
 struct Hdf5File {
-  /// By path without a leading slash ("layers/dense/vars/0"); the root group is "".
+  /// keyed by path without a leading slash ("layers/dense/vars/0"); the root group is ""
   std::map<std::string, Hdf5Object> objects;
 };
 

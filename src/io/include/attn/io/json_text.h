@@ -1,4 +1,4 @@
-// JSON that stands beside arrays and vocabularies: indexes, metadata, tables of tokens.
+// JSON texts that accompany arrays and vocabularies: indexes, metadata, token tables.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +10,22 @@
 
 namespace attn::io {
 
-/// How much a JSON text may hold.
+/// The size limits of a JSON text.
 struct JsonLimits {
   std::size_t bytes = std::size_t{64} << 20;
   std::size_t values = 2'000'000;
 };
 
-/// An object or array of which no tree is made, because it may be large: its members go one by one to `take`.
+/// An object or array that may be large, and is streamed instead of stored: its members are passed to `take` one by
+/// one.
 struct JsonTable {
-  std::string pointer;  ///< where it stands: "/model/vocab", "" for the whole text; keys with '/' or '~' are not found
-  /// Gets the key ("" in an array) and the value. It may throw, and sees to keys that repeat itself.
+  std::string pointer;  ///< its position: "/model/vocab", "" for the whole text; keys with '/' or '~' are not supported
+  /// Receives the key ("" in an array) and the value. It may throw, and handles repeated keys itself.
   std::function<void(std::string_view key, const nlohmann::json& value)> take;
 };
 
-/// The value of a JSON text. Tables in it are empty objects or arrays. Throws Error (bad_input) that begins with
-/// `place` for what is no JSON, keys that repeat, depth over 64, more than the limits, 1 KiB in a key or 1 MiB in a
-/// string.
+/// Parses a JSON text. Tables in it become empty objects or arrays. Throws Error (bad_input), beginning with `place`,
+/// for invalid JSON, repeated keys, a depth over 64, more than the limits, 1 KiB in a key or 1 MiB in a string.
 [[nodiscard]] nlohmann::json parse_json(std::string_view text, const std::string& place, const JsonLimits& limits = {},
                                         std::span<const JsonTable> tables = {});
 

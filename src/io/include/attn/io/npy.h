@@ -12,23 +12,26 @@
 
 namespace attn::io {
 
-/// The array in a .npy file of version 1 to 3, over the same bytes where their order allows. `name` is the file's name
-/// for messages. Throws Error (bad_input) for anything but one plain array of numbers or bools that fills the file.
+/// Returns the array in a .npy file of version 1 to 3, over the same bytes if their order allows. `name` is the file's
+/// name for messages. Throws Error (bad_input) for anything but one plain array of numbers or bools that fills the
+/// file.
 [[nodiscard]] Tensor parse_npy(const Bytes& file, std::string_view name);
 
-/// The strings of such a file (NumPy's U, in UTF-8, and S); nothing where it holds numbers. Throws Error (bad_input).
+/// Returns the strings of such a file (NumPy's U, in UTF-8, and S); nothing if it holds numbers. Throws Error
+/// (bad_input).
 [[nodiscard]] std::optional<TextArray> parse_text_npy(const Bytes& file, std::string_view name);
 
-/// What a .npy file has before the elements; a multiple of 64 bytes. NumPy has no bfloat16: it must not be one.
+/// Returns the bytes of a .npy file before the elements, a multiple of 64. NumPy has no bfloat16: it is not allowed.
 [[nodiscard]] std::string npy_header(DType dtype, const Shape& shape);
 
-/// The tensor as .npy can hold it: bfloat16 becomes float32, which is exact; everything else is left as it is.
+/// Returns the tensor in a dtype that .npy supports: bfloat16 becomes float32, which is exact; other dtypes are
+/// unchanged.
 [[nodiscard]] Tensor as_npy(const Tensor& tensor);
 
 /// Writes a version 1 file, with bfloat16 as float32.
 void write_npy(AtomicFile& file, const Tensor& tensor);
 
-/// The bytes of such a file of strings, NumPy's U. Throws Error (bad_input) where one is no UTF-8.
+/// Returns the bytes of such a file of strings, NumPy's U. Throws Error (bad_input) if one is not UTF-8.
 [[nodiscard]] std::string text_npy(const TextArray& texts, std::string_view name);
 
 }  // namespace attn::io

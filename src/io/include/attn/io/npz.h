@@ -12,12 +12,13 @@
 
 namespace attn::io {
 
-/// The arrays in the archive's order, named without their ".npy". Throws Error (bad_input) for an archive or array that
-/// ZipReader or parse_npy refuses, and for members that are no arrays. `name` is the file's name for messages.
+/// Returns the arrays in the archive's order, named without their ".npy". Throws Error (bad_input) for an archive or
+/// array that ZipReader or parse_npy rejects, and for members that are not arrays. `name` is the file's name for
+/// messages.
 [[nodiscard]] std::vector<NamedTensor> parse_npz(const Bytes& file, std::string_view name);
 
-/// Writes uncompressed arrays, with bfloat16 as float32, and strings as NumPy's U. Throws Error (bad_input) where two
-/// names are the same or a name cannot be a member's.
+/// Writes uncompressed arrays, with bfloat16 as float32, and strings as NumPy's U. Throws Error (bad_input) if two
+/// names are equal or a name is not valid for a member.
 void write_npz(AtomicFile& file, std::span<const NamedTensor> tensors, std::span<const NamedTexts> texts = {});
 
 }  // namespace attn::io

@@ -1,4 +1,4 @@
-// A table of numbers in a text of comma-separated values (.csv).
+// A table of numbers in comma-separated values (.csv).
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 namespace attn::io {
 
 struct NumberTable {
-  std::vector<std::string> columns;  ///< what the first line calls them; empty where it holds numbers already
+  std::vector<std::string> columns;  ///< names from the first line; empty if it already holds numbers
   std::int64_t rows = 0, width = 0;
   std::vector<double> numbers;  ///< (rows, width)
 };
 
-/// A row of finite numbers in each line, and names in the first one where a cell of it is no number. Spaces around a
-/// cell, quotation marks around a name, a byte order mark, and empty lines behind the last row do not count. `file` is
-/// what messages call it. Throws Error (bad_input), with the line and the column, for a cell that is no finite number,
-/// a line of another width, two columns of one name, and a table without rows.
+/// Parses one row of finite numbers per line, with names in the first line if one of its cells is not a number. Spaces
+/// around a cell, quotation marks around a name, a byte order mark, and trailing empty lines are ignored. `file` is the
+/// name in messages. Throws Error (bad_input), with the line and the column, for a cell that is not a finite number, a
+/// line of another width, two columns with one name, and a table without rows.
 [[nodiscard]] NumberTable read_number_table(std::string_view text, std::string_view file);
 
 }  // namespace attn::io

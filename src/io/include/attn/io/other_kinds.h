@@ -1,4 +1,4 @@
-// Models that other libraries write, and attn does not read.
+// Model formats of other libraries, which attn does not read.
 #pragma once
 
 #include <span>
@@ -9,15 +9,16 @@
 
 namespace attn::io {
 
-/// By the end of a file's name.
+/// A format, recognized by the file's extension.
 struct OtherKind {
   std::string_view ending;
-  std::string_view what;  ///< and the way out
+  std::string_view what;  ///< and a way out
 };
 
 [[nodiscard]] std::span<const OtherKind> other_kinds();
 
-/// Throws Error (bad_input) for a file of such a kind. What begins as a JSON object is none, whatever its name.
+/// Throws Error (bad_input) for a file in such a format. A file that begins as a JSON object is accepted, whatever its
+/// name.
 void refuse_other_kind(const Bytes& file, const std::string& path);
 
 }  // namespace attn::io

@@ -1,4 +1,4 @@
-// Hugging Face's .safetensors: named arrays behind a JSON header.
+// Hugging Face's .safetensors: named arrays after a JSON header.
 #pragma once
 
 #include <span>
@@ -11,15 +11,15 @@
 
 namespace attn::io {
 
-/// The tensors in the header's order, over the same bytes where these are aligned. Throws Error (bad_input) for what
-/// the safetensors library refuses (holes, overlaps, bytes after the end, sizes that do not fit) and for repeated or
+/// Returns the tensors in the header's order, over the same bytes if these are aligned. Throws Error (bad_input) for
+/// files that the safetensors library rejects (holes, overlaps, trailing bytes, wrong sizes) and for repeated or
 /// unknown keys. `name` is the file's name for messages.
 [[nodiscard]] std::vector<NamedTensor> parse_safetensors(const Bytes& file, std::string_view name);
 
 /// Writes the tensors with the widest elements first, so that all are aligned, and by name among equals. Throws Error
-/// (bad_input) where two names are the same or a name is not UTF-8.
+/// (bad_input) if two names are equal or a name is not UTF-8.
 void write_safetensors(AtomicFile& file, std::span<const NamedTensor> tensors);
-/// The same, where the file says that PyTorch names its arrays so, which transformers asks for.
+/// The same, with the metadata {"format": "pt"} that transformers requires.
 void write_torch_safetensors(AtomicFile& file, std::span<const NamedTensor> tensors);
 
 }  // namespace attn::io

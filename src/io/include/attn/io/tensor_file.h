@@ -1,4 +1,4 @@
-// Files of named arrays, whatever their format.
+// Files of named arrays in any format.
 #pragma once
 
 #include <span>
@@ -11,18 +11,18 @@
 
 namespace attn::io {
 
-/// The arrays of a .npy, .npz or .safetensors file ("-" is stdin); its first bytes tell which it is. A .npy file's one
-/// array is named as the file without its folder and extension. Throws Error (bad_input) for any other file.
+/// Reads the arrays of a .npy, .npz or .safetensors file ("-" is stdin), detected by its first bytes. The array of a
+/// .npy file is named as the file without folder and extension. Throws Error (bad_input) for any other file.
 [[nodiscard]] std::vector<NamedTensor> read_tensors(const std::string& path);
 /// The same for bytes in memory.
 [[nodiscard]] std::vector<NamedTensor> parse_tensors(const Bytes& file, const std::string& path);
 
-/// Throws Error (usage) where the extension is none that write_tensors knows, so that a command can say so at once.
+/// Throws Error (usage) if write_tensors does not support the extension, so that a command can fail early.
 void check_tensor_path(const std::string& path);
 
-/// Writes .npy, .npz or .safetensors by the path's extension, .npz to stdout ("-"), whole or not at all. A .npy file
-/// takes exactly one array, a .safetensors file no strings. Throws Error (usage) for another extension or count, and
-/// (bad_input) where the file cannot be written.
+/// Writes .npy, .npz or .safetensors by the path's extension, .npz to stdout ("-"), atomically. A .npy file takes
+/// exactly one array, a .safetensors file no strings. Throws Error (usage) for another extension or count, and
+/// (bad_input) if the file cannot be written.
 void write_tensors(const std::string& path, std::span<const NamedTensor> tensors,
                    std::span<const NamedTexts> texts = {});
 

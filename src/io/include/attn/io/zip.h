@@ -1,4 +1,4 @@
-// Zip archives: what .keras and .npz are.
+// Zip archives, the container of .keras and .npz.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,19 @@ namespace attn::io {
 
 struct ZipMember {
   std::string name;
-  std::int64_t size = 0;    ///< bytes once unpacked
+  std::int64_t size = 0;    ///< unpacked bytes
   std::int64_t stored = 0;  ///< bytes in the archive
-  std::int64_t offset = 0;  ///< of the stored bytes in the archive
+  std::int64_t offset = 0;  ///< offset of the stored bytes in the archive
   std::uint32_t crc = 0;
   bool deflated = false;
 };
 
-/// An archive in memory. Opening checks everything but the members' contents and throws Error (bad_input) for an
-/// archive that two programs could read in two ways, or that grows out of proportion: names that repeat, leave the
-/// folder or are not UTF-8, encryption, links, methods other than stored and deflated, members that overlap or leave
-/// gaps, a local header unlike the directory's, data before or after.
+/// An archive in memory. The constructor checks everything but the members' contents. It throws Error (bad_input) for
+/// an archive that two programs could read in two ways, or that grows out of proportion:
+/// - Names that repeat, leave the folder or are not UTF-8.
+/// - Encryption, links, and methods other than stored and deflated.
+/// - Overlapping members, gaps between them, and data before or after.
+/// - A local header that differs from the directory's.
 class ZipReader {
  public:
   static constexpr std::size_t kMaxMembers = 10'000;
@@ -35,12 +37,12 @@ class ZipReader {
   /// `name` is the file's name for messages.
   ZipReader(Bytes file, std::string_view name);
 
-  /// In the directory's order. Folders end in '/'.
+  /// In the directory's order. Names of folders end in '/'.
   [[nodiscard]] const std::vector<ZipMember>& members() const noexcept { return members_; }
-  /// The member of exactly this name, or null.
+  /// Returns the member of exactly this name, or null.
   [[nodiscard]] const ZipMember* find(std::string_view name) const noexcept;
-  /// The contents, checked against their CRC: a view of the archive where they are stored, else unpacked. `member` is
-  /// one of members(). Throws Error (bad_input) where they are damaged or larger than `limit`.
+  /// Returns the contents, checked against their CRC: a view of the archive if they are stored, otherwise unpacked.
+  /// `member` is one of members(). Throws Error (bad_input) if they are damaged or larger than `limit`.
   [[nodiscard]] Bytes read(const ZipMember& member, std::int64_t limit) const;
 
  private:
@@ -56,18 +58,18 @@ class ZipReader {
   Bytes file_;
   std::string place_;
   std::vector<ZipMember> members_;
-  std::vector<std::uint64_t> header_offsets_;  // of the local headers
+  std::vector<std::uint64_t> header_offsets_;  // offsets of the local headers
   std::vector<std::uint16_t> flags_;
 };
 
-/// Writes an archive of stored members. The same contents give the same bytes: every date is 1980-01-01.
+/// Writes an archive of stored members. Equal contents give equal bytes: every date is 1980-01-01.
 class ZipWriter {
  public:
   explicit ZipWriter(AtomicFile& file) : file_(file) {}
 
-  /// Adds a member made of parts one after another. Throws Error (bad_input) for a name that ZipReader would refuse.
+  /// Adds a member as the concatenation of parts. Throws Error (bad_input) for a name that ZipReader would reject.
   void add(const std::string& name, std::initializer_list<std::span<const std::byte>> parts);
-  /// Adds a member that `write` puts at the end of the file, of less than `most` bytes. The file has a hidden one.
+  /// Adds a member that `write` appends to the file, of less than `most` bytes. The file must have a hidden one.
   void add(const std::string& name, std::int64_t most, const std::function<void()>& write);
   /// Writes the directory. Nothing may be added afterwards.
   void finish();
