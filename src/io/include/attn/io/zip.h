@@ -25,7 +25,7 @@ struct ZipMember {
 };
 
 /// An archive in memory. The constructor checks everything but the members' contents. It throws Error (bad_input) for
-/// an archive that two programs could read in two ways, or that grows out of proportion:
+/// an archive that two programs could read in two ways, or that grows out of proportion. These are rejected:
 /// - Names that repeat, leave the folder or are not UTF-8.
 /// - Encryption, links, and methods other than stored and deflated.
 /// - Overlapping members, gaps between them, and data before or after.
