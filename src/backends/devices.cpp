@@ -13,7 +13,7 @@
 namespace attn::backends {
 namespace {
 
-// The driver's interface, as far as it is asked here; its numbers are part of its ABI (cuda.h).
+// The part of the driver's interface that is used here; the numbers are part of its ABI (cuda.h).
 using Result = int;
 constexpr Result kNoDevice = 100;
 constexpr Result kStubLibrary = 34;
@@ -26,12 +26,12 @@ struct Sentence {
 constexpr std::array kSentences = {
     Sentence{kStubLibrary, "libcuda.so.1 is the CUDA stub (check LD_LIBRARY_PATH)"},
     Sentence{3, "the NVIDIA driver is shutting down"},
-    Sentence{46, "the GPU is in use by another process alone"},
+    Sentence{46, "another process uses the GPU exclusively"},
     Sentence{101, "the NVIDIA driver gives no such device"},
     Sentence{802, "the GPU is not ready: the NVLink fabric manager is not running"},
     Sentence{803, "the NVIDIA kernel module and libcuda.so.1 are of different versions: restart the machine"},
     Sentence{804, "this driver is not compatible with this GPU"},
-    Sentence{999, "the NVIDIA driver failed for a reason it does not name; the kernel's log may say more"},
+    Sentence{999, "the NVIDIA driver failed for a reason it does not name; the kernel's log may have details"},
 };
 
 std::string sentence_for(Result result) {
@@ -56,7 +56,7 @@ Function* symbol(void* library, const char* name) {
 
 Gpus find_gpus() {
   Gpus found;
-  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);  // kept open: a driver does not like to be closed
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);  // kept open: closing a driver is unsafe
   if (driver == nullptr) {
     found.why_none = "no NVIDIA driver (libcuda.so.1 not found)";
     return found;
@@ -68,7 +68,7 @@ Gpus find_gpus() {
   auto* const name = symbol<Result(char*, int, int)>(driver, "cuDeviceGetName");
   auto* const attribute = symbol<Result(int*, int, int)>(driver, "cuDeviceGetAttribute");
   auto* const memory = symbol<Result(std::size_t*, int)>(driver, "cuDeviceTotalMem_v2");
-  auto* const bus_id = symbol<Result(char*, int, int)>(driver, "cuDeviceGetPCIBusId");  // not needed
+  auto* const bus_id = symbol<Result(char*, int, int)>(driver, "cuDeviceGetPCIBusId");  // optional
   if (!init || !version || !count || !device || !name || !attribute || !memory) {
     found.why_none = "libcuda.so.1 is no NVIDIA driver that attn knows: it lacks functions of CUDA 4";
     return found;
@@ -95,7 +95,7 @@ Gpus find_gpus() {
     if (bus_id != nullptr && bus_id(bus.data(), static_cast<int>(bus.size()) - 1, handle) != 0) bus.fill('\0');
     found.gpus.push_back({i, printable(text.data()), major * 10 + minor, static_cast<std::int64_t>(bytes), bus.data()});
   }
-  if (found.gpus.empty()) found.why_none = "the NVIDIA driver does not tell what its GPUs are";
+  if (found.gpus.empty()) found.why_none = "the NVIDIA driver does not describe its GPUs";
   return found;
 }
 
@@ -105,7 +105,7 @@ GpuState gpu_state(int index) {
   if (index < 0 || index >= static_cast<int>(found.gpus.size())) return state;
   void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return state;
-  // Numbers of its ABI (nvml.h): 0 is success, clock type 1 the processors'.
+  // Numbers of the ABI (nvml.h): 0 is success, clock type 1 is the processors'.
   auto* const init = symbol<Result()>(library, "nvmlInit_v2");
   auto* const handle_of = symbol<Result(const char*, void**)>(library, "nvmlDeviceGetHandleByPciBusId_v2");
   auto* const clock = symbol<Result(void*, int, unsigned*)>(library, "nvmlDeviceGetClockInfo");

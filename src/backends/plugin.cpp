@@ -13,7 +13,7 @@ namespace {
 
 Error no_device(const std::string& message) { return {ExitCode::no_device, message}; }
 
-/// CUDA 13 wants a driver that knows CUDA 13: minor versions are compatible, major ones are not.
+/// CUDA 13 requires a driver for CUDA 13: minor versions are compatible, major ones are not.
 constexpr int kToolkitMajor = 13;
 
 void expect_gpu(int index) {
@@ -39,13 +39,13 @@ void expect_gpu(int index) {
   }
 }
 
-/// The plugin, opened and known to be of this build. Errors begin with `what`.
+/// Opens the plugin and checks that it is from this build. Errors begin with `what`.
 void* open_plugin(const std::string& what) {
   const std::string path = cuda_plugin_path();
   if (path.empty()) {
     throw no_device(
         fmt::format("{}: this attn has no CUDA backend: libattn_cuda.so is neither beside the program "
-                    "nor in ../lib/attn; build where nvcc is found (make setup says how to get it)",
+                    "nor in ../lib/attn; build where nvcc is found (make setup prints how to get it)",
                     what));
   }
   void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: CUDA cannot be unloaded
@@ -61,7 +61,7 @@ void* open_plugin(const std::string& what) {
   return plugin;
 }
 
-/// A function of the plugin; one of this build has all of them.
+/// Returns a function of the plugin; a plugin of this build exports all of them.
 template <typename Function>
 Function& function_of(void* plugin, const char* name) {
   auto* const function = reinterpret_cast<Function*>(dlsym(plugin, name));

@@ -16,7 +16,7 @@ namespace {
 std::unique_ptr<Backend> make_onednn(int) { return make_cpu_backend(); }
 std::unique_ptr<Backend> make_reference(int) { return make_reference_backend(); }
 
-// The best of each device first, and the best device first.
+// The best backend of each device first, and the best device first.
 constexpr std::array kRows = {
     BackendRow{"cuda", "cuda", open_cuda_backend},
     BackendRow{"onednn", "cpu", make_onednn},
@@ -30,7 +30,7 @@ struct Device {
 };
 
 Device parse_device(std::string_view text) {
-  if (text == "gpu") text = "cuda";  // as other frameworks call it
+  if (text == "gpu") text = "cuda";  // the name in other frameworks
   if (text == "cpu" || text == "cuda" || text == "auto") return {text, 0};
   Device device{"cuda", 0};
   const std::string_view digits = text.substr(0, 5) == "cuda:" ? text.substr(5) : "";

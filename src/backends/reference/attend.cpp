@@ -15,11 +15,11 @@ using graph::AttentionPath;
 
 struct Sum {
   double maximum = -std::numeric_limits<double>::infinity();
-  double of_exponentials = 0.0;  // of what is left without the maximum
+  double of_exponentials = 0.0;  // sum of the shifted exponentials
   [[nodiscard]] double logarithm() const { return maximum + std::log(of_exponentials); }
 };
 
-/// softmax of a row; all NaN where one score is NaN or +∞.
+/// Softmax of a row; all NaN if one score is NaN or +∞.
 Sum softmax(std::vector<double>& row) {
   Sum sum;
   for (const double x : row) sum.maximum = std::max(sum.maximum, x);

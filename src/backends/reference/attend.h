@@ -1,4 +1,4 @@
-// Scaled dot-product attention, one row of scores at a time: what Attention and CachedAttention have in common.
+// Scaled dot-product attention, one row of scores at a time: the common part of Attention and CachedAttention.
 //
 // B batch, T queries, S keys, N query heads, K key/value heads, H head size, V value head size.
 #pragma once
@@ -12,10 +12,10 @@
 
 namespace attn::backends::reference {
 
-/// An array that is read as one of shape (B,N,T,S).
+/// An array that is broadcast to (B,N,T,S).
 struct OverScores {
   std::vector<double> numbers;
-  Offsets strides;  // one per axis of the scores; 0 where it repeats
+  Offsets strides;  // one per axis of the scores; 0 along broadcast axes
 
   OverScores(const Tensor& array, const Shape& scores);
   [[nodiscard]] std::size_t offset(Dim b, Dim n, Dim t, Dim s) const {
@@ -24,19 +24,19 @@ struct OverScores {
   [[nodiscard]] double at(Dim b, Dim n, Dim t, Dim s) const { return numbers[offset(b, n, t, s)]; }
 };
 
-/// What a score is made of, and which pairs of a query and a key count.
+/// The computation of a score, and the visible pairs of a query and a key.
 struct Rules {
   double scale = 1.0;
   double soft_cap = 0.0;
   graph::AttentionPath path = graph::AttentionPath::fused;
   bool causal = false;
   std::optional<std::int64_t> window;
-  Dim first = 0;        ///< where the first query stands among the keys
-  double hidden = 0.0;  ///< what the score of a pair that does not count becomes
+  Dim first = 0;        ///< position of the first query among the keys
+  double hidden = 0.0;  ///< the score of an invisible pair
   std::optional<OverScores> bias;
   std::vector<OverScores> masks;
 
-  /// The bias and the masks that stand behind an operation's own inputs.
+  /// Reads the bias and the masks that follow an operation's own inputs.
   void read_further(const auto& op, Tensors further, const Shape& scores) {
     if (op.bias) bias.emplace(further[0], scores);
     for (const Tensor& mask : further.subspan(op.bias ? 1 : 0)) masks.emplace_back(mask, scores);
@@ -44,10 +44,10 @@ struct Rules {
   [[nodiscard]] bool sees(Dim b, Dim n, Dim t, Dim s) const;
 };
 
-/// What a masked score becomes (Keras: ops.dot_product_attention, layers.Softmax).
+/// Returns the score of a masked position (Keras: ops.dot_product_attention, layers.Softmax).
 [[nodiscard]] double masked_score(graph::AttentionPath path, DType dtype);
 
-/// The fields of an operation, computed in `dtype`.
+/// Returns the rules of an operation that is computed in `dtype`.
 [[nodiscard]] Rules rules_of(const auto& op, DType dtype) {
   Rules rules;
   rules.scale = op.scale;
@@ -62,10 +62,10 @@ struct Rules {
 struct Attended {
   std::vector<double> context;  // (B,T,N,V)
   std::vector<double> scores;   // (B,N,T,S)
-  std::vector<double> lse;      // (B,N,T), where it is wanted: ln Σ e^score over the pairs that count
+  std::vector<double> lse;      // (B,N,T), if requested: ln Σ e^score over the visible pairs
 };
 
-/// The score of a pair that counts, of the product of its query and its key.
+/// Returns the score of a visible pair from the dot product of its query and its key.
 [[nodiscard]] double score_of(const Rules& rules, double product, Dim b, Dim n, Dim t, Dim s);
 
 /// query (B,T,N,H), key (B,S,K,H), value (B,S,K,V).

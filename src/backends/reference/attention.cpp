@@ -1,4 +1,4 @@
-// Attention in its three forms: of three inputs, of one packed input, of sequences that share a batch entry.
+// Attention in its three forms: three inputs, one packed input, and concatenated sequences.
 #include <algorithm>
 
 #include "attend.h"
@@ -9,7 +9,7 @@
 namespace attn::backends::reference {
 namespace {
 
-/// Takes the packed input apart.
+/// Splits the packed input.
 void compute_packed(const graph::Attention& op, Tensors in, Tensors out) {
   const Shape& packed = in[0].shape();  // (B, T, N+2K, H)
   const Dim keys = op.packed_heads, queries = packed[2] - 2 * keys;
@@ -25,7 +25,7 @@ void compute_packed(const graph::Attention& op, Tensors in, Tensors out) {
   compute(unpacked, parts, out);
 }
 
-/// Rows [first, first + count) of x (1, P, …).
+/// Returns rows [first, first + count) of x (1, P, …).
 Tensor rows_of(const Tensor& x, Dim first, Dim count) {
   graph::Slice slice{{{}, {first, first + count}, {}, {}}};
   Shape shape = x.shape();
@@ -35,7 +35,7 @@ Tensor rows_of(const Tensor& x, Dim first, Dim count) {
   return out;
 }
 
-/// One sequence after the other.
+/// Computes one sequence after the other.
 void compute_varlen(const graph::Attention& op, Tensors in, Tensors out) {
   graph::Attention one = op;
   one.varlen = 0;

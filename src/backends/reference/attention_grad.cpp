@@ -12,7 +12,7 @@ namespace {
 using graph::AttentionPath;
 using Vector = std::vector<double>;
 
-/// A tensor (B,T,N,H): the H numbers of one head at one position.
+/// A tensor (B,T,N,H), read as the H elements of one head at one position.
 struct Heads {
   Vector numbers;
   Dim positions, heads, size;
@@ -39,7 +39,7 @@ void add(double* to, double factor, const double* x, Dim n) {
   for (Dim i = 0; i < n; ++i) to[i] += factor * x[i];
 }
 
-/// All that goes in and comes out.
+/// The inputs and outputs of the gradient.
 class Backward {
  public:
   Backward(const graph::AttentionGrad& op, Tensors in)
@@ -79,11 +79,11 @@ class Backward {
   }
 
  private:
-  /// What is kept of a pair of a query and a key.
+  /// Intermediate results for a pair of a query and a key.
   struct Pair {
     double probability = 0.0;
     double dprobability = 0.0;
-    double slope = 1.0;  // of the soft cap
+    double slope = 1.0;  // derivative of the soft cap
   };
 
   void row(Dim b, Dim n, Dim t) {
@@ -124,7 +124,7 @@ class Backward {
     }
   }
 
-  /// The fused path gives every position the same score then, a constant.
+  /// If no position is visible, the fused path gives all of them the same, constant score.
   void nothing_seen(Dim b, Dim n, Dim t, Dim k) {
     if (op_.path == AttentionPath::explicit_) return;
     const double probability = 1.0 / static_cast<double>(k_.positions);
@@ -133,7 +133,7 @@ class Backward {
 
   const graph::Attention& op_;
   bool wants_bias_;
-  std::size_t given_;  // how many inputs `forward` has
+  std::size_t given_;  // number of inputs of `forward`
   Heads q_, k_, v_, context_, dcontext_;
   Vector lse_;  // (B,N,T)
   Heads dq_, dk_, dv_;

@@ -1,4 +1,4 @@
-// Caches of keys and values: what is appended to them, and attention to their rows.
+// KV caches: appending rows, and attention to them.
 #include <algorithm>
 
 #include "attend.h"
@@ -11,7 +11,7 @@ namespace {
 
 Dim count_of(const Tensor& x) { return read<std::int64_t>(x)[0]; }
 
-/// The entry of a cache that holds row s for entry b of a batch.
+/// Maps row s of batch entry b to an entry of a cache.
 class Sources {
  public:
   Sources(const graph::CachedAttention& op, Tensors in)
@@ -33,7 +33,7 @@ class Sources {
   std::vector<std::int64_t> sources_;
 };
 
-/// The first `length` rows of a cache (C,K,S,H) for each of `batch` entries, as (B,length,K,H) in float64.
+/// Returns the first `length` rows of a cache (C,K,S,H) for each of `batch` entries, as (B,length,K,H) in float64.
 Tensor rows_of(const Tensor& cache, Dim batch, Dim length, const Sources& sources) {
   const Dim K = cache.shape()[1], S = cache.shape()[2], H = cache.shape()[3];
   const auto numbers = read<double>(cache);
@@ -53,7 +53,7 @@ Tensor rows_of(const Tensor& cache, Dim batch, Dim length, const Sources& source
   return out;
 }
 
-/// The first `length` of the last axis, where it is not 1.
+/// Returns the first `length` elements of the last axis, unless its size is 1.
 Tensor first_columns(const Tensor& x, Dim length) {
   const Shape& shape = x.shape();
   if (shape.rank() == 0 || shape[-1] == 1 || shape[-1] == length) return x;

@@ -1,5 +1,5 @@
-// What ranks do together. Of arrays that are shared out along an inner axis, what each rank has of every outer row is
-// brought together first: communicators know bytes in a row.
+// Collectives between ranks. For arrays sharded along an inner axis, each rank's pieces of all outer rows are first
+// made contiguous: communicators handle only contiguous bytes.
 #include <cstring>
 #include <numeric>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace attn::backends::reference {
 namespace {
 
-/// The parts of an axis as blocks: `outer` rows, of each of which rank r has parts[r] bytes.
+/// The shards of an axis as blocks: `outer` rows, of which rank r has parts[r] bytes each.
 struct Blocks {
   std::int64_t outer = 1;
   std::vector<std::int64_t> parts;
@@ -25,10 +25,10 @@ Blocks blocks_of(const Shape& shape, int axis, const std::vector<Dim>& sizes, st
   return blocks;
 }
 
-/// Calls `move(offset in the array, offset in the ranks' parts one behind the other, bytes)` for every block.
+/// Calls `move(offset in the array, offset in the concatenated shards, bytes)` for every block.
 template <typename Move>
 void for_each_block(const Blocks& blocks, const Move& move) {
-  std::int64_t before = 0;  // bytes of a row that lower ranks have
+  std::int64_t before = 0;  // bytes of lower ranks in a row
   for (const std::int64_t part : blocks.parts) {
     for (std::int64_t i = 0; i < blocks.outer && part > 0; ++i)
       move(i * blocks.row() + before, before * blocks.outer + i * part, static_cast<std::size_t>(part));

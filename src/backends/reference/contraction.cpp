@@ -49,14 +49,14 @@ void compute_linear(const graph::Linear& op, Tensors in, const Tensor& out) {
   write(out, y);
 }
 
-/// A side of a matrix product as matrices (rows, columns) with strides, under batch axes.
+/// An operand of a matrix product as matrices (rows, columns) with strides, under batch axes.
 struct Side {
   Shape batch;
   Dim rows = 1, columns = 1;
   std::int64_t row_stride = 0, column_stride = 0;
 };
 
-/// `vector_is_row`: a rank-1 left side is one row, a rank-1 right side one column.
+/// `vector_is_row`: a rank-1 left operand is one row, a rank-1 right operand one column.
 Side side_of(const Shape& shape, bool transposed, bool vector_is_row) {
   if (shape.rank() == 1) {
     return vector_is_row ? Side{{}, 1, shape[0], 0, 1} : Side{{}, shape[0], 1, 1, 0};
@@ -70,7 +70,7 @@ Side side_of(const Shape& shape, bool transposed, bool vector_is_row) {
   return side;
 }
 
-/// The offset of each matrix of a side for every index of the broadcast batch axes.
+/// Returns the offset of each matrix of an operand for every index of the broadcast batch axes.
 Offsets matrix_offsets(const Side& side, const Shape& batch) {
   Offsets result = broadcast_offsets(side.batch, batch);
   for (std::int64_t& offset : result) offset *= side.rows * side.columns;
@@ -103,7 +103,7 @@ void compute_matmul(const graph::MatMul& op, Tensors in, const Tensor& out) {
   write(out, z);
 }
 
-/// How far each of `letters` steps in an operand: the sum over the axes it names there (a diagonal has two).
+/// The stride of each of `letters` in an operand: the sum over the axes with that letter (a diagonal has two).
 Offsets letter_strides(const std::string& letters, const std::string& axes, const Shape& shape) {
   const Offsets strides = strides_of(shape);
   Offsets result(letters.size(), 0);
@@ -118,7 +118,7 @@ template <typename Number>
 void compute_einsum(const graph::Einsum& op, Tensors in, const Tensor& out) {
   const graph::EinsumEquation equation = graph::parse_einsum(op.equation);
   std::map<char, Dim> sizes;
-  std::string summed;  // letters that the output does not have
+  std::string summed;  // letters that are absent from the output
   for (std::size_t n = 0; n < in.size(); ++n) {
     for (std::size_t axis = 0; axis < equation.inputs[n].size(); ++axis) {
       const char letter = equation.inputs[n][axis];
@@ -133,7 +133,7 @@ void compute_einsum(const graph::Einsum& op, Tensors in, const Tensor& out) {
   };
 
   std::vector<std::vector<Number>> operands;
-  std::vector<Offsets> starts, terms;  // operand n of sum i, term j lies at starts[n][i] + terms[n][j]
+  std::vector<Offsets> starts, terms;  // operand n of sum i, term j is at starts[n][i] + terms[n][j]
   for (std::size_t n = 0; n < in.size(); ++n) {
     const std::string& axes = equation.inputs[n];
     operands.push_back(read<Number>(in[n]));
@@ -156,7 +156,7 @@ void compute_einsum(const graph::Einsum& op, Tensors in, const Tensor& out) {
 }  // namespace
 
 void compute(const graph::Linear& op, Tensors in, Tensors out) {
-  // A float activation of integers is taken in double; without one, integers stay exact.
+  // A floating activation of integers is computed in double; without an activation integers stay exact.
   const bool exact = op.activation.fn == graph::UnaryFn::linear;
   with_ring_of(exact ? in[0].dtype() : DType::float64,
                [&](auto zero) { compute_linear<decltype(zero)>(op, in, out[0]); });

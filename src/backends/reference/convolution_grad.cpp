@@ -10,7 +10,7 @@
 namespace attn::backends::reference {
 namespace {
 
-/// f(index in x, index in the kernel, index in y) for every product that a convolution adds up.
+/// Calls f(index in x, index in the kernel, index in y) for every product that a convolution adds up.
 template <typename Function>
 void for_each_product(const graph::Conv& op, const Shape& x, const Shape& kernel, const Shape& y, Function f) {
   const Shape window = kernel.slice(0, kernel.rank() - 2);

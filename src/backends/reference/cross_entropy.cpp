@@ -1,4 +1,4 @@
-// Cross-entropy of softmax, by labels or by probabilities.
+// Softmax cross-entropy with labels or probabilities.
 #include <cmath>
 #include <limits>
 
@@ -12,7 +12,7 @@ namespace {
 
 using Vector = std::vector<double>;
 
-/// Rows of logits, and what they are held against.
+/// Rows of logits with their targets.
 class Rows {
  public:
   Rows(const Tensor& logits, const Tensor& labels)
@@ -24,7 +24,7 @@ class Rows {
     }
     for (const std::int64_t label : read<std::int64_t>(labels)) {
       if (label < 0 || label >= logits.shape().back()) {
-        throw bad_input("label {} at {} is none of {} classes", label,
+        throw bad_input("label {} at {} is not one of {} classes", label,
                         coordinates(static_cast<std::int64_t>(labels_.size()), labels.shape()), classes_);
       }
       labels_.push_back(static_cast<std::size_t>(label));
@@ -34,7 +34,7 @@ class Rows {
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] std::size_t classes() const { return classes_; }
   [[nodiscard]] double logit(std::size_t row, std::size_t c) const { return logits_[row * classes_ + c]; }
-  /// By labels: one class of each row.
+  /// The targets are labels: one class per row.
   [[nodiscard]] bool is_sparse() const { return probabilities_.empty(); }
   [[nodiscard]] std::size_t label(std::size_t row) const { return labels_[row]; }
   [[nodiscard]] double probability(std::size_t row, std::size_t c) const { return probabilities_[row * classes_ + c]; }
@@ -76,7 +76,7 @@ void compute(const graph::SoftmaxCrossEntropyGrad&, Tensors in, Tensors out) {
   dlogits.reserve(static_cast<std::size_t>(out[0].size()));
   for (std::size_t i = 0; i < rows.count(); ++i) {
     const double lse = rows.logsumexp(i);
-    double sum = rows.is_sparse() ? 1.0 : 0.0;  // of the probabilities
+    double sum = rows.is_sparse() ? 1.0 : 0.0;  // Σ of the probabilities
     if (!rows.is_sparse())
       for (std::size_t c = 0; c < rows.classes(); ++c) sum += rows.probability(i, c);
     for (std::size_t c = 0; c < rows.classes(); ++c) {

@@ -1,5 +1,5 @@
-// Derivatives of functions of one number, with TensorFlow's choice where there is none: the value at a kink is what
-// Keras's formula, differentiated step by step, gives there.
+// Derivatives of unary functions. At a kink the value is TensorFlow's: that of Keras's formula, differentiated step by
+// step.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -15,8 +15,8 @@ namespace {
 using graph::UnaryFn;
 using namespace reference;  // functions.h
 
-/// Keras bounds by relu6 where it can, whose slope at 6 is 0, else by clip, whose slope at a bound is 1. With a
-/// threshold or a bound the part below is −a·relu(b − x), which has the slope 0 at b.
+/// Keras implements the upper bound by relu6 if possible, whose slope at 6 is 0, otherwise by clip, whose slope at a
+/// bound is 1. With a threshold or a bound the lower part is −a·relu(b − x), with slope 0 at b.
 double relu(const graph::Unary& op, double x) {
   const bool plain = op.b == 0.0;
   if (x > op.b) return x < op.c || (x == op.c && !(plain && op.c == 6.0)) ? 1.0 : 0.0;

@@ -1,4 +1,4 @@
-// Dropout by TensorFlow's stateless random numbers (tensorflow/core/lib/random/random_distributions.h).
+// Dropout with TensorFlow's stateless random numbers (tensorflow/core/lib/random/random_distributions.h).
 #include "attn/base/error.h"
 #include "attn/base/tensorflow_random.h"
 #include "kernels.h"
@@ -8,13 +8,13 @@
 namespace attn::backends::reference {
 namespace {
 
-/// The number that the bits of a mantissa make: in [0, 1).
+/// Returns the number in [0, 1) whose mantissa has these bits.
 double fraction(std::uint64_t bits, int mantissa) {
   const std::uint64_t one = std::uint64_t{1} << mantissa;
   return static_cast<double>(bits & (one - 1)) / static_cast<double>(one);
 }
 
-/// Element i of a uniform array of `dtype`.
+/// Returns element i of a uniform array of `dtype`.
 double uniform(const TensorflowRandom& random, DType dtype, std::uint64_t i) {
   const auto word = [&](std::uint64_t number) { return random[number / 4][number % 4]; };
   switch (dtype) {

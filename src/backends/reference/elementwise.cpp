@@ -14,7 +14,7 @@ namespace {
 using graph::BinaryFn;
 using graph::UnaryFn;
 
-/// Functions of an integer that must not pass through double, where 2^53 ends.
+/// Functions of an integer that must not pass through double, which is exact only up to 2^53.
 template <typename Integer>
 Integer apply_to_integer(const graph::Unary& op, Integer x) {
   const auto bits = static_cast<std::uint64_t>(x);
@@ -58,7 +58,8 @@ struct Division {
 template <typename Integer>
 Division<Integer> floor_division(Integer x, Integer y) {
   if (y == 0) throw bad_input("integer division of {} by zero", x);
-  if (y == static_cast<Integer>(-1) && std::is_signed_v<Integer>) {  // −2^63 / −1 does not fit: wrap as elsewhere
+  if (y == static_cast<Integer>(-1) && std::is_signed_v<Integer>) {  // −2^63 / −1 overflows and wraps, as in the other
+                                                                     // backends
     return {static_cast<Integer>(-static_cast<std::uint64_t>(x)), 0};
   }
   Division<Integer> result{static_cast<Integer>(x / y), static_cast<Integer>(x % y)};
@@ -74,7 +75,7 @@ double floor_mod(double x, double y) {
   return remainder != 0.0 && (remainder < 0.0) != (y < 0.0) ? remainder + y : remainder;
 }
 
-/// The arithmetic of two numbers, NaN where either is NaN also for maximum and minimum.
+/// Arithmetic on two numbers; NaN if either is NaN, also for maximum and minimum.
 double arithmetic(BinaryFn fn, double x, double y) {
   switch (fn) {
     case BinaryFn::add:
@@ -211,7 +212,7 @@ void compute(const graph::Select&, Tensors in, Tensors out) {
 }
 
 void compute(const graph::Cast&, Tensors in, Tensors out) {
-  // An integer keeps its low bits in a narrower one, as in C and in TensorFlow.
+  // A conversion to a narrower integer keeps the low bits, as in C and in TensorFlow.
   with_number_of(in[0].dtype(), [&](auto zero) { write(out[0], read<decltype(zero)>(in[0])); });
 }
 

@@ -9,10 +9,10 @@ namespace {
 
 using graph::NodeId;
 
-/// The program's own pages, on top of what a plan takes.
+/// The program's own pages, in addition to a plan's memory.
 constexpr std::int64_t kProgram = 3 << 19;
 
-/// Walks a plan, one node after the other.
+/// Runs a plan, one node after the other.
 class ReferenceExecutable final : public Executable {
  public:
   ReferenceExecutable(plan::Plan plan, std::vector<Tensor> weights, const ReferenceOptions& options,

@@ -1,4 +1,4 @@
-// What functions and their derivatives are made of.
+// Building blocks of functions and their derivatives.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,9 @@ namespace attn::backends::reference {
 
 inline constexpr double kSeluAlpha = 1.6732632423543772848;
 inline constexpr double kSeluScale = 1.0507009873554804934;
-inline constexpr double kHardSigmoidReach = 3.0;  // where it becomes 1
+inline constexpr double kHardSigmoidReach = 3.0;  // the function reaches 1 there
 
-/// x itself where it is NaN: std::min and std::max would pass over it, depending on the order of the operands.
+/// Returns x itself if it is NaN; std::min and std::max would drop it, depending on the order of the operands.
 inline double clip(double x, double low, double high) { return std::isnan(x) ? x : std::min(std::max(x, low), high); }
 
 inline double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }

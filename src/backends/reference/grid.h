@@ -1,5 +1,5 @@
-// Where the windows of convolutions and poolings lie, over 1 to 3 spatial axes. Fewer axes are read as three, the first
-// of size 1.
+// The geometry of convolution and pooling windows over 1 to 3 spatial axes. Fewer axes are extended to three by leading
+// axes of size 1.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace attn::backends::reference {
 
 using Triple = std::array<std::int64_t, 3>;
 
-/// Sizes along the spatial axes, with 1 for the axes that are not there.
+/// Sizes along the spatial axes, with 1 for missing axes.
 inline Triple triple(std::span<const std::int64_t> sizes) {
   Triple result{1, 1, 1};
   std::ranges::copy(sizes, result.end() - static_cast<std::ptrdiff_t>(sizes.size()));
   return result;
 }
 
-/// Where windows lie: window position i, cell j reads input cell i·stride + j·dilation − before.
+/// The geometry of windows: window position i, cell j reads input cell i·stride + j·dilation − before.
 struct Grid {
   Triple input, output, window, stride, dilation, before;
 
@@ -56,7 +56,7 @@ inline Grid grid_of(const Shape& x, const Shape& y, std::span<const std::int64_t
   return grid;
 }
 
-/// f(index) for every index of three axes.
+/// Calls f(index) for every index of three axes.
 template <typename Function>
 void for_each(const Triple& sizes, Function f) {
   for (std::int64_t i = 0; i < sizes[0]; ++i) {
@@ -66,7 +66,7 @@ void for_each(const Triple& sizes, Function f) {
   }
 }
 
-/// f(cell of the window, index of the input cell) for the cells of one window that lie inside the input.
+/// Calls f(cell of the window, index of the input cell) for the cells of one window that lie inside the input.
 template <typename Function>
 void for_each_cell(const Grid& grid, const Triple& position, Function f) {
   for_each(grid.window, [&](const Triple& j) {

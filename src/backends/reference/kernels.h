@@ -1,4 +1,4 @@
-// One function per operation: inputs and outputs as graph/op.h lists them. The outputs have the types that graph::infer
+// One function per operation, with inputs and outputs as in graph/op.h. The outputs have the types that graph::infer
 // gives for the inputs.
 #pragma once
 

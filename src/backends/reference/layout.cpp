@@ -1,4 +1,4 @@
-// Operations that move elements and change none: each output element is a copy of the bytes of one input element.
+// Operations that move elements without changing them: each output element is a copy of an input element.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -22,7 +22,7 @@ void copy_elements(const std::byte* from, const Offsets& at_from, std::byte* to,
   }
 }
 
-/// to[at_to[i]] = from[at_from[i]], of one dtype.
+/// to[at_to[i]] = from[at_from[i]]; both have the same dtype.
 void copy(const Tensor& from, const Offsets& at_from, const Tensor& to, const Offsets& at_to) {
   switch (bytes_of(to.dtype())) {
     case 1:
@@ -36,7 +36,7 @@ void copy(const Tensor& from, const Offsets& at_from, const Tensor& to, const Of
   }
 }
 
-/// 0, 1, 2, … for every element of a tensor.
+/// The offset of every element of a tensor: 0, 1, 2, …
 Offsets all_of(const Tensor& x) { return offsets(x.shape().dims(), strides_of(x.shape())); }
 
 /// The element of an axis of `size` that position i (maybe outside) of a padded axis shows; nothing: the pad value.
@@ -44,12 +44,12 @@ std::optional<Dim> padded_source(graph::PadMode mode, Dim i, Dim size) {
   if (i >= 0 && i < size) return i;
   if (mode == graph::PadMode::constant) return std::nullopt;
   if (mode == graph::PadMode::edge) return std::clamp<Dim>(i, 0, size - 1);
-  // A mirror stands at each end: reflect shows the last element once, symmetric twice.
+  // Mirrors at each end: reflect shows the last element once, symmetric twice.
   const Dim twice = mode == graph::PadMode::symmetric ? 1 : 0;
   return i < 0 ? -i - twice : 2 * (size - 1) - i + twice;
 }
 
-/// For each axis a list of source indices; the offsets of their product in row-major order.
+/// From a list of source indices per axis to the offsets of all their combinations in row-major order.
 Offsets product_offsets(const std::vector<std::vector<Dim>>& indices, const Offsets& strides) {
   Offsets result{0};
   for (std::size_t axis = 0; axis < indices.size(); ++axis) {
@@ -102,7 +102,7 @@ void compute(const graph::Slice& op, Tensors in, Tensors out) {
 }
 
 void compute(const graph::Pad& op, Tensors in, Tensors out) {
-  // Per axis: which positions of the output show an element, and which one.
+  // Per axis: the output positions that show an element, and that element.
   std::vector<std::vector<Dim>> from, to;
   for (std::size_t axis = 0; axis < op.before.size(); ++axis) {
     const Dim size = in[0].shape()[static_cast<int>(axis)];

@@ -1,4 +1,4 @@
-// Tensors as plain vectors of numbers: read once at the start of an operation, rounded once at its end.
+// Tensors as vectors of numbers: read at the start of an operation, rounded once at its end.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace attn::backends::reference {
 
-/// The elements of x, row-major. Number is double, or a 64-bit integer for an integer or bool tensor.
+/// Returns the elements of x, row-major. Number is double, or a 64-bit integer for an integer or bool tensor.
 template <typename Number>
 [[nodiscard]] std::vector<Number> read(const Tensor& x);
 
@@ -17,14 +17,14 @@ template <typename Number>
 template <typename Number>
 void write(const Tensor& y, const std::vector<Number>& numbers);
 
-/// The number of a floating-point dtype that is nearest, as a double.
+/// Returns the nearest number of a floating-point dtype, as a double.
 template <typename Number>
 [[nodiscard]] Number rounded(DType dtype, Number number);
 template <>
 [[nodiscard]] double rounded(DType dtype, double number);
 
 /// Calls f with a zero of the type in which arithmetic on `dtype` is done: 64-bit integers for integers, so that they
-/// stay exact, else double.
+/// stay exact, otherwise double.
 template <typename Function>
 void with_number_of(DType dtype, Function f) {
   if (dtype == DType::uint64) {
@@ -36,7 +36,7 @@ void with_number_of(DType dtype, Function f) {
   }
 }
 
-/// The same, for sums and products alone: integers modulo 2^64 need no sign, and unsigned ones may wrap.
+/// The same, only for sums and products: integers modulo 2^64 need no sign, and unsigned ones may wrap.
 template <typename Function>
 void with_ring_of(DType dtype, Function f) {
   if (is_integer(dtype)) {

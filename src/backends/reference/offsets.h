@@ -1,5 +1,4 @@
-// Where the elements of a tensor lie: an index per axis becomes one offset, and loops over axes become lists of
-// offsets.
+// Element offsets of tensors: an index per axis becomes one offset, and loops over axes become lists of offsets.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +11,19 @@ namespace attn::backends::reference {
 
 using Offsets = std::vector<std::int64_t>;
 
-/// How far one step along each axis goes in a row-major array.
+/// Returns the strides of a row-major array.
 [[nodiscard]] Offsets strides_of(const Shape& shape);
 
-/// The strides of `shape` when it is read as `broadcast`, aligned at the last axis: 0 along axes that repeat.
+/// Returns the strides of `shape` broadcast to `broadcast`, aligned at the last axis: 0 along axes that repeat.
 [[nodiscard]] Offsets broadcast_strides(const Shape& shape, const Shape& broadcast);
 
-/// start + Σ index·stride for every index of `dims`, in row-major order.
+/// Returns start + Σ index·stride for every index of `dims`, in row-major order.
 [[nodiscard]] Offsets offsets(std::span<const Dim> dims, std::span<const std::int64_t> strides, std::int64_t start = 0);
 
-/// The offset in `shape` of every element of `broadcast`.
+/// Returns the offset in `shape` of every element of `broadcast`.
 [[nodiscard]] Offsets broadcast_offsets(const Shape& shape, const Shape& broadcast);
 
-/// A tensor cut into slices along `axes`: element j of slice i lies at starts[i] + along[j], both in row-major order.
+/// A tensor cut into slices along `axes`: element j of slice i is at starts[i] + along[j], both in row-major order.
 struct Slices {
   Offsets starts;
   Offsets along;

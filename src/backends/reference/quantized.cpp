@@ -1,4 +1,4 @@
-// Numbers by integers of 8 and 4 bits, rounded where Keras rounds (keras/src/quantizers/quantizers.py).
+// Quantization to 8-bit and 4-bit integers, rounded where Keras rounds (keras/src/quantizers/quantizers.py).
 #include <algorithm>
 #include <cmath>
 
@@ -15,29 +15,29 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// Rounds to a dtype's numbers.
+/// Rounds to the numbers of a dtype.
 struct Rounding {
   DType dtype;
   double operator()(double number) const { return rounded(dtype, number); }
 };
 
-/// max(largest, magnitude); NaN where one of them is.
+/// Returns max(largest, magnitude); NaN if one of them is.
 double larger(double largest, double magnitude) {
   return magnitude <= largest || std::isnan(largest) ? largest : magnitude;
 }
 
-/// high/(largest + ε), by the steps of abs_max_quantize.
+/// Returns high/(largest + ε), in the steps of abs_max_quantize.
 double scale_of(double largest, const graph::IntegerRange& range, const Rounding& round) {
   return round(round(range.high) / round(largest + round(range.epsilon)));
 }
 
 double integer_of(double x, double scale, const graph::IntegerRange& range, const Rounding& round) {
-  // Whole numbers within the range are numbers of every dtype, so that limits and halves need no rounding of their own.
+  // Integers within the range are exact in every dtype, so the result of rounding needs no further rounding.
   const double integer = std::nearbyint(round(x * scale));
   return std::isnan(integer) ? 0.0 : std::clamp(integer, range.low, range.high);
 }
 
-/// The integers of a tensor, those of 4 bits side by side along `nibbles`.
+/// Returns the integers of a tensor; 4-bit ones are unpacked along `nibbles`.
 std::vector<double> integers(const Tensor& q, const std::optional<graph::Nibbles>& nibbles) {
   if (!nibbles) return read<double>(q);
   const Shape& shape = q.shape();
@@ -56,15 +56,15 @@ std::vector<double> integers(const Tensor& q, const std::optional<graph::Nibbles
   return out;
 }
 
-/// The group of each row. Throws Error (bad_input) for one that is none.
+/// Returns the group of each row. Throws Error (bad_input) for an invalid group.
 std::vector<std::int64_t> groups_of(const Tensor& groups, Dim count) {
   auto out = read<std::int64_t>(groups);
   for (const std::int64_t group : out)
-    if (group < 0 || group >= count) throw bad_input("group {} of a weight's rows is none of its {}", group, count);
+    if (group < 0 || group >= count) throw bad_input("group {} of a weight's rows is not one of its {}", group, count);
   return out;
 }
 
-/// The weight of a QuantizedLinear, (K, M) as integers, or as numbers where these come before the product.
+/// The weight of a QuantizedLinear, (K, M): as integers, or dequantized if that precedes the product.
 struct Weight {
   std::int64_t depth = 0, width = 0;
   std::vector<double> numbers;

@@ -1,4 +1,4 @@
-// Reductions over axes, and running sums.
+// Reductions over axes, and cumulative sums.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,7 +17,7 @@ using graph::ReduceFn;
 template <typename Number>
 using Row = std::vector<Number>;
 
-/// x < y, with −0 below 0 as Keras orders them.
+/// x < y, with −0 below 0, as in Keras's order.
 template <typename Number>
 bool less(Number x, Number y) {
   if constexpr (std::is_floating_point_v<Number>) {
@@ -26,7 +26,7 @@ bool less(Number x, Number y) {
   return x < y;
 }
 
-/// The first largest element; NaN is never chosen (as in TensorFlow), so an all-NaN row gives 0.
+/// Returns the first largest element; NaN never wins (as in TensorFlow), so an all-NaN row gives 0.
 template <typename Number>
 std::size_t argmax(const Row<Number>& row, bool smallest) {
   std::optional<std::size_t> best;
@@ -37,7 +37,7 @@ std::size_t argmax(const Row<Number>& row, bool smallest) {
   return best.value_or(0);
 }
 
-/// The largest or smallest element, NaN where any is NaN.
+/// Returns the largest or smallest element, NaN if any is NaN.
 template <typename Number>
 Number extreme(const Row<Number>& row, bool smallest) {
   Number best = row[0];
@@ -48,7 +48,7 @@ Number extreme(const Row<Number>& row, bool smallest) {
   return best;
 }
 
-/// ln Σ eˣ, shifted by the maximum where that is finite.
+/// ln Σ eˣ, shifted by the maximum if that is finite.
 double logsumexp(const Row<double>& row) {
   double maximum = -std::numeric_limits<double>::infinity();
   for (const double x : row) maximum = std::max(maximum, x);
@@ -58,7 +58,7 @@ double logsumexp(const Row<double>& row) {
   return std::log(sum) + shift;
 }
 
-/// Sums and products modulo 2^64 where Number is an integer.
+/// Sums and products are modulo 2^64 if Number is an integer.
 template <typename Number>
 Number add(Number x, Number y) {
   if constexpr (std::is_integral_v<Number>) {

@@ -64,7 +64,7 @@ std::vector<Vector> RnnInputs::initial_states(std::size_t b) const {
 
 namespace {
 
-/// (input, states) → states. State 0 is the output h.
+/// Computes one step: (input, states) → states. State 0 is the output h.
 struct Step : Cell {
   void simple(std::span<const double> x, Vector& h) const {
     Vector z = input_part(x);

@@ -1,6 +1,6 @@
-// What a recurrent layer and its gradient have in common.
+// The common part of a recurrent layer and its gradient.
 //
-// B batch, T steps, D input width, U units, g gates side by side in every kernel: (D, g·U), (U, g·U).
+// B batch, T steps, D input width, U units, g gates concatenated in every kernel: (D, g·U), (U, g·U).
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ namespace attn::backends::reference {
 
 using Vector = std::vector<double>;
 
-/// 4, 3 or 1.
+/// Returns 4, 3 or 1.
 [[nodiscard]] std::size_t gates_of(graph::RnnCell cell);
 
 /// sums[m] += Σ x[k]·kernel[k, first + m], the kernel `width` wide.
@@ -30,23 +30,23 @@ struct Cell {
   [[nodiscard]] double gate(double x) const { return apply(op.recurrent_activation, x); }
   [[nodiscard]] std::size_t width() const { return units * gates_of(op.cell); }
 
-  /// The biases from `first` on, all gates.
+  /// Adds the biases from `first` on, for all gates.
   void add_bias(Vector& sums, std::size_t first) const;
-  /// x·kernel + (input) bias, all gates.
+  /// Returns x·kernel + (input) bias, for all gates.
   [[nodiscard]] Vector input_part(std::span<const double> x) const;
 };
 
-/// A layer's inputs, read.
+/// The inputs of a layer as vectors.
 struct RnnInputs {
   RnnInputs(const graph::Rnn& op, Tensors in);
 
   std::size_t batch, steps, depth;
   Vector x;  // (B,T,D)
   Cell cell;
-  Vector mask;                  // (B,T), 1 everywhere where there is none
+  Vector mask;                  // (B,T), 1 everywhere if there is no mask
   std::vector<Vector> initial;  // per state (B,U): the output h, and c of an LSTM
 
-  /// The time step that is the i'th in the order in which the layer walks.
+  /// Returns the time step that the layer processes i'th.
   [[nodiscard]] std::size_t time(std::size_t i) const { return cell.op.go_backwards ? steps - 1 - i : i; }
   [[nodiscard]] bool counts(std::size_t b, std::size_t t) const { return mask[b * steps + t] != 0.0; }
   [[nodiscard]] std::span<const double> at(std::size_t b, std::size_t t) const {

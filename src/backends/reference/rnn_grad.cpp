@@ -1,4 +1,4 @@
-// Back-propagation through time, one sample and one time step after the other.
+// Backpropagation through time, one sample and one time step after the other.
 #include "attn/base/stop.h"
 #include "numbers.h"
 #include "rnn.h"
@@ -8,18 +8,18 @@ namespace {
 
 using graph::RnnCell;
 
-/// What one step computed on its way, with the states it began with.
+/// The intermediate results of one step, with its initial states.
 struct Kept {
   std::size_t t = 0;
   bool counts = true;
   Vector h, c;       // before the step
   Vector input;      // x·kernel + bias, all gates; with the recurrent part for simple and lstm
   Vector recurrent;  // gru: h·recurrent kernel + its bias
-  Vector candidate;  // gru: what the activation is taken of
+  Vector candidate;  // gru: the input of the activation
   Vector cell;       // lstm: c after the step
 };
 
-/// sums[k] += Σ_m g[m]·kernel[k, first + m]: back through a product.
+/// sums[k] += Σ_m g[m]·kernel[k, first + m]: the backward pass of a product.
 void add_back(std::span<double> sums, std::span<const double> g, const Vector& kernel, std::size_t width,
               std::size_t first) {
   for (std::size_t k = 0; k < sums.size(); ++k) {
@@ -64,13 +64,13 @@ class Backward {
   }
 
  private:
-  /// The gradients of the initial states.
+  /// Computes one sample and returns the gradients of its initial states.
   std::vector<Vector> sample(std::size_t b) {
     const std::vector<Kept> kept = forward(b);
     std::vector<Vector> dstates(given_.initial.size(), Vector(units_, 0.0));
     for (std::size_t s = 0; s < dfinals_.size(); ++s)
       for (std::size_t u = 0; u < units_; ++u) dstates[s][u] = dfinals_[s][b * units_ + u];
-    Vector pending(units_, 0.0);  // of outputs that repeat the one of an earlier step
+    Vector pending(units_, 0.0);  // for outputs that repeat an earlier step's
     const bool sequences = cell_.op.return_sequences;
     for (std::size_t i = kept.size(); i-- > 0;) {
       throw_if_stopped();
@@ -143,7 +143,7 @@ class Backward {
     }
   }
 
-  /// What gate g of a gru is taken of.
+  /// The pre-activation of gate g of a gru.
   [[nodiscard]] double before_gate(const Kept& kept, std::size_t g, std::size_t u) const {
     return kept.input[g * units_ + u] + kept.recurrent[g * units_ + u];
   }
@@ -153,7 +153,7 @@ class Backward {
   [[nodiscard]] double act_slope(double x) const { return derivative(cell_.op.activation, x); }
   [[nodiscard]] double gate_slope(double x) const { return derivative(cell_.op.recurrent_activation, x); }
 
-  /// From the gradients of the states after a step to those before it.
+  /// Computes the gradients of the states before a step from those after it.
   void back(std::size_t b, const Kept& kept, std::vector<Vector>& dstates) {
     Vector& dh = dstates[0];
     Vector dinput(width_), drecurrent;
@@ -170,7 +170,7 @@ class Backward {
         back_gru(kept, dh, dh_before, dinput, drecurrent);
         break;
     }
-    // The candidate of a gru that resets before its product has gone back through it already.
+    // A gru that resets before its product has already propagated the candidate's gradient.
     const bool gru = cell_.op.cell == RnnCell::gru, before = gru && !cell_.op.reset_after;
     const std::span<const double> to_h = std::span(gru ? drecurrent : dinput).first(before ? 2 * units_ : width_);
     add_back(dh_before, to_h, cell_.recurrent_kernel, width_, 0);

@@ -1,4 +1,4 @@
-// Integers that name something, checked.
+// Checked indices.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace attn::backends::reference {
 
-/// The row of a table of `size` that each index names; negative ones count from the back. Throws Error (bad_input),
-/// naming the index and its place, where one is outside.
+/// Returns the row of a table of `size` for each index; negative ones count from the end. Throws Error (bad_input),
+/// naming the index and its position, if one is out of range.
 [[nodiscard]] std::vector<Dim> rows_named_by(const Tensor& indices, Dim size);
 
-/// The coordinates of element i of a shape, "(1, 2)".
+/// Returns the coordinates of element i of a shape, "(1, 2)".
 [[nodiscard]] std::string coordinates(std::int64_t i, const Shape& shape);
 
 }  // namespace attn::backends::reference

@@ -1,4 +1,4 @@
-// Numbers written or added into zeros: the gradients of Slice and of Gather.
+// The gradients of Slice and of Gather: numbers written or added into zeros.
 #include "attn/base/error.h"
 #include "attn/graph/range.h"
 #include "kernels.h"

@@ -1,4 +1,4 @@
-// Softmax and its relatives over one or several axes jointly.
+// Softmax and its relatives, jointly over one or several axes.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -13,8 +13,7 @@ namespace {
 
 using Row = std::vector<double>;
 
-/// eˣ / Σ eˣ, shifted by the maximum so that it does not overflow. NaN anywhere, or nothing but −∞, gives NaN
-/// everywhere.
+/// eˣ / Σ eˣ, shifted by the maximum to avoid overflow. A NaN, or a row of −∞, makes the whole row NaN.
 void softmax(Row& row) {
   const double maximum = *std::ranges::max_element(row);
   double sum = 0.0;
@@ -30,7 +29,7 @@ void log_softmax(Row& row) {
   for (double& x : row) x = x - maximum - log_sum;
 }
 
-/// max(x − τ, 0) with Keras's τ = (Σ c_j − 1)/k over the k largest elements that are in the support, where c_j is the
+/// Computes max(x − τ, 0) with Keras's τ = (Σ c_j − 1)/k over the k largest elements in the support, where c_j is the
 /// sum of the j largest. (Martins & Astudillo 2016 have c_k in place of the sum; Keras 3's backends all add them up.)
 void sparsemax(Row& row) {
   Row sorted = row;

@@ -1,4 +1,4 @@
-// Functions of one number. Keras's formulas, kept as Keras writes them where infinities and NaN depend on the form.
+// Unary functions. The formulas keep Keras's form where infinities and NaN depend on it.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +15,8 @@ using namespace reference;  // functions.h
 
 double relu(double x, double slope, double threshold, double max_value) {
   if (x > threshold) return std::min(x, max_value);
-  // Keras clears what is not above a threshold by comparison, which also clears NaN; without one NaN stays.
+  // Keras clears values that are not above a threshold by a comparison, which also clears NaN; without a threshold NaN
+  // stays.
   if (slope == 0.0) return std::isnan(x) && threshold == 0.0 ? x : 0.0;
   return slope * (x - threshold);
 }
@@ -41,7 +42,7 @@ double sparse_sigmoid(double x) {
   return x >= 1.0 ? 1.0 : 0.5 * (x + 1.0);
 }
 
-/// Four bits of exponent and three of mantissa: steps of an eighth of a power of two, from 2^−6 down of 2^−9.
+/// Four exponent and three mantissa bits: the step is an eighth of a power of two; below 2^−6 it is 2^−9.
 double float8_e4m3fn(double x) {
   constexpr double kLargest = 448.0;
   constexpr int kLeastExponent = -6, kMantissa = 3;
@@ -157,7 +158,7 @@ double apply(const graph::Unary& function, double x) {
     case UnaryFn::ceil:
       return std::ceil(x);
     case UnaryFn::round:
-      return std::nearbyint(x);  // half to even, as Python
+      return std::nearbyint(x);  // half to even, as in Python
     case UnaryFn::trunc:
       return std::trunc(x);
     case UnaryFn::sign:

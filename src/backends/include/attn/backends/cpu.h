@@ -1,4 +1,4 @@
-// The CPU backend: oneDNN for products, and simple vectorised loops around it.
+// The CPU backend: oneDNN and attn's own kernels for products, and vectorized loops for the rest.
 #pragma once
 
 #include <memory>
@@ -10,31 +10,32 @@
 namespace attn::backends {
 
 struct CpuOptions {
-  /// What a thread must have to do, in floating-point operations or bytes, before it is woken for a step: waking it
-  /// takes a few microseconds, in which a core does about this much. A test that wants threads everywhere says 1.
+  /// The work per thread, in floating-point operations or bytes, above which another thread is woken for a step: waking
+  /// it takes a few microseconds, in which a core does about this much. Tests that want threads everywhere set 1.
   double work_per_thread = 5e5;
-  /// Fill the arena with NaN before every run, so that reading a value before it is written shows.
+  /// Fill the arena with NaN before every run, to reveal reads of uninitialized values.
   bool poison_arena = false;
-  /// Compute every product by a weight on emulated tiles of bfloat16, as a CPU with AMX would the large ones: for
-  /// tests.
+  /// For tests: compute every product with a weight on emulated bfloat16 tiles, as a CPU with AMX does with the large
+  /// ones.
   bool emulate_tiles = false;
 };
 
-/// The library that is loaded.
+/// The loaded oneDNN library.
 struct OnednnLibrary {
   std::string version;  ///< "3.2.0"
-  std::string isa;      ///< the newest instruction set that it uses here: "avx512_core_amx"; "" for one unknown to us
+  std::string isa;      ///< the newest instruction set that it uses here: "avx512_core_amx"; "" if unknown
 };
 [[nodiscard]] OnednnLibrary onednn_library();
 
-/// The newest instruction set that kernels use: "sse41", "avx2", "avx512", "avx512_bf16" or "amx", as the CPU has it
-/// and the variable ATTN_ISA allows. Throws Error (usage) where that is another word.
+/// Returns the newest instruction set that kernels use: "sse41", "avx2", "avx512", "avx512_bf16" or "amx", limited by
+/// the CPU and by the variable ATTN_ISA. Throws Error (usage) if that has another value.
 [[nodiscard]] std::string_view kernel_isa();
 
-/// Runs float32 with products by oneDNN or its own kernels, and loops of its own for the rest. On a CPU with
-/// AVX-512's dot products of bfloat16 or AMX products of bfloat16 are computed as such, with float32 sums; on one with
-/// AMX large ones of float32 in parts of bfloat16. Other half-precision work is done in float32 and rounded when it is
-/// stored. What it has no kernel for runs on the reference's; Executable::choices() says which and why.
+/// Makes the CPU backend. It computes float32 products with oneDNN or its own kernels, and everything else with its own
+/// loops. On a CPU with AVX-512 BF16 or AMX, products of bfloat16 are computed in bfloat16 with float32 accumulators;
+/// with AMX, large float32 products are computed as sums of bfloat16 parts. Other half-precision work is done in
+/// float32 and rounded on store. Operations without a kernel run on the reference loops; Executable::choices() lists
+/// them with the reason.
 [[nodiscard]] std::unique_ptr<Backend> make_cpu_backend();
 [[nodiscard]] std::unique_ptr<Backend> make_cpu_backend(const CpuOptions& options);
 

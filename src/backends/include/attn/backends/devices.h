@@ -1,4 +1,4 @@
-// The GPUs of this machine, asked of the NVIDIA driver alone.
+// The GPUs of this machine, as reported only by the NVIDIA driver.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +12,29 @@ struct Gpu {
   std::string name;      ///< "NVIDIA H200"
   int architecture = 0;  ///< compute capability times ten: 90
   std::int64_t memory_bytes = 0;
-  std::string pci_bus_id;  ///< "0000:1b:00.0"; "" where the driver does not tell
+  std::string pci_bus_id;  ///< "0000:1b:00.0"; "" if the driver does not report it
 };
 
 struct Gpus {
   std::vector<Gpu> gpus;
-  int driver_version = 0;  ///< of CUDA, as the driver says it: 13000; 0 where there is no driver
-  std::string why_none;    ///< the sentence where there is no GPU to use, or ""
+  int driver_version = 0;  ///< CUDA version of the driver: 13000; 0 if there is no driver
+  std::string why_none;    ///< the reason why no GPU is usable, or ""
 };
 
-/// Never throws: what is missing is in `why_none`.
+/// Never throws: problems are in `why_none`.
 [[nodiscard]] Gpus find_gpus();
 
-/// What a GPU does at this moment, asked of NVIDIA's management library; zeros where that is missing.
+/// The current state of a GPU from NVIDIA's management library; zeros if that is missing.
 struct GpuState {
-  int clock_mhz = 0;  ///< of the processors
+  int clock_mhz = 0;  ///< processor clock
   double watts = 0;
 };
 [[nodiscard]] GpuState gpu_state(int index);
 
-/// Where the CUDA plugin would be opened from, or "" where no file is there.
+/// Returns the path of the CUDA plugin, or "" if it does not exist.
 [[nodiscard]] std::string cuda_plugin_path();
 
-/// "13.0" for 13000.
+/// Formats 13000 as "13.0".
 [[nodiscard]] std::string cuda_version_text(int version);
 
 }  // namespace attn::backends

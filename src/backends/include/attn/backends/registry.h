@@ -1,4 +1,4 @@
-// Which backends this program has.
+// The backends of this program.
 #pragma once
 
 #include <memory>
@@ -13,19 +13,19 @@ namespace attn::backends {
 struct BackendRow {
   std::string_view name;                        ///< "onednn"
   std::string_view device;                      ///< "cpu"
-  std::unique_ptr<Backend> (*make)(int index);  ///< on the device of that number; throws Error (no_device)
+  std::unique_ptr<Backend> (*make)(int index);  ///< on the device of that index; throws Error (no_device)
 };
 
-/// The best device and backend first.
+/// The backends, the best device and backend first.
 [[nodiscard]] std::span<const BackendRow> backend_rows();
 
 struct MadeBackend {
   std::unique_ptr<Backend> backend;
-  std::string fell_back;  ///< for "auto": why it is not the GPU's, or ""
+  std::string fell_back;  ///< for "auto": the reason why no GPU is used, or ""
 };
 
-/// The backend `name` of `device` ("cpu", "cuda", "cuda:0", "auto"); an empty name means the device's best. Throws
-/// Error: (usage) for unknown names and for a backend of another device, (no_device) where there is no such device.
+/// Makes the backend `name` of `device` ("cpu", "cuda", "cuda:0", "auto"); an empty name selects the device's best.
+/// Throws Error: (usage) for an unknown name or a backend of another device, (no_device) if the device does not exist.
 [[nodiscard]] MadeBackend make_backend(std::string_view device, std::string_view name);
 
 }  // namespace attn::backends
