@@ -1,4 +1,4 @@
-// 32 × 32 sums of products of bfloat16 parts, in eight tiles.
+// A 32 × 32 micro-kernel for products of bfloat16 parts, in eight tile registers.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace attn::backends::cpu {
 
-/// What is fetched into the second-level cache while something else is multiplied: so many lines with each product of
-/// two tiles. All at once they would keep the loads of the tiles waiting.
+/// Data to prefetch into the L2 cache during other products: `lines` cache lines with each product of two tiles.
+/// Prefetching everything at once would delay the tile loads.
 struct Ahead {
   const char* next;
   std::int64_t lines;
@@ -27,8 +27,8 @@ struct Pair {
   int x, w;
 };
 
-/// The products that are small beside that of the first parts, by the number of parts; what is left out is smaller than
-/// float32's rounding (three parts) or 2⁻¹⁶ (two). Neighbours share what they load.
+/// The products other than that of the first parts, by the number of parts. The omitted ones are below float32's
+/// rounding error (three parts) or 2⁻¹⁶ (two). Adjacent pairs share a loaded tile.
 template <int kParts>
 inline constexpr std::array<Pair, 0> kSmall{};
 template <>
@@ -39,7 +39,7 @@ inline constexpr std::array<Pair, 1> kLarge{{{0, 0}}};
 
 inline constexpr Pair kNothing{-1, -1};
 
-/// What stays in the first-level cache: all of it, the first parts (which are read twice), or none.
+/// The data that should stay in the L1 cache: everything, the first parts (which are read twice), or nothing.
 enum class Keep : std::uint8_t { all, first_parts, none };
 
 template <int kTile, bool kStreams, typename Tiles>
@@ -51,8 +51,8 @@ template <int kTile, bool kStreams, typename Tiles>
   }
 }
 
-/// Tiles 0 to 3 are the sums (first rows by first and last columns, then the last rows), 4 and 5 hold a part of x, 6
-/// and 7 one of w, from the pair before where it is the same.
+/// Tiles 0 to 3 are the accumulators: the first rows by the first and last columns, then the last rows. Tiles 4 and 5
+/// hold a part of x, 6 and 7 one of w, kept from the previous pair if it is the same.
 template <int kRowTiles, Pair kPair, Pair kBefore, Keep kX, Keep kW, typename Tiles>
 [[gnu::always_inline]] inline void multiply_pair(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, Ahead& ahead) {
   constexpr bool kStreamsX = kX == Keep::none || (kX == Keep::first_parts && kPair.x > 0);
@@ -73,7 +73,7 @@ template <int kRowTiles, Pair kPair, Pair kBefore, Keep kX, Keep kW, typename Ti
   }
 }
 
-/// Adds the products of `kPairs` over all steps.
+/// Accumulates the products of `kPairs` over all steps.
 template <int kParts, int kRowTiles, const auto& kPairs, Keep kX, Keep kW, typename Tiles, std::size_t... kIndex>
 [[gnu::always_inline]] inline void add_pairs(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps,
                                              Ahead& ahead, std::index_sequence<kIndex...>) {
@@ -87,11 +87,11 @@ template <int kParts, int kRowTiles, const auto& kPairs, Keep kX, Keep kW, typen
 
 }  // namespace tiles
 
-/// y(i, j) = Σ x(i, k)·w(k, j) for the first 16·kRowTiles rows of a block, and a block of columns.
+/// Computes y(i, j) = Σ x(i, k)·w(k, j) for the first 16·kRowTiles rows of a block and a block of columns.
 ///
-/// First all small products over the whole depth, then the large ones: so few and only the last of the additions round
-/// a sum of the result's size, and the error is below that of a float32 product. With one part the sums begin with
-/// `start`, which lies as y does; null: zeros. `kOnce`: x is not read again soon.
+/// All small products over the whole depth come first, then the large ones. Only the last few additions then round at
+/// the magnitude of the result, and the error is below that of a float32 product. With one part the accumulators start
+/// with `start`, which is laid out as y; null: zeros. `kOnce`: x is not read again soon.
 template <int kParts, int kRowTiles, bool kOnce, typename Tiles>
 void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead& ahead, float* y,
                         std::int64_t stride, const float* start) {
@@ -135,7 +135,7 @@ void multiply_row_tiles(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std:
   }
 }
 
-/// The same for the first `rows` ≤ 32 rows, and some more of which nothing is known. Row i is written to y + i·stride.
+/// The same for the first `rows` ≤ 32 rows; a few more rows of y may be overwritten. Row i is written to y + i·stride.
 template <int kParts, bool kOnce = false, typename Tiles>
 void multiply_tile_block(Tiles& tiles, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
                          Ahead& ahead, float* y, std::int64_t stride = kTileBlock, const float* start = nullptr) {

@@ -8,7 +8,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// The next part of x, in the upper half of the bits; x becomes the rest.
+/// Returns the next part of x in the upper half of the bits, and replaces x by the remainder.
 [[gnu::always_inline]] inline std::uint32_t take_part(float& x) {
   constexpr std::uint32_t kUpper = 0xFFFF0000, kExponent = 0x7F800000, kQuiet = 0x400000;
   const auto bits = std::bit_cast<std::uint32_t>(x);
@@ -21,7 +21,7 @@ namespace {
   return part;
 }
 
-/// Parts of 32 numbers to to[part·kTilePart + i].
+/// Splits 32 numbers into parts at to[part·kTilePart + i].
 [[gnu::always_inline]] inline void split_any(const float* x, int parts, Bfloat16* to) {
   float rest[kTileDepth];
   std::memcpy(rest, x, sizeof rest);
@@ -29,19 +29,19 @@ namespace {
     for (std::int64_t i = 0; i < kTileDepth; ++i) to[i] = static_cast<Bfloat16>(take_part(rest[i]) >> 16);
 }
 
-/// The bits of the largest magnitude so far.
+/// Updates the bits of the largest magnitude so far.
 [[gnu::always_inline]] inline void find_largest(const Lanes& x, Integers& largest) {
   const Integers magnitude = reinterpret_cast<Integers>(x) & 0x7FFFFFFF;
   largest = magnitude > largest ? magnitude : largest;
 }
 
-/// Is there one whose nearest bfloat16 may be infinite, or NaN?
+/// Whether the nearest bfloat16 of a number may be infinite or NaN.
 [[gnu::always_inline]] inline bool is_any_large(const Integers& largest) {
   constexpr int kLeastLarge = 0x7F000000;  // 2¹²⁷
   return any_of(largest >= kLeastLarge);
 }
 
-/// As split_any, of numbers that are not large.
+/// split_any for numbers that are not large.
 [[gnu::always_inline]] inline void split(const float* x, int parts, Bfloat16* to, Integers& largest) {
   Lanes first, second;
   load(x, first);
@@ -51,7 +51,7 @@ namespace {
   for (int part = 0; part < parts; ++part) take_nearest(first, second, to + part * kTilePart);
 }
 
-/// What of a row of `depth` numbers is there at `step`, with zeros behind it.
+/// The elements of a row of `depth` numbers at `step`, padded with zeros.
 template <typename Number>
 [[gnu::always_inline]] inline const Number* step_of(const Number* row, std::int64_t depth, std::int64_t step,
                                                     Number* room) {
@@ -62,8 +62,8 @@ template <typename Number>
   return room;
 }
 
-/// f(row, step) for rows of one tile: some steps of each row, which lie together, so that memory is read in runs, and
-/// not many more, so that what is written lies together too.
+/// Calls f(row, step) for the rows of one tile, in runs of a few steps per row: the reads are contiguous, and the
+/// writes stay close together.
 template <typename Function>
 [[gnu::always_inline]] inline void for_each_step(std::int64_t rows, std::int64_t depth, Function f) {
   constexpr std::int64_t kRun = 4;
@@ -74,7 +74,7 @@ template <typename Function>
   }
 }
 
-/// Parts of rows of one tile.
+/// Splits rows of one tile into parts.
 ATTN_VECTORIZED(void, split_rows, const float* x, std::int64_t stride, std::int64_t rows, std::int64_t depth, int parts,
                 Bfloat16* to) {
   float room[kTileDepth];
@@ -91,7 +91,7 @@ ATTN_VECTORIZED(void, split_rows, const float* x, std::int64_t stride, std::int6
       });
 }
 
-/// Rows that have one part already.
+/// Copies rows that have one part already.
 ATTN_VECTORIZED(void, copy_rows, const Bfloat16* x, std::int64_t stride, std::int64_t rows, std::int64_t depth,
                 Bfloat16* to) {
   Bfloat16 room[kTileDepth];
@@ -103,7 +103,7 @@ ATTN_VECTORIZED(void, copy_rows, const Bfloat16* x, std::int64_t stride, std::in
 }
 
 /// Splits two rows of w, 16 columns each, into parts as pairs: to[part·kTilePart + 2·j + (0 or 1)]. The even row comes
-/// first, as numbers are little-endian.
+/// first, because numbers are little-endian.
 [[gnu::always_inline]] inline void split_pairs(const Lanes& even_row, const Lanes& odd_row, int parts, Bfloat16* to) {
   Lanes even = even_row, odd = odd_row;
   const Integers upper = Integers{} + static_cast<int>(0xFFFF0000);
@@ -128,7 +128,7 @@ ATTN_VECTORIZED(void, copy_rows, const Bfloat16* x, std::int64_t stride, std::in
   }
 }
 
-/// `kAny`: numbers of any size.
+/// `kAny`: numbers of any magnitude.
 template <bool kAny, typename Number>
 [[gnu::always_inline]] inline bool split_columns(const Number* w, std::int64_t depth, std::int64_t width,
                                                  std::int64_t stride, int parts, Bfloat16* block) {
@@ -169,7 +169,7 @@ ATTN_VECTORIZED(void, pack_columns, DType dtype, const void* w, std::int64_t dep
   }
 }
 
-/// Pairs of numbers change places across the diagonals of tiles.
+/// Transposes tiles of pairs of numbers.
 ATTN_VECTORIZED(void, transpose_tiles, Bfloat16* tiles, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     auto* const tile = reinterpret_cast<float*>(tiles + i * kTileNumbers);

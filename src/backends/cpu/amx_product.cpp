@@ -1,8 +1,8 @@
-// Products on tiles of bfloat16: of bfloat16 numbers, or of float32 ones as sums of one, two or three of them.
+// GEMMs on bfloat16 tiles: for bfloat16 numbers, or for float32 numbers as sums of one, two or three bfloat16.
 //
-// The weights are packed once, in blocks of 32 columns. Rows of x are packed a group at a time, and a chunk of each
-// block's depth meets all rows of the group while the next one is fetched. The loops are checked on emulated tiles,
-// where they give AMX's bits.
+// The weights are packed once, in blocks of 32 columns. Rows of x are packed a group at a time. A section of each
+// column block is multiplied by all rows of the group while the next one is prefetched. The tests run the loops on
+// emulated tiles, which give the same bits as AMX.
 #include "amx_product.h"
 
 #include <unistd.h>
@@ -24,38 +24,40 @@ namespace {
 
 constexpr std::int64_t kPiecesPerThread = 4;
 
-/// Float32 products with fewer rows wait for the bytes of the weights, of which panels have 4 for a number.
+/// With fewer rows, a float32 product is bound by the bandwidth of the weights, which take 4 bytes per number in
+/// panels.
 std::int64_t least_rows(int parts) { return parts == 3 ? 57 : parts == 2 ? 17 : 1; }
 
 std::int64_t blocks_of(std::int64_t count) { return (count + kTileBlock - 1) / kTileBlock; }
 
-/// Steps of the depth whose products are summed before they are added to the sums of those before: so few that sums of
-/// parts round seldom.
+/// Steps of the depth that are summed before they are added to the earlier sums: few enough that partial sums round
+/// seldom.
 constexpr std::int64_t kSumSteps = 4;
 
-/// How a product is cut so that what is read again and again stays in the second-level cache: the depth into sections,
-/// whose sums are added up; the rows of x into groups, of whose section all panels are multiplied; and the panels into
-/// sets whose sums wait for the next section.
+/// The blocking of a GEMM that keeps reused data in the L2 cache. The depth is cut into sections, whose sums are added
+/// up. The rows of x are cut into groups; a section of a group is multiplied by all panels. The panels are cut into
+/// sets, whose sums wait for the next section.
 struct Blocking {
-  /// The numbers of `size` may be 0 where only its price is asked.
+  /// The sizes may be 0 if only the cost is queried.
   Blocking(const Product::Size& size, int parts, int threads)
       : steps(std::max<std::int64_t>(1, tile_steps(size.depth))),
         blocks(std::max<std::int64_t>(1, blocks_of(size.rows))) {
-    // The bytes of a block's whole depth, or of a section. They do not depend on the rows, so that neither do the bits
-    // of a row's result.
+    // Bytes of a block's whole depth, or of a section. They do not depend on the rows, so that the bits of a row's
+    // result do not either.
     constexpr std::int64_t kMostWhole = 192 << 10, kMostSection = 96 << 10;
     const std::int64_t step_bytes = parts * kTilePart * 2;
     const std::int64_t most_steps = steps <= kMostWhole / step_bytes ? steps : kMostSection / step_bytes;
     section_steps = (most_steps + kSumSteps - 1) / kSumSteps * kSumSteps;
     sections = (steps + section_steps - 1) / section_steps;
     const std::int64_t cache = std::max<std::int64_t>(1 << 20, sysconf(_SC_LEVEL2_CACHE_SIZE));
-    const std::int64_t of_blocks = sections == 1 ? cache / 2 : cache / 4;  // beside the sums that wait
+    const std::int64_t of_blocks = sections == 1 ? cache / 2 : cache / 4;  // the waiting sums take the rest
     const std::int64_t block_bytes = section_steps * step_bytes;
     const std::int64_t most_blocks = std::max<std::int64_t>(1, of_blocks / block_bytes);
     // A few more blocks are better than two groups, each of which reads all panels.
     const bool is_one_group = blocks <= (of_blocks + cache / 8) / block_bytes;
     groups = is_one_group ? 1 : (blocks + most_blocks - 1) / most_blocks;
-    // Groups that are high enough for the panels' bytes go to one thread each, which finds what it packed in its cache.
+    // Groups that are high enough to amortize the panels' bandwidth go to one thread each, which packs them into its
+    // own cache.
     constexpr std::int64_t kLeastBlocks = 4;
     const std::int64_t pieces = kPiecesPerThread / 2 * threads;
     by_groups = threads > 1 && blocks >= kLeastBlocks * pieces;
@@ -65,7 +67,7 @@ struct Blocking {
     set_panels = std::clamp<std::int64_t>(cache / 4 / (group_blocks * kSumsBytes), 1, panels);
   }
 
-  /// What the rows that are packed together take, and the sums that wait in one thread.
+  /// Bytes of the packed rows of a group and of the waiting sums of one thread.
   [[nodiscard]] std::optional<std::int64_t> packed_bytes(int parts) const {
     return checked_product(std::array<std::int64_t, 4>{group_blocks, steps, parts, kTilePart * 2});
   }
@@ -174,23 +176,23 @@ class TileProduct final : public Product {
     const void *x, *residual;
     void* y;
   };
-  /// Panels and, of a group of rows, blocks.
+  /// A range of panels and, within a group of rows, a range of blocks.
   struct Part {
     Bfloat16* packed;
     std::int64_t first_panel, last_panel, first_block, last_block;
-    std::int64_t first_row, rows;  // of the group, in the whole
+    std::int64_t first_row, rows;  // rows of the group, within the whole
   };
   struct Block {
-    std::int64_t row, panel;  // of 32 rows in the group, of 32 columns
+    std::int64_t row, panel;  // 32 rows in the group, 32 columns
   };
 
   static Team team_of(Engine& engine, const Size& size) {
-    // Few rows wait for the weights' bytes.
+    // With few rows the time is bound by the weights' bandwidth.
     const auto rows = static_cast<double>(std::max<std::int64_t>(size.rows, 8));
     return engine.team_for(2.0 * rows * static_cast<double>(size.depth) * static_cast<double>(size.width));
   }
 
-  /// All of it, packed in a thread's scratch or by the product before.
+  /// A whole group, packed in a thread's scratch or by the previous product.
   [[nodiscard]] Part group(std::int64_t g, int thread) const {
     const std::int64_t first = blocking_.blocks * g / blocking_.groups;
     const std::int64_t last = blocking_.blocks * (g + 1) / blocking_.groups, row = first * kTileBlock;
@@ -198,7 +200,7 @@ class TileProduct final : public Product {
     return {packed, 0, panels_, 0, last - first, row, std::min((last - first) * kTileBlock, size_.rows - row)};
   }
 
-  /// Rows [first, last) of the whole.
+  /// Packs rows [first, last) of the whole.
   void pack_rows(const Call& call, const Part& part, std::int64_t first, std::int64_t last) const {
     while (first < last) {
       const std::int64_t i = first % kTileBlock, count = std::min(last - first, kTileBlock - i);
@@ -208,7 +210,7 @@ class TileProduct final : public Product {
     }
   }
 
-  /// Block b of all rows in what is handed over.
+  /// Block b of all rows in the handover buffer.
   [[nodiscard]] Bfloat16* handed(std::int64_t b) const {
     const bool takes = handover_.takes != nullptr;
     std::byte* const blocks = (takes ? handover_.takes : handover_.leaves)->get();
@@ -256,7 +258,7 @@ class TileProduct final : public Product {
   [[nodiscard]] const Bfloat16* section_of(std::int64_t p, std::int64_t section) const {
     return panel(p) + section * blocking_.section_steps * parts_ * kTilePart;
   }
-  /// Where a thread packs rows of x; behind it are the sums that wait.
+  /// The packed rows of a thread, followed by the waiting sums.
   [[nodiscard]] Bfloat16* packed_of(int thread) const {
     const std::int64_t bytes = blocking_.packed_bytes(parts_).value_or(0) + blocking_.sums_bytes();
     return reinterpret_cast<Bfloat16*>(engine_.scratch.get() + thread * bytes);
@@ -298,20 +300,20 @@ class TileProduct final : public Product {
     }
   }
 
-  /// Rows of a block of 32 that are there.
+  /// The number of valid rows of a block of 32.
   [[nodiscard]] static std::int64_t height(const Part& part, std::int64_t block) {
     return std::min(kTileBlock, part.rows - block * kTileBlock);
   }
 
-  /// A section of a panel, fetched while one is multiplied by so many blocks.
+  /// Prefetches a section of a panel while `blocks` blocks multiply another one.
   template <int kParts>
   [[nodiscard]] Ahead ahead_of(std::int64_t blocks, const Bfloat16* next) const {
     constexpr std::int64_t kLine = 64, kPairs = kParts == 3 ? 6 : kParts == 2 ? 3 : 1, kProducts = 4 * kPairs;
-    const std::int64_t lines = kParts * kTilePart * 2 / kLine;  // of a step
+    const std::int64_t lines = kParts * kTilePart * 2 / kLine;  // cache lines of a step
     return {reinterpret_cast<const char*>(next), (lines + blocks * kProducts - 1) / (blocks * kProducts)};
   }
 
-  /// Adds a section of a block to its sums, or begins them.
+  /// Adds a section of a block to its sums, or starts them.
   template <int kParts>
   void multiply_section(Tiles& tiles, std::int64_t section, const Bfloat16* x, std::int64_t rows, std::int64_t p,
                         Ahead& ahead, float* sums) const {
@@ -334,7 +336,7 @@ class TileProduct final : public Product {
     }
   }
 
-  /// A block's sums become y's numbers, or a step of the next product's x.
+  /// Converts a block's sums into elements of y, or into a step of the next product's x.
   void finish(const Call& call, const Part& part, const Block& block, float* sums) const {
     const std::int64_t column = block.panel * kTileBlock, rows = height(part, block.row);
     if (handover_.leaves != nullptr) {
@@ -369,8 +371,9 @@ class TileProduct final : public Product {
     }
   }
 
-  /// ∞ times the part of a number that is 0, or of another sign, is NaN where ∞ times the number is ∞; and a product of
-  /// first parts may overflow where the sum of all does not. So what is not finite is computed from whole numbers.
+  /// Recomputes results that are not finite from whole numbers. An infinity times a part that is 0, or of opposite
+  /// sign, is NaN although the infinity times the number is infinite. A product of first parts may also overflow
+  /// although the sum does not.
   void repair_rows(const Bfloat16* x, std::int64_t p, std::int64_t rows, float* sums) const {
     for (std::int64_t i = 0; i < rows; ++i) {
       float* const row = sums + i * kTileBlock;
@@ -390,10 +393,10 @@ class TileProduct final : public Product {
   Handover handover_;
   bool has_residual_;
   TileActivation activation_;
-  UnaryLoop loop_;  // of another one
+  UnaryLoop loop_;  // an activation that tiles do not compute
   std::int64_t column_pieces_ = 1, row_pieces_ = 1;
   std::int64_t packed_bytes_ = 0;
-  std::shared_ptr<std::byte> weights_;  // panels of 32 columns, as amx_pack.h has them
+  std::shared_ptr<std::byte> weights_;  // panels of 32 columns in the layout of amx_pack.h
   std::vector<float> bias_;             // padded
 };
 
@@ -404,7 +407,7 @@ bool takes(const ProductQuery& query) {
   const bool takes_dtype = query.dtype == DType::float32 || query.dtype == DType::bfloat16;
   if (tiles == Tiles::none || !takes_dtype || query.weights != query.dtype) return false;
   const int parts = parts_of(query);
-  if (tiles == Tiles::dots) return parts == 1;  // twice as fast as float32: too slow for more
+  if (tiles == Tiles::dots) return parts == 1;  // twice as fast as float32: too slow for more parts
   return tiles == Tiles::emulated || query.size.rows >= least_rows(parts);
 }
 

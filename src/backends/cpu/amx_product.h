@@ -1,4 +1,4 @@
-// How products on tiles of bfloat16 take numbers apart.
+// The decomposition of numbers for products on bfloat16 tiles.
 #pragma once
 
 #include "attn/base/dtype.h"
@@ -6,8 +6,8 @@
 
 namespace attn::backends::cpu {
 
-/// How many bfloat16 stand for a number: for a bfloat16 one; for a float32 three (six products, `highest`), two (three
-/// products, `high`) or one (`medium`).
+/// Returns the number of bfloat16 parts per number: one for bfloat16; for float32 three (six products, `highest`), two
+/// (three products, `high`) or one (`medium`).
 [[nodiscard]] int tile_parts(DType dtype, MatmulPrecision precision);
 
 }  // namespace attn::backends::cpu

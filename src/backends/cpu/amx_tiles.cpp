@@ -8,14 +8,14 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// Denormals as zeros; −0 and NaN stay.
+/// Flushes denormals to zero; −0 and NaN are kept.
 [[gnu::always_inline]] inline float flushed(float x) {
   constexpr float kLeastNormal = 0x1p-126F;
   return std::abs(x) < kLeastNormal ? std::copysign(0.0F, x) : x;
 }
 
-/// a·b + c rounded once, and zero where that is below the normal numbers with as many digits as they have: just below
-/// 2⁻¹²⁶ std::fma has one digit less, and may round up to it.
+/// a·b + c, rounded once, and flushed to zero below the smallest normal number. Just below 2⁻¹²⁶ std::fma has one digit
+/// less and may round up to it, so the exact value decides.
 [[gnu::always_inline]] inline float multiply_add(float a, float b, float c) {
   const double exact = static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c);
   const float rounded = std::fma(a, b, c);

@@ -6,20 +6,20 @@
 
 namespace attn::backends::cpu {
 
-/// The bits of a bfloat16.
+/// The bit pattern of a bfloat16.
 using Bfloat16 = std::uint16_t;
 
 /// A tile holds 16 × 32 bfloat16 or 16 × 16 float32.
 inline constexpr std::int64_t kTileRows = 16, kTileDepth = 32, kTileBytes = 1024;
 inline constexpr std::int64_t kTileNumbers = kTileRows * kTileDepth;
 
-/// The CPU's tile registers, of this thread, while it lives. Only where isa() is amx.
+/// This thread's tile registers during the object's lifetime. Requires isa() to be amx.
 ///
-/// GCC's intrinsics of the same names take literal register numbers alone, and do not say that they read memory.
+/// GCC's intrinsics of the same names accept only literal register numbers, and do not declare that they read memory.
 #if defined(__x86_64__)
 class AmxTiles {
  public:
-  /// A number has no more parts where products on tiles are worth it.
+  /// With more parts, products on tiles are not worth it.
   static constexpr int kMostParts = 3;
 
   AmxTiles() {
@@ -34,17 +34,17 @@ class AmxTiles {
   [[gnu::always_inline]] void zero() {
     __asm__ volatile("tilezero %%tmm%c0" : : "i"(kTile));
   }
-  /// 16 rows, each behind the one before.
+  /// Loads 16 consecutive rows.
   template <int kTile>
   [[gnu::always_inline]] void load(const Bfloat16* from) {
     __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(kRowBytes), "i"(kTile) : "memory");
   }
-  /// The same of what is not read again soon, which leaves the first-level cache to other numbers.
+  /// The same for data that is not read again soon, bypassing the L1 cache.
   template <int kTile>
   [[gnu::always_inline]] void stream(const Bfloat16* from) {
     __asm__ volatile("tileloaddt1 (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(kRowBytes), "i"(kTile) : "memory");
   }
-  /// Row r from from + r·stride.
+  /// Loads row r from from + r·stride.
   template <int kTile>
   [[gnu::always_inline]] void load_sums(const float* from, std::int64_t stride) {
     __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2"
@@ -52,7 +52,7 @@ class AmxTiles {
                      : "r"(from), "r"(stride * static_cast<std::int64_t>(sizeof(float))), "i"(kTile)
                      : "memory");
   }
-  /// Row r to to + r·stride.
+  /// Stores row r to to + r·stride.
   template <int kTile>
   [[gnu::always_inline]] void store(float* to, std::int64_t stride) {
     __asm__ volatile("tilestored %%tmm%c2, (%0,%1,1)"
@@ -60,12 +60,12 @@ class AmxTiles {
                      : "r"(to), "r"(stride * static_cast<std::int64_t>(sizeof(float))), "i"(kTile)
                      : "memory");
   }
-  /// 16 rows of 64 bytes, row r from from + r·stride.
+  /// Loads 16 rows of 64 bytes, row r from from + r·stride.
   template <int kTile>
   [[gnu::always_inline]] void load_bytes(const std::uint8_t* from, std::int64_t stride) {
     __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(stride), "i"(kTile) : "memory");
   }
-  /// 16 × 16 sums, row r from from + r·stride.
+  /// Loads 16 × 16 sums, row r from from + r·stride.
   template <int kTile>
   [[gnu::always_inline]] void load_integers(const std::int32_t* from, std::int64_t stride) {
     load_bytes<kTile>(reinterpret_cast<const std::uint8_t*>(from),
@@ -78,12 +78,12 @@ class AmxTiles {
                      : "r"(to), "r"(stride * static_cast<std::int64_t>(sizeof(std::int32_t))), "i"(kTile)
                      : "memory");
   }
-  /// As multiply_byte_tiles. Only where has_byte_tiles().
+  /// Same as multiply_byte_tiles. Requires has_byte_tiles().
   template <int kSums, int kLeft, int kRight>
   [[gnu::always_inline]] void multiply_bytes() {
     __asm__ volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kLeft), "i"(kRight));
   }
-  /// As multiply_tiles.
+  /// Same as multiply_tiles.
   template <int kSums, int kLeft, int kRight>
   [[gnu::always_inline]] void multiply() {
     __asm__ volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kLeft), "i"(kRight));
@@ -92,7 +92,7 @@ class AmxTiles {
  private:
   static constexpr std::int64_t kRowBytes = 64;
 
-  /// All eight registers whole, as LDTILECFG reads it.
+  /// All eight registers at full size, in the format of LDTILECFG.
   struct alignas(64) Shape {
     std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
     std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
@@ -101,17 +101,17 @@ class AmxTiles {
 };
 #endif
 
-/// sums(m, n) += Σ left(m, k)·right(k, n), in float32 and in the order in which Intel's manual has TDPBF16PS add: from
-/// 0 the even k, from 0 the odd k, each product added without rounding it before; the two together; then to what was
-/// there. Denormal operands count as zero and denormal results become zero. left is (16, 32), right (16, 16, 2): number
-/// (k, n) at (k/2, n, k%2).
+/// sums(m, n) += Σ left(m, k)·right(k, n), in float32 and in the order of TDPBF16PS in Intel's manual. The even k and
+/// the odd k are summed separately from 0, without rounding the products; the two sums are added, then the previous
+/// value. Denormal operands and results count as zero. left is (16, 32), right (16, 16, 2): number (k, n) is at (k/2,
+/// n, k%2).
 void multiply_tiles(float* sums, const Bfloat16* left, const Bfloat16* right);
 
-/// sums(m, n) += Σ left(m, k)·right(k, n), which wraps as TDPBUSD has it. left is (16, 64) bytes without a sign, right
-/// (16, 16, 4) bytes with one: number (k, n) at (k/4, n, k%4).
+/// sums(m, n) += Σ left(m, k)·right(k, n) with wrap-around, as TDPBUSD. left is (16, 64) unsigned bytes, right (16, 16,
+/// 4) signed bytes: number (k, n) is at (k/4, n, k%4).
 void multiply_byte_tiles(std::int32_t* sums, const std::uint8_t* left, const std::int8_t* right);
 
-/// What AmxTiles does, on any CPU.
+/// The interface of AmxTiles on any CPU.
 class EmulatedTiles {
  public:
   static constexpr int kMostParts = 3;

@@ -1,4 +1,4 @@
-// Rows that are written to caches.
+// Writes rows into KV caches.
 #include <algorithm>
 
 #include "attn/base/error.h"

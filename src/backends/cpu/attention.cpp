@@ -1,5 +1,5 @@
-// Attention with its probabilities, row by row: for a block of query rows of one head, all scores into scratch, a
-// softmax of each row, then the context.
+// Attention with its probabilities. For a block of query rows of one head it computes all scores into scratch memory, a
+// softmax of each row, and then the context.
 #include <algorithm>
 #include <cmath>
 
@@ -11,20 +11,20 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// x = scale·x, with `hidden` where `seen` is 0.
+/// x = scale·x, or `hidden` where `seen` is 0.
 ATTN_VECTORIZED(void, mask_row, float* x, const std::uint8_t* seen, float scale, float hidden, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] = seen[i] != 0 ? scale * x[i] : hidden;
 }
 
-// A block's scores should stay in the second-level cache.
+// A block's scores should fit in the L2 cache.
 constexpr std::int64_t kScores = 131'072, kLeastRows = 6, kMostRows = 96;
 
-/// The rows of a block.
+/// Returns the rows per block.
 std::int64_t rows_for(std::int64_t keys) {
   return std::clamp<std::int64_t>(kScores / std::max(padded(keys), kPanel), kLeastRows, kMostRows);
 }
 
-/// Bytes of a thread.
+/// Returns the bytes per thread.
 std::int64_t scratch_for(std::int64_t keys, std::int64_t head_size, std::int64_t value_size) {
   const std::int64_t rows = rows_for(keys);
   return scratch_size(
@@ -78,7 +78,7 @@ class RowAttention final : public Kernel {
             reinterpret_cast<std::uint8_t*>(maxima + 3 * kept)};
   }
 
-  /// The scores and context of queries [first, first + rows) of head n.
+  /// Computes the scores and context of queries [first, first + rows) of head n.
   void attend(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows,
               const Scratch& scratch) const {
     const std::int64_t S = sequence.S, stride = padded(heads_.S);

@@ -1,5 +1,5 @@
-// The gradient of attention: scores are computed again for a block of queries and a tile of keys at a time, and their
-// logarithms, which the forward pass has kept, make them probabilities (Dao, FlashAttention-2, 2023, algorithm 2).
+// The gradient of attention. Scores are recomputed for a block of queries and a tile of keys at a time; with the
+// log-sum-exp from the forward pass they give the probabilities (Dao, FlashAttention-2, 2023, algorithm 2).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,21 +16,21 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Keys of a tile, and scores of a block.
+/// Keys per tile, and scores per block.
 constexpr std::int64_t kTile = 256, kScores = 16'384, kLeastRows = 16, kMostRows = 128;
 
 std::int64_t tile_for(std::int64_t keys) { return std::clamp(padded(keys), kPanel, kTile); }
 std::int64_t rows_for(std::int64_t keys) { return std::clamp(kScores / tile_for(keys), kLeastRows, kMostRows); }
-/// From one row to the next of scores that are laid out by keys.
+/// The row stride of transposed scores.
 std::int64_t turned_stride(std::int64_t keys) { return rows_for(keys) + kLanes; }
 
-/// eˣ to about 1 ulp, of x that is not above 0 but for rounding; 0 below −87.
+/// Computes eˣ to about 1 ulp, for x that is above 0 only by rounding; 0 below −87.
 [[gnu::always_inline]] inline void exp_of_lanes(const Lanes& x, Lanes& to) {
-  constexpr float kUnderflow = -87.3365479F, kRound = 12'582'912.0F;  // as exp2_below_0 rounds
+  constexpr float kUnderflow = -87.3365479F, kRound = 12'582'912.0F;  // rounding as in exp2_below_0
   const Lanes clamped = x < kUnderflow ? Lanes{} + kUnderflow : x;
   const Lanes rounded = clamped * 1.44269504F + kRound, k = rounded - kRound;
   const Lanes r = (clamped - k * 0.693359375F) + k * 2.12194440e-4F;
-  Lanes p = 1.9875691500e-4F * r + 1.3981999507e-3F;  // as expm1_near_0
+  Lanes p = 1.9875691500e-4F * r + 1.3981999507e-3F;  // polynomial of expm1_near_0
   p = p * r + 8.3334519073e-3F;
   p = p * r + 4.1665795894e-2F;
   p = p * r + 1.6666665459e-1F;
@@ -40,8 +40,9 @@ std::int64_t turned_stride(std::int64_t keys) { return rows_for(keys) + kLanes; 
   to = x < kUnderflow ? Lanes{} : p * reinterpret_cast<Lanes>(power);
 }
 
-/// scores = e^(scale·score − lse), dscores = scores·(dscores − delta)·scale. Where a row is whole, delta is Σ
-/// scores·dscores of the numbers at hand, so that what must cancel does; `delta` is that by way of the context.
+/// Computes scores = e^(scale·score − lse) and dscores = scores·(dscores − delta)·scale. For a complete row delta is Σ
+/// scores·dscores of the computed numbers, so that terms which must cancel do; `delta` is the same sum computed from
+/// the context.
 ATTN_VECTORIZED(void, slope_of_row, float* scores, float* dscores, float lse, float delta, bool whole, float scale,
                 std::int64_t size) {
   for (std::int64_t i = 0; i < size; i += kLanes) {
@@ -81,7 +82,7 @@ ATTN_VECTORIZED(float, dot_of, const float* x, const float* y, std::int64_t size
   return sum_of_lanes(sums);
 }
 
-/// to[j·to_stride + i] = x[i·stride + j] for i < rows, j < columns; both sides have room for multiples of 16.
+/// to[j·to_stride + i] = x[i·stride + j] for i < rows, j < columns; both sides are padded to multiples of 16.
 ATTN_VECTORIZED(void, turn, const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* to,
                 std::int64_t to_stride) {
   for (std::int64_t i = 0; i < rows; i += kLanes) {
@@ -94,7 +95,7 @@ ATTN_VECTORIZED(void, turn, const float* x, std::int64_t stride, std::int64_t ro
   }
 }
 
-/// `sums` with one panel after another, each of `depth` rows, for so many columns of y.
+/// Runs `sums` with consecutive panels, each of `depth` rows, for `columns` columns of y.
 void multiply_panels(PanelSums sums, std::int64_t depth, std::int64_t columns) {
   for (; columns > 0; columns -= kPanel) {
     sums.columns = std::min(kPanel, columns);
@@ -109,7 +110,7 @@ ATTN_VECTORIZED(void, add_scaled, float* y, float factor, const float* x, std::i
   for (std::int64_t i = 0; i < size; ++i) y[i] += factor * x[i];
 }
 
-/// The arrays of a thread, in floats, and behind them bytes.
+/// The scratch arrays of a thread, in floats, followed by bytes.
 struct Rooms {
   Rooms(std::int64_t keys, std::int64_t head_size, std::int64_t value_size)
       : rows(kept_rows(rows_for(keys))), tile(tile_for(keys)) {
@@ -162,13 +163,13 @@ class AttentionGradKernel final : public Kernel {
 
   struct Block {
     std::int64_t first, rows, s, keys;
-    bool whole;  // all keys that the queries see
+    bool whole;  // all keys that the queries see are in the tile
   };
 
   struct Scratch {
-    float* scores;    // (rows, tile), which become probabilities
+    float* scores;    // (rows, tile), later probabilities
     float* dscores;   // (rows, tile)
-    float* turned;    // (tile, rows) of either
+    float* turned;    // (tile, rows), either of these transposed
     float* keys;      // panels (H, kPanel) of 32 keys
     float* values;    // panels (V, kPanel) of 32 keys
     float* features;  // panels (S, kPanel) of 32 features of the keys
@@ -195,7 +196,7 @@ class AttentionGradKernel final : public Kernel {
     return dv_.data<float>() + ((q.b * heads_.S + s) * heads_.K + k) * heads_.V;
   }
 
-  /// All queries of the heads that read key and value head k.
+  /// Processes all queries of the heads that read key and value head k.
   void go_back(const Sequence& sequence, std::int64_t k, const Scratch& scratch) const {
     const std::int64_t group = heads_.N / heads_.K, S = heads_.S, H = heads_.H, V = heads_.V;
     for (std::int64_t s = 0; s < S; ++s) {
@@ -220,7 +221,7 @@ class AttentionGradKernel final : public Kernel {
     }
   }
 
-  /// Queries [first, first + rows) of head n.
+  /// Processes queries [first, first + rows) of head n.
   void go_back(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows,
                const Scratch& scratch) const {
     const std::int64_t H = heads_.H, V = heads_.V;
@@ -231,7 +232,7 @@ class AttentionGradKernel final : public Kernel {
       const float* const context = context_.data<float>() + ((sequence.b * heads_.T + first + r) * heads_.N + n) * V;
       lse[r] = logarithm;
       delta[r] = dot_of(dcontext(sequence, n, first + r), context, V);
-      if (logarithm == -kInfinity) {  // probabilities of 0, but that the fused path has an average
+      if (logarithm == -kInfinity) {  // probabilities are 0, except that the fused path has an average
         lse[r] = kInfinity;
         if (heads_.op.path == graph::AttentionPath::fused) average(sequence, n, first + r);
       }
@@ -252,7 +253,7 @@ class AttentionGradKernel final : public Kernel {
     }
   }
 
-  /// The probabilities and the gradients of the scores, already scaled.
+  /// Computes the probabilities and the gradients of the scores, including the scale.
   void find_slopes(const Sequence& sequence, std::int64_t n, const Block& block, const View& query, const View& out,
                    const float* lse, const float* delta, const Scratch& scratch) const {
     const std::int64_t tile = rooms_.tile;

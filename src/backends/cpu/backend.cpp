@@ -20,7 +20,7 @@ class CpuBackend final : public Backend {
     graph = plan::simplify_conv(std::move(graph));
     graph = plan::fold_identities(std::move(graph));
     graph = plan::narrow_norms(std::move(graph));
-    // Every activation runs with its product: inside of oneDNN's, or in a loop over what it just wrote.
+    // Every activation is fused into its product: inside oneDNN's kernel, or as a loop over the results just written.
     graph = plan::fuse_activation(std::move(graph), [](const graph::Unary&) { return true; });
     graph = plan::pack_projections(std::move(graph));
     graph = plan::fuse_residual(std::move(graph));

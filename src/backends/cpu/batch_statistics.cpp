@@ -1,5 +1,5 @@
-// Batch normalization by the batch's own statistics, and its gradient: x as (outer, C, inner). Sums are in double, as
-// little may be left of differences.
+// Batch normalization with batch statistics, and its gradient: x as (outer, C, inner). Sums are in double because of
+// cancellation.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,7 +12,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// Rows of C numbers, one for each channel. A row whose byte in `counts` is 0 does not count; null: all do.
+/// Rows of C numbers, one per channel. A row whose byte in `counts` is 0 is ignored; null: all rows count.
 struct Rows {
   const float* x;
   const std::uint8_t* counts;
@@ -47,7 +47,7 @@ ATTN_VECTORIZED(void, normalize_rows, const Rows& in, const double* means, const
   }
 }
 
-/// Of each channel Σ dy, Σ dy·x̂ and Σ x̂ of what counts, C numbers each, one behind the other.
+/// Computes Σ dy, Σ dy·x̂ and Σ x̂ of the counted rows per channel, as three consecutive arrays of C numbers.
 ATTN_VECTORIZED(void, sum_gradients, const Rows& in, const float* gradients, const double* means,
                 const double* inverses, double* sums) {
   double *const dys = sums, *const products = sums + in.width, *const distances = sums + 2 * in.width;
@@ -63,8 +63,8 @@ ATTN_VECTORIZED(void, sum_gradients, const Rows& in, const float* gradients, con
   }
 }
 
-/// What is known of a channel when its gradient is taken, C numbers each: dx = (dy − of_mean − x̂·of_variance)·factor,
-/// without the two in the middle where x does not count.
+/// Per-channel terms of the gradient, C numbers each: dx = (dy − of_mean − x̂·of_variance)·factor; ignored rows omit
+/// the two middle terms.
 struct Slopes {
   const double *means, *inverses, *of_means, *of_variances, *factors;
 };
@@ -85,7 +85,7 @@ ATTN_VECTORIZED(void, go_back_rows, const Rows& in, const float* gradients, cons
   }
 }
 
-/// Σ f(i-th to i+7-th number, how many there are) of numbers that lie side by side.
+/// Returns Σ f(numbers i to i+7, how many are valid) over contiguous numbers.
 template <typename Function>
 [[gnu::always_inline]] inline double sum_in_halves(std::int64_t size, const Function& f) {
   Doubles sums{};
@@ -98,7 +98,7 @@ template <typename Function>
   return sum_of_halves(sums);
 }
 
-// The same where the numbers of one channel lie side by side.
+// The same if the numbers of a channel are contiguous.
 ATTN_VECTORIZED(double, sum_of_run, const float* x, std::int64_t size) {
   return sum_in_halves(
       size, [&](std::int64_t i, Doubles & part) __attribute__((always_inline)) { load_some(x + i, size - i, part); });
@@ -133,8 +133,8 @@ ATTN_VECTORIZED(void, go_back_run, const float* x, const float* dy, double mean,
   }
 }
 
-/// Blocks have sums of their own, which are added up in order: by number, so that they do not depend on threads. They
-/// are some rows where a channel's numbers lie apart, else one index of what is before the channels.
+/// Each block has its own sums, which are added in block order, so that the result does not depend on threads. A block
+/// is a range of rows if a channel's numbers are strided, otherwise one outer index.
 constexpr std::int64_t kLeastRowsOfBlock = 32, kMostBlocksOfRows = 64;
 
 struct BatchSize {
@@ -146,7 +146,7 @@ struct BatchSize {
     outer = x.size() / (channels * inner);
     blocks = inner > 1 ? outer : std::clamp<std::int64_t>(outer / kLeastRowsOfBlock, 1, kMostBlocksOfRows);
   }
-  /// Of up to three sums for each block and channel.
+  /// Bytes of up to three sums per block and channel.
   [[nodiscard]] std::int64_t scratch(std::int64_t sums) const {
     return bytes_times({blocks, sums, channels, bytes_of(DType::float64)});
   }
@@ -154,7 +154,7 @@ struct BatchSize {
   bool is_last;
 };
 
-/// What both kernels need: the sums of all blocks.
+/// The reduction that both kernels need: the sums of all blocks.
 class Statistics {
  public:
   Statistics(const Step& step, const graph::BatchNormTraining& op, std::int64_t sums)
@@ -164,8 +164,8 @@ class Statistics {
     totals_.resize(static_cast<std::size_t>(sums * size.channels));
   }
 
-  /// of_rows(first row, rows, sums) of blocks of rows, or of_run(place of the channel's first number, channel, its
-  /// sum), whose sums are `size.channels` apart. The totals are C numbers for each sum.
+  /// Calls of_rows(first row, rows, sums) for blocks of rows, or of_run(offset of the channel's first number, channel,
+  /// its sum), with sums that are `size.channels` apart. Returns the totals: C numbers for each sum.
   template <typename OfRows, typename OfRun>
   const double* totals(std::int64_t sums, const OfRows& of_rows, const OfRun& of_run) {
     const std::int64_t numbers = sums * size.channels;
@@ -190,7 +190,7 @@ class Statistics {
     return totals_.data();
   }
 
-  /// of_rows(first row, rows), or of_run(place of the channel's first number, channel), for all numbers.
+  /// Calls of_rows(first row, rows), or of_run(offset of the channel's first number, channel), for all numbers.
   template <typename OfRows, typename OfRun>
   void for_all(const OfRows& of_rows, const OfRun& of_run) const {
     if (size.inner == 1) {
@@ -202,7 +202,7 @@ class Statistics {
     });
   }
 
-  /// What the sums of a channel are divided by.
+  /// The divisor of a channel's sums.
   [[nodiscard]] double number(const std::uint8_t* counts) const {
     constexpr double kKerasEpsilon = 1e-7;
     if (counts == nullptr) return static_cast<double>(size.outer * size.inner);
@@ -276,7 +276,7 @@ class BatchNormTrainingKernel final : public Kernel {
   graph::BatchNormTraining op_;
   Statistics statistics_;
   std::vector<Operand> inputs_, outputs_;
-  std::vector<double> means_, factors_, shifts_;  // by channel
+  std::vector<double> means_, factors_, shifts_;  // for each channel
 };
 
 class BatchNormGradKernel final : public Kernel {
@@ -332,7 +332,7 @@ class BatchNormGradKernel final : public Kernel {
   }
 
  private:
-  /// dgamma and dbeta, and what dx takes of the totals.
+  /// Writes dgamma and dbeta, and derives the terms of dx from the totals.
   void take(const double* totals, double n) {
     const auto channels = static_cast<std::size_t>(statistics_.size.channels);
     for (std::size_t c = 0; c < channels; ++c) {
@@ -348,7 +348,7 @@ class BatchNormGradKernel final : public Kernel {
   graph::BatchNormTraining op_;
   Statistics statistics_;
   std::vector<Operand> inputs_, outputs_;
-  std::vector<double> means_, inverses_, of_means_, of_variances_, factors_;  // by channel
+  std::vector<double> means_, inverses_, of_means_, of_variances_, factors_;  // for each channel
 };
 
 std::string why_not(const graph::BatchNormTraining& op, const StepInfo& step) {
@@ -359,7 +359,7 @@ std::string why_not_statistics_grad(const StepInfo& step) {
   return why_not(step.op<graph::BatchNormGrad>().forward, step);
 }
 
-/// The kernels hold a few numbers in double for each channel.
+/// The kernels hold a few doubles per channel.
 Needs needs_of(const BatchSize& size, std::int64_t sums, std::int64_t held) {
   Needs needs;
   needs.held = bytes_times({held, size.channels, bytes_of(DType::float64)});

@@ -5,7 +5,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// The first step behind `step` that reads the bytes of `value`; as many as there are steps where none does.
+/// Returns the first step after `step` that reads the bytes of `value`; the number of steps if none does.
 std::size_t first_reader(const plan::Plan& plan, std::size_t step, graph::ValueId value) {
   const auto place_of = [&](graph::ValueId id) {
     const graph::ValueId other = plan.slots[graph::at(id)].alias_of;

@@ -1,4 +1,4 @@
-// Sums over ranks that travel while steps run that do not read them.
+// Asynchronous all-reduces, which overlap with the steps that do not read their results.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@ namespace attn::backends::cpu {
 
 class BegunSums {
  public:
-  /// Those of a plan, which must outlive this, that are not read by the next step.
+  /// Covers the all-reduces of a plan that the next step does not read. The plan must outlive this object.
   BegunSums(const plan::Plan& plan, communicators::Communicator* ranks);
 
-  /// Is the sum of this step one of them?
+  /// Whether the all-reduce of this step is asynchronous.
   [[nodiscard]] bool has(std::size_t step) const { return !read_at_.empty() && read_at_[step].has_value(); }
-  /// Waits for those that the step reads. As many as there are steps: for all.
+  /// Waits for the sums that the step reads; the number of steps stands for all.
   void before(std::size_t step);
   void begin(std::size_t step, const Storage& storage);
-  /// Lets what is on its way go on.
+  /// Advances pending sums.
   void between();
 
  private:
@@ -33,7 +33,7 @@ class BegunSums {
 
   const plan::Plan& plan_;
   communicators::Communicator* ranks_;
-  std::vector<std::optional<std::size_t>> read_at_;  // by step; empty where there is one rank
+  std::vector<std::optional<std::size_t>> read_at_;  // for each step; empty if there is one rank
   std::vector<OnItsWay> on_their_way_;               // in the order in which they were begun
 };
 

@@ -1,5 +1,5 @@
-// Loops over operands that are broadcast to one shape: rows of the output, in each of which an operand either steps or
-// stands still.
+// Loops over operands that are broadcast to one shape: rows of the output, along which an operand either advances or
+// repeats.
 #pragma once
 
 #include <array>
@@ -10,12 +10,11 @@
 
 namespace attn::backends::cpu {
 
-/// How `kCount` operands are walked together. Axes along which the same operands step are merged, so that rows are
-/// long.
+/// A joint walk over `kCount` operands. Axes along which the same operands advance are merged, to make rows long.
 template <std::size_t kCount>
 struct Walk {
-  std::int64_t length = 1;                                   ///< of a row
-  std::array<bool, kCount> steps{};                          ///< does the operand step along a row
+  std::int64_t length = 1;                                   ///< elements per row
+  std::array<bool, kCount> steps{};                          ///< whether the operand advances along a row
   std::vector<std::array<std::int64_t, kCount>> row_starts;  ///< per row, in elements of each operand
 };
 
@@ -27,7 +26,7 @@ template <std::size_t kCount>
     std::array<bool, kCount> steps;
     Strides strides;
   };
-  // From the last axis to the first; an axis like the one after it joins it.
+  // From the last axis to the first; an axis is merged with the following one if they match.
   std::vector<Axis> axes;
   Strides next;
   next.fill(1);

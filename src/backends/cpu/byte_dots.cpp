@@ -17,12 +17,12 @@ namespace attn::backends::cpu {
 namespace {
 
 constexpr std::int64_t kQuad = 4;
-constexpr std::int64_t kQuadBytes = kPanel * kQuad;  // of all columns
-/// Of so few rows a panel comes faster without being fetched ahead by instructions: the CPU does that by itself, and
-/// then more of what is under way are loads.
+constexpr std::int64_t kQuadBytes = kPanel * kQuad;  // bytes of a quad of all columns
+/// Up to this many rows, explicit prefetching of the panel is slower than the hardware prefetcher: it takes memory
+/// slots from loads.
 constexpr int kFewRows = 6;
 
-/// For any CPU: 16 columns at a time, a byte of each quad after the other.
+/// Portable version: 16 columns at a time, one byte of each quad after the other.
 ATTN_VECTORIZED(void, multiply_by_lanes, const std::uint8_t* x, std::int64_t row_x, std::int64_t rows,
                 const std::uint8_t* panel, std::int64_t quads, const std::int32_t* start, std::int32_t* y) {
   constexpr int kByte = 8, kWord = 32;
@@ -49,11 +49,10 @@ void run_by_lanes(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, 
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-/// Defines name<kRows>, which multiplies so many rows by `dot`, of `Vector`s of columns, for the instruction set `isa`.
-/// Where `by_columns` is true the parts of a vector of columns that `dot` makes are used for all rows at once. Every
-/// loop over rows and vectors is unrolled: GCC 12 keeps sums in memory, with a store for each product, where one is
-/// not.
-// NOLINTBEGIN(bugprone-macro-parentheses): types and names of variables stand in none.
+/// Defines name<kRows>, which multiplies kRows rows by `dot`, over `Vector`s of columns, for the instruction set `isa`.
+/// If `by_columns`, the operands that `dot` derives from a vector of columns are shared by all rows. Every loop over
+/// rows and vectors is unrolled: otherwise GCC 12 keeps sums in memory, with a store for each product.
+/// NOLINTBEGIN(bugprone-macro-parentheses): types and names of variables cannot be parenthesized.
 #define ATTN_BYTE_DOTS(name, isa, Vector, load, store, set, dot, by_columns)                                  \
   template <int kRows>                                                                                        \
   [[gnu::target(isa)]] void name(const std::uint8_t* x, std::int64_t row_x, const std::uint8_t* panel,        \
@@ -91,8 +90,8 @@ void run_by_lanes(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, 
   }
 // NOLINTEND(bugprone-macro-parentheses)
 
-// Without an instruction for quads, the even and the odd bytes become words, and pairs of them are multiplied: no sum
-// of two products leaves 32 bits, where instructions for pairs of bytes clip theirs to 16.
+// Without an instruction for quads, the even and the odd bytes are widened to 16 bits and multiplied in pairs. The sum
+// of two products fits in 32 bits; instructions for pairs of bytes would saturate at 16.
 constexpr int kByte = 8, kLowBytes = 0x00FF;
 
 [[gnu::target("avx2"), gnu::always_inline]] inline __m256i dot_words(__m256i sums, __m256i x, __m256i w) {
@@ -113,7 +112,7 @@ ATTN_BYTE_DOTS(rows_of_avx2, "avx2", __m256i, _mm256_loadu_si256, _mm256_storeu_
                true)
 ATTN_BYTE_DOTS(rows_of_avx_vnni, "avx2,avxvnni", __m256i, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_set1_epi32,
                _mm256_dpbusd_avx_epi32, false)
-// The same loop on CPUs that have the instruction in AVX-512's encoding alone.
+// The same loop for CPUs that have the instruction only in AVX-512's encoding.
 ATTN_BYTE_DOTS(rows_of_half_vnni, "avx512f,avx512vl,avx512vnni", __m256i, _mm256_loadu_si256, _mm256_storeu_si256,
                _mm256_set1_epi32, _mm256_dpbusd_epi32, false)
 ATTN_BYTE_DOTS(rows_of_avx512, "avx512f,avx512bw", __m512i, _mm512_loadu_si512, _mm512_storeu_si512, _mm512_set1_epi32,
@@ -134,7 +133,7 @@ constexpr Rows kAvx512Vnni[] = {rows_of_avx512_vnni<1>,  rows_of_avx512_vnni<2>,
                                 rows_of_avx512_vnni<7>,  rows_of_avx512_vnni<8>,  rows_of_avx512_vnni<9>,
                                 rows_of_avx512_vnni<10>, rows_of_avx512_vnni<11>, rows_of_avx512_vnni<12>};
 
-/// Rows in groups of about one size, of no more than there are functions.
+/// Splits rows into groups of similar size, at most the number of compiled functions.
 template <const auto& kByRows>
 void run_by_rows(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, const std::uint8_t* panel,
                  std::int64_t quads, const std::int32_t* start, std::int32_t* y) {
@@ -147,8 +146,8 @@ void run_by_rows(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, c
 }
 #endif
 
-/// On tiles: 32 rows at a time, then 16, 16 quads in a step. What remains of the quads comes first, what remains of the
-/// rows is left to `kOthers`.
+/// On tiles: 32 rows at a time, then 16, with 16 quads per step. Remaining quads come first; remaining rows are left to
+/// `kOthers`.
 template <typename Tiles, auto kOthers>
 void run_on_tiles(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, const std::uint8_t* panel,
                   std::int64_t quads, const std::int32_t* start, std::int32_t* y) {
@@ -192,14 +191,14 @@ void run_on_tiles(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, 
     kOthers(x + on_tiles * row_x, row_x, rows - on_tiles, panel, quads, start, y + on_tiles * kPanel);
 }
 
-/// As many as a block has, which so are cut into whole tiles but for the last few.
+/// The rows of a block, which divide into whole tiles except for the last few.
 constexpr std::int64_t kRowsOfTiles = 6 * kTileRows;
 
 constexpr ByteDots kByLanes{"integers", 8, run_by_lanes};
 constexpr ByteDots kEmulatedTiles{"integers on emulated tiles", kRowsOfTiles,
                                   run_on_tiles<EmulatedTiles, run_by_lanes>};
 
-/// The fastest last.
+/// All kernels, the fastest last.
 std::vector<ByteDots> find_all() {
   std::vector<ByteDots> out{kEmulatedTiles, kByLanes};
 #if defined(__x86_64__) && defined(__GNUC__)

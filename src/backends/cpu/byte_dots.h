@@ -1,4 +1,4 @@
-// Exact products of bytes by panels of bytes, one kernel for each instruction set that has a way to them.
+// Exact int8 dot products of rows with panels, one kernel for each instruction set that supports them.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace attn::backends::cpu {
 
-/// y[i·kPanel + j] = start[j] + Σ x[i·row_x + k]·panel(k, j), exactly. x has no sign and the panel has one; the panel
-/// is of IntegerForm::quads, and a row of x has four bytes for each of them.
+/// y[i·kPanel + j] = start[j] + Σ x[i·row_x + k]·panel(k, j), exactly. x is unsigned and the panel signed; the panel
+/// has the form IntegerForm::quads, and a row of x is padded to whole quads.
 struct ByteDots {
   std::string_view name;
-  std::int64_t rows;  ///< up to which one call is best
+  std::int64_t rows;  ///< best number of rows per call
   void (*run)(const std::uint8_t* x, std::int64_t row_x, std::int64_t rows, const std::uint8_t* panel,
               std::int64_t quads, const std::int32_t* start, std::int32_t* y);
 };
 
-/// The fastest within isa(). With emulated tiles it is that of AMX, by plain loops.
+/// Returns the fastest one within isa(). With emulated tiles it is AMX's, emulated by plain loops.
 [[nodiscard]] const ByteDots& byte_dots(Tiles tiles);
 
-/// All that run within isa(), emulated tiles too: for tests.
+/// Returns all that run within isa(), emulated tiles included: for tests.
 [[nodiscard]] std::span<const ByteDots> all_byte_dots();
 
 }  // namespace attn::backends::cpu

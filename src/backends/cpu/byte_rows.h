@@ -1,5 +1,5 @@
-// Rows of numbers as bytes for dot products, each with its scale: in a product's scratch, or left for it by the step
-// before.
+// Quantized rows for int8 dot products, each with its scale: in a product's scratch, or left there by the previous
+// step.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@ namespace attn::backends::cpu {
 class ByteRows {
  public:
   ByteRows() = default;
-  /// In memory of bytes(rows, depth).
+  /// Uses memory of bytes(rows, depth).
   ByteRows(std::byte* at, std::int64_t rows, std::int64_t depth);
 
   [[nodiscard]] static std::int64_t bytes(std::int64_t rows, std::int64_t depth);
-  /// From one row to the next.
+  /// The row stride in bytes.
   [[nodiscard]] std::int64_t stride() const { return stride_; }
   [[nodiscard]] const std::uint8_t* row(std::int64_t i) const { return bytes_ + i * stride_; }
   [[nodiscard]] const float* scales(std::int64_t i) const { return scales_ + i; }
 
-  /// Row i of numbers becomes row i of bytes.
+  /// Quantizes row i.
   void take(std::int64_t i, const float* x, const graph::IntegerRange& range) const {
     scales_[i] = quantize_row(x, depth_, range, bytes_ + i * stride_);
   }
@@ -34,18 +34,18 @@ class ByteRows {
   std::int64_t depth_ = 0, stride_ = 0;
 };
 
-/// Rows that a step can leave as bytes for the next one.
+/// Rows that a step can leave quantized for the next one.
 struct LeftRows {
   std::int64_t rows = 0, length = 0;
-  bool in_place_of_output = false;  ///< Or are they beside it?
+  bool in_place_of_output = false;  ///< otherwise beside it
 };
 
-/// Those of a layer normalization.
+/// The output rows of a layer normalization.
 [[nodiscard]] std::optional<LeftRows> rows_of_normalization(const StepInfo& step);
-/// Those of a dense map by weights of integers, of so many rows that a thread computes whole ones.
+/// The output rows of a quantized dense map, if there are enough rows that each thread computes whole ones.
 [[nodiscard]] std::optional<LeftRows> rows_of_quantized(const StepInfo& step);
 
-/// Rows that a dense map by weights of integers multiplies as bytes.
+/// Rows that a quantized dense map multiplies as int8.
 struct TakenRows {
   std::int64_t rows, length;
   graph::IntegerRange range;

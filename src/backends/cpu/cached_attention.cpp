@@ -1,6 +1,6 @@
-// Attention to caches of keys and values. The query heads that share a key head meet its rows together, a block of
-// queries at a time; a step of few queries cuts the rows into parts for the threads, which are put together by their
-// maxima and sums (Milakov and Gimelshein, 2018; Dao et al., Flash-Decoding, 2023).
+// Attention to KV caches. The query heads that share a key head process its rows together, a block of queries at a
+// time. With few queries, the rows are split among threads, and the parts are combined by their maxima and sums
+// (Milakov and Gimelshein, 2018; Dao et al., Flash-Decoding, 2023).
 //
 // B batch, T queries, N query heads, K key/value heads, C entries and S rows of the caches, H head size, V value head
 // size.
@@ -20,9 +20,9 @@
 namespace attn::backends::cpu {
 namespace {
 
-constexpr std::int64_t kRows = 128;     // of a cache, that a block of scores is made of
-constexpr std::int64_t kQueries = 128;  // of a block, at most, unless one position of all heads has more
-constexpr std::int64_t kPacked = 8;     // queries of a block from which on rows are packed for products
+constexpr std::int64_t kRows = 128;     // cache rows per block of scores
+constexpr std::int64_t kQueries = 128;  // queries per block, unless one position of all heads has more
+constexpr std::int64_t kPacked = 8;     // queries per block above which rows are packed for products
 
 bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 
@@ -81,7 +81,7 @@ ATTN_VECTORIZED(void, add_weighted, const float* weights, std::int64_t queries, 
   }
 }
 
-/// How the work of a step is cut.
+/// The partition of a step's work.
 struct Cut {
   explicit Cut(const StepInfo& step)
       : B(step.inputs[0].shape[0]),
@@ -110,11 +110,11 @@ struct Cut {
   }
 
   std::int64_t B, T, N, H, C, K, S, V;
-  std::int64_t heads;      ///< of the query, for each of the keys
-  std::int64_t positions;  ///< of a block of queries, of all of those heads
-  std::int64_t blocks;     ///< of queries
-  std::int64_t parts;      ///< of the rows, for each block
-  std::int64_t width;      ///< of a row of a part's context
+  std::int64_t heads;      ///< query heads per key head
+  std::int64_t positions;  ///< positions per block of queries, over all of those heads
+  std::int64_t blocks;     ///< blocks of queries
+  std::int64_t parts;      ///< parts of the rows, for each block
+  std::int64_t width;      ///< row stride of a part's context
   std::int64_t part_floats, thread_floats;
 
   [[nodiscard]] std::int64_t scratch_bytes(std::int64_t threads) const {
@@ -166,11 +166,11 @@ class CachedAttention final : public Kernel {
   [[nodiscard]] std::string_view name() const override { return "cached attention"; }
 
  private:
-  /// Queries [first, last) of the heads of key head k, and the rows that any of them sees.
+  /// Queries [first, last) of the heads of key head k, and the rows [begin, end) that any of them sees.
   struct Block {
     std::int64_t b, k, first, last, length, begin, end;
   };
-  /// What some rows give a block: before it is divided by the sums.
+  /// The contribution of some rows to a block, not yet divided by the sums.
   struct Part {
     float* context;  // (queries, width)
     RunningRows running;
@@ -180,7 +180,8 @@ class CachedAttention final : public Kernel {
     std::int64_t n, t;
   };
 
-  /// Operations of the products over so many rows of the caches. Those of few queries wait for the rows' bytes.
+  /// Returns the operations of the products over `length` rows of the caches. With few queries the rows' bandwidth
+  /// dominates.
   [[nodiscard]] double work(std::int64_t length) const {
     constexpr std::int64_t kFew = 8;
     const std::int64_t queries = std::max(cut_.heads * cut_.T, kFew);
@@ -197,7 +198,7 @@ class CachedAttention final : public Kernel {
                 0,
                 length};
     block.last = std::min(cut_.T, block.first + cut_.positions);
-    // A query that sees no row at all counts them all alike; where it sees itself the others do not matter.
+    // A query that sees no row weights all rows equally; one that sees itself ignores the others.
     if (op_.causal && masks_.empty()) {
       block.end = length - cut_.T + block.last;
       if (op_.window) block.begin = std::max<std::int64_t>(0, length - cut_.T + block.first - (*op_.window - 1));
@@ -226,14 +227,14 @@ class CachedAttention final : public Kernel {
     }
   }
 
-  /// `count` numbers of an operand as floats: its own where they are, else in `copy`.
+  /// Returns `count` numbers of an operand as floats: in place if possible, otherwise in `copy`.
   static const float* floats(const Operand& operand, std::int64_t first, std::int64_t count, float* copy) {
     if (operand.dtype == DType::float32) return operand.data<float>() + first;
     widen(operand.dtype, operand.data<std::uint16_t>() + first, copy, count);
     return copy;
   }
 
-  /// Rows [begin, end) of a cache.
+  /// Returns rows [begin, end) of a cache.
   const float* rows_of(const Operand& cache, const Block& block, std::int64_t begin, std::int64_t end,
                        float* copy) const {
     const std::int64_t size = cache.shape[3];
@@ -243,7 +244,7 @@ class CachedAttention final : public Kernel {
     if (!op_.sources) return floats(cache, row(block.b * (cut_.C / cut_.B), begin), (end - begin) * size, copy);
     const auto* const sources = inputs_[4].data<std::int32_t>() + block.b * cut_.S;
     for (std::int64_t s = begin; s < end;) {
-      std::int64_t next = s + 1;  // rows of one entry lie one behind the other
+      std::int64_t next = s + 1;  // consecutive rows of one entry are contiguous
       while (next < end && sources[next] == sources[s]) ++next;
       float* const to = copy + (s - begin) * size;
       const float* const from = floats(cache, row(sources[s], s), (next - s) * size, to);
@@ -263,7 +264,7 @@ class CachedAttention final : public Kernel {
     }
   }
 
-  /// May a row before `end` be hidden from a query?
+  /// Whether a row before `end` may be hidden from a query.
   [[nodiscard]] bool may_hide(const Block& block, std::int64_t end) const {
     return !masks_.empty() || op_.window || (op_.causal && end - 1 > block.length - cut_.T + block.first);
   }
@@ -280,7 +281,7 @@ class CachedAttention final : public Kernel {
     }
   }
 
-  /// What rows [begin, end) give the queries of a block. `own` is the thread's.
+  /// Computes the contribution of rows [begin, end) to the queries of a block. `own` is the thread's scratch.
   void attend(const Block& block, std::int64_t begin, std::int64_t end, const Part& part, float* own) const {
     const std::int64_t count = queries(block), most = cut_.heads * cut_.positions;
     float* const x = own;
@@ -352,7 +353,7 @@ class CachedAttention final : public Kernel {
     }
   }
 
-  /// What the parts of a block are together. It is written over the first.
+  /// Combines the parts of a block into the first one.
   void combine(const Block& block, float* parts) const {
     const std::int64_t count = queries(block);
     const auto part = [&](std::int64_t i) { return part_at(parts + i * cut_.part_floats, block); };

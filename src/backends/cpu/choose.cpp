@@ -47,7 +47,7 @@ Kernels kernels_of(const StepInfo& step) {
   return std::visit([](const auto& op) { return cpu::kernels_of(op); }, step.node.op);
 }
 
-/// The step in float32, but for what a kernel takes in half precision as it is.
+/// Returns the step in float32, except for inputs that a kernel takes in half precision.
 StepInfo widened(const StepInfo& step) {
   StepInfo wide = step;
   const auto stays = [&](std::size_t input) {
@@ -65,7 +65,7 @@ StepInfo widened(const StepInfo& step) {
   return wide;
 }
 
-/// What a step takes beside what its kernel does in float32.
+/// Returns the memory of a step in addition to its float32 kernel's.
 Needs needs_of_widened(const StepInfo& step, const StepInfo& wide, Needs needs) {
   const auto bytes_of_copy = [](const Operand& operand) {
     const std::int64_t size = bytes_times({operand.size(), bytes_of(DType::float32)});
@@ -92,13 +92,13 @@ Needs needs_of_widened(const StepInfo& step, const StepInfo& wide, Needs needs) 
   return needs;
 }
 
-/// A step on float32 copies of its half-precision operands: widened before, rounded once after. The copies are in the
-/// memory that kernels share, but for those of weights.
+/// Runs a float32 kernel on copies of half-precision operands: widened before, rounded once after. The copies are in
+/// the memory that kernels share, except for those of weights.
 class Widened final : public Kernel {
  public:
   explicit Widened(const Step& step) : engine_(step.engine) {
     Step wide{widened(step), step.fixed, step.engine, {}};
-    copies_.reserve(step.inputs.size() + step.outputs.size());  // their places must stay
+    copies_.reserve(step.inputs.size() + step.outputs.size());  // must not be reallocated
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
       Operand& input = wide.inputs[i];
       if (input.dtype == step.inputs[i].dtype) continue;
@@ -155,7 +155,7 @@ class Widened final : public Kernel {
   struct Copy {
     Operand half;
     Role role;
-    std::int64_t offset;  // into the shared memory
+    std::int64_t offset;  // offset in the shared memory
     Tensor weight;
     std::byte* place;
     Team team;
@@ -175,7 +175,7 @@ class Widened final : public Kernel {
     return copies_.back().wide();
   }
 
-  /// Lets go of a weight that the kernel has packed.
+  /// Frees a weight that the kernel has packed.
   void release(const Operand& wide) {
     for (Copy& copy : copies_) {
       if (&copy.place == wide.place) copy.weight = Tensor();
@@ -194,7 +194,7 @@ Made by_reference(const Step& step, std::string why) { return {std::make_unique<
 }  // namespace
 
 Choice choose(const StepInfo& step) {
-  // Where this rank's part is empty others' are not.
+  // A rank with an empty shard still takes part in the collective.
   if (graph::is_collective(step.node.op)) return {Choice::Way::reference, nullptr, ""};
   if (std::ranges::all_of(step.outputs, is_empty)) return {Choice::Way::nothing};
   const Kernels kernels = kernels_of(step);

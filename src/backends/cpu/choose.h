@@ -1,5 +1,5 @@
-// Which kernel runs a step: nothing to do, one of the operation's records, one of them on float32 copies of half
-// precision, or the reference's loops.
+// Kernel selection for a step: nothing to do, one of the operation's kernels, one of them on float32 copies of half
+// precision, or the reference loops.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,12 @@
 
 namespace attn::backends::cpu {
 
-/// How a step will run, decided before anything is allocated.
+/// The selected way to run a step, decided before anything is allocated.
 struct Choice {
   enum class Way : std::uint8_t { nothing, kernel, widened, reference };
   Way way;
-  const KernelInfo* kernel = nullptr;  ///< where the way is that
-  std::string why{};                   ///< why better kernels would not run it, or ""
+  const KernelInfo* kernel = nullptr;  ///< set for the ways that have a kernel
+  std::string why{};                   ///< the reason why better kernels decline, or ""
   Needs needs{};
 };
 [[nodiscard]] Choice choose(const StepInfo& step);
@@ -25,7 +25,7 @@ struct Made {
   std::string why;
   std::vector<bool> copied;  ///< as in Needs
 };
-/// Makes what was chosen for the step; the reference's loops where oneDNN refuses.
+/// Makes the selected kernel; falls back to the reference loops if oneDNN fails.
 [[nodiscard]] Made make_kernel(const Choice& choice, const Step& step);
 
 }  // namespace attn::backends::cpu

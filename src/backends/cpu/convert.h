@@ -1,4 +1,4 @@
-// Between half precision and float32.
+// Conversions between half precision and float32.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace attn::backends::cpu {
 
-/// float32 numbers of `count` float16 or bfloat16 ones.
+/// Converts `count` float16 or bfloat16 numbers to float32.
 void widen(DType half, const std::uint16_t* from, float* to, std::int64_t count);
 
-/// The nearest float16 or bfloat16 numbers, ties to even.
+/// Rounds to the nearest float16 or bfloat16, ties to even.
 void narrow(DType half, const float* from, std::uint16_t* to, std::int64_t count);
 
 }  // namespace attn::backends::cpu

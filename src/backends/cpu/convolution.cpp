@@ -1,4 +1,4 @@
-// Convolutions by oneDNN, on channels-last arrays as they are.
+// Convolutions by oneDNN, directly on channels-last arrays.
 #include <algorithm>
 #include <optional>
 
@@ -14,7 +14,7 @@ namespace {
 
 using dnnl::memory;
 
-/// A sample at a time: each thread its own.
+/// Computes one sample at a time per thread.
 class ConvKernel final : public Kernel {
  public:
   explicit ConvKernel(const Step& step)
@@ -82,7 +82,7 @@ class ConvKernel final : public Kernel {
   Finish finish_;
   Team team_;
   memory weights_, bias_;
-  std::vector<SampleCall> calls_;  // by thread
+  std::vector<SampleCall> calls_;  // for each thread
 };
 
 std::string why_not(const StepInfo& step) {
@@ -93,7 +93,7 @@ std::string why_not(const StepInfo& step) {
 }
 
 Needs needs_of(const StepInfo& step) {
-  constexpr std::int64_t kBlock = 16;  // of oneDNN's, of channels and filters
+  constexpr std::int64_t kBlock = 16;  // oneDNN's block of channels and filters
   const auto whole = [](std::int64_t size) { return bytes_times({(size + kBlock - 1) / kBlock, kBlock}); };
   const Shape& kernel = step.inputs[1].shape;
   Needs needs;

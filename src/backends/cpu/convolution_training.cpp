@@ -1,4 +1,4 @@
-// Convolutions whose kernels are no constants, and their gradients, by oneDNN.
+// Convolutions with non-constant kernels, and their gradients, by oneDNN.
 #include "convolution_training.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using dnnl::memory;
 
-/// The kernel in the layout that oneDNN chose, written in each run.
+/// The kernel in oneDNN's layout, rewritten in each run.
 class Weights {
  public:
   Weights(Engine& engine, const memory::desc& plain, const memory::desc& wanted)
@@ -24,7 +24,7 @@ class Weights {
         to_(wanted, engine.engine),
         reorder_(from_, to_) {}
   void take(const float* numbers) {
-    from_.set_data_handle(const_cast<float*>(numbers));  // read alone
+    from_.set_data_handle(const_cast<float*>(numbers));  // only read
     reorder_.execute(stream_, from_, to_);
     stream_.wait();
   }
@@ -37,13 +37,13 @@ class Weights {
   dnnl::reorder reorder_;
 };
 
-/// An array that a primitive reads or writes: which argument it is, and a sample of it.
+/// An array that a primitive reads or writes: the argument number, and the description of a sample.
 struct Argument {
   int number;
   const memory::desc& description;
 };
 
-/// A primitive on a sample at a time, with the kernel that all samples share, and what each thread calls it with.
+/// A primitive that runs one sample at a time with a shared kernel, and its calls for each thread.
 class SampleCalls {
  public:
   SampleCalls(Engine& engine, const dnnl::primitive& primitive, const memory::desc& scratchpad, int threads,
@@ -74,14 +74,14 @@ class SampleCalls {
     Call call;
     std::size_t from, to;
   };
-  std::vector<One> calls_;  // by thread
+  std::vector<One> calls_;  // for each thread
 };
 
 double work_of(const Shape& kernel, const Shape& y) {
   return 2.0 * static_cast<double>(kernel.slice(0, kernel.rank() - 1).size()) * static_cast<double>(y.size());
 }
 
-/// y = activation(conv(x, kernel) + bias), a sample at a time.
+/// y = activation(conv(x, kernel) + bias), one sample at a time.
 class MovingConv final : public Kernel {
  public:
   explicit MovingConv(const Step& step)
@@ -123,7 +123,7 @@ class MovingConv final : public Kernel {
   SampleCalls calls_;
 };
 
-/// dx, a sample at a time.
+/// dx, one sample at a time.
 class ConvInputGradKernel final : public Kernel {
  public:
   explicit ConvInputGradKernel(const Step& step)
@@ -159,7 +159,8 @@ class ConvInputGradKernel final : public Kernel {
   SampleCalls calls_;
 };
 
-/// Parts of a batch of equal size, at most so many: by number, so that sums do not depend on threads.
+/// The number of parts of equal size that a batch is cut into. It does not depend on threads, so that sums do not
+/// either.
 std::int64_t parts_of_batch(Dim samples) {
   constexpr std::int64_t kMost = 16;
   std::int64_t parts = std::min<std::int64_t>(samples, kMost);
@@ -167,7 +168,7 @@ std::int64_t parts_of_batch(Dim samples) {
   return parts;
 }
 
-/// dkernel: each part of the batch has one of its own, and they are added up in order.
+/// dkernel: each part of the batch has its own, and they are added up in order.
 class ConvKernelGradKernel final : public Kernel {
  public:
   explicit ConvKernelGradKernel(const Step& step)
@@ -236,11 +237,11 @@ class ConvKernelGradKernel final : public Kernel {
   memory sum_, plain_;
   dnnl::reorder reorder_;
   Team team_;
-  std::vector<memory> gradients_;  // by part
-  std::vector<PartCall> calls_;    // by thread
+  std::vector<memory> gradients_;  // for each part
+  std::vector<PartCall> calls_;    // for each thread
 };
 
-/// A kernel in blocks of 16 channels and filters, `copies` times.
+/// Bytes of `copies` kernels in blocks of 16 channels and filters.
 std::int64_t blocked_bytes(const Shape& kernel, std::int64_t copies) {
   constexpr std::int64_t kBlock = 16;
   const auto whole = [](std::int64_t size) { return bytes_times({(size + kBlock - 1) / kBlock, kBlock}); };

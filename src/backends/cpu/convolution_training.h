@@ -1,4 +1,4 @@
-// A convolution whose kernel is computed or given anew for each run.
+// Convolution with a kernel that changes between runs.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Cross-entropy of softmax, and its gradient, row by row.
+// Softmax cross-entropy, and its gradient, row by row.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -51,7 +51,7 @@ ATTN_VECTORIZED(void, take_away, float* dx, const float* p, float factor, std::i
 }
 ATTN_VECTORIZED(float, sum_row, const float* x, std::int64_t size) { return sum_of(x, size); }
 
-/// Rows of logits, and what they are held against.
+/// Rows of logits with their targets.
 class CrossEntropy : public Kernel {
  public:
   explicit CrossEntropy(const Step& step)
@@ -97,7 +97,7 @@ class CrossEntropy : public Kernel {
     return inputs_[1].dtype == DType::int64 ? inputs_[1].data<std::int64_t>()[row]
                                             : inputs_[1].data<std::int32_t>()[row];
   }
-  /// The reference finds the same label and throws the sentence about it.
+  /// Throws the reference backend's error: it finds the same label.
   void refuse() const {
     std::vector<Tensor> inputs;
     for (const Operand& input : inputs_) inputs.push_back(view_of(input));

@@ -1,4 +1,4 @@
-// Running sums and products along an axis: x as (outer, length, inner).
+// Cumulative sums and products along an axis: x as (outer, length, inner).
 #include <algorithm>
 
 #include "doubles.h"
@@ -9,7 +9,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// One column of up to 8 numbers side by side, in the order of `step` from `x` and `y` on.
+/// A column of up to 8 adjacent numbers, processed in steps of `step` from `x` and `y` on.
 struct Running {
   bool product, exclusive;
   const float* x;
@@ -17,7 +17,7 @@ struct Running {
   std::int64_t length, step, count;
 };
 
-/// In double, each number rounded once.
+/// Accumulates in double and rounds each result once.
 ATTN_VECTORIZED(void, run_along, const Running& column) {
   Doubles total = Doubles{} + (column.product ? 1.0 : 0.0);
   for (std::int64_t j = 0; j < column.length; ++j) {

@@ -1,4 +1,4 @@
-// Integers as numbers again, a row of the last axis at a time: rows of tables that embeddings pick.
+// Dequantization, one row of the last axis at a time: rows that embeddings look up.
 #include <algorithm>
 
 #include "attn/backends/reference.h"
@@ -56,7 +56,7 @@ class DequantizeKernel final : public Kernel {
       count_ = scale[-1];
     } else {
       by_column_ = scale.rank() > 0 && scale[-1] != 1;
-      // Strides of the scale over the axes of y before the last one; 0 where one scale holds for all.
+      // Strides of the scale over the axes of y before the last one; 0 along broadcast axes.
       std::int64_t stride = scale.rank() > 0 ? scale[-1] : 1;
       strides_.assign(static_cast<std::size_t>(shape.rank() - 1), 0);
       for (int axis = -2; axis >= -scale.rank(); --axis) {
@@ -64,7 +64,7 @@ class DequantizeKernel final : public Kernel {
         stride *= scale[axis];
       }
     }
-    constexpr double kWork = 4.0;  // operations for a number, roughly
+    constexpr double kWork = 4.0;  // rough number of operations per element
     team_ = step.engine.team_for(kWork * static_cast<double>(y_.size()));
   }
 
@@ -104,7 +104,7 @@ class DequantizeKernel final : public Kernel {
     }
   }
 
-  /// Where the scales of a row begin.
+  /// The offset of a row's scales.
   [[nodiscard]] std::int64_t scale_of(std::int64_t row) const {
     std::int64_t offset = 0;
     for (std::size_t axis = strides_.size(); axis-- > 0;) {
@@ -120,7 +120,7 @@ class DequantizeKernel final : public Kernel {
     return std::all_of(groups, groups + size_, [&](std::int32_t group) { return group >= 0 && group < count_; });
   }
 
-  /// The reference finds the same group and throws the sentence about it.
+  /// Throws the reference backend's error: it finds the same group.
   void refuse() const {
     std::vector<Tensor> inputs;
     for (const Operand& input : inputs_) inputs.push_back(view_of(input));

@@ -17,11 +17,11 @@
 namespace attn::backends::cpu {
 namespace {
 
-constexpr std::int64_t kDigits = 3, kFour = 4;         // bytes of a number; numbers that are multiplied together
+constexpr std::int64_t kDigits = 3, kFour = 4;         // bytes of a number; numbers per dot product
 constexpr std::int64_t kWordOfPanel = kPanel * kFour;  // 32 bits of all columns
 constexpr int kBase = 256, kHalf = 128;
 constexpr float kMostUnits = 127.0F * kBase * kBase + 127.0F * kBase + 127.0F;
-constexpr float kLeast = 0x1p-100F;  // the unit of less would be denormal
+constexpr float kLeast = 0x1p-100F;  // a smaller number would have a denormal unit
 
 /// Rows of the depth in 32 bits of a column.
 constexpr std::int64_t rows_of_word(IntegerForm form) { return form == IntegerForm::nibbles ? 8 : 4; }
@@ -30,7 +30,7 @@ std::int64_t words_of(IntegerForm form, std::int64_t depth) {
   return (depth + rows_of_word(form) - 1) / rows_of_word(form);
 }
 
-/// Of a group: x = unit · X, the sum of x, and those of the digits of X.
+/// The decomposition of a group, x = unit · X, with the sum of x and those of the digits of X.
 struct DigitGroup {
   float unit = 0.0F, sum = 0.0F;
   std::int32_t digits[kDigits]{};
@@ -38,8 +38,8 @@ struct DigitGroup {
 
 DigitGroup* groups_in(std::byte* digits) { return reinterpret_cast<DigitGroup*>(digits); }
 
-/// The bytes of 16 numbers, of one digit, behind each other word by word. Of an octet rows 0, 2, 4 and 6 are multiplied
-/// together, and so are the odd ones.
+/// Writes the bytes of one digit of 16 numbers, word by word. In an octet, rows 0, 2, 4 and 6 are multiplied together,
+/// and so are the odd ones.
 template <bool kIsNibbles>
 [[gnu::always_inline]] inline void write_digit(const Integers& digit, std::int64_t words, std::int8_t* to) {
   constexpr std::int64_t kRows = kIsNibbles ? 8 : 4;
@@ -47,7 +47,7 @@ template <bool kIsNibbles>
   if constexpr (kIsNibbles)
     numbers = __builtin_shufflevector(digit, digit, 0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15);
   using Bytes = std::uint8_t __attribute__((vector_size(kLanes)));
-  // By way of 16 bits, as compilers take bytes one by one otherwise.
+  // Through 16 bits, because compilers otherwise extract bytes one by one.
   const Bytes bytes = __builtin_convertvector(__builtin_convertvector(numbers, Halves), Bytes);
   std::int8_t from[kLanes];
   std::memcpy(from, &bytes, sizeof bytes);
@@ -55,7 +55,7 @@ template <bool kIsNibbles>
     std::memcpy(to + w * kRows * kDigits, from + w * kRows, kRows);
 }
 
-/// The digits of a group's numbers, and their sums.
+/// Computes the digits of a group's numbers, and their sums.
 template <bool kIsNibbles>
 [[gnu::always_inline]] inline void split_numbers(const float* x, std::int64_t size, float units, std::int8_t* bytes,
                                                  std::int32_t* digit_sums) {
@@ -97,7 +97,7 @@ ATTN_VECTORIZED(void, split_by_nibbles, const float* x, std::int64_t size, float
 #if defined(__x86_64__) && defined(__GNUC__)
 #define ATTN_VNNI [[gnu::target("avx512f,avx512bw,avx512vl,avx512vnni")]]
 
-// By the compiler's own operators, as GCC 12 warns of what its intrinsics for these leave unset.
+// Uses the compiler's operators, because GCC 12 warns about uninitialized values in its intrinsics for these.
 using Unsigned = unsigned __attribute__((vector_size(64)));
 ATTN_VNNI inline __m512i upper_of(__m512i words) {
   return reinterpret_cast<__m512i>(reinterpret_cast<Unsigned>(words) >> 4);
@@ -106,24 +106,24 @@ ATTN_VNNI inline __m512 floats_of(__m512i integers) {
   return __builtin_convertvector(reinterpret_cast<Integers>(integers), __m512);
 }
 
-/// Four bytes for all columns, each time from memory: of a copy on the stack GCC makes six.
+/// Broadcasts four bytes to all columns, each time from memory: GCC splits a copy on the stack into six.
 ATTN_VNNI inline __m512i all_of(const std::int8_t* four) {
   std::int32_t word = 0;
   std::memcpy(&word, four, sizeof word);
   return _mm512_set1_epi32(word);
 }
 
-/// Rows whose sums fit into the registers, three digits by two vectors of columns each.
+/// Rows whose accumulators fit into the registers: three digits by two vectors of columns each.
 constexpr int kMostRows = 4;
 
-/// Of each row, taken apart: its groups and its bytes.
+/// The groups and bytes of each decomposed row.
 struct Split {
   const DigitGroup* groups[kMostRows];
   const std::int8_t* bytes[kMostRows];
 };
 
-/// y = Σ over groups of scale · (unit · Σ X·integer − zero · Σ x). What was added to the integers is taken from their
-/// sums, which is exact.
+/// y = Σ over groups of scale · (unit · Σ X·integer − zero · Σ x). The offset `added` of the integers is subtracted
+/// from their sums, which is exact.
 template <bool kIsNibbles, int kRows>
 ATTN_VNNI void multiply_rows(int added, const Split& rows, const std::uint8_t* panel, const PanelGroups& groups,
                              float* y) {
@@ -188,7 +188,7 @@ constexpr Multiply kByNibbles[] = {multiply_rows<true, 1>, multiply_rows<true, 2
 }  // namespace
 
 bool has_digit_dots(IntegerForm form, std::int64_t depth, const PanelGroups& groups) {
-  // To these depths sums of products stay within 32 bits.
+  // Up to these depths sums of products fit in 32 bits.
   constexpr std::int64_t kMostDepth = std::int64_t{1} << 16, kMostDepthOfNibbles = std::int64_t{1} << 20;
   if (!has_byte_dots() || form == IntegerForm::quads || depth == 0 || !groups.is_whole) return false;
   if (depth > (form == IntegerForm::nibbles ? kMostDepthOfNibbles : kMostDepth)) return false;

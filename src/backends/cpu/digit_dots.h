@@ -1,4 +1,4 @@
-// Few rows of floats by a panel of integers, by dot products of bytes.
+// GEMVs of a few float rows with a panel of integers, by int8 dot products.
 #pragma once
 
 #include <cstddef>
@@ -8,23 +8,23 @@
 
 namespace attn::backends::cpu {
 
-/// The most rows of multiply_digits: more gain by a panel that is widened once.
+/// The most rows of multiply_digits: with more, widening the panel once is faster.
 inline constexpr std::int64_t kMostDigitRows = 8;
 
-/// May such products be used for a depth whose groups end where these do? Each but the last has to end with 32 bits of
-/// a column, and zero points have to be whole numbers.
+/// Returns whether this method supports a depth with these groups. Each group except the last must end at 32 bits of a
+/// column, and zero points must be integers.
 [[nodiscard]] bool has_digit_dots(IntegerForm form, std::int64_t depth, const PanelGroups& groups);
 
-/// Room for a row, taken apart.
+/// Returns the bytes of a decomposed row.
 [[nodiscard]] std::int64_t digit_bytes(IntegerForm form, std::int64_t depth, std::int64_t groups);
 
-/// A row as whole numbers of 23 bits and a sign, of a unit for each group that its largest number decides: three bytes
-/// each, whose products with bytes and nibbles are exact. False where a number is none, infinite or too small for that;
-/// then multiply_integers has to be taken.
+/// Decomposes a row into 24-bit signed integers, with a unit per group derived from its largest magnitude. Each has
+/// three bytes, whose products with bytes and nibbles are exact. Returns false if a number is NaN, infinite or too
+/// small; multiply_integers must be used then.
 [[nodiscard]] bool split_row(IntegerForm form, const float* x, const PanelGroups& groups, std::byte* digits);
 
-/// What multiply_integers makes of up to kMostDigitRows rows, which lie row_digits bytes apart: it differs by less than
-/// 2^-23 of the group's largest number for each weight.
+/// Same as multiply_integers for up to kMostDigitRows rows, which are row_digits bytes apart. The result differs by
+/// less than 2^-23 of the group's largest magnitude per weight.
 void multiply_digits(IntegerForm form, bool is_signed, const std::byte* digits, std::int64_t row_digits,
                      std::int64_t rows, const std::byte* panel, const PanelGroups& groups, float* y);
 

@@ -1,4 +1,4 @@
-// 32 × 32 sums of products of bfloat16 by AVX-512's dot products of pairs, over the blocks that tiles read.
+// A 32 × 32 micro-kernel for bfloat16 by AVX-512's dot products of pairs, on the blocks that tiles read.
 #pragma once
 
 #if defined(__x86_64__)
@@ -10,7 +10,7 @@
 
 namespace attn::backends::cpu {
 
-/// Stands where tile registers would. Only where isa() is avx512_bf16 or more.
+/// Stands in for the tile registers. Requires isa() to be at least avx512_bf16.
 struct DotProducts {
   static constexpr int kMostParts = 1;
 };
@@ -19,8 +19,8 @@ namespace dots {
 
 #define ATTN_DOTS [[gnu::target("avx512f,avx512bf16")]]
 
-/// Multiplies kRows rows: VDPBF16PS takes denormals for zero, as tiles do, and adds the odd product of each pair before
-/// the even one.
+/// Multiplies kRows rows. VDPBF16PS flushes denormals, as tiles do, and adds the odd product of each pair before the
+/// even one.
 template <int kRows>
 ATTN_DOTS void multiply_rows(const Bfloat16* x, const Bfloat16* w, std::int64_t steps, Ahead& ahead, float* y,
                              std::int64_t stride, const float* start) {
@@ -65,7 +65,8 @@ inline constexpr std::array<MultiplyRows, 12> kMultiplyRows{
 
 }  // namespace dots
 
-/// As for tiles, of one part: the first `rows` rows in groups of nearly the same height, whose sums stay in registers.
+/// Same as for tiles, with one part: the first `rows` rows in groups of similar height, whose accumulators stay in
+/// registers.
 template <int kParts, bool kOnce = false>
 void multiply_tile_block(DotProducts&, const Bfloat16* x, const Bfloat16* w, std::int64_t steps, std::int64_t rows,
                          Ahead& ahead, float* y, std::int64_t stride = kTileBlock, const float* start = nullptr) {

@@ -1,4 +1,4 @@
-// Loops in double over float32 numbers, for differences of which little may be left.
+// Loops in double over float32 numbers, for sums with cancellation.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ inline constexpr int kHalf = kLanes / 2;
 using Doubles = double __attribute__((vector_size(kHalf * sizeof(double))));
 using HalfLanes = float __attribute__((vector_size(kHalf * sizeof(float))));
 
-/// The first `count` numbers, of which there may be more than 8; zeros for the others.
+/// Loads the first `count` numbers, at most 8, and zeros for the others.
 [[gnu::always_inline]] inline void load_some(const float* from, std::int64_t count, Doubles& to) {
   HalfLanes numbers{};
   if (count >= kHalf) {

@@ -1,4 +1,4 @@
-// Dropout by TensorFlow's stateless random numbers.
+// Dropout with TensorFlow's stateless random numbers.
 #include <algorithm>
 
 #include "attn/base/tensorflow_random.h"
@@ -10,11 +10,11 @@
 namespace attn::backends::cpu {
 namespace {
 
-constexpr std::int64_t kWords = 4;    // of a block of random numbers
-constexpr std::int64_t kBlocks = 64;  // that are drawn at once
+constexpr std::int64_t kWords = 4;    // words per block of random numbers
+constexpr std::int64_t kBlocks = 64;  // blocks drawn at once
 constexpr std::int64_t kDrawn = kWords * kBlocks;
 
-/// The words of kBlocks blocks from number `first` on, as TensorflowRandom has them (Salmon et al., 2011).
+/// Draws the words of kBlocks blocks from number `first` on, as TensorflowRandom does (Salmon et al., 2011).
 ATTN_VECTORIZED(void, draw, const TensorflowRandom::Counter& counter, std::uint64_t first, std::uint32_t* words) {
   for (std::int64_t block = 0; block < kBlocks; ++block) {
     const std::uint64_t number = first + static_cast<std::uint64_t>(block);
@@ -37,7 +37,7 @@ ATTN_VECTORIZED(void, draw, const TensorflowRandom::Counter& counter, std::uint6
   }
 }
 
-/// y = scale·x where the last bits of its word are a number that is not below `dropped`, else 0.
+/// y = scale·x if the masked bits of its word are not below `dropped`, otherwise 0.
 ATTN_VECTORIZED(void, keep, const std::uint32_t* words, std::uint32_t mask, float dropped, float scale, const float* x,
                 float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) {
@@ -46,7 +46,7 @@ ATTN_VECTORIZED(void, keep, const std::uint32_t* words, std::uint32_t mask, floa
   }
 }
 
-/// A random number of a dtype is so many bits over a power of two.
+/// Returns the bits of a dtype's random numbers.
 int bits_of(DType dtype) { return dtype == DType::float32 ? 23 : dtype == DType::float16 ? 10 : 7; }
 
 double rounded(double number, DType dtype) {
@@ -55,8 +55,8 @@ double rounded(double number, DType dtype) {
   return one.at(0);
 }
 
-/// Of noise that has x's shape. Of halves, rate and scale are halves; their products are exact in float32.
-/// To draw a number and keep or drop another takes about as long as so many operations of a product.
+/// For noise that has x's shape. In half precision, rate and scale are rounded; their products are exact in float32.
+/// Drawing a number and applying it takes about as long as this many operations of a product.
 constexpr double kWork = 100.0;
 
 class DropoutKernel final : public Kernel {

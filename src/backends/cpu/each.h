@@ -1,6 +1,6 @@
-// Loops over the few rows and vectors whose sums stay in registers.
+// Loops over the few rows and vectors whose accumulators stay in registers.
 #pragma once
 
-/// Unrolled at the compiler's word: around one loop that is not, GCC 12 keeps all sums in memory.
-// NOLINTNEXTLINE(bugprone-macro-parentheses): a variable that is declared stands in none.
+/// Forces unrolling: around a rolled loop GCC 12 keeps all accumulators in memory.
+/// NOLINTNEXTLINE(bugprone-macro-parentheses): a declared variable cannot be parenthesized.
 #define ATTN_EACH(i, count) _Pragma("GCC unroll 12") for (int i = 0; i < (count); ++i)

@@ -1,4 +1,4 @@
-// Sums of products that are no matrix products (plan::simplify_einsum makes Linear and MatMul of those).
+// Sums of products that are not matrix products (plan::simplify_einsum turns those into Linear and MatMul).
 #include "attn/graph/einsum.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostOperands = 8;
 using Places = std::array<const float*, kMostOperands>;
-using Steps = std::array<std::int64_t, kMostOperands>;  // 0 for an operand that stands still, or lacks the letter
+using Steps = std::array<std::int64_t, kMostOperands>;  // 0 for an operand that repeats or lacks the letter
 
 /// y[i] += Π x[i·step], i < size.
 ATTN_VECTORIZED(void, add_products, const Places& x, const Steps& steps, std::size_t count, float* y,
@@ -34,7 +34,7 @@ ATTN_VECTORIZED(void, add_products, const Places& x, const Steps& steps, std::si
   }
 }
 
-/// Σ Π x[i·step], i < size, of steps 0 and 1, in double.
+/// Returns Σ Π x[i·step], i < size, with steps 0 and 1, in double.
 ATTN_VECTORIZED(double, sum_products, const Places& x, const Steps& steps, std::size_t count, std::int64_t size) {
   Doubles sums{};
   for (std::int64_t i = 0; i < size; i += kHalf) {
@@ -55,13 +55,13 @@ ATTN_VECTORIZED(double, sum_products, const Places& x, const Steps& steps, std::
   return sum_of_halves(sums);
 }
 
-/// A letter: its size, and how far a step along it goes in each operand.
+/// A letter: its size, and its stride in each operand.
 struct Letter {
   std::int64_t size;
   Steps steps;
 };
 
-/// Moves places by the i-th of all combinations of the letters, the last one fastest.
+/// Advances offsets by the i-th combination of the letters, the last one fastest.
 void move(Places& places, std::size_t count, const std::vector<Letter>& letters, std::int64_t i) {
   for (std::size_t l = letters.size(); l-- > 0; i /= letters[l].size) {
     const std::int64_t index = i % letters[l].size;
@@ -75,8 +75,8 @@ std::int64_t combinations(const std::vector<Letter>& letters) {
   return count;
 }
 
-/// Along the last letter that is summed where it lies side by side in every operand that has it, else along the last of
-/// the output, in rows. Each element is one thread's, and its terms are added up in their order.
+/// The inner loop runs along the last summed letter if it is contiguous in every operand that has it, otherwise along
+/// the last output letter, in rows. Each element belongs to one thread, and its terms are added in order.
 class EinsumKernel final : public Kernel {
  public:
   explicit EinsumKernel(const Step& step) : inputs_(step.inputs), y_(step.outputs[0]) {
@@ -129,7 +129,7 @@ class EinsumKernel final : public Kernel {
       for (auto axis = static_cast<int>(equation.inputs[n].size()); axis-- > 0; stride *= inputs_[n].shape[axis]) {
         if (equation.inputs[n][static_cast<std::size_t>(axis)] != wanted) continue;
         letter.size = inputs_[n].shape[axis];
-        letter.steps[n] += stride;  // a diagonal steps along several axes at once
+        letter.steps[n] += stride;  // a diagonal advances along several axes at once
       }
     }
     return letter;
@@ -156,7 +156,7 @@ class EinsumKernel final : public Kernel {
 
   std::vector<Operand> inputs_;
   Operand y_;
-  std::vector<Letter> kept_, summed_;  // but for the inner one
+  std::vector<Letter> kept_, summed_;  // without the inner one
   Letter inner_{1, {}};
   bool sums_along_ = false;
   std::int64_t rows_ = 1, terms_ = 1;

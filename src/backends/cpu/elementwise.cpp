@@ -1,4 +1,4 @@
-// Functions of two numbers, selection and conversion.
+// Binary functions, selection and conversion.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using graph::BinaryFn;
 
-/// z[i] = x ∘ y along a row, where x or y may stand still. Result is float or, for a comparison, a byte.
+/// z[i] = x ∘ y along a row, where x or y may repeat. The result is float or, for a comparison, a byte.
 using Row = void (*)(const float* x, bool x_steps, const float* y, bool y_steps, void* z, std::int64_t size);
 
 template <typename Result, typename Function>
@@ -158,7 +158,7 @@ class SelectKernel final : public Kernel {
   Team team_;
 };
 
-/// Between float32 and half precision.
+/// Converts between float32 and half precision.
 class CastKernel final : public Kernel {
  public:
   explicit CastKernel(const Step& step)

@@ -1,4 +1,4 @@
-// What all kernels of an executable share: threads, memory, packed weights, and the CPU as oneDNN sees it.
+// Resources shared by all kernels of an executable: threads, memory, packed weights, and oneDNN's CPU engine.
 #pragma once
 
 #include <algorithm>
@@ -21,42 +21,42 @@
 
 namespace attn::backends::cpu {
 
-/// How a kernel lays out the numbers of a weight: panels of 32 columns, tiles (amx_pack.h), panels of integers
-/// (integer_panels.h), or what oneDNN asks for.
+/// The layout of a packed weight: panels of 32 columns, tiles (amx_pack.h), panels of integers (integer_panels.h), or
+/// oneDNN's own.
 struct Layout {
   enum class Kind : std::uint8_t { panels, tiles, integers, onednn };
   Kind kind;
   DType dtype = DType::float32;
-  int parts = 1;  ///< numbers of `dtype` that stand for one of the weight's; of integers their form
-  friend auto operator<=>(const Layout&, const Layout&) = default;  // NOLINT(modernize-use-nullptr): none is meant
+  int parts = 1;  ///< numbers of `dtype` per weight element; for integers their form
+  friend auto operator<=>(const Layout&, const Layout&) = default;  // a null pointer is not meant
 };
 
-/// A weight as kernels have packed it, by layout, for others that read the same one: ALBERT's layers share theirs.
+/// A packed weight in one layout, for all kernels that read the weight: ALBERT's layers share theirs.
 struct Packed {
   std::shared_ptr<std::byte> bytes;
-  dnnl::memory blocked;  ///< of oneDNN's layout
+  dnnl::memory blocked;  ///< for oneDNN's layout
 };
 using PackedWeight = std::map<Layout, Packed>;
 
-/// Begins the word for a weight that no other executable has.
+/// Begins the key of a weight that no other executable has.
 inline constexpr char kOwnWeight = '#';
 
-/// Which weight: how it comes about (plan::recipe), or a word of its own; and whether it is transposed.
+/// The identity of a weight: its derivation (plan::recipe), or a key of its own; and whether it is transposed.
 struct WeightKey {
   std::string recipe;
   bool is_transposed = false;
-  // NOLINTNEXTLINE(modernize-use-nullptr): none is meant
+  // a null pointer is not meant
   friend auto operator<=>(const WeightKey&, const WeightKey&) = default;
 };
 
 class RnnTrace;
-/// A step's graph and what it reads.
+/// A step's graph and its inputs.
 using StepKey = std::pair<const graph::Graph*, std::vector<graph::ValueId>>;
 
-/// Memory that all kernels use, as one runs at a time.
+/// Memory that all kernels use, since one runs at a time.
 class SharedMemory {
  public:
-  /// Makes it at least as large. It may move, until all kernels are made.
+  /// Grows it to at least `bytes`. The address may change until all kernels are made.
   void reserve(std::int64_t bytes) {
     if (bytes <= size_) return;
     bytes_ = allocate_bytes(bytes);
@@ -70,39 +70,39 @@ class SharedMemory {
   std::int64_t size_ = 0;
 };
 
-/// What an executable may use.
+/// The resources available to an executable.
 struct Machine {
   int threads;
   Multiplication multiplication;
 };
 
-/// The CPU as oneDNN sees it, the threads that may be used, and what kernels share.
+/// oneDNN's CPU engine, the threads, and the data that kernels share.
 struct Engine {
   Engine(int thread_count, double work, const Multiplication& how = {})
       : threads(thread_count), work_per_thread(work), multiplication(how), pool(thread_count) {}
 
-  Isa limited_to = isa();  ///< before oneDNN is first called
+  Isa limited_to = isa();  ///< set before oneDNN's first call
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   int threads;
   double work_per_thread;
   Multiplication multiplication;
   Pool pool;
-  /// For what a widened step reads and writes, and for what a kernel needs while it runs.
+  /// Operands of widened steps, and scratch memory of kernels.
   SharedMemory operands, scratch;
-  /// What a step leaves for the next one, in turn, as that one may leave something too.
+  /// Data that a step leaves for the next one; alternating, because the next one may leave some too.
   std::array<SharedMemory, 2> handovers;
-  /// For what is packed.
+  /// Memory for packed weights.
   WeightMemory weights;
-  /// For as long as the executables that may come want to find them.
+  /// Kept for as long as further executables may look for packed weights.
   std::map<WeightKey, PackedWeight> packed;
-  /// What recurrent layers leave for their gradients, by what they read; they hold it.
+  /// Traces that recurrent layers leave for their gradients, keyed by their inputs; the layers own them.
   std::map<StepKey, std::weak_ptr<RnnTrace>> traces;
-  /// With which collectives are; null: there is one rank.
+  /// The ranks of collectives; null: a single rank.
   communicators::Communicator* ranks = nullptr;
 
   [[nodiscard]] Machine machine() const { return {threads, multiplication}; }
-  /// As many threads as are worth waking for `work`, in floating-point operations or bytes to move.
+  /// Returns the number of threads worth waking for `work`, in floating-point operations or bytes moved.
   [[nodiscard]] Team team_for(double work) {
     return {&pool, static_cast<int>(std::clamp(work / work_per_thread, 1.0, static_cast<double>(threads)))};
   }

@@ -17,14 +17,14 @@ using graph::at;
 using graph::NodeId;
 using graph::ValueId;
 
-/// Is everything that the kernel would pack of this input packed already?
+/// Whether everything that the kernel would pack from this input is packed already.
 bool is_packed(const StepInfo& step, const Choice& choice, const Engine& engine, std::size_t input) {
   if (choice.way != Choice::Way::kernel) return false;
   bool any = false;
   for (const Packing& packing : choice.needs.packs) {
     if (packing.input != input) continue;
     const auto found = engine.packed.find(key_of(step, input, packing.is_transposed));
-    // oneDNN may refuse when the kernel is made, and the weight itself is wanted then.
+    // oneDNN may fail when the kernel is made, and the weight itself is needed then.
     if (packing.layout.kind == Layout::Kind::onednn || found == engine.packed.end()) return false;
     if (!found->second.contains(packing.layout)) return false;
     any = true;
@@ -87,14 +87,14 @@ CpuExecutable::CpuExecutable(plan::Plan plan, std::vector<Tensor> weights, const
   }
   find_places();
   make_kernels();
-  // Where no other executable comes, nobody looks for what is packed.
+  // Without further executables, nobody looks for packed weights.
   std::erase_if(engine_.packed, [&](const auto& packed) {
     return !compile_options.store || packed.first.recipe.starts_with(kOwnWeight);
   });
 }
 
-/// What a step reads is prepared just before it and let go of when the last step that reads it has packed it, so that
-/// the weights and their packed copies are never in memory together.
+/// Prepares a step's inputs just before its kernel is made, and frees each once the last step that reads it has packed
+/// it: the weights and their packed copies are never all in memory together.
 void CpuExecutable::make_kernels() {
   Readers readers(plan_);
   const auto leave = [&](ValueId id) {
@@ -139,7 +139,7 @@ void CpuExecutable::make_kernels() {
   }
 }
 
-/// Finds the places of everything but inputs; null for prepared values that are not there.
+/// Sets the addresses of everything but inputs; null for missing prepared values.
 void CpuExecutable::find_places() {
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const plan::Place place = plan_.slots[i].place;

@@ -9,21 +9,21 @@
 
 namespace attn::backends::cpu {
 
-/// Throws Error (usage) where ATTN_ISA has no such word.
+/// Throws Error (usage) for an unknown value of ATTN_ISA.
 [[nodiscard]] Multiplication multiplication_of(const CpuOptions& options, MatmulPrecision precision);
 
-/// States, and what the kernels of several executables share.
+/// States, and the data that the kernels of several executables share.
 class CpuStore final : public HostStore {
  public:
   CpuStore(const CompileOptions& compile_options, const CpuOptions& options);
   Engine engine;
 };
 
-/// The store among the options, or a new one. Throws Error (internal) where another kind of backend made it.
+/// Returns the store among the options, or a new one. Throws Error (internal) if another kind of backend made it.
 [[nodiscard]] std::shared_ptr<CpuStore> store_of(const CompileOptions& compile_options, const CpuOptions& options);
 
-/// By value of the plan: of weights and prepared values, those that are read by something which does not find all that
-/// it needs of them packed in the engine.
+/// For each value of the plan: whether it is a weight or prepared value that is read by a step which does not find
+/// everything packed in the engine.
 [[nodiscard]] std::vector<bool> wanted_values(const plan::Plan& plan, const Engine& engine);
 
 class CpuExecutable final : public Executable {
@@ -50,9 +50,9 @@ class CpuExecutable final : public Executable {
   std::shared_ptr<CpuStore> store_;
   Storage storage_;
   Engine& engine_;
-  std::vector<std::byte*> places_;                // by ValueId: what operands point to
+  std::vector<std::byte*> places_;                // indexed by ValueId: the addresses that operands refer to
   std::vector<graph::ValueId> moving_;            // inputs and views of them
-  std::vector<std::unique_ptr<Kernel>> kernels_;  // by step
+  std::vector<std::unique_ptr<Kernel>> kernels_;  // for each step
   std::vector<KernelChoice> choices_;
   BegunSums sums_;
 };

@@ -1,6 +1,5 @@
-// Attention without its probabilities: a block of query rows meets a tile of keys at a time, and the running maximum
-// and sum of each row make the softmax right in the end. Memory grows with S, and scores never leave the first-level
-// cache.
+// Attention without stored probabilities. A block of query rows processes one tile of keys at a time, with a running
+// maximum and sum per row (online softmax). Memory grows linearly with S, and scores stay in the L1 cache.
 #include <algorithm>
 #include <cmath>
 
@@ -12,13 +11,13 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// Keys of a tile, and scores of a block: they stay in the first-level cache together with what is multiplied.
+/// Keys per tile, and scores per block: they fit in the L1 cache together with the operands.
 constexpr std::int64_t kTile = 256, kScores = 9'216, kMostRows = 96;
 
 std::int64_t tile_for(std::int64_t keys) { return std::clamp(padded(keys), kPanel, kTile); }
 std::int64_t rows_for(std::int64_t keys) { return std::min(kScores / tile_for(keys), kMostRows); }
 
-/// Bytes of a thread.
+/// Returns the bytes per thread.
 std::int64_t scratch_for(std::int64_t keys, std::int64_t head_size, std::int64_t value_size) {
   const std::int64_t rows = rows_for(keys), tile = tile_for(keys);
   return scratch_size({{rows, tile},
@@ -49,12 +48,12 @@ class FlashAttention final : public Kernel {
           const Scratch scratch = scratch_of(thread);
           heads_.pack(sequence, n, scratch.keys, scratch.values);
           if (heads_.is_masked()) find_finite(sequence.S, scratch);
-          // Blocks of nearly the same height.
+          // Blocks of similar height.
           const std::int64_t blocks = (end - begin + rows_ - 1) / rows_;
           for (std::int64_t block = 0; block < blocks; ++block) {
             const std::int64_t first = begin + (end - begin) * block / blocks;
             const std::int64_t rows = begin + (end - begin) * (block + 1) / blocks - first;
-            // Tiles that are hidden from all rows weigh nothing, unless a row sees nothing at all.
+            // Tiles hidden from all rows have no weight, unless a row sees nothing at all.
             if (!attend(sequence, n, first, rows, heads_.is_masked(), scratch))
               attend(sequence, n, first, rows, false, scratch);
           }
@@ -68,12 +67,12 @@ class FlashAttention final : public Kernel {
 
   struct Scratch {
     float* scores;   // (rows, tile)
-    float* context;  // (rows, padded V), before it is divided by the sums
+    float* context;  // (rows, padded V), not yet divided by the sums
     float* keys;     // padded S / kPanel panels (H, kPanel)
     float* values;   // padded V / kPanel panels (S, kPanel)
     RunningRows running;
     std::uint8_t* seen;    // (rows, tile)
-    std::uint8_t* finite;  // by tile: all values are
+    std::uint8_t* finite;  // for each tile: all values are finite
   };
 
   [[nodiscard]] Scratch scratch_of(int thread) const {
@@ -87,7 +86,7 @@ class FlashAttention final : public Kernel {
     return {scores, context, keys, values, {maxima, maxima + kept, maxima + 2 * kept}, seen, seen + rows_ * tile_};
   }
 
-  /// The context of queries [first, first + rows) of head n. False where tiles were skipped that count after all.
+  /// Computes the context of queries [first, first + rows) of head n. Returns false if skipped tiles matter after all.
   bool attend(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, bool skips,
               const Scratch& scratch) const {
     const std::int64_t S = sequence.S;
@@ -118,7 +117,7 @@ class FlashAttention final : public Kernel {
     return true;
   }
 
-  /// 0·NaN is NaN: tiles with such values are not to be skipped, whatever their weight.
+  /// 0·NaN is NaN: tiles with such values must not be skipped, whatever their weight.
   void find_finite(std::int64_t S, const Scratch& scratch) const {
     for (std::int64_t s = 0; s < S; s += tile_) {
       bool finite = true;
@@ -128,7 +127,7 @@ class FlashAttention final : public Kernel {
     }
   }
 
-  /// `adds`: to what the context holds of tiles before it.
+  /// `adds`: adds to the context of earlier tiles.
   void add_tile(const Sequence& sequence, std::int64_t n, std::int64_t first, std::int64_t rows, std::int64_t s,
                 std::int64_t keys, bool adds, const Scratch& scratch) const {
     const View query{heads_.query(sequence, n, first), heads_.query_stride(), 1};
@@ -177,7 +176,7 @@ std::string why_not_flash(const StepInfo& step) {
   const auto& op = step.op<graph::Attention>();
   if (op.scores) return "its scores are asked for";
   if (op.bias || op.soft_cap > 0.0) return "it has a bias or a soft cap";
-  // A running maximum of the scores is one of the scaled scores only where the scale is above 0.
+  // A running maximum of the scores is also that of the scaled scores only if the scale is above 0.
   return op.scale > 0 ? "" : "its scale is not above 0";
 }
 

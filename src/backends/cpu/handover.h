@@ -1,5 +1,5 @@
-// What the next step reads packed, or as bytes, before its product: the step before leaves it so, and it is never
-// stored in rows where nothing else reads it.
+// Handover between steps. If the next step packs or quantizes its input, the previous step writes it in that form; the
+// plain rows are not stored if nothing else reads them.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace attn::backends::cpu {
 
-/// What a step leaves for the next one.
+/// The data that a step leaves for the next one.
 struct Handed {
   std::int64_t bytes = 0;                      ///< 0: nothing
-  std::optional<graph::IntegerRange> range{};  ///< of rows as bytes
+  std::optional<graph::IntegerRange> range{};  ///< range of quantized rows
 };
 
-/// By step of the plan.
+/// Returns the handover of each step of the plan.
 [[nodiscard]] std::vector<Handed> handovers(const plan::Plan& plan, const Machine& machine);
 
 }  // namespace attn::backends::cpu

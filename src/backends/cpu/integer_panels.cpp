@@ -16,22 +16,22 @@ namespace {
 
 constexpr std::int64_t kQuad = 4, kOctet = 8;    // rows of the depth in 32 bits
 constexpr std::int64_t kWordBytes = kPanel * 4;  // 32 bits of all columns
-constexpr int kOffset = 128;                     // makes a byte with a sign one without
+constexpr int kOffset = 128;                     // maps a signed byte to an unsigned one
 
 using Bytes16 = std::uint8_t __attribute__((vector_size(kLanes)));
 
-constexpr int kMagnitude = 0x7FFFFFFF;  // bits of a float less its sign
+constexpr int kMagnitude = 0x7FFFFFFF;  // bits of a float without its sign
 
-/// Numbers x[i], …, of which there are `size`; zeros behind the last.
+/// Loads numbers x[i], … of `size`, padded with zeros.
 [[gnu::always_inline]] inline void load_some(const float* x, std::int64_t i, std::int64_t size, Lanes& to) {
   if (i + kLanes <= size) return load(x + i, to);
   to = Lanes{};
   std::memcpy(&to, x + i, static_cast<std::size_t>(size - i) * sizeof(float));
 }
 
-/// max |x|, or NaN where one is. Bits of magnitudes are ordered as these are, with NaN above infinity.
+/// Returns max |x|, or NaN if there is one. The bits of magnitudes have the same order, with NaN above infinity.
 ATTN_VECTORIZED(float, find_largest, const float* x, std::int64_t size) {
-  constexpr std::int64_t kChains = 4;  // none waits for the one before it
+  constexpr std::int64_t kChains = 4;  // independent dependency chains
   Integers largest[kChains] = {};
   const auto take = [&](const Lanes& numbers, Integers& most) __attribute__((always_inline)) {
     const Integers bits = reinterpret_cast<Integers>(numbers) & kMagnitude;
@@ -56,20 +56,20 @@ ATTN_VECTORIZED(float, find_largest, const float* x, std::int64_t size) {
   return std::bit_cast<float>(result);
 }
 
-constexpr float kRounds = 0x1.8p23F;  // to which, and from which, numbers of less than 2²² are added as whole ones
+constexpr float kRounds = 0x1.8p23F;  // adding it to a number below 2²² rounds to an integer
 
-/// x·scale within the range.
+/// x·scale clamped to the range.
 [[gnu::always_inline]] inline void scale_to_range(const Lanes& x, float scale, float low, float high, Lanes& to) {
   const Lanes product = x * scale;
   const Lanes least = product < low ? Lanes{} + low : product;
   to = least > high ? Lanes{} + high : least;
 }
 
-/// Whole numbers plus 128, for x·scale rounded half to even within the range. Nothing is NaN.
+/// Computes x·scale rounded half to even, clamped to the range, plus 128. Nothing is NaN.
 ATTN_VECTORIZED(void, make_bytes, const float* x, std::int64_t size, float scale, float low, float high,
                 std::uint8_t* q) {
-  // The last bits of what is rounded so are those of the whole number. They become bytes by way of 16 bits, as
-  // compilers take bytes one by one otherwise.
+  // The integer is in the low bits of the rounded sum. Conversion to bytes goes through 16 bits, because compilers
+  // otherwise extract bytes one by one.
   const auto bytes_of_lanes = [=](const Lanes& numbers, Bytes16& bytes) __attribute__((always_inline)) {
     Lanes within;
     scale_to_range(numbers, scale, low, high, within);
@@ -90,7 +90,7 @@ ATTN_VECTORIZED(void, make_bytes, const float* x, std::int64_t size, float scale
   std::memcpy(q + i, &bytes, static_cast<std::size_t>(size - i));
 }
 
-/// The whole numbers for x·scale, rounded half to even, within the range. Nothing is NaN.
+/// Computes x·scale rounded half to even, clamped to the range. Nothing is NaN.
 ATTN_VECTORIZED(void, make_floats, const float* x, std::int64_t size, float scale, float low, float high, float* q) {
   Lanes numbers;
   for (std::int64_t i = 0; i < size; i += kLanes) {
@@ -101,7 +101,7 @@ ATTN_VECTORIZED(void, make_floats, const float* x, std::int64_t size, float scal
   }
 }
 
-/// Whole numbers of one of which the product with the scale may be NaN, which is 0.
+/// The same for numbers whose product with the scale may be NaN, which becomes 0.
 void round_some(const float* x, std::int64_t size, float scale, const graph::IntegerRange& range, auto* q, int offset) {
   for (std::int64_t i = 0; i < size; ++i) {
     const float product = x[i] * scale;
@@ -115,20 +115,20 @@ float scale_for(const float* x, std::int64_t depth, const graph::IntegerRange& r
   return static_cast<float>(range.high) / (largest_of(x, depth) + static_cast<float>(range.epsilon));
 }
 
-/// Is no product of the scale with a number of its row NaN? With an infinite one it is 0.
+/// Whether no product of the scale with a number of its row is NaN. An infinite number in the row makes the scale 0.
 bool is_plain(float scale) { return scale > 0.0F && scale <= std::numeric_limits<float>::max(); }
 
-/// Rows of the depth beside each other in the 32 bits of a column.
+/// Rows of the depth that share the 32 bits of a column.
 template <bool kIsNibbles>
 constexpr std::int64_t kRowsOfWord = kIsNibbles ? kOctet : kQuad;
 
-/// Vectors of one register: longer ones GCC 12 takes number by number.
+/// Vectors of one register: GCC 12 splits longer ones into single numbers.
 template <typename Float, typename Integer>
 struct Vectors {
   using Floats = Float;
   using Integers = Integer;
-  static constexpr int kCount = kWordBytes / sizeof(Float);       // of all columns
-  static constexpr int kColumns = sizeof(Float) / sizeof(float);  // of one
+  static constexpr int kCount = kWordBytes / sizeof(Float);       // vectors of all columns
+  static constexpr int kColumns = sizeof(Float) / sizeof(float);  // columns per vector
 };
 template <int kBytes>
 struct Registers;
@@ -139,9 +139,9 @@ struct Registers<32> : Vectors<float __attribute__((vector_size(32))), int __att
 template <>
 struct Registers<64> : Vectors<float __attribute__((vector_size(64))), int __attribute__((vector_size(64)))> {};
 
-/// How a word's integers become floats: those of `kRowsOfHalf` rows lie in the lower half of a word, and with an
-/// exponent above them the bits of row t are a float of 2^(23 - bits·t) + integer, exactly. What is taken from that is
-/// a constant of each t, so that a shift is needed for the upper half alone.
+/// The conversion of a word's integers to floats. Those of `kRowsOfHalf` rows are in the lower half of a word. With an
+/// exponent above them, the bits of row t are exactly the float 2^(23 - bits·t) + integer. The offset to subtract is a
+/// constant for each t, so that only the upper half needs a shift.
 template <bool kIsNibbles>
 struct Magic {
   static constexpr int kBits = kIsNibbles ? 4 : 8, kMask = (1 << kBits) - 1, kRowsOfHalf = 16 / kBits;
@@ -151,8 +151,8 @@ struct Magic {
   static constexpr float base(int t) { return static_cast<float>(1 << (kMantissa - shift(t))); }
 };
 
-/// What is taken from a row's numbers, by the row's place in half a word and by column: what was added to the integers
-/// so that they have no sign, and the zero points where these are whole (then both are exact in one number).
+/// The offset subtracted from a row's numbers, by the row's position in half a word and by column. It contains the bias
+/// that makes the integers unsigned, and the zero points if these are integers (both are then exact in one number).
 template <int kBytes, bool kIsNibbles, bool kIsWhole>
 struct Origins {
   using Floats = typename Registers<kBytes>::Floats;
@@ -166,7 +166,7 @@ struct Origins {
   }
 };
 
-/// Row `row` of those in a word less its zero point.
+/// Row `row` of a word, minus its zero point.
 template <int kBytes, bool kIsNibbles, bool kIsWhole>
 [[gnu::always_inline]] inline void take_row(const typename Registers<kBytes>::Integers& words, int row, int vector,
                                             const Origins<kBytes, kIsNibbles, kIsWhole>& origins,
@@ -182,21 +182,21 @@ template <int kBytes, bool kIsNibbles, bool kIsWhole>
   if constexpr (!kIsWhole) to -= zero[vector];
 }
 
-/// Vector by vector: all at once GCC copies by way of memory.
+/// Vector by vector, because GCC copies a whole array through memory.
 template <int kBytes>
 [[gnu::always_inline]] inline void load_words(const std::uint8_t* from, typename Registers<kBytes>::Integers* words) {
 #pragma GCC unroll 8
   for (int v = 0; v < Registers<kBytes>::kCount; ++v) std::memcpy(words + v, from + std::ptrdiff_t{v} * kBytes, kBytes);
 }
 
-/// f(k, row, words) for rows k from `begin` to `end` of a panel, in order; `row` is that of its word.
+/// Calls f(k, row, words) for rows k from `begin` to `end` of a panel, in order; `row` is the index in its word.
 template <int kBytes, bool kIsNibbles, typename Function>
 [[gnu::always_inline]] inline void each_row(const std::uint8_t* panel, std::int64_t begin, std::int64_t end,
                                             const Function& f) {
   constexpr std::int64_t kRows = kRowsOfWord<kIsNibbles>;
   typename Registers<kBytes>::Integers words[Registers<kBytes>::kCount];
   std::int64_t k = begin;
-  // Rows of one word, of which the compiler knows each by its number.
+  // Rows of one word, with compile-time indices.
   const auto some = [&](std::int64_t until) __attribute__((always_inline)) {
     if (k >= until) return;
     const std::int64_t first = k / kRows * kRows;
@@ -216,7 +216,7 @@ template <int kBytes, bool kIsNibbles, typename Function>
   some(end);
 }
 
-/// A number for each column of a group, or `missing`.
+/// Loads a number for each column of a group, or `missing`.
 template <int kBytes>
 [[gnu::always_inline]] inline void load_columns(const float* from, std::int64_t group, float missing,
                                                 typename Registers<kBytes>::Floats* to) {
@@ -232,7 +232,7 @@ template <int kBytes, bool kIsNibbles, bool kIsWhole, int kRows>
   using Floats = typename Registers<kBytes>::Floats;
   using Words = typename Registers<kBytes>::Integers[Registers<kBytes>::kCount];
   constexpr int kCount = Registers<kBytes>::kCount;
-  // Of one row in two registers a sum would wait for itself.
+  // With a single row in two registers, one accumulator would serialize the additions, so two are used.
   constexpr int kChains = kRows == 1 && kCount == 2 ? 2 : 1;
   Floats totals[kRows][kCount] = {};
   std::int64_t begin = 0;
@@ -300,7 +300,7 @@ template <int kBytes, bool kIsNibbles, bool kIsWhole>
   }
 }
 
-/// Both for each instruction set.
+/// Both loops, for each instruction set.
 template <bool kIsNibbles, bool kIsWhole>
 struct Loops {
   static void multiply(const float* x, std::int64_t row_x, std::int64_t rows, const std::uint8_t* panel,

@@ -8,7 +8,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// Of whole panels, two vectors a row, each a value of its own: as elements of an array they would go by way of memory.
+/// For whole panels, with two vectors per row in separate variables: elements of an array would go through memory.
 template <bool kHasResidual>
 [[gnu::always_inline]] inline void write_panels(const std::int32_t* sums, const float* scale, const float* scales_x,
                                                 std::int64_t rows, const Added& added, float* y, std::int64_t stride) {

@@ -1,14 +1,14 @@
-// Sums of products of integers become numbers as they are written out.
+// The epilogue of integer products: scales, bias and residual.
 #pragma once
 
 #include <cstdint>
 
 namespace attn::backends::cpu {
 
-/// What is added to the quotients of sums and scales; each may be missing.
+/// The terms that follow the division by the scales; each may be missing.
 struct Added {
-  const float* bias;      ///< by column
-  const float* residual;  ///< it lies as y does
+  const float* bias;      ///< for each column
+  const float* residual;  ///< laid out as y
 };
 
 /// y[i·stride + j] = sums[i·kPanel + j]/(scale[j]·scales_x[i]) + bias[j] + residual[i·stride + j] for a panel's first
@@ -16,7 +16,7 @@ struct Added {
 void write_products(const std::int32_t* sums, const float* scale, const float* scales_x, std::int64_t rows,
                     const Added& added, float* y, std::int64_t stride, std::int64_t count);
 
-/// y = sums/(scale·scale_x) + bias + residual of one row, where scale, bias and residual may be missing.
+/// y = sums/(scale·scale_x) + bias + residual for one row; scale, bias and residual may be missing.
 void write_sums(const float* sums, const float* scale, float scale_x, const Added& added, float* y, std::int64_t count);
 
 }  // namespace attn::backends::cpu

@@ -28,7 +28,7 @@ constexpr std::array<std::pair<Isa, std::string_view>, 7> kNames = {{{Isa::sse41
                                                                      {Isa::avx512_bf16, "avx512_bf16"},
                                                                      {Isa::amx, "amx"}}};
 
-/// What oneDNN may use where kernels may use less than AMX.
+/// Returns oneDNN's limit if kernels are limited to less than AMX.
 dnnl::cpu_isa library_limit(Isa limit) {
   switch (limit) {
     case Isa::sse41:
@@ -78,7 +78,7 @@ bool has_amx() {
   __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   constexpr unsigned kTileState = (1U << 17) | (1U << 18);  // configuration and data
   if ((low & kTileState) != kTileState) return false;
-  // Linux keeps no room for 8 KB of tiles in each thread's state until a process asks for it.
+  // Linux reserves no space for 8 KB of tiles in a thread's state until a process requests it.
   constexpr long kAskForState = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   return ::syscall(SYS_arch_prctl, kAskForState, kTileData) == 0;
 }
@@ -134,7 +134,7 @@ Isa parse_isa(std::string_view word) {
 }
 
 Isa find_isa() {
-  static const Isa found = choose();  // by one thread, and again where it throws
+  static const Isa found = choose();  // thread-safe, and retried after an exception
   detail::found_isa = static_cast<std::uint8_t>(found);
   return found;
 }

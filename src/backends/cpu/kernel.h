@@ -1,5 +1,5 @@
-// What a plan's steps become: kernels with everything allocated and bound; and one record for each kernel, which says
-// what the kernel takes, what memory that costs, and makes it.
+// The execution form of a plan's steps: kernels with everything allocated and bound. Each kernel has one record that
+// states which steps it supports, the memory that it needs, and how it is made.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,18 +14,18 @@
 
 namespace attn::backends::cpu {
 
-/// One step of a plan, made ready.
+/// One step of a plan, ready to run.
 class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual void run() = 0;
   /// "onednn matmul", "simple", "reference"
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// Bytes of packed weights and of scratch that is not shared.
+  /// Returns the bytes of packed weights and of private scratch memory.
   [[nodiscard]] virtual std::int64_t bytes() const { return 0; }
 };
 
-/// A weight as a kernel packs it, and finds it where another kernel has packed it in this layout already.
+/// A weight as packed by a kernel; the packed copy is reused if another kernel has made it in this layout.
 struct Packing {
   std::size_t input;
   bool is_transposed;
@@ -33,37 +33,39 @@ struct Packing {
   std::int64_t bytes;
 };
 
-/// The memory that a kernel takes, in bytes.
+/// The memory of a kernel in bytes.
 struct Needs {
-  std::int64_t held = 0;         ///< for as long as the kernel lives, by itself
-  std::vector<Packing> packs{};  ///< the same, together with others that read the weight
+  std::int64_t held = 0;         ///< private, for the kernel's lifetime
+  std::vector<Packing> packs{};  ///< shared with other kernels that read the weight
   std::int64_t making = 0;       ///< only while the kernel is made
-  std::int64_t scratch = 0;      ///< while it runs; all kernels share it
-  std::int64_t operands = 0;     ///< likewise, for float32 copies of what it reads and writes
-  std::vector<bool> copied{};    ///< by input: the kernel has its own copy and never reads it again; empty: none
-  bool uses_library = false;     ///< oneDNN's code comes with it
+  std::int64_t scratch = 0;      ///< while it runs; shared by all kernels
+  std::int64_t operands = 0;     ///< while it runs, for float32 copies of its operands
+  std::vector<bool> copied{};    ///< for each input: whether the kernel keeps its own copy and never reads the input
+                                 ///< again; empty: none
+  bool uses_library = false;     ///< the memory of oneDNN's code is added
 };
 
-/// The numbers on which a kernel works, by its first input.
+/// The dtype that a kernel computes in, given by its first input.
 enum class Takes : std::uint8_t {
   any,                 ///< any dtype, and arrays without elements: bytes are moved
-  float32,             ///< halves are widened for it
-  float32_or_bfloat16  ///< other halves, and a bfloat16 that it declines, are widened
+  float32,             ///< half precision is widened for it
+  float32_or_bfloat16  ///< float16, and a bfloat16 that it declines, are widened
 };
 
-/// A kernel's record. The members that are references have no default: a kernel without one of them does not compile.
+/// A kernel's record. The reference members have no default: a kernel without one of them does not compile.
 struct KernelInfo {
   Takes takes;
-  /// Why the kernel would not run the step, or "". Asked only where `takes` holds and every output has elements.
+  /// Returns the reason why the kernel does not run the step, or "". Called only if `takes` holds and every output has
+  /// elements.
   std::string (&why_not)(const StepInfo& step);
-  /// At least what the made kernel holds, and little more. Throws Error (no_memory) where no number tells it.
+  /// Returns a slight upper bound of what the kernel holds. Throws Error (no_memory) if it overflows.
   Needs (&needs)(const StepInfo& step);
   std::unique_ptr<Kernel> (&make)(const Step& step);
-  /// May an input that is fixed stay in half precision where the step is widened to float32? Null: none may.
+  /// Whether a fixed input may stay in half precision if the step is widened to float32. Null: never.
   bool (*keeps_half)(const StepInfo& step, std::size_t input) = nullptr;
 };
 
-/// For kernels that run every step that they take, that need no memory, and that a constructor makes.
+/// For kernels that run every step of their operation, need no memory, and are made by a constructor.
 [[nodiscard]] inline std::string takes_all(const StepInfo&) { return ""; }
 [[nodiscard]] inline Needs no_memory(const StepInfo&) { return {}; }
 template <typename Made>
@@ -71,10 +73,10 @@ template <typename Made>
   return std::make_unique<Made>(step);
 }
 
-/// The product of sizes. Throws Error (no_memory) where it passes kMaxSize.
+/// Returns the product of sizes. Throws Error (no_memory) if it exceeds kMaxSize.
 [[nodiscard]] std::int64_t bytes_times(std::initializer_list<std::int64_t> factors);
 
-/// An operation's kernels, the best first; none where the reference's loops run it.
+/// An operation's kernels, the best first; empty if the reference loops run it.
 using Kernels = std::span<const KernelInfo>;
 [[nodiscard]] Kernels kernels_of(const graph::Unary&);
 [[nodiscard]] Kernels kernels_of(const graph::Binary&);

@@ -1,4 +1,4 @@
-// Moving elements: every operation here is one or several copies between two strided views.
+// Operations that move elements: each is one or several copies between two strided views.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// to[to_start + Σ iₐ·to_strideₐ] = from[from_start + Σ iₐ·from_strideₐ], elements of any width.
+/// to[to_start + Σ iₐ·to_strideₐ] = from[from_start + Σ iₐ·from_strideₐ], for elements of any width.
 class StridedCopy {
  public:
   struct Axis {
@@ -53,7 +53,7 @@ class StridedCopy {
   }
 
  private:
-  /// The copies along the innermost axis at place i of the others.
+  /// Copies along the innermost axis, at index i of the others.
   void copy_row(std::int64_t i, const std::byte* from, std::byte* to) const {
     for (std::size_t a = axes_.size(); a-- > 0;) {
       const Dim index = i % axes_[a].size;
@@ -75,7 +75,7 @@ class StridedCopy {
     }
   }
 
-  /// Blocks of a size that the compiler knows, which makes each copy one instruction.
+  /// Blocks of a compile-time size, which makes each copy one instruction.
   template <std::size_t kBytes>
   void copy_blocks(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step) const {
     for (Dim j = 0; j < inner_.size; ++j) std::memcpy(to + j * to_step, from + j * from_step, kBytes);
@@ -99,7 +99,7 @@ std::vector<std::int64_t> strides_of(const Shape& shape) {
 
 std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
 
-/// One copy for each input into the one output.
+/// Copies each input into the single output.
 class CopyKernel final : public Kernel {
  public:
   explicit CopyKernel(const Step& step) : from_(step.inputs), to_(step.outputs[0]), engine_(step.engine) {}
@@ -124,7 +124,7 @@ class CopyKernel final : public Kernel {
   [[nodiscard]] std::string_view name() const override { return "simple"; }
 
  private:
-  static constexpr std::size_t kBackground = 4096;  // bytes of elements that are copied at once
+  static constexpr std::size_t kBackground = 4096;  // bytes of elements copied at once
 
   void fill() const {
     parallel_ranges(to_.size(), fill_team_, [&](std::int64_t begin, std::int64_t end) {
@@ -138,14 +138,14 @@ class CopyKernel final : public Kernel {
   std::vector<Operand> from_;
   Operand to_;
   Engine& engine_;
-  std::vector<StridedCopy> copies_;  // by input
+  std::vector<StridedCopy> copies_;  // for each input
   std::vector<Team> teams_;
-  std::vector<std::byte> background_;  // the element, many times
+  std::vector<std::byte> background_;  // the element, repeated
   std::int64_t element_ = 0;
   Team fill_team_;
 };
 
-/// table[:axis] + indices + table[axis+1:], rows of the table copied whole.
+/// Gathers table[:axis] + indices + table[axis+1:], copying whole rows of the table.
 class GatherKernel final : public Kernel {
  public:
   explicit GatherKernel(const Step& step)
@@ -177,7 +177,7 @@ class GatherKernel final : public Kernel {
     return indices_.dtype == DType::int64 ? indices_.data<std::int64_t>()[i] : indices_.data<std::int32_t>()[i];
   }
 
-  /// The reference finds the same index and throws the sentence about it.
+  /// Throws the reference backend's error: it finds the same index.
   void refuse() const {
     const std::array inputs{view_of(table_), view_of(indices_)};
     const std::array outputs{view_of(out_)};

@@ -1,4 +1,4 @@
-// Dense maps and matrix products by a weight.
+// Dense maps and matrix products with a weight.
 #include "kernel.h"
 #include "matmul.h"
 #include "moving_half_product.h"
@@ -70,7 +70,7 @@ MovingSize moving_size(const StepInfo& step) {
   return {size.rows, size.depth, size.width};
 }
 
-/// A dense map whose kernel is computed or given anew for each run.
+/// A dense map with a kernel that changes between runs.
 template <typename Moving, typename Number>
 class MovingLinear final : public Kernel {
  public:
@@ -108,7 +108,7 @@ std::string why_not_half_linear(const StepInfo& step) {
   return why_not_moving_half(step.inputs[0].dtype, step.machine.multiplication);
 }
 
-/// The product that takes a kernel in float32 may take it in half precision too.
+/// Whether the product also takes the float32 kernel in half precision.
 bool keeps_half(const StepInfo& step, std::size_t input) {
   if (input != 1 || (step.op<graph::Linear>().bias && !step.is_fixed(2))) return false;
   ProductQuery query = query_of(step);
@@ -118,7 +118,7 @@ bool keeps_half(const StepInfo& step, std::size_t input) {
   return find_product(query) == product;
 }
 
-/// A weight of rank 2, multiplied from the right: a dense map.
+/// Whether a weight of rank 2 is multiplied from the right: a dense map.
 bool is_by_weight(const StepInfo& step) {
   return step.is_fixed(1) && step.inputs[1].shape.rank() == 2 && step.inputs[0].shape.rank() >= 2 &&
          !step.op<graph::MatMul>().transpose_x;
@@ -149,14 +149,14 @@ Needs needs_by_weight(const StepInfo& step) {
 
 std::unique_ptr<Kernel> make_by_weight(const Step& step) {
   const bool is_transposed = step.op<graph::MatMul>().transpose_y;
-  const bool is_there = step.fixed[1].data() != nullptr;  // else others have packed it
+  const bool is_there = step.fixed[1].data() != nullptr;  // otherwise other kernels have packed it
   const Tensor weights = is_transposed && is_there ? transposed(step.fixed[1]) : step.fixed[1];
   PackedWeight& packed = step.packed(1, is_transposed);
   return std::make_unique<LinearKernel>(step, query_of_matmul(step).size, Product::Weights{weights.data(), &packed},
                                         Product::Fusion{});
 }
 
-/// Row dots read a weight as it is stored, in float32 or in half precision.
+/// A GEMV with the stored weight reads it in float32 or in half precision.
 bool keeps_stored(const StepInfo& step, std::size_t input) { return input == 1 && why_not_row_dots(step).empty(); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Products of matrices that both change between runs.
+// Products of two matrices that change between runs.
 #include "matmul.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// x·y over batches, y packed panel by panel by the thread that needs it.
+/// x·y over batches; each thread packs the panels of y that it needs.
 class MatmulKernel final : public Kernel {
  public:
   explicit MatmulKernel(const Step& step)
@@ -55,7 +55,7 @@ class MatmulKernel final : public Kernel {
   [[nodiscard]] std::string_view name() const override { return "simple"; }
 
  private:
-  /// One side as matrices (rows, columns) under batch axes. A vector is a row on the left, a column on the right.
+  /// An operand as matrices (rows, columns) under batch axes. A vector is a row on the left, a column on the right.
   struct Side {
     Side(const Shape& shape, bool transposed, bool vector_is_row) {
       if (shape.rank() == 1) {
@@ -77,7 +77,7 @@ class MatmulKernel final : public Kernel {
     std::int64_t row_stride = 0, column_stride = 0;
   };
 
-  /// Where the matrix of a side begins for each index of the batch axes.
+  /// Returns the offset of an operand's matrix for each index of the batch axes.
   static std::vector<std::int64_t> starts(const Side& side, const Shape& batch) {
     std::vector<std::int64_t> result{0};
     std::int64_t stride = side.rows * side.columns;

@@ -1,4 +1,4 @@
-// Products of matrices that both change between runs.
+// Products of two matrices that change between runs.
 #pragma once
 
 #include <memory>
@@ -8,12 +8,12 @@
 
 namespace attn::backends::cpu {
 
-/// One product: the right side has no batches, and the left side has none or is rows of one matrix.
+/// A single product: the right operand has no batches, and the left one has none or is merged into rows of one matrix.
 [[nodiscard]] std::string why_not_single(const StepInfo& step);
 [[nodiscard]] Needs single_needs(const StepInfo& step);
 [[nodiscard]] std::unique_ptr<Kernel> make_single(const Step& step);
 
-/// The same of bfloat16, by dot products.
+/// The same for bfloat16, by dot products.
 [[nodiscard]] std::string why_not_single_half(const StepInfo& step);
 [[nodiscard]] Needs single_half_needs(const StepInfo& step);
 [[nodiscard]] std::unique_ptr<Kernel> make_single_half(const Step& step);

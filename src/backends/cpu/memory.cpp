@@ -48,14 +48,14 @@ class Pricing {
     most_ = std::max(most_, held_);
   }
 
-  /// The kernel is there for one run.
+  /// Accounts for a kernel that exists for one run.
   void prepare(NodeId id) {
     const graph::Node& node = plan_.graph.nodes[at(id)];
     for (const ValueId output : node.outputs) {
       const plan::Slot& slot = plan_.slots[at(output)];
       if (slot.alias_of == graph::kNone) hold(slot.bytes);
     }
-    held_ -= hold_kernel(id).held;  // what it packs may be found by others
+    held_ -= hold_kernel(id).held;  // its packed weights may be reused by others
     for (const ValueId input : node.inputs) leave(input);
   }
 
@@ -67,7 +67,7 @@ class Pricing {
     }
   }
 
-  /// What the kernel keeps is held from now on; what only its making takes is not.
+  /// Accounts for the memory that a kernel keeps, without the memory used only to make it.
   Needs hold_kernel(NodeId id) {
     const Choice choice = choose(describe(plan_, id, machine_));
     const Needs& needs = choice.needs;
@@ -96,7 +96,7 @@ class Pricing {
   Readers readers_;
   std::int64_t held_ = 0, most_ = 0, scratch_ = 0, operands_ = 0;
   bool uses_library_ = false;
-  std::set<std::tuple<ValueId, bool, Layout>> packed_;  // as Engine::packed
+  std::set<std::tuple<ValueId, bool, Layout>> packed_;  // mirrors Engine::packed
 };
 
 }  // namespace

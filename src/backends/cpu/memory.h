@@ -1,4 +1,4 @@
-// What a plan takes, told before anything is allocated.
+// The memory of a plan, computed before anything is allocated.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,10 @@
 
 namespace attn::backends::cpu {
 
-/// What is told on top of what is allocated: the program's own pages, and where oneDNN makes primitives, its code and
-/// theirs.
+/// Additional memory: the program's own pages, and if oneDNN makes primitives, the code of both.
 inline constexpr std::int64_t kProgramBytes = 3 << 20, kLibraryBytes = 9 << 20;
 
-/// As Backend::memory_needed: follows the making of the kernels, with the bytes that their records name.
+/// Implements Backend::memory_needed: simulates the making of the kernels with the sizes from their records.
 [[nodiscard]] std::int64_t memory_needed(const plan::Plan& plan, const Machine& machine);
 
 }  // namespace attn::backends::cpu

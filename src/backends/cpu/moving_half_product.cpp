@@ -19,7 +19,7 @@ namespace {
 
 using Number = MovingHalfProduct::Number;
 
-/// Numbers of a block of rows of x, which stays in the second-level cache while panels pass, and its height.
+/// Numbers of a block of rows of x, which stays in the L2 cache while panels pass, and its height.
 constexpr std::int64_t kBlockNumbers = 1 << 18, kLeastHeight = 48, kMostHeight = 192;
 /// Numbers of panels that are packed at a time.
 constexpr std::int64_t kPackedNumbers = 1 << 23;
@@ -38,20 +38,21 @@ std::int64_t panels_together(const MovingSize& size) {
   return std::min(count_of(size.width, kPanel), std::max<std::int64_t>(1, kPackedNumbers / panel_numbers(size)));
 }
 
-/// From one row of a block that is laid out to the next: pairs of one more cache line than there are.
+/// The row stride of a packed block: the pairs plus one cache line.
 std::int64_t row_numbers(const MovingSize& size) {
   return (pairs_of(size.depth) + kLanes - 1) / kLanes * kLanes * kPair + kPair * kLanes;
 }
 
 bool lays_out(const MovingSize& size) { return size.transpose_x || size.depth % kPair != 0; }
 
-/// A thread's room: a block of rows laid out.
+/// A thread's scratch memory: a packed block of rows.
 std::int64_t numbers_of_a_thread(const MovingSize& size) {
   if (!lays_out(size)) return 0;
   return (height_of(size) + kLanes) * row_numbers(size);
 }
 
-/// to[k/2·64 + 2·j + k%2] = y[k·row + j] for j < width; zeros for the other columns and behind an odd depth.
+/// to[k/2·64 + 2·j + k%2] = y[k·row + j] for j < width, with zeros for the other columns and for the padding of an odd
+/// depth.
 ATTN_VECTORIZED(void, pack_rows, const Number* y, std::int64_t row, std::int64_t depth, std::int64_t width,
                 Number* to) {
   constexpr std::int64_t kStep = kPair * kPanel;
@@ -78,7 +79,7 @@ ATTN_VECTORIZED(void, pack_rows, const Number* y, std::int64_t row, std::int64_t
   }
 }
 
-/// Rows of pairs and columns of pairs change places: to[j·to_row + i] = from(i, j), 16 by 16. `f` loads row i.
+/// Transposes pairs: to[j·to_row + i] = from(i, j), 16 by 16. `f` loads row i.
 template <typename Load>
 [[gnu::always_inline]] inline void turn_pairs(const Load& f, Number* to, std::int64_t to_row) {
   Lanes block[kLanes];
@@ -87,7 +88,7 @@ template <typename Load>
   for (int i = 0; i < kLanes; ++i) std::memcpy(to + i * to_row, &block[i], sizeof block[i]);
 }
 
-/// The same panel of y that is stored by columns: y[j·depth + k].
+/// Packs the same panel from a y stored by columns: y[j·depth + k].
 ATTN_VECTORIZED(void, pack_columns, const Number* y, std::int64_t row, std::int64_t depth, std::int64_t width,
                 Number* to) {
   constexpr std::int64_t kStep = kPair * kPanel;
@@ -111,7 +112,7 @@ ATTN_VECTORIZED(void, pack_columns, const Number* y, std::int64_t row, std::int6
   }
 }
 
-/// to[i·to_row + k] = x[k·row + i] for i < rows; rows up to a multiple of 16 are written.
+/// to[i·to_row + k] = x[k·row + i] for i < rows; rows are written up to a multiple of 16.
 ATTN_VECTORIZED(void, lay_out_pairs, const Number* x, std::int64_t row, std::int64_t rows, std::int64_t depth,
                 Number* to, std::int64_t to_row) {
   for (std::int64_t i = 0; i < rows; i += kLanes) {
@@ -144,7 +145,7 @@ ATTN_VECTORIZED(void, add_bias, const float* sums, const float* bias, std::int64
   }
 }
 
-/// Rows of 32 numbers become `width` bfloat16 in rows of z.
+/// Rounds rows of 32 numbers to `width` bfloat16 in rows of z.
 ATTN_VECTORIZED(void, narrow_rows, const float* from, std::int64_t rows, std::int64_t width, Number* z,
                 std::int64_t row) {
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -286,7 +287,7 @@ void MovingHalfProduct::run_piece(std::int64_t piece, int thread, std::int64_t b
   }
 }
 
-/// Bias, activation and residual, and rounds.
+/// Applies bias, activation and residual, and rounds.
 void MovingHalfProduct::write(const float* sums, std::int64_t first, std::int64_t rows, std::int64_t column,
                               const Operands& on) const {
   const std::int64_t width = std::min(kPanel, size_.width - column), at = first * size_.width + column;

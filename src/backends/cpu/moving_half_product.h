@@ -1,4 +1,4 @@
-// Products of bfloat16 matrices that change between runs, by dot products of pairs (VDPBF16PS).
+// Products of two bfloat16 matrices that change between runs, by dot products of pairs (VDPBF16PS).
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,18 @@
 
 namespace attn::backends::cpu {
 
-/// Why these would not be multiplied here, or "".
+/// Returns the reason why this method is not used, or "".
 [[nodiscard]] std::string why_not_moving_half(DType dtype, const Multiplication& multiplication);
 
-/// As MovingProduct, of bfloat16: float32 sums over the whole depth, to which bias, activation and residual come before
-/// they are rounded once.
+/// MovingProduct for bfloat16: float32 accumulators over the whole depth; bias, activation and residual are added
+/// before the single rounding.
 class MovingHalfProduct {
  public:
   MovingHalfProduct(Engine& engine, const MovingSize& size, const graph::Unary& activation = {}, bool residual = false);
 
   using Number = std::uint16_t;
-  /// `bias` (width) may be null, and `residual` (rows, width) is read where it was announced; z is none of the others.
+  /// `bias` (width) may be null; `residual` (rows, width) is read if it was declared in the constructor; z aliases no
+  /// operand.
   void run(const Number* x, const Number* y, const Number* bias, const Number* residual, Number* z);
   [[nodiscard]] static std::string_view name() { return "dot products of bfloat16, packed in each run"; }
   [[nodiscard]] static std::int64_t bytes() { return 0; }
@@ -41,7 +42,7 @@ class MovingHalfProduct {
   Finish finish_;
   Team team_;
   std::int64_t panels_, blocks_, groups_ = 1, most_panels_;
-  std::vector<std::int64_t> laid_out_;  // by thread, which block is, or -1
+  std::vector<std::int64_t> laid_out_;  // for each thread: the packed block, or -1
 };
 
 }  // namespace attn::backends::cpu

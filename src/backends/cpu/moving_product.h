@@ -1,4 +1,4 @@
-// z = activation(x·y + bias) + residual of matrices that all change between runs, as weights do in training.
+// z = activation(x·y + bias) + residual for matrices that all change between runs, as weights do in training.
 #pragma once
 
 #include <cstdint>
@@ -12,32 +12,33 @@
 
 namespace attn::backends::cpu {
 
-/// The product of op(x) (rows, depth) and op(y) (depth, width).
+/// The sizes of op(x) (rows, depth) · op(y) (depth, width).
 struct MovingSize {
   std::int64_t rows, depth, width;
   bool transpose_x = false;  ///< x is stored as (depth, rows)
   bool transpose_y = false;  ///< y is stored as (width, depth)
 };
 
-/// y is packed into panels in the scratch that kernels share, a part of the depth and of the columns at a time, and
-/// blocks of rows of x, laid out in rows where they are not, pass over them (Goto and van de Geijn, Anatomy of
-/// high-performance matrix multiplication, 2008). Sums are the same for any number of threads.
+/// Packs y into panels in shared scratch memory, one section of the depth and of the columns at a time. Blocks of rows
+/// of x, packed if their rows are not contiguous, pass over them (Goto and van de Geijn, Anatomy of high-performance
+/// matrix multiplication, 2008). Sums do not depend on the number of threads.
 class MovingProduct {
  public:
   /// All sizes are at least 1.
   MovingProduct(Engine& engine, const MovingSize& size, const graph::Unary& activation = {}, bool residual = false);
 
-  /// `bias` (width) may be null, and `residual` (rows, width) is read where it was announced; z is none of the others.
+  /// `bias` (width) may be null; `residual` (rows, width) is read if it was declared in the constructor; z aliases no
+  /// operand.
   void run(const float* x, const float* y, const float* bias, const float* residual, float* z);
   [[nodiscard]] static std::string_view name() { return "panels, packed in each run"; }
   [[nodiscard]] std::int64_t bytes() const { return static_cast<std::int64_t>(start_.size() * sizeof(float)); }
 
-  /// What it takes of the scratch, and what else it keeps; at most kMaxSize.
+  /// Returns its share of the scratch memory, and what else it keeps; at most kMaxSize.
   [[nodiscard]] static std::int64_t scratch_bytes(const MovingSize& size, int threads);
   [[nodiscard]] static std::int64_t held_bytes(const MovingSize& size);
 
  private:
-  /// Parts [k, k + depth) of the depth and panels [first, last).
+  /// The section [k, k + depth) of the depth and the panels [first, last).
   struct Part {
     std::int64_t k, depth, first, last;
     [[nodiscard]] bool begins() const { return k == 0; }
@@ -54,17 +55,17 @@ class MovingProduct {
 
   Engine& engine_;
   MovingSize size_;
-  bool is_relu_, adds_residual_;  // as sums are written
-  bool packs_together_;           // panels, before blocks pass over them; else each piece packs its own
-  Finish finish_;                 // what else follows, over a piece
+  bool is_relu_, adds_residual_;  // applied in the epilogue of the micro-kernel
+  bool packs_together_;           // packs panels before blocks pass over them; otherwise each work item packs its own
+  Finish finish_;                 // the rest of the epilogue, over a work item
   Team team_;
   std::int64_t panels_, depths_, blocks_, groups_ = 1;
   std::int64_t most_depth_, most_rows_, most_panels_;
   std::vector<float> start_;            // the bias, padded
-  std::vector<std::int64_t> laid_out_;  // by thread, which block is, or -1
+  std::vector<std::int64_t> laid_out_;  // for each thread: the packed block, or -1
 };
 
-/// The memory of such a product.
+/// Returns the memory of such a product.
 template <typename Moving>
 [[nodiscard]] Needs needs_of_moving(const MovingSize& size, int threads) {
   Needs needs;

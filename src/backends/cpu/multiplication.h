@@ -1,4 +1,4 @@
-// How an executable computes products by weights.
+// The methods of an executable for products with weights.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace attn::backends::cpu {
 
-/// What multiplies bfloat16: nothing, AVX-512's dot products, AMX's tiles, or plain loops that give the bits of these,
-/// for tests.
+/// The hardware for bfloat16 products: none, AVX-512's dot products, AMX's tiles, or for tests plain loops that give
+/// the same bits.
 enum class Tiles : std::uint8_t { none, dots, amx, emulated };
 
 struct Multiplication {

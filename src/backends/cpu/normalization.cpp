@@ -1,4 +1,4 @@
-// Layer normalization over the last axes, batch normalization over any.
+// Layer normalization over the last axes, batch normalization over any axis.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -13,7 +13,7 @@ namespace {
 
 using graph::NormKind;
 
-/// y = (x − shift)/√(spread + ε)·gamma + beta, where gamma and beta may be null.
+/// y = (x − shift)/√(spread + ε)·gamma + beta; gamma and beta may be null.
 template <typename Number>
 [[gnu::always_inline]] inline void normalize(NormKind kind, float epsilon, const Number* x, const float* gamma,
                                              const float* beta, Number* y, std::int64_t size) {
@@ -52,7 +52,7 @@ ATTN_VECTORIZED(void, normalize_bfloat16, NormKind kind, float epsilon, const st
   normalize(kind, epsilon, x, gamma, beta, y, size);
 }
 
-/// A weight in float32, whatever its dtype, and what is no weight where it is.
+/// Converts a weight of any dtype to float32 once; other operands are read in place.
 class Factors {
  public:
   Factors() = default;
@@ -79,8 +79,9 @@ class LayerNormKernel final : public Kernel {
     if (op.center) beta_ = {step.inputs.back(), step.fixed.back()};
     length_ = 1;
     for (const int axis : op.axes) length_ *= x_.shape[axis];
-    // A number takes 8 operations; but a thread that normalizes alone takes lines of the others' caches, in which they
-    // write and read before and after, and those cost them more than they would have computed.
+    // An element takes about 8 operations. The estimate is higher so that all threads take part: a single thread would
+    // fetch cache lines that the others wrote before and read afterwards, and moving them costs more than the
+    // computation.
     constexpr double kWork = 40.0;
     team_ = step.engine.team_for(kWork * static_cast<double>(x_.size()));
   }
@@ -121,7 +122,7 @@ class LayerNormKernel final : public Kernel {
   Team team_;
 };
 
-/// y = (x − mean)·factor + beta over the last axis; or over `inner` numbers of one channel.
+/// y = (x − mean)·factor + beta over the last axis, or over `inner` numbers of one channel.
 ATTN_VECTORIZED(void, shift_and_scale, const float* x, const float* mean, const float* factor, const float* beta,
                 float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = (x[i] - mean[i]) * factor[i] + beta[i];
@@ -131,7 +132,7 @@ ATTN_VECTORIZED(void, shift_and_scale_evenly, const float* x, float mean, float 
   for (std::int64_t i = 0; i < size; ++i) y[i] = (x[i] - mean) * factor + beta;
 }
 
-/// With statistics that are weights, or that come anew with each run, as in training they do.
+/// The statistics are weights, or change between runs, as in training.
 class BatchNormKernel final : public Kernel {
  public:
   explicit BatchNormKernel(const Step& step)
@@ -176,7 +177,7 @@ class BatchNormKernel final : public Kernel {
   }
 
  private:
-  /// What each channel is shifted and scaled by, of the operation's inputs but the first.
+  /// Computes the shift and the scale of each channel from the operation's inputs after the first.
   void take(const std::vector<Tensor>& inputs) {
     for (std::size_t c = 0; c < mean_.size(); ++c) {
       const auto at = static_cast<std::int64_t>(c);
@@ -216,7 +217,7 @@ Needs layer_needs(const StepInfo& step) {
   return needs;
 }
 
-/// The kernel holds what each channel is shifted and scaled by.
+/// The kernel holds the shift and the scale of each channel.
 Needs batch_needs(const StepInfo& step) {
   Needs needs;
   needs.held = bytes_times({3, step.inputs[1].size(), bytes_of(DType::float32)});

@@ -13,7 +13,7 @@ namespace {
 
 using graph::NormKind;
 
-/// One row: dx, and what it adds to dgamma and dbeta, of which each may be null; and so may gamma.
+/// One row: dx, and its contributions to dgamma and dbeta; each of these and gamma may be null.
 struct NormRow {
   NormKind kind;
   float epsilon;
@@ -22,9 +22,9 @@ struct NormRow {
   std::int64_t size;
 };
 
-/// With x̂ the normalized number and g = dy·gamma: dx = (g − mean(g) − x̂·mean(g·x̂))/√(spread + ε), of which little may
-/// be left: in double, rounded once. One pass sums what is needed of numbers less the first one, which is no farther
-/// from the mean than √size deviations, so that squares keep 40 bits and more; the other writes.
+/// With x̂ the normalized number and g = dy·gamma, dx = (g − mean(g) − x̂·mean(g·x̂))/√(spread + ε). Because of
+/// cancellation it is computed in double and rounded once. One pass accumulates sums relative to the first number,
+/// which is at most √size deviations from the mean, so that squares keep 40 bits and more. The other pass writes.
 ATTN_VECTORIZED(void, go_back, const NormRow& row) {
   const std::int64_t size = row.size, whole = size - size % kHalf;
   const auto count = static_cast<double>(size);
@@ -50,7 +50,7 @@ ATTN_VECTORIZED(void, go_back, const NormRow& row) {
     gradient(i, left, dy, g);
     sums += x;
     squares += x * x;
-    gradients += g;  // behind the last number it is 0
+    gradients += g;  // 0 after the last number
     products += g * x;
   });
   const double off = row.kind == NormKind::rms ? 0.0 : sum_of_halves(sums) / count, mean = first + off;
@@ -78,9 +78,9 @@ ATTN_VECTORIZED(void, go_back, const NormRow& row) {
   });
 }
 
-/// A block of rows has sums of its own, which are added up in order: by number, so that they do not depend on threads.
+/// Each block of rows has its own sums, which are added in block order, so that the result does not depend on threads.
 constexpr std::int64_t kLeastRows = 16, kMostBlocks = 64;
-/// A number takes about as long as so many operations of a product.
+/// The cost of an element, in operations of a product.
 constexpr double kWork = 128.0;
 
 struct NormSize {
@@ -151,7 +151,7 @@ std::string why_not(const StepInfo& step) {
   const auto& axes = step.op<graph::LayerNormGrad>().forward.axes;
   const int first = step.inputs[0].shape.rank() - static_cast<int>(axes.size());
   if (axes.front() != first) return "the axes are not the last ones";
-  // All but nothing is left of it then: no float32 is exact enough.
+  // Cancellation is total for a single number: no float32 result is accurate.
   return NormSize(step).length > 1 ? "" : "it is of single numbers";
 }
 

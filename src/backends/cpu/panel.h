@@ -1,21 +1,20 @@
-// The words in which products with panels of 32 columns are asked for.
+// Common definitions of products with panels of 32 columns.
 #pragma once
 
 #include <cstdint>
 
 namespace attn::backends::cpu {
 
-/// Columns of a panel.
+/// Columns per panel.
 inline constexpr std::int64_t kPanel = 32;
 
-/// A matrix as it is addressed: element (i, k) at data[i·row + k·column].
+/// A strided matrix: element (i, k) is data[i·row + k·column].
 struct View {
   const float* data;
   std::int64_t row, column;
 };
 
-/// What becomes of the sums before they are written: max(·, 0), where NaN stays, then plus the residual, which lies as
-/// y does.
+/// The epilogue: max(·, 0), which keeps NaN, then the residual, which is laid out as y.
 struct WriteOut {
   bool relu = false;
   const float* residual = nullptr;

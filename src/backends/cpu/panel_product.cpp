@@ -8,19 +8,19 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// So many pieces that a thread which is put aside leaves little to wait for, and no thread waits long for the last
-/// one.
+/// Work items per thread: enough that a preempted thread leaves little to wait for, and that no thread waits long for
+/// the last item.
 constexpr std::int64_t kPiecesPerThread = 4;
 
-/// Numbers of a block of rows of x, which stays in the second-level cache while panels pass; its height; and so many
-/// panels that what a piece wrote is still in that cache when it is finished.
+/// Numbers of a block of rows of x, which stays in the L2 cache while panels pass, and its height. The last constant
+/// limits the panels per work item, so that its results are still in that cache for the epilogue.
 constexpr std::int64_t kBlock = 1 << 20, kLeastRows = 48, kMostRows = 240, kMostPanels = 4;
 
 std::int64_t parts_of(std::int64_t size, std::int64_t most) { return (size + most - 1) / most; }
 
 Layout layout_of(DType weights) { return {Layout::Kind::panels, weights}; }
 
-/// Bytes of a panel in float32 for each thread, in which one in half precision is widened.
+/// Returns the bytes of one float32 panel per thread, for widening half-precision panels.
 std::int64_t widened_panels(const Product::Size& size, std::int64_t threads) {
   const std::array factors{threads, size.depth, kPanel, bytes_of(DType::float32)};
   return checked_product(factors).value_or(kMaxSize);
@@ -42,7 +42,7 @@ class PanelProduct final : public Product {
     weights_ = shared.bytes;
     start_.assign(static_cast<std::size_t>(panels_ * kPanel), 0.0F);
     if (fusion.bias != nullptr) std::copy_n(static_cast<const float*>(fusion.bias), size.width, start_.begin());
-    // Few rows wait for the weights' bytes more than for the multipliers.
+    // With few rows, the bandwidth of the weights dominates.
     const auto rows = static_cast<double>(std::max<std::int64_t>(size.rows, 8));
     team_ = engine.team_for(2.0 * rows * static_cast<double>(size.depth) * static_cast<double>(size.width));
     blocks_ = parts_of(size.rows, std::clamp(kBlock / size.depth, kLeastRows, kMostRows));
@@ -91,7 +91,7 @@ class PanelProduct final : public Product {
 
   [[nodiscard]] const std::byte* panel(std::int64_t p) const { return weights_.get() + p * panel_bytes(); }
 
-  /// A thread's room for a panel in float32. Null where panels are that.
+  /// A thread's scratch panel in float32. Null if panels are float32.
   [[nodiscard]] float* wide_panel(int thread) const {
     return is_half() ? reinterpret_cast<float*>(engine_.scratch.get()) + thread * size_.depth * kPanel : nullptr;
   }
@@ -134,7 +134,7 @@ class PanelProduct final : public Product {
     }
   }
 
-  /// Columns of panel p of a few rows of x, written out as multiply_panel does.
+  /// Computes columns of panel p for a few rows of x, with multiply_panel's epilogue.
   void multiply_half(const std::uint16_t* half, const float* x, std::int64_t rows, std::int64_t p,
                      const float* residual, float* y) const {
     float sums[kFewRows * kPanel];
@@ -149,10 +149,10 @@ class PanelProduct final : public Product {
   }
 
   Size size_;
-  bool is_relu_, adds_residual_;  // as sums are written
-  Finish finish_;                 // what else follows, after a piece
+  bool is_relu_, adds_residual_;  // applied in the epilogue of the micro-kernel
+  Finish finish_;                 // the rest of the epilogue, after a work item
   Engine& engine_;
-  DType dtype_;  // of the weights
+  DType dtype_;  // dtype of the weights
   Team team_;
   std::int64_t panels_, blocks_, groups_;
   std::int64_t packed_bytes_ = 0;

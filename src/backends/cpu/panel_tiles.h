@@ -1,5 +1,5 @@
-// A product with a panel, tile by tile: the sums of a tile's rows and columns stay in registers over the whole depth.
-// Tiles are as high and as wide as an instruction set's registers allow, so each has a source with loops of its own.
+// Micro-kernels of a product with a panel: the accumulators of a tile of rows and columns stay in registers over the
+// whole depth. The tile size follows from an instruction set's registers, so each has a source with its own loops.
 #pragma once
 
 #include <array>
@@ -13,40 +13,40 @@
 
 namespace attn::backends::cpu {
 
-/// y = out(start + earlier + Σ x(i, k)·panel(k, j)) for the rows and columns of one tile.
+/// y = epilogue(start + earlier + Σ x(i, k)·panel(k, j)) for the rows and columns of one tile.
 struct Tile {
-  const float* x = nullptr;  ///< dense rows, row_x numbers apart
+  const float* x = nullptr;  ///< dense rows with stride row_x
   std::int64_t row_x = 0;
   const float* panel = nullptr;  ///< at the tile's first column
   std::int64_t depth = 0;
-  const float* start = nullptr;    ///< a number for each column, with which the sums begin; null: zeros
-  const float* earlier = nullptr;  ///< added to the sums, and lies as y does; null: nothing
+  const float* start = nullptr;    ///< initial accumulator of each column; null: zeros
+  const float* earlier = nullptr;  ///< added to the sums, laid out as y; null: nothing
   WriteOut out{};
-  std::int64_t ahead = 0;  ///< so many bytes ahead of where it is read the panel is fetched, 32 columns of it; 0: not
-  float* y = nullptr;      ///< rows, stride numbers apart
+  std::int64_t ahead = 0;  ///< prefetch distance of the panel in bytes, for 32 columns; 0: no prefetching
+  float* y = nullptr;      ///< rows with stride `stride`
   std::int64_t stride = 0;
 };
 
 using TileLoop = void (*)(const Tile& tile);
 
-/// Loops over tiles of so many columns; by_rows[n - 1] multiplies n rows.
+/// Micro-kernels of `columns` columns; by_rows[n - 1] multiplies n rows.
 struct TileLoops {
   std::int64_t columns;
   std::span<const TileLoop> by_rows;
 };
 
-/// For any CPU: 4 rows of 8 columns and less, in vectors of 4 numbers.
+/// For any CPU: up to 4 rows of up to 8 columns, in vectors of 4 numbers.
 extern const TileLoops kTiles;
 #if defined(__x86_64__) && defined(__GNUC__)
-/// For AVX2 and FMA: 6 rows of 16 columns and less.
+/// For AVX2 and FMA: up to 6 rows of up to 16 columns.
 extern const TileLoops kTilesOfAvx2;
-/// For AVX-512: 12 rows of 32 columns or of 16, and less.
+/// For AVX-512: up to 12 rows of 32 or 16 columns.
 extern const TileLoops kTilesOfAvx512, kHalfTilesOfAvx512;
 #endif
 
-/// kRows rows of kVectors vectors. It is inlined into a function that is compiled for the instruction set.
+/// kRows rows of kVectors vectors. Inlined into a function that is compiled for the instruction set.
 ///
-/// Counters of rows and vectors are int: with 64 bits GCC 12's addresses cost 4 %.
+/// Counters of rows and vectors are int: 64-bit ones make GCC 12's addresses cost 4 %.
 template <typename Vector, int kRows, int kVectors>
 [[gnu::always_inline]] inline void multiply_tile(const Tile& tile) {
   constexpr std::ptrdiff_t kLanes = sizeof(Vector) / sizeof(float);
@@ -55,8 +55,8 @@ template <typename Vector, int kRows, int kVectors>
   };
   const float* const panel = tile.panel;
   const std::int64_t row_x = tile.row_x, depth = tile.depth, ahead = tile.ahead;
-  // Three rows share an address, from which they are none, one and two strides away: there are not enough registers
-  // for the addresses of twelve.
+  // Three rows share a base address, with offsets of zero, one and two strides: there are not enough registers for
+  // twelve addresses.
   const float* threes[(kRows + 2) / 3];
   ATTN_EACH(i, (kRows + 2) / 3) threes[i] = tile.x + 3 * row_x * i;
   Vector starts[kVectors] = {}, sums[kRows][kVectors];

@@ -10,23 +10,22 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// So many products are added one after the other; longer sums are sums of such chains, which round less.
+/// The length of a chain of additions; longer sums are sums of such chains, which round less.
 constexpr std::int64_t kChain = 1024;
 
-/// The most rows of any tile.
+/// The most rows of any micro-kernel.
 constexpr std::int64_t kMostRows = 12;
 
-/// Rows of x that are so many numbers apart, or a multiple of it, share the lines of the first-level cache, which holds
-/// so many of them at a time.
+/// Rows of x with a stride that is a multiple of this conflict in the L1 cache, which has this many ways.
 constexpr std::int64_t kAliased = 4096 / sizeof(float), kWays = 8;
 
-/// A panel comes from memory as fast as a few rows are multiplied, where the CPU finds by itself what is read in order;
-/// the products of more rows leave it too little to go by, and then the first of them fetch it so many bytes ahead.
+/// Up to this many rows, a panel comes from memory as fast as it is multiplied, because the hardware prefetcher detects
+/// sequential reads. With more rows it does not; the first rows then prefetch the panel this many bytes ahead.
 constexpr std::int64_t kUnaided = 4, kBytesAhead = 8 << 10;
-/// The same of panels in half precision: rows, and rows of the panel.
+/// The same for half-precision panels: rows of x, and rows of the panel.
 constexpr int kUnaidedByHalf = 2, kRowsAhead = 16, kRowsAheadOfWidening = 64;
 
-/// The loops for sums of 16 or of 32 columns.
+/// The micro-kernels with 16 or 32 columns.
 const TileLoops& loops_for([[maybe_unused]] std::int64_t columns) {
 #if defined(__x86_64__) && defined(__GNUC__)
   if (isa() >= Isa::avx512) return columns == kPanel ? kTilesOfAvx512 : kHalfTilesOfAvx512;
@@ -35,12 +34,12 @@ const TileLoops& loops_for([[maybe_unused]] std::int64_t columns) {
   return kTiles;
 }
 
-/// Sums of 16 or of 32 columns, of dense rows of x.
+/// Accumulators of 16 or 32 columns, for dense rows of x.
 void multiply_tiles(const PanelSums& sums) {
   const TileLoops& loops = loops_for(sums.columns);
   auto most_rows = static_cast<std::int64_t>(loops.by_rows.size());
   if (sums.x.row % kAliased == 0) most_rows = std::min(most_rows, kWays);
-  // Tiles of nearly the same height: a low one would leave the multipliers waiting for its few sums.
+  // Tiles of similar height: a low one would be latency-bound by its few accumulators.
   const std::int64_t heights = (sums.rows + most_rows - 1) / most_rows, widths = sums.columns / loops.columns;
   const std::int64_t least = heights == 0 ? 0 : sums.rows / heights, higher = sums.rows - heights * least;
   const bool fetches = sums.fetches && sums.rows > kUnaided;
@@ -71,7 +70,7 @@ void multiply_tiles(const PanelSums& sums) {
   }
 }
 
-/// The same of any x, a chain of a few rows at a time.
+/// The same for any x, a few rows of a chain at a time.
 void multiply_scattered(const PanelSums& sums) {
   float dense[kMostRows * kChain];
   for (std::int64_t i = 0; i < sums.rows; i += kMostRows) {
@@ -97,7 +96,7 @@ void multiply_scattered(const PanelSums& sums) {
   }
 }
 
-/// Sums of any number of columns, by way of a block of 16 or 32.
+/// Any number of columns, through a block of 16 or 32.
 void multiply_part(const PanelSums& sums) {
   float block[kMostRows * kPanel];
   for (std::int64_t i = 0; i < sums.rows; i += kMostRows) {
@@ -122,7 +121,7 @@ void multiply_part(const PanelSums& sums) {
   }
 }
 
-/// The two vectors of columns of a row of a panel in half precision.
+/// Loads the two vectors of columns of a row of a half-precision panel.
 template <bool kIsBfloat16>
 [[gnu::always_inline]] inline void load_pairs(const std::uint16_t* from, Lanes& left, Lanes& right) {
   Integers pairs;
@@ -154,8 +153,8 @@ ATTN_VECTORIZED(void, widen_float16_panel, const std::uint16_t* from, std::int64
   widen<false>(from, depth, panel);
 }
 
-/// The sums are those of multiply_tiles, in their order, so that a panel in half precision gives the bits of one of the
-/// same numbers in float32.
+/// Accumulates in the order of multiply_tiles, so that a half-precision panel gives the same bits as a float32 panel
+/// with the same numbers.
 template <bool kIsBfloat16, int kRows>
 [[gnu::always_inline]] inline void multiply_some(const float* x, std::int64_t row_x, const std::uint16_t* panel,
                                                  std::int64_t depth, const float* start, float* y) {

@@ -8,7 +8,7 @@
 
 namespace attn::backends::cpu {
 
-/// y[i·stride + j] = out(start[j] + Σ x(i, k)·panel[k·kPanel + j]) for i < rows, k < depth, j < columns.
+/// y[i·stride + j] = epilogue(start[j] + Σ x(i, k)·panel[k·kPanel + j]) for i < rows, k < depth, j < columns.
 struct PanelSums {
   View x;
   const float* panel;
@@ -17,28 +17,28 @@ struct PanelSums {
   std::int64_t stride;
   std::int64_t columns = kPanel;  ///< at most kPanel
   const float* start = nullptr;   ///< kPanel numbers; null: zeros
-  bool adds = false;              ///< to what y holds
-  bool fetches = false;           ///< the panel, which no cache near holds, and what lies behind it
+  bool adds = false;              ///< accumulates into y
+  bool fetches = false;           ///< prefetches the panel, which is not in a near cache, and what follows it
   WriteOut out{};
 };
 
 void multiply_panel(const PanelSums& sums);
 
-/// panel[k·kPanel + j] = from(k, j) for k < depth, j < width; zeros for width ≤ j < kPanel.
+/// Packs panel[k·kPanel + j] = from(k, j) for k < depth, j < width, with zeros for width ≤ j < kPanel.
 void pack_panel(const View& from, std::int64_t depth, std::int64_t width, float* panel);
 
-/// The same of half-precision numbers as they lie in a matrix whose rows are `row` numbers apart. Columns j and j + 16
-/// lie side by side, which is where a vector of 32-bit numbers has two columns that are quickly taken apart.
+/// The same for half-precision numbers in a matrix with row stride `row`. Columns j and j + 16 are adjacent: a vector
+/// of 32-bit words then holds two columns that are quickly separated.
 void pack_half_panel(const std::uint16_t* from, std::int64_t row, std::int64_t depth, std::int64_t width,
                      std::uint16_t* panel);
-/// A panel in float32 of one in half precision.
+/// Widens a half-precision panel to float32.
 void widen_panel(DType half, const std::uint16_t* from, std::int64_t depth, float* panel);
 
 /// The most rows of multiply_half_panel.
 inline constexpr std::int64_t kFewRows = 4;
 
-/// y[i·kPanel + j] = start[j] + Σ x[i·row_x + k]·panel(k, j) of a panel in half precision, which is widened as it is
-/// read: for rows so few that the panel's bytes take longer than the products.
+/// y[i·kPanel + j] = start[j] + Σ x[i·row_x + k]·panel(k, j) for a half-precision panel, which is widened as it is
+/// read. For so few rows that the panel's bandwidth dominates.
 void multiply_half_panel(DType half, const float* x, std::int64_t row_x, std::int64_t rows, const std::uint16_t* panel,
                          std::int64_t depth, const float* start, float* y);
 

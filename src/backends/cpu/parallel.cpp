@@ -10,13 +10,12 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// About 10 microseconds of waiting awake.
+/// About 10 microseconds of spinning.
 constexpr int kSpins = 300;
-/// Then some rounds in which the processor goes to whoever wants it: for the end of a job that is still open some
-/// hundred microseconds, as the next one comes right behind it; between jobs half as long, as kernels of one thread
-/// between others are shorter, the optimizer's step included. A thread that sleeps comes late by tens of microseconds,
-/// of which waking it takes the caller some; where others want the processor, who waits for longer has less of it when
-/// there is work.
+/// Rounds with sched_yield after that. While a job is open there are more rounds, for some hundred microseconds,
+/// because the next job follows directly. Between jobs there are half as many: single-threaded work in between is
+/// shorter, the optimizer's step included. Waking a sleeping thread takes tens of microseconds, part of them the
+/// caller's. Longer spinning costs CPU time under load.
 constexpr int kRoundsOfOpen = 200, kRoundsBetween = 100, kSpinsOfRound = 60;
 
 void pause() {
@@ -92,7 +91,8 @@ void Pool::serve(int thread) {
   std::uint32_t seen = 0;
   while (true) {
     wait(seen);
-    seen = epoch_;  // before stop_, which is set first: who reads the last epoch here must not wait for another
+    seen = epoch_;  // read before stop_, which is set first: a worker that reads the last epoch must not wait for
+                    // another
     if (stop_) return;
     if (seen % 2 == 0) continue;
     ++inside_;

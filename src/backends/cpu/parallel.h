@@ -1,6 +1,6 @@
-// Threads of our own. oneDNN's libgomp waits at barriers for every thread, and one that the system has put aside for
-// other work costs milliseconds; here work is taken piece by piece and the caller works too. oneDNN is called by each
-// thread for its piece and uses no threads itself.
+// attn's own thread pool. oneDNN's libgomp waits at barriers for every thread, and a preempted one costs milliseconds.
+// Here threads take work items dynamically, and the caller works too. Each thread calls oneDNN for its own item, with
+// oneDNN single-threaded.
 #pragma once
 
 #include <algorithm>
@@ -12,36 +12,37 @@
 
 namespace attn::backends::cpu {
 
-/// Threads that wait for work: for about a millisecond awake, then asleep.
+/// Worker threads that spin for about a millisecond before they sleep.
 class Pool {
  public:
-  /// `threads` with the caller's, at least 1. Throws Error (no_memory) where the system does not give as many.
+  /// `threads` includes the caller's and is at least 1. Throws Error (no_memory) if the system does not provide as
+  /// many.
   explicit Pool(int threads);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
   using Body = void (*)(void* context, std::int64_t i, int thread);
-  /// body(context, i, thread) for every i < count, in no order, on up to `threads` threads. Each thread begins with a
-  /// range of its own, the same in every call of this count, so that it finds in its cache what it left there; who is
-  /// done helps the others. One caller at a time; body must not throw or call this.
+  /// Calls body(context, i, thread) for every i < count, in any order, on up to `threads` threads. Each thread begins
+  /// with a range of its own, the same in every call with this count, to find its data in its cache; threads that
+  /// finish early help the others. One caller at a time; body must not throw or call this.
   void run(std::int64_t count, int threads, Body body, void* context);
 
  private:
   void serve(int thread);
-  /// Until the epoch is another than `seen`.
+  /// Waits until the epoch differs from `seen`.
   void wait(std::uint32_t seen) const;
   void end();
   void take_pieces(int thread);
 
-  /// What is left of a thread's pieces.
+  /// The remaining items of a thread's range.
   struct alignas(64) Range {
     std::atomic<std::int64_t> next = 0;
     std::int64_t end = 0;
   };
 
-  // Odd while a job is open. A worker that is `inside_` and then still finds the epoch that woke it may read the job,
-  // which lies in the epoch's line of the cache: one line comes to the worker, and no other's writes take it away.
+  // Odd while a job is open. A worker that is `inside_` and still sees the epoch that woke it may read the job. The job
+  // is in the epoch's cache line: one line is transferred to the worker, and no other's writes invalidate it.
   alignas(64) std::atomic<std::uint32_t> epoch_ = 0;
   int threads_ = 1;
   Body body_ = nullptr;
@@ -52,16 +53,16 @@ class Pool {
   std::vector<std::thread> workers_;
 };
 
-/// How many threads of a pool a kernel uses.
+/// The number of a pool's threads that a kernel uses.
 struct Team {
   Pool* pool = nullptr;
   int threads = 1;
 };
 
-/// The threads that a machine gives by default.
+/// Returns the machine's default number of threads.
 [[nodiscard]] int default_threads();
 
-/// Keeps oneDNN in this thread to one thread while it lives.
+/// Limits oneDNN to one thread in this thread, during its lifetime.
 class OneThread {
  public:
   OneThread();
@@ -73,7 +74,7 @@ class OneThread {
   int before_;
 };
 
-/// f(i, thread) for every i < count. `thread` < team.threads tells scratch apart. f must not throw.
+/// Calls f(i, thread) for every i < count. `thread` < team.threads selects the scratch memory. f must not throw.
 template <typename Function>
 void parallel_for(std::int64_t count, const Team& team, Function&& f) {
   if (team.threads == 1 || count <= 1) {
@@ -86,7 +87,7 @@ void parallel_for(std::int64_t count, const Team& team, Function&& f) {
   team.pool->run(count, team.threads, body, &f);
 }
 
-/// f(begin, end) for consecutive parts of [0, size), a few for each thread.
+/// Calls f(begin, end) for consecutive parts of [0, size), a few per thread.
 template <typename Function>
 void parallel_ranges(std::int64_t size, const Team& team, Function&& f) {
   const std::int64_t parts =

@@ -1,4 +1,4 @@
-// Maxima and means over windows, and their gradients: x as (B, cells, C) of 1 to 3 spatial axes.
+// Max and average pooling, and their gradients: x as (B, cells, C) with 1 to 3 spatial axes.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -15,13 +15,13 @@ namespace {
 
 using Sizes = std::array<std::int64_t, 3>;
 
-/// Neighbours along three axes, from `first` to before `end`.
+/// The cells from `first` to before `end` along three axes.
 struct Box {
   Sizes first, end;
   [[nodiscard]] std::int64_t cells() const { return (end[0] - first[0]) * (end[1] - first[1]) * (end[2] - first[2]); }
 };
 
-/// Where the windows lie. Fewer axes than three are read as three, the first of size 1.
+/// The geometry of windows. Fewer axes are extended to three by leading axes of size 1.
 struct PoolGrid {
   PoolGrid(const graph::Pool& op, const Shape& x, const Shape& y) : batch(x[0]), channels(x.back()) {
     const std::size_t offset = 3 - op.window.size();
@@ -35,7 +35,7 @@ struct PoolGrid {
     }
   }
 
-  /// The cells that the window at `position` takes.
+  /// Returns the cells covered by the window at `position`.
   [[nodiscard]] Box cells_of(const Sizes& position) const {
     Box box{};
     for (std::size_t a = 0; a < 3; ++a) {
@@ -45,7 +45,7 @@ struct PoolGrid {
     }
     return box;
   }
-  /// The windows that take the cell.
+  /// Returns the windows that cover the cell.
   [[nodiscard]] Box windows_with(const Sizes& cell) const {
     Box box{};
     for (std::size_t a = 0; a < 3; ++a) {
@@ -56,7 +56,7 @@ struct PoolGrid {
     return box;
   }
   [[nodiscard]] static std::int64_t count(const Sizes& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
-  /// The i-th place of a row-major array of these sizes.
+  /// Returns the coordinates of element i of a row-major array of these sizes.
   [[nodiscard]] static Sizes place(std::int64_t i, const Sizes& sizes) {
     return {i / sizes[2] / sizes[1], i / sizes[2] % sizes[1], i % sizes[2]};
   }
@@ -65,7 +65,7 @@ struct PoolGrid {
   std::int64_t batch, channels;
 };
 
-/// f(place of the cell) for the cells of a box in an array of these sizes, in order.
+/// Calls f(index of the cell) for the cells of a box in an array of these sizes, in order.
 template <typename Function>
 [[gnu::always_inline]] inline void for_each_cell(const Box& box, const Sizes& sizes, const Function& f) {
   for (std::int64_t i = box.first[0]; i < box.end[0]; ++i) {
@@ -75,9 +75,9 @@ template <typename Function>
   }
 }
 
-// Channels go 8 or 16 at a time; those that are left one by one, as a part of a register costs more than they do.
+// Channels are processed 8 or 16 at a time, and the remaining ones one by one: partial vectors cost more.
 
-/// y (C) = the means of a sample's cells: sums in double, which no mean of finite numbers leaves.
+/// y (C) = the means of a sample's cells, summed in double, so that finite numbers do not overflow.
 ATTN_VECTORIZED(void, mean_of_cells, const float* x, const Box& box, const Sizes& sizes, std::int64_t channels,
                 float* y) {
   const auto count = static_cast<double>(box.cells());
@@ -103,7 +103,8 @@ ATTN_VECTORIZED(void, mean_of_cells, const float* x, const Box& box, const Sizes
   }
 }
 
-/// The largest of a sample's cells (C), or NaN where one is; and which cell is the first such, where `chosen` is given.
+/// The maximum of a sample's cells (C), or NaN if there is one; and the index of the first such cell, if `chosen` is
+/// given.
 ATTN_VECTORIZED(void, largest_of_cells, const float* x, const Box& box, const Sizes& sizes, std::int64_t channels,
                 float* y, std::int32_t* chosen) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
@@ -137,7 +138,7 @@ ATTN_VECTORIZED(void, largest_of_cells, const float* x, const Box& box, const Si
   }
 }
 
-/// dx (C) = Σ of what windows give to their cells.
+/// dx (C) = Σ of the windows' contributions to their cells.
 ATTN_VECTORIZED(void, sum_of_windows, const float* shares, const Box& windows, const Sizes& sizes,
                 std::int64_t channels, float* dx) {
   std::int64_t c = 0;
@@ -160,7 +161,7 @@ ATTN_VECTORIZED(void, sum_of_windows, const float* shares, const Box& windows, c
   }
 }
 
-/// What a cell gets of the windows that take it, of which each gives to the cell that it has chosen alone.
+/// The gradient of a cell from the windows that cover it: each window contributes only to the cell that it chose.
 ATTN_VECTORIZED(void, gather_chosen, const float* dy, const std::int32_t* chosen, const Box& windows,
                 const Sizes& sizes, std::int64_t cell, std::int64_t channels, float* dx) {
   const auto number = static_cast<std::int32_t>(cell);
@@ -221,7 +222,7 @@ class PoolKernel final : public Kernel {
   Team team_;
 };
 
-/// Each cell takes from the windows that it is in, in their order: nothing is written twice, and sums do not depend on
+/// Each cell gathers from the windows that cover it, in order: nothing is written twice, and sums do not depend on
 /// threads.
 class PoolGradKernel final : public Kernel {
  public:
@@ -237,7 +238,7 @@ class PoolGradKernel final : public Kernel {
         engine_.team_for(2.0 * static_cast<double>(dy_.size()) * static_cast<double>(PoolGrid::count(grid_.window)));
   }
 
-  /// Of a maximum the cell that each window has chosen, of a mean what each window gives to its cells.
+  /// For a maximum, the cell that each window chose; for a mean, each window's contribution to its cells.
   [[nodiscard]] static std::int64_t scratch_of(const StepInfo& step) {
     return bytes_times({step.inputs.back().size(), bytes_of(DType::float32)});
   }

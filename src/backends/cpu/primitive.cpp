@@ -48,13 +48,13 @@ std::size_t Call::bind(int argument, const dnnl::memory::desc& description) {
 }
 
 void Call::set_address(std::size_t index, const void* address) {
-  // oneDNN's memory objects know no const; what is bound as a source is only read.
+  // oneDNN's memory objects have no const; a bound source is only read.
   memories_[index].set_data_handle(const_cast<void*>(address));
 }
 
 void Call::run() {
-  // Arguments that are right when the call is made can fail only for want of memory inside of oneDNN; pieces of
-  // parallel work must not throw, and there is nothing to go on with.
+  // Valid arguments can fail only for lack of memory inside oneDNN. Parallel work items must not throw, and the pass
+  // cannot continue.
   const dnnl_status_t status =
       dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data());
   if (status != dnnl_success) std::terminate();

@@ -1,4 +1,4 @@
-// oneDNN's primitives, called by several threads at once without allocating.
+// oneDNN's primitives, callable from several threads at once without allocation.
 #pragma once
 
 #include <dnnl.hpp>
@@ -9,29 +9,29 @@
 
 namespace attn::backends::cpu {
 
-/// A dense row-major description of float32 numbers.
+/// Returns a dense row-major description of float32 numbers.
 [[nodiscard]] dnnl::memory::desc plain(const dnnl::memory::dims& dims);
 
-/// Attributes that leave scratch memory to us.
+/// Returns attributes that leave scratch memory to the caller.
 [[nodiscard]] dnnl::primitive_attr user_scratchpad();
 
-/// `numbers`, described by `from`, in the layout `to` that a primitive wants of its weights.
+/// Returns `numbers`, described by `from`, in the layout `to` that a primitive requires of its weights.
 [[nodiscard]] dnnl::memory packed(Engine& engine, const dnnl::memory::desc& from, const void* numbers,
                                   const dnnl::memory::desc& to);
 
-/// A primitive with the memory objects and scratch of one thread.
+/// A primitive with the memory objects and scratch memory of one thread.
 class Call {
  public:
   Call(Engine& engine, dnnl::primitive primitive, const dnnl::memory::desc& scratchpad);
 
-  /// The argument is the same memory each time.
+  /// Binds the argument to the same memory for all calls.
   void bind(int argument, const dnnl::memory& memory);
-  /// The argument is where set_address says; gives its index.
+  /// Binds the argument to the address from set_address; returns its index.
   std::size_t bind(int argument, const dnnl::memory::desc& description);
   void set_address(std::size_t index, const void* address);
 
   void run();
-  [[nodiscard]] std::int64_t bytes() const;  ///< of scratch
+  [[nodiscard]] std::int64_t bytes() const;  ///< bytes of scratch memory
 
  private:
   dnnl::engine engine_;

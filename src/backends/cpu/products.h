@@ -1,4 +1,4 @@
-// Which of the products by a weight is made for which size.
+// Selection of the method for a product with a weight.
 #pragma once
 
 #include "kernel.h"
@@ -6,17 +6,17 @@
 
 namespace attn::backends::cpu {
 
-/// The best product for this; null where none takes it.
+/// Returns the best method; null if none supports the query.
 [[nodiscard]] const ProductInfo* find_product(const ProductQuery& query);
 
-/// The best product for what has one: float32, or what a kernel's `why_not` let through.
+/// Makes the best method, which must exist: for float32, or for a product that a kernel's `why_not` accepted.
 [[nodiscard]] std::unique_ptr<Product> make_product(Engine& engine, const Product::Size& size, DType dtype,
                                                     const Product::Weights& weights, const Product::Fusion& fusion);
 
-/// Adds the memory of a product by the weight that input is, as others that read the weight may find it packed.
+/// Adds the memory of a product with the weight in `input`, which other kernels may find packed.
 void add_shared_product(const StepInfo& step, const ProductQuery& query, std::size_t input, bool is_transposed,
                         Needs& needs);
-/// Adds the memory of a product by a weight of its own.
+/// Adds the memory of a product with a private weight.
 void add_product(const StepInfo& step, const ProductQuery& query, Needs& needs);
 
 }  // namespace attn::backends::cpu

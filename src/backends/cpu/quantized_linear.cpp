@@ -1,5 +1,5 @@
-// Dense maps by weights of integers: of quantized rows by dot products of bytes, of floats by integers that are widened
-// as they are read.
+// Dense maps with quantized weights: for quantized rows by int8 dot products, for float rows by integers that are
+// widened as they are read.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -25,11 +25,11 @@ namespace {
 using graph::QuantizedLinear;
 using Room = QuantizedRoom;
 
-/// Pieces for a thread: of a single panel where many rows make it worth while, so that one that others keep from its
-/// core leaves the rest to whoever is free.
+/// Work items per thread. With many rows an item is a single panel, so that a preempted thread leaves the rest to
+/// others.
 constexpr std::int64_t kPiecesPerThread = 16, kPiecesOfFewRows = 4, kFewRows = 16;
 
-/// Is the weight read as it is stored?
+/// Whether the weight is read as stored.
 bool is_by_stored_table(const QuantizedLinear& op, std::int64_t rows) {
   return is_by_dots(op) && op.transposed && rows <= kMostTableRows && has_table_dots();
 }
@@ -38,7 +38,7 @@ Layout integer_layout(const StepInfo& step) {
   return {Layout::Kind::integers, step.inputs[1].dtype, 1 + static_cast<int>(integer_form(step.op<QuantizedLinear>()))};
 }
 
-/// Panels, and the sums of their columns behind them.
+/// Returns the bytes of the panels, followed by the sums of their columns.
 std::int64_t packed_bytes(const QuantizedLinear& op, const QuantizedSize& size) {
   const std::int64_t sums = kPanel * bytes_of(DType::int32);
   return bytes_times({size.panels(), integer_panel_bytes(integer_form(op), size.depth) + sums});
@@ -46,7 +46,7 @@ std::int64_t packed_bytes(const QuantizedLinear& op, const QuantizedSize& size) 
 
 std::size_t group_input(const QuantizedLinear& op) { return op.grouped ? 4 : 2; }
 
-/// Brings a row's columns of a panel into the first cache.
+/// Prefetches a row's columns of a panel into the L1 cache.
 void fetch_columns(const float* y) {
   __builtin_prefetch(y);
   __builtin_prefetch(y + kLanes);
@@ -137,10 +137,10 @@ class QuantizedProduct final : public Kernel {
     const std::byte* x = nullptr;
     std::int64_t row_x = 0;  // bytes
     const float* scales = nullptr;
-    const std::byte* digits = nullptr;  // where rows are taken apart
+    const std::byte* digits = nullptr;  // if rows are decomposed
     std::int64_t row_digits = 0;        // bytes
     std::byte* sums = nullptr;
-    float* y = nullptr;  // the first of the rows
+    float* y = nullptr;  // the first row
     std::int64_t stride = 0;
   };
 
@@ -164,7 +164,7 @@ class QuantizedProduct final : public Kernel {
     });
   }
 
-  /// run(piece) for each block of rows and group of panels, on all threads.
+  /// Calls run(piece) for each block of rows and group of panels, on all threads.
   template <typename Run>
   void each_piece(const Room& room, const Run& run) const {
     std::byte* const behind_rows = engine_.scratch.get() + room.rows + room.scales + room.digits;
@@ -189,7 +189,7 @@ class QuantizedProduct final : public Kernel {
   [[nodiscard]] std::int64_t panel_bytes() const { return integer_panel_bytes(form_, size_.depth); }
   [[nodiscard]] const std::byte* panel(std::int64_t p) const { return packed_.get() + p * panel_bytes(); }
 
-  /// Scales and zero points by panel, group and column; ones and zeros beyond the last column.
+  /// Reads scales and zero points by panel, group and column, padded with ones and zeros.
   void read_scales(const Step& step) {
     const std::int64_t panels = size_.panels();
     const auto column = [](std::int64_t p, std::int64_t j) { return p * kPanel + j; };
@@ -225,12 +225,13 @@ class QuantizedProduct final : public Kernel {
     }
   }
 
-  /// Rows of the depth by group: where each group ends, and which rows are moved so that there is one run of each.
+  /// Derives the groups of the depth: the end of each group, and the permutation that makes its rows contiguous.
   void find_groups(const Tensor& groups, Dim count) {
     std::vector<std::int64_t> of(static_cast<std::size_t>(size_.depth));
     for (std::int64_t k = 0; k < size_.depth; ++k) {
       const std::int64_t group = groups.as<std::int32_t>()[k];
-      if (group < 0 || group >= count) throw bad_input("group {} of a weight's rows is none of its {}", group, count);
+      if (group < 0 || group >= count)
+        throw bad_input("group {} of a weight's rows is not one of its {}", group, count);
       of[static_cast<std::size_t>(k)] = group;
     }
     std::vector<std::int64_t> order(of.size());
@@ -268,7 +269,7 @@ class QuantizedProduct final : public Kernel {
     return out;
   }
 
-  /// With rows that are 128 too large in every number, sums are too large by 128 times those of the columns.
+  /// With rows offset by 128, sums exceed the result by 128 times the column sums.
   void find_starts(const std::int32_t* sums) {
     constexpr std::int32_t kOffset = 128;
     const std::int64_t count = size_.panels() * kPanel;
@@ -276,7 +277,7 @@ class QuantizedProduct final : public Kernel {
     for (std::int64_t m = 0; m < count; ++m) starts_[static_cast<std::size_t>(m)] = -kOffset * sums[m];
   }
 
-  /// Those of the table's rows, which are the columns; in starts_, where they do not stay.
+  /// Returns the column sums from the rows of the table; in starts_, if they are not kept.
   const std::int32_t* sums_of_table() {
     starts_.assign(static_cast<std::size_t>(size_.panels() * kPanel), 0);
     parallel_for(size_.panels(), engine_.team_for(static_cast<double>(size_.depth * size_.width)),
@@ -337,7 +338,7 @@ class QuantizedProduct final : public Kernel {
       return write_products(sums, scale_.data() + p * kPanel, piece.scales, piece.rows, added, y, piece.stride,
                             columns(p));
     }
-    // As many rows as are best multiplied at once: their lines of y come meanwhile.
+    // A group has the best number of rows per call, whose lines of y are prefetched meanwhile.
     const std::int64_t groups = (piece.rows + dots_.rows - 1) / dots_.rows;
     for (std::int64_t group = 0; group < groups; ++group) {
       const std::int64_t first = piece.rows * group / groups, count = piece.rows * (group + 1) / groups - first;
@@ -369,7 +370,8 @@ class QuantizedProduct final : public Kernel {
       multiply_panel(
           {.x = {x, row_x, 1}, .panel = wide, .rows = piece.rows, .depth = size_.depth, .y = sums, .stride = kPanel});
     }
-    // Of a rounded weight and quantized rows the scale of the columns is the weight's, and divides with them.
+    // If the weight was rounded and the activations quantized, the column scale is the weight's; the result is divided
+    // by both.
     const float* const scale = op_.grouped ? nullptr : scale_.data() + p * kPanel;
     for (std::int64_t i = 0; i < piece.rows; ++i) {
       const std::int64_t at_row = i * size_.width;
@@ -382,8 +384,8 @@ class QuantizedProduct final : public Kernel {
   QuantizedSize size_;
   IntegerForm form_;
   bool is_signed_;
-  bool writes_residual_;  // as sums become numbers; else it follows the activation
-  bool is_whole_ = true;  // of the zero points
+  bool writes_residual_;  // applied as sums are converted; otherwise after the activation
+  bool is_whole_ = true;  // whether the zero points are integers
   bool takes_digits_ = false;
   Finish finish_;
   Engine& engine_;
@@ -395,7 +397,7 @@ class QuantizedProduct final : public Kernel {
   std::vector<std::int64_t> ends_, named_, order_;
   std::vector<std::int32_t> starts_;
   std::shared_ptr<std::byte> packed_;
-  Tensor table_;  // in place of what is packed
+  Tensor table_;  // replaces the packed weight
   Team team_;
   std::int64_t blocks_ = 1, groups_ = 1;
 };
@@ -422,7 +424,7 @@ Needs quantized_needs(const StepInfo& step) {
                bytes_times({2 * (size.groups + size.depth), bytes_of(DType::int64)});
   needs.scratch = Room(op, size, step.machine.threads).total;
   needs.copied.assign(step.inputs.size(), false);
-  // What is small stays, so that an executable of another shape, which finds the packed weight, finds all of it.
+  // Small inputs are kept, so that an executable for another shape that finds the packed weight also finds them.
   needs.copied[1] = !is_table;
   return needs;
 }

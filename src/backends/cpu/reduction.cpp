@@ -1,4 +1,4 @@
-// Sums, means and extremes over neighbouring axes: x as (outer, length, inner).
+// Sums, means and extremes over adjacent axes: x as (outer, length, inner).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using graph::ReduceFn;
 
-// Larger than y, or NaN: neither is at most y, unless y is NaN already.
+// Takes x if it is larger than y, or NaN: neither is at most y, unless y is NaN already.
 ATTN_VECTORIZED(void, raise_row, float* y, const float* x, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = x[i] <= y[i] || y[i] != y[i] ? y[i] : x[i];
 }
@@ -23,7 +23,7 @@ ATTN_VECTORIZED(void, lower_row, float* y, const float* x, std::int64_t size) {
 }
 ATTN_VECTORIZED(float, sum_row, const float* x, std::int64_t size) { return sum_of(x, size); }
 
-/// Sums of few long columns go in blocks, which are added up in order: by number, so that they do not depend on
+/// Sums of a few long columns are split into blocks, which are added in order, so that the result does not depend on
 /// threads.
 constexpr std::int64_t kLeastLength = 64, kMostBlocks = 64, kLeastNumbers = 1 << 14;
 

@@ -111,7 +111,7 @@ std::shared_ptr<RnnTrace> RnnTrace::make(const Step& step, const graph::Rnn& op)
 }
 
 bool RnnTrace::is_left(const StepInfo& step, const graph::Rnn& op) {
-  bool moves = false;  // what is packed once leaves none
+  bool moves = false;  // a weight that is packed once leaves no trace
   for (std::size_t i = 1; i < (op.bias ? 4U : 3U); ++i) moves = moves || !step.is_fixed(i);
   const std::vector<graph::ValueId> read = key_of_layer(step, op).second;
   return moves && std::ranges::any_of(step.graph.nodes, [&](const graph::Node& node) {

@@ -1,5 +1,5 @@
-// Recurrent layers whose weights are no constants, and their gradients: back-propagation through time, with one product
-// over all steps for each of the weights.
+// Recurrent layers with non-constant weights, and their gradients: backpropagation through time, with one product over
+// all steps for each weight.
 #include "rnn_training.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using graph::RnnCell;
 
-/// The layer itself.
+/// The layer's forward pass.
 class MovingRnn final : public Kernel {
  public:
   explicit MovingRnn(const Step& step)
@@ -36,7 +36,7 @@ class MovingRnn final : public Kernel {
   }
 
  private:
-  /// Writes the i-th output of a part's samples: the last one again where the mask hides a step.
+  /// Writes the i-th output of a part's samples; a masked step repeats the previous output.
   void keep(std::int64_t part, std::int64_t i) {
     const std::int64_t U = trace_->size.U, t = trace_->time(i);
     for (std::int64_t b = trace_->first_of(part); b < trace_->first_of(part + 1); ++b) {
@@ -63,14 +63,14 @@ struct BackSizes {
   MovingSize kernel, recurrent, x;
 };
 
-/// A sample's step of an lstm whose gates are sigmoids and whose cell goes through tanh.
+/// One sample's step of an lstm with sigmoid gates and a tanh cell.
 struct LstmStep {
-  const float *gates, *before, *activated, *dh;  ///< (4,U) what came out of i, f, c and o; c before; tanh of c after
-  float *dz, *dc;                                ///< (4,U), and dc after, which becomes that before
+  const float *gates, *before, *activated, *dh;  ///< (4,U) activated i, f, c and o; c before; tanh of c after
+  float *dz, *dc;                                ///< (4,U), and the gradient of c after, which becomes that of c before
   std::int64_t U;
 };
 
-/// The slopes are y·(1 − y) and 1 − y² of what came out, as TensorFlow has them.
+/// The derivatives are y·(1 − y) and 1 − y² of the activations, as in TensorFlow.
 ATTN_VECTORIZED(void, back_through_gates, const LstmStep& step) {
   const std::int64_t U = step.U;
   for (std::int64_t u = 0; u < U; u += kLanes) {
@@ -178,7 +178,7 @@ class RnnGradKernel final : public Kernel {
     return op_.activation.fn == graph::UnaryFn::tanh && op_.recurrent_activation.fn == graph::UnaryFn::sigmoid;
   }
 
-  /// From the gradients of the states after the i-th step to those before it.
+  /// Computes the gradients of the states before the i-th step from those after it.
   void go_back(std::int64_t part, std::int64_t i) {
     const std::int64_t begin = trace_.first_of(part), end = trace_.first_of(part + 1), t = trace_.time(i);
     const std::int64_t U = trace_.size.U, W = trace_.size.W, T = trace_.size.T;
@@ -187,7 +187,7 @@ class RnnGradKernel final : public Kernel {
       const bool counts = trace_.counts(b, t);
       float* const pending = pending_.data() + b * U;
       float* const dh = dstates_[0].data() + b * U;
-      // An output that a masked step repeats belongs to an earlier one.
+      // An output that a masked step repeats belongs to an earlier step.
       if ((sequences || i + 1 == T) && (counts || !op_.zero_output_for_mask))
         add_to(pending, gradients_[0].data<float>() + (sequences ? b * T + i : b) * U, U);
       if (!counts) {
@@ -216,7 +216,7 @@ class RnnGradKernel final : public Kernel {
       if (!trace_.counts(b, t)) continue;
       float* const dh = dstates_[0].data() + b * U;
       if (is_gru()) {
-        add_to(dh, scratch_.data() + b * U, U);  // beside what the update gate lets through
+        add_to(dh, scratch_.data() + b * U, U);  // in addition to the update gate's term
       } else {
         std::copy_n(scratch_.data() + b * U, U, dh);
       }
@@ -272,7 +272,7 @@ class RnnGradKernel final : public Kernel {
     std::copy_n(dz, 2 * U, dp);
   }
 
-  /// Of a gru, those of the product with the state stand behind those of the input. Each thread has columns of its own.
+  /// For a gru, the biases of the product with the state follow those of the input. Each thread has its own columns.
   void sum_biases(float* bias) const {
     const std::int64_t W = trace_.size.W, rows = trace_.size.B * trace_.size.T;
     constexpr std::int64_t kColumns = 64;
@@ -289,19 +289,19 @@ class RnnGradKernel final : public Kernel {
 
   graph::Rnn op_;
   std::vector<Operand> outputs_, gradients_;
-  // What the layer has left, or else its own, of a pass that it takes once more.
+  // The trace that the layer left, or otherwise its own, from a repeated forward pass.
   std::shared_ptr<RnnTrace> left_;
   std::unique_ptr<RnnTrace> own_;
   RnnTrace& trace_;
   Operand x_, weights_, recurrent_weights_;
   UnaryLoop activation_;
   SlopeLoop act_slope_, gate_slope_;
-  HeldPanels panels_;  // of the recurrent kernel, transposed
+  HeldPanels panels_;  // the recurrent kernel, transposed
   MovingProduct kernel_, recurrent_, input_;
   std::vector<std::vector<float>> dstates_;  // (B,U)
   std::vector<float> pending_, scratch_;     // (B,U)
   std::vector<float> dbefore_, dproduct_;    // (B,T,W)
-  std::vector<float> work_;                  // by part, 2 U
+  std::vector<float> work_;                  // 2 U for each part
 };
 
 std::string why_not_back(const StepInfo& step) { return RnnTrace::why_not(step.op<graph::RnnGrad>().forward); }

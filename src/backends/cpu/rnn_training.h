@@ -1,4 +1,4 @@
-// A recurrent layer whose weights are computed or given anew for each run.
+// Recurrent layers with weights that change between runs.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// A few rows by a weight whose columns lie one behind the other, as an embedding's rows do that are multiplied to
-// logits: each is read once, where it is, and nothing is packed.
+// GEMVs of a few rows with a stored weight whose columns are contiguous, such as the rows of an embedding multiplied to
+// logits. Each column is read once, in place, and nothing is packed.
 #include "row_dots.h"
 
 #include <type_traits>
@@ -11,15 +11,15 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// More rows gain by a packed copy.
+/// With more rows, a packed copy is faster.
 constexpr int kMostRows = 8;
 
-/// Columns by columns are asked for in order, which the CPU finds by itself; the products of more rows leave it too
-/// little to go by. Then two columns are multiplied together, and fetched so many bytes ahead.
+/// Up to this many rows, columns are read sequentially, which the hardware prefetcher detects. With more rows two
+/// columns are multiplied together and prefetched this many bytes ahead.
 constexpr std::int64_t kUnaided = 3, kAhead = 24 << 10;
 
-/// One load for several products: of a plain one GCC 12 makes an operand of each, and loads as often. For one product
-/// it is a plain one, as with AVX2 GCC takes the other by way of memory.
+/// Forces one load for several products: GCC 12 turns a plain load into a memory operand of each product. For one
+/// product the load is plain, because with AVX2 GCC would take the other form through memory.
 template <bool kIsOfSeveral, typename Number>
 [[gnu::always_inline]] inline void load_once(const Number* from, Lanes& to) {
   if constexpr (kIsOfSeveral && std::is_same_v<Number, float>) {
@@ -30,9 +30,9 @@ template <bool kIsOfSeveral, typename Number>
   }
 }
 
-/// Some rows of x by some columns of w, each of which is read once for all of them: y[i * stride + j] = x[i] · w[j]. A
-/// number of y is the same sum in the same order however many rows and columns there are. Where `ahead` is not 0, so
-/// many numbers further on are fetched.
+/// Multiplies some rows of x by some columns of w, each of which is read once for all rows: y[i * stride + j] = x[i] ·
+/// w[j]. An element of y is the same sum in the same order for any number of rows and columns. A non-zero `ahead` is
+/// the prefetch distance in numbers.
 template <int kRows, int kColumns, typename Number>
 [[gnu::always_inline]] inline void dot_block(const float* x, const Number* w, std::int64_t depth, std::int64_t ahead,
                                              float* y, std::int64_t stride) {
@@ -70,20 +70,20 @@ template <int kRows, int kColumns, typename Number>
     for (int j = 0; j < kColumns; ++j) y[i * stride + j] = sum_of_lanes(sums[i][j]);
 }
 
-/// y (kRows, stride) of the columns whose numbers begin at w: y[i] = x (kRows, depth) · w (columns, depth)ᵀ.
+/// y (kRows, stride) for the columns whose numbers begin at w: y[i] = x (kRows, depth) · w (columns, depth)ᵀ.
 template <int kRows, typename Number>
 [[gnu::always_inline]] inline void dot_row_group(const float* x, const Number* w, std::int64_t columns,
                                                  std::int64_t depth, float* y, std::int64_t stride) {
   std::int64_t j = 0;
   if constexpr (kRows > kUnaided) {
     const std::int64_t two = 2 * depth, bytes = two * static_cast<std::int64_t>(sizeof(Number));
-    const std::int64_t ahead = (kAhead + bytes - 1) / bytes * two;  // nothing is read there: it may lie behind the last
+    const std::int64_t ahead = (kAhead + bytes - 1) / bytes * two;  // prefetching past the end is harmless
     for (; j + 2 <= columns; j += 2) dot_block<kRows, 2>(x, w + j * depth, depth, ahead, y + j, stride);
   }
   for (; j < columns; ++j) dot_block<kRows, 1>(x, w + j * depth, depth, 0, y + j, stride);
 }
 
-/// All rows at once where there are registers enough and `together` says so.
+/// Processes all rows at once if there are enough registers and `together` is set.
 template <typename Number>
 [[gnu::always_inline]] inline void dot_columns(const float* x, std::int64_t rows, const Number* w, std::int64_t columns,
                                                std::int64_t depth, float* y, std::int64_t stride, bool together) {
@@ -114,7 +114,7 @@ class RowDots final : public Kernel {
   explicit RowDots(const Step& step) : x_(step.inputs[0]), w_(step.inputs[1]), y_(step.outputs[0]) {
     width_ = w_.shape[0];
     depth_ = w_.shape[1];
-    // Few rows wait for the weights' bytes more than for the multipliers.
+    // With few rows, the bandwidth of the weights dominates.
     const double bytes = static_cast<double>(bytes_of(w_.dtype)) * static_cast<double>(w_.size());
     team_ = step.engine.team_for(4.0 * bytes);
   }

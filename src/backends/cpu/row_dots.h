@@ -1,4 +1,4 @@
-// Products of a few rows by a weight that is read as it is stored.
+// GEMVs of a few rows with a weight that is read as stored.
 #pragma once
 
 #include "kernel.h"

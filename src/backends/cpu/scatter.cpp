@@ -1,4 +1,4 @@
-// Rows added to the rows of a table that indices name: the gradient of a look-up.
+// The gradient of a lookup: rows added to the indexed rows of a table.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -11,8 +11,8 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// The updates are sorted by the rows that they go to, in their order where they share one, and each part of the table
-/// belongs to one thread: nothing is written twice at a time, and sums do not depend on threads.
+/// The updates are sorted by target row, stably, and each part of the table belongs to one thread. No row is written by
+/// two threads, and sums do not depend on threads.
 class ScatterAddKernel final : public Kernel {
  public:
   explicit ScatterAddKernel(const Step& step)
@@ -62,14 +62,14 @@ class ScatterAddKernel final : public Kernel {
   }
 
  private:
-  /// The row that an index names; none of the table's where it is outside.
+  /// Returns the row that an index refers to; a row outside the table if it is out of range.
   [[nodiscard]] std::int64_t row(std::int64_t i) const {
     const std::int64_t index =
         indices_.dtype == DType::int64 ? indices_.data<std::int64_t>()[i] : indices_.data<std::int32_t>()[i];
     return index < 0 ? index + size_ : index;
   }
 
-  /// By counting: afterwards first_[row] is where the updates of a row begin in order_.
+  /// Counting sort: afterwards first_[row] is the start of the row's updates in order_.
   bool sort() {
     std::ranges::fill(first_, 0);
     for (std::int64_t i = 0; i < indices_.size(); ++i) {
@@ -83,7 +83,7 @@ class ScatterAddKernel final : public Kernel {
     return true;
   }
 
-  /// The reference finds the same index and throws the sentence about it.
+  /// Throws the reference backend's error: it finds the same index.
   void refuse() const {
     const std::array inputs{view_of(updates_), view_of(indices_)};
     const std::array outputs{view_of(table_)};

@@ -30,7 +30,7 @@ class SoftmaxKernel final : public Kernel {
     row_ = op.kind == graph::SoftmaxKind::softmax ? softmax_row : log_softmax_row;
     length_ = 1;
     for (const int axis : op.axes) length_ *= x_.shape[axis];
-    constexpr double kWork = 20.0;  // operations for a number, roughly
+    constexpr double kWork = 20.0;  // rough number of operations per element
     team_ = step.engine.team_for(kWork * static_cast<double>(x_.size()));
   }
 

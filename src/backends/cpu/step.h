@@ -1,4 +1,4 @@
-// A step of a plan: what is known of it before anything is allocated, and what a kernel is made from.
+// A step of a plan: what is known before allocation, and the inputs for making its kernel.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,9 @@
 
 namespace attn::backends::cpu {
 
-/// The numbers of a value. Type and shape are known from the start; where the bytes are is asked at each run, as inputs
-/// move.
+/// The elements of a value. Type and shape are fixed; the address is looked up at each run, because inputs move.
 struct Operand {
-  std::byte* const* place = nullptr;  ///< the executable's, for as long as it lives; null before there is one
+  std::byte* const* place = nullptr;  ///< owned by the executable, for its lifetime; null before there is one
   DType dtype = DType::float32;
   Shape shape;
 
@@ -26,16 +25,16 @@ struct Operand {
   [[nodiscard]] std::int64_t size() const { return shape.size(); }
 };
 
-/// The operand as a tensor, which does not keep the bytes alive.
+/// Returns the operand as a tensor that does not keep the bytes alive.
 [[nodiscard]] Tensor view_of(const Operand& operand);
 
-/// What is known of a step before anything is allocated.
+/// Properties of a step that are known before allocation.
 struct StepInfo {
   const graph::Node& node;
   const graph::Graph& graph;
   std::vector<Operand> inputs;
   std::vector<Operand> outputs;
-  std::vector<bool> fixed_inputs;  ///< by input: is it a weight, a constant or prepared from them?
+  std::vector<bool> fixed_inputs;  ///< for each input: is it a weight, a constant or prepared from them?
   Machine machine;
 
   [[nodiscard]] bool is_fixed(std::size_t input) const { return fixed_inputs[input]; }
@@ -45,28 +44,28 @@ struct StepInfo {
   }
 };
 
-/// The plan must outlive what this gives.
+/// The plan must outlive the result.
 [[nodiscard]] StepInfo describe(const plan::Plan& plan, graph::NodeId id, const Machine& machine);
 
-/// What a step finds or leaves as the next one reads it: a product on tiles packed, in place of x or y; others as
-/// bytes (byte_rows.h).
+/// An operand that a step takes from the previous step or leaves for the next one: packed for a product on tiles, in
+/// place of x or y, or as quantized rows (byte_rows.h).
 struct Handover {
-  const SharedMemory* takes = nullptr;         ///< of the step before; null: x is as it is
+  const SharedMemory* takes = nullptr;         ///< from the previous step; null: x itself
   const SharedMemory* leaves = nullptr;        ///< for the next step; null: nothing
-  std::optional<graph::IntegerRange> range{};  ///< of the bytes that it leaves
+  std::optional<graph::IntegerRange> range{};  ///< range of the quantized rows that it leaves
 };
 
-/// What a kernel is made from.
+/// The inputs for making a kernel.
 struct Step : StepInfo {
-  std::vector<Tensor> fixed;  ///< by input: the numbers of those that are fixed, else without bytes
+  std::vector<Tensor> fixed;  ///< for each fixed input its tensor, otherwise without bytes
   Engine& engine;
   Handover handover{};
 
-  /// The engine's packed copies of an input that is fixed.
+  /// Returns the engine's packed copies of a fixed input.
   [[nodiscard]] PackedWeight& packed(std::size_t input, bool is_transposed) const;
 };
 
-/// By which an input is found packed.
+/// Returns the key of an input's packed copies.
 [[nodiscard]] WeightKey key_of(const StepInfo& step, std::size_t input, bool is_transposed);
 
 }  // namespace attn::backends::cpu

@@ -1,6 +1,6 @@
-// Attention whose products are on tiles: 32 query rows meet a tile of keys at a time, as in flash_attention.cpp. Keys
-// and values of a head are packed once, and met by several blocks of rows while they are in the second-level cache.
-// Where the probabilities are asked for, all keys are one tile.
+// Attention on tiles: 32 query rows process one tile of keys at a time, as in flash_attention.cpp. Keys and values of a
+// head are packed once, and several blocks of rows use them while they are in the L2 cache. If the probabilities are
+// requested, all keys form one tile.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,10 +17,10 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// So many blocks of 32 queries meet keys together at most.
+/// The most blocks of 32 queries that process keys together.
 constexpr std::int64_t kMostBlocks = 4;
 
-/// What of a thread's scratch is where.
+/// The layout of a thread's scratch memory.
 struct Rooms {
   Rooms(const graph::Attention& op, int parts, std::int64_t keys, std::int64_t head_size, std::int64_t value_size)
       : padded_s(padded(keys)),
@@ -30,13 +30,13 @@ struct Rooms {
         value_block(tile_block_size(padded_s, parts)) {}
 
   std::int64_t padded_s, padded_v, tile;
-  std::int64_t query_block, value_block;  // of 32 queries or keys, of 32 features
+  std::int64_t query_block, value_block;  // sizes for 32 queries or keys, and for 32 features
 };
 
-/// Bytes of a thread.
+/// Returns the bytes per thread.
 std::int64_t scratch_for(const Rooms& rooms, int parts, std::int64_t keys, std::int64_t head_size) {
   constexpr std::int64_t kRows = kMostBlocks * kTileBlock;
-  const std::int64_t step = parts * kTilePart / 2;  // in floats, of a block
+  const std::int64_t step = parts * kTilePart / 2;  // floats per step of a block
   return scratch_size({{kTileBlock, rooms.tile},
                        {kRows, rooms.padded_v},
                        {kTileBlock, kTileBlock},
@@ -49,7 +49,7 @@ std::int64_t scratch_for(const Rooms& rooms, int parts, std::int64_t keys, std::
                       (keys + rooms.tile - 1) / rooms.tile);
 }
 
-/// context = shrink·context + sums, by rows, for 32 columns.
+/// context = shrink·context + sums, row by row, for 32 columns.
 ATTN_VECTORIZED(void, add_context, float* context, std::int64_t stride, const float* sums, const float* shrinks,
                 std::int64_t rows) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -76,7 +76,7 @@ void write_scaled(const float* x, float factor, Bfloat16* y, std::int64_t size) 
   write_scaled_bfloat16(x, factor, y, size);
 }
 
-/// The largest |x| of rows, with NaN above all.
+/// The largest |x| of rows, with NaN above everything.
 ATTN_VECTORIZED(float, largest_float, const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns) {
   std::int32_t most = 0;
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -142,14 +142,14 @@ class TileAttention final : public Kernel {
 
   struct Scratch {
     float* scores;            // (32, tile)
-    float* context;           // of each block (32, padded V), before it is divided by the sums
+    float* context;           // (32, padded V) for each block, not yet divided by the sums
     float* sums;              // (32, 32)
-    RunningRows running;      // of all blocks
-    Bfloat16* queries;        // of each block
-    Bfloat16* weights;        // of a block and a tile
+    RunningRows running;      // for all blocks
+    Bfloat16* queries;        // for each block
+    Bfloat16* weights;        // for a block and a tile
     Bfloat16 *keys, *values;  // blocks of 32 keys; of 32 features
     std::uint8_t* seen;       // (32, tile)
-    std::uint8_t* finite;     // by tile: all values are
+    std::uint8_t* finite;     // for each tile: all values are finite
   };
 
   /// A head of a sequence, packed.
@@ -206,17 +206,17 @@ class TileAttention final : public Kernel {
     }
   }
 
-  /// 32 rows of which `rows` are there. What stands in the others reaches only scores of theirs, which nobody reads.
+  /// Packs 32 rows, of which `rows` are valid. The others only affect their own scores, which are not read.
   void pack_rows(const Number* from, std::int64_t stride, std::int64_t rows, Bfloat16* block) const {
     pack_tile_rows(kDType, from, stride, 0, std::min(rows, kTileBlock), heads_.H, kParts, block);
   }
 
-  /// Sums of parts are what the sums of numbers are, where none comes near the largest number.
+  /// Whether sums of parts equal the sums of numbers: if none comes near the largest number.
   [[nodiscard]] static bool is_safe(float x, float y, std::int64_t terms) {
     return x * y * static_cast<float>(terms) < 1e37F;
   }
 
-  /// The context of queries [first, first + rows).
+  /// Computes the context of queries [first, first + rows).
   void attend(Tiles& tiles, const Head& head, std::int64_t first, std::int64_t rows, bool skips) const {
     const std::int64_t S = head.sequence.S, blocks = (rows + kTileBlock - 1) / kTileBlock;
     const Scratch& scratch = head.scratch;
@@ -248,7 +248,7 @@ class TileAttention final : public Kernel {
         skipped[static_cast<std::size_t>(b)] = false;
       }
     }
-    // Tiles that are hidden from all rows count where a row sees nothing at all.
+    // Tiles hidden from all rows matter if a row sees nothing at all.
     for (std::int64_t b = 0; b < blocks; ++b) {
       if (skipped[static_cast<std::size_t>(b)])
         attend(tiles, head, first + b * kTileBlock, std::min(kTileBlock, rows - b * kTileBlock), false);
@@ -367,7 +367,7 @@ std::string why_not_on_tiles(const StepInfo& step) {
   if (op.lse) return "its logarithms are asked for";
   if (dtype == DType::bfloat16 || multiplication.tiles == Tiles::emulated) return "";
   if (multiplication.tiles == Tiles::dots) return parts == 1 ? "" : "dot products of so many parts are too slow";
-  constexpr std::int64_t kLeastKeys = 256;  // with fewer, packing takes longer than the products win
+  constexpr std::int64_t kLeastKeys = 256;  // with fewer keys, packing takes longer than the products save
   return parts < 3 || AttentionSize(step).keys >= kLeastKeys ? "" : "too few keys";
 }
 

@@ -1,4 +1,4 @@
-// What becomes of a block of 32 × 32 sums before it is written.
+// The epilogue of a block of 32 × 32 sums.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +9,24 @@
 
 namespace attn::backends::cpu {
 
-/// Where `rows` ≤ 32 rows of `width` ≤ 32 numbers go, in float32 or bfloat16.
+/// The destination of `rows` ≤ 32 rows of `width` ≤ 32 numbers, in float32 or bfloat16.
 struct TileOutput {
   DType dtype;
   void* y;
-  const void* residual;  ///< lies as y does; null: none
+  const void* residual;  ///< laid out as y; null: none
   std::int64_t rows, width;
-  std::int64_t stride;  ///< numbers from one row of y to the next
+  std::int64_t stride;  ///< row stride of y
 };
 
-/// The activations that are computed as a block is written; `other` ones have to be before.
+/// The activations that the epilogue computes; `other` ones must be applied separately.
 enum class TileActivation : std::uint8_t { none, relu, gelu, gelu_tanh, other };
 [[nodiscard]] TileActivation tile_activation(const graph::Unary& function);
 
-/// y = activation(sums + bias) + residual, where NaN stays. bias has 32 numbers. False where a sum, with all 32
-/// columns, is infinite or NaN.
+/// y = activation(sums + bias) + residual; NaN is kept. bias has 32 numbers. Returns false if a sum in any of the 32
+/// columns is infinite or NaN.
 bool write_out(const float* sums, const float* bias, TileActivation activation, const TileOutput& out);
 
-/// sums = sums + bias, of so many rows.
+/// sums = sums + bias, for `rows` rows.
 void add_bias(float* sums, const float* bias, std::int64_t rows);
 
 }  // namespace attn::backends::cpu

@@ -1,4 +1,4 @@
-// Taking numbers apart into bfloat16, in the vectors that loops are made of.
+// Vectorized decomposition of numbers into bfloat16.
 #pragma once
 
 #include "amx_tiles.h"
@@ -6,8 +6,8 @@
 
 namespace attn::backends::cpu {
 
-/// The bfloat16 nearest to each of 32 numbers (of two the one away from 0), whose place the rests take. Not for
-/// numbers that it would make infinite, nor for NaN.
+/// Stores the bfloat16 nearest to each of 32 numbers (ties away from 0), and replaces the numbers by the remainders.
+/// Not for numbers whose nearest bfloat16 is infinite, nor for NaN.
 [[gnu::always_inline]] inline void take_nearest(Lanes& a, Lanes& b, Bfloat16* to) {
   const Integers upper = Integers{} + static_cast<int>(0xFFFF0000);
   const Integers first = reinterpret_cast<Integers>(a) + 0x8000, second = reinterpret_cast<Integers>(b) + 0x8000;

@@ -19,7 +19,7 @@ void by_reference(const Unary& function, const float* x, float* y, std::int64_t 
   for (std::int64_t i = 0; i < size; ++i) y[i] = static_cast<float>(apply(function, static_cast<double>(x[i])));
 }
 
-// NaN is below nothing and above nothing, and stays.
+// NaN compares false and is kept.
 ATTN_VECTORIZED(void, relu, const Unary&, const float* x, float* y, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) y[i] = x[i] < 0.0F ? 0.0F : x[i];
 }
@@ -233,7 +233,7 @@ std::optional<Eltwise> eltwise_of(const Unary& f) {
   using dnnl::algorithm;
   switch (f.fn) {
     case UnaryFn::relu:
-      // With a slope oneDNN compares and NaN stays; without one it takes a maximum and NaN goes.
+      // With a slope oneDNN compares, which keeps NaN; without one it takes a maximum, which drops NaN.
       if (f.a == 0.0 || !is_leaky(f)) return std::nullopt;
       return Eltwise{algorithm::eltwise_relu, static_cast<float>(f.a)};
     case UnaryFn::gelu_tanh:

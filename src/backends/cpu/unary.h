@@ -1,4 +1,4 @@
-// Functions of one number over arrays.
+// Unary functions over arrays.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace attn::backends::cpu {
 
-/// max(x, 0)?
+/// Whether the function is max(x, 0).
 [[nodiscard]] bool is_plain_relu(const graph::Unary& function);
 
-/// y[i] = f(x[i]) for float32; x and y may be the same array.
+/// y[i] = f(x[i]) for float32; x and y may alias.
 class UnaryLoop {
  public:
   explicit UnaryLoop(const graph::Unary& function);
   void operator()(const float* x, float* y, std::int64_t size) const { loop_(function_, x, y, size); }
-  /// Is the loop vectorised? Else it calls the reference's function in double for each number.
+  /// Whether the loop is vectorized; otherwise it calls the reference's function in double for each number.
   [[nodiscard]] bool is_vectorized() const { return vectorized_; }
 
  private:
@@ -28,7 +28,7 @@ class UnaryLoop {
   bool vectorized_ = true;
 };
 
-/// dx[i] = dy[i]·f'(x[i]) for float32; arrays may be the same.
+/// dx[i] = dy[i]·f'(x[i]) for float32; arrays may alias.
 class SlopeLoop {
  public:
   explicit SlopeLoop(const graph::Unary& function);
@@ -44,14 +44,14 @@ class SlopeLoop {
   bool vectorized_ = true;
 };
 
-/// An activation of oneDNN that is Keras's, also at NaN (at infinities its gelu may give NaN where Keras's does not).
+/// oneDNN's activation that equals Keras's, also at NaN (at infinities its gelu may give NaN where Keras's does not).
 struct Eltwise {
   dnnl::algorithm algorithm;
   float alpha = 0.0F, beta = 0.0F;
 };
 
-/// Nothing where oneDNN's function differs: its relu, clip and exponential turn NaN into a number, its elu loses what
-/// is near 0, its gelu is not exact enough.
+/// Returns nothing if oneDNN's function differs: its relu, clip and exponential turn NaN into a number, its elu is
+/// inaccurate near 0, and its gelu is not accurate enough.
 [[nodiscard]] std::optional<Eltwise> eltwise_of(const graph::Unary& function);
 
 }  // namespace attn::backends::cpu

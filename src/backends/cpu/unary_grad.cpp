@@ -22,7 +22,7 @@ void slope_by_reference(const Unary& function, const float* x, const float* dy, 
     dx[i] = static_cast<float>(static_cast<double>(dy[i]) * derivative(function, static_cast<double>(x[i])));
 }
 
-/// dx = dy·f(x), where f changes 16 numbers in place.
+/// dx = dy·f(x), where f transforms 16 numbers in place.
 template <typename Function>
 [[gnu::always_inline]] inline void multiply_by(const float* x, const float* dy, float* dx, std::int64_t size,
                                                const Function& f) {
@@ -117,7 +117,7 @@ ATTN_VECTORIZED(void, reciprocal_slope, const Unary&, const float* x, const floa
 
 #undef ATTN_SLOPE
 
-/// The loop, and the function with the fields that it reads; null where there is none.
+/// Returns the loop for the function, and fills in the fields that it reads; null if there is none.
 Slope slope_of(Unary& function) {
   switch (function.fn) {
     case UnaryFn::relu: {
@@ -180,7 +180,7 @@ class SlopeKernel final : public Kernel {
   }
 
  private:
-  /// bfloat16 numbers, some at a time as float32 in the first-level cache.
+  /// Processes bfloat16 numbers in chunks of float32 in the L1 cache.
   void run_of_halves(std::int64_t begin, std::int64_t end) const {
     constexpr std::int64_t kSome = 1024;
     float x[kSome], dy[kSome];

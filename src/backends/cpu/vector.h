@@ -1,5 +1,4 @@
-// Loops that the compiler vectorises: per instruction set, 16 floats at a time, and the functions of one float that
-// such loops are made of.
+// Vectorized loops for each instruction set, 16 floats at a time, and their building blocks.
 #pragma once
 
 #include <bit>
@@ -12,8 +11,7 @@
 #include "isa.h"
 
 // ATTN_VECTORIZED(void, scale, float* x, float factor, std::int64_t size) { … } defines scale(x, factor, size),
-// compiled for each of the instruction sets and run in the one that isa() says. What it calls must be inlined into it
-// to profit.
+// compiled for each instruction set and dispatched by isa(). Callees benefit only if they are inlined.
 #define ATTN_VECTORIZED(Result, name, ...)                                    \
   [[gnu::always_inline]] inline Result name##_loop(__VA_ARGS__);              \
   constexpr auto& name = ::attn::backends::cpu::Vectorized<name##_loop>::run; \
@@ -51,35 +49,35 @@ using Integers = int __attribute__((vector_size(kLanes * sizeof(int))));
 
 using Halves = std::uint16_t __attribute__((vector_size(kLanes * sizeof(std::uint16_t))));
 
-/// 16 bfloat16.
+/// Loads 16 bfloat16.
 [[gnu::always_inline]] inline void load(const std::uint16_t* from, Lanes& to) {
   Halves halves;
   std::memcpy(&halves, from, sizeof halves);
   to = reinterpret_cast<Lanes>(__builtin_convertvector(halves, Integers) << 16);
 }
 
-/// A number of float16, for loops that also know bfloat16 as std::uint16_t.
+/// A float16 number, for loops that also take bfloat16 as std::uint16_t.
 enum class Float16 : std::uint16_t {};
 
-/// The numbers of 16 float16, whose bits they are.
+/// Converts 16 float16 bit patterns to numbers.
 [[gnu::always_inline]] inline void numbers_of_float16(const Integers& bits, Lanes& to) {
   constexpr int kBiases = (127 - 15) << 23;
   const Integers magnitude = bits & 0x7FFF;
-  // From 0.5 on, float32 numbers are 2^-24 apart, as subnormal ones are.
+  // Above 0.5, float32 numbers are 2^-24 apart, like subnormal float16 numbers.
   const Lanes subnormal = reinterpret_cast<Lanes>(magnitude + std::bit_cast<int>(0.5F)) - 0.5F;
   const Integers other = (magnitude << 13) + (magnitude < 0x7C00 ? Integers{} + kBiases : Integers{} + 2 * kBiases);
   to = reinterpret_cast<Lanes>(((bits & 0x8000) << 16) |
                                (magnitude < 0x400 ? reinterpret_cast<Integers>(subnormal) : other));
 }
 
-/// 16 float16.
+/// Loads 16 float16.
 [[gnu::always_inline]] inline void load(const Float16* from, Lanes& to) {
   Halves halves;
   std::memcpy(&halves, from, sizeof halves);
   numbers_of_float16(__builtin_convertvector(halves, Integers), to);
 }
 
-/// The nearest bfloat16, halves to even; NaN stays.
+/// Stores the nearest bfloat16, ties to even; NaN stays NaN.
 [[gnu::always_inline]] inline void store(const Lanes& from, std::uint16_t* to) {
   const auto bits = reinterpret_cast<Integers>(from);
   const Integers rounded = bits + 0x7FFF + ((bits >> 16) & 1);
@@ -91,7 +89,7 @@ enum class Float16 : std::uint16_t {};
 /// 32 bfloat16.
 using Words = std::uint16_t __attribute__((vector_size(2 * kLanes * sizeof(std::uint16_t))));
 
-/// The upper halves of two vectors' numbers.
+/// Stores the upper halves of two vectors' numbers.
 template <int... kIndex>
 [[gnu::always_inline]] inline void store_upper(const Integers& a, const Integers& b, std::uint16_t* to,
                                                std::integer_sequence<int, kIndex...>) {
@@ -103,31 +101,31 @@ template <int... kIndex>
   store_upper(a, b, to, std::make_integer_sequence<int, 2 * kLanes>());
 }
 
-/// 32 numbers.
+/// Stores 32 numbers.
 [[gnu::always_inline]] inline void store(const Lanes& a, const Lanes& b, float* to) {
   store(a, to);
   store(b, to + kLanes);
 }
-/// The same as bfloat16, halves to even. Not for a NaN with bits in its lower half.
+/// The same as bfloat16, ties to even. Not for a NaN with bits in its lower half.
 [[gnu::always_inline]] inline void store(const Lanes& a, const Lanes& b, std::uint16_t* to) {
   const auto first = reinterpret_cast<Integers>(a), second = reinterpret_cast<Integers>(b);
   store_upper(first + 0x7FFF + ((first >> 16) & 1), second + 0x7FFF + ((second >> 16) & 1), to);
 }
 
-/// Lane i of the result is lane kFrom[i] of a and b side by side.
+/// Lane i of the result is lane kFrom[i] of the concatenation of a and b.
 template <int... kFrom>
 [[gnu::always_inline]] inline void shuffle(const Lanes& a, const Lanes& b, Lanes& to) {
   to = __builtin_shufflevector(a, b, kFrom...);
 }
 
-/// Is one of the lanes of a comparison true?
+/// Returns whether any lane of a comparison is true.
 [[gnu::always_inline]] inline bool any_of(const Integers& is) {
   int any = 0;
   for (int lane = 0; lane < kLanes; ++lane) any |= is[lane];
   return any != 0;
 }
 
-/// The lanes' sum, by halves.
+/// Returns the sum of all lanes, by halving.
 [[gnu::always_inline]] inline float sum_of_lanes(const Lanes& x) {
   Lanes sum = x, other;
   shuffle<8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7>(sum, sum, other);
@@ -139,7 +137,7 @@ template <int... kFrom>
   return sum[0] + sum[1];
 }
 
-/// The largest of the lanes; none is NaN.
+/// Returns the maximum of all lanes; none is NaN.
 [[gnu::always_inline]] inline float max_of_lanes(const Lanes& x) {
   Lanes largest = x, other;
   shuffle<8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7>(largest, largest, other);
@@ -151,7 +149,7 @@ template <int... kFrom>
   return largest[1] > largest[0] ? largest[1] : largest[0];
 }
 
-/// Rows i and i + kStep of blocks (kStep, kStep) change places across the diagonal.
+/// Swaps blocks (kStep, kStep) of rows i and i + kStep across the diagonal.
 template <int kStep, int... kLane>
 [[gnu::always_inline]] inline void exchange(Lanes* rows, std::integer_sequence<int, kLane...>) {
   for (int i = 0; i < kLanes; ++i) {
@@ -166,7 +164,7 @@ template <int kStep, int... kLane>
   }
 }
 
-/// Lane j of row i goes to lane i of row j, of 16 rows.
+/// Transposes 16 rows: lane j of row i goes to lane i of row j.
 [[gnu::always_inline]] inline void transpose(Lanes* rows) {
   constexpr auto kAll = std::make_integer_sequence<int, kLanes>();
   exchange<8>(rows, kAll);
@@ -175,7 +173,7 @@ template <int kStep, int... kLane>
   exchange<1>(rows, kAll);
 }
 
-/// The first `count` lanes, of which there may be more than 16; zeros for the others.
+/// Loads the first `count` lanes, at most 16, and zeros for the others.
 template <typename Number>
 [[gnu::always_inline]] inline void load_some(const Number* from, std::int64_t count, Lanes& to) {
   if (count >= kLanes) return load(from, to);
@@ -191,7 +189,7 @@ template <typename Number>
   std::memcpy(to, numbers, static_cast<std::size_t>(count) * sizeof(Number));
 }
 
-/// Σ f(x), where f changes 16 numbers in place. Four sums, so that none waits for the one before it.
+/// Returns Σ f(x), where f transforms 16 numbers in place. Four accumulators hide the latency.
 template <typename Number, typename Function>
 [[gnu::always_inline]] inline float sum_of(const Number* x, std::int64_t size, const Function& f) {
   constexpr std::int64_t kSums = 4;
@@ -227,7 +225,7 @@ template <typename Number>
   return sum_of(x, size, [](Lanes&) __attribute__((always_inline)){});
 }
 
-/// The largest number, passing over NaN; -inf for none.
+/// Returns the largest number, ignoring NaN; -inf for none.
 [[gnu::always_inline]] inline float max_of(const float* x, std::int64_t size) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
   Lanes largest = Lanes{} + kLowest;
@@ -261,7 +259,7 @@ template <typename Number>
   float r = x - k * 0.693359375F;
   r = r + k * 2.12194440e-4F;
   const float p = expm1_near_0(r) + 1.0F;
-  // 2ᵏ from its bits, in two halves because k may be 128 where the result is still finite.
+  // 2ᵏ from its bits, in two factors, because k may be 128 while the result is still finite.
   const float clamped = k < -126.0F ? -126.0F : k > 128.0F ? 128.0F : k;
   const int exponent = clamped == clamped ? static_cast<int>(clamped) : 0;
   const int half = exponent / 2;
@@ -271,7 +269,7 @@ template <typename Number>
   return x != x ? x : y;
 }
 
-/// eˣ for x ≤ 0, as a softmax needs it; NaN stays.
+/// eˣ for x ≤ 0, as in a softmax; NaN stays NaN.
 [[gnu::always_inline]] inline float exp_below_0(float x) {
   constexpr float kUnderflow = -87.3365479F;
   const float k = std::nearbyint(x * 1.44269504F);
@@ -284,7 +282,7 @@ template <typename Number>
   return x < kUnderflow ? 0.0F : y;
 }
 
-/// The minimax polynomials of 2ʳ for |r| ≤ 1/2 which are 1 at 0, from the highest power on; their relative errors are
+/// The minimax polynomials of 2ʳ for |r| ≤ 1/2 with value 1 at 0, from the highest power on; their relative errors are
 /// 2.8e-6, 9e-8 and 2e-9.
 template <int kDegree>
 inline constexpr float kExp2[kDegree]{};
@@ -299,11 +297,11 @@ inline constexpr float kExp2<6>[] {
   1.535336193e-4F, 1.339887441e-3F, 9.618437358e-3F, 5.550332471e-2F, 2.402264791e-1F, 6.931472029e-1F
 };
 
-/// 2ˣ for x ≤ 0, with a polynomial of degree 6 to about 1 ulp; 0 below -126.5; NaN stays.
+/// 2ˣ for x ≤ 0, by a polynomial of degree 6 to about 1 ulp; 0 below -126.5; NaN stays NaN.
 template <int kDegree = 6>
 [[gnu::always_inline]] inline void exp2_below_0(const Lanes& x, Lanes& to) {
-  constexpr float kUnderflow = -127.0F;    // whose power below is 0
-  constexpr float kRound = 12'582'912.0F;  // 1.5·2²³: what is added to it is rounded to an integer, in its last bits
+  constexpr float kUnderflow = -127.0F;    // its power of two becomes 0
+  constexpr float kRound = 12'582'912.0F;  // 1.5·2²³: adding it rounds to an integer in the low bits
   const Lanes clamped = x < kUnderflow ? Lanes{} + kUnderflow : x;
   const Lanes rounded = clamped + kRound;
   const Lanes r = clamped - (rounded - kRound);
@@ -314,13 +312,13 @@ template <int kDegree = 6>
   to = p * reinterpret_cast<Lanes>(power);
 }
 
-/// eˣ − 1, exact near 0.
+/// eˣ − 1, accurate near 0.
 [[gnu::always_inline]] inline float expm1_of(float x) {
   return std::abs(x) < 0.3465736F ? expm1_near_0(x) : exp_of(x) - 1.0F;
 }
 
-/// erfc(z) = e^(−z²)·t·P(t) of z = |x|/√2, t = 1/(1 + 0.43z), and the power in it: the polynomial is the minimax one of
-/// its degree for z up to 9.5, beyond which the result is 0; its relative error is 9e-8.
+/// erfc(z) = e^(−z²)·t·P(t) for z = |x|/√2 and t = 1/(1 + 0.43z), and the exponential in it. P is the minimax
+/// polynomial of its degree for z up to 9.5, beyond which the result is 0; its relative error is 9e-8.
 [[gnu::always_inline]] inline void erfc_of(const Lanes& x, Lanes& to, Lanes& power) {
   const Lanes t = 1.0F / (1.0F + 0.304055916F * (x < 0.0F ? -x : x));
   Lanes p = 0.0737079009F * t - 0.310373276F;
@@ -351,7 +349,7 @@ template <int kDegree = 6>
 
 [[gnu::always_inline]] inline float sigmoid_of(float x) { return 1.0F / (1.0F + exp_of(-x)); }
 
-/// tanh: near 0 the odd polynomial of Cephes' tanhf, else 1 − 2/(e²ˣ + 1).
+/// tanh: the odd polynomial of Cephes' tanhf near 0, otherwise 1 − 2/(e²ˣ + 1).
 [[gnu::always_inline]] inline float tanh_of(float x) {
   const float z = x * x;
   float p = -5.70498872745e-3F;

@@ -5,11 +5,11 @@
 namespace attn::backends::cpu {
 namespace {
 
-/// Less stays in a core's cache, and would wait for a large page to be filled with zeros.
+/// Smaller weights stay in a core's cache, and zeroing a large page for them would cost time.
 constexpr std::int64_t kLeastShared = std::int64_t{128} << 10;
-/// More fills large pages by itself.
+/// Larger weights fill large pages on their own.
 constexpr std::int64_t kMostShared = std::int64_t{16} << 20;
-/// What nobody writes to of a region takes no memory.
+/// Unwritten pages of a region take no memory.
 constexpr std::int64_t kRegion = std::int64_t{64} << 20;
 
 }  // namespace

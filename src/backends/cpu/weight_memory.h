@@ -7,13 +7,13 @@
 
 namespace attn::backends::cpu {
 
-/// Weights that one row passes through come at the memory's speed only from large pages: where a page ends, fetching
-/// ahead ends too, and finding the next one takes as long as 64 lines. A weight of some hundred kilobytes fills none,
-/// so many of them share a region of such pages.
+/// Large pages for weights. Weights that a single row is multiplied by are read at memory speed only from large pages.
+/// Prefetching stops at the end of a page, and the next page's TLB miss takes as long as 64 cache lines. A weight of
+/// some hundred kilobytes does not fill a large page, so many of them share a region.
 class WeightMemory {
  public:
-  /// Zeros, aligned to kAlignment, which live as long as somebody holds them. A region goes when nobody holds any of
-  /// its weights. Throws Error (no_memory).
+  /// Returns zeroed memory aligned to kAlignment, alive as long as somebody holds it. A region is freed with its last
+  /// weight. Throws Error (no_memory).
   [[nodiscard]] std::shared_ptr<std::byte> allocate(std::int64_t bytes);
 
  private:
